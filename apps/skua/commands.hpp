@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "settings.hpp"
+
+namespace skua::cli {
+
+/// Exit codes of every command. UsageError and CLI11's own errors give the third.
+inline constexpr int kSuccess = 0;
+inline constexpr int kFailure = 1;
+inline constexpr int kUsage = 2;
+
+/// What the command line gave; nothing where a flag was not given.
+struct RunFlags {
+  std::optional<std::string> relay;
+  std::optional<std::string> cursor;
+  std::optional<std::string> ca_file;
+  std::optional<std::string> database;
+  std::optional<std::string> decode_threads;
+  std::optional<std::string> figures_every;
+};
+int run(const Settings& settings, const RunFlags& flags);
+
+struct ReplayFlags {
+  std::string file;
+  std::optional<std::string> database;
+  std::optional<std::string> decode_threads;
+  std::optional<std::string> figures_every;
+};
+int replay(const Settings& settings, const ReplayFlags& flags);
+
+struct RecordFlags {
+  std::string url;
+  std::string file;
+  std::optional<std::string> cursor;
+  std::optional<std::string> ca_file;
+  std::uint64_t frames = 0;  // 0: until stopped
+};
+int record(const Settings& settings, const RecordFlags& flags);
+
+int migrate(const Settings& settings, const std::optional<std::string>& database);
+
+struct StatusFlags {
+  std::optional<std::string> database;
+  bool json = false;
+};
+int status(const Settings& settings, const StatusFlags& flags);
+
+}  // namespace skua::cli

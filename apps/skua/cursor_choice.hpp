@@ -1,0 +1,11 @@
+#pragma once
+
+#include "app/indexer.hpp"
+#include "settings.hpp"
+
+namespace skua::cli {
+
+/// `live`, `oldest` or a sequence number, else UsageError.
+app::CursorChoice cursor_choice(const Found& found);
+
+}  // namespace skua::cli

@@ -1,0 +1,146 @@
+#include "inspect_repo.hpp"
+
+#include <cerrno>
+#include <fstream>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "atproto/data_model.hpp"
+#include "base/bytes.hpp"
+#include "base/utf8.hpp"
+#include "records/json_text.hpp"
+#include "repo/dag_cbor_reader.hpp"
+#include "repo/mst_reader.hpp"
+#include "repo/repository.hpp"
+
+namespace skua::app {
+namespace {
+
+std::optional<Bytes> read_whole(const std::filesystem::path& file, std::ostream& err) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(file, error);
+  std::ifstream in(file, std::ios::binary);
+  if (error || !in) {
+    err << fmt::format("{}: cannot be read: {}\n", file.string(),
+                       error ? error.message() : std::generic_category().message(errno));
+    return std::nullopt;
+  }
+  Bytes bytes(size);
+  in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size));
+  bytes.resize(static_cast<std::size_t>(in.gcount()));
+  return bytes;
+}
+
+class RecordPrinter {
+ public:
+  RecordPrinter(const repo::BlockMap& blocks, bool json, std::ostream& out, std::ostream& err)
+      : blocks_(blocks), json_(json), out_(out), err_(err) {}
+
+  void print(std::string_view path, const atproto::Cid& cid) {
+    const auto block = blocks_.find(cid.digest);
+    if (block == blocks_.end()) {
+      ++missing_;
+      err_ << fmt::format("missing record: {} {}\n", readable(path), cid.to_string());
+      return;
+    }
+    line_.clear();
+    if (json_) {
+      if (!append_json_line(path, cid, block->second)) return;
+    } else {
+      line_ += readable(path);
+      line_ += '\t';
+      line_ += cid.to_string();
+    }
+    line_ += '\n';
+    out_ << line_;
+    ++printed_;
+  }
+
+  std::size_t printed() const { return printed_; }
+  std::size_t missing() const { return missing_; }
+  std::size_t bad() const { return bad_; }
+
+ private:
+  /// A path is plain ASCII unless somebody wants to write over our lines: then it becomes a JSON
+  /// string, or words.
+  static std::string readable(std::string_view path) {
+    bool plain = true;
+    for (const char c : path) plain = plain && c > ' ' && c < '\x7f';
+    if (plain) return std::string(path);
+    if (!is_utf8(path)) return "(a path that is not UTF-8)";
+    std::string quoted;
+    records::append_json_string(quoted, path, records::Nul::Escape);
+    return quoted;
+  }
+
+  bool append_json_line(std::string_view path, const atproto::Cid& cid, ByteView block) {
+    repo::CborOptions options;
+    options.allow_floats = true;
+    const auto read = repo::read_dag_cbor(block, record_, options);
+    if (!read || !is_utf8(path)) {
+      ++bad_;
+      err_ << fmt::format("bad record: {} {}: {}\n", readable(path), cid.to_string(),
+                          read ? "its path is not UTF-8" : read.error().message());
+      return false;
+    }
+    line_ += R"({"path":)";
+    records::append_json_string(line_, path, records::Nul::Escape);
+    line_ += fmt::format(R"(,"cid":"{}","record":)", cid.to_string());
+    records::append_json(line_, record_.root(), records::Nul::Escape);
+    line_ += '}';
+    return true;
+  }
+
+  const repo::BlockMap& blocks_;
+  const bool json_;
+  std::ostream& out_;
+  std::ostream& err_;
+  atproto::Document record_;
+  std::string line_;
+  std::size_t printed_ = 0;
+  std::size_t missing_ = 0;
+  std::size_t bad_ = 0;
+};
+
+}  // namespace
+
+int inspect_repo(const std::filesystem::path& file, bool json, std::ostream& out,
+                 std::ostream& err) {
+  const auto bytes = read_whole(file, err);
+  if (!bytes) return 1;
+  const auto repository = repo::open_repository(*bytes);
+  if (!repository) {
+    err << fmt::format("{}: {}\n", file.string(), repository.error().message());
+    return 1;
+  }
+  const repo::BlockMap& blocks = repository->car.blocks;
+  RecordPrinter printer(blocks, json, out, err);
+  const auto walk = repo::walk_mst(
+      repository->commit.data, blocks,
+      [&](std::string_view path, const atproto::Cid& cid) { printer.print(path, cid); });
+  out.flush();
+  if (!walk) {
+    err << fmt::format("{}: {}\n", file.string(), walk.error().message());
+    return 1;
+  }
+  if (!out) {
+    err << "the output could not be written\n";
+    return 1;
+  }
+  const auto& commit = repository->commit;
+  err << fmt::format("{} records, {} blocks, {} duplicates, did {}, rev {}, version {}\n",
+                     printer.printed(), blocks.size(), repository->car.duplicates, commit.did,
+                     commit.rev ? commit.rev->to_string() : "none", commit.version);
+  if (walk->missing_nodes + printer.missing() > 0) {
+    err << fmt::format("incomplete: {} tree nodes and {} records are missing\n",
+                       walk->missing_nodes, printer.missing());
+  }
+  return walk->missing_nodes + printer.missing() + printer.bad() == 0 ? 0 : 1;
+}
+
+}  // namespace skua::app

@@ -1,0 +1,158 @@
+#include <exception>
+#include <filesystem>
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "commands.hpp"
+#include "inspect_frames.hpp"
+#include "inspect_repo.hpp"
+
+namespace {
+
+using namespace skua::cli;
+
+constexpr const char* kPrecedence =
+    "Every setting is looked for in this order: flag, environment, file of --config, default.";
+
+/// Parses, then calls the one command that was named.
+int command_line(int argc, char** argv) {
+  CLI::App app{"Indexes the AT Protocol network into PostgreSQL."};
+  app.footer(fmt::format(
+      "{}\n\nExample:\n  skua migrate --database postgresql://localhost/skua\n"
+      "  skua run --database postgresql://localhost/skua --relay "
+      "wss://relay1.us-east.bsky.network",
+      kPrecedence));
+  app.set_version_flag("--version", std::string("skua ") + SKUA_VERSION);
+  app.require_subcommand(1);
+  app.fallthrough();
+  std::optional<std::string> config;
+  std::optional<std::string> log_level;
+  app.add_option("--config", config, "TOML file with settings (SKUA_CONFIG)");
+  app.add_option("--log-level", log_level,
+                 "trace, debug, info, warn, error or off (SKUA_LOG_LEVEL; default info)");
+
+  const auto add_database = [](CLI::App* command, std::optional<std::string>& database) {
+    command->add_option("--database", database,
+                        "Where to write, postgresql://user@host/name (SKUA_DATABASE_URL)");
+  };
+  const auto add_tuning = [](CLI::App* command, auto& flags) {
+    command->add_option("--decode-threads", flags.decode_threads,
+                        "Threads that decode (SKUA_DECODE_THREADS; default half the cores)");
+    command->add_option("--figures-every", flags.figures_every,
+                        "Seconds between lines of figures (SKUA_FIGURES_EVERY; default 5)");
+  };
+
+  RunFlags run_flags;
+  CLI::App* run_command = app.add_subcommand("run", "Index a live relay until stopped");
+  run_command->add_option("--relay", run_flags.relay, "Relay or PDS, wss://host (SKUA_RELAY)");
+  run_command->add_option("--cursor", run_flags.cursor,
+                          "Where to begin: live, oldest, or a sequence number (SKUA_CURSOR; default "
+                          "the saved cursor, else live)");
+  run_command->add_option("--ca-file", run_flags.ca_file,
+                          "PEM file of certificates to trust besides the system's (SKUA_CA_FILE)");
+  add_database(run_command, run_flags.database);
+  add_tuning(run_command, run_flags);
+  run_command->footer("Example:\n  skua run --relay wss://relay1.us-east.bsky.network --database "
+                      "postgresql://localhost/skua");
+
+  std::optional<std::string> migrate_database;
+  CLI::App* migrate_command =
+      app.add_subcommand("migrate", "Bring the database's schema up to date");
+  add_database(migrate_command, migrate_database);
+  migrate_command->footer("Example:\n  skua migrate --database postgresql://localhost/skua");
+
+  ReplayFlags replay_flags;
+  CLI::App* replay_command =
+      app.add_subcommand("replay", "Index a capture from its first frame, and end");
+  replay_command->add_option("FILE", replay_flags.file, "A capture, as `skua record` makes it")
+      ->required();
+  add_database(replay_command, replay_flags.database);
+  add_tuning(replay_command, replay_flags);
+  replay_command->footer(
+      "No cursor is saved: a replay of what is stored already changes nothing.\n\n"
+      "Example:\n  skua replay monday.frames --database postgresql://localhost/skua");
+
+  RecordFlags record_flags;
+  CLI::App* record_command =
+      app.add_subcommand("record", "Write a relay's frames to a capture, until stopped");
+  record_command->add_option("URL", record_flags.url, "Relay or PDS, wss://host")->required();
+  record_command->add_option("FILE", record_flags.file, "Capture to append to")->required();
+  record_command->add_option("--cursor", record_flags.cursor,
+                             "Where to begin: live, oldest, or a sequence number (default live)");
+  record_command->add_option("--ca-file", record_flags.ca_file,
+                             "PEM file of certificates to trust besides the system's");
+  record_command->add_option("--frames", record_flags.frames, "Stop after so many frames");
+  record_command->footer(
+      "Example:\n  skua record wss://relay1.us-east.bsky.network monday.frames --frames 10000");
+
+  CLI::App* inspect_command =
+      app.add_subcommand("inspect", "Show what a capture or a repository holds");
+  inspect_command->require_subcommand(1);
+  std::string frames_file;
+  CLI::App* frames_command = inspect_command->add_subcommand(
+      "frames", "One JSON line an op, account or identity event of a capture");
+  frames_command->add_option("FILE", frames_file, "A capture")->required();
+  frames_command->footer(
+      "After a bad frame it goes on, and exits with 1 at the end.\n\n"
+      "Example:\n  skua inspect frames monday.frames | jq .commit.collection");
+  std::string repo_file;
+  bool repo_json = false;
+  CLI::App* repo_command =
+      inspect_command->add_subcommand("repo", "The records of a repository's CAR file");
+  repo_command->add_option("FILE", repo_file, "A CAR file, as getRepo gives it")->required();
+  repo_command->add_flag("--json", repo_json, "One JSON line a record, with its content");
+  repo_command->footer("Prints path<TAB>cid a line, totals on stderr.\n\n"
+                       "Example:\n  skua inspect repo alice.car | cut -f1");
+
+  StatusFlags status_flags;
+  CLI::App* status_command =
+      app.add_subcommand("status", "Sources, cursors, lag, tables and dead letters of a database");
+  add_database(status_command, status_flags.database);
+  status_command->add_flag("--json", status_flags.json, "For programs");
+  status_command->footer("Example:\n  skua status --database postgresql://localhost/skua");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& call) {
+    return app.exit(call);
+  } catch (const CLI::CallForAllHelp& call) {
+    return app.exit(call);
+  } catch (const CLI::CallForVersion& call) {
+    return app.exit(call);
+  } catch (const CLI::ParseError& error) {
+    app.exit(error);
+    return kUsage;
+  }
+
+  const Settings settings(config);
+  if (const auto level = settings.find(kLogLevel, log_level)) {
+    if (!skua::set_log_level(level->value)) {
+      throw UsageError(level->origin + ": '" + level->value +
+                       "' is none of trace, debug, info, warn, error, off");
+    }
+  }
+  if (*run_command) return run(settings, run_flags);
+  if (*migrate_command) return migrate(settings, migrate_database);
+  if (*replay_command) return replay(settings, replay_flags);
+  if (*record_command) return record(settings, record_flags);
+  if (*frames_command) return inspect_frames(frames_file, std::cout, std::cerr);
+  if (*repo_command) return inspect_repo(repo_file, repo_json, std::cout, std::cerr);
+  return status(settings, status_flags);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return command_line(argc, argv);
+  } catch (const UsageError& error) {
+    fmt::print(stderr, "skua: {}\n", error.what());
+    return kUsage;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "skua: {}\n", error.what());
+    return kFailure;
+  }
+}

@@ -1,0 +1,105 @@
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/guarded.hpp"
+#include "base/log.hpp"
+#include "commands.hpp"
+#include "cursor_choice.hpp"
+#include "event/frame_decoder.hpp"
+#include "relay_address.hpp"
+#include "stop_signal.hpp"
+#include "transport/capture.hpp"
+#include "transport/relay_client.hpp"
+
+namespace skua::cli {
+namespace {
+
+/// Writes what a relay sends to a capture. On the client's thread, but for the figures.
+class Recorder final : public transport::FrameSink {
+ public:
+  Recorder(transport::CaptureWriter& capture, std::uint64_t limit)
+      : capture_(capture), limit_(limit) {}
+
+  bool try_accept(transport::RawFrame& frame) override {
+    if (done()) return false;
+    if (const auto peek = event::peek_frame(frame.bytes); peek.has_value() && peek->seq != 0) {
+      position_ = peek->seq;
+    }
+    try {
+      capture_.append(frame.bytes);
+      // A recording that is killed keeps what it has: the frames are rare enough to be handed over.
+      capture_.flush();
+    } catch (const std::exception& error) {
+      failure_.with([&](auto& failure) { failure = error.what(); });
+      return false;
+    }
+    bytes_ += frame.bytes.size();
+    frames_ += 1;
+    return true;
+  }
+  /// Credit never comes back: the recording is over.
+  void when_room(std::function<void()>) override {}
+  void on_connected(std::optional<std::int64_t> cursor) override {
+    logger("relay")->info("connected{}",
+                          cursor ? fmt::format(", continuing after seq {}", *cursor) : ", live");
+  }
+  void on_disconnected(const std::string& reason,
+                       std::chrono::milliseconds next_attempt_in) override {
+    logger("relay")->warn("{}; the next try comes in {:.1f} s", reason,
+                          static_cast<double>(next_attempt_in.count()) / 1000.0);
+  }
+
+  bool done() const { return (limit_ != 0 && frames_ >= limit_) || failure().has_value(); }
+  std::optional<std::string> failure() const {
+    return failure_.with([](const auto& failure) { return failure; });
+  }
+  std::optional<std::int64_t> position() const { return position_; }
+  void start_at(std::optional<std::int64_t> position) { position_ = position; }
+  std::uint64_t frames() const { return frames_; }
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  transport::CaptureWriter& capture_;
+  const std::uint64_t limit_;
+  std::optional<std::int64_t> position_;
+  Guarded<std::optional<std::string>> failure_;
+  std::atomic<std::uint64_t> frames_{0};
+  std::atomic<std::uint64_t> bytes_{0};
+};
+
+}  // namespace
+
+int record(const Settings& settings, const RecordFlags& flags) {
+  StopSignal stop_signal;
+  transport::RelayClientOptions options;
+  options.endpoint = relay_address({flags.url, "URL"});
+  if (const auto ca_file = settings.find(kCaFile, flags.ca_file)) options.ca_file = ca_file->value;
+  std::optional<std::int64_t> start;
+  if (const auto cursor = settings.find(kCursor, flags.cursor)) {
+    const app::CursorChoice choice = cursor_choice(*cursor);
+    if (choice.kind != app::CursorChoice::Kind::Live) start = choice.seq;
+  }
+  transport::CaptureWriter capture(flags.file);
+  Recorder recorder(capture, flags.frames);
+  recorder.start_at(start);
+  options.cursor = [&recorder] { return recorder.position(); };
+  transport::RelayClient client(std::move(options), recorder);
+  fmt::print(stderr, "recording into {}; Ctrl-C stops\n", flags.file);
+  client.start();
+  while (!recorder.done() && !stop_signal.wait_for(std::chrono::milliseconds(200))) {
+  }
+  client.stop();
+  if (const auto failure = recorder.failure()) {
+    fmt::print(stderr, "skua record: {}\n", *failure);
+    return kFailure;
+  }
+  capture.flush();
+  fmt::print("recorded {} frames, {} bytes\n", recorder.frames(), recorder.bytes());
+  return kSuccess;
+}
+
+}  // namespace skua::cli

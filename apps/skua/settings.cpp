@@ -1,0 +1,91 @@
+#include "settings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+namespace skua::cli {
+namespace {
+
+constexpr std::array kAll = {kDatabase, kRelay,    kCaFile,      kCursor,
+                             kDecodeThreads, kLogLevel, kFiguresEvery};
+
+std::string text_of(const toml::node& node) {
+  if (const auto text = node.value_exact<std::string>()) return *text;
+  std::ostringstream out;
+  out << toml::node_view(node);
+  return out.str();
+}
+
+}  // namespace
+
+Settings::Settings(const std::optional<std::string>& config_flag) {
+  std::string origin = "--config";
+  if (config_flag) {
+    file_ = *config_flag;
+  } else if (const char* path = std::getenv("SKUA_CONFIG"); path != nullptr && *path != '\0') {
+    file_ = path;
+    origin = "SKUA_CONFIG";
+  } else {
+    return;
+  }
+  toml::table table;
+  try {
+    table = toml::parse_file(file_);
+  } catch (const toml::parse_error& error) {
+    throw UsageError(fmt::format("{}: {}: {} (line {})", origin, file_, error.description(),
+                                 error.source().begin.line));
+  }
+  for (const auto& [key, node] : table) {
+    const std::string name(key.str());
+    const bool known =
+        std::any_of(kAll.begin(), kAll.end(), [&](const auto& entry) { return name == entry.key; });
+    if (!known) {
+      std::string names;
+      for (const auto& entry : kAll) names += std::string(names.empty() ? "" : ", ") + entry.key;
+      throw UsageError(fmt::format("{}: {} is no setting; there are {}", file_, name, names));
+    }
+    if (node.is_table() || node.is_array()) {
+      throw UsageError(fmt::format("{}: {} must be a single value", file_, name));
+    }
+    values_[name] = text_of(node);
+  }
+}
+
+std::optional<Found> Settings::find(const SettingName& name,
+                                    const std::optional<std::string>& flag) const {
+  if (flag) return Found{*flag, name.flag};
+  // An empty variable is an unset one.
+  if (const char* value = std::getenv(name.environment); value != nullptr && *value != '\0') {
+    return Found{value, name.environment};
+  }
+  if (const auto place = values_.find(name.key); place != values_.end()) {
+    return Found{place->second, file_ + ": " + name.key};
+  }
+  return std::nullopt;
+}
+
+Found Settings::require(const SettingName& name, const std::optional<std::string>& flag,
+                        const std::string& example) const {
+  if (auto found = find(name, flag)) return *found;
+  throw UsageError(fmt::format("{} is needed: give {} {}, set {}, or put {} = \"...\" into the file of --config",
+                               name.flag, name.flag, example, name.environment, name.key));
+}
+
+std::int64_t whole_number(const Found& found, std::int64_t least, std::int64_t most) {
+  std::int64_t number = 0;
+  const char* end = found.value.data() + found.value.size();
+  const auto [stop, error] = std::from_chars(found.value.data(), end, number);
+  if (error != std::errc{} || stop != end || number < least || number > most) {
+    throw UsageError(fmt::format("{}: '{}' is no whole number from {} to {}", found.origin,
+                                 found.value, least, most));
+  }
+  return number;
+}
+
+}  // namespace skua::cli

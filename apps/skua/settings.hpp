@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+namespace skua::cli {
+
+/// The user asked for something that makes no sense: exit code 2.
+class UsageError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A value and where it was found, for error messages: `--relay`, `SKUA_RELAY`, `skua.toml: relay`.
+struct Found {
+  std::string value;
+  std::string origin;
+};
+
+/// Where one setting may stand.
+struct SettingName {
+  const char* flag;         // "--relay"
+  const char* environment;  // "SKUA_RELAY"
+  const char* key;          // "relay", in the TOML file
+};
+
+inline constexpr SettingName kDatabase{"--database", "SKUA_DATABASE_URL", "database_url"};
+inline constexpr SettingName kRelay{"--relay", "SKUA_RELAY", "relay"};
+inline constexpr SettingName kCaFile{"--ca-file", "SKUA_CA_FILE", "ca_file"};
+inline constexpr SettingName kCursor{"--cursor", "SKUA_CURSOR", "cursor"};
+inline constexpr SettingName kDecodeThreads{"--decode-threads", "SKUA_DECODE_THREADS",
+                                            "decode_threads"};
+inline constexpr SettingName kLogLevel{"--log-level", "SKUA_LOG_LEVEL", "log_level"};
+inline constexpr SettingName kFiguresEvery{"--figures-every", "SKUA_FIGURES_EVERY",
+                                           "figures_every"};
+
+/// Looks settings up with one precedence: flag > environment > TOML file > default. (CLI11's own lets
+/// the file beat the environment.)
+class Settings {
+ public:
+  /// Reads the file, if one is named by `--config` or SKUA_CONFIG. Throws UsageError when it cannot be
+  /// read, is no TOML, or holds a key that is no setting.
+  explicit Settings(const std::optional<std::string>& config_flag);
+
+  /// Nothing when it stands nowhere. `flag` is what the command line gave.
+  std::optional<Found> find(const SettingName& name, const std::optional<std::string>& flag) const;
+
+  /// The same, but UsageError, saying where to put it, when it stands nowhere.
+  Found require(const SettingName& name, const std::optional<std::string>& flag,
+                const std::string& example) const;
+
+ private:
+  std::string file_;
+  std::map<std::string, std::string> values_;
+};
+
+/// Reads a whole number in a range, else UsageError naming the origin.
+std::int64_t whole_number(const Found& found, std::int64_t least, std::int64_t most);
+
+}  // namespace skua::cli

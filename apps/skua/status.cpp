@@ -1,0 +1,18 @@
+#include "app/status.hpp"
+
+#include <fmt/format.h>
+
+#include "app/database.hpp"
+#include "commands.hpp"
+
+namespace skua::cli {
+
+int status(const Settings& settings, const StatusFlags& flags) {
+  const std::string url = settings.require(kDatabase, flags.database, "postgresql://...").value;
+  app::check_database(url);
+  const nlohmann::json status = app::read_status(url, system_clock());
+  fmt::print("{}", flags.json ? status.dump(2) + "\n" : app::status_text(status));
+  return kSuccess;
+}
+
+}  // namespace skua::cli

@@ -1,0 +1,57 @@
+#include "stop_signal.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <thread>
+
+namespace skua::cli {
+namespace {
+
+sigset_t stop_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
+
+/// False: none came in that time.
+bool wait_for_signal(std::chrono::milliseconds time) {
+  const sigset_t set = stop_signals();
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
+  timespec limit{};
+  limit.tv_sec = seconds.count();
+  limit.tv_nsec = std::chrono::nanoseconds(time - seconds).count();
+  return sigtimedwait(&set, nullptr, &limit) > 0;
+}
+
+}  // namespace
+
+StopSignal::StopSignal() {
+  const sigset_t set = stop_signals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  // A relay or a database that closes its end must be an error code, not the end of the process.
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+bool StopSignal::wait_for(std::chrono::milliseconds time) {
+  if (!asked_) asked_ = wait_for_signal(time);
+  return asked_;
+}
+
+void StopSignal::end_at_once_after(std::chrono::seconds limit) {
+  std::thread([limit] {
+    if (wait_for_signal(limit)) {
+      std::fputs("skua: stopped at once; the next start repeats what was not saved\n", stderr);
+    } else {
+      std::fputs("skua: the database did not answer in time; stopped without saving the cursor, "
+                 "the next start repeats from the one before\n",
+                 stderr);
+    }
+    std::_Exit(1);
+  }).detach();
+}
+
+}  // namespace skua::cli

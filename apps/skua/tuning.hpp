@@ -1,0 +1,19 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "settings.hpp"
+
+namespace skua::cli {
+
+/// `--decode-threads`, by default half the cores: the other half is PostgreSQL's.
+std::size_t decode_threads(const Settings& settings, const std::optional<std::string>& flag);
+
+/// `--figures-every`, in seconds, 5 by default.
+std::chrono::seconds figures_every(const Settings& settings,
+                                   const std::optional<std::string>& flag);
+
+}  // namespace skua::cli

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "base/time.hpp"
+#include "store/advisory_lock.hpp"
+#include "store/cursor_store.hpp"
+#include "store/session.hpp"
+#include "writer/in_flight.hpp"
+
+namespace skua::app {
+
+/// Owns a source on behalf of this process: holds the session advisory lock that keeps a second process
+/// away, and saves the watermark as cursor at an interval and at the end. A connection of its own, on a
+/// thread of its own. While the database is away nothing is saved; the lock is taken anew when it is
+/// back, and if another process has it by then, this one must stop.
+class CursorKeeper {
+ public:
+  struct Options {
+    std::string database_url;
+    std::string source;
+    std::chrono::milliseconds interval{10'000};
+  };
+  using Watermark = writer::InFlightList::Watermark;
+
+  /// Takes the lock. Throws store::SourceBusy, naming the holder, or store::SqlError.
+  explicit CursorKeeper(Options options);
+  ~CursorKeeper();
+
+  /// The cursor that was saved last, by this process or one before; nothing: none ever was.
+  std::optional<std::int64_t> saved() const { return saved_at_start_; }
+
+  /// Starts saving what `watermark` says. `figures` gives the JSON that `skua status` shows.
+  /// `on_lost` is called when another process has taken the source.
+  void start(std::function<std::optional<Watermark>()> watermark,
+             std::function<std::string()> figures, std::function<void(const std::string&)> on_lost);
+
+  /// Ends the thread and saves a last time. False: that was not possible, the last saved cursor stands.
+  bool stop();
+
+ private:
+  void run(const std::stop_token& stop);
+  void connect();
+  /// One round. Throws store::ServerError when the database is away, store::SourceBusy when another
+  /// process has the source.
+  void save();
+
+  const Options options_;
+  std::unique_ptr<store::Session> session_;
+  std::unique_ptr<store::SourceLock> lock_;
+  std::optional<std::int64_t> saved_at_start_;
+  std::optional<std::int64_t> saved_;
+  std::function<std::optional<Watermark>()> watermark_;
+  std::function<std::string()> figures_;
+  std::function<void(const std::string&)> on_lost_;
+  std::mutex wait_mutex_;
+  std::condition_variable_any wait_;
+  std::jthread thread_;
+};
+
+}  // namespace skua::app

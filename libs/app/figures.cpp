@@ -1,0 +1,79 @@
+#include "app/figures.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace skua::app {
+namespace {
+
+double per_second(std::uint64_t before, std::uint64_t now, double seconds) {
+  return seconds > 0 ? static_cast<double>(now - before) / seconds : 0;
+}
+
+std::string per_day(double bytes, double seconds) {
+  return seconds > 0 ? fmt::format("{:.1f} GB/day", bytes / seconds * 86'400 / 1e9) : "- GB/day";
+}
+
+double seconds_between(Timestamp from, Timestamp to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+}  // namespace
+
+std::string to_json(const Figures& figures) {
+  nlohmann::json json = {
+      {"started_at", format_datetime(figures.started_at)},
+      {"connected", figures.connected},
+      {"frames", figures.frames},
+      {"bytes", figures.bytes},
+      {"commits", figures.commits},
+      {"syncs", figures.syncs},
+      {"identities", figures.identities},
+      {"accounts", figures.accounts},
+      {"infos", figures.infos},
+      {"errors", figures.errors},
+      {"unknown", figures.unknown},
+      {"events", figures.events},
+      {"rows", figures.rows},
+      {"unchanged", figures.unchanged},
+      {"transactions", figures.transactions},
+      {"retries", figures.retries},
+      {"dead_letters", figures.dead_letters},
+      {"nuls_removed", figures.nuls_removed},
+      {"reconnects", figures.reconnects},
+      {"skipped", figures.skipped},
+      {"restarts", figures.restarts},
+      {"in_flight", figures.in_flight},
+  };
+  if (figures.cursor) json["cursor"] = *figures.cursor;
+  if (figures.newest) {
+    json["newest"] = format_datetime(*figures.newest);
+    json["lag_seconds"] = seconds_between(*figures.newest, figures.at);
+  }
+  return json.dump();
+}
+
+std::string figures_line(const Figures& before, const Figures& now,
+                         std::optional<std::int64_t> disk_bytes) {
+  const double seconds = seconds_between(before.at, now.at);
+  std::string line = fmt::format(
+      "{:%H:%M:%S}  {:.0f} events/s  {:.0f} rows/s",
+      fmt::gmtime(std::chrono::duration_cast<std::chrono::seconds>(now.at.time_since_epoch())
+                      .count()),
+      per_second(before.events, now.events, seconds), per_second(before.rows, now.rows, seconds));
+  if (!now.connected) {
+    line += "  not connected";
+  } else if (now.newest) {
+    line += fmt::format("  lag {:.1f} s", seconds_between(*now.newest, now.at));
+  } else {
+    line += "  lag -";
+  }
+  line += now.cursor ? fmt::format("  cursor {}", *now.cursor) : "  cursor -";
+  line += "  " + per_day(static_cast<double>(now.bytes - before.bytes), seconds) + " in";
+  if (disk_bytes) line += ", " + per_day(static_cast<double>(*disk_bytes), seconds) + " on disk";
+  if (now.dead_letters > 0) line += fmt::format("  {} dead letters", now.dead_letters);
+  return line;
+}
+
+}  // namespace skua::app

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/time.hpp"
+
+namespace skua::app {
+
+/// A running source at one moment. Counts are since the process started.
+struct Figures {
+  std::string source;
+  Timestamp at;
+  Timestamp started_at;
+  bool connected = false;
+  std::uint64_t frames = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t commits = 0;
+  std::uint64_t syncs = 0;
+  std::uint64_t identities = 0;
+  std::uint64_t accounts = 0;
+  std::uint64_t infos = 0;
+  std::uint64_t errors = 0;
+  std::uint64_t unknown = 0;
+  std::uint64_t events = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t unchanged = 0;
+  std::uint64_t transactions = 0;
+  std::uint64_t retries = 0;
+  std::uint64_t dead_letters = 0;
+  std::uint64_t nuls_removed = 0;
+  std::uint64_t reconnects = 0;
+  std::uint64_t skipped = 0;
+  std::uint64_t restarts = 0;
+  std::uint64_t in_flight = 0;
+  std::optional<std::int64_t> cursor;
+  /// When the host made the newest frame that was read; nothing before the first.
+  std::optional<Timestamp> newest;
+};
+
+/// Names and values as JSON, for `skua.figures` and `skua status`.
+std::string to_json(const Figures& figures);
+
+/// One line for people: what changed between two moments, a second.
+///
+///   14:38:08  812 events/s  790 rows/s  lag 0.4 s  cursor 12345678  35.1 GB/day in, 9.8 GB/day on disk
+///
+/// `disk_bytes` is how much the database grew meanwhile; nothing when that is not known.
+std::string figures_line(const Figures& before, const Figures& now,
+                         std::optional<std::int64_t> disk_bytes);
+
+}  // namespace skua::app

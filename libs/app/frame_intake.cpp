@@ -1,0 +1,92 @@
+#include "app/frame_intake.hpp"
+
+#include "base/log.hpp"
+
+namespace skua::app {
+
+bool FrameIntake::try_accept(transport::RawFrame& frame) {
+  std::optional<event::FramePeek> peek;
+  if (const auto peeked = event::peek_frame(frame.bytes); peeked.has_value()) peek = *peeked;
+  if (peek && peek->type == event::MessageType::Error) {
+    end_by_error(frame.bytes);
+    return true;
+  }
+  const std::int64_t seq = peek ? peek->seq : 0;
+  if (seq != 0 && first_frame_) {
+    restarted_ = check_first(seq);
+    first_frame_ = false;
+  }
+  if (!pipeline_.submit(frame.bytes, peek, restarted_)) return false;
+  if (seq != 0) {
+    restarted_ = false;
+    position_ = seq;
+  }
+  return true;
+}
+
+bool FrameIntake::check_first(std::int64_t seq) {
+  if (!position_) return false;
+  const std::int64_t cursor = *position_;
+  if (seq < cursor) {
+    restarts_ += 1;
+    logger("relay")->warn(
+        "{} counts anew: it sent seq {} where {} was asked for; going on with its new numbers",
+        relay_, seq, cursor);
+    return true;
+  }
+  if (seq > cursor + 1 && cursor > 0) {
+    skipped_ += static_cast<std::uint64_t>(seq - cursor - 1);
+    logger("relay")->warn(
+        "{} went on at seq {}, {} after the cursor: what it no longer keeps of these is missing, a "
+        "backfill brings it",
+        relay_, seq, seq - cursor);
+  }
+  return false;
+}
+
+void FrameIntake::end_by_error(ByteView frame) {
+  event::FrameDecoder decoder;
+  event::DecodedFrame decoded;
+  std::string words = "an error frame that cannot be read";
+  if (decoder.decode(frame, decoded).has_value()) {
+    words = decoded.message.empty() ? decoded.name : decoded.name + ": " + decoded.message;
+  }
+  pipeline_.count_error_frame();
+  if (decoded.name == "FutureCursor") {
+    words += " (the saved cursor is ahead of this relay; if it was rebuilt, start once with "
+             "--cursor oldest or --cursor live)";
+  }
+  end_connection_("the relay sent an error: " + words);
+}
+
+void FrameIntake::on_connected(std::optional<std::int64_t> cursor) {
+  first_frame_ = true;
+  failures_ = 0;
+  connected_ = true;
+  if (cursor) {
+    logger("relay")->info("connected to {}, continuing after seq {}", relay_, *cursor);
+  } else {
+    logger("relay")->info("connected to {}, live from now on", relay_);
+  }
+}
+
+void FrameIntake::on_disconnected(const std::string& reason,
+                                  std::chrono::milliseconds next_attempt_in) {
+  const bool was_connected = connected_.exchange(false);
+  ++failures_;
+  const double seconds = static_cast<double>(next_attempt_in.count()) / 1000.0;
+  if (was_connected) {
+    logger("relay")->warn("the connection to {} ended: {}; the next try comes in {:.1f} s", relay_,
+                          reason, seconds);
+  } else {
+    logger("relay")->warn("cannot reach {}: {}; the next try comes in {:.1f} s", relay_, reason,
+                          seconds);
+    if (failures_ == 1) {
+      logger("relay")->warn(
+          "is the address right, and does this machine reach it (curl -I https://HOST)? another "
+          "relay can be named with --relay or SKUA_RELAY");
+    }
+  }
+}
+
+}  // namespace skua::app

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "app/pipeline.hpp"
+#include "transport/frame_sink.hpp"
+
+namespace skua::app {
+
+/// Takes a relay's frames into the pipeline and watches its sequence numbers: a gap at the beginning of a
+/// connection (the relay no longer keeps what the cursor asks for), and numbers that begin anew. Relays
+/// announce neither. Lives on the relay client's thread; the figures may be read from any.
+class FrameIntake final : public transport::FrameSink {
+ public:
+  /// `relay` is its name in messages. `start` is the cursor of the first connection; nothing: live.
+  /// `end_connection` is called when the relay has sent an error frame, with its words.
+  FrameIntake(Pipeline& pipeline, std::string relay, std::optional<std::int64_t> start,
+              std::function<void(const std::string&)> end_connection)
+      : pipeline_(pipeline),
+        relay_(std::move(relay)),
+        end_connection_(std::move(end_connection)),
+        position_(start) {}
+
+  bool try_accept(transport::RawFrame& frame) override;
+  void when_room(std::function<void()> wake) override { pipeline_.when_room(std::move(wake)); }
+  void on_connected(std::optional<std::int64_t> cursor) override;
+  void on_disconnected(const std::string& reason,
+                       std::chrono::milliseconds next_attempt_in) override;
+
+  /// Where the next connection is to continue: after the last frame that was taken. What is in flight
+  /// need not be asked for again; a crash asks for the saved cursor instead. The client's thread.
+  std::optional<std::int64_t> position() const { return position_; }
+
+  bool connected() const { return connected_; }
+  /// Times that the relay's numbers began anew, and numbers missing between cursor and first frame.
+  std::uint64_t restarts() const { return restarts_; }
+  std::uint64_t skipped() const { return skipped_; }
+
+ private:
+  /// Compares a connection's first numbered frame with the cursor asked for. True: numbers began anew.
+  bool check_first(std::int64_t seq);
+  void end_by_error(ByteView frame);
+
+  Pipeline& pipeline_;
+  const std::string relay_;
+  const std::function<void(const std::string&)> end_connection_;
+  std::optional<std::int64_t> position_;
+  bool first_frame_ = true;
+  /// The numbers began anew with a frame that has not been taken yet.
+  bool restarted_ = false;
+  int failures_ = 0;
+  std::atomic<bool> connected_{false};
+  std::atomic<std::uint64_t> restarts_{0};
+  std::atomic<std::uint64_t> skipped_{0};
+};
+
+}  // namespace skua::app

@@ -1,0 +1,131 @@
+#include "app/indexer.hpp"
+
+#include <utility>
+
+#include "app/cursor_keeper.hpp"
+#include "app/database.hpp"
+#include "app/frame_intake.hpp"
+#include "app/pipeline.hpp"
+#include "base/guarded.hpp"
+#include "base/log.hpp"
+
+namespace skua::app {
+namespace {
+
+std::optional<std::int64_t> start_position(const CursorChoice& choice,
+                                           std::optional<std::int64_t> saved) {
+  switch (choice.kind) {
+    case CursorChoice::Kind::Saved:
+      return saved;
+    case CursorChoice::Kind::Live:
+      return std::nullopt;
+    case CursorChoice::Kind::Oldest:
+      return 0;
+    case CursorChoice::Kind::At:
+      return choice.seq;
+  }
+  return saved;
+}
+
+}  // namespace
+
+std::string source_name(const transport::Endpoint& relay) {
+  return "relay:" + relay.authority();
+}
+
+class Indexer::Impl {
+ public:
+  Impl(IndexerOptions options, const Clock& clock)
+      : options_(std::move(options)),
+        clock_(clock),
+        source_(source_name(options_.relay)),
+        started_at_(clock.now()),
+        keeper_({options_.database_url, source_, options_.cursor_interval}),
+        pipeline_({options_.database_url, source_, options_.decode_threads, options_.in_flight},
+                  clock, [this](const std::string& what) { report_defect(what); }),
+        intake_(pipeline_, options_.relay.url(), start_position(options_.cursor, keeper_.saved()),
+                [this](const std::string& reason) { relay_.end_connection(reason); }),
+        relay_(relay_options(), intake_) {}
+
+  void start() {
+    keeper_.start([this] { return pipeline_.watermark(); }, [this] { return to_json(figures()); },
+                  [this](const std::string& what) { report_defect(what); });
+    relay_.start();
+  }
+
+  bool stop() {
+    relay_.stop();
+    const bool drained =
+        pipeline_.drain(std::chrono::steady_clock::now() + options_.drain_timeout);
+    const bool saved = keeper_.stop();
+    return drained && saved;
+  }
+
+  Figures figures() const {
+    Figures figures = pipeline_figures(pipeline_, source_, started_at_, clock_.now());
+    figures.connected = intake_.connected();
+    const std::uint64_t connections = relay_.statistics().connections;
+    figures.reconnects = connections > 0 ? connections - 1 : 0;
+    figures.skipped = intake_.skipped();
+    figures.restarts = intake_.restarts();
+    if (!figures.cursor) figures.cursor = keeper_.saved();
+    return figures;
+  }
+
+  std::optional<std::string> defect() const {
+    return defect_.with([](const auto& defect) { return defect; });
+  }
+
+ private:
+  void report_defect(const std::string& what) {
+    defect_.with([&](auto& defect) {
+      if (!defect) defect = what;
+    });
+    logger("skua")->critical("{}", what);
+  }
+
+  transport::RelayClientOptions relay_options() {
+    transport::RelayClientOptions relay;
+    relay.endpoint = options_.relay;
+    relay.cursor = [this] { return intake_.position(); };
+    relay.ca_file = options_.ca_file;
+    relay.read_timeout = options_.read_timeout;
+    relay.clock = &clock_;
+    return relay;
+  }
+
+  const IndexerOptions options_;
+  const Clock& clock_;
+  const std::string source_;
+  const Timestamp started_at_;
+  Guarded<std::optional<std::string>> defect_;
+  CursorKeeper keeper_;
+  Pipeline pipeline_;
+  FrameIntake intake_;
+  transport::RelayClient relay_;
+};
+
+Indexer::Indexer(IndexerOptions options, const Clock& clock) {
+  check_database(options.database_url);
+  impl_ = std::make_unique<Impl>(std::move(options), clock);
+}
+
+Indexer::~Indexer() = default;
+
+void Indexer::start() {
+  impl_->start();
+}
+
+bool Indexer::stop() {
+  return impl_->stop();
+}
+
+Figures Indexer::figures() const {
+  return impl_->figures();
+}
+
+std::optional<std::string> Indexer::defect() const {
+  return impl_->defect();
+}
+
+}  // namespace skua::app

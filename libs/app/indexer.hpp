@@ -1,0 +1,71 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/figures.hpp"
+#include "base/time.hpp"
+#include "transport/endpoint.hpp"
+#include "transport/relay_client.hpp"
+#include "writer/in_flight.hpp"
+
+namespace skua::app {
+
+/// Where a run begins.
+struct CursorChoice {
+  enum class Kind : std::uint8_t {
+    Saved,   // the saved cursor; live when there is none
+    Live,    // what comes from now on
+    Oldest,  // the oldest that the relay keeps
+    At,      // after `seq`
+  };
+  Kind kind = Kind::Saved;
+  std::int64_t seq = 0;
+};
+
+struct IndexerOptions {
+  std::string database_url;
+  transport::Endpoint relay;
+  /// PEM file of certificates to trust besides the system's; empty: none.
+  std::string ca_file;
+  CursorChoice cursor;
+  std::size_t decode_threads = 2;
+  writer::InFlightList::Limits in_flight;
+  std::chrono::milliseconds cursor_interval{10'000};
+  std::chrono::milliseconds read_timeout{60'000};
+  /// How long `stop` waits for the database to take what is in flight.
+  std::chrono::milliseconds drain_timeout{20'000};
+};
+
+/// `skua run`: one relay into one database. The composition root: it makes the parts, starts them in
+/// order and stops them in the reverse: intake, drain, workers, cursor.
+/// Owned and called by one thread; `figures` and `defect` by any.
+class Indexer {
+ public:
+  /// Connects to the database and takes the source. Throws store::SourceBusy when another process has it,
+  /// store::SqlError, or std::runtime_error in words for the user (no schema, lock table too small).
+  Indexer(IndexerOptions options, const Clock& clock);
+  ~Indexer();
+
+  void start();
+
+  /// Stops intake, drains, joins, saves. False: something was left unfinished, which the next start
+  /// reads again. Takes `drain_timeout` at most, and some seconds when the database does not answer.
+  bool stop();
+
+  Figures figures() const;
+  /// Why the process must stop; nothing while all is well.
+  std::optional<std::string> defect() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// `relay:host` or `relay:host:port`: sequence numbers are a host's own.
+std::string source_name(const transport::Endpoint& relay);
+
+}  // namespace skua::app

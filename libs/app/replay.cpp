@@ -1,0 +1,169 @@
+#include "app/replay.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "app/database.hpp"
+#include "app/pipeline.hpp"
+#include "base/guarded.hpp"
+#include "base/log.hpp"
+#include "transport/capture.hpp"
+
+namespace skua::app {
+
+class Replay::Impl {
+ public:
+  Impl(ReplayOptions options, const Clock& clock)
+      : options_(std::move(options)),
+        clock_(clock),
+        started_at_(clock.now()),
+        capture_(options_.file),
+        pipeline_({options_.database_url, source(), options_.decode_threads, options_.in_flight},
+                  clock, [this](const std::string& what) {
+                    logger("skua")->critical("{}", what);
+                    defect_.with([&](auto& defect) {
+                      if (!defect) defect = what;
+                    });
+                  }) {}
+
+  ~Impl() { end_reading(); }
+
+  void start() {
+    reader_ = std::jthread([this](const std::stop_token& stop) {
+      read(stop);
+      // All is durable only when nothing is in flight: that is what the user waits for.
+      wait_until_empty(stop);
+      const std::scoped_lock lock(mutex_);
+      done_ = !stop.stop_requested();
+      changed_.notify_all();
+    });
+  }
+
+  bool wait_for(std::chrono::milliseconds time) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, time, [&] { return done_; });
+  }
+
+  bool stop() {
+    end_reading();
+    return pipeline_.drain(std::chrono::steady_clock::now() + options_.drain_timeout);
+  }
+
+  Figures figures() const { return pipeline_figures(pipeline_, source(), started_at_, clock_.now()); }
+  std::string file_problem() const {
+    return problem_.with([](const auto& problem) { return problem; });
+  }
+  bool file_is_broken() const { return broken_; }
+  std::optional<std::string> defect() const {
+    return defect_.with([](const auto& defect) { return defect; });
+  }
+
+ private:
+  std::string source() const { return "capture:" + options_.file.filename().string(); }
+
+  void end_reading() {
+    if (!reader_.joinable()) return;
+    reader_.request_stop();
+    reader_.join();
+  }
+
+  void read(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      const auto next = capture_.next();
+      if (next.has_error()) {
+        broken_ = true;
+        break;
+      }
+      if (!*next) break;
+      Bytes frame((*next)->begin(), (*next)->end());
+      std::optional<event::FramePeek> peek;
+      if (const auto peeked = event::peek_frame(frame); peeked.has_value()) peek = *peeked;
+      if (peek && peek->type == event::MessageType::Error) {
+        pipeline_.count_error_frame();
+        continue;
+      }
+      while (!pipeline_.submit(frame, peek, false)) {
+        if (!wait_for_room(stop)) return;
+      }
+    }
+    problem_.with([&](auto& problem) { problem = capture_.problem(); });
+  }
+
+  /// False: stop was asked for.
+  bool wait_for_room(const std::stop_token& stop) {
+    // Shared with the wake-up, which may come after this call has returned.
+    struct Signal {
+      std::mutex mutex;
+      std::condition_variable_any came;
+      bool room = false;
+    };
+    const auto signal = std::make_shared<Signal>();
+    pipeline_.when_room([signal] {
+      const std::scoped_lock lock(signal->mutex);
+      signal->room = true;
+      signal->came.notify_all();
+    });
+    std::unique_lock lock(signal->mutex);
+    return signal->came.wait(lock, stop, [&] { return signal->room; });
+  }
+
+  void wait_until_empty(const std::stop_token& stop) {
+    while (!stop.stop_requested() &&
+           !pipeline_.wait_until_empty(std::chrono::steady_clock::now() +
+                                       std::chrono::milliseconds(100))) {
+    }
+  }
+
+  const ReplayOptions options_;
+  const Clock& clock_;
+  const Timestamp started_at_;
+  transport::CaptureReader capture_;
+  Guarded<std::optional<std::string>> defect_;
+  Guarded<std::string> problem_;
+  std::atomic<bool> broken_{false};
+  Pipeline pipeline_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+  std::jthread reader_;
+};
+
+Replay::Replay(ReplayOptions options, const Clock& clock) {
+  check_database(options.database_url);
+  impl_ = std::make_unique<Impl>(std::move(options), clock);
+}
+
+Replay::~Replay() = default;
+
+void Replay::start() {
+  impl_->start();
+}
+
+bool Replay::wait_for(std::chrono::milliseconds time) {
+  return impl_->wait_for(time);
+}
+
+bool Replay::stop() {
+  return impl_->stop();
+}
+
+Figures Replay::figures() const {
+  return impl_->figures();
+}
+
+std::string Replay::file_problem() const {
+  return impl_->file_problem();
+}
+
+bool Replay::file_is_broken() const {
+  return impl_->file_is_broken();
+}
+
+std::optional<std::string> Replay::defect() const {
+  return impl_->defect();
+}
+
+}  // namespace skua::app

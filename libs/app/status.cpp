@@ -1,0 +1,138 @@
+#include "app/status.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "store/advisory_lock.hpp"
+#include "store/process_name.hpp"
+#include "store/session.hpp"
+
+namespace skua::app {
+namespace {
+
+using nlohmann::json;
+using store::Rows;
+using store::Session;
+
+/// A column that may be null.
+json text_or_null(const Rows& rows, std::size_t row, std::size_t column) {
+  if (rows.is_null(row, column)) return nullptr;
+  return std::string(rows.text(row, column));
+}
+
+json real_or_null(const Rows& rows, std::size_t row, std::size_t column) {
+  if (rows.is_null(row, column)) return nullptr;
+  return rows.real(row, column);
+}
+
+json sources(Session& session) {
+  // A source is running when somebody holds its lock; the lock's key is the hash that took it.
+  const Rows rows = session.run(
+      "SELECT coalesce(c.source, f.source), c.cursor::text, c.saved_at::text, c.event_time::text, "
+      "extract(epoch FROM now() - c.event_time)::float8, "
+      "extract(epoch FROM now() - f.at)::float8, f.figures::text "
+      "FROM skua.cursors AS c FULL JOIN skua.figures AS f USING (source) ORDER BY 1");
+  json all = json::array();
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    json source = {{"source", std::string(rows.text(row, 0))},
+                   {"cursor", nullptr},
+                   {"saved_at", text_or_null(rows, row, 2)},
+                   {"event_time", text_or_null(rows, row, 3)},
+                   {"lag_seconds", real_or_null(rows, row, 4)},
+                   {"figures_age_seconds", real_or_null(rows, row, 5)},
+                   {"figures", nullptr},
+                   {"holder", nullptr}};
+    if (!rows.is_null(row, 1)) source["cursor"] = rows.int8(row, 1);
+    if (!rows.is_null(row, 6)) source["figures"] = json::parse(rows.text(row, 6));
+    if (const auto holder = store::source_holder(session, std::string(rows.text(row, 0)))) {
+      source["holder"] = *holder;
+    }
+    all.push_back(std::move(source));
+  }
+  return all;
+}
+
+json tables(Session& session) {
+  const Rows rows = session.run(
+      "SELECT relname, n_live_tup, pg_total_relation_size(relid) FROM pg_stat_user_tables "
+      "WHERE schemaname = 'bsky' ORDER BY 3 DESC, 1");
+  json all = json::array();
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    all.push_back({{"table", std::string(rows.text(row, 0))},
+                   {"rows_estimated", rows.int8(row, 1)},
+                   {"bytes", rows.int8(row, 2)}});
+  }
+  return all;
+}
+
+json dead_letters(Session& session) {
+  const Rows rows = session.run(
+      "SELECT error, count(*), max(last_at)::text FROM skua.dead_letter GROUP BY error "
+      "ORDER BY 2 DESC, 1 LIMIT 20");
+  json all = json::array();
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    all.push_back({{"error", std::string(rows.text(row, 0))},
+                   {"count", rows.int8(row, 1)},
+                   {"last_at", text_or_null(rows, row, 2)}});
+  }
+  return all;
+}
+
+std::string size_text(double bytes) {
+  if (bytes >= 1e9) return fmt::format("{:.1f} GB", bytes / 1e9);
+  if (bytes >= 1e6) return fmt::format("{:.1f} MB", bytes / 1e6);
+  return fmt::format("{:.0f} kB", std::ceil(bytes / 1e3));
+}
+
+}  // namespace
+
+json read_status(const std::string& database_url, const Clock& clock) {
+  Session session(database_url, store::process_name("skua status"));
+  const Rows ids = session.run("SELECT coalesce(max(id), 0) FROM bsky.actors");
+  const Rows size = session.run("SELECT pg_database_size(current_database())");
+  const double used =
+      static_cast<double>(ids.int8(0, 0)) / static_cast<double>(std::numeric_limits<int>::max());
+  return {{"at", format_datetime(clock.now())},
+          {"database_bytes", size.int8(0, 0)},
+          {"actor_ids_used", ids.int8(0, 0)},
+          {"actor_ids_share", used},
+          {"sources", sources(session)},
+          {"tables", tables(session)},
+          {"dead_letters", dead_letters(session)}};
+}
+
+std::string status_text(const json& status) {
+  std::string text =
+      fmt::format("database {}, account ids {} ({:.2f} % of what there is)\n",
+                  size_text(status["database_bytes"].get<double>()),
+                  status["actor_ids_used"].get<std::int64_t>(),
+                  status["actor_ids_share"].get<double>() * 100);
+  text += "\nsources\n";
+  if (status["sources"].empty()) text += "  none yet: start `skua run`\n";
+  for (const json& source : status["sources"]) {
+    text += fmt::format("  {}  cursor {}", source["source"].get<std::string>(),
+                        source["cursor"].is_null() ? "-" : source["cursor"].dump());
+    if (!source["lag_seconds"].is_null()) {
+      text += fmt::format("  {:.1f} s behind now", source["lag_seconds"].get<double>());
+    }
+    text += source["holder"].is_null()
+                ? "  not running\n"
+                : "  held by " + source["holder"].get<std::string>() + "\n";
+  }
+  text += "  not verified: signatures and operation chains are not checked\n\ntables\n";
+  for (const json& table : status["tables"]) {
+    text += fmt::format("  {:<28}{:>14} rows (estimated) {:>12}\n",
+                        table["table"].get<std::string>(), table["rows_estimated"].dump(),
+                        size_text(table["bytes"].get<double>()));
+  }
+  text += "\ndead letters\n";
+  if (status["dead_letters"].empty()) text += "  none\n";
+  for (const json& letter : status["dead_letters"]) {
+    text += fmt::format("  {:>8}  {}\n", letter["count"].dump(), letter["error"].get<std::string>());
+  }
+  return text;
+}
+
+}  // namespace skua::app

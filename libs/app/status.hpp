@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "base/time.hpp"
+
+namespace skua::app {
+
+/// What a database says of itself and of who fills it: sources with cursor, lag and holder, tables with
+/// estimated rows and bytes, the share of account ids in use, dead letters by reason. Reads only. Throws
+/// store::SqlError.
+nlohmann::json read_status(const std::string& database_url, const Clock& clock);
+
+/// The same for people.
+std::string status_text(const nlohmann::json& status);
+
+}  // namespace skua::app

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/bytes.hpp"
+
+namespace skua::atproto {
+
+using Digest = std::array<std::uint8_t, 32>;
+
+/// SHA-256 of `data`. Uses the low-level OpenSSL calls: the EVP ones fetch their implementation on
+/// each use and take nearly twice as long on blocks of the network's size.
+Digest sha256(ByteView data);
+
+}  // namespace skua::atproto

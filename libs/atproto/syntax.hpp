@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace skua::atproto {
+
+/// Whether a text has the syntax of the identifier (atproto.com/specs/did, /handle, /nsid,
+/// /record-key). Limits: DID 2048 bytes, handle 253, NSID 317 with three segments or more, record
+/// key 512.
+bool is_did(std::string_view text);
+bool is_handle(std::string_view text);
+bool is_nsid(std::string_view text);
+bool is_record_key(std::string_view text);
+
+/// Whether a text looks like a CID of any kind, also one that `Cid::parse` refuses: 8 to 256
+/// letters, digits, `+` and `=`, not CIDv0. What the lexicons' string format `cid` asks for.
+bool is_cid_text(std::string_view text);
+
+/// An AT-URI taken apart (atproto.com/specs/at-uri-scheme). Views into the text that was parsed.
+struct AtUri {
+  std::string_view authority;   // a DID or a handle
+  std::string_view collection;  // empty when absent
+  std::string_view rkey;        // empty when absent
+};
+
+/// Parses `at://authority[/collection[/rkey]]`, at most 8192 bytes. Error: says which part is
+/// wrong.
+Result<AtUri> parse_at_uri(std::string_view text);
+
+/// A repository path, `collection/rkey` (atproto.com/specs/repository): views into `path`.
+struct RepoPath {
+  std::string_view collection;
+  std::string_view rkey;
+};
+Result<RepoPath> parse_repo_path(std::string_view path);
+
+}  // namespace skua::atproto

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+
+namespace skua::atproto {
+
+/// A timestamp identifier (atproto.com/specs/tid): microseconds since 1970 << 10 | clock id,
+/// written as 13 characters of sortable base32. Used as revision and as record key.
+struct Tid {
+  std::uint64_t value = 0;
+
+  /// Error: wrong length, character, or a first character above `j`.
+  static Result<Tid> parse(std::string_view text);
+  static Tid from_time(Timestamp time, unsigned clock_id);
+
+  std::string to_string() const;
+  Timestamp time() const { return Timestamp(std::chrono::microseconds(value >> 10)); }
+  /// True when bit 63 is clear, so that the value fits PostgreSQL's int8.
+  bool fits_int8() const { return (value >> 63) == 0; }
+
+  friend auto operator<=>(const Tid&, const Tid&) = default;
+};
+
+}  // namespace skua::atproto

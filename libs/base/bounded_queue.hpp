@@ -1,0 +1,100 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace skua {
+
+/// A first-in first-out queue between threads that never holds more than `capacity` items.
+/// Any number of producers and consumers. After `close()` nothing more goes in, what is inside
+/// still comes out, and consumers then see the end.
+template <class T>
+class BoundedQueue {
+ public:
+  explicit BoundedQueue(std::size_t capacity) : capacity_(capacity) {}
+
+  /// Waits for room. False: the queue is closed and the item was not taken.
+  bool push(T item) {
+    std::unique_lock lock(mutex_);
+    room_.wait(lock, [&] { return closed_ || items_.size() < capacity_; });
+    if (closed_) return false;
+    items_.push_back(std::move(item));
+    lock.unlock();
+    filled_.notify_one();
+    return true;
+  }
+
+  /// Does not wait. False: full or closed; `item` is untouched.
+  bool try_push(T& item) {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (closed_ || items_.size() >= capacity_) return false;
+      items_.push_back(std::move(item));
+    }
+    filled_.notify_one();
+    return true;
+  }
+
+  /// Waits for an item. Nothing: closed and drained.
+  std::optional<T> pop() {
+    std::unique_lock lock(mutex_);
+    filled_.wait(lock, [&] { return closed_ || !items_.empty(); });
+    if (items_.empty()) return std::nullopt;
+    std::optional<T> item(std::move(items_.front()));
+    items_.pop_front();
+    lock.unlock();
+    room_.notify_one();
+    return item;
+  }
+
+  /// Appends up to `max` items to `out`: waits at most `wait` for the first, takes the rest only if
+  /// they are there. Returns how many were taken; 0 with `closed()` true means the end.
+  std::size_t pop_some(std::vector<T>& out, std::size_t max, std::chrono::milliseconds wait) {
+    std::unique_lock lock(mutex_);
+    filled_.wait_for(lock, wait, [&] { return closed_ || !items_.empty(); });
+    std::size_t taken = 0;
+    while (taken < max && !items_.empty()) {
+      out.push_back(std::move(items_.front()));
+      items_.pop_front();
+      ++taken;
+    }
+    lock.unlock();
+    if (taken > 0) room_.notify_all();
+    return taken;
+  }
+
+  void close() {
+    {
+      const std::scoped_lock lock(mutex_);
+      closed_ = true;
+    }
+    filled_.notify_all();
+    room_.notify_all();
+  }
+
+  bool closed() const {
+    const std::scoped_lock lock(mutex_);
+    return closed_;
+  }
+
+  std::size_t size() const {
+    const std::scoped_lock lock(mutex_);
+    return items_.size();
+  }
+
+ private:
+  const std::size_t capacity_;
+  mutable std::mutex mutex_;
+  std::condition_variable filled_;
+  std::condition_variable room_;
+  std::deque<T> items_;
+  bool closed_ = false;
+};
+
+}  // namespace skua

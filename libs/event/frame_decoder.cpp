@@ -1,0 +1,225 @@
+#include "event/frame_decoder.hpp"
+
+#include <utility>
+
+#include "atproto/syntax.hpp"
+#include "event/errc.hpp"
+#include "event/message_type.hpp"
+#include "event/op_decoder.hpp"
+#include "repo/dag_cbor_reader.hpp"
+
+namespace skua::event {
+namespace {
+
+using atproto::Value;
+
+constexpr std::size_t kMaxFrame = 5'000'000;
+constexpr std::size_t kMaxCommitBlocks = 2'000'000;
+constexpr std::size_t kMaxSyncBlocks = 10'000;
+constexpr std::size_t kMaxOps = 200;
+
+Result<std::int64_t> read_seq(const Value& body) {
+  const auto seq = body.find("seq");
+  if (!seq || !seq->is_integer() || seq->integer() < 1 || seq->integer() > kMaxSeq) {
+    return errc::bad_seq;
+  }
+  return seq->integer();
+}
+
+Result<std::string_view> read_did(const Value& body, std::string_view key) {
+  const auto did = body.find(key);
+  if (!did || !did->is_string() || !atproto::is_did(did->string())) return errc::bad_did;
+  return did->string();
+}
+
+Result<Timestamp> read_time(const Value& body) {
+  const auto time = body.find("time");
+  if (!time || !time->is_string()) return errc::bad_time;
+  const auto datetime = parse_datetime(time->string());
+  if (!datetime) return errc::bad_time;
+  return datetime->instant;
+}
+
+Result<atproto::Tid> read_rev(const Value& body) {
+  const auto rev = body.find("rev");
+  if (!rev || !rev->is_string()) return errc::bad_rev;
+  const auto tid = atproto::Tid::parse(rev->string());
+  if (!tid || !tid->fits_int8()) return errc::bad_rev;
+  return *tid;
+}
+
+/// A text that may be absent; null, which some producers send, is the same.
+Result<std::optional<std::string_view>> read_optional_text(const Value& body, std::string_view key,
+                                                           errc error) {
+  const auto text = body.find(key);
+  if (!text || text->is_null()) return std::optional<std::string_view>();
+  if (!text->is_string()) return error;
+  return std::optional(text->string());
+}
+
+Result<ByteView> read_blocks(const Value& body, std::size_t limit) {
+  const auto blocks = body.find("blocks");
+  if (!blocks || !blocks->is_bytes()) return errc::bad_blocks;
+  if (blocks->size() > limit) return errc::blocks_too_large;
+  return blocks->bytes();
+}
+
+/// seq, account and time: what all numbered messages have.
+Result<void> read_envelope(const Value& body, std::string_view did_key, DecodedFrame& out) {
+  const auto seq = read_seq(body);
+  if (!seq) return seq.error();
+  out.seq = *seq;
+  const auto did = read_did(body, did_key);
+  if (!did) return did.error();
+  out.did = *did;
+  const auto time = read_time(body);
+  if (!time) return time.error();
+  out.time = *time;
+  return {};
+}
+
+/// Name and message of #info and of an error frame.
+Result<void> read_words(const Value& body, std::string_view name_key, DecodedFrame& out) {
+  const auto name = body.find(name_key);
+  if (!name || !name->is_string()) return errc::bad_name;
+  out.name = name->string();
+  const auto message = read_optional_text(body, "message", errc::bad_message);
+  if (!message) return message.error();
+  out.message = message->value_or(std::string_view());
+  return {};
+}
+
+void add_actor_event(DecodedFrame& out, decltype(UnresolvedEvent::body) body) {
+  UnresolvedEvent& event = out.events.emplace_back();
+  event.did = out.did;
+  event.type = RecordType::Actor;
+  event.seq = out.seq;
+  event.body = std::move(body);
+}
+
+Result<void> read_identity(const Value& body, DecodedFrame& out) {
+  if (const auto envelope = read_envelope(body, "did", out); !envelope) return envelope.error();
+  const auto handle = read_optional_text(body, "handle", errc::bad_handle);
+  if (!handle) return handle.error();
+  IdentityChange change;
+  change.time = out.time;
+  if (*handle) {
+    if (!atproto::is_handle(**handle)) return errc::bad_handle;
+    change.handle.emplace(**handle);
+  }
+  add_actor_event(out, std::move(change));
+  return {};
+}
+
+Result<void> read_account(const Value& body, DecodedFrame& out) {
+  if (const auto envelope = read_envelope(body, "did", out); !envelope) return envelope.error();
+  const auto active = body.find("active");
+  if (!active || !active->is_boolean()) return errc::bad_active;
+  const auto status = read_optional_text(body, "status", errc::bad_status);
+  if (!status) return status.error();
+  AccountChange change;
+  change.active = active->boolean();
+  change.status = status->value_or(std::string_view());
+  change.time = out.time;
+  add_actor_event(out, std::move(change));
+  return {};
+}
+
+Result<void> read_sync(const Value& body, repo::LoadedCar& car, DecodedFrame& out) {
+  if (const auto envelope = read_envelope(body, "did", out); !envelope) return envelope.error();
+  const auto rev = read_rev(body);
+  if (!rev) return rev.error();
+  out.rev = *rev;
+  const auto blocks = read_blocks(body, kMaxSyncBlocks);
+  if (!blocks) return blocks.error();
+  return repo::load_car(*blocks, car);
+}
+
+/// `rebase`, `tooBig` and `blobs` are deprecated and say nothing that matters: they are not looked
+/// at.
+Result<void> read_commit(const Value& body, repo::LoadedCar& car, atproto::Document& scratch,
+                         DecodedFrame& out) {
+  if (const auto envelope = read_envelope(body, "repo", out); !envelope) return envelope.error();
+  const auto rev = read_rev(body);
+  if (!rev) return rev.error();
+  out.rev = *rev;
+  const auto since = body.find("since");
+  if (!since || !(since->is_null() || since->is_string())) return errc::bad_since;
+  const auto commit = body.find("commit");
+  if (!commit || !commit->is_link()) return errc::bad_commit;
+  const auto prev_data = body.find("prevData");
+  if (prev_data && !prev_data->is_link() && !prev_data->is_null()) return errc::bad_prev_data;
+  const auto ops = body.find("ops");
+  if (!ops || !ops->is_list()) return errc::bad_ops;
+  if (ops->size() > kMaxOps) return errc::too_many_ops;
+  const auto blocks = read_blocks(body, kMaxCommitBlocks);
+  if (!blocks) return blocks.error();
+  if (blocks->empty()) {
+    // What a commit that was too big has in the place of a CAR.
+    car.blocks.clear();
+  } else if (const auto loaded = repo::load_car(*blocks, car); !loaded) {
+    return loaded.error();
+  }
+  OpDecoder decoder(out.did, out.seq, *rev, car.blocks, scratch);
+  out.events.reserve(ops->size());
+  for (const Value op : ops->items()) decoder.decode(op, out.events.emplace_back());
+  return {};
+}
+
+Result<MessageType> read_header(const Value& header) {
+  const auto op = header.find("op");
+  const auto t = header.find("t");
+  return message_type(op && op->is_integer() ? std::optional(op->integer()) : std::nullopt,
+                      t && t->is_string() ? std::optional(t->string()) : std::nullopt);
+}
+
+}  // namespace
+
+Result<void> FrameDecoder::decode(ByteView frame, DecodedFrame& out) {
+  out.seq = 0;
+  out.did.clear();
+  out.time = {};
+  out.rev.reset();
+  out.events.clear();
+  out.name.clear();
+  out.message.clear();
+
+  if (frame.size() > kMaxFrame) return errc::frame_too_large;
+  const auto header_size = repo::read_dag_cbor_prefix(frame, header_);
+  if (!header_size) return header_size.error();
+  const auto type = read_header(header_.root());
+  if (!type) return type.error();
+  out.type = *type;
+  if (const auto read = repo::read_dag_cbor(frame.subspan(*header_size), body_); !read) {
+    return read.error();
+  }
+  const Value body = body_.root();
+  if (!body.is_map()) return errc::bad_body;
+
+  switch (out.type) {
+    case MessageType::Commit:
+      return read_commit(body, car_, record_, out);
+    case MessageType::Sync:
+      return read_sync(body, car_, out);
+    case MessageType::Identity:
+      return read_identity(body, out);
+    case MessageType::Account:
+      return read_account(body, out);
+    case MessageType::Info:
+      return read_words(body, "name", out);
+    case MessageType::Error:
+      return read_words(body, "error", out);
+    case MessageType::Unknown:
+      break;
+  }
+  // Its number still counts for the cursor.
+  if (const auto seq = read_seq(body)) out.seq = *seq;
+  for (const std::string_view key : {"did", "repo"}) {
+    if (const auto did = body.find(key); did && did->is_string() && out.did.empty()) {
+      out.did = did->string();
+    }
+  }
+  return {};
+}
+
+}  // namespace skua::event

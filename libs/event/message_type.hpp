@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "event/frame_decoder.hpp"
+
+namespace skua::event {
+
+/// Sequence numbers are 1 to this (atproto.com/specs/event-stream#sequence-numbers).
+inline constexpr std::int64_t kMaxSeq = std::int64_t{1} << 53;
+
+/// What a header's `op` and `t` mean. Those not known here are legal and make the message Unknown.
+/// Error: there is no `op`, or no `t` where one is needed.
+Result<MessageType> message_type(std::optional<std::int64_t> op, std::optional<std::string_view> t);
+
+}  // namespace skua::event

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "atproto/data_model.hpp"
+#include "atproto/tid.hpp"
+#include "event/unresolved_event.hpp"
+#include "repo/car_reader.hpp"
+
+namespace skua::event {
+
+/// Decodes the ops of one commit. Lives on the stack of one frame's decode; `blocks` are the
+/// commit's, hashed and found right; `scratch` is memory that is reused.
+class OpDecoder {
+ public:
+  OpDecoder(std::string_view did, std::int64_t seq, atproto::Tid rev, const repo::BlockMap& blocks,
+            atproto::Document& scratch)
+      : did_(did), seq_(seq), rev_(rev), blocks_(blocks), scratch_(scratch) {}
+
+  /// Fills `out`, which is new, with a RecordChange, or with a Rejection when the op cannot be
+  /// used: its payload is the record's block where there is one, else the op's own DAG-CBOR.
+  void decode(const atproto::Value& op, UnresolvedEvent& out);
+
+ private:
+  /// An empty string when all is well, else what is wrong.
+  std::string read(const atproto::Value& op, UnresolvedEvent& out);
+  std::string read_record(const atproto::Value& op, RecordChange& change);
+
+  std::string_view did_;
+  std::int64_t seq_;
+  atproto::Tid rev_;
+  const repo::BlockMap& blocks_;
+  atproto::Document& scratch_;
+};
+
+}  // namespace skua::event

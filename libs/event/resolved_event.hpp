@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+#include "event/unresolved_event.hpp"
+
+namespace skua::event {
+
+/// An event whose account, key and references have their numbers: the record's references were
+/// resolved in place (`ActorRef::id`, `RecordRef::actor_id` and so on).
+struct ResolvedEvent {
+  UnresolvedEvent event;
+  std::int32_t actor_id = 0;
+  /// Of a record change; 0 otherwise.
+  std::int32_t collection_id = 0;
+  std::int64_t rkey_number = 0;
+
+  records::Decoded& record() { return change().record; }
+  const records::Decoded& record() const { return change().record; }
+  RecordChange& change() { return std::get<RecordChange>(event.body); }
+  const RecordChange& change() const { return std::get<RecordChange>(event.body); }
+};
+
+}  // namespace skua::event

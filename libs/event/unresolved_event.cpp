@@ -1,0 +1,16 @@
+#include "event/unresolved_event.hpp"
+
+namespace skua::event {
+
+std::string UnresolvedEvent::at_uri() const {
+  std::string uri = "at://" + did;
+  if (const auto* change = std::get_if<RecordChange>(&body)) {
+    uri += '/';
+    uri += change->collection;
+    uri += '/';
+    uri += change->rkey;
+  }
+  return uri;
+}
+
+}  // namespace skua::event

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "atproto/cid.hpp"
+#include "atproto/tid.hpp"
+#include "base/bytes.hpp"
+#include "base/time.hpp"
+#include "records/record.hpp"
+#include "records/record_type.hpp"
+
+namespace skua::event {
+
+using records::RecordType;
+
+/// Whether an event is news or history. Live goes first.
+enum class EventSource : std::uint8_t { Live, Backfill };
+
+/// One queue of work: three workers each.
+struct Lane {
+  EventSource source = EventSource::Live;
+  RecordType type = RecordType::Metadata;
+  friend bool operator==(const Lane&, const Lane&) = default;
+};
+
+enum class Operation : std::uint8_t { Create, Update, Delete };
+
+/// A create, update or delete of one record, as its commit says it.
+struct RecordChange {
+  Operation operation = Operation::Create;
+  std::string collection;
+  std::string rkey;
+  std::optional<atproto::Cid> cid;  // absent on delete
+  atproto::Tid rev;
+  /// The record's DAG-CBOR, empty on delete. `record` holds views into it: move, never copy.
+  Bytes block;
+  records::Decoded record;
+
+  RecordChange() = default;
+  RecordChange(RecordChange&&) noexcept = default;
+  RecordChange& operator=(RecordChange&&) noexcept = default;
+  RecordChange(const RecordChange&) = delete;
+  RecordChange& operator=(const RecordChange&) = delete;
+};
+
+/// `#identity`: the account's handle or keys may have changed. `handle` is the host's claim.
+struct IdentityChange {
+  std::optional<std::string> handle;
+  Timestamp time;
+};
+
+/// `#account`: the account's hosting status at the host that sent it.
+struct AccountChange {
+  bool active = true;
+  std::string status;  // empty when the host gave none
+  Timestamp time;
+};
+
+/// Input that cannot become rows: it goes to `skua.dead_letter` with its bytes.
+struct Rejection {
+  /// What was rejected: an op's path, or the message type of a whole frame.
+  std::string what;
+  /// Why, in plain words.
+  std::string error;
+  Bytes payload;
+};
+
+/// What decoding leaves: one change of one account, naming others by DID and AT-URI.
+/// Owned by whoever holds it; moved from thread to thread, never copied.
+struct UnresolvedEvent {
+  std::string did;
+  EventSource source = EventSource::Live;
+  RecordType type = RecordType::Metadata;
+  /// The host's sequence number of the frame that brought it.
+  std::int64_t seq = 0;
+  /// Its frame's place in the in-flight list; set by the pipeline.
+  std::uint64_t ticket = 0;
+  std::variant<RecordChange, IdentityChange, AccountChange, Rejection> body;
+
+  Lane lane() const { return {source, type}; }
+  /// `at://did/collection/rkey` of a record change, `at://did` of the rest.
+  std::string at_uri() const;
+};
+
+}  // namespace skua::event

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/time.hpp"
+#include "records/blob.hpp"
+#include "records/record_type.hpp"
+#include "records/text_list.hpp"
+
+namespace skua::records {
+
+class FieldReader;
+
+/// The declaration of a feed generator.
+struct FeedGenerator {
+  static constexpr std::string_view kCollection = "app.bsky.feed.generator";
+  static constexpr std::int32_t kCollectionId = 6;
+  static constexpr RecordType kType = RecordType::Metadata;
+  static constexpr bool kSingleton = false;
+
+  /// The service that answers for the feed.
+  std::string_view service_did;
+  std::string_view display_name;
+  std::optional<std::string_view> description;
+  /// As in the record; empty when absent.
+  std::string description_facets_json;
+  std::optional<Blob> avatar;
+  std::optional<bool> accepts_interactions;
+  std::optional<std::string_view> content_mode;
+  std::optional<TextList> labels;
+  std::optional<Timestamp> created_at;
+  std::string extra;
+
+  static FeedGenerator decode(FieldReader& fields);
+
+  template <class F>
+  void visit_references(F&&) {}
+};
+
+}  // namespace skua::records

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.hpp"
+#include "records/embed.hpp"
+#include "records/facet.hpp"
+#include "records/record_type.hpp"
+#include "records/reference.hpp"
+#include "records/text_list.hpp"
+
+namespace skua::records {
+
+class FieldReader;
+
+/// A post. Views point into the record's block.
+struct Post {
+  static constexpr std::string_view kCollection = "app.bsky.feed.post";
+  static constexpr std::int32_t kCollectionId = 1;
+  static constexpr RecordType kType = RecordType::Post;
+  static constexpr bool kSingleton = false;
+
+  std::string_view text;
+  std::optional<TextList> langs;
+  std::optional<TextList> tags;
+  /// Values of the self-labels.
+  std::optional<TextList> labels;
+  /// As in the record; empty when absent.
+  std::string facets_json;
+  std::vector<Facet> facets;
+  /// As in the record; empty when absent.
+  std::string embed_json;
+  Embed embed;
+  std::optional<RecordRef> parent;
+  std::optional<RecordRef> root;
+  /// What embed.record or recordWithMedia quotes: a post, a list, a feed generator...
+  std::optional<RecordRef> quote;
+  std::optional<Timestamp> created_at;
+  std::string extra;
+
+  static Post decode(FieldReader& fields);
+
+  template <class F>
+  void visit_references(F&& visit) {
+    if (parent) visit(*parent);
+    if (root) visit(*root);
+    if (quote) visit(*quote);
+  }
+};
+
+}  // namespace skua::records

@@ -1,0 +1,91 @@
+#include "records/record.hpp"
+
+#include "records/field_reader.hpp"
+#include "records/json_text.hpp"
+
+namespace skua::records {
+namespace {
+
+/// Calls `f` with the struct of a collection. Comparing with one constant after the other is faster
+/// than hashing: lengths differ mostly, and the most frequent collections stand first.
+/// False: the collection has none.
+template <class F>
+bool with_collection(std::string_view collection, F&& f) {
+  bool found = false;
+  for_each_collection([&]<class T>() {
+    if (found || collection != T::kCollection) return;
+    found = true;
+    f.template operator()<T>();
+  });
+  return found;
+}
+
+template <std::size_t... I>
+constexpr bool ids_follow_the_list(std::index_sequence<I...>) {
+  return ((TypedRecord<I + 1>::kCollectionId == static_cast<std::int32_t>(I + 1)) && ...);
+}
+static_assert(ids_follow_the_list(std::make_index_sequence<kTypedCollections>()),
+              "a struct's kCollectionId is its place in the variant");
+
+void keep_as_json(const atproto::Value& root, std::optional<std::string> reason, Decoded& out) {
+  out.record = std::monostate{};
+  out.json.clear();
+  out.nuls_removed = append_json(out.json, root);
+  out.invalid_reason = std::move(reason);
+}
+
+template <class T>
+std::optional<std::string> decode_as(std::string_view rkey, const atproto::Value& root,
+                                     Decoded& out) {
+  if (T::kSingleton && rkey != "self") return "rkey: must be self";
+  FieldReader::Notes notes;
+  FieldReader fields(root, notes);
+  if (const auto type = root.find("$type")) {
+    if (!type->is_string() || type->string() != T::kCollection) {
+      return "$type: must be " + std::string(T::kCollection);
+    }
+  }
+  T& record = out.record.emplace<T>(T::decode(fields));
+  if (fields.failed()) return std::move(notes.fault);
+  record.extra = fields.extra();
+  out.nuls_removed = notes.nuls_removed;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Decoded decode_record(std::string_view collection, std::string_view rkey,
+                      const atproto::Value& root) {
+  Decoded out;
+  if (!root.is_map()) {
+    keep_as_json(root, "record: must be an object", out);
+    return out;
+  }
+  std::optional<std::string> reason;
+  const bool typed =
+      with_collection(collection, [&]<class T>() { reason = decode_as<T>(rkey, root, out); });
+  if (!typed || reason) keep_as_json(root, std::move(reason), out);
+  return out;
+}
+
+Decoded decode_record(std::string_view collection, std::string_view rkey,
+                      const atproto::Document& document) {
+  if (!document.has_floats()) return decode_record(collection, rkey, document.root());
+  Decoded out;
+  keep_as_json(document.root(), "record: has a floating point number", out);
+  return out;
+}
+
+RecordType record_type_of(std::string_view collection) {
+  RecordType type = RecordType::Metadata;
+  with_collection(collection, [&]<class T>() { type = T::kType; });
+  return type;
+}
+
+std::int32_t typed_collection_id(std::string_view collection) {
+  std::int32_t id = 0;
+  with_collection(collection, [&]<class T>() { id = T::kCollectionId; });
+  return id;
+}
+
+}  // namespace skua::records

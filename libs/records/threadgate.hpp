@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/time.hpp"
+#include "records/record_type.hpp"
+#include "records/reference.hpp"
+#include "records/text_list.hpp"
+
+namespace skua::records {
+
+class FieldReader;
+
+/// Who may reply to a post of the same account and record key.
+struct Threadgate {
+  static constexpr std::string_view kCollection = "app.bsky.feed.threadgate";
+  static constexpr std::int32_t kCollectionId = 4;
+  static constexpr RecordType kType = RecordType::Post;
+  static constexpr bool kSingleton = false;
+
+  std::optional<RecordRef> post;
+  /// `allow` is present: only those whom a rule names may reply, nobody if there is no rule.
+  bool is_restricted = false;
+  bool allow_mentioned = false;
+  bool allow_following = false;
+  bool allow_followers = false;
+  /// URIs of the lists whose members may reply; absent when no rule names one.
+  std::optional<TextList> allow_lists;
+  std::optional<TextList> hidden_replies;
+  std::optional<Timestamp> created_at;
+  std::string extra;
+
+  static Threadgate decode(FieldReader& fields);
+
+  template <class F>
+  void visit_references(F&& visit) {
+    if (post) visit(*post);
+  }
+};
+
+}  // namespace skua::records

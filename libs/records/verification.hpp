@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/time.hpp"
+#include "records/record_type.hpp"
+#include "records/reference.hpp"
+
+namespace skua::records {
+
+class FieldReader;
+
+/// That the author vouches for an account, as it was named at the time.
+struct Verification {
+  static constexpr std::string_view kCollection = "app.bsky.graph.verification";
+  static constexpr std::int32_t kCollectionId = 13;
+  static constexpr RecordType kType = RecordType::Social;
+  static constexpr bool kSingleton = false;
+
+  ActorRef subject;
+  std::string_view handle;
+  std::string_view display_name;
+  std::optional<Timestamp> created_at;
+  std::string extra;
+
+  static Verification decode(FieldReader& fields);
+
+  template <class F>
+  void visit_references(F&& visit) {
+    visit(subject);
+  }
+};
+
+}  // namespace skua::records

@@ -1,0 +1,124 @@
+#include "repo/car_reader.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "atproto/data_model.hpp"
+#include "repo/dag_cbor_reader.hpp"
+#include "repo/errc.hpp"
+
+namespace skua::repo {
+namespace {
+
+using atproto::Cid;
+
+/// Takes an unsigned LEB128 number from the front of `in`
+/// (github.com/multiformats/unsigned-varint): nine bytes at most, in its shortest form.
+Result<std::uint64_t> take_varint(ByteView& in) {
+  constexpr std::size_t kMaxBytes = 9;
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < kMaxBytes; ++i) {
+    if (i >= in.size()) return errc::car_truncated;
+    const std::uint8_t byte = in[i];
+    value |= static_cast<std::uint64_t>(byte & 0x7fU) << (7 * i);
+    if ((byte & 0x80U) == 0) {
+      if (byte == 0 && i > 0) return errc::car_bad_length;
+      in = in.subspan(i + 1);
+      return value;
+    }
+  }
+  return errc::car_bad_length;
+}
+
+/// Takes a section, a length and as many bytes, from the front of `in`.
+Result<ByteView> take_section(ByteView& in) {
+  const auto length = take_varint(in);
+  if (!length) return length.error();
+  if (*length == 0) return errc::car_bad_length;
+  if (*length > in.size()) return errc::car_truncated;
+  const ByteView section = in.first(*length);
+  in = in.subspan(*length);
+  return section;
+}
+
+Result<CarBlock> parse_block(ByteView section) {
+  if (section.size() < Cid::kBinarySize || !Cid::is_binary(section.first(Cid::kBinarySize))) {
+    return errc::car_bad_cid;
+  }
+  return CarBlock{Cid::from_trusted_bytes(section.data()), section.subspan(Cid::kBinarySize)};
+}
+
+/// Takes the header from the front of `car` and fills `roots`.
+Result<void> take_header(ByteView& car, std::vector<Cid>& roots) {
+  roots.clear();
+  const auto section = take_section(car);
+  if (!section) return section.error();
+
+  thread_local atproto::Document document;
+  if (const auto read = read_dag_cbor(*section, document); !read) {
+    return read.error() == errc::cbor_bad_link ? errc::car_bad_cid : errc::car_bad_header;
+  }
+  const auto version = document.root().find("version");
+  if (!version || !version->is_integer()) return errc::car_bad_header;
+  if (version->integer() != 1) return errc::car_bad_version;
+  const auto list = document.root().find("roots");
+  if (!list || !list->is_list()) return errc::car_bad_header;
+  for (const atproto::Value root : list->items()) {
+    if (!root.is_link()) return errc::car_bad_header;
+    roots.push_back(root.link());
+  }
+  return {};
+}
+
+/// Empties `blocks` and keeps its memory, unless one huge CAR has left it far too large.
+void reset(BlockMap& blocks, std::size_t car_size) {
+  constexpr std::size_t kSmall = 4096;
+  constexpr std::size_t kTypicalBlock = 256;
+  const std::size_t expected = car_size / kTypicalBlock;
+  if (blocks.bucket_count() > kSmall && blocks.bucket_count() / 8 > expected) {
+    blocks = BlockMap();
+  } else {
+    blocks.clear();
+  }
+  blocks.reserve(expected);
+}
+
+}  // namespace
+
+std::size_t DigestHash::operator()(const atproto::Digest& digest) const {
+  std::size_t hash = 0;
+  std::memcpy(&hash, digest.data(), sizeof hash);
+  return hash;
+}
+
+Result<CarReader> CarReader::open(ByteView car) {
+  std::vector<Cid> roots;
+  if (const auto header = take_header(car, roots); !header) return header.error();
+  return CarReader(car, std::move(roots));
+}
+
+Result<std::optional<CarBlock>> CarReader::next() {
+  if (rest_.empty()) return std::optional<CarBlock>();
+  const auto section = take_section(rest_);
+  if (!section) return section.error();
+  const auto block = parse_block(*section);
+  if (!block) return block.error();
+  return std::optional(*block);
+}
+
+Result<void> load_car(ByteView car, LoadedCar& out) {
+  reset(out.blocks, car.size());
+  out.duplicates = 0;
+  if (const auto header = take_header(car, out.roots); !header) return header.error();
+  while (!car.empty()) {
+    const auto section = take_section(car);
+    if (!section) return section.error();
+    const auto block = parse_block(*section);
+    if (!block) return block.error();
+    if (atproto::sha256(block->data) != block->cid.digest) return errc::car_hash_mismatch;
+    if (!out.blocks.emplace(block->cid.digest, block->data).second) ++out.duplicates;
+  }
+  return {};
+}
+
+}  // namespace skua::repo

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "atproto/cid.hpp"
+#include "base/bytes.hpp"
+#include "base/result.hpp"
+
+namespace skua::repo {
+
+struct CarBlock {
+  atproto::Cid cid;
+  ByteView data;  // into the CAR
+};
+
+/// Walks a CAR v1 (ipld.io/specs/transport/car/carv1) from front to back without copying. The
+/// buffer must outlive the reader and the blocks.
+class CarReader {
+ public:
+  /// Reads the header. Error: not CAR v1, roots that are no CIDs, a length beyond the buffer.
+  static Result<CarReader> open(ByteView car);
+
+  const std::vector<atproto::Cid>& roots() const { return roots_; }
+
+  /// The next block, nothing at the end. Does not hash: see `load_car`.
+  Result<std::optional<CarBlock>> next();
+
+ private:
+  CarReader(ByteView rest, std::vector<atproto::Cid> roots)
+      : rest_(rest), roots_(std::move(roots)) {}
+  ByteView rest_;
+  std::vector<atproto::Cid> roots_;
+};
+
+struct DigestHash {
+  using is_avalanching = void;
+  std::size_t operator()(const atproto::Digest& digest) const;
+};
+
+/// Blocks by digest. Views into the CAR.
+using BlockMap = boost::unordered_flat_map<atproto::Digest, ByteView, DigestHash>;
+
+struct LoadedCar {
+  std::vector<atproto::Cid> roots;
+  BlockMap blocks;
+  std::size_t duplicates = 0;
+};
+
+/// Reads a whole CAR and compares each block's SHA-256 with its CID. Duplicates are tolerated and
+/// counted. Error: see CarReader, or a block that is not what its CID says. `out` is reused.
+Result<void> load_car(ByteView car, LoadedCar& out);
+
+}  // namespace skua::repo

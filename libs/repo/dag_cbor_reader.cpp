@@ -1,0 +1,212 @@
+#include "repo/dag_cbor_reader.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include <boost/container/small_vector.hpp>
+
+#include "atproto/cid.hpp"
+#include "base/utf8.hpp"
+#include "repo/cbor_item.hpp"
+#include "repo/dag_cbor_writer.hpp"
+#include "repo/errc.hpp"
+
+namespace skua::repo {
+namespace {
+
+using atproto::Kind;
+using atproto::Node;
+
+constexpr std::uint64_t kLinkTag = 42;
+/// A link is a byte string: the multibase prefix 00, then the CID.
+constexpr std::size_t kLinkSize = atproto::Cid::kBinarySize + 1;
+
+/// Puts the items of one value on the document's tape. Within, errc{} stands for success: a Result
+/// an item would cost a third of the whole.
+class TapeBuilder {
+ public:
+  TapeBuilder(ByteView in, atproto::Document& out, const CborOptions& options)
+      : in_(in), rest_(in), document_(out), nodes_(out.nodes()), options_(options) {}
+
+  /// Reads one value; returns the bytes it took.
+  Result<std::size_t> run() {
+    do {
+      if (const errc e = take_cbor_item(rest_, item_); e != errc{}) return e;
+      if (const errc e = place(); e != errc{}) return e;
+    } while (!open_.empty());
+    return static_cast<std::size_t>(rest_.data() - in_.data());
+  }
+
+ private:
+  /// A list or map whose end has not been reached.
+  struct Open {
+    std::uint32_t index;      // of its node
+    std::uint32_t remaining;  // items; in maps keys and values are counted apart
+    std::uint32_t last_key;   // index of the newest key's node, 0 before the first
+    bool is_map;
+
+    bool wants_key() const { return is_map && remaining % 2 == 0; }
+  };
+
+  std::uint32_t next_index() const { return static_cast<std::uint32_t>(nodes_.size()); }
+
+  errc place() {
+    if (!open_.empty() && open_.back().wants_key()) return place_key();
+    switch (item_.type) {
+      case CborItem::Type::unsigned_integer:
+      case CborItem::Type::negative_integer:
+        return place_integer();
+      case CborItem::Type::string:
+        if (!is_utf8(text())) return errc::cbor_invalid_utf8;
+        return place_content(Kind::string);
+      case CborItem::Type::bytes:
+        return place_content(Kind::bytes);
+      case CborItem::Type::list:
+        return place_container(false);
+      case CborItem::Type::map:
+        return place_container(true);
+      case CborItem::Type::tag:
+        return place_link();
+      case CborItem::Type::floating:
+        return place_float();
+      case CborItem::Type::boolean:
+        push(Kind::boolean).integer = static_cast<std::int64_t>(item_.argument);
+        break;
+      case CborItem::Type::null:
+        push(Kind::null);
+        break;
+      case CborItem::Type::short_float:
+        return errc::cbor_float;
+      case CborItem::Type::undefined:
+        return errc::cbor_bad_simple;
+      case CborItem::Type::indefinite:
+        return errc::cbor_indefinite_length;
+    }
+    complete();
+    return errc{};
+  }
+
+  errc place_key() {
+    if (item_.type == CborItem::Type::indefinite) return errc::cbor_indefinite_length;
+    if (item_.type != CborItem::Type::string) return errc::cbor_key_not_text;
+    if (!is_utf8(text())) return errc::cbor_invalid_utf8;
+    Open& map = open_.back();
+    if (map.last_key != 0) {
+      const Node& last = nodes_[map.last_key];
+      if (!cbor_key_less(as_text({last.data, last.size}), text())) return errc::cbor_key_order;
+    }
+    map.last_key = next_index();
+    return place_content(Kind::string);
+  }
+
+  errc place_integer() {
+    constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    if (item_.argument > kMax) return errc::cbor_integer_range;
+    const auto magnitude = static_cast<std::int64_t>(item_.argument);
+    push(Kind::integer).integer =
+        item_.type == CborItem::Type::negative_integer ? -1 - magnitude : magnitude;
+    complete();
+    return errc{};
+  }
+
+  errc place_content(Kind kind) {
+    Node& node = push(kind);
+    node.size = static_cast<std::uint32_t>(item_.argument);
+    node.data = item_.data;
+    complete();
+    return errc{};
+  }
+
+  errc place_link() {
+    if (item_.argument != kLinkTag) return errc::cbor_bad_tag;
+    if (const errc e = take_cbor_item(rest_, item_); e != errc{}) return e;
+    if (item_.type == CborItem::Type::indefinite) return errc::cbor_indefinite_length;
+    if (item_.type != CborItem::Type::bytes || item_.argument != kLinkSize || item_.data[0] != 0) {
+      return errc::cbor_bad_link;
+    }
+    const ByteView cid{item_.data + 1, atproto::Cid::kBinarySize};
+    if (!atproto::Cid::is_binary(cid)) return errc::cbor_bad_link;
+    Node& node = push(Kind::link);
+    node.size = atproto::Cid::kBinarySize;
+    node.data = cid.data();
+    complete();
+    return errc{};
+  }
+
+  errc place_float() {
+    if (!options_.allow_floats || !std::isfinite(item_.floating)) return errc::cbor_float;
+    push(Kind::floating).floating = item_.floating;
+    document_.set_has_floats();
+    complete();
+    return errc{};
+  }
+
+  errc place_container(bool is_map) {
+    // Each item takes a byte at least, so a size beyond the rest cannot be true. This also keeps
+    // the sizes within 32 bits.
+    const std::uint64_t room = rest_.size() / (is_map ? 2 : 1);
+    if (item_.argument > room) return errc::cbor_truncated;
+    if (open_.size() >= options_.max_depth) return errc::cbor_too_deep;
+    const auto size = static_cast<std::uint32_t>(item_.argument);
+    const std::uint32_t index = next_index();
+    push(is_map ? Kind::map : Kind::list).size = size;
+    if (size == 0) {
+      complete();
+    } else {
+      open_.push_back({index, is_map ? size * 2 : size, 0, is_map});
+    }
+    return errc{};
+  }
+
+  Node& push(Kind kind) {
+    Node& node = nodes_.emplace_back();
+    node.kind = kind;
+    node.next = next_index();
+    return node;
+  }
+
+  /// The value at the end of the tape is whole: so may be the containers it stands in.
+  void complete() {
+    while (!open_.empty() && --open_.back().remaining == 0) {
+      nodes_[open_.back().index].next = next_index();
+      open_.pop_back();
+    }
+  }
+
+  std::string_view text() const { return as_text({item_.data, item_.argument}); }
+
+  ByteView in_;
+  ByteView rest_;
+  CborItem item_;
+  atproto::Document& document_;
+  std::vector<Node>& nodes_;
+  const CborOptions& options_;
+  boost::container::small_vector<Open, 32> open_;
+};
+
+}  // namespace
+
+Result<std::size_t> read_dag_cbor_prefix(ByteView in, atproto::Document& out,
+                                         const CborOptions& options) {
+  // Indexes and sizes on the tape have 32 bits; a map's keys and values are counted apart.
+  constexpr std::size_t kMaxInput = std::numeric_limits<std::int32_t>::max();
+  out.clear();
+  if (in.size() > kMaxInput) return errc::cbor_too_large;
+  const auto read = TapeBuilder(in, out, options).run();
+  if (!read) out.clear();
+  return read;
+}
+
+Result<void> read_dag_cbor(ByteView in, atproto::Document& out, const CborOptions& options) {
+  const auto read = read_dag_cbor_prefix(in, out, options);
+  if (!read) return read.error();
+  if (*read != in.size()) {
+    out.clear();
+    return errc::cbor_trailing_bytes;
+  }
+  return {};
+}
+
+}  // namespace skua::repo

@@ -1,0 +1,133 @@
+#include "repo/dag_cbor_writer.hpp"
+
+#include <bit>
+
+namespace skua::repo {
+namespace {
+
+enum Major : std::uint8_t {
+  kUnsigned = 0,
+  kNegative = 1,
+  kBytes = 2,
+  kText = 3,
+  kList = 4,
+  kMap = 5,
+  kTag = 6,
+};
+
+constexpr std::uint8_t kFalse = 0xf4;
+constexpr std::uint8_t kTrue = 0xf5;
+constexpr std::uint8_t kNull = 0xf6;
+constexpr std::uint8_t kFloat64 = 0xfb;
+constexpr std::uint64_t kLinkTag = 42;
+
+void big_endian(Bytes& out, std::uint64_t value, int bytes) {
+  for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8) {
+    out.push_back(static_cast<std::uint8_t>(value >> shift));
+  }
+}
+
+}  // namespace
+
+void CborWriter::head(std::uint8_t major, std::uint64_t argument) {
+  const auto type = static_cast<std::uint8_t>(major << 5);
+  if (argument < 24) {
+    out_.push_back(static_cast<std::uint8_t>(type | argument));
+  } else if (argument <= 0xff) {
+    out_.push_back(type | 24);
+    big_endian(out_, argument, 1);
+  } else if (argument <= 0xffff) {
+    out_.push_back(type | 25);
+    big_endian(out_, argument, 2);
+  } else if (argument <= 0xffffffff) {
+    out_.push_back(type | 26);
+    big_endian(out_, argument, 4);
+  } else {
+    out_.push_back(type | 27);
+    big_endian(out_, argument, 8);
+  }
+}
+
+void CborWriter::null() {
+  out_.push_back(kNull);
+}
+
+void CborWriter::boolean(bool value) {
+  out_.push_back(value ? kTrue : kFalse);
+}
+
+void CborWriter::integer(std::int64_t value) {
+  if (value >= 0) {
+    head(kUnsigned, static_cast<std::uint64_t>(value));
+  } else {
+    head(kNegative, static_cast<std::uint64_t>(-1 - value));
+  }
+}
+
+void CborWriter::floating(double value) {
+  out_.push_back(kFloat64);
+  big_endian(out_, std::bit_cast<std::uint64_t>(value), 8);
+}
+
+void CborWriter::string(std::string_view text) {
+  head(kText, text.size());
+  const ByteView data = as_bytes(text);
+  out_.insert(out_.end(), data.begin(), data.end());
+}
+
+void CborWriter::bytes(ByteView data) {
+  head(kBytes, data.size());
+  out_.insert(out_.end(), data.begin(), data.end());
+}
+
+void CborWriter::link(const atproto::Cid& cid) {
+  head(kTag, kLinkTag);
+  head(kBytes, atproto::Cid::kBinarySize + 1);
+  out_.push_back(0);  // the multibase prefix of the binary form
+  const auto binary = cid.to_bytes();
+  out_.insert(out_.end(), binary.begin(), binary.end());
+}
+
+void CborWriter::list(std::size_t items) {
+  head(kList, items);
+}
+
+void CborWriter::map(std::size_t entries) {
+  head(kMap, entries);
+}
+
+void CborWriter::value(const atproto::Value& value) {
+  switch (value.kind()) {
+    case atproto::Kind::null:
+      return null();
+    case atproto::Kind::boolean:
+      return boolean(value.boolean());
+    case atproto::Kind::integer:
+      return integer(value.integer());
+    case atproto::Kind::floating:
+      return floating(value.floating());
+    case atproto::Kind::string:
+      return string(value.string());
+    case atproto::Kind::bytes:
+      return bytes(value.bytes());
+    case atproto::Kind::link:
+      return link(value.link());
+    case atproto::Kind::list:
+      list(value.size());
+      for (const atproto::Value item : value.items()) this->value(item);
+      return;
+    case atproto::Kind::map:
+      map(value.size());
+      for (const auto entry : value.entries()) {
+        string(entry.key);
+        this->value(entry.value);
+      }
+      return;
+  }
+}
+
+bool cbor_key_less(std::string_view a, std::string_view b) {
+  return a.size() != b.size() ? a.size() < b.size() : a < b;
+}
+
+}  // namespace skua::repo

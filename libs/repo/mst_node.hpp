@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "atproto/cid.hpp"
+#include "atproto/data_model.hpp"
+#include "base/bytes.hpp"
+#include "base/result.hpp"
+
+namespace skua::repo {
+
+/// Longest key that a tree may hold, in bytes.
+constexpr std::size_t kMaxMstKey = 1024;
+
+/// An entry of a tree node as it is encoded: the key is the first `prefix` bytes of the previous
+/// entry's key in the same node, then `suffix`.
+struct MstNodeEntry {
+  std::uint32_t prefix = 0;
+  ByteView suffix;  // into the block
+  atproto::Cid value;
+  std::optional<atproto::Cid> tree;  // the subtree between this entry and the next
+};
+
+/// A tree node as it is encoded (atproto.com/specs/repository#mst-structure).
+struct MstNode {
+  std::optional<atproto::Cid> left;  // the subtree before the first entry
+  std::vector<MstNodeEntry> entries;
+};
+
+/// Decodes a node's block. `out` is reused, `scratch` too. Error: not DAG-CBOR, or not such a node.
+/// The lengths of prefixes are left to whoever puts the keys together.
+Result<void> decode_mst_node(ByteView block, atproto::Document& scratch, MstNode& out);
+
+/// The block of a node.
+Bytes encode_mst_node(const MstNode& node);
+
+}  // namespace skua::repo

@@ -1,0 +1,138 @@
+#include "repo/mst_reader.hpp"
+
+#include <bit>
+#include <cstdint>
+#include <deque>
+#include <string>
+
+#include "atproto/data_model.hpp"
+#include "repo/errc.hpp"
+#include "repo/mst_node.hpp"
+
+namespace skua::repo {
+namespace {
+
+using atproto::Cid;
+
+/// More than any real repository holds by a factor of a hundred.
+constexpr std::size_t kMaxEntries = 100'000'000;
+
+class Walker {
+ public:
+  using Visit = std::function<void(std::string_view, const Cid&)>;
+
+  Walker(const BlockMap& blocks, const Visit& visit) : blocks_(blocks), visit_(visit) {}
+
+  Result<MstWalk> run(const Cid& root) {
+    const auto block = blocks_.find(root.digest);
+    if (block == blocks_.end()) {
+      ++walk_.missing_nodes;
+      return walk_;
+    }
+    Level& level = level_at(0);
+    if (const auto read = decode(block->second, level); !read) return read.error();
+    if (level.node.entries.empty()) {
+      // A repository without records; a top that only points further down should not be there.
+      if (level.node.left) return errc::mst_malformed;
+      return walk_;
+    }
+    // The first entry of the top node tells how high the tree is: its key is all suffix.
+    const int height = mst_key_depth(as_text(level.node.entries.front().suffix));
+    if (const auto read = walk_node(0, height); !read) return read.error();
+    return walk_;
+  }
+
+ private:
+  /// What is kept of the node that is being walked at one distance from the top. Reused.
+  struct Level {
+    atproto::Document scratch;
+    MstNode node;
+    std::string key;
+  };
+
+  // A deque, because references to levels must survive the making of deeper ones.
+  Level& level_at(std::size_t distance) {
+    while (levels_.size() <= distance) levels_.emplace_back();
+    return levels_[distance];
+  }
+
+  Result<void> decode(ByteView block, Level& level) {
+    if (const auto read = decode_mst_node(block, level.scratch, level.node); !read) {
+      return read.error();
+    }
+    level.key.clear();
+    ++walk_.nodes;
+    return {};
+  }
+
+  /// Walks the node that was decoded into `levels_[distance]`, whose keys must have depth `height`.
+  Result<void> walk_node(std::size_t distance, int height) {
+    Level& level = levels_[distance];
+    if (level.node.left) {
+      if (const auto walked = walk_subtree(*level.node.left, distance + 1, height - 1); !walked) {
+        return walked.error();
+      }
+    }
+    for (const MstNodeEntry& entry : level.node.entries) {
+      if (const auto taken = take_entry(entry, level, height); !taken) return taken.error();
+      if (!entry.tree) continue;
+      if (const auto walked = walk_subtree(*entry.tree, distance + 1, height - 1); !walked) {
+        return walked.error();
+      }
+    }
+    return {};
+  }
+
+  Result<void> take_entry(const MstNodeEntry& entry, Level& level, int height) {
+    if (entry.prefix > level.key.size()) return errc::mst_malformed;
+    level.key.resize(entry.prefix);
+    level.key.append(as_text(entry.suffix));
+    if (level.key.size() > kMaxMstKey) return errc::mst_too_large;
+    if (walk_.entries > 0 && level.key <= last_key_) return errc::mst_order;
+    if (mst_key_depth(level.key) != height) return errc::mst_depth;
+    if (++walk_.entries > kMaxEntries) return errc::mst_too_large;
+    last_key_ = level.key;
+    visit_(level.key, entry.value);
+    return {};
+  }
+
+  Result<void> walk_subtree(const Cid& cid, std::size_t distance, int height) {
+    if (height < 0) return errc::mst_depth;
+    const auto block = blocks_.find(cid.digest);
+    if (block == blocks_.end()) {
+      ++walk_.missing_nodes;
+      return {};
+    }
+    Level& level = level_at(distance);
+    if (const auto read = decode(block->second, level); !read) return read.error();
+    // A node without entries may bridge a gap between depths, but not end it.
+    if (level.node.entries.empty() && !level.node.left) return errc::mst_malformed;
+    return walk_node(distance, height);
+  }
+
+  const BlockMap& blocks_;
+  const Visit& visit_;
+  MstWalk walk_;
+  std::string last_key_;
+  std::deque<Level> levels_;
+};
+
+}  // namespace
+
+Result<MstWalk> walk_mst(
+    const atproto::Cid& root, const BlockMap& blocks,
+    const std::function<void(std::string_view key, const atproto::Cid& value)>& visit) {
+  return Walker(blocks, visit).run(root);
+}
+
+int mst_key_depth(std::string_view key) {
+  const atproto::Digest digest = atproto::sha256(as_bytes(key));
+  int zeros = 0;
+  for (const std::uint8_t byte : digest) {
+    zeros += std::countl_zero(byte);
+    if (byte != 0) break;
+  }
+  return zeros / 2;
+}
+
+}  // namespace skua::repo

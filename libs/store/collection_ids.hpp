@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/guarded.hpp"
+#include "store/session.hpp"
+
+namespace skua::store {
+
+/// The numbers of the collections (`bsky.collections`), given on first sight and remembered. One
+/// for all threads of the process. Only committed numbers are remembered, at most `capacity` of
+/// them: anybody can invent collections.
+class CollectionIds {
+ public:
+  explicit CollectionIds(std::size_t capacity = 20'000) : capacity_(capacity) {}
+
+  /// The number of each of `nsids`, doubles allowed. Outside any transaction: what is new is
+  /// committed at once. Throws SqlError; may then be called again.
+  std::vector<std::int32_t> ids_of(Session& session, std::span<const std::string_view> nsids);
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+  using Ids = std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>>;
+
+  void remember(const Ids& ids);
+
+  const std::size_t capacity_;
+  Guarded<Ids> known_;
+};
+
+}  // namespace skua::store

@@ -1,0 +1,52 @@
+#include "store/cursor_store.hpp"
+
+namespace skua::store {
+namespace {
+
+const Statement kLoad{"cursor_load", "SELECT cursor FROM skua.cursors WHERE source = $1"};
+const Statement kSave{"cursor_save",
+                      "INSERT INTO skua.cursors (source, cursor, event_time, saved_at) "
+                      "VALUES ($1, $2::int8, $3::timestamptz, now()) "
+                      "ON CONFLICT (source) DO UPDATE SET cursor = EXCLUDED.cursor, "
+                      "event_time = EXCLUDED.event_time, saved_at = EXCLUDED.saved_at"};
+const Statement kPurge{"cursor_purge_tombstones",
+                       "DELETE FROM skua.tombstones WHERE source = $1 AND seq <= $2::int8"};
+const Statement kFigures{
+    "figures_save",
+    "INSERT INTO skua.figures (source, at, figures) VALUES ($1, now(), $2::text::jsonb) "
+    "ON CONFLICT (source) DO UPDATE SET at = EXCLUDED.at, figures = EXCLUDED.figures"};
+
+}  // namespace
+
+std::optional<std::int64_t> load_cursor(Session& session, std::string_view source) {
+  Params params;
+  params.text(source);
+  const Rows rows = session.execute(kLoad, params);
+  if (rows.empty()) return std::nullopt;
+  return rows.int8(0, 0);
+}
+
+void save_cursor(Session& session, std::string_view source, std::int64_t cursor,
+                 Timestamp event_time) {
+  Transaction transaction(session);
+  Params save;
+  save.text(source).int8(cursor);
+  if (event_time == Timestamp{}) {
+    save.null();
+  } else {
+    save.timestamp(event_time);
+  }
+  session.execute(kSave, save);
+  Params purge;
+  purge.text(source).int8(cursor);
+  session.execute(kPurge, purge);
+  transaction.commit();
+}
+
+void save_figures(Session& session, std::string_view source, std::string_view json) {
+  Params params;
+  params.text(source).text(json);
+  session.execute(kFigures, params);
+}
+
+}  // namespace skua::store

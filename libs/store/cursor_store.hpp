@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/time.hpp"
+#include "store/session.hpp"
+
+namespace skua::store {
+
+/// What a source leaves in the database: `skua.cursors` and `skua.figures`. A source is named by
+/// its kind and host (`relay:relay1.us-east.bsky.network`): sequence numbers are the host's.
+
+/// The cursor that was saved last; nothing: never.
+std::optional<std::int64_t> load_cursor(Session& session, std::string_view source);
+
+/// Saves the cursor, and in the same transaction removes the source's tombstones that it has
+/// passed. `event_time` is when the host made that frame; the epoch: not known. Outside any
+/// transaction.
+void save_cursor(Session& session, std::string_view source, std::int64_t cursor,
+                 Timestamp event_time);
+
+/// Replaces the source's figures by `json`, the text of a JSON object.
+void save_figures(Session& session, std::string_view source, std::string_view json);
+
+}  // namespace skua::store

@@ -1,0 +1,275 @@
+#include "store/session.hpp"
+
+#include <charconv>
+#include <stdexcept>
+#include <string>
+#include <unordered_set>
+
+#include <pqxx/pqxx>
+
+#include "base/log.hpp"
+
+namespace skua::store {
+namespace {
+
+/// What a connection string lacks: without it a server that vanished would block a worker for
+/// hours.
+constexpr const char* kDefaults[][2] = {
+    {"connect_timeout", "10"}, {"keepalives_idle", "30"},     {"keepalives_interval", "10"},
+    {"keepalives_count", "3"}, {"tcp_user_timeout", "60000"},
+};
+
+std::string with_defaults(const std::string& url) {
+  std::string result = url;
+  const bool is_uri = url.starts_with("postgres://") || url.starts_with("postgresql://");
+  for (const auto& [name, value] : kDefaults) {
+    if (url.find(std::string(name) + "=") != std::string::npos) continue;
+    if (is_uri) {
+      result += result.find('?') == std::string::npos ? '?' : '&';
+    } else {
+      result += ' ';
+    }
+    result += std::string(name) + "=" + value;
+  }
+  return result;
+}
+
+std::string trimmed(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+/// Runs `f`, and throws what libpqxx throws in it as one of our three errors. libpqxx has classes
+/// of its own, without SQLSTATE, for some errors of the server.
+template <class F>
+decltype(auto) translating(F&& f) {
+  try {
+    return f();
+  } catch (const pqxx::sql_error& e) {
+    throw_sql_error(trimmed(e.what()), e.sqlstate());
+  } catch (const pqxx::too_many_connections& e) {
+    throw_sql_error(trimmed(e.what()), "53300");
+  } catch (const pqxx::deadlock_detected& e) {
+    throw_sql_error(trimmed(e.what()), "40P01");
+  } catch (const pqxx::serialization_failure& e) {
+    throw_sql_error(trimmed(e.what()), "40001");
+  } catch (const pqxx::statement_completion_unknown& e) {
+    throw_sql_error(trimmed(e.what()), "40003");
+  } catch (const pqxx::transaction_rollback& e) {
+    throw_sql_error(trimmed(e.what()), "40000");
+  } catch (const pqxx::failure& e) {
+    throw_sql_error(trimmed(e.what()), "");
+  } catch (const pqxx::pqxx_exception& e) {
+    // Misuse of libpqxx, or a fault in it.
+    throw DefectError(trimmed(e.base().what()), "");
+  }
+}
+
+/// The server's warnings and libpqxx's own words go to our log.
+class Notices : public pqxx::errorhandler {
+ public:
+  explicit Notices(pqxx::connection_base& connection) : errorhandler(connection) {}
+
+  bool operator()(const char message[]) noexcept override {
+    try {
+      logger("store")->warn("{}", trimmed(message));
+    } catch (...) {
+      // A log that fails must not break the connection.
+    }
+    return false;
+  }
+};
+
+}  // namespace
+
+class Rows::Impl {
+ public:
+  explicit Impl(pqxx::result rows) : result(std::move(rows)) {}
+  pqxx::result result;
+
+  pqxx::field at(std::size_t row, std::size_t column) const {
+    if (row >= result.size() || column >= result.columns()) {
+      throw std::out_of_range("no such row or column in the answer");
+    }
+    return result[static_cast<pqxx::result::size_type>(row)]
+                 [static_cast<pqxx::row::size_type>(column)];
+  }
+};
+
+std::size_t Rows::size() const {
+  return impl_->result.size();
+}
+
+std::size_t Rows::affected() const {
+  return impl_->result.affected_rows();
+}
+
+bool Rows::is_null(std::size_t row, std::size_t column) const {
+  return impl_->at(row, column).is_null();
+}
+
+std::string_view Rows::text(std::size_t row, std::size_t column) const {
+  const pqxx::field field = impl_->at(row, column);
+  return {field.c_str(), field.size()};
+}
+
+namespace {
+
+template <class T>
+T number(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    throw std::invalid_argument("the answer has no such number: '" + std::string(text) + "'");
+  }
+  return value;
+}
+
+}  // namespace
+
+std::int32_t Rows::int4(std::size_t row, std::size_t column) const {
+  return number<std::int32_t>(text(row, column));
+}
+
+std::int64_t Rows::int8(std::size_t row, std::size_t column) const {
+  return number<std::int64_t>(text(row, column));
+}
+
+double Rows::real(std::size_t row, std::size_t column) const {
+  return number<double>(text(row, column));
+}
+
+bool Rows::boolean(std::size_t row, std::size_t column) const {
+  const std::string_view value = text(row, column);
+  if (value != "t" && value != "f") throw std::invalid_argument("the answer has no boolean there");
+  return value == "t";
+}
+
+class Session::Impl {
+ public:
+  explicit Impl(const std::string& url)
+      : connection(with_defaults(url)), notices(connection), direct(connection) {
+    // A connection that came back by itself would have lost its transaction and its locks
+    // unnoticed.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    connection.inhibit_reactivation(true);
+#pragma GCC diagnostic pop
+  }
+
+  template <class F>
+  Rows perform(F&& f) {
+    try {
+      Rows rows = translating([&] { return Rows(std::make_shared<const Rows::Impl>(f())); });
+      failed = false;
+      return rows;
+    } catch (const SqlError& e) {
+      failed = in_transaction;
+      // The server has ended the session, though the socket may not have noticed.
+      if (e.sqlstate().starts_with("57P") || e.sqlstate().starts_with("08")) broken = true;
+      throw;
+    }
+  }
+
+  pqxx::connection connection;
+  Notices notices;
+  // Transactions are ours, not libpqxx's: one object serves all statements.
+  pqxx::nontransaction direct;
+  std::unordered_set<std::string> prepared;
+  std::uint64_t nuls_removed = 0;
+  bool in_transaction = false;
+  /// A statement of this transaction failed, and none succeeded after it.
+  bool failed = false;
+  bool broken = false;
+};
+
+Session::Session(const std::string& url, const std::string& application_name)
+    : impl_(translating([&] { return std::make_unique<Impl>(url); })) {
+  Params name;
+  name.text(application_name.substr(0, 63));
+  execute({"session_name", "SELECT set_config('application_name', $1, false)"}, name);
+  run("SET client_encoding = 'UTF8'; SET timezone = 'UTC'; SET datestyle = 'ISO'; "
+      "SET standard_conforming_strings = on; SET client_min_messages = warning; SET jit = off");
+}
+
+Session::~Session() = default;
+
+bool Session::connected() const {
+  return !impl_->broken && impl_->connection.is_open();
+}
+
+int Session::backend_pid() const {
+  return impl_->connection.backendpid();
+}
+
+void Session::begin() {
+  if (impl_->in_transaction) throw DefectError("a transaction is open already", "25001");
+  run("BEGIN ISOLATION LEVEL READ COMMITTED");
+  impl_->in_transaction = true;
+}
+
+void Session::commit() {
+  if (!impl_->in_transaction) throw DefectError("no transaction is open", "25P01");
+  if (impl_->failed) {
+    // The server would answer COMMIT with a rollback, and call it success.
+    rollback();
+    throw DefectError("commit of a transaction in which a statement failed", "25P02");
+  }
+  impl_->in_transaction = false;
+  run("COMMIT");
+}
+
+void Session::rollback() noexcept {
+  if (!impl_->in_transaction) return;
+  impl_->in_transaction = false;
+  impl_->failed = false;
+  if (!connected()) return;
+  try {
+    run("ROLLBACK");
+  } catch (const std::exception& e) {
+    // What state the connection is in is not known: it must not be used again.
+    impl_->broken = true;
+    try {
+      logger("store")->debug("rollback: {}", e.what());
+    } catch (...) {
+      // Nothing more can be done.
+    }
+  }
+}
+
+bool Session::in_transaction() const {
+  return impl_->in_transaction;
+}
+
+Rows Session::run(const std::string& sql) {
+  return impl_->perform([&] { return impl_->direct.exec(sql); });
+}
+
+Rows Session::execute(const Statement& statement, const Params& params) {
+  impl_->nuls_removed += params.nuls_removed();
+  return impl_->perform([&] {
+    if (impl_->prepared.insert(statement.name).second) {
+      impl_->connection.prepare(statement.name, statement.sql);
+    }
+    // The newer form, exec_prepared, has no way to pass binary values and nulls whose number is
+    // known only now.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    pqxx::prepare::invocation invocation = impl_->direct.prepared(statement.name);
+#pragma GCC diagnostic pop
+    for (const Params::Value& value : params.values()) {
+      if (value.is_null) {
+        invocation();
+      } else {
+        invocation(pqxx::binarystring(value.binary.data(), value.binary.size()));
+      }
+    }
+    return invocation.exec();
+  });
+}
+
+std::uint64_t Session::nuls_removed() const {
+  return impl_->nuls_removed;
+}
+
+}  // namespace skua::store

@@ -1,0 +1,187 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/time.hpp"
+
+namespace skua::store {
+
+/// A failure that PostgreSQL or the way to it reported. Which of the three it is decides what a
+/// caller does (docs/invariants.md).
+class SqlError : public std::runtime_error {
+ public:
+  SqlError(const std::string& message, std::string sqlstate)
+      : std::runtime_error(message), sqlstate_(std::move(sqlstate)) {}
+  /// Five characters, empty when the connection broke.
+  const std::string& sqlstate() const { return sqlstate_; }
+
+ private:
+  std::string sqlstate_;
+};
+
+/// The data is at fault (classes 22, 23, 54): isolate the event, let the others through.
+class DataError : public SqlError {
+  using SqlError::SqlError;
+};
+/// Our statement is at fault (classes 42, 21): stop loudly.
+class DefectError : public SqlError {
+  using SqlError::SqlError;
+};
+/// The server, or the way to it, is at fault (everything else): retry the whole transaction.
+class ServerError : public SqlError {
+  using SqlError::SqlError;
+};
+
+/// Throws the one of the three that fits the SQLSTATE.
+[[noreturn]] void throw_sql_error(const std::string& message, const std::string& sqlstate);
+
+/// One column of a batch: a PostgreSQL array in binary form, for `unnest($n::type[])`.
+class Array {
+ public:
+  enum class Type : std::uint8_t { int4, int8, boolean, text, bytea, timestamptz };
+
+  explicit Array(Type type) : type_(type) {}
+
+  void int4(std::int32_t value);
+  void int8(std::int64_t value);
+  void boolean(bool value);
+  /// NUL is removed, because PostgreSQL cannot hold it, and counted.
+  void text(std::string_view value);
+  void bytea(ByteView value);
+  void timestamp(Timestamp value);
+  void null();
+
+  Type type() const { return type_; }
+  std::size_t size() const { return count_; }
+  std::size_t nuls_removed() const { return nuls_removed_; }
+  /// The binary form: header and items.
+  std::string encode() const;
+
+ private:
+  Type type_;
+  std::size_t count_ = 0;
+  bool has_nulls_ = false;
+  std::size_t nuls_removed_ = 0;
+  std::string items_;
+};
+
+/// An array literal such as `{"en","ja"}`, for one value of type text[]. NULs stay in it: `text` of
+/// Array and Params removes and counts them.
+std::string text_array_literal(std::span<const std::string_view> items);
+
+/// The parameters of one statement, in order.
+class Params {
+ public:
+  Params& int4(std::int32_t value);
+  Params& int8(std::int64_t value);
+  Params& boolean(bool value);
+  Params& text(std::string_view value);
+  Params& bytea(ByteView value);
+  Params& timestamp(Timestamp value);
+  Params& null();
+  Params& array(const Array& values);
+
+  struct Value {
+    bool is_null = false;
+    std::string binary;
+  };
+  const std::vector<Value>& values() const { return values_; }
+  std::size_t nuls_removed() const { return nuls_removed_; }
+
+ private:
+  std::vector<Value> values_;
+  std::size_t nuls_removed_ = 0;
+};
+
+/// The answer to a statement, in text form. Owns its data, and lives on the session's thread.
+/// Accessors throw std::out_of_range beyond its ends, and std::invalid_argument where the text is
+/// not of the type that was asked for, null included.
+class Rows {
+ public:
+  class Impl;
+  explicit Rows(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+  std::size_t size() const;
+  bool empty() const { return size() == 0; }
+  std::size_t affected() const;
+  bool is_null(std::size_t row, std::size_t column) const;
+  std::string_view text(std::size_t row, std::size_t column) const;
+  std::int32_t int4(std::size_t row, std::size_t column) const;
+  std::int64_t int8(std::size_t row, std::size_t column) const;
+  bool boolean(std::size_t row, std::size_t column) const;
+  double real(std::size_t row, std::size_t column) const;
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+/// A statement that is prepared once a session, on first use. The name is unique in the program.
+struct Statement {
+  std::string name;
+  std::string sql;
+};
+
+/// One connection to PostgreSQL. Lives on one thread, is never shared, blocks. All functions throw
+/// SqlError. After a ServerError that broke the connection `connected()` is false: make a new one.
+class Session {
+ public:
+  /// Connects to `url`, `postgresql://...` or `key=value ...`; unless it says otherwise, waits 10 s
+  /// for the server and notices a dead one by itself. `application_name` is what other sessions
+  /// see; beyond 63 bytes it is cut. Times are in UTC.
+  Session(const std::string& url, const std::string& application_name);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  bool connected() const;
+  /// The server's process id of this connection.
+  int backend_pid() const;
+
+  /// Transactions, READ COMMITTED. `rollback` never throws. Outside of one, each call is its own.
+  void begin();
+  /// Throws DefectError when a statement of the transaction failed, and nothing was committed then.
+  void commit();
+  void rollback() noexcept;
+  bool in_transaction() const;
+
+  /// Runs SQL text without parameters; several statements are allowed outside a transaction block.
+  Rows run(const std::string& sql);
+  /// Runs a prepared statement.
+  Rows execute(const Statement& statement, const Params& params);
+
+  /// How many NULs this session's parameters lost so far.
+  std::uint64_t nuls_removed() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// A transaction that rolls back unless it was committed.
+class Transaction {
+ public:
+  explicit Transaction(Session& session) : session_(session) { session_.begin(); }
+  ~Transaction() {
+    if (!done_) session_.rollback();
+  }
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  void commit() {
+    session_.commit();
+    done_ = true;
+  }
+
+ private:
+  Session& session_;
+  bool done_ = false;
+};
+
+}  // namespace skua::store

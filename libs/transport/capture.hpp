@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/bytes.hpp"
+#include "base/result.hpp"
+#include "transport/frame_sink.hpp"
+
+namespace skua::transport {
+
+/// Reads a capture: `[u32 little-endian length][frame]` repeated. Sequential, buffered, any file size.
+/// One thread. A file that cannot be opened or read throws std::runtime_error with its name.
+class CaptureReader {
+ public:
+  explicit CaptureReader(const std::filesystem::path& path);
+  ~CaptureReader();
+  CaptureReader(const CaptureReader&) = delete;
+  CaptureReader& operator=(const CaptureReader&) = delete;
+
+  /// The next frame, valid until the next call; nothing at the end, where a torn tail counts as the
+  /// end (see `torn_bytes`). Error: capture_frame_too_large, and the same again on every later call:
+  /// what follows an impossible length cannot be found.
+  Result<std::optional<ByteView>> next();
+
+  /// Where the next frame's length stands in the file, in bytes; after an error or a torn tail, where
+  /// the bad part begins.
+  std::uint64_t offset() const { return offset_; }
+
+  /// Bytes at the end that are no whole frame, known once `next` has returned nothing. A recorder
+  /// that was killed leaves them.
+  std::uint64_t torn_bytes() const { return torn_bytes_; }
+
+  /// What is wrong with the file, with name and offset, for people; empty while nothing is.
+  std::string problem() const;
+
+ private:
+  /// Tries to have `wanted` bytes in the buffer; says whether they are there.
+  bool fill(std::size_t wanted);
+
+  std::filesystem::path path_;
+  int file_ = -1;
+  Bytes buffer_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::uint64_t offset_ = 0;
+  std::uint64_t torn_bytes_ = 0;
+  std::uint64_t oversized_ = 0;
+};
+
+/// Appends frames to a capture, creating the file if need be. One thread. Every failure (the file
+/// cannot be written, the disk is full) throws std::runtime_error with the file's name.
+class CaptureWriter {
+ public:
+  /// Refuses a file that is no capture or ends in a torn frame, because whatever is appended there
+  /// could never be read again. Nothing is ever cut off; the message says how to.
+  explicit CaptureWriter(const std::filesystem::path& path);
+  /// Flushes, without a word about failure: call `flush` before.
+  ~CaptureWriter();
+  CaptureWriter(const CaptureWriter&) = delete;
+  CaptureWriter& operator=(const CaptureWriter&) = delete;
+
+  /// Appends one frame of at most kMaxFrameBytes, else std::invalid_argument. Buffered.
+  void append(ByteView frame);
+
+  /// Hands everything to the operating system.
+  void flush();
+
+ private:
+  void write_out(ByteView bytes);
+
+  std::filesystem::path path_;
+  int file_ = -1;
+  Bytes buffer_;
+};
+
+}  // namespace skua::transport

@@ -1,0 +1,144 @@
+#include "transport/endpoint.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "transport/errc.hpp"
+
+namespace skua::transport {
+namespace {
+
+constexpr std::string_view kDefaultPath = "/xrpc/com.atproto.sync.subscribeRepos";
+constexpr std::size_t kMaxHostLength = 253;
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool is_alphanumeric(char c) { return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z'); }
+
+std::string lowered(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), lower);
+  return out;
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r\n";
+  const auto first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+/// Labels of letters, digits, `-` and `_` between dots; a last dot is allowed.
+bool is_host_name(std::string_view host) {
+  if (!host.empty() && host.back() == '.') host.remove_suffix(1);
+  if (host.empty() || host.size() > kMaxHostLength) return false;
+  char before = '.';
+  for (const char c : host) {
+    if (c == '.' && before == '.') return false;
+    if (c != '.' && c != '-' && c != '_' && !is_alphanumeric(c)) return false;
+    before = c;
+  }
+  return before != '.';
+}
+
+/// Only the characters; whether it is an address shows when it is used.
+bool is_ipv6_text(std::string_view host) {
+  return host.find(':') != std::string_view::npos &&
+         std::all_of(host.begin(), host.end(), [](char c) {
+           return c == ':' || c == '.' || is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'f');
+         });
+}
+
+bool has_cursor(std::string_view query) {
+  return query.starts_with("cursor=") || query.find("&cursor=") != std::string_view::npos;
+}
+
+std::optional<std::uint16_t> parse_port(std::string_view text) {
+  std::uint16_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  if (error != std::errc() || end != text.data() + text.size() || port == 0) return std::nullopt;
+  return port;
+}
+
+}  // namespace
+
+Result<Endpoint> parse_endpoint(std::string_view url) {
+  url = trimmed(url);
+  if (url.empty()) return errc::url_empty;
+
+  Endpoint endpoint;
+  if (const auto scheme_end = url.find("://"); scheme_end != std::string_view::npos) {
+    const auto scheme = lowered(url.substr(0, scheme_end));
+    if (scheme == "ws" || scheme == "http") {
+      endpoint.tls = false;
+    } else if (scheme != "wss" && scheme != "https") {
+      return errc::url_scheme;
+    }
+    url.remove_prefix(scheme_end + 3);
+  }
+
+  auto authority = url.substr(0, url.find_first_of("/?#"));
+  const auto rest = url.substr(authority.size());
+  if (authority.find('@') != std::string_view::npos) return errc::url_credentials;
+
+  std::string_view port_text;
+  bool has_port = false;
+  if (authority.starts_with('[')) {
+    const auto close = authority.find(']');
+    if (close == std::string_view::npos) return errc::url_host;
+    const auto host = authority.substr(1, close - 1);
+    if (!is_ipv6_text(host)) return errc::url_host;
+    endpoint.host = lowered(host);
+    const auto after = authority.substr(close + 1);
+    if (!after.empty() && after.front() != ':') return errc::url_host;
+    has_port = !after.empty();
+    if (has_port) port_text = after.substr(1);
+  } else {
+    const auto colon = authority.find(':');
+    has_port = colon != std::string_view::npos;
+    if (has_port) port_text = authority.substr(colon + 1);
+    const auto host = authority.substr(0, colon);
+    if (!is_host_name(host)) return errc::url_host;
+    endpoint.host = lowered(host);
+  }
+  endpoint.port = endpoint.tls ? 443 : 80;
+  if (has_port) {
+    const auto port = parse_port(port_text);
+    if (!port) return errc::url_port;
+    endpoint.port = *port;
+  }
+
+  if (std::any_of(rest.begin(), rest.end(), [](char c) { return c <= ' ' || c > '~' || c == '#'; })) {
+    return errc::url_path;
+  }
+  const auto question = rest.find('?');
+  endpoint.path = std::string(rest.substr(0, question));
+  if (question != std::string_view::npos) endpoint.query = std::string(rest.substr(question + 1));
+  if (endpoint.path.empty() || endpoint.path == "/") endpoint.path = std::string(kDefaultPath);
+  if (has_cursor(endpoint.query)) return errc::url_cursor;
+  return endpoint;
+}
+
+std::string Endpoint::authority() const {
+  const bool ipv6 = host.find(':') != std::string::npos;
+  auto text = ipv6 ? fmt::format("[{}]", host) : host;
+  if (port != (tls ? 443 : 80)) text += fmt::format(":{}", port);
+  return text;
+}
+
+std::string Endpoint::url() const {
+  return fmt::format("{}://{}{}", tls ? "wss" : "ws", authority(), target(std::nullopt));
+}
+
+std::string Endpoint::target(std::optional<std::int64_t> cursor) const {
+  auto text = path;
+  if (!query.empty()) text += "?" + query;
+  if (cursor) text += fmt::format("{}cursor={}", query.empty() ? '?' : '&', *cursor);
+  return text;
+}
+
+}  // namespace skua::transport

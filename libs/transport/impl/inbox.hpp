@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
+#include "base/guarded.hpp"
+
+namespace skua::transport::impl {
+
+/// Lets other threads hand work to an io_context that may be gone by then: shared by all who might,
+/// closed by its owner. What is posted too late is dropped.
+class Inbox {
+ public:
+  explicit Inbox(boost::asio::io_context& context) : context_(&context) {}
+
+  void post(std::function<void()> work) {
+    context_.with([&](boost::asio::io_context* context) {
+      if (context != nullptr) boost::asio::post(*context, std::move(work));
+    });
+  }
+
+  /// Afterwards the io_context is not touched any more.
+  void close() {
+    context_.with([](boost::asio::io_context*& context) { context = nullptr; });
+  }
+
+ private:
+  Guarded<boost::asio::io_context*> context_;
+};
+
+}  // namespace skua::transport::impl

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ssl/context.hpp>
+
+#include "transport/impl/asio_types.hpp"
+#include "transport/impl/inbox.hpp"
+#include "transport/reconnect_policy.hpp"
+#include "transport/relay_client.hpp"
+
+namespace skua::transport::impl {
+
+/// What the sessions of one client share; all of it outlives them.
+struct SessionContext {
+  boost::asio::io_context& io;
+  std::shared_ptr<Inbox> inbox;
+  boost::asio::ssl::context& tls;
+  const RelayClientOptions& options;
+  FrameSink& sink;
+  ReconnectPolicy& policy;
+  RelayStatistics& statistics;
+};
+
+/// One attempt to connect and, if it succeeds, the connection until its end. On the client's thread;
+/// held by shared_ptr because its coroutines outlive `run` for a moment.
+class RelaySession : public std::enable_shared_from_this<RelaySession> {
+ public:
+  virtual ~RelaySession() = default;
+
+  /// Connects, reads until the end, and says in plain words why it ended.
+  Awaitable<std::string> run(std::optional<std::int64_t> cursor);
+
+  /// Ends `run`: with a close handshake where a websocket is open, else at once.
+  void stop();
+
+ protected:
+  explicit RelaySession(const SessionContext& context);
+
+  /// The TCP socket under everything.
+  virtual Socket& socket() = 0;
+  /// TLS, if any, and the websocket upgrade. Nothing: it is open; else why not.
+  virtual Awaitable<std::optional<std::string>> open_websocket(std::string target) = 0;
+  /// Reads one binary message. Nothing: `frame` has it; else why the connection ended.
+  virtual Awaitable<std::optional<std::string>> read_frame(RawFrame& frame) = 0;
+  virtual Awaitable<ErrorCode> ping() = 0;
+  virtual Awaitable<void> close() = 0;
+
+  /// The relay sent a close frame: it gets `close_timeout` to end the connection.
+  void expect_end();
+  /// A message of whatever kind came.
+  void message_came();
+  /// What connecting waits for now, for the message when it takes too long.
+  void at_stage(const char* stage) { stage_ = stage; }
+
+  SessionContext context_;
+
+ private:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  Awaitable<std::optional<std::string>> connect();
+  Awaitable<std::optional<std::string>> find_addresses(std::vector<Tcp::endpoint>& addresses);
+  Awaitable<ErrorCode> connect_to(const Tcp::endpoint& address, TimePoint until);
+  Awaitable<std::string> read_frames();
+  Awaitable<void> wait_for_room();
+  Awaitable<void> send_pings();
+  Awaitable<void> watch();
+  Awaitable<void> close_politely();
+
+  /// Closes the socket, which ends every operation on it.
+  void abort();
+  void set_deadline(std::chrono::milliseconds from_now);
+  void lift_deadline();
+  void end();
+
+  Timer deadline_;  // of connecting, later of closing
+  Timer step_;      // of the current step: look-up, one address, credit
+  Timer pings_;
+  Timer watchdog_;
+  TimePoint connect_until_;
+  TimePoint last_message_;
+  const char* stage_ = "";
+  bool open_ = false;      // the websocket stands
+  bool holding_ = false;   // the sink has no credit: not reading is our own doing
+  bool has_room_ = false;  // the sink has called for more
+  bool ended_ = false;     // pings and watchdog have no work any more
+  bool stopping_ = false;
+  bool aborted_ = false;
+  bool timed_out_ = false;  // connecting took too long
+  bool silent_ = false;     // the watchdog ended it
+};
+
+/// A session over ws or wss, as the endpoint says.
+std::shared_ptr<RelaySession> make_relay_session(const SessionContext& context);
+
+}  // namespace skua::transport::impl

@@ -1,0 +1,129 @@
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/stream_traits.hpp>
+#include <boost/beast/http/field.hpp>
+#include <boost/beast/websocket/ssl.hpp>
+#include <boost/beast/websocket/stream.hpp>
+
+#include "transport/impl/failure_words.hpp"
+#include "transport/impl/relay_session.hpp"
+#include "transport/impl/tls_client.hpp"
+
+namespace skua::transport::impl {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace websocket = boost::beast::websocket;
+
+using TlsSocket = asio::ssl::stream<Socket>;
+
+/// The websocket over a plain or an encrypted socket.
+template <class NextLayer>
+class WebsocketSession final : public RelaySession {
+ public:
+  static constexpr bool kTls = std::is_same_v<NextLayer, TlsSocket>;
+
+  template <class... Args>
+  explicit WebsocketSession(const SessionContext& context, Args&&... next_layer)
+      : RelaySession(context), websocket_(std::forward<Args>(next_layer)...) {
+    buffer_.reserve(kBufferBytes);
+    websocket_.read_message_max(context_.options.max_frame_bytes);
+    websocket_.control_callback([this](websocket::frame_type kind, beast::string_view) {
+      if (kind == websocket::frame_type::close) expect_end();
+    });
+    websocket_.set_option(
+        websocket::stream_base::decorator([this](websocket::request_type& request) {
+          request.set(beast::http::field::user_agent, context_.options.user_agent);
+        }));
+  }
+
+ private:
+  static constexpr std::size_t kBufferBytes = 64 * 1024;
+
+  Socket& socket() override { return beast::get_lowest_layer(websocket_); }
+
+  Awaitable<std::optional<std::string>> open_websocket(std::string target) override {
+    const auto& endpoint = context_.options.endpoint;
+    ErrorCode error;
+    auto token = into(error);
+    if constexpr (kTls) {
+      at_stage("in the TLS handshake");
+      std::string refusal;
+      auto& tls = websocket_.next_layer();
+      set_server_name(tls.native_handle(), endpoint);
+      tls.set_verify_callback(verify_host(endpoint, refusal), error);
+      co_await tls.async_handshake(asio::ssl::stream_base::client, token);
+      if (error && !refusal.empty()) co_return refusal;
+      if (error) co_return tls_failed(endpoint, error);
+    }
+    at_stage("in the websocket upgrade");
+    websocket::response_type response;
+    const auto host = endpoint.authority();
+    co_await websocket_.async_handshake(response, host, target, token);
+    if (error) co_return upgrade_failed(endpoint, error, response.result_int());
+    websocket_.binary(true);
+    co_return std::nullopt;
+  }
+
+  Awaitable<std::optional<std::string>> read_frame(RawFrame& frame) override {
+    ErrorCode error;
+    auto token = into(error);
+    while (true) {
+      buffer_.clear();
+      co_await websocket_.async_read(buffer_, token);
+      if (error) co_return end_words(error);
+      message_came();
+      if (websocket_.got_binary()) break;
+      context_.statistics.ignored_messages.fetch_add(1, std::memory_order_relaxed);
+    }
+    const auto message = buffer_.cdata();
+    const auto* data = static_cast<const std::uint8_t*>(message.data());
+    frame.bytes.assign(data, data + message.size());
+    frame.received_at = context_.options.clock->now();
+    co_return std::nullopt;
+  }
+
+  std::string end_words(ErrorCode error) {
+    // The reason is also there when the relay closed and then did not end the connection.
+    const bool closed = error == websocket::error::closed || websocket_.reason().code != 0;
+    return closed ? closed_by_relay(websocket_.reason())
+                  : read_failed(error, context_.options.max_frame_bytes);
+  }
+
+  Awaitable<ErrorCode> ping() override {
+    ErrorCode error;
+    auto token = into(error);
+    const websocket::ping_data nothing;
+    co_await websocket_.async_ping(nothing, token);
+    co_return error;
+  }
+
+  Awaitable<void> close() override {
+    ErrorCode ignored;
+    auto token = into(ignored);
+    const websocket::close_reason reason(websocket::close_code::normal);
+    co_await websocket_.async_close(reason, token);
+  }
+
+  websocket::stream<NextLayer, false> websocket_;  // false: permessage-deflate is never offered
+  beast::flat_buffer buffer_;
+};
+
+}  // namespace
+
+std::shared_ptr<RelaySession> make_relay_session(const SessionContext& context) {
+  if (context.options.endpoint.tls) {
+    return std::make_shared<WebsocketSession<TlsSocket>>(context, context.io.get_executor(),
+                                                         context.tls);
+  }
+  return std::make_shared<WebsocketSession<Socket>>(context, context.io.get_executor());
+}
+
+}  // namespace skua::transport::impl

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace skua::transport {
+
+/// A certificate authority made for one run and a server certificate it has signed, all PEM. Both are
+/// EC P-256 and valid for a week. For loopback servers in tests and in the simulator; the authority's
+/// key is forgotten.
+struct ThrowawayCertificate {
+  std::string ca_pem;
+  std::string certificate_pem;
+  std::string key_pem;
+};
+
+/// Makes one that is valid for `names`: DNS names or IP addresses, at least one. Throws
+/// std::runtime_error when OpenSSL fails.
+ThrowawayCertificate make_throwaway_certificate(const std::vector<std::string>& names);
+
+}  // namespace skua::transport

@@ -1,0 +1,87 @@
+#include "writer/in_flight.hpp"
+
+#include <utility>
+
+namespace skua::writer {
+
+std::optional<InFlightList::Ticket> InFlightList::admit(std::int64_t seq, std::size_t bytes,
+                                                        bool restarted) {
+  const std::scoped_lock lock(mutex_);
+  if (!has_room()) return std::nullopt;
+  entries_.push_back({seq, bytes, Timestamp{}, kUndecoded, restarted});
+  bytes_ += bytes;
+  return first_ + entries_.size() - 1;
+}
+
+void InFlightList::decoded(Ticket ticket, std::size_t events, Timestamp time) {
+  std::vector<std::function<void()>> wake;
+  {
+    const std::scoped_lock lock(mutex_);
+    entry(ticket).remaining = events;
+    entry(ticket).time = time;
+    if (events == 0) wake = advance();
+  }
+  for (const auto& call : wake) call();
+}
+
+void InFlightList::finish(std::span<const Ticket> tickets) {
+  std::vector<std::function<void()>> wake;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const Ticket ticket : tickets) --entry(ticket).remaining;
+    wake = advance();
+  }
+  for (const auto& call : wake) call();
+}
+
+std::vector<std::function<void()>> InFlightList::advance() {
+  while (!entries_.empty() && entries_.front().remaining == 0) {
+    const Entry& done = entries_.front();
+    if (done.seq != 0) {
+      // A host may send a frame twice; the watermark goes back only when the host counts anew.
+      if (!watermark_ || done.restarted || done.seq > watermark_->seq) {
+        watermark_ = Watermark{done.seq, done.time};
+      }
+    }
+    bytes_ -= done.bytes;
+    entries_.pop_front();
+    ++first_;
+  }
+  if (entries_.empty()) empty_.notify_all();
+  std::vector<std::function<void()>> wake;
+  if (has_room()) wake.swap(waiting_);
+  return wake;
+}
+
+std::optional<InFlightList::Watermark> InFlightList::watermark() const {
+  const std::scoped_lock lock(mutex_);
+  return watermark_;
+}
+
+void InFlightList::when_room(std::function<void()> wake) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!has_room()) {
+      waiting_.push_back(std::move(wake));
+      return;
+    }
+  }
+  wake();
+}
+
+std::size_t InFlightList::frames() const {
+  const std::scoped_lock lock(mutex_);
+  return entries_.size();
+}
+
+std::size_t InFlightList::bytes() const {
+  const std::scoped_lock lock(mutex_);
+  return bytes_;
+}
+
+bool InFlightList::wait_until_empty(std::chrono::steady_clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  return empty_.wait_until(lock, deadline, [&] { return entries_.empty(); });
+}
+
+}  // namespace skua::writer

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/time.hpp"
+
+namespace skua::writer {
+
+/// The frames of one source between being read and being durable, in the order they were read. It is
+/// three things at once:
+/// - the **watermark**: the end of the contiguous finished prefix is what may be saved as cursor;
+/// - the **bound on memory**: when it is full nothing more is admitted, and the source stops reading;
+/// - what a stop waits for.
+///
+///   read     1 2 3 4 5        finished: 1 2 4        watermark: 2
+///   ... 3 finishes                                   watermark: 4
+///
+/// Any thread. A frame finishes when all events it was decoded into have: as rows, as dead letters, or
+/// as counted drops.
+class InFlightList {
+ public:
+  struct Limits {
+    std::size_t frames = 20'000;
+    std::size_t bytes = std::size_t{64} << 20;
+  };
+  /// Names a frame until it has finished.
+  using Ticket = std::uint64_t;
+
+  struct Watermark {
+    std::int64_t seq = 0;
+    /// When the host made that frame; the epoch when it gave no time.
+    Timestamp time;
+  };
+
+  explicit InFlightList(Limits limits) : limits_(limits) {}
+
+  /// Takes a place at the end. Nothing: no credit, ask again after `when_room`. `seq` 0 means that the
+  /// frame has none: it holds the watermark back but does not move it. `restarted` says that the host
+  /// counts anew: from this frame on the watermark may be lower than before.
+  std::optional<Ticket> admit(std::int64_t seq, std::size_t bytes, bool restarted = false);
+
+  /// Says into how many events a frame was decoded, once. None: it has finished.
+  void decoded(Ticket ticket, std::size_t events, Timestamp time);
+
+  /// Finishes one event of each ticket (a ticket may stand there several times).
+  void finish(std::span<const Ticket> tickets);
+
+  /// Nothing until the first frame with a seq has finished.
+  std::optional<Watermark> watermark() const;
+
+  /// Calls `wake` once there is room again, or at once when there is; from any thread, without locks.
+  void when_room(std::function<void()> wake);
+
+  std::size_t frames() const;
+  std::size_t bytes() const;
+
+  /// Waits until nothing is in flight. False: the deadline came first.
+  bool wait_until_empty(std::chrono::steady_clock::time_point deadline);
+
+ private:
+  struct Entry {
+    std::int64_t seq;
+    std::size_t bytes;
+    Timestamp time;
+    std::size_t remaining;  // events; kUndecoded before `decoded`
+    bool restarted;
+  };
+  static constexpr std::size_t kUndecoded = static_cast<std::size_t>(-1);
+
+  Entry& entry(Ticket ticket) { return entries_[ticket - first_]; }
+  bool has_room() const { return entries_.size() < limits_.frames && bytes_ < limits_.bytes; }
+  /// Drops the finished prefix and moves the watermark. Returns whom to wake.
+  std::vector<std::function<void()>> advance();
+
+  const Limits limits_;
+  mutable std::mutex mutex_;
+  std::condition_variable empty_;
+  std::deque<Entry> entries_;
+  Ticket first_ = 0;  // ticket of entries_.front()
+  std::size_t bytes_ = 0;
+  std::optional<Watermark> watermark_;
+  std::vector<std::function<void()>> waiting_;
+};
+
+}  // namespace skua::writer

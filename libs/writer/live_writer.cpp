@@ -1,0 +1,173 @@
+#include "writer/live_writer.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "atproto/sha256.hpp"
+#include "store/advisory_lock.hpp"
+#include "store/dead_letters.hpp"
+#include "writer/account_changes.hpp"
+#include "writer/collection_writer.hpp"
+#include "writer/fold.hpp"
+#include "writer/guard.hpp"
+#include "writer/tombstones.hpp"
+
+namespace skua::writer {
+namespace {
+
+using event::ResolvedEvent;
+
+std::int64_t account_lock(const ResolvedEvent& event) {
+  return store::lock_key(static_cast<std::uint8_t>(event.event.type), event.event.did);
+}
+
+/// Takes the locks of the batch's accounts, in the order of their keys, and tells which events may be
+/// written: all of them in a backfill batch, those of accounts that nobody else holds in a live one.
+std::vector<bool> lock_accounts(store::Session& session, std::span<const ResolvedEvent> batch) {
+  std::vector<std::int64_t> keys;
+  keys.reserve(batch.size());
+  for (const ResolvedEvent& event : batch) keys.push_back(account_lock(event));
+  std::vector<std::int64_t> sorted = keys;
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+
+  if (batch.front().event.source == event::EventSource::Backfill) {
+    store::lock_xact(session, sorted);
+    return std::vector<bool>(batch.size(), true);
+  }
+  const std::vector<bool> taken = store::try_lock_xact(session, sorted);
+  std::vector<bool> writable(batch.size());
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const auto place = std::lower_bound(sorted.begin(), sorted.end(), keys[i]);
+    writable[i] = taken[static_cast<std::size_t>(place - sorted.begin())];
+  }
+  return writable;
+}
+
+/// Long enough for nearly all, short enough for an index entry.
+constexpr std::size_t kLongestKey = 1'000;
+
+std::string hex_digest(ByteView bytes) {
+  std::string text;
+  for (const std::uint8_t byte : atproto::sha256(bytes)) text += fmt::format("{:02x}", byte);
+  return text;
+}
+
+/// Source, position and op. The same input gets the same key again, so that a replay adds no letter;
+/// input without a position is told apart by its bytes.
+std::string dead_letter_key(const std::string& source, std::int64_t seq, const std::string& what,
+                            ByteView payload) {
+  std::string key = source + " " + std::to_string(seq) + " " + what;
+  if (seq == 0) key += " sha256:" + hex_digest(payload);
+  if (key.size() > kLongestKey) {
+    const std::string digest = hex_digest(as_bytes(key));
+    key.resize(kLongestKey - digest.size() - 8);
+    key += " sha256:" + digest;
+  }
+  return key;
+}
+
+store::DeadLetter dead_letter(const std::string& source, const ResolvedEvent& event,
+                              const std::string& error, const std::string& sqlstate) {
+  store::DeadLetter letter;
+  letter.consumer = "indexer";
+  std::string what = event.event.at_uri();
+  if (const auto* rejection = std::get_if<event::Rejection>(&event.event.body)) {
+    what = event.event.did + "/" + rejection->what;
+    letter.payload = rejection->payload;
+  } else if (const auto* change = std::get_if<event::RecordChange>(&event.event.body)) {
+    letter.payload = change->block;
+  }
+  letter.key = dead_letter_key(source, event.event.seq, what, letter.payload);
+  letter.error = error;
+  letter.sqlstate = sqlstate;
+  return letter;
+}
+
+}  // namespace
+
+LiveWriter::Outcome LiveWriter::write(store::Session& session, std::span<const ResolvedEvent> batch,
+                                      Timestamp now) const {
+  Outcome outcome;
+  store::Transaction transaction(session);
+  const std::vector<bool> writable = lock_accounts(session, batch);
+
+  std::vector<const ResolvedEvent*> changes;
+  std::vector<const ResolvedEvent*> others;
+  std::size_t record_changes = 0;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (!writable[i]) {
+      outcome.busy.push_back(i);
+    } else if (std::holds_alternative<event::RecordChange>(batch[i].event.body)) {
+      ++record_changes;
+    } else {
+      others.push_back(&batch[i]);
+    }
+  }
+  // Either all events of a record are writable or none: they share an account. So folding the whole
+  // batch leaves what folding the writable part would.
+  for (const std::size_t i : fold_batch(batch)) {
+    if (writable[i] && std::holds_alternative<event::RecordChange>(batch[i].event.body)) {
+      changes.push_back(&batch[i]);
+    }
+  }
+
+  if (!changes.empty()) {
+    std::sort(changes.begin(), changes.end(), [](const auto* a, const auto* b) {
+      return std::tie(a->collection_id, a->actor_id, a->rkey_number) <
+             std::tie(b->collection_id, b->actor_id, b->rkey_number);
+    });
+    const std::vector<GuardedChange> news = drop_known(session, changes);
+    outcome.unchanged = record_changes - news.size();
+    std::vector<const ResolvedEvent*> deletes;
+    for (auto first = news.begin(); first != news.end();) {
+      const std::int32_t collection_id = first->event->collection_id;
+      const auto last = std::find_if(first, news.end(), [&](const GuardedChange& change) {
+        return change.event->collection_id != collection_id;
+      });
+      outcome.rows += write_collection(session, collection_id, {first, last}, now);
+      first = last;
+    }
+    for (const GuardedChange& change : news) {
+      if (change.event->change().operation == event::Operation::Delete) {
+        deletes.push_back(change.event);
+      }
+    }
+    if (!deletes.empty()) {
+      std::sort(deletes.begin(), deletes.end(), [](const auto* a, const auto* b) {
+        return std::tie(a->actor_id, a->collection_id, a->rkey_number) <
+               std::tie(b->actor_id, b->collection_id, b->rkey_number);
+      });
+      write_tombstones(session, deletes, source_);
+    }
+  }
+
+  if (!others.empty()) {
+    outcome.rows += write_account_changes(session, others);
+    std::vector<store::DeadLetter> letters;
+    for (const ResolvedEvent* event : others) {
+      if (const auto* rejection = std::get_if<event::Rejection>(&event->event.body)) {
+        letters.push_back(dead_letter(source_, *event, rejection->error, ""));
+      }
+    }
+    if (!letters.empty()) {
+      store::write_dead_letters(session, letters, now);
+      outcome.dead_letters = letters.size();
+    }
+  }
+  transaction.commit();
+  return outcome;
+}
+
+void LiveWriter::write_dead_letter(store::Session& session, const ResolvedEvent& event,
+                                   const std::string& error, const std::string& sqlstate,
+                                   Timestamp now) const {
+  const auto* rejection = std::get_if<event::Rejection>(&event.event.body);
+  const std::string reason = rejection != nullptr ? rejection->error : error;
+  store::write_dead_letters(session, {dead_letter(source_, event, reason, sqlstate)}, now);
+}
+
+}  // namespace skua::writer

@@ -1,0 +1,222 @@
+#include "writer/worker.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <iterator>
+#include <utility>
+
+#include <boost/unordered/unordered_flat_set.hpp>
+
+#include "base/log.hpp"
+#include "writer/router.hpp"
+
+namespace skua::writer {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Events in one transaction: past some hundreds a group gains nothing, and locks are held longer.
+constexpr std::size_t kGroup = 256;
+/// How long a group waits for company.
+constexpr milliseconds kLinger{4};
+constexpr milliseconds kIdle{500};
+constexpr milliseconds kFirstBackOff{50};
+constexpr milliseconds kLongestBackOff{5000};
+
+std::string lane_name(event::Lane lane, std::size_t number) {
+  std::string name = lane.source == event::EventSource::Live ? "live " : "backfill ";
+  name += records::name_of(lane.type);
+  return name + " " + std::to_string(number);
+}
+
+/// Out of shared memory: the lock table is full.
+constexpr std::string_view kOutOfMemory = "53200";
+
+}  // namespace
+
+Worker::Worker(event::Lane lane, std::size_t number, WorkerServices& services)
+    : lane_(lane),
+      name_(lane_name(lane, number)),
+      services_(services),
+      queue_(std::numeric_limits<std::size_t>::max()),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+Worker::~Worker() {
+  abandon();
+  queue_.close();
+}
+
+void Worker::push(event::UnresolvedEvent event) {
+  if (lane_.source == event::EventSource::Live) services_.live_pressure.add(1);
+  queue_.push(std::move(event));
+}
+
+void Worker::join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void Worker::run(const std::stop_token& stop) {
+  // A worker that is told to stop while it waits for events must wake.
+  const std::stop_callback wake(stop, [this] { queue_.close(); });
+  try {
+    Batch batch;
+    while (!stop.stop_requested()) {
+      take(batch);
+      if (batch.empty()) {
+        if (queue_.closed() && queue_.size() == 0) return;
+        continue;
+      }
+      if (lane_.source == event::EventSource::Backfill) {
+        services_.live_pressure.wait_until_eased(stop);
+      }
+      write(batch, stop);
+    }
+  } catch (const std::exception& error) {
+    // A wrong statement of ours, or memory that ran out: going on would only hide it.
+    services_.on_defect(name_ + ": " + error.what());
+  }
+}
+
+void Worker::take(Batch& batch) {
+  std::vector<event::UnresolvedEvent> taken;
+  if (batch.empty()) queue_.pop_some(taken, kGroup, kIdle);
+  if (batch.size() + taken.size() < kGroup) {
+    queue_.pop_some(taken, kGroup - batch.size() - taken.size(), kLinger);
+  }
+  if (lane_.source == event::EventSource::Live) services_.live_pressure.remove(taken.size());
+  for (auto& event : taken) batch.push_back({std::move(event)});
+}
+
+void Worker::write(Batch& batch, const std::stop_token& stop) {
+  Batch busy;
+  std::size_t group = batch.size();
+  while (!batch.empty()) {
+    const std::size_t size = std::min(group, batch.size());
+    try {
+      write_front(batch, size, busy);
+      group = batch.size();
+    } catch (const store::DataError& poison) {
+      // Halve until the event that the database refuses stands alone.
+      if (size > 1) {
+        group = size / 2;
+        continue;
+      }
+      try {
+        dead_letter_front(batch, poison);
+        group = batch.size();
+      } catch (const store::ServerError& error) {
+        if (!back_off(error, stop)) return;
+      }
+    } catch (const store::ServerError& error) {
+      if (error.sqlstate() == kOutOfMemory) group = std::max<std::size_t>(size / 2, 1);
+      if (!back_off(error, stop)) return;
+    }
+  }
+  batch = std::move(busy);
+}
+
+void Worker::write_front(Batch& batch, std::size_t size, Batch& busy) {
+  const std::span<event::ResolvedEvent> front(batch.data(), size);
+  store::Session& connection = session();
+  const std::uint64_t nuls_before = connection.nuls_removed();
+  resolve::Resolver resolver(connection, services_.ids, services_.clock);
+  for (const resolve::Conflict& conflict : resolver.resolve(front)) {
+    // It cannot become a row, but its bytes are kept: the live writer makes a dead letter of it.
+    event::ResolvedEvent& event = front[conflict.index];
+    event::RecordChange& change = event.change();
+    event::Rejection rejection;
+    rejection.what = change.collection + "/" + change.rkey;
+    rejection.error = conflict.reason;
+    rejection.payload = std::move(change.block);
+    event.event.body = std::move(rejection);
+  }
+  const LiveWriter::Outcome outcome =
+      services_.writer.write(connection, front, services_.clock.now());
+
+  Counters& counters = services_.counters;
+  counters.transactions += 1;
+  counters.rows += outcome.rows;
+  counters.unchanged += outcome.unchanged;
+  counters.dead_letters += outcome.dead_letters;
+  counters.set_aside += outcome.busy.size();
+  counters.nuls_removed += connection.nuls_removed() - nuls_before;
+  failures_ = 0;
+  if (services_.database_is_down.exchange(false)) logger("writer")->info("the database is back");
+  finish_front(batch, size, outcome.busy, busy);
+}
+
+void Worker::dead_letter_front(Batch& batch, const store::SqlError& error) {
+  try {
+    services_.writer.write_dead_letter(session(), batch.front(), error.what(), error.sqlstate(),
+                                       services_.clock.now());
+  } catch (const store::DataError& again) {
+    throw store::DefectError(std::string("a dead letter was refused: ") + again.what(),
+                             again.sqlstate());
+  }
+  services_.counters.dead_letters += 1;
+  logger("writer")->warn("did={} seq={} lane={}: dead-lettered: {}", batch.front().event.did,
+                         batch.front().event.seq, name_, error.what());
+  Batch none;
+  finish_front(batch, 1, {}, none);
+}
+
+void Worker::finish_front(Batch& batch, std::size_t size,
+                          const std::vector<std::size_t>& busy_indices, Batch& busy) {
+  std::vector<InFlightList::Ticket> done;
+  done.reserve(size);
+  auto next_busy = busy_indices.begin();
+  for (std::size_t i = 0; i < size; ++i) {
+    if (next_busy != busy_indices.end() && *next_busy == i) {
+      busy.push_back(std::move(batch[i]));
+      ++next_busy;
+    } else {
+      done.push_back(batch[i].event.ticket);
+    }
+  }
+  batch.erase(batch.begin(), batch.begin() + static_cast<std::ptrdiff_t>(size));
+  if (!busy_indices.empty()) {
+    // What follows of a busy account waits behind what was set aside of it.
+    boost::unordered_flat_set<std::string_view> accounts;
+    for (const event::ResolvedEvent& event : busy) accounts.insert(event.event.did);
+    const auto follows = std::stable_partition(
+        batch.begin(), batch.end(),
+        [&](const event::ResolvedEvent& event) { return !accounts.contains(event.event.did); });
+    Batch waiting(std::make_move_iterator(follows), std::make_move_iterator(batch.end()));
+    batch.erase(follows, batch.end());
+    accounts.clear();
+    for (auto& event : waiting) busy.push_back(std::move(event));
+  }
+  services_.counters.events += done.size();
+  services_.in_flight.finish(done);
+}
+
+store::Session& Worker::session() {
+  if (!session_) {
+    session_ = std::make_unique<store::Session>(services_.database_url, "skua " + name_);
+  }
+  return *session_;
+}
+
+bool Worker::back_off(const store::SqlError& error, const std::stop_token& stop) {
+  ++failures_;
+  services_.counters.retries += 1;
+  // A deadlock or a full lock table leaves the connection usable; after anything else a new one is the
+  // surest way to the server that now answers.
+  const std::string sqlstate_class = error.sqlstate().substr(0, 2);
+  const bool keep = session_ && session_->connected() &&
+                    (sqlstate_class == "40" || sqlstate_class == "53" || sqlstate_class == "55");
+  if (!keep) session_.reset();
+
+  milliseconds wait = kFirstBackOff * (1 << std::min(failures_ - 1, 10));
+  wait = std::min(wait, kLongestBackOff);
+  if (!keep && !services_.database_is_down.exchange(true)) {
+    logger("writer")->warn("lane={}: the database failed, nothing is lost, trying again: {}", name_,
+                           error.what());
+  }
+  std::unique_lock lock(wait_mutex_);
+  wait_.wait_for(lock, stop, wait, [] { return false; });
+  return !stop.stop_requested();
+}
+
+}  // namespace skua::writer

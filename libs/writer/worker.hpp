@@ -1,0 +1,92 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/bounded_queue.hpp"
+#include "base/time.hpp"
+#include "event/resolved_event.hpp"
+#include "resolve/resolver.hpp"
+#include "store/session.hpp"
+#include "writer/counters.hpp"
+#include "writer/in_flight.hpp"
+#include "writer/live_pressure.hpp"
+#include "writer/live_writer.hpp"
+
+namespace skua::writer {
+
+/// What the workers of a pool share. Everything outlives them.
+struct WorkerServices {
+  std::string database_url;
+  const LiveWriter& writer;
+  resolve::SharedIds& ids;
+  InFlightList& in_flight;
+  LivePressure& live_pressure;
+  Counters& counters;
+  const Clock& clock;
+  /// Called from a worker's thread when a statement of ours is wrong: the process must stop.
+  std::function<void(const std::string& what)> on_defect;
+  /// True while the database cannot be used, so that only the first worker to notice says so.
+  std::atomic<bool> database_is_down{false};
+};
+
+/// One of the 30: takes the events of its lane in their order, resolves and writes them in groups, on a
+/// thread and a connection of its own. A failure of the server is retried for ever with backoff; an
+/// event whose data the database refuses ends in `skua.dead_letter`, and the rest of its batch is
+/// written. An event's ticket is finished only when its outcome is durable.
+class Worker {
+ public:
+  Worker(event::Lane lane, std::size_t number, WorkerServices& services);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  /// Never waits: what may be in flight at all bounds the queue. Any thread.
+  void push(event::UnresolvedEvent event);
+
+  std::size_t queued() const { return queue_.size(); }
+
+  /// No more events come; the thread ends when all are written.
+  void finish() { queue_.close(); }
+  /// The thread ends as soon as it can, leaving what it has not written unfinished.
+  void abandon() { thread_.request_stop(); }
+  void join();
+
+ private:
+  using Batch = std::vector<event::ResolvedEvent>;
+
+  void run(const std::stop_token& stop);
+  /// Appends what waits in the queue; waits for the first event only when there is nothing in hand.
+  void take(Batch& batch);
+  /// Writes the batch, whatever it takes. What remains are events of busy accounts, to come first in the
+  /// next batch.
+  void write(Batch& batch, const std::stop_token& stop);
+  /// One transaction of the first `size` events: they leave `batch`, into `busy` if their account is.
+  void write_front(Batch& batch, std::size_t size, Batch& busy);
+  void dead_letter_front(Batch& batch, const store::SqlError& error);
+  void finish_front(Batch& batch, std::size_t size, const std::vector<std::size_t>& busy_indices,
+                    Batch& busy);
+  store::Session& session();
+  /// Waits before the next try. False: stop was asked for.
+  bool back_off(const store::SqlError& error, const std::stop_token& stop);
+
+  const event::Lane lane_;
+  const std::string name_;
+  WorkerServices& services_;
+  BoundedQueue<event::UnresolvedEvent> queue_;
+  std::unique_ptr<store::Session> session_;
+  int failures_ = 0;  // of the server, in a row
+  std::mutex wait_mutex_;
+  std::condition_variable_any wait_;
+  std::jthread thread_;
+};
+
+}  // namespace skua::writer

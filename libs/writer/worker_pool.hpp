@@ -1,0 +1,34 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "writer/worker.hpp"
+
+namespace skua::writer {
+
+/// The 30 workers: 2 sources x 5 record types x 3. An account's events of one lane always meet the same
+/// worker, which keeps their order. Threads start in the constructor; connections are made when a
+/// worker first has something to write.
+class WorkerPool {
+ public:
+  explicit WorkerPool(WorkerServices& services);
+
+  /// Hands an event to its worker. Never waits. Any thread; one DID's events from one thread.
+  void push(event::UnresolvedEvent event);
+
+  /// Events in all queues.
+  std::size_t queued() const;
+
+  /// Writes what is queued and ends the threads. No `push` after it.
+  void finish();
+  /// Ends the threads without writing what is left; their tickets stay unfinished.
+  void abandon();
+
+ private:
+  std::vector<std::unique_ptr<Worker>> workers_;
+};
+
+}  // namespace skua::writer

@@ -1,0 +1,48 @@
+# Sourced by the scripts in bash: where the checkout is and how a script speaks.
+# Sets: root (the checkout), state_dir (what Skua keeps there: $SKUA_STATE_DIR, else .skua).
+
+root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
+state_dir=${SKUA_STATE_DIR:-$root/.skua}
+
+say() { printf '==> %s\n' "$*" >&2; }
+note() { printf '    %s\n' "$*" >&2; }
+die() {
+  printf '%s: %s\n' "$(basename -- "$0")" "$*" >&2
+  exit 1
+}
+usage_error() {
+  printf '%s: %s\nTry: %s --help\n' "$(basename -- "$0")" "$*" "$0" >&2
+  exit 2
+}
+
+# Prints the comment block at the top of a script as its help.
+print_help() { sed -n '2,/^[^#]/{/^#/!q;s/^# \{0,1\}//;p}' "$0"; }
+
+# Runs a command as root: directly, or through sudo.
+as_root() {
+  if [[ $EUID -eq 0 ]]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    if [[ -t 0 ]]; then sudo "$@"; else sudo -n "$@"; fi
+  else
+    die "this needs root: run it as root, or install sudo. It wanted to run: $*"
+  fi
+}
+
+# Memory this machine (or this container) has, in MB.
+memory_mb() {
+  local mb limit
+  mb=$(awk '/^MemTotal:/ { print int($2 / 1024) }' /proc/meminfo)
+  limit=$(cat /sys/fs/cgroup/memory.max 2>/dev/null || true)
+  if [[ $limit =~ ^[0-9]+$ ]] && ((limit / 1048576 < mb)); then mb=$((limit / 1048576)); fi
+  echo "$mb"
+}
+
+# How many compilers to run at once: a core each, and 2 GB each.
+job_count() {
+  local jobs=$(($(memory_mb) / 2048)) cores
+  cores=$(nproc)
+  ((jobs > cores)) && jobs=$cores
+  ((jobs < 1)) && jobs=1
+  echo "$jobs"
+}

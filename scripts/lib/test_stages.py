@@ -1,0 +1,241 @@
+"""The stages of scripts/test, which calls this with a throwaway server in SKUA_TEST_DATABASE_URL."""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCRIPTS = ROOT / "scripts"
+LOGS = ROOT / "build/test-logs"
+# The libraries with threads of their own.
+THREADED = ["base", "transport", "resolve", "writer", "integration"]
+STAGES = ["format", "layers", "tidy", "release", "asan", "tsan", "e2e"]
+
+
+class Report:
+    def __init__(self):
+        self.passed = 0
+        self.failed = []
+        self.skipped = []
+
+    def add(self, stage, passed=0, failed=(), skipped=()):
+        self.passed += passed
+        self.failed += [f"{stage}: {name}" for name in failed]
+        self.skipped += [(f"{stage}: {name}", why) for name, why in skipped]
+
+    def print(self):
+        if self.skipped:
+            print("\nSkipped:")
+            by_reason = {}
+            for name, why in self.skipped:
+                by_reason.setdefault(why, []).append(name)
+            for why, names in sorted(by_reason.items()):
+                print(f"  {why}: {len(names)}")
+                for name in names[:20]:
+                    print(f"    {name}")
+                if len(names) > 20:
+                    print(f"    and {len(names) - 20} more")
+        if self.failed:
+            print("\nFailed:")
+            for name in self.failed:
+                print(f"  {name}")
+        print(f"\n{self.passed} passed, {len(self.failed)} failed, {len(self.skipped)} skipped")
+
+
+class Run:
+    def __init__(self, options):
+        self.options = options
+        self.report = Report()
+        LOGS.mkdir(parents=True, exist_ok=True)
+        self.environment = {
+            **os.environ,
+            "SKUA_REQUIRE_POSTGRES": "1",
+            "SKUA_BIN_DIR": str(ROOT / "build/release/bin"),
+            "ASAN_OPTIONS": "strict_string_checks=1:detect_stack_use_after_return=1",
+            "UBSAN_OPTIONS": "print_stacktrace=1",
+            "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+        }
+        if options.long:
+            self.environment["SKUA_LONG"] = "1"
+
+    def wanted(self, stage):
+        chosen = [name.split("/")[0] for name in self.options.only]
+        if chosen:
+            return stage in chosen
+        return stage not in (("tidy", "asan", "tsan") if self.options.quick else ())
+
+    def parts(self, stage):
+        return [name.split("/")[1] for name in self.options.only if name.startswith(stage + "/")]
+
+    def command(self, log, arguments, show=False):
+        """Runs a command with its output in a log; True when it succeeded. The log's end is shown if not."""
+        path = LOGS / f"{log}.log"
+        with path.open("w") as out:
+            if show:
+                process = subprocess.Popen(
+                    arguments, cwd=ROOT, env=self.environment, stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                )
+                for line in process.stdout:
+                    out.write(line)
+                    print(line, end="", flush=True)
+                return process.wait() == 0
+            done = subprocess.run(
+                arguments, cwd=ROOT, env=self.environment, stdin=subprocess.DEVNULL,
+                stdout=out, stderr=subprocess.STDOUT, check=False,
+            )
+        if done.returncode != 0:
+            lines = path.read_text(errors="replace").splitlines()
+            print("\n".join(lines[-60:]))
+            print(f"(all of it: {path.relative_to(ROOT)})")
+        return done.returncode == 0
+
+    def stage(self, name, work):
+        if not self.wanted(name):
+            return
+        print(f"==> {name}", flush=True)
+        started = time.monotonic()
+        passed, failed, skipped = self.report.passed, len(self.report.failed), len(self.report.skipped)
+        work()
+        print(
+            f"    {self.report.passed - passed} passed, {len(self.report.failed) - failed} failed, "
+            f"{len(self.report.skipped) - skipped} skipped, {time.monotonic() - started:.0f} s",
+            flush=True,
+        )
+
+    def check(self, stage, name, arguments):
+        good = self.command(f"{stage}-{name}", arguments)
+        self.report.add(stage, passed=int(good), failed=[] if good else [name])
+        return good
+
+    def build(self, preset, targets=()):
+        if self.command(f"{preset}-build", [str(SCRIPTS / "build"), preset, *targets]):
+            return True
+        self.report.add(preset, failed=["build"])
+        return False
+
+    def format(self):
+        self.check("format", "clang-format", [str(SCRIPTS / "format"), "--check"])
+
+    def layers(self):
+        self.check("layers", "self-test", [str(SCRIPTS / "check_layers"), "--self-test"])
+        self.check("layers", "includes", [str(SCRIPTS / "check_layers")])
+
+    def tidy(self):
+        self.check("tidy", "clang-tidy", [str(SCRIPTS / "tidy")])
+
+    def release(self):
+        if self.options.quick or self.parts("release"):
+            if self.build("release"):
+                self.ctest("release", self.parts("release"))
+        else:
+            benches = [path.stem for path in sorted((ROOT / "bench").glob("*_bench.cpp"))]
+            if self.build("release", ["skua", "skua-sim", *benches]):
+                self.report.add("release", passed=1)
+
+    def asan(self):
+        names = self.parts("asan")
+        if self.build("asan", [f"test_{name}" for name in names]):
+            self.ctest("asan", names)
+
+    def tsan(self):
+        names = self.parts("tsan") or THREADED
+        if self.build("tsan", [f"test_{name}" for name in names]):
+            self.ctest("tsan", names)
+
+    def ctest(self, preset, names=()):
+        """Runs a preset's test programs and counts their single tests."""
+        folder = LOGS / f"{preset}-xml"
+        folder.mkdir(exist_ok=True)
+        for old in folder.glob("*.xml"):
+            old.unlink()
+        junit = folder / "ctest.junit"
+        arguments = ["ctest", "--preset", preset, "-LE", "e2e", "-j", "2", "--output-junit", str(junit)]
+        if names:
+            arguments += ["-R", "^(" + "|".join(names) + ")$"]
+        # The sanitizers of GCC 12 cannot place their shadow memory under every kernel's randomisation.
+        if preset != "release" and subprocess.run(["setarch", "-R", "true"], check=False).returncode == 0:
+            arguments = ["setarch", "-R", *arguments]
+        self.environment["GTEST_OUTPUT"] = f"xml:{folder}/"
+        self.command(f"{preset}-ctest", arguments)
+        del self.environment["GTEST_OUTPUT"]
+        self.count_ctest(preset, junit, folder)
+
+    def count_ctest(self, preset, junit, folder):
+        if not junit.exists():
+            self.report.add(preset, failed=["ctest did not run"])
+            return
+        cases = list(ElementTree.parse(junit).getroot().iter("testcase"))
+        if not cases:
+            self.report.add(preset, failed=["no tests were found"])
+        for case in cases:
+            name = case.get("name")
+            file = folder / f"test_{name}.xml"
+            passed, failed, skipped = count_googletest(file) if file.exists() else (0, [], [])
+            if case.get("status") != "run" and not failed:
+                failed = [f"{name}: the program ended badly (build/test-logs/{preset}-ctest.log)"]
+            self.report.add(preset, passed, failed, skipped)
+
+    def e2e(self):
+        results = LOGS / "e2e.json"
+        results.unlink(missing_ok=True)
+        runner = [sys.executable, str(ROOT / "tests/e2e/run.py"), "--report", str(results)]
+        self.command("e2e", [*runner, *self.parts("e2e")], show=True)
+        if results.exists():
+            found = json.loads(results.read_text())
+            self.report.add("e2e", found["passed"], found["failed"], found["skipped"])
+        else:
+            self.report.add("e2e", failed=["the end-to-end tests did not run"])
+
+
+def count_googletest(file):
+    """(passed, names of the failed, (name, reason) of the skipped) of one program's XML."""
+    passed, failed, skipped = 0, [], []
+    try:
+        cases = list(ElementTree.parse(file).getroot().iter("testcase"))
+    except ElementTree.ParseError:
+        return 0, [f"{file.stem}: its results cannot be read"], []
+    for case in cases:
+        name = f"{case.get('classname')}.{case.get('name')}"
+        skip = case.find("skipped")
+        if case.find("failure") is not None:
+            failed.append(name)
+        elif skip is not None:
+            skipped.append((name, reason_of(skip)))
+        elif case.get("status") == "run":
+            passed += 1
+    return passed, failed, skipped
+
+
+def reason_of(skip):
+    """The words of GTEST_SKIP: the message's last line that is no file name."""
+    lines = [line.strip() for line in (skip.get("message") or skip.text or "").splitlines()]
+    words = [line for line in lines if line and ".cpp:" not in line]
+    return words[-1] if words else "no reason given"
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="scripts/test")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--long", action="store_true")
+    parser.add_argument("--only", action="append", default=[], metavar="STAGE[/PART]")
+    options = parser.parse_args()
+    for name in options.only:
+        if name.split("/")[0] not in STAGES:
+            parser.error(f"--only {name}: there is no such stage; there are: {', '.join(STAGES)}")
+    started = time.monotonic()
+    run = Run(options)
+    for stage in STAGES:
+        run.stage(stage, getattr(run, stage))
+    print(f"\n{time.monotonic() - started:.0f} s")
+    run.report.print()
+    return 1 if run.report.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

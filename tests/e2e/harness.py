@@ -1,0 +1,226 @@
+"""What the end-to-end tests drive: databases, the real programs, and waiting for what must come.
+
+Settings come from the environment: SKUA_TEST_DATABASE_URL (a server where databases may be made and
+dropped), SKUA_BIN_DIR (the folder with skua and skua-sim), SKUA_SHARED (default ../shared),
+SKUA_REQUIRE_SHARED=1 and SKUA_REQUIRE_POSTGRES=1 (a skip for want of it is then a failure).
+"""
+
+import json
+import os
+import pathlib
+import queue
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+import urllib.parse
+import uuid
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BIN = pathlib.Path(os.environ.get("SKUA_BIN_DIR") or ROOT / "build/release/bin")
+SHARED = pathlib.Path(os.environ.get("SKUA_SHARED") or ROOT.parent / "shared")
+
+
+def missing(what, required):
+    """Skips the test, or fails it where the environment says that nothing may be missing."""
+    if os.environ.get(required) == "1":
+        raise AssertionError(f"needs {what}, and {required}=1 says that it must be there")
+    raise unittest.SkipTest(f"needs {what}")
+
+
+def need_shared():
+    if not (SHARED / "data").is_dir():
+        missing("../shared", "SKUA_REQUIRE_SHARED")
+    return SHARED / "data"
+
+
+def server_url():
+    url = os.environ.get("SKUA_TEST_DATABASE_URL")
+    if not url:
+        missing("SKUA_TEST_DATABASE_URL", "SKUA_REQUIRE_POSTGRES")
+    return url
+
+
+def with_database(url, name):
+    return urllib.parse.urlunsplit(urllib.parse.urlsplit(url)._replace(path="/" + name))
+
+
+class Database:
+    """SQL on one database, through the psql client."""
+
+    def __init__(self, url):
+        self.url = url
+
+    def run(self, sql):
+        """The output of SQL text, unaligned; raises when it fails."""
+        done = subprocess.run(
+            ["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", self.url],
+            input=sql, capture_output=True, text=True, timeout=120, check=False,
+        )
+        if done.returncode != 0:
+            raise AssertionError(f"psql: {done.stderr.strip()}\n{sql[:500]}")
+        return done.stdout.rstrip("\n")
+
+    def rows(self, query):
+        """The rows of a query, as dictionaries."""
+        text = self.run(f"select coalesce(json_agg(to_json(q)), '[]') from ({query}) q")
+        return json.loads(text)
+
+    def value(self, query):
+        return json.loads(self.run(f"select to_json(({query}))") or "null")
+
+    def drop(self):
+        name = urllib.parse.urlsplit(self.url).path[1:]
+        Database(with_database(self.url, "postgres")).run(f'drop database if exists "{name}" with (force)')
+
+
+def wait_for(what, condition, seconds=30, every=0.05, alive=()):
+    """Waits until the condition gives something true, and gives that. Fails at the deadline, or as soon
+    as one of the programs in `alive` has ended."""
+    deadline = time.monotonic() + seconds
+    while True:
+        result = condition()
+        if result:
+            return result
+        for program in alive:
+            if program.process.poll() is not None:
+                raise AssertionError(f"{program} ended while waiting for {what}:\n{program.tail()}")
+        if time.monotonic() > deadline:
+            tails = "\n".join(f"{program}:\n{program.tail()}" for program in alive)
+            raise AssertionError(f"waited {seconds} s in vain for {what}\n{tails}")
+        time.sleep(every)
+
+
+class Program:
+    """A running program whose output is collected line by line."""
+
+    def __init__(self, arguments, environment=None, cwd=None):
+        self.name = pathlib.Path(str(arguments[0])).name
+        self.stdout, self.stderr = [], []
+        self.process = subprocess.Popen(
+            [str(argument) for argument in arguments], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+            env={**os.environ, **(environment or {})}, cwd=cwd,
+        )
+        self._lines = queue.Queue()
+        self._threads = [
+            threading.Thread(target=self._collect, args=pair, daemon=True)
+            for pair in ((self.process.stdout, self.stdout), (self.process.stderr, self.stderr))
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _collect(self, stream, lines):
+        for line in stream:
+            lines.append(line.rstrip("\n"))
+            if lines is self.stdout:
+                self._lines.put(line)
+        if lines is self.stdout:
+            self._lines.put(None)
+
+    def __str__(self):
+        return f"{self.name} ({self.process.pid})"
+
+    def output(self):
+        return self.stdout + self.stderr
+
+    def tail(self):
+        return "\n".join(self.stdout[-15:] + self.stderr[-30:])
+
+    def first_json(self, seconds=30):
+        """The first line of stdout that is a JSON object."""
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                line = self._lines.get(timeout=max(0.01, deadline - time.monotonic()))
+            except queue.Empty:
+                raise AssertionError(f"{self} said nothing within {seconds} s:\n{self.tail()}") from None
+            if line is None:
+                raise AssertionError(f"{self} ended with {self.process.wait()}:\n{self.tail()}")
+            if line.startswith("{"):
+                return json.loads(line)
+
+    def says(self, text):
+        return any(text in line for line in self.output())
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def wait(self, seconds=30):
+        """The exit code."""
+        try:
+            code = self.process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"{self} did not end within {seconds} s:\n{self.tail()}") from None
+        for thread in self._threads:
+            thread.join(timeout=5)
+        return code
+
+    def stop(self, seconds=30):
+        """Asks it to stop (SIGTERM); the exit code."""
+        if self.process.poll() is None:
+            self.signal(signal.SIGTERM)
+        return self.wait(seconds)
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.signal(signal.SIGKILL)
+        return self.wait()
+
+
+class EndToEnd(unittest.TestCase):
+    """A test with the real programs and databases of its own; all of it is gone afterwards."""
+
+    maxDiff = 4000
+
+    def setUp(self):
+        for name in ("skua", "skua-sim"):
+            if not (BIN / name).exists():
+                missing(f"{name} in SKUA_BIN_DIR ({BIN}); scripts/build makes it", "SKUA_REQUIRE_POSTGRES")
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="skua-e2e-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def database(self, migrated=True, server=None):
+        """A new database, dropped at the end."""
+        server = server or server_url()
+        name = "e2e_" + uuid.uuid4().hex[:16]
+        Database(with_database(server, "postgres")).run(f"create database {name}")
+        database = Database(with_database(server, name))
+        self.addCleanup(database.drop)
+        if migrated:
+            self.skua(database, "migrate")
+        return database
+
+    def start(self, arguments, environment=None, cwd=None):
+        """A program that is killed at the end of the test if it still runs."""
+        program = Program(arguments, environment, cwd)
+        self.addCleanup(program.kill)
+        return program
+
+    def environment(self, database):
+        environment = {"SKUA_DATABASE_URL": database.url} if database else {}
+        for name in ("SKUA_RELAY", "SKUA_CONFIG"):
+            if name in os.environ:
+                environment[name] = ""
+        return environment
+
+    def skua(self, database, *arguments, code=0, seconds=300):
+        """Runs skua to its end; checks the exit code; gives the finished program."""
+        program = self.start([BIN / "skua", *arguments], self.environment(database))
+        got = program.wait(seconds)
+        self.assertEqual(got, code, f"skua {' '.join(map(str, arguments))}:\n{program.tail()}")
+        return program
+
+    def indexer(self, database, relay, *arguments):
+        """A running `skua run`."""
+        return self.start([BIN / "skua", "run", "--relay", relay, *arguments], self.environment(database))
+
+    def sim(self, capture, *arguments):
+        """A running skua-sim; `ready` is its first line, `url` its websocket's base URL."""
+        program = self.start([BIN / "skua-sim", "--serve", capture, *arguments])
+        program.ready = program.first_json()
+        program.url = program.ready["url"]
+        return program

@@ -1,0 +1,123 @@
+"""`skua replay` of a real PDS's capture: every record, every column, and a second time without a trace."""
+
+import unittest
+
+import atproto
+import oracle
+from harness import EndToEnd, need_shared
+
+
+def repositories(data):
+    """The 80 accounts' last repositories: the active ones', and the others' before their removal."""
+    chosen = {}
+    for folder in ("repos-before-removal", "repos"):
+        for file in sorted((data / "pds" / folder).glob("*.car")):
+            repository = atproto.Repository(file.read_bytes())
+            chosen[repository.did] = repository
+    return chosen
+
+
+def content(database):
+    """Every table of both schemas, row by row, but for what says when a process did something."""
+    volatile = {"figures", "migrations", "cursors"}
+    result = {}
+    for row in database.rows(
+        "select table_schema s, table_name t from information_schema.tables "
+        "where table_schema in ('bsky', 'skua') and table_type = 'BASE TABLE' order by 1, 2"
+    ):
+        if row["t"] not in volatile:
+            name = f"{row['s']}.{row['t']}"
+            result[name] = sorted(database.run(f"select to_json(q) from {name} q").splitlines())
+    return result
+
+
+def current_paths(database):
+    """{did: {path: cid}} of bsky.all_records."""
+    found = {}
+    for row in database.rows("select did, collection, rkey, cid from bsky.all_records"):
+        found.setdefault(row["did"], {})[f"{row['collection']}/{row['rkey']}"] = row["cid"]
+    return found
+
+
+def expected_paths(chosen):
+    return {
+        did: {path: cid.text() for path, (cid, _) in repository.records.items()}
+        for did, repository in chosen.items()
+        if repository.records
+    }
+
+
+class Replay(EndToEnd):
+    def test_a_real_capture_becomes_exactly_its_repositories(self):
+        data = need_shared()
+        database = self.database()
+        self.skua(database, "replay", data / "pds/frames.bin")
+        chosen = repositories(data)
+        self.assertEqual(len(chosen), 80)
+        with self.subTest("paths and CIDs"):
+            found = current_paths(database)
+            for did, expected in expected_paths(chosen).items():
+                self.assertEqual(found.pop(did, {}), expected, did)
+            self.assertEqual(found, {})
+        with self.subTest("columns"):
+            self.check_columns(database, chosen)
+        with self.subTest("statuses"):
+            self.check_accounts(database)
+        with self.subTest("nothing was rejected"):
+            self.assertEqual(database.value("select count(*) from skua.dead_letter"), 0)
+        with self.subTest("a second replay"):
+            before = content(database)
+            self.skua(database, "replay", data / "pds/frames.bin")
+            after = content(database)
+            for name, rows in before.items():
+                self.assertEqual(rows, after[name], name)
+            self.assertEqual(database.value("select count(*) from skua.cursors"), 0)
+
+    def check_columns(self, database, chosen):
+        tables = oracle.Tables(database)
+        actual = {
+            table: tables.rows(table, "cid is not null")
+            for table in [*oracle.TABLES.values(), "records"]
+        }
+        checked, invalid_reasons = {}, {}
+        for did, repository in chosen.items():
+            for path, (cid, block) in repository.records.items():
+                record = atproto.to_json(atproto.decode(block))
+                table, key, columns, invalid = oracle.expected_row(did, path, cid, record)
+                row = actual[table].pop(key, None)
+                self.assertIsNotNone(row, f"{did}/{path} is not in {table}")
+                got = {name: row[name] for name in columns}
+                if got.get("extra") and columns.get("extra") is None:
+                    columns["extra"] = None
+                self.assertEqual(got, columns, f"{did}/{path} in {table}")
+                self.assertIsNotNone(row["indexed_at"])
+                if table == "records":
+                    self.assertEqual(row["invalid_reason"] is not None, invalid, path)
+                if invalid:
+                    about = path.split("/")[0], row["invalid_reason"].split(":")[0]
+                    invalid_reasons[about] = invalid_reasons.get(about, 0) + 1
+                checked[table] = checked.get(table, 0) + 1
+        self.assertEqual({name: rows for name, rows in actual.items() if rows}, {}, "rows too many")
+        self.assertEqual(sum(checked.values()), 9701)
+        self.assertEqual(
+            invalid_reasons,
+            {
+                ("app.bsky.feed.post", "createdAt"): 18,
+                ("app.bsky.graph.follow", "createdAt"): 18,
+                ("app.bsky.feed.like", "subject.uri"): 20,
+            },
+        )
+
+    def check_accounts(self, database):
+        rows = database.rows("select did, handle, active, status from bsky.actors where active is not null")
+        inactive = sorted(row["status"] for row in rows if not row["active"])
+        self.assertEqual(inactive, ["deactivated", "deactivated", "deleted", "deleted", "takendown"])
+        data = need_shared()
+        handles = dict(line.split() for line in (data / "pds/dids.txt").read_text().splitlines() if line)
+        for row in rows:
+            if row["active"]:
+                self.assertEqual(row["handle"], handles[row["did"]], row["did"])
+
+
+if __name__ == "__main__":
+    unittest.main()

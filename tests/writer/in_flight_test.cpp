@@ -1,0 +1,211 @@
+#include "writer/in_flight.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <random>
+#include <semaphore>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/bounded_queue.hpp"
+
+namespace skua::writer {
+namespace {
+
+Timestamp at(std::int64_t microseconds) {
+  return Timestamp(std::chrono::microseconds(microseconds));
+}
+
+void finish(InFlightList& list, InFlightList::Ticket ticket) {
+  list.finish(std::vector{ticket});
+}
+
+TEST(InFlightList, watermark_is_the_end_of_the_contiguous_finished_prefix) {
+  InFlightList list({});
+  std::vector<InFlightList::Ticket> tickets;
+  for (const std::int64_t seq : {11, 12, 13, 14, 15}) {
+    tickets.push_back(*list.admit(seq, 1));
+    list.decoded(tickets.back(), 1, at(seq * 10));
+  }
+  EXPECT_FALSE(list.watermark());
+  finish(list, tickets[1]);
+  EXPECT_FALSE(list.watermark());
+  finish(list, tickets[0]);
+  EXPECT_EQ(list.watermark()->seq, 12);
+  EXPECT_EQ(list.watermark()->time, at(120));
+  finish(list, tickets[3]);
+  EXPECT_EQ(list.watermark()->seq, 12);
+  finish(list, tickets[2]);
+  EXPECT_EQ(list.watermark()->seq, 14);
+  EXPECT_EQ(list.frames(), 1U);
+}
+
+TEST(InFlightList, a_frame_waits_for_all_of_its_events) {
+  InFlightList list({});
+  const auto ticket = *list.admit(1, 1);
+  list.decoded(ticket, 3, {});
+  list.finish(std::vector{ticket, ticket});
+  EXPECT_FALSE(list.watermark());
+  finish(list, ticket);
+  EXPECT_EQ(list.watermark()->seq, 1);
+}
+
+TEST(InFlightList, a_frame_without_events_finishes_when_decoded) {
+  InFlightList list({});
+  const auto ticket = *list.admit(7, 1);
+  EXPECT_FALSE(list.watermark());
+  list.decoded(ticket, 0, {});
+  EXPECT_EQ(list.watermark()->seq, 7);
+}
+
+TEST(InFlightList, a_frame_that_is_not_decoded_holds_the_watermark_back) {
+  InFlightList list({});
+  const auto first = *list.admit(1, 1);
+  const auto second = *list.admit(2, 1);
+  list.decoded(second, 0, {});
+  EXPECT_FALSE(list.watermark());
+  list.decoded(first, 0, {});
+  EXPECT_EQ(list.watermark()->seq, 2);
+}
+
+TEST(InFlightList, frames_without_a_number_hold_back_but_do_not_move) {
+  InFlightList list({});
+  const auto numbered = *list.admit(5, 1);
+  const auto unnumbered = *list.admit(0, 1);
+  const auto next = *list.admit(6, 1);
+  list.decoded(numbered, 0, {});
+  list.decoded(next, 0, {});
+  EXPECT_EQ(list.watermark()->seq, 5);
+  list.decoded(unnumbered, 0, {});
+  EXPECT_EQ(list.watermark()->seq, 6);
+}
+
+TEST(InFlightList, a_repeated_number_does_not_take_the_watermark_back) {
+  InFlightList list({});
+  for (const std::int64_t seq : {8, 9, 8}) list.decoded(*list.admit(seq, 1), 0, {});
+  EXPECT_EQ(list.watermark()->seq, 9);
+}
+
+TEST(InFlightList, numbers_that_begin_anew_do) {
+  InFlightList list({});
+  list.decoded(*list.admit(900, 1), 0, {});
+  list.decoded(*list.admit(3, 1, true), 0, {});
+  EXPECT_EQ(list.watermark()->seq, 3);
+  list.decoded(*list.admit(4, 1), 0, {});
+  EXPECT_EQ(list.watermark()->seq, 4);
+}
+
+TEST(InFlightList, admits_no_more_frames_than_its_limit) {
+  InFlightList list({.frames = 2, .bytes = 1'000});
+  const auto first = *list.admit(1, 1);
+  ASSERT_TRUE(list.admit(2, 1));
+  EXPECT_FALSE(list.admit(3, 1));
+  bool woken = false;
+  list.when_room([&] { woken = true; });
+  EXPECT_FALSE(woken);
+  list.decoded(first, 0, {});
+  EXPECT_TRUE(woken);
+  EXPECT_TRUE(list.admit(3, 1));
+}
+
+TEST(InFlightList, admits_no_more_bytes_than_its_limit_but_always_one_frame) {
+  InFlightList list({.frames = 10, .bytes = 100});
+  const auto huge = list.admit(1, 5'000);
+  ASSERT_TRUE(huge);
+  EXPECT_FALSE(list.admit(2, 1));
+  list.decoded(*huge, 0, {});
+  EXPECT_EQ(list.bytes(), 0U);
+  EXPECT_TRUE(list.admit(2, 1));
+}
+
+TEST(InFlightList, wakes_at_once_when_there_is_room) {
+  InFlightList list({});
+  bool woken = false;
+  list.when_room([&] { woken = true; });
+  EXPECT_TRUE(woken);
+}
+
+TEST(InFlightList, waiting_for_the_end_gives_up_at_the_deadline) {
+  InFlightList list({});
+  EXPECT_TRUE(list.wait_until_empty(std::chrono::steady_clock::now()));
+  ASSERT_TRUE(list.admit(1, 1));
+  EXPECT_FALSE(list.wait_until_empty(std::chrono::steady_clock::now()));
+}
+
+/// Random frames and finishing orders against a model that is plainly right: look at all frames.
+class InFlightInterleaving : public testing::TestWithParam<unsigned> {};
+
+TEST_P(InFlightInterleaving, equals_the_naive_model) {
+  std::mt19937 random(GetParam());
+  const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
+  struct Frame {
+    std::int64_t seq;
+    InFlightList::Ticket ticket;
+    std::size_t remaining;
+  };
+  InFlightList list({});
+  std::vector<Frame> frames;
+  std::int64_t seq = 0;
+  for (int step = 0; step < 2'000; ++step) {
+    std::vector<std::size_t> unfinished;
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      if (frames[i].remaining > 0) unfinished.push_back(i);
+    }
+    if (unfinished.empty() || below(3) == 0) {
+      seq += 1 + static_cast<std::int64_t>(below(5));
+      const std::size_t events = below(4);
+      const auto ticket = *list.admit(seq, 10);
+      list.decoded(ticket, events, {});
+      frames.push_back({seq, ticket, events});
+    } else {
+      Frame& frame = frames[unfinished[below(unfinished.size())]];
+      --frame.remaining;
+      finish(list, frame.ticket);
+    }
+    std::optional<std::int64_t> expected;
+    std::size_t in_flight = 0;
+    bool contiguous = true;
+    for (const Frame& frame : frames) {
+      contiguous = contiguous && frame.remaining == 0;
+      if (contiguous) expected = frame.seq;
+      if (!contiguous) ++in_flight;
+    }
+    ASSERT_EQ(list.watermark().has_value(), expected.has_value());
+    if (expected) { ASSERT_EQ(list.watermark()->seq, *expected); }
+    ASSERT_EQ(list.frames(), in_flight);
+    ASSERT_EQ(list.bytes(), in_flight * 10);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(seeds, InFlightInterleaving, testing::Range(1U, 9U));
+
+TEST(InFlightList, many_threads_finish_what_one_admits) {
+  InFlightList list({.frames = 64, .bytes = 1 << 20});
+  constexpr std::int64_t kFrames = 20'000;
+  BoundedQueue<InFlightList::Ticket> tickets(1'000);
+  std::vector<std::jthread> finishers;
+  for (int i = 0; i < 4; ++i) {
+    finishers.emplace_back([&] {
+      while (const auto ticket = tickets.pop()) list.finish(std::vector{*ticket, *ticket});
+    });
+  }
+  for (std::int64_t seq = 1; seq <= kFrames; ++seq) {
+    std::optional<InFlightList::Ticket> ticket;
+    while (!(ticket = list.admit(seq, 1))) {
+      std::binary_semaphore room(0);
+      list.when_room([&] { room.release(); });
+      room.acquire();
+    }
+    list.decoded(*ticket, 2, {});
+    tickets.push(*ticket);
+  }
+  EXPECT_TRUE(list.wait_until_empty(std::chrono::steady_clock::now() + std::chrono::minutes(1)));
+  tickets.close();
+  EXPECT_EQ(list.watermark()->seq, kFrames);
+}
+
+}  // namespace
+}  // namespace skua::writer

@@ -1,0 +1,41 @@
+#include "writer/live_pressure.hpp"
+
+#include <future>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace skua::writer {
+namespace {
+
+TEST(LivePressure, lets_backfill_through_while_live_queues_are_short) {
+  LivePressure pressure(10);
+  pressure.add(9);
+  pressure.wait_until_eased({});
+  EXPECT_EQ(pressure.waiting(), 9U);
+}
+
+TEST(LivePressure, holds_backfill_until_live_queues_are_short_again) {
+  LivePressure pressure(10);
+  pressure.add(12);
+  auto backfill = std::async(std::launch::async, [&] {
+    pressure.wait_until_eased({});
+    return pressure.waiting();
+  });
+  pressure.remove(1);
+  pressure.remove(5);
+  EXPECT_LT(backfill.get(), 10U);
+}
+
+TEST(LivePressure, a_stop_ends_the_wait) {
+  LivePressure pressure(1);
+  pressure.add(5);
+  std::stop_source stop;
+  std::jthread backfill([&] { pressure.wait_until_eased(stop.get_token()); });
+  stop.request_stop();
+  backfill.join();
+  EXPECT_EQ(pressure.waiting(), 5U);
+}
+
+}  // namespace
+}  // namespace skua::writer

@@ -138,8 +138,8 @@ int command_line(int argc, char** argv) {
   if (*migrate_command) return migrate(settings, migrate_database);
   if (*replay_command) return replay(settings, replay_flags);
   if (*record_command) return record(settings, record_flags);
-  if (*frames_command) return inspect_frames(frames_file, std::cout, std::cerr);
-  if (*repo_command) return inspect_repo(repo_file, repo_json, std::cout, std::cerr);
+  if (*frames_command) return skua::app::inspect_frames(frames_file, std::cout, std::cerr);
+  if (*repo_command) return skua::app::inspect_repo(repo_file, repo_json, std::cout, std::cerr);
   return status(settings, status_flags);
 }
 

@@ -8,7 +8,8 @@ bool FrameIntake::try_accept(transport::RawFrame& frame) {
   std::optional<event::FramePeek> peek;
   if (const auto peeked = event::peek_frame(frame.bytes); peeked.has_value()) peek = *peeked;
   if (peek && peek->type == event::MessageType::Error) {
-    end_by_error(frame.bytes);
+    pipeline_.count_error_frame();
+    error_ = words_of_error(frame.bytes);
     return true;
   }
   const std::int64_t seq = peek ? peek->seq : 0;
@@ -44,19 +45,18 @@ bool FrameIntake::check_first(std::int64_t seq) {
   return false;
 }
 
-void FrameIntake::end_by_error(ByteView frame) {
+std::string FrameIntake::words_of_error(ByteView frame) {
   event::FrameDecoder decoder;
   event::DecodedFrame decoded;
-  std::string words = "an error frame that cannot be read";
-  if (decoder.decode(frame, decoded).has_value()) {
-    words = decoded.message.empty() ? decoded.name : decoded.name + ": " + decoded.message;
-  }
-  pipeline_.count_error_frame();
+  if (decoder.decode(frame, decoded).has_error()) return "the relay sent an error without words";
+  std::string words = "the relay sent the error " + decoded.name;
+  if (!decoded.message.empty()) words += ": " + decoded.message;
   if (decoded.name == "FutureCursor") {
-    words += " (the saved cursor is ahead of this relay; if it was rebuilt, start once with "
-             "--cursor oldest or --cursor live)";
+    words +=
+        " (the cursor is ahead of this relay: if it was rebuilt, start once with --cursor oldest or "
+        "--cursor live)";
   }
-  end_connection_("the relay sent an error: " + words);
+  return words;
 }
 
 void FrameIntake::on_connected(std::optional<std::int64_t> cursor) {

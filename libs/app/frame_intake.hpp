@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "app/pipeline.hpp"
 #include "transport/frame_sink.hpp"
@@ -17,15 +18,12 @@ namespace skua::app {
 class FrameIntake final : public transport::FrameSink {
  public:
   /// `relay` is its name in messages. `start` is the cursor of the first connection; nothing: live.
-  /// `end_connection` is called when the relay has sent an error frame, with its words.
-  FrameIntake(Pipeline& pipeline, std::string relay, std::optional<std::int64_t> start,
-              std::function<void(const std::string&)> end_connection)
-      : pipeline_(pipeline),
-        relay_(std::move(relay)),
-        end_connection_(std::move(end_connection)),
-        position_(start) {}
+  FrameIntake(Pipeline& pipeline, std::string relay, std::optional<std::int64_t> start)
+      : pipeline_(pipeline), relay_(std::move(relay)), position_(start) {}
 
   bool try_accept(transport::RawFrame& frame) override;
+  /// After an error frame: its words.
+  std::optional<std::string> wants_end() override { return std::exchange(error_, std::nullopt); }
   void when_room(std::function<void()> wake) override { pipeline_.when_room(std::move(wake)); }
   void on_connected(std::optional<std::int64_t> cursor) override;
   void on_disconnected(const std::string& reason,
@@ -43,15 +41,15 @@ class FrameIntake final : public transport::FrameSink {
  private:
   /// Compares a connection's first numbered frame with the cursor asked for. True: numbers began anew.
   bool check_first(std::int64_t seq);
-  void end_by_error(ByteView frame);
+  std::string words_of_error(ByteView frame);
 
   Pipeline& pipeline_;
   const std::string relay_;
-  const std::function<void(const std::string&)> end_connection_;
   std::optional<std::int64_t> position_;
   bool first_frame_ = true;
   /// The numbers began anew with a frame that has not been taken yet.
   bool restarted_ = false;
+  std::optional<std::string> error_;
   int failures_ = 0;
   std::atomic<bool> connected_{false};
   std::atomic<std::uint64_t> restarts_{0};

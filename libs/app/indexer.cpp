@@ -43,8 +43,8 @@ class Indexer::Impl {
         keeper_({options_.database_url, source_, options_.cursor_interval}),
         pipeline_({options_.database_url, source_, options_.decode_threads, options_.in_flight},
                   clock, [this](const std::string& what) { report_defect(what); }),
-        intake_(pipeline_, options_.relay.url(), start_position(options_.cursor, keeper_.saved()),
-                [this](const std::string& reason) { relay_.end_connection(reason); }),
+        intake_(pipeline_, options_.relay.url(),
+                start_position(options_.cursor, keeper_.saved())),
         relay_(relay_options(), intake_) {}
 
   void start() {

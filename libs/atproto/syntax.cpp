@@ -14,7 +14,6 @@ constexpr std::size_t kMaxDid = 2048;
 constexpr std::size_t kMaxHandle = 253;
 constexpr std::size_t kMaxLabel = 63;
 constexpr std::size_t kMaxNsid = 317;
-constexpr std::size_t kMaxNsidDomain = 253;
 constexpr std::size_t kMaxRecordKey = 512;
 constexpr std::size_t kMaxAtUri = 8192;
 
@@ -85,7 +84,7 @@ bool is_handle(std::string_view text) {
 bool is_nsid(std::string_view text) {
   if (text.size() > kMaxNsid) return false;
   const std::size_t last_dot = text.rfind('.');
-  if (last_dot == std::string_view::npos || last_dot > kMaxNsidDomain) return false;
+  if (last_dot == std::string_view::npos) return false;
   const std::string_view name = text.substr(last_dot + 1);
   if (name.empty() || name.size() > kMaxLabel || !is(name.front(), kLetter) || !all(name, kAlnum)) {
     return false;

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <stdexcept>
 #include <system_error>
-
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -37,7 +36,9 @@ CaptureReader::CaptureReader(const std::filesystem::path& path) : path_(path) {
   buffer_.resize(kBufferBytes);
 }
 
-CaptureReader::~CaptureReader() { ::close(file_); }
+CaptureReader::~CaptureReader() {
+  ::close(file_);
+}
 
 bool CaptureReader::fill(std::size_t wanted) {
   if (end_ - begin_ >= wanted) return true;
@@ -79,7 +80,8 @@ Result<std::optional<ByteView>> CaptureReader::next() {
 std::string CaptureReader::problem() const {
   if (oversized_ > 0) {
     return fmt::format(
-        "{}: at offset {} a frame claims {} bytes, more than the limit of {}: the file is damaged or "
+        "{}: at offset {} a frame claims {} bytes, more than the limit of {}: the file is damaged "
+        "or "
         "is no capture",
         path_.string(), offset_, oversized_, kMaxFrameBytes);
   }
@@ -129,7 +131,8 @@ void CaptureWriter::append(ByteView frame) {
 }
 
 void CaptureWriter::flush() {
-  // Taken out first: after a failure in the middle, writing the rest once more would only add damage.
+  // Taken out first: after a failure in the middle, writing the rest once more would only add
+  // damage.
   const Bytes bytes = std::move(buffer_);
   buffer_ = {};
   buffer_.reserve(kBufferBytes);

@@ -12,8 +12,8 @@
 
 namespace skua::transport {
 
-/// Reads a capture: `[u32 little-endian length][frame]` repeated. Sequential, buffered, any file size.
-/// One thread. A file that cannot be opened or read throws std::runtime_error with its name.
+/// Reads a capture: `[u32 little-endian length][frame]` repeated. Sequential, buffered, any file
+/// size. One thread. A file that cannot be opened or read throws std::runtime_error with its name.
 class CaptureReader {
  public:
   explicit CaptureReader(const std::filesystem::path& path);
@@ -22,12 +22,12 @@ class CaptureReader {
   CaptureReader& operator=(const CaptureReader&) = delete;
 
   /// The next frame, valid until the next call; nothing at the end, where a torn tail counts as the
-  /// end (see `torn_bytes`). Error: capture_frame_too_large, and the same again on every later call:
-  /// what follows an impossible length cannot be found.
+  /// end (see `torn_bytes`). Error: capture_frame_too_large, and the same again on every later
+  /// call: what follows an impossible length cannot be found.
   Result<std::optional<ByteView>> next();
 
-  /// Where the next frame's length stands in the file, in bytes; after an error or a torn tail, where
-  /// the bad part begins.
+  /// Where the next frame's length stands in the file, in bytes; after an error or a torn tail,
+  /// where the bad part begins.
   std::uint64_t offset() const { return offset_; }
 
   /// Bytes at the end that are no whole frame, known once `next` has returned nothing. A recorder

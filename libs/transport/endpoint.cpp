@@ -13,11 +13,17 @@ namespace {
 constexpr std::string_view kDefaultPath = "/xrpc/com.atproto.sync.subscribeRepos";
 constexpr std::size_t kMaxHostLength = 253;
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
-bool is_alphanumeric(char c) { return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z'); }
+bool is_alphanumeric(char c) {
+  return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z');
+}
 
 std::string lowered(std::string_view text) {
   std::string out(text);
@@ -112,7 +118,8 @@ Result<Endpoint> parse_endpoint(std::string_view url) {
     endpoint.port = *port;
   }
 
-  if (std::any_of(rest.begin(), rest.end(), [](char c) { return c <= ' ' || c > '~' || c == '#'; })) {
+  if (std::any_of(rest.begin(), rest.end(),
+                  [](char c) { return c <= ' ' || c > '~' || c == '#'; })) {
     return errc::url_path;
   }
   const auto question = rest.find('?');

@@ -20,7 +20,8 @@ struct Endpoint {
   /// What stood after `?`, without it; usually empty.
   std::string query;
 
-  /// `wss://host/path?query`, the port only when it is not the scheme's own. Parses to the same again.
+  /// `wss://host/path?query`, the port only when it is not the scheme's own. Parses to the same
+  /// again.
   std::string url() const;
   /// `host` or `host:port` as a Host header and a message to people have it.
   std::string authority() const;
@@ -29,8 +30,8 @@ struct Endpoint {
 };
 
 /// Reads an address as people write it: `relay.example`, `localhost:2470`, `https://pds.example`,
-/// `ws://[::1]:2470/xrpc/...`. Without a scheme: wss. http and https mean ws and wss. Without a path:
-/// /xrpc/com.atproto.sync.subscribeRepos. Errors: errc::url_...
+/// `ws://[::1]:2470/xrpc/...`. Without a scheme: wss. http and https mean ws and wss. Without a
+/// path: /xrpc/com.atproto.sync.subscribeRepos. Errors: errc::url_...
 Result<Endpoint> parse_endpoint(std::string_view url);
 
 }  // namespace skua::transport

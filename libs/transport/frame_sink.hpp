@@ -34,15 +34,19 @@ class FrameSink {
   /// the client then reads nothing more and calls `when_room`.
   virtual bool try_accept(RawFrame& frame) = 0;
 
-  /// Keep `wake` and call it once when there is room again, at once if there is room already. `wake`
-  /// may be called from any thread, also within this call and also when the client is gone.
+  /// Asked after each frame that was taken: why this connection must end (an error frame came,
+  /// say), in the words that `on_disconnected` then gets; nothing: go on. The client connects anew.
+  virtual std::optional<std::string> wants_end() { return std::nullopt; }
+
+  /// Keep `wake` and call it once when there is room again, at once if there is room already.
+  /// `wake` may be called from any thread, also within this call and also when the client is gone.
   virtual void when_room(std::function<void()> wake) = 0;
 
   /// The stream begins. `cursor` is what was asked for; nothing: live.
   virtual void on_connected(std::optional<std::int64_t> cursor) = 0;
 
-  /// A connection ended or could not be made, why in plain words, and when the next attempt follows.
-  /// Not called for the end that `stop()` makes.
+  /// A connection ended or could not be made, why in plain words, and when the next attempt
+  /// follows. Not called for the end that `stop()` makes.
   virtual void on_disconnected(const std::string& reason,
                                std::chrono::milliseconds next_attempt_in) = 0;
 };

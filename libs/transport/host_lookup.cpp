@@ -2,7 +2,6 @@
 
 #include <array>
 #include <memory>
-
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

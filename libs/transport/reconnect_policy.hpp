@@ -5,9 +5,9 @@
 
 namespace skua::transport {
 
-/// Says how long to wait before the next attempt to connect: exponential backoff with full jitter, so
-/// that the consumers of a relay that restarts do not come back all at once. No I/O, no clock of its
-/// own; one thread.
+/// Says how long to wait before the next attempt to connect: exponential backoff with full jitter,
+/// so that the consumers of a relay that restarts do not come back all at once. No I/O, no clock of
+/// its own; one thread.
 class ReconnectPolicy {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;

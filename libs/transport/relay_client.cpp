@@ -69,8 +69,7 @@ class RelayClient::Impl {
 
  private:
   impl::Awaitable<void> run() {
-    const impl::SessionContext context{io_,   inbox_,  tls_, options_,
-                                       sink_, policy_, statistics_};
+    const impl::SessionContext context{io_, inbox_, tls_, options_, sink_, policy_, statistics_};
     while (!stopping_) {
       session_ = impl::make_relay_session(context);
       const auto cursor = options_.cursor();
@@ -105,10 +104,16 @@ RelayClient::RelayClient(RelayClientOptions options, FrameSink& sink)
 
 RelayClient::~RelayClient() = default;
 
-void RelayClient::start() { impl_->start(); }
+void RelayClient::start() {
+  impl_->start();
+}
 
-void RelayClient::stop() { impl_->stop(); }
+void RelayClient::stop() {
+  impl_->stop();
+}
 
-const RelayStatistics& RelayClient::statistics() const { return impl_->statistics(); }
+const RelayStatistics& RelayClient::statistics() const {
+  return impl_->statistics();
+}
 
 }  // namespace skua::transport

@@ -19,8 +19,8 @@ namespace skua::transport {
 
 struct RelayClientOptions {
   Endpoint endpoint;
-  /// Asked before each attempt, on the client's thread: the position to continue from; nothing: live.
-  /// Must not throw.
+  /// Asked before each attempt, on the client's thread: the position to continue from; nothing:
+  /// live. Must not throw.
   std::function<std::optional<std::int64_t>()> cursor = [] { return std::nullopt; };
   /// A PEM file with certificates to trust besides the system's; empty: none.
   std::string ca_file;
@@ -60,10 +60,10 @@ struct RelayStatistics {
   std::atomic<bool> connected{false};
 };
 
-/// Keeps one subscribeRepos connection alive and gives its frames to a sink, in order, on a thread of
-/// its own (atproto.com/specs/event-stream). When a connection ends it makes the next one, with
-/// backoff, from the cursor it is then told; it ends only by `stop()`. What the sink has no credit for
-/// is not read, so that memory is bounded by the sink and TCP slows the relay down.
+/// Keeps one subscribeRepos connection alive and gives its frames to a sink, in order, on a thread
+/// of its own (atproto.com/specs/event-stream). When a connection ends it makes the next one, with
+/// backoff, from the cursor it is then told; it ends only by `stop()`. What the sink has no credit
+/// for is not read, so that memory is bounded by the sink and TCP slows the relay down.
 class RelayClient {
  public:
   /// Throws std::runtime_error when the CA file cannot be used. `sink` must outlive the client.
@@ -76,8 +76,8 @@ class RelayClient {
   /// Starts the thread. Once.
   void start();
 
-  /// Closes the connection politely, at most `close_timeout` long, and joins the thread: afterwards the
-  /// sink is not called any more. Any thread but the client's own; again is harmless.
+  /// Closes the connection politely, at most `close_timeout` long, and joins the thread: afterwards
+  /// the sink is not called any more. Any thread but the client's own; again is harmless.
   void stop();
 
   const RelayStatistics& statistics() const;

@@ -1,11 +1,10 @@
 #include "transport/throwaway_certificate.hpp"
 
+#include <arpa/inet.h>
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
-
-#include <arpa/inet.h>
 
 #include <openssl/bio.h>
 #include <openssl/ec.h>

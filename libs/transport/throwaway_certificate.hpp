@@ -5,9 +5,9 @@
 
 namespace skua::transport {
 
-/// A certificate authority made for one run and a server certificate it has signed, all PEM. Both are
-/// EC P-256 and valid for a week. For loopback servers in tests and in the simulator; the authority's
-/// key is forgotten.
+/// A certificate authority made for one run and a server certificate it has signed, all PEM. Both
+/// are EC P-256 and valid for a week. For loopback servers in tests and in the simulator; the
+/// authority's key is forgotten.
 struct ThrowawayCertificate {
   std::string ca_pem;
   std::string certificate_pem;

@@ -19,7 +19,8 @@ import unittest
 import urllib.parse
 import uuid
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 BIN = pathlib.Path(os.environ.get("SKUA_BIN_DIR") or ROOT / "build/release/bin")
 SHARED = pathlib.Path(os.environ.get("SKUA_SHARED") or ROOT.parent / "shared")
 
@@ -182,6 +183,9 @@ class EndToEnd(unittest.TestCase):
                 missing(f"{name} in SKUA_BIN_DIR ({BIN}); scripts/build makes it", "SKUA_REQUIRE_POSTGRES")
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="skua-e2e-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def binary(self, name):
+        return BIN / name
 
     def database(self, migrated=True, server=None):
         """A new database, dropped at the end."""

@@ -21,7 +21,8 @@ namespace beast = boost::beast;
 namespace websocket = boost::beast::websocket;
 
 bool is_http_error(ErrorCode error) {
-  return error.category() == beast::http::make_error_code(beast::http::error::bad_version).category();
+  return error.category() ==
+         beast::http::make_error_code(beast::http::error::bad_version).category();
 }
 
 bool dropped(ErrorCode error) {
@@ -68,7 +69,8 @@ std::string lookup_failed(const Endpoint& endpoint, ErrorCode error) {
 
 std::string connect_failed(const Endpoint& endpoint, ErrorCode error) {
   const auto where = fmt::format("{}:{}", endpoint.host, endpoint.port);
-  if (error == asio::error::connection_refused) return fmt::format("connection refused by {}", where);
+  if (error == asio::error::connection_refused)
+    return fmt::format("connection refused by {}", where);
   if (error == asio::error::timed_out) return fmt::format("{} does not answer", where);
   if (error == asio::error::network_unreachable || error == asio::error::host_unreachable) {
     return fmt::format("no route to {}: is there a network?", where);
@@ -89,8 +91,8 @@ std::string tls_failed(const Endpoint& endpoint, ErrorCode error) {
 std::string upgrade_failed(const Endpoint& endpoint, ErrorCode error, unsigned status) {
   if (error == websocket::error::upgrade_declined) {
     const std::string_view name = beast::http::obsolete_reason(beast::http::int_to_status(status));
-    return fmt::format("{} answered {} {} instead of opening a websocket at {}", endpoint.authority(),
-                       status, name, endpoint.path);
+    return fmt::format("{} answered {} {} instead of opening a websocket at {}",
+                       endpoint.authority(), status, name, endpoint.path);
   }
   if (dropped(error)) {
     return fmt::format("{} dropped the connection before the websocket was open",

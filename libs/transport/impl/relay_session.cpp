@@ -48,7 +48,8 @@ Awaitable<std::string> RelaySession::run(std::optional<std::int64_t> cursor) {
     abort();
     if (timed_out_) {
       co_return fmt::format("no connection to {} within {}: gave up {}",
-                            options.endpoint.authority(), in_words(options.connect_timeout), stage_);
+                            options.endpoint.authority(), in_words(options.connect_timeout),
+                            stage_);
     }
     co_return failure.value_or("stopped");
   }
@@ -59,8 +60,10 @@ Awaitable<std::string> RelaySession::run(std::optional<std::int64_t> cursor) {
   context_.statistics.connections.fetch_add(1, std::memory_order_relaxed);
   context_.statistics.connected = true;
   context_.sink.on_connected(cursor);
-  asio::co_spawn(context_.io, [self] { return self->send_pings(); }, asio::detached);
-  asio::co_spawn(context_.io, [self] { return self->watch(); }, asio::detached);
+  asio::co_spawn(
+      context_.io, [self] { return self->send_pings(); }, asio::detached);
+  asio::co_spawn(
+      context_.io, [self] { return self->watch(); }, asio::detached);
 
   auto reason = co_await read_frames();
   context_.statistics.connected = false;
@@ -110,8 +113,8 @@ Awaitable<std::optional<std::string>> RelaySession::find_addresses(
 
   at_stage("looking up its name");
   const auto pending = std::make_shared<PendingLookup>();
-  // getaddrinfo cannot be interrupted and may block for half a minute when DNS is away. Its thread is
-  // left behind then, so that stopping does not wait for it.
+  // getaddrinfo cannot be interrupted and may block for half a minute when DNS is away. Its thread
+  // is left behind then, so that stopping does not wait for it.
   std::thread([pending, host, look_up = options.lookup, inbox = context_.inbox,
                weak = weak_from_this()] {
     try {
@@ -146,7 +149,8 @@ Awaitable<ErrorCode> RelaySession::connect_to(const Tcp::endpoint& address, Time
   socket().close(error);
   step_.expires_at(until);
   step_.async_wait([self = shared_from_this()](ErrorCode cancelled) {
-    // The expiry tells whether this wait still counts: it may have fired just before the connection.
+    // The expiry tells whether this wait still counts: it may have fired just before the
+    // connection.
     if (cancelled || self->step_.expiry() > SteadyClock::now()) return;
     ErrorCode ignored;
     self->socket().close(ignored);
@@ -173,6 +177,7 @@ Awaitable<std::string> RelaySession::read_frames() {
     if (stopping_) co_return "stopped";
     statistics.frames.fetch_add(1, std::memory_order_relaxed);
     statistics.bytes.fetch_add(size, std::memory_order_relaxed);
+    if (auto reason = context_.sink.wants_end()) co_return std::move(*reason);
   }
 }
 
@@ -281,6 +286,8 @@ void RelaySession::set_deadline(std::chrono::milliseconds from_now) {
   });
 }
 
-void RelaySession::lift_deadline() { deadline_.expires_at(TimePoint::max()); }
+void RelaySession::lift_deadline() {
+  deadline_.expires_at(TimePoint::max());
+}
 
 }  // namespace skua::transport::impl

@@ -28,8 +28,8 @@ struct SessionContext {
   RelayStatistics& statistics;
 };
 
-/// One attempt to connect and, if it succeeds, the connection until its end. On the client's thread;
-/// held by shared_ptr because its coroutines outlive `run` for a moment.
+/// One attempt to connect and, if it succeeds, the connection until its end. On the client's
+/// thread; held by shared_ptr because its coroutines outlive `run` for a moment.
 class RelaySession : public std::enable_shared_from_this<RelaySession> {
  public:
   virtual ~RelaySession() = default;

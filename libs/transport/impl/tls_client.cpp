@@ -49,7 +49,8 @@ ssl::context make_tls_client_context(const std::string& ca_file) {
     ErrorCode error;
     context.load_verify_file(ca_file, error);
     if (error) {
-      throw std::runtime_error(fmt::format("cannot use the CA file {}: {}", ca_file, error.message()));
+      throw std::runtime_error(
+          fmt::format("cannot use the CA file {}: {}", ca_file, error.message()));
     }
   }
   return context;

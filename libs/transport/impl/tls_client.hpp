@@ -10,15 +10,15 @@
 
 namespace skua::transport::impl {
 
-/// A client context: TLS 1.2 and newer, the system's certificates and those of `ca_file` (PEM; empty:
-/// none). Throws std::runtime_error when the file cannot be used.
+/// A client context: TLS 1.2 and newer, the system's certificates and those of `ca_file` (PEM;
+/// empty: none). Throws std::runtime_error when the file cannot be used.
 boost::asio::ssl::context make_tls_client_context(const std::string& ca_file);
 
 /// Sends the endpoint's name along (SNI) where it is a name and not an address.
 void set_server_name(SSL* ssl, const Endpoint& endpoint);
 
-/// A verify callback that accepts a trusted certificate which is valid for the endpoint's host. When
-/// it refuses one it writes the reason in plain words to `refusal`, which must outlive it.
+/// A verify callback that accepts a trusted certificate which is valid for the endpoint's host.
+/// When it refuses one it writes the reason in plain words to `refusal`, which must outlive it.
 std::function<bool(bool, boost::asio::ssl::verify_context&)> verify_host(const Endpoint& endpoint,
                                                                          std::string& refusal);
 

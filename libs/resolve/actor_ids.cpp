@@ -1,0 +1,84 @@
+#include "resolve/actor_ids.hpp"
+
+#include <string>
+#include <vector>
+
+namespace skua::resolve {
+namespace {
+
+const store::Statement kFind{"actors_find",
+                             "SELECT id, did FROM bsky.actors WHERE did = ANY($1::text[])"};
+const store::Statement kInsert{
+    "actors_insert",
+    "INSERT INTO bsky.actors (did, indexed_at) SELECT did, $2::timestamptz "
+    "FROM unnest($1::text[]) AS did ON CONFLICT (did) DO NOTHING RETURNING id, did"};
+
+store::Array text_array(std::span<const std::string_view> texts) {
+  store::Array array(store::Array::Type::text);
+  for (const std::string_view text : texts) array.text(text);
+  return array;
+}
+
+/// Moves what the answer has from `missing` to `found`.
+void take(const store::Rows& rows, std::vector<std::string_view>& missing, IdCache& cache,
+          ActorIds& found) {
+  boost::unordered_flat_map<std::string_view, std::int32_t> ids;
+  for (std::size_t i = 0; i < rows.size(); ++i) ids.emplace(rows.text(i, 1), rows.int4(i, 0));
+  std::erase_if(missing, [&](std::string_view did) {
+    const auto place = ids.find(did);
+    if (place == ids.end()) return false;
+    found.emplace(did, place->second);
+    cache.insert(did, place->second);
+    return true;
+  });
+}
+
+void find(store::Session& session, std::vector<std::string_view>& missing, IdCache& cache,
+          ActorIds& found) {
+  if (missing.empty()) return;
+  store::Params params;
+  params.array(text_array(missing));
+  take(session.execute(kFind, params), missing, cache, found);
+}
+
+}  // namespace
+
+ActorIds find_or_insert_actors(store::Session& session, IdCache& cache, Claims& claims,
+                               std::span<const std::string_view> missing, Timestamp now) {
+  ActorIds found;
+  std::vector<std::string_view> wanted(missing.begin(), missing.end());
+  while (!wanted.empty()) {
+    std::vector<std::string_view> others;
+    {
+      const Claims::Held held(claims, wanted);
+      std::vector<std::string_view> mine = held.mine();
+      others = held.others();
+      // Looked up after they were claimed: whoever had them before has committed.
+      find(session, mine, cache, found);
+      if (!mine.empty()) {
+        store::Params params;
+        params.array(text_array(mine)).timestamp(now);
+        take(session.execute(kInsert, params), mine, cache, found);
+        // What is left was taken by another process meanwhile.
+        find(session, mine, cache, found);
+      }
+      if (!mine.empty()) {
+        store::throw_sql_error(
+            "the account '" + std::string(mine.front()) + "' cannot be stored under its name",
+            "22021");
+      }
+    }
+    claims.wait_for(others);
+    wanted.clear();
+    for (const std::string_view did : others) {
+      if (const std::int32_t id = cache.find(did); id != 0) {
+        found.emplace(did, id);
+      } else {
+        wanted.push_back(did);
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace skua::resolve

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "base/time.hpp"
+#include "resolve/claims.hpp"
+#include "resolve/id_cache.hpp"
+#include "store/session.hpp"
+
+namespace skua::resolve {
+
+using ActorIds = boost::unordered_flat_map<std::string_view, std::int32_t>;
+
+/// The ids of accounts that the cache lacks, from `bsky.actors`, where those that are new get a
+/// row; the cache then has them. `missing` is sorted and without doubles. Outside any transaction:
+/// rows are committed before an id leaves. Throws store::SqlError; may then be called again.
+ActorIds find_or_insert_actors(store::Session& session, IdCache& cache, Claims& claims,
+                               std::span<const std::string_view> missing, Timestamp now);
+
+}  // namespace skua::resolve

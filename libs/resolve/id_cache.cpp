@@ -1,0 +1,84 @@
+#include "resolve/id_cache.hpp"
+
+#include <functional>
+#include <utility>
+
+namespace skua::resolve {
+namespace {
+
+template <class Shard, std::size_t... I>
+std::array<Guarded<Shard>, sizeof...(I)> make_shards(std::size_t capacity,
+                                                     std::index_sequence<I...>) {
+  const std::size_t each = capacity / sizeof...(I) + 1;
+  return {((void)I, Guarded<Shard>(Shard(each)))...};
+}
+
+/// The value of five bits, or 32 for any other character.
+std::uint64_t base32_value(char c) {
+  if (c >= 'a' && c <= 'z') return static_cast<std::uint64_t>(c - 'a');
+  if (c >= '2' && c <= '7') return static_cast<std::uint64_t>(c - '2' + 26);
+  return 32;
+}
+
+constexpr std::string_view kPlc = "did:plc:";
+constexpr std::size_t kPlcCharacters = 24;
+
+}  // namespace
+
+IdCache::IdCache(std::size_t capacity)
+    : shards_(make_shards<Shard>(capacity, std::make_index_sequence<kShards>())) {}
+
+bool IdCache::parse_plc(std::string_view did, PlcKey& key) {
+  if (did.size() != kPlc.size() + kPlcCharacters || !did.starts_with(kPlc)) return false;
+  const std::string_view text = did.substr(kPlc.size());
+  for (std::size_t i = 0; i < kPlcCharacters; ++i) {
+    const std::uint64_t value = base32_value(text[i]);
+    if (value == 32) return false;
+    std::uint64_t& half = i < kPlcCharacters / 2 ? key.high : key.low;
+    half = half << 5 | value;
+  }
+  return true;
+}
+
+std::int32_t IdCache::find(std::string_view did) {
+  const auto value_of = [](const std::int32_t* id) { return id == nullptr ? 0 : *id; };
+  if (PlcKey key; parse_plc(did, key)) {
+    return shard_of(hash_value(key)).with([&](Shard& shard) {
+      return value_of(shard.plc.find(key));
+    });
+  }
+  return shard_of(std::hash<std::string_view>{}(did)).with([&](Shard& shard) {
+    return value_of(shard.other.find(std::string(did)));
+  });
+}
+
+void IdCache::insert(std::string_view did, std::int32_t id) {
+  if (PlcKey key; parse_plc(did, key)) {
+    shard_of(hash_value(key)).with([&](Shard& shard) { shard.plc.insert(key, id); });
+  } else {
+    shard_of(std::hash<std::string_view>{}(did)).with([&](Shard& shard) {
+      shard.other.insert(std::string(did), id);
+    });
+  }
+}
+
+std::size_t IdCache::size() const {
+  std::size_t size = 0;
+  for (const auto& shard : shards_) {
+    shard.with([&](const Shard& entries) { size += entries.plc.size() + entries.other.size(); });
+  }
+  return size;
+}
+
+KnownPosts::KnownPosts(std::size_t capacity)
+    : shards_(make_shards<Shard>(capacity, std::make_index_sequence<kShards>())) {}
+
+bool KnownPosts::contains(const Key& key) {
+  return shard_of(key).with([&](Shard& shard) { return shard.find(key) != nullptr; });
+}
+
+void KnownPosts::insert(const Key& key) {
+  shard_of(key).with([&](Shard& shard) { shard.insert(key, {}); });
+}
+
+}  // namespace skua::resolve

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/guarded.hpp"
+#include "resolve/generational_map.hpp"
+
+namespace skua::resolve {
+
+/// DID -> `bsky.actors.id`, for all threads of the process. Holds at most `capacity` DIDs, 40 bytes
+/// each at most for a did:plc. Only committed ids may go in: they never change.
+class IdCache {
+ public:
+  explicit IdCache(std::size_t capacity);
+
+  /// 0: not known here.
+  std::int32_t find(std::string_view did);
+  void insert(std::string_view did, std::int32_t id);
+  std::size_t size() const;
+
+ private:
+  static constexpr std::size_t kShards = 16;
+
+  /// The 24 base32 characters of a did:plc, 5 bits each.
+  struct PlcKey {
+    std::uint64_t high = 0;
+    std::uint64_t low = 0;
+    friend bool operator==(const PlcKey&, const PlcKey&) = default;
+    friend std::size_t hash_value(const PlcKey& key) {
+      // The characters are those of a hash: mixing the halves is enough.
+      return static_cast<std::size_t>((key.high ^ (key.low << 3)) * 0x9E3779B97F4A7C15U);
+    }
+  };
+  static bool parse_plc(std::string_view did, PlcKey& key);
+
+  struct Shard {
+    explicit Shard(std::size_t capacity) : plc(capacity), other(capacity / 16 + 1) {}
+    GenerationalMap<PlcKey, std::int32_t> plc;
+    /// did:web and whatever comes: few.
+    GenerationalMap<std::string, std::int32_t> other;
+  };
+  Guarded<Shard>& shard_of(std::size_t hash) { return shards_[(hash >> 32) % kShards]; }
+
+  std::array<Guarded<Shard>, kShards> shards_;
+};
+
+/// A bounded memory of posts that have a row, seen or stub, for all threads. Only committed ones
+/// may go in. Rows of posts stay, except when an account is purged: forgetting that here costs no
+/// more than a stub that is missing.
+class KnownPosts {
+ public:
+  struct Key {
+    std::int32_t actor_id = 0;
+    std::int64_t rkey = 0;
+    friend auto operator<=>(const Key&, const Key&) = default;
+    friend std::size_t hash_value(const Key& key) {
+      return static_cast<std::size_t>(
+          (static_cast<std::uint64_t>(key.rkey) ^ static_cast<std::uint64_t>(key.actor_id) << 40U) *
+          0x9E3779B97F4A7C15U);
+    }
+  };
+
+  explicit KnownPosts(std::size_t capacity);
+
+  bool contains(const Key& key);
+  void insert(const Key& key);
+
+ private:
+  static constexpr std::size_t kShards = 16;
+  struct Nothing {};
+  using Shard = GenerationalMap<Key, Nothing>;
+  Guarded<Shard>& shard_of(const Key& key) { return shards_[(hash_value(key) >> 32) % kShards]; }
+
+  std::array<Guarded<Shard>, kShards> shards_;
+};
+
+}  // namespace skua::resolve

@@ -1,0 +1,204 @@
+#include "resolve/resolver.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "resolve/actor_ids.hpp"
+#include "store/record_key.hpp"
+
+namespace skua::resolve {
+namespace {
+
+using event::RecordChange;
+using event::ResolvedEvent;
+using records::ActorRef;
+using records::RecordRef;
+using store::Array;
+
+const store::Statement kInsertStubs{"posts_insert_stubs",
+                                    "INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at) "
+                                    "SELECT actor_id, rkey, 0, $3::timestamptz "
+                                    "FROM unnest($1::int4[], $2::int8[]) AS k(actor_id, rkey) "
+                                    "ON CONFLICT (actor_id, rkey) DO NOTHING"};
+
+RecordChange* change_of(ResolvedEvent& event) {
+  return std::get_if<RecordChange>(&event.event.body);
+}
+
+bool is_rejection(const ResolvedEvent& event) {
+  return std::holds_alternative<event::Rejection>(event.event.body);
+}
+
+/// Calls `visit` with each ActorRef& and RecordRef& of the event. Deletes have none.
+template <class F>
+void visit_references(ResolvedEvent& event, F&& visit) {
+  if (RecordChange* change = change_of(event)) {
+    records::visit_references(change->record.record, visit);
+  }
+}
+
+template <class F>
+void visit_record_references(ResolvedEvent& event, F&& visit) {
+  visit_references(event, [&](auto& reference) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(reference)>, RecordRef>) visit(reference);
+  });
+}
+
+/// Calls `visit(did, id)` for the event's own account and those that it refers to.
+template <class F>
+void visit_actors(ResolvedEvent& event, F&& visit) {
+  if (is_rejection(event)) return;
+  visit(event.event.did, event.actor_id);
+  visit_references(event, [&](auto& reference) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(reference)>, ActorRef>) {
+      visit(reference.did, reference.id);
+    } else {
+      visit(reference.did, reference.actor_id);
+    }
+  });
+}
+
+/// Calls `visit(nsid, id)` likewise.
+template <class F>
+void visit_collections(ResolvedEvent& event, F&& visit) {
+  if (const RecordChange* change = change_of(event)) {
+    visit(change->collection, event.collection_id);
+  }
+  visit_record_references(
+      event, [&](RecordRef& reference) { visit(reference.collection, reference.collection_id); });
+}
+
+}  // namespace
+
+std::vector<Conflict> Resolver::resolve(std::span<ResolvedEvent> events) {
+  resolve_actors(events);
+  resolve_collections(events);
+  std::vector<Conflict> conflicts = resolve_keys(events);
+  insert_stubs(events, conflicts);
+  return conflicts;
+}
+
+void Resolver::resolve_actors(std::span<ResolvedEvent> events) {
+  std::vector<std::string_view> missing;
+  for (ResolvedEvent& event : events) {
+    visit_actors(event, [&](std::string_view did, std::int32_t& id) {
+      if (id == 0) id = ids_.actors.find(did);
+      if (id == 0) missing.push_back(did);
+    });
+  }
+  if (missing.empty()) return;
+  std::sort(missing.begin(), missing.end());
+  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
+  const ActorIds found =
+      find_or_insert_actors(session_, ids_.actors, ids_.claims, missing, clock_.now());
+  for (ResolvedEvent& event : events) {
+    visit_actors(event, [&](std::string_view did, std::int32_t& id) {
+      if (id == 0) id = found.at(did);
+    });
+  }
+}
+
+void Resolver::resolve_collections(std::span<ResolvedEvent> events) {
+  std::vector<std::string_view> names;
+  std::vector<std::int32_t*> places;
+  for (ResolvedEvent& event : events) {
+    visit_collections(event, [&](std::string_view nsid, std::int32_t& id) {
+      id = records::typed_collection_id(nsid);
+      if (id != 0) return;
+      names.push_back(nsid);
+      places.push_back(&id);
+    });
+  }
+  if (names.empty()) return;
+  const std::vector<std::int32_t> ids = ids_.collections.ids_of(session_, names);
+  for (std::size_t i = 0; i < places.size(); ++i) *places[i] = ids[i];
+}
+
+std::vector<Conflict> Resolver::resolve_keys(std::span<ResolvedEvent> events) {
+  std::map<RecordKey, KeyText> texts;
+  std::vector<std::pair<std::size_t, RecordKey>> users;  // event index, key
+  std::map<std::size_t, std::string> reasons;
+
+  const auto conflict = [&](std::size_t index, std::string_view text, std::string_view stored) {
+    reasons.emplace(index, fmt::format("record key '{}' has the number of '{}', which came first",
+                                       text, stored));
+  };
+  const auto use = [&](std::size_t index, const RecordKey& key, KeyText text) {
+    const auto [place, is_new] = texts.try_emplace(key, text);
+    if (!is_new && place->second.text != text.text) {
+      conflict(index, text.text, place->second.text);
+      return;
+    }
+    place->second.insert = place->second.insert || text.insert;
+    users.emplace_back(index, key);
+  };
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    ResolvedEvent& event = events[i];
+    if (const RecordChange* change = change_of(event)) {
+      const store::RkeyNumber number = store::rkey_number(change->rkey);
+      event.rkey_number = number.value;
+      if (number.needs_text) {
+        use(i, {event.actor_id, event.collection_id, number.value},
+            {change->rkey, change->operation != event::Operation::Delete});
+      }
+    }
+    visit_record_references(event, [&](RecordRef& reference) {
+      const store::RkeyNumber number = store::rkey_number(reference.rkey);
+      reference.rkey_number = number.value;
+      if (number.needs_text) {
+        use(i, {reference.actor_id, reference.collection_id, number.value}, {reference.rkey});
+      }
+    });
+  }
+  if (!texts.empty()) {
+    const KeyConflicts stored = store_key_texts(session_, texts);
+    for (const auto& [index, key] : users) {
+      if (const auto place = stored.find(key); place != stored.end()) {
+        conflict(index, texts.at(key).text, place->second);
+      }
+    }
+  }
+  std::vector<Conflict> conflicts;
+  for (auto& [index, reason] : reasons) conflicts.push_back({index, std::move(reason)});
+  return conflicts;
+}
+
+void Resolver::insert_stubs(std::span<ResolvedEvent> events,
+                            const std::vector<Conflict>& conflicts) {
+  std::vector<KnownPosts::Key> missing;
+  auto next_conflict = conflicts.begin();
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (next_conflict != conflicts.end() && next_conflict->index == i) {
+      ++next_conflict;
+      continue;
+    }
+    visit_record_references(events[i], [&](const RecordRef& reference) {
+      if (reference.collection_id != records::Post::kCollectionId) return;
+      const KnownPosts::Key key{reference.actor_id, reference.rkey_number};
+      if (!ids_.posts.contains(key)) missing.push_back(key);
+    });
+  }
+  if (missing.empty()) return;
+  std::sort(missing.begin(), missing.end());
+  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
+  // No look-up before: the insert makes it itself, and unlike with accounts a conflict burns
+  // nothing.
+  Array actors(Array::Type::int4);
+  Array rkeys(Array::Type::int8);
+  for (const KnownPosts::Key& key : missing) {
+    actors.int4(key.actor_id);
+    rkeys.int8(key.rkey);
+  }
+  store::Params params;
+  params.array(actors).array(rkeys).timestamp(clock_.now());
+  session_.execute(kInsertStubs, params);
+  for (const KnownPosts::Key& key : missing) ids_.posts.insert(key);
+}
+
+}  // namespace skua::resolve

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/time.hpp"
+#include "event/resolved_event.hpp"
+#include "resolve/claims.hpp"
+#include "resolve/id_cache.hpp"
+#include "resolve/record_keys.hpp"
+#include "store/collection_ids.hpp"
+#include "store/session.hpp"
+
+namespace skua::resolve {
+
+/// What the resolvers of a process share. Any thread.
+struct SharedIds {
+  static constexpr std::size_t kActors = 2'000'000;
+  static constexpr std::size_t kPosts = 2'000'000;
+
+  IdCache actors{kActors};
+  KnownPosts posts{kPosts};
+  store::CollectionIds collections;
+  Claims claims;
+};
+
+/// An event that must not become a row: the number of a record key in it stands for another text.
+struct Conflict {
+  std::size_t index = 0;  // in the batch
+  std::string reason;
+};
+
+/// Gives events their numbers: accounts, collections and record keys, their own and those of what
+/// they refer to. Accounts and record keys that are new get their rows, and posts that are referred
+/// to and not known get stubs, all sorted and in short transactions of their own. Cheap to make:
+/// one a batch will do. Lives on the thread of its session.
+class Resolver {
+ public:
+  Resolver(store::Session& session, SharedIds& ids, const Clock& clock)
+      : session_(session), ids_(ids), clock_(clock) {}
+
+  /// Fills `events` in place; rejections are left alone. Outside any transaction. Throws
+  /// store::SqlError: the events are then whole, what was stored is right, and the call may be
+  /// repeated. Conflicts come by index, one an event at most.
+  std::vector<Conflict> resolve(std::span<event::ResolvedEvent> events);
+
+ private:
+  void resolve_actors(std::span<event::ResolvedEvent> events);
+  void resolve_collections(std::span<event::ResolvedEvent> events);
+  std::vector<Conflict> resolve_keys(std::span<event::ResolvedEvent> events);
+  void insert_stubs(std::span<event::ResolvedEvent> events, const std::vector<Conflict>& conflicts);
+
+  store::Session& session_;
+  SharedIds& ids_;
+  const Clock& clock_;
+};
+
+}  // namespace skua::resolve

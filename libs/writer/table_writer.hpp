@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/time.hpp"
+#include "event/resolved_event.hpp"
+#include "store/session.hpp"
+
+namespace skua::writer {
+
+/// The key of a record's row.
+struct RowKey {
+  std::int32_t actor_id = 0;
+  std::int32_t collection_id = 0;
+  std::int64_t rkey = 0;
+};
+
+/// How a batch reaches one table of `bsky`. Has no state: one object serves all threads. Each
+/// function is one set-based statement in the caller's transaction and throws store::SqlError.
+/// Events are record changes of one collection (for `bsky.records`: of any), resolved, one a key,
+/// sorted by key.
+class TableWriter {
+ public:
+  using Events = std::span<const event::ResolvedEvent* const>;
+  /// What `read_revs` says of a key without a row: older than any revision.
+  static constexpr std::int64_t kNoRow = -1;
+
+  virtual ~TableWriter() = default;
+
+  /// The collection whose records stand here; 0: `bsky.records`.
+  virtual std::int32_t collection_id() const = 0;
+
+  /// Inserts rows, and replaces those that are of an older revision. A row that gets a newer
+  /// revision of the same record (equal cid) keeps its `indexed_at`. Returns the number of rows
+  /// changed.
+  virtual std::size_t upsert(store::Session& session, Events events,
+                             Timestamp indexed_at) const = 0;
+
+  /// Removes the rows that are of an older revision than the event. A post's row stays as a stub;
+  /// when the event is a delete, and not a record that left its table, the stub is marked as
+  /// deleted.
+  virtual std::size_t remove(store::Session& session, Events events) const = 0;
+
+  /// The revision of each key's row, or kNoRow.
+  virtual std::vector<std::int64_t> read_revs(store::Session& session,
+                                              std::span<const RowKey> keys) const = 0;
+};
+
+/// The table of a collection that has one; null for all others.
+const TableWriter* table_of(std::int32_t collection_id);
+
+/// `bsky.records`.
+const TableWriter& records_table();
+
+}  // namespace skua::writer

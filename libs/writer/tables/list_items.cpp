@@ -1,0 +1,17 @@
+#include "records/list_item.hpp"
+#include "writer/tables/table_definition.hpp"
+
+namespace skua::writer {
+
+using records::ListItem;
+
+template <>
+const TableDefinition<ListItem>& table_definition<ListItem>() {
+  static const auto kColumns = ColumnList<ListItem>()
+                                   .column<&ListItem::subject>("subject_actor")
+                                   .key_of<&ListItem::list>("list");
+  static const TableDefinition<ListItem> kTable("list_items", kColumns);
+  return kTable;
+}
+
+}  // namespace skua::writer

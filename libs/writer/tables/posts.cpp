@@ -1,0 +1,28 @@
+#include "records/post.hpp"
+#include "writer/tables/table_definition.hpp"
+
+namespace skua::writer {
+
+using records::Post;
+
+template <>
+const TableDefinition<Post>& table_definition<Post>() {
+  static const auto kColumns = ColumnList<Post>()
+                                   .column<&Post::text>("text")
+                                   .column<&Post::langs>("langs")
+                                   .column<&Post::tags>("tags")
+                                   .column<&Post::labels>("labels")
+                                   .json<&Post::facets_json>("facets")
+                                   .json<&Post::embed_json>("embed")
+                                   .key_of<&Post::parent>("parent")
+                                   .cid_of<&Post::parent>("parent")
+                                   .key_of<&Post::root>("root")
+                                   .cid_of<&Post::root>("root")
+                                   .key_of<&Post::quote>("quote")
+                                   .collection_of<&Post::quote>("quote")
+                                   .cid_of<&Post::quote>("quote");
+  static const TableDefinition<Post> kTable("posts", kColumns, "is_deleted");
+  return kTable;
+}
+
+}  // namespace skua::writer

@@ -1,0 +1,234 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "records/blob.hpp"
+#include "records/reference.hpp"
+#include "records/text_list.hpp"
+#include "store/session.hpp"
+#include "writer/table_writer.hpp"
+#include "writer/tables/table_statements.hpp"
+
+namespace skua::writer {
+
+/// What a record's table has besides the columns that all have: a list of columns, each with the
+/// member of the record that fills it. The common columns (actor_id, rkey, rev, cid, created_at,
+/// extra, indexed_at) come by themselves.
+template <class R>
+class ColumnList {
+ public:
+  using Append = void (*)(store::Array&, const R&);
+
+  struct Column {
+    BatchColumn in_batch;
+    Append append;
+  };
+
+  /// A member of one of the types of record structs; absent becomes null, a list text[], a blob the
+  /// text of its CID, an account its id.
+  template <auto Member>
+  ColumnList& column(std::string name) {
+    using Value = std::remove_cvref_t<decltype(std::declval<const R&>().*Member)>;
+    return add(std::move(name), kType<Value>, kCast<Value>,
+               [](store::Array& array, const R& r) { put(array, r.*Member); });
+  }
+
+  /// A member that holds JSON text, empty when absent.
+  template <auto Member>
+  ColumnList& json(std::string name) {
+    return add(std::move(name), store::Array::Type::text, "::jsonb",
+               [](store::Array& array, const R& r) {
+                 if ((r.*Member).empty()) {
+                   array.null();
+                 } else {
+                   array.text(r.*Member);
+                 }
+               });
+  }
+
+  /// `<prefix>_actor` and `<prefix>_rkey` of a reference to a record.
+  template <auto Member>
+  ColumnList& key_of(const std::string& prefix) {
+    add(prefix + "_actor", store::Array::Type::int4, "", [](store::Array& array, const R& r) {
+      const std::optional<records::RecordRef>& reference = r.*Member;
+      reference ? array.int4(reference->actor_id) : array.null();
+    });
+    return add(prefix + "_rkey", store::Array::Type::int8, "", [](store::Array& array, const R& r) {
+      const std::optional<records::RecordRef>& reference = r.*Member;
+      reference ? array.int8(reference->rkey_number) : array.null();
+    });
+  }
+
+  /// `<prefix>_collection` of a reference that may name any collection.
+  template <auto Member>
+  ColumnList& collection_of(const std::string& prefix) {
+    return add(prefix + "_collection", store::Array::Type::int4, "",
+               [](store::Array& array, const R& r) {
+                 const std::optional<records::RecordRef>& reference = r.*Member;
+                 reference ? array.int4(reference->collection_id) : array.null();
+               });
+  }
+
+  /// `<prefix>_cid` of a strong reference.
+  template <auto Member>
+  ColumnList& cid_of(const std::string& prefix) {
+    return add(prefix + "_cid", store::Array::Type::bytea, "", [](store::Array& array, const R& r) {
+      const std::optional<records::RecordRef>& reference = r.*Member;
+      reference && reference->cid ? array.bytea(reference->cid->digest) : array.null();
+    });
+  }
+
+  const std::vector<Column>& columns() const { return columns_; }
+
+ private:
+  using Type = store::Array::Type;
+
+  template <class Value>
+  static constexpr bool kIsText = std::is_same_v<Value, std::string_view> ||
+                                  std::is_same_v<Value, std::optional<std::string_view>> ||
+                                  std::is_same_v<Value, std::optional<records::TextList>> ||
+                                  std::is_same_v<Value, std::optional<records::Blob>>;
+
+  template <class Value>
+  static constexpr Type kType =
+      kIsText<Value>                                       ? Type::text
+      : std::is_same_v<Value, ByteView>                    ? Type::bytea
+      : std::is_same_v<Value, records::ActorRef>           ? Type::int4
+      : std::is_same_v<Value, std::optional<std::int64_t>> ? Type::int8
+                                                           : Type::boolean;
+
+  template <class Value>
+  static constexpr const char* kCast =
+      std::is_same_v<Value, std::optional<records::TextList>> ? "::text[]" : "";
+
+  static void put(store::Array& array, std::string_view value) { array.text(value); }
+  static void put(store::Array& array, bool value) { array.boolean(value); }
+  static void put(store::Array& array, std::int64_t value) { array.int8(value); }
+  static void put(store::Array& array, ByteView value) { array.bytea(value); }
+  static void put(store::Array& array, const records::ActorRef& value) { array.int4(value.id); }
+  static void put(store::Array& array, const records::TextList& value) {
+    array.text(store::text_array_literal(value));
+  }
+  static void put(store::Array& array, const records::Blob& value) { array.text(value.cid_text()); }
+  template <class Value>
+  static void put(store::Array& array, const std::optional<Value>& value) {
+    if (value) {
+      put(array, *value);
+    } else {
+      array.null();
+    }
+  }
+
+  ColumnList& add(std::string name, Type type, std::string cast, Append append) {
+    columns_.push_back({{std::move(name), type, std::move(cast)}, append});
+    return *this;
+  }
+
+  std::vector<Column> columns_;
+};
+
+/// The table of a typed record.
+template <class R>
+class TableDefinition : public TableWriter {
+ public:
+  /// `stub_marker`: see TableStatements::keep_stubs; empty: removed rows go.
+  TableDefinition(const std::string& table, const ColumnList<R>& own,
+                  const std::string& stub_marker = {})
+      : columns_(all_columns(own)), statements_(table, kKeys, in_batch(columns_)) {
+    if (!stub_marker.empty()) statements_.keep_stubs(stub_marker);
+  }
+
+  std::int32_t collection_id() const override { return R::kCollectionId; }
+
+  std::size_t upsert(store::Session& session, Events events, Timestamp indexed_at) const override {
+    store::Params params;
+    append_keys(params, events);
+    store::Array revs(store::Array::Type::int8);
+    store::Array cids(store::Array::Type::bytea);
+    for (const event::ResolvedEvent* event : events) {
+      revs.int8(static_cast<std::int64_t>(event->change().rev.value));
+      cids.bytea(event->change().cid.value().digest);
+    }
+    params.array(revs).array(cids);
+    for (const Column& column : columns_) {
+      store::Array array(column.in_batch.type);
+      for (const event::ResolvedEvent* event : events) {
+        column.append(array, std::get<R>(event->record().record));
+      }
+      params.array(array);
+    }
+    params.timestamp(indexed_at);
+    return session.execute(statements_.upsert(), params).affected();
+  }
+
+  std::size_t remove(store::Session& session, Events events) const override {
+    store::Params params;
+    append_keys(params, events);
+    append_removal(params, events);
+    return session.execute(statements_.remove(), params).affected();
+  }
+
+  std::vector<std::int64_t> read_revs(store::Session& session,
+                                      std::span<const RowKey> keys) const override {
+    store::Array actors(store::Array::Type::int4);
+    store::Array rkeys(store::Array::Type::int8);
+    for (const RowKey& key : keys) {
+      actors.int4(key.actor_id);
+      rkeys.int8(key.rkey);
+    }
+    store::Params params;
+    params.array(actors).array(rkeys);
+    return revs_by_place(session.execute(statements_.read_revs(), params), keys.size());
+  }
+
+ private:
+  using Column = typename ColumnList<R>::Column;
+
+  inline static const std::vector<BatchColumn> kKeys = {{"actor_id", store::Array::Type::int4, ""},
+                                                        {"rkey", store::Array::Type::int8, ""}};
+
+  static std::vector<Column> all_columns(const ColumnList<R>& own) {
+    std::vector<Column> columns = own.columns();
+    columns.push_back(
+        {{"created_at", store::Array::Type::timestamptz, ""}, [](store::Array& array, const R& r) {
+           r.created_at ? array.timestamp(*r.created_at) : array.null();
+         }});
+    ColumnList<R> extra;
+    extra.template json<&R::extra>("extra");
+    columns.push_back(extra.columns().front());
+    return columns;
+  }
+
+  static std::vector<BatchColumn> in_batch(const std::vector<Column>& columns) {
+    // rev and cid come from the event, the rest from the record.
+    std::vector<BatchColumn> result = {{"rev", store::Array::Type::int8, ""},
+                                       {"cid", store::Array::Type::bytea, ""}};
+    for (const Column& column : columns) result.push_back(column.in_batch);
+    return result;
+  }
+
+  static void append_keys(store::Params& params, Events events) {
+    store::Array actors(store::Array::Type::int4);
+    store::Array rkeys(store::Array::Type::int8);
+    for (const event::ResolvedEvent* event : events) {
+      actors.int4(event->actor_id);
+      rkeys.int8(event->rkey_number);
+    }
+    params.array(actors).array(rkeys);
+  }
+
+  const std::vector<Column> columns_;
+  TableStatements statements_;
+};
+
+/// The table of records of type R: specialised in the table's own file.
+template <class R>
+const TableDefinition<R>& table_definition();
+
+}  // namespace skua::writer

@@ -1,0 +1,97 @@
+#include "base/bounded_queue.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace skua {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(BoundedQueue, GivesBackInOrder) {
+  BoundedQueue<int> queue(3);
+  EXPECT_TRUE(queue.push(1));
+  EXPECT_TRUE(queue.push(2));
+  EXPECT_EQ(queue.size(), 2U);
+  EXPECT_EQ(queue.pop(), 1);
+  EXPECT_EQ(queue.pop(), 2);
+}
+
+TEST(BoundedQueue, TryPushLeavesTheItemWhenFull) {
+  BoundedQueue<std::unique_ptr<int>> queue(1);
+  auto first = std::make_unique<int>(1);
+  auto second = std::make_unique<int>(2);
+  EXPECT_TRUE(queue.try_push(first));
+  EXPECT_FALSE(queue.try_push(second));
+  ASSERT_NE(second, nullptr);
+  EXPECT_EQ(*second, 2);
+}
+
+TEST(BoundedQueue, DrainsAfterClose) {
+  BoundedQueue<int> queue(2);
+  queue.push(1);
+  queue.close();
+  EXPECT_TRUE(queue.closed());
+  EXPECT_FALSE(queue.push(2));
+  EXPECT_EQ(queue.pop(), 1);
+  EXPECT_EQ(queue.pop(), std::nullopt);
+}
+
+TEST(BoundedQueue, PopSomeTakesWhatIsThere) {
+  BoundedQueue<int> queue(10);
+  for (int i = 0; i < 5; ++i) queue.push(i);
+  std::vector<int> taken = {-1};
+  EXPECT_EQ(queue.pop_some(taken, 3, milliseconds(0)), 3U);
+  EXPECT_EQ(taken, (std::vector<int>{-1, 0, 1, 2}));
+  EXPECT_EQ(queue.pop_some(taken, 100, milliseconds(0)), 2U);
+  EXPECT_EQ(queue.pop_some(taken, 100, milliseconds(0)), 0U);
+}
+
+TEST(BoundedQueue, CloseWakesThoseWhoWait) {
+  BoundedQueue<int> full(1);
+  full.push(1);
+  BoundedQueue<int> empty(1);
+  std::jthread producer([&] { EXPECT_FALSE(full.push(2)); });
+  std::jthread consumer([&] { EXPECT_EQ(empty.pop(), std::nullopt); });
+  full.close();
+  empty.close();
+}
+
+TEST(BoundedQueue, LosesAndDoublesNothingBetweenThreads) {
+  constexpr int kProducers = 3;
+  constexpr int kConsumers = 3;
+  constexpr int kEach = 2000;
+  BoundedQueue<int> queue(7);
+  std::vector<std::vector<int>> taken(kConsumers);
+  {
+    std::vector<std::jthread> consumers;
+    for (auto& mine : taken) {
+      consumers.emplace_back([&queue, &mine] {
+        while (const auto item = queue.pop()) mine.push_back(*item);
+      });
+    }
+    {
+      std::vector<std::jthread> producers;
+      for (int p = 0; p < kProducers; ++p) {
+        producers.emplace_back([&queue, p] {
+          for (int i = 0; i < kEach; ++i) queue.push(p * kEach + i);
+        });
+      }
+    }
+    queue.close();
+  }
+  std::vector<int> all;
+  for (const auto& mine : taken) all.insert(all.end(), mine.begin(), mine.end());
+  std::sort(all.begin(), all.end());
+  std::vector<int> expected(kProducers * kEach);
+  std::iota(expected.begin(), expected.end(), 0);
+  EXPECT_EQ(all, expected);
+}
+
+}  // namespace
+}  // namespace skua

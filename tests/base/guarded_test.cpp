@@ -1,0 +1,26 @@
+#include "base/guarded.hpp"
+
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace skua {
+namespace {
+
+TEST(Guarded, CountsRightFromSeveralThreads) {
+  Guarded<int> counter(0);
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&counter] {
+        for (int i = 0; i < 1000; ++i) counter.with([](int& value) { ++value; });
+      });
+    }
+  }
+  const Guarded<int>& read_only = counter;
+  EXPECT_EQ(read_only.with([](const int& value) { return value; }), 4000);
+}
+
+}  // namespace
+}  // namespace skua

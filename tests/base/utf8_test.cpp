@@ -1,0 +1,72 @@
+#include "base/utf8.hpp"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace skua {
+namespace {
+
+/// UTF-8 of a code point by the book, surrogates and too large ones included.
+std::string encode(std::uint32_t c) {
+  const auto byte = [](std::uint32_t value) { return static_cast<char>(value); };
+  if (c < 0x80) return {byte(c)};
+  if (c < 0x800) return {byte(0xc0 | c >> 6), byte(0x80 | (c & 63))};
+  if (c < 0x10000) {
+    return {byte(0xe0 | c >> 12), byte(0x80 | (c >> 6 & 63)), byte(0x80 | (c & 63))};
+  }
+  return {byte(0xf0 | c >> 18), byte(0x80 | (c >> 12 & 63)), byte(0x80 | (c >> 6 & 63)),
+          byte(0x80 | (c & 63))};
+}
+
+TEST(Utf8, TakesEveryCodePointAndNoOther) {
+  for (std::uint32_t c = 0; c < 0x120000; ++c) {
+    const bool is_surrogate = c >= 0xd800 && c < 0xe000;
+    ASSERT_EQ(is_utf8(encode(c)), !is_surrogate && c < 0x110000) << std::hex << c;
+  }
+}
+
+TEST(Utf8, TakesEveryTwoBytesAsADecoderWould) {
+  for (unsigned first = 0; first < 256; ++first) {
+    for (unsigned second = 0; second < 256; ++second) {
+      const std::string text = {static_cast<char>(first), static_cast<char>(second)};
+      const bool both_ascii = first < 0x80 && second < 0x80;
+      const bool pair = first >= 0xc2 && first < 0xe0 && second >= 0x80 && second < 0xc0;
+      ASSERT_EQ(is_utf8(text), both_ascii || pair) << first << ' ' << second;
+    }
+  }
+}
+
+TEST(Utf8, RefusesOverlongForms) {
+  EXPECT_FALSE(is_utf8("\xc0\x80"));
+  EXPECT_FALSE(is_utf8("\xc1\xbf"));
+  EXPECT_FALSE(is_utf8("\xe0\x9f\xbf"));
+  EXPECT_FALSE(is_utf8("\xf0\x8f\xbf\xbf"));
+}
+
+TEST(Utf8, RefusesACutSequenceAnywhere) {
+  const std::string whole = "bird \xf0\x9f\x90\xa6 and \xe6\xb0\xb4, \xc3\xa9";
+  ASSERT_TRUE(is_utf8(whole));
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    const bool at_boundary = (static_cast<unsigned char>(whole[length]) & 0xc0U) != 0x80U;
+    EXPECT_EQ(is_utf8(whole.substr(0, length)), at_boundary) << length;
+  }
+}
+
+TEST(Utf8, FindsABadByteAtAnyPlace) {
+  for (std::size_t length = 1; length < 40; ++length) {
+    for (std::size_t at = 0; at < length; ++at) {
+      std::string text(length, 'x');
+      ASSERT_TRUE(is_utf8(text));
+      text[at] = '\xff';
+      ASSERT_FALSE(is_utf8(text)) << length << ' ' << at;
+    }
+  }
+}
+
+TEST(Utf8, TakesEmptyText) {
+  EXPECT_TRUE(is_utf8({}));
+}
+
+}  // namespace
+}  // namespace skua

@@ -1,0 +1,98 @@
+"""Settings and exit codes: flag > environment > file > default; 2 for usage, 1 for failure."""
+
+import unittest
+
+from harness import EndToEnd, Program
+from made import Network
+
+
+class CommandLine(EndToEnd):
+    def run_skua(self, *arguments, environment=None):
+        clean = {"SKUA_DATABASE_URL": "", "SKUA_RELAY": "", "SKUA_CONFIG": "", **(environment or {})}
+        program = Program([self.binary("skua"), *arguments], clean)
+        self.addCleanup(program.kill)
+        return program.wait(60), "\n".join(program.output())
+
+    def test_usage_errors_exit_2_and_name_the_flag(self):
+        for arguments, words in (
+            (["run"], "--relay"),
+            (["run", "--relay", "http://example.invalid"], "--relay"),
+            (["run", "--relay", "ws://127.0.0.1:1"], "--database"),
+            (["run", "--relay", "ws://127.0.0.1:1", "--database", "postgresql:///x", "--cursor", "soon"], "--cursor"),
+            (["replay"], "FILE"),
+            (["no-such-command"], "no-such-command"),
+            ([], "subcommand"),
+        ):
+            with self.subTest(arguments):
+                code, output = self.run_skua(*arguments)
+                self.assertEqual(code, 2, output)
+                self.assertIn(words, output)
+
+    def test_help_and_version_exit_0(self):
+        for arguments in (["--help"], ["run", "--help"], ["inspect", "frames", "--help"], ["--version"]):
+            code, output = self.run_skua(*arguments)
+            self.assertEqual(code, 0, output)
+
+    def test_precedence(self):
+        """Each place in turn names a database that is not there; the error tells which was taken."""
+        config = self.folder / "skua.toml"
+        config.write_text('database_url = "postgresql://127.0.0.1:1/from_file"\n')
+        url = "postgresql://127.0.0.1:1/from_{}"
+        flag = ["--database", url.format("flag")]
+        environment = {"SKUA_DATABASE_URL": url.format("environment")}
+        database = self.database(migrated=False)
+        # The right place holds a database that works, every weaker place one that does not.
+        right = {"SKUA_DATABASE_URL": database.url}
+        code, output = self.run_skua("migrate", "--database", database.url, "--config", config, environment=environment)
+        self.assertEqual(code, 0, output)
+        code, output = self.run_skua("migrate", "--config", config, environment=right)
+        self.assertEqual(code, 0, output)
+        code, output = self.run_skua("migrate", *flag, "--config", config, environment=right)
+        self.assertEqual(code, 1, output)
+        code, output = self.run_skua("migrate", "--config", config)
+        self.assertEqual(code, 1, output)
+        config.write_text(f'database_url = "{database.url}"\n')
+        code, output = self.run_skua("migrate", "--config", config)
+        self.assertEqual(code, 0, output)
+        self.assertIn("up to date", output)
+
+    def test_an_unknown_setting_in_the_file(self):
+        config = self.folder / "skua.toml"
+        config.write_text('databse_url = "x"\n')
+        code, output = self.run_skua("migrate", "--config", config)
+        self.assertEqual(code, 2, output)
+        self.assertIn("databse_url", output)
+
+    def test_a_database_that_was_not_migrated(self):
+        database = self.database(migrated=False)
+        capture = self.folder / "a.capture"
+        capture.write_bytes(Network().capture())
+        code, output = self.run_skua("replay", capture, environment={"SKUA_DATABASE_URL": database.url})
+        self.assertEqual(code, 1, output)
+        self.assertIn("skua migrate", output)
+
+    def test_a_capture_with_a_torn_tail_is_indexed_and_reported(self):
+        network = Network()
+        network.account("torn").post("whole")
+        capture = self.folder / "torn.capture"
+        capture.write_bytes(network.capture() + b"\x40\x00\x00\x00abc")
+        database = self.database()
+        program = self.start([self.binary("skua"), "replay", capture], self.environment(database))
+        self.assertIn(program.wait(60), (0, 1))
+        self.assertIn("torn.capture", "\n".join(program.output()))
+        self.assertEqual(database.value("select text from bsky.posts"), "whole")
+
+    def test_status(self):
+        database = self.database()
+        network = Network()
+        network.account("counted").post("one")
+        capture = self.folder / "one.capture"
+        capture.write_bytes(network.capture())
+        self.skua(database, "replay", capture)
+        program = self.skua(database, "status", "--json")
+        self.assertTrue("".join(program.stdout).startswith("{"))
+        self.skua(database, "status")
+
+
+if __name__ == "__main__":
+    unittest.main()

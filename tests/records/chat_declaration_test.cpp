@@ -1,0 +1,39 @@
+#include "records/chat_declaration.hpp"
+
+#include "records/record_rules.hpp"
+
+namespace skua::test {
+namespace {
+
+using records::ChatDeclaration;
+
+json valid() {
+  return {{"$type", "chat.bsky.actor.declaration"}, {"allowIncoming", "following"}};
+}
+
+INSTANTIATE_TEST_SUITE_P(ChatDeclaration, BreaksLexicon,
+                         testing::ValuesIn(breaches_of<ChatDeclaration>(valid(), {"allowIncoming"},
+                                                                        {"allowIncoming"})),
+                         breach_name);
+
+TEST(ChatDeclarationTest, FillsItsFields) {
+  Valid<ChatDeclaration> declaration(valid());
+  EXPECT_EQ(declaration->allow_incoming, "following");
+  EXPECT_FALSE(declaration->created_at);
+  EXPECT_EQ(declaration->extra, "");
+  EXPECT_TRUE(references_of(declaration.decoded().record).empty());
+}
+
+TEST(ChatDeclarationTest, CountsOnlyUnderSelf) {
+  EXPECT_EQ(DecodedJson(ChatDeclaration::kCollection, valid(), "other")->invalid_reason,
+            "rkey: must be self");
+}
+
+TEST(ChatDeclarationTest, KeepsWhatItsLexiconDoesNotHave) {
+  json record = valid();
+  record["createdAt"] = "yesterday";
+  EXPECT_EQ(Valid<ChatDeclaration>(record)->extra, R"({"createdAt":"yesterday"})");
+}
+
+}  // namespace
+}  // namespace skua::test

@@ -1,0 +1,47 @@
+#include "records/postgate.hpp"
+
+#include "records/record_rules.hpp"
+
+namespace skua::test {
+namespace {
+
+using records::Postgate;
+using records::TextList;
+
+const std::string kPost = uri_of(kDid, "app.bsky.feed.post", "3jquh3dxgi52o");
+
+json valid() {
+  return {{"$type", "app.bsky.feed.postgate"},
+          {"post", kPost},
+          {"embeddingRules", {{{"$type", "app.bsky.feed.postgate#disableRule"}}}},
+          {"detachedEmbeddingUris", {kPost}},
+          {"createdAt", "2026-07-04T14:38:08Z"}};
+}
+
+INSTANTIATE_TEST_SUITE_P(Postgate, BreaksLexicon,
+                         testing::ValuesIn(breaches_of<Postgate>(
+                             valid(), {"post", "createdAt", "embeddingRules[0].$type"},
+                             {"post", "createdAt", "embeddingRules", "detachedEmbeddingUris",
+                              "detachedEmbeddingUris[0]"})),
+                         breach_name);
+
+TEST(PostgateTest, FillsItsFields) {
+  Valid<Postgate> gate(valid());
+  EXPECT_EQ(gate->post->rkey, "3jquh3dxgi52o");
+  EXPECT_TRUE(gate->embedding_disabled);
+  EXPECT_EQ(gate->detached_uris, TextList{kPost});
+  EXPECT_TRUE(gate->created_at);
+  EXPECT_EQ(gate->extra, "");
+  EXPECT_EQ(references_of(gate.decoded().record), std::vector{kPost});
+}
+
+TEST(PostgateTest, KeepsRulesThatItDoesNotKnow) {
+  json record = valid();
+  record["embeddingRules"] = {{{"$type", "com.example.rule"}}};
+  const Valid<Postgate> gate(record);
+  EXPECT_FALSE(gate->embedding_disabled);
+  EXPECT_EQ(json::parse(gate->extra), json({{"embeddingRules", record["embeddingRules"]}}));
+}
+
+}  // namespace
+}  // namespace skua::test

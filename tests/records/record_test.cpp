@@ -1,0 +1,84 @@
+#include "records/record.hpp"
+
+#include <set>
+
+#include "records/record_rules.hpp"
+
+namespace skua::test {
+namespace {
+
+using namespace records;
+
+TEST(RecordTest, EachCollectionIsFoundByItsName) {
+  std::set<std::string_view> names;
+  records::for_each_collection([&]<class T>() {
+    names.insert(T::kCollection);
+    EXPECT_EQ(record_type_of(T::kCollection), T::kType) << T::kCollection;
+    EXPECT_EQ(typed_collection_id(T::kCollection), T::kCollectionId) << T::kCollection;
+  });
+  EXPECT_EQ(names.size(), kTypedCollections);
+  EXPECT_EQ(kTypedCollections, 19U);
+}
+
+TEST(RecordTest, OtherCollectionsAreMetadataWithoutId) {
+  for (const std::string_view other :
+       {"", "com.example.note", "app.bsky.feed.posts", "app.bsky.feed.pos"}) {
+    EXPECT_EQ(record_type_of(other), RecordType::Metadata);
+    EXPECT_EQ(typed_collection_id(other), 0);
+  }
+}
+
+TEST(RecordTest, AnyOtherCollectionBecomesJson) {
+  const json record = {{"$type", "com.example.note"}, {"a", {1, nullptr, {{"b", "c"}}}}};
+  const DecodedJson decoded("com.example.note", record, "any");
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(decoded->record));
+  EXPECT_FALSE(decoded->invalid_reason);
+  EXPECT_EQ(json::parse(decoded->json), record);
+}
+
+TEST(RecordTest, AFloatBreaksEveryLexicon) {
+  for (const std::string_view collection : {"com.example.note", "app.bsky.feed.post"}) {
+    const json record = {
+        {"text", "x"}, {"createdAt", "2026-07-04T14:38:08Z"}, {"a", {1.5}}, {"b", 2.0}};
+    const DecodedJson decoded(collection, record);
+    EXPECT_EQ(decoded->invalid_reason, "record: has a floating point number");
+    EXPECT_EQ(json::parse(decoded->json), record);
+    EXPECT_TRUE(json::parse(decoded->json)["b"].is_number_float());
+  }
+}
+
+TEST(RecordTest, ARecordIsAnObject) {
+  const DecodedJson decoded("app.bsky.feed.post", json::array({1, 2}));
+  EXPECT_EQ(decoded->invalid_reason, "record: must be an object");
+  EXPECT_EQ(decoded->json, "[1,2]");
+}
+
+TEST(RecordTest, NulsAreDroppedFromJsonAndCounted) {
+  const std::string text("a\0b\0", 4);
+  const json record = {{"$type", "app.bsky.feed.post"},
+                       {"text", text},
+                       {"createdAt", "2026-07-04T14:38:08Z"},
+                       {"note", text}};
+  const DecodedJson post("app.bsky.feed.post", record);
+  ASSERT_FALSE(post->invalid_reason);
+  // Texts are left to whoever writes them.
+  EXPECT_EQ(std::get<Post>(post->record).text, text);
+  EXPECT_EQ(std::get<Post>(post->record).extra, R"({"note":"ab"})");
+  EXPECT_EQ(post->nuls_removed, 2U);
+
+  const DecodedJson other("com.example.note", record);
+  EXPECT_EQ(json::parse(other->json)["text"], "ab");
+  EXPECT_EQ(other->nuls_removed, 4U);
+}
+
+TEST(RecordTest, MoreFieldsThanAnyLexiconHasGoToExtra) {
+  json record = {
+      {"$type", "app.bsky.graph.block"}, {"subject", kDid}, {"createdAt", "2026-07-04T14:38:08Z"}};
+  json unknown;
+  for (int i = 0; i < 500; ++i) unknown["field" + std::to_string(i)] = i;
+  record.update(unknown);
+  EXPECT_EQ(json::parse(Valid<Block>(record)->extra), unknown);
+}
+
+}  // namespace
+}  // namespace skua::test

@@ -1,0 +1,246 @@
+// The public vectors of DAG-CBOR: DASL, the codec fixtures of IPLD, RFC 8949's appendix A and the
+// data model of atproto.
+
+#include <fstream>
+#include <ostream>
+#include <set>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "atproto/cid.hpp"
+#include "repo/dag_cbor_reader.hpp"
+#include "repo/dag_cbor_writer.hpp"
+#include "repo/errc.hpp"
+#include "support/test_vectors.hpp"
+
+namespace skua::repo {
+namespace {
+
+using nlohmann::json;
+
+struct Vector {
+  std::string name;
+  Bytes bytes;
+  json about;
+  std::string cid;
+
+  friend void PrintTo(const Vector& vector, std::ostream* out) { *out << vector.name; }
+};
+
+struct NameOfVector {
+  template <class Info>
+  std::string operator()(const Info& test) const {
+    return skua::test::vector_name(test.index, test.param.name);
+  }
+};
+
+std::vector<Vector> or_placeholder(std::vector<Vector> vectors) {
+  if (vectors.empty()) vectors.push_back({"needs ../shared", {}, {}, {}});
+  return vectors;
+}
+
+/// True when the reader takes the bytes and the writer gives them back.
+testing::AssertionResult round_trips(const Bytes& bytes) {
+  CborOptions options;
+  options.allow_floats = true;
+  atproto::Document document;
+  const auto read = read_dag_cbor(bytes, document, options);
+  if (!read) return testing::AssertionFailure() << read.error().message();
+  Bytes again;
+  CborWriter(again).value(document.root());
+  if (again != bytes) return testing::AssertionFailure() << "written otherwise";
+  return testing::AssertionSuccess();
+}
+
+testing::AssertionResult is_refused(const Bytes& bytes) {
+  CborOptions options;
+  options.allow_floats = true;
+  atproto::Document document;
+  const auto read = read_dag_cbor(bytes, document, options);
+  if (read) return testing::AssertionFailure() << "was taken";
+  return testing::AssertionSuccess();
+}
+
+std::vector<Vector> dasl_vectors() {
+  std::vector<Vector> vectors;
+  const auto shared = test::shared_dir();
+  if (!shared) return or_placeholder({});
+  for (const char* file : {"cid", "concat", "indefinite", "integer_range", "map_keys",
+                           "numeric_reduction", "simple", "tags"}) {
+    const auto path = *shared / "data/cbor/dasl" / (std::string(file) + ".json");
+    for (const json& c : json::parse(test::read_file(path))) {
+      // Cases of what an encoder must refuse have no bytes for a reader.
+      if (c.at("type") == "invalid_out") continue;
+      vectors.push_back({std::string(file) + " " + c.at("name").get<std::string>(),
+                         test::from_hex(c.at("data").get<std::string>()),
+                         c,
+                         {}});
+    }
+  }
+  return or_placeholder(vectors);
+}
+
+/// DASL's list serves several formats. These are the round trips of others, and what atproto
+/// narrows: links to SHA-256 only, integers to 64 bits with sign, floats to 64 bits.
+bool is_of_another_format(const json& about) {
+  static const std::set<std::string> kNames = {
+      "Big DASL CID",
+      "largest CBOR integer, 2^64-1",
+      "smallest CBOR integer, -(2^64)",
+      "smallest unsigned bigint",
+      "highest negative bigint",
+      "map with equal int and float keys",
+  };
+  return kNames.contains(about.at("name").get<std::string>());
+}
+
+class Dasl : public testing::TestWithParam<Vector> {};
+
+TEST_P(Dasl, IsJudgedRightly) {
+  SKUA_NEED_SHARED();
+  const Vector& vector = GetParam();
+  const bool legal = vector.about.at("type") == "roundtrip" && !is_of_another_format(vector.about);
+  EXPECT_TRUE(legal ? round_trips(vector.bytes) : is_refused(vector.bytes));
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, Dasl, testing::ValuesIn(dasl_vectors()), NameOfVector());
+
+std::vector<Vector> codec_fixtures() {
+  std::vector<Vector> vectors;
+  const auto shared = test::shared_dir();
+  if (!shared) return or_placeholder({});
+  namespace fs = std::filesystem;
+  for (const auto& entry :
+       fs::recursive_directory_iterator(*shared / "data/cbor/codec-fixtures/fixtures")) {
+    if (entry.path().extension() != ".dag-cbor") continue;
+    vectors.push_back({entry.path().parent_path().filename().string(),
+                       test::read_file(entry.path()),
+                       {},
+                       entry.path().stem().string()});
+  }
+  std::sort(vectors.begin(), vectors.end(),
+            [](const Vector& a, const Vector& b) { return a.name < b.name; });
+  return or_placeholder(vectors);
+}
+
+class CodecFixture : public testing::TestWithParam<Vector> {};
+
+TEST_P(CodecFixture, RoundTripsUnlessAtprotoForbidsIt) {
+  SKUA_NEED_SHARED();
+  const Vector& vector = GetParam();
+  EXPECT_EQ(atproto::Cid::of(vector.bytes).to_string(), vector.cid);
+  CborOptions options;
+  options.allow_floats = true;
+  atproto::Document document;
+  const auto read = read_dag_cbor(vector.bytes, document, options);
+  if (!read) {
+    // Legal DAG-CBOR that atproto's data model leaves out.
+    EXPECT_TRUE(read.error() == errc::cbor_bad_link || read.error() == errc::cbor_integer_range)
+        << read.error().message();
+    const bool has_links = vector.name.starts_with("cid-") || vector.name.starts_with("dagpb") ||
+                           vector.name.starts_with("garbage");
+    const bool has_large_integers =
+        vector.name.starts_with("int-") || vector.name.starts_with("garbage");
+    EXPECT_TRUE(read.error() == errc::cbor_bad_link ? has_links : has_large_integers);
+    return;
+  }
+  EXPECT_TRUE(round_trips(vector.bytes));
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, CodecFixture, testing::ValuesIn(codec_fixtures()), NameOfVector());
+
+TEST(CodecFixtures, DuplicateKeysAreRefused) {
+  SKUA_NEED_SHARED();
+  const auto path =
+      *test::shared_dir() /
+      "data/cbor/codec-fixtures/negative-fixtures/dag-cbor/decode/duplicate-keys.json";
+  for (const json& c : json::parse(test::read_file(path))) {
+    EXPECT_TRUE(is_refused(test::from_hex(c.at("hex").get<std::string>())));
+  }
+}
+
+std::vector<Vector> appendix_vectors() {
+  std::vector<Vector> vectors;
+  const auto shared = test::shared_dir();
+  if (!shared) return or_placeholder({});
+  for (const json& c : json::parse(test::read_file(*shared / "data/cbor/appendix_a.json"))) {
+    const auto hex = c.at("hex").get<std::string>();
+    vectors.push_back({hex, test::from_hex(hex), c, {}});
+  }
+  return or_placeholder(vectors);
+}
+
+/// Which of the appendix's examples are legal here, said by their heads: no tags but 42, nothing
+/// indefinite, no floats but finite ones of 64 bits, no simple values but three, no integer keys.
+bool is_legal_example(const std::string& hex) {
+  static const std::set<std::string> kForbidden = {"1bffffffffffffffff",
+                                                   "3bffffffffffffffff",
+                                                   "f7",
+                                                   "f0",
+                                                   "f818",
+                                                   "f8ff",
+                                                   "a201020304",
+                                                   "fb7ff0000000000000",
+                                                   "fb7ff8000000000000",
+                                                   "fbfff0000000000000"};
+  if (kForbidden.contains(hex)) return false;
+  const bool is_tag = hex[0] == 'c' || hex[0] == 'd';
+  const bool is_short_float = hex.starts_with("f9") || hex.starts_with("fa");
+  return !is_tag && !is_short_float && !hex.ends_with("ff") && hex.find("9f") == std::string::npos;
+}
+
+class AppendixA : public testing::TestWithParam<Vector> {};
+
+TEST_P(AppendixA, IsJudgedRightly) {
+  SKUA_NEED_SHARED();
+  const Vector& vector = GetParam();
+  EXPECT_TRUE(is_legal_example(vector.name) ? round_trips(vector.bytes) : is_refused(vector.bytes));
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, AppendixA, testing::ValuesIn(appendix_vectors()), NameOfVector());
+
+/// Writes JSON as atproto's data model has it, `$link` and `$bytes` included.
+void write_json(CborWriter& writer, const json& value) {
+  if (value.is_null()) return writer.null();
+  if (value.is_boolean()) return writer.boolean(value.get<bool>());
+  if (value.is_number_integer()) return writer.integer(value.get<std::int64_t>());
+  if (value.is_string()) return writer.string(value.get<std::string>());
+  if (value.is_array()) {
+    writer.list(value.size());
+    for (const json& item : value) write_json(writer, item);
+    return;
+  }
+  if (value.contains("$link")) {
+    return writer.link(*atproto::Cid::parse(value.at("$link").get<std::string>()));
+  }
+  if (value.contains("$bytes")) {
+    return writer.bytes(test::from_base64(value.at("$bytes").get<std::string>()));
+  }
+  std::vector<std::string> keys;
+  for (const auto& [key, unused] : value.items()) keys.push_back(key);
+  std::sort(keys.begin(), keys.end(),
+            [](const auto& a, const auto& b) { return cbor_key_less(a, b); });
+  writer.map(keys.size());
+  for (const std::string& key : keys) {
+    writer.string(key);
+    write_json(writer, value.at(key));
+  }
+}
+
+TEST(DataModelFixtures, HaveTheirBytesAndCids) {
+  SKUA_NEED_SHARED();
+  const auto path = *test::shared_dir() / "data/interop/data-model/data-model-fixtures.json";
+  for (const json& c : json::parse(test::read_file(path))) {
+    const Bytes expected = test::from_base64(c.at("cbor_base64").get<std::string>());
+    Bytes bytes;
+    CborWriter writer(bytes);
+    write_json(writer, c.at("json"));
+    EXPECT_EQ(bytes, expected);
+    EXPECT_EQ(atproto::Cid::of(bytes).to_string(), c.at("cid"));
+    EXPECT_TRUE(round_trips(expected));
+  }
+}
+
+}  // namespace
+}  // namespace skua::repo

@@ -1,0 +1,174 @@
+#include "repo/dag_cbor_reader.hpp"
+
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "repo/cbor_cases.hpp"
+#include "repo/dag_cbor_writer.hpp"
+#include "repo/errc.hpp"
+#include "support/test_vectors.hpp"
+
+namespace skua::repo {
+namespace {
+
+using atproto::Document;
+using atproto::Kind;
+using atproto::Value;
+using test_cases::CborCase;
+
+class OwnCbor : public testing::TestWithParam<CborCase> {};
+
+TEST_P(OwnCbor, IsJudgedRightly) {
+  const CborCase& c = GetParam();
+  Document document;
+  const auto read = read_dag_cbor(c.bytes, document);
+  if (c.error) {
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error(), *c.error) << read.error().message();
+    EXPECT_TRUE(document.empty());
+    return;
+  }
+  ASSERT_TRUE(read) << read.error().message();
+  Bytes again;
+  CborWriter(again).value(document.root());
+  EXPECT_EQ(again, c.bytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, OwnCbor, testing::ValuesIn(test_cases::own_cases()),
+                         [](const auto& test) {
+                           return skua::test::vector_name(test.index, test.param.name);
+                         });
+
+// {"a": [1, -2, true, null], "bb": {"c": "text", "d": h'0102'}}
+const Bytes kSample = test::from_hex(
+    "a261618401"
+    "21"
+    "f5f6"
+    "626262a261636474657874616442"
+    "0102");
+
+TEST(ReadDagCbor, GivesTheTree) {
+  Document document;
+  ASSERT_TRUE(read_dag_cbor(kSample, document));
+  const Value root = document.root();
+  ASSERT_TRUE(root.is_map());
+  ASSERT_EQ(root.size(), 2U);
+
+  const auto list = root.find("a");
+  ASSERT_TRUE(list && list->is_list());
+  std::vector<Value> items;
+  for (const Value item : list->items()) items.push_back(item);
+  ASSERT_EQ(items.size(), 4U);
+  EXPECT_EQ(items[0].integer(), 1);
+  EXPECT_EQ(items[1].integer(), -2);
+  EXPECT_TRUE(items[2].is_boolean() && items[2].boolean());
+  EXPECT_TRUE(items[3].is_null());
+
+  const auto inner = root.find("bb");
+  ASSERT_TRUE(inner && inner->is_map());
+  EXPECT_EQ(inner->find("c")->string(), "text");
+  EXPECT_EQ(inner->find("d")->bytes().size(), 2U);
+  EXPECT_EQ(inner->find("e"), std::nullopt);
+  EXPECT_EQ(items[0].find("a"), std::nullopt);
+
+  std::vector<std::string_view> keys;
+  for (const auto entry : root.entries()) keys.push_back(entry.key);
+  EXPECT_EQ(keys, (std::vector<std::string_view>{"a", "bb"}));
+}
+
+TEST(ReadDagCbor, CopiesNothing) {
+  Document document;
+  ASSERT_TRUE(read_dag_cbor(kSample, document));
+  const auto text = document.root().find("bb")->find("c")->string();
+  const auto* begin = reinterpret_cast<const char*>(kSample.data());
+  EXPECT_GE(text.data(), begin);
+  EXPECT_LE(text.data() + text.size(), begin + kSample.size());
+}
+
+TEST(ReadDagCbor, ReusesADocument) {
+  Document document;
+  CborOptions floats;
+  floats.allow_floats = true;
+  ASSERT_TRUE(read_dag_cbor(test::from_hex("fb3ff8000000000000"), document, floats));
+  EXPECT_TRUE(document.has_floats());
+  ASSERT_TRUE(read_dag_cbor(kSample, document));
+  EXPECT_FALSE(document.has_floats());
+  ASSERT_FALSE(read_dag_cbor(test::from_hex("a1"), document));
+  EXPECT_TRUE(document.empty());
+}
+
+TEST(ReadDagCbor, TakesFiniteFloatsWhenTold) {
+  CborOptions floats;
+  floats.allow_floats = true;
+  Document document;
+  const Bytes half = test::from_hex("fb3fe0000000000000");
+  ASSERT_TRUE(read_dag_cbor(half, document, floats));
+  EXPECT_EQ(document.root().kind(), Kind::floating);
+  EXPECT_EQ(document.root().floating(), 0.5);
+  for (const char* bad :
+       {"fb7ff8000000000000", "fb7ff0000000000000", "fbfff0000000000000", "fa47c35000", "f93e00"}) {
+    const auto read = read_dag_cbor(test::from_hex(bad), document, floats);
+    ASSERT_FALSE(read) << bad;
+    EXPECT_EQ(read.error(), errc::cbor_float);
+  }
+}
+
+TEST(ReadDagCbor, DepthIsAnOption) {
+  CborOptions shallow;
+  shallow.max_depth = 1;
+  Document document;
+  EXPECT_TRUE(read_dag_cbor(test::from_hex("8101"), document, shallow));
+  EXPECT_EQ(read_dag_cbor(test::from_hex("818101"), document, shallow).error(),
+            errc::cbor_too_deep);
+  CborOptions deep;
+  deep.max_depth = 1000;
+  Bytes nested(1000, 0x81);
+  nested.back() = 0x80;
+  EXPECT_TRUE(read_dag_cbor(nested, document, deep));
+}
+
+TEST(ReadDagCborPrefix, SaysHowMuchItTook) {
+  Bytes two = kSample;
+  two.push_back(0x18);
+  two.push_back(0x64);
+  Document document;
+  const auto first = read_dag_cbor_prefix(two, document);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(*first, kSample.size());
+  const auto second = read_dag_cbor_prefix(ByteView(two).subspan(*first), document);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(*second, 2U);
+  EXPECT_EQ(document.root().integer(), 100);
+}
+
+TEST(ReadDagCbor, EveryCutIsTruncated) {
+  Document document;
+  for (std::size_t length = 0; length < kSample.size(); ++length) {
+    const Bytes cut(kSample.begin(), kSample.begin() + static_cast<std::ptrdiff_t>(length));
+    const auto read = read_dag_cbor(cut, document);
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error(), errc::cbor_truncated) << length;
+  }
+}
+
+// Whatever a changed byte makes of it: either it is refused, or it reads as a value whose encoding
+// is exactly the input. Nothing else would keep hashes meaningful.
+TEST(ReadDagCbor, EveryChangedByteIsRefusedOrRoundTrips) {
+  Document document;
+  CborOptions floats;
+  floats.allow_floats = true;
+  for (std::size_t at = 0; at < kSample.size(); ++at) {
+    for (unsigned value = 0; value < 256; ++value) {
+      Bytes changed = kSample;
+      changed[at] = static_cast<std::uint8_t>(value);
+      if (!read_dag_cbor(changed, document, floats)) continue;
+      Bytes again;
+      CborWriter(again).value(document.root());
+      ASSERT_EQ(again, changed) << at << ' ' << value;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace skua::repo

@@ -1,0 +1,231 @@
+#include "repo/repository.hpp"
+
+#include <array>
+#include <fstream>
+#include <ostream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "repo/car_writer.hpp"
+#include "repo/errc.hpp"
+#include "repo/made_repository.hpp"
+#include "repo/mst_builder.hpp"
+#include "repo/mst_reader.hpp"
+#include "support/test_vectors.hpp"
+
+namespace skua::repo {
+namespace {
+
+using atproto::Cid;
+using nlohmann::json;
+using test_cases::Entries;
+
+/// All entries of a repository whose tree is whole.
+Entries list(const Repository& repository) {
+  Entries entries;
+  const auto walk =
+      walk_mst(repository.commit.data, repository.car.blocks,
+               [&](std::string_view key, const Cid& value) { entries.emplace_back(key, value); });
+  EXPECT_TRUE(walk) << walk.error().message();
+  EXPECT_EQ(walk->entries, entries.size());
+  EXPECT_EQ(walk->missing_nodes, 0U);
+  return entries;
+}
+
+TEST(OpenRepository, TakesAMadeOne) {
+  const Bytes car = test_cases::made_repository(1, 100);
+  const auto repository = open_repository(car);
+  ASSERT_TRUE(repository) << repository.error().message();
+  EXPECT_EQ(repository->commit.did, "did:plc:madeupmadeupmadeupmadeup");
+  const Entries entries = list(*repository);
+  EXPECT_EQ(entries.size(), 100U);
+  for (const auto& [key, cid] : entries) {
+    EXPECT_TRUE(repository->car.blocks.contains(cid.digest)) << key;
+  }
+}
+
+TEST(OpenRepository, TakesAnEmptyOne) {
+  const Bytes car = test_cases::made_repository(1, 0);
+  const auto repository = open_repository(car);
+  ASSERT_TRUE(repository);
+  EXPECT_TRUE(list(*repository).empty());
+}
+
+TEST(OpenRepository, WantsOneRootThatIsACommit) {
+  const Bytes block = {0x81, 0x01};
+  const Cid cid = Cid::of(block);
+  const auto error_with = [&](const std::vector<Cid>& roots) {
+    Bytes car;
+    CarWriter(car, roots).block(block);
+    const auto repository = open_repository(car);
+    EXPECT_FALSE(repository);
+    return repository.error();
+  };
+  EXPECT_EQ(error_with({}), errc::car_not_a_repository);
+  EXPECT_EQ(error_with({cid, cid}), errc::car_not_a_repository);
+  EXPECT_EQ(error_with({Cid::of(as_bytes("elsewhere"))}), errc::car_not_a_repository);
+  EXPECT_EQ(error_with({cid}), errc::car_not_a_repository);
+}
+
+TEST(OpenRepository, NoCutCrashes) {
+  const Bytes car = test_cases::made_repository(2, 12);
+  for (std::size_t length = 0; length < car.size(); ++length) {
+    // A copy of its own, so that a sanitizer sees any look beyond the end.
+    const Bytes cut(car.begin(), car.begin() + static_cast<std::ptrdiff_t>(length));
+    const auto repository = open_repository(cut);
+    if (!repository) continue;
+    const auto walk = walk_mst(repository->commit.data, repository->car.blocks,
+                               [](std::string_view, const Cid&) {});
+    EXPECT_TRUE(walk) << length;  // what is missing is counted
+  }
+}
+
+TEST(OpenRepository, NoChangedByteCrashes) {
+  const Bytes car = test_cases::made_repository(3, 4);
+  for (std::size_t at = 0; at < car.size(); ++at) {
+    for (const unsigned change : {0x01U, 0x80U, 0xffU}) {
+      Bytes changed = car;
+      changed[at] ^= static_cast<std::uint8_t>(change);
+      const auto repository = open_repository(changed);
+      if (!repository) continue;
+      (void)walk_mst(repository->commit.data, repository->car.blocks,
+                     [](std::string_view, const Cid&) {});
+    }
+  }
+}
+
+struct SharedRepository {
+  std::string file;
+  std::size_t records;
+
+  friend void PrintTo(const SharedRepository& repository, std::ostream* out) {
+    *out << repository.file;
+  }
+};
+
+class SharedRepositories : public testing::TestWithParam<SharedRepository> {
+ protected:
+  void SetUp() override {
+    SKUA_NEED_SHARED();
+    car_ = test::read_file(*test::shared_dir() / "data/repos" / GetParam().file);
+  }
+  Bytes car_;
+};
+
+TEST_P(SharedRepositories, ListTheirRecords) {
+  const auto repository = open_repository(car_);
+  ASSERT_TRUE(repository) << repository.error().message();
+  const Entries entries = list(*repository);
+  EXPECT_EQ(entries.size(), GetParam().records);
+  std::size_t missing = 0;
+  for (const auto& [key, cid] : entries) {
+    if (!repository->car.blocks.contains(cid.digest)) ++missing;
+  }
+  EXPECT_EQ(missing, 0U);
+}
+
+TEST_P(SharedRepositories, HaveTheTreeThatWeWouldBuild) {
+  const auto repository = open_repository(car_);
+  ASSERT_TRUE(repository);
+  const BuiltMst built = build_mst(list(*repository));
+  EXPECT_EQ(built.root, repository->commit.data);
+  for (const auto& [cid, block] : built.blocks) {
+    EXPECT_TRUE(repository->car.blocks.contains(cid.digest));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Files, SharedRepositories,
+    testing::Values(SharedRepository{"hagoromo_getrepo.car", 559},
+                    SharedRepository{"little.car", 278},
+                    SharedRepository{"paul_staging.repo.car", 185},
+                    SharedRepository{"php_car_repo.car", 83}, SharedRepository{"tiny.car", 8},
+                    SharedRepository{"rsky_valid_repo.car", 6},
+                    SharedRepository{"arroba_snarfed2.car", 5},
+                    SharedRepository{"greenground.repo.car", 2}, SharedRepository{"empty.car", 0}),
+    [](const auto& test) { return skua::test::vector_name(test.index, test.param.file); });
+
+TEST(SharedRepositoriesApart, CarWithTwoRootsIsNoRepository) {
+  SKUA_NEED_SHARED();
+  const Bytes car = test::read_file(*test::shared_dir() / "data/repos/carv1-basic.car");
+  const auto repository = open_repository(car);
+  ASSERT_FALSE(repository);
+  // Its blocks include dag-pb, which a repository cannot have either.
+  EXPECT_TRUE(repository.error() == errc::car_not_a_repository ||
+              repository.error() == errc::car_bad_cid)
+      << repository.error().message();
+}
+
+TEST(SharedRepositoriesApart, PaulStagingHasDuplicates) {
+  SKUA_NEED_SHARED();
+  const Bytes car = test::read_file(*test::shared_dir() / "data/repos/paul_staging.repo.car");
+  const auto repository = open_repository(car);
+  ASSERT_TRUE(repository);
+  EXPECT_EQ(repository->commit.version, 2);
+  EXPECT_GT(repository->car.duplicates, 0U);
+}
+
+struct Malformed {
+  std::string file;
+  errc error;
+
+  friend void PrintTo(const Malformed& malformed, std::ostream* out) { *out << malformed.file; }
+};
+
+class MalformedCars : public testing::TestWithParam<Malformed> {};
+
+TEST_P(MalformedCars, EndInAClearError) {
+  SKUA_NEED_SHARED();
+  const Bytes car = test::read_file(*test::shared_dir() / "data/malformed" / GetParam().file);
+  const auto repository = open_repository(car);
+  ASSERT_FALSE(repository);
+  EXPECT_EQ(repository.error(), GetParam().error) << repository.error().message();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Files, MalformedCars,
+    testing::Values(Malformed{"carv2-basic.car", errc::car_bad_version},
+                    Malformed{"sample-corrupt-pragma.car", errc::car_bad_header},
+                    Malformed{"sample-rootless-v42.car", errc::car_bad_version},
+                    Malformed{"sample-v1.car", errc::car_bad_cid},
+                    Malformed{"sample-v1-tailing-corrupt-section.car", errc::car_bad_cid},
+                    Malformed{"sample-v1-with-zero-len-section2.car", errc::car_bad_cid}),
+    [](const auto& test) { return skua::test::vector_name(test.index, test.param.file); });
+
+TEST(MalformedCarsApart, PartialSliceSaysWhatItLacks) {
+  SKUA_NEED_SHARED();
+  const Bytes car = test::read_file(*test::shared_dir() / "data/malformed/repo_slice_partial.car");
+  const auto repository = open_repository(car);
+  ASSERT_TRUE(repository) << repository.error().message();
+  std::size_t missing_records = 0;
+  const auto walk = walk_mst(repository->commit.data, repository->car.blocks,
+                             [&](std::string_view, const Cid& value) {
+                               if (!repository->car.blocks.contains(value.digest))
+                                 ++missing_records;
+                             });
+  ASSERT_TRUE(walk) << walk.error().message();
+  EXPECT_EQ(walk->missing_nodes, 1U);
+  EXPECT_EQ(missing_records, 4U);
+}
+
+TEST(SharedPds, RepositoriesHaveTheTreesThatWeWouldBuild) {
+  SKUA_NEED_SHARED();
+  std::size_t records = 0;
+  std::size_t files = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(*test::shared_dir() / "data/pds/repos")) {
+    const Bytes car = test::read_file(entry.path());
+    const auto repository = open_repository(car);
+    ASSERT_TRUE(repository) << entry.path();
+    const Entries entries = list(*repository);
+    ASSERT_EQ(build_mst(entries).root, repository->commit.data) << entry.path();
+    records += entries.size();
+    ++files;
+  }
+  EXPECT_EQ(files, 75U);
+  EXPECT_EQ(records, 9258U);
+}
+
+}  // namespace
+}  // namespace skua::repo

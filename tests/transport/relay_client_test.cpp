@@ -1,0 +1,563 @@
+#include "transport/relay_client.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "transport/errc.hpp"
+#include "transport/loopback_server.hpp"
+#include "transport/recording_sink.hpp"
+
+namespace skua::transport {
+namespace {
+
+using namespace std::chrono_literals;
+using test::LoopbackServer;
+using test::Peer;
+using test::RecordingSink;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const std::string kPath = "/xrpc/com.atproto.sync.subscribeRepos";
+
+/// Options for a client of a server on this port: it comes back at once.
+RelayClientOptions options_for(std::uint16_t port) {
+  RelayClientOptions options;
+  options.endpoint = parse_endpoint("ws://127.0.0.1:" + std::to_string(port)).value();
+  options.reconnect = {1ms, 5ms, 30s};
+  options.random = [] { return 0.5; };
+  return options;
+}
+
+Bytes frame(std::uint8_t value, std::size_t size = 10) {
+  return Bytes(size, value);
+}
+
+std::vector<Bytes> frames_between(int first, int last) {
+  std::vector<Bytes> frames;
+  for (int i = first; i <= last; ++i) {
+    frames.push_back(frame(static_cast<std::uint8_t>(i), static_cast<std::size_t>(i) * 37));
+  }
+  return frames;
+}
+
+class FixedClock final : public Clock {
+ public:
+  Timestamp now() const override { return Timestamp(1234567us); }
+};
+
+TEST(RelayClient, GivesFramesInOrder) {
+  const auto frames = frames_between(0, 200);
+  LoopbackServer server([&](Peer& peer) {
+    for (const auto& each : frames) peer.send(each);
+    peer.wait_for_end();
+  });
+  const FixedClock clock;
+  auto options = options_for(server.port());
+  options.clock = &clock;
+  RecordingSink sink;
+  RelayClient client(options, sink);
+  client.start();
+  ASSERT_TRUE(sink.wait_for_frames(frames.size()));
+  client.stop();
+  EXPECT_EQ(sink.frames(), frames);
+  EXPECT_EQ(sink.received_at(7), Timestamp(1234567us));
+  EXPECT_EQ(client.statistics().frames, frames.size());
+  EXPECT_EQ(client.statistics().connections, 1U);
+  EXPECT_EQ(client.statistics().failures, 0U);
+  EXPECT_TRUE(sink.disconnected().empty());
+  std::size_t bytes = 0;
+  for (const auto& each : frames) bytes += each.size();
+  EXPECT_EQ(client.statistics().bytes, bytes);
+}
+
+TEST(RelayClient, SaysWhoItIsAndAsksWithoutACursorForLive) {
+  std::promise<std::pair<std::string, std::string>> asked;
+  LoopbackServer server([&](Peer& peer) {
+    asked.set_value({peer.target, peer.user_agent});
+    peer.wait_for_end();
+  });
+  RecordingSink sink;
+  RelayClient client(options_for(server.port()), sink);
+  client.start();
+  const auto [target, user_agent] = asked.get_future().get();
+  EXPECT_EQ(target, kPath);
+  EXPECT_TRUE(user_agent.starts_with("skua/")) << user_agent;
+  ASSERT_TRUE(sink.wait_for_connections(1));
+  EXPECT_THAT(sink.connected(), ElementsAre(std::nullopt));
+}
+
+TEST(RelayClient, AsksForTheCursorAtEachConnection) {
+  std::promise<void> third;
+  std::vector<std::string> targets;
+  LoopbackServer server([&](Peer& peer) {
+    targets.push_back(peer.target);  // one connection at a time
+    peer.send(frame(static_cast<std::uint8_t>(peer.number)));
+    if (peer.number < 2) return peer.cut();
+    third.set_value();
+    peer.wait_for_end();
+  });
+  RecordingSink sink;
+  auto options = options_for(server.port());
+  options.cursor = [&]() -> std::optional<std::int64_t> {
+    if (sink.frame_count() == 0) return 0;
+    return 1000 + static_cast<std::int64_t>(sink.frame_count());
+  };
+  RelayClient client(options, sink);
+  client.start();
+  third.get_future().wait();
+  ASSERT_TRUE(sink.wait_for_frames(3));
+  client.stop();
+  EXPECT_THAT(targets,
+              ElementsAre(kPath + "?cursor=0", kPath + "?cursor=1001", kPath + "?cursor=1002"));
+  EXPECT_THAT(sink.connected(), ElementsAre(0, 1001, 1002));
+  EXPECT_EQ(sink.disconnected().size(), 2U);
+  EXPECT_EQ(sink.last_reason(), "the relay dropped the connection");
+  EXPECT_EQ(client.statistics().connections, 3U);
+  EXPECT_EQ(client.statistics().failures, 2U);
+}
+
+TEST(RelayClient, DropsAMessageThatWasCutInTheMiddle) {
+  LoopbackServer::Options server_options;
+  std::atomic<int> connections{0};
+  server_options.script = [&](Peer& peer) {
+    peer.send(frame(1));
+    if (++connections == 1) {
+      // The client's buffer is smaller than this; it is cut while the client reads it.
+      std::thread cutter([&] { peer.cut(); });
+      peer.send(frame(2, 4'000'000));
+      cutter.join();
+      return;
+    }
+    peer.send(frame(3));
+    peer.wait_for_end();
+  };
+  LoopbackServer server(server_options);
+  RecordingSink sink;
+  RelayClient client(options_for(server.port()), sink);
+  client.start();
+  ASSERT_TRUE(sink.wait_for_connections(2));
+  ASSERT_TRUE(sink.wait_for_frames(2));
+  client.stop();
+  for (const auto& each : sink.frames()) EXPECT_TRUE(each.size() == 10 || each.size() == 4'000'000);
+}
+
+TEST(RelayClient, ReconnectsWhenTheRelayFallsSilent) {
+  LoopbackServer server([](Peer& peer) {
+    peer.send(frame(1));
+    peer.wait_for_end();  // answers pings, says nothing
+  });
+  RecordingSink sink;
+  auto options = options_for(server.port());
+  options.read_timeout = 60ms;
+  options.ping_interval = 10ms;
+  RelayClient client(options, sink);
+  client.start();
+  ASSERT_TRUE(sink.wait_for_connections(3));
+  client.stop();
+  EXPECT_EQ(sink.disconnected().at(0).reason, "the relay sent nothing for 60 ms");
+}
+
+TEST(RelayClient, ReadsNothingMoreWithoutCredit) {
+  constexpr int kFrames = 400;
+  std::atomic<int> sent{0};
+  LoopbackServer server([&](Peer& peer) {
+    for (int i = 0; i < kFrames; ++i) {
+      peer.send(frame(static_cast<std::uint8_t>(i), 100'000));
+      ++sent;
+    }
+    peer.wait_for_end();
+  });
+  RecordingSink sink(3);
+  RelayClient client(options_for(server.port()), sink);
+  client.start();
+  ASSERT_TRUE(sink.wait_until_holding());
+  EXPECT_EQ(sink.frame_count(), 3U);
+  EXPECT_EQ(client.statistics().frames, 3U);
+  // 40 MB do not fit into the buffers of two sockets: the relay is held up.
+  EXPECT_LT(sent, kFrames);
+
+  sink.give_credit(1);
+  ASSERT_TRUE(sink.wait_for_frames(4));
+  ASSERT_TRUE(sink.wait_until_holding());
+  EXPECT_EQ(sink.frame_count(), 4U);
+
+  sink.give_credit(kFrames);
+  ASSERT_TRUE(sink.wait_for_frames(kFrames));
+  client.stop();
+  const auto frames = sink.frames();
+  for (int i = 0; i < kFrames; ++i) {
+    EXPECT_EQ(frames[static_cast<std::size_t>(i)].front(), static_cast<std::uint8_t>(i));
+  }
+  EXPECT_GE(client.statistics().waits_for_room, 2U);
+}
+
+TEST(RelayClient, HasPatienceAndPingsWhileItHoldsTheReading) {
+  std::promise<void> pinged;
+  LoopbackServer server([&](Peer& peer) {
+    peer.send(frame(1));
+    peer.send(frame(2));
+    int pings = 0;
+    peer.on_ping = [&] {
+      if (++pings == 30) pinged.set_value();
+    };
+    peer.wait_for_end();
+  });
+  RecordingSink sink(1);
+  auto options = options_for(server.port());
+  options.read_timeout = 50ms;
+  options.ping_interval = 5ms;  // 30 of them last three times as long as the watchdog waits
+  RelayClient client(options, sink);
+  client.start();
+  ASSERT_TRUE(sink.wait_until_holding());
+  ASSERT_EQ(pinged.get_future().wait_for(10s), std::future_status::ready);
+  EXPECT_TRUE(sink.disconnected().empty());
+  EXPECT_EQ(client.statistics().connections, 1U);
+  sink.give_credit(1);
+  ASSERT_TRUE(sink.wait_for_frames(2));
+}
+
+TEST(RelayClient, ToleratesBeingWokenForNothing) {
+  LoopbackServer server([](Peer& peer) {
+    for (int i = 0; i < 3; ++i) peer.send(frame(static_cast<std::uint8_t>(i)));
+    peer.wait_for_end();
+  });
+  RecordingSink sink(0);
+  RelayClient client(options_for(server.port()), sink);
+  client.start();
+  std::vector<std::function<void()>> wakes;
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(sink.wait_until_holding());
+    wakes.push_back(sink.steal_wake());
+    wakes.back()();
+  }
+  ASSERT_TRUE(sink.wait_until_holding());
+  EXPECT_EQ(sink.frame_count(), 0U);
+  for (const auto& wake : wakes) wake();
+  sink.give_credit(3);
+  ASSERT_TRUE(sink.wait_for_frames(3));
+  EXPECT_THAT(sink.frames(), ElementsAre(frame(0), frame(1), frame(2)));
+}
+
+TEST(RelayClient, MayBeWokenWhenItIsGone) {
+  LoopbackServer server([](Peer& peer) {
+    peer.send(frame(1));
+    peer.wait_for_end();
+  });
+  RecordingSink sink(0);
+  {
+    RelayClient client(options_for(server.port()), sink);
+    client.start();
+    ASSERT_TRUE(sink.wait_until_holding());
+  }
+  sink.give_credit(1);
+  EXPECT_EQ(sink.frame_count(), 0U);
+}
+
+TEST(RelayClient, IgnoresTextMessages) {
+  LoopbackServer server([](Peer& peer) {
+    peer.send_text("hello");
+    peer.send(frame(1));
+    peer.send_text("again");
+    peer.send(frame(2));
+    peer.wait_for_end();
+  });
+  RecordingSink sink;
+  RelayClient client(options_for(server.port()), sink);
+  client.start();
+  ASSERT_TRUE(sink.wait_for_frames(2));
+  EXPECT_THAT(sink.frames(), ElementsAre(frame(1), frame(2)));
+  EXPECT_EQ(client.statistics().ignored_messages, 2U);
+}
+
+TEST(RelayClient, EndsTheConnectionAtAnOversizedMessage) {
+  LoopbackServer server([](Peer& peer) {
+    peer.send(frame(1, 1000));
+    peer.send(frame(2, 1001));
+    peer.wait_for_end();
+  });
+  RecordingSink sink;
+  auto options = options_for(server.port());
+  options.max_frame_bytes = 1000;
+  RelayClient client(options, sink);
+  client.start();
+  ASSERT_TRUE(sink.wait_for_disconnects(1));
+  client.stop();
+  EXPECT_EQ(sink.frames().at(0), frame(1, 1000));
+  EXPECT_EQ(sink.disconnected().at(0).reason,
+            "the relay sent a message over the limit of 1000 bytes");
+}
+
+struct Close {
+  const char* name;
+  std::uint16_t code;
+  const char* reason;
+  const char* words;
+};
+
+class RelayClientClosed : public ::testing::TestWithParam<Close> {};
+
+TEST_P(RelayClientClosed, TellsCodeAndReason) {
+  LoopbackServer server([](Peer& peer) { peer.close(GetParam().code, GetParam().reason); });
+  RecordingSink sink;
+  RelayClient client(options_for(server.port()), sink);
+  client.start();
+  ASSERT_TRUE(sink.wait_for_disconnects(1));
+  EXPECT_EQ(sink.disconnected().at(0).reason, GetParam().words);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, RelayClientClosed,
+    ::testing::Values(Close{"slow", 1008, "ConsumerTooSlow",
+                            "closed by the relay: 1008 (policy violation) ConsumerTooSlow"},
+                      Close{"restart", 1012, "", "closed by the relay: 1012 (service restart)"},
+                      Close{"own_code", 4001, "bye", "closed by the relay: 4001 bye"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(RelayClient, WaitsLongerAfterEachFailure) {
+  LoopbackServer server([](Peer& peer) { peer.cut(); });
+  auto options = options_for(server.port());
+  options.reconnect = {2ms, 8ms, 30s};
+  options.random = [] { return 1.0; };
+  RecordingSink sink;
+  RelayClient client(options, sink);
+  client.start();
+  ASSERT_TRUE(sink.wait_for_disconnects(4));
+  client.stop();
+  const auto disconnects = sink.disconnected();
+  EXPECT_EQ(disconnects[0].next_attempt_in, 2ms);
+  EXPECT_EQ(disconnects[1].next_attempt_in, 4ms);
+  EXPECT_EQ(disconnects[2].next_attempt_in, 8ms);
+  EXPECT_EQ(disconnects[3].next_attempt_in, 8ms);
+}
+
+/// The reason of the first failure of a client with these options.
+std::string first_reason(const RelayClientOptions& options) {
+  RecordingSink sink;
+  RelayClient client(options, sink);
+  client.start();
+  EXPECT_TRUE(sink.wait_for_disconnects(1));
+  client.stop();
+  EXPECT_TRUE(sink.connected().empty());
+  return sink.disconnected().at(0).reason;
+}
+
+TEST(RelayClient, SaysThatTheConnectionWasRefused) {
+  std::uint16_t port = 0;
+  {
+    const LoopbackServer gone(LoopbackServer::Options{});
+    port = gone.port();
+  }
+  EXPECT_EQ(first_reason(options_for(port)),
+            "connection refused by 127.0.0.1:" + std::to_string(port));
+}
+
+TEST(RelayClient, SaysThatTheHostIsUnknown) {
+  auto options = options_for(1);
+  options.endpoint.host = "relay.example";
+  options.lookup = [](const std::string&) -> Result<std::vector<std::string>> {
+    return errc::host_not_found;
+  };
+  EXPECT_EQ(first_reason(options), "host not found: relay.example");
+  options.lookup = [](const std::string&) -> Result<std::vector<std::string>> {
+    return errc::host_lookup_failed;
+  };
+  EXPECT_THAT(first_reason(options), HasSubstr("relay.example cannot be looked up now"));
+  options.lookup = [](const std::string&) -> Result<std::vector<std::string>> {
+    throw std::runtime_error("broken");
+  };
+  EXPECT_THAT(first_reason(options), HasSubstr("relay.example cannot be looked up now"));
+}
+
+TEST(RelayClient, TriesEachAddressOfAName) {
+  LoopbackServer server([](Peer& peer) { peer.wait_for_end(); });
+  auto options = options_for(server.port());
+  options.endpoint.host = "relay.example";
+  options.lookup = [](const std::string&) -> Result<std::vector<std::string>> {
+    return std::vector<std::string>{"127.0.0.2", "127.0.0.1"};  // nobody listens on the first
+  };
+  RecordingSink sink;
+  RelayClient client(options, sink);
+  client.start();
+  EXPECT_TRUE(sink.wait_for_connections(1));
+  EXPECT_TRUE(sink.disconnected().empty());
+}
+
+TEST(RelayClient, LooksUpLocalhost) {
+  LoopbackServer server([](Peer& peer) { peer.wait_for_end(); });
+  auto options = options_for(server.port());
+  options.endpoint.host = "localhost";
+  RecordingSink sink;
+  RelayClient client(options, sink);
+  client.start();
+  EXPECT_TRUE(sink.wait_for_connections(1));
+}
+
+/// A server that answers whatever comes with `answer` and ends the connection; with nothing it
+/// stays silent.
+LoopbackServer::Options answering(std::string answer) {
+  LoopbackServer::Options options;
+  options.raw = [answer = std::move(answer)](boost::asio::ip::tcp::socket& socket) {
+    boost::system::error_code ignored;
+    std::vector<char> in(4096);
+    socket.read_some(boost::asio::buffer(in), ignored);
+    if (answer.empty()) {
+      while (!ignored) socket.read_some(boost::asio::buffer(in), ignored);
+      return;
+    }
+    boost::asio::write(socket, boost::asio::buffer(answer), ignored);
+    socket.shutdown(boost::asio::ip::tcp::socket::shutdown_both, ignored);
+  };
+  return options;
+}
+
+TEST(RelayClient, SaysThatTheServerIsNoRelay) {
+  const LoopbackServer not_found(answering("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"));
+  EXPECT_THAT(first_reason(options_for(not_found.port())),
+              AllOf(HasSubstr("answered 404 Not Found"), HasSubstr(kPath)));
+  const LoopbackServer no_http(answering("220 mail.example ESMTP\r\n\r\n"));
+  EXPECT_THAT(first_reason(options_for(no_http.port())), HasSubstr("does not answer with HTTP"));
+}
+
+TEST(RelayClient, GivesUpOnAServerThatDoesNotAnswer) {
+  const LoopbackServer silent(answering(""));
+  auto options = options_for(silent.port());
+  options.connect_timeout = 30ms;
+  EXPECT_THAT(first_reason(options),
+              AllOf(HasSubstr("within 30 ms"), HasSubstr("gave up in the websocket upgrade")));
+}
+
+TEST(RelayClient, GivesUpOnALookUpThatDoesNotEnd) {
+  // Shared: the look-up's thread is left behind.
+  const auto release = std::make_shared<std::promise<void>>();
+  const auto released = release->get_future().share();
+  auto options = options_for(1);
+  options.endpoint.host = "relay.example";
+  options.connect_timeout = 30ms;
+  options.lookup = [released](const std::string&) -> Result<std::vector<std::string>> {
+    released.wait();
+    return errc::host_lookup_failed;
+  };
+  EXPECT_THAT(first_reason(options), HasSubstr("gave up looking up its name"));
+  release->set_value();
+}
+
+/// Runs a client until `ready` says so and requires that stop() then needs less than a second.
+void expect_prompt_stop(RelayClientOptions options, RecordingSink& sink,
+                        const std::function<void()>& ready) {
+  options.connect_timeout = 1h;
+  options.read_timeout = 1h;
+  options.reconnect = {1h, 1h, 1h};
+  RelayClient client(options, sink);
+  client.start();
+  ready();
+  const auto before = std::chrono::steady_clock::now();
+  client.stop();
+  EXPECT_LT(std::chrono::steady_clock::now() - before, 1s);
+  client.stop();
+  EXPECT_FALSE(client.statistics().connected);
+}
+
+TEST(RelayClientStop, IsPromptBeforeAnythingHappened) {
+  const LoopbackServer server(LoopbackServer::Options{});
+  RecordingSink sink;
+  expect_prompt_stop(options_for(server.port()), sink, [] {});
+}
+
+TEST(RelayClientStop, IsPromptWithoutAStart) {
+  RecordingSink sink;
+  RelayClient client(options_for(1), sink);
+  client.stop();
+}
+
+TEST(RelayClientStop, IsPromptDuringLookUp) {
+  const auto release = std::make_shared<std::promise<void>>();
+  const auto released = release->get_future().share();
+  const auto asked = std::make_shared<std::promise<void>>();
+  auto options = options_for(1);
+  options.endpoint.host = "relay.example";
+  options.lookup = [released, asked](const std::string&) -> Result<std::vector<std::string>> {
+    asked->set_value();
+    released.wait();
+    return errc::host_lookup_failed;
+  };
+  RecordingSink sink;
+  expect_prompt_stop(options, sink, [&] { asked->get_future().wait(); });
+  release->set_value();
+}
+
+TEST(RelayClientStop, IsPromptDuringTheUpgrade) {
+  std::promise<void> accepted;
+  LoopbackServer::Options server_options;
+  server_options.raw = [&](boost::asio::ip::tcp::socket& socket) {
+    boost::system::error_code error;
+    std::vector<char> in(4096);
+    socket.read_some(boost::asio::buffer(in), error);
+    accepted.set_value();
+    while (!error) socket.read_some(boost::asio::buffer(in), error);
+  };
+  const LoopbackServer server(server_options);
+  RecordingSink sink;
+  expect_prompt_stop(options_for(server.port()), sink, [&] { accepted.get_future().wait(); });
+}
+
+TEST(RelayClientStop, IsPromptDuringBackoff) {
+  const LoopbackServer server([](Peer& peer) { peer.cut(); });
+  RecordingSink sink;
+  expect_prompt_stop(options_for(server.port()), sink, [&] { sink.wait_for_disconnects(1); });
+}
+
+TEST(RelayClientStop, IsPromptOnASilentConnection) {
+  const LoopbackServer server(LoopbackServer::Options{});
+  RecordingSink sink;
+  expect_prompt_stop(options_for(server.port()), sink, [&] { sink.wait_for_connections(1); });
+  EXPECT_TRUE(sink.disconnected().empty());
+}
+
+TEST(RelayClientStop, IsPromptWithoutCredit) {
+  const LoopbackServer server([](Peer& peer) {
+    for (int i = 0; i < 3; ++i) peer.send(frame(1));
+    peer.wait_for_end();
+  });
+  RecordingSink sink(1);
+  expect_prompt_stop(options_for(server.port()), sink, [&] { sink.wait_until_holding(); });
+  EXPECT_EQ(sink.frame_count(), 1U);
+}
+
+TEST(RelayClientStop, IsPromptUnderLoad) {
+  const LoopbackServer server([](Peer& peer) {
+    for (int i = 0; i < 20000; ++i) peer.send(frame(1, 1000));
+    peer.wait_for_end();
+  });
+  RecordingSink sink;
+  expect_prompt_stop(options_for(server.port()), sink, [&] { sink.wait_for_frames(100); });
+}
+
+TEST(RelayClientStop, WaitsForAnUnwillingRelayOnlySoLong) {
+  std::promise<void> end;
+  const auto ended = end.get_future().share();
+  {
+    const LoopbackServer server([&](Peer& peer) {
+      peer.send(frame(1));
+      ended.wait();  // never reads the close frame
+    });
+    RecordingSink sink;
+    auto options = options_for(server.port());
+    options.close_timeout = 50ms;
+    expect_prompt_stop(options, sink, [&] { sink.wait_for_frames(1); });
+    end.set_value();
+  }
+}
+
+}  // namespace
+}  // namespace skua::transport

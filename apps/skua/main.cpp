@@ -20,11 +20,11 @@ constexpr const char* kPrecedence =
 /// Parses, then calls the one command that was named.
 int command_line(int argc, char** argv) {
   CLI::App app{"Indexes the AT Protocol network into PostgreSQL."};
-  app.footer(fmt::format(
-      "{}\n\nExample:\n  skua migrate --database postgresql://localhost/skua\n"
-      "  skua run --database postgresql://localhost/skua --relay "
-      "wss://relay1.us-east.bsky.network",
-      kPrecedence));
+  app.footer(
+      fmt::format("{}\n\nExample:\n  skua migrate --database postgresql://localhost/skua\n"
+                  "  skua run --database postgresql://localhost/skua --relay "
+                  "wss://relay1.us-east.bsky.network",
+                  kPrecedence));
   app.set_version_flag("--version", std::string("skua ") + SKUA_VERSION);
   app.require_subcommand(1);
   app.fallthrough();
@@ -48,15 +48,17 @@ int command_line(int argc, char** argv) {
   RunFlags run_flags;
   CLI::App* run_command = app.add_subcommand("run", "Index a live relay until stopped");
   run_command->add_option("--relay", run_flags.relay, "Relay or PDS, wss://host (SKUA_RELAY)");
-  run_command->add_option("--cursor", run_flags.cursor,
-                          "Where to begin: live, oldest, or a sequence number (SKUA_CURSOR; default "
-                          "the saved cursor, else live)");
+  run_command->add_option(
+      "--cursor", run_flags.cursor,
+      "Where to begin: live, oldest, or a sequence number (SKUA_CURSOR; default "
+      "the saved cursor, else live)");
   run_command->add_option("--ca-file", run_flags.ca_file,
                           "PEM file of certificates to trust besides the system's (SKUA_CA_FILE)");
   add_database(run_command, run_flags.database);
   add_tuning(run_command, run_flags);
-  run_command->footer("Example:\n  skua run --relay wss://relay1.us-east.bsky.network --database "
-                      "postgresql://localhost/skua");
+  run_command->footer(
+      "Example:\n  skua run --relay wss://relay1.us-east.bsky.network --database "
+      "postgresql://localhost/skua");
 
   std::optional<std::string> migrate_database;
   CLI::App* migrate_command =
@@ -104,8 +106,9 @@ int command_line(int argc, char** argv) {
       inspect_command->add_subcommand("repo", "The records of a repository's CAR file");
   repo_command->add_option("FILE", repo_file, "A CAR file, as getRepo gives it")->required();
   repo_command->add_flag("--json", repo_json, "One JSON line a record, with its content");
-  repo_command->footer("Prints path<TAB>cid a line, totals on stderr.\n\n"
-                       "Example:\n  skua inspect repo alice.car | cut -f1");
+  repo_command->footer(
+      "Prints path<TAB>cid a line, totals on stderr.\n\n"
+      "Example:\n  skua inspect repo alice.car | cut -f1");
 
   StatusFlags status_flags;
   CLI::App* status_command =

@@ -1,8 +1,7 @@
-#include "store/migrations.hpp"
-
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "store/migrations.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
 

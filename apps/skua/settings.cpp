@@ -12,7 +12,7 @@
 namespace skua::cli {
 namespace {
 
-constexpr std::array kAll = {kDatabase, kRelay,    kCaFile,      kCursor,
+constexpr std::array kAll = {kDatabase,      kRelay,    kCaFile,      kCursor,
                              kDecodeThreads, kLogLevel, kFiguresEvery};
 
 std::string text_of(const toml::node& node) {
@@ -73,8 +73,9 @@ std::optional<Found> Settings::find(const SettingName& name,
 Found Settings::require(const SettingName& name, const std::optional<std::string>& flag,
                         const std::string& example) const {
   if (auto found = find(name, flag)) return *found;
-  throw UsageError(fmt::format("{} is needed: give {} {}, set {}, or put {} = \"...\" into the file of --config",
-                               name.flag, name.flag, example, name.environment, name.key));
+  throw UsageError(
+      fmt::format("{} is needed: give {} {}, set {}, or put {} = \"...\" into the file of --config",
+                  name.flag, name.flag, example, name.environment, name.key));
 }
 
 std::int64_t whole_number(const Found& found, std::int64_t least, std::int64_t most) {

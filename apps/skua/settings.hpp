@@ -37,12 +37,12 @@ inline constexpr SettingName kLogLevel{"--log-level", "SKUA_LOG_LEVEL", "log_lev
 inline constexpr SettingName kFiguresEvery{"--figures-every", "SKUA_FIGURES_EVERY",
                                            "figures_every"};
 
-/// Looks settings up with one precedence: flag > environment > TOML file > default. (CLI11's own lets
-/// the file beat the environment.)
+/// Looks settings up with one precedence: flag > environment > TOML file > default. (CLI11's own
+/// lets the file beat the environment.)
 class Settings {
  public:
-  /// Reads the file, if one is named by `--config` or SKUA_CONFIG. Throws UsageError when it cannot be
-  /// read, is no TOML, or holds a key that is no setting.
+  /// Reads the file, if one is named by `--config` or SKUA_CONFIG. Throws UsageError when it cannot
+  /// be read, is no TOML, or holds a key that is no setting.
   explicit Settings(const std::optional<std::string>& config_flag);
 
   /// Nothing when it stands nowhere. `flag` is what the command line gave.

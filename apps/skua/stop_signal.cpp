@@ -46,9 +46,10 @@ void StopSignal::end_at_once_after(std::chrono::seconds limit) {
     if (wait_for_signal(limit)) {
       std::fputs("skua: stopped at once; the next start repeats what was not saved\n", stderr);
     } else {
-      std::fputs("skua: the database did not answer in time; stopped without saving the cursor, "
-                 "the next start repeats from the one before\n",
-                 stderr);
+      std::fputs(
+          "skua: the database did not answer in time; stopped without saving the cursor, "
+          "the next start repeats from the one before\n",
+          stderr);
     }
     std::_Exit(1);
   }).detach();

@@ -19,8 +19,8 @@ CursorKeeper::~CursorKeeper() {
 }
 
 void CursorKeeper::connect() {
-  auto session = std::make_unique<store::Session>(options_.database_url,
-                                                  store::process_name("skua run " + options_.source));
+  auto session = std::make_unique<store::Session>(
+      options_.database_url, store::process_name("skua run " + options_.source));
   lock_ = std::make_unique<store::SourceLock>(*session, options_.source);
   session_ = std::move(session);
 }

@@ -19,10 +19,10 @@
 
 namespace skua::app {
 
-/// Owns a source on behalf of this process: holds the session advisory lock that keeps a second process
-/// away, and saves the watermark as cursor at an interval and at the end. A connection of its own, on a
-/// thread of its own. While the database is away nothing is saved; the lock is taken anew when it is
-/// back, and if another process has it by then, this one must stop.
+/// Owns a source on behalf of this process: holds the session advisory lock that keeps a second
+/// process away, and saves the watermark as cursor at an interval and at the end. A connection of
+/// its own, on a thread of its own. While the database is away nothing is saved; the lock is taken
+/// anew when it is back, and if another process has it by then, this one must stop.
 class CursorKeeper {
  public:
   struct Options {
@@ -44,7 +44,8 @@ class CursorKeeper {
   void start(std::function<std::optional<Watermark>()> watermark,
              std::function<std::string()> figures, std::function<void(const std::string&)> on_lost);
 
-  /// Ends the thread and saves a last time. False: that was not possible, the last saved cursor stands.
+  /// Ends the thread and saves a last time. False: that was not possible, the last saved cursor
+  /// stands.
   bool stop();
 
  private:

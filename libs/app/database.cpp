@@ -12,8 +12,8 @@
 namespace skua::app {
 namespace {
 
-/// What 15 live workers with full groups, 15 backfill workers with a repository each, and the relations
-/// they all touch can hold at one time.
+/// What 15 live workers with full groups, 15 backfill workers with a repository each, and the
+/// relations they all touch can hold at one time.
 constexpr store::ServerNeeds kNeeds{.locks = 15 * 256 + 15 * 16 + 30 * 32, .connections = 33};
 
 }  // namespace

@@ -9,14 +9,14 @@
 
 namespace skua::app {
 
-/// Watches how fast the database grows on disk, on a connection of its own. One thread. Never throws: a
-/// figure for people is no reason to stop.
+/// Watches how fast the database grows on disk, on a connection of its own. One thread. Never
+/// throws: a figure for people is no reason to stop.
 class DiskSize {
  public:
   explicit DiskSize(std::string database_url) : database_url_(std::move(database_url)) {}
 
-  /// Bytes by which the database grew since the last call; nothing at the first call and when it cannot be
-  /// asked.
+  /// Bytes by which the database grew since the last call; nothing at the first call and when it
+  /// cannot be asked.
   std::optional<std::int64_t> growth();
 
  private:

@@ -59,8 +59,8 @@ std::string figures_line(const Figures& before, const Figures& now,
   const double seconds = seconds_between(before.at, now.at);
   std::string line = fmt::format(
       "{:%H:%M:%S}  {:.0f} events/s  {:.0f} rows/s",
-      fmt::gmtime(std::chrono::duration_cast<std::chrono::seconds>(now.at.time_since_epoch())
-                      .count()),
+      fmt::gmtime(
+          std::chrono::duration_cast<std::chrono::seconds>(now.at.time_since_epoch()).count()),
       per_second(before.events, now.events, seconds), per_second(before.rows, now.rows, seconds));
   if (!now.connected) {
     line += "  not connected";

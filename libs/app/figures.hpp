@@ -44,7 +44,8 @@ std::string to_json(const Figures& figures);
 
 /// One line for people: what changed between two moments, a second.
 ///
-///   14:38:08  812 events/s  790 rows/s  lag 0.4 s  cursor 12345678  35.1 GB/day in, 9.8 GB/day on disk
+///   14:38:08  812 events/s  790 rows/s  lag 0.4 s  cursor 12345678  35.1 GB/day in, 9.8 GB/day on
+///   disk
 ///
 /// `disk_bytes` is how much the database grew meanwhile; nothing when that is not known.
 std::string figures_line(const Figures& before, const Figures& now,

@@ -53,7 +53,8 @@ std::string FrameIntake::words_of_error(ByteView frame) {
   if (!decoded.message.empty()) words += ": " + decoded.message;
   if (decoded.name == "FutureCursor") {
     words +=
-        " (the cursor is ahead of this relay: if it was rebuilt, start once with --cursor oldest or "
+        " (the cursor is ahead of this relay: if it was rebuilt, start once with --cursor oldest "
+        "or "
         "--cursor live)";
   }
   return words;

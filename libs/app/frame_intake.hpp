@@ -12,9 +12,10 @@
 
 namespace skua::app {
 
-/// Takes a relay's frames into the pipeline and watches its sequence numbers: a gap at the beginning of a
-/// connection (the relay no longer keeps what the cursor asks for), and numbers that begin anew. Relays
-/// announce neither. Lives on the relay client's thread; the figures may be read from any.
+/// Takes a relay's frames into the pipeline and watches its sequence numbers: a gap at the
+/// beginning of a connection (the relay no longer keeps what the cursor asks for), and numbers that
+/// begin anew. Relays announce neither. Lives on the relay client's thread; the figures may be read
+/// from any.
 class FrameIntake final : public transport::FrameSink {
  public:
   /// `relay` is its name in messages. `start` is the cursor of the first connection; nothing: live.
@@ -29,8 +30,9 @@ class FrameIntake final : public transport::FrameSink {
   void on_disconnected(const std::string& reason,
                        std::chrono::milliseconds next_attempt_in) override;
 
-  /// Where the next connection is to continue: after the last frame that was taken. What is in flight
-  /// need not be asked for again; a crash asks for the saved cursor instead. The client's thread.
+  /// Where the next connection is to continue: after the last frame that was taken. What is in
+  /// flight need not be asked for again; a crash asks for the saved cursor instead. The client's
+  /// thread.
   std::optional<std::int64_t> position() const { return position_; }
 
   bool connected() const { return connected_; }
@@ -39,7 +41,8 @@ class FrameIntake final : public transport::FrameSink {
   std::uint64_t skipped() const { return skipped_; }
 
  private:
-  /// Compares a connection's first numbered frame with the cursor asked for. True: numbers began anew.
+  /// Compares a connection's first numbered frame with the cursor asked for. True: numbers began
+  /// anew.
   bool check_first(std::int64_t seq);
   std::string words_of_error(ByteView frame);
 

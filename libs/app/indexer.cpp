@@ -43,8 +43,7 @@ class Indexer::Impl {
         keeper_({options_.database_url, source_, options_.cursor_interval}),
         pipeline_({options_.database_url, source_, options_.decode_threads, options_.in_flight},
                   clock, [this](const std::string& what) { report_defect(what); }),
-        intake_(pipeline_, options_.relay.url(),
-                start_position(options_.cursor, keeper_.saved())),
+        intake_(pipeline_, options_.relay.url(), start_position(options_.cursor, keeper_.saved())),
         relay_(relay_options(), intake_) {}
 
   void start() {
@@ -55,8 +54,9 @@ class Indexer::Impl {
 
   bool stop() {
     relay_.stop();
-    const bool drained =
-        pipeline_.drain(std::chrono::steady_clock::now() + options_.drain_timeout);
+    // After a defect a worker is gone, and what it had is never finished.
+    const auto patience = defect() ? std::chrono::milliseconds(0) : options_.drain_timeout;
+    const bool drained = pipeline_.drain(std::chrono::steady_clock::now() + patience);
     const bool saved = keeper_.stop();
     return drained && saved;
   }

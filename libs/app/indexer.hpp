@@ -37,23 +37,25 @@ struct IndexerOptions {
   std::chrono::milliseconds cursor_interval{10'000};
   std::chrono::milliseconds read_timeout{60'000};
   /// How long `stop` waits for the database to take what is in flight.
-  std::chrono::milliseconds drain_timeout{20'000};
+  std::chrono::milliseconds drain_timeout{15'000};
 };
 
-/// `skua run`: one relay into one database. The composition root: it makes the parts, starts them in
-/// order and stops them in the reverse: intake, drain, workers, cursor.
-/// Owned and called by one thread; `figures` and `defect` by any.
+/// `skua run`: one relay into one database. The composition root: it makes the parts, starts them
+/// in order and stops them in the reverse: intake, drain, workers, cursor. Owned and called by one
+/// thread; `figures` and `defect` by any.
 class Indexer {
  public:
-  /// Connects to the database and takes the source. Throws store::SourceBusy when another process has it,
-  /// store::SqlError, or std::runtime_error in words for the user (no schema, lock table too small).
+  /// Connects to the database and takes the source. Throws store::SourceBusy when another process
+  /// has it, store::SqlError, or std::runtime_error in words for the user (no schema, lock table
+  /// too small).
   Indexer(IndexerOptions options, const Clock& clock);
   ~Indexer();
 
   void start();
 
   /// Stops intake, drains, joins, saves. False: something was left unfinished, which the next start
-  /// reads again. Takes `drain_timeout` at most, and some seconds when the database does not answer.
+  /// reads again. Takes `drain_timeout` at most, and some seconds when the database does not
+  /// answer.
   bool stop();
 
   Figures figures() const;

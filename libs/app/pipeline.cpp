@@ -12,7 +12,10 @@ namespace {
 /// Events waiting in live lanes from which on backfill waits.
 constexpr std::size_t kDeep = 2'000;
 
-void count(IntakeCounters& intake, const event::DecodedFrame& frame) {
+/// A host whose clock is wrong must not tell how far behind we are.
+constexpr std::chrono::minutes kFuture{5};
+
+void count(IntakeCounters& intake, const event::DecodedFrame& frame, Timestamp now) {
   switch (frame.type) {
     case event::MessageType::Commit:
       intake.commits += 1;
@@ -37,6 +40,7 @@ void count(IntakeCounters& intake, const event::DecodedFrame& frame) {
       intake.unknown += 1;
       break;
   }
+  if (frame.time > now + kFuture) return;
   const std::int64_t time = frame.time.time_since_epoch().count();
   std::int64_t newest = intake.newest_time_us.load(std::memory_order_relaxed);
   while (time > newest && !intake.newest_time_us.compare_exchange_weak(newest, time)) {
@@ -62,8 +66,7 @@ Pipeline::Pipeline(PipelineOptions options, const Clock& clock,
       pool_(services_) {
   for (std::size_t i = 0; i < options_.decode_threads; ++i) {
     // What may be in flight at all bounds these queues.
-    queues_.push_back(
-        std::make_unique<BoundedQueue<Job>>(std::numeric_limits<std::size_t>::max()));
+    queues_.push_back(std::make_unique<BoundedQueue<Job>>(std::numeric_limits<std::size_t>::max()));
     decoders_.emplace_back([this, jobs = queues_.back().get()] { decode(*jobs); });
   }
 }
@@ -99,7 +102,7 @@ void Pipeline::decode(BoundedQueue<Job>& jobs) {
 }
 
 void Pipeline::dispatch(const Job& job, event::DecodedFrame& decoded) {
-  count(intake_, decoded);
+  count(intake_, decoded, services_.clock.now());
   if (decoded.type == event::MessageType::Sync) {
     logger("intake")->debug("did={} seq={}: #sync", decoded.did, decoded.seq);
   } else if (decoded.type == event::MessageType::Info) {

@@ -26,7 +26,8 @@
 
 namespace skua::app {
 
-/// What came in since the process started. Any thread; each figure only grows, but for the newest time.
+/// What came in since the process started. Any thread; each figure only grows, but for the newest
+/// time.
 struct IntakeCounters {
   std::atomic<std::uint64_t> frames{0};
   std::atomic<std::uint64_t> bytes{0};
@@ -51,8 +52,9 @@ struct PipelineOptions {
   writer::InFlightList::Limits in_flight;
 };
 
-/// From a raw frame to durable rows: decode threads, the 30 workers, and the in-flight list that says
-/// what is durable. One source. Frames of one DID keep their order; `submit` is called by one thread.
+/// From a raw frame to durable rows: decode threads, the 30 workers, and the in-flight list that
+/// says what is durable. One source. Frames of one DID keep their order; `submit` is called by one
+/// thread.
 class Pipeline {
  public:
   /// `on_defect` is called, from some thread, when going on would be wrong; the owner then stops.
@@ -63,8 +65,8 @@ class Pipeline {
   Pipeline& operator=(const Pipeline&) = delete;
 
   /// Takes a frame. False: no credit, nothing happened; ask again after `when_room`. `peek` is what
-  /// event::peek_frame said, nothing if it failed: then the frame becomes a dead letter. `restarted`:
-  /// see InFlightList::admit.
+  /// event::peek_frame said, nothing if it failed: then the frame becomes a dead letter.
+  /// `restarted`: see InFlightList::admit.
   bool submit(Bytes& frame, const std::optional<event::FramePeek>& peek, bool restarted);
   void when_room(std::function<void()> wake) { in_flight_.when_room(std::move(wake)); }
 
@@ -72,8 +74,8 @@ class Pipeline {
     return in_flight_.watermark();
   }
 
-  /// Waits until all that was submitted is durable, at most until the deadline, and ends all threads.
-  /// False: something was left unfinished. No `submit` after it.
+  /// Waits until all that was submitted is durable, at most until the deadline, and ends all
+  /// threads. False: something was left unfinished. No `submit` after it.
   bool drain(std::chrono::steady_clock::time_point deadline);
 
   /// An error frame is never submitted: it belongs to the connection.

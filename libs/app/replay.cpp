@@ -49,10 +49,13 @@ class Replay::Impl {
 
   bool stop() {
     end_reading();
-    return pipeline_.drain(std::chrono::steady_clock::now() + options_.drain_timeout);
+    const auto patience = defect() ? std::chrono::milliseconds(0) : options_.drain_timeout;
+    return pipeline_.drain(std::chrono::steady_clock::now() + patience);
   }
 
-  Figures figures() const { return pipeline_figures(pipeline_, source(), started_at_, clock_.now()); }
+  Figures figures() const {
+    return pipeline_figures(pipeline_, source(), started_at_, clock_.now());
+  }
   std::string file_problem() const {
     return problem_.with([](const auto& problem) { return problem; });
   }
@@ -111,9 +114,8 @@ class Replay::Impl {
   }
 
   void wait_until_empty(const std::stop_token& stop) {
-    while (!stop.stop_requested() &&
-           !pipeline_.wait_until_empty(std::chrono::steady_clock::now() +
-                                       std::chrono::milliseconds(100))) {
+    while (!stop.stop_requested() && !pipeline_.wait_until_empty(std::chrono::steady_clock::now() +
+                                                                 std::chrono::milliseconds(100))) {
     }
   }
 

@@ -19,11 +19,11 @@ struct ReplayOptions {
   std::size_t decode_threads = 2;
   writer::InFlightList::Limits in_flight;
   /// How long a stop waits for the database to take what is in flight.
-  std::chrono::milliseconds drain_timeout{20'000};
+  std::chrono::milliseconds drain_timeout{15'000};
 };
 
-/// `skua replay`: a capture through the whole pipeline, from the first frame; no cursor is saved. Reads on
-/// a thread of its own; owned and called by one thread.
+/// `skua replay`: a capture through the whole pipeline, from the first frame; no cursor is saved.
+/// Reads on a thread of its own; owned and called by one thread.
 class Replay {
  public:
   /// Throws std::runtime_error when file or database cannot be used, in words for the user.

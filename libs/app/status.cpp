@@ -94,21 +94,17 @@ json read_status(const std::string& database_url, const Clock& clock) {
   const Rows size = session.run("SELECT pg_database_size(current_database())");
   const double used =
       static_cast<double>(ids.int8(0, 0)) / static_cast<double>(std::numeric_limits<int>::max());
-  return {{"at", format_datetime(clock.now())},
-          {"database_bytes", size.int8(0, 0)},
-          {"actor_ids_used", ids.int8(0, 0)},
-          {"actor_ids_share", used},
-          {"sources", sources(session)},
-          {"tables", tables(session)},
+  return {{"at", format_datetime(clock.now())},   {"database_bytes", size.int8(0, 0)},
+          {"actor_ids_used", ids.int8(0, 0)},     {"actor_ids_share", used},
+          {"sources", sources(session)},          {"tables", tables(session)},
           {"dead_letters", dead_letters(session)}};
 }
 
 std::string status_text(const json& status) {
-  std::string text =
-      fmt::format("database {}, account ids {} ({:.2f} % of what there is)\n",
-                  size_text(status["database_bytes"].get<double>()),
-                  status["actor_ids_used"].get<std::int64_t>(),
-                  status["actor_ids_share"].get<double>() * 100);
+  std::string text = fmt::format("database {}, account ids {} ({:.2f} % of what there is)\n",
+                                 size_text(status["database_bytes"].get<double>()),
+                                 status["actor_ids_used"].get<std::int64_t>(),
+                                 status["actor_ids_share"].get<double>() * 100);
   text += "\nsources\n";
   if (status["sources"].empty()) text += "  none yet: start `skua run`\n";
   for (const json& source : status["sources"]) {
@@ -117,20 +113,20 @@ std::string status_text(const json& status) {
     if (!source["lag_seconds"].is_null()) {
       text += fmt::format("  {:.1f} s behind now", source["lag_seconds"].get<double>());
     }
-    text += source["holder"].is_null()
-                ? "  not running\n"
-                : "  held by " + source["holder"].get<std::string>() + "\n";
+    text += source["holder"].is_null() ? "  not running\n"
+                                       : "  held by " + source["holder"].get<std::string>() + "\n";
   }
   text += "  not verified: signatures and operation chains are not checked\n\ntables\n";
   for (const json& table : status["tables"]) {
-    text += fmt::format("  {:<28}{:>14} rows (estimated) {:>12}\n",
-                        table["table"].get<std::string>(), table["rows_estimated"].dump(),
-                        size_text(table["bytes"].get<double>()));
+    text +=
+        fmt::format("  {:<28}{:>14} rows (estimated) {:>12}\n", table["table"].get<std::string>(),
+                    table["rows_estimated"].dump(), size_text(table["bytes"].get<double>()));
   }
   text += "\ndead letters\n";
   if (status["dead_letters"].empty()) text += "  none\n";
   for (const json& letter : status["dead_letters"]) {
-    text += fmt::format("  {:>8}  {}\n", letter["count"].dump(), letter["error"].get<std::string>());
+    text +=
+        fmt::format("  {:>8}  {}\n", letter["count"].dump(), letter["error"].get<std::string>());
   }
   return text;
 }

@@ -7,9 +7,13 @@
 namespace skua::repo {
 
 Result<Repository> open_repository(ByteView car) {
+  // First the roots: a CAR of something else may well hold blocks that no repository can have.
+  const auto header = CarReader::open(car);
+  if (!header) return header.error();
+  if (header->roots().size() != 1) return errc::car_not_a_repository;
+
   Repository repository;
   if (const auto loaded = load_car(car, repository.car); !loaded) return loaded.error();
-  if (repository.car.roots.size() != 1) return errc::car_not_a_repository;
   const auto block = repository.car.blocks.find(repository.car.roots.front().digest);
   if (block == repository.car.blocks.end()) return errc::car_not_a_repository;
   const auto commit = decode_commit(block->second);

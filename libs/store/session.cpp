@@ -45,6 +45,8 @@ template <class F>
 decltype(auto) translating(F&& f) {
   try {
     return f();
+  } catch (const pqxx::insufficient_privilege& e) {
+    throw_sql_error(trimmed(e.what()), "42501");
   } catch (const pqxx::sql_error& e) {
     throw_sql_error(trimmed(e.what()), e.sqlstate());
   } catch (const pqxx::too_many_connections& e) {

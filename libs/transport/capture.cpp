@@ -93,7 +93,8 @@ std::string CaptureReader::problem() const {
 }
 
 CaptureWriter::CaptureWriter(const std::filesystem::path& path) : path_(path) {
-  if (std::filesystem::exists(path)) {
+  // Only of a file can the end be looked at; a pipe or a device takes what it is given.
+  if (std::filesystem::is_regular_file(path)) {
     CaptureReader existing(path);
     auto frame = existing.next();
     while (frame && *frame) frame = existing.next();

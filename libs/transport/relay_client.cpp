@@ -1,6 +1,7 @@
 #include "transport/relay_client.hpp"
 
 #include <exception>
+#include <optional>
 #include <random>
 #include <thread>
 #include <utility>
@@ -35,10 +36,11 @@ class RelayClient::Impl {
   Impl(RelayClientOptions options, FrameSink& sink)
       : options_(completed(std::move(options))),
         sink_(sink),
-        tls_(impl::make_tls_client_context(options_.ca_file)),
         inbox_(std::make_shared<impl::Inbox>(io_)),
         backoff_(io_.get_executor()),
-        policy_(options_.reconnect, options_.random) {}
+        policy_(options_.reconnect, options_.random) {
+    if (options_.endpoint.tls) tls_ = impl::make_tls_client_context(options_.ca_file);
+  }
 
   ~Impl() {
     stop();
@@ -69,7 +71,8 @@ class RelayClient::Impl {
 
  private:
   impl::Awaitable<void> run() {
-    const impl::SessionContext context{io_, inbox_, tls_, options_, sink_, policy_, statistics_};
+    auto* const tls = tls_ ? &*tls_ : nullptr;
+    const impl::SessionContext context{io_, inbox_, tls, options_, sink_, policy_, statistics_};
     while (!stopping_) {
       session_ = impl::make_relay_session(context);
       const auto cursor = options_.cursor();
@@ -88,8 +91,8 @@ class RelayClient::Impl {
 
   const RelayClientOptions options_;
   FrameSink& sink_;
-  asio::ssl::context tls_;
-  asio::io_context io_{1};  // one thread runs it
+  std::optional<asio::ssl::context> tls_;  // reading the system's certificates takes a while
+  asio::io_context io_{1};                 // one thread runs it
   std::shared_ptr<impl::Inbox> inbox_;
   impl::Timer backoff_;
   ReconnectPolicy policy_;

@@ -9,8 +9,8 @@ namespace {
 
 using EventPointers = std::vector<const event::ResolvedEvent*>;
 
-/// Leaves those invalid records that are newer than the typed table's row of their key: for valid ones
-/// the upsert's own guard does this.
+/// Leaves those invalid records that are newer than the typed table's row of their key: for valid
+/// ones the upsert's own guard does this.
 EventPointers newer_than_rows(store::Session& session, const TableWriter& table,
                               const EventPointers& invalid) {
   std::vector<RowKey> keys;

@@ -15,17 +15,18 @@
 
 namespace skua::writer {
 
-/// The frames of one source between being read and being durable, in the order they were read. It is
-/// three things at once:
+/// The frames of one source between being read and being durable, in the order they were read. It
+/// is three things at once:
 /// - the **watermark**: the end of the contiguous finished prefix is what may be saved as cursor;
-/// - the **bound on memory**: when it is full nothing more is admitted, and the source stops reading;
+/// - the **bound on memory**: when it is full nothing more is admitted, and the source stops
+/// reading;
 /// - what a stop waits for.
 ///
 ///   read     1 2 3 4 5        finished: 1 2 4        watermark: 2
 ///   ... 3 finishes                                   watermark: 4
 ///
-/// Any thread. A frame finishes when all events it was decoded into have: as rows, as dead letters, or
-/// as counted drops.
+/// Any thread. A frame finishes when all events it was decoded into have: as rows, as dead letters,
+/// or as counted drops.
 class InFlightList {
  public:
   struct Limits {
@@ -43,9 +44,9 @@ class InFlightList {
 
   explicit InFlightList(Limits limits) : limits_(limits) {}
 
-  /// Takes a place at the end. Nothing: no credit, ask again after `when_room`. `seq` 0 means that the
-  /// frame has none: it holds the watermark back but does not move it. `restarted` says that the host
-  /// counts anew: from this frame on the watermark may be lower than before.
+  /// Takes a place at the end. Nothing: no credit, ask again after `when_room`. `seq` 0 means that
+  /// the frame has none: it holds the watermark back but does not move it. `restarted` says that
+  /// the host counts anew: from this frame on the watermark may be lower than before.
   std::optional<Ticket> admit(std::int64_t seq, std::size_t bytes, bool restarted = false);
 
   /// Says into how many events a frame was decoded, once. None: it has finished.
@@ -57,7 +58,8 @@ class InFlightList {
   /// Nothing until the first frame with a seq has finished.
   std::optional<Watermark> watermark() const;
 
-  /// Calls `wake` once there is room again, or at once when there is; from any thread, without locks.
+  /// Calls `wake` once there is room again, or at once when there is; from any thread, without
+  /// locks.
   void when_room(std::function<void()> wake);
 
   std::size_t frames() const;

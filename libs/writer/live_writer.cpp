@@ -24,8 +24,9 @@ std::int64_t account_lock(const ResolvedEvent& event) {
   return store::lock_key(static_cast<std::uint8_t>(event.event.type), event.event.did);
 }
 
-/// Takes the locks of the batch's accounts, in the order of their keys, and tells which events may be
-/// written: all of them in a backfill batch, those of accounts that nobody else holds in a live one.
+/// Takes the locks of the batch's accounts, in the order of their keys, and tells which events may
+/// be written: all of them in a backfill batch, those of accounts that nobody else holds in a live
+/// one.
 std::vector<bool> lock_accounts(store::Session& session, std::span<const ResolvedEvent> batch) {
   std::vector<std::int64_t> keys;
   keys.reserve(batch.size());
@@ -56,8 +57,8 @@ std::string hex_digest(ByteView bytes) {
   return text;
 }
 
-/// Source, position and op. The same input gets the same key again, so that a replay adds no letter;
-/// input without a position is told apart by its bytes.
+/// Source, position and op. The same input gets the same key again, so that a replay adds no
+/// letter; input without a position is told apart by its bytes.
 std::string dead_letter_key(const std::string& source, std::int64_t seq, const std::string& what,
                             ByteView payload) {
   std::string key = source + " " + std::to_string(seq) + " " + what;

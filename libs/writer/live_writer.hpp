@@ -16,12 +16,14 @@ namespace skua::writer {
 /// Writes a batch of resolved events as one transaction of set-based statements, each sorted by its
 /// conflict key:
 ///
-///   locks (a statement of their own, so that all that follows sees what their last holder committed)
+///   locks (a statement of their own, so that all that follows sees what their last holder
+///   committed)
 ///   -> what is known of the keys: tombstones, invalid records, floors
 ///   -> the tables -> tombstones of the deletes -> accounts -> dead letters -> commit
 ///
-/// The rev guard, the tombstones and the floor make it idempotent: a batch whose outcome is unknown is
-/// simply written again. Holds no state but the source's name; the worker that owns the session calls it.
+/// The rev guard, the tombstones and the floor make it idempotent: a batch whose outcome is unknown
+/// is simply written again. Holds no state but the source's name; the worker that owns the session
+/// calls it.
 class LiveWriter {
  public:
   /// `source` names where the events come from ("relay:host"), for tombstones and dead letters.
@@ -31,19 +33,20 @@ class LiveWriter {
     std::size_t rows = 0;       // inserted, changed, deleted
     std::size_t unchanged = 0;  // held back by a guard, or folded away
     std::size_t dead_letters = 0;
-    /// Indices of the events of accounts that another worker holds, in their order: nothing was written
-    /// of them. Only live batches have any; a backfill batch waits for its locks.
+    /// Indices of the events of accounts that another worker holds, in their order: nothing was
+    /// written of them. Only live batches have any; a backfill batch waits for its locks.
     std::vector<std::size_t> busy;
   };
 
-  /// Throws store::SqlError; nothing is written then. (If the connection broke during the commit, the
-  /// batch may have been written: writing it again changes nothing.)
+  /// Throws store::SqlError; nothing is written then. (If the connection broke during the commit,
+  /// the batch may have been written: writing it again changes nothing.)
   Outcome write(store::Session& session, std::span<const event::ResolvedEvent> batch,
                 Timestamp now) const;
 
   /// Puts one event into `skua.dead_letter`, in a transaction of its own.
   void write_dead_letter(store::Session& session, const event::ResolvedEvent& event,
-                         const std::string& error, const std::string& sqlstate, Timestamp now) const;
+                         const std::string& error, const std::string& sqlstate,
+                         Timestamp now) const;
 
  private:
   std::string source_;

@@ -15,8 +15,7 @@ const store::Statement kUpsert{
 
 }  // namespace
 
-void write_tombstones(store::Session& session,
-                      std::span<const event::ResolvedEvent* const> deletes,
+void write_tombstones(store::Session& session, std::span<const event::ResolvedEvent* const> deletes,
                       const std::string& source) {
   using store::Array;
   Array actors(Array::Type::int4);

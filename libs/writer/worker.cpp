@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include <boost/unordered/unordered_flat_set.hpp>
@@ -18,8 +18,8 @@ using std::chrono::milliseconds;
 
 /// Events in one transaction: past some hundreds a group gains nothing, and locks are held longer.
 constexpr std::size_t kGroup = 256;
-/// How long a group waits for company.
-constexpr milliseconds kLinger{4};
+/// How long a group waits for company: at the network's rate a commit costs more than its rows.
+constexpr milliseconds kLinger{5};
 constexpr milliseconds kIdle{500};
 constexpr milliseconds kFirstBackOff{50};
 constexpr milliseconds kLongestBackOff{5000};
@@ -71,6 +71,11 @@ void Worker::run(const std::stop_token& stop) {
         services_.live_pressure.wait_until_eased(stop);
       }
       write(batch, stop);
+      if (!batch.empty()) {
+        // All that is left belongs to busy accounts: give their holder a moment.
+        std::unique_lock lock(wait_mutex_);
+        wait_.wait_for(lock, stop, kLinger, [] { return false; });
+      }
     }
   } catch (const std::exception& error) {
     // A wrong statement of ours, or memory that ran out: going on would only hide it.
@@ -81,8 +86,13 @@ void Worker::run(const std::stop_token& stop) {
 void Worker::take(Batch& batch) {
   std::vector<event::UnresolvedEvent> taken;
   if (batch.empty()) queue_.pop_some(taken, kGroup, kIdle);
-  if (batch.size() + taken.size() < kGroup) {
-    queue_.pop_some(taken, kGroup - batch.size() - taken.size(), kLinger);
+  if (batch.empty() && taken.empty()) return;
+  const auto until = std::chrono::steady_clock::now() + kLinger;
+  while (batch.size() + taken.size() < kGroup) {
+    const auto left = std::chrono::duration_cast<milliseconds>(
+        until - std::chrono::steady_clock::now() + milliseconds(1));
+    if (left <= milliseconds::zero() || queue_.closed()) break;
+    queue_.pop_some(taken, kGroup - batch.size() - taken.size(), left);
   }
   if (lane_.source == event::EventSource::Live) services_.live_pressure.remove(taken.size());
   for (auto& event : taken) batch.push_back({std::move(event)});
@@ -201,8 +211,8 @@ store::Session& Worker::session() {
 bool Worker::back_off(const store::SqlError& error, const std::stop_token& stop) {
   ++failures_;
   services_.counters.retries += 1;
-  // A deadlock or a full lock table leaves the connection usable; after anything else a new one is the
-  // surest way to the server that now answers.
+  // A deadlock or a full lock table leaves the connection usable; after anything else a new one is
+  // the surest way to the server that now answers.
   const std::string sqlstate_class = error.sqlstate().substr(0, 2);
   const bool keep = session_ && session_->connected() &&
                     (sqlstate_class == "40" || sqlstate_class == "53" || sqlstate_class == "55");

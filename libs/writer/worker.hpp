@@ -38,10 +38,10 @@ struct WorkerServices {
   std::atomic<bool> database_is_down{false};
 };
 
-/// One of the 30: takes the events of its lane in their order, resolves and writes them in groups, on a
-/// thread and a connection of its own. A failure of the server is retried for ever with backoff; an
-/// event whose data the database refuses ends in `skua.dead_letter`, and the rest of its batch is
-/// written. An event's ticket is finished only when its outcome is durable.
+/// One of the 30: takes the events of its lane in their order, resolves and writes them in groups,
+/// on a thread and a connection of its own. A failure of the server is retried for ever with
+/// backoff; an event whose data the database refuses ends in `skua.dead_letter`, and the rest of
+/// its batch is written. An event's ticket is finished only when its outcome is durable.
 class Worker {
  public:
   Worker(event::Lane lane, std::size_t number, WorkerServices& services);
@@ -66,10 +66,11 @@ class Worker {
   void run(const std::stop_token& stop);
   /// Appends what waits in the queue; waits for the first event only when there is nothing in hand.
   void take(Batch& batch);
-  /// Writes the batch, whatever it takes. What remains are events of busy accounts, to come first in the
-  /// next batch.
+  /// Writes the batch, whatever it takes. What remains are events of busy accounts, to come first
+  /// in the next batch.
   void write(Batch& batch, const std::stop_token& stop);
-  /// One transaction of the first `size` events: they leave `batch`, into `busy` if their account is.
+  /// One transaction of the first `size` events: they leave `batch`, into `busy` if their account
+  /// is.
   void write_front(Batch& batch, std::size_t size, Batch& busy);
   void dead_letter_front(Batch& batch, const store::SqlError& error);
   void finish_front(Batch& batch, std::size_t size, const std::vector<std::size_t>& busy_indices,

@@ -9,9 +9,9 @@
 
 namespace skua::writer {
 
-/// The 30 workers: 2 sources x 5 record types x 3. An account's events of one lane always meet the same
-/// worker, which keeps their order. Threads start in the constructor; connections are made when a
-/// worker first has something to write.
+/// The 30 workers: 2 sources x 5 record types x 3. An account's events of one lane always meet the
+/// same worker, which keeps their order. Threads start in the constructor; connections are made
+/// when a worker first has something to write.
 class WorkerPool {
  public:
   explicit WorkerPool(WorkerServices& services);

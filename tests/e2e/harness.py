@@ -11,6 +11,7 @@ import pathlib
 import queue
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import threading
@@ -47,6 +48,13 @@ def server_url():
 
 def with_database(url, name):
     return urllib.parse.urlunsplit(urllib.parse.urlsplit(url)._replace(path="/" + name))
+
+
+def free_port():
+    """A port that nothing listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 class Database:
@@ -172,6 +180,25 @@ class Program:
         return self.wait()
 
 
+class Sim(Program):
+    """A running skua-sim. Its log is one JSON line an event, on stderr."""
+
+    def __init__(self, arguments):
+        super().__init__(arguments)
+        self.ready = self.first_json()
+        self.url = self.ready["relay"]
+
+    def events(self, kind):
+        """What it logged of one kind: connect, fault, caught_up, disconnect, tls_refused..."""
+        lines = [json.loads(line) for line in list(self.stderr) if line.startswith("{")]
+        return [line for line in lines if line["event"] == kind]
+
+    def cursors(self):
+        """What each connection so far asked for: a number, or None for live."""
+        asked = [event["cursor"] for event in self.events("connect")]
+        return [None if cursor is None else int(cursor) for cursor in asked]
+
+
 class EndToEnd(unittest.TestCase):
     """A test with the real programs and databases of its own; all of it is gone afterwards."""
 
@@ -223,8 +250,7 @@ class EndToEnd(unittest.TestCase):
         return self.start([BIN / "skua", "run", "--relay", relay, *arguments], self.environment(database))
 
     def sim(self, capture, *arguments):
-        """A running skua-sim; `ready` is its first line, `url` its websocket's base URL."""
-        program = self.start([BIN / "skua-sim", "--serve", capture, *arguments])
-        program.ready = program.first_json()
-        program.url = program.ready["url"]
+        """A running skua-sim that serves a capture."""
+        program = Sim([BIN / "skua-sim", "--serve", capture, *arguments])
+        self.addCleanup(program.kill)
         return program

@@ -34,7 +34,7 @@ const std::string kAlice = "did:plc:alice";
 const std::string kBob = "did:plc:bob";
 const std::string kKey = "3l2s5xxv2ze2c";
 
-class LiveWriterTest : public testing::Test {
+class LiveWriterTest : public test::PostgresTest {
  protected:
   void SetUp() override { SKUA_NEED_POSTGRES(); }
 
@@ -52,19 +52,6 @@ class LiveWriterTest : public testing::Test {
     return write(std::move(events));
   }
 
-  std::string value(const std::string& sql) {
-    const store::Rows rows = session().run(sql);
-    if (rows.empty() || rows.is_null(0, 0)) return "";
-    return std::string(rows.text(0, 0));
-  }
-
-  store::Session& session() {
-    if (!session_) session_.emplace(database_.url(), "test");
-    return *session_;
-  }
-
-  test::Database database_;
-  std::optional<store::Session> session_;
   test::ManualClock clock_;
   resolve::SharedIds ids_;
   LiveWriter writer_{"relay:test"};
@@ -97,7 +84,8 @@ TEST_F(LiveWriterTest, a_replay_changes_nothing_indexed_at_included) {
     return all;
   };
   write(events());
-  const std::string before = value("SELECT string_agg(r::text, ';' ORDER BY uri) FROM bsky.all_records r");
+  const std::string before =
+      value("SELECT string_agg(r::text, ';' ORDER BY uri) FROM bsky.all_records r");
   clock_.advance(std::chrono::hours(1));
   EXPECT_EQ(write(events()).rows, 0U);
   EXPECT_EQ(value("SELECT string_agg(r::text, ';' ORDER BY uri) FROM bsky.all_records r"), before);
@@ -155,8 +143,9 @@ TEST_F(LiveWriterTest, validity_can_change_by_update) {
 TEST_F(LiveWriterTest, a_deleted_post_stays_as_a_marked_stub) {
   write(made_write(kAlice, kPost, kKey, 10, made_post("hello")));
   write(made_delete(kAlice, kPost, kKey, 20));
-  EXPECT_EQ(value("SELECT count(*) FROM bsky.posts WHERE cid IS NULL AND is_deleted AND text IS NULL"),
-            "1");
+  EXPECT_EQ(
+      value("SELECT count(*) FROM bsky.posts WHERE cid IS NULL AND is_deleted AND text IS NULL"),
+      "1");
   EXPECT_EQ(value("SELECT count(*) FROM bsky.all_records"), "0");
 }
 
@@ -233,8 +222,8 @@ TEST_F(LiveWriterTest, rejections_become_dead_letters_with_their_bytes_once) {
             "1 indexer no DAG-CBOR 0100ff 1");
 }
 
-/// Random histories of a few records, delivered in random batches with replays of what came before, as
-/// a restart does: the end is always that of the history itself.
+/// Random histories of a few records, delivered in random batches with replays of what came before,
+/// as a restart does: the end is always that of the history itself.
 class LiveWriterHistories : public LiveWriterTest, public testing::WithParamInterface<unsigned> {};
 
 TEST_P(LiveWriterHistories, end_as_the_history_does) {
@@ -284,9 +273,9 @@ TEST_P(LiveWriterHistories, end_as_the_history_does) {
     std::vector<UnresolvedEvent> batch;
     for (; position < end; ++position) {
       const Step& step = history[position];
-      batch.push_back(step.record ? made_write(step.did, step.collection, step.rkey, step.rev,
-                                               *step.record)
-                                  : made_delete(step.did, step.collection, step.rkey, step.rev));
+      batch.push_back(step.record
+                          ? made_write(step.did, step.collection, step.rkey, step.rev, *step.record)
+                          : made_delete(step.did, step.collection, step.rkey, step.rev));
     }
     write(std::move(batch));
     clock_.advance(std::chrono::seconds(1));

@@ -151,10 +151,7 @@ TEST(SharedRepositoriesApart, CarWithTwoRootsIsNoRepository) {
   const Bytes car = test::read_file(*test::shared_dir() / "data/repos/carv1-basic.car");
   const auto repository = open_repository(car);
   ASSERT_FALSE(repository);
-  // Its blocks include dag-pb, which a repository cannot have either.
-  EXPECT_TRUE(repository.error() == errc::car_not_a_repository ||
-              repository.error() == errc::car_bad_cid)
-      << repository.error().message();
+  EXPECT_EQ(repository.error(), errc::car_not_a_repository) << repository.error().message();
 }
 
 TEST(SharedRepositoriesApart, PaulStagingHasDuplicates) {
@@ -186,7 +183,7 @@ TEST_P(MalformedCars, EndInAClearError) {
 INSTANTIATE_TEST_SUITE_P(
     Files, MalformedCars,
     testing::Values(Malformed{"carv2-basic.car", errc::car_bad_version},
-                    Malformed{"sample-corrupt-pragma.car", errc::car_bad_header},
+                    Malformed{"sample-corrupt-pragma.car", errc::car_truncated},
                     Malformed{"sample-rootless-v42.car", errc::car_bad_version},
                     Malformed{"sample-v1.car", errc::car_bad_cid},
                     Malformed{"sample-v1-tailing-corrupt-section.car", errc::car_bad_cid},

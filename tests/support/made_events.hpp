@@ -58,7 +58,8 @@ inline event::UnresolvedEvent made_delete(const std::string& did, const std::str
 }
 
 inline nlohmann::json made_post(const std::string& text) {
-  return {{"$type", "app.bsky.feed.post"}, {"text", text}, {"createdAt", "2026-01-02T03:04:05.678Z"}};
+  return {
+      {"$type", "app.bsky.feed.post"}, {"text", text}, {"createdAt", "2026-01-02T03:04:05.678Z"}};
 }
 
 inline nlohmann::json made_follow(const std::string& subject) {
@@ -69,8 +70,7 @@ inline nlohmann::json made_follow(const std::string& subject) {
 
 inline nlohmann::json made_like(const std::string& uri) {
   return {{"$type", "app.bsky.feed.like"},
-          {"subject",
-           {{"uri", uri}, {"cid", atproto::Cid::of(as_bytes("liked")).to_string()}}},
+          {"subject", {{"uri", uri}, {"cid", atproto::Cid::of(as_bytes("liked")).to_string()}}},
           {"createdAt", "2026-01-02T03:04:05.678Z"}};
 }
 

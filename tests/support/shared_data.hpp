@@ -13,8 +13,8 @@
 
 namespace skua::test {
 
-/// The folder of public test data that lies beside the checkout on some machines and is never part of
-/// it: $SKUA_SHARED, else ../shared. Nothing when it is not there.
+/// The folder of public test data that lies beside the checkout on some machines and is never part
+/// of it: $SKUA_SHARED, else ../shared. Nothing when it is not there.
 inline std::optional<std::filesystem::path> shared_dir() {
   const char* chosen = std::getenv("SKUA_SHARED");
   std::filesystem::path path = chosen != nullptr ? chosen : "../shared";
@@ -37,10 +37,10 @@ inline std::vector<std::uint8_t> read_file(const std::filesystem::path& path) {
 }  // namespace skua::test
 
 /// Ends the test as skipped, or as failed where the data is required, when ../shared is not there.
-#define SKUA_NEED_SHARED()                                             \
-  do {                                                                 \
-    if (!skua::test::shared_dir()) {                                   \
+#define SKUA_NEED_SHARED()                                               \
+  do {                                                                   \
+    if (!skua::test::shared_dir()) {                                     \
       if (skua::test::shared_is_required()) FAIL() << "needs ../shared"; \
-      GTEST_SKIP() << "needs ../shared";                               \
-    }                                                                  \
+      GTEST_SKIP() << "needs ../shared";                                 \
+    }                                                                    \
   } while (false)

@@ -140,7 +140,9 @@ class InFlightInterleaving : public testing::TestWithParam<unsigned> {};
 
 TEST_P(InFlightInterleaving, equals_the_naive_model) {
   std::mt19937 random(GetParam());
-  const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
+  const auto below = [&](std::size_t n) {
+    return std::uniform_int_distribution<std::size_t>(0, n - 1)(random);
+  };
   struct Frame {
     std::int64_t seq;
     InFlightList::Ticket ticket;
@@ -174,7 +176,9 @@ TEST_P(InFlightInterleaving, equals_the_naive_model) {
       if (!contiguous) ++in_flight;
     }
     ASSERT_EQ(list.watermark().has_value(), expected.has_value());
-    if (expected) { ASSERT_EQ(list.watermark()->seq, *expected); }
+    if (expected) {
+      ASSERT_EQ(list.watermark()->seq, *expected);
+    }
     ASSERT_EQ(list.frames(), in_flight);
     ASSERT_EQ(list.bytes(), in_flight * 10);
   }

@@ -21,7 +21,7 @@ namespace skua::transport::impl {
 struct SessionContext {
   boost::asio::io_context& io;
   std::shared_ptr<Inbox> inbox;
-  boost::asio::ssl::context& tls;
+  boost::asio::ssl::context* tls;  // null for ws
   const RelayClientOptions& options;
   FrameSink& sink;
   ReconnectPolicy& policy;

@@ -121,7 +121,7 @@ class WebsocketSession final : public RelaySession {
 std::shared_ptr<RelaySession> make_relay_session(const SessionContext& context) {
   if (context.options.endpoint.tls) {
     return std::make_shared<WebsocketSession<TlsSocket>>(context, context.io.get_executor(),
-                                                         context.tls);
+                                                         *context.tls);
   }
   return std::make_shared<WebsocketSession<Socket>>(context, context.io.get_executor());
 }

@@ -1,0 +1,91 @@
+"""`skua run` killed with -9 in the middle of a real capture, again and again: the same end."""
+
+import os
+import random
+import signal
+import unittest
+
+import atproto
+from harness import EndToEnd, free_port, need_shared, wait_for
+from test_replay import current_paths, expected_paths, repositories
+
+SEED = 20261120
+FRAMES_A_SECOND = 400
+
+
+def revisions(frames):
+    """[(seq, rev as a number)] of the commits, in order. Their revs rise with time over all accounts."""
+    result = []
+    for frame in frames:
+        header, body = atproto.decode_frame(frame)
+        if header.get("t") == "#commit" and body["ops"]:
+            result.append((body["seq"], atproto.tid_number(body["rev"])))
+    return result
+
+
+class Crash(EndToEnd):
+    def newest_rev(self):
+        """The newest rev that any of the big tables has."""
+        tables = ("posts", "likes", "follows", "reposts")
+        union = " union all ".join(f"select max(rev) r from bsky.{table}" for table in tables)
+        return self.db.value(f"select coalesce(max(r), 0) from ({union}) t")
+
+    def saved_cursor(self):
+        return self.db.value("select max(cursor) from skua.cursors")
+
+    def start_indexer(self):
+        """Starts it; checks that it asks for the stored cursor, and gives what it asked for."""
+        saved = self.saved_cursor()
+        arguments = [] if saved is not None else ["--cursor", "oldest"]
+        before = len(self.relay.cursors())
+        program = self.indexer(self.db, self.relay.url, *arguments)
+        wait_for("the connection", lambda: len(self.relay.cursors()) > before, alive=[program])
+        self.assertEqual(self.relay.cursors()[before], saved or 0)
+        return program
+
+    def test_killed_at_ten_positions_it_comes_to_the_same_end(self):
+        data = need_shared()
+        frames = list(atproto.read_capture((data / "pds/frames.bin").read_bytes()))
+        commits = revisions(frames)
+        highest = max(atproto.decode_frame(frame)[1]["seq"] for frame in frames)
+        kills = 30 if os.environ.get("SKUA_LONG") == "1" else 10
+        chosen = sorted(random.Random(SEED).sample(range(200, len(commits) - 200), kills))
+        self.db = self.database()
+        self.relay = self.sim(
+            data / "pds/frames.bin", "--port", str(free_port()), "--rate", str(FRAMES_A_SECOND)
+        )
+        asked = []
+        for index in chosen:
+            seq, rev = commits[index]
+            program = self.start_indexer()
+            asked.append(self.relay.cursors()[-1])
+            wait_for(f"the rows of seq {seq}", lambda: self.newest_rev() >= rev, seconds=90, alive=[program])
+            program.signal(signal.SIGKILL)
+            self.assertEqual(program.wait(), -signal.SIGKILL)
+            saved = self.saved_cursor()
+            if saved is not None:
+                self.assertGreaterEqual(saved, asked[-1], "the cursor went back")
+        self.assertGreater(max(asked), 0, "no start had a cursor to continue from")
+
+        program = self.start_indexer()
+        wait_for("the last frame's cursor", lambda: self.saved_cursor() == highest, seconds=120, alive=[program])
+        self.assertEqual(program.stop(), 0)
+
+        found = current_paths(self.db)
+        for did, expected in expected_paths(repositories(data)).items():
+            self.assertEqual(found.pop(did, {}), expected, did)
+        self.assertEqual(found, {})
+        self.assertEqual(self.db.value("select count(*) from skua.dead_letter"), 0)
+
+        # Row for row what one uninterrupted replay gives, revs included.
+        straight = self.database()
+        self.skua(straight, "replay", data / "pds/frames.bin")
+        query = "select uri, cid, rev from bsky.all_records order by uri"
+        self.assertEqual(self.db.run(query).splitlines(), straight.run(query).splitlines())
+        for table in ("actors", "rkeys", "collections"):
+            count = f"select count(*) from bsky.{table}"
+            self.assertEqual(self.db.value(count), straight.value(count), table)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,120 @@
+"""PostgreSQL dies under load: nothing is lost, nothing doubled, and it resumes by itself."""
+
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from harness import ROOT, Database, EndToEnd, free_port, wait_for
+from made import busy_network
+
+
+class Cluster:
+    """A PostgreSQL of the test's own, to be stopped and started."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.pg("start")
+        done = subprocess.run(
+            [ROOT / "scripts/pg", "--dir", folder, "url"], capture_output=True, text=True, check=True
+        )
+        self.url = done.stdout.strip()
+
+    def pg(self, *arguments):
+        subprocess.run(
+            [ROOT / "scripts/pg", "--dir", self.folder, *arguments], check=True, timeout=120,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )
+
+
+class Outage(EndToEnd):
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.folder, 0o755)
+        self.cluster = Cluster(self.folder / "pg")
+        self.addCleanup(self.cluster.pg, "destroy")
+        self.db = Database(self.cluster.url)
+        self.skua(self.db, "migrate")
+        self.network, self.people = busy_network()
+        self.capture = self.folder / "busy.capture"
+        self.capture.write_bytes(self.network.capture())
+
+    def serve(self, rate):
+        self.relay = self.sim(self.capture, "--port", str(free_port()), "--rate", str(rate))
+        return self.indexer(self.db, self.relay.url, "--cursor", "oldest")
+
+    def posts(self):
+        return self.db.value("select count(*) from bsky.posts where cid is not null")
+
+    def check_end(self):
+        expected = sorted(
+            (person.did, path, cid.text()) for person in self.people for path, cid in person.records.items()
+        )
+        rows = self.db.rows("select did, collection, rkey, cid from bsky.all_records")
+        found = sorted((row["did"], f"{row['collection']}/{row['rkey']}", row["cid"]) for row in rows)
+        self.assertEqual(len(found), len(expected))
+        self.assertEqual(found, expected)
+        self.assertEqual(self.db.value("select count(*) from skua.dead_letter"), 0)
+        # Ids: one an account, and every reference leads to the account that was meant.
+        self.assertEqual(self.db.value("select count(*) from bsky.actors"), len(self.people))
+        self.assertEqual(
+            self.db.value("select count(*) from bsky.likes l left join bsky.actors a on a.id = l.subject_actor where a.id is null"), 0
+        )
+        self.assertEqual(
+            self.db.value(
+                "select count(*) from bsky.follows f join bsky.actors a on a.id = f.actor_id "
+                "join bsky.actors s on s.id = f.subject_actor where a.did = s.did"
+            ), 0,
+        )
+
+    def test_stopped_at_once_and_a_backend_killed(self):
+        program = self.serve(rate=400)
+        wait_for("the first posts", lambda: self.posts() > 100, alive=[program])
+
+        self.cluster.pg("stop", "immediate")
+        wait_for("its words about the database", lambda: program.says("the database failed"), alive=[program])
+        self.cluster.pg("start")
+        reached = self.posts()
+        wait_for("new posts after the outage", lambda: self.posts() > reached + 50, alive=[program])
+
+        # SIGKILL of a backend makes the server end all connections and recover.
+        backend = self.db.value("select min(pid) from pg_stat_activity where application_name like 'skua live%'")
+        self.assertIsNotNone(backend)
+        os.kill(backend, signal.SIGKILL)
+
+        def answering():
+            try:
+                return self.posts() is not None
+            except AssertionError:
+                return False
+
+        wait_for("the server's recovery", answering, alive=[program])
+        wait_for("the end of the capture", lambda: self.saved_cursor() == self.network.seq, seconds=60, alive=[program])
+        self.assertEqual(program.stop(), 0)
+        self.check_end()
+
+    def saved_cursor(self):
+        return self.db.value("select max(cursor) from skua.cursors")
+
+    def test_a_stop_while_the_database_is_down_ends_in_time(self):
+        program = self.serve(rate=200)
+        wait_for("the first posts", lambda: self.posts() > 50, alive=[program])
+        self.cluster.pg("stop", "immediate")
+        wait_for("its words about the database", lambda: program.says("the database failed"), alive=[program])
+        started = time.monotonic()
+        code = program.stop(seconds=40)
+        self.assertLess(time.monotonic() - started, 30)
+        self.assertEqual(code, 1, program.tail())
+
+        self.cluster.pg("start")
+        saved = self.saved_cursor()
+        self.assertIsNone(saved, "no ten seconds had passed, and the stop could not save")
+        program = self.indexer(self.db, self.relay.url, "--cursor", "oldest")
+        wait_for("the end of the capture", lambda: self.saved_cursor() == self.network.seq, seconds=60, alive=[program])
+        self.assertEqual(program.stop(), 0)
+        self.check_end()
+
+
+if __name__ == "__main__":
+    unittest.main()

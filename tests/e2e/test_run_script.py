@@ -1,0 +1,88 @@
+"""`scripts/run` as a newcomer has it, with a relay on loopback in place of the live one."""
+
+import os
+import re
+import signal
+import subprocess
+import unittest
+
+from harness import ROOT, Database, EndToEnd, free_port, wait_for
+from made import Network
+
+
+class RunScript(EndToEnd):
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.folder, 0o755)
+        self.environment_of_script = {"SKUA_STATE_DIR": str(self.folder / "state"), "SKUA_DATABASE_URL": ""}
+        self.addCleanup(self.script, "pg", "destroy")
+
+    def script(self, name, *arguments):
+        done = subprocess.run(
+            [ROOT / "scripts" / name, *arguments], env={**os.environ, **self.environment_of_script},
+            capture_output=True, text=True, timeout=120, check=False, cwd="/",
+        )
+        return done
+
+    def run_script(self, relay, *arguments):
+        environment = {**self.environment_of_script, "SKUA_RELAY": relay}
+        return self.start([ROOT / "scripts/run", *arguments], environment, cwd="/")
+
+    def ctrl_c(self, program):
+        program.signal(signal.SIGINT)
+        self.assertEqual(program.wait(35), 0, program.tail())
+
+    def test_it_indexes_says_how_to_look_and_continues(self):
+        network = Network()
+        person = network.account("newcomer")
+        for number in range(5):
+            person.post(f"post {number}")
+        capture = self.folder / "start.capture"
+        capture.write_bytes(network.capture())
+        port = str(free_port())
+        relay = self.sim(capture, "--port", port)
+
+        first = self.run_script(relay.url, "--cursor", "oldest")
+        wait_for("its words on how to look", lambda: first.says("posts_view"), seconds=900, alive=[first])
+        look = next(line.strip() for line in first.stderr if "psql" in line and "posts_view" in line)
+
+        def seen():
+            done = subprocess.run(["sh", "-c", look], capture_output=True, text=True, timeout=30, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return "post 4" in done.stdout
+
+        wait_for("the posts, by the command that it printed", seen, alive=[first])
+        wait_for("a line of figures", lambda: first.says("events/s"), alive=[first])
+        figures = next(line for line in first.output() if "events/s" in line)
+        self.assertRegex(figures, r"rows/s.*lag.*cursor.*GB/day")
+        self.ctrl_c(first)
+
+        # The database is still up; the next start asks for what comes after the saved cursor.
+        database = Database(self.script("pg", "url").stdout.strip())
+        self.assertEqual(database.value("select cursor from skua.cursors"), network.seq)
+        person.post("after the pause")
+        capture.write_bytes(network.capture())
+        relay.stop()
+        relay = self.sim(capture, "--port", port)
+        second = self.run_script(relay.url)
+        wait_for("the post after the pause", lambda: database.value(
+            "select count(*) from bsky.posts where text = 'after the pause'") == 1, seconds=60, alive=[second])
+        self.assertEqual(relay.cursors()[0], network.seq - 1)
+        self.ctrl_c(second)
+        self.assertEqual(self.script("pg", "stop").returncode, 0)
+        self.assertEqual(self.script("pg", "status").returncode, 1)
+
+    def test_a_relay_that_cannot_be_reached_is_said_in_plain_words(self):
+        program = self.run_script(f"ws://127.0.0.1:{free_port()}")
+        wait_for("plain words", lambda: program.says("cannot reach"), seconds=900, alive=[program])
+        wait_for("what to try", lambda: program.says("SKUA_RELAY"), alive=[program])
+
+        def tries():
+            return sum(bool(re.search("cannot reach", line)) for line in program.output()) >= 2
+
+        wait_for("a second try", tries, alive=[program])
+        self.ctrl_c(program)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,177 @@
+#include "writer/worker_pool.hpp"
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "atproto/tid.hpp"
+#include "support/made_events.hpp"
+#include "support/manual_clock.hpp"
+#include "support/postgres.hpp"
+
+namespace skua::writer {
+namespace {
+
+using event::EventSource;
+using event::UnresolvedEvent;
+using test::made_follow;
+using test::made_like;
+using test::made_post;
+using test::made_write;
+
+const std::string kPost = "app.bsky.feed.post";
+
+std::string did(int number) {
+  return "did:plc:account" + std::to_string(number);
+}
+
+std::string rkey(std::uint64_t number) {
+  return atproto::Tid{(std::uint64_t{1} << 60) + number}.to_string();
+}
+
+class WorkerPoolTest : public test::PostgresTest {
+ protected:
+  void SetUp() override { SKUA_NEED_POSTGRES(); }
+
+  void open(const std::string& url) {
+    services_ = std::unique_ptr<WorkerServices>(
+        new WorkerServices{.database_url = url,
+                           .writer = writer_,
+                           .ids = ids_,
+                           .in_flight = in_flight_,
+                           .live_pressure = pressure_,
+                           .counters = counters_,
+                           .clock = clock_,
+                           .on_defect = [this](const std::string& what) { defect_ = what; }});
+    pool_ = std::make_unique<WorkerPool>(*services_);
+  }
+
+  /// As the pipeline does it: a place in the list, then to the worker.
+  void push(UnresolvedEvent event) {
+    const auto ticket = in_flight_.admit(event.seq, event.did.size());
+    ASSERT_TRUE(ticket);
+    in_flight_.decoded(*ticket, 1, {});
+    event.ticket = *ticket;
+    pool_->push(std::move(event));
+  }
+
+  bool all_durable() {
+    return in_flight_.wait_until_empty(std::chrono::steady_clock::now() + std::chrono::minutes(2));
+  }
+
+  test::ManualClock clock_;
+  resolve::SharedIds ids_;
+  InFlightList in_flight_{{.frames = 100'000, .bytes = std::size_t{1} << 30}};
+  LivePressure pressure_{1'000};
+  Counters counters_;
+  LiveWriter writer_{"relay:test"};
+  std::string defect_;
+  std::unique_ptr<WorkerServices> services_;
+  std::unique_ptr<WorkerPool> pool_;
+};
+
+TEST_F(WorkerPoolTest, writes_events_of_every_type_and_of_both_sources) {
+  open(database_.url());
+  std::uint64_t rev = 0;
+  for (int i = 0; i < 100; ++i) {
+    for (const auto source : {EventSource::Live, EventSource::Backfill}) {
+      ++rev;
+      const std::string target = "at://" + did(i) + "/app.bsky.feed.post/" + rkey(rev);
+      std::vector<UnresolvedEvent> events;
+      events.push_back(made_write(did(i), kPost, rkey(rev), rev, made_post("p")));
+      events.push_back(made_write(did(i), "app.bsky.feed.like", rkey(rev), rev, made_like(target)));
+      events.push_back(
+          made_write(did(i), "app.bsky.graph.follow", rkey(rev), rev, made_follow(did(i + 1))));
+      events.push_back(made_write(did(i), "com.example.thing", rkey(rev), rev, {{"a", 1}}));
+      events.push_back(
+          made_write(did(i), "app.bsky.actor.profile", "self", rev, {{"displayName", "n"}}));
+      for (auto& event : events) {
+        event.source = source;
+        push(std::move(event));
+      }
+    }
+  }
+  ASSERT_TRUE(all_durable());
+  pool_->finish();
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.posts WHERE cid IS NOT NULL"), "200");
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.likes"), "200");
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.follows"), "200");
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.records"), "200");
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.profiles"), "100");
+  EXPECT_EQ(counters_.events, 1'000U);
+  EXPECT_EQ(defect_, "");
+}
+
+TEST_F(WorkerPoolTest, an_event_that_the_database_refuses_is_isolated) {
+  session().run(
+      "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+      "IF NEW.text = 'poison' THEN RAISE EXCEPTION 'refused' USING ERRCODE = '22000'; END IF; "
+      "RETURN NEW; END $$");
+  session().run(
+      "CREATE TRIGGER refuse BEFORE INSERT ON bsky.posts FOR EACH ROW EXECUTE FUNCTION refuse()");
+  open(database_.url());
+  for (std::uint64_t i = 1; i <= 300; ++i) {
+    const bool poison = i % 100 == 37;
+    push(made_write(did(1), kPost, rkey(i), i, made_post(poison ? "poison" : "good")));
+  }
+  ASSERT_TRUE(all_durable());
+  pool_->finish();
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.posts WHERE text = 'good'"), "297");
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.posts"), "297");
+  EXPECT_EQ(value("SELECT count(*) || ' ' || max(sqlstate) || ' ' || min(length(payload)) "
+                  "FROM skua.dead_letter"),
+            "3 22000 " +
+                std::to_string(std::get<event::RecordChange>(
+                                   made_write(did(1), kPost, rkey(1), 1, made_post("poison")).body)
+                                   .block.size()));
+  EXPECT_EQ(in_flight_.watermark()->seq, 300);
+  EXPECT_EQ(defect_, "");
+}
+
+TEST_F(WorkerPoolTest, loses_and_doubles_nothing_when_its_connections_are_killed) {
+  open(database_.url());
+  std::uint64_t rev = 0;
+  for (int round = 0; round < 12; ++round) {
+    for (int i = 0; i < 100; ++i) {
+      ++rev;
+      push(made_write(did(i), kPost, rkey(rev), rev, made_post("p")));
+      push(made_write(did(i), "app.bsky.feed.like", rkey(rev), rev,
+                      made_like("at://" + did(i + 1) + "/app.bsky.feed.post/" + rkey(rev))));
+    }
+    value(
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+        "WHERE application_name LIKE 'skua %' AND datname = current_database()");
+  }
+  ASSERT_TRUE(all_durable());
+  pool_->finish();
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.posts WHERE cid IS NOT NULL"), "1200");
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.likes"), "1200");
+  EXPECT_EQ(value("SELECT count(*) FROM skua.dead_letter"), "0");
+  // Every DID has one id; ids that a failed transaction burnt may be missing.
+  EXPECT_EQ(value("SELECT count(*) || ' ' || count(DISTINCT did) FROM bsky.actors"), "101 101");
+  EXPECT_EQ(defect_, "");
+}
+
+TEST_F(WorkerPoolTest, what_cannot_be_written_stays_unfinished) {
+  open("postgresql://127.0.0.1:1/nowhere");
+  push(made_write(did(1), kPost, rkey(1), 1, made_post("p")));
+  pool_->abandon();
+  EXPECT_EQ(in_flight_.frames(), 1U);
+  EXPECT_FALSE(in_flight_.watermark());
+  EXPECT_EQ(defect_, "");
+}
+
+TEST_F(WorkerPoolTest, a_wrong_statement_stops_loudly) {
+  session().run("ALTER TABLE bsky.posts RENAME TO renamed");
+  open(database_.url());
+  push(made_write(did(1), kPost, rkey(1), 1, made_post("p")));
+  pool_->finish();
+  EXPECT_NE(defect_, "");
+  EXPECT_EQ(in_flight_.frames(), 1U);
+}
+
+}  // namespace
+}  // namespace skua::writer

@@ -1,0 +1,123 @@
+#include "resolve/id_cache.hpp"
+
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace skua::resolve {
+namespace {
+
+std::string plc(std::uint64_t n) {
+  constexpr std::string_view kAlphabet = "abcdefghijklmnopqrstuvwxyz234567";
+  std::string did = "did:plc:";
+  std::mt19937_64 random(n);
+  for (int i = 0; i < 24; ++i) did += kAlphabet[random() % 32];
+  return did;
+}
+
+TEST(IdCacheTest, gives_back_what_was_put_in) {
+  IdCache cache(100'000);
+  for (int i = 1; i <= 5'000; ++i) cache.insert(plc(static_cast<std::uint64_t>(i)), i);
+  for (int i = 1; i <= 5'000; ++i) EXPECT_EQ(cache.find(plc(static_cast<std::uint64_t>(i))), i);
+  EXPECT_EQ(cache.find(plc(5'001)), 0);
+}
+
+TEST(IdCacheTest, tells_similar_names_apart) {
+  IdCache cache(1'000);
+  const std::vector<std::string> dids = {"did:plc:aaaaaaaaaaaaaaaaaaaaaaaa",
+                                         "did:plc:aaaaaaaaaaaaaaaaaaaaaaab",
+                                         "did:plc:baaaaaaaaaaaaaaaaaaaaaaa",
+                                         "did:plc:aaaaaaaaaaaabaaaaaaaaaaa",
+                                         "did:plc:Aaaaaaaaaaaaaaaaaaaaaaaa",  // not of the alphabet
+                                         "did:plc:aaaaaaaaaaaaaaaaaaaaaaa",   // too short
+                                         "did:plc:aaaaaaaaaaaaaaaaaaaaaaaaa",
+                                         "did:web:aaaaaaaaaaaaaaaaaaaaaaaa",
+                                         "did:web:a.test",
+                                         ""};
+  for (std::size_t i = 0; i < dids.size(); ++i) {
+    cache.insert(dids[i], static_cast<std::int32_t>(i + 1));
+  }
+  for (std::size_t i = 0; i < dids.size(); ++i) {
+    EXPECT_EQ(cache.find(dids[i]), static_cast<std::int32_t>(i + 1)) << dids[i];
+  }
+}
+
+TEST(IdCacheTest, is_bounded_and_never_wrong) {
+  constexpr std::size_t kCapacity = 1'600;
+  IdCache cache(kCapacity);
+  for (int i = 1; i <= 20'000; ++i) {
+    cache.insert(plc(static_cast<std::uint64_t>(i)), i);
+    cache.insert("did:web:n" + std::to_string(i) + ".test", i);
+  }
+  EXPECT_LE(cache.size(), kCapacity * 5 / 4 + 64);
+  int known = 0;
+  for (int i = 1; i <= 20'000; ++i) {
+    const std::int32_t id = cache.find(plc(static_cast<std::uint64_t>(i)));
+    EXPECT_TRUE(id == 0 || id == i);
+    known += id != 0 ? 1 : 0;
+  }
+  EXPECT_GT(known, 400);
+}
+
+TEST(GenerationalMapTest, keeps_what_is_asked_for) {
+  GenerationalMap<int, int> map(100);
+  map.insert(-1, 42);
+  for (int i = 0; i < 10'000; ++i) {
+    map.insert(i, i);
+    const int* kept = map.find(-1);
+    ASSERT_NE(kept, nullptr) << i;
+    EXPECT_EQ(*kept, 42);
+    EXPECT_LE(map.size(), 101U);
+  }
+  EXPECT_EQ(map.find(0), nullptr);
+}
+
+TEST(GenerationalMapTest, the_last_value_counts) {
+  GenerationalMap<int, int> map(4);
+  map.insert(1, 10);
+  map.insert(2, 20);
+  map.insert(3, 30);  // 1 and 2 are old now
+  map.insert(1, 11);
+  EXPECT_EQ(*map.find(1), 11);
+  EXPECT_EQ(map.size(), 3U);
+}
+
+TEST(KnownPostsTest, tells_posts_apart) {
+  KnownPosts posts(10'000);
+  for (std::int32_t actor = 1; actor <= 20; ++actor) {
+    for (std::int64_t rkey = -10; rkey < 10; ++rkey) {
+      if ((actor + rkey) % 2 == 0) posts.insert({actor, rkey});
+    }
+  }
+  for (std::int32_t actor = 1; actor <= 20; ++actor) {
+    for (std::int64_t rkey = -10; rkey < 10; ++rkey) {
+      EXPECT_EQ(posts.contains({actor, rkey}), (actor + rkey) % 2 == 0);
+    }
+  }
+}
+
+TEST(IdCacheTest, threads_may_share_it) {
+  IdCache cache(2'000);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&cache, t] {
+      std::mt19937 random(static_cast<unsigned>(t));
+      for (int i = 0; i < 5'000; ++i) {
+        const auto n = static_cast<std::int32_t>(random() % 3'000 + 1);
+        const std::string did = plc(static_cast<std::uint64_t>(n));
+        if (const std::int32_t id = cache.find(did); id == 0) {
+          cache.insert(did, n);
+        } else {
+          EXPECT_EQ(id, n);
+        }
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace skua::resolve

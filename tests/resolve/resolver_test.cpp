@@ -1,0 +1,284 @@
+#include "resolve/resolver.hpp"
+
+#include <map>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "store/record_key.hpp"
+#include "support/made_events.hpp"
+#include "support/manual_clock.hpp"
+#include "support/postgres.hpp"
+
+namespace skua::resolve {
+namespace {
+
+using event::ResolvedEvent;
+using event::UnresolvedEvent;
+using test::made_delete;
+using test::made_follow;
+using test::made_like;
+using test::made_post;
+using test::made_write;
+using testing::HasSubstr;
+
+constexpr const char* kPost = "app.bsky.feed.post";
+constexpr const char* kLike = "app.bsky.feed.like";
+constexpr const char* kFollow = "app.bsky.graph.follow";
+constexpr const char* kKey = "3l2s5xxv2ze2c";
+
+std::string post_uri(const std::string& did, const std::string& rkey) {
+  return "at://" + did + "/app.bsky.feed.post/" + rkey;
+}
+
+template <class... Events>
+std::vector<ResolvedEvent> batch_of(Events... events) {
+  std::vector<ResolvedEvent> batch;
+  (batch.push_back({std::move(events)}), ...);
+  return batch;
+}
+
+class ResolverTest : public test::PostgresTest {
+ protected:
+  void SetUp() override { SKUA_NEED_POSTGRES(); }
+
+  std::vector<Conflict> resolve(std::vector<ResolvedEvent>& batch) {
+    return Resolver(session(), ids_, clock_).resolve(batch);
+  }
+  std::int64_t count(const std::string& what) {
+    return session().run("SELECT count(*) FROM " + what).int8(0, 0);
+  }
+
+  test::ManualClock clock_;
+  SharedIds ids_;
+};
+
+TEST_F(ResolverTest, fills_in_an_event_and_its_references) {
+  auto batch = batch_of(
+      made_write("did:plc:a", kLike, kKey, 5, made_like(post_uri("did:plc:b", "3l2s5xxv2ze2d"))),
+      made_write("did:plc:b", kFollow, kKey, 6, made_follow("did:plc:c")));
+  EXPECT_TRUE(resolve(batch).empty());
+
+  EXPECT_EQ(batch[0].collection_id, records::Like::kCollectionId);
+  EXPECT_EQ(batch[0].rkey_number, store::rkey_number(kKey).value);
+  const auto& like = std::get<records::Like>(batch[0].record().record);
+  EXPECT_EQ(like.subject->actor_id, batch[1].actor_id);
+  EXPECT_EQ(like.subject->collection_id, records::Post::kCollectionId);
+  EXPECT_EQ(like.subject->rkey_number, store::rkey_number("3l2s5xxv2ze2d").value);
+  const auto& follow = std::get<records::Follow>(batch[1].record().record);
+  EXPECT_EQ(value("SELECT did FROM bsky.actors WHERE id = " + std::to_string(follow.subject.id)),
+            "did:plc:c");
+  EXPECT_EQ(value("SELECT string_agg(did, ' ' ORDER BY id) FROM bsky.actors"),
+            "did:plc:a did:plc:b did:plc:c");
+  EXPECT_EQ(value("SELECT DISTINCT indexed_at FROM bsky.actors"), "2026-01-02 00:00:00+00");
+}
+
+TEST_F(ResolverTest, makes_a_stub_of_a_post_once) {
+  auto first = batch_of(
+      made_write("did:plc:a", kLike, kKey, 5, made_like(post_uri("did:plc:b", "3l2s5xxv2ze2d"))),
+      made_write("did:plc:c", kLike, kKey, 5, made_like(post_uri("did:plc:b", "3l2s5xxv2ze2d"))),
+      made_write("did:plc:c", kLike, "3l2s5xxv2ze2f", 5,
+                 made_like("at://did:plc:b/app.bsky.feed.generator/hot")));
+  EXPECT_TRUE(resolve(first).empty());
+  EXPECT_EQ(value("SELECT string_agg(concat_ws(',', bsky.uri(actor_id, 1, rkey), rev, indexed_at, "
+                  "cid IS NULL, is_deleted), ';') FROM bsky.posts"),
+            post_uri("did:plc:b", "3l2s5xxv2ze2d") + ",0,2026-01-02 00:00:00+00,t,f");
+  clock_.advance(std::chrono::hours(1));
+  SharedIds forgetful;
+  auto again = batch_of(
+      made_write("did:plc:a", kLike, kKey, 5, made_like(post_uri("did:plc:b", "3l2s5xxv2ze2d"))));
+  EXPECT_TRUE(Resolver(session(), forgetful, clock_).resolve(again).empty());
+  EXPECT_EQ(value("SELECT indexed_at FROM bsky.posts"), "2026-01-02 00:00:00+00");
+}
+
+TEST_F(ResolverTest, what_is_known_needs_no_database) {
+  const auto make = [] {
+    return batch_of(
+        made_write("did:plc:a", kLike, kKey, 5, made_like(post_uri("did:plc:b", "3l2s5xxv2ze2d"))));
+  };
+  auto first = make();
+  resolve(first);
+  session().run("DROP TABLE bsky.actors, bsky.posts, bsky.collections CASCADE");
+  auto second = make();
+  EXPECT_TRUE(resolve(second).empty());
+  EXPECT_EQ(second[0].actor_id, first[0].actor_id);
+}
+
+TEST_F(ResolverTest, accounts_that_exist_burn_no_ids) {
+  session().run(
+      "INSERT INTO bsky.actors (did, indexed_at) VALUES ('did:plc:a', now()), "
+      "('did:plc:b', now())");
+  auto batch = batch_of(made_write("did:plc:a", kFollow, kKey, 5, made_follow("did:plc:b")),
+                        made_write("did:plc:c", kFollow, kKey, 5, made_follow("did:plc:a")));
+  resolve(batch);
+  EXPECT_EQ(batch[0].actor_id, 1);
+  EXPECT_EQ(batch[1].actor_id, 3);
+  EXPECT_EQ(value("SELECT last_value FROM bsky.actors_id_seq"), "3");
+}
+
+TEST_F(ResolverTest, identity_and_account_events_get_their_account_and_rejections_nothing) {
+  UnresolvedEvent identity;
+  identity.did = "did:plc:a";
+  identity.body = event::IdentityChange{};
+  UnresolvedEvent account;
+  account.did = "did:plc:b";
+  account.body = event::AccountChange{};
+  UnresolvedEvent rejection;
+  rejection.did = "what is this";
+  rejection.body = event::Rejection{};
+  auto batch = batch_of(std::move(identity), std::move(account), std::move(rejection));
+  EXPECT_TRUE(resolve(batch).empty());
+  EXPECT_GT(batch[0].actor_id, 0);
+  EXPECT_GT(batch[1].actor_id, 0);
+  EXPECT_EQ(batch[2].actor_id, 0);
+  EXPECT_EQ(count("bsky.actors"), 2);
+}
+
+TEST_F(ResolverTest, odd_record_keys_keep_their_text) {
+  const std::string longest(512, 'k');
+  auto batch = batch_of(
+      made_write("did:plc:a", "com.example.thing", longest, 5, {{"a", 1}}),
+      made_write("did:plc:a", kPost, "c222222222222", 5, made_post("above")),
+      made_write("did:plc:a", "app.bsky.actor.profile", "self", 5, nlohmann::json::object()),
+      made_write("did:plc:a", kPost, kKey, 5, made_post("plain")),
+      made_write("did:plc:b", kLike, kKey, 5,
+                 made_like("at://did:plc:a/app.bsky.feed.generator/hot")));
+  EXPECT_TRUE(resolve(batch).empty());
+  EXPECT_EQ(value("SELECT string_agg(concat_ws(' ', collection_id, left(text, 13), length(text)), "
+                  "',' ORDER BY collection_id) FROM bsky.rkeys"),
+            "1 c222222222222 13,6 hot 3,1000 kkkkkkkkkkkkk 512");
+  for (const auto& event : batch) {
+    EXPECT_EQ(
+        value("SELECT bsky.rkey_text(" + std::to_string(event.actor_id) + ", " +
+              std::to_string(event.collection_id) + ", " + std::to_string(event.rkey_number) + ")"),
+        event.change().rkey);
+  }
+  EXPECT_TRUE(resolve(batch).empty());
+  EXPECT_EQ(count("bsky.rkeys"), 3);
+}
+
+TEST_F(ResolverTest, a_text_that_differs_under_its_number_is_a_conflict) {
+  session().run(
+      "INSERT INTO bsky.actors (did, indexed_at) VALUES ('did:plc:a', now()); "
+      "INSERT INTO bsky.rkeys (actor_id, collection_id, rkey, text) VALUES "
+      "(1, 1, bsky.rkey_number('mine'), 'theirs')");
+  auto batch = batch_of(
+      made_write("did:plc:b", kFollow, kKey, 5, made_follow("did:plc:a")),
+      made_write("did:plc:a", kPost, "mine", 5, made_post("own key")),
+      made_delete("did:plc:a", kPost, "mine", 6),
+      made_write("did:plc:b", kLike, kKey, 5, made_like(post_uri("did:plc:a", "mine"))),
+      made_write("did:plc:b", kLike, "3l2s5xxv2ze2d", 5, made_like(post_uri("did:plc:a", kKey))));
+  const auto conflicts = resolve(batch);
+  ASSERT_EQ(conflicts.size(), 3U);
+  EXPECT_EQ(conflicts[0].index, 1U);
+  EXPECT_EQ(conflicts[1].index, 2U);
+  EXPECT_EQ(conflicts[2].index, 3U);
+  EXPECT_THAT(conflicts[0].reason, HasSubstr("'mine'"));
+  EXPECT_THAT(conflicts[0].reason, HasSubstr("'theirs'"));
+  // The neighbours are untouched, and no stub stands under the wrong text.
+  EXPECT_EQ(value("SELECT string_agg(bsky.rkey_text(actor_id, 1, rkey), ',') FROM bsky.posts"),
+            kKey);
+  EXPECT_EQ(value("SELECT text FROM bsky.rkeys"), "theirs");
+}
+
+TEST_F(ResolverTest, a_delete_of_an_unknown_odd_key_stores_no_text) {
+  auto batch = batch_of(made_delete("did:plc:a", "com.example.thing", "odd", 5));
+  EXPECT_TRUE(resolve(batch).empty());
+  EXPECT_EQ(batch[0].rkey_number, store::rkey_number("odd").value);
+  EXPECT_EQ(count("bsky.rkeys"), 0);
+}
+
+TEST_F(ResolverTest, may_be_called_again_after_the_server_failed) {
+  auto batch = batch_of(
+      made_write("did:plc:a", "com.example.thing", "odd", 5, {{"a", 1}}),
+      made_write("did:plc:a", kLike, kKey, 5, made_like(post_uri("did:plc:b", "3l2s5xxv2ze2d"))));
+  for (const char* table : {"actors", "collections", "rkeys", "posts"}) {
+    const std::string name = std::string("bsky.") + table;
+    session().run("ALTER TABLE " + name + " RENAME TO away");
+    EXPECT_THROW(resolve(batch), store::DefectError) << table;
+    session().run("ALTER TABLE bsky.away RENAME TO " + std::string(table));
+  }
+  EXPECT_TRUE(resolve(batch).empty());
+  EXPECT_EQ(value("SELECT concat_ws(' ', (SELECT max(id) FROM bsky.actors), "
+                  "(SELECT last_value FROM bsky.actors_id_seq), (SELECT count(*) FROM bsky.posts), "
+                  "(SELECT count(*) FROM bsky.rkeys))"),
+            "2 2 1 1");
+}
+
+TEST_F(ResolverTest, a_name_that_cannot_be_stored_is_an_error_of_the_data) {
+  UnresolvedEvent odd;
+  odd.did = std::string("did:plc:a\0b", 11);
+  odd.body = event::IdentityChange{};
+  auto batch = batch_of(std::move(odd));
+  EXPECT_THROW(resolve(batch), store::DataError);
+}
+
+/// Threads as the worker pool has them: each with its session, all with the same memory.
+class ResolverRaceTest : public ResolverTest {
+ protected:
+  void race(std::vector<SharedIds*> memories, int rounds) {
+    const std::string url = database_.url();
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < memories.size(); ++t) {
+      threads.emplace_back([&, t] {
+        store::Session own(url, "racer");
+        std::mt19937 random(static_cast<unsigned>(t));
+        for (int round = 0; round < rounds; ++round) {
+          const auto name = [&](int spread) {
+            return "did:plc:n" + std::to_string(round * 10 + static_cast<int>(random() % spread));
+          };
+          std::vector<ResolvedEvent> batch;
+          for (int i = 0; i < 20; ++i) {
+            batch.push_back({made_write(name(40), kFollow, kKey, 5, made_follow(name(40)))});
+            batch.push_back({made_write(name(40), kLike, "odd-" + std::to_string(random() % 9), 5,
+                                        made_like(post_uri(name(40), kKey)))});
+          }
+          EXPECT_TRUE(Resolver(own, *memories[t], clock_).resolve(batch).empty());
+          for (const auto& event : batch) {
+            const auto [place, is_new] = seen_[t].try_emplace(event.event.did, event.actor_id);
+            EXPECT_EQ(place->second, event.actor_id) << event.event.did;
+          }
+        }
+      });
+    }
+    for (auto& thread : threads) thread.join();
+  }
+
+  void expect_ids_as_stored() {
+    const store::Rows rows = session().run("SELECT did, id FROM bsky.actors");
+    std::map<std::string, std::int32_t> stored;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      stored[std::string(rows.text(i, 0))] = rows.int4(i, 1);
+    }
+    for (const auto& seen : seen_) {
+      for (const auto& [did, id] : seen) EXPECT_EQ(stored.at(did), id) << did;
+    }
+  }
+
+  std::vector<std::map<std::string, std::int32_t>> seen_ =
+      std::vector<std::map<std::string, std::int32_t>>(6);
+};
+
+TEST_F(ResolverRaceTest, threads_of_one_process_burn_no_id) {
+  race({&ids_, &ids_, &ids_, &ids_, &ids_, &ids_}, 15);
+  expect_ids_as_stored();
+  EXPECT_EQ(value("SELECT max(id) = count(*) FROM bsky.actors"), "t");
+  EXPECT_EQ(value("SELECT last_value = (SELECT count(*) FROM bsky.actors) "
+                  "FROM bsky.actors_id_seq"),
+            "t");
+}
+
+TEST_F(ResolverRaceTest, processes_agree_on_ids) {
+  SharedIds other;
+  race({&ids_, &other, &ids_, &other}, 15);
+  expect_ids_as_stored();
+  EXPECT_EQ(value("SELECT count(*) = count(DISTINCT did) FROM bsky.actors"), "t");
+}
+
+}  // namespace
+}  // namespace skua::resolve

@@ -1,0 +1,48 @@
+#include "store/cursor_store.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/postgres.hpp"
+
+namespace skua::store {
+namespace {
+
+class CursorStoreTest : public test::PostgresTest {
+ protected:
+  void SetUp() override { SKUA_NEED_POSTGRES(); }
+
+  const Timestamp time_{std::chrono::microseconds(1'767'323'045'678'901)};
+};
+
+TEST_F(CursorStoreTest, a_source_without_a_cursor_has_none) {
+  EXPECT_EQ(load_cursor(session(), "relay:a.test"), std::nullopt);
+}
+
+TEST_F(CursorStoreTest, each_source_has_its_own_last_cursor) {
+  save_cursor(session(), "relay:a.test", 10, time_);
+  save_cursor(session(), "relay:b.test", 5, Timestamp{});
+  save_cursor(session(), "relay:a.test", 12, time_);
+  EXPECT_EQ(load_cursor(session(), "relay:a.test"), 12);
+  EXPECT_EQ(load_cursor(session(), "relay:b.test"), 5);
+  EXPECT_EQ(value("SELECT event_time FROM skua.cursors WHERE source = 'relay:a.test'"),
+            "2026-01-02 03:04:05.678901+00");
+  EXPECT_EQ(value("SELECT event_time FROM skua.cursors WHERE source = 'relay:b.test'"), "");
+}
+
+TEST_F(CursorStoreTest, tombstones_that_it_passed_go) {
+  session().run(
+      "INSERT INTO skua.tombstones (actor_id, collection_id, rkey, rev, seq, source) VALUES "
+      "(1, 1, 1, 1, 10, 'relay:a.test'), (1, 1, 2, 1, 11, 'relay:a.test'), "
+      "(1, 1, 3, 1, 12, 'relay:a.test'), (1, 1, 4, 1, 1, 'relay:b.test')");
+  save_cursor(session(), "relay:a.test", 11, time_);
+  EXPECT_EQ(value("SELECT string_agg(rkey::text, ',' ORDER BY rkey) FROM skua.tombstones"), "3,4");
+}
+
+TEST_F(CursorStoreTest, figures_are_replaced) {
+  save_figures(session(), "relay:a.test", R"({"rows":1})");
+  save_figures(session(), "relay:a.test", R"({"rows":2})");
+  EXPECT_EQ(value("SELECT figures FROM skua.figures"), R"({"rows": 2})");
+}
+
+}  // namespace
+}  // namespace skua::store

@@ -1,0 +1,215 @@
+#include "store/migrations.hpp"
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/postgres.hpp"
+#include "support/shared_data.hpp"
+
+namespace skua::store {
+namespace {
+
+using testing::HasSubstr;
+
+const std::vector<Migration> kTwo = {
+    {1, "machinery",
+     "CREATE SCHEMA skua; CREATE TABLE skua.migrations (version int4 PRIMARY KEY, "
+     "name text, checksum text, applied_at timestamptz DEFAULT now())"},
+    {2, "more", "CREATE TABLE skua.more (id int4); INSERT INTO skua.more VALUES (1)"},
+};
+
+class MigrationsTest : public testing::Test {
+ protected:
+  void SetUp() override { SKUA_NEED_POSTGRES(); }
+
+  std::string failure(Session& session, const std::vector<Migration>& known) {
+    try {
+      migrate(session, known);
+    } catch (const MigrationError& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+  test::Database database_{test::Database::Content::empty};
+};
+
+TEST(EmbeddedMigrationsTest, are_the_files_of_the_schema_folder) {
+  std::set<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator("schema")) {
+    files.insert(entry.path().stem().string());
+  }
+  std::set<std::string> embedded;
+  int expected_version = 1;
+  for (const Migration& migration : migrations()) {
+    EXPECT_EQ(migration.version, expected_version++);
+    embedded.insert(migration.label());
+    const auto file = test::read_file("schema/" + migration.label() + ".sql");
+    EXPECT_EQ(migration.sql, as_text(file)) << migration.label();
+  }
+  EXPECT_EQ(embedded, files);
+}
+
+TEST_F(MigrationsTest, a_fresh_database_gets_all_and_a_second_time_none) {
+  Session session(database_.url(), "test");
+  EXPECT_EQ(pending_migrations(session, migrations()).size(), migrations().size());
+  EXPECT_EQ(migrate(session, migrations()).size(), migrations().size());
+  EXPECT_TRUE(pending_migrations(session, migrations()).empty());
+  EXPECT_TRUE(migrate(session, migrations()).empty());
+  EXPECT_EQ(session.run("SELECT count(*) FROM skua.migrations").int8(0, 0),
+            static_cast<std::int64_t>(migrations().size()));
+}
+
+TEST_F(MigrationsTest, only_what_is_new_is_applied) {
+  Session session(database_.url(), "test");
+  migrate(session, std::span(kTwo).first(1));
+  const auto applied = migrate(session, kTwo);
+  ASSERT_EQ(applied.size(), 1U);
+  EXPECT_EQ(applied[0].label(), "0002_more");
+}
+
+TEST_F(MigrationsTest, a_changed_one_is_refused) {
+  Session session(database_.url(), "test");
+  migrate(session, kTwo);
+  std::vector<Migration> changed = kTwo;
+  changed[1].sql = "CREATE TABLE skua.more (id int8)";
+  EXPECT_THAT(failure(session, changed), HasSubstr("0002_more was changed"));
+}
+
+TEST_F(MigrationsTest, a_newer_database_is_refused) {
+  Session session(database_.url(), "test");
+  migrate(session, kTwo);
+  EXPECT_THAT(failure(session, {kTwo[0]}), HasSubstr("0002_more"));
+  EXPECT_THAT(failure(session, {kTwo[0]}), HasSubstr("use the newer skua"));
+}
+
+TEST_F(MigrationsTest, one_that_is_missing_below_the_newest_is_refused) {
+  Session session(database_.url(), "test");
+  migrate(session, kTwo);
+  std::vector<Migration> more = kTwo;
+  more[1].version = 3;
+  session.run("UPDATE skua.migrations SET version = 3 WHERE version = 2");
+  more.insert(more.begin() + 1, {2, "between", "SELECT 1"});
+  EXPECT_THAT(failure(session, more), HasSubstr("never 0002_between"));
+}
+
+TEST_F(MigrationsTest, one_that_fails_leaves_nothing_and_keeps_those_before) {
+  Session session(database_.url(), "test");
+  std::vector<Migration> broken = kTwo;
+  broken.push_back({3, "broken", "CREATE TABLE skua.half (id int4); SELECT 1/0"});
+  EXPECT_THROW(migrate(session, broken), DataError);
+  EXPECT_TRUE(session.run("SELECT to_regclass('skua.half')").is_null(0, 0));
+  EXPECT_EQ(session.run("SELECT max(version) FROM skua.migrations").int4(0, 0), 2);
+  EXPECT_TRUE(migrate(session, kTwo).empty());
+}
+
+TEST_F(MigrationsTest, two_at_once_apply_each_once) {
+  const std::string url = database_.url();
+  std::vector<std::size_t> applied(2);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < 2; ++i) {
+    threads.emplace_back([&, i] {
+      Session session(url, "test");
+      applied[i] = migrate(session, kTwo).size();
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(applied[0] + applied[1], 2U);
+}
+
+class SchemaTest : public test::PostgresTest {
+ protected:
+  void SetUp() override { SKUA_NEED_POSTGRES(); }
+
+  std::string list(const std::string& sql) {
+    return value("SELECT string_agg(x, ', ' ORDER BY x) FROM (" + sql + ") AS s(x)");
+  }
+};
+
+TEST_F(SchemaTest, every_relation_column_and_function_has_a_comment) {
+  EXPECT_EQ(list("SELECT nspname FROM pg_namespace WHERE nspname IN ('bsky', 'skua') "
+                 "AND obj_description(oid, 'pg_namespace') IS NULL"),
+            "");
+  EXPECT_EQ(list("SELECT c.oid::regclass::text FROM pg_class c WHERE relkind IN ('r', 'v', 'm') "
+                 "AND relnamespace IN ('bsky'::regnamespace, 'skua'::regnamespace) "
+                 "AND obj_description(c.oid, 'pg_class') IS NULL"),
+            "");
+  EXPECT_EQ(list("SELECT c.oid::regclass::text || '.' || attname FROM pg_class c "
+                 "JOIN pg_attribute a ON a.attrelid = c.oid AND attnum > 0 AND NOT attisdropped "
+                 "WHERE relkind IN ('r', 'v', 'm') "
+                 "AND relnamespace IN ('bsky'::regnamespace, 'skua'::regnamespace) "
+                 "AND col_description(c.oid, attnum) IS NULL"),
+            "");
+  EXPECT_EQ(list("SELECT p.oid::regprocedure::text FROM pg_proc p "
+                 "WHERE pronamespace IN ('bsky'::regnamespace, 'skua'::regnamespace) "
+                 "AND obj_description(p.oid, 'pg_proc') IS NULL"),
+            "");
+  EXPECT_GT(std::stoi(value("SELECT count(*) FROM pg_description d JOIN pg_class c ON c.oid = "
+                            "d.objoid WHERE c.relnamespace = 'bsky'::regnamespace")),
+            300);
+}
+
+TEST_F(SchemaTest, record_tables_can_be_distributed) {
+  EXPECT_EQ(list("SELECT conrelid::regclass::text FROM pg_constraint WHERE contype = 'f' "
+                 "AND connamespace IN ('bsky'::regnamespace, 'skua'::regnamespace)"),
+            "");
+  EXPECT_EQ(list("SELECT tgrelid::regclass::text FROM pg_trigger"), "");
+  // The primary key begins with actor_id, and nothing else is unique.
+  EXPECT_EQ(list("SELECT i.indexrelid::regclass::text FROM pg_index i "
+                 "JOIN pg_class c ON c.oid = i.indrelid "
+                 "JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0] "
+                 "WHERE c.relnamespace = 'bsky'::regnamespace AND i.indisunique "
+                 "AND c.relname NOT IN ('actors', 'collections') AND a.attname <> 'actor_id'"),
+            "");
+}
+
+TEST_F(SchemaTest, columns_stand_widest_first) {
+  // In each table: no column is aligned wider than the one before it.
+  EXPECT_EQ(list("SELECT DISTINCT tbl FROM (SELECT c.oid::regclass::text AS tbl, "
+                 "CASE WHEN t.typlen < 0 THEN 0 ELSE t.typlen END AS width, "
+                 "lag(CASE WHEN t.typlen < 0 THEN 0 ELSE t.typlen END) "
+                 "OVER (PARTITION BY c.oid ORDER BY attnum) AS before "
+                 "FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND attnum > 0 "
+                 "JOIN pg_type t ON t.oid = a.atttypid "
+                 "WHERE relkind = 'r' AND relnamespace = 'bsky'::regnamespace) s "
+                 "WHERE width > before"),
+            "");
+}
+
+TEST_F(SchemaTest, the_reader_reads_and_writes_nothing) {
+  EXPECT_EQ(list("SELECT relname::text FROM pg_class WHERE relkind IN ('r', 'v') "
+                 "AND relnamespace = 'bsky'::regnamespace "
+                 "AND NOT has_table_privilege('skua_reader', oid, 'SELECT')"),
+            "");
+  EXPECT_EQ(list("SELECT relname::text FROM pg_class WHERE relkind IN ('r', 'v') "
+                 "AND relnamespace IN ('bsky'::regnamespace, 'skua'::regnamespace) "
+                 "AND has_table_privilege('skua_reader', oid, 'INSERT, UPDATE, DELETE, TRUNCATE')"),
+            "");
+  session().run("CREATE TABLE bsky.later (id int4); SET ROLE skua_reader");
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.later"), "0");
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.all_records"), "0");
+  EXPECT_EQ(value("SELECT count(*) FROM skua.cursors"), "0");
+  EXPECT_EQ(value("SELECT bsky.tid_text(0)"), "2222222222222");
+  EXPECT_THROW(session().run("SELECT * FROM skua.dead_letter"), DefectError);
+}
+
+TEST_F(SchemaTest, a_user_who_may_not_create_roles_can_migrate) {
+  test::Database own(test::Database::Content::empty);
+  session().run(
+      "DO $$ BEGIN CREATE ROLE skua_test_plain LOGIN; EXCEPTION WHEN duplicate_object OR "
+      "unique_violation THEN NULL; END $$");
+  Session admin(own.url(), "test");
+  admin.run("GRANT CREATE ON DATABASE " + own.name() + " TO skua_test_plain");
+  Session plain(own.url(), "test");
+  plain.run("SET ROLE skua_test_plain");
+  EXPECT_EQ(migrate(plain, migrations()).size(), migrations().size());
+}
+
+}  // namespace
+}  // namespace skua::store

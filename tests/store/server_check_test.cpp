@@ -1,0 +1,57 @@
+#include "store/server_check.hpp"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/postgres.hpp"
+
+namespace skua::store {
+namespace {
+
+using testing::HasSubstr;
+
+class ServerCheckTest : public test::PostgresTest {
+ protected:
+  void SetUp() override { SKUA_NEED_POSTGRES(); }
+};
+
+TEST_F(ServerCheckTest, a_server_that_is_enough_has_no_problem) {
+  EXPECT_TRUE(server_problems(session(), {.locks = 100, .connections = 5}).empty());
+}
+
+TEST_F(ServerCheckTest, a_small_lock_table_is_told_with_the_setting) {
+  const auto sharers =
+      std::stoull(value("SELECT current_setting('max_connections')::int8 + "
+                        "current_setting('max_prepared_transactions')::int8"));
+  const auto locks = sharers * std::stoull(value("SHOW max_locks_per_transaction"));
+  EXPECT_TRUE(server_problems(session(), {.locks = locks, .connections = 5}).empty());
+  const auto problems = server_problems(session(), {.locks = locks + 1, .connections = 5});
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_THAT(problems[0], HasSubstr("set max_locks_per_transaction = "));
+  const std::size_t place = problems[0].find(" = ") + 3;
+  EXPECT_GT(std::stoull(problems[0].substr(place)) * sharers, locks);
+}
+
+TEST_F(ServerCheckTest, too_few_connections_are_told_with_the_setting) {
+  const auto problems = server_problems(session(), {.locks = 1, .connections = 100'000});
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_THAT(problems[0], HasSubstr("set max_connections = "));
+}
+
+TEST_F(ServerCheckTest, another_encoding_is_told) {
+  session().run("CREATE DATABASE " + database_.name() +
+                "_latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'");
+  std::vector<std::string> problems;
+  {
+    Session latin(test::url_of_database(database_.name() + "_latin"), "test");
+    problems = server_problems(latin, {.locks = 1, .connections = 1});
+  }
+  session().run("DROP DATABASE " + database_.name() + "_latin WITH (FORCE)");
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_THAT(problems[0], HasSubstr("LATIN1, it must be UTF8"));
+}
+
+}  // namespace
+}  // namespace skua::store

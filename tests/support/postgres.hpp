@@ -1,0 +1,146 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <unistd.h>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "store/migrations.hpp"
+#include "store/session.hpp"
+
+namespace skua::test {
+
+/// The throwaway server that scripts/test starts: SKUA_TEST_DATABASE_URL, a superuser's
+/// `postgresql://` URL. Nothing when there is none.
+inline std::optional<std::string> postgres_url() {
+  const char* url = std::getenv("SKUA_TEST_DATABASE_URL");
+  if (url == nullptr || *url == '\0') return std::nullopt;
+  return std::string(url);
+}
+
+inline bool postgres_is_required() {
+  const char* required = std::getenv("SKUA_REQUIRE_POSTGRES");
+  return required != nullptr && std::string(required) == "1";
+}
+
+/// The server's URL with another database name.
+inline std::string url_of_database(const std::string& name) {
+  std::string url = postgres_url().value();
+  const std::size_t scheme = url.find("://");
+  if (scheme == std::string::npos) {
+    throw std::invalid_argument("SKUA_TEST_DATABASE_URL must be a postgresql:// URL");
+  }
+  const std::size_t query = std::min(url.find('?'), url.size());
+  const std::size_t slash = url.find('/', scheme + 3);
+  const std::size_t path = slash == std::string::npos || slash > query ? query : slash;
+  return url.substr(0, path) + "/" + name + url.substr(query);
+}
+
+/// A database of its own, dropped at the end with whoever is still connected. Made on first use, so
+/// that a fixture may have one as a member and still be skipped.
+class Database {
+ public:
+  enum class Content { migrated, empty };
+
+  explicit Database(Content content = Content::migrated) : content_(content) {}
+  ~Database() {
+    if (!name_.empty()) drop(name_);
+  }
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  const std::string& url() {
+    if (name_.empty()) create();
+    return url_;
+  }
+
+  const std::string& name() {
+    if (name_.empty()) create();
+    return name_;
+  }
+
+ private:
+  /// A migrated database that is copied: much faster than migrating each time.
+  class Template {
+   public:
+    static const std::string& name() {
+      static const Template only;
+      return only.name_;
+    }
+
+   private:
+    Template() : name_(unique_name("template")) {
+      store::Session(postgres_url().value(), "test").run("CREATE DATABASE " + name_);
+      store::Session session(url_of_database(name_), "test");
+      store::migrate(session, store::migrations());
+    }
+    ~Template() { drop(name_); }
+    const std::string name_;
+  };
+
+  static std::string unique_name(const std::string& kind) {
+    static std::atomic<int> next{0};
+    return "skua_test_" + kind + "_" + std::to_string(getpid()) + "_" + std::to_string(next++);
+  }
+
+  static void drop(const std::string& name) {
+    try {
+      store::Session(postgres_url().value(), "test")
+          .run("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)");
+    } catch (const store::SqlError& error) {
+      ADD_FAILURE() << "database " << name << " was not dropped: " << error.what();
+    }
+  }
+
+  void create() {
+    std::string name = unique_name("case");
+    std::string sql = "CREATE DATABASE " + name;
+    if (content_ == Content::migrated) sql += " TEMPLATE " + Template::name();
+    store::Session(postgres_url().value(), "test").run(sql);
+    url_ = url_of_database(name);
+    name_ = std::move(name);
+  }
+
+  const Content content_;
+  std::string name_;
+  std::string url_;
+};
+
+/// A test case with a database and a session on it.
+class PostgresTest : public testing::Test {
+ protected:
+  store::Session& session() {
+    if (!session_) session_ = std::make_unique<store::Session>(database_.url(), "test");
+    return *session_;
+  }
+
+  /// The first field of the first row, as text; empty when there is none or it is null.
+  std::string value(const std::string& sql) {
+    const store::Rows rows = session().run(sql);
+    if (rows.empty() || rows.is_null(0, 0)) return {};
+    return std::string(rows.text(0, 0));
+  }
+
+  Database database_;
+
+ private:
+  std::unique_ptr<store::Session> session_;
+};
+
+}  // namespace skua::test
+
+/// Ends the test as skipped, or as failed where it is required, when there is no server.
+#define SKUA_NEED_POSTGRES()                                                            \
+  do {                                                                                  \
+    if (!skua::test::postgres_url()) {                                                  \
+      if (skua::test::postgres_is_required()) FAIL() << "needs SKUA_TEST_DATABASE_URL"; \
+      GTEST_SKIP() << "needs SKUA_TEST_DATABASE_URL";                                   \
+    }                                                                                   \
+  } while (false)

@@ -5,6 +5,7 @@ LANGUAGE plpgsql AS $$
 BEGIN
   GRANT USAGE ON SCHEMA bsky, skua TO skua_reader;
   GRANT SELECT ON ALL TABLES IN SCHEMA bsky TO skua_reader;
+  GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bsky TO skua_reader;
   ALTER DEFAULT PRIVILEGES IN SCHEMA bsky GRANT SELECT ON TABLES TO skua_reader;
   GRANT SELECT ON skua.migrations, skua.cursors, skua.figures TO skua_reader;
 END

@@ -13,11 +13,11 @@
 namespace skua::atproto::p256 {
 namespace {
 
-template <auto release>
+template <auto Free>
 struct Release {
   template <class T>
   void operator()(T* object) const {
-    release(object);
+    Free(object);
   }
 };
 using Number = std::unique_ptr<BIGNUM, Release<BN_clear_free>>;

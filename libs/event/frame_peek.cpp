@@ -116,6 +116,9 @@ class Walker {
   const std::uint8_t* end_;
 };
 
+/// Stands for all operations that mean nothing here.
+constexpr std::int64_t kOtherOp = 0;
+
 /// The key under which a message has its account; Unknown ones may have either.
 bool is_did_key(MessageType type, std::string_view key) {
   if (key == "repo") return type == MessageType::Commit || type == MessageType::Unknown;
@@ -138,9 +141,9 @@ Result<FramePeek> peek_frame(ByteView frame) {
       return Go::On;
     }
     if (key == "op" && value.major == Major::unsigned_integer) {
-      op = static_cast<std::int64_t>(value.argument);
+      op = value.argument == 1 ? 1 : kOtherOp;
     } else if (key == "op" && value.major == Major::negative_integer) {
-      op = -1 - static_cast<std::int64_t>(value.argument);
+      op = value.argument == 0 ? -1 : kOtherOp;  // CBOR has -1 - argument
     }
     if (const auto skipped = walker.skip(value); !skipped) return skipped.error();
     return Go::On;

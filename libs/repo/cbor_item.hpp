@@ -40,30 +40,30 @@ namespace cbor_callback {
 
 using Type = CborItem::Type;
 
-template <Type type, class Argument>
+template <Type Seen, class Argument>
 void take_argument(void* context, Argument argument) {
   auto& item = *static_cast<CborItem*>(context);
-  item.type = type;
+  item.type = Seen;
   item.argument = argument;
 }
 
-template <Type type, class Size>
+template <Type Seen, class Size>
 void take_content(void* context, cbor_data data, Size size) {
   auto& item = *static_cast<CborItem*>(context);
-  item.type = type;
+  item.type = Seen;
   item.data = data;
   item.argument = size;
 }
 
-template <Type type>
+template <Type Seen>
 void take_type(void* context) {
-  static_cast<CborItem*>(context)->type = type;
+  static_cast<CborItem*>(context)->type = Seen;
 }
 
-template <Type type, class Float>
+template <Type Seen, class Float>
 void take_float(void* context, Float value) {
   auto& item = *static_cast<CborItem*>(context);
-  item.type = type;
+  item.type = Seen;
   item.floating = static_cast<double>(value);
 }
 

@@ -135,7 +135,8 @@ class Session {
  public:
   /// Connects to `url`, `postgresql://...` or `key=value ...`; unless it says otherwise, waits 10 s
   /// for the server and notices a dead one by itself. `application_name` is what other sessions
-  /// see; beyond 63 bytes it is cut. Times are in UTC.
+  /// see; beyond 63 bytes it is cut. Times are in UTC. The planner is told to look rows up by key,
+  /// which is what our statements do: settings for reports are the caller's to reset.
   Session(const std::string& url, const std::string& application_name);
   ~Session();
   Session(const Session&) = delete;

@@ -143,7 +143,7 @@ std::string Endpoint::url() const {
 
 std::string Endpoint::target(std::optional<std::int64_t> cursor) const {
   auto text = path;
-  if (!query.empty()) text += "?" + query;
+  if (!query.empty()) text.append(1, '?').append(query);
   if (cursor) text += fmt::format("{}cursor={}", query.empty() ? '?' : '&', *cursor);
   return text;
 }

@@ -30,7 +30,9 @@ std::array<std::uint8_t, 32> secret_of(ByteView bytes) {
 struct SignatureCase {
   std::string name;
   json fixture;
-  friend void PrintTo(const SignatureCase& c, std::ostream* out) { *out << c.name; }
+  friend std::ostream& operator<<(std::ostream& out, const SignatureCase& c) {
+    return out << c.name;
+  }
 };
 
 std::vector<SignatureCase> signature_cases() {

@@ -70,6 +70,7 @@ TEST(BoundedQueue, LosesAndDoublesNothingBetweenThreads) {
   std::vector<std::vector<int>> taken(kConsumers);
   {
     std::vector<std::jthread> consumers;
+    consumers.reserve(kConsumers);
     for (auto& mine : taken) {
       consumers.emplace_back([&queue, &mine] {
         while (const auto item = queue.pop()) mine.push_back(*item);
@@ -77,6 +78,7 @@ TEST(BoundedQueue, LosesAndDoublesNothingBetweenThreads) {
     }
     {
       std::vector<std::jthread> producers;
+      producers.reserve(kProducers);
       for (int p = 0; p < kProducers; ++p) {
         producers.emplace_back([&queue, p] {
           for (int i = 0; i < kEach; ++i) queue.push(p * kEach + i);

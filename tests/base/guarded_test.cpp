@@ -11,8 +11,10 @@ namespace {
 TEST(Guarded, CountsRightFromSeveralThreads) {
   Guarded<int> counter(0);
   {
+    constexpr int kThreads = 4;
     std::vector<std::jthread> threads;
-    for (int t = 0; t < 4; ++t) {
+    threads.reserve(kThreads);
+    for (int t = 0; t < kThreads; ++t) {
       threads.emplace_back([&counter] {
         for (int i = 0; i < 1000; ++i) counter.with([](int& value) { ++value; });
       });

@@ -207,7 +207,7 @@ class EndToEnd(unittest.TestCase):
     def setUp(self):
         for name in ("skua", "skua-sim"):
             if not (BIN / name).exists():
-                missing(f"{name} in SKUA_BIN_DIR ({BIN}); scripts/build makes it", "SKUA_REQUIRE_POSTGRES")
+                self.fail(f"no {name} in SKUA_BIN_DIR ({BIN}): scripts/build makes it")
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="skua-e2e-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 

@@ -1,17 +1,25 @@
 #!/usr/bin/env python3
-"""tests/e2e/run.py [--report FILE] [NAME...]
+"""tests/e2e/run.py [--report FILE] [--jobs N] [NAME...]
 
 Runs the end-to-end tests (all, or those of test_NAME.py) against the programs in SKUA_BIN_DIR and the
-server in SKUA_TEST_DATABASE_URL. --report writes {"passed": N, "failed": [...], "skipped": [[test, why]]}.
+server in SKUA_TEST_DATABASE_URL: N files at once (default 3, most of them wait most of the time), then
+those that measure time, alone. --report writes {"passed": N, "failed": [...], "skipped": [[test, why]]}.
 """
 
+import argparse
 import json
 import pathlib
+import subprocess
 import sys
+import tempfile
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 HERE = pathlib.Path(__file__).resolve().parent
+# The slow ones begin first.
+FIRST = ["crash", "outage", "relay"]
+ALONE = ["real_pds"]
 
 
 class Result(unittest.TextTestResult):
@@ -35,25 +43,77 @@ class Result(unittest.TextTestResult):
         self.stream.flush()
 
 
-def main():
-    arguments = sys.argv[1:]
-    report = None
-    if arguments[:1] == ["--report"]:
-        report, arguments = pathlib.Path(arguments[1]), arguments[2:]
-    if arguments[:1] in (["-h"], ["--help"]):
-        print(__doc__.strip())
-        return 0
+def run_here(name):
+    """Runs one file in this process; the report."""
     sys.path.insert(0, str(HERE))
-    names = [f"test_{name}" for name in arguments] or sorted(file.stem for file in HERE.glob("test_*.py"))
-    suite = unittest.defaultTestLoader.loadTestsFromNames(names)
-    result = unittest.TextTestRunner(verbosity=2, resultclass=Result, stream=sys.stderr).run(suite)
-    failed = [test.id() for test, _ in result.failures + result.errors]
+    suite = unittest.defaultTestLoader.loadTestsFromName(f"test_{name}")
+    result = unittest.TextTestRunner(verbosity=2, resultclass=Result, stream=sys.stdout).run(suite)
+    failed = [str(test.id()) for test, _ in result.failures + result.errors]
     failed += [test.id() for test in result.unexpectedSuccesses]
-    if report:
-        skipped = [[test.id(), why] for test, why in result.skipped]
-        passed = [name for name in result.passed if name not in failed]
-        report.write_text(json.dumps({"passed": len(passed), "failed": failed, "skipped": skipped}))
-    return 1 if failed else 0
+    return {
+        "passed": len([test for test in result.passed if test not in failed]),
+        "failed": failed,
+        "skipped": [[test.id(), why] for test, why in result.skipped],
+    }
+
+
+def run_apart(name):
+    """Runs one file in a process of its own and prints what it said; the report."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as report:
+        done = subprocess.run(
+            [sys.executable, __file__, "--report", report.name, "--here", name],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            errors="replace", check=False,
+        )
+        print(f"--- {name}\n{done.stdout}", end="", flush=True)
+        content = pathlib.Path(report.name).read_text()
+    if not content:
+        return {"passed": 0, "failed": [f"test_{name} ended with {done.returncode}"], "skipped": []}
+    return json.loads(content)
+
+
+def prepare_real_pds():
+    """Downloads and compiles while the other tests run. If it fails, the test itself says so."""
+    subprocess.run(
+        [sys.executable, HERE / "real_pds/install.py"], stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
+    )
+
+
+def run_all(names, jobs):
+    together = [name for name in FIRST if name in names]
+    together += [name for name in names if name not in FIRST + ALONE]
+    with ThreadPoolExecutor(1) as preparation, ThreadPoolExecutor(jobs) as pool:
+        if "real_pds" in names:
+            preparation.submit(prepare_real_pds)
+        reports = list(pool.map(run_apart, together))
+    reports += [run_apart(name) for name in ALONE if name in names]
+    return {
+        "passed": sum(report["passed"] for report in reports),
+        "failed": [test for report in reports for test in report["failed"]],
+        "skipped": [test for report in reports for test in report["skipped"]],
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--report", type=pathlib.Path)
+    parser.add_argument("--jobs", type=int, default=3)
+    parser.add_argument("--here", action="store_true", help="one file, in this process")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    options = parser.parse_args()
+    known = sorted(file.stem[len("test_") :] for file in HERE.glob("test_*.py"))
+    for name in options.names:
+        if name not in known:
+            parser.error(f"there is no {name}; there are: {', '.join(known)}")
+    names = options.names or known
+    report = run_here(names[0]) if options.here else run_all(names, options.jobs)
+    if options.report:
+        options.report.write_text(json.dumps(report))
+    if not options.here:
+        counts = f"{report['passed']} passed, {len(report['failed'])} failed, {len(report['skipped'])} skipped"
+        print(f"end-to-end: {counts}")
+    return 1 if report["failed"] else 0
 
 
 if __name__ == "__main__":

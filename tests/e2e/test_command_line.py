@@ -16,11 +16,11 @@ class CommandLine(EndToEnd):
     def test_usage_errors_exit_2_and_name_the_flag(self):
         for arguments, words in (
             (["run"], "--relay"),
-            (["run", "--relay", "http://example.invalid"], "--relay"),
+            (["run", "--relay", "ftp://example.invalid", "--database", "postgresql:///x"], "--relay"),
             (["run", "--relay", "ws://127.0.0.1:1"], "--database"),
             (["run", "--relay", "ws://127.0.0.1:1", "--database", "postgresql:///x", "--cursor", "soon"], "--cursor"),
             (["replay"], "FILE"),
-            (["no-such-command"], "no-such-command"),
+            (["no-such-command"], "subcommand"),
             ([], "subcommand"),
         ):
             with self.subTest(arguments):

@@ -14,7 +14,8 @@ using event::MessageType;
 using event::peek_frame;
 
 TEST(FramePeekTest, SeesAccountAndNumber) {
-  const auto peek = peek_frame(CommitBuilder().remove("a.b.c/d").frame());
+  const Bytes frame = CommitBuilder().remove("a.b.c/d").frame();
+  const auto peek = peek_frame(frame);
   ASSERT_TRUE(peek);
   EXPECT_EQ(peek->type, MessageType::Commit);
   EXPECT_EQ(peek->seq, 42);
@@ -26,7 +27,8 @@ TEST(FramePeekTest, DoesNotLookIntoValues) {
   body["blocks"] = bytes_json({0xff, 0xff});
   body["ops"] = {{{"repo", "did:web:wrong.example"}, {"seq", 7}, {"deep", {{{"did", "x"}}, 1.5}}}};
   body["did"] = "did:web:wrong.example";
-  const auto peek = peek_frame(message("#commit", body));
+  const Bytes frame = message("#commit", body);
+  const auto peek = peek_frame(frame);
   ASSERT_TRUE(peek);
   EXPECT_EQ(peek->seq, 42);
   EXPECT_EQ(peek->did, kDid);
@@ -34,7 +36,8 @@ TEST(FramePeekTest, DoesNotLookIntoValues) {
 
 TEST(FramePeekTest, TakesNoNumberThatIsNone) {
   for (const json& seq : {json(-1), json((std::int64_t{1} << 53) + 1), json("7"), json(nullptr)}) {
-    const auto peek = peek_frame(message("#identity", {{"seq", seq}, {"did", kDid}}));
+    const Bytes frame = message("#identity", {{"seq", seq}, {"did", kDid}});
+    const auto peek = peek_frame(frame);
     ASSERT_TRUE(peek);
     EXPECT_EQ(peek->seq, 0);
     EXPECT_EQ(peek->did, kDid);

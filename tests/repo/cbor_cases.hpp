@@ -16,7 +16,7 @@ struct CborCase {
   Bytes bytes;
   std::optional<errc> error;  // nothing: they are legal
 
-  friend void PrintTo(const CborCase& c, std::ostream* out) { *out << c.name; }
+  friend std::ostream& operator<<(std::ostream& out, const CborCase& c) { return out << c.name; }
 };
 
 /// Cases made here, one rule each.

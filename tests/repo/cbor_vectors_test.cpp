@@ -25,7 +25,9 @@ struct Vector {
   json about;
   std::string cid;
 
-  friend void PrintTo(const Vector& vector, std::ostream* out) { *out << vector.name; }
+  friend std::ostream& operator<<(std::ostream& out, const Vector& vector) {
+    return out << vector.name;
+  }
 };
 
 struct NameOfVector {
@@ -84,7 +86,7 @@ std::vector<Vector> dasl_vectors() {
 /// DASL's list serves several formats. These are the round trips of others, and what atproto
 /// narrows: links to SHA-256 only, integers to 64 bits with sign, floats to 64 bits.
 bool is_of_another_format(const json& about) {
-  static const std::set<std::string> kNames = {
+  static const std::set<std::string> names = {
       "Big DASL CID",
       "largest CBOR integer, 2^64-1",
       "smallest CBOR integer, -(2^64)",
@@ -92,7 +94,7 @@ bool is_of_another_format(const json& about) {
       "highest negative bigint",
       "map with equal int and float keys",
   };
-  return kNames.contains(about.at("name").get<std::string>());
+  return names.contains(about.at("name").get<std::string>());
 }
 
 class Dasl : public testing::TestWithParam<Vector> {};
@@ -174,17 +176,17 @@ std::vector<Vector> appendix_vectors() {
 /// Which of the appendix's examples are legal here, said by their heads: no tags but 42, nothing
 /// indefinite, no floats but finite ones of 64 bits, no simple values but three, no integer keys.
 bool is_legal_example(const std::string& hex) {
-  static const std::set<std::string> kForbidden = {"1bffffffffffffffff",
-                                                   "3bffffffffffffffff",
-                                                   "f7",
-                                                   "f0",
-                                                   "f818",
-                                                   "f8ff",
-                                                   "a201020304",
-                                                   "fb7ff0000000000000",
-                                                   "fb7ff8000000000000",
-                                                   "fbfff0000000000000"};
-  if (kForbidden.contains(hex)) return false;
+  static const std::set<std::string> forbidden = {"1bffffffffffffffff",
+                                                  "3bffffffffffffffff",
+                                                  "f7",
+                                                  "f0",
+                                                  "f818",
+                                                  "f8ff",
+                                                  "a201020304",
+                                                  "fb7ff0000000000000",
+                                                  "fb7ff8000000000000",
+                                                  "fbfff0000000000000"};
+  if (forbidden.contains(hex)) return false;
   const bool is_tag = hex[0] == 'c' || hex[0] == 'd';
   const bool is_short_float = hex.starts_with("f9") || hex.starts_with("fa");
   return !is_tag && !is_short_float && !hex.ends_with("ff") && hex.find("9f") == std::string::npos;

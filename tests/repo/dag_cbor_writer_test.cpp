@@ -109,10 +109,10 @@ class RandomValue {
 
  private:
   std::string text() {
-    static const std::array<std::string, 5> kPieces = {"a", "Z9", "\xc3\xa9", "\xe6\xb0\xb4",
-                                                       "\xf0\x9f\x90\xa6"};
+    static const std::array<std::string, 5> pieces = {"a", "Z9", "\xc3\xa9", "\xe6\xb0\xb4",
+                                                      "\xf0\x9f\x90\xa6"};
     std::string result;
-    for (auto n = random_() % 12; n > 0; --n) result += kPieces[random_() % kPieces.size()];
+    for (auto n = random_() % 12; n > 0; --n) result += pieces[random_() % pieces.size()];
     if (random_() % 20 == 0) result.append(300, 'x');
     return result;
   }

@@ -13,9 +13,9 @@
 namespace skua::repo::test_cases {
 
 std::string path_of(std::uint32_t number) {
-  static const std::array<std::string, 3> kCollections = {
+  static const std::array<std::string, 3> collections = {
       "app.bsky.feed.post/", "app.bsky.feed.like/", "com.example.thing/"};
-  return kCollections[number % kCollections.size()] +
+  return collections[number % collections.size()] +
          atproto::Tid{std::uint64_t{number} << 20U}.to_string();
 }
 

@@ -63,7 +63,7 @@ void expect_error(const Cid& root, const Blocks& blocks, errc error) {
 // Keys of known depth: the letter and the number say nothing, mst_key_depth does.
 std::string key_of_depth(int depth, std::uint32_t from = 0) {
   for (std::uint32_t i = from;; ++i) {
-    const std::string key = test_cases::path_of(i);
+    std::string key = test_cases::path_of(i);
     if (mst_key_depth(key) == depth) return key;
   }
 }

@@ -216,7 +216,7 @@ TEST(MstTree, SaysWhatAPartialTreeLacks) {
 struct ProofCase {
   std::string name;
   json fixture;
-  friend void PrintTo(const ProofCase& c, std::ostream* out) { *out << c.name; }
+  friend std::ostream& operator<<(std::ostream& out, const ProofCase& c) { return out << c.name; }
 };
 
 std::vector<ProofCase> proof_cases() {

@@ -99,8 +99,8 @@ struct SharedRepository {
   std::string file;
   std::size_t records;
 
-  friend void PrintTo(const SharedRepository& repository, std::ostream* out) {
-    *out << repository.file;
+  friend std::ostream& operator<<(std::ostream& out, const SharedRepository& repository) {
+    return out << repository.file;
   }
 };
 
@@ -167,7 +167,9 @@ struct Malformed {
   std::string file;
   errc error;
 
-  friend void PrintTo(const Malformed& malformed, std::ostream* out) { *out << malformed.file; }
+  friend std::ostream& operator<<(std::ostream& out, const Malformed& malformed) {
+    return out << malformed.file;
+  }
 };
 
 class MalformedCars : public testing::TestWithParam<Malformed> {};

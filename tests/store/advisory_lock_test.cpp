@@ -88,6 +88,14 @@ TEST_F(AdvisoryLockTest, a_second_holder_of_a_source_is_refused_by_name) {
   EXPECT_TRUE(session().connected());
 }
 
+TEST_F(AdvisoryLockTest, the_holder_of_a_source_is_told) {
+  EXPECT_EQ(source_holder(session(), "relay:a.test"), std::nullopt);
+  Session first(database_.url(), "skua run");
+  const SourceLock lock(first, "relay:a.test");
+  EXPECT_THAT(source_holder(session(), "relay:a.test").value_or(""), HasSubstr("'skua run'"));
+  EXPECT_EQ(source_holder(session(), "relay:b.test"), std::nullopt);
+}
+
 TEST_F(AdvisoryLockTest, a_source_is_free_again_when_its_holder_ends) {
   {
     Session first(database_.url(), "first");

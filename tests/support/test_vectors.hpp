@@ -33,8 +33,8 @@ struct LineVector {
   std::size_t line = 0;
   bool available = true;
 
-  friend void PrintTo(const LineVector& vector, std::ostream* out) {
-    *out << "line " << vector.line << ": \"" << vector.text << '"';
+  friend std::ostream& operator<<(std::ostream& out, const LineVector& vector) {
+    return out << "line " << vector.line << ": \"" << vector.text << '"';
   }
 };
 

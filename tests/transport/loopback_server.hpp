@@ -37,6 +37,8 @@ class Peer {
   virtual ~Peer() = default;
   virtual void send(const Bytes& message) = 0;
   virtual void send_text(const std::string& text) = 0;
+  /// The first part of a message whose rest never comes.
+  virtual void send_part(const Bytes& part) = 0;
   /// Sends a close frame and waits for the client's.
   virtual void close(std::uint16_t code, const std::string& reason) = 0;
   /// Ends the TCP connection without a word.
@@ -136,6 +138,11 @@ class LoopbackServer {
       boost::system::error_code ignored;
       stream_.text(true);
       stream_.write(boost::asio::buffer(text), ignored);
+    }
+    void send_part(const Bytes& part) override {
+      boost::system::error_code ignored;
+      stream_.binary(true);
+      stream_.write_some(false, boost::asio::buffer(part), ignored);
     }
     void close(std::uint16_t code, const std::string& reason) override {
       boost::system::error_code ignored;

@@ -16,11 +16,11 @@
 namespace skua::transport {
 namespace {
 
-template <auto kFree>
+template <auto Free>
 struct Freed {
   template <class T>
   void operator()(T* thing) const {
-    kFree(thing);
+    Free(thing);
   }
 };
 using Key = std::unique_ptr<EVP_PKEY, Freed<&EVP_PKEY_free>>;

@@ -8,7 +8,9 @@ those that measure time, alone. --report writes {"passed": N, "failed": [...], "
 
 import argparse
 import json
+import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,6 +22,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 # The slow ones begin first.
 FIRST = ["crash", "outage", "relay"]
 ALONE = ["real_pds"]
+
+
+class Interrupted(Exception):
+    """Somebody wants the tests to end."""
 
 
 class Result(unittest.TextTestResult):
@@ -37,6 +43,11 @@ class Result(unittest.TextTestResult):
         super().addSuccess(test)
         self.passed.append(test.id())
 
+    def addError(self, test, error):
+        super().addError(test, error)
+        if error[0] is Interrupted:
+            self.stop()
+
     def stopTest(self, test):
         super().stopTest(test)
         self.stream.writeln(f"    {time.monotonic() - self.started:6.1f} s")
@@ -47,7 +58,17 @@ def run_here(name):
     """Runs one file in this process; the report."""
     sys.path.insert(0, str(HERE))
     suite = unittest.defaultTestLoader.loadTestsFromName(f"test_{name}")
-    result = unittest.TextTestRunner(verbosity=2, resultclass=Result, stream=sys.stdout).run(suite)
+
+    def interrupt(number, _):
+        # Becomes an error of the running test, so that its programs and clusters are cleaned up; whoever
+        # reads the output may be gone already.
+        signal.signal(number, signal.SIG_IGN)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        raise Interrupted
+
+    signal.signal(signal.SIGTERM, interrupt)
+    runner = unittest.TextTestRunner(verbosity=2, resultclass=Result, stream=sys.stdout)
+    result = runner.run(suite)
     failed = [str(test.id()) for test, _ in result.failures + result.errors]
     failed += [test.id() for test in result.unexpectedSuccesses]
     return {

@@ -29,7 +29,7 @@ int run(const Settings& settings, const RunFlags& flags) {
   app::DiskSize disk(options.database_url);
   app::Indexer indexer(std::move(options), system_clock());
   app::Figures before = indexer.figures();
-  fmt::print("indexing {}; Ctrl-C stops\n", relay);
+  fmt::print("indexing {} (not verified: signatures are not checked); Ctrl-C stops\n", relay);
   std::fflush(stdout);
   indexer.start();
 

@@ -64,7 +64,9 @@ void FrameIntake::on_connected(std::optional<std::int64_t> cursor) {
   first_frame_ = true;
   failures_ = 0;
   connected_ = true;
-  if (cursor) {
+  if (cursor && *cursor == 0) {
+    logger("relay")->info("connected to {}, from the oldest frame that it keeps", relay_);
+  } else if (cursor) {
     logger("relay")->info("connected to {}, continuing after seq {}", relay_, *cursor);
   } else {
     logger("relay")->info("connected to {}, live from now on", relay_);

@@ -1,5 +1,6 @@
 #include "store/session.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <stdexcept>
 #include <string>
@@ -34,8 +35,10 @@ std::string with_defaults(const std::string& url) {
   return result;
 }
 
+/// One line: the server breaks its messages, a log should not.
 std::string trimmed(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
 }
 

@@ -60,8 +60,8 @@ class Documents(EndToEnd):
                         continue
                 elif not command.startswith(RUNNABLE):
                     self.fail("say in SUBSTITUTES how this test runs it")
-                command = command.replace(LIVE, relay.url).replace("build/release/bin", str(BIN))
-                command = command.replace("/tmp/", f"{self.folder}/")
+                command = command.replace(LIVE, relay.url).replace("/tmp/", f"{self.folder}/")
+                command = command.replace("build/release/bin", str(BIN))
                 if " record " in command:
                     command += " --cursor oldest"
                     command = re.sub(r"--frames \d+", "--frames 20", command)

@@ -15,6 +15,14 @@
 #include "store/migrations.hpp"
 #include "store/session.hpp"
 
+#if defined(__SANITIZE_ADDRESS__)
+/// libpqxx 6.4.5 loses the answer with which a server ends a connection: 2 kB a lost connection.
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
+extern "C" __attribute__((used)) inline const char* __lsan_default_suppressions() {
+  return "leak:libpqxx\n";
+}
+#endif
+
 namespace skua::test {
 
 /// The throwaway server that scripts/test starts: SKUA_TEST_DATABASE_URL, a superuser's

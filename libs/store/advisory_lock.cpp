@@ -106,10 +106,10 @@ SourceLock::SourceLock(Session& session, std::string_view source,
                        std::chrono::milliseconds patience)
     : session_(session), key_(lock_key(kSource, source)) {
   if (!try_source(session_, key_, patience)) {
-    throw SourceBusy(fmt::format(
-        "source {} is already being indexed into this database by {}", source,
-        holder_of(session_, key_)
-            .value_or("another session, which has ended meanwhile: try again")));
+    throw SourceBusy(
+        fmt::format("source {} is already being indexed into this database by {}", source,
+                    holder_of(session_, key_)
+                        .value_or("another session, which has ended meanwhile: try again")));
   }
 }
 

@@ -66,7 +66,8 @@ struct RelayStatistics {
 /// for is not read, so that memory is bounded by the sink and TCP slows the relay down.
 class RelayClient {
  public:
-  /// Throws std::runtime_error when a wss endpoint's CA file cannot be used. `sink` must outlive the client.
+  /// Throws std::runtime_error when a wss endpoint's CA file cannot be used. `sink` must outlive
+  /// the client.
   RelayClient(RelayClientOptions options, FrameSink& sink);
   /// Stops if need be.
   ~RelayClient();

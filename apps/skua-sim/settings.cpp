@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cstddef>
 
+#include <fmt/format.h>
+
 namespace skua::sim {
 namespace {
 
@@ -33,8 +35,11 @@ void add_fault(CLI::App& app, Settings& settings, Kind kind, const std::string& 
            for (const auto& value : values) {
              const auto fault = sim::parse_fault(kind, value);
              if (!fault) {
-               throw CLI::ValidationError(flag, "'" + value + "' is not of the form " + form +
-                                                    ", with N a frame's number from 1 or seq:N");
+               throw CLI::ValidationError(
+                   flag,
+                   fmt::format("'{}' is not of the form {}, with N a frame's number from 1 or "
+                               "seq:N",
+                               value, form));
              }
              settings.faults.push_back(*fault);
            }

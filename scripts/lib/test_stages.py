@@ -130,9 +130,10 @@ class Run:
         self.check("tidy", "clang-tidy", [str(SCRIPTS / "tidy")])
 
     def release(self):
-        if self.options.quick or self.parts("release"):
-            if self.build("release"):
-                self.ctest("release", self.parts("release"))
+        names = self.parts("release")
+        if self.options.quick or names:
+            if self.build("release", [f"test_{name}" for name in names]):
+                self.ctest("release", names)
         else:
             benches = [path.stem for path in sorted((ROOT / "bench").glob("*_bench.cpp"))]
             if self.build("release", ["skua", "skua-sim", *benches]):

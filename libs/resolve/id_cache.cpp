@@ -16,7 +16,7 @@ std::array<Guarded<Shard>, sizeof...(I)> make_shards(std::size_t capacity,
 /// The value of five bits, or 32 for any other character.
 std::uint64_t base32_value(char c) {
   if (c >= 'a' && c <= 'z') return static_cast<std::uint64_t>(c - 'a');
-  if (c >= '2' && c <= '7') return static_cast<std::uint64_t>(c - '2' + 26);
+  if (c >= '2' && c <= '7') return static_cast<std::uint64_t>(c - '2') + 26;
   return 32;
 }
 

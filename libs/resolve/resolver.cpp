@@ -165,6 +165,7 @@ std::vector<Conflict> Resolver::resolve_keys(std::span<ResolvedEvent> events) {
     }
   }
   std::vector<Conflict> conflicts;
+  conflicts.reserve(reasons.size());
   for (auto& [index, reason] : reasons) conflicts.push_back({index, std::move(reason)});
   return conflicts;
 }

@@ -93,7 +93,7 @@ std::vector<Migration> pending_migrations(Session& session, std::span<const Migr
 
 std::vector<Migration> migrate(Session& session, std::span<const Migration> known) {
   const MigrationLock lock(session);
-  const std::vector<Migration> pending = pending_migrations(session, known);
+  std::vector<Migration> pending = pending_migrations(session, known);
   for (const Migration& migration : pending) apply(session, migration);
   return pending;
 }

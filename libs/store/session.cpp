@@ -89,7 +89,7 @@ class Notices : public pqxx::errorhandler {
 
 class Rows::Impl {
  public:
-  explicit Impl(pqxx::result rows) : result(std::move(rows)) {}
+  explicit Impl(const pqxx::result& rows) : result(rows) {}
   pqxx::result result;
 
   pqxx::field at(std::size_t row, std::size_t column) const {

@@ -247,7 +247,8 @@ class EndToEnd(unittest.TestCase):
 
     def indexer(self, database, relay, *arguments):
         """A running `skua run`."""
-        return self.start([BIN / "skua", "run", "--relay", relay, *arguments], self.environment(database))
+        command = [BIN / "skua", "run", "--relay", relay, "--figures-every", "1", *arguments]
+        return self.start(command, self.environment(database))
 
     def sim(self, capture, *arguments):
         """A running skua-sim that serves a capture."""

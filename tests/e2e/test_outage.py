@@ -98,7 +98,7 @@ class Outage(EndToEnd):
         return self.db.value("select max(cursor) from skua.cursors")
 
     def test_a_stop_while_the_database_is_down_ends_in_time(self):
-        program = self.serve(rate=200)
+        program = self.serve(rate=400)
         wait_for("the first posts", lambda: self.posts() > 50, alive=[program])
         self.cluster.pg("stop", "immediate")
         wait_for("its words about the database", lambda: program.says("the database failed"), alive=[program])

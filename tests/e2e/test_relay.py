@@ -29,8 +29,10 @@ class Relay(EndToEnd):
         self.assertEqual(found, expected)
 
     def finish(self, program, relay, seconds=30):
-        """Waits until the relay has nothing left to send, stops the indexer, checks its cursor."""
+        """Waits until all is durable, stops the indexer, checks the saved cursor."""
         wait_for("the end of the capture", lambda: relay.events("caught_up"), seconds=seconds, alive=[program])
+        # What the relay has sent may still be on its way.
+        wait_for("the last cursor", lambda: program.says(f"cursor {self.network.seq} "), alive=[program])
         self.assertEqual(program.stop(), 0)
         self.assertEqual(self.cursor(), self.network.seq)
 

@@ -117,6 +117,14 @@ int command_line(int argc, char** argv) {
   status_command->add_flag("--json", status_flags.json, "For programs");
   status_command->footer("Example:\n  skua status --database postgresql://localhost/skua");
 
+  // CLI11 would only say that a command is required.
+  if (const std::string word = argc > 1 ? argv[1] : ""; !word.empty() && word.front() != '-') {
+    const auto commands =
+        app.get_subcommands([&](const CLI::App* command) { return command->get_name() == word; });
+    if (commands.empty()) {
+      throw UsageError("there is no command '" + word + "'; skua --help lists them");
+    }
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& call) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/crash_point.hpp"
 #include "base/log.hpp"
 #include "store/process_name.hpp"
 
@@ -64,8 +65,10 @@ void CursorKeeper::save() {
   try {
     const auto watermark = watermark_();
     if (watermark && watermark->seq != saved_) {
+      crash_point("before_cursor");
       store::save_cursor(*session_, options_.source, watermark->seq, watermark->time);
       saved_ = watermark->seq;
+      crash_point("after_cursor");
     }
     store::save_figures(*session_, options_.source, figures_());
   } catch (const store::ServerError&) {

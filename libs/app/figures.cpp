@@ -15,6 +15,10 @@ std::string per_day(double bytes, double seconds) {
   return seconds > 0 ? fmt::format("{:.1f} GB/day", bytes / seconds * 86'400 / 1e9) : "- GB/day";
 }
 
+double milliseconds_at(const LatencyHistogram::Counts& counts, double quantile) {
+  return static_cast<double>(LatencyHistogram::quantile(counts, quantile).count()) / 1'000;
+}
+
 double seconds_between(Timestamp from, Timestamp to) {
   return std::chrono::duration<double>(to - from).count();
 }
@@ -40,11 +44,14 @@ std::string to_json(const Figures& figures) {
       {"transactions", figures.transactions},
       {"retries", figures.retries},
       {"dead_letters", figures.dead_letters},
+      {"future", figures.future},
       {"nuls_removed", figures.nuls_removed},
       {"reconnects", figures.reconnects},
       {"skipped", figures.skipped},
       {"restarts", figures.restarts},
       {"in_flight", figures.in_flight},
+      {"commit_ms_p50", milliseconds_at(figures.latency, 0.5)},
+      {"commit_ms_p99", milliseconds_at(figures.latency, 0.99)},
   };
   if (figures.cursor) json["cursor"] = *figures.cursor;
   if (figures.newest) {
@@ -68,6 +75,10 @@ std::string figures_line(const Figures& before, const Figures& now,
     line += fmt::format("  lag {:.1f} s", seconds_between(*now.newest, now.at));
   } else {
     line += "  lag -";
+  }
+  const auto took = LatencyHistogram::between(before.latency, now.latency);
+  if (const double p99 = milliseconds_at(took, 0.99); p99 > 0) {
+    line += fmt::format("  commit {:.0f}/{:.0f} ms", milliseconds_at(took, 0.5), p99);
   }
   line += now.cursor ? fmt::format("  cursor {}", *now.cursor) : "  cursor -";
   line += "  " + per_day(static_cast<double>(now.bytes - before.bytes), seconds) + " in";

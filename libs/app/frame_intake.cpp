@@ -8,16 +8,16 @@ bool FrameIntake::try_accept(transport::RawFrame& frame) {
   std::optional<event::FramePeek> peek;
   if (const auto peeked = event::peek_frame(frame.bytes); peeked.has_value()) peek = *peeked;
   if (peek && peek->type == event::MessageType::Error) {
-    pipeline_.count_error_frame();
-    error_ = words_of_error(frame.bytes);
+    take_error(frame.bytes);
     return true;
   }
   const std::int64_t seq = peek ? peek->seq : 0;
   if (seq != 0 && first_frame_) {
-    restarted_ = check_first(seq);
+    // It comes again: what stood before it is wanted first.
+    if (!check_first(seq)) return true;
     first_frame_ = false;
   }
-  if (!pipeline_.submit(frame.bytes, peek, restarted_)) return false;
+  if (!pipeline_.submit(frame, peek, restarted_)) return false;
   if (seq != 0) {
     restarted_ = false;
     position_ = seq;
@@ -26,14 +26,15 @@ bool FrameIntake::try_accept(transport::RawFrame& frame) {
 }
 
 bool FrameIntake::check_first(std::int64_t seq) {
-  if (!position_) return false;
+  if (!position_) return true;
   const std::int64_t cursor = *position_;
   if (seq < cursor) {
-    restarts_ += 1;
     logger("relay")->warn(
-        "{} counts anew: it sent seq {} where {} was asked for; going on with its new numbers",
-        relay_, seq, cursor);
-    return true;
+        "{} counts anew: it sent seq {} where {} was asked for; reading all that it has", relay_,
+        seq, cursor);
+    end_ = "its numbers began anew";
+    begin_anew();
+    return false;
   }
   if (seq > cursor + 1 && cursor > 0) {
     skipped_ += static_cast<std::uint64_t>(seq - cursor - 1);
@@ -42,22 +43,29 @@ bool FrameIntake::check_first(std::int64_t seq) {
         "backfill brings it",
         relay_, seq, seq - cursor);
   }
-  return false;
+  return true;
 }
 
-std::string FrameIntake::words_of_error(ByteView frame) {
+void FrameIntake::begin_anew() {
+  restarts_ += 1;
+  restarted_ = true;
+  position_ = 0;
+}
+
+void FrameIntake::take_error(ByteView frame) {
+  pipeline_.count_error_frame();
   event::FrameDecoder decoder;
   event::DecodedFrame decoded;
-  if (decoder.decode(frame, decoded).has_error()) return "the relay sent an error without words";
-  std::string words = "the relay sent the error " + decoded.name;
-  if (!decoded.message.empty()) words += ": " + decoded.message;
-  if (decoded.name == "FutureCursor") {
-    words +=
-        " (the cursor is ahead of this relay: if it was rebuilt, start once with --cursor oldest "
-        "or "
-        "--cursor live)";
+  if (decoder.decode(frame, decoded).has_error()) {
+    end_ = "the relay sent an error without words";
+    return;
   }
-  return words;
+  end_ = "the relay sent the error " + decoded.name;
+  if (!decoded.message.empty()) *end_ += ": " + decoded.message;
+  if (decoded.name == "FutureCursor") {
+    *end_ += " (it was rebuilt, and counts anew: reading all that it has)";
+    begin_anew();
+  }
 }
 
 void FrameIntake::on_connected(std::optional<std::int64_t> cursor) {

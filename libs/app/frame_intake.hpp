@@ -14,8 +14,9 @@ namespace skua::app {
 
 /// Takes a relay's frames into the pipeline and watches its sequence numbers: a gap at the
 /// beginning of a connection (the relay no longer keeps what the cursor asks for), and numbers that
-/// begin anew. Relays announce neither. Lives on the relay client's thread; the figures may be read
-/// from any.
+/// begin anew, because the relay was rebuilt; then all that it has is read again, from its oldest
+/// frame. Relays announce neither, but for a PDS's FutureCursor. Lives on the relay client's
+/// thread; the figures may be read from any.
 class FrameIntake final : public transport::FrameSink {
  public:
   /// `relay` is its name in messages. `start` is the cursor of the first connection; nothing: live.
@@ -23,8 +24,8 @@ class FrameIntake final : public transport::FrameSink {
       : pipeline_(pipeline), relay_(std::move(relay)), position_(start) {}
 
   bool try_accept(transport::RawFrame& frame) override;
-  /// After an error frame: its words.
-  std::optional<std::string> wants_end() override { return std::exchange(error_, std::nullopt); }
+  /// After an error frame: its words. After numbers that begin anew: that.
+  std::optional<std::string> wants_end() override { return std::exchange(end_, std::nullopt); }
   void when_room(std::function<void()> wake) override { pipeline_.when_room(std::move(wake)); }
   void on_connected(std::optional<std::int64_t> cursor) override;
   void on_disconnected(const std::string& reason,
@@ -41,18 +42,20 @@ class FrameIntake final : public transport::FrameSink {
   std::uint64_t skipped() const { return skipped_; }
 
  private:
-  /// Compares a connection's first numbered frame with the cursor asked for. True: numbers began
-  /// anew.
+  /// Compares a connection's first numbered frame with the cursor asked for. False: the numbers
+  /// began anew, and this connection is of no use.
   bool check_first(std::int64_t seq);
-  std::string words_of_error(ByteView frame);
+  /// The next connection begins with the oldest frame that the relay has.
+  void begin_anew();
+  void take_error(ByteView frame);
 
   Pipeline& pipeline_;
   const std::string relay_;
   std::optional<std::int64_t> position_;
   bool first_frame_ = true;
-  /// The numbers began anew with a frame that has not been taken yet.
+  /// The numbers began anew, and no frame of the new ones was taken yet.
   bool restarted_ = false;
-  std::optional<std::string> error_;
+  std::optional<std::string> end_;
   int failures_ = 0;
   std::atomic<bool> connected_{false};
   std::atomic<std::uint64_t> restarts_{0};

@@ -4,10 +4,9 @@
 
 #include "app/cursor_keeper.hpp"
 #include "app/database.hpp"
+#include "app/defect.hpp"
 #include "app/frame_intake.hpp"
 #include "app/pipeline.hpp"
-#include "base/guarded.hpp"
-#include "base/log.hpp"
 
 namespace skua::app {
 namespace {
@@ -42,13 +41,13 @@ class Indexer::Impl {
         started_at_(clock.now()),
         keeper_({options_.database_url, source_, options_.cursor_interval}),
         pipeline_({options_.database_url, source_, options_.decode_threads, options_.in_flight},
-                  clock, [this](const std::string& what) { report_defect(what); }),
+                  clock, [this](const std::string& what) { defect_.report(what); }),
         intake_(pipeline_, options_.relay.url(), start_position(options_.cursor, keeper_.saved())),
         relay_(relay_options(), intake_) {}
 
   void start() {
     keeper_.start([this] { return pipeline_.watermark(); }, [this] { return to_json(figures()); },
-                  [this](const std::string& what) { report_defect(what); });
+                  [this](const std::string& what) { defect_.report(what); });
     relay_.start();
   }
 
@@ -72,18 +71,9 @@ class Indexer::Impl {
     return figures;
   }
 
-  std::optional<std::string> defect() const {
-    return defect_.with([](const auto& defect) { return defect; });
-  }
+  std::optional<std::string> defect() const { return defect_.get(); }
 
  private:
-  void report_defect(const std::string& what) {
-    defect_.with([&](auto& defect) {
-      if (!defect) defect = what;
-    });
-    logger("skua")->critical("{}", what);
-  }
-
   transport::RelayClientOptions relay_options() {
     transport::RelayClientOptions relay;
     relay.endpoint = options_.relay;
@@ -98,7 +88,7 @@ class Indexer::Impl {
   const Clock& clock_;
   const std::string source_;
   const Timestamp started_at_;
-  Guarded<std::optional<std::string>> defect_;
+  Defect defect_;
   CursorKeeper keeper_;
   Pipeline pipeline_;
   FrameIntake intake_;

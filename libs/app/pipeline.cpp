@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/crash_point.hpp"
 #include "base/log.hpp"
 #include "writer/router.hpp"
 
@@ -12,7 +13,8 @@ namespace {
 /// Events waiting in live lanes from which on backfill waits.
 constexpr std::size_t kDeep = 2'000;
 
-/// A host whose clock is wrong must not tell how far behind we are.
+/// A host whose clock is wrong must not tell how far behind we are, nor make a revision that no
+/// honest one could pass for a long time (atproto.com/specs/sync: at most 5 minutes ahead).
 constexpr std::chrono::minutes kFuture{5};
 
 void count(IntakeCounters& intake, const event::DecodedFrame& frame, Timestamp now) {
@@ -75,17 +77,19 @@ Pipeline::~Pipeline() {
   if (!ended_) drain(std::chrono::steady_clock::now());
 }
 
-bool Pipeline::submit(Bytes& frame, const std::optional<event::FramePeek>& peek, bool restarted) {
+bool Pipeline::submit(transport::RawFrame& frame, const std::optional<event::FramePeek>& peek,
+                      bool restarted) {
   const std::int64_t seq = peek ? peek->seq : 0;
-  const std::size_t size = frame.size();
-  const auto ticket = in_flight_.admit(seq, size, restarted);
+  const std::size_t size = frame.bytes.size();
+  const auto ticket = in_flight_.admit(
+      {.seq = seq, .bytes = size, .received_at = frame.received_at, .restarted = restarted});
   if (!ticket) return false;
   intake_.frames += 1;
   intake_.bytes += size;
   const std::uint64_t path = peek ? writer::path_hash(peek->did) : 0;
   // The worker takes the remainder by 3; other bits choose the decoder, so that a decoder feeds all
   // workers.
-  queues_[(path >> 16) % queues_.size()]->push({std::move(frame), *ticket, seq});
+  queues_[(path >> 16) % queues_.size()]->push({std::move(frame.bytes), *ticket, seq});
   return true;
 }
 
@@ -95,7 +99,10 @@ void Pipeline::decode(BoundedQueue<Job>& jobs) {
   while (auto job = jobs.pop()) {
     if (const auto result = decoder.decode(job->frame, decoded); result.has_error()) {
       reject(*job, result.error().message());
+    } else if (decoded.rev && decoded.rev->time() > services_.clock.now() + kFuture) {
+      drop_future(*job, decoded);
     } else {
+      crash_point("decoded");
       dispatch(*job, decoded);
     }
   }
@@ -119,6 +126,13 @@ void Pipeline::dispatch(const Job& job, event::DecodedFrame& decoded) {
     event.ticket = job.ticket;
     pool_.push(std::move(event));
   }
+}
+
+void Pipeline::drop_future(const Job& job, const event::DecodedFrame& decoded) {
+  intake_.future += 1;
+  logger("intake")->debug("did={} seq={}: dropped, its rev {} lies more than 5 minutes ahead",
+                          decoded.did, decoded.seq, decoded.rev->to_string());
+  in_flight_.decoded(job.ticket, 0, Timestamp{});
 }
 
 void Pipeline::reject(Job& job, const std::string& error) {
@@ -172,10 +186,12 @@ Figures pipeline_figures(const Pipeline& pipeline, std::string source, Timestamp
   figures.rows = out.rows;
   figures.unchanged = out.unchanged;
   figures.transactions = out.transactions;
+  figures.future = in.future;
   figures.retries = out.retries;
   figures.dead_letters = out.dead_letters;
   figures.nuls_removed = out.nuls_removed;
   figures.in_flight = pipeline.frames_in_flight();
+  figures.latency = pipeline.latency().counts();
   if (const auto watermark = pipeline.watermark()) figures.cursor = watermark->seq;
   if (const std::int64_t newest = in.newest_time_us; newest != 0) {
     figures.newest = Timestamp(std::chrono::microseconds(newest));

@@ -18,6 +18,7 @@
 #include "base/time.hpp"
 #include "event/frame_decoder.hpp"
 #include "resolve/resolver.hpp"
+#include "transport/frame_sink.hpp"
 #include "writer/counters.hpp"
 #include "writer/in_flight.hpp"
 #include "writer/live_pressure.hpp"
@@ -41,6 +42,7 @@ struct IntakeCounters {
   std::atomic<std::uint64_t> unknown{0};     // messages of a type this program does not know
   std::atomic<std::uint64_t> bad_frames{0};  // dead-lettered whole
   std::atomic<std::uint64_t> bad_ops{0};     // dead-lettered alone
+  std::atomic<std::uint64_t> future{0};      // dropped: their rev lies too far ahead
   std::atomic<std::int64_t> newest_time_us{0};
 };
 
@@ -66,8 +68,9 @@ class Pipeline {
 
   /// Takes a frame. False: no credit, nothing happened; ask again after `when_room`. `peek` is what
   /// event::peek_frame said, nothing if it failed: then the frame becomes a dead letter.
-  /// `restarted`: see InFlightList::admit.
-  bool submit(Bytes& frame, const std::optional<event::FramePeek>& peek, bool restarted);
+  /// `restarted`: see InFlightList::Frame.
+  bool submit(transport::RawFrame& frame, const std::optional<event::FramePeek>& peek,
+              bool restarted);
   void when_room(std::function<void()> wake) { in_flight_.when_room(std::move(wake)); }
 
   std::optional<writer::InFlightList::Watermark> watermark() const {
@@ -89,6 +92,8 @@ class Pipeline {
   const IntakeCounters& intake() const { return intake_; }
   const writer::Counters& written() const { return counters_; }
   std::size_t frames_in_flight() const { return in_flight_.frames(); }
+  /// From reading a frame to its commit.
+  const LatencyHistogram& latency() const { return in_flight_.latency(); }
 
  private:
   struct Job {
@@ -98,6 +103,7 @@ class Pipeline {
   };
   void decode(BoundedQueue<Job>& jobs);
   void dispatch(const Job& job, event::DecodedFrame& decoded);
+  void drop_future(const Job& job, const event::DecodedFrame& decoded);
   void reject(Job& job, const std::string& error);
 
   const PipelineOptions options_;

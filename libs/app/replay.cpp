@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "app/database.hpp"
+#include "app/defect.hpp"
 #include "app/pipeline.hpp"
 #include "base/guarded.hpp"
-#include "base/log.hpp"
 #include "transport/capture.hpp"
 
 namespace skua::app {
@@ -22,12 +22,7 @@ class Replay::Impl {
         started_at_(clock.now()),
         capture_(options_.file),
         pipeline_({options_.database_url, source(), options_.decode_threads, options_.in_flight},
-                  clock, [this](const std::string& what) {
-                    logger("skua")->critical("{}", what);
-                    defect_.with([&](auto& defect) {
-                      if (!defect) defect = what;
-                    });
-                  }) {}
+                  clock, [this](const std::string& what) { defect_.report(what); }) {}
 
   ~Impl() { end_reading(); }
 
@@ -60,9 +55,7 @@ class Replay::Impl {
     return problem_.with([](const auto& problem) { return problem; });
   }
   bool file_is_broken() const { return broken_; }
-  std::optional<std::string> defect() const {
-    return defect_.with([](const auto& defect) { return defect; });
-  }
+  std::optional<std::string> defect() const { return defect_.get(); }
 
  private:
   std::string source() const { return "capture:" + options_.file.filename().string(); }
@@ -81,9 +74,9 @@ class Replay::Impl {
         break;
       }
       if (!*next) break;
-      Bytes frame((*next)->begin(), (*next)->end());
+      transport::RawFrame frame{Bytes((*next)->begin(), (*next)->end()), clock_.now()};
       std::optional<event::FramePeek> peek;
-      if (const auto peeked = event::peek_frame(frame); peeked.has_value()) peek = *peeked;
+      if (const auto peeked = event::peek_frame(frame.bytes); peeked.has_value()) peek = *peeked;
       if (peek && peek->type == event::MessageType::Error) {
         pipeline_.count_error_frame();
         continue;
@@ -123,7 +116,7 @@ class Replay::Impl {
   const Clock& clock_;
   const Timestamp started_at_;
   transport::CaptureReader capture_;
-  Guarded<std::optional<std::string>> defect_;
+  Defect defect_;
   Guarded<std::string> problem_;
   std::atomic<bool> broken_{false};
   Pipeline pipeline_;

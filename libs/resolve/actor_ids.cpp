@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "base/crash_point.hpp"
+
 namespace skua::resolve {
 namespace {
 
@@ -58,7 +60,9 @@ ActorIds find_or_insert_actors(store::Session& session, IdCache& cache, Claims& 
       if (!mine.empty()) {
         store::Params params;
         params.array(text_array(mine)).timestamp(now);
+        crash_point("before_stubs");
         take(session.execute(kInsert, params), mine, cache, found);
+        crash_point("after_stubs");
         // What is left was taken by another process meanwhile.
         find(session, mine, cache, found);
       }

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/crash_point.hpp"
 #include "resolve/actor_ids.hpp"
 #include "store/record_key.hpp"
 
@@ -198,7 +199,9 @@ void Resolver::insert_stubs(std::span<ResolvedEvent> events,
   }
   store::Params params;
   params.array(actors).array(rkeys).timestamp(clock_.now());
+  crash_point("before_post_stubs");
   session_.execute(kInsertStubs, params);
+  crash_point("after_post_stubs");
   for (const KnownPosts::Key& key : missing) ids_.posts.insert(key);
 }
 

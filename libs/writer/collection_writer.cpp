@@ -57,12 +57,12 @@ std::size_t write_collection(store::Session& session, std::int32_t collection_id
   std::size_t rows = 0;
   if (typed != nullptr && !generic.empty()) {
     generic = newer_than_rows(session, *typed, generic);
-    if (!generic.empty()) rows += typed->remove(session, generic);
+    if (!generic.empty()) rows += typed->remove(session, generic, now);
   }
   if (!generic.empty()) rows += records.upsert(session, generic, now);
   if (!valid.empty()) rows += typed->upsert(session, valid, now);
-  if (typed != nullptr && !deleted.empty()) rows += typed->remove(session, deleted);
-  if (!leave_records.empty()) rows += records.remove(session, leave_records);
+  if (typed != nullptr && !deleted.empty()) rows += typed->remove(session, deleted, now);
+  if (!leave_records.empty()) rows += records.remove(session, leave_records, now);
   return rows;
 }
 

@@ -4,12 +4,11 @@
 
 namespace skua::writer {
 
-std::optional<InFlightList::Ticket> InFlightList::admit(std::int64_t seq, std::size_t bytes,
-                                                        bool restarted) {
+std::optional<InFlightList::Ticket> InFlightList::admit(const Frame& frame) {
   const std::scoped_lock lock(mutex_);
   if (!has_room()) return std::nullopt;
-  entries_.push_back({seq, bytes, Timestamp{}, kUndecoded, restarted});
-  bytes_ += bytes;
+  entries_.push_back({frame, Timestamp{}, kUndecoded});
+  bytes_ += frame.bytes;
   return first_ + entries_.size() - 1;
 }
 
@@ -24,11 +23,14 @@ void InFlightList::decoded(Ticket ticket, std::size_t events, Timestamp time) {
   for (const auto& call : wake) call();
 }
 
-void InFlightList::finish(std::span<const Ticket> tickets) {
+void InFlightList::finish(std::span<const Ticket> tickets, Timestamp now) {
   std::vector<std::function<void()>> wake;
   {
     const std::scoped_lock lock(mutex_);
-    for (const Ticket ticket : tickets) --entry(ticket).remaining;
+    for (const Ticket ticket : tickets) {
+      Entry& finished = entry(ticket);
+      if (--finished.remaining == 0) latency_.add(now - finished.frame.received_at);
+    }
     wake = advance();
   }
   for (const auto& call : wake) call();
@@ -37,13 +39,13 @@ void InFlightList::finish(std::span<const Ticket> tickets) {
 std::vector<std::function<void()>> InFlightList::advance() {
   while (!entries_.empty() && entries_.front().remaining == 0) {
     const Entry& done = entries_.front();
-    if (done.seq != 0) {
+    if (done.frame.seq != 0) {
       // A host may send a frame twice; the watermark goes back only when the host counts anew.
-      if (!watermark_ || done.restarted || done.seq > watermark_->seq) {
-        watermark_ = Watermark{done.seq, done.time};
+      if (!watermark_ || done.frame.restarted || done.frame.seq > watermark_->seq) {
+        watermark_ = Watermark{done.frame.seq, done.time};
       }
     }
-    bytes_ -= done.bytes;
+    bytes_ -= done.frame.bytes;
     entries_.pop_front();
     ++first_;
   }

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "base/latency_histogram.hpp"
 #include "base/time.hpp"
 
 namespace skua::writer {
@@ -44,16 +45,28 @@ class InFlightList {
 
   explicit InFlightList(Limits limits) : limits_(limits) {}
 
-  /// Takes a place at the end. Nothing: no credit, ask again after `when_room`. `seq` 0 means that
-  /// the frame has none: it holds the watermark back but does not move it. `restarted` says that
-  /// the host counts anew: from this frame on the watermark may be lower than before.
-  std::optional<Ticket> admit(std::int64_t seq, std::size_t bytes, bool restarted = false);
+  /// What is told of a frame that is to be admitted.
+  struct Frame {
+    /// 0: it has none, then it holds the watermark back but does not move it.
+    std::int64_t seq = 0;
+    std::size_t bytes = 0;
+    /// When it was read.
+    Timestamp received_at{};
+    /// The host counts anew: from this frame on the watermark may be lower than before.
+    bool restarted = false;
+  };
+
+  /// Takes a place at the end. Nothing: no credit, ask again after `when_room`.
+  std::optional<Ticket> admit(const Frame& frame);
 
   /// Says into how many events a frame was decoded, once. None: it has finished.
   void decoded(Ticket ticket, std::size_t events, Timestamp time);
 
-  /// Finishes one event of each ticket (a ticket may stand there several times).
-  void finish(std::span<const Ticket> tickets);
+  /// Finishes one event of each ticket (a ticket may stand there several times), at `now`.
+  void finish(std::span<const Ticket> tickets, Timestamp now);
+
+  /// From reading a frame to the end of its last event.
+  const LatencyHistogram& latency() const { return latency_; }
 
   /// Nothing until the first frame with a seq has finished.
   std::optional<Watermark> watermark() const;
@@ -70,11 +83,9 @@ class InFlightList {
 
  private:
   struct Entry {
-    std::int64_t seq;
-    std::size_t bytes;
+    Frame frame;
     Timestamp time;
     std::size_t remaining;  // events; kUndecoded before `decoded`
-    bool restarted;
   };
   static constexpr std::size_t kUndecoded = static_cast<std::size_t>(-1);
 
@@ -90,6 +101,7 @@ class InFlightList {
   Ticket first_ = 0;  // ticket of entries_.front()
   std::size_t bytes_ = 0;
   std::optional<Watermark> watermark_;
+  LatencyHistogram latency_;
   std::vector<std::function<void()>> waiting_;
 };
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "atproto/sha256.hpp"
+#include "base/crash_point.hpp"
 #include "store/advisory_lock.hpp"
 #include "store/dead_letters.hpp"
 #include "writer/account_changes.hpp"
@@ -159,7 +160,9 @@ LiveWriter::Outcome LiveWriter::write(store::Session& session, std::span<const R
       outcome.dead_letters = letters.size();
     }
   }
+  crash_point("before_commit");
   transaction.commit();
+  crash_point("after_commit");
   return outcome;
 }
 

@@ -39,10 +39,12 @@ class TableWriter {
   virtual std::size_t upsert(store::Session& session, Events events,
                              Timestamp indexed_at) const = 0;
 
-  /// Removes the rows that are of an older revision than the event. A post's row stays as a stub;
-  /// when the event is a delete, and not a record that left its table, the stub is marked as
-  /// deleted.
-  virtual std::size_t remove(store::Session& session, Events events) const = 0;
+  /// Removes the rows that are of an older revision than the event. Of a post an empty row stays,
+  /// or comes with `indexed_at`, so that what is left does not depend on what was seen before; when
+  /// the event is a delete, and not a record that left its table, it is marked as deleted. Returns
+  /// the number of rows changed.
+  virtual std::size_t remove(store::Session& session, Events events,
+                             Timestamp indexed_at) const = 0;
 
   /// The revision of each key's row, or kNoRow.
   virtual std::vector<std::int64_t> read_revs(store::Session& session,

@@ -198,7 +198,7 @@ void Worker::finish_front(Batch& batch, std::size_t size,
     for (auto& event : waiting) busy.push_back(std::move(event));
   }
   services_.counters.events += done.size();
-  services_.in_flight.finish(done);
+  services_.in_flight.finish(done, services_.clock.now());
 }
 
 store::Session& Worker::session() {

@@ -20,7 +20,7 @@ class CommandLine(EndToEnd):
             (["run", "--relay", "ws://127.0.0.1:1"], "--database"),
             (["run", "--relay", "ws://127.0.0.1:1", "--database", "postgresql:///x", "--cursor", "soon"], "--cursor"),
             (["replay"], "FILE"),
-            (["no-such-command"], "subcommand"),
+            (["no-such-command"], "no command 'no-such-command'"),
             ([], "subcommand"),
         ):
             with self.subTest(arguments):

@@ -51,7 +51,7 @@ class WorkerPoolTest : public test::PostgresTest {
 
   /// As the pipeline does it: a place in the list, then to the worker.
   void push(UnresolvedEvent event) {
-    const auto ticket = in_flight_.admit(event.seq, event.did.size());
+    const auto ticket = in_flight_.admit({.seq = event.seq, .bytes = event.did.size()});
     ASSERT_TRUE(ticket);
     in_flight_.decoded(*ticket, 1, {});
     event.ticket = *ticket;

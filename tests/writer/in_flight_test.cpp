@@ -20,14 +20,14 @@ Timestamp at(std::int64_t microseconds) {
 }
 
 void finish(InFlightList& list, InFlightList::Ticket ticket) {
-  list.finish(std::vector{ticket});
+  list.finish(std::vector{ticket}, Timestamp{});
 }
 
 TEST(InFlightList, watermark_is_the_end_of_the_contiguous_finished_prefix) {
   InFlightList list({});
   std::vector<InFlightList::Ticket> tickets;
   for (const std::int64_t seq : {11, 12, 13, 14, 15}) {
-    tickets.push_back(*list.admit(seq, 1));
+    tickets.push_back(*list.admit({.seq = seq, .bytes = 1}));
     list.decoded(tickets.back(), 1, at(seq * 10));
   }
   EXPECT_FALSE(list.watermark());
@@ -45,9 +45,9 @@ TEST(InFlightList, watermark_is_the_end_of_the_contiguous_finished_prefix) {
 
 TEST(InFlightList, a_frame_waits_for_all_of_its_events) {
   InFlightList list({});
-  const auto ticket = *list.admit(1, 1);
+  const auto ticket = *list.admit({.seq = 1, .bytes = 1});
   list.decoded(ticket, 3, {});
-  list.finish(std::vector{ticket, ticket});
+  list.finish(std::vector{ticket, ticket}, Timestamp{});
   EXPECT_FALSE(list.watermark());
   finish(list, ticket);
   EXPECT_EQ(list.watermark()->seq, 1);
@@ -55,7 +55,7 @@ TEST(InFlightList, a_frame_waits_for_all_of_its_events) {
 
 TEST(InFlightList, a_frame_without_events_finishes_when_decoded) {
   InFlightList list({});
-  const auto ticket = *list.admit(7, 1);
+  const auto ticket = *list.admit({.seq = 7, .bytes = 1});
   EXPECT_FALSE(list.watermark());
   list.decoded(ticket, 0, {});
   EXPECT_EQ(list.watermark()->seq, 7);
@@ -63,8 +63,8 @@ TEST(InFlightList, a_frame_without_events_finishes_when_decoded) {
 
 TEST(InFlightList, a_frame_that_is_not_decoded_holds_the_watermark_back) {
   InFlightList list({});
-  const auto first = *list.admit(1, 1);
-  const auto second = *list.admit(2, 1);
+  const auto first = *list.admit({.seq = 1, .bytes = 1});
+  const auto second = *list.admit({.seq = 2, .bytes = 1});
   list.decoded(second, 0, {});
   EXPECT_FALSE(list.watermark());
   list.decoded(first, 0, {});
@@ -73,9 +73,9 @@ TEST(InFlightList, a_frame_that_is_not_decoded_holds_the_watermark_back) {
 
 TEST(InFlightList, frames_without_a_number_hold_back_but_do_not_move) {
   InFlightList list({});
-  const auto numbered = *list.admit(5, 1);
-  const auto unnumbered = *list.admit(0, 1);
-  const auto next = *list.admit(6, 1);
+  const auto numbered = *list.admit({.seq = 5, .bytes = 1});
+  const auto unnumbered = *list.admit({.seq = 0, .bytes = 1});
+  const auto next = *list.admit({.seq = 6, .bytes = 1});
   list.decoded(numbered, 0, {});
   list.decoded(next, 0, {});
   EXPECT_EQ(list.watermark()->seq, 5);
@@ -85,40 +85,41 @@ TEST(InFlightList, frames_without_a_number_hold_back_but_do_not_move) {
 
 TEST(InFlightList, a_repeated_number_does_not_take_the_watermark_back) {
   InFlightList list({});
-  for (const std::int64_t seq : {8, 9, 8}) list.decoded(*list.admit(seq, 1), 0, {});
+  for (const std::int64_t seq : {8, 9, 8})
+    list.decoded(*list.admit({.seq = seq, .bytes = 1}), 0, {});
   EXPECT_EQ(list.watermark()->seq, 9);
 }
 
 TEST(InFlightList, numbers_that_begin_anew_do) {
   InFlightList list({});
-  list.decoded(*list.admit(900, 1), 0, {});
-  list.decoded(*list.admit(3, 1, true), 0, {});
+  list.decoded(*list.admit({.seq = 900, .bytes = 1}), 0, {});
+  list.decoded(*list.admit({.seq = 3, .bytes = 1, .restarted = true}), 0, {});
   EXPECT_EQ(list.watermark()->seq, 3);
-  list.decoded(*list.admit(4, 1), 0, {});
+  list.decoded(*list.admit({.seq = 4, .bytes = 1}), 0, {});
   EXPECT_EQ(list.watermark()->seq, 4);
 }
 
 TEST(InFlightList, admits_no_more_frames_than_its_limit) {
   InFlightList list({.frames = 2, .bytes = 1'000});
-  const auto first = *list.admit(1, 1);
-  ASSERT_TRUE(list.admit(2, 1));
-  EXPECT_FALSE(list.admit(3, 1));
+  const auto first = *list.admit({.seq = 1, .bytes = 1});
+  ASSERT_TRUE(list.admit({.seq = 2, .bytes = 1}));
+  EXPECT_FALSE(list.admit({.seq = 3, .bytes = 1}));
   bool woken = false;
   list.when_room([&] { woken = true; });
   EXPECT_FALSE(woken);
   list.decoded(first, 0, {});
   EXPECT_TRUE(woken);
-  EXPECT_TRUE(list.admit(3, 1));
+  EXPECT_TRUE(list.admit({.seq = 3, .bytes = 1}));
 }
 
 TEST(InFlightList, admits_no_more_bytes_than_its_limit_but_always_one_frame) {
   InFlightList list({.frames = 10, .bytes = 100});
-  const auto huge = list.admit(1, 5'000);
+  const auto huge = list.admit({.seq = 1, .bytes = 5'000});
   ASSERT_TRUE(huge);
-  EXPECT_FALSE(list.admit(2, 1));
+  EXPECT_FALSE(list.admit({.seq = 2, .bytes = 1}));
   list.decoded(*huge, 0, {});
   EXPECT_EQ(list.bytes(), 0U);
-  EXPECT_TRUE(list.admit(2, 1));
+  EXPECT_TRUE(list.admit({.seq = 2, .bytes = 1}));
 }
 
 TEST(InFlightList, wakes_at_once_when_there_is_room) {
@@ -131,7 +132,7 @@ TEST(InFlightList, wakes_at_once_when_there_is_room) {
 TEST(InFlightList, waiting_for_the_end_gives_up_at_the_deadline) {
   InFlightList list({});
   EXPECT_TRUE(list.wait_until_empty(std::chrono::steady_clock::now()));
-  ASSERT_TRUE(list.admit(1, 1));
+  ASSERT_TRUE(list.admit({.seq = 1, .bytes = 1}));
   EXPECT_FALSE(list.wait_until_empty(std::chrono::steady_clock::now()));
 }
 
@@ -159,7 +160,7 @@ TEST_P(InFlightInterleaving, equals_the_naive_model) {
     if (unfinished.empty() || below(3) == 0) {
       seq += 1 + static_cast<std::int64_t>(below(5));
       const std::size_t events = below(4);
-      const auto ticket = *list.admit(seq, 10);
+      const auto ticket = *list.admit({.seq = seq, .bytes = 10});
       list.decoded(ticket, events, {});
       frames.push_back({seq, ticket, events});
     } else {
@@ -193,12 +194,13 @@ TEST(InFlightList, many_threads_finish_what_one_admits) {
   std::vector<std::jthread> finishers;
   for (int i = 0; i < 4; ++i) {
     finishers.emplace_back([&] {
-      while (const auto ticket = tickets.pop()) list.finish(std::vector{*ticket, *ticket});
+      while (const auto ticket = tickets.pop())
+        list.finish(std::vector{*ticket, *ticket}, Timestamp{});
     });
   }
   for (std::int64_t seq = 1; seq <= kFrames; ++seq) {
     std::optional<InFlightList::Ticket> ticket;
-    while (!(ticket = list.admit(seq, 1))) {
+    while (!(ticket = list.admit({.seq = seq, .bytes = 1}))) {
       std::binary_semaphore room(0);
       list.when_room([&] { room.release(); });
       room.acquire();

@@ -72,7 +72,7 @@ class TablesTest : public testing::Test {
     std::vector<UnresolvedEvent> events;
     events.push_back(std::move(event));
     const auto batch = resolved(std::move(events));
-    return table_for(batch[0]).remove(*session_, pointers(batch));
+    return table_for(batch[0]).remove(*session_, pointers(batch), clock_.now());
   }
 
   std::string value(const std::string& sql) {
@@ -268,6 +268,17 @@ TEST_F(TablesTest, a_stub_becomes_a_post_and_a_marked_stub_and_a_post_again) {
   EXPECT_EQ(value(row), "f|f|12|2026-01-02 02:00:00+00|back");
 }
 
+TEST_F(TablesTest, a_deleted_post_leaves_the_same_stub_whether_it_was_seen_before_or_not) {
+  const std::string post = "app.bsky.feed.post";
+  upsert(made_write(kAuthor, post, "3l2s5xxv2ze2c", 10, made_post("seen")));
+  EXPECT_EQ(remove(made_delete(kAuthor, post, "3l2s5xxv2ze2c", 11)), 1U);
+  EXPECT_EQ(remove(made_delete(kAuthor, post, "3l2s5xxv2ze2d", 11)), 1U);
+  EXPECT_EQ(value("SELECT count(DISTINCT to_jsonb(p) - 'rkey') FROM bsky.posts AS p"), "1");
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.posts WHERE is_deleted AND cid IS NULL"), "2");
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.all_records"), "0");
+  EXPECT_EQ(remove(made_delete(kAuthor, post, "3l2s5xxv2ze2d", 10)), 0U);
+}
+
 TEST_F(TablesTest, a_post_that_breaks_its_lexicon_leaves_a_stub_that_is_not_deleted) {
   const std::string key = "3l2s5xxv2ze2c";
   upsert(made_write(kAuthor, "app.bsky.feed.post", key, 10, made_post("fine")));
@@ -275,7 +286,7 @@ TEST_F(TablesTest, a_post_that_breaks_its_lexicon_leaves_a_stub_that_is_not_dele
   events.push_back(
       made_write(kAuthor, "app.bsky.feed.post", key, 11, {{"text", 5}}, event::Operation::Update));
   const auto batch = resolved(std::move(events));
-  EXPECT_EQ(table_of(1)->remove(*session_, pointers(batch)), 1U);
+  EXPECT_EQ(table_of(1)->remove(*session_, pointers(batch), clock_.now()), 1U);
   EXPECT_EQ(records_table().upsert(*session_, pointers(batch), clock_.now()), 1U);
   EXPECT_EQ(value("SELECT concat_ws('|', cid IS NULL, is_deleted, rev) FROM bsky.posts"), "t|f|11");
   EXPECT_EQ(value("SELECT count(*) FROM bsky.all_records"), "1");
@@ -311,7 +322,7 @@ TEST_F(TablesTest, a_record_without_a_table_is_kept_whole) {
       {1, 1, 1}, {batch[0].actor_id, batch[0].collection_id, batch[0].rkey_number}};
   EXPECT_EQ(records_table().read_revs(*session_, keys),
             (std::vector<std::int64_t>{TableWriter::kNoRow, 12}));
-  EXPECT_EQ(records_table().remove(*session_, pointers(batch)), 1U);
+  EXPECT_EQ(records_table().remove(*session_, pointers(batch), clock_.now()), 1U);
   EXPECT_EQ(value("SELECT count(*) FROM bsky.records"), "0");
 }
 

@@ -1,5 +1,4 @@
-#include "writer/table_writer.hpp"
-#include "writer/tables/table_statements.hpp"
+#include "writer/tables/keyed_table.hpp"
 
 namespace skua::writer {
 namespace {
@@ -8,8 +7,10 @@ using store::Array;
 
 /// `bsky.records`: every collection without a table of its own, and records that break their
 /// lexicon.
-class RecordsTable : public TableWriter {
+class RecordsTable : public KeyedTable {
  public:
+  RecordsTable() : KeyedTable("records", Key::ManyCollections, kColumns, "") {}
+
   std::int32_t collection_id() const override { return 0; }
 
   std::size_t upsert(store::Session& session, Events events, Timestamp indexed_at) const override {
@@ -30,54 +31,15 @@ class RecordsTable : public TableWriter {
       }
     }
     params.array(revs).array(cids).array(records).array(reasons).timestamp(indexed_at);
-    return session.execute(statements_.upsert(), params).affected();
-  }
-
-  std::size_t remove(store::Session& session, Events events) const override {
-    store::Params params;
-    append_keys(params, events);
-    append_removal(params, events);
-    return session.execute(statements_.remove(), params).affected();
-  }
-
-  std::vector<std::int64_t> read_revs(store::Session& session,
-                                      std::span<const RowKey> keys) const override {
-    Array actors(Array::Type::int4);
-    Array collections(Array::Type::int4);
-    Array rkeys(Array::Type::int8);
-    for (const RowKey& key : keys) {
-      actors.int4(key.actor_id);
-      collections.int4(key.collection_id);
-      rkeys.int8(key.rkey);
-    }
-    store::Params params;
-    params.array(actors).array(collections).array(rkeys);
-    return revs_by_place(session.execute(statements_.read_revs(), params), keys.size());
+    return session.execute(statements().upsert(), params).affected();
   }
 
  private:
-  static void append_keys(store::Params& params, Events events) {
-    Array actors(Array::Type::int4);
-    Array collections(Array::Type::int4);
-    Array rkeys(Array::Type::int8);
-    for (const event::ResolvedEvent* event : events) {
-      actors.int4(event->actor_id);
-      collections.int4(event->collection_id);
-      rkeys.int8(event->rkey_number);
-    }
-    params.array(actors).array(collections).array(rkeys);
-  }
-
-  inline static const std::vector<BatchColumn> kKeys = {{"actor_id", Array::Type::int4, ""},
-                                                        {"collection_id", Array::Type::int4, ""},
-                                                        {"rkey", Array::Type::int8, ""}};
   inline static const std::vector<BatchColumn> kColumns = {
       {"rev", Array::Type::int8, ""},
       {"cid", Array::Type::bytea, ""},
       {"record", Array::Type::text, "::jsonb"},
       {"invalid_reason", Array::Type::text, ""}};
-
-  TableStatements statements_{"records", kKeys, kColumns};
 };
 
 }  // namespace

@@ -12,8 +12,7 @@
 #include "records/reference.hpp"
 #include "records/text_list.hpp"
 #include "store/session.hpp"
-#include "writer/table_writer.hpp"
-#include "writer/tables/table_statements.hpp"
+#include "writer/tables/keyed_table.hpp"
 
 namespace skua::writer {
 
@@ -135,14 +134,12 @@ class ColumnList {
 
 /// The table of a typed record.
 template <class R>
-class TableDefinition : public TableWriter {
+class TableDefinition : public KeyedTable {
  public:
   /// `stub_marker`: see TableStatements::keep_stubs; empty: removed rows go.
   TableDefinition(const std::string& table, const ColumnList<R>& own,
                   const std::string& stub_marker = {})
-      : columns_(all_columns(own)), statements_(table, kKeys, in_batch(columns_)) {
-    if (!stub_marker.empty()) statements_.keep_stubs(stub_marker);
-  }
+      : TableDefinition(table, all_columns(own), stub_marker) {}
 
   std::int32_t collection_id() const override { return R::kCollectionId; }
 
@@ -164,34 +161,16 @@ class TableDefinition : public TableWriter {
       params.array(array);
     }
     params.timestamp(indexed_at);
-    return session.execute(statements_.upsert(), params).affected();
-  }
-
-  std::size_t remove(store::Session& session, Events events) const override {
-    store::Params params;
-    append_keys(params, events);
-    append_removal(params, events);
-    return session.execute(statements_.remove(), params).affected();
-  }
-
-  std::vector<std::int64_t> read_revs(store::Session& session,
-                                      std::span<const RowKey> keys) const override {
-    store::Array actors(store::Array::Type::int4);
-    store::Array rkeys(store::Array::Type::int8);
-    for (const RowKey& key : keys) {
-      actors.int4(key.actor_id);
-      rkeys.int8(key.rkey);
-    }
-    store::Params params;
-    params.array(actors).array(rkeys);
-    return revs_by_place(session.execute(statements_.read_revs(), params), keys.size());
+    return session.execute(statements().upsert(), params).affected();
   }
 
  private:
   using Column = typename ColumnList<R>::Column;
 
-  inline static const std::vector<BatchColumn> kKeys = {{"actor_id", store::Array::Type::int4, ""},
-                                                        {"rkey", store::Array::Type::int8, ""}};
+  TableDefinition(const std::string& table, std::vector<Column> columns,
+                  const std::string& stub_marker)
+      : KeyedTable(table, Key::OneCollection, in_batch(columns), stub_marker),
+        columns_(std::move(columns)) {}
 
   static std::vector<Column> all_columns(const ColumnList<R>& own) {
     std::vector<Column> columns = own.columns();
@@ -213,18 +192,7 @@ class TableDefinition : public TableWriter {
     return result;
   }
 
-  static void append_keys(store::Params& params, Events events) {
-    store::Array actors(store::Array::Type::int4);
-    store::Array rkeys(store::Array::Type::int8);
-    for (const event::ResolvedEvent* event : events) {
-      actors.int4(event->actor_id);
-      rkeys.int8(event->rkey_number);
-    }
-    params.array(actors).array(rkeys);
-  }
-
   const std::vector<Column> columns_;
-  TableStatements statements_;
 };
 
 /// The table of records of type R: specialised in the table's own file.

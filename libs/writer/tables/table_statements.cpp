@@ -47,6 +47,10 @@ struct Lists {
   }
 };
 
+/// What a removal brings besides the keys.
+const std::vector<BatchColumn> kRemoval = {{"rev", store::Array::Type::int8, ""},
+                                           {"is_delete", store::Array::Type::boolean, ""}};
+
 }  // namespace
 
 TableStatements::TableStatements(const std::string& table, std::span<const BatchColumn> keys,
@@ -55,12 +59,13 @@ TableStatements::TableStatements(const std::string& table, std::span<const Batch
       keys_(keys.begin(), keys.end()),
       columns_(columns.begin(), columns.end()),
       upsert_{table + "_upsert", upsert_sql("")},
-      remove_{table + "_remove", remove_sql("")},
+      remove_{table + "_remove", remove_sql()},
       read_revs_{table + "_read_revs", read_revs_sql()} {}
 
 void TableStatements::keep_stubs(const std::string& marker) {
   upsert_.sql = upsert_sql(marker);
-  remove_.sql = remove_sql(marker);
+  remove_.sql = empty_sql(marker);
+  keeps_stubs_ = true;
 }
 
 std::string TableStatements::same_key() const {
@@ -96,21 +101,29 @@ std::string TableStatements::upsert_sql(const std::string& marker) const {
          "ELSE EXCLUDED.indexed_at END WHERE t.rev < EXCLUDED.rev";
 }
 
-std::string TableStatements::remove_sql(const std::string& marker) const {
+std::string TableStatements::remove_sql() const {
   Lists lists;
   lists.append(keys_);
-  const std::vector<BatchColumn> removal = {{"rev", store::Array::Type::int8, ""},
-                                            {"is_delete", store::Array::Type::boolean, ""}};
-  lists.append(removal);
-  const std::string from = "unnest(" + lists.arrays + ") AS u(" + lists.names + ")";
-  const std::string where = " WHERE " + same_key() + " AND t.rev < u.rev";
-  if (marker.empty()) return "DELETE FROM bsky." + table_ + " AS t USING " + from + where;
+  lists.append(kRemoval);
+  return "DELETE FROM bsky." + table_ + " AS t USING unnest(" + lists.arrays + ") AS u(" +
+         lists.names + ") WHERE " + same_key() + " AND t.rev < u.rev";
+}
 
-  std::string set = "rev = u.rev, " + marker + " = u.is_delete";
+std::string TableStatements::empty_sql(const std::string& marker) const {
+  Lists lists;
+  lists.append(keys_);
+  const std::string conflict_key = lists.names;
+  const std::string keys = lists.values;
+  lists.append(kRemoval);
+  std::string set = "rev = EXCLUDED.rev, " + marker + " = EXCLUDED." + marker;
   for (const BatchColumn& column : columns_) {
     if (column.name != "rev") add(set, column.name + " = NULL");
   }
-  return "UPDATE bsky." + table_ + " AS t SET " + set + " FROM " + from + where;
+  return "INSERT INTO bsky." + table_ + " AS t (" + conflict_key + ", rev, " + marker +
+         ", indexed_at) SELECT " + keys + ", u.rev, u.is_delete, $" +
+         std::to_string(lists.size + 1) + "::timestamptz FROM unnest(" + lists.arrays + ") AS u(" +
+         lists.names + ") ON CONFLICT (" + conflict_key + ") DO UPDATE SET " + set +
+         " WHERE t.rev < EXCLUDED.rev";
 }
 
 std::string TableStatements::read_revs_sql() const {
@@ -118,24 +131,6 @@ std::string TableStatements::read_revs_sql() const {
   lists.append(keys_);
   return "SELECT u.place - 1, t.rev FROM unnest(" + lists.arrays + ") WITH ORDINALITY AS u(" +
          lists.names + ", place) JOIN bsky." + table_ + " AS t ON " + same_key();
-}
-
-void append_removal(store::Params& params, TableWriter::Events events) {
-  store::Array revs(store::Array::Type::int8);
-  store::Array deletes(store::Array::Type::boolean);
-  for (const event::ResolvedEvent* event : events) {
-    revs.int8(static_cast<std::int64_t>(event->change().rev.value));
-    deletes.boolean(event->change().operation == event::Operation::Delete);
-  }
-  params.array(revs).array(deletes);
-}
-
-std::vector<std::int64_t> revs_by_place(const store::Rows& rows, std::size_t size) {
-  std::vector<std::int64_t> revs(size, TableWriter::kNoRow);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    revs.at(static_cast<std::size_t>(rows.int8(i, 0))) = rows.int8(i, 1);
-  }
-  return revs;
 }
 
 }  // namespace skua::writer

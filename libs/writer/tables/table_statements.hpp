@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "store/session.hpp"
-#include "writer/table_writer.hpp"
 
 namespace skua::writer {
 
@@ -17,29 +16,31 @@ struct BatchColumn {
   std::string cast;
 };
 
-/// The text of a table's statements. The parameters are the columns' arrays in their order; an
-/// upsert has `indexed_at` behind them.
+/// The text of a table's statements. The parameters are the columns' arrays in their order, then
+/// `indexed_at` where a row may be inserted.
 class TableStatements {
  public:
   /// `keys` are the leading columns that make the primary key; `rev` and `cid` must be among the
-  /// rest. `on_delete_null`: the columns that a removal empties instead of deleting the row, none
-  /// otherwise.
+  /// rest.
   TableStatements(const std::string& table, std::span<const BatchColumn> keys,
                   std::span<const BatchColumn> columns);
 
-  /// Makes removals empty the row instead of deleting it: all columns but key and rev become null,
-  /// and `marker` becomes true if the removal is a delete. An upsert makes it false.
+  /// Makes removals leave an empty row instead of none, whether there was one before or not: all
+  /// columns but key and rev are null, and `marker` is true if the removal is a delete. An upsert
+  /// makes it false.
   void keep_stubs(const std::string& marker);
+  bool keeps_stubs() const { return keeps_stubs_; }
 
   const store::Statement& upsert() const { return upsert_; }
-  /// Parameters: the keys' arrays, the revs, and whether each is a delete.
+  /// Parameters: the keys' arrays, the revs, and whether each is a delete; with stubs `indexed_at`.
   const store::Statement& remove() const { return remove_; }
   /// Parameters: the keys' arrays. Answers with the key's place, from 0, and the row's rev.
   const store::Statement& read_revs() const { return read_revs_; }
 
  private:
   std::string upsert_sql(const std::string& marker) const;
-  std::string remove_sql(const std::string& marker) const;
+  std::string remove_sql() const;
+  std::string empty_sql(const std::string& marker) const;
   std::string read_revs_sql() const;
   /// `t.actor_id = u.actor_id AND ...`
   std::string same_key() const;
@@ -50,12 +51,7 @@ class TableStatements {
   store::Statement upsert_;
   store::Statement remove_;
   store::Statement read_revs_;
+  bool keeps_stubs_ = false;
 };
-
-/// Appends what `remove` takes behind the keys.
-void append_removal(store::Params& params, TableWriter::Events events);
-
-/// The answer to `read_revs`, by place.
-std::vector<std::int64_t> revs_by_place(const store::Rows& rows, std::size_t size);
 
 }  // namespace skua::writer

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "store/session.hpp"
+#include "writer/table_writer.hpp"
+#include "writer/tables/table_statements.hpp"
+
+namespace skua::writer {
+
+/// What all tables do alike: find and remove rows by key. How a row is written is each one's own.
+class KeyedTable : public TableWriter {
+ public:
+  std::size_t remove(store::Session& session, Events events, Timestamp indexed_at) const override;
+  std::vector<std::int64_t> read_revs(store::Session& session,
+                                      std::span<const RowKey> keys) const override;
+
+ protected:
+  /// Of one collection the key is (actor_id, rkey), of many (actor_id, collection_id, rkey).
+  enum class Key : std::uint8_t { OneCollection, ManyCollections };
+
+  /// `columns`: those behind the key. `stub_marker`: see TableStatements::keep_stubs; empty:
+  /// removed rows go.
+  KeyedTable(const std::string& table, Key key, std::span<const BatchColumn> columns,
+             const std::string& stub_marker);
+
+  const TableStatements& statements() const { return statements_; }
+  /// Appends the arrays of the events' keys.
+  void append_keys(store::Params& params, Events events) const;
+
+ private:
+  void append_keys(store::Params& params, std::span<const RowKey> keys) const;
+
+  const Key key_;
+  TableStatements statements_;
+};
+
+}  // namespace skua::writer

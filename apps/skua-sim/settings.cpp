@@ -1,118 +1,303 @@
 #include "settings.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <fstream>
+#include <functional>
+#include <initializer_list>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace skua::sim {
 namespace {
 
-using Kind = Fault::Kind;
+constexpr const char* kServing = "Serving a capture";
+constexpr const char* kNetwork = "The network";
+constexpr const char* kRunning = "Running it";
+constexpr const char* kSubscribers = "Subscribers";
+constexpr const char* kFaults = "Faults";
 
-constexpr const char* kExamples =
-    R"(A capture is [u32 little-endian length][frame] repeated. One JSON line with the URLs goes to stdout
-when the relay is ready; one JSON line an event (connect, fault, caught_up, disconnect) to the log.
+constexpr const char* kWords =
+    R"(Without --serve and --write-capture it simulates: accounts that write, PDSes, a PLC directory and a
+relay, all following from --seed. One JSON line with the URLs goes to stdout when all is ready; one
+JSON line an event (connect, fault, caught_up, disconnect, request, quiet) to the log.
+
+A capture is [u32 little-endian length][frame] repeated.
 
 Cursors: cursor=N sends what has a greater seq than N, cursor=0 everything from the oldest frame.
-Without a cursor a client is live: it gets the frames from --live-from on.
+Without a cursor a client is live: from now on, or, of a capture, from --live-from on.
 
-Faults happen once each, when the frame is about to be sent to whichever client reaches it first.
-N is the frame's number in the capture, from 1; seq:N names it by its seq.
+Faults, KIND[:ARG]; those with a WHEN happen once each, when the frame is about to be sent to
+whichever client reaches it first, or when the relay has got that far:
+{faults}
+WHEN is frame:N (from 1), seq:N, or SECONDSs after the start.
+
+The control server (URL "control") takes POST /fault {{"kind":"cut","count":1}} (with "arg" where the
+kind has one), POST /pause, /resume, /step {{"count":N}}, /dump {{"dir":"DIR"}}, /stop, and GET /state.
 
 Examples:
-  skua-sim --serve day.frames
+  skua-sim --accounts 500 --rate 200 --seed 7 --dump oracle
+  skua-sim --accounts 50 --records 5000 --fault bad-signature@seq:100 --fault-rate cut=0.1
+  skua-sim --events 10000 --rate 2000 --fault-rate 429=0.2 --fault-rate cut-download=0.1
+  skua-sim --write-capture big.frames --events 1000000 --accounts 2000 --records 2000000
   skua-sim --serve day.frames --port 2470 --cut-at 100 --stall-at seq:31415:2.5
   skua-sim --serve day.frames --tls --ca-file ca.pem
   skua-sim --serve day.frames --rate 500 --log sim.jsonl --error-at 20:ConsumerTooSlow)";
 
-void add_fault(CLI::App& app, Settings& settings, Kind kind, const std::string& form,
-               const std::string& words) {
-  const auto flag = "--" + std::string(sim::kind_name(kind)) + "-at";
+/// The value, or the usage error of a flag.
+template <class T>
+T accept(const std::string& flag, Parsed<T> parsed) {
+  if (!parsed) throw CLI::ValidationError(flag, parsed.error());
+  return *std::move(parsed);
+}
+
+void add_list(CLI::App& app, const std::string& flag, const std::string& form,
+              const std::string& words, const std::function<void(const std::string&)>& take) {
   app.add_option_function<std::vector<std::string>>(
          flag,
-         [&settings, kind, flag, form](const std::vector<std::string>& values) {
-           for (const auto& value : values) {
-             const auto fault = sim::parse_fault(kind, value);
-             if (!fault) {
-               throw CLI::ValidationError(
-                   flag,
-                   fmt::format("'{}' is not of the form {}, with N a frame's number from 1 or "
-                               "seq:N",
-                               value, form));
-             }
-             settings.faults.push_back(*fault);
-           }
-         },
+         [take](const std::vector<std::string>& values) { std::ranges::for_each(values, take); },
          words)
       ->type_name(form)
       ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(kFaults);
+}
+
+void add_fault_at(CLI::App& app, Settings& settings, FaultKind kind, const std::string& form,
+                  const std::string& words) {
+  const auto flag = fmt::format("--{}-at", fault_name(kind));
+  add_list(app, flag, form, words, [&settings, kind, flag](const std::string& value) {
+    settings.faults.push_back(accept(flag, parse_fault_at(kind, value)));
+  });
+}
+
+void describe_serving(CLI::App& app, Settings& settings) {
+  app.add_option("--serve", settings.capture, "Serve this capture as a relay, and nothing else")
+      ->type_name("CAPTURE")
+      ->group(kServing);
+  app.add_flag("--tls", settings.tls, "Serve wss with a certificate made for this run")
+      ->group(kServing);
+  app.add_option("--host", settings.host,
+                 "The only name the certificate is valid for (default: localhost, 127.0.0.1, ::1)")
+      ->type_name("NAME")
+      ->group(kServing);
+  app.add_option("--ca-file", settings.ca_file,
+                 "Where the certificate authority is written (default: a temporary file)")
+      ->type_name("PATH")
+      ->group(kServing);
+  app.add_option(
+         "--live-from", settings.live_from,
+         "Where a client without a cursor begins: a frame's number from 1, or end for nothing "
+         "(default: 1)")
+      ->type_name("N|end")
+      ->group(kServing);
+  app.add_flag("--close-at-end", settings.behaviour.close_at_end,
+               "Close after the last frame (default: stay open)")
+      ->group(kServing);
+}
+
+void describe_network(CLI::App& app, Settings& settings) {
+  auto& network = settings.simulation.network;
+  app.add_option("--seed", network.seed, "All follows from it (default: 1)")->group(kNetwork);
+  app.add_option("--accounts", network.accounts, "Accounts that act (default: 200)")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{10'000'000}))
+      ->group(kNetwork);
+  app.add_option("--records", network.records,
+                 "Records they hold together before the first message (default: 0)")
+      ->group(kNetwork);
+  app.add_option("--hosts", network.hosts, "PDSes (default: 3)")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{100}))
+      ->group(kNetwork);
+  app.add_option("--outsiders", network.outsiders,
+                 "Accounts that are only referred to (default: 4000)")
+      ->group(kNetwork);
+  app.add_option("--outside-share", network.outside_share,
+                 "Share of references that go to them, 0 to 1 (default: 0.3)")
+      ->type_name("X")
+      ->check(CLI::Range(0.0, 1.0))
+      ->group(kNetwork);
+  app.add_option("--oddities", network.oddities,
+                 "How often what is seldom happens: 0 never, 1 often enough to be met (default: 1)")
+      ->type_name("X")
+      ->check(CLI::NonNegativeNumber)
+      ->group(kNetwork);
+}
+
+void describe_running(CLI::App& app, Settings& settings) {
+  app.add_option("--port", settings.port,
+                 "Port of the relay on 127.0.0.1 and ::1; 0: a free one, as for the others")
+      ->group(kRunning);
+  app.add_option("--rate", settings.rate,
+                 "Events a second (default: 100); of a served capture: frames a second and client "
+                 "(default: as fast as they are taken)")
+      ->check(CLI::PositiveNumber)
+      ->group(kRunning);
+  app.add_option("--events", settings.simulation.events,
+                 "Make no more events after so many, and go on serving (default: no end)")
+      ->check(CLI::PositiveNumber)
+      ->group(kRunning);
+  app.add_option("--first-seq", settings.simulation.first_seq,
+                 "The relay's first number (default: 1)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 52))
+      ->group(kRunning);
+  app.add_option("--window-mb", settings.window_mb,
+                 "MiB of frames that the relay keeps (default: 512)")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
+      ->group(kRunning);
+  app.add_option("--dump", settings.dump,
+                 "Write the repositories and the states of accounts here in the end")
+      ->type_name("DIR")
+      ->group(kRunning);
+  app.add_option("--write-capture", settings.written_capture,
+                 "Serve nothing: write --events N to this new file, as fast as can be")
+      ->type_name("FILE")
+      ->group(kRunning);
+  app.add_option("--log", settings.log, "Append the log here (default: stderr)")
+      ->type_name("FILE")
+      ->group(kRunning);
+}
+
+void describe_subscribers(CLI::App& app, Settings& settings) {
+  app.add_flag("--inclusive", settings.behaviour.inclusive,
+               "cursor=N sends N again, as some servers do")
+      ->group(kSubscribers);
+  app.add_option(
+         "--future-cursor", settings.future_cursor,
+         "A cursor beyond the last seq: error as a PDS, silence as indigo (default: silence)")
+      ->type_name("error|silence")
+      ->check(CLI::IsMember({"error", "silence"}))
+      ->group(kSubscribers);
+  app.add_option("--ping", settings.ping_seconds, "Seconds between pings (default: 30)")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber)
+      ->group(kSubscribers);
+}
+
+void describe_fault_flags(CLI::App& app, Settings& settings) {
+  add_list(app, "--fault", "KIND[:ARG]@WHEN", "A fault, once", [&settings](const auto& value) {
+    settings.faults.push_back(accept("--fault", parse_planned_fault(value)));
+  });
+  add_list(app, "--fault-rate", "KIND[:ARG]=X",
+           "A fault by chance, seeded: so many a second; of HTTP, for that share of the requests",
+           [&settings](const auto& value) {
+             settings.fault_rates.push_back(accept("--fault-rate", parse_fault_rate(value)));
+           });
+  add_list(app, "--fault-schedule", "FILE",
+           "Faults from a file, a --fault value a line; # begins a comment",
+           [&settings](const auto& value) { settings.schedules.push_back(value); });
+  using enum FaultKind;
+  add_fault_at(app, settings, cut, "N", "Drop the TCP connection before frame N (or seq:N)");
+  add_fault_at(app, settings, stall, "N[:SECONDS]",
+               "Send nothing more from frame N on, for so long or until the client leaves");
+  add_fault_at(app, settings, corrupt, "N",
+               "Change the byte in the middle of frame N's blocks (of the frame, if it has none)");
+  add_fault_at(app, settings, slow, "N:MS",
+               "From frame N on send each frame of that connection MS milliseconds late");
+  add_fault_at(app, settings, error, "N:NAME", "Send an error frame before frame N and close");
+}
+
+void read_schedule(const std::string& path, std::vector<PlannedFault>& faults) {
+  const std::string flag = "--fault-schedule";
+  std::ifstream file(path);
+  if (!file) throw CLI::ValidationError(flag, "cannot read " + path);
+  std::string line;
+  while (std::getline(file, line)) {
+    constexpr const char* kBlanks = " \t\r";
+    line.erase(std::min(line.find('#'), line.size()));
+    line.erase(line.find_last_not_of(kBlanks) + 1);
+    line.erase(0, std::min(line.find_first_not_of(kBlanks), line.size()));
+    if (!line.empty()) faults.push_back(accept(flag, parse_planned_fault(line)));
+  }
+}
+
+/// Refuses flags that mean nothing in this mode.
+void refuse(const CLI::App& app, std::initializer_list<const char*> flags, const char* why) {
+  for (const auto* flag : flags) {
+    if (app.count(flag) > 0) throw CLI::ValidationError(flag, why);
+  }
+}
+
+void check_mode(const CLI::App& app, const Settings& settings) {
+  using enum Settings::Mode;
+  if (settings.mode != serve_capture) {
+    refuse(app, {"--tls", "--host", "--ca-file", "--live-from", "--close-at-end"},
+           "is for --serve only");
+  } else {
+    refuse(app,
+           {"--write-capture", "--seed", "--accounts", "--records", "--hosts", "--outsiders",
+            "--outside-share", "--oddities", "--events", "--first-seq", "--window-mb", "--dump"},
+           "means nothing with --serve");
+    if (!settings.tls) refuse(app, {"--host", "--ca-file"}, "needs --tls");
+  }
+  if (settings.mode == write_capture) {
+    refuse(app,
+           {"--port", "--log", "--first-seq", "--window-mb", "--inclusive", "--future-cursor",
+            "--ping", "--fault", "--fault-rate", "--fault-schedule", "--cut-at", "--stall-at",
+            "--slow-at", "--corrupt-at", "--error-at"},
+           "means nothing with --write-capture");
+    if (settings.simulation.events == 0) {
+      throw CLI::ValidationError("--write-capture", "needs --events, how many");
+    }
+  }
+}
+
+void check_capture_faults(const Settings& settings) {
+  const auto check = [](const Fault& fault) {
+    if (fault_scope(fault.kind) == FaultScope::connection) return;
+    throw CLI::ValidationError(
+        "--fault", fmt::format("{} cannot be done to a capture: it needs the simulated network",
+                               fault_name(fault.kind)));
+  };
+  for (const auto& planned : settings.faults) check(planned.fault);
+  for (const auto& recurring : settings.fault_rates) check(recurring.fault);
+}
+
+std::uint64_t live_position(const std::string& words) {
+  if (words == "end") return StreamBehaviour::kEnd;
+  std::uint64_t number = 0;
+  if (!CLI::detail::lexical_cast(words, number) || number == 0) {
+    throw CLI::ValidationError("--live-from",
+                               "'" + words + "' is neither a frame's number from 1 nor end");
+  }
+  return number - 1;
 }
 
 }  // namespace
 
 void describe(CLI::App& app, Settings& settings) {
-  app.footer(kExamples);
-  app.add_option("--serve", settings.capture, "The capture to serve")
-      ->type_name("CAPTURE")
-      ->required();
-  app.add_option("--port", settings.port, "Port on 127.0.0.1 and ::1; 0: a free one");
-  app.add_flag("--tls", settings.tls, "Serve wss with a certificate made for this run");
-  app.add_option("--host", settings.host,
-                 "The only name the certificate is valid for (default: localhost, 127.0.0.1, ::1)")
-      ->type_name("NAME");
-  app.add_option("--ca-file", settings.ca_file,
-                 "Where the certificate authority is written (default: a temporary file)")
-      ->type_name("PATH");
-  app.add_option("--log", settings.log, "Append the log here (default: stderr)")->type_name("FILE");
-  app.add_option(
-         "--live-from", settings.live_from,
-         "Where a client without a cursor begins: a frame's number from 1, or end for nothing "
-         "(default: 1)")
-      ->type_name("N|end");
-  app.add_flag("--inclusive", settings.behaviour.inclusive,
-               "cursor=N sends N again, as some servers do");
-  app.add_option(
-         "--future-cursor", settings.future_cursor,
-         "A cursor beyond the last seq: error as a PDS, silence as indigo (default: silence)")
-      ->type_name("error|silence")
-      ->check(CLI::IsMember({"error", "silence"}));
-  app.add_flag("--close-at-end", settings.behaviour.close_at_end,
-               "Close after the last frame (default: stay open)");
-  app.add_option("--rate", settings.behaviour.rate,
-                 "Frames a second and client (default: as fast as they are taken)")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--ping", settings.ping_seconds, "Seconds between pings (default: 30)")
-      ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber);
-  add_fault(app, settings, Kind::Cut, "N", "Drop the TCP connection before frame N");
-  add_fault(app, settings, Kind::Stall, "N[:SECONDS]",
-            "Send nothing more from frame N on, for so long or until the client leaves");
-  add_fault(app, settings, Kind::Corrupt, "N",
-            "Change the byte in the middle of frame N's blocks (of the frame, if it has none)");
-  add_fault(app, settings, Kind::Slow, "N:MS",
-            "From frame N on send each frame of that connection MS milliseconds late");
-  add_fault(app, settings, Kind::Error, "N:NAME", "Send an error frame before frame N and close");
+  app.footer(fmt::format(fmt::runtime(kWords), fmt::arg("faults", describe_faults())));
+  describe_network(app, settings);
+  describe_running(app, settings);
+  describe_subscribers(app, settings);
+  describe_fault_flags(app, settings);
+  describe_serving(app, settings);
 }
 
-void finish(Settings& settings) {
-  settings.behaviour.future_cursor_error = settings.future_cursor == "error";
-  settings.behaviour.ping_interval =
-      std::chrono::milliseconds(static_cast<long>(settings.ping_seconds * 1000));
-  if (settings.live_from == "end") {
-    settings.behaviour.live_from = static_cast<std::size_t>(-1);
-  } else {
-    std::size_t number = 0;
-    if (!CLI::detail::lexical_cast(settings.live_from, number) || number == 0) {
-      throw CLI::ValidationError(
-          "--live-from", "'" + settings.live_from + "' is neither a frame's number from 1 nor end");
-    }
-    settings.behaviour.live_from = number - 1;
+void finish(const CLI::App& app, Settings& settings) {
+  if (!settings.capture.empty()) {
+    settings.mode = Settings::Mode::serve_capture;
+  } else if (!settings.written_capture.empty()) {
+    settings.mode = Settings::Mode::write_capture;
   }
-  if (!settings.tls && !(settings.host.empty() && settings.ca_file.empty())) {
-    throw CLI::ValidationError("--tls", "is needed for --host and --ca-file");
+  check_mode(app, settings);
+  for (const auto& path : settings.schedules) read_schedule(path, settings.faults);
+
+  auto& behaviour = settings.behaviour;
+  behaviour.future_cursor_error = settings.future_cursor == "error";
+  behaviour.ping_interval =
+      std::chrono::milliseconds(static_cast<std::int64_t>(settings.ping_seconds * 1000));
+  behaviour.live_from = StreamBehaviour::kEnd;
+  if (settings.mode == Settings::Mode::serve_capture) {
+    check_capture_faults(settings);
+    behaviour.live_from = live_position(settings.live_from);
+    behaviour.rate = settings.rate;
+  } else if (settings.rate > 0) {
+    settings.simulation.rate = settings.rate;
   }
+  settings.simulation.window_bytes = settings.window_mb * 1024 * 1024;
 }
 
 }  // namespace skua::sim

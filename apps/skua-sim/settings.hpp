@@ -6,24 +6,42 @@
 
 #include <CLI/CLI.hpp>
 
-#include "capture_relay.hpp"
-#include "faults.hpp"
+#include "serve/fault.hpp"
+#include "serve/stream_host.hpp"
+#include "simulation.hpp"
 
 namespace skua::sim {
 
 /// What the command line says.
 struct Settings {
-  std::string capture;
+  /// What the program is to do: a capture is given, one is asked for, or neither.
+  enum class Mode : std::uint8_t { simulate, serve_capture, write_capture };
+  Mode mode = Mode::simulate;
+
   std::uint16_t port = 0;
+  std::string log;
+  StreamBehaviour behaviour;
+  std::vector<PlannedFault> faults;
+  std::vector<FaultRate> fault_rates;
+
+  // To serve a capture.
+  std::string capture;
   bool tls = false;
   std::string host;
   std::string ca_file;
-  std::string log;
+
+  // To simulate, and to write a capture.
+  SimulationSettings simulation;
+  std::string dump;
+  std::string written_capture;
+
+  // As they were written; `finish` turns them into what stands above.
   std::string live_from = "1";
   std::string future_cursor = "silence";
-  sim::RelayBehaviour behaviour;
   double ping_seconds = 30;
-  std::vector<sim::Fault> faults;
+  double rate = 0;
+  std::size_t window_mb = 512;
+  std::vector<std::string> schedules;
 };
 
 /// Adds the flags, which write to `settings`, and the help with its examples. `settings` must
@@ -32,6 +50,6 @@ void describe(CLI::App& app, Settings& settings);
 
 /// After the parsing: turns words into numbers. Throws CLI::ValidationError when flags do not fit
 /// together.
-void finish(Settings& settings);
+void finish(const CLI::App& app, Settings& settings);
 
 }  // namespace skua::sim

@@ -41,8 +41,10 @@ void CursorKeeper::run(const std::stop_token& stop) {
   std::unique_lock lock(wait_mutex_);
   auto interval = options_.interval;
   while (!stop.stop_requested()) {
-    wait_.wait_for(lock, stop, interval, [] { return false; });
+    wait_.wait_for(lock, stop, interval, [this] { return soon_; });
     if (stop.stop_requested()) return;
+    soon_ = false;
+    lock.unlock();
     interval = options_.interval;
     try {
       save();
@@ -56,7 +58,14 @@ void CursorKeeper::run(const std::stop_token& stop) {
       on_lost_(std::string("the cursor cannot be saved: ") + error.what());
       return;
     }
+    lock.lock();
   }
+}
+
+void CursorKeeper::save_soon() {
+  const std::scoped_lock lock(wait_mutex_);
+  soon_ = true;
+  wait_.notify_all();
 }
 
 void CursorKeeper::save() {

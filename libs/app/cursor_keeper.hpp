@@ -44,6 +44,9 @@ class CursorKeeper {
   void start(std::function<std::optional<Watermark>()> watermark,
              std::function<std::string()> figures, std::function<void(const std::string&)> on_lost);
 
+  /// Saves now instead of at the end of the interval, on the keeper's thread. Any thread.
+  void save_soon();
+
   /// Ends the thread and saves a last time. False: that was not possible, the last saved cursor
   /// stands.
   bool stop();
@@ -64,6 +67,7 @@ class CursorKeeper {
   std::function<std::string()> figures_;
   std::function<void(const std::string&)> on_lost_;
   std::mutex wait_mutex_;
+  bool soon_ = false;
   std::condition_variable_any wait_;
   std::jthread thread_;
 };

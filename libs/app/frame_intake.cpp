@@ -17,11 +17,9 @@ bool FrameIntake::try_accept(transport::RawFrame& frame) {
     if (!check_first(seq)) return true;
     first_frame_ = false;
   }
-  if (!pipeline_.submit(frame, peek, restarted_)) return false;
-  if (seq != 0) {
-    restarted_ = false;
-    position_ = seq;
-  }
+  if (!pipeline_.submit(frame, peek)) return false;
+  // A number from before, within a connection, is a relay's slip: going back would repeat all.
+  if (seq != 0 && (!position_ || seq > *position_)) position_ = seq;
   return true;
 }
 
@@ -48,8 +46,10 @@ bool FrameIntake::check_first(std::int64_t seq) {
 
 void FrameIntake::begin_anew() {
   restarts_ += 1;
-  restarted_ = true;
   position_ = 0;
+  pipeline_.restart();
+  // At once: the old cursor says nothing any more, and who came back with it might hear nothing.
+  on_restart_();
 }
 
 void FrameIntake::take_error(ByteView frame) {

@@ -20,8 +20,13 @@ namespace skua::app {
 class FrameIntake final : public transport::FrameSink {
  public:
   /// `relay` is its name in messages. `start` is the cursor of the first connection; nothing: live.
-  FrameIntake(Pipeline& pipeline, std::string relay, std::optional<std::int64_t> start)
-      : pipeline_(pipeline), relay_(std::move(relay)), position_(start) {}
+  /// `on_restart` is called when the numbers began anew, and the watermark with them.
+  FrameIntake(Pipeline& pipeline, std::string relay, std::optional<std::int64_t> start,
+              std::function<void()> on_restart)
+      : pipeline_(pipeline),
+        relay_(std::move(relay)),
+        on_restart_(std::move(on_restart)),
+        position_(start) {}
 
   bool try_accept(transport::RawFrame& frame) override;
   /// After an error frame: its words. After numbers that begin anew: that.
@@ -51,10 +56,9 @@ class FrameIntake final : public transport::FrameSink {
 
   Pipeline& pipeline_;
   const std::string relay_;
+  const std::function<void()> on_restart_;
   std::optional<std::int64_t> position_;
   bool first_frame_ = true;
-  /// The numbers began anew, and no frame of the new ones was taken yet.
-  bool restarted_ = false;
   std::optional<std::string> end_;
   int failures_ = 0;
   std::atomic<bool> connected_{false};

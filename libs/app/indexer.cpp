@@ -42,7 +42,8 @@ class Indexer::Impl {
         keeper_({options_.database_url, source_, options_.cursor_interval}),
         pipeline_({options_.database_url, source_, options_.decode_threads, options_.in_flight},
                   clock, [this](const std::string& what) { defect_.report(what); }),
-        intake_(pipeline_, options_.relay.url(), start_position(options_.cursor, keeper_.saved())),
+        intake_(pipeline_, options_.relay.url(), start_position(options_.cursor, keeper_.saved()),
+                [this] { keeper_.save_soon(); }),
         relay_(relay_options(), intake_) {}
 
   void start() {

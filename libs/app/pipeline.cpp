@@ -77,12 +77,11 @@ Pipeline::~Pipeline() {
   if (!ended_) drain(std::chrono::steady_clock::now());
 }
 
-bool Pipeline::submit(transport::RawFrame& frame, const std::optional<event::FramePeek>& peek,
-                      bool restarted) {
+bool Pipeline::submit(transport::RawFrame& frame, const std::optional<event::FramePeek>& peek) {
   const std::int64_t seq = peek ? peek->seq : 0;
   const std::size_t size = frame.bytes.size();
-  const auto ticket = in_flight_.admit(
-      {.seq = seq, .bytes = size, .received_at = frame.received_at, .restarted = restarted});
+  const auto ticket =
+      in_flight_.admit({.seq = seq, .bytes = size, .received_at = frame.received_at});
   if (!ticket) return false;
   intake_.frames += 1;
   intake_.bytes += size;

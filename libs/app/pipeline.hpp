@@ -68,9 +68,9 @@ class Pipeline {
 
   /// Takes a frame. False: no credit, nothing happened; ask again after `when_room`. `peek` is what
   /// event::peek_frame said, nothing if it failed: then the frame becomes a dead letter.
-  /// `restarted`: see InFlightList::Frame.
-  bool submit(transport::RawFrame& frame, const std::optional<event::FramePeek>& peek,
-              bool restarted);
+  bool submit(transport::RawFrame& frame, const std::optional<event::FramePeek>& peek);
+  /// See InFlightList::restart.
+  void restart() { in_flight_.restart(); }
   void when_room(std::function<void()> wake) { in_flight_.when_room(std::move(wake)); }
 
   std::optional<writer::InFlightList::Watermark> watermark() const {

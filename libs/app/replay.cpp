@@ -81,7 +81,7 @@ class Replay::Impl {
         pipeline_.count_error_frame();
         continue;
       }
-      while (!pipeline_.submit(frame, peek, false)) {
+      while (!pipeline_.submit(frame, peek)) {
         if (!wait_for_room(stop)) return;
       }
     }

@@ -247,7 +247,9 @@ struct MstTree::Operations {
     if (subtree.empty()) return {};
     if (const auto loaded = load(subtree, level); !loaded) return loaded.error();
     Node& node = *subtree.node;
-    out.try_emplace(cid_of(subtree), encode(node));
+    // Most of a proof's two paths is one, and so are the tops of all paths of a commit.
+    const auto [place, is_new] = out.try_emplace(cid_of(subtree));
+    if (is_new) place->second = encode(node);
     if (level == 0) return {};
     std::size_t index = node.lower_bound(key);
     if (side == Side::after && node.has(index, key)) ++index;

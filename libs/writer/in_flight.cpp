@@ -12,6 +12,12 @@ std::optional<InFlightList::Ticket> InFlightList::admit(const Frame& frame) {
   return first_ + entries_.size() - 1;
 }
 
+void InFlightList::restart() {
+  const std::scoped_lock lock(mutex_);
+  for (Entry& entry : entries_) entry.frame.seq = 0;
+  watermark_ = Watermark{};
+}
+
 void InFlightList::decoded(Ticket ticket, std::size_t events, Timestamp time) {
   std::vector<std::function<void()>> wake;
   {
@@ -40,8 +46,8 @@ std::vector<std::function<void()>> InFlightList::advance() {
   while (!entries_.empty() && entries_.front().remaining == 0) {
     const Entry& done = entries_.front();
     if (done.frame.seq != 0) {
-      // A host may send a frame twice; the watermark goes back only when the host counts anew.
-      if (!watermark_ || done.frame.restarted || done.frame.seq > watermark_->seq) {
+      // A host may send a frame twice: the watermark never goes back for that.
+      if (!watermark_ || done.frame.seq > watermark_->seq) {
         watermark_ = Watermark{done.frame.seq, done.time};
       }
     }

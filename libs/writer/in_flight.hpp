@@ -52,12 +52,14 @@ class InFlightList {
     std::size_t bytes = 0;
     /// When it was read.
     Timestamp received_at{};
-    /// The host counts anew: from this frame on the watermark may be lower than before.
-    bool restarted = false;
   };
 
   /// Takes a place at the end. Nothing: no credit, ask again after `when_room`.
   std::optional<Ticket> admit(const Frame& frame);
+
+  /// The host counts anew: the watermark is 0 until a frame admitted from now on has finished, and
+  /// the frames before, which still do, no longer move it.
+  void restart();
 
   /// Says into how many events a frame was decoded, once. None: it has finished.
   void decoded(Ticket ticket, std::size_t events, Timestamp time);

@@ -186,7 +186,7 @@ class Sim(Program):
     def __init__(self, arguments):
         super().__init__(arguments)
         self.ready = self.first_json()
-        self.url = self.ready["relay"]
+        self.url = self.ready.get("url") or self.ready["relay"]
 
     def events(self, kind):
         """What it logged of one kind: connect, fault, caught_up, disconnect, tls_refused..."""

@@ -258,6 +258,8 @@ def is_invalid(collection, rkey, record):
         return False
     if collection in SINGLETONS and rkey != "self":
         return True
+    if record.get("$type", collection) != collection:
+        return True
     created = record.get("createdAt")
     if created is None and collection not in WITHOUT_CREATED_AT:
         return True
@@ -265,7 +267,12 @@ def is_invalid(collection, rkey, record):
         return True
     if collection in ("app.bsky.feed.like", "app.bsky.feed.repost"):
         return not record["subject"]["uri"].startswith("at://")
-    return False
+    if collection in ("app.bsky.graph.follow", "app.bsky.graph.block", "app.bsky.graph.listitem",
+                      "app.bsky.graph.verification"):
+        return not record["subject"].startswith("did:")
+    if collection == "app.bsky.graph.listblock":
+        return not record["subject"].startswith("at://")
+    return collection == "app.bsky.feed.post" and not isinstance(record["text"], str)
 
 
 def expected_row(did, path, cid, record):

@@ -1,10 +1,13 @@
 """`scripts/run` as a newcomer has it, with a relay on loopback in place of the live one."""
 
 import os
+import pty
 import re
 import signal
 import subprocess
+import threading
 import unittest
+import urllib.parse
 
 from harness import ROOT, Database, EndToEnd, free_port, wait_for
 from made import Network
@@ -81,7 +84,56 @@ class RunScript(EndToEnd):
             return sum(bool(re.search("cannot reach", line)) for line in program.output()) >= 2
 
         wait_for("a second try", tries, alive=[program])
+        self.assertTrue(program.says("--simulated"), "what to do without the internet")
         self.ctrl_c(program)
+
+    def check_simulated(self, seen):
+        """The simulated network becomes rows, in its own database and nowhere else."""
+        url = urllib.parse.urlsplit(self.script("pg", "url").stdout.strip())
+        simulated = Database(urllib.parse.urlunsplit(url._replace(path="/skua_sim")))
+        wait_for("posts of the simulated network", lambda: "skua_sim" in simulated.run("select current_database()")
+                 and simulated.value("select count(*) from bsky.posts where cid is not null") > 0, **seen)
+        live = Database(urllib.parse.urlunsplit(url))
+        self.assertIsNone(live.value("select to_regclass('bsky.posts')::text"))
+
+    def test_the_simulated_network_is_indexed_into_a_database_of_its_own(self):
+        program = self.run_script(f"ws://127.0.0.1:{free_port()}", "--simulated")
+        wait_for("its words on how to look", lambda: program.says("posts_view"), seconds=900, alive=[program])
+        self.check_simulated({"seconds": 60, "alive": [program]})
+        self.ctrl_c(program)
+
+    def test_a_terminal_is_offered_the_simulated_network(self):
+        main, terminal = pty.openpty()
+        self.addCleanup(os.close, main)
+        environment = {**os.environ, **self.environment_of_script, "SKUA_RELAY": f"ws://127.0.0.1:{free_port()}"}
+        process = subprocess.Popen([ROOT / "scripts/run"], env=environment, cwd="/", stdin=terminal,
+                                   stdout=terminal, stderr=terminal, start_new_session=True)
+        self.addCleanup(process.wait, 40)
+        self.addCleanup(process.terminate)
+        os.close(terminal)
+        screen = Screen(main)
+        wait_for("the offer", lambda: "Index the simulated network?" in screen.text, seconds=900)
+        self.assertIn("cannot be reached", screen.text)
+        os.write(main, b"\n")
+        wait_for("a line of figures", lambda: "events/s" in screen.text, seconds=60)
+        self.check_simulated({"seconds": 60})
+
+
+class Screen(threading.Thread):
+    """What a terminal shows, collected until its other side is closed."""
+
+    def __init__(self, descriptor):
+        super().__init__(daemon=True)
+        self.descriptor = descriptor
+        self.text = ""
+        self.start()
+
+    def run(self):
+        while True:
+            try:
+                self.text += os.read(self.descriptor, 4096).decode(errors="replace")
+            except OSError:
+                return
 
 
 if __name__ == "__main__":

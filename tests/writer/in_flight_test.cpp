@@ -93,7 +93,12 @@ TEST(InFlightList, a_repeated_number_does_not_take_the_watermark_back) {
 TEST(InFlightList, numbers_that_begin_anew_do) {
   InFlightList list({});
   list.decoded(*list.admit({.seq = 900, .bytes = 1}), 0, {});
-  list.decoded(*list.admit({.seq = 3, .bytes = 1, .restarted = true}), 0, {});
+  const auto before = *list.admit({.seq = 901, .bytes = 1});
+  list.restart();
+  EXPECT_EQ(list.watermark()->seq, 0);
+  list.decoded(before, 0, {});
+  EXPECT_EQ(list.watermark()->seq, 0) << "an old number says nothing any more";
+  list.decoded(*list.admit({.seq = 3, .bytes = 1}), 0, {});
   EXPECT_EQ(list.watermark()->seq, 3);
   list.decoded(*list.admit({.seq = 4, .bytes = 1}), 0, {});
   EXPECT_EQ(list.watermark()->seq, 4);

@@ -1,0 +1,163 @@
+#include "control_routes.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace skua::sim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t kMostSteps = 1'000'000;
+constexpr std::int64_t kMostFaults = 100'000;
+
+Response bad_request(const std::string& message) {
+  return error_response(400, "InvalidRequest", message);
+}
+
+/// An empty body is an empty object.
+Outcome<Json> body_of(const Request& request) {
+  if (request.body.empty()) return Json::object();
+  auto body = Json::parse(request.body, nullptr, false);
+  if (!body.is_object()) return bad_request("the body must be a JSON object");
+  return body;
+}
+
+Outcome<std::int64_t> count_of(const Json& body, std::int64_t highest) {
+  if (!body.contains("count")) return std::int64_t{1};
+  const auto& count = body["count"];
+  if (!count.is_number_integer() || count < 1 || count > highest) {
+    return bad_request("count must be a number from 1 to " + std::to_string(highest));
+  }
+  return count.get<std::int64_t>();
+}
+
+/// `{"kind": "stall", "arg": 2.5}` as `stall:2.5`.
+Outcome<std::string> fault_text(const Json& body) {
+  if (!body.contains("kind") || !body["kind"].is_string()) {
+    return bad_request("kind is missing; there are:\n" + describe_faults());
+  }
+  auto text = body["kind"].get<std::string>();
+  if (!body.contains("arg") || body["arg"].is_null()) return text;
+  const auto& argument = body["arg"];
+  if (!argument.is_string() && !argument.is_number()) {
+    return bad_request("arg must be a text or a number");
+  }
+  text += ':';
+  text += argument.is_string() ? argument.get<std::string>() : argument.dump();
+  return text;
+}
+
+Json or_null(std::optional<std::int64_t> number) {
+  return number ? Json(*number) : Json(nullptr);
+}
+
+Response show_state(const ControlTargets& targets) {
+  auto& simulation = targets.simulation;
+  Json connections = Json::array();
+  for (const auto* stream : targets.streams) {
+    for (const auto& [number, progress] : stream->open) {
+      connections.push_back({{"server", stream->name},
+                             {"connection", number},
+                             {"cursor", or_null(progress->cursor)},
+                             {"frames", progress->sent},
+                             {"last_seq", or_null(progress->last_seq)}});
+    }
+  }
+  Json faults = Json::object();
+  for (const auto& [kind, count] : targets.plan.done()) {
+    if (count > 0) faults[std::string(fault_name(kind))] = count;
+  }
+  return json_response(
+      {{"seq", simulation.relay().last_seq().value_or(0)},
+       {"frames", simulation.relay().end()},
+       {"events", simulation.events()},
+       {"paused", simulation.paused()},
+       {"quiet", simulation.quiet()},
+       {"rate", {{"wished", simulation.rate()}, {"measured", simulation.measured_rate()}}},
+       {"connections", connections},
+       {"faults", faults}});
+}
+
+/// Faults of the stream are done at once, the others as soon as a frame or a request meets them.
+Response do_fault(const Request& request, const ControlTargets& targets) {
+  const auto body = body_of(request);
+  if (!body) return body.error();
+  const auto text = fault_text(*body);
+  if (!text) return text.error();
+  const auto count = count_of(*body, kMostFaults);
+  if (!count) return count.error();
+  const auto fault = parse_fault(*text);
+  if (!fault) return bad_request(fault.error());
+  if (fault_scope(fault->kind) != FaultScope::stream) {
+    targets.plan.add(*fault, static_cast<std::size_t>(*count));
+    return json_response({{"planned", *count}});
+  }
+  for (std::int64_t i = 0; i < *count; ++i) {
+    if (!targets.simulation.befall(*fault)) {
+      return error_response(409, "NothingToDamage", "there is no commit to make it from");
+    }
+    targets.plan.note_done(fault->kind);
+  }
+  return json_response(
+      {{"done", *count}, {"seq", targets.simulation.relay().last_seq().value_or(0)}});
+}
+
+Response make_steps(const Request& request, Simulation& simulation) {
+  const auto body = body_of(request);
+  if (!body) return body.error();
+  const auto count = count_of(*body, kMostSteps);
+  if (!count) return count.error();
+  const auto events = simulation.step(static_cast<std::size_t>(*count));
+  return json_response({{"events", events}, {"seq", simulation.relay().last_seq().value_or(0)}});
+}
+
+Response write_dump(const Request& request, const Network& network) {
+  const auto body = body_of(request);
+  if (!body) return body.error();
+  if (!body->contains("dir") || !(*body)["dir"].is_string()) {
+    return bad_request("dir must be the path of a folder");
+  }
+  const auto folder = (*body)["dir"].get<std::string>();
+  try {
+    network.dump(folder);
+  } catch (const std::exception& error) {
+    return error_response(500, "DumpFailed", error.what());
+  }
+  return json_response({{"dir", folder}});
+}
+
+}  // namespace
+
+Router control_routes(const ControlTargets& targets) {
+  auto& simulation = targets.simulation;
+  Router router;
+  router.get("/state", [&targets](const Request&) { return show_state(targets); });
+  router.post("/fault", [&targets](const Request& request) { return do_fault(request, targets); });
+  router.post("/pause", [&targets](const Request&) {
+    targets.simulation.pause();
+    return show_state(targets);
+  });
+  router.post("/resume", [&targets](const Request&) {
+    targets.simulation.resume();
+    return show_state(targets);
+  });
+  router.post("/step",
+              [&simulation](const Request& request) { return make_steps(request, simulation); });
+  router.post("/dump", [&simulation](const Request& request) {
+    return write_dump(request, simulation.network());
+  });
+  router.post("/stop", [&targets](const Request&) {
+    auto response = json_response(Json::object());
+    response.then = targets.stop;
+    return response;
+  });
+  return router;
+}
+
+}  // namespace skua::sim

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/system/result.hpp>
+
+#include "world/network.hpp"
+
+namespace skua::sim {
+
+/// Where a fault strikes.
+enum class FaultScope : std::uint8_t {
+  connection,  // one subscriber of the relay, when a frame is about to be sent to it
+  stream,      // what the relay publishes, for everybody
+  request,     // any HTTP request but those to the control server and health checks
+  download,    // the body of a getRepo answer
+};
+
+enum class FaultKind : std::uint8_t {
+  cut,      // the TCP connection is dropped before the frame
+  stall,    // nothing more is sent, for `delay` or, when that is zero, until the client leaves
+  slow,     // from this frame on every frame of the connection is sent `delay` late
+  corrupt,  // the frame is sent with one byte changed
+  error,    // an error frame with `name` is sent instead, and the websocket closed
+  info,     // `#info OutdatedCursor` is sent before the frame
+  truncated_frame,  // the hostile messages of Network::provoke
+  bad_hash,
+  bad_signature,
+  wrong_prev_data,
+  replayed_rev,
+  future_rev,
+  repeated_seq,     // the newest message once more, under the same seq
+  missing_seq,      // `number` seqs are skipped
+  seq_restart,      // the relay numbers all it has anew, from 1, and drops its connections
+  rate_limit,       // 429 with RateLimit-* and Retry-After, `number` seconds
+  bare_rate_limit,  // 429 without a word
+  cut_download,     // the body ends in the middle
+  slow_download,    // `number` bytes a second
+  missing_block,    // one block is left out of the CAR
+  bad_block,        // one byte of one block is changed
+};
+
+/// Something that goes wrong, once.
+struct Fault {
+  FaultKind kind = FaultKind::cut;
+  std::chrono::milliseconds delay{0};
+  std::int64_t number = 0;
+  std::string name;
+};
+
+/// When a planned fault happens: at a frame, counted from 1 since the relay began, at a seq, or so
+/// long after the start.
+struct FaultMoment {
+  enum class Unit : std::uint8_t { frame, seq, time };
+  Unit unit = Unit::time;
+  std::int64_t at = 0;
+  std::chrono::milliseconds after{0};
+};
+
+struct PlannedFault {
+  Fault fault;
+  FaultMoment when;
+};
+
+/// A fault that comes again and again by chance: so many a second or, for HTTP, to that share of
+/// the requests or downloads.
+struct FaultRate {
+  Fault fault;
+  double rate = 0;
+};
+
+/// `cut`, `bad-hash`, `429`, ...
+std::string_view fault_name(FaultKind kind);
+FaultScope fault_scope(FaultKind kind);
+/// True of requests and downloads: rates are shares there, and frames mean nothing.
+bool is_http(FaultScope scope);
+/// The message of Network::provoke that a stream fault stands for, if it stands for one.
+std::optional<Hostility> fault_hostility(FaultKind kind);
+
+/// The kinds with their arguments and what they do, a line each, for people.
+std::string describe_faults();
+
+/// A value, or what is wrong with the text in plain words.
+template <class T>
+using Parsed = boost::system::result<T, std::string>;
+
+/// `KIND[:ARG]`: `cut`, `stall:2.5`, `error:ConsumerTooSlow`.
+Parsed<Fault> parse_fault(std::string_view text);
+/// `KIND[:ARG]@WHEN` with WHEN `frame:N`, `seq:N` or `SECONDSs`.
+Parsed<PlannedFault> parse_planned_fault(std::string_view text);
+/// `KIND[:ARG]=RATE`.
+Parsed<FaultRate> parse_fault_rate(std::string_view text);
+/// The short form of a flag that names the kind: `N[:ARG]` or `seq:N[:ARG]`.
+Parsed<PlannedFault> parse_fault_at(FaultKind kind, std::string_view text);
+
+}  // namespace skua::sim

@@ -1,0 +1,190 @@
+#include "http_connection.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/stream_traits.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/serializer.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
+#include <boost/beast/websocket/rfc6455.hpp>
+
+#include "stream_session.hpp"
+
+namespace skua::sim {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+namespace websocket = boost::beast::websocket;
+
+using ErrorCode = boost::system::error_code;
+
+constexpr std::string_view kStreamPath = "/xrpc/com.atproto.sync.subscribeRepos";
+constexpr std::size_t kMaxRequestBody = 1024 * 1024;
+/// Of a body at once, so that a reader that is slow holds nothing but its own turn.
+constexpr std::size_t kPiece = 64 * 1024;
+/// Of a body that is sent slowly.
+constexpr auto kSlowPiece = std::chrono::milliseconds(100);
+
+/// Give it a name before the `co_await`: GCC 12.2 destroys temporaries in such an expression twice.
+auto into(ErrorCode& error) {
+  return asio::redirect_error(asio::use_awaitable, error);
+}
+
+Request to_request(const http::request<http::string_body>& message) {
+  const auto view = [](beast::string_view text) {
+    return std::string_view(text.data(), text.size());
+  };
+  return parse_request(view(message.method_string()), view(message.target()),
+                       view(message[http::field::host]), message.body());
+}
+
+template <class NextLayer>
+class HttpConnection final : public Connection,
+                             public std::enable_shared_from_this<HttpConnection<NextLayer>> {
+ public:
+  static constexpr bool kTls = std::is_same_v<NextLayer, TlsSocket>;
+
+  template <class... Args>
+  explicit HttpConnection(Site& site, Args&&... next_layer)
+      : site_(site), socket_(std::forward<Args>(next_layer)...), timer_(socket_.get_executor()) {}
+
+  void start() {
+    asio::co_spawn(
+        socket_.get_executor(), [self = this->shared_from_this()] { return self->run(); },
+        asio::detached);
+  }
+
+  void abort() override {
+    gone_ = true;
+    if (stream_) return stream_->abort();
+    close();
+    timer_.cancel();
+  }
+
+ private:
+  asio::awaitable<void> run() {
+    const auto self = this->shared_from_this();
+    ErrorCode error;
+    auto token = into(error);
+    beast::get_lowest_layer(socket_).set_option(Tcp::no_delay(true), error);
+    if constexpr (kTls) {
+      co_await socket_.async_handshake(asio::ssl::stream_base::server, token);
+      if (error) {
+        site_.log.write({{"event", "tls_refused"}, {"error", error.message()}});
+        co_return;
+      }
+    }
+    beast::flat_buffer buffer;
+    bool keep_alive = true;
+    while (keep_alive && !gone_) {
+      http::request_parser<http::string_body> parser;
+      parser.body_limit(kMaxRequestBody);
+      co_await http::async_read(socket_, buffer, parser, token);
+      if (error || gone_) break;
+      const auto message = parser.release();
+      const auto request = to_request(message);
+      keep_alive = message.keep_alive();
+      Response response;
+      if (request.path == kStreamPath && site_.stream != nullptr) {
+        const auto cursor = cursor_of(request);
+        if (cursor && websocket::is_upgrade(message)) {
+          stream_ = make_stream_session(*site_.stream, std::move(socket_));
+          co_await stream_->run(message, *cursor);
+          co_return;
+        }
+        response =
+            cursor ? error_response(426, "UpgradeRequired", "this is a websocket") : cursor.error();
+        log_answer(site_, request, response);
+      } else {
+        response = answer(site_, request);
+      }
+      const bool head_only = message.method() == http::verb::head;
+      const bool whole = co_await send(response, keep_alive, head_only);
+      if (!whole) break;
+      if (response.then) response.then();
+    }
+    if (!gone_) beast::get_lowest_layer(socket_).shutdown(Tcp::socket::shutdown_send, error);
+  }
+
+  /// False: the connection has ended.
+  asio::awaitable<bool> send(const Response& response, bool keep_alive, bool head_only) {
+    http::response<http::empty_body> head;
+    head.result(response.status);
+    head.keep_alive(keep_alive);
+    head.set(http::field::content_type, response.content_type);
+    for (const auto& [name, value] : response.headers) head.set(name, value);
+    head.content_length(response.body.size());
+    http::response_serializer<http::empty_body> serializer(head);
+    ErrorCode error;
+    auto token = into(error);
+    co_await http::async_write_header(socket_, serializer, token);
+    if (error) co_return false;
+    if (head_only) co_return true;
+    const auto size =
+        std::min(response.cut_after.value_or(response.body.size()), response.body.size());
+    const auto piece = response.bytes_per_second == 0
+                           ? kPiece
+                           : std::max<std::size_t>(1, response.bytes_per_second / 10);
+    for (std::size_t sent = 0; sent < size;) {
+      const auto next = asio::buffer(response.body.data() + sent, std::min(piece, size - sent));
+      const std::size_t written = co_await asio::async_write(socket_, next, token);
+      sent += written;
+      if (error || gone_) co_return false;
+      if (response.bytes_per_second == 0) continue;
+      timer_.expires_after(kSlowPiece);
+      co_await timer_.async_wait(token);
+      if (gone_) co_return false;
+    }
+    if (response.cut_after) {
+      close();
+      co_return false;
+    }
+    co_return true;
+  }
+
+  void close() {
+    ErrorCode ignored;
+    beast::get_lowest_layer(socket_).close(ignored);
+  }
+
+  Site& site_;
+  NextLayer socket_;
+  asio::steady_timer timer_;
+  std::shared_ptr<StreamSession> stream_;
+  bool gone_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<Connection> serve_connection(Tcp::socket socket, asio::ssl::context* tls,
+                                             Site& site) {
+  if (tls != nullptr) {
+    const auto connection =
+        std::make_shared<HttpConnection<TlsSocket>>(site, std::move(socket), *tls);
+    connection->start();
+    return connection;
+  }
+  const auto connection = std::make_shared<HttpConnection<Tcp::socket>>(site, std::move(socket));
+  connection->start();
+  return connection;
+}
+
+}  // namespace skua::sim

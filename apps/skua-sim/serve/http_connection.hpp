@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+
+#include "connection.hpp"
+#include "site.hpp"
+
+namespace skua::sim {
+
+/// Serves one client until it ends: request after request, or, when it asks for that, the stream.
+/// `tls` null: plain.
+std::shared_ptr<Connection> serve_connection(boost::asio::ip::tcp::socket socket,
+                                             boost::asio::ssl::context* tls, Site& site);
+
+}  // namespace skua::sim

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "router.hpp"
+#include "world/message_log.hpp"
+#include "world/network.hpp"
+
+namespace skua::sim {
+
+/// A PDS as the relay knows it.
+struct KnownHost {
+  std::string hostname;  // 127.0.0.1:2001
+  std::string url;       // http://127.0.0.1:2001
+  const MessageLog& log;
+};
+
+/// What the relay answers besides subscribeRepos: com.atproto.sync.{listHosts, listRepos,
+/// listReposByCollection, getRepo, getRepoStatus, getLatestCommit} and the health check. It keeps
+/// no repositories: getRepo leads to the PDS. What is passed must outlive the router.
+Router relay_routes(const Network& network, const std::vector<KnownHost>& hosts);
+
+}  // namespace skua::sim

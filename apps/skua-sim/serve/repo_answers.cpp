@@ -1,0 +1,86 @@
+#include "repo_answers.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace skua::sim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void put_status(Json& body, AccountStatus status) {
+  body["active"] = status == AccountStatus::active;
+  if (status != AccountStatus::active) body["status"] = status_name(status);
+}
+
+}  // namespace
+
+Response repo_not_found(std::string_view did) {
+  return error_response(400, "RepoNotFound", fmt::format("Could not find repo for DID: {}", did));
+}
+
+Response repo_error(std::string_view did, AccountStatus status) {
+  switch (status) {
+    case AccountStatus::takendown:
+      return error_response(400, "RepoTakendown", fmt::format("Repo has been takendown: {}", did));
+    case AccountStatus::suspended:
+      return error_response(400, "RepoSuspended", fmt::format("Repo has been suspended: {}", did));
+    case AccountStatus::deactivated:
+      return error_response(400, "RepoDeactivated",
+                            fmt::format("Repo has been deactivated: {}", did));
+    case AccountStatus::deleted:
+    case AccountStatus::active:
+      break;
+  }
+  return repo_not_found(did);
+}
+
+Response repo_status(const Request& request, const StandingOf& standing_of) {
+  const auto did = required(request, "did");
+  if (!did) return did.error();
+  const auto standing = standing_of(*did);
+  if (!standing) return repo_not_found(*did);
+  Json body = {{"did", *did}};
+  put_status(body, standing->status);
+  if (standing->status == AccountStatus::active && !standing->account.rev.empty()) {
+    body["rev"] = standing->account.rev;
+  }
+  return json_response(body);
+}
+
+Response latest_commit(const Request& request, const StandingOf& standing_of) {
+  const auto did = required(request, "did");
+  if (!did) return did.error();
+  const auto standing = standing_of(*did);
+  if (!standing || standing->account.head.empty()) return repo_not_found(*did);
+  if (standing->status != AccountStatus::active) return repo_error(*did, standing->status);
+  return json_response({{"cid", standing->account.head}, {"rev", standing->account.rev}});
+}
+
+Response list_repos(const Request& request, const Network& network, const StandingOf& standing_of) {
+  const auto limit = number_of(request, "limit", 500, 1, 1000);
+  if (!limit) return limit.error();
+  const auto given = request.query.find("cursor");
+  const auto& dids = network.dids();
+  auto did =
+      given == request.query.end() ? dids.begin() : std::ranges::upper_bound(dids, given->second);
+  Json body = Json::object();
+  Json repos = Json::array();
+  for (; did != dids.end(); ++did) {
+    const auto standing = standing_of(*did);
+    if (!standing || standing->account.head.empty()) continue;
+    if (repos.size() == static_cast<std::size_t>(*limit)) {
+      body["cursor"] = repos.back()["did"];
+      break;
+    }
+    Json repo = {{"did", *did}, {"head", standing->account.head}, {"rev", standing->account.rev}};
+    put_status(repo, standing->status);
+    repos.push_back(std::move(repo));
+  }
+  body["repos"] = std::move(repos);
+  return json_response(body);
+}
+
+}  // namespace skua::sim

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/system/result.hpp>
+
+#include "response.hpp"
+
+namespace skua::sim {
+
+/// An HTTP request as the handlers see it: percent-encoding is undone.
+struct Request {
+  using Arguments = std::map<std::string, std::string, std::less<>>;
+
+  std::string method;
+  /// As it came, for redirects and the log.
+  std::string target;
+  std::string path;
+  Arguments query;
+  /// What stood in the place of the route's `:name` segments.
+  Arguments segments;
+  /// Of the Host header, without the port.
+  std::string host;
+  std::string body;
+};
+
+/// `target` is a path with an optional query, as HTTP/1.1 has it.
+Request parse_request(std::string_view method, std::string_view target, std::string_view host,
+                      std::string body);
+
+/// A value, or the answer that says what is wrong with the request.
+template <class T>
+using Outcome = boost::system::result<T, Response>;
+
+/// A parameter that must be there.
+Outcome<std::string> required(const Request& request, std::string_view name);
+/// A whole number from `lowest` to `highest`; `usual` when the parameter is absent.
+Outcome<std::int64_t> number_of(const Request& request, std::string_view name, std::int64_t usual,
+                                std::int64_t lowest, std::int64_t highest);
+/// The cursor of a stream; nothing: live.
+Outcome<std::optional<std::int64_t>> cursor_of(const Request& request);
+
+}  // namespace skua::sim

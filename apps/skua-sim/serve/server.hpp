@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+
+#include "connection.hpp"
+#include "site.hpp"
+
+namespace skua::sim {
+
+/// Serves a site on loopback to any number of clients. Everything on the thread that runs the
+/// io_context.
+class Server {
+ public:
+  /// Listens on 127.0.0.1 and, where there is IPv6, on ::1; whoever connects waits until `start`.
+  /// Port 0: a free one. `tls` null: plain. Throws boost::system::system_error when the port cannot
+  /// be had. What is passed must outlive the server.
+  Server(boost::asio::io_context& io, std::uint16_t port, boost::asio::ssl::context* tls);
+
+  std::uint16_t port() const { return port_; }
+  /// `127.0.0.1:2001`
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+
+  /// Begins to serve; once. The server stays where it is from then on, and it and the site must
+  /// outlive the io_context's last run.
+  void start(Site& site);
+
+  /// Ends all connections.
+  void drop_connections();
+  /// Stops listening and ends all connections: the io_context then runs out of work.
+  void stop();
+
+ private:
+  using Tcp = boost::asio::ip::tcp;
+
+  void open(const Tcp::endpoint& address);
+  boost::asio::awaitable<void> accept(Tcp::acceptor& acceptor, Site& site);
+
+  boost::asio::io_context& io_;
+  boost::asio::ssl::context* tls_;
+  std::uint16_t port_ = 0;
+  std::list<Tcp::acceptor> acceptors_;
+  std::list<std::weak_ptr<Connection>> connections_;
+};
+
+}  // namespace skua::sim

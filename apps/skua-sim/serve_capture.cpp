@@ -1,0 +1,67 @@
+#include "serve_capture.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <nlohmann/json.hpp>
+
+#include "serve/capture_index.hpp"
+#include "serve/certificate.hpp"
+#include "serve/server.hpp"
+
+namespace skua::sim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json or_null(std::optional<std::int64_t> number) {
+  return number ? Json(*number) : Json(nullptr);
+}
+
+}  // namespace
+
+void serve_capture(const Settings& settings) {
+  EventLog log(settings.log);
+  CaptureIndex capture(settings.capture);
+  if (!capture.warning().empty()) log.write({{"event", "warning"}, {"message", capture.warning()}});
+  std::optional<Certificate> certificate;
+  if (settings.tls) certificate.emplace(settings.host, settings.ca_file);
+
+  // These stand before the io_context: what is left in there refers to them.
+  FaultPlan plan(settings.faults, settings.fault_rates, settings.simulation.network.seed,
+                 std::chrono::steady_clock::now());
+  StreamHost stream{capture, settings.behaviour, log, "", &plan, 0, {}};
+  Site site{"", log, {}, &stream, nullptr};
+  site.router.get("/xrpc/_health", [](const Request&) {
+    return json_response({{"version", "skua-sim"}});
+  });
+  boost::asio::io_context io(1);
+  Server server(io, settings.port, certificate ? &certificate->context() : nullptr);
+  server.start(site);
+  boost::asio::signal_set signals(io, SIGINT, SIGTERM);
+  signals.async_wait([&](boost::system::error_code error, int) {
+    if (!error) server.stop();
+  });
+
+  const auto port = std::to_string(server.port());
+  const auto address = settings.tls ? "localhost:" + port : server.address();
+  const Json ready = {
+      {"relay", (settings.tls ? "wss://" : "ws://") + address},
+      {"health", (settings.tls ? "https://" : "http://") + address + "/xrpc/_health"},
+      {"ca_file", certificate ? Json(certificate->ca_file()) : Json(nullptr)},
+      {"port", server.port()},
+      {"pid", ::getpid()},
+      {"frames", capture.end()},
+      {"first_seq", or_null(capture.first_seq())},
+      {"last_seq", or_null(capture.last_seq())}};
+  std::cout << ready.dump() << std::endl;
+  io.run();
+}
+
+}  // namespace skua::sim

@@ -1,0 +1,164 @@
+#include "simulate.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <functional>
+#include <iostream>
+#include <list>
+#include <optional>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <nlohmann/json.hpp>
+
+#include "serve/control_routes.hpp"
+#include "serve/pds_routes.hpp"
+#include "serve/plc_routes.hpp"
+#include "serve/relay_routes.hpp"
+#include "serve/server.hpp"
+#include "serve/site.hpp"
+#include "simulation.hpp"
+
+namespace skua::sim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The network with its servers.
+class NetworkServers {
+ public:
+  NetworkServers(boost::asio::io_context& io, const Settings& settings);
+
+  /// Begins to serve and to live.
+  void start();
+  /// The io_context then runs out of work.
+  void stop();
+  Network& network() { return simulation_->network(); }
+  Json ready_line() const;
+
+  /// Called by POST /stop.
+  std::function<void()> on_stop;
+
+ private:
+  struct Pds {
+    Server server;
+    std::optional<StreamHost> stream;
+    std::optional<Site> site;
+  };
+
+  void make_sites();
+
+  const Settings& settings_;
+  EventLog log_;
+  FaultPlan plan_;
+  Server relay_;
+  Server plc_;
+  Server control_;
+  std::list<Pds> pdses_;
+  std::vector<KnownHost> known_hosts_;
+  std::optional<Simulation> simulation_;
+
+  std::optional<StreamHost> relay_stream_;
+  std::optional<ControlTargets> targets_;
+  std::optional<Site> relay_site_;
+  std::optional<Site> plc_site_;
+  std::optional<Site> control_site_;
+};
+
+NetworkServers::NetworkServers(boost::asio::io_context& io, const Settings& settings)
+    : settings_(settings),
+      log_(settings.log),
+      plan_(settings.faults, settings.fault_rates, settings.simulation.network.seed,
+            std::chrono::steady_clock::now()),
+      relay_(io, settings.port, nullptr),
+      plc_(io, 0, nullptr),
+      control_(io, 0, nullptr) {
+  std::vector<std::string> urls;
+  for (std::size_t i = 0; i < settings.simulation.network.hosts; ++i) {
+    const auto& pds = pdses_.emplace_back(Pds{Server(io, 0, nullptr), {}, {}});
+    urls.push_back("http://" + pds.server.address());
+  }
+  simulation_.emplace(io, settings.simulation, urls, plan_, log_);
+  simulation_->on_restart([this] { relay_.drop_connections(); });
+  make_sites();
+}
+
+void NetworkServers::make_sites() {
+  auto& network = simulation_->network();
+  auto pds_behaviour = settings_.behaviour;
+  pds_behaviour.future_cursor_error = true;
+  pds_behaviour.outdated_cursor_info = true;
+  relay_stream_.emplace(
+      StreamHost{simulation_->relay(), settings_.behaviour, log_, "relay", &plan_, 0, {}});
+  targets_.emplace(ControlTargets{*simulation_, plan_, {&*relay_stream_}, [this] {
+                                    if (on_stop) on_stop();
+                                  }});
+  std::size_t number = 0;
+  for (auto& pds : pdses_) {
+    const auto name = "pds" + std::to_string(number);
+    const auto url = "http://" + pds.server.address();
+    auto& messages = simulation_->host(number);
+    pds.stream.emplace(StreamHost{messages, pds_behaviour, log_, name, nullptr, 0, {}});
+    pds.site.emplace(Site{name, log_, pds_routes(network, number, url), &*pds.stream, &plan_});
+    targets_->streams.push_back(&*pds.stream);
+    known_hosts_.push_back({pds.server.address(), url, messages});
+    ++number;
+  }
+  relay_site_.emplace(
+      Site{"relay", log_, relay_routes(network, known_hosts_), &*relay_stream_, &plan_});
+  plc_site_.emplace(Site{"plc", log_, plc_routes(network), nullptr, &plan_});
+  control_site_.emplace(Site{"control", log_, control_routes(*targets_), nullptr, nullptr});
+}
+
+void NetworkServers::start() {
+  relay_.start(*relay_site_);
+  plc_.start(*plc_site_);
+  control_.start(*control_site_);
+  for (auto& pds : pdses_) pds.server.start(*pds.site);
+  simulation_->start();
+}
+
+void NetworkServers::stop() {
+  simulation_->stop();
+  relay_.stop();
+  plc_.stop();
+  control_.stop();
+  for (auto& pds : pdses_) pds.server.stop();
+}
+
+Json NetworkServers::ready_line() const {
+  Json hosts = Json::array();
+  for (const auto& host : known_hosts_) hosts.push_back(host.url);
+  return {{"url", "ws://" + relay_.address()},
+          {"relay", "http://" + relay_.address()},
+          {"plc", "http://" + plc_.address()},
+          {"hosts", hosts},
+          {"control", "http://" + control_.address()},
+          {"seed", settings_.simulation.network.seed},
+          {"pid", ::getpid()}};
+}
+
+}  // namespace
+
+void simulate(const Settings& settings) {
+  boost::asio::io_context io(1);
+  NetworkServers servers(io, settings);
+  boost::asio::signal_set signals(io, SIGINT, SIGTERM);
+  const auto stop = [&] {
+    signals.cancel();
+    servers.stop();
+  };
+  signals.async_wait([&](boost::system::error_code error, int) {
+    if (!error) stop();
+  });
+  servers.on_stop = stop;
+  servers.start();
+  std::cout << servers.ready_line().dump() << std::endl;
+  io.run();
+  if (!settings.dump.empty()) servers.network().dump(settings.dump);
+}
+
+}  // namespace skua::sim

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "serve/event_log.hpp"
+#include "serve/fault_plan.hpp"
+#include "world/message_log.hpp"
+#include "world/network.hpp"
+
+namespace skua::sim {
+
+struct SimulationSettings {
+  NetworkSettings network;
+  /// Record operations and account or identity events a second.
+  double rate = 100;
+  /// After so many the network falls silent; 0: never.
+  std::uint64_t events = 0;
+  /// Of the relay.
+  std::int64_t first_seq = 1;
+  /// What the relay keeps. The PDSes keep as much together.
+  std::size_t window_bytes = 512 * std::size_t{1024} * 1024;
+};
+
+/// A network that lives in real time: a timer steps it at the wished rate, what it says goes to the
+/// logs of its host and of the relay, and the stream's faults befall it. When the machine is too
+/// slow for the rate, it goes as fast as it can and forgets what it is behind by more than a
+/// second. On the thread of the io_context, which must outlive it.
+class Simulation {
+ public:
+  /// Makes the accounts and their records: can take a while. `host_urls` as for Network. The plan
+  /// and the log must outlive it.
+  Simulation(boost::asio::io_context& io, const SimulationSettings& settings,
+             const std::vector<std::string>& host_urls, FaultPlan& plan, EventLog& log);
+
+  Network& network() { return *network_; }
+  MessageLog& relay() { return relay_; }
+  MessageLog& host(std::size_t index) { return *hosts_[index]; }
+
+  /// Called when the relay has lost its numbers: its connections are to be dropped.
+  void on_restart(std::function<void()> drop) { drop_connections_ = std::move(drop); }
+
+  void start();
+  /// For good.
+  void stop();
+  void pause() { paused_ = true; }
+  void resume() { paused_ = false; }
+
+  /// Makes that many steps at once, also when paused or quiet. Returns how many events they made.
+  std::size_t step(std::size_t count);
+  /// Does a fault of the stream. False: there is no commit yet to make it from.
+  bool befall(const Fault& fault);
+
+  double rate() const { return settings_.rate; }
+  /// Events a second, over the last second or so.
+  double measured_rate() const { return measured_rate_; }
+  std::uint64_t events() const { return events_; }
+  bool paused() const { return paused_; }
+  bool quiet() const { return settings_.events > 0 && events_ >= settings_.events; }
+
+ private:
+  using SteadyClock = std::chrono::steady_clock;
+
+  void tick();
+  void wait(SteadyClock::time_point now);
+  void step_once();
+  void befall_planned(SteadyClock::time_point now);
+  void measure(SteadyClock::time_point now);
+  void publish(std::size_t host, const std::shared_ptr<const Message>& message);
+  Timestamp real_time();
+
+  const SimulationSettings settings_;
+  FaultPlan& plan_;
+  EventLog& log_;
+  MessageLog relay_;
+  std::vector<std::unique_ptr<MessageLog>> hosts_;
+  std::shared_ptr<const Message> newest_;
+  Timestamp now_;
+  std::unique_ptr<Network> network_;
+  std::function<void()> drop_connections_;
+
+  boost::asio::steady_timer timer_;
+  bool stopped_ = false;
+  bool paused_ = false;
+  bool quiet_told_ = false;
+  std::uint64_t events_ = 0;
+  /// Events that may be made now.
+  double credit_ = 0;
+  SteadyClock::time_point last_tick_;
+  SteadyClock::time_point measured_at_;
+  std::uint64_t measured_events_ = 0;
+  double measured_rate_ = 0;
+};
+
+}  // namespace skua::sim

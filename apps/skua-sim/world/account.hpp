@@ -1,0 +1,92 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "account_repository.hpp"
+#include "atproto/signing.hpp"
+#include "atproto/tid.hpp"
+#include "collections.hpp"
+#include "network.hpp"
+
+namespace skua::sim {
+
+/// The record keys of one collection of an account, so that one can be picked. TIDs, which nearly
+/// all are, take 8 bytes.
+class RecordKeys {
+ public:
+  void add(const std::string& rkey) {
+    const auto tid = atproto::Tid::parse(rkey);
+    if (tid) {
+      tids_.push_back(tid->value);
+    } else {
+      names_.push_back(rkey);
+    }
+  }
+  std::size_t size() const { return tids_.size() + names_.size(); }
+  bool empty() const { return size() == 0; }
+  std::string at(std::size_t index) const {
+    return index < tids_.size() ? atproto::Tid{tids_[index]}.to_string()
+                                : names_[index - tids_.size()];
+  }
+  /// The last takes its place.
+  void remove(std::size_t index) {
+    if (index < tids_.size()) {
+      std::swap(tids_[index], tids_.back());
+      tids_.pop_back();
+    } else {
+      std::swap(names_[index - tids_.size()], names_.back());
+      names_.pop_back();
+    }
+  }
+  std::optional<std::size_t> index_of(const std::string& rkey) const {
+    if (const auto tid = atproto::Tid::parse(rkey)) {
+      const auto found = std::find(tids_.begin(), tids_.end(), tid->value);
+      if (found == tids_.end()) return std::nullopt;
+      return static_cast<std::size_t>(found - tids_.begin());
+    }
+    const auto found = std::find(names_.begin(), names_.end(), rkey);
+    if (found == names_.end()) return std::nullopt;
+    return tids_.size() + static_cast<std::size_t>(found - names_.begin());
+  }
+  bool contains(const std::string& rkey) const { return index_of(rkey).has_value(); }
+
+ private:
+  std::vector<std::uint64_t> tids_;
+  std::vector<std::string> names_;
+};
+
+/// An account of the simulated network: what its PDS, the directory and the name servers know of
+/// it. Owned by Population; one thread.
+struct Account {
+  std::size_t number = 0;
+  std::string did;
+  std::string handle;  // that its DID document claims
+  std::size_t host = 0;
+  AccountStatus status = AccountStatus::active;
+  atproto::SigningKey signing_key;
+  std::uint64_t signing_key_generation = 0;
+  atproto::SigningKey rotation_key;
+  AccountRepository repository;
+  std::array<RecordKeys, kCollections> keys;
+  /// The newest record key that was made of a time.
+  atproto::Tid last_rkey;
+  /// Whether its host has told the relay of it.
+  bool introduced = false;
+  /// What the last #identity and #account messages said.
+  std::optional<std::string> announced_handle;
+  std::optional<AccountStatus> announced_status;
+
+  RecordKeys& keys_of(Collection collection) { return keys[static_cast<std::size_t>(collection)]; }
+  const RecordKeys& keys_of(Collection collection) const {
+    return keys[static_cast<std::size_t>(collection)];
+  }
+};
+
+}  // namespace skua::sim

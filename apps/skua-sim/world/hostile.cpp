@@ -1,0 +1,88 @@
+#include "hostile.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <utility>
+
+#include "account_repository.hpp"
+#include "atproto/tid.hpp"
+#include "repo/commit.hpp"
+
+namespace skua::sim {
+namespace {
+
+constexpr std::chrono::hours kIntoFuture{1};
+
+/// Puts another commit block in the place of the commit's, consistently.
+void replace_commit_block(CommitFrame& commit, Bytes block) {
+  commit.commit = atproto::Cid::of(block);
+  commit.blocks.front() = {commit.commit, std::move(block)};
+}
+
+repo::Commit read_commit(ByteView block) {
+  const auto commit = repo::decode_commit(block);
+  if (!commit) throw std::logic_error("simulated commit: " + commit.error().message());
+  return *commit;
+}
+
+Message cut_short(const CommitFrame& commit) {
+  Message message = commit_message(commit);
+  const std::size_t after_seq = *message.seq_at;
+  message.bytes.resize(after_seq + (message.bytes.size() - after_seq) / 2);
+  return message;
+}
+
+bool change_record(CommitFrame& commit) {
+  for (auto& [cid, block] : commit.blocks) {
+    const bool is_record = std::any_of(commit.ops.begin(), commit.ops.end(),
+                                       [&](const CommitOp& op) { return op.cid == cid; });
+    if (!is_record) continue;
+    block[block.size() / 2] ^= 1U;
+    return true;
+  }
+  return false;
+}
+
+void change_signature(CommitFrame& commit) {
+  const Bytes block = commit.blocks.front().second;
+  repo::Commit content = read_commit(block);
+  Bytes signature(content.signature.begin(), content.signature.end());
+  signature.back() ^= 1U;
+  content.signature = signature;
+  replace_commit_block(commit, repo::commit_bytes(content));
+}
+
+void sign_for_the_future(CommitFrame& commit, const atproto::SigningKey& key, Timestamp now) {
+  const Bytes block = commit.blocks.front().second;
+  const auto rev = atproto::Tid::from_time(now + kIntoFuture, 0);
+  commit.rev = rev.to_string();
+  replace_commit_block(commit, signed_commit(commit.did, read_commit(block).data, rev, key));
+}
+
+}  // namespace
+
+std::optional<Message> hostile_message(Hostility kind, CommitFrame commit,
+                                       const atproto::SigningKey& key, Timestamp now) {
+  switch (kind) {
+    case Hostility::truncated_frame:
+      return cut_short(commit);
+    case Hostility::bad_hash:
+      if (!change_record(commit)) return std::nullopt;
+      break;
+    case Hostility::bad_signature:
+      change_signature(commit);
+      break;
+    case Hostility::wrong_prev_data:
+      commit.prev_data = atproto::Cid::of(as_bytes("a tree that never was"));
+      break;
+    case Hostility::replayed_rev:
+      break;
+    case Hostility::future_rev:
+      sign_for_the_future(commit, key, now);
+      break;
+  }
+  return commit_message(commit);
+}
+
+}  // namespace skua::sim

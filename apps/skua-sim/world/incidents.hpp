@@ -1,0 +1,102 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "account.hpp"
+#include "activity.hpp"
+#include "announcements.hpp"
+#include "base/time.hpp"
+#include "population.hpp"
+#include "random.hpp"
+#include "record_writer.hpp"
+#include "subjects.hpp"
+
+namespace skua::sim {
+
+/// What the network's parts are to those that make things happen in it.
+struct World {
+  Random& random;
+  Subjects& subjects;
+  RecordWriter& records;
+  Population& population;
+  Announcements& announcements;
+  Activity& activity;
+};
+
+/// What happens seldom on the real network: events of accounts and identities, commits that touch a
+/// key twice, records that break their lexicon. Each function does one thing to one active account
+/// and returns how many ops and events it was; 0 where nothing could be done, or where what was
+/// said is neither. One thread.
+class Incidents {
+ public:
+  Incidents(const World& world, double oddities) : world_(world), oddities_(oddities) {}
+
+  /// What is due from before, or something by chance. Nothing: an ordinary step.
+  std::optional<std::size_t> happen(Timestamp now);
+
+  /// Somebody new.
+  std::size_t join(Timestamp now);
+
+ private:
+  struct Kind {
+    double per_thousand;
+    std::size_t (Incidents::*happen)(Account&, Timestamp);
+  };
+  static const std::array<Kind, 22> kKinds;
+
+  /// Something that follows later from what happened.
+  struct Sequel {
+    std::size_t account;
+    /// The host that has yet to say that the account left; nothing: the account becomes active.
+    std::optional<std::size_t> left_host;
+  };
+  std::optional<std::size_t> happen_if_due(Timestamp now);
+  void later(std::size_t least, std::size_t most, Sequel sequel);
+
+  /// A key that the account has, of the collections where people change their minds.
+  std::optional<std::pair<Collection, std::string>> some_key(const Account& account);
+  std::size_t put(Account& account, Collection collection, const std::string& rkey,
+                  const nlohmann::json& record, Timestamp now);
+
+  // Commits.
+  std::size_t many_ops(Account& account, Timestamp now);
+  std::size_t delete_and_create(Account& account, Timestamp now);
+  std::size_t create_and_delete(Account& account, Timestamp now);
+  std::size_t update_twice(Account& account, Timestamp now);
+  std::size_t delete_then_create(Account& account, Timestamp now);
+  std::size_t no_ops(Account& account, Timestamp now);
+  std::size_t stand_still(Account& account, Timestamp now);  // #sync
+
+  // Records.
+  std::size_t broken_record(Account& account, Timestamp now);
+  std::size_t nul_in_text(Account& account, Timestamp now);
+  std::size_t year_one(Account& account, Timestamp now);
+  std::size_t odd_key(Account& account, Timestamp now);
+
+  // Accounts and identities.
+  std::size_t repeat_identity(Account& account, Timestamp now);
+  std::size_t repeat_account(Account& account, Timestamp now);
+  std::size_t change_handle(Account& account, Timestamp now);
+  std::size_t take_handle(Account& account, Timestamp now);
+  std::size_t rotate_key(Account& account, Timestamp now);
+  std::size_t move(Account& account, Timestamp now);
+  std::size_t deactivate(Account& account, Timestamp now);
+  std::size_t suspend(Account& account, Timestamp now);
+  std::size_t take_down(Account& account, Timestamp now);
+  std::size_t leave_for_good(Account& account, Timestamp now);
+  std::size_t someone_joins(Account& account, Timestamp now);
+  std::size_t make_inactive(Account& account, AccountStatus status, Timestamp now);
+
+  World world_;
+  double oddities_;
+  std::uint64_t steps_ = 0;
+  std::multimap<std::uint64_t, Sequel> sequels_;
+};
+
+}  // namespace skua::sim

@@ -1,0 +1,192 @@
+#include "network.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "activity.hpp"
+#include "announcements.hpp"
+#include "hostile.hpp"
+#include "incidents.hpp"
+#include "oracle_dump.hpp"
+#include "population.hpp"
+#include "record_writer.hpp"
+#include "subjects.hpp"
+
+namespace skua::sim {
+
+std::string_view status_name(AccountStatus status) {
+  switch (status) {
+    case AccountStatus::active:
+      return "active";
+    case AccountStatus::deactivated:
+      return "deactivated";
+    case AccountStatus::suspended:
+      return "suspended";
+    case AccountStatus::takendown:
+      return "takendown";
+    case AccountStatus::deleted:
+      return "deleted";
+  }
+  return {};
+}
+
+std::string_view hostility_name(Hostility kind) {
+  switch (kind) {
+    case Hostility::truncated_frame:
+      return "truncated-frame";
+    case Hostility::bad_hash:
+      return "bad-hash";
+    case Hostility::bad_signature:
+      return "bad-signature";
+    case Hostility::wrong_prev_data:
+      return "wrong-prev-data";
+    case Hostility::replayed_rev:
+      return "replayed-rev";
+    case Hostility::future_rev:
+      return "future-rev";
+  }
+  return {};
+}
+
+/// Owns the parts and steps them; each refers to those before it.
+class Network::Impl {
+ public:
+  Impl(const NetworkSettings& settings, std::vector<std::string> host_urls, Timestamp start,
+       Publish publish)
+      : last_(start),
+        random_(settings.seed),
+        hostile_random_(~settings.seed),
+        subjects_(settings.seed, settings.outsiders, settings.outside_share, start),
+        records_(random_, subjects_),
+        population_(settings, std::move(host_urls)),
+        announcements_(std::move(publish)),
+        activity_(random_, records_, announcements_),
+        incidents_({random_, subjects_, records_, population_, announcements_, activity_},
+                   settings.oddities) {
+    constexpr std::chrono::hours kOldestAccount{400 * 24};
+    for (std::size_t number = 0; number < settings.accounts; ++number) {
+      subjects_.add_account(population_.add(start - kOldestAccount).did);
+    }
+    const auto records_before = [&](std::size_t number) {
+      return static_cast<std::size_t>(static_cast<double>(settings.records) *
+                                      share_before(number, settings.accounts));
+    };
+    for (std::size_t number = 0; number < settings.accounts; ++number) {
+      activity_.found(population_.at(number), records_before(number + 1) - records_before(number),
+                      start);
+    }
+  }
+
+  std::size_t step(Timestamp now) {
+    last_ = std::max(last_, now);
+    if (const auto events = incidents_.happen(last_)) return *events;
+    Account* const account = population_.random_busy(random_);
+    return account == nullptr ? incidents_.join(last_) : activity_.act(*account, last_);
+  }
+
+  bool provoke(Hostility kind, Timestamp now) {
+    last_ = std::max(last_, now);
+    const auto& commits = announcements_.commits();
+    const std::size_t count = commits.items().size();
+    const std::size_t first = count == 0 ? 0 : hostile_random_.below(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const CommitFrame& commit = commits.newest((first + i) % count);
+      const Account& account = *population_.find(commit.did);
+      const bool newest = account.repository.head() == commit.commit;
+      if (!newest || account.status != AccountStatus::active) continue;
+      auto message = hostile_message(kind, commit, account.signing_key, last_);
+      if (!message) continue;
+      announcements_.hostile(account, std::move(*message));
+      return true;
+    }
+    return false;
+  }
+
+  Population& population() { return population_; }
+
+ private:
+  Timestamp last_;
+  Random random_;
+  /// Of its own: hostile messages change nothing that happens honestly.
+  Random hostile_random_;
+  Subjects subjects_;
+  RecordWriter records_;
+  Population population_;
+  Announcements announcements_;
+  Activity activity_;
+  Incidents incidents_;
+};
+
+Network::Network(const NetworkSettings& settings, std::vector<std::string> host_urls,
+                 Timestamp start, Publish publish)
+    : impl_(std::make_unique<Impl>(settings, std::move(host_urls), start, std::move(publish))) {}
+
+Network::~Network() = default;
+
+std::size_t Network::step(Timestamp now) {
+  return impl_->step(now);
+}
+
+bool Network::provoke(Hostility kind, Timestamp now) {
+  return impl_->provoke(kind, now);
+}
+
+const std::vector<std::string>& Network::dids() const {
+  return impl_->population().dids();
+}
+
+std::optional<AccountView> Network::account(std::string_view did) const {
+  Population& population = impl_->population();
+  const Account* const account = population.find(did);
+  if (account == nullptr) return std::nullopt;
+  const AccountRepository& repository = account->repository;
+  return AccountView{.did = account->did,
+                     .handle = account->handle,
+                     .handle_valid = population.handle_valid(*account),
+                     .status = account->status,
+                     .host = account->host,
+                     .head = repository.head().to_string(),
+                     .rev = repository.rev().to_string(),
+                     .records = repository.records()};
+}
+
+std::optional<std::string> Network::resolve_handle(std::string_view handle) const {
+  return impl_->population().did_of(handle);
+}
+
+nlohmann::ordered_json Network::did_document(std::string_view did) const {
+  const PlcOperation* const operation = impl_->population().directory().newest(did);
+  return operation == nullptr ? nlohmann::ordered_json()
+                              : plc_document(std::string(did), *operation);
+}
+
+nlohmann::ordered_json Network::plc_audit(std::string_view did) const {
+  return impl_->population().directory().audit(did);
+}
+
+nlohmann::ordered_json Network::plc_export(std::string_view after, std::size_t count) const {
+  return impl_->population().directory().exported(after, count);
+}
+
+std::optional<Bytes> Network::repository(std::string_view did, std::string_view since) const {
+  const Account* const account = impl_->population().find(did);
+  return account == nullptr ? std::nullopt : account->repository.car(since);
+}
+
+std::vector<std::string> Network::collections(std::string_view did) const {
+  std::vector<std::string> nsids;
+  const Account* const account = impl_->population().find(did);
+  if (account == nullptr) return nsids;
+  for (std::size_t i = 0; i < kCollections; ++i) {
+    if (!account->keys[i].empty()) nsids.emplace_back(nsid_of(static_cast<Collection>(i)));
+  }
+  std::sort(nsids.begin(), nsids.end());
+  return nsids;
+}
+
+void Network::dump(const std::filesystem::path& directory) const {
+  dump_oracle(impl_->population(), directory);
+}
+
+}  // namespace skua::sim

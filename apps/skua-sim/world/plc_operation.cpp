@@ -1,0 +1,88 @@
+#include "plc_operation.hpp"
+
+#include <stdexcept>
+
+#include "atproto/sha256.hpp"
+#include "base32.hpp"
+#include "event/json_record.hpp"
+
+namespace skua::sim {
+namespace {
+
+Bytes cbor_of(const nlohmann::json& value) {
+  auto cbor = event::json_to_dag_cbor(value);
+  if (!cbor) throw std::logic_error("PLC operation: " + cbor.error().message());
+  return std::move(*cbor);
+}
+
+std::string base64url(ByteView bytes) {
+  constexpr std::string_view kAlphabet =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  std::string text;
+  std::uint32_t bits = 0;
+  int held = 0;
+  for (const std::uint8_t byte : bytes) {
+    bits = bits << 8 | byte;
+    for (held += 8; held >= 6; held -= 6) text += kAlphabet[bits >> (held - 6) & 63U];
+  }
+  if (held > 0) text += kAlphabet[bits << (6 - held) & 63U];
+  return text;
+}
+
+/// JSON-LD contexts that a document with such a key has.
+std::string_view suite_context(const std::string& did_key) {
+  const auto key = atproto::Multikey::parse_did_key(did_key);
+  return key && key->curve == atproto::Curve::p256
+             ? "https://w3id.org/security/suites/ecdsa-2019/v1"
+             : "https://w3id.org/security/suites/secp256k1-2019/v1";
+}
+
+}  // namespace
+
+nlohmann::json PlcOperation::to_json() const {
+  nlohmann::json json = {
+      {"type", "plc_operation"},
+      {"rotationKeys", rotation_keys},
+      {"verificationMethods", {{"atproto", signing_key}}},
+      {"alsoKnownAs", nlohmann::json::array({"at://" + handle})},
+      {"services", {{"atproto_pds", {{"type", "AtprotoPersonalDataServer"}, {"endpoint", pds}}}}},
+      {"prev", nullptr},
+  };
+  if (prev) json["prev"] = prev->to_string();
+  if (!signature.empty()) json["sig"] = signature;
+  return json;
+}
+
+atproto::Cid PlcOperation::cid() const {
+  return atproto::Cid::of(cbor_of(to_json()));
+}
+
+void sign_plc_operation(PlcOperation& operation, const atproto::SigningKey& rotation_key) {
+  operation.signature.clear();
+  operation.signature = base64url(rotation_key.sign(cbor_of(operation.to_json())));
+}
+
+std::string plc_did(const PlcOperation& genesis) {
+  return "did:plc:" + base32(genesis.cid().digest).substr(0, 24);
+}
+
+nlohmann::ordered_json plc_document(const std::string& did, const PlcOperation& operation) {
+  constexpr std::string_view kDidKey = "did:key:";
+  using Json = nlohmann::ordered_json;
+  const Json method = {{"id", did + "#atproto"},
+                       {"type", "Multikey"},
+                       {"controller", did},
+                       {"publicKeyMultibase", operation.signing_key.substr(kDidKey.size())}};
+  const Json service = {{"id", "#atproto_pds"},
+                        {"type", "AtprotoPersonalDataServer"},
+                        {"serviceEndpoint", operation.pds}};
+  return {{"@context",
+           Json::array({"https://www.w3.org/ns/did/v1", "https://w3id.org/security/multikey/v1",
+                        suite_context(operation.signing_key)})},
+          {"id", did},
+          {"alsoKnownAs", Json::array({"at://" + operation.handle})},
+          {"verificationMethod", Json::array({method})},
+          {"service", Json::array({service})}};
+}
+
+}  // namespace skua::sim

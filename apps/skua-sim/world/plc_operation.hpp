@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "atproto/cid.hpp"
+#include "atproto/signing.hpp"
+
+namespace skua::sim {
+
+/// An operation of the PLC directory (web.plc.directory/spec/v0.1/did-plc): what an account's
+/// identity is from now on.
+struct PlcOperation {
+  std::vector<std::string> rotation_keys;  // did:key
+  std::string signing_key;                 // did:key
+  std::string handle;
+  std::string pds;  // URL
+  std::optional<atproto::Cid> prev;
+  std::string signature;  // base64url without padding
+
+  nlohmann::json to_json() const;
+  /// Of the signed operation. The next one names it as `prev`.
+  atproto::Cid cid() const;
+};
+
+/// Signs with one of the rotation keys.
+void sign_plc_operation(PlcOperation& operation, const atproto::SigningKey& rotation_key);
+
+/// The DID that a signed genesis operation makes: `did:plc:` and 24 characters of base32 of its
+/// hash.
+std::string plc_did(const PlcOperation& genesis);
+
+/// The DID document that follows from an account's newest operation, as the directory writes it.
+nlohmann::ordered_json plc_document(const std::string& did, const PlcOperation& operation);
+
+}  // namespace skua::sim

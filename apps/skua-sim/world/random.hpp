@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <string_view>
+
+#include "atproto/sha256.hpp"
+#include "base/bytes.hpp"
+
+namespace skua::sim {
+
+/// Numbers that follow from a seed, the same with every compiler and standard library (whose
+/// distributions differ). SplitMix64: one addition and a mix a number. One thread.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+
+  std::uint64_t next() {
+    state_ += 0x9e3779b97f4a7c15U;
+    std::uint64_t mixed = state_;
+    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9U;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebU;
+    return mixed ^ (mixed >> 31);
+  }
+
+  /// 0 to `count` - 1; `count` is not 0.
+  std::size_t below(std::size_t count) { return static_cast<std::size_t>(next() % count); }
+  /// `low` to `high`, both included.
+  std::size_t between(std::size_t low, std::size_t high) { return low + below(high - low + 1); }
+  /// At least 0, below 1.
+  double unit() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+  bool chance(double probability) { return unit() < probability; }
+
+  template <class Items>
+  const auto& pick(const Items& items) {
+    return items[below(std::size(items))];
+  }
+
+  /// Which of the weights, each as likely as its share of their sum, which is not 0.
+  template <class Weights>
+  std::size_t weighted(const Weights& weights) {
+    double sum = 0;
+    for (const double weight : weights) sum += weight;
+    double left = unit() * sum;
+    std::size_t chosen = 0;
+    std::size_t index = 0;
+    for (const double weight : weights) {
+      if (weight > 0) {
+        chosen = index;
+        if (left < weight) break;
+      }
+      left -= weight;
+      ++index;
+    }
+    return chosen;
+  }
+
+  /// 0 to `count` - 1 as popularity goes (Zipf, exponent 1): twice as far down is half as likely.
+  std::size_t popular(std::size_t count) {
+    const double rank = std::pow(static_cast<double>(count) + 1, unit()) - 1;
+    const auto index = static_cast<std::size_t>(rank);
+    return index < count ? index : count - 1;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+/// 32 bytes that follow from the seed and a name and number: keys and the like, which must not
+/// depend on what happened before they were made.
+inline atproto::Digest derive(std::uint64_t seed, std::string_view name, std::uint64_t number) {
+  Bytes input(name.begin(), name.end());
+  for (const std::uint64_t value : {seed, number}) {
+    for (int shift = 56; shift >= 0; shift -= 8) {
+      input.push_back(static_cast<std::uint8_t>(value >> shift));
+    }
+  }
+  return atproto::sha256(input);
+}
+
+}  // namespace skua::sim

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "account.hpp"
+#include "base/time.hpp"
+#include "collections.hpp"
+#include "random.hpp"
+#include "subjects.hpp"
+
+namespace skua::sim {
+
+/// Makes records that are valid by their lexicons (app.bsky, chat.bsky, com.germnetwork), in the
+/// JSON form of the data model. One thread.
+class RecordMaker {
+ public:
+  RecordMaker(Random& random, const Subjects& subjects) : random_(random), subjects_(subjects) {}
+
+  /// A record of an account, as of `now`. Gates are about the post with the key `rkey`.
+  nlohmann::json make(Collection collection, const Account& author, const std::string& rkey,
+                      Timestamp now);
+
+ private:
+  nlohmann::json subject_of(Collection collection, const Account& author, Timestamp now);
+  nlohmann::json gate(Collection collection, const Account& author, const std::string& rkey,
+                      Timestamp now);
+  nlohmann::json curated(Collection collection, const Account& author, Timestamp now);
+  nlohmann::json declaration(Collection collection, Timestamp now);
+  nlohmann::json profile(const Account& author, Timestamp now);
+  nlohmann::json labeler(Timestamp now);
+  nlohmann::json unknown(Collection collection, Timestamp now);
+  std::string list_uri(const Account& author);
+
+  Random& random_;
+  const Subjects& subjects_;
+};
+
+/// app.bsky.feed.post: text and facets, replies, quotes, media.
+nlohmann::json make_post(Random& random, const Subjects& subjects, Timestamp now);
+
+/// A datetime as clients write it: mostly milliseconds and Z.
+std::string client_datetime(Random& random, Timestamp now);
+
+/// A blob that nobody has.
+nlohmann::json random_blob(Random& random, const std::string& mime_type, std::size_t max_size);
+
+/// A com.atproto.repo.strongRef.
+nlohmann::json strong_ref(const StrongRef& ref);
+
+}  // namespace skua::sim

@@ -1,0 +1,80 @@
+#include "subjects.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "atproto/cid.hpp"
+#include "atproto/tid.hpp"
+#include "base32.hpp"
+
+namespace skua::sim {
+namespace {
+
+/// How many posts an outsider has that may be named.
+constexpr std::uint64_t kPostsOfOutsider = 500;
+/// Share of references to outsiders' posts that go to those that everybody sees.
+constexpr double kToPopular = 0.08;
+constexpr double kStartsThread = 0.6;
+
+constexpr std::uint64_t kMicrosecondsOfHistory = 200ULL * 24 * 3600 * 1'000'000;
+
+std::uint64_t number_in(const atproto::Digest& digest) {
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < 8; ++i) number = number << 8 | digest[i];
+  return number;
+}
+
+}  // namespace
+
+Subjects::Subjects(std::uint64_t seed, std::size_t outsiders, double outside_share, Timestamp start)
+    : seed_(seed),
+      outsiders_(outsiders),
+      outside_share_(outsiders == 0 ? 0 : outside_share),
+      start_(start) {}
+
+std::string Subjects::outsider(std::uint64_t number) const {
+  const atproto::Digest digest = derive(seed_, "outsider", number);
+  return "did:plc:" + base32(digest).substr(0, 24);
+}
+
+StrongRef Subjects::outside_post(std::uint64_t author, std::uint64_t number) const {
+  const atproto::Digest digest = derive(seed_, "outside post", author * kPostsOfOutsider + number);
+  const std::uint64_t drawn = number_in(digest);
+  const std::chrono::microseconds age(drawn % kMicrosecondsOfHistory);
+  const auto rkey = atproto::Tid::from_time(start_ - age, static_cast<unsigned>(drawn >> 54));
+  return {"at://" + outsider(author) + "/app.bsky.feed.post/" + rkey.to_string(),
+          atproto::Cid{atproto::Cid::kDagCbor, digest}.to_string()};
+}
+
+KnownPost Subjects::post(Random& random) const {
+  const bool outside = posts_.empty() || random.chance(outside_share_);
+  if (!outside || outsiders_ == 0) {
+    if (posts_.empty()) {
+      // Nobody has posted yet, and there is nobody else: a post of the time before.
+      StrongRef post = outside_post(0, 0);
+      return {post, post};
+    }
+    return posts_.newest(random.popular(posts_.items().size()));
+  }
+  if (random.chance(kToPopular)) {
+    const std::size_t rank = random.popular(outsiders_);
+    StrongRef post = outside_post(rank, 0);
+    return {post, post};
+  }
+  const std::uint64_t author = random.below(outsiders_);
+  StrongRef post = outside_post(author, random.below(kPostsOfOutsider));
+  if (random.chance(kStartsThread)) return {post, post};
+  StrongRef root = outside_post(random.below(outsiders_), random.below(kPostsOfOutsider));
+  return {std::move(post), std::move(root)};
+}
+
+std::string Subjects::account(Random& random) const {
+  if (accounts_.empty() || random.chance(outside_share_)) {
+    const std::size_t count = outsiders_ == 0 ? 1 : outsiders_;
+    // People follow those whom others follow: one in ten is somebody whom everybody knows.
+    return outsider(random.chance(0.1) ? random.popular(count) : random.below(count));
+  }
+  return random.pick(accounts_);
+}
+
+}  // namespace skua::sim

@@ -1,0 +1,395 @@
+#!/usr/bin/env python3
+"""live_bench.py [--part NAME]... [--events N] [--loaded N] [--cache FOLDER]
+
+From a relay on loopback to durable rows, with PostgreSQL on the same machine: how many events a second,
+beside what PostgreSQL alone takes of the same statements in the same run; how long from a frame to its
+commit; how many bytes a record takes; how all that falls as tables grow. bench/README.md says how to
+read it. Needs the release build of skua, skua-sim and write_bench, and some ten GB of disk.
+
+  --part     throughput, latency, disk or sweep; several times for several (default: all but sweep)
+  --events   record operations in the capture (default 400000)
+  --loaded   rows loaded beforehand (default 5000000; sweep: 1, 5 and 20 million)
+  --cache    where the capture is kept for the next run (default: build/bench)
+
+Example: bench/live_bench.py --part latency
+"""
+
+import argparse
+import json
+import mmap
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests/e2e"))
+
+from harness import BIN, Database, Program, Sim, wait_for, with_database  # noqa: E402
+
+ACTORS = 1_000_000
+ACCOUNTS = 5_000
+LIVE_RATE = 2_000
+LIVE_SECONDS = 40
+MIX = {"likes": 72, "posts": 10, "reposts": 10, "follows": 8}
+
+
+# --- the workload
+
+def capture(folder, events, seed=1):
+    """A prepared capture: the network's mix, frames as large as the network's, most subjects new."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"live-{events}-{seed}.frames"
+    if path.exists():
+        return path
+    print(f"preparing {path.name}", flush=True)
+    unfinished = path.with_suffix(".part")
+    unfinished.unlink(missing_ok=True)
+    done = subprocess.run(
+        [BIN / "skua-sim", "--write-capture", unfinished, "--events", str(events), "--seed", str(seed),
+         "--accounts", str(ACCOUNTS), "--records", str(ACCOUNTS * 1000), "--outsiders", str(ACTORS),
+         "--outside-share", "0.8", "--oddities", "0"],
+        stdout=subprocess.PIPE, text=True, check=True,
+    )
+    print(f"  {done.stdout.strip().splitlines()[-1]}", flush=True)
+    unfinished.rename(path)
+    return path
+
+
+def dids_in(path):
+    """All DIDs that a capture names, authors and subjects."""
+    found = set()
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        for match in re.finditer(rb"did:plc:[a-z2-7]{24}", data):
+            found.add(match.group())
+    return sorted(did.decode() for did in found)
+
+
+def frame_count(path):
+    count, at = 0, 0
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        while at < len(data):
+            at += 4 + int.from_bytes(data[at:at + 4], "little")
+            count += 1
+    return count
+
+
+# --- the database
+
+LOAD = """
+-- Rows in the order in which time would have brought them, of accounts at random.
+set synchronous_commit = off;
+create temp table made as
+select i, r % 100 as kind, ((1750000000000000 + i * 1000) << 10) + (i % 1000) as rkey,
+  1 + (random() * ({actors} - 1))::int as actor, 1 + (random() * ({actors} - 1))::int as other,
+  ((1740000000000000 + (random() * 8e12)::int8) << 10) + (i % 1000) as other_rkey,
+  timestamptz '2025-06-15' + i * interval '1 ms' as at
+from (select i, (random() * 99.999)::int as r from generate_series({first}::int8, {last}::int8) as i) s;
+insert into bsky.likes (rkey, rev, indexed_at, created_at, subject_rkey, actor_id, subject_actor,
+  subject_collection, cid, subject_cid)
+select rkey, rkey, at, at, other_rkey, actor, other, 1, sha256(int8send(rkey)), sha256(int8send(other_rkey))
+from made where kind < 72;
+insert into bsky.posts (actor_id, rkey, rev, indexed_at)
+select other, other_rkey, 0, at from made where kind < 72;
+insert into bsky.posts (rkey, rev, indexed_at, created_at, actor_id, cid, text, langs, parent_actor,
+  parent_rkey, parent_cid, root_actor, root_rkey, root_cid)
+select rkey, rkey, at, at, actor, sha256(int8send(rkey)), repeat(md5(i::text), 3), '{{en}}',
+  p, case when p is not null then other_rkey end, case when p is not null then sha256(int8send(other_rkey)) end,
+  p, case when p is not null then other_rkey end, case when p is not null then sha256(int8send(other_rkey)) end
+from (select *, case when i % 5 < 2 then other end as p from made where kind between 72 and 81) s;
+insert into bsky.reposts (rkey, rev, indexed_at, created_at, subject_rkey, actor_id, subject_actor,
+  subject_collection, cid, subject_cid)
+select rkey, rkey, at, at, other_rkey, actor, other, 1, sha256(int8send(rkey)), sha256(int8send(other_rkey))
+from made where kind between 82 and 91;
+insert into bsky.follows (rkey, rev, indexed_at, created_at, actor_id, subject_actor, cid)
+select rkey, rkey, at, at, actor, other, sha256(int8send(rkey)) from made where kind > 91;
+drop table made;
+"""
+
+
+def indexes_of(db, tables):
+    """What drops the indexes of tables, and what makes them again."""
+    names = ", ".join(f"'{table}'" for table in tables)
+    rows = db.rows(
+        "select c.relname as table, i.relname as name, pg_get_indexdef(x.indexrelid) as definition, "
+        "x.indisprimary as primary, pg_get_constraintdef(k.oid) as key "
+        "from pg_index x join pg_class i on i.oid = x.indexrelid join pg_class c on c.oid = x.indrelid "
+        "join pg_namespace n on n.oid = c.relnamespace left join pg_constraint k on k.conindid = i.oid "
+        f"where n.nspname = 'bsky' and c.relname in ({names})")
+    drop, make = [], []
+    for row in rows:
+        if row["primary"]:
+            drop.append(f"alter table bsky.{row['table']} drop constraint {row['name']};")
+            make.append(f"alter table bsky.{row['table']} add constraint {row['name']} {row['key']};")
+        else:
+            drop.append(f"drop index bsky.{row['name']};")
+            make.append(row["definition"] + ";")
+    return "\n".join(drop), "\n".join(make)
+
+
+class Server:
+    """A PostgreSQL of the bench's own, with fsync on, tuned as scripts/run tunes it."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="skua-bench-")
+        os.chmod(self.folder, 0o755)
+        self.pg("start")
+        self.url = self.pg("url").strip()
+
+    def pg(self, *arguments):
+        done = subprocess.run(
+            [ROOT / "scripts/pg", "--dir", f"{self.folder}/pg", *arguments],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        if done.returncode != 0:
+            raise SystemExit(done.stderr)
+        return done.stdout
+
+    def destroy(self):
+        self.pg("destroy")
+        subprocess.run(["rm", "-rf", self.folder], check=True)
+
+    def admin(self):
+        return LongDatabase(with_database(self.url, "postgres"))
+
+    def create(self, name, template="template1"):
+        self.admin().run(f"drop database if exists {name} with (force)")
+        self.admin().run(f"create database {name} template {template} strategy file_copy")
+        return LongDatabase(with_database(self.url, name))
+
+    def main_pid(self):
+        return int(self.admin().run("select pg_read_file('postmaster.pid')").splitlines()[0])
+
+    def cpu(self):
+        """CPU seconds of the server so far, all its processes."""
+        main = self.main_pid()
+        total = sum(cpu_of(main))
+        for entry in pathlib.Path("/proc").iterdir():
+            if entry.name.isdigit() and parent_of(entry.name) == main:
+                total += cpu_of(entry.name)[0]
+        return total
+
+
+class LongDatabase(Database):
+    def run(self, sql):
+        done = subprocess.run(["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", self.url],
+                              input=sql, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise SystemExit(done.stderr)
+        return done.stdout.rstrip("\n")
+
+
+def stat_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+
+
+def parent_of(pid):
+    fields = stat_of(pid)
+    return int(fields[1]) if fields else 0
+
+
+def cpu_of(pid):
+    """Seconds of a process, and of its ended children."""
+    fields = stat_of(pid)
+    if not fields:
+        return 0.0, 0.0
+    ticks = os.sysconf("SC_CLK_TCK")
+    return (int(fields[11]) + int(fields[12])) / ticks, (int(fields[13]) + int(fields[14])) / ticks
+
+
+def peak_memory(pid):
+    text = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+)", text).group(1)) / 1024
+
+
+def migrated(server, name):
+    db = server.create(name)
+    subprocess.run([BIN / "skua", "migrate", "--database", db.url], check=True, stdout=subprocess.DEVNULL)
+    return db
+
+
+def load(server, db, rows, dids, loaded=0):
+    """Brings a database from `loaded` to `rows` rows, without the cost of live indexing."""
+    if rows <= loaded:
+        return
+    start = time.monotonic()
+    if loaded == 0:
+        names = list(dids)
+        names += [f"did:plc:{number:024x}".translate(str.maketrans("0189", "wxyz"))
+                  for number in range(max(0, ACTORS - len(names)))]
+        random.Random(1).shuffle(names)
+        copy = "copy bsky.actors (did, indexed_at) from stdin;\n"
+        db.run(copy + "".join(f"{name}\t2025-06-15\n" for name in names) + "\\.\n")
+    drop, make = indexes_of(db, MIX)
+    db.run(drop)
+    for first in range(loaded, rows, 1_000_000):
+        db.run(LOAD.format(actors=ACTORS, first=first, last=min(first + 1_000_000, rows) - 1))
+    db.run(f"set maintenance_work_mem = '1GB'; {make}")
+    db.run("vacuum (freeze, analyze)")
+    db.run("checkpoint")
+    print(f"  loaded {rows} rows in {time.monotonic() - start:.0f} s", flush=True)
+
+
+# --- measuring
+
+class Measured:
+    pass
+
+
+def index(server, db, frames, *sim_arguments):
+    """Runs skua on a relay that serves the capture, from its first frame to its last commit."""
+    measured = Measured()
+    relay = Sim([BIN / "skua-sim", "--serve", str(frames), *sim_arguments])
+    try:
+        server_before = server.cpu()
+        program = Program([BIN / "skua", "run", "--relay", relay.url, "--database", db.url, "--cursor", "oldest",
+                           "--figures-every", "1", "--log-level", "warn"])
+        try:
+            wait_for("a connection", lambda: relay.events("connect"), alive=[program], every=0.01)
+            start = time.monotonic()
+            wait_for("the end", lambda: relay.events("caught_up"), seconds=3600, alive=[program], every=0.02)
+            measured.skua_cpu = cpu_of(program.process.pid)[0]
+            measured.memory = peak_memory(program.process.pid)
+            measured.relay_cpu = cpu_of(relay.process.pid)[0]
+            code = program.stop(seconds=60)
+            measured.seconds = time.monotonic() - start
+            if code != 0:
+                raise SystemExit(f"skua ended with {code}:\n{program.tail()}")
+        finally:
+            program.kill()
+        measured.server_cpu = server.cpu() - server_before
+    finally:
+        relay.kill()
+    measured.figures = json.loads(db.run("select figures from skua.figures"))
+    measured.rate = measured.figures["events"] / measured.seconds
+    return measured
+
+
+def write_alone(db, frames):
+    """What PostgreSQL takes when decoded batches wait for it."""
+    done = subprocess.run([BIN / "write_bench", str(frames), db.url], stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def throughput(server, frames, template, rounds):
+    alone, whole = [], []
+    for number in range(rounds):
+        db = server.create("alone", template)
+        server.admin().run("checkpoint")
+        server_before = server.cpu()
+        figures = write_alone(db, frames)
+        alone.append(figures["events_per_second"])
+        print(f"  statements alone   {figures['events_per_second']:8.0f} events/s"
+              f"   ({figures['transactions']} transactions; CPU: client {figures['client_cpu_seconds']:.1f} s,"
+              f" PostgreSQL {server.cpu() - server_before:.1f} s in {figures['seconds']:.1f} s)", flush=True)
+        db = server.create("whole", template)
+        server.admin().run("checkpoint")
+        measured = index(server, db, frames)
+        whole.append(measured.rate)
+        own = measured.skua_cpu + measured.server_cpu
+        print(f"  skua run           {measured.rate:8.0f} events/s"
+              f"   ({measured.figures['transactions']} transactions; CPU: skua {measured.skua_cpu:.1f} s, PostgreSQL"
+              f" {measured.server_cpu:.1f} s, the sender {measured.relay_cpu:.1f} s in {measured.seconds:.1f} s;"
+              f" RSS at most {measured.memory:.0f} MB)", flush=True)
+        print(f"  ratio              {whole[-1] / alone[-1]:8.2f}"
+              f"   (without the sender's CPU, two cores would do {2 * measured.figures['events'] / own:.0f} events/s)",
+              flush=True)
+        check_complete(measured)
+    return sorted(whole)[len(whole) // 2]
+
+
+def check_complete(measured):
+    if measured.figures["dead_letters"] or measured.figures["in_flight"]:
+        raise SystemExit(f"not all became rows: {measured.figures}")
+
+
+def latency(server, frames, template, events_a_frame):
+    db = server.create("latency", template)
+    part = frames.with_suffix(".latency")
+    head(frames, part, int(LIVE_RATE * LIVE_SECONDS / events_a_frame))
+    measured = index(server, db, part, "--rate", str(LIVE_RATE / events_a_frame))
+    part.unlink()
+    figures = measured.figures
+    print(f"  {measured.rate:.0f} events/s: from frame to commit p50 {figures['commit_ms_p50']:.1f} ms,"
+          f" p99 {figures['commit_ms_p99']:.1f} ms   (CPU: skua {measured.skua_cpu / measured.seconds:.2f},"
+          f" PostgreSQL {measured.server_cpu / measured.seconds:.2f} of a core)", flush=True)
+
+
+def head(source, target, frames):
+    with open(source, "rb") as reader, open(target, "wb") as writer:
+        for _ in range(frames):
+            length = reader.read(4)
+            if len(length) < 4:
+                break
+            writer.write(length + reader.read(int.from_bytes(length, "little")))
+
+
+def disk(server, cache, events):
+    frames = capture(cache, events, seed=2)
+    db = migrated(server, "disk")
+    index(server, db, frames)
+    db.run("vacuum")
+    size = int(db.run("select sum(pg_total_relation_size(c.oid)) from pg_class c join pg_namespace n "
+                      "on n.oid = c.relnamespace where n.nspname = 'bsky' and c.relkind = 'r'"))
+    records = int(db.run("select count(*) from bsky.all_records"))
+    print(f"  {size / records:.0f} bytes a record: {records} records, {size / 1e6:.0f} MB in schema bsky", flush=True)
+    for line in db.run("select relname, pg_total_relation_size(relid), pg_relation_size(relid), "
+                       "(select count(*) from bsky.posts where cid is null) from pg_statio_user_tables "
+                       "where schemaname = 'bsky' order by 2 desc limit 5").splitlines():
+        name, total, heap, stubs = line.split("|")
+        print(f"    {name}: {int(total) / 1e6:.0f} MB, of these {int(heap) / 1e6:.0f} MB rows"
+              + (f" ({stubs} of them stubs)" if name == "posts" else ""), flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", action="append", choices=["throughput", "latency", "disk", "sweep"])
+    parser.add_argument("--events", type=int, default=400_000)
+    parser.add_argument("--loaded", type=int, default=5_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--disk-events", type=int, default=1_000_000)
+    parser.add_argument("--cache", type=pathlib.Path, default=ROOT / "build/bench")
+    options = parser.parse_args()
+    parts = options.part or ["throughput", "latency", "disk"]
+    server = Server()
+    try:
+        if set(parts) & {"throughput", "latency", "sweep"}:
+            frames = capture(options.cache, options.events)
+            events_a_frame = options.events / frame_count(frames)
+            dids = dids_in(frames)
+            print(f"{frames.name}: {frames.stat().st_size / frame_count(frames):.0f} bytes a frame,"
+                  f" {events_a_frame:.2f} events a frame, {len(dids)} accounts named", flush=True)
+        if set(parts) & {"throughput", "latency"}:
+            db = migrated(server, "loaded")
+            load(server, db, options.loaded, dids)
+        if "throughput" in parts:
+            print(f"throughput, {options.loaded} rows loaded", flush=True)
+            throughput(server, frames, "loaded", options.rounds)
+        if "latency" in parts:
+            print(f"latency at {LIVE_RATE} events/s, {options.loaded} rows loaded", flush=True)
+            latency(server, frames, "loaded", events_a_frame)
+        if "sweep" in parts:
+            db = migrated(server, "loaded")
+            rates, before = {}, 0
+            for rows in (1_000_000, 5_000_000, 20_000_000):
+                load(server, db, rows, dids, before)
+                before = rows
+                print(f"throughput, {rows} rows loaded", flush=True)
+                rates[rows] = throughput(server, frames, "loaded", options.rounds)
+            print("  " + ", ".join(f"{rows // 1_000_000} M rows: {rate:.0f}/s" for rows, rate in rates.items())
+                  + f"; from 1 to 20 M rows x {rates[20_000_000] / rates[1_000_000]:.2f}", flush=True)
+        if "disk" in parts:
+            print(f"disk, {options.disk_events} events into an empty database", flush=True)
+            disk(server, options.cache, options.disk_events)
+    finally:
+        server.destroy()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""A database beside the repositories that it was made of: what differs, record by record, column by column."""
+
+import atproto
+import oracle
+
+
+def current_paths(database):
+    """{did: {path: cid}} of bsky.all_records."""
+    found = {}
+    for row in database.rows("select did, collection, rkey, cid from bsky.all_records"):
+        found.setdefault(row["did"], {})[f"{row['collection']}/{row['rkey']}"] = row["cid"]
+    return found
+
+
+def path_differences(database, repositories):
+    """`repositories`: {did: atproto.Repository}, all that there are."""
+    found = current_paths(database)
+    differences = []
+    for did, repository in repositories.items():
+        there = found.pop(did, {})
+        expected = {path: cid.text() for path, (cid, _) in repository.records.items()}
+        for path in sorted(expected.keys() | there.keys()):
+            if expected.get(path) != there.get(path):
+                differences.append(
+                    f"at://{did}/{path}: the repository has {expected.get(path)}, the database {there.get(path)}"
+                )
+    differences += [f"{did}: records of an account that has no repository" for did in found]
+    return differences
+
+
+class ColumnComparison:
+    """Every column of every current record, beside what its block says. `checked` counts records by table,
+    `invalid` those that break their lexicon, by collection and the field that is to blame."""
+
+    def __init__(self, database, repositories):
+        self.differences = []
+        self.checked = {}
+        self.invalid = {}
+        tables = oracle.Tables(database)
+        self.actual = {table: tables.rows(table, "cid is not null") for table in [*oracle.TABLES.values(), "records"]}
+        for did, repository in repositories.items():
+            for path, (cid, block) in repository.records.items():
+                self._compare(did, path, cid, atproto.to_json(atproto.decode(block)))
+        for table, rows in self.actual.items():
+            self.differences += [f"{table}: a row too many: {key}" for key in rows]
+
+    def _compare(self, did, path, cid, record):
+        table, key, columns, invalid = oracle.expected_row(did, path, cid, record)
+        row = self.actual[table].pop(key, None)
+        if row is None:
+            self.differences.append(f"{did}/{path} is not in {table}")
+            return
+        for name, value in columns.items():
+            if row[name] != value:
+                self.differences.append(f"{did}/{path}: {table}.{name} is {row[name]!r}, not {value!r}")
+        if row["indexed_at"] is None:
+            self.differences.append(f"{did}/{path} has no indexed_at")
+        if table == "records" and (row["invalid_reason"] is not None) != invalid:
+            self.differences.append(f"{did}/{path}: invalid_reason is {row['invalid_reason']!r}")
+        if invalid:
+            about = path.split("/")[0], (row["invalid_reason"] or "").split(":")[0]
+            self.invalid[about] = self.invalid.get(about, 0) + 1
+        self.checked[table] = self.checked.get(table, 0) + 1

@@ -1,0 +1,199 @@
+#include "world/network.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "event/frame_decoder.hpp"
+#include "skua-sim/heard_network.hpp"
+#include "world/collections.hpp"
+
+namespace skua::sim {
+namespace {
+
+using event::Operation;
+using test_cases::HeardNetwork;
+using test_cases::small_settings;
+
+/// DIDs that sign with P-256, whose signatures are random.
+std::set<std::string> p256_accounts(Network& network) {
+  std::set<std::string> found;
+  for (const std::string& did : network.dids()) {
+    const std::string key =
+        network.did_document(did)["verificationMethod"][0]["publicKeyMultibase"];
+    if (!key.starts_with("zQ3s")) found.insert(did);
+  }
+  return found;
+}
+
+TEST(Network, CollectionsHaveTheNamesOfTheTables) {
+  std::set<std::string_view> ours;
+  for (std::size_t i = 0; i < kCollections; ++i) ours.insert(nsid_of(static_cast<Collection>(i)));
+  EXPECT_EQ(ours.size(), kCollections);
+  std::size_t typed = 0;
+  records::for_each_collection([&]<class T>() {
+    EXPECT_TRUE(ours.contains(T::kCollection)) << T::kCollection;
+    ++typed;
+    const auto same = [](std::size_t i) {
+      return nsid_of(static_cast<Collection>(i)) == T::kCollection;
+    };
+    std::size_t index = 0;
+    while (!same(index)) ++index;
+    EXPECT_EQ(is_singleton(static_cast<Collection>(index)), T::kSingleton) << T::kCollection;
+  });
+  EXPECT_EQ(typed + 2, kCollections);
+}
+
+TEST(Network, FollowsFromItsSeed) {
+  HeardNetwork one(small_settings(3));
+  HeardNetwork two(small_settings(3));
+  one.steps(1'500);
+  two.steps(1'500);
+  const auto random_signatures = p256_accounts(one.network());
+  EXPECT_EQ(random_signatures.size(), one.network().dids().size() / 10);
+  ASSERT_EQ(one.heard().size(), two.heard().size());
+  std::size_t compared = 0;
+  for (std::size_t i = 0; i < one.heard().size(); ++i) {
+    const Message& message = *one.heard()[i].message;
+    ASSERT_EQ(message.did, two.heard()[i].message->did) << i;
+    ASSERT_EQ(one.heard()[i].host, two.heard()[i].host) << i;
+    ASSERT_EQ(message.bytes.size(), two.heard()[i].message->bytes.size()) << i;
+    if (random_signatures.contains(message.did)) continue;
+    ASSERT_EQ(message.bytes, two.heard()[i].message->bytes) << i;
+    ++compared;
+  }
+  EXPECT_GT(compared, 1'000U);
+
+  HeardNetwork other(small_settings(4));
+  EXPECT_NE(other.network().dids(), one.network().dids());
+}
+
+TEST(Network, HostileMessagesChangeNothingElse) {
+  HeardNetwork honest(small_settings(3));
+  HeardNetwork provoked(small_settings(3));
+  honest.steps(300);
+  provoked.steps(100);
+  ASSERT_TRUE(provoked.provoke(Hostility::future_rev));
+  ASSERT_TRUE(provoked.provoke(Hostility::bad_signature));
+  provoked.steps(200);
+  EXPECT_EQ(provoked.heard().size(), honest.heard().size() + 2);
+  for (const std::string& did : honest.network().dids()) {
+    EXPECT_EQ(provoked.network().account(did)->rev, honest.network().account(did)->rev);
+  }
+}
+
+TEST(Network, EveryFrameDecodes) {
+  HeardNetwork network(small_settings(5));
+  const std::size_t events = network.steps(4'000);
+  event::FrameDecoder decoder;
+  std::map<event::MessageType, std::size_t> types;
+  std::size_t decoded_events = 0;
+  std::size_t invalid = 0;
+  std::size_t most_ops = 0;
+  for (std::size_t i = 0; i < network.heard().size(); ++i) {
+    event::DecodedFrame frame;
+    const auto decoded = decoder.decode(network.frame(i), frame);
+    ASSERT_TRUE(decoded) << i << ' ' << decoded.error().message();
+    EXPECT_EQ(frame.seq, static_cast<std::int64_t>(i) + 1);
+    EXPECT_EQ(frame.did, network.heard()[i].message->did);
+    ++types[frame.type];
+    decoded_events += frame.events.size();
+    most_ops = std::max(most_ops, frame.events.size());
+    for (const auto& event : frame.events) {
+      const auto* rejection = std::get_if<event::Rejection>(&event.body);
+      ASSERT_EQ(rejection, nullptr) << rejection->what << ": " << rejection->error;
+      const auto* change = std::get_if<event::RecordChange>(&event.body);
+      if (change != nullptr && change->record.invalid_reason) ++invalid;
+    }
+  }
+  EXPECT_EQ(decoded_events, events);
+  for (const auto type : {event::MessageType::Commit, event::MessageType::Sync,
+                          event::MessageType::Identity, event::MessageType::Account}) {
+    EXPECT_GT(types[type], 0U);
+  }
+  EXPECT_GT(invalid, 20U);
+  EXPECT_GT(most_ops, 20U);
+}
+
+TEST(Network, WithoutOdditiesRecordsAreValidAndInTheMix) {
+  NetworkSettings settings = small_settings(6);
+  settings.accounts = 40;
+  settings.records = 4'000;
+  settings.oddities = 0;
+  settings.keep_records = false;
+  HeardNetwork network(settings);
+  network.steps(8'000);
+  event::FrameDecoder decoder;
+  std::map<std::string, double> creates;
+  std::map<Operation, double> operations;
+  double all = 0;
+  for (std::size_t i = 0; i < network.heard().size(); ++i) {
+    event::DecodedFrame frame;
+    ASSERT_TRUE(decoder.decode(network.frame(i), frame));
+    ASSERT_EQ(frame.type, event::MessageType::Commit);
+    ++all;
+    for (const auto& event : frame.events) {
+      const auto& change = std::get<event::RecordChange>(event.body);
+      ++operations[change.operation];
+      EXPECT_FALSE(change.record.invalid_reason)
+          << change.collection << ' ' << *change.record.invalid_reason;
+      if (change.operation == Operation::Create) ++creates[change.collection];
+    }
+  }
+  const double created = operations[Operation::Create];
+  EXPECT_NEAR(creates["app.bsky.feed.like"] / created, 0.72, 0.015);
+  EXPECT_NEAR(creates["app.bsky.feed.post"] / created, 0.10, 0.01);
+  EXPECT_NEAR(creates["app.bsky.feed.repost"] / created, 0.10, 0.01);
+  EXPECT_NEAR(creates["app.bsky.graph.follow"] / created, 0.07, 0.01);
+  const double ops = created + operations[Operation::Update] + operations[Operation::Delete];
+  EXPECT_NEAR(operations[Operation::Update] / ops, 0.06, 0.01);
+  EXPECT_NEAR(operations[Operation::Delete] / ops, 0.10, 0.01);
+  EXPECT_LT(ops / all, 1.3);
+  EXPECT_GE(creates.size(), 15U);
+}
+
+TEST(Network, EveryCollectionIsMet) {
+  NetworkSettings settings = small_settings(7);
+  settings.records = 60'000;
+  settings.keep_records = false;
+  HeardNetwork network(settings);
+  std::set<std::string> met;
+  for (const std::string& did : network.network().dids()) {
+    for (std::string& nsid : network.network().collections(did)) met.insert(std::move(nsid));
+  }
+  EXPECT_EQ(met.size(), kCollections);
+}
+
+TEST(Network, ReferencesAreMostlyNewWithManyOutsiders) {
+  NetworkSettings settings = small_settings(8);
+  settings.accounts = 40;
+  settings.outsiders = 1'000'000;
+  settings.outside_share = 0.8;
+  settings.oddities = 0;
+  HeardNetwork network(settings);
+  network.steps(8'000);
+  event::FrameDecoder decoder;
+  std::map<std::string, std::size_t> subjects;
+  double likes = 0;
+  for (std::size_t i = 0; i < network.heard().size(); ++i) {
+    event::DecodedFrame frame;
+    ASSERT_TRUE(decoder.decode(network.frame(i), frame));
+    for (const auto& event : frame.events) {
+      const auto* change = std::get_if<event::RecordChange>(&event.body);
+      if (change == nullptr) continue;
+      const auto* like = std::get_if<records::Like>(&change->record.record);
+      if (like == nullptr) continue;
+      ++likes;
+      ++subjects[std::string(like->subject->did) + "/" + std::string(like->subject->rkey)];
+    }
+  }
+  const double distinct = static_cast<double>(subjects.size());
+  EXPECT_GT(distinct / likes, 0.7);
+  EXPECT_LT(distinct / likes, 0.95);
+}
+
+}  // namespace
+}  // namespace skua::sim

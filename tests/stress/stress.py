@@ -1,0 +1,320 @@
+#!/usr/bin/env python3
+"""stress.py [--seed N] [--seeds K] [--seconds S] [--rate EVENTS/S] [--jobs J] [--report FILE]
+
+The simulated network beside its indexer, with everything going wrong: the relay cuts, stalls, damages, repeats
+and counts anew; skua is killed at named crash points and at random moments, PostgreSQL's backends and PostgreSQL
+itself too. In the end the database must equal the network: every record, every column, every account's state,
+and no dead letters but those that were provoked.
+
+  --seed     the first seed (default 1); everything but the clock follows from it
+  --seeds    how many, one after the other (default 1)
+  --seconds  of traffic in each (default 60)
+  --rate     record operations a second (default 400)
+  --jobs     so many at a time (default 1)
+  --report   a JSON file: {"passed": N, "failed": [[name, what differs], ...], "skipped": []}
+  --keep     leave the folder of a seed that failed, and print where it is
+
+SKUA_BIN_DIR names the folder of skua and skua-sim. Each seed has a PostgreSQL of its own.
+
+Example: tests/stress/stress.py --seeds 30 --seconds 60
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests/e2e"), str(ROOT / "tests/stress")]
+
+import atproto  # noqa: E402
+import comparison  # noqa: E402
+from harness import BIN, Database, Program, Sim, wait_for  # noqa: E402
+from trouble import DEAD_LETTERS, FIRST_SEQ, Trouble  # noqa: E402
+
+
+class Cluster:
+    """A PostgreSQL that can be hit. `fsync` is off: killing processes takes nothing from the kernel's memory."""
+
+    def __init__(self, folder):
+        self.folder = folder / "pg"
+        self.pg("start", "--unsafe")
+        self.url = self.pg("url").strip()
+
+    def pg(self, *arguments):
+        options = [argument for argument in arguments if argument.startswith("--")]
+        rest = [argument for argument in arguments if not argument.startswith("--")]
+        done = subprocess.run([ROOT / "scripts/pg", "--dir", self.folder, *options, *rest], text=True, check=False,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+        if done.returncode != 0:
+            raise AssertionError(f"scripts/pg {' '.join(arguments)}: {done.stderr}")
+        return done.stdout
+
+    def main_pid(self):
+        return int((self.folder / "data/postmaster.pid").read_text().split()[0])
+
+    def hit(self, how, chance):
+        if how == "immediate":
+            self.pg("stop", "immediate")
+            self.pg("start", "--unsafe")
+        elif how == "main":
+            # Its children notice and end, as after the kernel's out-of-memory killer.
+            children = self.backends()
+            os.kill(self.main_pid(), signal.SIGKILL)
+            wait_for("the server's children to end", lambda: not any(is_alive(pid) for pid in children))
+            self.pg("start", "--unsafe")
+        else:
+            of_skua = [pid for pid in self.backends() if b"skua" in command_line(pid)]
+            if of_skua:
+                os.kill(chance.choice(of_skua), signal.SIGKILL)
+
+    def backends(self):
+        main = str(self.main_pid())
+        return [int(entry.name) for entry in pathlib.Path("/proc").iterdir()
+                if entry.name.isdigit() and parent_of(entry) == main]
+
+    def wait_until_up(self):
+        def answers():
+            try:
+                return Database(self.url).value("select 1")
+            except AssertionError:
+                return None
+        wait_for("the server", answers, seconds=60)
+
+
+def parent_of(entry):
+    try:
+        return (entry / "stat").read_text().rpartition(")")[2].split()[1]
+    except OSError:
+        return None
+
+
+def command_line(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def is_alive(pid):
+    stat = pathlib.Path(f"/proc/{pid}/stat")
+    try:
+        return stat.read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+class Stress:
+    def __init__(self, seed, seconds, rate):
+        self.seed, self.seconds, self.rate = seed, seconds, rate
+        self.trouble = Trouble(seed, seconds)
+        self.chance = random.Random(seed)
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"skua-stress-{seed}-"))
+        self.folder.chmod(0o755)
+        self.outcome = {}
+
+    def run(self):
+        """What differs; nothing: all is as it must be."""
+        self.cluster = Cluster(self.folder)
+        self.sim = None
+        self.skua = None
+        try:
+            self.db = Database(self.cluster.url)
+            subprocess.run([BIN / "skua", "migrate", "--database", self.cluster.url], check=True,
+                           stdout=subprocess.DEVNULL)
+            self.start_network()
+            self.live_through_it()
+            self.catch_up()
+            return self.differences()
+        finally:
+            for program in (self.skua, self.sim):
+                if program:
+                    program.kill()
+            self.cluster.pg("destroy")
+
+    def start_network(self):
+        faults = [flag for rate in self.trouble.faults for flag in ("--fault-rate", rate)]
+        if self.trouble.restart_at is not None:
+            faults += ["--fault", f"seq-restart@{self.trouble.restart_at:.1f}s"]
+        self.sim = Sim([
+            BIN / "skua-sim", "--seed", str(self.seed), "--accounts", str(40 + self.seed * 37 % 400),
+            "--rate", str(self.rate), "--events", str(int(self.rate * self.seconds)),
+            "--first-seq", str(FIRST_SEQ), "--dump", str(self.folder / "oracle"), *faults,
+        ])
+
+    def start_skua(self, crash_at=None):
+        environment = {"SKUA_CRASH_AT": crash_at or "", "SKUA_DATABASE_URL": self.cluster.url}
+        # From the beginning until a cursor is saved, then from where the process before was.
+        saved = self.db.value("select max(cursor) from skua.cursors")
+        begin = [] if saved else ["--cursor", "oldest"]
+        self.skua = Program([BIN / "skua", "run", "--relay", self.sim.url, "--figures-every", "1", *begin], environment)
+
+    def live_through_it(self):
+        started = time.monotonic()
+        server = list(self.trouble.server)
+        crashes = {}
+        for life in self.trouble.lives:
+            if self.sim.events("quiet"):
+                break
+            self.cluster.wait_until_up()
+            self.start_skua(life.get("crash_at"))
+            end = time.monotonic() + life["seconds"]
+            while time.monotonic() < end and self.skua.process.poll() is None:
+                if server and time.monotonic() - started > server[0][0]:
+                    how = server.pop(0)[1]
+                    self.cluster.hit(how, self.chance)
+                    crashes[f"postgres {how}"] = crashes.get(f"postgres {how}", 0) + 1
+                time.sleep(0.02)
+            how = life["kind"]
+            if self.skua.process.poll() is not None:
+                code = self.skua.wait()
+                if code != -signal.SIGKILL:
+                    raise AssertionError(f"skua ended by itself with {code}:\n{self.skua.tail()}")
+                how = life["crash_at"].split(":")[0]
+            elif how == "stop":
+                code = self.skua.stop(seconds=40)
+                if code not in (0, 1):
+                    raise AssertionError(f"skua stopped with {code}:\n{self.skua.tail()}")
+            else:
+                how = "kill"
+                self.skua.kill()
+            crashes[how] = crashes.get(how, 0) + 1
+        self.outcome["crashes"] = crashes
+
+    def catch_up(self):
+        """No more trouble: the indexer reads all that is left."""
+        self.cluster.wait_until_up()
+        wait_for("the network to fall quiet", lambda: self.sim.events("quiet"), seconds=self.seconds * 3 + 60)
+        self.start_skua()
+        def is_at_the_end():
+            return self.skua.says(f"cursor {self.last_seq()} ")
+        wait_for("the last commit", is_at_the_end, seconds=180, alive=[self.skua, self.sim], every=0.2)
+        if self.skua.stop() != 0:
+            raise AssertionError(f"skua did not stop cleanly:\n{self.skua.tail()}")
+        if self.sim.stop() != 0:
+            raise AssertionError(f"skua-sim did not stop cleanly:\n{self.sim.tail()}")
+
+    def last_seq(self):
+        return self.sim.events("quiet")[-1]["seq"]
+
+    def differences(self):
+        oracle = self.folder / "oracle"
+        accounts = json.loads((oracle / "accounts.json").read_text())
+        repositories = {}
+        for account in accounts:
+            car = oracle / f"{account['did']}.car"
+            if car.exists():
+                repositories[account["did"]] = atproto.Repository(car.read_bytes())
+        columns = comparison.ColumnComparison(self.db, repositories)
+        faults = self.sim.events("fault")
+        for fault in faults:
+            self.outcome[fault["fault"]] = self.outcome.get(fault["fault"], 0) + 1
+        self.outcome["records"] = sum(columns.checked.values())
+        self.outcome["invalid"] = sum(columns.invalid.values())
+        return [
+            *comparison.path_differences(self.db, repositories), *columns.differences,
+            *self.account_differences(accounts), *self.dead_letter_differences(faults),
+            *self.id_differences(),
+        ]
+
+    def account_differences(self, accounts):
+        found = {row["did"]: row for row in self.db.rows("select did, handle, active, status from bsky.actors")}
+        differences = []
+        for account in accounts:
+            row = found.get(account["did"]) or {"handle": None, "active": None, "status": None}
+            status = account["announced_status"]
+            active = None if status is None else status == "active"
+            expected = {"handle": account["announced_handle"], "active": active,
+                        "status": None if active in (None, True) else status}
+            for name, value in expected.items():
+                if row[name] != value:
+                    differences.append(f"{account['did']}: {name} is {row[name]!r}, announced was {value!r}")
+        return differences
+
+    def dead_letter_differences(self, faults):
+        # A relay that counts anew sends damaged frames under two numbers: the second must have been met.
+        renumbered = {}
+        for fault in faults:
+            for old, new, count in fault.get("renumbered", []):
+                renumbered.update({old + i: new + i for i in range(count)})
+        damaged = [(fault["fault"], fault["seq"]) for fault in faults if fault["fault"] in DEAD_LETTERS]
+        expected = {renumbered.get(seq, seq) for kind, seq in damaged if kind != "truncated-frame"}
+        allowed = {seq for kind, seq in damaged} | {renumbered.get(seq, seq) for kind, seq in damaged}
+        cut_off = sum(kind == "truncated-frame" for kind, seq in damaged)
+        letters = self.db.rows("select key, error from skua.dead_letter")
+        found = [(int(row["key"].split()[1]), row["error"]) for row in letters]
+        differences = [f"a dead letter that nobody provoked, seq {seq}: {error}"
+                       for seq, error in found if seq != 0 and seq not in allowed]
+        differences += [f"no dead letter of the damaged frame {seq}" for seq in expected - {seq for seq, _ in found}]
+        # What ends before its number is read has none.
+        unnumbered = sum(seq == 0 for seq, _ in found)
+        if unnumbered > 2 * cut_off if renumbered else unnumbered > cut_off:
+            differences.append(f"{unnumbered} dead letters without a number, of {cut_off} frames cut off")
+        self.outcome["dead letters"] = len(found)
+        return differences
+
+    def id_differences(self):
+        """An account has one id, and references lead to accounts that exist."""
+        wrong = self.db.rows(
+            "select 'likes' as t, count(*) as n from bsky.likes l where not exists "
+            "(select from bsky.actors a where a.id = l.subject_actor) and subject_actor is not null "
+            "union all select 'follows', count(*) from bsky.follows f where not exists "
+            "(select from bsky.actors a where a.id = f.subject_actor) "
+            "union all select 'posts', count(*) from bsky.posts p where parent_actor is not null and not exists "
+            "(select from bsky.posts q where q.actor_id = p.parent_actor and q.rkey = p.parent_rkey)")
+        return [f"{row['t']}: {row['n']} references lead nowhere" for row in wrong if row["n"]]
+
+
+def run_seed(seed, options):
+    started = time.monotonic()
+    stress = Stress(seed, options.seconds, options.rate)
+    try:
+        differences = stress.run()
+    except Exception:  # A seed that cannot be run through is a finding too.
+        differences = [traceback.format_exc()]
+        for program in (stress.skua, stress.sim):
+            if program:
+                differences.append(f"{program}:\n{program.tail()}")
+    if differences and options.keep:
+        (stress.folder / "sim.log").write_text("\n".join(stress.sim.stderr if stress.sim else []))
+        differences.append(f"kept: {stress.folder}")
+    else:
+        shutil.rmtree(stress.folder, ignore_errors=True)
+    words = "equal" if not differences else f"{len(differences)} DIFFERENCES"
+    print(f"seed {seed}: {words}, {time.monotonic() - started:.0f} s, {json.dumps(stress.outcome)}", flush=True)
+    for line in differences[:20]:
+        print(f"  {line}", flush=True)
+    return seed, differences
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--rate", type=float, default=400)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--report", type=pathlib.Path)
+    parser.add_argument("--keep", action="store_true")
+    options = parser.parse_args()
+    seeds = range(options.seed, options.seed + options.seeds)
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results = list(pool.map(lambda seed: run_seed(seed, options), seeds))
+    failed = [(f"seed {seed}", "\n".join(differences[:50])) for seed, differences in results if differences]
+    print(f"stress: {len(results) - len(failed)} seeds equal, {len(failed)} not")
+    if options.report:
+        options.report.write_text(json.dumps({"passed": len(results) - len(failed), "failed": failed, "skipped": []}))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -14,7 +14,10 @@ SCRIPTS = ROOT / "scripts"
 LOGS = ROOT / "build/test-logs"
 # The libraries with threads of their own.
 THREADED = ["base", "transport", "resolve", "writer", "integration"]
-STAGES = ["format", "layers", "tidy", "release", "asan", "tsan", "e2e"]
+STAGES = ["format", "layers", "tidy", "release", "asan", "tsan", "e2e", "stress"]
+# (build, seeds, seconds of traffic each) of the stress suite; --long: the optimised build alone, much more of it.
+STRESS = [("release", 2, 25), ("asan", 1, 20), ("tsan", 1, 20)]
+LONG_STRESS = [("release", 30, 60), ("asan", 3, 60), ("tsan", 3, 60)]
 
 
 class Report:
@@ -159,9 +162,7 @@ class Run:
         arguments = ["ctest", "--preset", preset, "-LE", "e2e", "-j", "2", "--output-junit", str(junit)]
         if names:
             arguments += ["-R", "^(" + "|".join(names) + ")$"]
-        # The sanitizers of GCC 12 cannot place their shadow memory under every kernel's randomisation.
-        if preset != "release" and subprocess.run(["setarch", "-R", "true"], check=False).returncode == 0:
-            arguments = ["setarch", "-R", *arguments]
+        arguments = unrandomised(preset) + arguments
         self.environment["GTEST_OUTPUT"] = f"xml:{folder}/"
         self.command(f"{preset}-ctest", arguments)
         del self.environment["GTEST_OUTPUT"]
@@ -182,6 +183,31 @@ class Run:
                 failed = [f"{name}: the program ended badly (build/test-logs/{preset}-ctest.log)"]
             self.report.add(preset, passed, failed, skipped)
 
+    def stress(self):
+        """The simulated network, with everything going wrong, beside skua of each build."""
+        for preset, seeds, seconds in LONG_STRESS if self.options.long else STRESS:
+            if self.options.quick and preset != "release":
+                continue
+            if not self.build(preset, ["skua", "skua-sim"]):
+                continue
+            results = LOGS / f"stress-{preset}.json"
+            results.unlink(missing_ok=True)
+            self.environment["SKUA_BIN_DIR"] = str(ROOT / f"build/{preset}/bin")
+            # A slower build gets less to do, not less time.
+            rate = "400" if preset == "release" else "150"
+            self.command(
+                f"stress-{preset}",
+                unrandomised(preset) + [sys.executable, str(ROOT / "tests/stress/stress.py"), "--seeds", str(seeds),
+                                        "--seconds", str(seconds), "--jobs", "2", "--rate", rate, "--report", str(results)],
+                show=True,
+            )
+            if results.exists():
+                found = json.loads(results.read_text())
+                self.report.add(f"stress-{preset}", found["passed"], [name for name, _ in found["failed"]])
+            else:
+                self.report.add(f"stress-{preset}", failed=["the stress suite did not run"])
+        self.environment["SKUA_BIN_DIR"] = str(ROOT / "build/release/bin")
+
     def e2e(self):
         results = LOGS / "e2e.json"
         results.unlink(missing_ok=True)
@@ -192,6 +218,14 @@ class Run:
             self.report.add("e2e", found["passed"], found["failed"], found["skipped"])
         else:
             self.report.add("e2e", failed=["the end-to-end tests did not run"])
+
+
+def unrandomised(preset):
+    """What a command of a sanitizer's build is to begin with: those of GCC 12 cannot place their shadow memory under
+    every kernel's randomisation."""
+    if preset != "release" and subprocess.run(["setarch", "-R", "true"], check=False).returncode == 0:
+        return ["setarch", "-R"]
+    return []
 
 
 def count_googletest(file):

@@ -20,7 +20,7 @@ SUBSTITUTES = {
     "scripts/run": None,
     "scripts/test": "scripts/test --help",
 }
-RUNNABLE = ("scripts/pg ", "scripts/build", "build/release/bin/skua ")
+RUNNABLE = ("scripts/pg ", "scripts/build", "build/release/bin/skua ", "build/release/bin/skua-sim ")
 
 
 def blocks(document, language):

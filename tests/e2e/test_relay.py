@@ -57,6 +57,15 @@ class Relay(EndToEnd):
         self.assertEqual(relay.cursors(), [0, 49])
         self.check_all_there()
 
+    def test_a_relay_that_was_rebuilt_is_read_from_its_oldest_frame(self):
+        beyond = self.network.seq + 1_000
+        relay = self.sim(self.capture, "--future-cursor", "error")
+        program = self.indexer(self.db, relay.url, "--cursor", str(beyond))
+        wait_for("its words", lambda: program.says("FutureCursor"), alive=[program])
+        self.finish(program, relay)
+        self.assertEqual(relay.cursors(), [beyond, 0])
+        self.check_all_there()
+
     def test_a_relay_that_goes_silent_is_left(self):
         relay = self.sim(self.capture, "--stall-at", str(STALLED_AT))
         program = self.indexer(self.db, relay.url, "--cursor", "oldest")

@@ -256,7 +256,7 @@ class Running(SimTest):
 
 class Stream(SimTest):
     def test_from_the_oldest_and_live(self):
-        network = self.still("--first-seq", 1000)
+        network = self.still()
         last = network.steps(40)["seq"]
         old = self.subscribe(network.url, 0)
         seqs = [body["seq"] for _, body in old.until(last)]

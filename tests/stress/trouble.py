@@ -39,17 +39,12 @@ FIRST_SEQ = 1_000_000_000
 
 
 class Trouble:
-    """`lives` says how each process of skua ends, one after the other; `server` when the server is hit, in
+    """`next_life` says how each process of skua ends, one after the other; `server` when the server is hit, in
     seconds after the start, and how."""
 
     def __init__(self, seed, seconds):
         chance = random.Random(seed)
-        self.lives = []
-        at = 0.0
-        while at < seconds:
-            life = self._life(chance)
-            self.lives.append(life)
-            at += life["seconds"]
+        self._lives = random.Random(seed + 1)
         self.server = sorted(
             (chance.uniform(2, seconds), chance.choice(["backend", "backend", "immediate", "main"]))
             for _ in range(max(1, int(seconds / 12)))
@@ -58,8 +53,8 @@ class Trouble:
         # Once: a second time the new numbers could not be told from the first ones.
         self.restart_at = chance.uniform(0.2, 0.8) * seconds if chance.random() < 0.7 else None
 
-    @staticmethod
-    def _life(chance):
+    def next_life(self):
+        chance = self._lives
         kind = chance.choice(["point", "point", "point", "kill", "stop"])
         life = {"kind": kind, "seconds": chance.uniform(2, 8)}
         if kind == "point":

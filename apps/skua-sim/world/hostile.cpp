@@ -34,11 +34,11 @@ Message cut_short(const CommitFrame& commit) {
 }
 
 bool change_record(CommitFrame& commit) {
-  for (auto& [cid, block] : commit.blocks) {
+  for (auto& entry : commit.blocks) {
     const bool is_record = std::any_of(commit.ops.begin(), commit.ops.end(),
-                                       [&](const CommitOp& op) { return op.cid == cid; });
+                                       [&](const CommitOp& op) { return op.cid == entry.first; });
     if (!is_record) continue;
-    block[block.size() / 2] ^= 1U;
+    entry.second[entry.second.size() / 2] ^= 1U;
     return true;
   }
   return false;

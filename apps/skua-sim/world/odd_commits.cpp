@@ -88,9 +88,8 @@ std::size_t Incidents::update_twice(Account& account, Timestamp now) {
   const auto key = some_key(account);
   if (!key) return 0;
   std::vector<Write> writes;
-  for (int i = 0; i < 2; ++i) {
-    writes.push_back(world_.records.replace(account, key->first, key->second, now));
-  }
+  writes.push_back(world_.records.replace(account, key->first, key->second, now));
+  writes.push_back(world_.records.replace(account, key->first, key->second, now));
   return world_.activity.commit(account, std::move(writes), now);
 }
 

@@ -25,7 +25,7 @@ json typed(Collection collection) {
 std::string client_datetime(Random& random, Timestamp now) {
   constexpr std::size_t kBeforeFraction = 19;
   constexpr std::size_t kMilliseconds = 23;
-  const std::string text = format_datetime(now - std::chrono::milliseconds(random.below(2'000)));
+  std::string text = format_datetime(now - std::chrono::milliseconds(random.below(2'000)));
   const double form = random.unit();
   if (form < 0.88) return text.substr(0, kMilliseconds) + "Z";
   if (form < 0.94) return text;

@@ -1,17 +1,51 @@
+#include <algorithm>
 #include <chrono>
-#include <thread>
+#include <memory>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "app/disk_size.hpp"
 #include "app/indexer.hpp"
+#include "base/log.hpp"
 #include "commands.hpp"
 #include "cursor_choice.hpp"
 #include "relay_address.hpp"
 #include "stop_signal.hpp"
+#include "store/session.hpp"
 #include "tuning.hpp"
 
 namespace skua::cli {
+namespace {
+
+/// True when waiting does not help: the server answers and refuses this user or this database.
+/// While it starts, stops, recovers or is full it says FATAL too.
+bool is_refusal(const store::ServerError& error) {
+  const std::string_view words = error.what();
+  const auto says = [&](std::string_view part) { return words.find(part) != words.npos; };
+  return says("FATAL:") && !says("the database system is") && !says("connection slots") &&
+         !says("too many") && !says("terminating connection");
+}
+
+/// Waits for a database that is not up (yet): a machine that boots starts its services in any
+/// order. Null: the user asked to stop.
+std::unique_ptr<app::Indexer> make_indexer(const app::IndexerOptions& options,
+                                           StopSignal& stop_signal) {
+  constexpr std::chrono::seconds kLongestWait{10};
+  for (std::chrono::seconds wait{1};; wait = std::min(wait * 2, kLongestWait)) {
+    try {
+      return std::make_unique<app::Indexer>(options, system_clock());
+    } catch (const store::ServerError& error) {
+      if (is_refusal(error)) throw;
+      logger("skua")->warn(
+          "cannot use the database, trying again in {} s: {} (is it up, and is the address right?)",
+          wait.count(), error.what());
+    }
+    if (stop_signal.wait_for(wait)) return nullptr;
+  }
+}
+
+}  // namespace
 
 int run(const Settings& settings, const RunFlags& flags) {
   StopSignal stop_signal;
@@ -27,20 +61,21 @@ int run(const Settings& settings, const RunFlags& flags) {
   const std::string relay = options.relay.url();
 
   app::DiskSize disk(options.database_url);
-  app::Indexer indexer(std::move(options), system_clock());
-  app::Figures before = indexer.figures();
+  const auto indexer = make_indexer(options, stop_signal);
+  if (!indexer) return kSuccess;
+  app::Figures before = indexer->figures();
   fmt::print("indexing {} (not verified: signatures are not checked); Ctrl-C stops\n", relay);
   std::fflush(stdout);
-  indexer.start();
+  indexer->start();
 
   bool stopping = false;
-  while (!stopping && !indexer.defect()) {
+  while (!stopping && !indexer->defect()) {
     // Short waits, so that a defect is noticed soon; a line only every so often.
     for (auto waited = std::chrono::milliseconds(0); waited < every && !stopping;
          waited += std::chrono::milliseconds(250)) {
-      stopping = stop_signal.wait_for(std::chrono::milliseconds(250)) || indexer.defect();
+      stopping = stop_signal.wait_for(std::chrono::milliseconds(250)) || indexer->defect();
     }
-    const app::Figures now = indexer.figures();
+    const app::Figures now = indexer->figures();
     fmt::print("{}\n", app::figures_line(before, now, disk.growth()));
     std::fflush(stdout);
     before = now;
@@ -49,12 +84,12 @@ int run(const Settings& settings, const RunFlags& flags) {
   fmt::print("stopping: finishing what is in flight\n");
   std::fflush(stdout);
   stop_signal.end_at_once_after(std::chrono::seconds(28));
-  const bool clean = indexer.stop();
-  const app::Figures end = indexer.figures();
+  const bool clean = indexer->stop();
+  const app::Figures end = indexer->figures();
   fmt::print("stopped {}: {} frames, {} events, {} rows, cursor {}\n",
              clean ? "cleanly" : "with work unfinished, which the next start repeats", end.frames,
              end.events, end.rows, end.cursor ? std::to_string(*end.cursor) : "-");
-  if (const auto defect = indexer.defect()) {
+  if (const auto defect = indexer->defect()) {
     fmt::print(stderr, "skua: {}\n", *defect);
     return kFailure;
   }

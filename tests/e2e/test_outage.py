@@ -6,7 +6,7 @@ import subprocess
 import time
 import unittest
 
-from harness import ROOT, Database, EndToEnd, free_port, wait_for
+from harness import ROOT, Database, EndToEnd, free_port, wait_for, with_database
 from made import busy_network
 
 
@@ -96,6 +96,20 @@ class Outage(EndToEnd):
 
     def saved_cursor(self):
         return self.db.value("select max(cursor) from skua.cursors")
+
+    def test_a_database_that_is_not_up_yet_is_waited_for(self):
+        self.cluster.pg("stop")
+        program = self.serve(rate=2_000)
+        wait_for("its words about the database", lambda: program.says("cannot use the database"), alive=[program])
+        self.cluster.pg("start")
+        wait_for("the end of the capture", lambda: self.saved_cursor() == self.network.seq, seconds=60, alive=[program])
+        self.assertEqual(program.stop(), 0)
+        self.check_end()
+
+    def test_a_database_that_is_not_there_is_an_error(self):
+        nowhere = Database(with_database(self.cluster.url, "no_such_database"))
+        program = self.skua(nowhere, "run", "--relay", "ws://127.0.0.1:1", code=1, seconds=20)
+        self.assertTrue(program.says("no_such_database"))
 
     def test_a_stop_while_the_database_is_down_ends_in_time(self):
         program = self.serve(rate=400)

@@ -60,6 +60,7 @@ class Run:
             "SKUA_REQUIRE_POSTGRES": "1",
             "SKUA_BIN_DIR": str(ROOT / "build/release/bin"),
             "ASAN_OPTIONS": "strict_string_checks=1:detect_stack_use_after_return=1",
+            "LSAN_OPTIONS": f"suppressions={ROOT}/tests/support/lsan.supp:print_suppressions=0",
             "UBSAN_OPTIONS": "print_stacktrace=1",
             "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
         }

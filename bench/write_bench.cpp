@@ -23,6 +23,7 @@
 #include "transport/capture.hpp"
 #include "writer/live_writer.hpp"
 #include "writer/router.hpp"
+#include "writer/worker.hpp"
 
 namespace {
 
@@ -32,8 +33,6 @@ using Batch = std::vector<event::ResolvedEvent>;
 
 /// What one worker of the pool would get, cut into batches of the worker's size.
 using Queue = std::deque<Batch>;
-
-constexpr std::size_t kGroup = 256;
 
 struct Work {
   std::vector<Queue> queues = std::vector<Queue>(writer::kWorkers);
@@ -53,7 +52,9 @@ Work read_work(const std::string& capture) {
     event::fold_commit(decoded.events);
     for (event::UnresolvedEvent& event : decoded.events) {
       Queue& queue = work.queues[writer::worker_index({event.source, event.type}, event.did)];
-      if (queue.empty() || queue.back().size() == kGroup) queue.emplace_back().reserve(kGroup);
+      if (queue.empty() || queue.back().size() == writer::kGroup) {
+        queue.emplace_back().reserve(writer::kGroup);
+      }
       queue.back().push_back({std::move(event)});
       ++work.events;
     }

@@ -8,13 +8,15 @@
 #include "store/process_name.hpp"
 #include "store/server_check.hpp"
 #include "store/session.hpp"
+#include "writer/worker_pool.hpp"
 
 namespace skua::app {
 namespace {
 
-/// What 15 live workers with full groups, 15 backfill workers with a repository each, and the
-/// relations they all touch can hold at one time.
-constexpr store::ServerNeeds kNeeds{.locks = 15 * 256 + 15 * 16 + 30 * 32, .connections = 33};
+/// What can be held at one time: locks of the accounts of full groups, of either source, and of the
+/// relations that 30 workers touch.
+constexpr store::ServerNeeds kNeeds{.locks = 2 * writer::kMostWriters * writer::kGroup + 30 * 32,
+                                    .connections = 33};
 
 }  // namespace
 

@@ -20,6 +20,10 @@ constexpr const char* kDefaults[][2] = {
     {"keepalives_count", "3"}, {"tcp_user_timeout", "60000"},
 };
 
+/// Prepared statements keep their plans, and a plan is as good as what the planner saw: tables grow
+/// a thousandfold before the server's statistics say so. Planning anew looks at their sizes.
+constexpr std::uint64_t kTransactionsAPlan = 200;
+
 std::string with_defaults(const std::string& url) {
   std::string result = url;
   const bool is_uri = url.starts_with("postgres://") || url.starts_with("postgresql://");
@@ -183,6 +187,7 @@ class Session::Impl {
   std::unordered_set<std::string> prepared;
   std::uint64_t nuls_removed = 0;
   bool in_transaction = false;
+  std::uint64_t transactions = 0;
   /// A statement of this transaction failed, and none succeeded after it.
   bool failed = false;
   bool broken = false;
@@ -214,6 +219,7 @@ int Session::backend_pid() const {
 
 void Session::begin() {
   if (impl_->in_transaction) throw DefectError("a transaction is open already", "25001");
+  if (++impl_->transactions % kTransactionsAPlan == 0) run("DISCARD PLANS");
   run("BEGIN ISOLATION LEVEL READ COMMITTED");
   impl_->in_transaction = true;
 }

@@ -16,8 +16,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Events in one transaction: past some hundreds a group gains nothing, and locks are held longer.
-constexpr std::size_t kGroup = 256;
 /// How long a group waits for company: at the network's rate a commit costs more than its rows.
 constexpr milliseconds kLinger{5};
 constexpr milliseconds kIdle{500};
@@ -35,9 +33,10 @@ constexpr std::string_view kOutOfMemory = "53200";
 
 }  // namespace
 
-Worker::Worker(event::Lane lane, std::size_t number, WorkerServices& services)
+Worker::Worker(event::Lane lane, std::size_t number, WriteTurns& turns, WorkerServices& services)
     : lane_(lane),
       name_(lane_name(lane, number)),
+      turns_(turns),
       services_(services),
       queue_(std::numeric_limits<std::size_t>::max()),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
@@ -84,21 +83,27 @@ void Worker::run(const std::stop_token& stop) {
 }
 
 void Worker::take(Batch& batch) {
-  std::vector<event::UnresolvedEvent> taken;
-  if (batch.empty()) queue_.pop_some(taken, kGroup, kIdle);
-  if (batch.empty() && taken.empty()) return;
+  if (batch.empty()) fill(batch, kIdle);
   const auto until = std::chrono::steady_clock::now() + kLinger;
-  while (batch.size() + taken.size() < kGroup) {
-    const auto left = std::chrono::duration_cast<milliseconds>(
-        until - std::chrono::steady_clock::now() + milliseconds(1));
-    if (left <= milliseconds::zero() || queue_.closed()) break;
-    queue_.pop_some(taken, kGroup - batch.size() - taken.size(), left);
+  while (!batch.empty() && batch.size() < kGroup && !queue_.closed()) {
+    const auto left = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now());
+    if (left <= milliseconds::zero()) break;
+    fill(batch, left);
   }
+}
+
+void Worker::fill(Batch& batch, milliseconds wait) {
+  if (batch.size() >= kGroup) return;
+  std::vector<event::UnresolvedEvent> taken;
+  queue_.pop_some(taken, kGroup - batch.size(), wait);
   if (lane_.source == event::EventSource::Live) services_.live_pressure.remove(taken.size());
   for (auto& event : taken) batch.push_back({std::move(event)});
 }
 
 void Worker::write(Batch& batch, const std::stop_token& stop) {
+  auto turn = turns_.wait(stop);
+  if (!turn) return;
+  fill(batch, milliseconds::zero());  // what came while it waited
   Batch busy;
   std::size_t group = batch.size();
   while (!batch.empty()) {
@@ -116,11 +121,11 @@ void Worker::write(Batch& batch, const std::stop_token& stop) {
         dead_letter_front(batch, poison);
         group = batch.size();
       } catch (const store::ServerError& error) {
-        if (!back_off(error, stop)) return;
+        if (!back_off(error, turn, stop)) return;
       }
     } catch (const store::ServerError& error) {
       if (error.sqlstate() == kOutOfMemory) group = std::max<std::size_t>(size / 2, 1);
-      if (!back_off(error, stop)) return;
+      if (!back_off(error, turn, stop)) return;
     }
   }
   batch = std::move(busy);
@@ -208,7 +213,9 @@ store::Session& Worker::session() {
   return *session_;
 }
 
-bool Worker::back_off(const store::SqlError& error, const std::stop_token& stop) {
+bool Worker::back_off(const store::SqlError& error, std::optional<WriteTurns::Turn>& turn,
+                      const std::stop_token& stop) {
+  turn.reset();
   ++failures_;
   services_.counters.retries += 1;
   // A deadlock or a full lock table leaves the connection usable; after anything else a new one is
@@ -226,7 +233,9 @@ bool Worker::back_off(const store::SqlError& error, const std::stop_token& stop)
   }
   std::unique_lock lock(wait_mutex_);
   wait_.wait_for(lock, stop, wait, [] { return false; });
-  return !stop.stop_requested();
+  lock.unlock();
+  turn = turns_.wait(stop);
+  return turn && !stop.stop_requested();
 }
 
 }  // namespace skua::writer

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -20,8 +22,13 @@
 #include "writer/in_flight.hpp"
 #include "writer/live_pressure.hpp"
 #include "writer/live_writer.hpp"
+#include "writer/write_turns.hpp"
 
 namespace skua::writer {
+
+/// Events in one transaction at most. Twice as many are worth a few percent, and would need more
+/// locks at a time than a server as it is installed has.
+inline constexpr std::size_t kGroup = 640;
 
 /// What the workers of a pool share. Everything outlives them.
 struct WorkerServices {
@@ -44,7 +51,8 @@ struct WorkerServices {
 /// its batch is written. An event's ticket is finished only when its outcome is durable.
 class Worker {
  public:
-  Worker(event::Lane lane, std::size_t number, WorkerServices& services);
+  /// `turns`: those of the workers that it shares the database's cores with.
+  Worker(event::Lane lane, std::size_t number, WriteTurns& turns, WorkerServices& services);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -64,8 +72,10 @@ class Worker {
   using Batch = std::vector<event::ResolvedEvent>;
 
   void run(const std::stop_token& stop);
-  /// Appends what waits in the queue; waits for the first event only when there is nothing in hand.
+  /// Waits for a first event, unless there is one in hand, and a moment for its company.
   void take(Batch& batch);
+  /// Appends what waits in the queue, as far as the group has room, for at most `wait`.
+  void fill(Batch& batch, std::chrono::milliseconds wait);
   /// Writes the batch, whatever it takes. What remains are events of busy accounts, to come first
   /// in the next batch.
   void write(Batch& batch, const std::stop_token& stop);
@@ -76,11 +86,13 @@ class Worker {
   void finish_front(Batch& batch, std::size_t size, const std::vector<std::size_t>& busy_indices,
                     Batch& busy);
   store::Session& session();
-  /// Waits before the next try. False: stop was asked for.
-  bool back_off(const store::SqlError& error, const std::stop_token& stop);
+  /// Gives the turn back, waits, and takes a turn for the next try. False: stop was asked for.
+  bool back_off(const store::SqlError& error, std::optional<WriteTurns::Turn>& turn,
+                const std::stop_token& stop);
 
   const event::Lane lane_;
   const std::string name_;
+  WriteTurns& turns_;
   WorkerServices& services_;
   BoundedQueue<event::UnresolvedEvent> queue_;
   std::unique_ptr<store::Session> session_;

@@ -1,17 +1,30 @@
 #include "writer/worker_pool.hpp"
 
+#include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "writer/router.hpp"
 
 namespace skua::writer {
 
-WorkerPool::WorkerPool(WorkerServices& services) {
+namespace {
+
+std::size_t writers_at_once() {
+  return std::clamp<std::size_t>(std::thread::hardware_concurrency(), kFewestWriters, kMostWriters);
+}
+
+}  // namespace
+
+WorkerPool::WorkerPool(WorkerServices& services)
+    : live_turns_(writers_at_once()), backfill_turns_(writers_at_once()) {
   workers_.reserve(kWorkers);
   for (const auto source : {event::EventSource::Live, event::EventSource::Backfill}) {
+    WriteTurns& turns = source == event::EventSource::Live ? live_turns_ : backfill_turns_;
     for (const auto type : records::kRecordTypes) {
       for (std::size_t number = 0; number < kWorkersPerLane; ++number) {
-        workers_.push_back(std::make_unique<Worker>(event::Lane{source, type}, number, services));
+        workers_.push_back(
+            std::make_unique<Worker>(event::Lane{source, type}, number, turns, services));
       }
     }
   }

@@ -6,8 +6,15 @@
 #include <vector>
 
 #include "writer/worker.hpp"
+#include "writer/write_turns.hpp"
 
 namespace skua::writer {
+
+/// How many workers of one source write at the same time: as many as there are cores, within
+/// limits. Never one, so that a commit's wait for the disk is another's time; and beyond some, the
+/// groups shrink again.
+inline constexpr std::size_t kFewestWriters = 2;
+inline constexpr std::size_t kMostWriters = 4;
 
 /// The 30 workers: 2 sources x 5 record types x 3. An account's events of one lane always meet the
 /// same worker, which keeps their order. Threads start in the constructor; connections are made
@@ -28,6 +35,9 @@ class WorkerPool {
   void abandon();
 
  private:
+  // Each source has its own: a bulk transaction does not keep live events waiting.
+  WriteTurns live_turns_;
+  WriteTurns backfill_turns_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 

@@ -107,6 +107,21 @@ TEST_F(LiveWriterTest, a_delete_of_a_record_never_seen_keeps_its_older_create_ou
   EXPECT_EQ(value("SELECT count(*) FROM bsky.follows"), "0");
 }
 
+TEST_F(LiveWriterTest, the_guard_looks_keys_up_though_its_plan_was_made_for_tiny_tables) {
+  write(made_write(kAlice, "com.example.thing", "any:key", 1, {{"a", 1}}));
+  session().run("ANALYZE bsky.records; ANALYZE skua.tombstones");
+  for (int i = 0; i < 10; ++i) {
+    write(made_write(kAlice, "com.example.thing", "key" + std::to_string(i), 2 + i, {{"a", 1}}));
+  }
+  const store::Rows plan = session().run("EXPLAIN EXECUTE guard_known('{1,2}', '{1,2}', '{1,2}')");
+  std::string text;
+  for (std::size_t row = 0; row < plan.size(); ++row) text += plan.text(row, 0);
+  EXPECT_NE(text.find("records_pkey"), std::string::npos) << text;
+  EXPECT_NE(text.find("tombstones_pkey"), std::string::npos) << text;
+  EXPECT_EQ(text.find("records_collection"), std::string::npos) << text;
+  EXPECT_EQ(text.find("Join Filter"), std::string::npos) << text;
+}
+
 TEST_F(LiveWriterTest, what_stands_at_or_below_the_floor_is_dropped) {
   write(made_write(kAlice, kPost, kKey, 5, made_post("first")));
   session().run("UPDATE bsky.actors SET floor_rev = 100 WHERE did = '" + kAlice + "'");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "support/postgres.hpp"
 
@@ -56,6 +57,21 @@ std::unique_ptr<test::Database> SessionTest::database_;
 
 Timestamp at(std::int64_t microseconds) {
   return Timestamp(std::chrono::microseconds(microseconds));
+}
+
+TEST_F(SessionTest, plans_anew_as_tables_grow) {
+  const Statement later{"later_words", "SELECT word FROM public.words WHERE word > $1::text"};
+  Params params;
+  params.text("a");
+  session().run("INSERT INTO public.words VALUES ('a'); ANALYZE public.words");
+  for (int i = 0; i < 10; ++i) session().execute(later, params);  // by now the plan is kept
+  session().run("INSERT INTO public.words SELECT 'b' || i FROM generate_series(1, 20000) AS i");
+  for (int i = 0; i < 200; ++i) Transaction(session()).commit();
+
+  session().execute(later, params);
+  const Rows plan = session().run("EXPLAIN (FORMAT JSON) EXECUTE later_words('a')");
+  const auto json = nlohmann::json::parse(plan.text(0, 0));
+  EXPECT_GT(json[0]["Plan"]["Plan Rows"].get<int>(), 10) << "it was 1";
 }
 
 TEST_F(SessionTest, parameters_of_every_type_arrive) {

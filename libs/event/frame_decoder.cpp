@@ -125,6 +125,26 @@ Result<void> read_account(const Value& body, DecodedFrame& out) {
   return {};
 }
 
+std::optional<atproto::Cid> link_of(const Value& map, std::string_view key) {
+  const auto link = map.find(key);
+  if (!link || !link->is_link()) return std::nullopt;
+  return link->link();
+}
+
+/// False: it has no path, action or CID.
+bool read_op_claim(const Value& op, OpClaim& out) {
+  const auto action = op.find("action");
+  const auto path = op.find("path");
+  if (!action || !action->is_string() || !path || !path->is_string()) return false;
+  const auto operation = operation_of(action->string());
+  if (!operation) return false;
+  out.operation = *operation;
+  out.path = path->string();
+  out.cid = link_of(op, "cid");
+  out.prev = link_of(op, "prev");
+  return out.cid.has_value() == (out.operation != Operation::Delete);
+}
+
 Result<void> read_sync(const Value& body, repo::LoadedCar& car, DecodedFrame& out) {
   if (const auto envelope = read_envelope(body, "did", out); !envelope) return envelope.error();
   const auto rev = read_rev(body);
@@ -145,10 +165,13 @@ Result<void> read_commit(const Value& body, repo::LoadedCar& car, atproto::Docum
   out.rev = *rev;
   const auto since = body.find("since");
   if (!since || !(since->is_null() || since->is_string())) return errc::bad_since;
+  if (since->is_string()) out.claim.since = since->string();
   const auto commit = body.find("commit");
   if (!commit || !commit->is_link()) return errc::bad_commit;
+  out.claim.commit = commit->link();
   const auto prev_data = body.find("prevData");
   if (prev_data && !prev_data->is_link() && !prev_data->is_null()) return errc::bad_prev_data;
+  out.claim.prev_data = link_of(body, "prevData");
   const auto ops = body.find("ops");
   if (!ops || !ops->is_list()) return errc::bad_ops;
   if (ops->size() > kMaxOps) return errc::too_many_ops;
@@ -156,13 +179,22 @@ Result<void> read_commit(const Value& body, repo::LoadedCar& car, atproto::Docum
   if (!blocks) return blocks.error();
   if (blocks->empty()) {
     // What a commit that was too big has in the place of a CAR.
+    car.roots.clear();
     car.blocks.clear();
   } else if (const auto loaded = repo::load_car(*blocks, car); !loaded) {
     return loaded.error();
   }
   OpDecoder decoder(out.did, out.seq, *rev, car.blocks, scratch);
   out.events.reserve(ops->size());
-  for (const Value op : ops->items()) decoder.decode(op, out.events.emplace_back());
+  out.claim.ops.reserve(ops->size());
+  for (const Value op : ops->items()) {
+    if (OpClaim claim; read_op_claim(op, claim)) {
+      out.claim.ops.push_back(claim);
+    } else {
+      out.claim.malformed_ops = true;
+    }
+    decoder.decode(op, out.events.emplace_back());
+  }
   return {};
 }
 
@@ -175,12 +207,21 @@ Result<MessageType> read_header(const Value& header) {
 
 }  // namespace
 
+void RepoClaim::clear() {
+  since.reset();
+  commit.reset();
+  prev_data.reset();
+  ops.clear();
+  malformed_ops = false;
+}
+
 Result<void> FrameDecoder::decode(ByteView frame, DecodedFrame& out) {
   out.seq = 0;
   out.did.clear();
   out.time = {};
   out.rev.reset();
   out.events.clear();
+  out.claim.clear();
   out.name.clear();
   out.message.clear();
 

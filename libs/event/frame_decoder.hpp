@@ -27,6 +27,27 @@ struct FramePeek {
 /// Looks at a frame's header, `seq` and DID only; values are skipped, not checked. Error: no frame.
 Result<FramePeek> peek_frame(ByteView frame);
 
+/// An op of a commit as the message lists it. Views into the frame.
+struct OpClaim {
+  Operation operation = Operation::Create;
+  std::string_view path;
+  std::optional<atproto::Cid> cid;   // absent on delete
+  std::optional<atproto::Cid> prev;  // of update and delete; old producers leave it out
+};
+
+/// What a #commit or #sync says of its repository, for whoever checks it (libs/verify).
+struct RepoClaim {
+  std::optional<std::string_view> since;  // the rev before; view into the frame
+  std::optional<atproto::Cid> commit;     // #commit only
+  std::optional<atproto::Cid> prev_data;  // root of the tree before; old producers leave it out
+  std::vector<OpClaim> ops;
+  /// An op has no path, action or CID that could be read: it is not among `ops`.
+  bool malformed_ops = false;
+
+  /// Empties it; the memory of `ops` stays.
+  void clear();
+};
+
 /// One message of com.atproto.sync.subscribeRepos, decoded.
 struct DecodedFrame {
   MessageType type = MessageType::Unknown;
@@ -38,6 +59,8 @@ struct DecodedFrame {
   /// used (its block is missing, or is not DAG-CBOR) stands here as a Rejection, its siblings are
   /// untouched.
   std::vector<UnresolvedEvent> events;
+  /// #commit, #sync.
+  RepoClaim claim;
   /// #info: name and message. Error frame: error and message.
   std::string name;
   std::string message;
@@ -50,6 +73,10 @@ class FrameDecoder {
   /// Error: the frame as a whole is unusable (not DAG-CBOR, a required field missing or of the
   /// wrong type, a block that is not what its CID says, a limit exceeded). `out` is then undefined.
   Result<void> decode(ByteView frame, DecodedFrame& out);
+
+  /// The blocks of the #commit or #sync that was decoded last, their hashes found right. Views into
+  /// its frame; until the next `decode`.
+  const repo::LoadedCar& car() const { return car_; }
 
  private:
   atproto::Document header_;

@@ -17,14 +17,14 @@ std::optional<std::string_view> text_of(const atproto::Value& op, std::string_vi
   return value->string();
 }
 
+}  // namespace
+
 std::optional<Operation> operation_of(std::string_view action) {
   if (action == "create") return Operation::Create;
   if (action == "update") return Operation::Update;
   if (action == "delete") return Operation::Delete;
   return std::nullopt;
 }
-
-}  // namespace
 
 void OpDecoder::decode(const atproto::Value& op, UnresolvedEvent& out) {
   out.did = did_;

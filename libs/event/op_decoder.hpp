@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,9 @@
 #include "repo/car_reader.hpp"
 
 namespace skua::event {
+
+/// What an op's `action` means; nothing: no such action.
+std::optional<Operation> operation_of(std::string_view action);
 
 /// Decodes the ops of one commit. Lives on the stack of one frame's decode; `blocks` are the
 /// commit's, hashed and found right; `scratch` is memory that is reused.

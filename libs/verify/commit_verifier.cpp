@@ -1,0 +1,125 @@
+#include "verify/commit_verifier.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "repo/errc.hpp"
+#include "repo/mst_tree.hpp"
+#include "verify/errc.hpp"
+
+namespace skua::verify {
+namespace {
+
+using event::OpClaim;
+using event::Operation;
+
+errc tree_error(const boost::system::error_code& error) {
+  return error == repo::errc::mst_missing_node ? errc::tree_incomplete : errc::tree_malformed;
+}
+
+/// The tree after the commit must say of each path what its op says.
+Result<void> check_presence(const OpClaim& op, repo::MstTree& tree, const repo::BlockMap& blocks) {
+  const auto value = tree.get(op.path);
+  if (!value) return tree_error(value.error());
+  if (*value != op.cid) return errc::op_not_in_tree;
+  if (op.cid && !blocks.contains(op.cid->digest)) return errc::record_missing;
+  return {};
+}
+
+/// A create is undone by removing, an update and a delete by putting back what was there.
+Result<void> undo(const OpClaim& op, repo::MstTree& tree) {
+  if (op.operation == Operation::Create) {
+    const auto removed = tree.remove(op.path);
+    if (!removed) return tree_error(removed.error());
+    return {};
+  }
+  if (!op.prev) return errc::prev_missing;
+  const auto before = tree.set(op.path, *op.prev);
+  if (!before) return tree_error(before.error());
+  return {};
+}
+
+Result<void> check_signature(const repo::Commit& commit, const atproto::VerifyingKey& key) {
+  if (!key.verify(repo::unsigned_commit_bytes(commit), commit.signature)) {
+    return errc::wrong_signature;
+  }
+  return {};
+}
+
+Continuity continuity(const event::DecodedFrame& frame, const repo::Commit& commit,
+                      const std::optional<ChainLink>& last) {
+  if (!last) return Continuity::First;
+  bool follows = false;
+  if (frame.type == event::MessageType::Sync) {
+    follows = commit.data == last->data;
+  } else {
+    const event::RepoClaim& claim = frame.claim;
+    follows = claim.since == last->rev.to_string() && claim.prev_data == last->data;
+  }
+  return follows ? Continuity::Next : Continuity::Broken;
+}
+
+}  // namespace
+
+Result<repo::Commit> CommitVerifier::admit(const event::DecodedFrame& frame,
+                                           const repo::LoadedCar& car, const RepositoryState& state,
+                                           Timestamp now) {
+  if (!state.active) return errc::inactive_account;
+  if (state.last && *frame.rev <= state.last->rev) return errc::old_rev;
+  if (frame.rev->time() > now + kFuture) return errc::future_rev;
+  if (car.roots.empty()) return errc::commit_missing;
+  const atproto::Cid& root = car.roots.front();
+  if (frame.claim.commit && *frame.claim.commit != root) return errc::wrong_root;
+  const auto block = car.blocks.find(root.digest);
+  if (block == car.blocks.end()) return errc::commit_missing;
+  const auto commit = repo::decode_commit(block->second);
+  if (!commit) return errc::commit_malformed;
+  if (commit->version != 3) return errc::wrong_version;
+  if (commit->did != frame.did) return errc::wrong_did;
+  if (commit->rev != frame.rev) return errc::wrong_rev;
+  return *commit;
+}
+
+Result<void> CommitVerifier::check_ops(const event::RepoClaim& claim, const repo::LoadedCar& car,
+                                       const repo::Commit& commit, bool is_first) {
+  if (claim.malformed_ops) return errc::malformed_op;
+  if (!claim.prev_data && !is_first) return errc::prev_missing;
+  if (claim.ops.empty()) {
+    // Legal, and then the blocks need not hold the tree.
+    if (claim.prev_data && *claim.prev_data != commit.data) return errc::wrong_prev_data;
+    return {};
+  }
+
+  paths_.clear();
+  for (const OpClaim& op : claim.ops) paths_.push_back(op.path);
+  std::sort(paths_.begin(), paths_.end());
+  if (std::adjacent_find(paths_.begin(), paths_.end()) != paths_.end()) return errc::duplicate_path;
+
+  auto tree = repo::MstTree::open(commit.data, car.blocks);
+  if (!tree) return tree_error(tree.error());
+  for (const OpClaim& op : claim.ops) {
+    if (const auto present = check_presence(op, *tree, car.blocks); !present) {
+      return present.error();
+    }
+  }
+  if (!claim.prev_data) return {};
+  for (const OpClaim& op : claim.ops) {
+    if (const auto undone = undo(op, *tree); !undone) return undone.error();
+  }
+  if (tree->root() != *claim.prev_data) return errc::wrong_prev_data;
+  return {};
+}
+
+Result<Accepted> CommitVerifier::verify(const event::DecodedFrame& frame,
+                                        const repo::LoadedCar& car, const repo::Commit& commit,
+                                        const atproto::VerifyingKey& key,
+                                        const RepositoryState& state) {
+  if (const auto checked = check_signature(commit, key); !checked) return checked.error();
+  if (level_ == Level::Full && frame.type == event::MessageType::Commit) {
+    const auto checked = check_ops(frame.claim, car, commit, !state.last);
+    if (!checked) return checked.error();
+  }
+  return Accepted{{*commit.rev, commit.data}, continuity(frame, commit, state.last)};
+}
+
+}  // namespace skua::verify

@@ -1,0 +1,159 @@
+// What believing nothing costs: commits verified a second on one core; see bench/README.md.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "atproto/multikey.hpp"
+#include "atproto/signing.hpp"
+#include "event/frame_decoder.hpp"
+#include "repo/commit.hpp"
+#include "verify/commit_verifier.hpp"
+#include "world/network.hpp"
+
+namespace {
+
+using namespace skua;
+
+constexpr int kRounds = 7;
+
+/// A commit of the simulated network, and what is needed to check its signature and no more.
+struct Commit {
+  Bytes frame;
+  const atproto::VerifyingKey* key = nullptr;
+  Bytes unsigned_bytes;
+  Bytes signature;
+};
+
+struct Work {
+  std::map<std::string, atproto::VerifyingKey> keys;  // no key is parsed while time is taken
+  std::vector<Commit> commits;
+  Timestamp end;
+};
+
+atproto::VerifyingKey key_of(const sim::Network& network, const std::string& did) {
+  for (const auto& method : network.did_document(did).at("verificationMethod")) {
+    const auto text = method.at("publicKeyMultibase").get<std::string>();
+    if (const auto key = atproto::Multikey::parse(text)) {
+      return atproto::VerifyingKey::from_multikey(*key).value();
+    }
+  }
+  throw std::runtime_error(did + " has no key");
+}
+
+Work simulate(std::size_t commits) {
+  Work work;
+  sim::NetworkSettings settings;
+  settings.accounts = 2'000;
+  settings.records = 2'000'000;
+  settings.keep_records = false;
+  settings.oddities = 0;
+  Timestamp now{std::chrono::seconds(1'750'000'000)};
+  std::vector<Bytes> frames;
+  sim::Network network(settings, {"https://a.test", "https://b.test", "https://c.test"}, now,
+                       [&](std::size_t, const std::shared_ptr<const sim::Message>& message) {
+                         frames.push_back(sim::numbered(
+                             *message, static_cast<std::int64_t>(frames.size()) + 1));
+                       });
+  while (frames.size() < commits) {
+    now += std::chrono::milliseconds(1);
+    network.step(now);
+  }
+  work.end = now;
+  event::FrameDecoder decoder;
+  event::DecodedFrame decoded;
+  for (Bytes& frame : frames) {
+    if (!decoder.decode(frame, decoded) || decoded.type != event::MessageType::Commit) continue;
+    auto place = work.keys.find(decoded.did);
+    if (place == work.keys.end()) {
+      place = work.keys.emplace(decoded.did, key_of(network, decoded.did)).first;
+    }
+    const auto commit = verify::CommitVerifier::admit(decoded, decoder.car(), {}, now).value();
+    work.commits.push_back({std::move(frame), &place->second, repo::unsigned_commit_bytes(commit),
+                            Bytes(commit.signature.begin(), commit.signature.end())});
+  }
+  return work;
+}
+
+/// Commits a second of CPU time.
+template <class F>
+double measure(const Work& work, F&& pass) {
+  const std::clock_t start = std::clock();
+  pass();
+  const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  return static_cast<double>(work.commits.size()) / seconds;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// Decodes everything, and verifies as much as the level says. Returns how many were accepted.
+std::size_t verify_all(const Work& work, verify::Level level) {
+  verify::CommitVerifier verifier(level);
+  event::FrameDecoder decoder;
+  std::map<std::string, verify::RepositoryState, std::less<>> states;
+  std::size_t accepted = 0;
+  for (const Commit& commit : work.commits) {
+    event::DecodedFrame decoded;
+    if (!decoder.decode(commit.frame, decoded)) continue;
+    verify::RepositoryState& state = states[decoded.did];
+    const auto object = verify::CommitVerifier::admit(decoded, decoder.car(), state, work.end);
+    if (!object) continue;
+    const auto verdict = verifier.verify(decoded, decoder.car(), *object, *commit.key, state);
+    if (!verdict || verdict->continuity == verify::Continuity::Broken) continue;
+    state.last = verdict->link;
+    ++accepted;
+  }
+  return accepted;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Work work = simulate(argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 20'000);
+  std::size_t bytes = 0;
+  for (const Commit& commit : work.commits) bytes += commit.frame.size();
+  fmt::print("{} commits of {} accounts, {:.0f} bytes each\n", work.commits.size(),
+             work.keys.size(),
+             static_cast<double>(bytes) / static_cast<double>(work.commits.size()));
+
+  std::size_t bad = 0;
+  std::vector<double> signature_only;
+  std::vector<double> decode_only;
+  std::vector<double> full;
+  std::vector<double> ratios;
+  for (int round = 0; round < kRounds; ++round) {
+    signature_only.push_back(measure(work, [&] {
+      for (const Commit& commit : work.commits) {
+        if (!commit.key->verify(commit.unsigned_bytes, commit.signature)) ++bad;
+      }
+    }));
+    decode_only.push_back(measure(work, [&] {
+      event::FrameDecoder decoder;
+      for (const Commit& commit : work.commits) {
+        event::DecodedFrame decoded;
+        if (!decoder.decode(commit.frame, decoded)) ++bad;
+      }
+    }));
+    full.push_back(measure(work, [&] {
+      bad += work.commits.size() - verify_all(work, verify::Level::Full);
+    }));
+    ratios.push_back(full.back() / signature_only.back());
+  }
+  fmt::print("signature only {:>8.0f} commits/s  (the limit, median of {} rounds)\n",
+             median(signature_only), kRounds);
+  fmt::print("decode only    {:>8.0f} commits/s  (all hashes, records decoded)\n",
+             median(decode_only));
+  fmt::print("full           {:>8.0f} commits/s  (decode, signature, tree, inversion, chain)\n",
+             median(full));
+  fmt::print("ratio          {:>8.2f}\n", median(ratios));
+  if (bad != 0) fmt::print(stderr, "{} were refused\n", bad);
+  return bad == 0 ? 0 : 1;
+}

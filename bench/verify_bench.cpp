@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,8 @@ struct Work {
 };
 
 atproto::VerifyingKey key_of(const sim::Network& network, const std::string& did) {
-  for (const auto& method : network.did_document(did).at("verificationMethod")) {
+  const auto document = network.did_document(did);
+  for (const auto& method : document.at("verificationMethod")) {
     const auto text = method.at("publicKeyMultibase").get<std::string>();
     if (const auto key = atproto::Multikey::parse(text)) {
       return atproto::VerifyingKey::from_multikey(*key).value();
@@ -55,11 +57,11 @@ Work simulate(std::size_t commits) {
   settings.oddities = 0;
   Timestamp now{std::chrono::seconds(1'750'000'000)};
   std::vector<Bytes> frames;
-  sim::Network network(settings, {"https://a.test", "https://b.test", "https://c.test"}, now,
-                       [&](std::size_t, const std::shared_ptr<const sim::Message>& message) {
-                         frames.push_back(sim::numbered(
-                             *message, static_cast<std::int64_t>(frames.size()) + 1));
-                       });
+  sim::Network network(
+      settings, {"https://a.test", "https://b.test", "https://c.test"}, now,
+      [&](std::size_t, const std::shared_ptr<const sim::Message>& message) {
+        frames.push_back(sim::numbered(*message, static_cast<std::int64_t>(frames.size()) + 1));
+      });
   while (frames.size() < commits) {
     now += std::chrono::milliseconds(1);
     network.step(now);
@@ -142,9 +144,8 @@ int main(int argc, char** argv) {
         if (!decoder.decode(commit.frame, decoded)) ++bad;
       }
     }));
-    full.push_back(measure(work, [&] {
-      bad += work.commits.size() - verify_all(work, verify::Level::Full);
-    }));
+    full.push_back(
+        measure(work, [&] { bad += work.commits.size() - verify_all(work, verify::Level::Full); }));
     ratios.push_back(full.back() / signature_only.back());
   }
   fmt::print("signature only {:>8.0f} commits/s  (the limit, median of {} rounds)\n",

@@ -54,9 +54,16 @@ struct MstTree::Split {
   Subtree after;
 };
 
+/// Memory for decoding one node, used again for each.
+struct MstTree::Scratch {
+  atproto::Document document;
+  MstNode node;
+};
+
 /// The recursive steps. `level` is always that of the subtree at hand: the depth of its keys.
 struct MstTree::Operations {
   const BlockMap* source;
+  Scratch* scratch;
 
   static Subtree subtree_of(std::unique_ptr<Node> node) {
     Subtree subtree;
@@ -70,15 +77,16 @@ struct MstTree::Operations {
     return subtree;
   }
 
-  /// Brings the node of a subtree that is not empty into memory and checks it.
+  /// Brings the node of a subtree that is not empty into memory and checks it. The depth of its
+  /// first key stands for that of all: hashing each would be half of what undoing a commit costs. A
+  /// key that is asked for is checked by `get`; walk_mst checks all.
   Result<void> load(Subtree& subtree, int level) const {
     if (subtree.node) return {};
     if (source == nullptr) return errc::mst_missing_node;
     const auto block = source->find(subtree.cid->digest);
     if (block == source->end()) return errc::mst_missing_node;
-    atproto::Document scratch;
-    MstNode encoded;
-    if (const auto read = decode_mst_node(block->second, scratch, encoded); !read) {
+    MstNode& encoded = scratch->node;
+    if (const auto read = decode_mst_node(block->second, scratch->document, encoded); !read) {
       return read.error();
     }
     if (level == 0 && encoded.left) return errc::mst_depth;
@@ -92,7 +100,8 @@ struct MstTree::Operations {
       next.append(as_text(entry.suffix));
       if (next.size() > kMaxMstKey) return errc::mst_too_large;
       if (!node->entries.empty() && next <= key) return errc::mst_order;
-      if (mst_key_depth(next) != level || (level == 0 && entry.tree)) return errc::mst_depth;
+      if (level == 0 && entry.tree) return errc::mst_depth;
+      if (node->entries.empty() && mst_key_depth(next) != level) return errc::mst_depth;
       key = next;
       node->entries.push_back({std::move(next), entry.value, subtree_of(entry.tree)});
     }
@@ -106,7 +115,10 @@ struct MstTree::Operations {
     if (const auto loaded = load(subtree, level); !loaded) return loaded.error();
     Node& node = *subtree.node;
     const std::size_t index = node.lower_bound(key);
-    if (node.has(index, key)) return std::optional(node.entries[index].value);
+    if (node.has(index, key)) {
+      if (mst_key_depth(key) != level) return errc::mst_depth;
+      return std::optional(node.entries[index].value);
+    }
     if (level == 0) return std::optional<Cid>();
     return get(node.gap(index), level - 1, key);
   }
@@ -294,31 +306,30 @@ MstTree MstTree::build(std::span<const std::pair<std::string, Cid>> entries) {
 Result<MstTree> MstTree::open(const Cid& root, const BlockMap& blocks) {
   const auto block = blocks.find(root.digest);
   if (block == blocks.end()) return errc::mst_missing_node;
-  atproto::Document scratch;
-  MstNode encoded;
-  if (const auto read = decode_mst_node(block->second, scratch, encoded); !read) {
-    return read.error();
-  }
   MstTree tree;
   tree.source_ = &blocks;
+  tree.scratch_ = std::make_unique<Scratch>();
+  const MstNode& encoded = tree.scratch_->node;
+  const auto read = decode_mst_node(block->second, tree.scratch_->document, tree.scratch_->node);
+  if (!read) return read.error();
   if (encoded.entries.empty()) {
     if (encoded.left) return errc::mst_malformed;
     return tree;
   }
   tree.height_ = mst_key_depth(as_text(encoded.entries.front().suffix));
   tree.top_->cid = root;
-  const auto loaded = Operations{tree.source_}.load(*tree.top_, tree.height_);
+  const auto loaded = Operations{tree.source_, tree.scratch_.get()}.load(*tree.top_, tree.height_);
   if (!loaded) return loaded.error();
   return tree;
 }
 
 Result<std::optional<Cid>> MstTree::get(std::string_view key) {
-  return Operations{source_}.get(*top_, height_, key);
+  return Operations{source_, scratch_.get()}.get(*top_, height_, key);
 }
 
 Result<std::optional<Cid>> MstTree::set(std::string_view key, const Cid& value) {
   if (key.size() > kMaxMstKey) return errc::mst_too_large;
-  const Operations operations{source_};
+  const Operations operations{source_, scratch_.get()};
   const int depth = mst_key_depth(key);
   if (top_->empty()) {
     height_ = depth;
@@ -346,7 +357,7 @@ Result<std::optional<Cid>> MstTree::set(std::string_view key, const Cid& value) 
 }
 
 Result<std::optional<Cid>> MstTree::remove(std::string_view key) {
-  const Operations operations{source_};
+  const Operations operations{source_, scratch_.get()};
   auto removed = operations.remove(*top_, height_, mst_key_depth(key), key);
   if (!removed || !*removed) return removed;
   // A top that only points further down is none. Where the node below is not in memory its block is
@@ -381,7 +392,7 @@ Result<void> MstTree::add_proof(std::string_view key, OwnedBlocks& out) {
     out.merge(blocks());
     return {};
   }
-  const Operations operations{source_};
+  const Operations operations{source_, scratch_.get()};
   using Side = Operations::Side;
   const auto before = operations.add_path(*top_, height_, key, Side::before, out);
   if (!before) return before;

@@ -68,10 +68,12 @@ class MstTree {
   struct Subtree;
   struct Split;
   struct Operations;
+  struct Scratch;
 
   std::unique_ptr<Subtree> top_;  // of level `height_`; empty for a tree without entries
   int height_ = 0;
   const BlockMap* source_ = nullptr;
+  std::unique_ptr<Scratch> scratch_;  // of a tree that was opened on blocks
 };
 
 }  // namespace skua::repo

@@ -128,6 +128,33 @@ TEST(MstTree, OpensOnBlocks) {
   EXPECT_EQ(MstTree::open(built.root(), empty_map).error(), errc::mst_missing_node);
 }
 
+// A commit need not carry a node that only moves up: its CID is enough.
+TEST(MstTree, TheTopMayGoWithoutTheNodeBelow) {
+  const auto key_of_depth = [](int depth, std::uint32_t number) {
+    while (mst_key_depth(test_cases::path_of(number)) != depth) number += 3;
+    return test_cases::path_of(number);
+  };
+  const Cid value = Cid::of(as_bytes("a record"));
+  const std::string high = key_of_depth(1, 0);
+  MstTree tree;
+  for (std::uint32_t i = 1; i <= 20; ++i) {
+    ASSERT_TRUE(tree.set(key_of_depth(0, 3000 * i), value));
+  }
+  const Cid before = tree.root();
+  ASSERT_LT(high, key_of_depth(0, 3000));
+  ASSERT_TRUE(tree.set(high, value));
+
+  OwnedBlocks top;
+  top.emplace(tree.root(), tree.blocks().at(tree.root()));
+  const BlockMap map = test_cases::view_of(top);
+  auto partial = MstTree::open(tree.root(), map);
+  ASSERT_TRUE(partial);
+  const auto removed = partial->remove(high);
+  ASSERT_TRUE(removed) << removed.error().message();
+  EXPECT_EQ(*removed, value);
+  EXPECT_EQ(partial->root(), before);
+}
+
 TEST(MstTree, SaysWhatAPartialTreeLacks) {
   const Entries entries = test_cases::made_entries(8, 300);
   MstTree built = MstTree::build(entries);

@@ -1,6 +1,7 @@
 #include "event/json_record.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
@@ -77,7 +78,7 @@ class Encoder {
         return {};
       }
       case json::value_t::number_float:
-        out_.floating(value.get<double>());
+        number(value.get<double>());
         return {};
       case json::value_t::string:
         out_.string(value.get_ref<const std::string&>());
@@ -98,6 +99,17 @@ class Encoder {
   }
 
  private:
+  /// A number that JSON writes with a point or an exponent is an integer all the same when it has
+  /// no fraction (and fits): JSON has one kind of number, DAG-CBOR two.
+  void number(double value) {
+    constexpr double kLimit = 0x1p63;
+    if (value >= -kLimit && value < kLimit && std::trunc(value) == value) {
+      out_.integer(static_cast<std::int64_t>(value));
+    } else {
+      out_.floating(value);
+    }
+  }
+
   Result<void> object(const json& object, int depth) {
     if (const auto link = object.find("$link"); link != object.end()) {
       return this->link(object, *link);

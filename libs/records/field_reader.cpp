@@ -24,16 +24,6 @@ std::optional<RecordRef> reference_to(const atproto::AtUri& uri, std::string_vie
   return reference;
 }
 
-/// The lexicons' `cid` format allows any base, codec and hash; the network's records have one form.
-/// Another form is no fault, but no reference either.
-bool looks_like_cid(std::string_view text) {
-  return text.size() >= 8 && text.size() <= 256 &&
-         std::all_of(text.begin(), text.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '+' || c == '=';
-         });
-}
-
 /// What is wrong with a text of a format; null when nothing is.
 const char* format_fault(std::string_view text, FieldReader::Format format) {
   switch (format) {
@@ -287,7 +277,9 @@ std::optional<RecordRef> FieldReader::as_strong_ref(std::string_view key,
   const auto cid = atproto::Cid::parse(cid_text);
   if (cid) {
     if (reference) reference->cid = *cid;
-  } else if (looks_like_cid(cid_text)) {
+  } else if (atproto::is_cid_text(cid_text)) {
+    // The lexicons' format allows any base, codec and hash; the network's records have one form.
+    // Another form is no fault, but no reference either.
     reference.reset();
   } else {
     object.fail("cid", "not a CID");
@@ -326,7 +318,7 @@ Blob FieldReader::as_blob(std::string_view key, const atproto::Value& value) {
   } else if (value.find("cid") && !value.find(kTypeKey)) {
     blob.legacy_cid = object.text("cid");
     blob.mime_type = object.text("mimeType");
-    if (!failed() && !looks_like_cid(blob.legacy_cid)) object.fail("cid", "not a CID");
+    if (!failed() && !atproto::is_cid_text(blob.legacy_cid)) object.fail("cid", "not a CID");
   } else {
     object.fail({}, "must be a blob");
   }

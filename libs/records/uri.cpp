@@ -1,9 +1,12 @@
 #include "records/uri.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace skua::records {
 namespace {
+
+constexpr std::size_t kMaxUri = 8192;
 
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -20,6 +23,7 @@ bool is_blank_or_control(char c) {
 }  // namespace
 
 bool is_uri(std::string_view text) {
+  if (text.size() > kMaxUri) return false;
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos || colon == 0 || !is_letter(text[0])) return false;
   if (!std::all_of(text.begin(), text.begin() + colon, is_scheme_char)) return false;

@@ -1,6 +1,6 @@
 #include "repo/mst_node.hpp"
 
-#include <string_view>
+#include <algorithm>
 
 #include "repo/dag_cbor_reader.hpp"
 #include "repo/dag_cbor_writer.hpp"
@@ -73,6 +73,11 @@ Result<void> decode_mst_node(ByteView block, atproto::Document& scratch, MstNode
     if (!read_entry(entry, out.entries.emplace_back())) return errc::mst_malformed;
   }
   return {};
+}
+
+std::size_t mst_shared_prefix(std::string_view previous, std::string_view key) {
+  const auto differs = std::mismatch(previous.begin(), previous.end(), key.begin(), key.end());
+  return static_cast<std::size_t>(differs.second - key.begin());
 }
 
 Bytes encode_mst_node(const MstNode& node) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "atproto/cid.hpp"
@@ -32,6 +34,10 @@ struct MstNode {
 /// Decodes a node's block. `out` is reused, `scratch` too. Error: not DAG-CBOR, or not such a node.
 /// The lengths of prefixes are left to whoever puts the keys together.
 Result<void> decode_mst_node(ByteView block, atproto::Document& scratch, MstNode& out);
+
+/// How many bytes two neighbouring keys of a node share at their front: the `prefix` of the second.
+/// Bytes, not characters.
+std::size_t mst_shared_prefix(std::string_view previous, std::string_view key);
 
 /// The block of a node.
 Bytes encode_mst_node(const MstNode& node);

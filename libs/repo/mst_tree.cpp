@@ -235,8 +235,7 @@ struct MstTree::Operations {
     std::string_view previous;
     for (Node::Entry& entry : node.entries) {
       const std::string_view key = entry.key;
-      const auto differs = std::mismatch(previous.begin(), previous.end(), key.begin(), key.end());
-      const auto shared = static_cast<std::size_t>(differs.second - key.begin());
+      const std::size_t shared = mst_shared_prefix(previous, key);
       encoded.entries.push_back({static_cast<std::uint32_t>(shared), as_bytes(key.substr(shared)),
                                  entry.value, reference(entry.after)});
       previous = key;

@@ -104,6 +104,12 @@ INSTANTIATE_TEST_SUITE_P(
     Interop, InvalidCidText,
     testing::ValuesIn(test::shared_lines("interop/syntax/cid_syntax_invalid.txt")),
     test::NameOfLine());
+// Of another multibase, another codec and hash, and one that atproto has.
+INSTANTIATE_TEST_SUITE_P(Own, ValidCidText,
+                         testing::ValuesIn(test::own_lines({"zdj7WhuEjrB52m1BisYCtmjH1hSKa7yZ3jEZ",
+                                                            "bagcqcera", "mAXASIA+b=",
+                                                            std::string(kEmptyNodeCid)})),
+                         test::NameOfLine());
 INSTANTIATE_TEST_SUITE_P(Own, InvalidCidText,
                          testing::ValuesIn(test::own_lines({"bafy", "not a cid at all",
                                                             "b/b/b/b/b"})),

@@ -1,25 +1,20 @@
 #include "atproto/signing.hpp"
 
-#include <ostream>
 #include <random>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "atproto/errc.hpp"
-#include "support/test_vectors.hpp"
+#include "support/json_vectors.hpp"
 
 namespace skua::atproto {
 namespace {
 
-using nlohmann::json;
-
-json load(const std::string& relative) {
-  const auto shared = test::shared_dir();
-  return shared ? json::parse(test::read_file(*shared / "data" / relative)) : json::array();
-}
+using test::JsonVector;
+using test::NameOfEntry;
+using test::shared_entries;
 
 std::array<std::uint8_t, 32> secret_of(ByteView bytes) {
   std::array<std::uint8_t, 32> secret{};
@@ -27,70 +22,112 @@ std::array<std::uint8_t, 32> secret_of(ByteView bytes) {
   return secret;
 }
 
-struct SignatureCase {
-  std::string name;
-  json fixture;
-  friend std::ostream& operator<<(std::ostream& out, const SignatureCase& c) {
-    return out << c.name;
-  }
-};
-
-std::vector<SignatureCase> signature_cases() {
-  std::vector<SignatureCase> cases;
-  for (const json& fixture : load("interop/crypto/signature-fixtures.json")) {
-    cases.push_back({fixture.at("comment"), fixture});
-  }
-  if (cases.empty()) cases.push_back({"needs ../shared", {}});
-  return cases;
-}
-
-class InteropSignature : public testing::TestWithParam<SignatureCase> {};
+class InteropSignature : public testing::TestWithParam<JsonVector> {};
 
 TEST_P(InteropSignature, IsJudgedRightly) {
-  SKUA_NEED_SHARED();
-  const json& fixture = GetParam().fixture;
-  const auto multikey = Multikey::parse_did_key(fixture.at("publicKeyDid").get<std::string>());
+  if (!GetParam().available) SKUA_NEED_SHARED();
+  const JsonVector& fixture = GetParam();
+  const auto multikey = Multikey::parse_did_key(fixture.text("publicKeyDid"));
   ASSERT_TRUE(multikey);
   const auto key = VerifyingKey::from_multikey(*multikey);
   ASSERT_TRUE(key);
   EXPECT_EQ(key->multikey(), *multikey);
+  EXPECT_EQ(key->curve(), fixture.text("algorithm") == "ES256" ? Curve::p256 : Curve::k256);
 
   // The older verification methods carry the point alone.
-  const auto point = decode_base58(fixture.at("publicKeyMultibase").get<std::string>().substr(1));
+  const auto point = decode_base58(fixture.text("publicKeyMultibase").substr(1));
   ASSERT_TRUE(point);
   const auto legacy = VerifyingKey::from_point(multikey->curve, *point);
   ASSERT_TRUE(legacy);
   EXPECT_EQ(legacy->multikey(), *multikey);
 
-  const auto message = test::from_base64(fixture.at("messageBase64").get<std::string>());
-  const auto signature = test::from_base64(fixture.at("signatureBase64").get<std::string>());
-  const auto verdict = key->verify(message, signature);
-  ASSERT_EQ(verdict.has_value(), fixture.at("validSignature").get<bool>());
-  if (verdict) return;
-  const bool is_high_s = fixture.at("tags").at(0) == "high-s";
-  EXPECT_EQ(verdict.error(), is_high_s ? errc::high_s_signature : errc::bad_signature_form);
+  const auto message = test::from_base64(fixture.text("messageBase64"));
+  const auto signature = test::from_base64(fixture.text("signatureBase64"));
+  for (const auto& checker : {*key, *legacy}) {
+    const auto verdict = checker.verify(message, signature);
+    ASSERT_EQ(verdict.has_value(), fixture.entry.at("validSignature").get<bool>());
+    if (verdict) continue;
+    const bool is_high_s = fixture.entry.at("tags").at(0) == "high-s";
+    EXPECT_EQ(verdict.error(), is_high_s ? errc::high_s_signature : errc::bad_signature_form);
+  }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, InteropSignature, testing::ValuesIn(signature_cases()),
-                         [](const auto& test) {
-                           return skua::test::vector_name(test.index, test.param.name);
-                         });
+INSTANTIATE_TEST_SUITE_P(All, InteropSignature,
+                         testing::ValuesIn(shared_entries("interop/crypto/signature-fixtures.json",
+                                                          "comment")),
+                         NameOfEntry());
 
-TEST(InteropKeys, PublicKeyOfEachSecret) {
-  SKUA_NEED_SHARED();
-  for (const json& fixture : load("interop/crypto/w3c_didkey_K256.json")) {
-    const auto secret = test::from_hex(fixture.at("privateKeyBytesHex").get<std::string>());
-    const auto key = SigningKey::from_bytes(Curve::k256, secret_of(secret));
-    ASSERT_TRUE(key);
-    EXPECT_EQ(key->public_key().to_did_key(), fixture.at("publicDidKey"));
+class InteropKeyPair : public testing::TestWithParam<JsonVector> {};
+
+TEST_P(InteropKeyPair, HasItsPublicKey) {
+  if (!GetParam().available) SKUA_NEED_SHARED();
+  const JsonVector& fixture = GetParam();
+  const auto expected = Multikey::parse_did_key(fixture.text("publicDidKey"));
+  ASSERT_TRUE(expected);
+  const bool is_hex = fixture.entry.contains("privateKeyBytesHex");
+  const auto secret = is_hex ? test::from_hex(fixture.text("privateKeyBytesHex"))
+                             : decode_base58(fixture.text("privateKeyBytesBase58"));
+  ASSERT_TRUE(secret);
+  const auto key = SigningKey::from_bytes(expected->curve, secret_of(*secret));
+  ASSERT_TRUE(key);
+  EXPECT_EQ(key->public_key(), *expected);
+  EXPECT_EQ(key->public_key().to_did_key(), fixture.text("publicDidKey"));
+  const auto checker = VerifyingKey::from_multikey(*expected);
+  ASSERT_TRUE(checker);
+  EXPECT_TRUE(checker->verify(as_bytes("message"), key->sign(as_bytes("message"))));
+}
+
+INSTANTIATE_TEST_SUITE_P(K256, InteropKeyPair,
+                         testing::ValuesIn(shared_entries("interop/crypto/w3c_didkey_K256.json",
+                                                          "publicDidKey")),
+                         NameOfEntry());
+INSTANTIATE_TEST_SUITE_P(P256, InteropKeyPair,
+                         testing::ValuesIn(shared_entries("interop/crypto/w3c_didkey_P256.json",
+                                                          "publicDidKey")),
+                         NameOfEntry());
+
+/// The order of a curve's group and the x of its generator (SEC 2).
+struct CurveConstants {
+  std::string order;
+  std::string generator;
+};
+
+CurveConstants constants_of(Curve curve) {
+  if (curve == Curve::k256) {
+    return {"fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141",
+            "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"};
   }
-  for (const json& fixture : load("interop/crypto/w3c_didkey_P256.json")) {
-    const auto secret = decode_base58(fixture.at("privateKeyBytesBase58").get<std::string>());
-    ASSERT_TRUE(secret);
-    const auto key = SigningKey::from_bytes(Curve::p256, secret_of(*secret));
-    ASSERT_TRUE(key);
-    EXPECT_EQ(key->public_key().to_did_key(), fixture.at("publicDidKey"));
+  return {"ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551",
+          "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"};
+}
+
+/// The same signature with the other of its two values of S.
+Signature with_other_s(Curve curve, Signature signature) {
+  const Bytes order = test::from_hex(constants_of(curve).order);
+  int borrow = 0;
+  for (std::size_t i = 32; i-- > 0;) {
+    const int digit = order[i] - signature[32 + i] - borrow;
+    borrow = digit < 0 ? 1 : 0;
+    signature[32 + i] = static_cast<std::uint8_t>(digit & 0xff);
   }
+  return signature;
+}
+
+/// A signature as X.509 writes it: a sequence of two integers.
+Bytes as_der(const Signature& signature) {
+  Bytes integers;
+  for (const std::size_t begin : {0U, 32U}) {
+    Bytes number(signature.begin() + static_cast<std::ptrdiff_t>(begin),
+                 signature.begin() + static_cast<std::ptrdiff_t>(begin) + 32);
+    while (number.size() > 1 && number[0] == 0 && number[1] < 0x80) number.erase(number.begin());
+    if (number[0] >= 0x80) number.insert(number.begin(), 0);
+    integers.push_back(2);
+    integers.push_back(static_cast<std::uint8_t>(number.size()));
+    integers.insert(integers.end(), number.begin(), number.end());
+  }
+  Bytes der = {0x30, static_cast<std::uint8_t>(integers.size())};
+  der.insert(der.end(), integers.begin(), integers.end());
+  return der;
 }
 
 class BothCurves : public testing::TestWithParam<Curve> {
@@ -144,6 +181,30 @@ TEST_P(BothCurves, RefusesDegenerateSignatures) {
   EXPECT_FALSE(checker.verify(as_bytes("one"), ones));
   EXPECT_EQ(checker.verify(as_bytes("one"), {}).error(), errc::bad_signature_form);
   EXPECT_EQ(checker.verify(as_bytes("one"), Bytes(65)).error(), errc::bad_signature_form);
+}
+
+TEST_P(BothCurves, RefusesTheOtherS) {
+  const SigningKey signer = key(11);
+  for (int i = 0; i < 20; ++i) {
+    const std::string message = "message " + std::to_string(i);
+    const Signature low = signer.sign(as_bytes(message));
+    const Signature high = with_other_s(GetParam(), low);
+    EXPECT_EQ(with_other_s(GetParam(), high), low);
+    EXPECT_EQ(verifier(signer).verify(as_bytes(message), high).error(), errc::high_s_signature);
+  }
+}
+
+TEST_P(BothCurves, RefusesDer) {
+  const SigningKey signer = key(12);
+  const Bytes der = as_der(signer.sign(as_bytes("one")));
+  EXPECT_EQ(verifier(signer).verify(as_bytes("one"), der).error(), errc::bad_signature_form);
+}
+
+TEST_P(BothCurves, TheKeyOfOneIsTheGenerator) {
+  std::array<std::uint8_t, 32> one{};
+  one.back() = 1;
+  const auto point = SigningKey::from_bytes(GetParam(), one)->public_key().point;
+  EXPECT_EQ(test::to_hex({point.begin(), point.end()}), constants_of(GetParam()).generator);
 }
 
 TEST_P(BothCurves, RefusesSecretsOutOfRange) {

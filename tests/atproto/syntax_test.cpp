@@ -12,8 +12,11 @@ namespace {
 
 using test::LineVector;
 
-bool is_at_identifier(std::string_view text) {
-  return is_did(text) || is_handle(text);
+/// What stands for an account in an AT-URI: a DID or a handle.
+bool is_at_identifier(const std::string& text) {
+  const std::string uri = "at://" + text;
+  const auto parsed = parse_at_uri(uri);
+  return parsed && parsed->authority == text;
 }
 bool is_at_uri(std::string_view text) {
   return parse_at_uri(text).has_value();

@@ -1,17 +1,23 @@
 #include "event/json_record.hpp"
 
+#include <map>
+#include <string>
+#include <utility>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "atproto/data_model.hpp"
 #include "event/errc.hpp"
+#include "records/record.hpp"
 #include "repo/dag_cbor_reader.hpp"
-#include "support/shared_data.hpp"
+#include "support/json_vectors.hpp"
 
 namespace skua::event {
 namespace {
 
 using nlohmann::json;
+using test::JsonVector;
 
 const std::string kCid = "bafyreid27zk7lbis4zw5fz4podbvbs4fc5ivwji3dmrwa6zggnj4bnd57u";
 
@@ -61,17 +67,118 @@ TEST_P(WrongJson, IsAnErrorWhereverItStands) {
   }
 }
 
-TEST(JsonRecordTest, TheInteropFixturesHaveTheirCids) {
-  SKUA_NEED_SHARED();
-  std::ifstream file(*test::shared_dir() / "data/interop/data-model/data-model-fixtures.json");
-  const json fixtures = json::parse(file);
-  ASSERT_FALSE(fixtures.empty());
-  for (const json& fixture : fixtures) {
-    const auto cbor = json_to_dag_cbor(fixture.at("json"));
-    ASSERT_TRUE(cbor) << fixture.dump();
-    EXPECT_EQ(atproto::Cid::of(*cbor).to_string(), fixture.at("cid").get<std::string>());
+TEST(JsonRecordTest, NumbersWithoutAFractionAreIntegers) {
+  const auto cbor =
+      json_to_dag_cbor(json::parse("[123.0, -1.0, 1e3, -0.0, -9223372036854775808.0]"));
+  ASSERT_TRUE(cbor);
+  EXPECT_EQ(*cbor, *json_to_dag_cbor(json::parse("[123, -1, 1000, 0, -9223372036854775808]")));
+  for (const char* text : {"1.5", "-0.5", "1e-9", "9223372036854775808.0", "1e300"}) {
+    const auto floating = json_to_dag_cbor(json::parse(text));
+    ASSERT_TRUE(floating) << text;
+    EXPECT_EQ(floating->front(), 0xfb) << text;
   }
 }
+
+/// A record in JSON on its way to the database: JSON, DAG-CBOR, decoded.
+struct Kept {
+  Bytes block;
+  atproto::Document document;
+  records::Decoded decoded;
+};
+
+void keep(std::string_view collection, const json& record, Kept& out) {
+  auto cbor = json_to_dag_cbor(record);
+  ASSERT_TRUE(cbor) << cbor.error().message();
+  out.block = std::move(*cbor);
+  const auto read = repo::read_dag_cbor(out.block, out.document, {.allow_floats = true});
+  ASSERT_TRUE(read) << read.error().message();
+  out.decoded = records::decode_record(collection, "self", out.document);
+}
+
+class InteropFixture : public testing::TestWithParam<JsonVector> {};
+
+TEST_P(InteropFixture, HasItsBytesItsCidAndItsJson) {
+  if (!GetParam().available) SKUA_NEED_SHARED();
+  const json& record = GetParam().entry.at("json");
+  Kept kept;
+  ASSERT_NO_FATAL_FAILURE(keep("com.example.any", record, kept));
+  EXPECT_EQ(kept.block, test::from_base64(GetParam().text("cbor_base64")));
+  EXPECT_EQ(atproto::Cid::of(kept.block).to_string(), GetParam().text("cid"));
+  EXPECT_FALSE(kept.decoded.invalid_reason);
+  EXPECT_EQ(json::parse(kept.decoded.json), record);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    DataModel, InteropFixture,
+    testing::ValuesIn(test::shared_entries("interop/data-model/data-model-fixtures.json", "cid")),
+    test::NameOfEntry());
+
+class InteropValid : public testing::TestWithParam<JsonVector> {};
+
+TEST_P(InteropValid, IsKeptWithoutAFault) {
+  if (!GetParam().available) SKUA_NEED_SHARED();
+  const json& record = GetParam().entry.at("json");
+  Kept kept;
+  ASSERT_NO_FATAL_FAILURE(keep("com.example.any", record, kept));
+  EXPECT_FALSE(kept.document.has_floats());
+  EXPECT_FALSE(kept.decoded.invalid_reason);
+  EXPECT_EQ(json::parse(kept.decoded.json), record);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    DataModel, InteropValid,
+    testing::ValuesIn(test::shared_entries("interop/data-model/data-model-valid.json", "note")),
+    test::NameOfEntry());
+
+class InteropInvalid : public testing::TestWithParam<JsonVector> {};
+
+/// What is no DAG-CBOR has no block. All else is kept with its reason: of any collection where the
+/// record as a whole is wrong; where a value within it is, of a collection whose lexicon has such a
+/// value there, because what other collections hold is kept as it is.
+TEST_P(InteropInvalid, IsFoundOut) {
+  if (!GetParam().available) SKUA_NEED_SHARED();
+  const json& record = GetParam().entry.at("json");
+  const std::string& note = GetParam().name;
+
+  if (note.starts_with("bytes with") || note.starts_with("link with")) {
+    const auto cbor = json_to_dag_cbor(record);
+    ASSERT_FALSE(cbor);
+    EXPECT_EQ(cbor.error(),
+              make_error_code(note[0] == 'b' ? errc::json_bad_bytes : errc::json_bad_link));
+    return;
+  }
+
+  static const std::map<std::string, std::string> reasons = {
+      {"top-level not an object", "record: must be an object"},
+      {"float", "record: has a floating point number"},
+      {"record with $type null", "embed.$type: must be the name of a type"},
+      {"record with $type wrong type", "embed.$type: must be the name of a type"},
+      {"record with empty $type string", "embed.$type: must be the name of a type"},
+      {"blob with string size", "avatar.size: must be an integer"},
+      {"blob with missing key", "avatar.ref: missing"},
+  };
+  const auto reason = reasons.find(note);
+  ASSERT_NE(reason, reasons.end()) << "a vector that this test does not know";
+
+  std::string collection = "com.example.any";
+  json whole = record;
+  if (note.starts_with("record with")) {
+    collection = "app.bsky.feed.post";
+    whole = {{"text", ""}, {"createdAt", "2026-07-04T14:38:08Z"}, {"embed", record.at("rcrd")}};
+  } else if (note.starts_with("blob with")) {
+    collection = "app.bsky.actor.profile";
+    whole = {{"avatar", record.at("blb")}};
+  }
+  Kept kept;
+  ASSERT_NO_FATAL_FAILURE(keep(collection, whole, kept));
+  EXPECT_EQ(kept.decoded.invalid_reason, reason->second);
+  EXPECT_EQ(json::parse(kept.decoded.json), whole);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    DataModel, InteropInvalid,
+    testing::ValuesIn(test::shared_entries("interop/data-model/data-model-invalid.json", "note")),
+    test::NameOfEntry());
 
 }  // namespace
 }  // namespace skua::event

@@ -1,5 +1,8 @@
 #include "repo/commit.hpp"
 
+#include <ostream>
+#include <string>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -133,28 +136,46 @@ TEST(DecodeCommit, WantsTheRightTypes) {
   EXPECT_FALSE(decode_commit(Bytes{0x80}));
 }
 
-TEST(SharedCommits, SignaturesVerify) {
+struct SharedFile {
+  std::string name;
+  friend std::ostream& operator<<(std::ostream& out, const SharedFile& file) {
+    return out << file.name;
+  }
+};
+
+struct NameOfFile {
+  std::string operator()(const testing::TestParamInfo<SharedFile>& info) const {
+    return test::vector_name(info.index, info.param.name);
+  }
+};
+
+class SharedCommits : public testing::TestWithParam<SharedFile> {};
+
+TEST_P(SharedCommits, HaveSignaturesThatVerify) {
   SKUA_NEED_SHARED();
   const auto folder = *test::shared_dir() / "data/commits";
   const json keys = json::parse(test::read_file(folder / "firehose_commit_keys.json"));
-  for (const char* name : {"firehose_commit_4621317030.json", "firehose_commit_4621317332.json"}) {
-    const json event = json::parse(test::read_file(folder / name));
-    const Bytes car = test::from_base64(event.at("blocks").at("$bytes").get<std::string>());
-    LoadedCar loaded;
-    ASSERT_TRUE(load_car(car, loaded)) << name;
-    ASSERT_EQ(loaded.roots.size(), 1U);
-    const auto commit = decode_commit(loaded.blocks.at(loaded.roots[0].digest));
-    ASSERT_TRUE(commit) << name;
-    EXPECT_EQ(commit->did, event.at("repo").get<std::string>());
-    EXPECT_EQ(commit->rev->to_string(), event.at("rev").get<std::string>());
-    const auto multikey =
-        atproto::Multikey::parse_did_key(keys.at(std::string(commit->did)).get<std::string>());
-    ASSERT_TRUE(multikey);
-    const auto key = atproto::VerifyingKey::from_multikey(*multikey);
-    const auto verdict = key->verify(unsigned_commit_bytes(*commit), commit->signature);
-    EXPECT_TRUE(verdict) << name << ": " << verdict.error().message();
-  }
+  const json event = json::parse(test::read_file(folder / GetParam().name));
+  const Bytes car = test::from_base64(event.at("blocks").at("$bytes").get<std::string>());
+  LoadedCar loaded;
+  ASSERT_TRUE(load_car(car, loaded));
+  ASSERT_EQ(loaded.roots.size(), 1U);
+  const auto commit = decode_commit(loaded.blocks.at(loaded.roots[0].digest));
+  ASSERT_TRUE(commit);
+  EXPECT_EQ(commit->did, event.at("repo").get<std::string>());
+  EXPECT_EQ(commit->rev->to_string(), event.at("rev").get<std::string>());
+  const auto multikey =
+      atproto::Multikey::parse_did_key(keys.at(std::string(commit->did)).get<std::string>());
+  ASSERT_TRUE(multikey);
+  const auto key = atproto::VerifyingKey::from_multikey(*multikey);
+  const auto verdict = key->verify(unsigned_commit_bytes(*commit), commit->signature);
+  EXPECT_TRUE(verdict) << verdict.error().message();
 }
+
+INSTANTIATE_TEST_SUITE_P(Files, SharedCommits,
+                         testing::Values(SharedFile{"firehose_commit_4621317030.json"},
+                                         SharedFile{"firehose_commit_4621317332.json"}),
+                         NameOfFile());
 
 /// The key of a DID document with the older kind of verification method: a point without prefix.
 atproto::VerifyingKey legacy_key(const json& document) {
@@ -164,22 +185,24 @@ atproto::VerifyingKey legacy_key(const json& document) {
   return *atproto::VerifyingKey::from_point(atproto::Curve::k256, *point);
 }
 
-TEST(SharedRepositories, SignaturesOfVersions2And3Verify) {
+/// Repositories of versions 3 and 2, with the DID documents of their time.
+class SignedRepositories : public testing::TestWithParam<SharedFile> {};
+
+TEST_P(SignedRepositories, HaveSignaturesThatVerify) {
   SKUA_NEED_SHARED();
   const auto folder = *test::shared_dir() / "data/repos";
-  for (const char* name : {"greenground", "paul_staging"}) {
-    const Bytes car = test::read_file(folder / (std::string(name) + ".repo.car"));
-    const auto document =
-        json::parse(test::read_file(folder / (std::string(name) + ".didDoc.json")));
-    const auto repository = open_repository(car);
-    ASSERT_TRUE(repository) << name;
-    const Commit& commit = repository->commit;
-    const auto verdict =
-        legacy_key(document).verify(unsigned_commit_bytes(commit), commit.signature);
-    EXPECT_TRUE(verdict) << name << " (version " << commit.version
-                         << "): " << verdict.error().message();
-  }
+  const Bytes car = test::read_file(folder / (GetParam().name + ".repo.car"));
+  const auto document = json::parse(test::read_file(folder / (GetParam().name + ".didDoc.json")));
+  const auto repository = open_repository(car);
+  ASSERT_TRUE(repository);
+  const Commit& commit = repository->commit;
+  const auto verdict = legacy_key(document).verify(unsigned_commit_bytes(commit), commit.signature);
+  EXPECT_TRUE(verdict) << "version " << commit.version << ": " << verdict.error().message();
 }
+
+INSTANTIATE_TEST_SUITE_P(Files, SignedRepositories,
+                         testing::Values(SharedFile{"greenground"}, SharedFile{"paul_staging"}),
+                         NameOfFile());
 
 }  // namespace
 }  // namespace skua::repo

@@ -29,6 +29,12 @@ Entries made_entries(std::uint32_t seed, std::size_t count) {
   return {sorted.begin(), sorted.end()};
 }
 
+BlockMap view_of(const OwnedBlocks& blocks) {
+  BlockMap map;
+  for (const auto& [cid, block] : blocks) map.emplace(cid.digest, block);
+  return map;
+}
+
 Bytes made_repository(std::uint32_t seed, std::size_t records) {
   Entries entries = made_entries(seed, records);
   std::vector<Bytes> blocks;

@@ -7,6 +7,8 @@
 
 #include "atproto/cid.hpp"
 #include "base/bytes.hpp"
+#include "repo/car_reader.hpp"
+#include "repo/mst_tree.hpp"
 
 namespace skua::repo::test_cases {
 
@@ -17,6 +19,9 @@ std::string path_of(std::uint32_t number);
 
 /// `count` entries in key order, the same for the same seed.
 Entries made_entries(std::uint32_t seed, std::size_t count);
+
+/// The blocks as readers want them: views, which last as long as the blocks.
+BlockMap view_of(const OwnedBlocks& blocks);
 
 /// The CAR of a repository with these many records, signed by a throw-away key.
 Bytes made_repository(std::uint32_t seed, std::size_t records);

@@ -4,19 +4,18 @@
 #include <ostream>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "repo/errc.hpp"
 #include "repo/made_repository.hpp"
 #include "repo/mst_builder.hpp"
 #include "repo/mst_node.hpp"
-#include "support/test_vectors.hpp"
+#include "support/json_vectors.hpp"
 
 namespace skua::repo {
 namespace {
 
 using atproto::Cid;
-using nlohmann::json;
+using test::JsonVector;
 using test_cases::Entries;
 
 /// Blocks that own their bytes, and the map of views that readers want.
@@ -76,16 +75,28 @@ TEST(MstKeyDepth, CountsPairsOfZeroBits) {
   EXPECT_EQ(mst_key_depth("app.bsky.feed.post/9adeb165882c"), 8);
 }
 
-TEST(MstKeyDepth, InteropHeights) {
-  SKUA_NEED_SHARED();
-  const auto folder = *test::shared_dir() / "data/interop/mst";
-  for (const json& c : json::parse(test::read_file(folder / "key_heights.json"))) {
-    EXPECT_EQ(mst_key_depth(c.at("key").get<std::string>()), c.at("height").get<int>());
-  }
-  for (const auto& line : test::shared_lines("interop/mst/example_keys.txt")) {
-    EXPECT_EQ(mst_key_depth(line.text), line.text[1] - '0') << line.text;
-  }
+class InteropHeight : public testing::TestWithParam<JsonVector> {};
+
+TEST_P(InteropHeight, IsTheDepthOfTheKey) {
+  if (!GetParam().available) SKUA_NEED_SHARED();
+  EXPECT_EQ(mst_key_depth(GetParam().name), GetParam().entry.at("height").get<int>());
 }
+
+INSTANTIATE_TEST_SUITE_P(KeyHeights, InteropHeight,
+                         testing::ValuesIn(test::shared_entries("interop/mst/key_heights.json",
+                                                                "key")),
+                         test::NameOfEntry());
+
+class InteropExampleKey : public testing::TestWithParam<test::LineVector> {};
+
+TEST_P(InteropExampleKey, SaysItsDepth) {
+  if (!GetParam().available) SKUA_NEED_SHARED();
+  EXPECT_EQ(mst_key_depth(GetParam().text), GetParam().text.at(1) - '0');
+}
+
+INSTANTIATE_TEST_SUITE_P(ExampleKeys, InteropExampleKey,
+                         testing::ValuesIn(test::shared_lines("interop/mst/example_keys.txt")),
+                         test::NameOfLine());
 
 TEST(WalkMst, EmptyRepository) {
   Blocks blocks;
@@ -238,31 +249,6 @@ TEST(WalkMst, RefusesOtherBlocks) {
   }
   expect_error(blocks.add_block({0xff}), blocks, errc::cbor_indefinite_length);
 }
-
-class ExhaustiveTrees : public testing::TestWithParam<int> {};
-
-TEST_P(ExhaustiveTrees, AreReadAndRebuilt) {
-  SKUA_NEED_SHARED();
-  const std::string number = std::to_string(GetParam());
-  const auto path = *test::shared_dir() / "data/mst/cars/exhaustive" /
-                    ("exhaustive_" + std::string(3 - number.size(), '0') + number + ".car");
-  const Bytes car = test::read_file(path);
-  LoadedCar loaded;
-  const auto read = load_car(car, loaded);
-  ASSERT_TRUE(read) << read.error().message();
-  ASSERT_EQ(loaded.roots.size(), 1U);
-  Entries entries;
-  const auto walked = walk(loaded.roots[0], loaded.blocks, &entries);
-  ASSERT_TRUE(walked) << walked.error().message();
-  EXPECT_EQ(walked->missing_nodes, 0U);
-  EXPECT_EQ(entries.size(),
-            static_cast<std::size_t>(__builtin_popcount(static_cast<unsigned>(GetParam()))));
-  const BuiltMst built = build_mst(entries);
-  EXPECT_EQ(built.root, loaded.roots[0]);
-  EXPECT_EQ(built.blocks.size(), walked->nodes);
-}
-
-INSTANTIATE_TEST_SUITE_P(Subsets, ExhaustiveTrees, testing::Range(0, 128));
 
 }  // namespace
 }  // namespace skua::repo

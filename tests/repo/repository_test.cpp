@@ -1,11 +1,13 @@
 #include "repo/repository.hpp"
 
 #include <array>
-#include <fstream>
+#include <filesystem>
 #include <ostream>
+#include <set>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "repo/car_writer.hpp"
 #include "repo/errc.hpp"
@@ -18,7 +20,6 @@ namespace skua::repo {
 namespace {
 
 using atproto::Cid;
-using nlohmann::json;
 using test_cases::Entries;
 
 /// All entries of a repository whose tree is whole.
@@ -135,16 +136,20 @@ TEST_P(SharedRepositories, HaveTheTreeThatWeWouldBuild) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Files, SharedRepositories,
-    testing::Values(SharedRepository{"hagoromo_getrepo.car", 559},
-                    SharedRepository{"little.car", 278},
-                    SharedRepository{"paul_staging.repo.car", 185},
-                    SharedRepository{"php_car_repo.car", 83}, SharedRepository{"tiny.car", 8},
-                    SharedRepository{"rsky_valid_repo.car", 6},
-                    SharedRepository{"arroba_snarfed2.car", 5},
-                    SharedRepository{"greenground.repo.car", 2}, SharedRepository{"empty.car", 0}),
-    [](const auto& test) { return skua::test::vector_name(test.index, test.param.file); });
+const std::vector<SharedRepository> kSharedRepositories = {{"hagoromo_getrepo.car", 559},
+                                                           {"little.car", 278},
+                                                           {"paul_staging.repo.car", 185},
+                                                           {"php_car_repo.car", 83},
+                                                           {"tiny.car", 8},
+                                                           {"rsky_valid_repo.car", 6},
+                                                           {"arroba_snarfed2.car", 5},
+                                                           {"greenground.repo.car", 2},
+                                                           {"empty.car", 0}};
+
+INSTANTIATE_TEST_SUITE_P(Files, SharedRepositories, testing::ValuesIn(kSharedRepositories),
+                         [](const auto& test) {
+                           return skua::test::vector_name(test.index, test.param.file);
+                         });
 
 TEST(SharedRepositoriesApart, CarWithTwoRootsIsNoRepository) {
   SKUA_NEED_SHARED();
@@ -182,15 +187,18 @@ TEST_P(MalformedCars, EndInAClearError) {
   EXPECT_EQ(repository.error(), GetParam().error) << repository.error().message();
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Files, MalformedCars,
-    testing::Values(Malformed{"carv2-basic.car", errc::car_bad_version},
-                    Malformed{"sample-corrupt-pragma.car", errc::car_truncated},
-                    Malformed{"sample-rootless-v42.car", errc::car_bad_version},
-                    Malformed{"sample-v1.car", errc::car_bad_cid},
-                    Malformed{"sample-v1-tailing-corrupt-section.car", errc::car_bad_cid},
-                    Malformed{"sample-v1-with-zero-len-section2.car", errc::car_bad_cid}),
-    [](const auto& test) { return skua::test::vector_name(test.index, test.param.file); });
+const std::vector<Malformed> kMalformedCars = {
+    {"carv2-basic.car", errc::car_bad_version},
+    {"sample-corrupt-pragma.car", errc::car_truncated},
+    {"sample-rootless-v42.car", errc::car_bad_version},
+    {"sample-v1.car", errc::car_bad_cid},
+    {"sample-v1-tailing-corrupt-section.car", errc::car_bad_cid},
+    {"sample-v1-with-zero-len-section2.car", errc::car_bad_cid}};
+
+INSTANTIATE_TEST_SUITE_P(Files, MalformedCars, testing::ValuesIn(kMalformedCars),
+                         [](const auto& test) {
+                           return skua::test::vector_name(test.index, test.param.file);
+                         });
 
 TEST(MalformedCarsApart, PartialSliceSaysWhatItLacks) {
   SKUA_NEED_SHARED();
@@ -206,6 +214,26 @@ TEST(MalformedCarsApart, PartialSliceSaysWhatItLacks) {
   ASSERT_TRUE(walk) << walk.error().message();
   EXPECT_EQ(walk->missing_nodes, 1U);
   EXPECT_EQ(missing_records, 4U);
+}
+
+/// The names of a folder's CARs.
+std::set<std::string> cars_in(const std::string& folder) {
+  std::set<std::string> names;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(*test::shared_dir() / "data" / folder)) {
+    if (entry.path().extension() == ".car") names.insert(entry.path().filename().string());
+  }
+  return names;
+}
+
+TEST(SharedFolders, HaveNoCarWithoutATest) {
+  SKUA_NEED_SHARED();
+  std::set<std::string> repositories = {"carv1-basic.car"};
+  for (const auto& repository : kSharedRepositories) repositories.insert(repository.file);
+  EXPECT_EQ(cars_in("repos"), repositories);
+  std::set<std::string> malformed = {"repo_slice_partial.car"};
+  for (const auto& car : kMalformedCars) malformed.insert(car.file);
+  EXPECT_EQ(cars_in("malformed"), malformed);
 }
 
 TEST(SharedPds, RepositoriesHaveTheTreesThatWeWouldBuild) {

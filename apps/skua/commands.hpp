@@ -49,4 +49,24 @@ struct StatusFlags {
 };
 int status(const Settings& settings, const StatusFlags& flags);
 
+struct IdentityFlags {
+  std::string who;
+  std::optional<std::string> plc;
+  std::optional<std::string> database;
+  std::optional<std::string> ca_file;
+  std::optional<std::string> dns;
+  bool allow_private_hosts = false;
+  bool refresh = false;
+  bool json = false;
+};
+int identity(const Settings& settings, const IdentityFlags& flags);
+
+struct IdentityImportFlags {
+  std::string source;  // a file, a URL, or - for standard input
+  std::optional<std::string> database;
+  std::optional<std::string> ca_file;
+  std::optional<std::string> after;
+};
+int identity_import(const Settings& settings, const IdentityImportFlags& flags);
+
 }  // namespace skua::cli

@@ -117,6 +117,46 @@ int command_line(int argc, char** argv) {
   status_command->add_flag("--json", status_flags.json, "For programs");
   status_command->footer("Example:\n  skua status --database postgresql://localhost/skua");
 
+  IdentityFlags identity_flags;
+  CLI::App* identity_command =
+      app.add_subcommand("identity", "Show who an account is: key, host, handle");
+  identity_command->add_option("WHO", identity_flags.who, "A DID or a handle");
+  identity_command->add_option("--plc", identity_flags.plc,
+                               "PLC directory (SKUA_PLC_URL; default https://plc.directory)");
+  add_database(identity_command, identity_flags.database);
+  identity_command->add_option(
+      "--ca-file", identity_flags.ca_file,
+      "PEM file of certificates to trust besides the system's (SKUA_CA_FILE)");
+  identity_command->add_option("--dns", identity_flags.dns,
+                               "DNS server, ADDRESS or ADDRESS:PORT (default the system's)");
+  identity_command->add_flag("--allow-private-hosts", identity_flags.allow_private_hosts,
+                             "Let DIDs and handles lead to loopback and private addresses");
+  identity_command->add_flag("--refresh", identity_flags.refresh,
+                             "Ask the directory, whatever the database knows");
+  identity_command->add_flag("--json", identity_flags.json, "For programs");
+  identity_command->footer(
+      "With a database, what it knows of the account for less than a day is shown, and what is "
+      "fetched is kept.\n\n"
+      "Example:\n  skua identity bsky.app");
+  IdentityImportFlags identity_import_flags;
+  CLI::App* identity_import_command = identity_command->add_subcommand(
+      "import", "Bring an export of the PLC directory into the database");
+  identity_import_command
+      ->add_option("SOURCE", identity_import_flags.source,
+                   "A file of JSON lines, - for standard input, or a directory's URL")
+      ->required();
+  add_database(identity_import_command, identity_import_flags.database);
+  identity_import_command->add_option(
+      "--ca-file", identity_import_flags.ca_file,
+      "PEM file of certificates to trust besides the system's (SKUA_CA_FILE)");
+  identity_import_command->add_option(
+      "--after", identity_import_flags.after,
+      "Of a URL: only operations made later, such as 2026-07-04T00:00:00Z");
+  identity_import_command->footer(
+      "Newer operations replace older ones, in whatever order they come: it can be repeated.\n\n"
+      "Example:\n  zstdcat plc-export.jsonl.zst | skua identity import - --database "
+      "postgresql://localhost/skua");
+
   // CLI11 would only say that a command is required.
   if (const std::string word = argc > 1 ? argv[1] : ""; !word.empty() && word.front() != '-') {
     const auto commands =
@@ -151,6 +191,8 @@ int command_line(int argc, char** argv) {
   if (*record_command) return record(settings, record_flags);
   if (*frames_command) return skua::app::inspect_frames(frames_file, std::cout, std::cerr);
   if (*repo_command) return skua::app::inspect_repo(repo_file, repo_json, std::cout, std::cerr);
+  if (*identity_import_command) return identity_import(settings, identity_import_flags);
+  if (*identity_command) return identity(settings, identity_flags);
   return status(settings, status_flags);
 }
 

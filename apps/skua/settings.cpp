@@ -12,8 +12,8 @@
 namespace skua::cli {
 namespace {
 
-constexpr std::array kAll = {kDatabase,      kRelay,    kCaFile,      kCursor,
-                             kDecodeThreads, kLogLevel, kFiguresEvery};
+constexpr std::array kAll = {kDatabase,      kRelay,    kCaFile,       kCursor,
+                             kDecodeThreads, kLogLevel, kFiguresEvery, kPlc};
 
 std::string text_of(const toml::node& node) {
   if (const auto text = node.value_exact<std::string>()) return *text;

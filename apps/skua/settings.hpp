@@ -36,6 +36,7 @@ inline constexpr SettingName kDecodeThreads{"--decode-threads", "SKUA_DECODE_THR
 inline constexpr SettingName kLogLevel{"--log-level", "SKUA_LOG_LEVEL", "log_level"};
 inline constexpr SettingName kFiguresEvery{"--figures-every", "SKUA_FIGURES_EVERY",
                                            "figures_every"};
+inline constexpr SettingName kPlc{"--plc", "SKUA_PLC_URL", "plc_url"};
 
 /// Looks settings up with one precedence: flag > environment > TOML file > default. (CLI11's own
 /// lets the file beat the environment.)

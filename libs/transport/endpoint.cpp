@@ -70,23 +70,10 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
   return port;
 }
 
-}  // namespace
-
-Result<Endpoint> parse_endpoint(std::string_view url) {
-  url = trimmed(url);
-  if (url.empty()) return errc::url_empty;
-
+/// Reads what stands after the scheme: host, port, path and query.
+Result<Endpoint> parse_after_scheme(std::string_view url, bool tls) {
   Endpoint endpoint;
-  if (const auto scheme_end = url.find("://"); scheme_end != std::string_view::npos) {
-    const auto scheme = lowered(url.substr(0, scheme_end));
-    if (scheme == "ws" || scheme == "http") {
-      endpoint.tls = false;
-    } else if (scheme != "wss" && scheme != "https") {
-      return errc::url_scheme;
-    }
-    url.remove_prefix(scheme_end + 3);
-  }
-
+  endpoint.tls = tls;
   auto authority = url.substr(0, url.find_first_of("/?#"));
   const auto rest = url.substr(authority.size());
   if (authority.find('@') != std::string_view::npos) return errc::url_credentials;
@@ -125,8 +112,43 @@ Result<Endpoint> parse_endpoint(std::string_view url) {
   const auto question = rest.find('?');
   endpoint.path = std::string(rest.substr(0, question));
   if (question != std::string_view::npos) endpoint.query = std::string(rest.substr(question + 1));
-  if (endpoint.path.empty() || endpoint.path == "/") endpoint.path = std::string(kDefaultPath);
-  if (has_cursor(endpoint.query)) return errc::url_cursor;
+  return endpoint;
+}
+
+}  // namespace
+
+Result<Endpoint> parse_endpoint(std::string_view url) {
+  url = trimmed(url);
+  if (url.empty()) return errc::url_empty;
+
+  bool tls = true;
+  if (const auto scheme_end = url.find("://"); scheme_end != std::string_view::npos) {
+    const auto scheme = lowered(url.substr(0, scheme_end));
+    if (scheme == "ws" || scheme == "http") {
+      tls = false;
+    } else if (scheme != "wss" && scheme != "https") {
+      return errc::url_scheme;
+    }
+    url.remove_prefix(scheme_end + 3);
+  }
+  auto endpoint = parse_after_scheme(url, tls);
+  if (!endpoint) return endpoint;
+  if (endpoint->path.empty() || endpoint->path == "/") endpoint->path = std::string(kDefaultPath);
+  if (has_cursor(endpoint->query)) return errc::url_cursor;
+  return endpoint;
+}
+
+Result<Endpoint> parse_http_url(std::string_view url) {
+  url = trimmed(url);
+  if (url.empty()) return errc::url_empty;
+  const auto scheme_end = std::min(url.find("://"), url.size());
+  const auto scheme = lowered(url.substr(0, scheme_end));
+  if (scheme != "http" && scheme != "https") return errc::url_http_scheme;
+  url.remove_prefix(std::min(scheme_end + 3, url.size()));
+  // The fragment is the reader's own affair: it is never sent.
+  auto endpoint = parse_after_scheme(url.substr(0, url.find('#')), scheme == "https");
+  if (!endpoint) return endpoint;
+  if (endpoint->path.empty()) endpoint->path = "/";
   return endpoint;
 }
 
@@ -139,6 +161,10 @@ std::string Endpoint::authority() const {
 
 std::string Endpoint::url() const {
   return fmt::format("{}://{}{}", tls ? "wss" : "ws", authority(), target(std::nullopt));
+}
+
+std::string Endpoint::http_url() const {
+  return fmt::format("{}://{}{}", tls ? "https" : "http", authority(), target(std::nullopt));
 }
 
 std::string Endpoint::target(std::optional<std::int64_t> cursor) const {

@@ -9,7 +9,7 @@
 
 namespace skua::transport {
 
-/// Where a relay (or PDS) offers its event stream.
+/// Where a relay (or PDS) offers its event stream, or what an HTTP request asks for.
 struct Endpoint {
   bool tls = true;
   /// Lower case; an IPv6 address without brackets.
@@ -23,6 +23,8 @@ struct Endpoint {
   /// `wss://host/path?query`, the port only when it is not the scheme's own. Parses to the same
   /// again.
   std::string url() const;
+  /// The same as `http://` or `https://`.
+  std::string http_url() const;
   /// `host` or `host:port` as a Host header and a message to people have it.
   std::string authority() const;
   /// The request target of a connection: path, query and `cursor=`.
@@ -33,5 +35,9 @@ struct Endpoint {
 /// `ws://[::1]:2470/xrpc/...`. Without a scheme: wss. http and https mean ws and wss. Without a
 /// path: /xrpc/com.atproto.sync.subscribeRepos. Errors: errc::url_...
 Result<Endpoint> parse_endpoint(std::string_view url);
+
+/// Reads an http or https URL, the scheme included. A `#fragment` is left out; without a path it is
+/// `/`. Errors: errc::url_...
+Result<Endpoint> parse_http_url(std::string_view url);
 
 }  // namespace skua::transport

@@ -31,6 +31,34 @@ class Category final : public boost::system::error_category {
         return "host not found";
       case errc::host_lookup_failed:
         return "the host name cannot be looked up now";
+      case errc::url_http_scheme:
+        return "the URL must begin with http:// or https://";
+      case errc::address_not_public:
+        return "the host has no public address";
+      case errc::connect_failed:
+        return "the host cannot be reached";
+      case errc::connect_timed_out:
+        return "the host does not answer";
+      case errc::tls_failed:
+        return "TLS failed, or the certificate is not valid for the host";
+      case errc::http_timed_out:
+        return "the answer took too long";
+      case errc::http_dropped:
+        return "the host dropped the connection before the answer was complete";
+      case errc::http_malformed:
+        return "the host does not answer with HTTP";
+      case errc::http_too_large:
+        return "the answer is over the limit of size";
+      case errc::http_too_many_redirects:
+        return "too many redirects";
+      case errc::http_bad_redirect:
+        return "a redirect to something that is no URL of http or https";
+      case errc::http_downgrade:
+        return "a redirect from https to http";
+      case errc::http_busy:
+        return "too many requests are waiting";
+      case errc::http_stopped:
+        return "stopped";
     }
     return "unknown transport error";
   }

@@ -4,7 +4,7 @@
 
 namespace skua::transport {
 
-/// What can be wrong with an address a user gives or with a capture file.
+/// What can be wrong with an address, with a capture file, or with an HTTP request.
 enum class errc {
   /// Nothing but blanks.
   url_empty = 1,
@@ -26,6 +26,34 @@ enum class errc {
   host_not_found,
   /// The name could not be looked up now.
   host_lookup_failed,
+  /// Something else than http or https before `://`, or nothing.
+  url_http_scheme,
+  /// The name leads to no public address, and such are not allowed.
+  address_not_public,
+  /// No TCP connection: refused, no route.
+  connect_failed,
+  /// The name, the connection or TLS took too long.
+  connect_timed_out,
+  /// TLS failed, or the certificate is not trusted or not valid for the name.
+  tls_failed,
+  /// The whole request took too long.
+  http_timed_out,
+  /// The connection ended before the answer did.
+  http_dropped,
+  /// What came is no HTTP.
+  http_malformed,
+  /// The answer's body (or head) is over the limit.
+  http_too_large,
+  /// More redirects than allowed.
+  http_too_many_redirects,
+  /// A redirect to something that is no http or https URL.
+  http_bad_redirect,
+  /// A redirect from https to http.
+  http_downgrade,
+  /// Too many requests wait already.
+  http_busy,
+  /// The client was stopped meanwhile.
+  http_stopped,
 };
 
 boost::system::error_code make_error_code(errc e);

@@ -128,6 +128,19 @@ INSTANTIATE_TEST_SUITE_P(
                       Bad{"second_cursor", "relay.example?a=1&cursor=5", errc::url_cursor}),
     [](const auto& test) { return test.param.name; });
 
+TEST(HttpUrl, IsReadAsItStands) {
+  const auto url = parse_http_url("HTTP://PDS.example:2583?cursor=7#part");
+  ASSERT_TRUE(url) << url.error().message();
+  EXPECT_FALSE(url->tls);
+  EXPECT_EQ(url->http_url(), "http://pds.example:2583/?cursor=7");
+  EXPECT_EQ(parse_http_url("https://[::1]:443/did.json")->http_url(), "https://[::1]/did.json");
+  EXPECT_EQ(parse_http_url("wss://pds.example").error(), errc::url_http_scheme);
+  EXPECT_EQ(parse_http_url("pds.example").error(), errc::url_http_scheme);
+  EXPECT_EQ(parse_http_url("https://").error(), errc::url_host);
+  EXPECT_EQ(parse_http_url("https://a@pds.example").error(), errc::url_credentials);
+  EXPECT_EQ(parse_http_url(" ").error(), errc::url_empty);
+}
+
 TEST(Endpoint, PutsTheCursorIntoTheTarget) {
   EXPECT_EQ(parse_endpoint("relay.example")->target(std::nullopt), kPath);
   EXPECT_EQ(parse_endpoint("relay.example")->target(0), kPath + "?cursor=0");

@@ -18,6 +18,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/stream_traits.hpp>
 #include <boost/beast/http/read.hpp>
@@ -54,17 +55,31 @@ class Peer {
   std::string user_agent;
 };
 
+/// A whole HTTP answer as text, which ends with the connection. `headers` are lines with their
+/// ends.
+inline std::string http_reply(int status, const std::string& body,
+                              const std::string& headers = "") {
+  return "HTTP/1.1 " + std::to_string(status) +
+         " Some Reason\r\nContent-Length: " + std::to_string(body.size()) +
+         "\r\nConnection: close\r\n" + headers + "\r\n" + body;
+}
+
 /// A websocket server on 127.0.0.1 for tests: a thread a connection, each running the script it was
 /// given. Stops and joins when destroyed.
 class LoopbackServer {
  public:
   using Script = std::function<void(Peer&)>;
   using RawScript = std::function<void(boost::asio::ip::tcp::socket&)>;
+  using HttpRequest = boost::beast::http::request<boost::beast::http::string_body>;
+  using HttpScript = std::function<std::string(const HttpRequest&)>;
 
   struct Options {
     Script script = [](Peer& peer) { peer.wait_for_end(); };
     /// Instead of the script: has the TCP connection before anything was read.
     RawScript raw;
+    /// Instead of the script: gives the bytes that answer an HTTP request, one a connection. On a
+    /// thread a connection.
+    HttpScript http;
     /// Speaks TLS when set.
     std::optional<transport::ThrowawayCertificate> certificate;
   };
@@ -212,6 +227,10 @@ class LoopbackServer {
     http::request<http::string_body> request;
     http::read(stream.next_layer(), buffer, request, error);
     if (error) return;
+    if (options_.http) {
+      boost::asio::write(stream.next_layer(), boost::asio::buffer(options_.http(request)), error);
+      return;
+    }
     stream.accept(request, error);
     if (error) return;
     PeerOver<NextLayer> peer(stream);

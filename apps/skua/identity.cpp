@@ -1,0 +1,153 @@
+#include <chrono>
+#include <future>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "app/database.hpp"
+#include "atproto/syntax.hpp"
+#include "commands.hpp"
+#include "identity/did_resolver.hpp"
+#include "identity/handle_check.hpp"
+#include "identity/identity_cache.hpp"
+#include "identity/txt_lookup.hpp"
+#include "store/process_name.hpp"
+#include "transport/endpoint.hpp"
+
+namespace skua::cli {
+namespace {
+
+/// `ADDRESS` or `ADDRESS:PORT`.
+identity::DnsServer dns_server(const std::string& text) {
+  identity::DnsServer server;
+  const auto colon = text.find(':');
+  server.address = text.substr(0, colon);
+  if (colon != std::string::npos) {
+    const auto port = whole_number({text.substr(colon + 1), "--dns"}, 1, 65'535);
+    server.port = static_cast<std::uint16_t>(port);
+  }
+  return server;
+}
+
+/// What is shown of an account.
+struct Shown {
+  std::shared_ptr<const identity::Identity> identity;
+  std::string source;
+  bool handle_verified = false;
+  /// Why it is not; empty when it is, or when there is none.
+  std::string handle_problem;
+};
+
+std::string handle_words(const Shown& shown) {
+  if (shown.identity->handle.empty()) return "none";
+  if (shown.handle_verified) return shown.identity->handle + " (verified both ways)";
+  return fmt::format("{} (not verified: {})", shown.identity->handle, shown.handle_problem);
+}
+
+void print(const Shown& shown, bool json) {
+  const auto& identity = *shown.identity;
+  const auto key = identity.key.multikey().to_did_key();
+  const auto fetched = format_datetime(identity.fetched_at);
+  if (!json) {
+    fmt::print("did          {}\nhandle       {}\nsigning key  {}\npds          {}\n", identity.did,
+               handle_words(shown), key, identity.pds);
+    fmt::print("from         {}, {}\n", shown.source, fetched);
+    return;
+  }
+  nlohmann::ordered_json object = {{"did", identity.did},
+                                   {"handle", nullptr},
+                                   {"handle_verified", shown.handle_verified},
+                                   {"handle_problem", nullptr},
+                                   {"signing_key", key},
+                                   {"pds", identity.pds},
+                                   {"source", shown.source},
+                                   {"fetched_at", fetched}};
+  if (!identity.handle.empty()) object["handle"] = identity.handle;
+  if (!shown.handle_problem.empty()) object["handle_problem"] = shown.handle_problem;
+  fmt::print("{}\n", object.dump(2));
+}
+
+void check_handle(const identity::HandleCheck& check, Shown& shown) {
+  const auto& identity = *shown.identity;
+  if (identity.handle.empty()) return;
+  const auto verified = check.verify(identity.did, identity.handle);
+  shown.handle_verified = verified.has_value();
+  if (!verified) shown.handle_problem = verified.error().message();
+}
+
+identity::IdentityCache::Answer ask(identity::IdentityCache& cache, const std::string& did,
+                                    bool refresh) {
+  const auto promise = std::make_shared<std::promise<identity::IdentityCache::Answer>>();
+  auto answer = promise->get_future();
+  const auto done = [promise](const auto& result) { promise->set_value(result); };
+  if (refresh) {
+    cache.refresh(did, done);
+  } else {
+    cache.resolve(did, done);
+  }
+  return answer.get();
+}
+
+}  // namespace
+
+int identity(const Settings& settings, const IdentityFlags& flags) {
+  if (flags.who.empty()) throw UsageError("WHO is required: a DID or a handle");
+  const bool is_did = flags.who.starts_with("did:");
+  if (is_did ? !atproto::is_did(flags.who) : !atproto::is_handle(flags.who)) {
+    throw UsageError(fmt::format("WHO: '{}' is neither a DID nor a handle", flags.who));
+  }
+  transport::HttpClientOptions http_options;
+  http_options.allow_private_hosts = flags.allow_private_hosts;
+  if (const auto file = settings.find(kCaFile, flags.ca_file)) http_options.ca_file = file->value;
+  identity::DidResolverOptions resolver_options;
+  resolver_options.allow_private_hosts = flags.allow_private_hosts;
+  if (const auto plc = settings.find(kPlc, flags.plc)) {
+    if (const auto url = transport::parse_http_url(plc->value); !url) {
+      throw UsageError(fmt::format("{}: '{}': {}", plc->origin, plc->value, url.error().message()));
+    }
+    resolver_options.plc_url = plc->value;
+  }
+  identity::IdentityCacheOptions cache_options;
+  if (const auto database = settings.find(kDatabase, flags.database)) {
+    app::check_database(database->value);
+    cache_options.database_url = database->value;
+    cache_options.application_name = store::process_name("skua identity");
+  }
+
+  transport::HttpClient http(http_options);
+  const identity::DidResolver resolver(http, resolver_options);
+  identity::IdentityCache cache(resolver, cache_options);
+  const auto dns = flags.dns ? dns_server(*flags.dns) : identity::DnsServer();
+  const identity::HandleCheck check(http, identity::dns_txt_lookup(dns));
+
+  auto did = flags.who;
+  if (!is_did) {
+    const auto found = check.resolve(flags.who);
+    if (!found) {
+      fmt::print(stderr, "skua identity: {}: {}\n", flags.who, found.error().message());
+      return kFailure;
+    }
+    did = *found;
+  }
+  const auto answer = ask(cache, did, flags.refresh);
+  if (!answer) {
+    fmt::print(stderr, "skua identity: {}: {}\n", did, answer.error().message());
+    return kFailure;
+  }
+  Shown shown;
+  shown.identity = *answer;
+  shown.source = cache.statistics().from_table > 0
+                     ? "skua.identities"
+                     : identity::document_url(did, resolver_options).value();
+  // What is fetched is written before the cache has stopped.
+  cache.stop();
+  check_handle(check, shown);
+  print(shown, flags.json);
+  return kSuccess;
+}
+
+}  // namespace skua::cli

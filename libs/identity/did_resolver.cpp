@@ -1,0 +1,115 @@
+#include "identity/did_resolver.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "atproto/syntax.hpp"
+#include "identity/errc.hpp"
+
+namespace skua::identity {
+namespace {
+
+constexpr std::string_view kPlc = "did:plc:";
+constexpr std::string_view kWeb = "did:web:";
+constexpr std::string_view kLocalhost = "localhost";
+constexpr std::size_t kPlcLength = 24;
+constexpr std::size_t kMaxDocumentBytes = 256 * 1024;
+
+bool is_plc_id(std::string_view id) {
+  return id.size() == kPlcLength && std::all_of(id.begin(), id.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '2' && c <= '7');
+         });
+}
+
+/// `localhost:1234` of `localhost%3A1234`; empty when it is something else.
+std::string local_host(std::string_view id) {
+  if (id == kLocalhost) return std::string(id);
+  if (!id.starts_with(kLocalhost)) return {};
+  id.remove_prefix(kLocalhost.size());
+  if (!id.starts_with("%3A") && !id.starts_with("%3a")) return {};
+  const auto port = id.substr(3);
+  const bool digits =
+      !port.empty() && port.size() <= 5 &&
+      std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return digits ? std::string(kLocalhost) + ":" + std::string(port) : std::string();
+}
+
+Result<std::string> web_url(std::string_view id, bool allow_private_hosts) {
+  constexpr std::string_view kPath = "/.well-known/did.json";
+  // A colon begins a path, a percent sign a port: atproto has neither, save in development.
+  if (allow_private_hosts) {
+    if (const auto host = local_host(id); !host.empty()) {
+      return "http://" + host + std::string(kPath);
+    }
+  }
+  if (!atproto::is_handle(id)) return errc::did_method;  // the same as: a domain name
+  return "https://" + std::string(id) + std::string(kPath);
+}
+
+}  // namespace
+
+Result<std::string> document_url(std::string_view did, const DidResolverOptions& options) {
+  if (!atproto::is_did(did)) return errc::did_syntax;
+  if (did.starts_with(kPlc)) {
+    if (!is_plc_id(did.substr(kPlc.size()))) return errc::did_syntax;
+    std::string_view directory = options.plc_url;
+    while (directory.ends_with('/')) directory.remove_suffix(1);
+    return std::string(directory) + "/" + std::string(did);
+  }
+  if (did.starts_with(kWeb)) {
+    return web_url(did.substr(kWeb.size()), options.allow_private_hosts);
+  }
+  return errc::did_method;
+}
+
+DidResolver::DidResolver(transport::HttpClient& http, DidResolverOptions options,
+                         const Clock& clock)
+    : http_(http), options_(std::move(options)), clock_(clock) {}
+
+Result<transport::HttpRequest> DidResolver::request(const std::string& did) const {
+  auto url = document_url(did, options_);
+  if (!url) return url.error();
+  transport::HttpRequest request;
+  request.url = *std::move(url);
+  request.max_body_bytes = kMaxDocumentBytes;
+  if (did.starts_with(kPlc)) request.origin = transport::HostOrigin::configured;
+  return request;
+}
+
+void DidResolver::resolve(const std::string& did, Callback done) const {
+  auto asked = request(did);
+  if (!asked) {
+    done({asked.error(), std::nullopt});
+    return;
+  }
+  http_.get(*std::move(asked),
+            [this, did, done = std::move(done)](const Result<transport::HttpAnswer>& answer) {
+              done(judge(did, answer));
+            });
+}
+
+DidAnswer DidResolver::resolve(const std::string& did) const {
+  auto asked = request(did);
+  if (!asked) return {asked.error(), std::nullopt};
+  return judge(did, http_.get(*std::move(asked)));
+}
+
+DidAnswer DidResolver::judge(const std::string& did,
+                             const Result<transport::HttpAnswer>& answer) const {
+  if (!answer) return {answer.error(), std::nullopt};
+  switch (answer->status) {
+    case 200:
+      return {parse_did_document(answer->body, did), std::nullopt};
+    case 404:
+      return {errc::did_not_found, std::nullopt};
+    case 410:
+      return {errc::did_tombstoned, std::nullopt};
+    case 429:
+      return {errc::rate_limited, transport::asked_wait(*answer, clock_.now())};
+    default:
+      return {errc::server_failed, transport::asked_wait(*answer, clock_.now())};
+  }
+}
+
+}  // namespace skua::identity

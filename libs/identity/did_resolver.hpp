@@ -1,0 +1,63 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "identity/did_document.hpp"
+#include "transport/http_client.hpp"
+
+namespace skua::identity {
+
+struct DidResolverOptions {
+  /// The PLC directory, an http or https URL. Whoever runs this names it, so that it may be
+  /// private.
+  std::string plc_url = "https://plc.directory";
+  /// Lets did:web name `localhost%3A<port>`, asked over plain http. Other private hosts are the
+  /// HTTP client's to refuse.
+  bool allow_private_hosts = false;
+};
+
+/// Where a DID's document is: `<plc>/<did>` for did:plc, `https://<host>/.well-known/did.json` for
+/// did:web (atproto.com/specs/did: a host alone, without path; a port for localhost only). Errors:
+/// did_syntax, did_method.
+Result<std::string> document_url(std::string_view did, const DidResolverOptions& options);
+
+/// What a document's host had to say.
+struct DidAnswer {
+  /// Or an error of errc, or of transport; `is_server_failure` tells whose it is.
+  Result<DidDocument> document;
+  /// How long it asks us to wait before the next request, if it does.
+  std::optional<std::chrono::seconds> wait;
+};
+
+/// Fetches DID documents, one request each; remembers nothing. Owned by whoever needs documents;
+/// any thread. The HTTP client and the clock must outlive it, and it the requests under way: stop
+/// the client first.
+class DidResolver {
+ public:
+  using Callback = std::function<void(DidAnswer)>;
+
+  DidResolver(transport::HttpClient& http, DidResolverOptions options,
+              const Clock& clock = system_clock());
+
+  /// `done` is called once, on the HTTP client's thread, or here when nothing can be asked.
+  void resolve(const std::string& did, Callback done) const;
+
+  /// Waits for it. Any thread but the HTTP client's.
+  DidAnswer resolve(const std::string& did) const;
+
+ private:
+  DidAnswer judge(const std::string& did, const Result<transport::HttpAnswer>& answer) const;
+  Result<transport::HttpRequest> request(const std::string& did) const;
+
+  transport::HttpClient& http_;
+  const DidResolverOptions options_;
+  const Clock& clock_;
+};
+
+}  // namespace skua::identity

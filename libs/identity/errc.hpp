@@ -1,0 +1,60 @@
+#pragma once
+
+#include <boost/system/error_code.hpp>
+
+namespace skua::identity {
+
+/// What can be wrong with an identity, or on the way to it.
+enum class errc {
+  /// No DID by its syntax.
+  did_syntax = 1,
+  /// Neither did:plc nor did:web, or a did:web with a path or a port.
+  did_method,
+  /// Its directory or its host does not know it.
+  did_not_found,
+  /// Its directory says that it was given up.
+  did_tombstoned,
+  /// The document is no JSON object.
+  document_json,
+  /// The document is of another DID.
+  document_of_other,
+  /// No verification method `#atproto`.
+  document_without_key,
+  /// Its `#atproto` key cannot be used: an unknown type, or no point of the curve.
+  document_key,
+  /// No service `#atproto_pds`.
+  document_without_pds,
+  /// Its `#atproto_pds` is no URL of http or https.
+  document_pds,
+  /// No handle by its syntax, or one of a domain that no handle may have.
+  handle_syntax,
+  /// Neither DNS nor the host itself names a DID for it.
+  handle_not_found,
+  /// It names two DIDs at once, or what is none.
+  handle_ambiguous,
+  /// It leads to another DID than the one that claims it.
+  handle_of_other,
+  /// The directory or host answered with an error of its own (5xx, or something unforeseen).
+  server_failed,
+  /// The directory or host asks us to come back later (429).
+  rate_limited,
+  /// DNS does not answer, or answers with an error of its own.
+  dns_failed,
+  /// More lookups wait than are allowed.
+  busy,
+  /// The cache was stopped meanwhile.
+  stopped,
+  /// A line of the directory's export that cannot be used.
+  export_line,
+};
+
+boost::system::error_code make_error_code(errc e);
+
+/// Whether a failure (of this library or of transport) is the server's or the way's, so that a
+/// later try may succeed; otherwise it is the data's, and stays until somebody changes it.
+bool is_server_failure(const boost::system::error_code& error);
+
+}  // namespace skua::identity
+
+template <>
+struct boost::system::is_error_code_enum<skua::identity::errc> : std::true_type {};

@@ -1,0 +1,99 @@
+#include "identity/handle_check.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "atproto/syntax.hpp"
+#include "identity/errc.hpp"
+#include "transport/errc.hpp"
+
+namespace skua::identity {
+namespace {
+
+constexpr std::size_t kMaxDidBytes = 2048;
+constexpr std::string_view kTxtPrefix = "did=";
+
+/// Domains that no handle may have: they lead nowhere, or to somebody's own network. `.test` is for
+/// development, and stays.
+constexpr std::array<std::string_view, 8> kForbidden = {
+    ".alt", ".arpa", ".example", ".internal", ".invalid", ".local", ".localhost", ".onion"};
+
+Result<std::string> checked(std::string_view handle) {
+  if (!atproto::is_handle(handle)) return errc::handle_syntax;
+  std::string lower(handle);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  const bool forbidden = std::any_of(kForbidden.begin(), kForbidden.end(),
+                                     [&](auto domain) { return lower.ends_with(domain); });
+  if (forbidden) return errc::handle_syntax;
+  return lower;
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const auto first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+}  // namespace
+
+HandleCheck::HandleCheck(transport::HttpClient& http, TxtLookup txt, std::uint16_t https_port)
+    : http_(http), txt_(std::move(txt)), https_port_(https_port) {}
+
+Result<std::string> HandleCheck::resolve(std::string_view handle) const {
+  const auto name = checked(handle);
+  if (!name) return name.error();
+  auto by_dns = ask_dns(*name);
+  // What DNS says counts, also when it is nonsense: the owner of the name wrote it.
+  if (by_dns || by_dns.error() == errc::handle_ambiguous) return by_dns;
+  auto by_host = ask_host(*name);
+  if (by_host || by_host.error() != errc::handle_not_found) return by_host;
+  return by_dns;
+}
+
+Result<std::string> HandleCheck::ask_dns(const std::string& handle) const {
+  const auto texts = txt_("_atproto." + handle);
+  if (!texts) return texts.error();
+  std::string did;
+  for (std::string_view text : *texts) {
+    if (!text.starts_with(kTxtPrefix)) continue;
+    text.remove_prefix(kTxtPrefix.size());
+    if (!atproto::is_did(text) || (!did.empty() && did != text)) return errc::handle_ambiguous;
+    did = text;
+  }
+  if (did.empty()) return errc::handle_not_found;
+  return did;
+}
+
+Result<std::string> HandleCheck::ask_host(const std::string& handle) const {
+  transport::HttpRequest request;
+  request.url = fmt::format("https://{}:{}/.well-known/atproto-did", handle, https_port_);
+  request.max_body_bytes = kMaxDidBytes + 64;
+  const auto answer = http_.get(std::move(request));
+  if (!answer) {
+    if (answer.error() == transport::errc::host_not_found) return errc::handle_not_found;
+    return answer.error();
+  }
+  if (answer->status == 429) return errc::rate_limited;
+  if (answer->status >= 500) return errc::server_failed;
+  if (answer->status != 200) return errc::handle_not_found;
+  const auto did = trimmed(answer->body);
+  // Hosts that answer everything with a page are no contradiction: they say nothing.
+  if (!atproto::is_did(did)) return errc::handle_not_found;
+  return std::string(did);
+}
+
+Result<void> HandleCheck::verify(std::string_view did, std::string_view handle) const {
+  const auto found = resolve(handle);
+  if (!found) return found.error();
+  if (*found != did) return errc::handle_of_other;
+  return {};
+}
+
+}  // namespace skua::identity

@@ -1,0 +1,378 @@
+#include "identity/identity_cache.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/log.hpp"
+#include "identity/errc.hpp"
+#include "identity/identity_table.hpp"
+#include "identity/recent_map.hpp"
+#include "identity/request_budget.hpp"
+#include "store/session.hpp"
+
+namespace skua::identity {
+namespace {
+
+using std::chrono::seconds;
+using SteadyClock = std::chrono::steady_clock;
+using Known = std::shared_ptr<const Identity>;
+
+/// How soon to look again when requests wait for the budget or a directory's pause.
+constexpr auto kHeldBack = std::chrono::milliseconds(20);
+/// What a 429 without a word means, and the longest that one may ask for.
+constexpr seconds kDefaultWait{10};
+constexpr seconds kLongestWait{300};
+constexpr int kMaxAttempts = 5;
+constexpr auto kTablePause = std::chrono::seconds(10);
+
+struct Ask {
+  std::string did;
+  bool refresh = false;
+  IdentityCache::Callback done;
+};
+
+struct Fetched {
+  std::string did;
+  DidAnswer answer;
+};
+
+/// What other threads hand over. Shared with requests under way, which may outlive the cache.
+struct Inbox {
+  std::mutex mutex;
+  std::condition_variable filled;
+  std::vector<Ask> asks;
+  std::vector<Fetched> fetched;
+  bool stopped = false;
+};
+
+/// The table, as far as the database is there. One thread.
+class Table {
+ public:
+  Table(std::string url, std::string name) : url_(std::move(url)), name_(std::move(name)) {}
+
+  std::vector<IdentityRow> load(const std::vector<std::string>& dids) {
+    std::vector<IdentityRow> rows;
+    perform([&](store::Session& session) { rows = load_identities(session, dids); });
+    return rows;
+  }
+
+  void save(std::vector<IdentityRow> rows) {
+    if (rows.empty()) return;
+    perform([&](store::Session& session) { save_identities(session, std::move(rows)); });
+  }
+
+ private:
+  /// What fails is done without: everything in the table can be fetched again.
+  template <class F>
+  void perform(F&& f) {
+    if (url_.empty() || SteadyClock::now() < away_until_) return;
+    try {
+      if (!session_ || !session_->connected()) {
+        session_ = std::make_unique<store::Session>(url_, name_);
+      }
+      f(*session_);
+    } catch (const store::DefectError&) {
+      throw;
+    } catch (const store::SqlError& error) {
+      session_.reset();
+      away_until_ = SteadyClock::now() + kTablePause;
+      logger("identity")
+          ->warn("working without skua.identities for {} s: {}", kTablePause.count(), error.what());
+    }
+  }
+
+  const std::string url_;
+  const std::string name_;
+  std::unique_ptr<store::Session> session_;
+  SteadyClock::time_point away_until_;
+};
+
+Known identity_of(const IdentityRow& row) {
+  const auto multikey = atproto::Multikey::parse(row.signing_key);
+  if (!multikey) return nullptr;
+  auto key = atproto::VerifyingKey::from_multikey(*multikey);
+  if (!key) return nullptr;
+  return std::make_shared<const Identity>(
+      Identity{row.did, *std::move(key), row.pds, row.handle, row.fetched_at});
+}
+
+IdentityRow row_of(const Identity& identity) {
+  return {identity.did,        identity.key.multikey().to_string(),
+          identity.pds,        identity.handle,
+          identity.fetched_at, std::nullopt};
+}
+
+}  // namespace
+
+class IdentityCache::Impl {
+ public:
+  Impl(const DidResolver& resolver, IdentityCacheOptions options, const Clock& clock)
+      : resolver_(resolver),
+        options_(std::move(options)),
+        clock_(clock),
+        table_(options_.database_url, options_.application_name),
+        known_(options_.max_cached),
+        failures_(options_.max_cached),
+        budget_(options_.requests_per_second, std::max(1.0, options_.requests_per_second)),
+        thread_([this] { run(); }) {}
+
+  ~Impl() { stop(); }
+
+  void ask(Ask ask) {
+    {
+      const std::scoped_lock lock(inbox_->mutex);
+      if (!inbox_->stopped) {
+        inbox_->asks.push_back(std::move(ask));
+        inbox_->filled.notify_one();
+        return;
+      }
+    }
+    ask.done(errc::stopped);
+  }
+
+  void stop() {
+    {
+      const std::scoped_lock lock(inbox_->mutex);
+      inbox_->stopped = true;
+      inbox_->filled.notify_one();
+    }
+    if (thread_.joinable()) thread_.join();
+  }
+
+  const IdentityStatistics& statistics() const { return statistics_; }
+
+ private:
+  struct Asker {
+    bool refresh = false;
+    Callback done;
+  };
+  /// A DID whose document is waited for.
+  struct Pending {
+    std::vector<Asker> askers;
+    /// What to do with when the server fails.
+    Known stale;
+    int attempts = 0;
+  };
+  struct Failure {
+    ErrorCode error;
+    Timestamp until;
+  };
+
+  void run() {
+    std::vector<Ask> asks;
+    std::vector<Fetched> fetched;
+    while (true) {
+      {
+        std::unique_lock lock(inbox_->mutex);
+        const auto filled = [this] {
+          return inbox_->stopped || !inbox_->asks.empty() || !inbox_->fetched.empty();
+        };
+        if (queue_.empty() || running_ >= options_.max_at_once) {
+          inbox_->filled.wait(lock, filled);
+        } else {
+          inbox_->filled.wait_for(lock, kHeldBack, filled);
+        }
+        asks = std::exchange(inbox_->asks, {});
+        fetched = std::exchange(inbox_->fetched, {});
+        if (inbox_->stopped) break;
+      }
+      std::vector<IdentityRow> news;
+      for (auto& one : fetched) take(std::move(one), news);
+      take(std::move(asks));
+      send();
+      statistics_.waiting = pending_.size();
+      table_.save(std::move(news));
+    }
+    for (auto& one : asks) one.done(errc::stopped);
+    for (auto& [did, pending] : pending_) {
+      for (auto& asker : pending.askers) asker.done(errc::stopped);
+    }
+    pending_.clear();
+  }
+
+  void take(std::vector<Ask> asks) {
+    std::vector<std::string> to_load;
+    for (auto& one : asks) {
+      ++statistics_.asked;
+      if (answered_from_memory(one)) continue;
+      if (const auto place = pending_.find(one.did); place != pending_.end()) {
+        place->second.askers.push_back({one.refresh, std::move(one.done)});
+        continue;
+      }
+      if (pending_.size() >= options_.max_waiting) {
+        one.done(errc::busy);
+        continue;
+      }
+      Pending pending;
+      if (const auto* known = known_.find(one.did)) pending.stale = *known;
+      const bool load = !one.refresh && pending.stale == nullptr;
+      pending.askers.push_back({one.refresh, std::move(one.done)});
+      pending_.emplace(one.did, std::move(pending));
+      if (load) {
+        to_load.push_back(std::move(one.did));
+      } else {
+        queue_.push_back(std::move(one.did));
+      }
+    }
+    if (!to_load.empty()) load(to_load);
+  }
+
+  bool answered_from_memory(const Ask& ask) {
+    const auto now = clock_.now();
+    const auto* known = known_.find(ask.did);
+    if (const auto* failure = failures_.find(ask.did); failure && now < failure->until) {
+      // A server's failure does not make what we know wrong.
+      const bool stale_serves = known && !ask.refresh && is_server_failure(failure->error);
+      ask.done(stale_serves ? Answer(*known) : Answer(failure->error));
+      return true;
+    }
+    if (!known) return false;
+    const auto age = now - (*known)->fetched_at;
+    if (age >= (ask.refresh ? options_.refresh_pause : options_.fresh_for)) return false;
+    ++statistics_.from_memory;
+    ask.done(*known);
+    return true;
+  }
+
+  /// Looks DIDs up in the table; those that are not there, or stale, will be asked for.
+  void load(const std::vector<std::string>& dids) {
+    for (const auto& row : table_.load(dids)) {
+      auto identity = identity_of(row);
+      if (!identity) continue;
+      known_.put(row.did, identity);
+      auto& pending = pending_.at(row.did);
+      if (clock_.now() - identity->fetched_at < options_.fresh_for && !wants_refresh(pending)) {
+        ++statistics_.from_table;
+        finish(row.did, identity);
+      } else {
+        pending.stale = std::move(identity);
+      }
+    }
+    for (const auto& did : dids) {
+      if (pending_.contains(did)) queue_.push_back(did);
+    }
+  }
+
+  static bool wants_refresh(const Pending& pending) {
+    return std::any_of(pending.askers.begin(), pending.askers.end(),
+                       [](const Asker& asker) { return asker.refresh; });
+  }
+
+  /// Makes as many requests as may be made now.
+  void send() {
+    while (!queue_.empty() && running_ < options_.max_at_once) {
+      const auto now = clock_.now();
+      if (now < paused_until_ || !budget_.take(now)) return;
+      const auto did = std::move(queue_.front());
+      queue_.pop_front();
+      ++running_;
+      ++pending_.at(did).attempts;
+      resolver_.resolve(did, [inbox = inbox_, did](DidAnswer answer) {
+        const std::scoped_lock lock(inbox->mutex);
+        inbox->fetched.push_back({did, std::move(answer)});
+        inbox->filled.notify_one();
+      });
+    }
+  }
+
+  void take(Fetched fetched, std::vector<IdentityRow>& news) {
+    --running_;
+    const auto now = clock_.now();
+    auto& document = fetched.answer.document;
+    if (document) {
+      ++statistics_.fetched;
+      const auto identity = std::make_shared<const Identity>(
+          Identity{fetched.did, document->key, document->pds, document->handle, now});
+      failures_.erase(fetched.did);
+      known_.put(fetched.did, identity);
+      news.push_back(row_of(*identity));
+      finish(fetched.did, identity);
+      return;
+    }
+    const auto error = document.error();
+    if (error == errc::rate_limited && fetched.did.starts_with("did:plc:")) {
+      // One directory serves all of these: what it says to one holds for the others.
+      ++statistics_.waits;
+      const auto wait =
+          std::clamp(fetched.answer.wait.value_or(kDefaultWait), seconds(1), kLongestWait);
+      paused_until_ = std::max(paused_until_, now + wait);
+      if (pending_.at(fetched.did).attempts < kMaxAttempts) {
+        queue_.push_front(std::move(fetched.did));
+        return;
+      }
+    }
+    const bool servers = is_server_failure(error);
+    ++(servers ? statistics_.server_failures : statistics_.data_failures);
+    if (!servers && known_.find(fetched.did) != nullptr) {
+      // What is known no longer holds; nor does the table's copy, which would come back.
+      known_.erase(fetched.did);
+      news.push_back({fetched.did, {}, {}, {}, now, std::nullopt});
+    }
+    failures_.put(fetched.did, {error, now + (servers ? options_.remember_server_failure
+                                                      : options_.remember_data_failure)});
+    fail(fetched.did, error, servers);
+  }
+
+  void finish(const std::string& did, const Known& identity) {
+    auto pending = pending_.extract(did);
+    for (auto& asker : pending.mapped().askers) asker.done(identity);
+  }
+
+  void fail(const std::string& did, ErrorCode error, bool servers) {
+    auto pending = pending_.extract(did);
+    const auto& stale = pending.mapped().stale;
+    for (auto& asker : pending.mapped().askers) {
+      const bool stale_serves = servers && stale && !asker.refresh;
+      asker.done(stale_serves ? Answer(stale) : Answer(error));
+    }
+  }
+
+  const DidResolver& resolver_;
+  const IdentityCacheOptions options_;
+  const Clock& clock_;
+  IdentityStatistics statistics_;
+  const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
+
+  // On the cache's thread.
+  Table table_;
+  RecentMap<Known> known_;
+  RecentMap<Failure> failures_;
+  std::unordered_map<std::string, Pending> pending_;
+  std::deque<std::string> queue_;
+  std::size_t running_ = 0;
+  RequestBudget budget_;
+  Timestamp paused_until_;
+
+  std::thread thread_;
+};
+
+IdentityCache::IdentityCache(const DidResolver& resolver, IdentityCacheOptions options,
+                             const Clock& clock)
+    : impl_(std::make_unique<Impl>(resolver, std::move(options), clock)) {}
+
+IdentityCache::~IdentityCache() = default;
+
+void IdentityCache::resolve(std::string did, Callback done) {
+  impl_->ask({std::move(did), false, std::move(done)});
+}
+
+void IdentityCache::refresh(std::string did, Callback done) {
+  impl_->ask({std::move(did), true, std::move(done)});
+}
+
+void IdentityCache::stop() {
+  impl_->stop();
+}
+
+const IdentityStatistics& IdentityCache::statistics() const {
+  return impl_->statistics();
+}
+
+}  // namespace skua::identity

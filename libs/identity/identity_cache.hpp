@@ -1,0 +1,102 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "atproto/signing.hpp"
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "identity/did_resolver.hpp"
+
+namespace skua::identity {
+
+/// Who signs for an account, and where it lives, at one moment.
+struct Identity {
+  std::string did;
+  atproto::VerifyingKey key;
+  std::string pds;
+  /// Claimed, not checked; empty: none.
+  std::string handle;
+  Timestamp fetched_at;
+};
+
+struct IdentityCacheOptions {
+  /// Where `skua.identities` lies; empty: nothing is stored.
+  std::string database_url;
+  /// How other sessions of the database see this one.
+  std::string application_name = "skua identity";
+  /// In memory; about 300 bytes each.
+  std::size_t max_cached = 500'000;
+  /// What is older is fetched again when it is asked for.
+  std::chrono::seconds fresh_for = std::chrono::hours(24);
+  /// A refresh of what is younger than this gives it as it is: one a failure is enough.
+  std::chrono::seconds refresh_pause = std::chrono::minutes(1);
+  /// For how long a failure is given again without asking: the data's, and the server's.
+  std::chrono::seconds remember_data_failure = std::chrono::minutes(5);
+  std::chrono::seconds remember_server_failure = std::chrono::seconds(30);
+  /// Requests under way.
+  std::size_t max_at_once = 16;
+  double requests_per_second = 50;
+  /// DIDs that wait for their document; further ones are refused (errc::busy).
+  std::size_t max_waiting = 100'000;
+};
+
+/// What happened so far. Written by the cache's thread, read by any.
+struct IdentityStatistics {
+  std::atomic<std::uint64_t> asked{0};
+  std::atomic<std::uint64_t> from_memory{0};
+  std::atomic<std::uint64_t> from_table{0};
+  /// Documents that came.
+  std::atomic<std::uint64_t> fetched{0};
+  std::atomic<std::uint64_t> data_failures{0};
+  std::atomic<std::uint64_t> server_failures{0};
+  /// Times that a directory asked us to wait (429).
+  std::atomic<std::uint64_t> waits{0};
+  /// DIDs that wait for their document at this moment.
+  std::atomic<std::uint64_t> waiting{0};
+};
+
+/// Identities by DID: memory over `skua.identities` over the network. The same DID is asked for
+/// once at a time, whoever waits for it; failures are remembered for a short while, and a server
+/// that fails (`is_server_failure`) leaves a stale identity in use. Lives on a thread of its own
+/// with a database session of its own; while the database is away it works without.
+class IdentityCache {
+ public:
+  using Answer = Result<std::shared_ptr<const Identity>>;
+  using Callback = std::function<void(const Answer&)>;
+
+  /// `resolver` and `clock` must outlive the cache.
+  IdentityCache(const DidResolver& resolver, IdentityCacheOptions options,
+                const Clock& clock = system_clock());
+  /// Stops if need be.
+  ~IdentityCache();
+  IdentityCache(const IdentityCache&) = delete;
+  IdentityCache& operator=(const IdentityCache&) = delete;
+
+  /// Gives an identity that is at most `fresh_for` old, or older when its server fails. Any thread.
+  /// `done` is called once, on the cache's thread, and must neither block nor throw. Errors: those
+  /// of DidResolver, busy, stopped.
+  void resolve(std::string did, Callback done);
+
+  /// Fetches the identity anew, because the known one did not fit or may have changed (a signature
+  /// that fails, an #identity event). Otherwise as `resolve`, but a failure is never covered by a
+  /// stale identity.
+  void refresh(std::string did, Callback done);
+
+  /// Ends what waits (errc::stopped) and joins the thread. Any thread but the cache's own; again is
+  /// harmless. Requests under way are the HTTP client's to end.
+  void stop();
+
+  const IdentityStatistics& statistics() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace skua::identity

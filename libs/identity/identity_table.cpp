@@ -1,0 +1,97 @@
+#include "identity/identity_table.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace skua::identity {
+namespace {
+
+const store::Statement kLoad{
+    "identities_load",
+    "SELECT i.did, i.signing_key, i.pds, coalesce(i.handle, ''), "
+    "(extract(epoch FROM i.fetched_at) * 1000000)::int8 "
+    "FROM unnest($1::text[]) AS asked(did) JOIN skua.identities i ON i.did = asked.did "
+    "WHERE i.signing_key IS NOT NULL AND i.pds IS NOT NULL"};
+
+const std::string kInsert =
+    "INSERT INTO skua.identities AS t (did, signing_key, pds, handle, fetched_at, operation_at) "
+    "SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], "
+    "$6::timestamptz[]) ON CONFLICT (did) DO UPDATE SET signing_key = EXCLUDED.signing_key, "
+    "pds = EXCLUDED.pds, handle = EXCLUDED.handle, fetched_at = EXCLUDED.fetched_at, "
+    "operation_at = EXCLUDED.operation_at ";
+
+const store::Statement kSave{"identities_save",
+                             kInsert + "WHERE t.fetched_at <= EXCLUDED.fetched_at"};
+
+// A document that was fetched after the operation was made knows it already, and maybe more.
+const store::Statement kImport{
+    "identities_import",
+    kInsert + "WHERE coalesce(t.operation_at, t.fetched_at) <= EXCLUDED.operation_at"};
+
+void add_text(store::Array& column, const std::string& text) {
+  if (text.empty()) {
+    column.null();
+  } else {
+    column.text(text);
+  }
+}
+
+std::size_t write(store::Session& session, const store::Statement& statement,
+                  std::vector<IdentityRow>& rows) {
+  if (rows.empty()) return 0;
+  using store::Array;
+  // By the conflict key, so that two writers never wait for each other in a circle.
+  std::sort(rows.begin(), rows.end(),
+            [](const auto& left, const auto& right) { return left.did < right.did; });
+  Array dids(Array::Type::text);
+  Array keys(Array::Type::text);
+  Array hosts(Array::Type::text);
+  Array handles(Array::Type::text);
+  Array fetched(Array::Type::timestamptz);
+  Array operations(Array::Type::timestamptz);
+  for (const auto& row : rows) {
+    dids.text(row.did);
+    add_text(keys, row.signing_key);
+    add_text(hosts, row.pds);
+    add_text(handles, row.handle);
+    fetched.timestamp(row.fetched_at);
+    if (row.operation_at) {
+      operations.timestamp(*row.operation_at);
+    } else {
+      operations.null();
+    }
+  }
+  store::Params params;
+  params.array(dids).array(keys).array(hosts).array(handles).array(fetched).array(operations);
+  return session.execute(statement, params).affected();
+}
+
+}  // namespace
+
+std::vector<IdentityRow> load_identities(store::Session& session,
+                                         std::span<const std::string> dids) {
+  std::vector<IdentityRow> found;
+  if (dids.empty()) return found;
+  store::Array asked(store::Array::Type::text);
+  for (const auto& did : dids) asked.text(did);
+  store::Params params;
+  params.array(asked);
+  const auto rows = session.execute(kLoad, params);
+  found.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    found.push_back({std::string(rows.text(i, 0)), std::string(rows.text(i, 1)),
+                     std::string(rows.text(i, 2)), std::string(rows.text(i, 3)),
+                     Timestamp(std::chrono::microseconds(rows.int8(i, 4))), std::nullopt});
+  }
+  return found;
+}
+
+void save_identities(store::Session& session, std::vector<IdentityRow> rows) {
+  write(session, kSave, rows);
+}
+
+std::size_t import_identities(store::Session& session, std::vector<IdentityRow> rows) {
+  return write(session, kImport, rows);
+}
+
+}  // namespace skua::identity

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/time.hpp"
+#include "store/session.hpp"
+
+namespace skua::identity {
+
+/// A row of `skua.identities`. What an account does not have is empty.
+struct IdentityRow {
+  std::string did;
+  /// A multikey, `z...`.
+  std::string signing_key;
+  std::string pds;
+  std::string handle;
+  Timestamp fetched_at;
+  /// Of an import: when the operation was made.
+  std::optional<Timestamp> operation_at;
+};
+
+/// The rows of those DIDs that are known with key and PDS, in no order. Throws SqlError, as all
+/// here.
+std::vector<IdentityRow> load_identities(store::Session& session,
+                                         std::span<const std::string> dids);
+
+/// Writes what documents say, over what is older. One row a DID, in any order.
+void save_identities(store::Session& session, std::vector<IdentityRow> rows);
+
+/// Writes what an export says (each with operation_at), over what was known before the operation
+/// was made. One row a DID, in any order. Returns the number of rows written.
+std::size_t import_identities(store::Session& session, std::vector<IdentityRow> rows);
+
+}  // namespace skua::identity

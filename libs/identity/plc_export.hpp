@@ -1,0 +1,91 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <istream>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "identity/identity_table.hpp"
+#include "store/session.hpp"
+#include "transport/http_client.hpp"
+
+namespace skua::identity {
+
+/// What a line of a PLC directory's export says (web.plc.directory/spec/v0.1/did-plc): who an
+/// account is since `row.operation_at`. Of a tombstone only the DID.
+struct ExportLine {
+  IdentityRow row;
+  /// Struck out by a later operation: it does not count.
+  bool nullified = false;
+};
+
+/// Reads one line. Operations of type plc_operation, create (the legacy form) and plc_tombstone;
+/// parts that cannot be used (a key of another kind, a PDS that is no URL) are left empty. Error:
+/// export_line.
+Result<ExportLine> parse_export_line(std::string_view line);
+
+/// Brings an export into `skua.identities`, in batches: the newest operation of each DID stays,
+/// whatever their order. Again is harmless. Holds one batch in memory. One thread, the session's.
+class PlcImport {
+ public:
+  struct Figures {
+    std::uint64_t lines = 0;
+    /// Rows written; a DID counts once a batch.
+    std::uint64_t written = 0;
+    std::uint64_t nullified = 0;
+    /// Lines that could not be used.
+    std::uint64_t bad = 0;
+    /// When the newest operation so far was made.
+    Timestamp newest;
+  };
+
+  /// Both must outlive it.
+  explicit PlcImport(store::Session& session, const Clock& clock = system_clock(),
+                     std::size_t batch = 10'000);
+
+  /// Takes a line, without its end. Throws SqlError.
+  void add(std::string_view line);
+  /// A line that was not even read: it was too long.
+  void add_bad();
+  /// Writes what is left. Throws SqlError.
+  void finish();
+
+  const Figures& figures() const { return figures_; }
+
+ private:
+  store::Session& session_;
+  const Clock& clock_;
+  const std::size_t batch_;
+  std::unordered_map<std::string, IdentityRow> rows_;
+  Figures figures_;
+};
+
+/// Called now and then while an import runs.
+using ImportProgress = std::function<void(const PlcImport::Figures&)>;
+
+/// Imports the lines of a stream to its end. Lines over 64 KiB are skipped as bad. Throws SqlError.
+void import_lines(std::istream& in, PlcImport& import, const ImportProgress& progress);
+
+/// Where an export is read over HTTP, and how.
+struct ExportSource {
+  /// Of the directory, or of its /export.
+  std::string url;
+  /// Operations made after this; the epoch: all.
+  Timestamp after;
+  /// How to wait before a request is made again.
+  std::function<void(std::chrono::seconds)> wait;
+};
+
+/// Imports a directory's export page by page until nothing new comes. A server that fails or asks
+/// to wait is asked again, eight times in a row. Error: the last one then; what was imported stays.
+/// Throws SqlError.
+Result<void> import_pages(transport::HttpClient& http, const ExportSource& source,
+                          PlcImport& import, const ImportProgress& progress);
+
+}  // namespace skua::identity

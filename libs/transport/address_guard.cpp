@@ -1,0 +1,98 @@
+#include "transport/address_guard.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace skua::transport {
+namespace {
+
+namespace ip = boost::asio::ip;
+
+struct Net4 {
+  std::uint32_t address;
+  int bits;
+};
+
+constexpr std::uint32_t v4(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
+  return a << 24U | b << 16U | c << 8U | d;
+}
+
+/// What is not public of IPv4.
+constexpr std::array kRefused4 = {
+    Net4{v4(0, 0, 0, 0), 8},        // this network
+    Net4{v4(10, 0, 0, 0), 8},       // private
+    Net4{v4(100, 64, 0, 0), 10},    // shared: behind a provider's NAT
+    Net4{v4(127, 0, 0, 0), 8},      // loopback
+    Net4{v4(169, 254, 0, 0), 16},   // link-local, metadata of clouds
+    Net4{v4(172, 16, 0, 0), 12},    // private
+    Net4{v4(192, 0, 0, 0), 24},     // protocol assignments
+    Net4{v4(192, 0, 2, 0), 24},     // documentation
+    Net4{v4(192, 88, 99, 0), 24},   // 6to4 relays, withdrawn
+    Net4{v4(192, 168, 0, 0), 16},   // private
+    Net4{v4(198, 18, 0, 0), 15},    // benchmarks
+    Net4{v4(198, 51, 100, 0), 24},  // documentation
+    Net4{v4(203, 0, 113, 0), 24},   // documentation
+    Net4{v4(224, 0, 0, 0), 4},      // multicast
+    Net4{v4(240, 0, 0, 0), 4},      // reserved, broadcast
+};
+
+bool is_public4(std::uint32_t address) {
+  return std::none_of(kRefused4.begin(), kRefused4.end(), [address](const Net4& net) {
+    return (address ^ net.address) >> (32 - net.bits) == 0;
+  });
+}
+
+struct Net6 {
+  std::array<std::uint8_t, 16> address;
+  std::size_t bits;
+};
+
+/// Inside 2000::/3, which alone is given out, what is not public all the same.
+constexpr std::array kRefused6 = {
+    Net6{{0x20, 0x01, 0x00}, 23},              // protocol assignments, Teredo, benchmarks, ORCHID
+    Net6{{0x20, 0x01, 0x0d, 0xb8}, 32},        // documentation
+    Net6{{0x3f, 0xff, 0x00}, 20},              // documentation
+    Net6{{0x26, 0x20, 0, 0x4f, 0x80, 0}, 48},  // AS112, answers nothing
+};
+constexpr Net6 kGivenOut{{0x20}, 3};
+constexpr Net6 kMapped{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}, 96};
+constexpr Net6 kNat64{{0x00, 0x64, 0xff, 0x9b}, 96};
+constexpr Net6 k6to4{{0x20, 0x02}, 16};
+
+using Bytes6 = ip::address_v6::bytes_type;
+
+bool is_in(const Bytes6& address, const Net6& net) {
+  std::size_t left = net.bits;
+  for (std::size_t i = 0; left > 0; ++i) {
+    const std::size_t bits = std::min<std::size_t>(left, 8);
+    if ((address[i] ^ net.address[i]) >> (8 - bits) != 0) return false;
+    left -= bits;
+  }
+  return true;
+}
+
+/// The IPv4 address that begins at a byte.
+std::uint32_t v4_at(const Bytes6& address, std::size_t at) {
+  return v4(address[at], address[at + 1], address[at + 2], address[at + 3]);
+}
+
+bool is_public6(const Bytes6& address) {
+  if (is_in(address, kMapped) || is_in(address, kNat64)) return is_public4(v4_at(address, 12));
+  if (is_in(address, k6to4)) return is_public4(v4_at(address, 2));
+  // Loopback, unspecified, compatible, local NAT64, ULA, link-local, site-local and multicast lie
+  // outside of what is given out.
+  return is_in(address, kGivenOut) &&
+         std::none_of(kRefused6.begin(), kRefused6.end(),
+                      [&address](const Net6& net) { return is_in(address, net); });
+}
+
+}  // namespace
+
+bool is_public(const ip::address& address) {
+  return address.is_v4() ? is_public4(address.to_v4().to_uint())
+                         : is_public6(address.to_v6().to_bytes());
+}
+
+}  // namespace skua::transport

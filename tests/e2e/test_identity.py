@@ -1,0 +1,150 @@
+"""`skua identity`: who an account is, by a simulated PLC directory, DNS on loopback and an export."""
+
+import json
+import socket
+import struct
+import threading
+import unittest
+
+from harness import EndToEnd
+from test_sim import Network
+
+
+class DnsServer:
+    """TXT records over UDP on loopback; names that it does not know do not exist."""
+
+    def __init__(self, texts):
+        self.texts = texts
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind(("127.0.0.1", 0))
+        self.address = "127.0.0.1:{}".format(self.socket.getsockname()[1])
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self):
+        while True:
+            try:
+                question, sender = self.socket.recvfrom(512)
+            except OSError:
+                return
+            if not question:
+                return
+            at, labels = 12, []
+            while question[at]:
+                labels.append(question[at + 1 : at + 1 + question[at]].decode())
+                at += question[at] + 1
+            text = self.texts.get(".".join(labels))
+            header = question[:2] + struct.pack(">HHHHH", 0x8400 | (0 if text else 3), 1, 1 if text else 0, 0, 0)
+            answer = header + question[12 : at + 5]
+            if text:
+                data = bytes([len(text)]) + text.encode()
+                answer += struct.pack(">HHHIH", 0xC00C, 16, 1, 60, len(data)) + data
+            self.socket.sendto(answer, sender)
+
+    def close(self):
+        self.socket.sendto(b"", self.socket.getsockname())
+        self.thread.join()
+        self.socket.close()
+
+
+class Identity(EndToEnd):
+    def setUp(self):
+        super().setUp()
+        self.network = Network("--seed", 7, "--accounts", 12, "--rate", 0.001)
+        self.addCleanup(self.network.kill)
+        self.plc = self.network.ready["plc"]
+        export = self.network.ask("plc", "/export", count=1000).body.decode()
+        self.export = export
+        self.dids = list(dict.fromkeys(json.loads(line)["did"] for line in export.splitlines()))
+
+    def document(self, did):
+        return self.network.ask("plc", "/" + did).json()
+
+    def show(self, who, *more, database=None, code=0):
+        program = self.skua(database, "identity", who, "--plc", self.plc, "--json", *more, code=code)
+        return json.loads("\n".join(program.stdout)) if code == 0 else "\n".join(program.stderr)
+
+    def handle(self, did):
+        return self.document(did)["alsoKnownAs"][0].removeprefix("at://")
+
+    def dns(self, texts):
+        """Names that it knows are not looked up anywhere else: no test may leave the machine."""
+        server = DnsServer(texts)
+        self.addCleanup(server.close)
+        return server.address
+
+    def test_a_did_and_its_handle_both_ways(self):
+        did = self.dids[0]
+        document, handle = self.document(did), self.handle(did)
+        dns = self.dns({"_atproto." + handle: "did=" + did})
+        for who in (did, handle):
+            shown = self.show(who, "--dns", dns)
+            self.assertEqual(shown["did"], did)
+            self.assertEqual(shown["handle"], handle)
+            self.assertTrue(shown["handle_verified"])
+            key = document["verificationMethod"][0]["publicKeyMultibase"]
+            self.assertEqual(shown["signing_key"], "did:key:" + key)
+            self.assertEqual(shown["pds"], document["service"][0]["serviceEndpoint"])
+            self.assertEqual(shown["source"], f"{self.plc}/{did}")
+        program = self.skua(None, "identity", did, "--plc", self.plc, "--dns", dns)
+        self.assertIn(f"{handle} (verified both ways)", "\n".join(program.stdout))
+
+    def test_a_handle_that_belongs_to_somebody_else(self):
+        did, other = self.dids[:2]
+        handle = self.handle(did)
+        shown = self.show(did, "--dns", self.dns({"_atproto." + handle: "did=" + other}))
+        self.assertFalse(shown["handle_verified"])
+        self.assertIn("another DID", shown["handle_problem"])
+
+    def test_what_is_not_there(self):
+        dns = self.dns({})
+        self.assertIn("no such DID", self.show("did:plc:" + "a" * 24, "--dns", dns, code=1))
+        self.assertIn("WHO", self.show("nobody", code=2))
+        self.assertIn("WHO", "\n".join(self.skua(None, "identity", code=2).stderr))
+        self.assertIn("--plc", "\n".join(self.skua(None, "identity", self.dids[0], "--plc", "plc", code=2).stderr))
+
+    def test_hosts_from_the_network_are_public_ones(self):
+        port = self.plc.rsplit(":", 1)[1]
+        self.assertIn("kind", self.show(f"did:web:localhost%3A{port}", code=1))
+        # With leave it asks, and hears that there is none.
+        said = self.show(f"did:web:localhost%3A{port}", "--allow-private-hosts", code=1)
+        self.assertIn("no such DID", said)
+
+    def test_a_database_keeps_what_was_fetched(self):
+        database = self.database()
+        did = self.dids[0]
+        dns = self.dns({"_atproto." + self.handle(did): "did=" + did})
+        first = self.show(did, "--dns", dns, database=database)
+        self.assertEqual(first["source"], f"{self.plc}/{did}")
+        second = self.show(did, "--dns", dns, database=database)
+        self.assertEqual(second["source"], "skua.identities")
+        self.assertEqual(second["fetched_at"], first["fetched_at"])
+        self.assertEqual(second["signing_key"], first["signing_key"])
+
+    def test_import_of_an_export(self):
+        by_url = self.database()
+        program = self.skua(by_url, "identity", "import", self.plc)
+        self.assertIn("0 bad", "\n".join(program.stdout))
+        query = "select did, signing_key, pds, handle from skua.identities order by did"
+        rows = by_url.rows(query)
+        self.assertEqual([row["did"] for row in rows], sorted(self.dids))
+        for row in rows:
+            document = self.document(row["did"])
+            self.assertEqual(row["signing_key"], document["verificationMethod"][0]["publicKeyMultibase"])
+            self.assertEqual(row["pds"], document["service"][0]["serviceEndpoint"])
+            self.assertEqual("at://" + row["handle"], document["alsoKnownAs"][0])
+        file = self.folder / "export.jsonl"
+        file.write_text(self.export)
+        by_file = self.database()
+        self.skua(by_file, "identity", "import", file)
+        self.assertEqual(by_file.rows(query), rows)
+        # What was imported is known without asking anybody.
+        dns = self.dns({"_atproto." + self.handle(self.dids[0]): "did=" + self.dids[0]})
+        self.network.stop()
+        shown = self.show(self.dids[0], "--dns", dns, database=by_file)
+        self.assertEqual(shown["source"], "skua.identities")
+        self.assertIn("missing", "\n".join(self.skua(by_file, "identity", "import", "missing", code=1).stderr))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,204 @@
+#include "identity/did_document.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "identity/errc.hpp"
+#include "identity/made_document.hpp"
+#include "support/shared_data.hpp"
+
+namespace skua::identity {
+namespace {
+
+using nlohmann::json;
+using test::made_document;
+
+const std::string kDid = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
+
+Result<DidDocument> parse(const json& document) {
+  return parse_did_document(document.dump(), kDid);
+}
+
+TEST(DidDocument, IsReadAsTheDirectoryWritesIt) {
+  const auto document = parse(made_document(kDid));
+  ASSERT_TRUE(document) << document.error().message();
+  EXPECT_EQ(document->did, kDid);
+  EXPECT_EQ(document->key.multikey().to_string(), test::k256_multikey());
+  EXPECT_EQ(document->pds, "https://pds.example");
+  EXPECT_EQ(document->handle, "alice.example");
+}
+
+struct Key {
+  const char* name;
+  const char* type;
+  std::string multibase;
+  std::string expected;  // empty: refused
+};
+
+class DidDocumentKey : public ::testing::TestWithParam<Key> {};
+
+TEST_P(DidDocumentKey, IsReadOrRefused) {
+  auto value = made_document(kDid);
+  value["verificationMethod"][0]["type"] = GetParam().type;
+  value["verificationMethod"][0]["publicKeyMultibase"] = GetParam().multibase;
+  const auto document = parse(value);
+  if (GetParam().expected.empty()) {
+    ASSERT_FALSE(document);
+    EXPECT_EQ(document.error(), errc::document_key);
+  } else {
+    ASSERT_TRUE(document) << document.error().message();
+    EXPECT_EQ(document->key.multikey().to_string(), GetParam().expected);
+  }
+}
+
+constexpr const char* kLegacyK256 = "EcdsaSecp256k1VerificationKey2019";
+constexpr const char* kLegacyP256 = "EcdsaSecp256r1VerificationKey2019";
+const std::string kK256 = std::string(test::kK256X) + std::string(test::kK256Y);
+const std::string kP256 = std::string(test::kP256X) + std::string(test::kP256Y);
+
+INSTANTIATE_TEST_SUITE_P(
+    Forms, DidDocumentKey,
+    ::testing::Values(
+        Key{"multikey_p256", "Multikey", test::p256_multikey(), test::p256_multikey()},
+        Key{"legacy_k256", kLegacyK256, test::multibase("04" + kK256), test::k256_multikey()},
+        Key{"legacy_k256_compressed", kLegacyK256, test::multibase("02" + kK256.substr(0, 64)),
+            test::k256_multikey()},
+        Key{"legacy_p256", kLegacyP256, test::multibase("04" + kP256), test::p256_multikey()},
+        Key{"legacy_p256_compressed", kLegacyP256, test::multibase("03" + kP256.substr(0, 64)),
+            test::p256_multikey()},
+        Key{"point_of_the_other_curve", kLegacyP256, test::multibase("04" + kK256), ""},
+        Key{"legacy_with_a_multikey", kLegacyK256, test::k256_multikey(), ""},
+        Key{"multikey_without_prefix", "Multikey", test::multibase("04" + kK256), ""},
+        Key{"not_on_the_curve", "Multikey", test::multibase("e70102" + std::string(64, '0')), ""},
+        Key{"unknown_type", "JsonWebKey2020", test::k256_multikey(), ""},
+        Key{"other_multibase", "Multikey", "u" + test::k256_multikey().substr(1), ""},
+        Key{"no_base58", "Multikey", "z0OIl", ""}, Key{"nothing", "Multikey", "", ""}),
+    [](const auto& test) { return test.param.name; });
+
+struct Change {
+  const char* name;
+  std::function<void(json&)> change;
+  errc error;
+};
+
+class BadDidDocument : public ::testing::TestWithParam<Change> {};
+
+TEST_P(BadDidDocument, SaysWhatIsMissing) {
+  auto value = made_document(kDid);
+  GetParam().change(value);
+  const auto document = parse(value);
+  ASSERT_FALSE(document);
+  EXPECT_EQ(document.error(), GetParam().error);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, BadDidDocument,
+    ::testing::Values(
+        Change{"array", [](json& d) { d = json::array({d}); }, errc::document_json},
+        Change{"other_did", [](json& d) { d["id"] = "did:plc:other"; }, errc::document_of_other},
+        Change{"no_did", [](json& d) { d.erase("id"); }, errc::document_of_other},
+        Change{"did_is_a_number", [](json& d) { d["id"] = 1; }, errc::document_of_other},
+        Change{"no_methods", [](json& d) { d.erase("verificationMethod"); },
+               errc::document_without_key},
+        Change{"methods_are_text", [](json& d) { d["verificationMethod"] = "x"; },
+               errc::document_without_key},
+        Change{"method_of_another_name",
+               [](json& d) { d["verificationMethod"][0]["id"] = kDid + "#atproto_label"; },
+               errc::document_without_key},
+        Change{"method_of_another_did",
+               [](json& d) { d["verificationMethod"][0]["id"] = "did:plc:other#atproto"; },
+               errc::document_without_key},
+        Change{"methods_hold_nonsense",
+               [](json& d) {
+                 d["verificationMethod"] = json::array({1, nullptr, "#atproto"});
+               },
+               errc::document_without_key},
+        Change{"no_services", [](json& d) { d.erase("service"); }, errc::document_without_pds},
+        Change{"service_of_another_type", [](json& d) { d["service"][0]["type"] = "Labeler"; },
+               errc::document_without_pds},
+        Change{"endpoint_is_an_object",
+               [](json& d) { d["service"][0]["serviceEndpoint"] = json::object(); },
+               errc::document_pds},
+        Change{"endpoint_is_a_file",
+               [](json& d) { d["service"][0]["serviceEndpoint"] = "file:///etc/passwd"; },
+               errc::document_pds},
+        Change{"endpoint_without_host",
+               [](json& d) { d["service"][0]["serviceEndpoint"] = "https://"; },
+               errc::document_pds}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(DidDocument, IsNoJson) {
+  EXPECT_EQ(parse_did_document("{", kDid).error(), errc::document_json);
+  EXPECT_EQ(parse_did_document("", kDid).error(), errc::document_json);
+  EXPECT_EQ(parse_did_document("\xff", kDid).error(), errc::document_json);
+}
+
+TEST(DidDocument, TakesIdsWithAndWithoutTheDid) {
+  auto value = made_document(kDid);
+  value["verificationMethod"][0]["id"] = "#atproto";
+  value["service"][0]["id"] = kDid + "#atproto_pds";
+  EXPECT_TRUE(parse(value));
+}
+
+TEST(DidDocument, TakesTheFirstOfSeveral) {
+  auto value = made_document(kDid);
+  auto second = value["verificationMethod"][0];
+  second["publicKeyMultibase"] = test::p256_multikey();
+  value["verificationMethod"].push_back(second);
+  auto other = value["service"][0];
+  other["serviceEndpoint"] = "https://other.example";
+  value["service"].push_back(other);
+  value["alsoKnownAs"] = {"https://alice.example", "at://not a handle", 7, "at://Alice.Example",
+                          "at://second.example"};
+  const auto document = parse(value);
+  ASSERT_TRUE(document) << document.error().message();
+  EXPECT_EQ(document->key.multikey().to_string(), test::k256_multikey());
+  EXPECT_EQ(document->pds, "https://pds.example");
+  EXPECT_EQ(document->handle, "alice.example");
+}
+
+TEST(DidDocument, NeedsNoHandle) {
+  auto value = made_document(kDid);
+  value["alsoKnownAs"] = "at://alice.example";
+  EXPECT_EQ(parse(value)->handle, "");
+  value.erase("alsoKnownAs");
+  EXPECT_EQ(parse(value)->handle, "");
+}
+
+TEST(DidDocument, KeepsOfThePdsItsOriginAlone) {
+  EXPECT_EQ(pds_origin("https://PDS.example/").value(), "https://pds.example");
+  EXPECT_EQ(pds_origin("http://localhost:2583/xrpc?a=b").value(), "http://localhost:2583");
+  EXPECT_EQ(pds_origin("pds.example").error(), errc::document_pds);
+}
+
+TEST(DidDocument, ReadsRealOnes) {
+  SKUA_NEED_SHARED();
+  const auto data = *test::shared_dir() / "data";
+  const auto read = [](const std::filesystem::path& path) {
+    return json::parse(test::read_file(path));
+  };
+  std::size_t count = 0;
+  const auto legacy = read(data / "pds/did-docs.json");
+  const auto multikey = read(data / "pds/did-docs-multikey.json");
+  for (const auto& [did, value] : legacy.items()) {
+    const auto old_form = parse_did_document(value.dump(), did);
+    ASSERT_TRUE(old_form) << did << ": " << old_form.error().message();
+    const auto new_form = parse_did_document(multikey.at(did).dump(), did);
+    ASSERT_TRUE(new_form) << did << ": " << new_form.error().message();
+    EXPECT_EQ(old_form->key.multikey(), new_form->key.multikey()) << did;
+    EXPECT_EQ(old_form->pds, new_form->pds);
+    EXPECT_FALSE(old_form->handle.empty());
+    ++count;
+  }
+  EXPECT_EQ(count, 80U);
+  for (const auto* name : {"paul_staging", "greenground"}) {
+    const auto value = read(data / "repos" / (std::string(name) + ".didDoc.json"));
+    EXPECT_TRUE(parse_did_document(value.dump(), value.at("id").get<std::string>())) << name;
+  }
+}
+
+}  // namespace
+}  // namespace skua::identity

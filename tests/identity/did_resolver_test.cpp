@@ -1,0 +1,165 @@
+#include "identity/did_resolver.hpp"
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "identity/errc.hpp"
+#include "identity/made_document.hpp"
+#include "support/manual_clock.hpp"
+#include "transport/errc.hpp"
+#include "transport/loopback_server.hpp"
+
+namespace skua::identity {
+namespace {
+
+using namespace std::chrono_literals;
+using test::http_reply;
+using test::LoopbackServer;
+using test::made_document;
+
+const std::string kDid = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
+
+struct Url {
+  const char* name;
+  const char* did;
+  const char* url;  // null: refused
+  bool allow_private_hosts = false;
+};
+
+class DocumentUrl : public ::testing::TestWithParam<Url> {};
+
+TEST_P(DocumentUrl, IsMadeOrRefused) {
+  const DidResolverOptions options{"https://plc.example/", GetParam().allow_private_hosts};
+  const auto url = document_url(GetParam().did, options);
+  if (GetParam().url == nullptr) {
+    EXPECT_FALSE(url) << *url;
+  } else {
+    ASSERT_TRUE(url) << url.error().message();
+    EXPECT_EQ(*url, GetParam().url);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, DocumentUrl,
+    ::testing::Values(
+        Url{"plc", "did:plc:ewvi7nxzyoun6zhxrhs64oiz",
+            "https://plc.example/did:plc:ewvi7nxzyoun6zhxrhs64oiz"},
+        Url{"plc_too_short", "did:plc:ewvi7nxzyoun6zhxrhs64oi", nullptr},
+        Url{"plc_of_other_letters", "did:plc:ewvi7nxzyoun6zhxrhs64oi1", nullptr},
+        Url{"plc_with_a_way_out", "did:plc:..%2f..%2fexport", nullptr},
+        Url{"web", "did:web:pds.example", "https://pds.example/.well-known/did.json"},
+        Url{"web_with_a_path", "did:web:pds.example:user", nullptr},
+        Url{"web_with_a_port", "did:web:pds.example%3A8443", nullptr},
+        Url{"web_with_an_escape", "did:web:pds%2eexample", nullptr},
+        Url{"web_of_an_address", "did:web:127.0.0.1", nullptr},
+        Url{"web_of_one_label", "did:web:intranet", nullptr},
+        Url{"web_localhost", "did:web:localhost%3A2583", nullptr},
+        Url{"web_localhost_allowed", "did:web:localhost%3A2583",
+            "http://localhost:2583/.well-known/did.json", true},
+        Url{"web_localhost_alone", "did:web:localhost", "http://localhost/.well-known/did.json",
+            true},
+        Url{"web_localhost_lower_case", "did:web:localhost%3a2583",
+            "http://localhost:2583/.well-known/did.json", true},
+        Url{"web_localhost_with_a_path", "did:web:localhost%3A2583:user", nullptr, true},
+        Url{"web_localhost_without_digits", "did:web:localhost%3Aadmin", nullptr, true},
+        Url{"key", "did:key:zQ3shunBKsXixLxKtC5qeSG9E4J5RkGN57im31pcTzbNQnm5w", nullptr},
+        Url{"no_did", "alice.example", nullptr}, Url{"empty", "", nullptr}),
+    [](const auto& test) { return test.param.name; });
+
+class DidResolverTest : public ::testing::Test {
+ protected:
+  /// Asks a directory that gives this answer.
+  DidAnswer asked(const std::string& did, LoopbackServer::HttpScript script) {
+    LoopbackServer::Options options;
+    options.http = std::move(script);
+    const LoopbackServer server(options);
+    transport::HttpClient http({});
+    const DidResolver resolver(http, {"http://127.0.0.1:" + std::to_string(server.port())}, clock_);
+    return resolver.resolve(did);
+  }
+
+  DidAnswer answered(const std::string& reply) {
+    return asked(kDid, [&](const auto&) { return reply; });
+  }
+
+  test::ManualClock clock_;
+};
+
+TEST_F(DidResolverTest, AsksTheDirectory) {
+  std::string target;
+  const auto answer = asked(kDid, [&](const LoopbackServer::HttpRequest& request) {
+    target = std::string(request.target());
+    return http_reply(200, made_document(kDid).dump());
+  });
+  ASSERT_TRUE(answer.document) << answer.document.error().message();
+  EXPECT_EQ(answer.document->did, kDid);
+  EXPECT_EQ(target, "/" + kDid);
+}
+
+TEST_F(DidResolverTest, TellsTheDirectorysAnswersApart) {
+  const auto not_found = answered(http_reply(404, R"({"message":"DID not registered"})"));
+  EXPECT_EQ(not_found.document.error(), errc::did_not_found);
+  EXPECT_FALSE(is_server_failure(not_found.document.error()));
+  const auto tombstoned = answered(http_reply(410, R"({"message":"DID not available"})"));
+  EXPECT_EQ(tombstoned.document.error(), errc::did_tombstoned);
+  EXPECT_FALSE(is_server_failure(tombstoned.document.error()));
+  const auto failed = answered(http_reply(503, "down"));
+  EXPECT_EQ(failed.document.error(), errc::server_failed);
+  EXPECT_TRUE(is_server_failure(failed.document.error()));
+  const auto limited = answered(http_reply(429, "", "Retry-After: 9\r\n"));
+  EXPECT_EQ(limited.document.error(), errc::rate_limited);
+  EXPECT_TRUE(is_server_failure(limited.document.error()));
+  EXPECT_EQ(limited.wait, 9s);
+}
+
+TEST_F(DidResolverTest, RefusesADocumentThatIsAnothers) {
+  const auto answer =
+      answered(http_reply(200, made_document("did:plc:aaaaaaaaaaaaaaaaaaaaaaaa").dump()));
+  EXPECT_EQ(answer.document.error(), errc::document_of_other);
+  EXPECT_FALSE(is_server_failure(answer.document.error()));
+  EXPECT_EQ(answered(http_reply(200, "<html>")).document.error(), errc::document_json);
+  EXPECT_EQ(answered(http_reply(200, std::string(300'000, ' '))).document.error(),
+            transport::errc::http_too_large);
+}
+
+TEST_F(DidResolverTest, SaysThatADirectoryIsAway) {
+  const auto answer = answered("");
+  EXPECT_EQ(answer.document.error(), transport::errc::http_dropped);
+  EXPECT_TRUE(is_server_failure(answer.document.error()));
+}
+
+TEST_F(DidResolverTest, AsksTheHostOfADidWebButNoPrivateOne) {
+  LoopbackServer::Options options;
+  options.http = [](const LoopbackServer::HttpRequest& request) {
+    const auto did = "did:web:localhost%3A" + std::string(request["Host"].substr(10));
+    if (request.target() != "/.well-known/did.json") return http_reply(404, "");
+    return http_reply(200, made_document(did).dump());
+  };
+  const LoopbackServer server(options);
+  const auto did = "did:web:localhost%3A" + std::to_string(server.port());
+  transport::HttpClientOptions http_options;
+  http_options.lookup = [](const std::string&) -> Result<std::vector<std::string>> {
+    return std::vector<std::string>{"127.0.0.1"};
+  };
+  {
+    transport::HttpClient strict(http_options);
+    const DidResolver resolver(strict, {"http://127.0.0.1:1", true}, clock_);
+    EXPECT_EQ(resolver.resolve(did).document.error(), transport::errc::address_not_public);
+    const auto named = resolver.resolve("did:web:pds.example").document.error();
+    EXPECT_EQ(named, transport::errc::address_not_public);
+    EXPECT_FALSE(is_server_failure(named));
+  }
+  EXPECT_EQ(server.connections(), 0);
+  http_options.allow_private_hosts = true;
+  transport::HttpClient lax(http_options);
+  const DidResolver resolver(lax, {"http://127.0.0.1:1", true}, clock_);
+  const auto answer = resolver.resolve(did);
+  ASSERT_TRUE(answer.document) << answer.document.error().message();
+  EXPECT_EQ(answer.document->did, did);
+}
+
+}  // namespace
+}  // namespace skua::identity

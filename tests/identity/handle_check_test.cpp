@@ -1,0 +1,147 @@
+#include "identity/handle_check.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "identity/dns_server.hpp"
+#include "identity/errc.hpp"
+#include "transport/errc.hpp"
+#include "transport/loopback_server.hpp"
+
+namespace skua::identity {
+namespace {
+
+using test::http_reply;
+using test::LoopbackServer;
+
+const std::string kDid = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
+const std::string kOther = "did:web:other.test";
+
+/// DNS and the handle's host, both on loopback.
+class HandleCheckTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    LoopbackServer::Options options;
+    options.certificate =
+        transport::make_throwaway_certificate({"host.test", "unrelated.test", "failing.test"});
+    options.http = [this](const LoopbackServer::HttpRequest& request) {
+      if (request.target() != "/.well-known/atproto-did") return http_reply(404, "");
+      return reply_;
+    };
+    ca_file_ = std::filesystem::temp_directory_path() /
+               ("skua-handle-test-" + std::to_string(::getpid()) + ".pem");
+    std::ofstream(ca_file_) << options.certificate->ca_pem;
+    server_ = std::make_unique<LoopbackServer>(options);
+  }
+
+  void TearDown() override { std::filesystem::remove(ca_file_); }
+
+  template <class F>
+  auto with_check(F&& f) {
+    transport::HttpClientOptions options;
+    options.allow_private_hosts = allow_private_hosts_;
+    options.ca_file = ca_file_.string();
+    options.lookup = [](const std::string& host) -> Result<std::vector<std::string>> {
+      if (host == "nohost.test") return transport::errc::host_not_found;
+      return std::vector<std::string>{"127.0.0.1"};
+    };
+    transport::HttpClient http(options);
+    const HandleCheck check(http, dns_txt_lookup({"127.0.0.1", dns_.port()}), server_->port());
+    return f(check);
+  }
+
+  /// What is found for a handle, or the error's message.
+  std::string found(const std::string& handle) {
+    const auto did = with_check([&](const HandleCheck& check) { return check.resolve(handle); });
+    return did ? *did : did.error().message();
+  }
+
+  static std::string words(errc error) { return make_error_code(error).message(); }
+
+  test::DnsServer dns_{{
+      {"_atproto.dns.test", {{"something else"}, {"did=" + kDid}}},
+      {"_atproto.parts.test", {{"did=did:plc:ewvi7", "nxzyoun6zhx", "rhs64oiz"}}},
+      {"_atproto.twice.test", {{"did=" + kDid}, {"did=" + kDid}}},
+      {"_atproto.torn.test", {{"did=" + kDid}, {"did=" + kOther}}},
+      {"_atproto.nonsense.test", {{"did=nobody"}}},
+      {"_atproto.unrelated.test", {{"v=spf1 -all"}}},
+      {"_atproto.failing.test", {}},
+  }};
+  std::string reply_ = http_reply(404, "");
+  bool allow_private_hosts_ = true;
+  std::filesystem::path ca_file_;
+  std::unique_ptr<LoopbackServer> server_;
+};
+
+TEST_F(HandleCheckTest, AsksDnsFirst) {
+  EXPECT_EQ(found("dns.test"), kDid);
+  EXPECT_EQ(found("DNS.Test"), kDid);
+  EXPECT_EQ(found("parts.test"), kDid);
+  EXPECT_EQ(found("twice.test"), kDid);
+  EXPECT_EQ(server_->connections(), 0);
+  EXPECT_EQ(dns_.questions(), 4);
+}
+
+TEST_F(HandleCheckTest, BelievesNoContradictionAndNoNonsense) {
+  reply_ = http_reply(200, kDid);
+  EXPECT_EQ(found("torn.test"), words(errc::handle_ambiguous));
+  EXPECT_EQ(found("nonsense.test"), words(errc::handle_ambiguous));
+  EXPECT_EQ(server_->connections(), 0);
+}
+
+TEST_F(HandleCheckTest, AsksTheHostWhenDnsHasNothing) {
+  reply_ = http_reply(200, " " + kDid + "\n");
+  EXPECT_EQ(found("host.test"), kDid);
+  EXPECT_EQ(found("unrelated.test"), kDid);
+  EXPECT_EQ(found("failing.test"), kDid);
+  EXPECT_EQ(server_->connections(), 3);
+}
+
+TEST_F(HandleCheckTest, SaysWhatItDidNotFind) {
+  EXPECT_EQ(found("host.test"), words(errc::handle_not_found));
+  EXPECT_EQ(found("nohost.test"), words(errc::handle_not_found));
+  EXPECT_EQ(found("failing.test"), words(errc::dns_failed));
+  reply_ = http_reply(200, "<html>hello</html>");
+  EXPECT_EQ(found("host.test"), words(errc::handle_not_found));
+  reply_ = http_reply(503, "");
+  EXPECT_EQ(found("host.test"), words(errc::server_failed));
+  reply_ = http_reply(200, std::string(10'000, 'x'));
+  EXPECT_EQ(found("host.test"), make_error_code(transport::errc::http_too_large).message());
+}
+
+TEST_F(HandleCheckTest, AsksNoPrivateHost) {
+  reply_ = http_reply(200, kDid);
+  allow_private_hosts_ = false;
+  EXPECT_EQ(found("host.test"), make_error_code(transport::errc::address_not_public).message());
+  EXPECT_EQ(server_->connections(), 0);
+}
+
+TEST_F(HandleCheckTest, AsksNobodyAboutWhatIsNoHandle) {
+  for (const auto* handle : {"", "alice", "127.0.0.1", "printer.local", "a.b.internal",
+                             "hidden.onion", "x.arpa", "x.Localhost"}) {
+    EXPECT_EQ(found(handle), words(errc::handle_syntax)) << handle;
+  }
+  EXPECT_EQ(dns_.questions(), 0);
+  EXPECT_EQ(server_->connections(), 0);
+}
+
+TEST_F(HandleCheckTest, GoesBothWays) {
+  const auto verified = [&](const std::string& did, const std::string& handle) {
+    return with_check([&](const HandleCheck& check) { return check.verify(did, handle); });
+  };
+  EXPECT_TRUE(verified(kDid, "dns.test"));
+  EXPECT_EQ(verified("did:plc:aaaaaaaaaaaaaaaaaaaaaaaa", "dns.test").error(),
+            errc::handle_of_other);
+  EXPECT_EQ(verified(kDid, "").error(), errc::handle_syntax);
+  EXPECT_EQ(verified(kDid, "host.test").error(), errc::handle_not_found);
+}
+
+}  // namespace
+}  // namespace skua::identity

@@ -1,0 +1,328 @@
+#include "identity/identity_cache.hpp"
+
+#include <chrono>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "identity/errc.hpp"
+#include "identity/plc_server.hpp"
+#include "identity/recent_map.hpp"
+#include "identity/request_budget.hpp"
+#include "support/manual_clock.hpp"
+#include "support/postgres.hpp"
+#include "transport/errc.hpp"
+
+namespace skua::identity {
+namespace {
+
+using namespace std::chrono_literals;
+using test::http_reply;
+
+const std::string kDid = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
+
+/// A DID of its own for each number below 26.
+std::string did_number(int number) {
+  return "did:plc:" + std::string(24, static_cast<char>('a' + number));
+}
+
+/// A cache that asks a directory on loopback.
+class CacheWorld {
+ public:
+  explicit CacheWorld(IdentityCacheOptions options = {})
+      : http_({}), resolver_(http_, {plc.url()}, clock), cache(resolver_, options, clock) {}
+
+  ~CacheWorld() {
+    plc.release();
+    cache.stop();
+    http_.stop();
+  }
+
+  std::future<IdentityCache::Answer> ask(const std::string& did, bool refresh = false) {
+    const auto promise = std::make_shared<std::promise<IdentityCache::Answer>>();
+    auto future = promise->get_future();
+    const auto done = [promise](const auto& answer) { promise->set_value(answer); };
+    if (refresh) {
+      cache.refresh(did, done);
+    } else {
+      cache.resolve(did, done);
+    }
+    return future;
+  }
+
+  IdentityCache::Answer resolve(const std::string& did) { return ask(did).get(); }
+  IdentityCache::Answer refresh(const std::string& did) { return ask(did, true).get(); }
+
+  test::PlcServer plc;
+  test::ManualClock clock;
+
+ private:
+  transport::HttpClient http_;
+  const DidResolver resolver_;
+
+ public:
+  IdentityCache cache;
+};
+
+TEST(IdentityCache, KeepsAnIdentityForADay) {
+  CacheWorld world;
+  const auto first = world.resolve(kDid);
+  ASSERT_TRUE(first) << first.error().message();
+  EXPECT_EQ((*first)->did, kDid);
+  EXPECT_EQ((*first)->pds, "https://pds.example");
+  EXPECT_EQ((*first)->handle, "alice.example");
+  EXPECT_EQ((*first)->key.multikey().to_string(), test::k256_multikey());
+  EXPECT_EQ((*first)->fetched_at, world.clock.now());
+  world.clock.advance(24h - 1s);
+  EXPECT_TRUE(world.resolve(kDid));
+  EXPECT_EQ(world.plc.count(), 1U);
+  world.clock.advance(1s);
+  EXPECT_EQ(world.resolve(kDid).value()->fetched_at, world.clock.now());
+  EXPECT_EQ(world.plc.count(), 2U);
+  EXPECT_EQ(world.cache.statistics().from_memory, 1U);
+  EXPECT_EQ(world.cache.statistics().fetched, 2U);
+}
+
+TEST(IdentityCache, RefreshesOnceAFailure) {
+  CacheWorld world;
+  EXPECT_TRUE(world.resolve(kDid));
+  EXPECT_TRUE(world.refresh(kDid));
+  EXPECT_EQ(world.plc.count(), 1U);  // it came this moment
+  world.clock.advance(1min);
+  auto changed = test::made_document(kDid);
+  changed["verificationMethod"][0]["publicKeyMultibase"] = test::p256_multikey();
+  world.plc.reply_with(kDid, http_reply(200, changed.dump()));
+  EXPECT_EQ(world.refresh(kDid).value()->key.multikey().to_string(), test::p256_multikey());
+  EXPECT_TRUE(world.refresh(kDid));
+  EXPECT_EQ(world.plc.count(), 2U);
+  EXPECT_EQ(world.resolve(kDid).value()->key.multikey().to_string(), test::p256_multikey());
+}
+
+TEST(IdentityCache, AsksOnceForAllWhoWait) {
+  CacheWorld world;
+  world.plc.hold();
+  std::vector<std::future<IdentityCache::Answer>> answers;
+  answers.push_back(world.ask(kDid));
+  world.plc.wait_for_requests(1);
+  for (int i = 0; i < 20; ++i) answers.push_back(world.ask(kDid, i % 2 == 0));
+  // Behind them in the same queue: when it is asked, they have been seen.
+  auto other = world.ask(did_number(0));
+  world.plc.wait_for_requests(2);
+  world.plc.release();
+  for (auto& answer : answers) EXPECT_TRUE(answer.get());
+  EXPECT_TRUE(other.get());
+  EXPECT_EQ(world.plc.count(), 2U);
+}
+
+TEST(IdentityCache, RemembersThatTheDataFailed) {
+  CacheWorld world;
+  world.plc.reply_with(kDid, http_reply(404, "{}"));
+  EXPECT_EQ(world.resolve(kDid).error(), errc::did_not_found);
+  EXPECT_EQ(world.resolve(kDid).error(), errc::did_not_found);
+  EXPECT_EQ(world.refresh(kDid).error(), errc::did_not_found);
+  EXPECT_EQ(world.plc.count(), 1U);
+  world.clock.advance(5min);
+  world.plc.reply_with(kDid, "");
+  EXPECT_TRUE(world.resolve(kDid));
+  EXPECT_EQ(world.cache.statistics().data_failures, 1U);
+}
+
+TEST(IdentityCache, UsesWhatItKnowsWhileTheServerFails) {
+  CacheWorld world;
+  const auto known = world.resolve(kDid).value();
+  world.clock.advance(25h);
+  world.plc.reply_with(kDid, http_reply(502, "bad gateway"));
+  EXPECT_EQ(world.resolve(kDid).value(), known);
+  EXPECT_EQ(world.resolve(kDid).value(), known);
+  // Whoever says that it does not fit is told the truth.
+  EXPECT_EQ(world.refresh(kDid).error(), errc::server_failed);
+  EXPECT_EQ(world.plc.count(), 2U);
+  world.clock.advance(30s);
+  world.plc.reply_with(kDid, "");
+  EXPECT_EQ(world.resolve(kDid).value()->fetched_at, world.clock.now());
+  EXPECT_EQ(world.cache.statistics().server_failures, 1U);
+}
+
+TEST(IdentityCache, ForgetsWhatTheDirectoryTookBack) {
+  CacheWorld world;
+  EXPECT_TRUE(world.resolve(kDid));
+  world.clock.advance(25h);
+  world.plc.reply_with(kDid, http_reply(410, "{}"));
+  EXPECT_EQ(world.resolve(kDid).error(), errc::did_tombstoned);
+  world.plc.reply_with(kDid, http_reply(503, ""));
+  world.clock.advance(5min);
+  EXPECT_EQ(world.resolve(kDid).error(), errc::server_failed);
+}
+
+TEST(IdentityCache, RefusesWhatIsNoDidOfOurs) {
+  CacheWorld world;
+  EXPECT_EQ(world.resolve("nobody").error(), errc::did_syntax);
+  EXPECT_EQ(world.resolve("did:key:zabc").error(), errc::did_method);
+  EXPECT_EQ(world.resolve("did:web:127.0.0.1").error(), errc::did_method);
+  EXPECT_EQ(world.resolve("did:web:localhost").error(), errc::did_method);
+  EXPECT_EQ(world.plc.count(), 0U);
+}
+
+TEST(IdentityCache, WaitsWhenTheDirectoryAsksItTo) {
+  CacheWorld world;
+  world.plc.reply_with(kDid, http_reply(429, "", "Retry-After: 7\r\n"));
+  auto limited = world.ask(kDid);
+  world.plc.wait_for_requests(1);
+  // Not before it is seen that the directory wants rest: the next one waits for it, too.
+  while (world.cache.statistics().waits == 0) std::this_thread::yield();
+  world.plc.reply_with(kDid, "");
+  auto other = world.ask(did_number(0));
+  world.clock.advance(6s);
+  while (world.cache.statistics().waiting != 2) std::this_thread::yield();
+  EXPECT_EQ(world.plc.count(), 1U);
+  world.clock.advance(1s);
+  EXPECT_TRUE(limited.get());
+  EXPECT_TRUE(other.get());
+  EXPECT_EQ(world.plc.count(), 3U);
+  EXPECT_EQ(world.cache.statistics().server_failures, 0U);
+}
+
+TEST(IdentityCache, BoundsRequestsAtOnceAndWaiting) {
+  IdentityCacheOptions options;
+  options.max_at_once = 3;
+  options.max_waiting = 10;
+  CacheWorld world(options);
+  world.plc.hold();
+  std::vector<std::future<IdentityCache::Answer>> answers;
+  for (int i = 0; i < 10; ++i) answers.push_back(world.ask(did_number(i)));
+  EXPECT_EQ(world.resolve(did_number(10)).error(), errc::busy);
+  world.plc.wait_for_requests(3);
+  EXPECT_EQ(world.plc.count(), 3U);
+  world.plc.release();
+  for (auto& answer : answers) EXPECT_TRUE(answer.get());
+  EXPECT_EQ(world.plc.most_at_once(), 3U);
+}
+
+TEST(IdentityCache, KeepsToItsRate) {
+  IdentityCacheOptions options;
+  options.requests_per_second = 2;
+  CacheWorld world(options);
+  std::vector<std::future<IdentityCache::Answer>> answers;
+  for (int i = 0; i < 5; ++i) answers.push_back(world.ask(did_number(i)));
+  EXPECT_TRUE(answers[0].get());
+  EXPECT_TRUE(answers[1].get());
+  while (world.cache.statistics().waiting != 3) std::this_thread::yield();
+  EXPECT_EQ(world.plc.count(), 2U);
+  world.clock.advance(500ms);
+  EXPECT_TRUE(answers[2].get());
+  EXPECT_EQ(world.plc.count(), 3U);
+  world.clock.advance(1s);
+  EXPECT_TRUE(answers[3].get());
+  EXPECT_TRUE(answers[4].get());
+}
+
+TEST(IdentityCache, AnswersEverybodyWhenItStops) {
+  CacheWorld world;
+  world.plc.hold();
+  auto under_way = world.ask(kDid);
+  world.plc.wait_for_requests(1);
+  world.cache.stop();
+  EXPECT_EQ(under_way.get().error(), errc::stopped);
+  EXPECT_EQ(world.resolve(kDid).error(), errc::stopped);
+}
+
+class IdentityCacheTable : public test::PostgresTest {
+ protected:
+  void SetUp() override { SKUA_NEED_POSTGRES(); }
+
+  IdentityCacheOptions options() {
+    IdentityCacheOptions options;
+    options.database_url = database_.url();
+    return options;
+  }
+};
+
+TEST_F(IdentityCacheTable, OutlivesTheProcess) {
+  {
+    CacheWorld world(options());
+    EXPECT_TRUE(world.resolve(kDid));
+    EXPECT_TRUE(world.resolve(did_number(1)));
+  }
+  EXPECT_EQ(value("SELECT count(*) FROM skua.identities"), "2");
+  EXPECT_EQ(value("SELECT signing_key FROM skua.identities WHERE did = '" + kDid + "'"),
+            test::k256_multikey());
+  CacheWorld again(options());
+  const auto identity = again.resolve(kDid);
+  ASSERT_TRUE(identity) << identity.error().message();
+  EXPECT_EQ((*identity)->pds, "https://pds.example");
+  EXPECT_EQ((*identity)->handle, "alice.example");
+  EXPECT_EQ((*identity)->fetched_at, again.clock.now());
+  EXPECT_EQ(again.plc.count(), 0U);
+  EXPECT_EQ(again.cache.statistics().from_table, 1U);
+  EXPECT_TRUE(again.resolve(kDid));
+  EXPECT_EQ(again.cache.statistics().from_memory, 1U);
+}
+
+TEST_F(IdentityCacheTable, IsStaleThereToo) {
+  {
+    CacheWorld world(options());
+    EXPECT_TRUE(world.resolve(kDid));
+  }
+  CacheWorld again(options());
+  again.clock.advance(25h);
+  again.plc.reply_with(kDid, http_reply(500, ""));
+  EXPECT_EQ(again.resolve(kDid).value()->fetched_at, again.clock.now() - 25h);
+  EXPECT_EQ(again.plc.count(), 1U);
+}
+
+TEST_F(IdentityCacheTable, DoesNotComeBackOnceItIsGone) {
+  {
+    CacheWorld world(options());
+    EXPECT_TRUE(world.resolve(kDid));
+    world.clock.advance(1h);
+    world.plc.reply_with(kDid, http_reply(410, ""));
+    EXPECT_EQ(world.refresh(kDid).error(), errc::did_tombstoned);
+  }
+  CacheWorld again(options());
+  again.clock.advance(2h);
+  again.plc.reply_with(kDid, http_reply(404, ""));
+  EXPECT_EQ(again.resolve(kDid).error(), errc::did_not_found);
+}
+
+TEST_F(IdentityCacheTable, IsDoneWithoutWhileItIsAway) {
+  auto away = options();
+  away.database_url = "postgresql://127.0.0.1:1/nowhere";
+  CacheWorld world(away);
+  EXPECT_TRUE(world.resolve(kDid));
+  EXPECT_TRUE(world.resolve(did_number(1)));
+  EXPECT_EQ(world.plc.count(), 2U);
+}
+
+TEST(RecentMap, KeepsWhatIsAskedForAndForgetsTheRest) {
+  RecentMap<int> map(10);
+  map.put("kept", 1);
+  for (int i = 0; i < 100; ++i) {
+    map.put(std::to_string(i), i);
+    ASSERT_NE(map.find("kept"), nullptr) << i;
+    EXPECT_LE(map.size(), 12U);
+  }
+  EXPECT_EQ(*map.find("99"), 99);
+  EXPECT_EQ(map.find("1"), nullptr);
+  map.erase("kept");
+  EXPECT_EQ(map.find("kept"), nullptr);
+}
+
+TEST(RequestBudget, FillsWithTimeUpToItsBurst) {
+  RequestBudget budget(2, 4);
+  Timestamp now{std::chrono::hours(1000)};
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(budget.take(now));
+  EXPECT_FALSE(budget.take(now));
+  EXPECT_FALSE(budget.take(now + 499ms));
+  EXPECT_TRUE(budget.take(now + 501ms));
+  EXPECT_FALSE(budget.take(now));  // the clock was set back
+  now += 1h;
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(budget.take(now));
+  EXPECT_FALSE(budget.take(now));
+}
+
+}  // namespace
+}  // namespace skua::identity

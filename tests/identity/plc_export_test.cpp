@@ -1,0 +1,285 @@
+#include "identity/plc_export.hpp"
+
+#include <chrono>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "identity/did_document.hpp"
+#include "identity/errc.hpp"
+#include "identity/made_document.hpp"
+#include "support/manual_clock.hpp"
+#include "support/postgres.hpp"
+#include "support/shared_data.hpp"
+#include "transport/errc.hpp"
+#include "transport/loopback_server.hpp"
+
+namespace skua::identity {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+using test::http_reply;
+using test::LoopbackServer;
+
+const std::string kDid = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
+const std::string kOther = "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa";
+const std::string kKey = "did:key:" + test::k256_multikey();
+
+json operation(const std::string& handle = "alice.example") {
+  return {{"type", "plc_operation"},
+          {"verificationMethods", {{"atproto", kKey}}},
+          {"alsoKnownAs", json::array({"at://" + handle})},
+          {"services",
+           {{"atproto_pds",
+             {{"type", "AtprotoPersonalDataServer"}, {"endpoint", "https://pds.example"}}}}},
+          {"prev", nullptr}};
+}
+
+/// A line made `second` seconds after some moment.
+std::string line(const std::string& did, int second, const json& operation,
+                 bool nullified = false) {
+  const Timestamp made{std::chrono::microseconds(1'700'000'000'000'000) +
+                       std::chrono::seconds(second)};
+  return json{{"did", did},
+              {"operation", operation},
+              {"cid", "bafyrei"},
+              {"nullified", nullified},
+              {"createdAt", format_datetime(made)}}
+      .dump();
+}
+
+TEST(ExportLine, ReadsAnOperation) {
+  const auto read = parse_export_line(line(kDid, 7, operation("Alice.Example")));
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->row.did, kDid);
+  EXPECT_EQ(read->row.signing_key, test::k256_multikey());
+  EXPECT_EQ(read->row.pds, "https://pds.example");
+  EXPECT_EQ(read->row.handle, "alice.example");
+  EXPECT_EQ(read->row.operation_at, Timestamp(std::chrono::seconds(1'700'000'007)));
+  EXPECT_FALSE(read->nullified);
+  EXPECT_TRUE(parse_export_line(line(kDid, 7, operation(), true))->nullified);
+}
+
+TEST(ExportLine, ReadsTheLegacyForm) {
+  json create = {{"type", "create"},
+                 {"signingKey", kKey},
+                 {"recoveryKey", kKey},
+                 {"handle", "alice.example"},
+                 {"service", "https://pds.example"}};
+  for (const auto* service : {"https://pds.example", "pds.example"}) {
+    create["service"] = service;
+    const auto read = parse_export_line(line(kDid, 0, create));
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(read->row.signing_key, test::k256_multikey());
+    EXPECT_EQ(read->row.pds, "https://pds.example");
+    EXPECT_EQ(read->row.handle, "alice.example");
+  }
+}
+
+TEST(ExportLine, LeavesOutWhatCannotBeUsed) {
+  auto odd = operation("not a handle");
+  odd["verificationMethods"]["atproto"] =
+      "did:key:z6MkiTBz1ymuepAQ4HEHYSF1H8quG5GLVVQR3djdX3mDooWp";
+  odd["services"]["atproto_pds"]["endpoint"] = "file:///etc/passwd";
+  const auto read = parse_export_line(line(kDid, 0, odd));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->row.signing_key, "");
+  EXPECT_EQ(read->row.pds, "");
+  EXPECT_EQ(read->row.handle, "");
+  const auto bare = parse_export_line(line(kDid, 0, {{"type", "plc_operation"}}));
+  ASSERT_TRUE(bare);
+  EXPECT_EQ(bare->row.signing_key, "");
+  EXPECT_EQ(parse_export_line(line(kDid, 0, {{"type", "plc_tombstone"}}))->row.signing_key, "");
+}
+
+TEST(ExportLine, RefusesTheRest) {
+  for (const auto& bad :
+       {std::string("{"), std::string("[]"), std::string("7"), line("alice", 0, operation()),
+        line(kDid, 0, {{"type", "other"}}), line(kDid, 0, "text"),
+        json{{"did", kDid}, {"operation", operation()}, {"createdAt", "yesterday"}}.dump()}) {
+    EXPECT_EQ(parse_export_line(bad).error(), errc::export_line) << bad;
+  }
+}
+
+TEST(ExportLine, ReadsRealOnes) {
+  SKUA_NEED_SHARED();
+  const auto log =
+      json::parse(test::read_file(*test::shared_dir() / "data/pds/plc-audit-logs.json"));
+  const auto documents =
+      json::parse(test::read_file(*test::shared_dir() / "data/pds/did-docs-multikey.json"));
+  std::size_t count = 0;
+  for (const auto& [did, operations] : log.items()) {
+    for (const auto& operation : operations) {
+      ASSERT_TRUE(parse_export_line(operation.dump())) << operation.dump();
+      ++count;
+    }
+    const auto last = parse_export_line(operations.back().dump());
+    const auto document = parse_did_document(documents.at(did).dump(), did);
+    ASSERT_TRUE(document);
+    EXPECT_EQ(last->row.signing_key, document->key.multikey().to_string());
+    EXPECT_EQ(last->row.pds, document->pds);
+    EXPECT_EQ(last->row.handle, document->handle);
+  }
+  EXPECT_GE(count, 80U);
+}
+
+class PlcImportTest : public test::PostgresTest {
+ protected:
+  void SetUp() override { SKUA_NEED_POSTGRES(); }
+
+  /// Imports lines from a stream.
+  PlcImport::Figures imported(const std::vector<std::string>& lines, std::size_t batch = 10'000) {
+    std::stringstream in;
+    for (const auto& each : lines) in << each << '\n';
+    PlcImport import(session(), clock_, batch);
+    import_lines(in, import, [](const auto&) {});
+    return import.figures();
+  }
+
+  std::string handle_of(const std::string& did) {
+    return value("SELECT handle FROM skua.identities WHERE did = '" + did + "'");
+  }
+
+  test::ManualClock clock_;
+};
+
+TEST_F(PlcImportTest, TheNewestOperationWinsWhateverTheOrder) {
+  const std::vector<std::string> lines = {
+      line(kDid, 1, operation("one.example")), line(kOther, 2, operation("other.example")),
+      line(kDid, 9, operation("nine.example"), true), line(kDid, 5, operation("five.example")),
+      line(kDid, 3, operation("three.example"))};
+  for (const std::size_t batch : {1U, 2U, 100U}) {
+    session().run("TRUNCATE skua.identities");
+    const auto figures = imported(lines, batch);
+    EXPECT_EQ(figures.lines, 5U);
+    EXPECT_EQ(figures.nullified, 1U);
+    EXPECT_EQ(figures.bad, 0U);
+    EXPECT_EQ(handle_of(kDid), "five.example") << batch;
+    EXPECT_EQ(handle_of(kOther), "other.example") << batch;
+    EXPECT_EQ(value("SELECT count(*) FROM skua.identities"), "2");
+  }
+  // Again changes nothing but the time of the import.
+  clock_.advance(1h);
+  imported(lines);
+  EXPECT_EQ(handle_of(kDid), "five.example");
+  const auto rows = load_identities(session(), std::vector{kDid});
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].fetched_at, clock_.now());
+}
+
+TEST_F(PlcImportTest, ATombstoneEndsAnIdentity) {
+  imported({line(kDid, 1, operation())});
+  EXPECT_EQ(load_identities(session(), std::vector{kDid}).size(), 1U);
+  imported({line(kDid, 2, {{"type", "plc_tombstone"}})});
+  EXPECT_TRUE(load_identities(session(), std::vector{kDid}).empty());
+  EXPECT_EQ(value("SELECT count(*) FROM skua.identities"), "1");
+  // An older operation does not bring it back.
+  imported({line(kDid, 1, operation())});
+  EXPECT_TRUE(load_identities(session(), std::vector{kDid}).empty());
+}
+
+TEST_F(PlcImportTest, ADocumentThatIsNewerStays) {
+  const Timestamp made{std::chrono::seconds(1'700'000'005)};
+  save_identities(session(), {{kDid, test::p256_multikey(), "https://new.example",
+                               "document.example", made, std::nullopt}});
+  imported({line(kDid, 4, operation("older.example"))});
+  EXPECT_EQ(handle_of(kDid), "document.example");
+  imported({line(kDid, 6, operation("newer.example"))});
+  EXPECT_EQ(handle_of(kDid), "newer.example");
+  // And a document that is fetched after the import replaces what was imported.
+  save_identities(session(), {{kDid, test::p256_multikey(), "https://new.example",
+                               "fetched.example", clock_.now() + 1s, std::nullopt}});
+  EXPECT_EQ(handle_of(kDid), "fetched.example");
+  EXPECT_EQ(value("SELECT operation_at FROM skua.identities"), "");
+}
+
+TEST_F(PlcImportTest, BadLinesAreCountedAndTheOthersGoThrough) {
+  const auto figures = imported({"{", std::string(200'000, 'x'), "", line(kDid, 1, operation())});
+  EXPECT_EQ(figures.lines, 3U);
+  EXPECT_EQ(figures.bad, 2U);
+  EXPECT_EQ(figures.written, 1U);
+  EXPECT_EQ(handle_of(kDid), "alice.example");
+  std::stringstream without_end(line(kOther, 1, operation()));
+  PlcImport import(session(), clock_);
+  import_lines(without_end, import, [](const auto&) {});
+  EXPECT_EQ(import.figures().written, 1U);
+}
+
+/// A directory that gives its operations two at a time.
+std::string page(const std::vector<std::string>& lines, const std::string& target) {
+  const auto at = target.find("after=");
+  const auto after =
+      at == std::string::npos ? Timestamp{} : parse_datetime(target.substr(at + 6))->instant;
+  std::string body;
+  int count = 0;
+  for (const auto& each : lines) {
+    if (*parse_export_line(each)->row.operation_at <= after) continue;
+    body += each + '\n';
+    if (++count == 2) break;
+  }
+  return http_reply(200, body);
+}
+
+TEST_F(PlcImportTest, ReadsADirectoryPageByPage) {
+  std::vector<std::string> lines;
+  for (int i = 0; i < 5; ++i) {
+    lines.push_back(line("did:plc:" + std::string(24, static_cast<char>('a' + i)), i, operation()));
+  }
+  int failures = 3;
+  std::vector<std::string> targets;
+  LoopbackServer::Options options;
+  options.http = [&](const LoopbackServer::HttpRequest& request) {
+    if (failures > 0) {
+      --failures;
+      return failures == 1 ? http_reply(429, "", "Retry-After: 4\r\n") : http_reply(502, "");
+    }
+    targets.emplace_back(request.target());
+    return page(lines, targets.back());
+  };
+  const LoopbackServer server(options);
+  transport::HttpClient http({});
+  std::vector<std::chrono::seconds> waits;
+  ExportSource source;
+  source.url = "http://127.0.0.1:" + std::to_string(server.port());
+  source.wait = [&](std::chrono::seconds time) { waits.push_back(time); };
+  PlcImport import(session(), clock_);
+  const auto done = import_pages(http, source, import, [](const auto&) {});
+  ASSERT_TRUE(done) << done.error().message();
+  EXPECT_EQ(value("SELECT count(*) FROM skua.identities"), "5");
+  EXPECT_EQ(targets.front(), "/export?count=1000");
+  EXPECT_EQ(waits, (std::vector<std::chrono::seconds>{2s, 4s, 8s}));
+
+  source.after = Timestamp(std::chrono::seconds(1'700'000'002));
+  session().run("TRUNCATE skua.identities");
+  PlcImport later(session(), clock_);
+  EXPECT_TRUE(import_pages(http, source, later, [](const auto&) {}));
+  EXPECT_EQ(value("SELECT count(*) FROM skua.identities"), "2");
+}
+
+TEST_F(PlcImportTest, GivesUpOnADirectoryThatStaysAway) {
+  LoopbackServer::Options options;
+  options.http = [](const LoopbackServer::HttpRequest& request) {
+    return http_reply(request.target().starts_with("/gone") ? 404 : 500, "");
+  };
+  const LoopbackServer server(options);
+  transport::HttpClient http({});
+  int waits = 0;
+  ExportSource source;
+  source.url = "http://127.0.0.1:" + std::to_string(server.port()) + "/export";
+  source.wait = [&](std::chrono::seconds) { ++waits; };
+  PlcImport import(session(), clock_);
+  EXPECT_EQ(import_pages(http, source, import, [](const auto&) {}).error(), errc::server_failed);
+  EXPECT_EQ(waits, 7);
+  source.url = "http://127.0.0.1:" + std::to_string(server.port()) + "/gone";
+  EXPECT_EQ(import_pages(http, source, import, [](const auto&) {}).error(), errc::server_failed);
+  EXPECT_EQ(waits, 7);
+  source.url = "plc.directory";
+  EXPECT_EQ(import_pages(http, source, import, [](const auto&) {}).error(),
+            transport::errc::url_http_scheme);
+}
+
+}  // namespace
+}  // namespace skua::identity

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "commit_judge.hpp"
 #include "event/frame_decoder.hpp"
 #include "event/jetstream_json.hpp"
 #include "transport/capture.hpp"
@@ -16,7 +17,9 @@ namespace {
 
 class FramePrinter {
  public:
-  FramePrinter(std::ostream& out, std::ostream& err) : out_(out), err_(err) {}
+  /// Without a judge nothing is verified.
+  FramePrinter(CommitJudge* judge, std::ostream& out, std::ostream& err)
+      : judge_(judge), out_(out), err_(err) {}
 
   void print(ByteView frame, std::uint64_t offset) {
     ++frames_;
@@ -24,6 +27,7 @@ class FramePrinter {
       report_bad(offset, decoded.error().message());
       return;
     }
+    judge(offset);
     switch (frame_.type) {
       case event::MessageType::Info:
         tell(offset, fmt::format("#info {}: {}", frame_.name, frame_.message));
@@ -65,10 +69,45 @@ class FramePrinter {
     }
     err_ << fmt::format("{} frames, {} commits, {} events, {} syncs, {} unknown, {} bad\n", frames_,
                         commits_, events_, syncs_, unknown_, bad_);
+    tell_verdicts();
     return bad_ == 0 ? 0 : 1;
   }
 
  private:
+  /// Sets `verdict_`: what is added to each line of a commit.
+  void judge(std::uint64_t offset) {
+    verdict_.clear();
+    using enum event::MessageType;
+    if (judge_ == nullptr ||
+        (frame_.type != Commit && frame_.type != Sync && frame_.type != Account)) {
+      return;
+    }
+    const auto [reason, is_refused] = judge_->judge(decoder_, frame_);
+    if (frame_.type == Account) return;
+    if (reason.empty()) {
+      verdict_ = R"(,"verified":true})";
+      return;
+    }
+    verdict_ = fmt::format(R"(,"verified":false,"reason":"{}"}})", reason);
+    report_bad(offset,
+               fmt::format("did={} seq={}: not verified: {}", frame_.did, frame_.seq, reason));
+  }
+
+  void tell_verdicts() {
+    if (judge_ == nullptr) return;
+    std::string reasons;
+    std::uint64_t refused = 0;
+    for (const auto& [reason, count] : judge_->totals()) {
+      if (reason.empty()) continue;
+      refused += count;
+      reasons += fmt::format("{}{} {}", reasons.empty() ? ": " : ", ", reason, count);
+    }
+    const auto verified = judge_->totals().find("");
+    err_ << fmt::format("{} verified ({} of them after a gap), {} not{}\n",
+                        verified == judge_->totals().end() ? 0 : verified->second, judge_->broken(),
+                        refused, reasons);
+  }
+
   void print(const event::UnresolvedEvent& event, std::uint64_t offset) {
     if (const auto* rejection = std::get_if<event::Rejection>(&event.body)) {
       report_bad(offset, fmt::format("did={} seq={} {}: {}", event.did, event.seq, rejection->what,
@@ -78,6 +117,7 @@ class FramePrinter {
     ++events_;
     line_.clear();
     writer_.append(line_, event, frame_.time);
+    if (!verdict_.empty()) line_.replace(line_.size() - 1, 1, verdict_);
     line_ += '\n';
     out_ << line_;
   }
@@ -86,8 +126,10 @@ class FramePrinter {
     err_ << fmt::format("frame {} at byte {}: {}\n", frames_, offset, what);
   }
 
+  CommitJudge* judge_;
   std::ostream& out_;
   std::ostream& err_;
+  std::string verdict_;
   event::FrameDecoder decoder_;
   event::DecodedFrame frame_;
   event::JetstreamWriter writer_;
@@ -102,10 +144,17 @@ class FramePrinter {
 
 }  // namespace
 
-int inspect_frames(const std::filesystem::path& file, std::ostream& out, std::ostream& err) {
+int inspect_frames(const std::filesystem::path& file,
+                   const std::optional<std::filesystem::path>& did_docs, std::ostream& out,
+                   std::ostream& err) {
   try {
     transport::CaptureReader capture(file);
-    FramePrinter printer(out, err);
+    std::optional<CommitJudge> judge;
+    if (did_docs) {
+      judge.emplace(*did_docs);
+      if (!judge->problem().empty()) err << judge->problem() << '\n';
+    }
+    FramePrinter printer(judge ? &*judge : nullptr, out, err);
     while (true) {
       const std::uint64_t offset = capture.offset();
       const auto frame = capture.next();

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <iosfwd>
+#include <optional>
 
 namespace skua::app {
 
@@ -9,6 +10,11 @@ namespace skua::app {
 /// Jetstream v1's shape on `out`, ops as they stand in their commit. What is bad (a frame, an op, a
 /// torn tail) is told on `err` and does not stop it; so are totals at the end. Returns the exit
 /// code: 1 if anything was bad.
-int inspect_frames(const std::filesystem::path& file, std::ostream& out, std::ostream& err);
+///
+/// With `did_docs`, a file of DID documents, each line of a commit says `"verified":true`, or
+/// `false` with the reason; the totals are by reason, and a commit that is not believed is bad.
+int inspect_frames(const std::filesystem::path& file,
+                   const std::optional<std::filesystem::path>& did_docs, std::ostream& out,
+                   std::ostream& err);
 
 }  // namespace skua::app

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <optional>
 #include <ostream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -13,6 +14,7 @@
 #include "atproto/data_model.hpp"
 #include "base/bytes.hpp"
 #include "base/utf8.hpp"
+#include "identity/document_file.hpp"
 #include "records/json_text.hpp"
 #include "repo/dag_cbor_reader.hpp"
 #include "repo/mst_reader.hpp"
@@ -107,9 +109,36 @@ class RecordPrinter {
   std::size_t bad_ = 0;
 };
 
+/// Tells whether the commit is signed by its account's key. False: it is not, or that cannot be
+/// told.
+bool check_signature(const repo::Commit& commit, const std::filesystem::path& did_docs,
+                     std::ostream& err) {
+  try {
+    const auto documents = identity::DocumentFile::read(did_docs);
+    const identity::DidDocument* document = documents.find(commit.did);
+    if (document == nullptr) {
+      err << fmt::format("not verified: no usable document of {} in {}\n", commit.did,
+                         did_docs.string());
+      return false;
+    }
+    const auto checked =
+        document->key.verify(repo::unsigned_commit_bytes(commit), commit.signature);
+    if (!checked) {
+      err << fmt::format("not verified: {}\n", checked.error().message());
+      return false;
+    }
+    err << "verified: the commit is signed by its account's key\n";
+    return true;
+  } catch (const std::runtime_error& error) {
+    err << error.what() << '\n';
+    return false;
+  }
+}
+
 }  // namespace
 
-int inspect_repo(const std::filesystem::path& file, bool json, std::ostream& out,
+int inspect_repo(const std::filesystem::path& file, bool json,
+                 const std::optional<std::filesystem::path>& did_docs, std::ostream& out,
                  std::ostream& err) {
   const auto bytes = read_whole(file, err);
   if (!bytes) return 1;
@@ -140,7 +169,9 @@ int inspect_repo(const std::filesystem::path& file, bool json, std::ostream& out
     err << fmt::format("incomplete: {} tree nodes and {} records are missing\n",
                        walk->missing_nodes, printer.missing());
   }
-  return walk->missing_nodes + printer.missing() + printer.bad() == 0 ? 0 : 1;
+  const bool verified = !did_docs || check_signature(commit, *did_docs, err);
+  const bool whole = walk->missing_nodes + printer.missing() + printer.bad() == 0;
+  return whole && verified ? 0 : 1;
 }
 
 }  // namespace skua::app

@@ -97,15 +97,23 @@ int command_line(int argc, char** argv) {
   CLI::App* frames_command = inspect_command->add_subcommand(
       "frames", "One JSON line an op, account or identity event of a capture");
   frames_command->add_option("FILE", frames_file, "A capture")->required();
+  std::optional<std::filesystem::path> did_docs;
+  constexpr const char* kDidDocs =
+      "Verify commits with the keys of this file: a DID document, a JSON array of them, or an "
+      "object of them by DID; also .zst";
+  frames_command->add_option("--did-docs", did_docs, kDidDocs);
   frames_command->footer(
-      "After a bad frame it goes on, and exits with 1 at the end.\n\n"
-      "Example:\n  skua inspect frames monday.frames | jq .commit.collection");
+      "After a bad frame it goes on, and exits with 1 at the end. With --did-docs each line of a "
+      "commit says\n\"verified\":true, or false and the reason.\n\n"
+      "Example:\n  skua inspect frames monday.frames | jq .commit.collection\n"
+      "  skua inspect frames monday.frames --did-docs documents.json > /dev/null");
   std::string repo_file;
   bool repo_json = false;
   CLI::App* repo_command =
       inspect_command->add_subcommand("repo", "The records of a repository's CAR file");
   repo_command->add_option("FILE", repo_file, "A CAR file, as getRepo gives it")->required();
   repo_command->add_flag("--json", repo_json, "One JSON line a record, with its content");
+  repo_command->add_option("--did-docs", did_docs, kDidDocs);
   repo_command->footer(
       "Prints path<TAB>cid a line, totals on stderr.\n\n"
       "Example:\n  skua inspect repo alice.car | cut -f1");
@@ -189,8 +197,10 @@ int command_line(int argc, char** argv) {
   if (*migrate_command) return migrate(settings, migrate_database);
   if (*replay_command) return replay(settings, replay_flags);
   if (*record_command) return record(settings, record_flags);
-  if (*frames_command) return skua::app::inspect_frames(frames_file, std::cout, std::cerr);
-  if (*repo_command) return skua::app::inspect_repo(repo_file, repo_json, std::cout, std::cerr);
+  if (*frames_command)
+    return skua::app::inspect_frames(frames_file, did_docs, std::cout, std::cerr);
+  if (*repo_command)
+    return skua::app::inspect_repo(repo_file, repo_json, did_docs, std::cout, std::cerr);
   if (*identity_import_command) return identity_import(settings, identity_import_flags);
   if (*identity_command) return identity(settings, identity_flags);
   return status(settings, status_flags);

@@ -32,6 +32,11 @@ enum class errc {
 /// How many there are: they count from 1 without a gap.
 inline constexpr std::size_t kReasons = 18;
 
+/// False: the message is honest, but no news: it is ignored (inactive_account, old_rev).
+constexpr bool is_refusal(errc reason) {
+  return reason != errc::inactive_account && reason != errc::old_rev;
+}
+
 /// Its name in counters and in the output of `skua inspect`: `wrong_signature`.
 const char* name_of(errc reason);
 

@@ -55,6 +55,94 @@ class InspectFrames(EndToEnd):
         self.assertIn("nothing", "\n".join(program.stderr))
 
 
+def document(did, signing_key):
+    return {
+        "id": did,
+        "verificationMethod": [{"id": did + "#atproto", "type": "Multikey", "controller": did,
+                                "publicKeyMultibase": signing_key.removeprefix("did:key:")}],
+        "service": [{"id": "#atproto_pds", "type": "AtprotoPersonalDataServer",
+                     "serviceEndpoint": "https://pds.test"}],
+    }
+
+
+class Verify(EndToEnd):
+    """`--did-docs`: what accounts signed is told from what they did not."""
+
+    def simulate(self):
+        """A capture of the simulated network, the folder of its repositories, and its DID documents."""
+        capture, dump = self.folder / "network.frames", self.folder / "dump"
+        sim = self.start([self.binary("skua-sim"), "--write-capture", capture, "--events", "600", "--accounts", "25",
+                          "--records", "500", "--oddities", "0", "--dump", dump])
+        self.assertEqual(sim.wait(120), 0, sim.tail())
+        accounts = json.loads((dump / "accounts.json").read_text())
+        return capture, dump, {a["did"]: document(a["did"], a["signing_key"]) for a in accounts}
+
+    def documents(self, content):
+        file = self.folder / "documents.json"
+        file.write_text(json.dumps(content))
+        return file
+
+    def inspect(self, capture, documents, code=0):
+        program = self.skua(None, "inspect", "frames", capture, "--did-docs", documents, code=code)
+        lines = [json.loads(line) for line in program.stdout]
+        return [line for line in lines if line["kind"] == "commit"], program.stderr[-1]
+
+    def test_real_frames(self):
+        data = need_shared() / "frames"
+        lines, totals = self.inspect(data / "bsky-network-2026-07-04.frames", data / "did_docs.json.zst")
+        self.assertEqual(len(lines), 92)
+        self.assertTrue(all(line["verified"] is True for line in lines))
+        self.assertEqual(totals, "90 verified (0 of them after a gap), 0 not")
+
+    def test_a_simulated_network(self):
+        capture, dump, documents = self.simulate()
+        lines, totals = self.inspect(capture, self.documents(documents))
+        self.assertTrue(lines and all(line["verified"] is True for line in lines))
+        self.assertIn(", 0 not", totals)
+        liar, other = lines[0]["did"], next(line["did"] for line in lines if line["did"] != lines[0]["did"])
+
+        with self.subTest("a key that is another account's"):
+            key = documents[other]["verificationMethod"][0]["publicKeyMultibase"]
+            wrong = {**documents, liar: document(liar, key)}
+            lines, totals = self.inspect(capture, self.documents(list(wrong.values())), code=1)
+            for line in lines:
+                self.assertEqual(line["verified"], line["did"] != liar)
+                if line["did"] == liar:
+                    self.assertEqual(line["reason"], "wrong_signature")
+            self.assertRegex(totals, r"[1-9]\d* not: wrong_signature [1-9]")
+
+        with self.subTest("an account without a document"):
+            rest = {did: one for did, one in documents.items() if did != other}
+            lines, totals = self.inspect(capture, self.documents(rest), code=1)
+            self.assertEqual({line["did"] for line in lines if not line["verified"]}, {other})
+            self.assertRegex(totals, r"not: no_did_document [1-9]")
+
+        with self.subTest("commits left out"):
+            frames = list(atproto.read_capture(capture.read_bytes()))
+            mine = [i for i, frame in enumerate(frames) if atproto.decode_frame(frame)[1].get("repo") == liar]
+            self.assertGreater(len(mine), 2)
+            gap = self.folder / "gap.frames"
+            gap.write_bytes(b"".join(len(frame).to_bytes(4, "little") + frame
+                                     for i, frame in enumerate(frames) if i != mine[1]))
+            _, totals = self.inspect(gap, self.documents(documents))
+            self.assertIn("(1 of them after a gap), 0 not", totals)
+
+        with self.subTest("repositories"):
+            car = dump / f"{liar}.car"
+            program = self.skua(None, "inspect", "repo", car, "--did-docs", self.documents(documents))
+            self.assertTrue(program.says("verified: the commit is signed"), program.tail())
+            program = self.skua(None, "inspect", "repo", car, "--did-docs", self.documents(wrong), code=1)
+            self.assertTrue(program.says("not verified: "), program.tail())
+
+    def test_a_file_that_holds_no_documents(self):
+        network = Network()
+        network.account("inspected").post("first")
+        capture = self.folder / "capture.frames"
+        capture.write_bytes(network.capture())
+        program = self.skua(None, "inspect", "frames", capture, "--did-docs", capture, code=1)
+        self.assertTrue(program.says("no DID document"), program.tail())
+
+
 class InspectRepo(EndToEnd):
     def test_real_repositories(self):
         data = need_shared() / "repos"

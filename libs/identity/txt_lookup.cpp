@@ -73,7 +73,8 @@ Result<std::vector<std::string>> texts_of(std::span<const unsigned char> answer)
     if (::ns_parserr(&message, ns_s_an, i, &record) != 0) return errc::dns_failed;
     // Aliases stand among the answers too.
     if (ns_rr_type(record) != ns_t_txt) continue;
-    texts.push_back(joined({ns_rr_rdata(record), ns_rr_rdlen(record)}));
+    const auto length = static_cast<std::size_t>(ns_rr_rdlen(record));
+    texts.push_back(joined({ns_rr_rdata(record), length}));
   }
   return texts;
 }

@@ -28,29 +28,47 @@ struct KeyHash {
 
 }  // namespace
 
-std::vector<std::size_t> fold_batch(std::span<const event::ResolvedEvent> batch) {
-  boost::unordered_flat_map<Key, std::size_t, KeyHash> newest;
+Folded fold_batch(std::span<const event::ResolvedEvent> batch) {
+  using Newest = boost::unordered_flat_map<Key, std::size_t, KeyHash>;
+  Newest newest;
+  Newest newest_deletes;
   newest.reserve(batch.size());
-  std::vector<bool> survives(batch.size(), true);
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    const auto* change = std::get_if<event::RecordChange>(&batch[i].event.body);
-    if (change == nullptr) continue;
-    const Key key{batch[i].actor_id, batch[i].collection_id, batch[i].rkey_number};
-    const auto [place, inserted] = newest.try_emplace(key, i);
-    if (inserted) continue;
-    if (change->rev >= batch[place->second].change().rev) {
-      survives[place->second] = false;
+  const auto take = [&](Newest& map, const Key& key, std::size_t i) {
+    const auto [place, inserted] = map.try_emplace(key, i);
+    if (!inserted && batch[i].change().rev >= batch[place->second].change().rev) {
       place->second = i;
-    } else {
-      survives[i] = false;
+    }
+  };
+  const auto key_of = [&](std::size_t i) {
+    return Key{batch[i].actor_id, batch[i].collection_id, batch[i].rkey_number};
+  };
+  const auto is_change = [&](std::size_t i) {
+    return std::holds_alternative<event::RecordChange>(batch[i].event.body);
+  };
+  const auto is_delete = [&](std::size_t i) {
+    return batch[i].change().operation == event::Operation::Delete;
+  };
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (!is_change(i)) continue;
+    take(newest, key_of(i), i);
+    if (is_delete(i)) take(newest_deletes, key_of(i), i);
+  }
+
+  Folded folded;
+  folded.survivors.reserve(batch.size());
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (!is_change(i)) {
+      folded.survivors.push_back(i);
+      continue;
+    }
+    const std::size_t survivor = newest.at(key_of(i));
+    if (survivor == i) {
+      folded.survivors.push_back(i);
+    } else if (is_delete(i) && !is_delete(survivor) && newest_deletes.at(key_of(i)) == i) {
+      folded.overtaken_deletes.push_back(i);
     }
   }
-  std::vector<std::size_t> indices;
-  indices.reserve(batch.size());
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    if (survives[i]) indices.push_back(i);
-  }
-  return indices;
+  return folded;
 }
 
 }  // namespace skua::writer

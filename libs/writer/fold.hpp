@@ -8,9 +8,19 @@
 
 namespace skua::writer {
 
-/// The events of a batch that still have an effect: of several changes of one record (actor,
-/// collection, rkey) only the one with the newest rev, the later one where revs are equal;
-/// everything else. Indices into `batch`, in its order. Needs resolved ids.
-std::vector<std::size_t> fold_batch(std::span<const event::ResolvedEvent> batch);
+/// What a batch comes to. Indices into it, in its order.
+struct Folded {
+  /// The events that still have an effect on rows: of several changes of one record (actor,
+  /// collection, rkey) only the one with the newest rev, the later one where revs are equal;
+  /// everything else.
+  std::vector<std::size_t> survivors;
+  /// Of each record that a newer write survives of: its newest delete. It changes no row, but
+  /// leaves its tombstone, as it would in a batch of its own: what is in the database must not
+  /// depend on where batches happened to end.
+  std::vector<std::size_t> overtaken_deletes;
+};
+
+/// Needs resolved ids.
+Folded fold_batch(std::span<const event::ResolvedEvent> batch);
 
 }  // namespace skua::writer

@@ -111,10 +111,21 @@ LiveWriter::Outcome LiveWriter::write(store::Session& session, std::span<const R
   }
   // Either all events of a record are writable or none: they share an account. So folding the whole
   // batch leaves what folding the writable part would.
-  for (const std::size_t i : fold_batch(batch)) {
-    if (writable[i] && std::holds_alternative<event::RecordChange>(batch[i].event.body)) {
-      changes.push_back(&batch[i]);
-    }
+  const Folded folded = fold_batch(batch);
+  const auto is_writable_change = [&](std::size_t i) {
+    return writable[i] && std::holds_alternative<event::RecordChange>(batch[i].event.body);
+  };
+  for (const std::size_t i : folded.survivors) {
+    if (is_writable_change(i)) changes.push_back(&batch[i]);
+  }
+  std::vector<const ResolvedEvent*> deletes;
+  for (const std::size_t i : folded.overtaken_deletes) {
+    if (is_writable_change(i)) deletes.push_back(&batch[i]);
+  }
+  if (!deletes.empty()) {
+    const std::vector<GuardedChange> news = drop_known(session, deletes);
+    deletes.clear();
+    for (const GuardedChange& change : news) deletes.push_back(change.event);
   }
 
   if (!changes.empty()) {
@@ -124,7 +135,6 @@ LiveWriter::Outcome LiveWriter::write(store::Session& session, std::span<const R
     });
     const std::vector<GuardedChange> news = drop_known(session, changes);
     outcome.unchanged = record_changes - news.size();
-    std::vector<const ResolvedEvent*> deletes;
     for (auto first = news.begin(); first != news.end();) {
       const std::int32_t collection_id = first->event->collection_id;
       const auto last = std::find_if(first, news.end(), [&](const GuardedChange& change) {
@@ -138,13 +148,13 @@ LiveWriter::Outcome LiveWriter::write(store::Session& session, std::span<const R
         deletes.push_back(change.event);
       }
     }
-    if (!deletes.empty()) {
-      std::sort(deletes.begin(), deletes.end(), [](const auto* a, const auto* b) {
-        return std::tie(a->actor_id, a->collection_id, a->rkey_number) <
-               std::tie(b->actor_id, b->collection_id, b->rkey_number);
-      });
-      write_tombstones(session, deletes, source_);
-    }
+  }
+  if (!deletes.empty()) {
+    std::sort(deletes.begin(), deletes.end(), [](const auto* a, const auto* b) {
+      return std::tie(a->actor_id, a->collection_id, a->rkey_number) <
+             std::tie(b->actor_id, b->collection_id, b->rkey_number);
+    });
+    write_tombstones(session, deletes, source_);
   }
 
   if (!others.empty()) {

@@ -101,6 +101,43 @@ TEST_F(LiveWriterTest, a_tombstone_keeps_an_older_create_out_and_lets_a_newer_on
   EXPECT_EQ(value("SELECT count(*) FROM bsky.follows"), "1");
 }
 
+/// Where batches end is chance: it must leave no trace.
+TEST_F(LiveWriterTest, a_delete_between_two_creates_leaves_the_same_in_one_batch_and_in_three) {
+  const auto history = [](const std::string& did, const std::string& collection) {
+    const auto record = collection == kFollow ? made_follow(kBob) : nlohmann::json{{"a", 1}};
+    std::vector<UnresolvedEvent> events;
+    events.push_back(made_write(did, collection, kKey, 10, record));
+    events.push_back(made_delete(did, collection, kKey, 20));
+    events.push_back(made_write(did, collection, kKey, 30, record));
+    return events;
+  };
+  const auto state = [&](const std::string& did) {
+    const std::string actor = "(SELECT id FROM bsky.actors WHERE did = '" + did + "')";
+    return value(
+               "SELECT string_agg(collection_id || ' ' || rev, ',' ORDER BY collection_id) "
+               "FROM skua.tombstones WHERE actor_id = " +
+               actor) +
+           ";" +
+           value(
+               "SELECT string_agg(collection || ' ' || rev, ',' ORDER BY uri) "
+               "FROM bsky.all_records WHERE did = '" +
+               did + "'");
+  };
+  for (const std::string& collection : {kFollow, std::string("com.example.thing")}) {
+    write(history(kAlice, collection));
+    for (auto& event : history("did:plc:carol", collection)) write(std::move(event));
+  }
+  const std::string left = state(kAlice);
+  EXPECT_NE(left.find(" 20"), std::string::npos) << left;
+  EXPECT_EQ(state("did:plc:carol"), left);
+  for (const std::string& collection : {kFollow, std::string("com.example.thing")}) {
+    for (auto& event : history(kAlice, collection)) write(std::move(event));
+    write(history("did:plc:carol", collection));
+  }
+  EXPECT_EQ(state(kAlice), left);
+  EXPECT_EQ(state("did:plc:carol"), left);
+}
+
 TEST_F(LiveWriterTest, a_delete_of_a_record_never_seen_keeps_its_older_create_out) {
   write(made_delete(kAlice, kFollow, kKey, 20));
   write(made_write(kAlice, kFollow, kKey, 10, made_follow(kBob)));

@@ -6,8 +6,9 @@ import signal
 import unittest
 
 import atproto
+import comparison
 from harness import EndToEnd, free_port, need_shared, wait_for
-from test_replay import current_paths, expected_paths, repositories
+from test_replay import repositories
 
 SEED = 20261120
 FRAMES_A_SECOND = 400
@@ -71,10 +72,7 @@ class Crash(EndToEnd):
         wait_for("the last frame's cursor", lambda: self.saved_cursor() == highest, seconds=120, alive=[program])
         self.assertEqual(program.stop(), 0)
 
-        found = current_paths(self.db)
-        for did, expected in expected_paths(repositories(data)).items():
-            self.assertEqual(found.pop(did, {}), expected, did)
-        self.assertEqual(found, {})
+        self.assertEqual(comparison.path_differences(self.db, repositories(data)), [])
         self.assertEqual(self.db.value("select count(*) from skua.dead_letter"), 0)
 
         # Row for row what one uninterrupted replay gives, revs included.

@@ -1,5 +1,8 @@
 #include "stop_signal.hpp"
 
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -20,11 +23,18 @@ sigset_t stop_signals() {
 /// False: none came in that time.
 bool wait_for_signal(std::chrono::milliseconds time) {
   const sigset_t set = stop_signals();
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
-  timespec limit{};
-  limit.tv_sec = seconds.count();
-  limit.tv_nsec = std::chrono::nanoseconds(time - seconds).count();
-  return sigtimedwait(&set, nullptr, &limit) > 0;
+  const auto until = std::chrono::steady_clock::now() + time;
+  for (;;) {
+    const auto left = std::max(std::chrono::nanoseconds(until - std::chrono::steady_clock::now()),
+                               std::chrono::nanoseconds(0));
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+    timespec limit{};
+    limit.tv_sec = seconds.count();
+    limit.tv_nsec = std::chrono::nanoseconds(left - seconds).count();
+    if (sigtimedwait(&set, nullptr, &limit) > 0) return true;
+    // A debugger or a leak check that stops the thread for a moment is no end of the time.
+    if (errno != EINTR) return false;
+  }
 }
 
 }  // namespace

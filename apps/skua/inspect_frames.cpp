@@ -89,6 +89,7 @@ class FramePrinter {
       return;
     }
     verdict_ = fmt::format(R"(,"verified":false,"reason":"{}"}})", reason);
+    if (!is_refused) return;
     report_bad(offset,
                fmt::format("did={} seq={}: not verified: {}", frame_.did, frame_.seq, reason));
   }

@@ -12,7 +12,8 @@ namespace skua::app {
 /// code: 1 if anything was bad.
 ///
 /// With `did_docs`, a file of DID documents, each line of a commit says `"verified":true`, or
-/// `false` with the reason; the totals are by reason, and a commit that is not believed is bad.
+/// `false` with the reason; the totals are by reason, and a commit that is refused is bad. One that
+/// is no news (an account that is not active, a revision that was met before) is not.
 int inspect_frames(const std::filesystem::path& file,
                    const std::optional<std::filesystem::path>& did_docs, std::ostream& out,
                    std::ostream& err);

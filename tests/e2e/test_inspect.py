@@ -94,6 +94,13 @@ class Verify(EndToEnd):
         self.assertTrue(all(line["verified"] is True for line in lines))
         self.assertEqual(totals, "90 verified (0 of them after a gap), 0 not")
 
+    def test_what_is_no_news_is_not_bad(self):
+        """The PDS follows some commits by a #sync of the same revision."""
+        data = need_shared() / "pds"
+        program = self.skua(None, "inspect", "frames", data / "frames.bin", "--did-docs", data / "did-docs.json")
+        self.assertTrue(program.says(" 0 bad"), program.tail())
+        self.assertEqual(program.stderr[-1], "10967 verified (0 of them after a gap), 103 not: old_rev 103")
+
     def test_a_simulated_network(self):
         capture, dump, documents = self.simulate()
         lines, totals = self.inspect(capture, self.documents(documents))

@@ -15,8 +15,8 @@ LOGS = ROOT / "build/test-logs"
 # The libraries with threads of their own.
 THREADED = ["base", "transport", "identity", "resolve", "writer", "integration"]
 STAGES = ["format", "layers", "tidy", "release", "asan", "tsan", "e2e", "stress"]
-# (build, seeds, seconds of traffic each) of the stress suite; --long: much more of it, and with the sanitizers.
-STRESS = [("release", 2, 25)]
+# (build, seeds, seconds of traffic each) of the stress suite; --long: much more of it.
+STRESS = [("release", 2, 25), ("asan", 1, 20), ("tsan", 1, 20)]
 LONG_STRESS = [("release", 30, 60), ("asan", 3, 60), ("tsan", 3, 60)]
 
 

@@ -119,6 +119,8 @@ void describe_network(CLI::App& app, Settings& settings) {
       ->type_name("X")
       ->check(CLI::Range(0.0, 1.0))
       ->group(kNetwork);
+  app.add_flag("--one-op-a-path", network.one_op_a_path,
+               "No commit names a path twice: for an indexer that verifies");
   app.add_option("--oddities", network.oddities,
                  "How often what is seldom happens: 0 never, 1 often enough to be met (default: 1)")
       ->type_name("X")
@@ -228,7 +230,8 @@ void check_mode(const CLI::App& app, const Settings& settings) {
   } else {
     refuse(app,
            {"--write-capture", "--seed", "--accounts", "--records", "--hosts", "--outsiders",
-            "--outside-share", "--oddities", "--events", "--first-seq", "--window-mb", "--dump"},
+            "--outside-share", "--oddities", "--one-op-a-path", "--events", "--first-seq",
+            "--window-mb", "--dump"},
            "means nothing with --serve");
     if (!settings.tls) refuse(app, {"--host", "--ca-file"}, "needs --tls");
   }

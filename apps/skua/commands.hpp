@@ -5,6 +5,7 @@
 #include <string>
 
 #include "settings.hpp"
+#include "verification.hpp"
 
 namespace skua::cli {
 
@@ -17,15 +18,17 @@ inline constexpr int kUsage = 2;
 struct RunFlags {
   std::optional<std::string> relay;
   std::optional<std::string> cursor;
-  std::optional<std::string> ca_file;
   std::optional<std::string> database;
   std::optional<std::string> decode_threads;
   std::optional<std::string> figures_every;
+  VerificationFlags verification;
 };
 int run(const Settings& settings, const RunFlags& flags);
 
 struct ReplayFlags {
   std::string file;
+  std::optional<std::string> did_docs;
+  VerificationFlags verification;
   std::optional<std::string> database;
   std::optional<std::string> decode_threads;
   std::optional<std::string> figures_every;

@@ -36,7 +36,7 @@ CommitJudge::Judgement CommitJudge::check(const event::FrameDecoder& decoder,
   const auto commit = verify::CommitVerifier::admit(frame, decoder.car(), state, frame.time);
   if (!commit) return judgement_of(commit.error());
   const identity::DidDocument* document = documents_.find(frame.did);
-  if (document == nullptr) return {"no_did_document", true};
+  if (document == nullptr) return judgement_of(make_error_code(verify::errc::no_did_document));
   const auto accepted = verifier_.verify(frame, decoder.car(), *commit, document->key, state);
   if (!accepted) return judgement_of(accepted.error());
   if (accepted->continuity == verify::Continuity::Broken) ++broken_;

@@ -16,7 +16,6 @@
 #include "identity/identity_cache.hpp"
 #include "identity/txt_lookup.hpp"
 #include "store/process_name.hpp"
-#include "transport/endpoint.hpp"
 
 namespace skua::cli {
 namespace {
@@ -105,12 +104,7 @@ int identity(const Settings& settings, const IdentityFlags& flags) {
   if (const auto file = settings.find(kCaFile, flags.ca_file)) http_options.ca_file = file->value;
   identity::DidResolverOptions resolver_options;
   resolver_options.allow_private_hosts = flags.allow_private_hosts;
-  if (const auto plc = settings.find(kPlc, flags.plc)) {
-    if (const auto url = transport::parse_http_url(plc->value); !url) {
-      throw UsageError(fmt::format("{}: '{}': {}", plc->origin, plc->value, url.error().message()));
-    }
-    resolver_options.plc_url = plc->value;
-  }
+  resolver_options.plc_url = plc_url(settings, flags.plc);
   identity::IdentityCacheOptions cache_options;
   if (const auto database = settings.find(kDatabase, flags.database)) {
     app::check_database(database->value);

@@ -45,6 +45,16 @@ int command_line(int argc, char** argv) {
                         "Seconds between lines of figures (SKUA_FIGURES_EVERY; default 5)");
   };
 
+  const auto add_accounts = [](CLI::App* command, VerificationFlags& flags) {
+    command->add_option("--plc", flags.plc,
+                        "PLC directory (SKUA_PLC_URL; default https://plc.directory)");
+    command->add_option("--ca-file", flags.ca_file,
+                        "PEM file of certificates to trust besides the system's (SKUA_CA_FILE)");
+    command->add_flag("--allow-private-hosts", flags.allow_private_hosts,
+                      "Let DIDs and handles lead to loopback and private addresses "
+                      "(SKUA_ALLOW_PRIVATE_HOSTS)");
+  };
+
   RunFlags run_flags;
   CLI::App* run_command = app.add_subcommand("run", "Index a live relay until stopped");
   run_command->add_option("--relay", run_flags.relay, "Relay or PDS, wss://host (SKUA_RELAY)");
@@ -52,11 +62,19 @@ int command_line(int argc, char** argv) {
       "--cursor", run_flags.cursor,
       "Where to begin: live, oldest, or a sequence number (SKUA_CURSOR; default "
       "the saved cursor, else live)");
-  run_command->add_option("--ca-file", run_flags.ca_file,
-                          "PEM file of certificates to trust besides the system's (SKUA_CA_FILE)");
+  run_command->add_option("--verify", run_flags.verification.verify,
+                          "What of commits is checked before they are believed: full, signature, "
+                          "or none (SKUA_VERIFY; default full)");
+  run_command->add_option("--resync", run_flags.verification.resync,
+                          "Which repositories wait for a resync when something of them was missed: "
+                          "complete, whose history was brought in, or all (SKUA_RESYNC; default "
+                          "complete)");
+  add_accounts(run_command, run_flags.verification);
   add_database(run_command, run_flags.database);
   add_tuning(run_command, run_flags);
   run_command->footer(
+      "Keys come from DID documents, which are asked for when an account is first seen; `skua "
+      "identity import`\nbrings most of them ahead.\n\n"
       "Example:\n  skua run --relay wss://relay1.us-east.bsky.network --database "
       "postgresql://localhost/skua");
 
@@ -72,9 +90,19 @@ int command_line(int argc, char** argv) {
   replay_command->add_option("FILE", replay_flags.file, "A capture, as `skua record` makes it")
       ->required();
   add_database(replay_command, replay_flags.database);
+  constexpr const char* kDidDocs =
+      "Verify commits with the keys of this file: a DID document, a JSON array of them, or an "
+      "object of them by DID; also .zst";
+  replay_command->add_option("--did-docs", replay_flags.did_docs, kDidDocs);
+  replay_command->add_option(
+      "--verify", replay_flags.verification.verify,
+      "What is checked, given keys: full, signature, or none (default full)");
+  add_accounts(replay_command, replay_flags.verification);
   add_tuning(replay_command, replay_flags);
   replay_command->footer(
-      "No cursor is saved: a replay of what is stored already changes nothing.\n\n"
+      "No cursor is saved: a replay of what is stored already changes nothing. Commits are "
+      "verified "
+      "with\n--did-docs or --plc, against what the capture itself says before them.\n\n"
       "Example:\n  skua replay monday.frames --database postgresql://localhost/skua");
 
   RecordFlags record_flags;
@@ -98,9 +126,6 @@ int command_line(int argc, char** argv) {
       "frames", "One JSON line an op, account or identity event of a capture");
   frames_command->add_option("FILE", frames_file, "A capture")->required();
   std::optional<std::filesystem::path> did_docs;
-  constexpr const char* kDidDocs =
-      "Verify commits with the keys of this file: a DID document, a JSON array of them, or an "
-      "object of them by DID; also .zst";
   frames_command->add_option("--did-docs", did_docs, kDidDocs);
   frames_command->footer(
       "After a bad frame it goes on, and exits with 1 at the end. With --did-docs each line of a "

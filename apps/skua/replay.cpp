@@ -9,6 +9,24 @@
 #include "tuning.hpp"
 
 namespace skua::cli {
+namespace {
+
+void print_verification(const app::Figures& figures) {
+  if (!figures.is_verified) {
+    fmt::print("not verified: signatures and operation chains were not checked\n");
+    return;
+  }
+  fmt::print("verified: {} commits and #syncs, {} of them after a gap\n", figures.verified,
+             figures.broke);
+  for (const auto& [reason, count] : figures.dropped) {
+    fmt::print("dropped: {} {}\n", count, reason);
+  }
+  if (figures.stale_accounts > 0) {
+    fmt::print("dropped: {} #account that the accounts' hosts deny\n", figures.stale_accounts);
+  }
+}
+
+}  // namespace
 
 int replay(const Settings& settings, const ReplayFlags& flags) {
   StopSignal stop_signal;
@@ -16,6 +34,18 @@ int replay(const Settings& settings, const ReplayFlags& flags) {
   options.file = flags.file;
   options.database_url = settings.require(kDatabase, flags.database, "postgresql://...").value;
   options.decode_threads = decode_threads(settings, flags.decode_threads);
+  const auto level = verify_level(settings, flags.verification);
+  std::string problem_of_documents;
+  if (level && flags.did_docs) {
+    auto documents = std::make_unique<app::DocumentAccounts>(*flags.did_docs);
+    problem_of_documents = documents->problem();
+    options.accounts = std::move(documents);
+  } else if (level && settings.find(kPlc, flags.verification.plc)) {
+    auto accounts = network_accounts(settings, flags.verification);
+    accounts.database_url = options.database_url;
+    options.accounts = std::make_unique<app::NetworkAccounts>(accounts, system_clock());
+  }
+  if (level) options.level = *level;
   const std::chrono::seconds every = figures_every(settings, flags.figures_every);
 
   app::Replay replay(std::move(options), system_clock());
@@ -41,7 +71,10 @@ int replay(const Settings& settings, const ReplayFlags& flags) {
   fmt::print("{}: {} frames, {} events, {} rows changed, {} unchanged, {} dead letters\n",
              complete ? "replayed" : "not finished", end.frames, end.events, end.rows,
              end.unchanged, end.dead_letters);
-  fmt::print("not verified: signatures and operation chains were not checked\n");
+  print_verification(end);
+  if (!problem_of_documents.empty()) {
+    fmt::print(stderr, "skua replay: {}\n", problem_of_documents);
+  }
   if (const std::string problem = replay.file_problem(); !problem.empty()) {
     fmt::print(stderr, "skua replay: {}\n", problem);
   }

@@ -55,7 +55,11 @@ int run(const Settings& settings, const RunFlags& flags) {
   if (const auto cursor = settings.find(kCursor, flags.cursor)) {
     options.cursor = cursor_choice(*cursor);
   }
-  if (const auto ca_file = settings.find(kCaFile, flags.ca_file)) options.ca_file = ca_file->value;
+  options.verify = verify_level(settings, flags.verification);
+  options.resync = resync(settings, flags.verification);
+  options.accounts = network_accounts(settings, flags.verification);
+  options.accounts.database_url = options.database_url;
+  options.ca_file = options.accounts.ca_file;
   options.decode_threads = decode_threads(settings, flags.decode_threads);
   const std::chrono::seconds every = figures_every(settings, flags.figures_every);
   const std::string relay = options.relay.url();
@@ -64,7 +68,7 @@ int run(const Settings& settings, const RunFlags& flags) {
   const auto indexer = make_indexer(options, stop_signal);
   if (!indexer) return kSuccess;
   app::Figures before = indexer->figures();
-  fmt::print("indexing {} (not verified: signatures are not checked); Ctrl-C stops\n", relay);
+  fmt::print("indexing {} ({}); Ctrl-C stops\n", relay, verify_words(options.verify));
   std::fflush(stdout);
   indexer->start();
 

@@ -12,8 +12,10 @@
 namespace skua::cli {
 namespace {
 
-constexpr std::array kAll = {kDatabase,      kRelay,    kCaFile,       kCursor,
-                             kDecodeThreads, kLogLevel, kFiguresEvery, kPlc};
+constexpr std::array kAll = {
+    kDatabase, kRelay,        kCaFile, kCursor, kDecodeThreads,     kLogLevel,
+    kPlc,      kFiguresEvery, kVerify, kResync, kAllowPrivateHosts,
+};
 
 std::string text_of(const toml::node& node) {
   if (const auto text = node.value_exact<std::string>()) return *text;
@@ -76,6 +78,12 @@ Found Settings::require(const SettingName& name, const std::optional<std::string
   throw UsageError(
       fmt::format("{} is needed: give {} {}, set {}, or put {} = \"...\" into the file of --config",
                   name.flag, name.flag, example, name.environment, name.key));
+}
+
+bool yes(const std::optional<Found>& found) {
+  if (!found || found->value == "false" || found->value == "0") return false;
+  if (found->value == "true" || found->value == "1") return true;
+  throw UsageError(fmt::format("{}: '{}' is neither true nor false", found->origin, found->value));
 }
 
 std::int64_t whole_number(const Found& found, std::int64_t least, std::int64_t most) {

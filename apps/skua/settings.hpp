@@ -37,6 +37,10 @@ inline constexpr SettingName kLogLevel{"--log-level", "SKUA_LOG_LEVEL", "log_lev
 inline constexpr SettingName kFiguresEvery{"--figures-every", "SKUA_FIGURES_EVERY",
                                            "figures_every"};
 inline constexpr SettingName kPlc{"--plc", "SKUA_PLC_URL", "plc_url"};
+inline constexpr SettingName kVerify{"--verify", "SKUA_VERIFY", "verify"};
+inline constexpr SettingName kResync{"--resync", "SKUA_RESYNC", "resync"};
+inline constexpr SettingName kAllowPrivateHosts{"--allow-private-hosts", "SKUA_ALLOW_PRIVATE_HOSTS",
+                                                "allow_private_hosts"};
 
 /// Looks settings up with one precedence: flag > environment > TOML file > default. (CLI11's own
 /// lets the file beat the environment.)
@@ -57,6 +61,9 @@ class Settings {
   std::string file_;
   std::map<std::string, std::string> values_;
 };
+
+/// Reads true or false (1 and 0 are as good), else UsageError naming the origin. Nothing: false.
+bool yes(const std::optional<Found>& found);
 
 /// Reads a whole number in a range, else UsageError naming the origin.
 std::int64_t whole_number(const Found& found, std::int64_t least, std::int64_t most);

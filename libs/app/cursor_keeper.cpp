@@ -9,7 +9,8 @@
 
 namespace skua::app {
 
-CursorKeeper::CursorKeeper(Options options) : options_(std::move(options)) {
+CursorKeeper::CursorKeeper(Options options, const Clock& clock)
+    : options_(std::move(options)), clock_(clock) {
   connect();
   saved_at_start_ = store::load_cursor(*session_, options_.source);
   saved_ = saved_at_start_;
@@ -26,11 +27,8 @@ void CursorKeeper::connect() {
   session_ = std::move(session);
 }
 
-void CursorKeeper::start(std::function<std::optional<Watermark>()> watermark,
-                         std::function<std::string()> figures,
-                         std::function<void(const std::string&)> on_lost) {
-  watermark_ = std::move(watermark);
-  figures_ = std::move(figures);
+void CursorKeeper::start(Progress progress, std::function<void(const std::string&)> on_lost) {
+  progress_ = std::move(progress);
   on_lost_ = std::move(on_lost);
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
@@ -72,14 +70,8 @@ void CursorKeeper::save() {
   // With the connection went the lock: another process may have the source by now.
   if (!session_) connect();
   try {
-    const auto watermark = watermark_();
-    if (watermark && watermark->seq != saved_) {
-      crash_point("before_cursor");
-      store::save_cursor(*session_, options_.source, watermark->seq, watermark->time);
-      saved_ = watermark->seq;
-      crash_point("after_cursor");
-    }
-    store::save_figures(*session_, options_.source, figures_());
+    save_position();
+    store::save_figures(*session_, options_.source, progress_.figures());
   } catch (const store::ServerError&) {
     lock_.reset();
     session_.reset();
@@ -87,12 +79,32 @@ void CursorKeeper::save() {
   }
 }
 
+void CursorKeeper::save_position() {
+  const auto watermark = progress_.watermark();
+  const bool has_moved = watermark && watermark->seq != saved_;
+  // In this order: what the cursor has passed must be among what is saved of repositories.
+  static const std::vector<store::RepositoryProgress> kNone;
+  const auto& repositories =
+      options_.chain != nullptr ? options_.chain->collect(progress_.first_unfinished()) : kNone;
+  if (!has_moved && repositories.empty()) return;
+  crash_point("before_cursor");
+  store::Transaction transaction(*session_);
+  store::save_repositories(*session_, repositories, options_.resync, clock_.now());
+  if (has_moved) {
+    store::save_cursor(*session_, options_.source, watermark->seq, watermark->time);
+  }
+  transaction.commit();
+  if (has_moved) saved_ = watermark->seq;
+  if (options_.chain != nullptr) options_.chain->stored();
+  crash_point("after_cursor");
+}
+
 bool CursorKeeper::stop() {
   if (thread_.joinable()) {
     thread_.request_stop();
     thread_.join();
   }
-  if (!watermark_) return true;
+  if (!progress_.watermark) return true;
   try {
     save();
     return true;

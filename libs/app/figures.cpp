@@ -44,7 +44,13 @@ std::string to_json(const Figures& figures) {
       {"transactions", figures.transactions},
       {"retries", figures.retries},
       {"dead_letters", figures.dead_letters},
-      {"future", figures.future},
+      {"is_verified", figures.is_verified},
+      {"verified", figures.verified},
+      {"broke", figures.broke},
+      {"dropped", figures.dropped},
+      {"stale_accounts", figures.stale_accounts},
+      {"unsettled_accounts", figures.unsettled_accounts},
+      {"accounts_waiting", figures.accounts_waiting},
       {"nuls_removed", figures.nuls_removed},
       {"reconnects", figures.reconnects},
       {"skipped", figures.skipped},
@@ -83,6 +89,7 @@ std::string figures_line(const Figures& before, const Figures& now,
   line += now.cursor ? fmt::format("  cursor {}", *now.cursor) : "  cursor -";
   line += "  " + per_day(static_cast<double>(now.bytes - before.bytes), seconds) + " in";
   if (disk_bytes) line += ", " + per_day(static_cast<double>(*disk_bytes), seconds) + " on disk";
+  if (now.accounts_waiting > 0) line += fmt::format("  {} await keys", now.accounts_waiting);
   if (now.dead_letters > 0) line += fmt::format("  {} dead letters", now.dead_letters);
   return line;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -30,8 +31,19 @@ struct Figures {
   std::uint64_t transactions = 0;
   std::uint64_t retries = 0;
   std::uint64_t dead_letters = 0;
-  /// Commits dropped because their rev lies more than five minutes ahead.
-  std::uint64_t future = 0;
+  /// Whether signatures are checked; then what passed, and of these what did not follow what was
+  /// known before.
+  bool is_verified = false;
+  std::uint64_t verified = 0;
+  std::uint64_t broke = 0;
+  /// Commits and #syncs that were dropped, by reason (verify/errc.hpp).
+  std::map<std::string, std::uint64_t> dropped;
+  /// #account messages: dropped because the account's host denies them, and believed in part
+  /// because it could not be asked.
+  std::uint64_t stale_accounts = 0;
+  std::uint64_t unsettled_accounts = 0;
+  /// Accounts whose frames wait for a key or an answer at this moment.
+  std::uint64_t accounts_waiting = 0;
   std::uint64_t nuls_removed = 0;
   std::uint64_t reconnects = 0;
   std::uint64_t skipped = 0;

@@ -39,15 +39,25 @@ class Indexer::Impl {
         clock_(clock),
         source_(source_name(options_.relay)),
         started_at_(clock.now()),
-        keeper_({options_.database_url, source_, options_.cursor_interval}),
-        pipeline_({options_.database_url, source_, options_.decode_threads, options_.in_flight},
+        keeper_({.database_url = options_.database_url,
+                 .source = source_,
+                 .interval = options_.cursor_interval,
+                 .chain = options_.verify ? &chain_ : nullptr,
+                 .resync = options_.resync},
+                clock),
+        verifying_(options_.verify ? std::make_unique<Verifying>(options_, chain_, clock)
+                                   : nullptr),
+        pipeline_({options_.database_url, source_, options_.decode_threads, options_.in_flight,
+                   verifying_ ? &verifying_->verification : nullptr},
                   clock, [this](const std::string& what) { defect_.report(what); }),
         intake_(pipeline_, options_.relay.url(), start_position(options_.cursor, keeper_.saved()),
                 [this] { keeper_.save_soon(); }),
         relay_(relay_options(), intake_) {}
 
   void start() {
-    keeper_.start([this] { return pipeline_.watermark(); }, [this] { return to_json(figures()); },
+    keeper_.start({.watermark = [this] { return pipeline_.watermark(); },
+                   .first_unfinished = [this] { return pipeline_.first_unfinished(); },
+                   .figures = [this] { return to_json(figures()); }},
                   [this](const std::string& what) { defect_.report(what); });
     relay_.start();
   }
@@ -57,6 +67,7 @@ class Indexer::Impl {
     // After a defect a worker is gone, and what it had is never finished.
     const auto patience = defect() ? std::chrono::milliseconds(0) : options_.drain_timeout;
     const bool drained = pipeline_.drain(std::chrono::steady_clock::now() + patience);
+    if (verifying_) verifying_->stop();
     const bool saved = keeper_.stop();
     return drained && saved;
   }
@@ -75,6 +86,27 @@ class Indexer::Impl {
   std::optional<std::string> defect() const { return defect_.get(); }
 
  private:
+  /// What verification asks outside of the stream.
+  struct Verifying {
+    NetworkAccounts accounts;
+    RepositoryLookup repositories;
+    Verification verification;
+
+    Verifying(const IndexerOptions& options, ChainLog& chain, const Clock& clock)
+        : accounts(options.accounts, clock),
+          repositories(accounts, &chain, options.database_url),
+          verification{.level = *options.verify,
+                       .accounts = accounts,
+                       .repositories = repositories,
+                       .chain = &chain} {}
+    ~Verifying() { stop(); }
+
+    void stop() {
+      accounts.stop();
+      repositories.stop();
+    }
+  };
+
   transport::RelayClientOptions relay_options() {
     transport::RelayClientOptions relay;
     relay.endpoint = options_.relay;
@@ -90,7 +122,9 @@ class Indexer::Impl {
   const std::string source_;
   const Timestamp started_at_;
   Defect defect_;
+  ChainLog chain_;
   CursorKeeper keeper_;
+  std::unique_ptr<Verifying> verifying_;
   Pipeline pipeline_;
   FrameIntake intake_;
   transport::RelayClient relay_;

@@ -6,10 +6,13 @@
 #include <optional>
 #include <string>
 
+#include "app/account_source.hpp"
 #include "app/figures.hpp"
 #include "base/time.hpp"
+#include "store/repository_table.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/relay_client.hpp"
+#include "verify/commit_verifier.hpp"
 #include "writer/in_flight.hpp"
 
 namespace skua::app {
@@ -32,6 +35,10 @@ struct IndexerOptions {
   /// PEM file of certificates to trust besides the system's; empty: none.
   std::string ca_file;
   CursorChoice cursor;
+  /// How commits are verified; nothing: not at all, which is for relays of one's own.
+  std::optional<verify::Level> verify = verify::Level::Full;
+  NetworkAccountsOptions accounts;
+  store::Resync resync = store::Resync::Complete;
   std::size_t decode_threads = 2;
   writer::InFlightList::Limits in_flight;
   std::chrono::milliseconds cursor_interval{10'000};

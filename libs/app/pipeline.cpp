@@ -1,10 +1,8 @@
 #include "app/pipeline.hpp"
 
-#include <limits>
+#include <algorithm>
 #include <utility>
 
-#include "base/crash_point.hpp"
-#include "base/log.hpp"
 #include "writer/router.hpp"
 
 namespace skua::app {
@@ -12,42 +10,8 @@ namespace {
 
 /// Events waiting in live lanes from which on backfill waits.
 constexpr std::size_t kDeep = 2'000;
-
-/// A host whose clock is wrong must not tell how far behind we are, nor make a revision that no
-/// honest one could pass for a long time (atproto.com/specs/sync: at most 5 minutes ahead).
-constexpr std::chrono::minutes kFuture{5};
-
-void count(IntakeCounters& intake, const event::DecodedFrame& frame, Timestamp now) {
-  switch (frame.type) {
-    case event::MessageType::Commit:
-      intake.commits += 1;
-      intake.ops += frame.events.size();
-      break;
-    case event::MessageType::Sync:
-      intake.syncs += 1;
-      break;
-    case event::MessageType::Identity:
-      intake.identities += 1;
-      break;
-    case event::MessageType::Account:
-      intake.accounts += 1;
-      break;
-    case event::MessageType::Info:
-      intake.infos += 1;
-      break;
-    case event::MessageType::Error:
-      intake.errors += 1;
-      break;
-    case event::MessageType::Unknown:
-      intake.unknown += 1;
-      break;
-  }
-  if (frame.time > now + kFuture) return;
-  const std::int64_t time = frame.time.time_since_epoch().count();
-  std::int64_t newest = intake.newest_time_us.load(std::memory_order_relaxed);
-  while (time > newest && !intake.newest_time_us.compare_exchange_weak(newest, time)) {
-  }
-}
+/// How long a stop waits for answers about accounts.
+constexpr std::chrono::seconds kAnswerPatience{2};
 
 }  // namespace
 
@@ -67,9 +31,8 @@ Pipeline::Pipeline(PipelineOptions options, const Clock& clock,
                 .on_defect = std::move(on_defect)},
       pool_(services_) {
   for (std::size_t i = 0; i < options_.decode_threads; ++i) {
-    // What may be in flight at all bounds these queues.
-    queues_.push_back(std::make_unique<BoundedQueue<Job>>(std::numeric_limits<std::size_t>::max()));
-    decoders_.emplace_back([this, jobs = queues_.back().get()] { decode(*jobs); });
+    decoders_.push_back(std::make_unique<Decoder>(
+        DecoderServices{intake_, in_flight_, pool_, services_.clock, options_.verification}));
   }
 }
 
@@ -85,76 +48,31 @@ bool Pipeline::submit(transport::RawFrame& frame, const std::optional<event::Fra
   if (!ticket) return false;
   intake_.frames += 1;
   intake_.bytes += size;
-  const std::uint64_t path = peek ? writer::path_hash(peek->did) : 0;
+  Decoder::Job job;
+  // The view goes on to point into the bytes, which keep their place.
+  if (peek) job.did = peek->did;
+  job.frame = std::move(frame.bytes);
+  job.ticket = *ticket;
+  job.seq = seq;
+  const std::uint64_t path = writer::path_hash(job.did);
   // The worker takes the remainder by 3; other bits choose the decoder, so that a decoder feeds all
   // workers.
-  queues_[(path >> 16) % queues_.size()]->push({std::move(frame.bytes), *ticket, seq});
+  decoders_[(path >> 16) % decoders_.size()]->push(std::move(job));
   return true;
 }
 
-void Pipeline::decode(BoundedQueue<Job>& jobs) {
-  event::FrameDecoder decoder;
-  event::DecodedFrame decoded;
-  while (auto job = jobs.pop()) {
-    if (const auto result = decoder.decode(job->frame, decoded); result.has_error()) {
-      reject(*job, result.error().message());
-    } else if (decoded.rev && decoded.rev->time() > services_.clock.now() + kFuture) {
-      drop_future(*job, decoded);
-    } else {
-      crash_point("decoded");
-      dispatch(*job, decoded);
-    }
-  }
-}
-
-void Pipeline::dispatch(const Job& job, event::DecodedFrame& decoded) {
-  count(intake_, decoded, services_.clock.now());
-  if (decoded.type == event::MessageType::Sync) {
-    logger("intake")->debug("did={} seq={}: #sync", decoded.did, decoded.seq);
-  } else if (decoded.type == event::MessageType::Info) {
-    logger("intake")->info("#info {}: {}", decoded.name, decoded.message);
-  }
-  event::fold_commit(decoded.events);
-  in_flight_.decoded(job.ticket, decoded.events.size(), decoded.time);
-  for (event::UnresolvedEvent& event : decoded.events) {
-    if (const auto* rejection = std::get_if<event::Rejection>(&event.body)) {
-      intake_.bad_ops += 1;
-      logger("intake")->warn("did={} seq={} {}: dead-lettered: {}", event.did, event.seq,
-                             rejection->what, rejection->error);
-    }
-    event.ticket = job.ticket;
-    pool_.push(std::move(event));
-  }
-}
-
-void Pipeline::drop_future(const Job& job, const event::DecodedFrame& decoded) {
-  intake_.future += 1;
-  logger("intake")->debug("did={} seq={}: dropped, its rev {} lies more than 5 minutes ahead",
-                          decoded.did, decoded.seq, decoded.rev->to_string());
-  in_flight_.decoded(job.ticket, 0, Timestamp{});
-}
-
-void Pipeline::reject(Job& job, const std::string& error) {
-  intake_.bad_frames += 1;
-  event::UnresolvedEvent event;
-  if (const auto peek = event::peek_frame(job.frame); peek.has_value()) {
-    event.did = std::string(peek->did);
-  }
-  logger("intake")->warn("did={} seq={}: frame dead-lettered: {}", event.did, job.seq, error);
-  event.type = event::RecordType::Metadata;
-  event.seq = job.seq;
-  event.ticket = job.ticket;
-  event.body = event::Rejection{"frame", error, std::move(job.frame)};
-  in_flight_.decoded(job.ticket, 1, Timestamp{});
-  pool_.push(std::move(event));
-}
-
 bool Pipeline::drain(std::chrono::steady_clock::time_point deadline) {
-  for (const auto& queue : queues_) queue->close();
-  for (auto& decoder : decoders_) {
-    if (decoder.joinable()) decoder.join();
+  if (options_.verification != nullptr) {
+    in_flight_.wait_until_empty(
+        std::min(deadline, std::chrono::steady_clock::now() + kAnswerPatience));
   }
-  const bool all_durable = in_flight_.wait_until_empty(deadline);
+  for (const auto& decoder : decoders_) decoder->close();
+  std::size_t abandoned = 0;
+  for (const auto& decoder : decoders_) {
+    decoder->join();
+    abandoned += decoder->abandoned();
+  }
+  const bool all_durable = in_flight_.wait_until_at_most(abandoned, deadline);
   if (all_durable) {
     pool_.finish();
   } else {
@@ -185,7 +103,17 @@ Figures pipeline_figures(const Pipeline& pipeline, std::string source, Timestamp
   figures.rows = out.rows;
   figures.unchanged = out.unchanged;
   figures.transactions = out.transactions;
-  figures.future = in.future;
+  figures.is_verified = pipeline.is_verified();
+  figures.verified = in.verified;
+  figures.broke = in.broke;
+  for (std::size_t i = 0; i < verify::kReasons; ++i) {
+    if (const std::uint64_t count = in.dropped[i]; count > 0) {
+      figures.dropped[verify::name_of(static_cast<verify::errc>(i + 1))] = count;
+    }
+  }
+  figures.stale_accounts = in.stale_accounts;
+  figures.unsettled_accounts = in.unsettled_accounts;
+  figures.accounts_waiting = in.accounts_waiting;
   figures.retries = out.retries;
   figures.dead_letters = out.dead_letters;
   figures.nuls_removed = out.nuls_removed;

@@ -1,20 +1,16 @@
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "app/decoder.hpp"
 #include "app/figures.hpp"
-#include "base/bounded_queue.hpp"
-#include "base/bytes.hpp"
-#include "base/guarded.hpp"
+#include "app/intake_counters.hpp"
 #include "base/time.hpp"
 #include "event/frame_decoder.hpp"
 #include "resolve/resolver.hpp"
@@ -27,35 +23,18 @@
 
 namespace skua::app {
 
-/// What came in since the process started. Any thread; each figure only grows, but for the newest
-/// time.
-struct IntakeCounters {
-  std::atomic<std::uint64_t> frames{0};
-  std::atomic<std::uint64_t> bytes{0};
-  std::atomic<std::uint64_t> commits{0};
-  std::atomic<std::uint64_t> ops{0};
-  std::atomic<std::uint64_t> syncs{0};
-  std::atomic<std::uint64_t> identities{0};
-  std::atomic<std::uint64_t> accounts{0};
-  std::atomic<std::uint64_t> infos{0};
-  std::atomic<std::uint64_t> errors{0};
-  std::atomic<std::uint64_t> unknown{0};     // messages of a type this program does not know
-  std::atomic<std::uint64_t> bad_frames{0};  // dead-lettered whole
-  std::atomic<std::uint64_t> bad_ops{0};     // dead-lettered alone
-  std::atomic<std::uint64_t> future{0};      // dropped: their rev lies too far ahead
-  std::atomic<std::int64_t> newest_time_us{0};
-};
-
 struct PipelineOptions {
   std::string database_url;
   /// Names where frames come from, in tombstones, dead letters and cursors: "relay:host".
   std::string source;
   std::size_t decode_threads = 2;
   writer::InFlightList::Limits in_flight;
+  /// Null: nothing is verified. Outlives the pipeline.
+  const Verification* verification = nullptr;
 };
 
-/// From a raw frame to durable rows: decode threads, the 30 workers, and the in-flight list that
-/// says what is durable. One source. Frames of one DID keep their order; `submit` is called by one
+/// From a raw frame to durable rows: decoders, the 30 workers, and the in-flight list that says
+/// what is durable. One source. Frames of one DID keep their order; `submit` is called by one
 /// thread.
 class Pipeline {
  public:
@@ -76,9 +55,12 @@ class Pipeline {
   std::optional<writer::InFlightList::Watermark> watermark() const {
     return in_flight_.watermark();
   }
+  /// All frames before this one are durable.
+  writer::InFlightList::Ticket first_unfinished() const { return in_flight_.first_unfinished(); }
 
   /// Waits until all that was submitted is durable, at most until the deadline, and ends all
-  /// threads. False: something was left unfinished. No `submit` after it.
+  /// threads. What waits for answers about its account is given a moment, and then left: it is as
+  /// if it had not been read. False: something else was left unfinished. No `submit` after it.
   bool drain(std::chrono::steady_clock::time_point deadline);
 
   /// An error frame is never submitted: it belongs to the connection.
@@ -89,6 +71,8 @@ class Pipeline {
     return in_flight_.wait_until_empty(deadline);
   }
 
+  bool is_verified() const { return options_.verification != nullptr; }
+
   const IntakeCounters& intake() const { return intake_; }
   const writer::Counters& written() const { return counters_; }
   std::size_t frames_in_flight() const { return in_flight_.frames(); }
@@ -96,16 +80,6 @@ class Pipeline {
   const LatencyHistogram& latency() const { return in_flight_.latency(); }
 
  private:
-  struct Job {
-    Bytes frame;
-    writer::InFlightList::Ticket ticket;
-    std::int64_t seq;
-  };
-  void decode(BoundedQueue<Job>& jobs);
-  void dispatch(const Job& job, event::DecodedFrame& decoded);
-  void drop_future(const Job& job, const event::DecodedFrame& decoded);
-  void reject(Job& job, const std::string& error);
-
   const PipelineOptions options_;
   IntakeCounters intake_;
   writer::Counters counters_;
@@ -115,8 +89,7 @@ class Pipeline {
   writer::LiveWriter writer_;
   writer::WorkerServices services_;
   writer::WorkerPool pool_;
-  std::vector<std::unique_ptr<BoundedQueue<Job>>> queues_;
-  std::vector<std::jthread> decoders_;
+  std::vector<std::unique_ptr<Decoder>> decoders_;
   bool ended_ = false;
 };
 

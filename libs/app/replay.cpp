@@ -21,7 +21,11 @@ class Replay::Impl {
         clock_(clock),
         started_at_(clock.now()),
         capture_(options_.file),
-        pipeline_({options_.database_url, source(), options_.decode_threads, options_.in_flight},
+        verifying_(options_.accounts
+                       ? std::make_unique<Verifying>(*options_.accounts, options_.level)
+                       : nullptr),
+        pipeline_({options_.database_url, source(), options_.decode_threads, options_.in_flight,
+                   verifying_ ? &verifying_->verification : nullptr},
                   clock, [this](const std::string& what) { defect_.report(what); }) {}
 
   ~Impl() { end_reading(); }
@@ -45,7 +49,9 @@ class Replay::Impl {
   bool stop() {
     end_reading();
     const auto patience = defect() ? std::chrono::milliseconds(0) : options_.drain_timeout;
-    return pipeline_.drain(std::chrono::steady_clock::now() + patience);
+    const bool drained = pipeline_.drain(std::chrono::steady_clock::now() + patience);
+    if (verifying_) verifying_->stop();
+    return drained;
   }
 
   Figures figures() const {
@@ -58,6 +64,23 @@ class Replay::Impl {
   std::optional<std::string> defect() const { return defect_.get(); }
 
  private:
+  struct Verifying {
+    AccountSource& accounts;
+    RepositoryLookup repositories;
+    Verification verification;
+
+    Verifying(AccountSource& source, verify::Level level)
+        : accounts(source),
+          repositories(source, nullptr, ""),
+          verification{.level = level, .accounts = source, .repositories = repositories} {}
+    ~Verifying() { stop(); }
+
+    void stop() {
+      accounts.stop();
+      repositories.stop();
+    }
+  };
+
   std::string source() const { return "capture:" + options_.file.filename().string(); }
 
   void end_reading() {
@@ -119,6 +142,7 @@ class Replay::Impl {
   Defect defect_;
   Guarded<std::string> problem_;
   std::atomic<bool> broken_{false};
+  std::unique_ptr<Verifying> verifying_;
   Pipeline pipeline_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -7,8 +7,10 @@
 #include <optional>
 #include <string>
 
+#include "app/account_source.hpp"
 #include "app/figures.hpp"
 #include "base/time.hpp"
+#include "verify/commit_verifier.hpp"
 #include "writer/in_flight.hpp"
 
 namespace skua::app {
@@ -16,6 +18,10 @@ namespace skua::app {
 struct ReplayOptions {
   std::string database_url;
   std::filesystem::path file;
+  /// Where keys come from; null: nothing is verified. A capture is verified against itself: what
+  /// the database knows of repositories is neither used nor changed.
+  std::unique_ptr<AccountSource> accounts;
+  verify::Level level = verify::Level::Full;
   std::size_t decode_threads = 2;
   writer::InFlightList::Limits in_flight;
   /// How long a stop waits for the database to take what is in flight.

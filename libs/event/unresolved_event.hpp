@@ -57,6 +57,10 @@ struct AccountChange {
   bool active = true;
   std::string status;  // empty when the host gave none
   Timestamp time;
+  /// It was deleted for good: all that it had before goes.
+  bool purge = false;
+  /// The newest revision that came before this; 0: not known.
+  atproto::Tid last_rev;
 };
 
 /// Input that cannot become rows: it goes to `skua.dead_letter` with its bytes.

@@ -35,6 +35,7 @@ constexpr auto kTablePause = std::chrono::seconds(10);
 struct Ask {
   std::string did;
   bool refresh = false;
+  std::chrono::seconds max_age;
   IdentityCache::Callback done;
 };
 
@@ -147,6 +148,7 @@ class IdentityCache::Impl {
   }
 
   const IdentityStatistics& statistics() const { return statistics_; }
+  const IdentityCacheOptions& options() const { return options_; }
 
  private:
   struct Asker {
@@ -235,7 +237,7 @@ class IdentityCache::Impl {
     }
     if (!known) return false;
     const auto age = now - (*known)->fetched_at;
-    if (age >= (ask.refresh ? options_.refresh_pause : options_.fresh_for)) return false;
+    if (age >= ask.max_age) return false;
     ++statistics_.from_memory;
     ask.done(*known);
     return true;
@@ -360,11 +362,13 @@ IdentityCache::IdentityCache(const DidResolver& resolver, IdentityCacheOptions o
 IdentityCache::~IdentityCache() = default;
 
 void IdentityCache::resolve(std::string did, Callback done) {
-  impl_->ask({std::move(did), false, std::move(done)});
+  impl_->ask({std::move(did), false, impl_->options().fresh_for, std::move(done)});
 }
 
-void IdentityCache::refresh(std::string did, Callback done) {
-  impl_->ask({std::move(did), true, std::move(done)});
+void IdentityCache::refresh(std::string did, Callback done,
+                            std::optional<std::chrono::seconds> max_age) {
+  impl_->ask(
+      {std::move(did), true, max_age.value_or(impl_->options().refresh_pause), std::move(done)});
 }
 
 void IdentityCache::stop() {

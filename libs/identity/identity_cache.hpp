@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "atproto/signing.hpp"
@@ -34,8 +35,9 @@ struct IdentityCacheOptions {
   std::size_t max_cached = 500'000;
   /// What is older is fetched again when it is asked for.
   std::chrono::seconds fresh_for = std::chrono::hours(24);
-  /// A refresh of what is younger than this gives it as it is: one a failure is enough.
-  std::chrono::seconds refresh_pause = std::chrono::minutes(1);
+  /// A refresh of what is younger than this gives it as it is, unless it asks for less: one a
+  /// failure is enough.
+  std::chrono::seconds refresh_pause = std::chrono::seconds(10);
   /// For how long a failure is given again without asking: the data's, and the server's.
   std::chrono::seconds remember_data_failure = std::chrono::minutes(5);
   std::chrono::seconds remember_server_failure = std::chrono::seconds(30);
@@ -86,7 +88,9 @@ class IdentityCache {
   /// Fetches the identity anew, because the known one did not fit or may have changed (a signature
   /// that fails, an #identity event). Otherwise as `resolve`, but a failure is never covered by a
   /// stale identity.
-  void refresh(std::string did, Callback done);
+  /// `max_age`: what is older is fetched anew; by default the options' refresh_pause.
+  void refresh(std::string did, Callback done,
+               std::optional<std::chrono::seconds> max_age = std::nullopt);
 
   /// Ends what waits (errc::stopped) and joins the thread. Any thread but the cache's own; again is
   /// harmless. Requests under way are the HTTP client's to end.

@@ -28,7 +28,6 @@ std::optional<std::int64_t> load_cursor(Session& session, std::string_view sourc
 
 void save_cursor(Session& session, std::string_view source, std::int64_t cursor,
                  Timestamp event_time) {
-  Transaction transaction(session);
   Params save;
   save.text(source).int8(cursor);
   if (event_time == Timestamp{}) {
@@ -40,7 +39,6 @@ void save_cursor(Session& session, std::string_view source, std::int64_t cursor,
   Params purge;
   purge.text(source).int8(cursor);
   session.execute(kPurge, purge);
-  transaction.commit();
 }
 
 void save_figures(Session& session, std::string_view source, std::string_view json) {

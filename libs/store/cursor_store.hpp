@@ -16,9 +16,8 @@ namespace skua::store {
 /// The cursor that was saved last; nothing: never.
 std::optional<std::int64_t> load_cursor(Session& session, std::string_view source);
 
-/// Saves the cursor, and in the same transaction removes the source's tombstones that it has
-/// passed. `event_time` is when the host made that frame; the epoch: not known. Outside any
-/// transaction.
+/// Saves the cursor, and removes the source's tombstones that it has passed, in the caller's
+/// transaction. `event_time` is when the host made that frame; the epoch: not known.
 void save_cursor(Session& session, std::string_view source, std::int64_t cursor,
                  Timestamp event_time);
 

@@ -30,6 +30,7 @@ constexpr std::array<Words, kReasons> kWords{{
     {"tree_incomplete", "the blocks lack a node of the tree that the check of the ops needs"},
     {"tree_malformed", "a node of the repository's tree is malformed"},
     {"wrong_prev_data", "the ops, undone, do not lead back to the tree that prevData names"},
+    {"no_did_document", "the account has no DID document, or none with a usable key"},
 }};
 
 const Words& words(int value) {

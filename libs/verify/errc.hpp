@@ -27,10 +27,11 @@ enum class errc {
   tree_incomplete,       // a node that undoing the ops needs is not among the blocks
   tree_malformed,        // a node that is no tree node, or stands where it may not
   wrong_prev_data,       // the ops undone do not give the tree that `prevData` names
+  no_did_document,       // the account has no DID document, or one without a usable key
 };
 
 /// How many there are: they count from 1 without a gap.
-inline constexpr std::size_t kReasons = 18;
+inline constexpr std::size_t kReasons = 19;
 
 /// False: the message is honest, but no news: it is ignored (inactive_account, old_rev).
 constexpr bool is_refusal(errc reason) {

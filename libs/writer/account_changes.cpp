@@ -1,5 +1,6 @@
 #include "writer/account_changes.hpp"
 
+#include <algorithm>
 #include <map>
 #include <variant>
 
@@ -12,9 +13,18 @@ using store::Array;
 
 const store::Statement kHandles{
     "actors_handle",
-    "UPDATE bsky.actors AS a SET handle = h.handle, handle_time = h.time "
+    "UPDATE bsky.actors AS a SET handle_time = h.time, handle = CASE WHEN EXISTS ("
+    "SELECT FROM bsky.actors AS o WHERE o.handle = h.handle AND o.id <> a.id "
+    "AND o.handle_time > h.time) THEN NULL ELSE h.handle END "
     "FROM unnest($1::int4[], $2::text[], $3::timestamptz[]) AS h(id, handle, time) "
     "WHERE a.id = h.id AND (a.handle_time IS NULL OR a.handle_time < h.time)"};
+
+// Whoever had a handle that somebody else claimed later has none now.
+const store::Statement kTaken{
+    "actors_handle_taken",
+    "UPDATE bsky.actors AS a SET handle = NULL "
+    "FROM unnest($1::int4[], $2::text[], $3::timestamptz[]) AS h(id, handle, time) "
+    "WHERE a.handle = h.handle AND a.id <> h.id AND a.handle_time < h.time"};
 
 const store::Statement kStatuses{
     "actors_status",
@@ -22,6 +32,13 @@ const store::Statement kStatuses{
     "FROM unnest($1::int4[], $2::boolean[], $3::text[], $4::timestamptz[]) "
     "AS s(id, active, status, time) "
     "WHERE a.id = s.id AND (a.status_time IS NULL OR a.status_time < s.time)"};
+
+// Only where the deletion, or what followed it in this batch, is the newest word.
+const store::Statement kFloors{
+    "actors_floor",
+    "UPDATE bsky.actors AS a SET floor_rev = greatest(a.floor_rev, f.rev) "
+    "FROM unnest($1::int4[], $2::int8[], $3::timestamptz[]) AS f(id, rev, time) "
+    "WHERE a.id = f.id AND a.status_time = f.time RETURNING a.id"};
 
 /// Keeps the newest change of each account, the later one where the times are equal.
 template <class Change>
@@ -43,7 +60,8 @@ std::size_t write_handles(store::Session& session,
   }
   store::Params params;
   params.array(ids).array(handles).array(times);
-  return session.execute(kHandles, params).affected();
+  const std::size_t changed = session.execute(kHandles, params).affected();
+  return changed + session.execute(kTaken, params).affected();
 }
 
 std::size_t write_statuses(store::Session& session,
@@ -67,12 +85,42 @@ std::size_t write_statuses(store::Session& session,
   return session.execute(kStatuses, params).affected();
 }
 
+/// The newest revision that a deleted account had, as far as it is known: else whatever was made
+/// before it was said, for which a host's clock may not run ahead of ours.
+atproto::Tid floor_of(const AccountChange& change, Timestamp now) {
+  if (change.last_rev.value != 0) return change.last_rev;
+  return atproto::Tid::from_time(std::min(change.time, now), 1023);
+}
+
+std::vector<Purge> write_floors(store::Session& session,
+                                const std::map<std::int32_t, atproto::Tid>& floors,
+                                const std::map<std::int32_t, const AccountChange*>& newest) {
+  Array ids(Array::Type::int4);
+  Array revs(Array::Type::int8);
+  Array times(Array::Type::timestamptz);
+  for (const auto& [id, floor] : floors) {
+    ids.int4(id);
+    revs.int8(static_cast<std::int64_t>(floor.value));
+    times.timestamp(newest.at(id)->time);
+  }
+  store::Params params;
+  params.array(ids).array(revs).array(times);
+  const store::Rows rows = session.execute(kFloors, params);
+  std::vector<Purge> purges;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    purges.push_back({rows.int4(i, 0), floors.at(rows.int4(i, 0))});
+  }
+  return purges;
+}
+
 }  // namespace
 
-std::size_t write_account_changes(store::Session& session,
-                                  std::span<const event::ResolvedEvent* const> events) {
+AccountsWritten write_account_changes(store::Session& session,
+                                      std::span<const event::ResolvedEvent* const> events,
+                                      Timestamp now) {
   std::map<std::int32_t, const IdentityChange*> identities;
   std::map<std::int32_t, const AccountChange*> accounts;
+  std::map<std::int32_t, atproto::Tid> floors;
   for (const event::ResolvedEvent* event : events) {
     const auto& body = event->event.body;
     // An identity event without a handle says "look again", not "there is none".
@@ -80,12 +128,17 @@ std::size_t write_account_changes(store::Session& session,
       keep_newest(identities, event->actor_id, *identity);
     } else if (const auto* account = std::get_if<AccountChange>(&body)) {
       keep_newest(accounts, event->actor_id, *account);
+      if (account->purge) {
+        atproto::Tid& floor = floors[event->actor_id];
+        floor = std::max(floor, floor_of(*account, now));
+      }
     }
   }
-  std::size_t changed = 0;
-  if (!identities.empty()) changed += write_handles(session, identities);
-  if (!accounts.empty()) changed += write_statuses(session, accounts);
-  return changed;
+  AccountsWritten written;
+  if (!identities.empty()) written.accounts += write_handles(session, identities);
+  if (!accounts.empty()) written.accounts += write_statuses(session, accounts);
+  if (!floors.empty()) written.purges = write_floors(session, floors, accounts);
+  return written;
 }
 
 }  // namespace skua::writer

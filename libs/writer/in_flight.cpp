@@ -9,6 +9,7 @@ std::optional<InFlightList::Ticket> InFlightList::admit(const Frame& frame) {
   if (!has_room()) return std::nullopt;
   entries_.push_back({frame, Timestamp{}, kUndecoded});
   bytes_ += frame.bytes;
+  ++unfinished_;
   return first_ + entries_.size() - 1;
 }
 
@@ -24,7 +25,10 @@ void InFlightList::decoded(Ticket ticket, std::size_t events, Timestamp time) {
     const std::scoped_lock lock(mutex_);
     entry(ticket).remaining = events;
     entry(ticket).time = time;
-    if (events == 0) wake = advance();
+    if (events == 0) {
+      --unfinished_;
+      wake = advance();
+    }
   }
   for (const auto& call : wake) call();
 }
@@ -35,7 +39,10 @@ void InFlightList::finish(std::span<const Ticket> tickets, Timestamp now) {
     const std::scoped_lock lock(mutex_);
     for (const Ticket ticket : tickets) {
       Entry& finished = entry(ticket);
-      if (--finished.remaining == 0) latency_.add(now - finished.frame.received_at);
+      if (--finished.remaining == 0) {
+        --unfinished_;
+        latency_.add(now - finished.frame.received_at);
+      }
     }
     wake = advance();
   }
@@ -55,7 +62,7 @@ std::vector<std::function<void()>> InFlightList::advance() {
     entries_.pop_front();
     ++first_;
   }
-  if (entries_.empty()) empty_.notify_all();
+  fewer_.notify_all();
   std::vector<std::function<void()>> wake;
   if (has_room()) wake.swap(waiting_);
   return wake;
@@ -87,9 +94,15 @@ std::size_t InFlightList::bytes() const {
   return bytes_;
 }
 
-bool InFlightList::wait_until_empty(std::chrono::steady_clock::time_point deadline) {
+InFlightList::Ticket InFlightList::first_unfinished() const {
+  const std::scoped_lock lock(mutex_);
+  return first_;
+}
+
+bool InFlightList::wait_until_at_most(std::size_t frames,
+                                      std::chrono::steady_clock::time_point deadline) {
   std::unique_lock lock(mutex_);
-  return empty_.wait_until(lock, deadline, [&] { return entries_.empty(); });
+  return fewer_.wait_until(lock, deadline, [&] { return unfinished_ <= frames; });
 }
 
 }  // namespace skua::writer

@@ -80,8 +80,15 @@ class InFlightList {
   std::size_t frames() const;
   std::size_t bytes() const;
 
-  /// Waits until nothing is in flight. False: the deadline came first.
-  bool wait_until_empty(std::chrono::steady_clock::time_point deadline);
+  /// All frames with smaller tickets have finished.
+  Ticket first_unfinished() const;
+
+  /// Waits until no more than so many frames are in flight that have not finished. False: the
+  /// deadline came first.
+  bool wait_until_at_most(std::size_t frames, std::chrono::steady_clock::time_point deadline);
+  bool wait_until_empty(std::chrono::steady_clock::time_point deadline) {
+    return wait_until_at_most(0, deadline);
+  }
 
  private:
   struct Entry {
@@ -98,9 +105,10 @@ class InFlightList {
 
   const Limits limits_;
   mutable std::mutex mutex_;
-  std::condition_variable empty_;
+  std::condition_variable fewer_;
   std::deque<Entry> entries_;
-  Ticket first_ = 0;  // ticket of entries_.front()
+  std::size_t unfinished_ = 0;  // of the entries
+  Ticket first_ = 0;            // ticket of entries_.front()
   std::size_t bytes_ = 0;
   std::optional<Watermark> watermark_;
   LatencyHistogram latency_;

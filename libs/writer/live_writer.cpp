@@ -25,26 +25,51 @@ std::int64_t account_lock(const ResolvedEvent& event) {
   return store::lock_key(static_cast<std::uint8_t>(event.event.type), event.event.did);
 }
 
+/// An account's deletion concerns its records of every type.
+bool is_account_wide(const ResolvedEvent& event) {
+  const auto* change = std::get_if<event::AccountChange>(&event.event.body);
+  return change != nullptr && change->purge;
+}
+
+template <class F>
+void for_each_lock(const ResolvedEvent& event, F&& f) {
+  f(account_lock(event));
+  if (!is_account_wide(event)) return;
+  for (const auto type : records::kRecordTypes) {
+    f(store::lock_key(static_cast<std::uint8_t>(type), event.event.did));
+  }
+}
+
 /// Takes the locks of the batch's accounts, in the order of their keys, and tells which events may
 /// be written: all of them in a backfill batch, those of accounts that nobody else holds in a live
 /// one.
 std::vector<bool> lock_accounts(store::Session& session, std::span<const ResolvedEvent> batch) {
   std::vector<std::int64_t> keys;
   keys.reserve(batch.size());
-  for (const ResolvedEvent& event : batch) keys.push_back(account_lock(event));
-  std::vector<std::int64_t> sorted = keys;
-  std::sort(sorted.begin(), sorted.end());
-  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  for (const ResolvedEvent& event : batch) {
+    for_each_lock(event, [&](std::int64_t key) { keys.push_back(key); });
+  }
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
 
   if (batch.front().event.source == event::EventSource::Backfill) {
-    store::lock_xact(session, sorted);
+    store::lock_xact(session, keys);
     return std::vector<bool>(batch.size(), true);
   }
-  const std::vector<bool> taken = store::try_lock_xact(session, sorted);
+  std::vector<bool> taken = store::try_lock_xact(session, keys);
+  const auto place_of = [&](std::int64_t key) {
+    return static_cast<std::size_t>(std::lower_bound(keys.begin(), keys.end(), key) - keys.begin());
+  };
+  // Who misses one of several is as busy as who misses its only one, with all of its events.
+  for (const ResolvedEvent& event : batch) {
+    if (!is_account_wide(event)) continue;
+    for_each_lock(event, [&](std::int64_t key) {
+      if (!taken[place_of(key)]) taken[place_of(account_lock(event))] = false;
+    });
+  }
   std::vector<bool> writable(batch.size());
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    const auto place = std::lower_bound(sorted.begin(), sorted.end(), keys[i]);
-    writable[i] = taken[static_cast<std::size_t>(place - sorted.begin())];
+    writable[i] = taken[place_of(account_lock(batch[i]))];
   }
   return writable;
 }
@@ -158,7 +183,9 @@ LiveWriter::Outcome LiveWriter::write(store::Session& session, std::span<const R
   }
 
   if (!others.empty()) {
-    outcome.rows += write_account_changes(session, others);
+    AccountsWritten accounts = write_account_changes(session, others, now);
+    outcome.rows += accounts.accounts;
+    outcome.purges = std::move(accounts.purges);
     std::vector<store::DeadLetter> letters;
     for (const ResolvedEvent* event : others) {
       if (const auto* rejection = std::get_if<event::Rejection>(&event->event.body)) {

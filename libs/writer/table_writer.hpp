@@ -49,6 +49,11 @@ class TableWriter {
   /// The revision of each key's row, or kNoRow.
   virtual std::vector<std::int64_t> read_revs(store::Session& session,
                                               std::span<const RowKey> keys) const = 0;
+
+  /// Removes up to `limit` rows of an account whose revision is `rev` or older; of posts an empty
+  /// row stays, marked as deleted. Returns how many.
+  virtual std::size_t purge(store::Session& session, std::int32_t actor_id, std::int64_t rev,
+                            std::size_t limit) const = 0;
 };
 
 /// The table of a collection that has one; null for all others.

@@ -9,6 +9,7 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include "base/log.hpp"
+#include "writer/purge.hpp"
 #include "writer/router.hpp"
 
 namespace skua::writer {
@@ -150,6 +151,8 @@ void Worker::write_front(Batch& batch, std::size_t size, Batch& busy) {
       services_.writer.write(connection, front, services_.clock.now());
 
   Counters& counters = services_.counters;
+  // Before the batch is done with: after a crash its events come again.
+  for (const Purge& purge : outcome.purges) counters.rows += purge_account(connection, purge);
   counters.transactions += 1;
   counters.rows += outcome.rows;
   counters.unchanged += outcome.unchanged;

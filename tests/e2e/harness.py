@@ -232,7 +232,10 @@ class EndToEnd(unittest.TestCase):
         return program
 
     def environment(self, database):
-        environment = {"SKUA_DATABASE_URL": database.url} if database else {}
+        # Most tests have no directory to ask for keys: those about verification name one.
+        environment = {"SKUA_VERIFY": "none"}
+        if database:
+            environment["SKUA_DATABASE_URL"] = database.url
         for name in ("SKUA_RELAY", "SKUA_CONFIG"):
             if name in os.environ:
                 environment[name] = ""

@@ -7,9 +7,9 @@ namespace skua::sim {
 // Shares of steps where `oddities` is 1.
 const std::array<Incidents::Kind, 22> Incidents::kKinds = {{
     {5.0, &Incidents::many_ops},
-    {4.0, &Incidents::delete_and_create},
-    {3.0, &Incidents::create_and_delete},
-    {3.0, &Incidents::update_twice},
+    {4.0, &Incidents::delete_and_create, true},
+    {3.0, &Incidents::create_and_delete, true},
+    {3.0, &Incidents::update_twice, true},
     {4.0, &Incidents::delete_then_create},
     {3.0, &Incidents::no_ops},
     {2.0, &Incidents::stand_still},
@@ -38,6 +38,7 @@ std::optional<std::size_t> Incidents::happen(Timestamp now) {
   std::array<double, kKinds.size()> weights{};
   double per_thousand = 0;
   for (std::size_t i = 0; i < kKinds.size(); ++i) {
+    if (one_op_a_path_ && kKinds[i].repeats_path) continue;
     weights[i] = kKinds[i].per_thousand;
     per_thousand += weights[i];
   }

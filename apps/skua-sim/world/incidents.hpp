@@ -35,7 +35,9 @@ struct World {
 /// said is neither. One thread.
 class Incidents {
  public:
-  Incidents(const World& world, double oddities) : world_(world), oddities_(oddities) {}
+  /// `one_op_a_path`: none of those that touch a key twice in one commit.
+  Incidents(const World& world, double oddities, bool one_op_a_path)
+      : world_(world), oddities_(oddities), one_op_a_path_(one_op_a_path) {}
 
   /// What is due from before, or something by chance. Nothing: an ordinary step.
   std::optional<std::size_t> happen(Timestamp now);
@@ -47,6 +49,7 @@ class Incidents {
   struct Kind {
     double per_thousand;
     std::size_t (Incidents::*happen)(Account&, Timestamp);
+    bool repeats_path = false;
   };
   static const std::array<Kind, 22> kKinds;
 
@@ -95,6 +98,7 @@ class Incidents {
 
   World world_;
   double oddities_;
+  bool one_op_a_path_;
   std::uint64_t steps_ = 0;
   std::multimap<std::uint64_t, Sequel> sequels_;
 };

@@ -63,7 +63,7 @@ class Network::Impl {
         announcements_(std::move(publish)),
         activity_(random_, records_, announcements_),
         incidents_({random_, subjects_, records_, population_, announcements_, activity_},
-                   settings.oddities) {
+                   settings.oddities, settings.one_op_a_path) {
     constexpr std::chrono::hours kOldestAccount{400 * 24};
     for (std::size_t number = 0; number < settings.accounts; ++number) {
       subjects_.add_account(population_.add(start - kOldestAccount).did);

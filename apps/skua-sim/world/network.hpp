@@ -37,6 +37,8 @@ struct NetworkSettings {
   /// events, moves, key rotations, handle contests, records that break their lexicon, odd rkeys,
   /// many ops in one commit, one key twice in one commit. 1: as the stress suite wants it; 0: none.
   double oddities = 1;
+  /// No commit names a path twice: sync 1.1 forbids it, hosts from before do it.
+  bool one_op_a_path = false;
 };
 
 enum class AccountStatus : std::uint8_t { active, deactivated, suspended, takendown, deleted };

@@ -69,4 +69,11 @@ std::vector<std::int64_t> KeyedTable::read_revs(store::Session& session,
   return revs;
 }
 
+std::size_t KeyedTable::purge(store::Session& session, std::int32_t actor_id, std::int64_t rev,
+                              std::size_t limit) const {
+  store::Params params;
+  params.int4(actor_id).int8(rev).int8(static_cast<std::int64_t>(limit));
+  return session.execute(statements_.purge(), params).affected();
+}
+
 }  // namespace skua::writer

@@ -18,6 +18,8 @@ class KeyedTable : public TableWriter {
   std::size_t remove(store::Session& session, Events events, Timestamp indexed_at) const override;
   std::vector<std::int64_t> read_revs(store::Session& session,
                                       std::span<const RowKey> keys) const override;
+  std::size_t purge(store::Session& session, std::int32_t actor_id, std::int64_t rev,
+                    std::size_t limit) const override;
 
  protected:
   /// Of one collection the key is (actor_id, rkey), of many (actor_id, collection_id, rkey).

@@ -60,11 +60,13 @@ TableStatements::TableStatements(const std::string& table, std::span<const Batch
       columns_(columns.begin(), columns.end()),
       upsert_{table + "_upsert", upsert_sql("")},
       remove_{table + "_remove", remove_sql()},
-      read_revs_{table + "_read_revs", read_revs_sql()} {}
+      read_revs_{table + "_read_revs", read_revs_sql()},
+      purge_{table + "_purge", purge_sql("")} {}
 
 void TableStatements::keep_stubs(const std::string& marker) {
   upsert_.sql = upsert_sql(marker);
   remove_.sql = empty_sql(marker);
+  purge_.sql = purge_sql(marker);
   keeps_stubs_ = true;
 }
 
@@ -131,6 +133,22 @@ std::string TableStatements::read_revs_sql() const {
   lists.append(keys_);
   return "SELECT u.place - 1, t.rev FROM unnest(" + lists.arrays + ") WITH ORDINALITY AS u(" +
          lists.names + ", place) JOIN bsky." + table_ + " AS t ON " + same_key();
+}
+
+std::string TableStatements::purge_sql(const std::string& marker) const {
+  // A stub has no cid, and is what would be left.
+  const std::string old = "actor_id = $1::int4 AND rev <= $2::int8" +
+                          std::string(marker.empty() ? "" : " AND cid IS NOT NULL");
+  std::string change = "DELETE FROM bsky." + table_;
+  if (!marker.empty()) {
+    std::string set = "rev = $2::int8, " + marker + " = true";
+    for (const BatchColumn& column : columns_) {
+      if (column.name != "rev") add(set, column.name + " = NULL");
+    }
+    change = "UPDATE bsky." + table_ + " SET " + set;
+  }
+  return change + " WHERE " + old + " AND ctid = ANY (ARRAY(SELECT ctid FROM bsky." + table_ +
+         " WHERE " + old + " LIMIT $3::int8))";
 }
 
 }  // namespace skua::writer

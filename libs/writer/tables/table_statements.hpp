@@ -36,12 +36,16 @@ class TableStatements {
   const store::Statement& remove() const { return remove_; }
   /// Parameters: the keys' arrays. Answers with the key's place, from 0, and the row's rev.
   const store::Statement& read_revs() const { return read_revs_; }
+  /// Removes rows of one account that are of a revision or older, as `remove` would. Parameters:
+  /// the account, the revision, how many at most.
+  const store::Statement& purge() const { return purge_; }
 
  private:
   std::string upsert_sql(const std::string& marker) const;
   std::string remove_sql() const;
   std::string empty_sql(const std::string& marker) const;
   std::string read_revs_sql() const;
+  std::string purge_sql(const std::string& marker) const;
   /// `t.actor_id = u.actor_id AND ...`
   std::string same_key() const;
 
@@ -51,6 +55,7 @@ class TableStatements {
   store::Statement upsert_;
   store::Statement remove_;
   store::Statement read_revs_;
+  store::Statement purge_;
   bool keeps_stubs_ = false;
 };
 

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "app/account_source.hpp"
+#include "settings.hpp"
+#include "store/repository_table.hpp"
+#include "verify/commit_verifier.hpp"
+
+namespace skua::cli {
+
+/// What the command line gave of verification; nothing where a flag was not given.
+struct VerificationFlags {
+  std::optional<std::string> verify;
+  std::optional<std::string> plc;
+  std::optional<std::string> ca_file;
+  std::optional<std::string> resync;
+  bool allow_private_hosts = false;
+};
+
+/// `--verify full|signature|none`; nothing: none. Full by default.
+std::optional<verify::Level> verify_level(const Settings& settings, const VerificationFlags& flags);
+
+/// `--resync complete|all`. Complete by default.
+store::Resync resync(const Settings& settings, const VerificationFlags& flags);
+
+/// `--plc`, or the directory of the network. UsageError when it is no URL.
+std::string plc_url(const Settings& settings, const std::optional<std::string>& flag);
+
+/// `--plc`, `--ca-file`, `--allow-private-hosts`.
+app::NetworkAccountsOptions network_accounts(const Settings& settings,
+                                             const VerificationFlags& flags);
+
+/// What is verified, for people: "signatures and operations".
+std::string verify_words(const std::optional<verify::Level>& level);
+
+}  // namespace skua::cli

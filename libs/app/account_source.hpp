@@ -1,0 +1,92 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "identity/document_file.hpp"
+#include "identity/host_status.hpp"
+#include "identity/identity_cache.hpp"
+#include "transport/http_client.hpp"
+
+namespace skua::app {
+
+/// Who signs for an account, and where it lives.
+struct AccountIdentity {
+  atproto::Multikey key;
+  /// The handle that its document claims; empty: none.
+  std::string handle;
+};
+
+/// Where what a stream says of accounts is checked: DID documents, and the accounts' own hosts.
+/// Answers come once each, on a thread of the source, or at once on the caller's.
+class AccountSource {
+ public:
+  using IdentityDone = std::function<void(Result<AccountIdentity>)>;
+  using StatusDone = std::function<void(Result<identity::HostStatus>)>;
+
+  virtual ~AccountSource() = default;
+
+  /// How new an identity must be: as it is known, not from before a failure that just happened (one
+  /// look in some seconds is enough), or as it is now.
+  enum class Freshness : std::uint8_t { Known, Recent, Now };
+
+  /// The account's identity. Errors: those of identity::IdentityCache.
+  virtual void identity(const std::string& did, Freshness freshness, IdentityDone done) = 0;
+  /// Whether accounts' own hosts can be asked at all: if not, what the stream says of an account's
+  /// status is all there is.
+  virtual bool has_hosts() const = 0;
+  /// What the account's own host says of it. Errors: those of identity::ask_host_status, or why the
+  /// host is not known.
+  virtual void status(const std::string& did, StatusDone done) = 0;
+  /// Ends what is under way: each is answered with an error.
+  virtual void stop() = 0;
+};
+
+/// A file of DID documents, for captures: nobody is asked for anything else.
+class DocumentAccounts final : public AccountSource {
+ public:
+  /// Throws std::runtime_error when the file cannot be used.
+  explicit DocumentAccounts(const std::filesystem::path& file);
+
+  void identity(const std::string& did, Freshness freshness, IdentityDone done) override;
+  bool has_hosts() const override { return false; }
+  void status(const std::string& did, StatusDone done) override;
+  void stop() override {}
+  const std::string& problem() const { return documents_.problem(); }
+
+ private:
+  identity::DocumentFile documents_;
+};
+
+struct NetworkAccountsOptions {
+  std::string plc_url = "https://plc.directory";
+  std::string ca_file;
+  /// Where `skua.identities` lies.
+  std::string database_url;
+  bool allow_private_hosts = false;
+};
+
+/// The network: the PLC directory, the hosts of did:web accounts, the accounts' own hosts.
+class NetworkAccounts final : public AccountSource {
+ public:
+  NetworkAccounts(const NetworkAccountsOptions& options, const Clock& clock);
+  ~NetworkAccounts() override;
+
+  void identity(const std::string& did, Freshness freshness, IdentityDone done) override;
+  bool has_hosts() const override { return true; }
+  void status(const std::string& did, StatusDone done) override;
+  void stop() override;
+
+ private:
+  transport::HttpClient http_;
+  const identity::DidResolver resolver_;
+  identity::IdentityCache cache_;
+};
+
+}  // namespace skua::app

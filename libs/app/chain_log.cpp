@@ -1,0 +1,55 @@
+#include "app/chain_log.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+namespace skua::app {
+
+void ChainLog::add(Ticket ticket, const store::RepositoryRow& row, bool broke) {
+  const std::scoped_lock lock(mutex_);
+  entries_.push_back({ticket, row, broke});
+  newest_.insert_or_assign(row.did, Newest{ticket, row});
+}
+
+std::optional<store::RepositoryRow> ChainLog::newest(std::string_view did) const {
+  const std::scoped_lock lock(mutex_);
+  const auto place = newest_.find(std::string(did));
+  if (place == newest_.end()) return std::nullopt;
+  return place->second.row;
+}
+
+const std::vector<store::RepositoryProgress>& ChainLog::collect(Ticket end) {
+  std::vector<Entry> finished;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto left = std::stable_partition(entries_.begin(), entries_.end(),
+                                            [&](const Entry& e) { return e.ticket >= end; });
+    finished.assign(std::make_move_iterator(left), std::make_move_iterator(entries_.end()));
+    entries_.erase(left, entries_.end());
+  }
+  std::map<std::string, store::RepositoryProgress> folded;
+  for (auto& progress : collected_) folded.emplace(progress.row.did, std::move(progress));
+  for (Entry& entry : finished) {
+    store::RepositoryProgress& progress = folded[entry.row.did];
+    progress.row = std::move(entry.row);
+    progress.breaks += entry.broke ? 1 : 0;
+  }
+  collected_.clear();
+  collected_.reserve(folded.size());
+  for (auto& [did, progress] : folded) collected_.push_back(std::move(progress));
+  collected_end_ = std::max(collected_end_, end);
+  return collected_;
+}
+
+void ChainLog::stored() {
+  const std::scoped_lock lock(mutex_);
+  for (const store::RepositoryProgress& progress : collected_) {
+    const auto place = newest_.find(progress.row.did);
+    if (place != newest_.end() && place->second.ticket < collected_end_) newest_.erase(place);
+  }
+  collected_.clear();
+}
+
+}  // namespace skua::app

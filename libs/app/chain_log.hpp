@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "store/repository_table.hpp"
+#include "writer/in_flight.hpp"
+
+namespace skua::app {
+
+/// What verification found out of repositories and is not stored yet. It is stored with the cursor,
+/// as far as frames have finished: what `skua.repositories` says of a repository is never ahead of
+/// its rows, and never behind the cursor. Any thread.
+class ChainLog {
+ public:
+  using Ticket = writer::InFlightList::Ticket;
+
+  /// Where a repository stands after the frame of this ticket. `broke`: the frame did not follow
+  /// what was known. Before the frame can finish; one DID in the order of its frames.
+  void add(Ticket ticket, const store::RepositoryRow& row, bool broke);
+
+  /// The newest of a DID that is not stored yet; nothing: what is stored is newest.
+  std::optional<store::RepositoryRow> newest(std::string_view did) const;
+
+  /// All from frames before this ticket, folded to one a DID, sorted by DID. It stays here until
+  /// `stored`, so that a failed save loses nothing. One thread calls these two.
+  const std::vector<store::RepositoryProgress>& collect(Ticket end);
+  void stored();
+
+ private:
+  struct Entry {
+    Ticket ticket = 0;
+    store::RepositoryRow row;
+    bool broke = false;
+  };
+  struct Newest {
+    Ticket ticket = 0;
+    store::RepositoryRow row;
+  };
+
+  /// Each DID's in the order of its tickets.
+  std::vector<Entry> entries_;
+  boost::unordered_flat_map<std::string, Newest> newest_;
+  mutable std::mutex mutex_;
+  std::vector<store::RepositoryProgress> collected_;
+  Ticket collected_end_ = 0;
+};
+
+}  // namespace skua::app

@@ -1,0 +1,373 @@
+#include "app/decoder.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <utility>
+
+#include "base/crash_point.hpp"
+#include "base/log.hpp"
+#include "identity/errc.hpp"
+#include "verify/errc.hpp"
+
+namespace skua::app {
+namespace {
+
+/// After this long a document that was of no use is asked for again, and a key that works is
+/// refreshed beside the work.
+constexpr std::chrono::minutes kUselessFor{5};
+constexpr std::chrono::hours kKeyFreshFor{24};
+
+using Freshness = AccountSource::Freshness;
+
+void count(IntakeCounters& intake, const event::DecodedFrame& frame, Timestamp now) {
+  switch (frame.type) {
+    case event::MessageType::Commit:
+      intake.commits += 1;
+      intake.ops += frame.events.size();
+      break;
+    case event::MessageType::Sync:
+      intake.syncs += 1;
+      break;
+    case event::MessageType::Identity:
+      intake.identities += 1;
+      break;
+    case event::MessageType::Account:
+      intake.accounts += 1;
+      break;
+    case event::MessageType::Info:
+      intake.infos += 1;
+      break;
+    case event::MessageType::Error:
+      intake.errors += 1;
+      break;
+    case event::MessageType::Unknown:
+      intake.unknown += 1;
+      break;
+  }
+  // A host whose clock is wrong must not tell how far behind we are.
+  if (frame.time > now + verify::kFuture) return;
+  const std::int64_t time = frame.time.time_since_epoch().count();
+  std::int64_t newest = intake.newest_time_us.load(std::memory_order_relaxed);
+  while (time > newest && !intake.newest_time_us.compare_exchange_weak(newest, time)) {
+  }
+}
+
+/// Whose word a status is: `deleted` and `deactivated` are the account's own, said by its host, and
+/// a host that the account has left goes on saying them. The rest may be the relay's own decision.
+bool is_hosts_word(const event::AccountChange& change) {
+  return change.status == "deleted" || change.status == "deactivated";
+}
+
+}  // namespace
+
+Decoder::Decoder(DecoderServices services)
+    : services_(services),
+      // What may be in flight at all bounds the queue.
+      queue_(std::make_shared<Queue>(std::numeric_limits<std::size_t>::max())),
+      verifier_(services.verification != nullptr ? services.verification->level
+                                                 : verify::Level::Full),
+      known_(services.verification != nullptr ? services.verification->remembered : 0),
+      thread_([this] { run(); }) {}
+
+Decoder::~Decoder() {
+  close();
+  join();
+}
+
+void Decoder::push(Job job) {
+  queue_->push(std::move(job));
+}
+
+void Decoder::close() {
+  queue_->close();
+}
+
+void Decoder::join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void Decoder::run() {
+  while (auto item = queue_->pop()) {
+    std::visit([this](auto&& one) { take(std::forward<decltype(one)>(one)); }, *std::move(item));
+  }
+  for (const auto& [did, jobs] : parked_) abandoned_ += jobs.size();
+}
+
+void Decoder::take(Job job) {
+  if (!parked_.empty() && !job.did.empty()) {
+    if (const auto place = parked_.find(std::string(job.did)); place != parked_.end()) {
+      place->second.push_back(std::move(job));
+      return;
+    }
+  }
+  if (step(job) == Step::Done) return;
+  std::string did(job.did);
+  parked_[std::move(did)].push_back(std::move(job));
+  services_.intake.accounts_waiting += 1;
+}
+
+void Decoder::take(FoundRepository found) {
+  const Timestamp now = services_.clock.now();
+  verify::KnownRepository repository;
+  if (found.row.head) repository.set_last({found.row.head->rev, found.row.head->data});
+  repository.set_active(found.row.active);
+  std::optional<atproto::Multikey> key;
+  if (found.identity) key = found.identity->key;
+  repository.set_key(key, now);
+  known_.put(verify::DidHash::of(found.row.did), repository);
+  resume(found.row.did);
+}
+
+void Decoder::take(Identified identified) {
+  auto* repository = known_.find(verify::DidHash::of(identified.did));
+  if (repository != nullptr) {
+    // A server's failure does not make what is known wrong.
+    if (identified.identity) {
+      repository->set_key(identified.identity->key, services_.clock.now());
+    } else if (!identity::is_server_failure(identified.identity.error())) {
+      repository->set_key(std::nullopt, services_.clock.now());
+    }
+  }
+  const auto place = parked_.find(identified.did);
+  if (place == parked_.end()) return;  // A refresh beside the work.
+  Job& job = place->second.front();
+  job.has_fresh_identity = true;
+  if (identified.identity) job.document_handle = identified.identity->handle;
+  resume(identified.did);
+}
+
+void Decoder::take(Settled settled) {
+  const auto place = parked_.find(settled.did);
+  if (place == parked_.end()) return;
+  Job& job = place->second.front();
+  job.word = settled.status ? Job::Word::Given : Job::Word::Unknown;
+  if (settled.status) job.host_status = *std::move(settled.status);
+  resume(settled.did);
+}
+
+void Decoder::resume(const std::string& did) {
+  const auto place = parked_.find(did);
+  if (place == parked_.end()) return;
+  // Taken out, because a step looks at what is parked.
+  std::deque<Job> jobs = std::move(place->second);
+  parked_.erase(place);
+  while (!jobs.empty() && step(jobs.front()) == Step::Done) jobs.pop_front();
+  if (jobs.empty()) {
+    services_.intake.accounts_waiting -= 1;
+  } else {
+    parked_.emplace(did, std::move(jobs));
+  }
+}
+
+Decoder::Step Decoder::step(Job& job) {
+  if (const auto result = decoder_.decode(job.frame, decoded_); result.has_error()) {
+    reject(job, result.error().message());
+    return Step::Done;
+  }
+  switch (decoded_.type) {
+    case event::MessageType::Commit:
+    case event::MessageType::Sync:
+      return step_commit(job);
+    case event::MessageType::Account:
+      return step_account(job);
+    case event::MessageType::Identity:
+      return step_identity(job);
+    default:
+      dispatch(job);
+      return Step::Done;
+  }
+}
+
+Decoder::Step Decoder::step_commit(Job& job) {
+  const Timestamp now = services_.clock.now();
+  if (services_.verification == nullptr) {
+    if (decoded_.rev->time() > now + verify::kFuture) {
+      drop(job, verify::errc::future_rev);
+    } else {
+      dispatch(job);
+    }
+    return Step::Done;
+  }
+  verify::KnownRepository* repository = repository_of(job);
+  if (repository == nullptr) return find_repository(job);
+
+  const auto reason_of = [](const auto& failed) {
+    return static_cast<verify::errc>(failed.error().value());
+  };
+  const verify::RepositoryState state = repository->state();
+  const auto commit = verify::CommitVerifier::admit(decoded_, decoder_.car(), state, now);
+  if (!commit) {
+    drop(job, reason_of(commit));
+    return Step::Done;
+  }
+  const auto* key = repository->key() ? known_.parsed_key(*repository->key()) : nullptr;
+  if (key == nullptr) {
+    if (!job.has_fresh_identity && repository->key_age(now) >= kUselessFor) {
+      return refresh_identity(job, Freshness::Recent);
+    }
+    drop(job, verify::errc::no_did_document);
+    return Step::Done;
+  }
+  const auto accepted = verifier_.verify(decoded_, decoder_.car(), *commit, *key, state);
+  if (!accepted) {
+    const verify::errc reason = reason_of(accepted);
+    // Keys change, and nobody may have told.
+    if (reason == verify::errc::wrong_signature && !job.has_fresh_identity) {
+      return refresh_identity(job, Freshness::Recent);
+    }
+    drop(job, reason);
+    return Step::Done;
+  }
+  if (repository->key_age(now) >= kKeyFreshFor) {
+    repository->set_key(repository->key(), now);
+    refresh_identity(job, Freshness::Recent);
+  }
+  const bool broke = accepted->continuity == verify::Continuity::Broken;
+  repository->set_last(accepted->link);
+  services_.intake.verified += 1;
+  if (broke) {
+    services_.intake.broke += 1;
+    logger("verify")->debug("did={} seq={}: does not follow what was known", job.did, job.seq);
+  }
+  log(job, *repository, broke);
+  dispatch(job);
+  return Step::Done;
+}
+
+Decoder::Step Decoder::step_account(Job& job) {
+  auto* change = decoded_.events.empty()
+                     ? nullptr
+                     : std::get_if<event::AccountChange>(&decoded_.events.front().body);
+  if (change == nullptr) {
+    dispatch(job);
+    return Step::Done;
+  }
+  const Verification* verification = services_.verification;
+  change->purge = !change->active && change->status == "deleted";
+  if (verification == nullptr) {
+    dispatch(job);
+    return Step::Done;
+  }
+  verify::KnownRepository* repository = repository_of(job);
+  if (repository == nullptr) return find_repository(job);
+  if (!change->active && is_hosts_word(*change) && verification->accounts.has_hosts()) {
+    if (job.word == Job::Word::NotAsked) return ask_host(job);
+    if (job.word == Job::Word::Unknown) {
+      // Hidden it can come back; what is purged cannot.
+      change->purge = false;
+      services_.intake.unsettled_accounts += 1;
+    } else if (job.host_status.active) {
+      services_.intake.stale_accounts += 1;
+      logger("verify")->debug("did={} seq={}: dropped, its host says that it is active", job.did,
+                              job.seq);
+      finish(job);
+      return Step::Done;
+    } else {
+      if (!job.host_status.status.empty()) change->status = job.host_status.status;
+      change->purge = change->status == "deleted";
+    }
+  }
+  if (const auto last = repository->state().last) change->last_rev = last->rev;
+  repository->set_active(change->active);
+  log(job, *repository, false);
+  dispatch(job);
+  return Step::Done;
+}
+
+Decoder::Step Decoder::step_identity(Job& job) {
+  if (services_.verification != nullptr) {
+    if (!job.has_fresh_identity) return refresh_identity(job, Freshness::Now);
+    auto* change = decoded_.events.empty()
+                       ? nullptr
+                       : std::get_if<event::IdentityChange>(&decoded_.events.front().body);
+    // The message is a host's claim: what counts stands in the document.
+    if (change != nullptr && job.document_handle) change->handle = job.document_handle;
+  }
+  dispatch(job);
+  return Step::Done;
+}
+
+verify::KnownRepository* Decoder::repository_of(const Job& job) {
+  return known_.find(verify::DidHash::of(job.did));
+}
+
+Decoder::Step Decoder::find_repository(const Job& job) {
+  services_.verification->repositories.find(
+      std::string(job.did),
+      [queue = queue_](FoundRepository found) { queue->push(std::move(found)); });
+  return Step::Waits;
+}
+
+Decoder::Step Decoder::refresh_identity(const Job& job, Freshness freshness) {
+  const std::string did(job.did);
+  services_.verification->accounts.identity(
+      did, freshness, [queue = queue_, did](Result<AccountIdentity> identity) {
+        queue->push(Identified{did, std::move(identity)});
+      });
+  return Step::Waits;
+}
+
+Decoder::Step Decoder::ask_host(const Job& job) {
+  const std::string did(job.did);
+  services_.verification->accounts.status(
+      did, [queue = queue_, did](Result<identity::HostStatus> status) {
+        queue->push(Settled{did, std::move(status)});
+      });
+  return Step::Waits;
+}
+
+void Decoder::log(const Job& job, const verify::KnownRepository& repository, bool broke) {
+  if (services_.verification->chain == nullptr) return;
+  store::RepositoryRow row;
+  row.did = std::string(job.did);
+  if (const auto last = repository.state().last) row.head = {last->rev, last->data};
+  row.active = repository.active();
+  services_.verification->chain->add(job.ticket, row, broke);
+}
+
+void Decoder::dispatch(const Job& job) {
+  crash_point("decoded");
+  IntakeCounters& intake = services_.intake;
+  count(intake, decoded_, services_.clock.now());
+  if (decoded_.type == event::MessageType::Info) {
+    logger("intake")->info("#info {}: {}", decoded_.name, decoded_.message);
+  }
+  event::fold_commit(decoded_.events);
+  services_.in_flight.decoded(job.ticket, decoded_.events.size(), decoded_.time);
+  for (event::UnresolvedEvent& event : decoded_.events) {
+    if (const auto* rejection = std::get_if<event::Rejection>(&event.body)) {
+      intake.bad_ops += 1;
+      logger("intake")->warn("did={} seq={} {}: dead-lettered: {}", event.did, event.seq,
+                             rejection->what, rejection->error);
+    }
+    event.ticket = job.ticket;
+    services_.pool.push(std::move(event));
+  }
+}
+
+void Decoder::drop(const Job& job, verify::errc reason) {
+  services_.intake.drop(reason);
+  logger("verify")->debug("did={} seq={}: dropped: {}", job.did, job.seq,
+                          make_error_code(reason).message());
+  finish(job);
+}
+
+void Decoder::finish(const Job& job) {
+  services_.in_flight.decoded(job.ticket, 0, decoded_.time);
+}
+
+void Decoder::reject(Job& job, const std::string& error) {
+  services_.intake.bad_frames += 1;
+  event::UnresolvedEvent event;
+  event.did = std::string(job.did);
+  logger("intake")->warn("did={} seq={}: frame dead-lettered: {}", event.did, job.seq, error);
+  event.type = event::RecordType::Metadata;
+  event.seq = job.seq;
+  event.ticket = job.ticket;
+  event.body = event::Rejection{"frame", error, std::move(job.frame)};
+  services_.in_flight.decoded(job.ticket, 1, Timestamp{});
+  services_.pool.push(std::move(event));
+}
+
+}  // namespace skua::app

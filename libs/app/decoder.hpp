@@ -1,0 +1,142 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
+#include <variant>
+
+#include "app/account_source.hpp"
+#include "app/chain_log.hpp"
+#include "app/intake_counters.hpp"
+#include "app/repository_lookup.hpp"
+#include "base/bounded_queue.hpp"
+#include "base/bytes.hpp"
+#include "base/time.hpp"
+#include "event/frame_decoder.hpp"
+#include "verify/commit_verifier.hpp"
+#include "verify/known_repositories.hpp"
+#include "writer/in_flight.hpp"
+#include "writer/worker_pool.hpp"
+
+namespace skua::app {
+
+/// How frames are verified, by all decoders of a pipeline. Outlives them.
+struct Verification {
+  verify::Level level = verify::Level::Full;
+  AccountSource& accounts;
+  RepositoryLookup& repositories;
+  /// Null: where repositories stand is not stored.
+  ChainLog* chain = nullptr;
+  /// Repositories that each decoder remembers.
+  std::size_t remembered = 500'000;
+};
+
+/// What the decoders of a pipeline share. Outlives them.
+struct DecoderServices {
+  IntakeCounters& intake;
+  writer::InFlightList& in_flight;
+  writer::WorkerPool& pool;
+  const Clock& clock;
+  /// Null: nothing is verified.
+  const Verification* verification = nullptr;
+};
+
+/// From frames to events, on a thread of its own: decodes, verifies, and hands events to the
+/// workers. All frames of an account meet the same decoder and leave it in their order: when one
+/// needs an answer from outside (a key, the word of a host), it and those behind it are parked
+/// until the answer is there, and other accounts go on. What may be in flight at all bounds what is
+/// parked.
+class Decoder {
+ public:
+  /// A frame on its way. Moved, never copied: `did` is a view into its bytes.
+  struct Job {
+    Job() = default;
+    Job(Job&&) noexcept = default;
+    Job& operator=(Job&&) noexcept = default;
+    Job(const Job&) = delete;
+    Job& operator=(const Job&) = delete;
+
+    Bytes frame;
+    writer::InFlightList::Ticket ticket = 0;
+    std::int64_t seq = 0;
+    /// Empty: it is about no account, or is no frame.
+    std::string_view did;
+
+    // What was asked for it already.
+    bool has_fresh_identity = false;
+    std::optional<std::string> document_handle;
+    enum class Word : std::uint8_t { NotAsked, Unknown, Given } word = Word::NotAsked;
+    identity::HostStatus host_status;
+  };
+
+  explicit Decoder(DecoderServices services);
+  ~Decoder();
+
+  /// Any thread; an account's frames from one.
+  void push(Job job);
+
+  /// No more frames come. The thread ends when all are decoded but those that wait for an answer:
+  /// they stay unfinished.
+  void close();
+  void join();
+  /// Frames that were left at the end.
+  std::size_t abandoned() const { return abandoned_; }
+
+ private:
+  struct Identified {
+    std::string did;
+    Result<AccountIdentity> identity;
+  };
+  struct Settled {
+    std::string did;
+    Result<identity::HostStatus> status;
+  };
+  using Item = std::variant<Job, FoundRepository, Identified, Settled>;
+  using Queue = BoundedQueue<Item>;
+  /// Whether a frame is done with, or waits for an answer that was asked for.
+  enum class Step : std::uint8_t { Done, Waits };
+
+  void run();
+  void take(Job job);
+  void take(FoundRepository found);
+  void take(Identified identified);
+  void take(Settled settled);
+  /// Goes on with the frames that waited behind an answer.
+  void resume(const std::string& did);
+
+  Step step(Job& job);
+  Step step_commit(Job& job);
+  Step step_account(Job& job);
+  Step step_identity(Job& job);
+  /// The repository that a frame is about; null: it was asked for.
+  verify::KnownRepository* repository_of(const Job& job);
+  Step find_repository(const Job& job);
+  Step refresh_identity(const Job& job, AccountSource::Freshness freshness);
+  Step ask_host(const Job& job);
+  /// What a repository stands at from this frame on is to be stored.
+  void log(const Job& job, const verify::KnownRepository& repository, bool broke);
+
+  void dispatch(const Job& job);
+  void drop(const Job& job, verify::errc reason);
+  void finish(const Job& job);
+  void reject(Job& job, const std::string& error);
+
+  DecoderServices services_;
+  const std::shared_ptr<Queue> queue_;  // answers may come after the end
+  event::FrameDecoder decoder_;
+  event::DecodedFrame decoded_;
+  verify::CommitVerifier verifier_;
+  verify::KnownRepositories known_;
+  std::unordered_map<std::string, std::deque<Job>> parked_;
+  std::size_t abandoned_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace skua::app

@@ -1,0 +1,171 @@
+#include "store/repository_table.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace skua::store {
+namespace {
+
+const Statement kLoad{
+    "repositories_load",
+    "SELECT r.did, r.rev, encode(r.data, 'hex'), r.active FROM unnest($1::text[]) AS asked(did) "
+    "JOIN skua.repositories AS r ON r.did = asked.did"};
+
+// $7: what a break makes of a repository: 'complete' alone is desynchronized, or any.
+const Statement kSave{
+    "repositories_save",
+    "INSERT INTO skua.repositories AS r (did, rev, data, active, breaks, broke_at, state, "
+    "next_attempt) SELECT u.did, u.rev, u.data, u.active, u.breaks, "
+    "CASE WHEN u.breaks > 0 THEN $6::timestamptz END, "
+    "CASE WHEN u.breaks > 0 AND $7::boolean THEN 'desynchronized' ELSE 'partial' END, "
+    "CASE WHEN u.breaks > 0 AND $7::boolean THEN $6::timestamptz END "
+    "FROM unnest($1::text[], $2::int8[], $3::bytea[], $4::boolean[], $5::int4[]) "
+    "AS u(did, rev, data, active, breaks) "
+    "ON CONFLICT (did) DO UPDATE SET active = EXCLUDED.active, "
+    "rev = CASE WHEN EXCLUDED.rev > coalesce(r.rev, 0) THEN EXCLUDED.rev ELSE r.rev END, "
+    "data = CASE WHEN EXCLUDED.rev > coalesce(r.rev, 0) THEN EXCLUDED.data ELSE r.data END, "
+    "breaks = r.breaks + EXCLUDED.breaks, broke_at = coalesce(EXCLUDED.broke_at, r.broke_at), "
+    "state = CASE WHEN EXCLUDED.breaks > 0 AND (r.state = 'complete' OR $7::boolean) "
+    "THEN 'desynchronized' ELSE r.state END, "
+    "next_attempt = CASE WHEN EXCLUDED.breaks > 0 AND r.state <> 'desynchronized' "
+    "AND (r.state = 'complete' OR $7::boolean) THEN $6::timestamptz ELSE r.next_attempt END"};
+
+const Statement kTakeDue{"repositories_take_due",
+                         "UPDATE skua.repositories AS r SET next_attempt = $2::timestamptz FROM ("
+                         "SELECT did FROM skua.repositories WHERE state = 'desynchronized' "
+                         "AND next_attempt <= $1::timestamptz ORDER BY next_attempt LIMIT $3::int8 "
+                         "FOR UPDATE SKIP LOCKED) AS due WHERE r.did = due.did RETURNING r.did"};
+
+const Statement kAsk{
+    "repositories_ask",
+    "INSERT INTO skua.repositories AS r (did, state, next_attempt) "
+    "VALUES ($1, 'desynchronized', $2::timestamptz) ON CONFLICT (did) DO UPDATE "
+    "SET state = 'desynchronized', attempts = 0, error = NULL, next_attempt = $2::timestamptz"};
+
+const Statement kAttempts{"repositories_attempts",
+                          "UPDATE skua.repositories SET attempts = attempts + 1, error = $2 "
+                          "WHERE did = $1 AND state = 'desynchronized' RETURNING attempts"};
+const Statement kRetryAt{"repositories_retry_at",
+                         "UPDATE skua.repositories SET next_attempt = $2::timestamptz "
+                         "WHERE did = $1 AND state = 'desynchronized'"};
+
+const Statement kDone{
+    "repositories_done",
+    "INSERT INTO skua.repositories AS r (did, rev, data, state) "
+    "VALUES ($1, $2::int8, $3::bytea, 'complete') ON CONFLICT (did) DO UPDATE "
+    "SET state = 'complete', attempts = 0, error = NULL, next_attempt = NULL, "
+    "rev = greatest(r.rev, EXCLUDED.rev), "
+    "data = CASE WHEN EXCLUDED.rev > coalesce(r.rev, 0) THEN EXCLUDED.data ELSE r.data END"};
+
+std::optional<atproto::Digest> digest_of_hex(std::string_view hex) {
+  atproto::Digest digest{};
+  if (hex.size() != digest.size() * 2) return std::nullopt;
+  const auto value = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+  for (std::size_t i = 0; i < digest.size(); ++i) {
+    digest[i] = static_cast<std::uint8_t>(value(hex[2 * i]) << 4 | value(hex[2 * i + 1]));
+  }
+  return digest;
+}
+
+std::int64_t int8_of(atproto::Tid rev) {
+  return static_cast<std::int64_t>(rev.value);
+}
+
+}  // namespace
+
+std::vector<RepositoryRow> load_repositories(Session& session, std::span<const std::string> dids) {
+  Array asked(Array::Type::text);
+  for (const std::string& did : dids) asked.text(did);
+  Params params;
+  params.array(asked);
+  const Rows rows = session.execute(kLoad, params);
+  std::vector<RepositoryRow> found;
+  found.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    RepositoryRow row;
+    row.did = rows.text(i, 0);
+    if (!rows.is_null(i, 1) && !rows.is_null(i, 2)) {
+      if (const auto digest = digest_of_hex(rows.text(i, 2))) {
+        row.head = {{static_cast<std::uint64_t>(rows.int8(i, 1))},
+                    {atproto::Cid::kDagCbor, *digest}};
+      }
+    }
+    row.active = rows.boolean(i, 3);
+    found.push_back(std::move(row));
+  }
+  return found;
+}
+
+void save_repositories(Session& session, std::span<const RepositoryProgress> progress,
+                       Resync resync, Timestamp now) {
+  // Bounds the memory of a statement, not of the transaction.
+  constexpr std::size_t kAtOnce = 10'000;
+  for (std::size_t begin = 0; begin < progress.size(); begin += kAtOnce) {
+    Array dids(Array::Type::text);
+    Array revs(Array::Type::int8);
+    Array data(Array::Type::bytea);
+    Array active(Array::Type::boolean);
+    Array breaks(Array::Type::int4);
+    for (const auto& [row, row_breaks] :
+         progress.subspan(begin, std::min(kAtOnce, progress.size() - begin))) {
+      dids.text(row.did);
+      if (row.head) {
+        revs.int8(int8_of(row.head->rev));
+        data.bytea(row.head->data.digest);
+      } else {
+        revs.null();
+        data.null();
+      }
+      active.boolean(row.active);
+      breaks.int4(row_breaks);
+    }
+    Params params;
+    params.array(dids).array(revs).array(data).array(active).array(breaks);
+    params.timestamp(now).boolean(resync == Resync::All);
+    session.execute(kSave, params);
+  }
+}
+
+std::chrono::seconds resync_delay(int attempts) {
+  constexpr std::chrono::seconds kFirst{60};
+  constexpr std::chrono::seconds kLongest = std::chrono::hours(24);
+  return std::min<std::chrono::seconds>(kFirst * (1 << std::clamp(attempts - 1, 0, 12)), kLongest);
+}
+
+std::vector<std::string> take_due_resyncs(Session& session, Timestamp now,
+                                          std::chrono::seconds lease, std::size_t limit) {
+  Params params;
+  params.timestamp(now).timestamp(now + lease).int8(static_cast<std::int64_t>(limit));
+  const Rows rows = session.execute(kTakeDue, params);
+  std::vector<std::string> dids;
+  for (std::size_t i = 0; i < rows.size(); ++i) dids.emplace_back(rows.text(i, 0));
+  return dids;
+}
+
+void ask_for_resync(Session& session, const std::string& did, Timestamp now) {
+  Params params;
+  params.text(did).timestamp(now);
+  session.execute(kAsk, params);
+}
+
+void resync_failed(Session& session, const std::string& did, const std::string& error,
+                   Timestamp now) {
+  Transaction transaction(session);
+  Params count;
+  count.text(did).text(error);
+  const Rows rows = session.execute(kAttempts, count);
+  if (!rows.empty()) {
+    Params retry;
+    retry.text(did).timestamp(now + resync_delay(rows.int4(0, 0)));
+    session.execute(kRetryAt, retry);
+  }
+  transaction.commit();
+}
+
+void resync_done(Session& session, const std::string& did, const RepositoryHead& head) {
+  Params params;
+  params.text(did).int8(int8_of(head.rev)).bytea(head.data.digest);
+  session.execute(kDone, params);
+}
+
+}  // namespace skua::store

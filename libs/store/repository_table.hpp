@@ -1,0 +1,73 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "atproto/cid.hpp"
+#include "atproto/tid.hpp"
+#include "base/time.hpp"
+#include "store/session.hpp"
+
+namespace skua::store {
+
+/// Where a repository stands: its newest verified revision, and the root of its tree then.
+struct RepositoryHead {
+  atproto::Tid rev;
+  atproto::Cid data;
+  friend bool operator==(const RepositoryHead&, const RepositoryHead&) = default;
+};
+
+/// What `skua.repositories` says of a repository that messages are checked against.
+struct RepositoryRow {
+  std::string did;
+  /// Nothing: no message of it was verified yet.
+  std::optional<RepositoryHead> head;
+  /// Whether its host serves the account.
+  bool active = true;
+};
+
+/// The rows of those DIDs that have one, in no order. Throws SqlError, as all here.
+std::vector<RepositoryRow> load_repositories(Session& session, std::span<const std::string> dids);
+
+/// What came of the messages about one repository since it was saved last.
+struct RepositoryProgress {
+  RepositoryRow row;
+  /// Messages that did not follow the one before them.
+  std::int32_t breaks = 0;
+};
+
+/// Which repositories a break makes wait for a resync: those whose history was brought in, or all.
+/// The others have holes anyway: they are followed from the break on.
+enum class Resync : std::uint8_t { Complete, All };
+
+/// Writes progress, in the caller's transaction; heads never go back. One item a DID, sorted by
+/// DID.
+void save_repositories(Session& session, std::span<const RepositoryProgress> progress,
+                       Resync resync, Timestamp now);
+
+/// How long a repository waits after its nth failed resync, n from 1: from a minute on twice as
+/// long each time, a day at most.
+std::chrono::seconds resync_delay(int attempts);
+
+/// Takes up to `limit` repositories whose resync is due, those first that wait longest, and lends
+/// them: until `now + lease` nobody else gets them, unless their resync fails or is done before.
+std::vector<std::string> take_due_resyncs(Session& session, Timestamp now,
+                                          std::chrono::seconds lease, std::size_t limit);
+
+/// Asks for a resync of a repository at once, whatever its state.
+void ask_for_resync(Session& session, const std::string& did, Timestamp now);
+
+/// A resync failed: it is tried again after `resync_delay`.
+void resync_failed(Session& session, const std::string& did, const std::string& error,
+                   Timestamp now);
+
+/// A resync brought the whole repository as of `head`. Part of the transaction that wrote the last
+/// of it, so that it is never ahead of the rows.
+void resync_done(Session& session, const std::string& did, const RepositoryHead& head);
+
+}  // namespace skua::store

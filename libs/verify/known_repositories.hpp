@@ -1,0 +1,93 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "atproto/multikey.hpp"
+#include "atproto/sha256.hpp"
+#include "atproto/signing.hpp"
+#include "base/bytes.hpp"
+#include "base/time.hpp"
+#include "verify/commit_verifier.hpp"
+
+namespace skua::verify {
+
+/// Stands for a DID in memory: half of its SHA-256, so that nobody can make two accounts that share
+/// one.
+struct DidHash {
+  std::array<std::uint64_t, 2> halves{};
+
+  static DidHash of(std::string_view did) {
+    const atproto::Digest digest = atproto::sha256(as_bytes(did));
+    DidHash hash;
+    std::memcpy(hash.halves.data(), digest.data(), sizeof hash.halves);
+    return hash;
+  }
+  friend bool operator==(const DidHash&, const DidHash&) = default;
+  friend std::size_t hash_value(const DidHash& hash) { return hash.halves[0]; }
+};
+
+/// What messages of a repository are checked against, in 96 bytes.
+class KnownRepository {
+ public:
+  RepositoryState state() const;
+  void set_last(const ChainLink& link);
+  void set_active(bool active) { active_ = active; }
+  bool active() const { return active_; }
+
+  /// The account's key, as of `now`; nothing: its DID document is of no use.
+  void set_key(const std::optional<atproto::Multikey>& key, Timestamp now);
+  const std::optional<atproto::Multikey>& key() const { return key_; }
+  /// How long ago that was, by the minute.
+  std::chrono::minutes key_age(Timestamp now) const;
+
+ private:
+  atproto::Tid rev_;  // 0: nothing was verified yet
+  atproto::Digest data_{};
+  std::optional<atproto::Multikey> key_;
+  std::uint32_t key_minute_ = 0;
+  bool active_ = true;
+};
+
+/// The repositories that messages came from lately: about `capacity` of them, of two generations
+/// the older is forgotten whole. Memory: at most 200 bytes each. One thread.
+class KnownRepositories {
+ public:
+  explicit KnownRepositories(std::size_t capacity);
+
+  /// Null: not known. The pointer holds until the next call of `find` or `put`.
+  KnownRepository* find(const DidHash& did);
+  KnownRepository* put(const DidHash& did, const KnownRepository& repository);
+
+  /// The parsed key of a repository that has one; null: it is no point of its curve. Those used
+  /// lately are kept parsed. The pointer holds until the next call.
+  const atproto::VerifyingKey* parsed_key(const atproto::Multikey& key);
+
+  std::size_t size() const { return young_.size() + old_.size(); }
+
+ private:
+  using Map = boost::unordered_flat_map<DidHash, KnownRepository>;
+  struct KeyHash {
+    std::size_t operator()(const atproto::Multikey& key) const {
+      std::size_t hash = 0;
+      std::memcpy(&hash, key.point.data() + 1, sizeof hash);
+      return hash;
+    }
+  };
+  using Keys =
+      boost::unordered_flat_map<atproto::Multikey, std::optional<atproto::VerifyingKey>, KeyHash>;
+
+  const std::size_t half_;
+  Map young_;
+  Map old_;
+  Keys keys_;
+};
+
+}  // namespace skua::verify

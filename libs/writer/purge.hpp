@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "atproto/tid.hpp"
+#include "store/session.hpp"
+
+namespace skua::writer {
+
+/// An account that was deleted, and the newest revision that it had then.
+struct Purge {
+  std::int32_t actor_id = 0;
+  atproto::Tid floor;
+};
+
+/// Removes all records of an account up to its floor, from every table, a few thousand rows at a
+/// time, each in a transaction of its own. The floor must be committed before: then nothing at or
+/// below it comes any more, and what comes is above it and stays, whatever the order. Again is
+/// harmless. Returns the number of rows. Throws store::SqlError.
+std::size_t purge_account(store::Session& session, const Purge& purge);
+
+}  // namespace skua::writer

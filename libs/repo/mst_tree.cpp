@@ -77,9 +77,7 @@ struct MstTree::Operations {
     return subtree;
   }
 
-  /// Brings the node of a subtree that is not empty into memory and checks it. The depth of its
-  /// first key stands for that of all: hashing each would be half of what undoing a commit costs. A
-  /// key that is asked for is checked by `get`; walk_mst checks all.
+  /// Brings the node of a subtree that is not empty into memory and checks it.
   Result<void> load(Subtree& subtree, int level) const {
     if (subtree.node) return {};
     if (source == nullptr) return errc::mst_missing_node;
@@ -100,8 +98,7 @@ struct MstTree::Operations {
       next.append(as_text(entry.suffix));
       if (next.size() > kMaxMstKey) return errc::mst_too_large;
       if (!node->entries.empty() && next <= key) return errc::mst_order;
-      if (level == 0 && entry.tree) return errc::mst_depth;
-      if (node->entries.empty() && mst_key_depth(next) != level) return errc::mst_depth;
+      if (mst_key_depth(next) != level || (level == 0 && entry.tree)) return errc::mst_depth;
       key = next;
       node->entries.push_back({std::move(next), entry.value, subtree_of(entry.tree)});
     }
@@ -115,10 +112,7 @@ struct MstTree::Operations {
     if (const auto loaded = load(subtree, level); !loaded) return loaded.error();
     Node& node = *subtree.node;
     const std::size_t index = node.lower_bound(key);
-    if (node.has(index, key)) {
-      if (mst_key_depth(key) != level) return errc::mst_depth;
-      return std::optional(node.entries[index].value);
-    }
+    if (node.has(index, key)) return std::optional(node.entries[index].value);
     if (level == 0) return std::optional<Cid>();
     return get(node.gap(index), level - 1, key);
   }

@@ -5,7 +5,6 @@
 #include <iterator>
 #include <vector>
 
-#include "atproto/data_model.hpp"
 #include "repo/errc.hpp"
 #include "repo/mst_node.hpp"
 #include "repo/mst_reader.hpp"
@@ -56,7 +55,6 @@ struct MstTree::Split {
 
 /// Memory for decoding one node, used again for each.
 struct MstTree::Scratch {
-  atproto::Document document;
   MstNode node;
 };
 
@@ -84,7 +82,7 @@ struct MstTree::Operations {
     const auto block = source->find(subtree.cid->digest);
     if (block == source->end()) return errc::mst_missing_node;
     MstNode& encoded = scratch->node;
-    if (const auto read = decode_mst_node(block->second, scratch->document, encoded); !read) {
+    if (const auto read = decode_mst_node(block->second, encoded); !read) {
       return read.error();
     }
     if (level == 0 && encoded.left) return errc::mst_depth;
@@ -303,7 +301,7 @@ Result<MstTree> MstTree::open(const Cid& root, const BlockMap& blocks) {
   tree.source_ = &blocks;
   tree.scratch_ = std::make_unique<Scratch>();
   const MstNode& encoded = tree.scratch_->node;
-  const auto read = decode_mst_node(block->second, tree.scratch_->document, tree.scratch_->node);
+  const auto read = decode_mst_node(block->second, tree.scratch_->node);
   if (!read) return read.error();
   if (encoded.entries.empty()) {
     if (encoded.left) return errc::mst_malformed;

@@ -134,6 +134,11 @@ std::size_t mst_shared_prefix(std::string_view previous, std::string_view key) {
 
 Bytes encode_mst_node(const MstNode& node) {
   Bytes out;
+  encode_mst_node(node, out);
+  return out;
+}
+
+void encode_mst_node(const MstNode& node, Bytes& out) {
   CborWriter writer(out);
   writer.map(2);
   writer.string("e");
@@ -151,7 +156,6 @@ Bytes encode_mst_node(const MstNode& node) {
   }
   writer.string("l");
   write_subtree(writer, node.left);
-  return out;
 }
 
 }  // namespace skua::repo

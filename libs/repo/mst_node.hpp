@@ -41,4 +41,7 @@ std::size_t mst_shared_prefix(std::string_view previous, std::string_view key);
 /// The block of a node.
 Bytes encode_mst_node(const MstNode& node);
 
+/// Appends the block of a node to a buffer.
+void encode_mst_node(const MstNode& node, Bytes& out);
+
 }  // namespace skua::repo

@@ -171,7 +171,7 @@ Result<void> read_commit(const Value& body, repo::LoadedCar& car, atproto::Docum
   out.claim.commit = commit->link();
   const auto prev_data = body.find("prevData");
   if (prev_data && !prev_data->is_link() && !prev_data->is_null()) return errc::bad_prev_data;
-  out.claim.prev_data = link_of(body, "prevData");
+  if (prev_data && prev_data->is_link()) out.claim.prev_data = prev_data->link();
   const auto ops = body.find("ops");
   if (!ops || !ops->is_list()) return errc::bad_ops;
   if (ops->size() > kMaxOps) return errc::too_many_ops;

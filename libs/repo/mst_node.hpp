@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "atproto/cid.hpp"
-#include "atproto/data_model.hpp"
 #include "base/bytes.hpp"
 #include "base/result.hpp"
 
@@ -31,9 +30,9 @@ struct MstNode {
   std::vector<MstNodeEntry> entries;
 };
 
-/// Decodes a node's block. `out` is reused, `scratch` too. Error: not DAG-CBOR, or not such a node.
-/// The lengths of prefixes are left to whoever puts the keys together.
-Result<void> decode_mst_node(ByteView block, atproto::Document& scratch, MstNode& out);
+/// Decodes a node's block. `out` is reused. Error: not DAG-CBOR, or not such a node; `out` is then
+/// undefined. The lengths of prefixes are left to whoever puts the keys together.
+Result<void> decode_mst_node(ByteView block, MstNode& out);
 
 /// How many bytes two neighbouring keys of a node share at their front: the `prefix` of the second.
 /// Bytes, not characters.
@@ -41,5 +40,8 @@ std::size_t mst_shared_prefix(std::string_view previous, std::string_view key);
 
 /// The block of a node.
 Bytes encode_mst_node(const MstNode& node);
+
+/// Appends the block of a node to a buffer.
+void encode_mst_node(const MstNode& node, Bytes& out);
 
 }  // namespace skua::repo

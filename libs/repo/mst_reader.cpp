@@ -5,7 +5,6 @@
 #include <deque>
 #include <string>
 
-#include "atproto/data_model.hpp"
 #include "repo/errc.hpp"
 #include "repo/mst_node.hpp"
 
@@ -45,7 +44,6 @@ class Walker {
  private:
   /// What is kept of the node that is being walked at one distance from the top. Reused.
   struct Level {
-    atproto::Document scratch;
     MstNode node;
     std::string key;
   };
@@ -57,7 +55,7 @@ class Walker {
   }
 
   Result<void> decode(ByteView block, Level& level) {
-    if (const auto read = decode_mst_node(block, level.scratch, level.node); !read) {
+    if (const auto read = decode_mst_node(block, level.node); !read) {
       return read.error();
     }
     level.key.clear();

@@ -3,16 +3,31 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <memory_resource>
 #include <vector>
 
-#include "atproto/data_model.hpp"
 #include "repo/errc.hpp"
 #include "repo/mst_node.hpp"
 #include "repo/mst_reader.hpp"
 
 namespace skua::repo {
+namespace {
 
 using atproto::Cid;
+
+/// Memory for decoding or encoding one node. Each thread has its own for all trees, because none
+/// of it is needed from one node to the next.
+struct Scratch {
+  MstNode node;
+  Bytes block;
+};
+
+Scratch& scratch() {
+  thread_local Scratch of_this_thread;
+  return of_this_thread;
+}
+
+}  // namespace
 
 /// What hangs in the gap between two entries: nothing, a node that is known by its CID only, or a
 /// node in memory. The CID of a node in memory is forgotten when the node changes.
@@ -25,7 +40,7 @@ struct MstTree::Subtree {
 
 struct MstTree::Node {
   struct Entry {
-    std::string key;
+    std::pmr::string key;
     Cid value;
     Subtree after;  // between this entry and the next
   };
@@ -54,16 +69,24 @@ struct MstTree::Split {
   Subtree after;
 };
 
-/// Memory for decoding one node, used again for each.
-struct MstTree::Scratch {
-  atproto::Document document;
-  MstNode node;
-};
+/// The tree's state, and the recursive steps. `level` is always that of the subtree at hand: the
+/// depth of its keys.
+struct MstTree::Impl {
+  /// The keys of a tree that was opened on blocks lie in an arena that goes with it: most come with
+  /// its nodes, and all are given up together. A tree that was made here may live and change for
+  /// long: its keys are on the heap.
+  explicit Impl(const BlockMap* blocks)
+      : source(blocks), keys(blocks != nullptr ? &arena : std::pmr::new_delete_resource()) {}
 
-/// The recursive steps. `level` is always that of the subtree at hand: the depth of its keys.
-struct MstTree::Operations {
-  const BlockMap* source;
-  Scratch* scratch;
+  static constexpr std::size_t kArena = 4096;  // about a hundred keys
+
+  const BlockMap* const source;
+  std::pmr::monotonic_buffer_resource arena{kArena};
+  const std::pmr::polymorphic_allocator<char> keys;
+  Subtree top;  // of level `height`; empty for a tree without entries
+  int height = 0;
+
+  std::pmr::string make_key(std::string_view key) const { return std::pmr::string(key, keys); }
 
   static Subtree subtree_of(std::unique_ptr<Node> node) {
     Subtree subtree;
@@ -77,36 +100,65 @@ struct MstTree::Operations {
     return subtree;
   }
 
-  /// Brings the node of a subtree that is not empty into memory and checks it. The depth of its
-  /// first key stands for that of all: hashing each would be half of what undoing a commit costs. A
-  /// key that is asked for is checked by `get`; walk_mst checks all.
-  Result<void> load(Subtree& subtree, int level) const {
-    if (subtree.node) return {};
+  /// Decodes the block of a node into the scratch memory.
+  Result<const MstNode*> decode(const Cid& cid) const {
     if (source == nullptr) return errc::mst_missing_node;
-    const auto block = source->find(subtree.cid->digest);
+    const auto block = source->find(cid.digest);
     if (block == source->end()) return errc::mst_missing_node;
-    MstNode& encoded = scratch->node;
-    if (const auto read = decode_mst_node(block->second, scratch->document, encoded); !read) {
-      return read.error();
-    }
+    MstNode& encoded = scratch().node;
+    if (const auto read = decode_mst_node(block->second, encoded); !read) return read.error();
+    return &encoded;
+  }
+
+  /// The node in memory, its keys put together, and checked: their order, size and depth.
+  Result<std::unique_ptr<Node>> unfold(const MstNode& encoded, int level) const {
     if (level == 0 && encoded.left) return errc::mst_depth;
     auto node = std::make_unique<Node>();
     node->before = subtree_of(encoded.left);
     node->entries.reserve(encoded.entries.size());
-    std::string key;
+    std::string_view previous;
     for (const MstNodeEntry& entry : encoded.entries) {
-      if (entry.prefix > key.size()) return errc::mst_malformed;
-      std::string next = key.substr(0, entry.prefix);
-      next.append(as_text(entry.suffix));
-      if (next.size() > kMaxMstKey) return errc::mst_too_large;
-      if (!node->entries.empty() && next <= key) return errc::mst_order;
-      if (level == 0 && entry.tree) return errc::mst_depth;
-      if (node->entries.empty() && mst_key_depth(next) != level) return errc::mst_depth;
-      key = next;
-      node->entries.push_back({std::move(next), entry.value, subtree_of(entry.tree)});
+      if (entry.prefix > previous.size()) return errc::mst_malformed;
+      if (entry.prefix + entry.suffix.size() > kMaxMstKey) return errc::mst_too_large;
+      const std::string_view suffix = as_text(entry.suffix);
+      if (!node->entries.empty() && suffix <= previous.substr(entry.prefix)) return errc::mst_order;
+      std::pmr::string key(keys);
+      key.reserve(entry.prefix + suffix.size());
+      key.append(previous, 0, entry.prefix).append(suffix);
+      if (mst_key_depth(key) != level || (level == 0 && entry.tree)) return errc::mst_depth;
+      node->entries.push_back({std::move(key), entry.value, subtree_of(entry.tree)});
+      previous = node->entries.back().key;
     }
     if (node->empty()) return errc::mst_malformed;
-    subtree.node = std::move(node);
+    return node;
+  }
+
+  /// Brings the node of a subtree that is not empty into memory.
+  Result<void> load(Subtree& subtree, int level) const {
+    if (subtree.node) return {};
+    const auto encoded = decode(*subtree.cid);
+    if (!encoded) return encoded.error();
+    auto node = unfold(**encoded, level);
+    if (!node) return node.error();
+    subtree.node = std::move(*node);
+    return {};
+  }
+
+  /// Brings the top node into memory, which alone tells how high the tree is: its first key is all
+  /// suffix.
+  Result<void> open(const Cid& root) {
+    const auto encoded = decode(root);
+    if (!encoded) return encoded.error();
+    const MstNode& node = **encoded;
+    if (node.entries.empty()) {
+      if (node.left) return errc::mst_malformed;
+      return {};
+    }
+    height = mst_key_depth(as_text(node.entries.front().suffix));
+    auto unfolded = unfold(node, height);
+    if (!unfolded) return unfolded.error();
+    top.node = std::move(*unfolded);
+    top.cid = root;
     return {};
   }
 
@@ -115,10 +167,7 @@ struct MstTree::Operations {
     if (const auto loaded = load(subtree, level); !loaded) return loaded.error();
     Node& node = *subtree.node;
     const std::size_t index = node.lower_bound(key);
-    if (node.has(index, key)) {
-      if (mst_key_depth(key) != level) return errc::mst_depth;
-      return std::optional(node.entries[index].value);
-    }
+    if (node.has(index, key)) return std::optional(node.entries[index].value);
     if (level == 0) return std::optional<Cid>();
     return get(node.gap(index), level - 1, key);
   }
@@ -187,7 +236,7 @@ struct MstTree::Operations {
     }
     node.gap(index) = std::move(parts.before);
     node.entries.insert(node.entries.begin() + static_cast<std::ptrdiff_t>(index),
-                        {std::string(key), value, std::move(parts.after)});
+                        {make_key(key), value, std::move(parts.after)});
     return std::optional<Cid>();
   }
 
@@ -220,32 +269,39 @@ struct MstTree::Operations {
   }
 
   /// The CID of a subtree that is not empty; nodes that were changed are encoded on the way.
-  static Cid cid_of(Subtree& subtree) {
+  static const Cid& cid_of(Subtree& subtree) {
     if (!subtree.cid) subtree.cid = Cid::of(encode(*subtree.node));
     return *subtree.cid;
   }
 
-  static Bytes encode(Node& node) {
-    const auto reference = [](Subtree& subtree) {
-      return subtree.empty() ? std::optional<Cid>() : std::optional(cid_of(subtree));
-    };
-    MstNode encoded;
-    encoded.left = reference(node.before);
-    encoded.entries.reserve(node.entries.size());
+  /// The block of a node; in the scratch memory, until the next is decoded or encoded.
+  static ByteView encode(Node& node) {
+    // Those below first: they use the same memory.
+    for (std::size_t i = 0; i <= node.entries.size(); ++i) {
+      if (Subtree& below = node.gap(i); !below.empty()) cid_of(below);
+    }
+    auto& [encoded, block] = scratch();
+    encoded.left = node.before.cid;
+    encoded.entries.clear();
     std::string_view previous;
-    for (Node::Entry& entry : node.entries) {
+    for (const Node::Entry& entry : node.entries) {
       const std::string_view key = entry.key;
       const std::size_t shared = mst_shared_prefix(previous, key);
       encoded.entries.push_back({static_cast<std::uint32_t>(shared), as_bytes(key.substr(shared)),
-                                 entry.value, reference(entry.after)});
+                                 entry.value, entry.after.cid});
       previous = key;
     }
-    return encode_mst_node(encoded);
+    block.clear();
+    encode_mst_node(encoded, block);
+    return block;
   }
+
+  static Bytes bytes_of(ByteView view) { return {view.begin(), view.end()}; }
 
   static void add_blocks(Subtree& subtree, OwnedBlocks& out) {
     if (!subtree.node) return;
-    out.try_emplace(cid_of(subtree), encode(*subtree.node));
+    const auto [place, is_new] = out.try_emplace(cid_of(subtree));
+    if (is_new) place->second = bytes_of(encode(*subtree.node));
     add_blocks(subtree.node->before, out);
     for (Node::Entry& entry : subtree.node->entries) add_blocks(entry.after, out);
   }
@@ -260,7 +316,7 @@ struct MstTree::Operations {
     Node& node = *subtree.node;
     // Most of a proof's two paths is one, and so are the tops of all paths of a commit.
     const auto [place, is_new] = out.try_emplace(cid_of(subtree));
-    if (is_new) place->second = encode(node);
+    if (is_new) place->second = bytes_of(encode(node));
     if (level == 0) return {};
     std::size_t index = node.lower_bound(key);
     if (side == Side::after && node.has(index, key)) ++index;
@@ -268,8 +324,8 @@ struct MstTree::Operations {
   }
 
   /// Builds the node of entries that have no greater depth than `level`.
-  static Subtree build(std::span<const std::pair<std::string, Cid>> entries,
-                       std::span<const int> depths, int level) {
+  Subtree build(std::span<const std::pair<std::string, Cid>> entries, std::span<const int> depths,
+                int level) const {
     auto node = std::make_unique<Node>();
     std::size_t begin = 0;
     for (;;) {
@@ -280,13 +336,56 @@ struct MstTree::Operations {
                                                 depths.subspan(begin, end - begin), level - 1);
       }
       if (end == entries.size()) return subtree_of(std::move(node));
-      node->entries.push_back({entries[end].first, entries[end].second, {}});
+      node->entries.push_back({make_key(entries[end].first), entries[end].second, {}});
       begin = end + 1;
     }
   }
+
+  /// Inserts or replaces in the whole tree, which becomes higher when the key stands above all.
+  Result<std::optional<Cid>> set(std::string_view key, const Cid& value) {
+    const int depth = mst_key_depth(key);
+    if (top.empty()) height = depth;
+    if (depth <= height) return set(top, height, depth, key, value);
+    // Each half of the old tree goes under the key, through nodes without entries when more than
+    // one level lies between.
+    auto parts = split(std::move(top), height, key);
+    if (!parts) return parts.error();
+    const auto raise = [&](Subtree half) {
+      for (int level = height + 1; level < depth && !half.empty(); ++level) {
+        auto bridge = std::make_unique<Node>();
+        bridge->before = std::move(half);
+        half = subtree_of(std::move(bridge));
+      }
+      return half;
+    };
+    auto node = std::make_unique<Node>();
+    node->before = raise(std::move(parts->before));
+    node->entries.push_back({make_key(key), value, raise(std::move(parts->after))});
+    top = subtree_of(std::move(node));
+    height = depth;
+    return std::optional<Cid>();
+  }
+
+  /// Removes from the whole tree.
+  Result<std::optional<Cid>> remove(std::string_view key) {
+    auto removed = remove(top, height, mst_key_depth(key), key);
+    if (!removed || !*removed) return removed;
+    // A top that only points further down is none. Where the node below is not in memory its block
+    // is looked at; a node that is not there at all stays as it is.
+    while (top.node && top.node->entries.empty()) {
+      Subtree below = std::move(top.node->before);
+      top = std::move(below);
+      --height;
+      const auto loaded = load(top, height);
+      if (!loaded && loaded.error() != errc::mst_missing_node) return loaded.error();
+    }
+    if (top.empty()) height = 0;
+    return removed;
+  }
 };
 
-MstTree::MstTree() : top_(std::make_unique<Subtree>()) {}
+MstTree::MstTree() : MstTree(nullptr) {}
+MstTree::MstTree(const BlockMap* source) : impl_(std::make_unique<Impl>(source)) {}
 MstTree::~MstTree() = default;
 MstTree::MstTree(MstTree&&) noexcept = default;
 MstTree& MstTree::operator=(MstTree&&) noexcept = default;
@@ -297,105 +396,54 @@ MstTree MstTree::build(std::span<const std::pair<std::string, Cid>> entries) {
   std::vector<int> depths;
   depths.reserve(entries.size());
   for (const auto& entry : entries) depths.push_back(mst_key_depth(entry.first));
-  tree.height_ = *std::max_element(depths.begin(), depths.end());
-  *tree.top_ = Operations::build(entries, depths, tree.height_);
+  const int height = *std::max_element(depths.begin(), depths.end());
+  tree.impl_->height = height;
+  tree.impl_->top = tree.impl_->build(entries, depths, height);
   return tree;
 }
 
 Result<MstTree> MstTree::open(const Cid& root, const BlockMap& blocks) {
-  const auto block = blocks.find(root.digest);
-  if (block == blocks.end()) return errc::mst_missing_node;
-  MstTree tree;
-  tree.source_ = &blocks;
-  tree.scratch_ = std::make_unique<Scratch>();
-  const MstNode& encoded = tree.scratch_->node;
-  const auto read = decode_mst_node(block->second, tree.scratch_->document, tree.scratch_->node);
-  if (!read) return read.error();
-  if (encoded.entries.empty()) {
-    if (encoded.left) return errc::mst_malformed;
-    return tree;
-  }
-  tree.height_ = mst_key_depth(as_text(encoded.entries.front().suffix));
-  tree.top_->cid = root;
-  const auto loaded = Operations{tree.source_, tree.scratch_.get()}.load(*tree.top_, tree.height_);
-  if (!loaded) return loaded.error();
+  MstTree tree(&blocks);
+  if (const auto opened = tree.impl_->open(root); !opened) return opened.error();
   return tree;
 }
 
 Result<std::optional<Cid>> MstTree::get(std::string_view key) {
-  return Operations{source_, scratch_.get()}.get(*top_, height_, key);
+  return impl_->get(impl_->top, impl_->height, key);
 }
 
 Result<std::optional<Cid>> MstTree::set(std::string_view key, const Cid& value) {
   if (key.size() > kMaxMstKey) return errc::mst_too_large;
-  const Operations operations{source_, scratch_.get()};
-  const int depth = mst_key_depth(key);
-  if (top_->empty()) {
-    height_ = depth;
-  } else if (depth > height_) {
-    // The new key stands above all others: each half of the old tree goes under it, through nodes
-    // without entries when more than one level lies between.
-    auto parts = operations.split(std::move(*top_), height_, key);
-    if (!parts) return parts.error();
-    const auto raise = [&](Subtree half) {
-      for (int level = height_ + 1; level < depth && !half.empty(); ++level) {
-        auto bridge = std::make_unique<Node>();
-        bridge->before = std::move(half);
-        half = Operations::subtree_of(std::move(bridge));
-      }
-      return half;
-    };
-    auto node = std::make_unique<Node>();
-    node->before = raise(std::move(parts->before));
-    node->entries.push_back({std::string(key), value, raise(std::move(parts->after))});
-    *top_ = Operations::subtree_of(std::move(node));
-    height_ = depth;
-    return std::optional<Cid>();
-  }
-  return operations.set(*top_, height_, depth, key, value);
+  return impl_->set(key, value);
 }
 
 Result<std::optional<Cid>> MstTree::remove(std::string_view key) {
-  const Operations operations{source_, scratch_.get()};
-  auto removed = operations.remove(*top_, height_, mst_key_depth(key), key);
-  if (!removed || !*removed) return removed;
-  // A top that only points further down is none. Where the node below is not in memory its block is
-  // looked at; a node that is not there at all stays as it is.
-  while (top_->node && top_->node->entries.empty()) {
-    Subtree below = std::move(top_->node->before);
-    *top_ = std::move(below);
-    --height_;
-    const auto loaded = operations.load(*top_, height_);
-    if (!loaded && loaded.error() != errc::mst_missing_node) return loaded.error();
-  }
-  if (top_->empty()) height_ = 0;
-  return removed;
+  return impl_->remove(key);
 }
 
 Cid MstTree::root() {
-  return top_->empty() ? Cid::of(encode_mst_node({})) : Operations::cid_of(*top_);
+  return impl_->top.empty() ? Cid::of(encode_mst_node({})) : Impl::cid_of(impl_->top);
 }
 
 OwnedBlocks MstTree::blocks() {
   OwnedBlocks out;
-  if (top_->empty()) {
+  if (impl_->top.empty()) {
     Bytes block = encode_mst_node({});
     out.emplace(Cid::of(block), std::move(block));
   }
-  Operations::add_blocks(*top_, out);
+  Impl::add_blocks(impl_->top, out);
   return out;
 }
 
 Result<void> MstTree::add_proof(std::string_view key, OwnedBlocks& out) {
-  if (top_->empty()) {
+  if (impl_->top.empty()) {
     out.merge(blocks());
     return {};
   }
-  const Operations operations{source_, scratch_.get()};
-  using Side = Operations::Side;
-  const auto before = operations.add_path(*top_, height_, key, Side::before, out);
+  using Side = Impl::Side;
+  const auto before = impl_->add_path(impl_->top, impl_->height, key, Side::before, out);
   if (!before) return before;
-  return operations.add_path(*top_, height_, key, Side::after, out);
+  return impl_->add_path(impl_->top, impl_->height, key, Side::after, out);
 }
 
 }  // namespace skua::repo

@@ -67,13 +67,11 @@ class MstTree {
   struct Node;
   struct Subtree;
   struct Split;
-  struct Operations;
-  struct Scratch;
+  struct Impl;
 
-  std::unique_ptr<Subtree> top_;  // of level `height_`; empty for a tree without entries
-  int height_ = 0;
-  const BlockMap* source_ = nullptr;
-  std::unique_ptr<Scratch> scratch_;  // of a tree that was opened on blocks
+  explicit MstTree(const BlockMap* source);
+
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace skua::repo

@@ -1,7 +1,6 @@
 #include "verify/commit_verifier.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "repo/errc.hpp"
 #include "repo/mst_tree.hpp"

@@ -8,6 +8,7 @@
 
 #include "repo/errc.hpp"
 #include "repo/made_repository.hpp"
+#include "repo/mst_node.hpp"
 #include "repo/mst_reader.hpp"
 
 namespace skua::repo {
@@ -128,12 +129,58 @@ TEST(MstTree, OpensOnBlocks) {
   EXPECT_EQ(MstTree::open(built.root(), empty_map).error(), errc::mst_missing_node);
 }
 
+/// The first path from this number on, in steps of three, that has the depth.
+std::string key_of_depth(int depth, std::uint32_t number) {
+  while (mst_key_depth(test_cases::path_of(number)) != depth) number += 3;
+  return test_cases::path_of(number);
+}
+
+// Wherever in the node the key stands, and whether or not it is the one asked for.
+TEST(MstTree, RefusesAKeyOfAnotherDepth) {
+  const Cid value = Cid::of(as_bytes("a record"));
+  for (std::uint32_t wrong = 0; wrong < 3; ++wrong) {
+    std::vector<std::string> keys;
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      keys.push_back(key_of_depth(i == wrong ? 2 : 1, 3000 * i));
+    }
+    ASSERT_TRUE(std::is_sorted(keys.begin(), keys.end()));
+    MstNode node;
+    std::string_view previous;
+    for (const std::string& key : keys) {
+      const std::size_t shared = mst_shared_prefix(previous, key);
+      node.entries.push_back({static_cast<std::uint32_t>(shared),
+                              as_bytes(std::string_view(key).substr(shared)),
+                              value,
+                              {}});
+      previous = key;
+    }
+    const Bytes block = encode_mst_node(node);
+    const Cid root = Cid::of(block);
+    const BlockMap map{{root.digest, block}};
+    EXPECT_EQ(MstTree::open(root, map).error(), errc::mst_depth) << "the top, key " << wrong;
+
+    // As a lower node, where level 1 is right.
+    const std::string high = key_of_depth(3, 30000);
+    ASSERT_LT(keys.back(), high);
+    MstNode middle;
+    middle.left = root;
+    const Bytes middle_block = encode_mst_node(middle);
+    MstNode top;
+    top.left = Cid::of(middle_block);
+    top.entries.push_back({0, as_bytes(high), value, {}});
+    const Bytes top_block = encode_mst_node(top);
+    const BlockMap whole{{root.digest, block},
+                         {top.left->digest, middle_block},
+                         {Cid::of(top_block).digest, top_block}};
+    auto tree = MstTree::open(Cid::of(top_block), whole);
+    ASSERT_TRUE(tree) << tree.error().message();
+    EXPECT_EQ(*tree->get(high), value);
+    EXPECT_EQ(tree->get(keys[(wrong + 1) % 3]).error(), errc::mst_depth) << "below, key " << wrong;
+  }
+}
+
 // A commit need not carry a node that only moves up: its CID is enough.
 TEST(MstTree, TheTopMayGoWithoutTheNodeBelow) {
-  const auto key_of_depth = [](int depth, std::uint32_t number) {
-    while (mst_key_depth(test_cases::path_of(number)) != depth) number += 3;
-    return test_cases::path_of(number);
-  };
   const Cid value = Cid::of(as_bytes("a record"));
   const std::string high = key_of_depth(1, 0);
   MstTree tree;

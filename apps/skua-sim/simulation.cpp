@@ -48,6 +48,12 @@ std::size_t Simulation::step(std::size_t count) {
   return events_ - before;
 }
 
+std::optional<std::size_t> Simulation::cause(std::string_view incident) {
+  const auto events = network_->cause(incident, real_time());
+  events_ += events.value_or(0);
+  return events;
+}
+
 bool Simulation::befall(const Fault& fault) {
   nlohmann::ordered_json line = {{"event", "fault"}, {"fault", fault_name(fault.kind)}};
   if (const auto hostility = fault_hostility(fault.kind)) {

@@ -56,6 +56,8 @@ class Simulation {
 
   /// Makes that many steps at once, also when paused or quiet. Returns how many events they made.
   std::size_t step(std::size_t count);
+  /// See Network::cause.
+  std::optional<std::size_t> cause(std::string_view incident);
   /// Does a fault of the stream. False: there is no commit yet to make it from.
   bool befall(const Fault& fault);
 

@@ -80,6 +80,36 @@ json dead_letters(Session& session) {
   return all;
 }
 
+/// The verified repositories, and what waits for a resync: only that is few enough to be counted.
+json repositories(Session& session) {
+  const Rows rows = session.run(
+      "SELECT (SELECT n_live_tup FROM pg_stat_user_tables WHERE schemaname = 'skua' "
+      "AND relname = 'repositories'), count(*), count(*) FILTER (WHERE error IS NOT NULL) "
+      "FROM skua.repositories WHERE state = 'desynchronized'");
+  return {{"known_estimated", rows.int8(0, 0)},
+          {"desynchronized", rows.int8(0, 1)},
+          {"resyncs_failed", rows.int8(0, 2)}};
+}
+
+/// What a running source says of its verification.
+std::string verification_text(const json& figures) {
+  if (!figures.value("is_verified", false)) {
+    return "not verified: signatures and operation chains are not checked";
+  }
+  std::string text = fmt::format("{} commits verified, {} after a gap",
+                                 figures.value("verified", 0), figures.value("broke", 0));
+  for (const auto& [reason, count] : figures.value("dropped", json::object()).items()) {
+    text += fmt::format(", {} {}", count.dump(), reason);
+  }
+  if (const int stale = figures.value("stale_accounts", 0)) {
+    text += fmt::format(", {} #account denied by their hosts", stale);
+  }
+  if (const int waiting = figures.value("accounts_waiting", 0)) {
+    text += fmt::format("; {} accounts wait for their keys", waiting);
+  }
+  return text;
+}
+
 std::string size_text(double bytes) {
   if (bytes >= 1e9) return fmt::format("{:.1f} GB", bytes / 1e9);
   if (bytes >= 1e6) return fmt::format("{:.1f} MB", bytes / 1e6);
@@ -97,7 +127,7 @@ json read_status(const std::string& database_url, const Clock& clock) {
   return {{"at", format_datetime(clock.now())},   {"database_bytes", size.int8(0, 0)},
           {"actor_ids_used", ids.int8(0, 0)},     {"actor_ids_share", used},
           {"sources", sources(session)},          {"tables", tables(session)},
-          {"dead_letters", dead_letters(session)}};
+          {"repositories", repositories(session)}, {"dead_letters", dead_letters(session)}};
 }
 
 std::string status_text(const json& status) {
@@ -115,8 +145,17 @@ std::string status_text(const json& status) {
     }
     text += source["holder"].is_null() ? "  not running\n"
                                        : "  held by " + source["holder"].get<std::string>() + "\n";
+    if (!source["figures"].is_null()) {
+      text += "    " + verification_text(source["figures"]) + "\n";
+    }
   }
-  text += "  not verified: signatures and operation chains are not checked\n\ntables\n";
+  const json& repositories = status["repositories"];
+  text += fmt::format("\nrepositories\n  {} verified (estimated), {} wait for a resync",
+                      repositories["known_estimated"].dump(), repositories["desynchronized"].dump());
+  if (const auto failed = repositories["resyncs_failed"].get<std::int64_t>(); failed > 0) {
+    text += fmt::format(" ({} tried in vain)", failed);
+  }
+  text += "\n\ntables\n";
   for (const json& table : status["tables"]) {
     text +=
         fmt::format("  {:<28}{:>14} rows (estimated) {:>12}\n", table["table"].get<std::string>(),

@@ -117,6 +117,15 @@ Response make_steps(const Request& request, Simulation& simulation) {
   return json_response({{"events", events}, {"seq", simulation.relay().last_seq().value_or(0)}});
 }
 
+Response cause_incident(const Request& request, Simulation& simulation) {
+  const auto body = body_of(request);
+  if (!body) return body.error();
+  if (!body->contains("kind") || !(*body)["kind"].is_string()) return bad_request("kind is missing");
+  const auto events = simulation.cause((*body)["kind"].get<std::string>());
+  if (!events) return bad_request("there is no such incident");
+  return json_response({{"events", *events}, {"seq", simulation.relay().last_seq().value_or(0)}});
+}
+
 Response write_dump(const Request& request, const Network& network) {
   const auto body = body_of(request);
   if (!body) return body.error();
@@ -149,6 +158,9 @@ Router control_routes(const ControlTargets& targets) {
   });
   router.post("/step",
               [&simulation](const Request& request) { return make_steps(request, simulation); });
+  router.post("/incident", [&simulation](const Request& request) {
+    return cause_incident(request, simulation);
+  });
   router.post("/dump", [&simulation](const Request& request) {
     return write_dump(request, simulation.network());
   });

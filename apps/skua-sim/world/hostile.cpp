@@ -53,11 +53,17 @@ void change_signature(CommitFrame& commit) {
   replace_commit_block(commit, repo::commit_bytes(content));
 }
 
-void sign_for_the_future(CommitFrame& commit, const atproto::SigningKey& key, Timestamp now) {
+/// Signs the commit anew under another revision.
+void sign_as(CommitFrame& commit, atproto::Tid rev, const atproto::SigningKey& key) {
   const Bytes block = commit.blocks.front().second;
-  const auto rev = atproto::Tid::from_time(now + kIntoFuture, 0);
   commit.rev = rev.to_string();
   replace_commit_block(commit, signed_commit(commit.did, read_commit(block).data, rev, key));
+}
+
+/// The revision that follows the commit's at once: newer than what is known, and older than the next
+/// honest one.
+atproto::Tid next_rev(const CommitFrame& commit) {
+  return {atproto::Tid::parse(commit.rev)->value + 1};
 }
 
 }  // namespace
@@ -71,15 +77,17 @@ std::optional<Message> hostile_message(Hostility kind, CommitFrame commit,
       if (!change_record(commit)) return std::nullopt;
       break;
     case Hostility::bad_signature:
+      sign_as(commit, next_rev(commit), key);
       change_signature(commit);
       break;
     case Hostility::wrong_prev_data:
+      sign_as(commit, next_rev(commit), key);
       commit.prev_data = atproto::Cid::of(as_bytes("a tree that never was"));
       break;
     case Hostility::replayed_rev:
       break;
     case Hostility::future_rev:
-      sign_for_the_future(commit, key, now);
+      sign_as(commit, atproto::Tid::from_time(now + kIntoFuture, 0), key);
       break;
   }
   return commit_message(commit);

@@ -6,28 +6,28 @@ namespace skua::sim {
 
 // Shares of steps where `oddities` is 1.
 const std::array<Incidents::Kind, 22> Incidents::kKinds = {{
-    {5.0, &Incidents::many_ops},
-    {4.0, &Incidents::delete_and_create, true},
-    {3.0, &Incidents::create_and_delete, true},
-    {3.0, &Incidents::update_twice, true},
-    {4.0, &Incidents::delete_then_create},
-    {3.0, &Incidents::no_ops},
-    {2.0, &Incidents::stand_still},
-    {8.0, &Incidents::broken_record},
-    {3.0, &Incidents::nul_in_text},
-    {2.0, &Incidents::year_one},
-    {5.0, &Incidents::odd_key},
-    {2.0, &Incidents::repeat_identity},
-    {2.0, &Incidents::repeat_account},
-    {3.0, &Incidents::change_handle},
-    {1.0, &Incidents::take_handle},
-    {2.0, &Incidents::rotate_key},
-    {2.0, &Incidents::move},
-    {2.0, &Incidents::deactivate},
-    {1.0, &Incidents::suspend},
-    {1.0, &Incidents::take_down},
-    {0.2, &Incidents::leave_for_good},
-    {0.3, &Incidents::someone_joins},
+    {"many_ops", 5.0, &Incidents::many_ops},
+    {"delete_and_create", 4.0, &Incidents::delete_and_create, true},
+    {"create_and_delete", 3.0, &Incidents::create_and_delete, true},
+    {"update_twice", 3.0, &Incidents::update_twice, true},
+    {"delete_then_create", 4.0, &Incidents::delete_then_create},
+    {"no_ops", 3.0, &Incidents::no_ops},
+    {"stand_still", 2.0, &Incidents::stand_still},
+    {"broken_record", 8.0, &Incidents::broken_record},
+    {"nul_in_text", 3.0, &Incidents::nul_in_text},
+    {"year_one", 2.0, &Incidents::year_one},
+    {"odd_key", 5.0, &Incidents::odd_key},
+    {"repeat_identity", 2.0, &Incidents::repeat_identity},
+    {"repeat_account", 2.0, &Incidents::repeat_account},
+    {"change_handle", 3.0, &Incidents::change_handle},
+    {"take_handle", 1.0, &Incidents::take_handle},
+    {"rotate_key", 2.0, &Incidents::rotate_key},
+    {"move", 2.0, &Incidents::move},
+    {"deactivate", 2.0, &Incidents::deactivate},
+    {"suspend", 1.0, &Incidents::suspend},
+    {"take_down", 1.0, &Incidents::take_down},
+    {"leave_for_good", 0.2, &Incidents::leave_for_good},
+    {"someone_joins", 0.3, &Incidents::someone_joins},
 }};
 
 std::optional<std::size_t> Incidents::happen(Timestamp now) {
@@ -48,6 +48,15 @@ std::optional<std::size_t> Incidents::happen(Timestamp now) {
   if (account == nullptr) return join(now);
   if (!account->introduced) return world_.activity.act(*account, now);
   return (this->*kKinds[world_.random.weighted(weights)].happen)(*account, now);
+}
+
+std::optional<std::size_t> Incidents::cause(std::string_view name, Timestamp now) {
+  const auto kind = std::find_if(kKinds.begin(), kKinds.end(),
+                                 [&](const Kind& one) { return one.name == name; });
+  if (kind == kKinds.end()) return std::nullopt;
+  Account* const account = world_.population.random_active(world_.random);
+  if (account == nullptr || !account->introduced) return 0;
+  return (this->*kind->happen)(*account, now);
 }
 
 std::optional<std::size_t> Incidents::happen_if_due(Timestamp now) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "account.hpp"
@@ -45,8 +46,13 @@ class Incidents {
   /// Somebody new.
   std::size_t join(Timestamp now);
 
+  /// Makes a kind of incident happen now, to one of the active accounts: `move`, `leave_for_good`,
+  /// as kKinds names them. Nothing: there is no such kind.
+  std::optional<std::size_t> cause(std::string_view name, Timestamp now);
+
  private:
   struct Kind {
+    std::string_view name;
     double per_thousand;
     std::size_t (Incidents::*happen)(Account&, Timestamp);
     bool repeats_path = false;

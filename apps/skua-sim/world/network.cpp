@@ -103,6 +103,11 @@ class Network::Impl {
     return false;
   }
 
+  std::optional<std::size_t> cause(std::string_view incident, Timestamp now) {
+    last_ = std::max(last_, now);
+    return incidents_.cause(incident, last_);
+  }
+
   Population& population() { return population_; }
 
  private:
@@ -130,6 +135,10 @@ std::size_t Network::step(Timestamp now) {
 
 bool Network::provoke(Hostility kind, Timestamp now) {
   return impl_->provoke(kind, now);
+}
+
+std::optional<std::size_t> Network::cause(std::string_view incident, Timestamp now) {
+  return impl_->cause(incident, now);
 }
 
 const std::vector<std::string>& Network::dids() const {

@@ -64,8 +64,8 @@ struct AccountView {
 enum class Hostility : std::uint8_t {
   truncated_frame,  // the frame ends in the middle
   bad_hash,         // a byte of a record block is changed, its CID is not
-  bad_signature,    // a bit of the commit's signature is changed (and the commit's CID with it)
-  wrong_prev_data,  // prevData names another tree
+  bad_signature,    // the newest commit under the next rev, a bit of its signature changed
+  wrong_prev_data,  // the same, well signed; prevData names another tree
   replayed_rev,     // the newest commit of a repository once more
   future_rev,       // a well signed commit, a rev one hour ahead; the account never gets there
 };
@@ -93,6 +93,11 @@ class Network {
   /// Says one hostile message, made from an account's newest commit. False: nobody has committed
   /// yet.
   bool provoke(Hostility kind, Timestamp now);
+
+  /// Makes something happen that happens seldom, to some active account: `move`, `take_handle`,
+  /// `leave_for_good`... Returns how many record operations and events that were, 0 where it could
+  /// not be done; nothing: it is not known by this name.
+  std::optional<std::size_t> cause(std::string_view incident, Timestamp now);
 
   // What the servers serve. DIDs stand in byte order.
   const std::vector<std::string>& dids() const;

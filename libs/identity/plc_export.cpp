@@ -87,12 +87,18 @@ std::string export_url(transport::Endpoint endpoint, Timestamp after) {
   return endpoint.http_url();
 }
 
-void add_page(std::string_view body, PlcImport& import) {
+/// Returns the number of lines.
+int add_page(std::string_view body, PlcImport& import) {
+  int lines = 0;
   while (!body.empty()) {
     const auto end = std::min(body.find('\n'), body.size());
-    if (end > 0) import.add(body.substr(0, end));
+    if (end > 0) {
+      import.add(body.substr(0, end));
+      ++lines;
+    }
     body.remove_prefix(std::min(end + 1, body.size()));
   }
+  return lines;
 }
 
 }  // namespace
@@ -123,6 +129,10 @@ PlcImport::PlcImport(store::Session& session, const Clock& clock, std::size_t ba
     : session_(session), clock_(clock), batch_(batch) {}
 
 void PlcImport::add(std::string_view line) {
+  if (line.size() > kMaxLineBytes) {
+    add_bad();
+    return;
+  }
   ++figures_.lines;
   auto read = parse_export_line(line);
   if (!read) {
@@ -157,8 +167,8 @@ void PlcImport::finish() {
   figures_.written += import_identities(session_, std::move(rows));
 }
 
-void import_lines(std::istream& in, PlcImport& import, const ImportProgress& progress) {
-  std::vector<char> buffer(kMaxLineBytes);
+Result<void> import_lines(std::istream& in, PlcImport& import, const ImportProgress& progress) {
+  std::vector<char> buffer(kMaxLineBytes + 1);
   auto next_progress = kProgressEvery;
   while (true) {
     in.getline(buffer.data(), static_cast<std::streamsize>(buffer.size()));
@@ -180,6 +190,8 @@ void import_lines(std::istream& in, PlcImport& import, const ImportProgress& pro
     }
   }
   import.finish();
+  if (in.bad()) return errc::export_unreadable;
+  return {};
 }
 
 Result<void> import_pages(transport::HttpClient& http, const ExportSource& source,
@@ -203,7 +215,11 @@ Result<void> import_pages(transport::HttpClient& http, const ExportSource& sourc
       const ErrorCode error = !answer   ? answer.error()
                               : limited ? make_error_code(errc::rate_limited)
                                         : make_error_code(errc::server_failed);
-      if (!passing || ++failures == kMaxFailures) return error;
+      if (!passing || ++failures == kMaxFailures) {
+        // What came before counts: whoever goes on does so behind it.
+        import.finish();
+        return error;
+      }
       const auto own = std::min(kLongestWait, kFirstWait * (1 << failures));
       const auto asked =
           answer ? transport::asked_wait(*answer, system_clock().now()) : std::optional<seconds>();
@@ -211,13 +227,21 @@ Result<void> import_pages(transport::HttpClient& http, const ExportSource& sourc
       continue;
     }
     failures = 0;
-    add_page(answer->body, import);
-    // Several operations may have been made at one instant and the page have ended among them: the
-    // next page begins a little earlier.
+    const int lines = add_page(answer->body, import);
     const auto reached = import.figures().newest;
-    if (answer->body.empty() || reached <= newest) break;
-    newest = reached;
-    after = reached - std::chrono::milliseconds(1);
+    if (lines > 0 && reached > newest) {
+      // Several operations may have been made at one instant and the page have ended among them:
+      // the next page begins a little earlier.
+      newest = reached;
+      after = reached - std::chrono::milliseconds(1);
+    } else if (lines >= kPageLines && after < newest) {
+      after = newest;  // they alone fill a page
+    } else if (lines >= kPageLines) {
+      import.finish();
+      return errc::export_unreadable;  // what we ask for makes no difference
+    } else {
+      break;
+    }
     if (import.figures().lines >= next_progress) {
       progress(import.figures());
       next_progress = import.figures().lines + kProgressEvery;

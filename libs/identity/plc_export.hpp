@@ -49,7 +49,7 @@ class PlcImport {
   explicit PlcImport(store::Session& session, const Clock& clock = system_clock(),
                      std::size_t batch = 10'000);
 
-  /// Takes a line, without its end. Throws SqlError.
+  /// Takes a line, without its end; one over 64 KiB is bad. Throws SqlError.
   void add(std::string_view line);
   /// A line that was not even read: it was too long.
   void add_bad();
@@ -69,8 +69,9 @@ class PlcImport {
 /// Called now and then while an import runs.
 using ImportProgress = std::function<void(const PlcImport::Figures&)>;
 
-/// Imports the lines of a stream to its end. Lines over 64 KiB are skipped as bad. Throws SqlError.
-void import_lines(std::istream& in, PlcImport& import, const ImportProgress& progress);
+/// Imports the lines of a stream to its end. Error: export_unreadable, when that is not reached;
+/// what came before stays. Throws SqlError.
+Result<void> import_lines(std::istream& in, PlcImport& import, const ImportProgress& progress);
 
 /// Where an export is read over HTTP, and how.
 struct ExportSource {
@@ -83,8 +84,8 @@ struct ExportSource {
 };
 
 /// Imports a directory's export page by page until nothing new comes. A server that fails or asks
-/// to wait is asked again, eight times in a row. Error: the last one then; what was imported stays.
-/// Throws SqlError.
+/// to wait is asked again, eight times in a row. Error: the last one then, or export_unreadable
+/// from a directory that gives one page for ever; what was imported stays. Throws SqlError.
 Result<void> import_pages(transport::HttpClient& http, const ExportSource& source,
                           PlcImport& import, const ImportProgress& progress);
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -135,7 +136,7 @@ class PlcImportTest : public test::PostgresTest {
     std::stringstream in;
     for (const auto& each : lines) in << each << '\n';
     PlcImport import(session(), clock_, batch);
-    import_lines(in, import, [](const auto&) {});
+    EXPECT_TRUE(import_lines(in, import, [](const auto&) {}));
     return import.figures();
   }
 
@@ -204,12 +205,27 @@ TEST_F(PlcImportTest, BadLinesAreCountedAndTheOthersGoThrough) {
   EXPECT_EQ(handle_of(kDid), "alice.example");
   std::stringstream without_end(line(kOther, 1, operation()));
   PlcImport import(session(), clock_);
-  import_lines(without_end, import, [](const auto&) {});
+  EXPECT_TRUE(import_lines(without_end, import, [](const auto&) {}));
   EXPECT_EQ(import.figures().written, 1U);
 }
 
-/// A directory that gives its operations two at a time.
-std::string page(const std::vector<std::string>& lines, const std::string& target) {
+TEST_F(PlcImportTest, KeepsWhatCameBeforeTheStreamFailed) {
+  /// Gives a line, and then fails as a disk does.
+  class Torn : public std::stringbuf {
+   public:
+    explicit Torn(const std::string& text) : std::stringbuf(text, std::ios::in) {}
+    int_type underflow() override { throw std::runtime_error("input/output error"); }
+  } buffer(line(kDid, 1, operation()) + "\n{\"did\":");
+  std::istream in(&buffer);
+  PlcImport import(session(), clock_);
+  EXPECT_EQ(import_lines(in, import, [](const auto&) {}).error(), errc::export_unreadable);
+  EXPECT_EQ(import.figures().written, 1U);
+  EXPECT_EQ(handle_of(kDid), "alice.example");
+}
+
+/// A directory that gives its operations a few at a time.
+std::string page(const std::vector<std::string>& lines, const std::string& target,
+                 int at_once = 2) {
   const auto at = target.find("after=");
   const auto after =
       at == std::string::npos ? Timestamp{} : parse_datetime(target.substr(at + 6))->instant;
@@ -218,7 +234,7 @@ std::string page(const std::vector<std::string>& lines, const std::string& targe
   for (const auto& each : lines) {
     if (*parse_export_line(each)->row.operation_at <= after) continue;
     body += each + '\n';
-    if (++count == 2) break;
+    if (++count == at_once) break;
   }
   return http_reply(200, body);
 }
@@ -257,6 +273,58 @@ TEST_F(PlcImportTest, ReadsADirectoryPageByPage) {
   PlcImport later(session(), clock_);
   EXPECT_TRUE(import_pages(http, source, later, [](const auto&) {}));
   EXPECT_EQ(value("SELECT count(*) FROM skua.identities"), "2");
+}
+
+TEST_F(PlcImportTest, PassesAnInstantThatFillsAPage) {
+  std::vector<std::string> lines(1000, line(kDid, 0, {{"type", "plc_tombstone"}}));
+  lines.push_back(line(kOther, 1, operation("later.example")));
+  LoopbackServer::Options options;
+  options.http = [&](const LoopbackServer::HttpRequest& request) {
+    return page(lines, std::string(request.target()), 1000);
+  };
+  const LoopbackServer server(options);
+  transport::HttpClient http({});
+  ExportSource source;
+  source.url = "http://127.0.0.1:" + std::to_string(server.port());
+  PlcImport import(session(), clock_);
+  ASSERT_TRUE(import_pages(http, source, import, [](const auto&) {}));
+  EXPECT_EQ(handle_of(kOther), "later.example");
+}
+
+TEST_F(PlcImportTest, GivesUpOnADirectoryThatGivesTheSamePageForEver) {
+  LoopbackServer::Options options;
+  options.http = [](const LoopbackServer::HttpRequest&) {
+    std::string body;
+    for (int i = 0; i < 1000; ++i) body += line(kDid, 1, operation()) + '\n';
+    return http_reply(200, body);
+  };
+  const LoopbackServer server(options);
+  transport::HttpClient http({});
+  ExportSource source;
+  source.url = "http://127.0.0.1:" + std::to_string(server.port());
+  PlcImport import(session(), clock_);
+  EXPECT_EQ(import_pages(http, source, import, [](const auto&) {}).error(),
+            errc::export_unreadable);
+  EXPECT_EQ(handle_of(kDid), "alice.example");
+}
+
+TEST_F(PlcImportTest, KeepsWhatCameBeforeTheDirectoryFailed) {
+  LoopbackServer::Options options;
+  options.http = [](const LoopbackServer::HttpRequest& request) {
+    if (request.target().find("after=") != std::string_view::npos) return http_reply(404, "");
+    // The second line is too long.
+    return http_reply(200, line(kDid, 1, operation()) + "\n" + std::string(100'000, ' ') + "{}\n");
+  };
+  const LoopbackServer server(options);
+  transport::HttpClient http({});
+  ExportSource source;
+  source.url = "http://127.0.0.1:" + std::to_string(server.port());
+  PlcImport import(session(), clock_);
+  EXPECT_FALSE(import_pages(http, source, import, [](const auto&) {}));
+  EXPECT_EQ(import.figures().lines, 2U);
+  EXPECT_EQ(import.figures().bad, 1U);
+  EXPECT_EQ(import.figures().written, 1U);
+  EXPECT_EQ(handle_of(kDid), "alice.example");
 }
 
 TEST_F(PlcImportTest, GivesUpOnADirectoryThatStaysAway) {

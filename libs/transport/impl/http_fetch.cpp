@@ -33,6 +33,11 @@ using SteadyClock = std::chrono::steady_clock;
 using TlsSocket = asio::ssl::stream<Socket>;
 
 constexpr std::uint32_t kMaxHeadBytes = 16 * 1024;
+/// What is read but not yet understood. Beast itself would hold a chunk's extensions, or what
+/// follows the last chunk, however long they are.
+constexpr std::size_t kMaxUnparsedBytes = 64 * 1024;
+/// A name may have thousands of addresses, and whoever owns it says whose.
+constexpr std::size_t kMaxAddresses = 8;
 
 /// What a failed read means.
 ErrorCode read_error(ErrorCode error) {
@@ -124,6 +129,10 @@ Awaitable<Result<HttpAnswer>> HttpFetch::ask(const Endpoint& url, HostOrigin ori
   set_server_name(stream.native_handle(), url);
   std::string refusal;
   stream.set_verify_callback(verify_host(url, refusal), error);
+  if (error) {
+    socket_ = nullptr;
+    co_return errc::tls_failed;
+  }
   auto token = into(error);
   co_await stream.async_handshake(asio::ssl::stream_base::client, token);
   if (error) {
@@ -142,6 +151,7 @@ Awaitable<Result<std::vector<Tcp::endpoint>>> HttpFetch::find_addresses(const En
   const bool any = origin == HostOrigin::configured || context_.options.allow_private_hosts;
   std::vector<Tcp::endpoint> addresses;
   for (const auto& address : *found) {
+    if (addresses.size() == kMaxAddresses) break;
     if (any || is_public(address)) addresses.emplace_back(address, url.port);
   }
   if (addresses.empty()) co_return errc::address_not_public;
@@ -196,7 +206,7 @@ Awaitable<Result<HttpAnswer>> HttpFetch::exchange(Stream& stream, const Endpoint
   http::response_parser<http::string_body> parser;
   parser.header_limit(kMaxHeadBytes);
   parser.body_limit(request_.max_body_bytes);
-  beast::flat_buffer buffer;
+  beast::flat_buffer buffer(kMaxUnparsedBytes);
   co_await http::async_read(stream, buffer, parser, token);
   if (error) co_return read_error(error);
   auto answer = to_answer(parser.release(), url);

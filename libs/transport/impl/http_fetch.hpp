@@ -41,7 +41,7 @@ class HttpFetch : public std::enable_shared_from_this<HttpFetch> {
   using TimePoint = std::chrono::steady_clock::time_point;
 
   Awaitable<Result<HttpAnswer>> ask(const Endpoint& url, HostOrigin origin);
-  /// The addresses of a host that may be connected to.
+  /// The addresses of a host that may be connected to, eight at most.
   Awaitable<Result<std::vector<Tcp::endpoint>>> find_addresses(const Endpoint& url,
                                                                HostOrigin origin);
   Awaitable<ErrorCode> connect(Socket& socket, const std::vector<Tcp::endpoint>& addresses);

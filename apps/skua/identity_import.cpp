@@ -58,6 +58,8 @@ int identity_import(const Settings& settings, const IdentityImportFlags& flags) 
   if (is_url(flags.source)) {
     failure = import_from_url(settings, flags, import);
   } else if (flags.source == "-") {
+    // Shared with C's stdin it would be read a character at a time.
+    std::ios::sync_with_stdio(false);
     import_stream(std::cin);
   } else {
     std::ifstream in(flags.source);

@@ -1,6 +1,7 @@
 #include "identity/plc_export.hpp"
 
 #include <chrono>
+#include <future>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -8,9 +9,13 @@
 
 #include <gtest/gtest.h>
 
+#include "atproto/multikey.hpp"
+#include "atproto/signing.hpp"
 #include "identity/did_document.hpp"
 #include "identity/errc.hpp"
+#include "identity/identity_cache.hpp"
 #include "identity/made_document.hpp"
+#include "identity/plc_server.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 #include "support/shared_data.hpp"
@@ -207,6 +212,42 @@ TEST_F(PlcImportTest, BadLinesAreCountedAndTheOthersGoThrough) {
   PlcImport import(session(), clock_);
   EXPECT_TRUE(import_lines(without_end, import, [](const auto&) {}));
   EXPECT_EQ(import.figures().written, 1U);
+}
+
+TEST_F(PlcImportTest, TellsThatABatchWasNotWritten) {
+  session().run("DROP TABLE skua.identities");
+  PlcImport import(session(), clock_, 1);
+  import.add(line(kDid, 1, operation()));  // goes on while it is written
+  EXPECT_THROW(import.finish(), store::SqlError);
+  EXPECT_EQ(import.figures().written, 0U);
+  EXPECT_TRUE(session().connected());
+}
+
+TEST_F(PlcImportTest, AKeyThatIsNoPointIsNotBelieved) {
+  Bytes bytes(35, 0xff);  // beyond the field's prime
+  bytes[0] = 0xe7;
+  bytes[1] = 0x01;
+  bytes[2] = 0x02;
+  auto odd = operation();
+  const auto key = "z" + atproto::encode_base58(bytes);
+  ASSERT_TRUE(atproto::Multikey::parse(key));
+  ASSERT_FALSE(atproto::VerifyingKey::from_multikey(*atproto::Multikey::parse(key)));
+  odd["verificationMethods"]["atproto"] = "did:key:" + key;
+  imported({line(kDid, 1, odd)});
+
+  const test::PlcServer plc;
+  transport::HttpClient http({});
+  const DidResolver resolver(http, {plc.url()}, clock_);
+  IdentityCacheOptions options;
+  options.database_url = database_.url();
+  IdentityCache cache(resolver, options, clock_);
+  std::promise<IdentityCache::Answer> answered;
+  cache.resolve(kDid, [&](const auto& answer) { answered.set_value(answer); });
+  const auto identity = answered.get_future().get();
+  ASSERT_TRUE(identity) << identity.error().message();
+  EXPECT_EQ((*identity)->key.multikey().to_string(), test::k256_multikey());
+  EXPECT_EQ(plc.count(), 1U);
+  cache.stop();
 }
 
 TEST_F(PlcImportTest, KeepsWhatCameBeforeTheStreamFailed) {

@@ -31,6 +31,8 @@ constexpr seconds kDefaultWait{10};
 constexpr seconds kLongestWait{300};
 constexpr int kMaxAttempts = 5;
 constexpr auto kTablePause = std::chrono::seconds(10);
+/// By default no more than this can fail in the time for which failures are remembered.
+constexpr std::size_t kMaxFailures = 30'000;
 
 struct Ask {
   std::string did;
@@ -119,7 +121,7 @@ class IdentityCache::Impl {
         clock_(clock),
         table_(options_.database_url, options_.application_name),
         known_(options_.max_cached),
-        failures_(options_.max_cached),
+        failures_(std::min(options_.max_cached, kMaxFailures)),
         plc_(options_.requests_per_second),
         web_(options_.requests_per_second),
         thread_([this] { run(); }) {}

@@ -181,6 +181,7 @@ void PlcImport::wait() {
 }
 
 void PlcImport::flush() {
+  if (rows_.empty()) return;
   std::vector<IdentityRow> rows;
   rows.reserve(rows_.size());
   const auto now = clock_.now();

@@ -34,8 +34,9 @@ using TlsSocket = asio::ssl::stream<Socket>;
 
 constexpr std::uint32_t kMaxHeadBytes = 16 * 1024;
 /// What is read but not yet understood. Beast itself would hold a chunk's extensions, or what
-/// follows the last chunk, however long they are.
-constexpr std::size_t kMaxUnparsedBytes = 64 * 1024;
+/// follows the last chunk, however long they are; and of a field of 64 KiB it throws where nobody
+/// can catch it.
+constexpr std::size_t kMaxUnparsedBytes = 32 * 1024;
 /// A name may have thousands of addresses, and whoever owns it says whose.
 constexpr std::size_t kMaxAddresses = 8;
 

@@ -51,16 +51,22 @@ int identity_import(const Settings& settings, const IdentityImportFlags& flags) 
   store::Session session(database, store::process_name("skua identity import"));
   identity::PlcImport import(session);
   std::string failure;
+  const auto import_stream = [&](std::istream& in) {
+    const auto done = identity::import_lines(in, import, show_progress);
+    if (!done) failure = done.error().message();
+  };
   if (is_url(flags.source)) {
     failure = import_from_url(settings, flags, import);
   } else if (flags.source == "-") {
-    identity::import_lines(std::cin, import, show_progress);
+    // Shared with C's stdin it would be read a character at a time.
+    std::ios::sync_with_stdio(false);
+    import_stream(std::cin);
   } else {
     std::ifstream in(flags.source);
     if (!in) {
       failure = "cannot be read";
     } else {
-      identity::import_lines(in, import, show_progress);
+      import_stream(in);
     }
   }
   const auto& figures = import.figures();

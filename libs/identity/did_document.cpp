@@ -1,11 +1,10 @@
 #include "identity/did_document.hpp"
 
-#include <algorithm>
-
 #include <nlohmann/json.hpp>
 
 #include "atproto/multikey.hpp"
 #include "atproto/syntax.hpp"
+#include "base/ascii.hpp"
 #include "identity/errc.hpp"
 #include "transport/endpoint.hpp"
 
@@ -76,11 +75,7 @@ std::string handle_of_alias(std::string_view alias) {
   if (!alias.starts_with(kAlias)) return {};
   alias.remove_prefix(kAlias.size());
   if (!atproto::is_handle(alias)) return {};
-  std::string handle(alias);
-  std::transform(handle.begin(), handle.end(), handle.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return handle;
+  return ascii_lower(alias);
 }
 
 Result<DidDocument> parse_did_document(std::string_view text, std::string_view did) {

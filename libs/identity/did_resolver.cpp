@@ -67,6 +67,12 @@ DidResolver::DidResolver(transport::HttpClient& http, DidResolverOptions options
                          const Clock& clock)
     : http_(http), options_(std::move(options)), clock_(clock) {}
 
+Result<void> DidResolver::can_resolve(std::string_view did) const {
+  const auto url = document_url(did, options_);
+  if (!url) return url.error();
+  return {};
+}
+
 Result<transport::HttpRequest> DidResolver::request(const std::string& did) const {
   auto url = document_url(did, options_);
   if (!url) return url.error();

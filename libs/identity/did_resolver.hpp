@@ -45,6 +45,9 @@ class DidResolver {
   DidResolver(transport::HttpClient& http, DidResolverOptions options,
               const Clock& clock = system_clock());
 
+  /// Whether a DID can be asked for at all; no request is made. Errors: did_syntax, did_method.
+  Result<void> can_resolve(std::string_view did) const;
+
   /// `done` is called once, on the HTTP client's thread, or here when nothing can be asked.
   void resolve(const std::string& did, Callback done) const;
 

@@ -54,6 +54,8 @@ class Category final : public boost::system::error_category {
         return "stopped";
       case errc::export_line:
         return "not a line of a PLC directory's export";
+      case errc::export_unreadable:
+        return "the export cannot be read to its end";
     }
     return "unknown identity error";
   }

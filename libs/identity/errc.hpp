@@ -46,6 +46,9 @@ enum class errc {
   stopped,
   /// A line of the directory's export that cannot be used.
   export_line,
+  /// The stream of an export failed before its end, or its directory gives the same again and
+  /// again.
+  export_unreadable,
 };
 
 boost::system::error_code make_error_code(errc e);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "atproto/syntax.hpp"
+#include "base/ascii.hpp"
 #include "identity/errc.hpp"
 #include "transport/errc.hpp"
 
@@ -24,21 +25,11 @@ constexpr std::array<std::string_view, 8> kForbidden = {
 
 Result<std::string> checked(std::string_view handle) {
   if (!atproto::is_handle(handle)) return errc::handle_syntax;
-  std::string lower(handle);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
+  auto lower = ascii_lower(handle);
   const bool forbidden = std::any_of(kForbidden.begin(), kForbidden.end(),
                                      [&](auto domain) { return lower.ends_with(domain); });
   if (forbidden) return errc::handle_syntax;
   return lower;
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const auto first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
 }  // namespace

@@ -31,6 +31,8 @@ constexpr seconds kDefaultWait{10};
 constexpr seconds kLongestWait{300};
 constexpr int kMaxAttempts = 5;
 constexpr auto kTablePause = std::chrono::seconds(10);
+/// By default no more than this can fail in the time for which failures are remembered.
+constexpr std::size_t kMaxFailures = 30'000;
 
 struct Ask {
   std::string did;
@@ -120,22 +122,29 @@ class IdentityCache::Impl {
         clock_(clock),
         table_(options_.database_url, options_.application_name),
         known_(options_.max_cached),
-        failures_(options_.max_cached),
-        budget_(options_.requests_per_second, std::max(1.0, options_.requests_per_second)),
+        failures_(std::min(options_.max_cached, kMaxFailures)),
+        plc_(options_.requests_per_second),
+        web_(options_.requests_per_second),
         thread_([this] { run(); }) {}
 
   ~Impl() { stop(); }
 
   void ask(Ask ask) {
+    errc refusal{};
     {
       const std::scoped_lock lock(inbox_->mutex);
-      if (!inbox_->stopped) {
+      if (inbox_->stopped) {
+        refusal = errc::stopped;
+      } else if (unanswered_ >= options_.max_waiting) {
+        refusal = errc::busy;
+      } else {
+        ++unanswered_;
         inbox_->asks.push_back(std::move(ask));
         inbox_->filled.notify_one();
         return;
       }
     }
-    ask.done(errc::stopped);
+    ask.done(refusal);
   }
 
   void stop() {
@@ -166,6 +175,28 @@ class IdentityCache::Impl {
     ErrorCode error;
     Timestamp until;
   };
+  /// The DIDs of one kind that wait for a request, and what keeps them waiting.
+  struct Lane {
+    explicit Lane(double per_second) : budget(per_second, std::max(1.0, per_second)) {}
+    std::deque<std::string> queue;
+    std::size_t running = 0;
+    RequestBudget budget;
+    Timestamp paused_until;
+  };
+
+  /// Anybody can have any number of slow hosts asked for: they must not stand before the directory,
+  /// nor wait for its pauses.
+  Lane& lane_of(const std::string& did) { return did.starts_with("did:plc:") ? plc_ : web_; }
+
+  /// Whether time alone lets more of a lane be sent.
+  bool held_back(const Lane& lane) const {
+    return !lane.queue.empty() && lane.running < options_.max_at_once;
+  }
+
+  void give(const Callback& done, const Answer& answer) {
+    --unanswered_;
+    done(answer);
+  }
 
   void run() {
     std::vector<Ask> asks;
@@ -176,10 +207,10 @@ class IdentityCache::Impl {
         const auto filled = [this] {
           return inbox_->stopped || !inbox_->asks.empty() || !inbox_->fetched.empty();
         };
-        if (queue_.empty() || running_ >= options_.max_at_once) {
-          inbox_->filled.wait(lock, filled);
-        } else {
+        if (held_back(plc_) || held_back(web_)) {
           inbox_->filled.wait_for(lock, kHeldBack, filled);
+        } else {
+          inbox_->filled.wait(lock, filled);
         }
         asks = std::exchange(inbox_->asks, {});
         fetched = std::exchange(inbox_->fetched, {});
@@ -188,13 +219,14 @@ class IdentityCache::Impl {
       std::vector<IdentityRow> news;
       for (auto& one : fetched) take(std::move(one), news);
       take(std::move(asks));
-      send();
+      send(plc_);
+      send(web_);
       statistics_.waiting = pending_.size();
       table_.save(std::move(news));
     }
-    for (auto& one : asks) one.done(errc::stopped);
-    for (auto& [did, pending] : pending_) {
-      for (auto& asker : pending.askers) asker.done(errc::stopped);
+    for (const auto& one : asks) give(one.done, errc::stopped);
+    for (const auto& [did, pending] : pending_) {
+      for (const auto& asker : pending.askers) give(asker.done, errc::stopped);
     }
     pending_.clear();
   }
@@ -208,8 +240,10 @@ class IdentityCache::Impl {
         place->second.askers.push_back({one.refresh, std::move(one.done)});
         continue;
       }
-      if (pending_.size() >= options_.max_waiting) {
-        one.done(errc::busy);
+      // Such a one is not remembered, either: it may be as long as somebody likes.
+      if (const auto possible = resolver_.can_resolve(one.did); !possible) {
+        ++statistics_.data_failures;
+        give(one.done, possible.error());
         continue;
       }
       Pending pending;
@@ -220,7 +254,7 @@ class IdentityCache::Impl {
       if (load) {
         to_load.push_back(std::move(one.did));
       } else {
-        queue_.push_back(std::move(one.did));
+        enqueue(std::move(one.did));
       }
     }
     if (!to_load.empty()) load(to_load);
@@ -232,14 +266,14 @@ class IdentityCache::Impl {
     if (const auto* failure = failures_.find(ask.did); failure && now < failure->until) {
       // A server's failure does not make what we know wrong.
       const bool stale_serves = known && !ask.refresh && is_server_failure(failure->error);
-      ask.done(stale_serves ? Answer(*known) : Answer(failure->error));
+      give(ask.done, stale_serves ? Answer(*known) : Answer(failure->error));
       return true;
     }
     if (!known) return false;
     const auto age = now - (*known)->fetched_at;
     if (age >= ask.max_age) return false;
     ++statistics_.from_memory;
-    ask.done(*known);
+    give(ask.done, *known);
     return true;
   }
 
@@ -258,7 +292,7 @@ class IdentityCache::Impl {
       }
     }
     for (const auto& did : dids) {
-      if (pending_.contains(did)) queue_.push_back(did);
+      if (pending_.contains(did)) enqueue(did);
     }
   }
 
@@ -267,14 +301,19 @@ class IdentityCache::Impl {
                        [](const Asker& asker) { return asker.refresh; });
   }
 
+  void enqueue(std::string did) {
+    auto& lane = lane_of(did);
+    lane.queue.push_back(std::move(did));
+  }
+
   /// Makes as many requests as may be made now.
-  void send() {
-    while (!queue_.empty() && running_ < options_.max_at_once) {
+  void send(Lane& lane) {
+    while (held_back(lane)) {
       const auto now = clock_.now();
-      if (now < paused_until_ || !budget_.take(now)) return;
-      const auto did = std::move(queue_.front());
-      queue_.pop_front();
-      ++running_;
+      if (now < lane.paused_until || !lane.budget.take(now)) return;
+      const auto did = std::move(lane.queue.front());
+      lane.queue.pop_front();
+      ++lane.running;
       ++pending_.at(did).attempts;
       resolver_.resolve(did, [inbox = inbox_, did](DidAnswer answer) {
         const std::scoped_lock lock(inbox->mutex);
@@ -285,7 +324,8 @@ class IdentityCache::Impl {
   }
 
   void take(Fetched fetched, std::vector<IdentityRow>& news) {
-    --running_;
+    auto& lane = lane_of(fetched.did);
+    --lane.running;
     const auto now = clock_.now();
     auto& document = fetched.answer.document;
     if (document) {
@@ -299,14 +339,15 @@ class IdentityCache::Impl {
       return;
     }
     const auto error = document.error();
-    if (error == errc::rate_limited && fetched.did.starts_with("did:plc:")) {
-      // One directory serves all of these: what it says to one holds for the others.
+    // One directory serves the whole lane: what it says to one holds for the others. Hosts of
+    // did:web speak for themselves.
+    if (error == errc::rate_limited && &lane == &plc_) {
       ++statistics_.waits;
       const auto wait =
           std::clamp(fetched.answer.wait.value_or(kDefaultWait), seconds(1), kLongestWait);
-      paused_until_ = std::max(paused_until_, now + wait);
+      lane.paused_until = std::max(lane.paused_until, now + wait);
       if (pending_.at(fetched.did).attempts < kMaxAttempts) {
-        queue_.push_front(std::move(fetched.did));
+        lane.queue.push_front(std::move(fetched.did));
         return;
       }
     }
@@ -324,15 +365,15 @@ class IdentityCache::Impl {
 
   void finish(const std::string& did, const Known& identity) {
     auto pending = pending_.extract(did);
-    for (auto& asker : pending.mapped().askers) asker.done(identity);
+    for (const auto& asker : pending.mapped().askers) give(asker.done, identity);
   }
 
   void fail(const std::string& did, ErrorCode error, bool servers) {
     auto pending = pending_.extract(did);
     const auto& stale = pending.mapped().stale;
-    for (auto& asker : pending.mapped().askers) {
+    for (const auto& asker : pending.mapped().askers) {
       const bool stale_serves = servers && stale && !asker.refresh;
-      asker.done(stale_serves ? Answer(stale) : Answer(error));
+      give(asker.done, stale_serves ? Answer(stale) : Answer(error));
     }
   }
 
@@ -341,16 +382,16 @@ class IdentityCache::Impl {
   const Clock& clock_;
   IdentityStatistics statistics_;
   const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
+  /// Asks, in the inbox and among the pending.
+  std::atomic<std::size_t> unanswered_{0};
 
   // On the cache's thread.
   Table table_;
   RecentMap<Known> known_;
   RecentMap<Failure> failures_;
   std::unordered_map<std::string, Pending> pending_;
-  std::deque<std::string> queue_;
-  std::size_t running_ = 0;
-  RequestBudget budget_;
-  Timestamp paused_until_;
+  Lane plc_;
+  Lane web_;
 
   std::thread thread_;
 };

@@ -31,7 +31,7 @@ struct IdentityCacheOptions {
   std::string database_url;
   /// How other sessions of the database see this one.
   std::string application_name = "skua identity";
-  /// In memory; about 300 bytes each.
+  /// In memory: about 500 bytes each, 2.7 kB where the key is of P-256.
   std::size_t max_cached = 500'000;
   /// What is older is fetched again when it is asked for.
   std::chrono::seconds fresh_for = std::chrono::hours(24);
@@ -41,15 +41,19 @@ struct IdentityCacheOptions {
   /// For how long a failure is given again without asking: the data's, and the server's.
   std::chrono::seconds remember_data_failure = std::chrono::minutes(5);
   std::chrono::seconds remember_server_failure = std::chrono::seconds(30);
-  /// Requests under way.
+  /// Requests under way to the PLC directory, and as many again to hosts of did:web: slow hosts
+  /// hold up nobody but each other.
   std::size_t max_at_once = 16;
+  /// The same: of each of the two.
   double requests_per_second = 50;
-  /// DIDs that wait for their document; further ones are refused (errc::busy).
+  /// Asks without an answer so far, several for one DID included; further ones are refused
+  /// (errc::busy).
   std::size_t max_waiting = 100'000;
 };
 
 /// What happened so far. Written by the cache's thread, read by any.
 struct IdentityStatistics {
+  /// Without those refused as busy.
   std::atomic<std::uint64_t> asked{0};
   std::atomic<std::uint64_t> from_memory{0};
   std::atomic<std::uint64_t> from_table{0};
@@ -81,8 +85,8 @@ class IdentityCache {
   IdentityCache& operator=(const IdentityCache&) = delete;
 
   /// Gives an identity that is at most `fresh_for` old, or older when its server fails. Any thread.
-  /// `done` is called once, on the cache's thread, and must neither block nor throw. Errors: those
-  /// of DidResolver, busy, stopped.
+  /// `done` is called once, on the cache's thread, or on this one when the ask is refused (busy,
+  /// stopped), and must neither block nor throw. Errors: those of DidResolver, busy, stopped.
   void resolve(std::string did, Callback done);
 
   /// Fetches the identity anew, because the known one did not fit or may have changed (a signature

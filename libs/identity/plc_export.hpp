@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <istream>
 #include <string>
 #include <string_view>
@@ -26,12 +27,14 @@ struct ExportLine {
 };
 
 /// Reads one line. Operations of type plc_operation, create (the legacy form) and plc_tombstone;
-/// parts that cannot be used (a key of another kind, a PDS that is no URL) are left empty. Error:
-/// export_line.
+/// parts that cannot be used (a key of another kind, a PDS that is no URL) are left empty. Of a key
+/// only the form is looked at, not whether its curve has such a point. Error: export_line.
 Result<ExportLine> parse_export_line(std::string_view line);
 
-/// Brings an export into `skua.identities`, in batches: the newest operation of each DID stays,
-/// whatever their order. Again is harmless. Holds one batch in memory. One thread, the session's.
+/// Brings an export into `skua.identities`, in batches, each a transaction: the newest operation of
+/// each DID stays, whatever their order. Again is harmless, also after an end in the middle. Holds
+/// two batches in memory, about 600 bytes a DID: one is collected while another thread writes the
+/// one before. One thread; the session is nobody else's until `finish` has returned.
 class PlcImport {
  public:
   struct Figures {
@@ -45,32 +48,42 @@ class PlcImport {
     Timestamp newest;
   };
 
-  /// Both must outlive it.
+  /// Both must outlive it. `batch` is a number of DIDs, from 1: the larger, the more of them lie
+  /// side by side in the table's index.
   explicit PlcImport(store::Session& session, const Clock& clock = system_clock(),
-                     std::size_t batch = 10'000);
+                     std::size_t batch = 40'000);
 
-  /// Takes a line, without its end. Throws SqlError.
+  /// Takes a line, without its end; one over 64 KiB is bad. Throws SqlError, also for lines before
+  /// this one; nothing more can be done with it then.
   void add(std::string_view line);
   /// A line that was not even read: it was too long.
   void add_bad();
-  /// Writes what is left. Throws SqlError.
+  /// Writes what is left, and waits for it. Throws SqlError, as `add` does.
   void finish();
 
+  /// Rows that are being written do not count as written yet.
   const Figures& figures() const { return figures_; }
 
  private:
+  /// Has the batch written as soon as the one before is.
+  void flush();
+  void wait();
+
   store::Session& session_;
   const Clock& clock_;
   const std::size_t batch_;
   std::unordered_map<std::string, IdentityRow> rows_;
   Figures figures_;
+  /// The batch that is being written; its end waits for it.
+  std::future<std::size_t> writing_;
 };
 
 /// Called now and then while an import runs.
 using ImportProgress = std::function<void(const PlcImport::Figures&)>;
 
-/// Imports the lines of a stream to its end. Lines over 64 KiB are skipped as bad. Throws SqlError.
-void import_lines(std::istream& in, PlcImport& import, const ImportProgress& progress);
+/// Imports the lines of a stream to its end. Error: export_unreadable, when that is not reached;
+/// what came before stays. Throws SqlError.
+Result<void> import_lines(std::istream& in, PlcImport& import, const ImportProgress& progress);
 
 /// Where an export is read over HTTP, and how.
 struct ExportSource {
@@ -83,8 +96,8 @@ struct ExportSource {
 };
 
 /// Imports a directory's export page by page until nothing new comes. A server that fails or asks
-/// to wait is asked again, eight times in a row. Error: the last one then; what was imported stays.
-/// Throws SqlError.
+/// to wait is asked again, eight times in a row. Error: the last one then, or export_unreadable
+/// from a directory that gives one page for ever; what was imported stays. Throws SqlError.
 Result<void> import_pages(transport::HttpClient& http, const ExportSource& source,
                           PlcImport& import, const ImportProgress& progress);
 

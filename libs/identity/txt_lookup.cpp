@@ -1,104 +1,151 @@
 #include "identity/txt_lookup.hpp"
 
+#include <algorithm>
+#include <ares.h>
 #include <arpa/inet.h>
 #include <arpa/nameser.h>
+#include <array>
 #include <cstddef>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <resolv.h>
-#include <span>
+#include <memory>
+#include <poll.h>
+#include <sys/time.h>
 
 #include "identity/errc.hpp"
 
 namespace skua::identity {
 namespace {
 
-constexpr std::size_t kMaxAnswerBytes = 65'535;
-constexpr std::size_t kMaxRecords = 100;
+using SteadyClock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using Texts = std::vector<std::string>;
 
-/// The resolver's state of one look-up.
-class Resolver {
- public:
-  Resolver() : ready_(::res_ninit(&state_) == 0) {}
-  ~Resolver() {
-    if (ready_) ::res_nclose(&state_);
-  }
-  Resolver(const Resolver&) = delete;
-  Resolver& operator=(const Resolver&) = delete;
-
-  bool ready() const { return ready_; }
-  struct __res_state& state() {
-    return state_;
-  }
-
-  /// False: no address.
-  bool ask_only(const DnsServer& server) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(server.port);
-    if (::inet_pton(AF_INET, server.address.c_str(), &address.sin_addr) != 1) return false;
-    state_.nscount = 1;
-    state_.nsaddr_list[0] = address;
-    return true;
-  }
-
- private:
-  // With `struct`: a function has the same name.
-  struct __res_state state_ {};
-  bool ready_;
-};
-
-/// The parts of a TXT record, each behind its length, joined.
-std::string joined(std::span<const unsigned char> data) {
-  std::string text;
-  while (!data.empty()) {
-    const std::size_t length = data.front();
-    data = data.subspan(1);
-    if (length > data.size()) break;
-    text.append(reinterpret_cast<const char*>(data.data()), length);
-    data = data.subspan(length);
-  }
-  return text;
+/// c-ares wants to be told once, before its first use by any thread.
+bool library_ready() {
+  static const bool ready = ::ares_library_init(ARES_LIB_INIT_ALL) == ARES_SUCCESS;
+  return ready;
 }
 
-Result<std::vector<std::string>> texts_of(std::span<const unsigned char> answer) {
-  ns_msg message;
-  if (::ns_initparse(answer.data(), static_cast<int>(answer.size()), &message) != 0) {
-    return errc::dns_failed;
-  }
-  std::vector<std::string> texts;
-  const int count = ns_msg_count(message, ns_s_an);
-  for (int i = 0; i < count && texts.size() < kMaxRecords; ++i) {
-    ns_rr record;
-    if (::ns_parserr(&message, ns_s_an, i, &record) != 0) return errc::dns_failed;
-    // Aliases stand among the answers too.
-    if (ns_rr_type(record) != ns_t_txt) continue;
-    const auto length = static_cast<std::size_t>(ns_rr_rdlen(record));
-    texts.push_back(joined({ns_rr_rdata(record), length}));
+/// The parts of the records joined; a new record begins where c-ares says so.
+Result<Texts> texts_of(const unsigned char* answer, int length) {
+  ares_txt_ext* first = nullptr;
+  const int status = ::ares_parse_txt_reply_ext(answer, length, &first);
+  const std::unique_ptr<ares_txt_ext, decltype(&::ares_free_data)> owner(first, &::ares_free_data);
+  if (status == ARES_ENODATA) return Texts();
+  if (status != ARES_SUCCESS) return errc::dns_failed;
+  Texts texts;
+  for (const auto* part = first; part != nullptr; part = part->next) {
+    if (part->record_start != 0 || texts.empty()) texts.emplace_back();
+    texts.back().append(reinterpret_cast<const char*>(part->txt), part->length);
   }
   return texts;
 }
 
+/// c-ares's state of one look-up. One thread.
+class Channel {
+ public:
+  explicit Channel(const DnsPatience& patience) {
+    ares_options options{};
+    // No other name is asked for in place of this one.
+    options.flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES;
+    options.timeout = static_cast<int>(patience.first_wait.count());
+    options.tries = patience.tries;
+    constexpr int kSet = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES;
+    if (::ares_init_options(&channel_, &options, kSet) != ARES_SUCCESS) channel_ = nullptr;
+  }
+  ~Channel() {
+    if (channel_ != nullptr) ::ares_destroy(channel_);
+  }
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  bool ready() const { return channel_ != nullptr; }
+
+  /// False: no address.
+  bool ask_only(const DnsServer& server) {
+    ares_addr_port_node node{};
+    if (::inet_pton(AF_INET, server.address.c_str(), &node.addr.addr4) == 1) {
+      node.family = AF_INET;
+    } else if (::inet_pton(AF_INET6, server.address.c_str(), &node.addr.addr6) == 1) {
+      node.family = AF_INET6;
+    } else {
+      return false;
+    }
+    node.udp_port = server.port;
+    node.tcp_port = server.port;
+    return ::ares_set_servers_ports(channel_, &node) == ARES_SUCCESS;
+  }
+
+  Result<Texts> ask(const std::string& name, SteadyClock::time_point until) {
+    ::ares_query(channel_, name.c_str(), ns_c_in, ns_t_txt, &Channel::answered, this);
+    while (!done_) {
+      const auto left = std::chrono::ceil<milliseconds>(until - SteadyClock::now());
+      // Ends the query with a call of `answered`.
+      if (left <= milliseconds(0)) {
+        ::ares_cancel(channel_);
+      } else {
+        wait(left);
+      }
+    }
+    return result_;
+  }
+
+ private:
+  /// Lets c-ares work on what came, or on what is overdue, within a time.
+  void wait(milliseconds longest) {
+    std::array<ares_socket_t, ARES_GETSOCK_MAXNUM> sockets{};
+    const int bits = ::ares_getsock(channel_, sockets.data(), static_cast<int>(sockets.size()));
+    std::array<pollfd, ARES_GETSOCK_MAXNUM> polled{};
+    nfds_t count = 0;
+    for (std::size_t i = 0; i < sockets.size(); ++i) {
+      short events = 0;
+      if (ARES_GETSOCK_READABLE(bits, i)) events |= POLLIN;
+      if (ARES_GETSOCK_WRITABLE(bits, i)) events |= POLLOUT;
+      if (events != 0) polled[count++] = {sockets[i], events, 0};
+    }
+    timeval due{};
+    ::ares_timeout(channel_, nullptr, &due);
+    const auto its_own = std::chrono::seconds(due.tv_sec) +
+                         std::chrono::ceil<milliseconds>(std::chrono::microseconds(due.tv_usec));
+    const auto time = std::min(longest, std::chrono::duration_cast<milliseconds>(its_own));
+    if (::poll(polled.data(), count, static_cast<int>(time.count())) > 0) {
+      for (nfds_t i = 0; i < count; ++i) {
+        // A refusal shows as an error, and is read like an answer.
+        const bool readable = (polled[i].revents & ~POLLOUT) != 0;
+        const bool writable = (polled[i].revents & POLLOUT) != 0;
+        if (!readable && !writable) continue;
+        ::ares_process_fd(channel_, readable ? polled[i].fd : ARES_SOCKET_BAD,
+                          writable ? polled[i].fd : ARES_SOCKET_BAD);
+      }
+    }
+    ::ares_process_fd(channel_, ARES_SOCKET_BAD, ARES_SOCKET_BAD);  // what is overdue
+  }
+
+  static void answered(void* self, int status, int /*timeouts*/, unsigned char* answer,
+                       int length) {
+    auto& channel = *static_cast<Channel*>(self);
+    channel.done_ = true;
+    if (status == ARES_SUCCESS) {
+      channel.result_ = texts_of(answer, length);
+    } else if (status == ARES_ENOTFOUND || status == ARES_ENODATA || status == ARES_EBADNAME) {
+      channel.result_ = Texts();
+    }
+  }
+
+  ares_channel channel_ = nullptr;
+  bool done_ = false;
+  Result<Texts> result_ = errc::dns_failed;
+};
+
 }  // namespace
 
-TxtLookup dns_txt_lookup(const DnsServer& server, std::chrono::seconds timeout, int tries) {
-  return [=](const std::string& name) -> Result<std::vector<std::string>> {
-    Resolver resolver;
-    if (!resolver.ready()) return errc::dns_failed;
-    auto& state = resolver.state();
-    if (!server.address.empty() && !resolver.ask_only(server)) return errc::dns_failed;
-    state.retrans = static_cast<int>(timeout.count());
-    state.retry = tries;
-    std::vector<unsigned char> answer(kMaxAnswerBytes);
-    const int length = ::res_nquery(&state, name.c_str(), ns_c_in, ns_t_txt, answer.data(),
-                                    static_cast<int>(answer.size()));
-    if (length < 0) {
-      if (state.res_h_errno == HOST_NOT_FOUND || state.res_h_errno == NO_DATA) {
-        return std::vector<std::string>();
-      }
-      return errc::dns_failed;
-    }
-    return texts_of(std::span(answer).first(static_cast<std::size_t>(length)));
+TxtLookup dns_txt_lookup(const DnsServer& server, const DnsPatience& patience) {
+  return [=](const std::string& name) -> Result<Texts> {
+    const auto until = SteadyClock::now() + patience.total;
+    if (!library_ready()) return errc::dns_failed;
+    Channel channel(patience);
+    if (!channel.ready()) return errc::dns_failed;
+    if (!server.address.empty() && !channel.ask_only(server)) return errc::dns_failed;
+    return channel.ask(name, until);
   };
 }
 

@@ -10,19 +10,30 @@
 
 namespace skua::identity {
 
-/// Gives the texts of a name's DNS TXT records, each with its parts joined; none: the name has no
-/// such record. Blocks. Error: dns_failed.
+/// Gives the texts of a name's DNS TXT records, each with its parts joined, in no order; none: the
+/// name does not exist or has no such record. Blocks. Error: dns_failed, when that is not known.
 using TxtLookup = std::function<Result<std::vector<std::string>>(const std::string& name)>;
 
+/// The name server to ask, over UDP and, for answers that do not fit, TCP.
 struct DnsServer {
-  /// An IPv4 address; empty: those of /etc/resolv.conf.
+  /// An IPv4 or IPv6 address; empty: those of /etc/resolv.conf.
   std::string address;
   std::uint16_t port = 53;
 };
 
-/// Asks DNS through the C library's resolver, `tries` times with `timeout` each (whole seconds).
-/// Any thread, each call on its own.
-TxtLookup dns_txt_lookup(const DnsServer& server = {},
-                         std::chrono::seconds timeout = std::chrono::seconds(3), int tries = 2);
+/// How long a look-up may take.
+struct DnsPatience {
+  /// For the first answer of a server; each further round waits twice as long.
+  std::chrono::milliseconds first_wait = std::chrono::seconds(3);
+  /// How often each server is asked that is silent or answers with an error of its own.
+  int tries = 2;
+  /// For the whole look-up, whatever the servers do.
+  std::chrono::milliseconds total = std::chrono::seconds(10);
+};
+
+/// Asks DNS through c-ares. Any thread, each call on its own, with sockets of its own; it blocks
+/// for `patience.total` at most. A name that DNS cannot express (too long) has no records. An
+/// address that is none: dns_failed.
+TxtLookup dns_txt_lookup(const DnsServer& server = {}, const DnsPatience& patience = {});
 
 }  // namespace skua::identity

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/ascii.hpp"
 #include "transport/errc.hpp"
 
 namespace skua::transport {
@@ -13,29 +14,12 @@ namespace {
 constexpr std::string_view kDefaultPath = "/xrpc/com.atproto.sync.subscribeRepos";
 constexpr std::size_t kMaxHostLength = 253;
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
 bool is_alphanumeric(char c) {
-  return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z');
-}
-
-std::string lowered(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), lower);
-  return out;
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r\n";
-  const auto first = text.find_first_not_of(blanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+  return is_digit(c) || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z');
 }
 
 /// Labels of letters, digits, `-` and `_` between dots; a last dot is allowed.
@@ -55,7 +39,8 @@ bool is_host_name(std::string_view host) {
 bool is_ipv6_text(std::string_view host) {
   return host.find(':') != std::string_view::npos &&
          std::all_of(host.begin(), host.end(), [](char c) {
-           return c == ':' || c == '.' || is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'f');
+           return c == ':' || c == '.' || is_digit(c) ||
+                  (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'f');
          });
 }
 
@@ -85,7 +70,7 @@ Result<Endpoint> parse_after_scheme(std::string_view url, bool tls) {
     if (close == std::string_view::npos) return errc::url_host;
     const auto host = authority.substr(1, close - 1);
     if (!is_ipv6_text(host)) return errc::url_host;
-    endpoint.host = lowered(host);
+    endpoint.host = ascii_lower(host);
     const auto after = authority.substr(close + 1);
     if (!after.empty() && after.front() != ':') return errc::url_host;
     has_port = !after.empty();
@@ -96,7 +81,7 @@ Result<Endpoint> parse_after_scheme(std::string_view url, bool tls) {
     if (has_port) port_text = authority.substr(colon + 1);
     const auto host = authority.substr(0, colon);
     if (!is_host_name(host)) return errc::url_host;
-    endpoint.host = lowered(host);
+    endpoint.host = ascii_lower(host);
   }
   endpoint.port = endpoint.tls ? 443 : 80;
   if (has_port) {
@@ -123,7 +108,7 @@ Result<Endpoint> parse_endpoint(std::string_view url) {
 
   bool tls = true;
   if (const auto scheme_end = url.find("://"); scheme_end != std::string_view::npos) {
-    const auto scheme = lowered(url.substr(0, scheme_end));
+    const auto scheme = ascii_lower(url.substr(0, scheme_end));
     if (scheme == "ws" || scheme == "http") {
       tls = false;
     } else if (scheme != "wss" && scheme != "https") {
@@ -142,7 +127,7 @@ Result<Endpoint> parse_http_url(std::string_view url) {
   url = trimmed(url);
   if (url.empty()) return errc::url_empty;
   const auto scheme_end = std::min(url.find("://"), url.size());
-  const auto scheme = lowered(url.substr(0, scheme_end));
+  const auto scheme = ascii_lower(url.substr(0, scheme_end));
   if (scheme != "http" && scheme != "https") return errc::url_http_scheme;
   url.remove_prefix(std::min(scheme_end + 3, url.size()));
   // The fragment is the reader's own affair: it is never sent.

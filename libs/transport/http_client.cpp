@@ -33,11 +33,15 @@ HttpClientOptions completed(HttpClientOptions options) {
   return options;
 }
 
+/// What a host says in whole seconds. Numbers beyond are those of nobody who means it: taken as
+/// they are, they would not fit into a Timestamp.
+constexpr std::int64_t kLargestNumber = 100'000'000'000;
+
 std::optional<std::int64_t> number_of(std::string_view text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  return std::clamp(number, -kLargestNumber, kLargestNumber);
 }
 
 /// The instant of an HTTP date (RFC 9110, section 5.6.7, the form that is still sent).

@@ -26,7 +26,7 @@ struct HttpRequest {
   /// http or https.
   std::string url;
   HostOrigin origin = HostOrigin::network;
-  /// A longer body ends the request, before it is held.
+  /// A longer body ends the request (http_too_large), before it is held.
   std::size_t max_body_bytes = 1024 * 1024;
 };
 
@@ -46,7 +46,7 @@ struct HttpAnswer {
 
 /// How long the host asks us to wait: Retry-After (seconds or a date), or RateLimit-Reset (an
 /// instant, as PDSes write it, or seconds) when nothing remains. Nothing when it does not say.
-/// Never negative.
+/// Never negative, but as long as it pleases the host: the caller sets a limit.
 std::optional<std::chrono::seconds> asked_wait(const HttpAnswer& answer, Timestamp now);
 
 struct HttpClientOptions {
@@ -71,7 +71,8 @@ struct HttpClientOptions {
 };
 
 /// Makes GET requests over HTTP/1.1, many at once, on a thread of its own, a connection each. TLS
-/// is 1.2 or newer, with the certificate checked against the name.
+/// is 1.2 or newer, with the certificate checked against the name. Of a name's addresses eight are
+/// tried, in the order of the look-up.
 ///
 /// Every request to a host that the network named goes through here, and here alone such hosts are
 /// kept to public addresses: the addresses are looked up once, checked, and then connected to, for

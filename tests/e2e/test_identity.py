@@ -1,12 +1,14 @@
 """`skua identity`: who an account is, by a simulated PLC directory, DNS on loopback and an export."""
 
 import json
+import os
 import socket
 import struct
+import subprocess
 import threading
 import unittest
 
-from harness import EndToEnd
+from harness import BIN, EndToEnd, wait_for
 from test_sim import Network
 
 
@@ -144,6 +146,45 @@ class Identity(EndToEnd):
         shown = self.show(self.dids[0], "--dns", dns, database=by_file)
         self.assertEqual(shown["source"], "skua.identities")
         self.assertIn("missing", "\n".join(self.skua(by_file, "identity", "import", "missing", code=1).stderr))
+        # A folder can be opened, and not be read.
+        self.assertIn("its end", "\n".join(self.skua(by_file, "identity", "import", self.folder, code=1).stderr))
+
+    def test_an_import_that_was_killed_is_made_again(self):
+        key = self.document(self.dids[0])["verificationMethod"][0]["publicKeyMultibase"]
+
+        def line(number, handle):
+            did = "did:plc:" + f"{number:024x}".translate(str.maketrans("0189", "wxyz"))
+            operation = {
+                "type": "plc_operation", "verificationMethods": {"atproto": "did:key:" + key},
+                "alsoKnownAs": [f"at://{handle}.example"],
+                "services": {"atproto_pds": {"type": "AtprotoPersonalDataServer", "endpoint": "https://pds.example"}}}
+            at = f"2026-01-01T00:00:0{1 if handle == 'new' else 0}.000Z"
+            return json.dumps({"did": did, "operation": operation, "nullified": False, "createdAt": at}) + "\n"
+
+        accounts = 45_000
+        text = "".join(line(number, "old") for number in range(accounts)) + line(0, "new") + line(1, "new")
+        pipe, file = self.folder / "pipe", self.folder / "export.jsonl"
+        file.write_text(text)
+        os.mkfifo(pipe)
+        database = self.database()
+        self.skua(database, "migrate")
+        program = self.start([BIN / "skua", "identity", "import", pipe], self.environment(database))
+        count = "select count(*) as count from skua.identities"
+        with open(pipe, "w") as feed:
+            feed.write(text)
+            feed.flush()
+            # A batch lies there, and more lines wait for an end that does not come.
+            wait_for("the first batch", lambda: database.rows(count)[0]["count"] > 0, alive=(program,))
+            program.kill()
+        self.assertLess(database.rows(count)[0]["count"], accounts)
+        with open(file) as export:
+            done = subprocess.run(
+                [BIN / "skua", "identity", "import", "-"], stdin=export, capture_output=True, text=True, check=True,
+                env={**os.environ, **self.environment(database)})
+        self.assertIn(f"{accounts + 2} lines", done.stdout)
+        rows = database.rows("select handle, count(*) as count from skua.identities group by handle order by handle")
+        self.assertEqual({row["handle"]: row["count"] for row in rows},
+                         {"new.example": 2, "old.example": accounts - 2})
 
 
 if __name__ == "__main__":

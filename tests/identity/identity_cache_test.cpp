@@ -33,8 +33,9 @@ std::string did_number(int number) {
 /// A cache that asks a directory on loopback.
 class CacheWorld {
  public:
-  explicit CacheWorld(IdentityCacheOptions options = {})
-      : http_({}), resolver_(http_, {plc.url()}, clock), cache(resolver_, options, clock) {}
+  explicit CacheWorld(IdentityCacheOptions options = {},
+                      const transport::HttpClientOptions& http = {})
+      : http_(http), resolver_(http_, {plc.url()}, clock), cache(resolver_, options, clock) {}
 
   ~CacheWorld() {
     plc.release();
@@ -195,11 +196,61 @@ TEST(IdentityCache, BoundsRequestsAtOnceAndWaiting) {
   std::vector<std::future<IdentityCache::Answer>> answers;
   for (int i = 0; i < 10; ++i) answers.push_back(world.ask(did_number(i)));
   EXPECT_EQ(world.resolve(did_number(10)).error(), errc::busy);
+  EXPECT_EQ(world.resolve(did_number(9)).error(),
+            errc::busy);  // one that waits already counts, too
   world.plc.wait_for_requests(3);
   EXPECT_EQ(world.plc.count(), 3U);
   world.plc.release();
   for (auto& answer : answers) EXPECT_TRUE(answer.get());
   EXPECT_EQ(world.plc.most_at_once(), 3U);
+  EXPECT_TRUE(world.resolve(did_number(10)));
+}
+
+TEST(IdentityCache, SpendsNothingOnWhatCannotBeAsked) {
+  IdentityCacheOptions options;
+  options.requests_per_second = 1;
+  options.max_waiting = 2;
+  CacheWorld world(options);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(world.resolve("did:key:z" + std::to_string(i)).error(), errc::did_method);
+    EXPECT_EQ(world.resolve(std::string(10'000, 'x')).error(), errc::did_syntax);
+  }
+  EXPECT_TRUE(world.resolve(kDid));
+  EXPECT_EQ(world.cache.statistics().data_failures, 20U);
+}
+
+TEST(IdentityCache, SlowHostsHoldUpNoDirectory) {
+  IdentityCacheOptions options;
+  options.max_at_once = 2;
+  options.requests_per_second = 3;
+  std::promise<void> open;
+  transport::HttpClientOptions http;
+  http.connect_timeout = 10min;
+  http.total_timeout = 10min;
+  http.lookup = [opened = open.get_future().share()](const std::string&) {
+    opened.wait();
+    return Result<std::vector<std::string>>(transport::errc::host_not_found);
+  };
+  CacheWorld world(options, http);
+  std::vector<std::future<IdentityCache::Answer>> slow;
+  for (int i = 0; i < 6; ++i)
+    slow.push_back(world.ask("did:web:slow" + std::to_string(i) + ".test"));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(world.resolve(did_number(i)));
+  for (auto& each : slow) EXPECT_NE(each.wait_for(0s), std::future_status::ready);
+  // Nor do they wait when the directory wants rest.
+  world.clock.advance(1s);
+  world.plc.reply_with(kDid, http_reply(429, "", "Retry-After: 100\r\n"));
+  auto limited = world.ask(kDid);
+  while (world.cache.statistics().waits == 0) std::this_thread::yield();
+  open.set_value();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(slow[static_cast<std::size_t>(i)].get().error(), transport::errc::host_not_found);
+  }
+  world.clock.advance(2s);
+  for (int i = 3; i < 6; ++i) {
+    EXPECT_EQ(slow[static_cast<std::size_t>(i)].get().error(), transport::errc::host_not_found);
+  }
+  EXPECT_NE(limited.wait_for(0s), std::future_status::ready);
 }
 
 TEST(IdentityCache, KeepsToItsRate) {

@@ -1,15 +1,21 @@
 #include "identity/plc_export.hpp"
 
 #include <chrono>
+#include <future>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "atproto/multikey.hpp"
+#include "atproto/signing.hpp"
 #include "identity/did_document.hpp"
 #include "identity/errc.hpp"
+#include "identity/identity_cache.hpp"
 #include "identity/made_document.hpp"
+#include "identity/plc_server.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 #include "support/shared_data.hpp"
@@ -135,7 +141,7 @@ class PlcImportTest : public test::PostgresTest {
     std::stringstream in;
     for (const auto& each : lines) in << each << '\n';
     PlcImport import(session(), clock_, batch);
-    import_lines(in, import, [](const auto&) {});
+    EXPECT_TRUE(import_lines(in, import, [](const auto&) {}));
     return import.figures();
   }
 
@@ -204,12 +210,63 @@ TEST_F(PlcImportTest, BadLinesAreCountedAndTheOthersGoThrough) {
   EXPECT_EQ(handle_of(kDid), "alice.example");
   std::stringstream without_end(line(kOther, 1, operation()));
   PlcImport import(session(), clock_);
-  import_lines(without_end, import, [](const auto&) {});
+  EXPECT_TRUE(import_lines(without_end, import, [](const auto&) {}));
   EXPECT_EQ(import.figures().written, 1U);
 }
 
-/// A directory that gives its operations two at a time.
-std::string page(const std::vector<std::string>& lines, const std::string& target) {
+TEST_F(PlcImportTest, TellsThatABatchWasNotWritten) {
+  session().run("DROP TABLE skua.identities");
+  PlcImport import(session(), clock_, 1);
+  import.add(line(kDid, 1, operation()));  // goes on while it is written
+  EXPECT_THROW(import.finish(), store::SqlError);
+  EXPECT_EQ(import.figures().written, 0U);
+  EXPECT_TRUE(session().connected());
+}
+
+TEST_F(PlcImportTest, AKeyThatIsNoPointIsNotBelieved) {
+  Bytes bytes(35, 0xff);  // beyond the field's prime
+  bytes[0] = 0xe7;
+  bytes[1] = 0x01;
+  bytes[2] = 0x02;
+  auto odd = operation();
+  const auto key = "z" + atproto::encode_base58(bytes);
+  ASSERT_TRUE(atproto::Multikey::parse(key));
+  ASSERT_FALSE(atproto::VerifyingKey::from_multikey(*atproto::Multikey::parse(key)));
+  odd["verificationMethods"]["atproto"] = "did:key:" + key;
+  imported({line(kDid, 1, odd)});
+
+  const test::PlcServer plc;
+  transport::HttpClient http({});
+  const DidResolver resolver(http, {plc.url()}, clock_);
+  IdentityCacheOptions options;
+  options.database_url = database_.url();
+  IdentityCache cache(resolver, options, clock_);
+  std::promise<IdentityCache::Answer> answered;
+  cache.resolve(kDid, [&](const auto& answer) { answered.set_value(answer); });
+  const auto identity = answered.get_future().get();
+  ASSERT_TRUE(identity) << identity.error().message();
+  EXPECT_EQ((*identity)->key.multikey().to_string(), test::k256_multikey());
+  EXPECT_EQ(plc.count(), 1U);
+  cache.stop();
+}
+
+TEST_F(PlcImportTest, KeepsWhatCameBeforeTheStreamFailed) {
+  /// Gives a line, and then fails as a disk does.
+  class Torn : public std::stringbuf {
+   public:
+    explicit Torn(const std::string& text) : std::stringbuf(text, std::ios::in) {}
+    int_type underflow() override { throw std::runtime_error("input/output error"); }
+  } buffer(line(kDid, 1, operation()) + "\n{\"did\":");
+  std::istream in(&buffer);
+  PlcImport import(session(), clock_);
+  EXPECT_EQ(import_lines(in, import, [](const auto&) {}).error(), errc::export_unreadable);
+  EXPECT_EQ(import.figures().written, 1U);
+  EXPECT_EQ(handle_of(kDid), "alice.example");
+}
+
+/// A directory that gives its operations a few at a time.
+std::string page(const std::vector<std::string>& lines, const std::string& target,
+                 int at_once = 2) {
   const auto at = target.find("after=");
   const auto after =
       at == std::string::npos ? Timestamp{} : parse_datetime(target.substr(at + 6))->instant;
@@ -218,7 +275,7 @@ std::string page(const std::vector<std::string>& lines, const std::string& targe
   for (const auto& each : lines) {
     if (*parse_export_line(each)->row.operation_at <= after) continue;
     body += each + '\n';
-    if (++count == 2) break;
+    if (++count == at_once) break;
   }
   return http_reply(200, body);
 }
@@ -257,6 +314,58 @@ TEST_F(PlcImportTest, ReadsADirectoryPageByPage) {
   PlcImport later(session(), clock_);
   EXPECT_TRUE(import_pages(http, source, later, [](const auto&) {}));
   EXPECT_EQ(value("SELECT count(*) FROM skua.identities"), "2");
+}
+
+TEST_F(PlcImportTest, PassesAnInstantThatFillsAPage) {
+  std::vector<std::string> lines(1000, line(kDid, 0, {{"type", "plc_tombstone"}}));
+  lines.push_back(line(kOther, 1, operation("later.example")));
+  LoopbackServer::Options options;
+  options.http = [&](const LoopbackServer::HttpRequest& request) {
+    return page(lines, std::string(request.target()), 1000);
+  };
+  const LoopbackServer server(options);
+  transport::HttpClient http({});
+  ExportSource source;
+  source.url = "http://127.0.0.1:" + std::to_string(server.port());
+  PlcImport import(session(), clock_);
+  ASSERT_TRUE(import_pages(http, source, import, [](const auto&) {}));
+  EXPECT_EQ(handle_of(kOther), "later.example");
+}
+
+TEST_F(PlcImportTest, GivesUpOnADirectoryThatGivesTheSamePageForEver) {
+  LoopbackServer::Options options;
+  options.http = [](const LoopbackServer::HttpRequest&) {
+    std::string body;
+    for (int i = 0; i < 1000; ++i) body += line(kDid, 1, operation()) + '\n';
+    return http_reply(200, body);
+  };
+  const LoopbackServer server(options);
+  transport::HttpClient http({});
+  ExportSource source;
+  source.url = "http://127.0.0.1:" + std::to_string(server.port());
+  PlcImport import(session(), clock_);
+  EXPECT_EQ(import_pages(http, source, import, [](const auto&) {}).error(),
+            errc::export_unreadable);
+  EXPECT_EQ(handle_of(kDid), "alice.example");
+}
+
+TEST_F(PlcImportTest, KeepsWhatCameBeforeTheDirectoryFailed) {
+  LoopbackServer::Options options;
+  options.http = [](const LoopbackServer::HttpRequest& request) {
+    if (request.target().find("after=") != std::string_view::npos) return http_reply(404, "");
+    // The second line is too long.
+    return http_reply(200, line(kDid, 1, operation()) + "\n" + std::string(100'000, ' ') + "{}\n");
+  };
+  const LoopbackServer server(options);
+  transport::HttpClient http({});
+  ExportSource source;
+  source.url = "http://127.0.0.1:" + std::to_string(server.port());
+  PlcImport import(session(), clock_);
+  EXPECT_FALSE(import_pages(http, source, import, [](const auto&) {}));
+  EXPECT_EQ(import.figures().lines, 2U);
+  EXPECT_EQ(import.figures().bad, 1U);
+  EXPECT_EQ(import.figures().written, 1U);
+  EXPECT_EQ(handle_of(kDid), "alice.example");
 }
 
 TEST_F(PlcImportTest, GivesUpOnADirectoryThatStaysAway) {

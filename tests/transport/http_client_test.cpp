@@ -200,6 +200,30 @@ TEST(HttpClient, LimitsTheBodyWhateverTheServerSays) {
   }
 }
 
+TEST(HttpClient, HoldsNoMoreThanTheBodyOfAChunkedAnswer) {
+  std::size_t length = 0;
+  const auto server = http_server([&](const LoopbackServer::HttpRequest& asked) -> std::string {
+    const std::string much(length, 'x');
+    std::string answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1";
+    if (asked.target() == "/extension") answer += ";" + much;
+    answer += "\r\nx\r\n0\r\n";
+    if (asked.target() == "/trailer") answer += "X-Long: " + much + "\r\n";
+    return answer + "\r\n";
+  });
+  EXPECT_EQ(failure(private_allowed(), url_of(*server) + "/short"), ErrorCode());
+  for (const auto* path : {"/extension", "/trailer"}) {
+    // Around 64 KiB, of which Beast throws when it is let.
+    for (const std::size_t much : {40'000, 65'500, 65'527, 65'533, 65'536, 1'000'000}) {
+      length = much;
+      EXPECT_EQ(failure(private_allowed(), url_of(*server) + path),
+                make_error_code(errc::http_too_large))
+          << path << " " << much;
+    }
+    length = 1000;
+    EXPECT_EQ(failure(private_allowed(), url_of(*server) + path), ErrorCode()) << path;
+  }
+}
+
 TEST(HttpClient, TellsBrokenAnswersApart) {
   const auto cut = http_server(
       [](const auto&) { return std::string("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"); });
@@ -242,6 +266,22 @@ TEST(HttpClient, TriesTheNextAddress) {
   };
   EXPECT_EQ(failure(options, url_of(*server, "pds.example")),
             make_error_code(errc::connect_failed));
+}
+
+TEST(HttpClient, TriesNoMoreThanAFewAddresses) {
+  const auto server = http_server([](const auto&) { return http_reply(200, "here"); });
+  auto options = private_allowed();
+  std::size_t before = 7;
+  options.lookup = [&before](const std::string&) -> Result<std::vector<std::string>> {
+    std::vector<std::string> addresses(before, "127.0.0.9");
+    addresses.emplace_back("127.0.0.1");
+    return addresses;
+  };
+  EXPECT_EQ(failure(options, url_of(*server, "pds.example")), ErrorCode());
+  before = 8;
+  EXPECT_EQ(failure(options, url_of(*server, "pds.example")),
+            make_error_code(errc::connect_failed));
+  EXPECT_EQ(server->connections(), 1);
 }
 
 /// Reads until the client gives up.
@@ -410,6 +450,13 @@ TEST(AskedWait, ReadsEveryForm) {
   EXPECT_EQ(wait("", "0", "60"), seconds(60));
   EXPECT_EQ(wait("", "12", "60"), std::nullopt);
   EXPECT_EQ(wait("3", "0", "60"), seconds(3));
+  // Numbers that no clock can express.
+  const std::string largest = "9223372036854775807";
+  EXPECT_GT(wait(largest, "", ""), std::chrono::hours(24));
+  EXPECT_GT(wait("", "0", largest), std::chrono::hours(24));
+  EXPECT_EQ(wait("-" + largest, "", ""), seconds(0));
+  EXPECT_EQ(wait("", "0", "-1"), std::nullopt);
+  EXPECT_EQ(wait(largest + "0", "", ""), std::nullopt);
 }
 
 }  // namespace

@@ -2,13 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <optional>
 #include <string_view>
-#include <thread>
 #include <utility>
 
-#include <boost/asio/ip/address.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/empty_body.hpp>
@@ -36,11 +33,12 @@ using SteadyClock = std::chrono::steady_clock;
 using TlsSocket = asio::ssl::stream<Socket>;
 
 constexpr std::uint32_t kMaxHeadBytes = 16 * 1024;
-
-struct PendingLookup {
-  Result<std::vector<std::string>> found = errc::host_lookup_failed;
-  bool done = false;
-};
+/// What is read but not yet understood. Beast itself would hold a chunk's extensions, or what
+/// follows the last chunk, however long they are; and of a field of 64 KiB it throws where nobody
+/// can catch it.
+constexpr std::size_t kMaxUnparsedBytes = 32 * 1024;
+/// A name may have thousands of addresses, and whoever owns it says whose.
+constexpr std::size_t kMaxAddresses = 8;
 
 /// What a failed read means.
 ErrorCode read_error(ErrorCode error) {
@@ -83,6 +81,7 @@ HttpAnswer to_answer(http::response<http::string_body>&& message, const Endpoint
 HttpFetch::HttpFetch(const HttpContext& context, HttpRequest request)
     : context_(context),
       request_(std::move(request)),
+      lookup_(context.io, context.inbox),
       deadline_(context.io.get_executor()),
       step_(context.io.get_executor()) {}
 
@@ -131,6 +130,10 @@ Awaitable<Result<HttpAnswer>> HttpFetch::ask(const Endpoint& url, HostOrigin ori
   set_server_name(stream.native_handle(), url);
   std::string refusal;
   stream.set_verify_callback(verify_host(url, refusal), error);
+  if (error) {
+    socket_ = nullptr;
+    co_return errc::tls_failed;
+  }
   auto token = into(error);
   co_await stream.async_handshake(asio::ssl::stream_base::client, token);
   if (error) {
@@ -144,46 +147,14 @@ Awaitable<Result<HttpAnswer>> HttpFetch::ask(const Endpoint& url, HostOrigin ori
 
 Awaitable<Result<std::vector<Tcp::endpoint>>> HttpFetch::find_addresses(const Endpoint& url,
                                                                         HostOrigin origin) {
-  std::vector<std::string> texts;
-  ErrorCode not_an_address;
-  asio::ip::make_address(url.host, not_an_address);
-  if (!not_an_address) {
-    texts.push_back(url.host);
-  } else {
-    const auto pending = std::make_shared<PendingLookup>();
-    // getaddrinfo cannot be interrupted and may block for half a minute when DNS is away: its
-    // thread is left behind then.
-    std::thread([pending, host = url.host, look_up = context_.options.lookup,
-                 inbox = context_.inbox, weak = weak_from_this()] {
-      try {
-        pending->found = look_up(host);
-      } catch (const std::exception&) {
-        pending->found = errc::host_lookup_failed;
-      }
-      inbox->post([pending, weak] {
-        pending->done = true;
-        if (const auto fetch = weak.lock()) fetch->step_.cancel();
-      });
-    }).detach();
-    while (!pending->done && !aborted_) {
-      ErrorCode ignored;
-      auto token = into(ignored);
-      step_.expires_at(TimePoint::max());
-      co_await step_.async_wait(token);
-    }
-    if (aborted_) co_return aborted_;
-    if (!pending->found) co_return pending->found.error();
-    texts = *pending->found;
-  }
-
+  const auto found = co_await lookup_.find(context_.options.lookup, url.host);
+  if (!found) co_return found.error();
   const bool any = origin == HostOrigin::configured || context_.options.allow_private_hosts;
   std::vector<Tcp::endpoint> addresses;
-  for (const auto& text : texts) {
-    ErrorCode error;
-    const auto address = asio::ip::make_address(text, error);
-    if (!error && (any || is_public(address))) addresses.emplace_back(address, url.port);
+  for (const auto& address : *found) {
+    if (addresses.size() == kMaxAddresses) break;
+    if (any || is_public(address)) addresses.emplace_back(address, url.port);
   }
-  if (texts.empty()) co_return errc::host_not_found;
   if (addresses.empty()) co_return errc::address_not_public;
   co_return addresses;
 }
@@ -236,7 +207,7 @@ Awaitable<Result<HttpAnswer>> HttpFetch::exchange(Stream& stream, const Endpoint
   http::response_parser<http::string_body> parser;
   parser.header_limit(kMaxHeadBytes);
   parser.body_limit(request_.max_body_bytes);
-  beast::flat_buffer buffer;
+  beast::flat_buffer buffer(kMaxUnparsedBytes);
   co_await http::async_read(stream, buffer, parser, token);
   if (error) co_return read_error(error);
   auto answer = to_answer(parser.release(), url);
@@ -253,6 +224,7 @@ ErrorCode HttpFetch::reason(ErrorCode otherwise) const {
 
 void HttpFetch::abort(ErrorCode why) {
   if (!aborted_) aborted_ = why;
+  lookup_.cancel();
   step_.cancel();
   ErrorCode ignored;
   if (socket_ != nullptr) socket_->close(ignored);

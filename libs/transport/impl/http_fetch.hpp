@@ -11,6 +11,7 @@
 #include "base/result.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/http_client.hpp"
+#include "transport/impl/address_lookup.hpp"
 #include "transport/impl/asio_types.hpp"
 #include "transport/impl/inbox.hpp"
 
@@ -40,7 +41,7 @@ class HttpFetch : public std::enable_shared_from_this<HttpFetch> {
   using TimePoint = std::chrono::steady_clock::time_point;
 
   Awaitable<Result<HttpAnswer>> ask(const Endpoint& url, HostOrigin origin);
-  /// The addresses of a host that may be connected to.
+  /// The addresses of a host that may be connected to, eight at most.
   Awaitable<Result<std::vector<Tcp::endpoint>>> find_addresses(const Endpoint& url,
                                                                HostOrigin origin);
   Awaitable<ErrorCode> connect(Socket& socket, const std::vector<Tcp::endpoint>& addresses);
@@ -54,8 +55,9 @@ class HttpFetch : public std::enable_shared_from_this<HttpFetch> {
 
   const HttpContext& context_;
   const HttpRequest request_;
-  Timer deadline_;
-  Timer step_;
+  AddressLookup lookup_;
+  Timer deadline_;  // of connecting, later of the whole
+  Timer step_;      // of one address
   TimePoint end_;
   TimePoint connect_end_;
   /// The open connection's, to close it from outside.

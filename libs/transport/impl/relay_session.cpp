@@ -1,12 +1,9 @@
 #include "transport/impl/relay_session.hpp"
 
-#include <exception>
-#include <thread>
 #include <utility>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/ip/address.hpp>
 #include <fmt/format.h>
 
 #include "transport/errc.hpp"
@@ -19,15 +16,11 @@ namespace asio = boost::asio;
 
 using SteadyClock = std::chrono::steady_clock;
 
-struct PendingLookup {
-  Result<std::vector<std::string>> found = errc::host_lookup_failed;
-  bool done = false;
-};
-
 }  // namespace
 
 RelaySession::RelaySession(const SessionContext& context)
     : context_(context),
+      lookup_(context.io, context.inbox),
       deadline_(context.io.get_executor()),
       step_(context.io.get_executor()),
       pings_(context.io.get_executor()),
@@ -103,44 +96,11 @@ Awaitable<std::optional<std::string>> RelaySession::connect() {
 Awaitable<std::optional<std::string>> RelaySession::find_addresses(
     std::vector<Tcp::endpoint>& addresses) {
   const auto& options = context_.options;
-  const auto& host = options.endpoint.host;
-  ErrorCode not_an_address;
-  const auto literal = asio::ip::make_address(host, not_an_address);
-  if (!not_an_address) {
-    addresses.emplace_back(literal, options.endpoint.port);
-    co_return std::nullopt;
-  }
-
   at_stage("looking up its name");
-  const auto pending = std::make_shared<PendingLookup>();
-  // getaddrinfo cannot be interrupted and may block for half a minute when DNS is away. Its thread
-  // is left behind then, so that stopping does not wait for it.
-  std::thread([pending, host, look_up = options.lookup, inbox = context_.inbox,
-               weak = weak_from_this()] {
-    try {
-      pending->found = look_up(host);
-    } catch (const std::exception&) {
-      pending->found = errc::host_lookup_failed;
-    }
-    inbox->post([pending, weak] {
-      pending->done = true;
-      if (const auto session = weak.lock()) session->step_.cancel();
-    });
-  }).detach();
-  while (!pending->done && !aborted_) {
-    ErrorCode ignored;
-    auto token = into(ignored);
-    step_.expires_at(SteadyClock::time_point::max());
-    co_await step_.async_wait(token);
-  }
+  const auto found = co_await lookup_.find(options.lookup, options.endpoint.host);
   if (aborted_) co_return "stopped";
-  if (!pending->found) co_return lookup_failed(options.endpoint, pending->found.error());
-  for (const auto& text : *pending->found) {
-    ErrorCode error;
-    const auto address = asio::ip::make_address(text, error);
-    if (!error) addresses.emplace_back(address, options.endpoint.port);
-  }
-  if (addresses.empty()) co_return lookup_failed(options.endpoint, errc::host_not_found);
+  if (!found) co_return lookup_failed(options.endpoint, found.error());
+  for (const auto& address : *found) addresses.emplace_back(address, options.endpoint.port);
   co_return std::nullopt;
 }
 
@@ -272,6 +232,7 @@ void RelaySession::end() {
 
 void RelaySession::abort() {
   aborted_ = true;
+  lookup_.cancel();
   step_.cancel();
   ErrorCode ignored;
   socket().close(ignored);

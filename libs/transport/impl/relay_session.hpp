@@ -10,6 +10,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ssl/context.hpp>
 
+#include "transport/impl/address_lookup.hpp"
 #include "transport/impl/asio_types.hpp"
 #include "transport/impl/inbox.hpp"
 #include "transport/reconnect_policy.hpp"
@@ -79,8 +80,9 @@ class RelaySession : public std::enable_shared_from_this<RelaySession> {
   void lift_deadline();
   void end();
 
+  AddressLookup lookup_;
   Timer deadline_;  // of connecting, later of closing
-  Timer step_;      // of the current step: look-up, one address, credit
+  Timer step_;      // of the current step: one address, credit
   Timer pings_;
   Timer watchdog_;
   TimePoint connect_until_;

@@ -59,6 +59,7 @@ class WebsocketSession final : public RelaySession {
       auto& tls = websocket_.next_layer();
       set_server_name(tls.native_handle(), endpoint);
       tls.set_verify_callback(verify_host(endpoint, refusal), error);
+      if (error) co_return tls_failed(endpoint, error);
       co_await tls.async_handshake(asio::ssl::stream_base::client, token);
       if (error && !refusal.empty()) co_return refusal;
       if (error) co_return tls_failed(endpoint, error);

@@ -1,0 +1,201 @@
+#include "identity/txt_lookup.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <future>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "identity/dns_server.hpp"
+#include "identity/errc.hpp"
+
+namespace skua::identity {
+namespace {
+
+using namespace std::chrono_literals;
+using Message = test::DnsServer::Message;
+using Texts = std::vector<std::string>;
+
+const std::string kName = "_atproto.alice.test";
+const test::DnsServer::Zone kZone = {{kName, {{"did=did:web:alice.test"}}},
+                                     {"_atproto.failing.test", {}}};
+/// No test waits for this long: what answers, answers at once.
+constexpr DnsPatience kPatient{30s, 2, 60s};
+/// Of servers that do not answer.
+constexpr DnsPatience kImpatient{20ms, 2, 10s};
+
+Result<Texts> ask(const test::DnsServer& server, const std::string& name = kName,
+                  const DnsPatience& patience = kPatient) {
+  return dns_txt_lookup({"127.0.0.1", server.port()}, patience)(name);
+}
+
+TEST(TxtLookup, GivesEveryTextAndJoinsItsParts) {
+  const std::string nul("a\0b", 3);
+  const test::DnsServer server({{kName, {{"one"}, {"two", "", " and ", "three"}, {""}, {nul}}}});
+  const auto texts = ask(server);
+  ASSERT_TRUE(texts) << texts.error().message();
+  EXPECT_EQ(*texts, (Texts{"one", "two and three", "", nul}));
+  EXPECT_EQ(server.questions(), 1);
+}
+
+TEST(TxtLookup, TellsNoSuchRecordFromAServerThatFails) {
+  const test::DnsServer server(kZone);
+  const auto none = ask(server, "_atproto.nobody.test");
+  ASSERT_TRUE(none) << none.error().message();
+  EXPECT_EQ(*none, Texts());
+  EXPECT_EQ(server.questions(), 1);  // that is an answer: nothing to try again
+  const auto failed = ask(server, "_atproto.failing.test");
+  EXPECT_EQ(failed.error(), errc::dns_failed);
+  EXPECT_TRUE(is_server_failure(failed.error()));
+  EXPECT_EQ(server.questions(), 3);
+}
+
+TEST(TxtLookup, ANameOfOtherRecordsHasNoTexts) {
+  const test::DnsServer empty(kZone, [](int, Message answer) {
+    answer.resize(answer.size() - 12 - 23);
+    answer[7] = 0;  // exists, without answers
+    return answer;
+  });
+  ASSERT_TRUE(ask(empty));
+  EXPECT_EQ(*ask(empty), Texts());
+  const test::DnsServer other(kZone, [](int, Message answer) {
+    answer[answer.size() - 23 - 9] = 99;  // some type of record
+    return answer;
+  });
+  ASSERT_TRUE(ask(other));
+  EXPECT_EQ(*ask(other), Texts());
+}
+
+TEST(TxtLookup, AsksAgainWhatFailsOnce) {
+  const test::DnsServer failing(kZone, [](int number, Message answer) {
+    if (number == 1) answer[3] = 2;
+    return answer;
+  });
+  EXPECT_TRUE(ask(failing));
+  EXPECT_EQ(failing.questions(), 2);
+  const test::DnsServer silent(
+      kZone, [](int number, Message answer) { return number == 1 ? Message() : answer; });
+  const auto texts = ask(silent, kName, {50ms, 5, 60s});
+  ASSERT_TRUE(texts) << texts.error().message();
+  EXPECT_EQ(texts->size(), 1U);
+}
+
+TEST(TxtLookup, GivesUpOnSilence) {
+  const test::DnsServer silent(kZone, [](int, Message) { return Message(); });
+  EXPECT_EQ(ask(silent, kName, kImpatient).error(), errc::dns_failed);
+  EXPECT_EQ(silent.questions(), kImpatient.tries);
+  // Whatever the tries may take.
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(ask(silent, kName, {30s, 2, 50ms}).error(), errc::dns_failed);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
+}
+
+TEST(TxtLookup, IsNotFooledByWhatIsNoAnswerToItsQuestion) {
+  const test::DnsServer other_number(kZone, [](int, Message answer) {
+    answer[0] ^= 1U;
+    return answer;
+  });
+  EXPECT_EQ(ask(other_number, kName, kImpatient).error(), errc::dns_failed);
+  const test::DnsServer other_name(kZone, [](int, Message answer) {
+    answer[20] ^= 1U;
+    return answer;
+  });
+  EXPECT_EQ(ask(other_name, kName, kImpatient).error(), errc::dns_failed);
+}
+
+TEST(TxtLookup, RefusesATornAnswerAtEveryLength) {
+  constexpr std::size_t kHead = 12;
+  std::size_t whole = 0;
+  {
+    const test::DnsServer server(kZone, [&whole](int, Message answer) {
+      whole = answer.size();
+      return answer;
+    });
+    ASSERT_TRUE(ask(server));
+  }
+  for (std::size_t length = 1; length < whole; ++length) {
+    const test::DnsServer server(kZone, [length](int, Message answer) {
+      answer.resize(length);
+      return answer;
+    });
+    const auto texts = ask(server, kName, {5ms, 1, 10s});
+    EXPECT_FALSE(texts) << length << " of " << whole;
+    EXPECT_GT(whole, kHead);
+  }
+}
+
+TEST(TxtLookup, RefusesRecordsThatDoNotAddUp) {
+  const auto with = [](std::size_t from_end, unsigned char byte) {
+    const test::DnsServer server(kZone, [=](int, Message answer) {
+      answer[answer.size() - from_end] = byte;
+      return answer;
+    });
+    return ask(server, kName, kImpatient);
+  };
+  constexpr std::size_t kText = 22;
+  ASSERT_EQ(std::string("did=did:web:alice.test").size(), kText);
+  EXPECT_TRUE(with(kText + 1, kText));
+  EXPECT_EQ(with(kText + 1, kText + 1).error(), errc::dns_failed);  // the part's length
+  EXPECT_EQ(with(kText + 2, 200).error(), errc::dns_failed);        // the record's length
+  EXPECT_EQ(with(kText + 3, 1).error(), errc::dns_failed);
+  const test::DnsServer two(kZone, [](int, Message answer) {
+    answer[7] = 2;  // two answers announced, one there
+    return answer;
+  });
+  EXPECT_EQ(ask(two, kName, kImpatient).error(), errc::dns_failed);
+}
+
+TEST(TxtLookup, TakesTcpWhereADatagramIsTooSmall) {
+  const std::string part(250, 'x');
+  const test::DnsServer server({{kName, {{part, part, part, part}, {"did=did:web:alice.test"}}}});
+  const auto texts = ask(server);
+  ASSERT_TRUE(texts) << texts.error().message();
+  EXPECT_EQ(*texts, (Texts{part + part + part + part, "did=did:web:alice.test"}));
+  EXPECT_EQ(server.questions(), 2);
+}
+
+TEST(TxtLookup, ANameThatDnsCannotExpressHasNoRecords) {
+  const test::DnsServer server(kZone);
+  std::string longest;
+  while (longest.size() < 240) longest += std::string(60, 'a') + ".";
+  const auto texts = ask(server, "_atproto." + longest + "test.example");
+  ASSERT_TRUE(texts) << texts.error().message();
+  EXPECT_EQ(*texts, Texts());
+  EXPECT_EQ(server.questions(), 0);
+}
+
+TEST(TxtLookup, SaysSoWhenNobodyIsThere) {
+  std::uint16_t port = 0;
+  {
+    const test::DnsServer gone(kZone);
+    port = gone.port();
+  }
+  // Refused at once, not after the time for an answer.
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(dns_txt_lookup({"127.0.0.1", port}, kPatient)(kName).error(), errc::dns_failed);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
+  EXPECT_EQ(dns_txt_lookup({"nowhere", 53}, kPatient)(kName).error(), errc::dns_failed);
+  EXPECT_EQ(dns_txt_lookup({"::1", port}, kImpatient)(kName).error(), errc::dns_failed);
+}
+
+TEST(TxtLookup, ManyThreadsAskAtOnce) {
+  const test::DnsServer server(kZone);
+  const auto lookup = dns_txt_lookup({"127.0.0.1", server.port()}, kPatient);
+  std::vector<std::future<std::size_t>> found;
+  for (int i = 0; i < 8; ++i) {
+    found.push_back(std::async(std::launch::async, [&lookup] {
+      std::size_t good = 0;
+      for (int round = 0; round < 50; ++round) {
+        const auto texts = lookup(kName);
+        good += texts && *texts == Texts{"did=did:web:alice.test"} ? 1 : 0;
+      }
+      return good;
+    }));
+  }
+  for (auto& each : found) EXPECT_EQ(each.get(), 50U);
+}
+
+}  // namespace
+}  // namespace skua::identity

@@ -1,9 +1,12 @@
 #include "app/account_source.hpp"
 
+#include <mutex>
 #include <utility>
 
 #include "identity/did_resolver.hpp"
 #include "identity/errc.hpp"
+#include "identity/key_history.hpp"
+#include "identity/recent_map.hpp"
 
 namespace skua::app {
 namespace {
@@ -14,6 +17,11 @@ constexpr std::chrono::seconds kConnectTimeout{3};
 constexpr std::chrono::seconds kTotalTimeout{6};
 /// The keys in use are in verify::KnownRepositories: here are those that just came.
 constexpr std::size_t kCachedIdentities = 50'000;
+
+/// Key histories that are kept, and for how long: a commit that no key fits must not make the
+/// directory answer again and again.
+constexpr std::size_t kHistories = 1'000;
+constexpr std::chrono::seconds kHistoryFresh{10};
 
 transport::HttpClientOptions http_options(const NetworkAccountsOptions& options) {
   transport::HttpClientOptions http;
@@ -54,10 +62,26 @@ void DocumentAccounts::status(const std::string& /*did*/, StatusDone done) {
   done(identity::errc::server_failed);
 }
 
+void DocumentAccounts::key_at(const std::string& /*did*/, Timestamp /*time*/, KeyDone done) {
+  done(identity::errc::did_not_found);
+}
+
+struct NetworkAccounts::Histories {
+  struct Known {
+    Timestamp asked_at;
+    std::shared_ptr<const identity::KeyHistory> history;
+  };
+  std::mutex mutex;
+  identity::RecentMap<Known> known{kHistories};
+};
+
 NetworkAccounts::NetworkAccounts(const NetworkAccountsOptions& options, const Clock& clock)
-    : http_(http_options(options)),
+    : plc_url_(options.plc_url),
+      clock_(clock),
+      http_(http_options(options)),
       resolver_(http_, resolver_options(options), clock),
-      cache_(resolver_, cache_options(options), clock) {}
+      cache_(resolver_, cache_options(options), clock),
+      histories_(std::make_shared<Histories>()) {}
 
 NetworkAccounts::~NetworkAccounts() {
   stop();
@@ -87,6 +111,29 @@ void NetworkAccounts::status(const std::string& did, StatusDone done) {
         identity::ask_host_status(http_, (*found)->pds, did, done);
       },
       std::chrono::seconds(0));
+}
+
+void NetworkAccounts::key_at(const std::string& did, Timestamp time, KeyDone done) {
+  const Timestamp now = clock_.now();
+  std::shared_ptr<const identity::KeyHistory> history;
+  {
+    const std::scoped_lock lock(histories_->mutex);
+    const auto* known = histories_->known.find(did);
+    if (known != nullptr && now - known->asked_at < kHistoryFresh) history = known->history;
+  }
+  if (history) return done(identity::key_at(*history, time));
+  identity::ask_key_history(http_, plc_url_, did,
+                            [histories = histories_, did, time, now,
+                             done = std::move(done)](Result<identity::KeyHistory> found) {
+                              if (!found) return done(found.error());
+                              const auto kept =
+                                  std::make_shared<const identity::KeyHistory>(*std::move(found));
+                              {
+                                const std::scoped_lock lock(histories->mutex);
+                                histories->known.put(did, {now, kept});
+                              }
+                              done(identity::key_at(*kept, time));
+                            });
 }
 
 void NetworkAccounts::stop() {

@@ -29,6 +29,7 @@ class AccountSource {
  public:
   using IdentityDone = std::function<void(Result<AccountIdentity>)>;
   using StatusDone = std::function<void(Result<identity::HostStatus>)>;
+  using KeyDone = std::function<void(Result<std::optional<atproto::Multikey>>)>;
 
   virtual ~AccountSource() = default;
 
@@ -44,6 +45,9 @@ class AccountSource {
   /// What the account's own host says of it. Errors: those of identity::ask_host_status, or why the
   /// host is not known.
   virtual void status(const std::string& did, StatusDone done) = 0;
+  /// The key that signed for the account at a moment in the past: who is behind the stream meets
+  /// commits from before a key was changed. Errors: those of identity::ask_key_history.
+  virtual void key_at(const std::string& did, Timestamp time, KeyDone done) = 0;
   /// Ends what is under way: each is answered with an error.
   virtual void stop() = 0;
 };
@@ -57,6 +61,7 @@ class DocumentAccounts final : public AccountSource {
   void identity(const std::string& did, Freshness freshness, IdentityDone done) override;
   bool has_hosts() const override { return false; }
   void status(const std::string& did, StatusDone done) override;
+  void key_at(const std::string& did, Timestamp time, KeyDone done) override;
   void stop() override {}
   const std::string& problem() const { return documents_.problem(); }
 
@@ -81,12 +86,19 @@ class NetworkAccounts final : public AccountSource {
   void identity(const std::string& did, Freshness freshness, IdentityDone done) override;
   bool has_hosts() const override { return true; }
   void status(const std::string& did, StatusDone done) override;
+  void key_at(const std::string& did, Timestamp time, KeyDone done) override;
   void stop() override;
 
  private:
+  struct Histories;
+
+  const std::string plc_url_;
+  const Clock& clock_;
   transport::HttpClient http_;
   const identity::DidResolver resolver_;
   identity::IdentityCache cache_;
+  /// Those asked for lately; answers may come after the end.
+  const std::shared_ptr<Histories> histories_;
 };
 
 }  // namespace skua::app

@@ -146,6 +146,15 @@ void Decoder::take(Settled settled) {
   resume(settled.did);
 }
 
+void Decoder::take(FormerlySigned former) {
+  const auto place = parked_.find(former.did);
+  if (place == parked_.end()) return;
+  Job& job = place->second.front();
+  job.has_former_key = true;
+  if (former.key) job.former_key = *former.key;
+  resume(former.did);
+}
+
 void Decoder::resume(const std::string& did) {
   const auto place = parked_.find(did);
   if (place == parked_.end()) return;
@@ -209,14 +218,21 @@ Decoder::Step Decoder::step_commit(Job& job) {
     drop(job, verify::errc::no_did_document);
     return Step::Done;
   }
-  const auto accepted = verifier_.verify(decoded_, decoder_.car(), *commit, *key, state);
-  if (!accepted) {
-    const verify::errc reason = reason_of(accepted);
-    // Keys change, and nobody may have told.
-    if (reason == verify::errc::wrong_signature && !job.has_fresh_identity) {
-      return refresh_identity(job, Freshness::Recent);
+  auto accepted = verifier_.verify(decoded_, decoder_.car(), *commit, *key, state);
+  if (!accepted && reason_of(accepted) == verify::errc::wrong_signature) {
+    // Keys change, and nobody may have told; or we are behind, and the key of that time is meant.
+    if (!job.has_fresh_identity) return refresh_identity(job, Freshness::Recent);
+    if (!job.has_former_key && services_.verification->accounts.has_hosts()) {
+      return ask_former_key(job);
     }
-    drop(job, reason);
+    const auto* former = job.former_key ? known_.parsed_key(*job.former_key) : nullptr;
+    if (former != nullptr) {
+      accepted = verifier_.verify(decoded_, decoder_.car(), *commit, *former, state);
+      if (accepted) services_.intake.former_keys += 1;
+    }
+  }
+  if (!accepted) {
+    drop(job, reason_of(accepted));
     return Step::Done;
   }
   if (repository->key_age(now) >= kKeyFreshFor) {
@@ -313,6 +329,16 @@ Decoder::Step Decoder::ask_host(const Job& job) {
   services_.verification->accounts.status(
       did, [queue = queue_, did](Result<identity::HostStatus> status) {
         queue->push(Settled{did, std::move(status)});
+      });
+  return Step::Waits;
+}
+
+Decoder::Step Decoder::ask_former_key(const Job& job) {
+  const std::string did(job.did);
+  services_.verification->accounts.key_at(
+      did, decoded_.rev->time(),
+      [queue = queue_, did](Result<std::optional<atproto::Multikey>> key) {
+        queue->push(FormerlySigned{did, std::move(key)});
       });
   return Step::Waits;
 }

@@ -72,6 +72,8 @@ class Decoder {
     // What was asked for it already.
     bool has_fresh_identity = false;
     std::optional<std::string> document_handle;
+    bool has_former_key = false;
+    std::optional<atproto::Multikey> former_key;
     enum class Word : std::uint8_t { NotAsked, Unknown, Given } word = Word::NotAsked;
     identity::HostStatus host_status;
   };
@@ -98,7 +100,11 @@ class Decoder {
     std::string did;
     Result<identity::HostStatus> status;
   };
-  using Item = std::variant<Job, FoundRepository, Identified, Settled>;
+  struct FormerlySigned {
+    std::string did;
+    Result<std::optional<atproto::Multikey>> key;
+  };
+  using Item = std::variant<Job, FoundRepository, Identified, Settled, FormerlySigned>;
   using Queue = BoundedQueue<Item>;
   /// Whether a frame is done with, or waits for an answer that was asked for.
   enum class Step : std::uint8_t { Done, Waits };
@@ -108,6 +114,7 @@ class Decoder {
   void take(FoundRepository found);
   void take(Identified identified);
   void take(Settled settled);
+  void take(FormerlySigned former);
   /// Goes on with the frames that waited behind an answer.
   void resume(const std::string& did);
 
@@ -120,6 +127,7 @@ class Decoder {
   Step find_repository(const Job& job);
   Step refresh_identity(const Job& job, AccountSource::Freshness freshness);
   Step ask_host(const Job& job);
+  Step ask_former_key(const Job& job);
   /// What a repository stands at from this frame on is to be stored.
   void log(const Job& job, const verify::KnownRepository& repository, bool broke);
 

@@ -47,6 +47,7 @@ std::string to_json(const Figures& figures) {
       {"is_verified", figures.is_verified},
       {"verified", figures.verified},
       {"broke", figures.broke},
+      {"former_keys", figures.former_keys},
       {"dropped", figures.dropped},
       {"stale_accounts", figures.stale_accounts},
       {"unsettled_accounts", figures.unsettled_accounts},

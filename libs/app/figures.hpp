@@ -36,6 +36,8 @@ struct Figures {
   bool is_verified = false;
   std::uint64_t verified = 0;
   std::uint64_t broke = 0;
+  /// Passed by a key that was changed since.
+  std::uint64_t former_keys = 0;
   /// Commits and #syncs that were dropped, by reason (verify/errc.hpp).
   std::map<std::string, std::uint64_t> dropped;
   /// #account messages: dropped because the account's host denies them, and believed in part

@@ -27,8 +27,9 @@ struct IntakeCounters {
   std::atomic<std::int64_t> newest_time_us{0};
 
   // Verification.
-  std::atomic<std::uint64_t> verified{0};  // commits and #syncs that passed
-  std::atomic<std::uint64_t> broke{0};     // of these: did not follow what was known
+  std::atomic<std::uint64_t> verified{0};     // commits and #syncs that passed
+  std::atomic<std::uint64_t> broke{0};        // of these: did not follow what was known
+  std::atomic<std::uint64_t> former_keys{0};  // of these: by a key that was changed since
   /// Dropped, by verify::errc: index 0 is errc 1.
   std::array<std::atomic<std::uint64_t>, verify::kReasons> dropped{};
   std::atomic<std::uint64_t> stale_accounts{0};  // #account dropped: the account's host denies it

@@ -106,6 +106,7 @@ Figures pipeline_figures(const Pipeline& pipeline, std::string source, Timestamp
   figures.is_verified = pipeline.is_verified();
   figures.verified = in.verified;
   figures.broke = in.broke;
+  figures.former_keys = in.former_keys;
   for (std::size_t i = 0; i < verify::kReasons; ++i) {
     if (const std::uint64_t count = in.dropped[i]; count > 0) {
       figures.dropped[verify::name_of(static_cast<verify::errc>(i + 1))] = count;

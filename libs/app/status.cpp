@@ -124,9 +124,9 @@ json read_status(const std::string& database_url, const Clock& clock) {
   const Rows size = session.run("SELECT pg_database_size(current_database())");
   const double used =
       static_cast<double>(ids.int8(0, 0)) / static_cast<double>(std::numeric_limits<int>::max());
-  return {{"at", format_datetime(clock.now())},   {"database_bytes", size.int8(0, 0)},
-          {"actor_ids_used", ids.int8(0, 0)},     {"actor_ids_share", used},
-          {"sources", sources(session)},          {"tables", tables(session)},
+  return {{"at", format_datetime(clock.now())},    {"database_bytes", size.int8(0, 0)},
+          {"actor_ids_used", ids.int8(0, 0)},      {"actor_ids_share", used},
+          {"sources", sources(session)},           {"tables", tables(session)},
           {"repositories", repositories(session)}, {"dead_letters", dead_letters(session)}};
 }
 
@@ -150,8 +150,9 @@ std::string status_text(const json& status) {
     }
   }
   const json& repositories = status["repositories"];
-  text += fmt::format("\nrepositories\n  {} verified (estimated), {} wait for a resync",
-                      repositories["known_estimated"].dump(), repositories["desynchronized"].dump());
+  text +=
+      fmt::format("\nrepositories\n  {} verified (estimated), {} wait for a resync",
+                  repositories["known_estimated"].dump(), repositories["desynchronized"].dump());
   if (const auto failed = repositories["resyncs_failed"].get<std::int64_t>(); failed > 0) {
     text += fmt::format(" ({} tried in vain)", failed);
   }

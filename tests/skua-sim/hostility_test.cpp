@@ -6,10 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "atproto/tid.hpp"
-
 #include "atproto/multikey.hpp"
 #include "atproto/signing.hpp"
+#include "atproto/tid.hpp"
 #include "event/frame_decoder.hpp"
 #include "repo/car_reader.hpp"
 #include "repo/commit.hpp"

@@ -120,7 +120,8 @@ Response make_steps(const Request& request, Simulation& simulation) {
 Response cause_incident(const Request& request, Simulation& simulation) {
   const auto body = body_of(request);
   if (!body) return body.error();
-  if (!body->contains("kind") || !(*body)["kind"].is_string()) return bad_request("kind is missing");
+  if (!body->contains("kind") || !(*body)["kind"].is_string())
+    return bad_request("kind is missing");
   const auto events = simulation.cause((*body)["kind"].get<std::string>());
   if (!events) return bad_request("there is no such incident");
   return json_response({{"events", *events}, {"seq", simulation.relay().last_seq().value_or(0)}});

@@ -60,8 +60,8 @@ void sign_as(CommitFrame& commit, atproto::Tid rev, const atproto::SigningKey& k
   replace_commit_block(commit, signed_commit(commit.did, read_commit(block).data, rev, key));
 }
 
-/// The revision that follows the commit's at once: newer than what is known, and older than the next
-/// honest one.
+/// The revision that follows the commit's at once: newer than what is known, and older than the
+/// next honest one.
 atproto::Tid next_rev(const CommitFrame& commit) {
   return {atproto::Tid::parse(commit.rev)->value + 1};
 }

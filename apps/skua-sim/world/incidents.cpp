@@ -51,8 +51,8 @@ std::optional<std::size_t> Incidents::happen(Timestamp now) {
 }
 
 std::optional<std::size_t> Incidents::cause(std::string_view name, Timestamp now) {
-  const auto kind = std::find_if(kKinds.begin(), kKinds.end(),
-                                 [&](const Kind& one) { return one.name == name; });
+  const auto kind =
+      std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& one) { return one.name == name; });
   if (kind == kKinds.end()) return std::nullopt;
   Account* const account = world_.population.random_active(world_.random);
   if (account == nullptr || !account->introduced) return 0;

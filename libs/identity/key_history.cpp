@@ -1,0 +1,63 @@
+#include "identity/key_history.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "identity/errc.hpp"
+#include "identity/plc_export.hpp"
+
+namespace skua::identity {
+namespace {
+
+constexpr std::size_t kMaxLog = 8 * 1024 * 1024;
+
+Result<KeyHistory> judge(const Result<transport::HttpAnswer>& answer, std::string_view did) {
+  if (!answer) return answer.error();
+  if (answer->status == 429) return errc::rate_limited;
+  if (answer->status == 404 || answer->status == 410) return errc::did_not_found;
+  if (answer->status != 200) return errc::server_failed;
+  return read_key_history(answer->body, did);
+}
+
+}  // namespace
+
+Result<KeyHistory> read_key_history(std::string_view json, std::string_view did) {
+  const auto log = nlohmann::json::parse(json, nullptr, false);
+  if (!log.is_array()) return errc::document_json;
+  KeyHistory history;
+  for (const auto& operation : log) {
+    // Each has the form of a line of the export.
+    const auto line = parse_export_line(operation.dump());
+    if (!line || line->nullified || line->row.did != did) continue;
+    FormerKey former{*line->row.operation_at, std::nullopt};
+    if (const auto key = atproto::Multikey::parse(line->row.signing_key)) former.key = *key;
+    history.push_back(former);
+  }
+  std::stable_sort(history.begin(), history.end(),
+                   [](const auto& a, const auto& b) { return a.since < b.since; });
+  return history;
+}
+
+std::optional<atproto::Multikey> key_at(const KeyHistory& history, Timestamp time) {
+  const auto next = std::upper_bound(history.begin(), history.end(), time,
+                                     [](Timestamp t, const auto& key) { return t < key.since; });
+  if (next == history.begin()) return std::nullopt;
+  return std::prev(next)->key;
+}
+
+void ask_key_history(transport::HttpClient& http, const std::string& plc_url,
+                     const std::string& did, std::function<void(Result<KeyHistory>)> done) {
+  if (!did.starts_with("did:plc:")) return done(errc::did_method);
+  transport::HttpRequest request;
+  request.url = plc_url + "/" + did + "/log/audit";
+  request.origin = transport::HostOrigin::configured;
+  request.max_body_bytes = kMaxLog;
+  http.get(std::move(request),
+           [did, done = std::move(done)](const Result<transport::HttpAnswer>& answer) {
+             done(judge(answer, did));
+           });
+}
+
+}  // namespace skua::identity

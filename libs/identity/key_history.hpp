@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "atproto/multikey.hpp"
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "transport/http_client.hpp"
+
+namespace skua::identity {
+
+/// A signing key of an account, from `since` until the next one.
+struct FormerKey {
+  Timestamp since;
+  /// Nothing: it had none then.
+  std::optional<atproto::Multikey> key;
+};
+
+/// The keys of a did:plc account in the order of their times, the one in use last.
+using KeyHistory = std::vector<FormerKey>;
+
+/// Reads the log of a PLC directory, `/<did>/log/audit`: an array of operations. Those that were
+/// struck out are left out, and those of a form that is not known. Error: document_json.
+Result<KeyHistory> read_key_history(std::string_view json, std::string_view did);
+
+/// The key in use at a moment; nothing: none was.
+std::optional<atproto::Multikey> key_at(const KeyHistory& history, Timestamp time);
+
+/// Asks a directory. `done` is called once, on the HTTP client's thread. Errors: did_not_found,
+/// did_method (not a did:plc), server_failed, rate_limited, document_json, or transport's.
+void ask_key_history(transport::HttpClient& http, const std::string& plc_url,
+                     const std::string& did, std::function<void(Result<KeyHistory>)> done);
+
+}  // namespace skua::identity

@@ -21,7 +21,7 @@ COMMENT ON COLUMN skua.repositories.broke_at IS 'When a message last did not fol
 COMMENT ON COLUMN skua.repositories.next_attempt IS 'When a resync is due; null: none is asked for.';
 COMMENT ON COLUMN skua.repositories.breaks IS 'How many times a message did not follow the one before it: something in between was missed.';
 COMMENT ON COLUMN skua.repositories.attempts IS 'Resyncs that failed since the last one that succeeded.';
-COMMENT ON COLUMN skua.repositories.active IS 'Whether its host serves the account, as the messages up to here say.';
+COMMENT ON COLUMN skua.repositories.active IS 'Whether what the account signs counts: not while it is taken down or suspended. Of accounts that were deactivated or deleted commits still count, and stay hidden.';
 COMMENT ON COLUMN skua.repositories.did IS 'The account.';
 COMMENT ON COLUMN skua.repositories.state IS 'partial: followed since it was first seen, its history was never brought in. complete: history and all since. desynchronized: something is missing, a resync is to bring it.';
 COMMENT ON COLUMN skua.repositories.data IS 'The root of its tree at rev: the digest of the CID.';

@@ -142,6 +142,10 @@ void Decoder::take(Settled settled) {
   if (place == parked_.end()) return;
   Job& job = place->second.front();
   job.word = settled.status ? Job::Word::Given : Job::Word::Unknown;
+  if (!settled.status) {
+    logger("verify")->info("did={}: its host cannot be asked whether it is active: {}", settled.did,
+                           settled.status.error().message());
+  }
   if (settled.status) job.host_status = *std::move(settled.status);
   resume(settled.did);
 }
@@ -267,6 +271,9 @@ Decoder::Step Decoder::step_account(Job& job) {
   }
   verify::KnownRepository* repository = repository_of(job);
   if (repository == nullptr) return find_repository(job);
+  // The host's word hides an account and no more: what it says is about now, and who is behind
+  // still has commits from before it, which prove themselves.
+  const bool counts = change->active || is_hosts_word(*change);
   if (!change->active && is_hosts_word(*change) && verification->accounts.has_hosts()) {
     if (job.word == Job::Word::NotAsked) return ask_host(job);
     if (job.word == Job::Word::Unknown) {
@@ -285,7 +292,7 @@ Decoder::Step Decoder::step_account(Job& job) {
     }
   }
   if (const auto last = repository->state().last) change->last_rev = last->rev;
-  repository->set_active(change->active);
+  repository->set_active(counts);
   log(job, *repository, false);
   dispatch(job);
   return Step::Done;

@@ -98,7 +98,8 @@ std::string verification_text(const json& figures) {
   }
   std::string text = fmt::format("{} commits verified, {} after a gap",
                                  figures.value("verified", 0), figures.value("broke", 0));
-  for (const auto& [reason, count] : figures.value("dropped", json::object()).items()) {
+  const json dropped = figures.value("dropped", json::object());
+  for (const auto& [reason, count] : dropped.items()) {
     text += fmt::format(", {} {}", count.dump(), reason);
   }
   if (const int stale = figures.value("stale_accounts", 0)) {

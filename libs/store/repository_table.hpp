@@ -27,7 +27,7 @@ struct RepositoryRow {
   std::string did;
   /// Nothing: no message of it was verified yet.
   std::optional<RepositoryHead> head;
-  /// Whether its host serves the account.
+  /// Whether what the account signs counts: not while it is taken down or suspended.
   bool active = true;
 };
 

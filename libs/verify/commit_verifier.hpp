@@ -32,7 +32,7 @@ struct ChainLink {
 struct RepositoryState {
   /// Nothing: the repository was never seen.
   std::optional<ChainLink> last;
-  /// Whether the account's host serves it.
+  /// Whether what the account signs counts: not while it is taken down or suspended.
   bool active = true;
 };
 

@@ -1,0 +1,236 @@
+"""What proves itself is believed, and nothing else: the simulated network, whose hosts lie, move and leave."""
+
+import base64
+import json
+import unittest
+
+import atproto
+import comparison
+from harness import EndToEnd, need_shared, wait_for
+from test_sim import Network
+
+
+class Verification(EndToEnd):
+    def network(self, *arguments, accounts=20):
+        """A network that makes a step only when it is told to."""
+        network = Network("--accounts", accounts, "--rate", "0.001", "--one-op-a-path", *arguments)
+        self.addCleanup(network.kill)
+        network.control("/pause")
+        return network
+
+    def indexer(self, database, network, *arguments):
+        environment = {**self.environment(database), "SKUA_VERIFY": "full"}
+        return self.start([self.binary("skua"), "run", "--relay", network.url, "--plc", network.ready["plc"],
+                           "--allow-private-hosts", "--figures-every", "1", *arguments], environment)
+
+    def catch_up(self, skua, seq):
+        wait_for(f"cursor {seq}", lambda: skua.says(f"cursor {seq} "), seconds=60, alive=[skua])
+
+    def stop(self, database, skua):
+        """Stops it; what it says of itself."""
+        self.assertEqual(skua.stop(), 0, skua.tail())
+        return database.value("select figures from skua.figures")
+
+    def dump(self, network):
+        """Accounts by DID, and repositories of those that are there."""
+        folder = self.folder / "oracle"
+        network.control("/dump", dir=str(folder))
+        accounts = {account["did"]: account for account in json.loads((folder / "accounts.json").read_text())}
+        repositories = {}
+        for did, account in accounts.items():
+            car = folder / f"{did}.car"
+            if car.exists() and account["status"] != "deleted":
+                repositories[did] = atproto.Repository(car.read_bytes())
+        return accounts, repositories
+
+    def check_heads(self, database, accounts):
+        """Where each repository stands is stored, as the network has it."""
+        stored = {row["did"]: row["rev"] for row in
+                  database.rows("select did, bsky.tid_text(rev) as rev from skua.repositories where rev is not null")}
+        for did, account in accounts.items():
+            if did in stored:
+                self.assertEqual(stored[did], account["rev"], did)
+        self.assertTrue(stored)
+
+    def test_what_lies_is_dropped_with_its_reason_and_honest_commits_go_on(self):
+        network = self.network()
+        database = self.database()
+        network.control("/step", count=300)
+        skua = self.indexer(database, network, "--cursor", "oldest")
+        lies = {"bad-signature": 4, "wrong-prev-data": 5, "replayed-rev": 6, "future-rev": 7, "bad-hash": 3}
+        for kind, count in lies.items():
+            for _ in range(count):
+                network.control("/fault", kind=kind)
+                network.control("/step", count=10)
+        seq = network.control("/step", count=100)["seq"]
+        self.catch_up(skua, seq)
+        figures = self.stop(database, skua)
+        dropped = figures["dropped"]
+        self.assertTrue(figures["is_verified"])
+        self.assertEqual(dropped.get("wrong_signature"), 4, dropped)
+        self.assertEqual(dropped["wrong_prev_data"], 5)
+        self.assertEqual(dropped["future_rev"], 7)
+        self.assertGreaterEqual(dropped["old_rev"], 6)
+        self.assertEqual(dropped.keys() - {"inactive_account"},
+                         {"wrong_signature", "wrong_prev_data", "future_rev", "old_rev"})
+        self.assertEqual(database.value("select count(*) from skua.dead_letter"), 3)
+        self.assertEqual(figures["broke"], 0)
+        accounts, repositories = self.dump(network)
+        self.assertEqual(comparison.path_differences(database, repositories), [])
+        self.check_heads(database, accounts)
+
+    def test_a_start_after_a_kill_finds_the_chain_where_the_rows_are(self):
+        network = self.network()
+        database = self.database()
+        for round_ in range(4):
+            seq = network.control("/step", count=150)["seq"]
+            is_saved = database.value("select count(*) from skua.cursors") > 0
+            skua = self.indexer(database, network, *([] if is_saved else ["--cursor", "oldest"]))
+            self.catch_up(skua, seq)
+            if round_ % 2 == 0:
+                skua.kill()
+            else:
+                self.assertEqual(self.stop(database, skua)["broke"], 0)
+        accounts, repositories = self.dump(network)
+        self.assertEqual(comparison.path_differences(database, repositories), [])
+        self.check_heads(database, accounts)
+        self.assertEqual(database.value("select count(*) from skua.repositories where breaks > 0"), 0)
+
+    def test_what_was_missed_is_noticed_and_with_resync_all_waits_for_a_resync(self):
+        network = self.network(accounts=8)
+        database = self.database()
+        seq = network.control("/step", count=200)["seq"]
+        skua = self.indexer(database, network, "--cursor", "oldest")
+        self.catch_up(skua, seq)
+        self.stop(database, skua)
+        for arguments, state in ((["--cursor", "live"], "partial"), (["--cursor", "live", "--resync", "all"],
+                                                                     "desynchronized")):
+            with self.subTest(state):
+                network.control("/step", count=100)  # Nobody listens.
+                skua = self.indexer(database, network, *arguments)
+                wait_for("the connection", lambda run=skua: run.says("live from now on"), alive=[skua])
+                self.catch_up(skua, network.control("/step", count=100)["seq"])
+                figures = self.stop(database, skua)
+                self.assertGreater(figures["broke"], 0)
+                broken = database.rows("select state, breaks, next_attempt is not null as due from skua.repositories "
+                                       "where broke_at = (select max(broke_at) from skua.repositories)")
+                self.assertTrue(broken)
+                for row in broken:
+                    self.assertEqual((row["state"], row["due"]), (state, state == "desynchronized"))
+        status = self.skua(database, "status")
+        waiting = database.value("select count(*) from skua.repositories where state = 'desynchronized'")
+        self.assertTrue(status.says(f"{waiting} wait for a resync"), status.tail())
+
+    def test_keys_hosts_handles_and_lives_that_end(self):
+        network = self.network("--oddities", "0", accounts=30)
+        database = self.database()
+        network.control("/step", count=300)
+        skua = self.indexer(database, network, "--cursor", "oldest")
+        # The events of those who leave still stand in every lane when the word comes.
+        for kind in ("rotate_key", "move", "take_handle", "leave_for_good", "deactivate", "suspend") * 4:
+            network.control("/incident", kind=kind)
+            network.control("/step", count=40)
+        self.catch_up(skua, network.control("/step", count=500)["seq"])
+        figures = self.stop(database, skua)
+        accounts, repositories = self.dump(network)
+        self.assertEqual(comparison.path_differences(database, repositories), [])
+        self.check_heads(database, accounts)
+        self.assertEqual(figures["broke"], 0)
+        with self.subTest("an old host's word about an account that moved is dropped"):
+            self.assertGreater(figures["stale_accounts"], 0)
+        rows = {row["did"]: row for row in database.rows("select did, handle, active, status from bsky.actors")}
+        deleted = [did for did, account in accounts.items() if account["status"] == "deleted"]
+        self.assertTrue(deleted)
+        for did, account in accounts.items():
+            if account["announced_status"] is None:
+                continue
+            with self.subTest(did):
+                active = account["status"] == "active"
+                self.assertEqual(rows[did]["active"], active)
+                self.assertEqual(rows[did]["status"], None if active else account["status"])
+        with self.subTest("a handle has one owner"):
+            self.assertEqual(database.rows("select handle from bsky.actors where handle is not null "
+                                           "group by 1 having count(*) > 1"), [])
+        with self.subTest("who is hidden is not in the views"):
+            hidden = [did for did, account in accounts.items() if rows.get(did, {}).get("active") is False]
+            self.assertTrue(hidden)
+            shown = {row["did"] for row in database.rows(
+                "select did from bsky.posts_view union select did from bsky.likes_view "
+                "union select did from bsky.follows_view union select did from bsky.profiles_view")}
+            self.assertEqual(shown & set(hidden), set())
+
+    def test_nothing_is_lost_while_the_directory_is_away(self):
+        network = self.network()
+        database = self.database()
+        network.control("/fault", kind="429", arg=1, count=20)
+        seq = network.control("/step", count=100)["seq"]
+        skua = self.indexer(database, network, "--cursor", "oldest")
+        self.catch_up(skua, seq)
+        self.stop(database, skua)
+        self.assertEqual(comparison.path_differences(database, self.dump(network)[1]), [])
+
+
+class Captures(EndToEnd):
+    def test_a_real_capture_verifies_with_its_documents(self):
+        data = need_shared()
+        database = self.database()
+        environment = {**self.environment(database), "SKUA_VERIFY": "full"}
+        program = self.start([self.binary("skua"), "replay", data / "pds/frames.bin", "--did-docs",
+                              data / "pds/did-docs.json"], environment)
+        self.assertEqual(program.wait(120), 0, program.tail())
+        self.assertTrue(program.says("verified: 10967 commits and #syncs, 0 of them after a gap"), program.tail())
+        self.assertTrue(program.says("dropped: 103 old_rev"), program.tail())
+        self.assertEqual(sum(line.startswith("dropped") for line in program.stdout), 1)
+
+    def test_the_relay_scenarios(self):
+        """What a relay must drop is dropped, whatever its numbers: of two equal commits one is no news."""
+        data = need_shared()
+        for name, verified, old in (("post_lifecycle", 6, 0), ("account_lifecycle", 1, 0), ("legacy", 1, 0),
+                                    ("seq_ordering", 1, 1)):
+            with self.subTest(name):
+                scenario = json.loads((data / f"relay-scenarios/{name}.json").read_text())
+                folder = self.folder / name
+                folder.mkdir()
+                frames = [atproto.encode_frame(message["frame"]["header"]["t"], from_json(message["frame"]["body"]))
+                          for message in scenario["messages"]]
+                (folder / "frames").write_bytes(atproto.write_capture(frames))
+                (folder / "documents.json").write_text(json.dumps([document(account["identity"])
+                                                                   for account in scenario["accounts"]]))
+                database = self.database()
+                environment = {**self.environment(database), "SKUA_VERIFY": "full"}
+                program = self.start([self.binary("skua"), "replay", folder / "frames", "--did-docs",
+                                      folder / "documents.json"], environment)
+                self.assertEqual(program.wait(60), 0, program.tail())
+                self.assertTrue(program.says(f"verified: {verified} commits"), program.tail())
+                dropped = [line for line in program.stdout if line.startswith("dropped")]
+                self.assertEqual(dropped, [f"dropped: {old} old_rev"] if old else [], program.tail())
+
+
+def from_json(value):
+    """A record's JSON as the data model has it."""
+    if isinstance(value, dict):
+        if value.keys() == {"$bytes"}:
+            text = value["$bytes"]
+            return base64.b64decode(text + "=" * (-len(text) % 4))
+        if value.keys() == {"$link"}:
+            return atproto.Link(atproto.cid_bytes(value["$link"]))
+        return {key: from_json(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [from_json(item) for item in value]
+    return value
+
+
+def document(identity):
+    return {
+        "id": identity["did"],
+        "alsoKnownAs": identity["alsoKnownAs"],
+        "verificationMethod": [{"id": identity["did"] + "#atproto", "controller": identity["did"],
+                                "type": key["type"], "publicKeyMultibase": key["publicKeyMultibase"]}
+                               for name, key in identity["keys"].items() if name == "atproto"],
+        "service": [{"id": "#atproto_pds", "type": "AtprotoPersonalDataServer",
+                     "serviceEndpoint": identity["services"]["atproto_pds"]["url"]}],
+    }
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""live_bench.py [--part NAME]... [--events N] [--loaded N] [--cache FOLDER]
+"""live_bench.py [--part NAME]... [--verify LEVEL] [--events N] [--loaded N] [--cache FOLDER]
 
 From a relay on loopback to durable rows, with PostgreSQL on the same machine: how many events a second,
 beside what PostgreSQL alone takes of the same statements in the same run; how long from a frame to its
@@ -7,6 +7,7 @@ commit; how many bytes a record takes; how all that falls as tables grow. bench/
 read it. Needs the release build of skua, skua-sim and write_bench, and some ten GB of disk.
 
   --part     throughput, latency, disk or sweep; several times for several (default: all but sweep)
+  --verify   full, signature or none (default none), keys known beforehand
   --events   record operations in the capture (default 400000)
   --loaded   rows loaded beforehand (default 5000000; sweep: 1, 5 and 20 million)
   --cache    where the capture is kept for the next run (default: build/bench)
@@ -46,18 +47,34 @@ MOST_SUBJECTS_NEW = ["--accounts", str(ACCOUNTS), "--records", str(ACCOUNTS * 10
 AS_SIMULATED = ["--accounts", str(ACCOUNTS)]
 
 
+def documents_of(frames):
+    """The DID documents of a capture's accounts."""
+    return frames.with_suffix(".documents.json")
+
+
+def know_keys(db, frames):
+    """As after `skua identity import`: nobody is asked for keys."""
+    lines = []
+    for document in json.loads(documents_of(frames).read_text()):
+        key = document["verificationMethod"][0]["publicKeyMultibase"]
+        pds = document["service"][0]["serviceEndpoint"]
+        lines.append(f"{document['id']}\t{key}\t{pds}\tnow\n")
+    db.run("copy skua.identities (did, signing_key, pds, fetched_at) from stdin;\n" + "".join(lines) + "\\.\n")
+
+
 def capture(folder, events, seed=1, network=MOST_SUBJECTS_NEW, name="live"):
     """A prepared capture: the network's mix, frames as large as the network's."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}-{events}-{seed}.frames"
-    if path.exists():
+    if path.exists() and documents_of(path).exists():
         return path
+    path.unlink(missing_ok=True)
     print(f"preparing {path.name}", flush=True)
     unfinished = path.with_suffix(".part")
     unfinished.unlink(missing_ok=True)
     done = subprocess.run(
         [BIN / "skua-sim", "--write-capture", unfinished, "--events", str(events), "--seed", str(seed),
-         *network],
+         "--did-docs", documents_of(path), "--one-op-a-path", *network],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
     )
     if done.returncode != 0:
@@ -249,14 +266,16 @@ class Measured:
     pass
 
 
-def index(server, db, frames, *sim_arguments):
+def index(server, db, frames, *sim_arguments, verify="none"):
     """Runs skua on a relay that serves the capture, from its first frame to its last commit."""
     measured = Measured()
+    if verify != "none":
+        know_keys(db, frames)
     relay = Sim([BIN / "skua-sim", "--serve", str(frames), *sim_arguments])
     try:
         server_before = server.cpu()
         program = Program([BIN / "skua", "run", "--relay", relay.url, "--database", db.url, "--cursor", "oldest",
-                           "--figures-every", "1", "--log-level", "warn"])
+                           "--figures-every", "1", "--log-level", "warn", "--verify", verify])
         try:
             wait_for("a connection", lambda: relay.events("connect"), alive=[program], every=0.01)
             start = time.monotonic()
@@ -284,7 +303,7 @@ def write_alone(db, frames):
     return json.loads(done.stdout)
 
 
-def throughput(server, frames, template, rounds):
+def throughput(server, frames, template, rounds, verify):
     alone, whole = [], []
     for number in range(rounds):
         db = server.create("alone", template)
@@ -297,7 +316,7 @@ def throughput(server, frames, template, rounds):
               f" PostgreSQL {server.cpu() - server_before:.1f} s in {figures['seconds']:.1f} s)", flush=True)
         db = server.create("whole", template)
         server.admin().run("checkpoint")
-        measured = index(server, db, frames)
+        measured = index(server, db, frames, verify=verify)
         whole.append(measured.rate)
         own = measured.skua_cpu + measured.server_cpu
         print(f"  skua run           {measured.rate:8.0f} events/s"
@@ -308,6 +327,10 @@ def throughput(server, frames, template, rounds):
               f"   (without the sender's CPU, two cores would do {2 * measured.figures['events'] / own:.0f} events/s)",
               flush=True)
         check_complete(measured)
+        if verify != "none":
+            figures = measured.figures
+            print(f"  verified           {figures['verified']:8} commits ({verify}), {figures['broke']} after a gap,"
+                  f" dropped {figures['dropped'] or 'none'}", flush=True)
     return sorted(whole)[len(whole) // 2]
 
 
@@ -361,6 +384,7 @@ def disk(server, cache, events):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", action="append", choices=["throughput", "latency", "disk", "sweep"])
+    parser.add_argument("--verify", choices=["full", "signature", "none"], default="none")
     parser.add_argument("--events", type=int, default=400_000)
     parser.add_argument("--loaded", type=int, default=5_000_000)
     parser.add_argument("--rounds", type=int, default=3)
@@ -381,7 +405,7 @@ def main():
             load(server, db, options.loaded, dids)
         if "throughput" in parts:
             print(f"throughput, {options.loaded} rows loaded", flush=True)
-            throughput(server, frames, "loaded", options.rounds)
+            throughput(server, frames, "loaded", options.rounds, options.verify)
         if "latency" in parts:
             print(f"latency at {LIVE_RATE} events/s, {options.loaded} rows loaded", flush=True)
             latency(server, frames, "loaded", events_a_frame)
@@ -392,7 +416,7 @@ def main():
                 load(server, db, rows, dids, before)
                 before = rows
                 print(f"throughput, {rows} rows loaded", flush=True)
-                rates[rows] = throughput(server, frames, "loaded", options.rounds)
+                rates[rows] = throughput(server, frames, "loaded", options.rounds, options.verify)
             print("  " + ", ".join(f"{rows // 1_000_000} M rows: {rate:.0f}/s" for rows, rate in rates.items())
                   + f"; from 1 to 20 M rows x {rates[20_000_000] / rates[1_000_000]:.2f}", flush=True)
         if "disk" in parts:

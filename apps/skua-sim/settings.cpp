@@ -157,6 +157,11 @@ void describe_running(CLI::App& app, Settings& settings) {
                  "Serve nothing: write --events N to this new file, as fast as can be")
       ->type_name("FILE")
       ->group(kRunning);
+  app.add_option(
+         "--did-docs", settings.did_docs,
+         "With --write-capture: write the accounts' DID documents here, for skua's --did-docs")
+      ->type_name("FILE")
+      ->group(kRunning);
   app.add_option("--log", settings.log, "Append the log here (default: stderr)")
       ->type_name("FILE")
       ->group(kRunning);
@@ -235,7 +240,9 @@ void check_mode(const CLI::App& app, const Settings& settings) {
            "means nothing with --serve");
     if (!settings.tls) refuse(app, {"--host", "--ca-file"}, "needs --tls");
   }
-  if (settings.mode == write_capture) {
+  if (settings.mode != write_capture) {
+    refuse(app, {"--did-docs"}, "is for --write-capture only");
+  } else {
     refuse(app,
            {"--port", "--log", "--first-seq", "--window-mb", "--inclusive", "--future-cursor",
             "--ping", "--fault", "--fault-rate", "--fault-schedule", "--cut-at", "--stall-at",

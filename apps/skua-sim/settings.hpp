@@ -34,6 +34,7 @@ struct Settings {
   SimulationSettings simulation;
   std::string dump;
   std::string written_capture;
+  std::string did_docs;
 
   // As they were written; `finish` turns them into what stands above.
   std::string live_from = "1";

@@ -15,6 +15,7 @@ void write_network_capture(const Settings& settings) {
   wanted.network = settings.simulation.network;
   wanted.file = settings.written_capture;
   wanted.dump = settings.dump;
+  wanted.did_docs = settings.did_docs;
   wanted.events = settings.simulation.events;
   if (settings.rate > 0) wanted.steps_per_second = settings.rate;
   const auto report = write_capture(wanted, [&](const CaptureReport& so_far) {

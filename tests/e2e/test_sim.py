@@ -618,13 +618,15 @@ class Faults(SimTest):
 
         _, body = atproto.decode_frame(self.hostile(network, "bad-signature"))
         root, commit = self.commit_of(body)
-        _, good = self.commit_of(revs[body["repo"], body["rev"]])
+        before = atproto.tid_text(atproto.tid_number(body["rev"]) - 1)
+        _, good = self.commit_of(revs[body["repo"], before])
         self.assertEqual(root, body["commit"])
-        self.assertEqual({**commit, "sig": b""}, {**good, "sig": b""})
+        self.assertEqual({**commit, "sig": b"", "rev": before}, {**good, "sig": b""})
         self.assertNotEqual(commit["sig"], good["sig"])
 
         _, body = atproto.decode_frame(self.hostile(network, "wrong-prev-data"))
-        self.assertNotEqual(body["prevData"], revs[body["repo"], body["rev"]].get("prevData"))
+        before = atproto.tid_text(atproto.tid_number(body["rev"]) - 1)
+        self.assertNotEqual(body["prevData"], revs[body["repo"], before].get("prevData"))
 
         _, body = atproto.decode_frame(self.hostile(network, "replayed-rev"))
         again = revs[body["repo"], body["rev"]]

@@ -1,5 +1,6 @@
 #include "write_capture.hpp"
 
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -28,6 +29,20 @@ std::vector<std::string> made_up_hosts(std::size_t count) {
     urls.push_back(std::move(url));
   }
   return urls;
+}
+
+/// One at a time: the accounts of a large network would be large in memory.
+void write_documents(const Network& network, const std::filesystem::path& file) {
+  std::ofstream out(file);
+  const char* separator = "[";
+  for (const std::string& did : network.dids()) {
+    const auto document = network.did_document(did);
+    if (document.is_null()) continue;
+    out << separator << document.dump();
+    separator = ",\n";
+  }
+  out << (*separator == '[' ? "[]\n" : "]\n");
+  if (!out.flush()) throw std::runtime_error(file.string() + " cannot be written");
 }
 
 }  // namespace
@@ -66,6 +81,7 @@ CaptureReport write_capture(const CaptureSettings& settings,
   capture.flush();
   report.seconds = seconds_since(begin);
   if (!settings.dump.empty()) network.dump(settings.dump);
+  if (!settings.did_docs.empty()) write_documents(network, settings.did_docs);
   return report;
 }
 

@@ -16,6 +16,8 @@ struct CaptureSettings {
   std::filesystem::path file;
   /// Where the oracle goes; empty: none.
   std::filesystem::path dump;
+  /// Where the accounts' DID documents go, a JSON array; empty: nowhere.
+  std::filesystem::path did_docs;
   /// Ends after the step in which this many record operations and account or identity events have
   /// been published.
   std::uint64_t events = 100'000;

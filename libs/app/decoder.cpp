@@ -62,12 +62,12 @@ bool is_hosts_word(const event::AccountChange& change) {
 }  // namespace
 
 Decoder::Decoder(DecoderServices services)
-    : services_(services),
+    : services_(std::move(services)),
       // What may be in flight at all bounds the queue.
       queue_(std::make_shared<Queue>(std::numeric_limits<std::size_t>::max())),
-      verifier_(services.verification != nullptr ? services.verification->level
-                                                 : verify::Level::Full),
-      known_(services.verification != nullptr ? services.verification->remembered : 0),
+      verifier_(services_.verification != nullptr ? services_.verification->level
+                                                  : verify::Level::Full),
+      known_(services_.verification != nullptr ? services_.verification->remembered : 0),
       thread_([this] { run(); }) {}
 
 Decoder::~Decoder() {
@@ -342,7 +342,7 @@ void Decoder::dispatch(const Job& job) {
                              rejection->what, rejection->error);
     }
     event.ticket = job.ticket;
-    services_.pool.push(std::move(event));
+    services_.sink(std::move(event));
   }
 }
 
@@ -367,7 +367,7 @@ void Decoder::reject(Job& job, const std::string& error) {
   event.ticket = job.ticket;
   event.body = event::Rejection{"frame", error, std::move(job.frame)};
   services_.in_flight.decoded(job.ticket, 1, Timestamp{});
-  services_.pool.push(std::move(event));
+  services_.sink(std::move(event));
 }
 
 }  // namespace skua::app

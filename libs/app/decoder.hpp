@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,10 +21,10 @@
 #include "base/bytes.hpp"
 #include "base/time.hpp"
 #include "event/frame_decoder.hpp"
+#include "event/unresolved_event.hpp"
 #include "verify/commit_verifier.hpp"
 #include "verify/known_repositories.hpp"
 #include "writer/in_flight.hpp"
-#include "writer/worker_pool.hpp"
 
 namespace skua::app {
 
@@ -42,7 +43,8 @@ struct Verification {
 struct DecoderServices {
   IntakeCounters& intake;
   writer::InFlightList& in_flight;
-  writer::WorkerPool& pool;
+  /// Where events go: never waits, an account's from one thread.
+  std::function<void(event::UnresolvedEvent)> sink;
   const Clock& clock;
   /// Null: nothing is verified.
   const Verification* verification = nullptr;

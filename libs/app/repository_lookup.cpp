@@ -12,9 +12,6 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kDatabasePause{1};
-/// A directory's failure is remembered for half a minute: asking sooner gives the same answer.
-constexpr std::chrono::seconds kServerPause{31};
 /// The host of one did:web account may be gone for good, and must not hold up all others.
 constexpr int kWebAttempts = 3;
 
@@ -26,10 +23,11 @@ bool is_worth_waiting(const std::string& did, int attempts) {
 }  // namespace
 
 RepositoryLookup::RepositoryLookup(AccountSource& accounts, const ChainLog* chain,
-                                   std::string database_url)
+                                   std::string database_url, Pauses pauses)
     : accounts_(accounts),
       chain_(chain),
       database_url_(std::move(database_url)),
+      pauses_(pauses),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 RepositoryLookup::~RepositoryLookup() {
@@ -112,7 +110,7 @@ std::vector<store::RepositoryRow> RepositoryLookup::load(std::vector<std::string
       logger("verify")->warn("repositories cannot be looked up, trying again: {}", error.what());
     }
     std::unique_lock lock(inbox_->mutex);
-    inbox_->filled.wait_for(lock, stop, kDatabasePause, [] { return false; });
+    inbox_->filled.wait_for(lock, stop, pauses_.database, [] { return false; });
   }
   return {};
 }
@@ -120,13 +118,13 @@ std::vector<store::RepositoryRow> RepositoryLookup::load(std::vector<std::string
 void RepositoryLookup::ask(store::RepositoryRow row, std::shared_ptr<Wanted> wanted) {
   const std::string did = wanted->did;
   accounts_.identity(did, AccountSource::Freshness::Known,
-                     [inbox = inbox_, row = std::move(row),
+                     [inbox = inbox_, pause = pauses_.server, row = std::move(row),
                       wanted = std::move(wanted)](Result<AccountIdentity> identity) mutable {
                        ++wanted->attempts;
                        if (!identity && identity::is_server_failure(identity.error()) &&
                            is_worth_waiting(wanted->did, wanted->attempts)) {
                          const std::scoped_lock lock(inbox->mutex);
-                         inbox->later.push({SteadyClock::now() + kServerPause, wanted});
+                         inbox->later.push({SteadyClock::now() + pause, wanted});
                          inbox->filled.notify_one();
                          return;
                        }

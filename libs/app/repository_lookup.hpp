@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
@@ -9,6 +10,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "app/account_source.hpp"
@@ -33,9 +35,19 @@ class RepositoryLookup {
  public:
   using Done = std::function<void(FoundRepository)>;
 
+  /// How long it waits before it asks again.
+  struct Pauses {
+    std::chrono::milliseconds database{1'000};
+    /// A directory's failure is remembered for half a minute: asking sooner gives the same answer.
+    std::chrono::milliseconds server{31'000};
+  };
+
   /// `chain` is what is not stored yet; null: nothing is stored at all, then `database_url` is not
   /// used, and all repositories are new. Accounts and chain must outlive the lookup.
-  RepositoryLookup(AccountSource& accounts, const ChainLog* chain, std::string database_url);
+  RepositoryLookup(AccountSource& accounts, const ChainLog* chain, std::string database_url)
+      : RepositoryLookup(accounts, chain, std::move(database_url), Pauses()) {}
+  RepositoryLookup(AccountSource& accounts, const ChainLog* chain, std::string database_url,
+                   Pauses pauses);
   ~RepositoryLookup();
 
   /// `done` is called once, on some thread, or never when the lookup is stopped before.
@@ -72,6 +84,7 @@ class RepositoryLookup {
   AccountSource& accounts_;
   const ChainLog* chain_;
   const std::string database_url_;
+  const Pauses pauses_;
   std::unique_ptr<store::Session> session_;
   const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
   std::jthread thread_;

@@ -129,21 +129,28 @@ void Decoder::take(Identified identified) {
       repository->set_key(std::nullopt, services_.clock.now());
     }
   }
-  const auto place = parked_.find(identified.did);
-  if (place == parked_.end()) return;  // A refresh beside the work.
-  Job& job = place->second.front();
-  job.has_fresh_identity = true;
-  if (identified.identity) job.document_handle = identified.identity->handle;
+  Job* job = waiting_for(identified.did, identified.question);
+  if (job == nullptr) return;  // A refresh beside the work.
+  job->has_fresh_identity = true;
+  if (identified.identity) job->document_handle = identified.identity->handle;
   resume(identified.did);
 }
 
 void Decoder::take(Settled settled) {
-  const auto place = parked_.find(settled.did);
-  if (place == parked_.end()) return;
-  Job& job = place->second.front();
-  job.word = settled.status ? Job::Word::Given : Job::Word::Unknown;
-  if (settled.status) job.host_status = *std::move(settled.status);
+  Job* job = waiting_for(settled.did, settled.question);
+  if (job == nullptr) return;
+  job->word = settled.status ? Job::Word::Given : Job::Word::Unknown;
+  if (settled.status) job->host_status = *std::move(settled.status);
   resume(settled.did);
+}
+
+Decoder::Job* Decoder::waiting_for(const std::string& did, std::uint64_t question) {
+  const auto place = parked_.find(did);
+  if (question == 0 || place == parked_.end()) return nullptr;
+  Job& job = place->second.front();
+  if (job.question != question) return nullptr;
+  job.question = 0;
+  return &job;
 }
 
 void Decoder::resume(const std::string& did) {
@@ -221,7 +228,7 @@ Decoder::Step Decoder::step_commit(Job& job) {
   }
   if (repository->key_age(now) >= kKeyFreshFor) {
     repository->set_key(repository->key(), now);
-    refresh_identity(job, Freshness::Recent);
+    ask_identity(job, 0, Freshness::Recent);
   }
   const bool broke = accepted->continuity == verify::Continuity::Broken;
   repository->set_last(accepted->link);
@@ -299,20 +306,26 @@ Decoder::Step Decoder::find_repository(const Job& job) {
   return Step::Waits;
 }
 
-Decoder::Step Decoder::refresh_identity(const Job& job, Freshness freshness) {
-  const std::string did(job.did);
-  services_.verification->accounts.identity(
-      did, freshness, [queue = queue_, did](Result<AccountIdentity> identity) {
-        queue->push(Identified{did, std::move(identity)});
-      });
+Decoder::Step Decoder::refresh_identity(Job& job, Freshness freshness) {
+  job.question = ++questions_;
+  ask_identity(job, job.question, freshness);
   return Step::Waits;
 }
 
-Decoder::Step Decoder::ask_host(const Job& job) {
+void Decoder::ask_identity(const Job& job, std::uint64_t question, Freshness freshness) {
+  const std::string did(job.did);
+  services_.verification->accounts.identity(
+      did, freshness, [queue = queue_, did, question](Result<AccountIdentity> identity) {
+        queue->push(Identified{did, question, std::move(identity)});
+      });
+}
+
+Decoder::Step Decoder::ask_host(Job& job) {
+  job.question = ++questions_;
   const std::string did(job.did);
   services_.verification->accounts.status(
-      did, [queue = queue_, did](Result<identity::HostStatus> status) {
-        queue->push(Settled{did, std::move(status)});
+      did, [queue = queue_, did, question = job.question](Result<identity::HostStatus> status) {
+        queue->push(Settled{did, question, std::move(status)});
       });
   return Step::Waits;
 }

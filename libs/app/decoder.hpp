@@ -71,6 +71,8 @@ class Decoder {
     /// Empty: it is about no account, or is no frame.
     std::string_view did;
 
+    /// The question about its account's identity or status that it waits for; 0: none.
+    std::uint64_t question = 0;
     // What was asked for it already.
     bool has_fresh_identity = false;
     std::optional<std::string> document_handle;
@@ -94,10 +96,12 @@ class Decoder {
  private:
   struct Identified {
     std::string did;
+    std::uint64_t question = 0;
     Result<AccountIdentity> identity;
   };
   struct Settled {
     std::string did;
+    std::uint64_t question = 0;
     Result<identity::HostStatus> status;
   };
   using Item = std::variant<Job, FoundRepository, Identified, Settled>;
@@ -110,6 +114,8 @@ class Decoder {
   void take(FoundRepository found);
   void take(Identified identified);
   void take(Settled settled);
+  /// The frame that waits for the answer to this question; null: none does any more.
+  Job* waiting_for(const std::string& did, std::uint64_t question);
   /// Goes on with the frames that waited behind an answer.
   void resume(const std::string& did);
 
@@ -120,8 +126,10 @@ class Decoder {
   /// The repository that a frame is about; null: it was asked for.
   verify::KnownRepository* repository_of(const Job& job);
   Step find_repository(const Job& job);
-  Step refresh_identity(const Job& job, AccountSource::Freshness freshness);
-  Step ask_host(const Job& job);
+  /// The frame waits for its account's identity as it is now.
+  Step refresh_identity(Job& job, AccountSource::Freshness freshness);
+  Step ask_host(Job& job);
+  void ask_identity(const Job& job, std::uint64_t question, AccountSource::Freshness freshness);
   /// What a repository stands at from this frame on is to be stored.
   void log(const Job& job, const verify::KnownRepository& repository, bool broke);
 
@@ -137,6 +145,7 @@ class Decoder {
   verify::CommitVerifier verifier_;
   verify::KnownRepositories known_;
   std::unordered_map<std::string, std::deque<Job>> parked_;
+  std::uint64_t questions_ = 0;
   std::size_t abandoned_ = 0;
   std::thread thread_;
 };

@@ -93,8 +93,11 @@ AccountIdentity identity_of(const SignedRepository& repository,
 class DecoderTest : public testing::Test {
  protected:
   void open(bool is_verified = true, std::size_t remembered = 100) {
-    lookup_ = std::make_unique<RepositoryLookup>(accounts_, nullptr, "",
-                                                 RepositoryLookup::Pauses{1ms, 1ms});
+    lookup_ = std::make_unique<RepositoryLookup>(
+        accounts_, nullptr,
+        RepositoryLookup::Options{
+            .on_defect = [](const std::string& what) { ADD_FAILURE() << what; },
+            .server_pause = 1ms});
     verification_ = std::unique_ptr<Verification>(new Verification{.accounts = accounts_,
                                                                    .repositories = *lookup_,
                                                                    .chain = &chain_,

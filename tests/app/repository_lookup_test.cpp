@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <future>
 #include <map>
 #include <mutex>
 #include <string>
@@ -24,7 +25,14 @@ const std::string kAlice = "did:plc:alice";
 const std::string kBob = "did:plc:bob";
 const std::string kWeb = "did:web:web.example";
 
-constexpr RepositoryLookup::Pauses kShort{1ms, 1ms};
+RepositoryLookup::Options pausing(std::chrono::milliseconds server,
+                                  std::chrono::milliseconds database = 1ms,
+                                  const std::string& url = "") {
+  return {.database_url = url,
+          .on_defect = [](const std::string& what) { ADD_FAILURE() << what; },
+          .database_pause = database,
+          .server_pause = server};
+}
 
 store::RepositoryHead head(std::uint64_t rev) {
   return {{rev}, atproto::Cid::of(as_bytes("tree " + std::to_string(rev)))};
@@ -65,7 +73,7 @@ class RepositoryLookupTest : public testing::Test {
 
 TEST_F(RepositoryLookupTest, without_a_database_all_repositories_are_new) {
   accounts_.knows(kAlice, AccountIdentity{{}, "alice.example"});
-  RepositoryLookup lookup(accounts_, nullptr, "no database");
+  RepositoryLookup lookup(accounts_, nullptr, pausing(1ms, 1ms, "no database"));
   lookup.find(kAlice, answers_.taker());
   const auto found = answers_.first(1);
   ASSERT_EQ(found.size(), 1U);
@@ -81,7 +89,7 @@ TEST_F(RepositoryLookupTest, one_that_is_answered_later_does_not_keep_others_wai
   accounts_.knows(kAlice, AccountIdentity{});
   accounts_.knows(kBob, AccountIdentity{});
   accounts_.hold(kAlice);
-  RepositoryLookup lookup(accounts_, nullptr, "");
+  RepositoryLookup lookup(accounts_, nullptr, pausing(1ms));
   lookup.find(kAlice, answers_.taker());
   ASSERT_TRUE(accounts_.wait_until_asked("known " + kAlice));
   lookup.find(kBob, answers_.taker());
@@ -95,7 +103,7 @@ TEST_F(RepositoryLookupTest, what_is_wrong_with_the_data_is_said_at_once) {
   for (const errc error : {errc::did_not_found, errc::did_tombstoned, errc::document_without_key}) {
     accounts_.knows(kAlice, error);
     Answers answers;
-    RepositoryLookup lookup(accounts_, nullptr, "");
+    RepositoryLookup lookup(accounts_, nullptr, pausing(1ms));
     lookup.find(kAlice, answers.taker());
     EXPECT_EQ(answers.first(1).front().identity.error(), error);
   }
@@ -107,7 +115,7 @@ TEST_F(RepositoryLookupTest, waits_for_the_directory_as_long_as_it_takes) {
     accounts_.knows(kAlice, error);
     const std::size_t before = accounts_.asked("known " + kAlice);
     Answers answers;
-    RepositoryLookup lookup(accounts_, nullptr, "", kShort);
+    RepositoryLookup lookup(accounts_, nullptr, pausing(1ms));
     lookup.find(kAlice, answers.taker());
     ASSERT_TRUE(accounts_.wait_until_asked("known " + kAlice, before + 8));
     EXPECT_EQ(answers.size(), 0U);
@@ -120,7 +128,7 @@ TEST_F(RepositoryLookupTest, waits_for_the_directory_as_long_as_it_takes) {
 
 TEST_F(RepositoryLookupTest, gives_the_host_of_a_did_web_three_tries) {
   accounts_.knows(kWeb, errc::server_failed);
-  RepositoryLookup lookup(accounts_, nullptr, "", kShort);
+  RepositoryLookup lookup(accounts_, nullptr, pausing(1ms));
   lookup.find(kWeb, answers_.taker());
   EXPECT_EQ(answers_.first(1).front().identity.error(), errc::server_failed);
   EXPECT_EQ(accounts_.asked("known " + kWeb), 3U);
@@ -133,7 +141,7 @@ TEST_F(RepositoryLookupTest, gives_the_host_of_a_did_web_three_tries) {
 TEST_F(RepositoryLookupTest, pauses_between_tries) {
   accounts_.knows(kAlice, errc::server_failed);
   const auto start = std::chrono::steady_clock::now();
-  RepositoryLookup lookup(accounts_, nullptr, "", {1ms, 5ms});
+  RepositoryLookup lookup(accounts_, nullptr, pausing(5ms));
   lookup.find(kAlice, answers_.taker());
   ASSERT_TRUE(accounts_.wait_until_asked("known " + kAlice, 4));
   EXPECT_GE(std::chrono::steady_clock::now() - start, 15ms);
@@ -142,7 +150,7 @@ TEST_F(RepositoryLookupTest, pauses_between_tries) {
 TEST_F(RepositoryLookupTest, one_that_waits_for_its_server_does_not_keep_others_waiting) {
   accounts_.knows(kAlice, errc::server_failed);
   accounts_.knows(kBob, AccountIdentity{});
-  RepositoryLookup lookup(accounts_, nullptr, "", {1ms, std::chrono::hours(1)});
+  RepositoryLookup lookup(accounts_, nullptr, pausing(std::chrono::hours(1)));
   lookup.find(kAlice, answers_.taker());
   ASSERT_TRUE(accounts_.wait_until_asked("known " + kAlice));
   lookup.find(kBob, answers_.taker());
@@ -159,7 +167,7 @@ TEST_F(RepositoryLookupTest, answers_that_come_after_its_end_are_harmless) {
   accounts_.hold(kAlice);
   accounts_.hold(kBob);
   {
-    RepositoryLookup lookup(accounts_, nullptr, "", kShort);
+    RepositoryLookup lookup(accounts_, nullptr, pausing(1ms));
     lookup.find(kAlice, answers_.taker());
     lookup.find(kBob, answers_.taker());
     ASSERT_TRUE(accounts_.wait_until_asked("known " + kAlice));
@@ -178,7 +186,7 @@ TEST_F(RepositoryLookupTest, finds_many_for_many_threads) {
                     i % 7 == 0 ? test::FakeAccounts::Identity(errc::did_not_found)
                                : AccountIdentity{{}, std::to_string(i)});
   }
-  RepositoryLookup lookup(accounts_, nullptr, "", kShort);
+  RepositoryLookup lookup(accounts_, nullptr, pausing(1ms));
   {
     std::vector<std::jthread> threads;
     for (int thread = 0; thread < kThreads; ++thread) {
@@ -225,7 +233,7 @@ class StoredRepositories : public test::PostgresTest {
 
 TEST_F(StoredRepositories, are_found) {
   store(kAlice, 5, false);
-  RepositoryLookup lookup(accounts_, &chain_, database_.url());
+  RepositoryLookup lookup(accounts_, &chain_, pausing(1ms, 1ms, database_.url()));
   EXPECT_EQ(find(lookup, kAlice).head, head(5));
   EXPECT_FALSE(find(lookup, kAlice).active);
   EXPECT_EQ(find(lookup, kBob).head, std::nullopt);
@@ -235,7 +243,7 @@ TEST_F(StoredRepositories, are_found) {
 TEST_F(StoredRepositories, are_overruled_by_what_is_yet_to_be_stored) {
   store(kAlice, 5, false);
   chain_.add(9, {kAlice, head(6), true}, false);
-  RepositoryLookup lookup(accounts_, &chain_, database_.url());
+  RepositoryLookup lookup(accounts_, &chain_, pausing(1ms, 1ms, database_.url()));
   EXPECT_EQ(find(lookup, kAlice).head, head(6));
   EXPECT_TRUE(find(lookup, kAlice).active);
   store(kAlice, 6);
@@ -246,7 +254,7 @@ TEST_F(StoredRepositories, are_overruled_by_what_is_yet_to_be_stored) {
 
 TEST_F(StoredRepositories, are_found_again_after_the_connection_broke) {
   store(kAlice, 5);
-  RepositoryLookup lookup(accounts_, &chain_, database_.url(), kShort);
+  RepositoryLookup lookup(accounts_, &chain_, pausing(1ms, 1ms, database_.url()));
   EXPECT_EQ(find(lookup, kAlice).head, head(5));
   EXPECT_EQ(value("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
                   "WHERE application_name = 'skua repositories' AND datname = current_database()"),
@@ -255,10 +263,24 @@ TEST_F(StoredRepositories, are_found_again_after_the_connection_broke) {
   EXPECT_EQ(find(lookup, kAlice).head, head(6));
 }
 
+TEST_F(StoredRepositories, that_cannot_be_read_are_said_to_be_a_defect) {
+  session().run("ALTER TABLE skua.repositories RENAME TO renamed");
+  std::promise<std::string> defect;
+  RepositoryLookup::Options options;
+  options.database_url = database_.url();
+  options.on_defect = [&](const std::string& what) { defect.set_value(what); };
+  Answers answers;
+  RepositoryLookup lookup(accounts_, &chain_, options);
+  lookup.find(kAlice, answers.taker());
+  EXPECT_NE(defect.get_future().get().find("skua.repositories"), std::string::npos);
+  lookup.stop();
+  EXPECT_EQ(answers.size(), 0U);
+}
+
 TEST_F(StoredRepositories, are_waited_for_and_the_end_comes_all_the_same) {
   Answers answers;
-  RepositoryLookup lookup(accounts_, &chain_, "postgresql://127.0.0.1:1/nowhere",
-                          {std::chrono::hours(1), 1ms});
+  RepositoryLookup lookup(accounts_, &chain_,
+                          pausing(1ms, std::chrono::hours(1), "postgresql://127.0.0.1:1/nowhere"));
   lookup.find(kAlice, answers.taker());
   lookup.stop();
   EXPECT_EQ(answers.size(), 0U);

@@ -62,12 +62,12 @@ bool is_hosts_word(const event::AccountChange& change) {
 }  // namespace
 
 Decoder::Decoder(DecoderServices services)
-    : services_(services),
+    : services_(std::move(services)),
       // What may be in flight at all bounds the queue.
       queue_(std::make_shared<Queue>(std::numeric_limits<std::size_t>::max())),
-      verifier_(services.verification != nullptr ? services.verification->level
-                                                 : verify::Level::Full),
-      known_(services.verification != nullptr ? services.verification->remembered : 0),
+      verifier_(services_.verification != nullptr ? services_.verification->level
+                                                  : verify::Level::Full),
+      known_(services_.verification != nullptr ? services_.verification->remembered : 0),
       thread_([this] { run(); }) {}
 
 Decoder::~Decoder() {
@@ -129,34 +129,41 @@ void Decoder::take(Identified identified) {
       repository->set_key(std::nullopt, services_.clock.now());
     }
   }
-  const auto place = parked_.find(identified.did);
-  if (place == parked_.end()) return;  // A refresh beside the work.
-  Job& job = place->second.front();
-  job.has_fresh_identity = true;
-  if (identified.identity) job.document_handle = identified.identity->handle;
+  Job* job = waiting_for(identified.did, identified.question);
+  if (job == nullptr) return;  // A refresh beside the work.
+  job->has_fresh_identity = true;
+  if (identified.identity) job->document_handle = identified.identity->handle;
   resume(identified.did);
 }
 
 void Decoder::take(Settled settled) {
-  const auto place = parked_.find(settled.did);
-  if (place == parked_.end()) return;
-  Job& job = place->second.front();
-  job.word = settled.status ? Job::Word::Given : Job::Word::Unknown;
-  if (!settled.status) {
+  Job* job = waiting_for(settled.did, settled.question);
+  if (job == nullptr) return;
+  job->word = settled.status ? Job::Word::Given : Job::Word::Unknown;
+  if (settled.status) {
+    job->host_status = *std::move(settled.status);
+  } else {
     logger("verify")->info("did={}: its host cannot be asked whether it is active: {}", settled.did,
                            settled.status.error().message());
   }
-  if (settled.status) job.host_status = *std::move(settled.status);
   resume(settled.did);
 }
 
 void Decoder::take(FormerlySigned former) {
-  const auto place = parked_.find(former.did);
-  if (place == parked_.end()) return;
-  Job& job = place->second.front();
-  job.has_former_key = true;
-  if (former.key) job.former_key = *former.key;
+  Job* job = waiting_for(former.did, former.question);
+  if (job == nullptr) return;
+  job->has_former_key = true;
+  if (former.key) job->former_key = *former.key;
   resume(former.did);
+}
+
+Decoder::Job* Decoder::waiting_for(const std::string& did, std::uint64_t question) {
+  const auto place = parked_.find(did);
+  if (question == 0 || place == parked_.end()) return nullptr;
+  Job& job = place->second.front();
+  if (job.question != question) return nullptr;
+  job.question = 0;
+  return &job;
 }
 
 void Decoder::resume(const std::string& did) {
@@ -241,7 +248,7 @@ Decoder::Step Decoder::step_commit(Job& job) {
   }
   if (repository->key_age(now) >= kKeyFreshFor) {
     repository->set_key(repository->key(), now);
-    refresh_identity(job, Freshness::Recent);
+    ask_identity(job, 0, Freshness::Recent);
   }
   const bool broke = accepted->continuity == verify::Continuity::Broken;
   repository->set_last(accepted->link);
@@ -322,30 +329,38 @@ Decoder::Step Decoder::find_repository(const Job& job) {
   return Step::Waits;
 }
 
-Decoder::Step Decoder::refresh_identity(const Job& job, Freshness freshness) {
+Decoder::Step Decoder::refresh_identity(Job& job, Freshness freshness) {
+  job.question = ++questions_;
+  ask_identity(job, job.question, freshness);
+  return Step::Waits;
+}
+
+void Decoder::ask_identity(const Job& job, std::uint64_t question, Freshness freshness) {
   const std::string did(job.did);
   services_.verification->accounts.identity(
-      did, freshness, [queue = queue_, did](Result<AccountIdentity> identity) {
-        queue->push(Identified{did, std::move(identity)});
+      did, freshness, [queue = queue_, did, question](Result<AccountIdentity> identity) {
+        queue->push(Identified{did, question, std::move(identity)});
       });
-  return Step::Waits;
 }
 
-Decoder::Step Decoder::ask_host(const Job& job) {
+Decoder::Step Decoder::ask_host(Job& job) {
+  job.question = ++questions_;
   const std::string did(job.did);
   services_.verification->accounts.status(
-      did, [queue = queue_, did](Result<identity::HostStatus> status) {
-        queue->push(Settled{did, std::move(status)});
+      did, [queue = queue_, did, question = job.question](Result<identity::HostStatus> status) {
+        queue->push(Settled{did, question, std::move(status)});
       });
   return Step::Waits;
 }
 
-Decoder::Step Decoder::ask_former_key(const Job& job) {
+Decoder::Step Decoder::ask_former_key(Job& job) {
+  job.question = ++questions_;
   const std::string did(job.did);
   services_.verification->accounts.key_at(
       did, decoded_.rev->time(),
-      [queue = queue_, did](Result<std::optional<atproto::Multikey>> key) {
-        queue->push(FormerlySigned{did, std::move(key)});
+      [queue = queue_, did,
+       question = job.question](Result<std::optional<atproto::Multikey>> key) {
+        queue->push(FormerlySigned{did, question, std::move(key)});
       });
   return Step::Waits;
 }
@@ -375,7 +390,7 @@ void Decoder::dispatch(const Job& job) {
                              rejection->what, rejection->error);
     }
     event.ticket = job.ticket;
-    services_.pool.push(std::move(event));
+    services_.sink(std::move(event));
   }
 }
 
@@ -400,7 +415,7 @@ void Decoder::reject(Job& job, const std::string& error) {
   event.ticket = job.ticket;
   event.body = event::Rejection{"frame", error, std::move(job.frame)};
   services_.in_flight.decoded(job.ticket, 1, Timestamp{});
-  services_.pool.push(std::move(event));
+  services_.sink(std::move(event));
 }
 
 }  // namespace skua::app

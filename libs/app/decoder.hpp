@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,10 +21,10 @@
 #include "base/bytes.hpp"
 #include "base/time.hpp"
 #include "event/frame_decoder.hpp"
+#include "event/unresolved_event.hpp"
 #include "verify/commit_verifier.hpp"
 #include "verify/known_repositories.hpp"
 #include "writer/in_flight.hpp"
-#include "writer/worker_pool.hpp"
 
 namespace skua::app {
 
@@ -42,7 +43,8 @@ struct Verification {
 struct DecoderServices {
   IntakeCounters& intake;
   writer::InFlightList& in_flight;
-  writer::WorkerPool& pool;
+  /// Where events go: never waits, an account's from one thread.
+  std::function<void(event::UnresolvedEvent)> sink;
   const Clock& clock;
   /// Null: nothing is verified.
   const Verification* verification = nullptr;
@@ -69,6 +71,8 @@ class Decoder {
     /// Empty: it is about no account, or is no frame.
     std::string_view did;
 
+    /// The question about its account's identity or status that it waits for; 0: none.
+    std::uint64_t question = 0;
     // What was asked for it already.
     bool has_fresh_identity = false;
     std::optional<std::string> document_handle;
@@ -94,14 +98,17 @@ class Decoder {
  private:
   struct Identified {
     std::string did;
+    std::uint64_t question = 0;
     Result<AccountIdentity> identity;
   };
   struct Settled {
     std::string did;
+    std::uint64_t question = 0;
     Result<identity::HostStatus> status;
   };
   struct FormerlySigned {
     std::string did;
+    std::uint64_t question = 0;
     Result<std::optional<atproto::Multikey>> key;
   };
   using Item = std::variant<Job, FoundRepository, Identified, Settled, FormerlySigned>;
@@ -115,6 +122,8 @@ class Decoder {
   void take(Identified identified);
   void take(Settled settled);
   void take(FormerlySigned former);
+  /// The frame that waits for the answer to this question; null: none does any more.
+  Job* waiting_for(const std::string& did, std::uint64_t question);
   /// Goes on with the frames that waited behind an answer.
   void resume(const std::string& did);
 
@@ -125,9 +134,11 @@ class Decoder {
   /// The repository that a frame is about; null: it was asked for.
   verify::KnownRepository* repository_of(const Job& job);
   Step find_repository(const Job& job);
-  Step refresh_identity(const Job& job, AccountSource::Freshness freshness);
-  Step ask_host(const Job& job);
-  Step ask_former_key(const Job& job);
+  /// The frame waits for its account's identity as it is now.
+  Step refresh_identity(Job& job, AccountSource::Freshness freshness);
+  Step ask_host(Job& job);
+  Step ask_former_key(Job& job);
+  void ask_identity(const Job& job, std::uint64_t question, AccountSource::Freshness freshness);
   /// What a repository stands at from this frame on is to be stored.
   void log(const Job& job, const verify::KnownRepository& repository, bool broke);
 
@@ -143,6 +154,7 @@ class Decoder {
   verify::CommitVerifier verifier_;
   verify::KnownRepositories known_;
   std::unordered_map<std::string, std::deque<Job>> parked_;
+  std::uint64_t questions_ = 0;
   std::size_t abandoned_ = 0;
   std::thread thread_;
 };

@@ -45,7 +45,7 @@ class Indexer::Impl {
                  .chain = options_.verify ? &chain_ : nullptr,
                  .resync = options_.resync},
                 clock),
-        verifying_(options_.verify ? std::make_unique<Verifying>(options_, chain_, clock)
+        verifying_(options_.verify ? std::make_unique<Verifying>(options_, chain_, defect_, clock)
                                    : nullptr),
         pipeline_({options_.database_url, source_, options_.decode_threads, options_.in_flight,
                    verifying_ ? &verifying_->verification : nullptr},
@@ -92,9 +92,11 @@ class Indexer::Impl {
     RepositoryLookup repositories;
     Verification verification;
 
-    Verifying(const IndexerOptions& options, ChainLog& chain, const Clock& clock)
+    Verifying(const IndexerOptions& options, ChainLog& chain, Defect& defect, const Clock& clock)
         : accounts(options.accounts, clock),
-          repositories(accounts, &chain, options.database_url),
+          repositories(accounts, &chain,
+                       {.database_url = options.database_url,
+                        .on_defect = [&defect](const std::string& what) { defect.report(what); }}),
           verification{.level = *options.verify,
                        .accounts = accounts,
                        .repositories = repositories,

@@ -32,7 +32,11 @@ Pipeline::Pipeline(PipelineOptions options, const Clock& clock,
       pool_(services_) {
   for (std::size_t i = 0; i < options_.decode_threads; ++i) {
     decoders_.push_back(std::make_unique<Decoder>(
-        DecoderServices{intake_, in_flight_, pool_, services_.clock, options_.verification}));
+        DecoderServices{.intake = intake_,
+                        .in_flight = in_flight_,
+                        .sink = [this](auto event) { pool_.push(std::move(event)); },
+                        .clock = services_.clock,
+                        .verification = options_.verification}));
   }
 }
 

@@ -22,7 +22,7 @@ class Replay::Impl {
         started_at_(clock.now()),
         capture_(options_.file),
         verifying_(options_.accounts
-                       ? std::make_unique<Verifying>(*options_.accounts, options_.level)
+                       ? std::make_unique<Verifying>(*options_.accounts, options_.level, defect_)
                        : nullptr),
         pipeline_({options_.database_url, source(), options_.decode_threads, options_.in_flight,
                    verifying_ ? &verifying_->verification : nullptr},
@@ -69,9 +69,10 @@ class Replay::Impl {
     RepositoryLookup repositories;
     Verification verification;
 
-    Verifying(AccountSource& source, verify::Level level)
+    Verifying(AccountSource& source, verify::Level level, Defect& defect)
         : accounts(source),
-          repositories(source, nullptr, ""),
+          repositories(source, nullptr,
+                       {.on_defect = [&defect](const std::string& what) { defect.report(what); }}),
           verification{.level = level, .accounts = source, .repositories = repositories} {}
     ~Verifying() { stop(); }
 

@@ -1,6 +1,7 @@
 #include "app/repository_lookup.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <utility>
 
@@ -12,9 +13,6 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kDatabasePause{1};
-/// A directory's failure is remembered for half a minute: asking sooner gives the same answer.
-constexpr std::chrono::seconds kServerPause{31};
 /// The host of one did:web account may be gone for good, and must not hold up all others.
 constexpr int kWebAttempts = 3;
 
@@ -25,11 +23,10 @@ bool is_worth_waiting(const std::string& did, int attempts) {
 
 }  // namespace
 
-RepositoryLookup::RepositoryLookup(AccountSource& accounts, const ChainLog* chain,
-                                   std::string database_url)
+RepositoryLookup::RepositoryLookup(AccountSource& accounts, const ChainLog* chain, Options options)
     : accounts_(accounts),
       chain_(chain),
-      database_url_(std::move(database_url)),
+      options_(std::move(options)),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 RepositoryLookup::~RepositoryLookup() {
@@ -49,6 +46,15 @@ void RepositoryLookup::find(const std::string& did, Done done) {
 }
 
 void RepositoryLookup::run(const std::stop_token& stop) {
+  try {
+    find_all(stop);
+  } catch (const std::exception& error) {
+    // A wrong statement of ours, or memory that ran out: going on would only hide it.
+    options_.on_defect(std::string("repositories cannot be looked up: ") + error.what());
+  }
+}
+
+void RepositoryLookup::find_all(const std::stop_token& stop) {
   std::vector<std::shared_ptr<Wanted>> wanted;
   while (!stop.stop_requested()) {
     {
@@ -104,7 +110,7 @@ std::vector<store::RepositoryRow> RepositoryLookup::load(std::vector<std::string
   while (!dids.empty() && !stop.stop_requested()) {
     try {
       if (!session_ || !session_->connected()) {
-        session_ = std::make_unique<store::Session>(database_url_, "skua repositories");
+        session_ = std::make_unique<store::Session>(options_.database_url, "skua repositories");
       }
       return store::load_repositories(*session_, dids);
     } catch (const store::ServerError& error) {
@@ -112,7 +118,7 @@ std::vector<store::RepositoryRow> RepositoryLookup::load(std::vector<std::string
       logger("verify")->warn("repositories cannot be looked up, trying again: {}", error.what());
     }
     std::unique_lock lock(inbox_->mutex);
-    inbox_->filled.wait_for(lock, stop, kDatabasePause, [] { return false; });
+    inbox_->filled.wait_for(lock, stop, options_.database_pause, [] { return false; });
   }
   return {};
 }
@@ -120,13 +126,13 @@ std::vector<store::RepositoryRow> RepositoryLookup::load(std::vector<std::string
 void RepositoryLookup::ask(store::RepositoryRow row, std::shared_ptr<Wanted> wanted) {
   const std::string did = wanted->did;
   accounts_.identity(did, AccountSource::Freshness::Known,
-                     [inbox = inbox_, row = std::move(row),
+                     [inbox = inbox_, pause = options_.server_pause, row = std::move(row),
                       wanted = std::move(wanted)](Result<AccountIdentity> identity) mutable {
                        ++wanted->attempts;
                        if (!identity && identity::is_server_failure(identity.error()) &&
                            is_worth_waiting(wanted->did, wanted->attempts)) {
                          const std::scoped_lock lock(inbox->mutex);
-                         inbox->later.push({SteadyClock::now() + kServerPause, wanted});
+                         inbox->later.push({SteadyClock::now() + pause, wanted});
                          inbox->filled.notify_one();
                          return;
                        }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
@@ -22,7 +23,7 @@ namespace skua::app {
 struct FoundRepository {
   /// As it is stored, or about to be.
   store::RepositoryRow row;
-  /// Or why there is none; never because a server failed.
+  /// Or why there is none; because a server failed only after several tries, and never of did:plc.
   Result<AccountIdentity> identity;
 };
 
@@ -33,9 +34,21 @@ class RepositoryLookup {
  public:
   using Done = std::function<void(FoundRepository)>;
 
-  /// `chain` is what is not stored yet; null: nothing is stored at all, then `database_url` is not
-  /// used, and all repositories are new. Accounts and chain must outlive the lookup.
-  RepositoryLookup(AccountSource& accounts, const ChainLog* chain, std::string database_url);
+  struct Options {
+    /// Not used without a chain.
+    std::string database_url;
+    /// Called from the look-up's thread when going on would be wrong: nothing is found from then
+    /// on.
+    std::function<void(const std::string& what)> on_defect;
+    // How long it waits before it asks again.
+    std::chrono::milliseconds database_pause{1'000};
+    /// A directory's failure is remembered for half a minute: asking sooner gives the same answer.
+    std::chrono::milliseconds server_pause{31'000};
+  };
+
+  /// `chain` is what is not stored yet; null: nothing is stored at all, and all repositories are
+  /// new. Accounts and chain must outlive the lookup.
+  RepositoryLookup(AccountSource& accounts, const ChainLog* chain, Options options);
   ~RepositoryLookup();
 
   /// `done` is called once, on some thread, or never when the lookup is stopped before.
@@ -64,6 +77,7 @@ class RepositoryLookup {
   };
 
   void run(const std::stop_token& stop);
+  void find_all(const std::stop_token& stop);
   void look_up(const std::vector<std::shared_ptr<Wanted>>& wanted, const std::stop_token& stop);
   std::vector<store::RepositoryRow> load(std::vector<std::string> dids,
                                          const std::stop_token& stop);
@@ -71,7 +85,7 @@ class RepositoryLookup {
 
   AccountSource& accounts_;
   const ChainLog* chain_;
-  const std::string database_url_;
+  const Options options_;
   std::unique_ptr<store::Session> session_;
   const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
   std::jthread thread_;

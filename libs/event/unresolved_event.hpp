@@ -46,7 +46,7 @@ struct RecordChange {
   RecordChange& operator=(const RecordChange&) = delete;
 };
 
-/// `#identity`: the account's handle or keys may have changed. `handle` is the host's claim.
+/// `#identity`: handle or keys may have changed. `handle`: its host's or document's; "": it has none.
 struct IdentityChange {
   std::optional<std::string> handle;
   Timestamp time;
@@ -60,7 +60,7 @@ struct AccountChange {
   /// It was deleted for good: all that it had before goes.
   bool purge = false;
   /// The newest revision that came before this; 0: not known.
-  atproto::Tid last_rev;
+  atproto::Tid last_rev{};
 };
 
 /// Input that cannot become rows: it goes to `skua.dead_letter` with its bytes.

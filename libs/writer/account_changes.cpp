@@ -4,6 +4,8 @@
 #include <map>
 #include <variant>
 
+#include "store/advisory_lock.hpp"
+
 namespace skua::writer {
 namespace {
 
@@ -15,16 +17,17 @@ const store::Statement kHandles{
     "actors_handle",
     "UPDATE bsky.actors AS a SET handle_time = h.time, handle = CASE WHEN EXISTS ("
     "SELECT FROM bsky.actors AS o WHERE o.handle = h.handle AND o.id <> a.id "
-    "AND o.handle_time > h.time) THEN NULL ELSE h.handle END "
+    "AND (o.handle_time, o.id) > (h.time, a.id)) THEN NULL ELSE h.handle END "
     "FROM unnest($1::int4[], $2::text[], $3::timestamptz[]) AS h(id, handle, time) "
     "WHERE a.id = h.id AND (a.handle_time IS NULL OR a.handle_time < h.time)"};
 
-// Whoever had a handle that somebody else claimed later has none now.
+// Whoever had a handle that somebody else claimed later has none now. Of two claims of one instant
+// the higher id's counts as the later one.
 const store::Statement kTaken{
     "actors_handle_taken",
     "UPDATE bsky.actors AS a SET handle = NULL "
     "FROM unnest($1::int4[], $2::text[], $3::timestamptz[]) AS h(id, handle, time) "
-    "WHERE a.handle = h.handle AND a.id <> h.id AND a.handle_time < h.time"};
+    "WHERE a.handle = h.handle AND a.id <> h.id AND (a.handle_time, a.id) < (h.time, h.id)"};
 
 const store::Statement kStatuses{
     "actors_status",
@@ -33,12 +36,16 @@ const store::Statement kStatuses{
     "AS s(id, active, status, time) "
     "WHERE a.id = s.id AND (a.status_time IS NULL OR a.status_time < s.time)"};
 
-// Only where the deletion, or what followed it in this batch, is the newest word.
+// Only where the deletion, or what followed it in this batch, is the newest word; or where its
+// floor stands already: it was the newest word then, and its purge may have been cut off.
 const store::Statement kFloors{
     "actors_floor",
     "UPDATE bsky.actors AS a SET floor_rev = greatest(a.floor_rev, f.rev) "
     "FROM unnest($1::int4[], $2::int8[], $3::timestamptz[]) AS f(id, rev, time) "
-    "WHERE a.id = f.id AND a.status_time = f.time RETURNING a.id"};
+    "WHERE a.id = f.id AND (a.status_time = f.time OR a.floor_rev >= f.rev) RETURNING a.id"};
+
+/// In the place of a record type: none has this number.
+constexpr std::uint8_t kHandleLock = 255;
 
 /// Keeps the newest change of each account, the later one where the times are equal.
 template <class Change>
@@ -48,14 +55,31 @@ void keep_newest(std::map<std::int32_t, const Change*>& newest, std::int32_t act
   if (!inserted && change.time >= place->second->time) place->second = &change;
 }
 
+/// Two claims of one handle that do not see each other would both keep it: the second waits.
+void lock_handles(store::Session& session,
+                  const std::map<std::int32_t, const IdentityChange*>& changes) {
+  std::vector<std::int64_t> keys;
+  for (const auto& [id, change] : changes) {
+    if (!change->handle->empty()) keys.push_back(store::lock_key(kHandleLock, *change->handle));
+  }
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  if (!keys.empty()) store::lock_xact(session, keys);
+}
+
 std::size_t write_handles(store::Session& session,
                           const std::map<std::int32_t, const IdentityChange*>& changes) {
+  lock_handles(session, changes);
   Array ids(Array::Type::int4);
   Array handles(Array::Type::text);
   Array times(Array::Type::timestamptz);
   for (const auto& [id, change] : changes) {
     ids.int4(id);
-    handles.text(*change->handle);
+    if (change->handle->empty()) {
+      handles.null();
+    } else {
+      handles.text(*change->handle);
+    }
     times.timestamp(change->time);
   }
   store::Params params;

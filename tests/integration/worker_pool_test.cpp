@@ -155,6 +155,59 @@ TEST_F(WorkerPoolTest, loses_and_doubles_nothing_when_its_connections_are_killed
   EXPECT_EQ(defect_, "");
 }
 
+/// The deletion and the records that came before it are in five lanes, of three workers each:
+/// whoever is first, nothing stays of what came before, and all that came after.
+TEST_F(WorkerPoolTest, a_deleted_account_leaves_nothing_in_any_lane) {
+  constexpr std::uint64_t kAccounts = 120;
+  constexpr std::uint64_t kFloor = 1'000'000;
+  open(database_.url());
+  const auto records = [&](int number, std::uint64_t rev) {
+    const std::string key = rkey(rev);
+    const std::string target = "at://" + did(0) + "/app.bsky.feed.post/" + rkey(1);
+    std::vector<UnresolvedEvent> events;
+    events.push_back(made_write(did(number), "app.bsky.feed.like", key, rev, made_like(target)));
+    events.push_back(
+        made_write(did(number), "app.bsky.graph.follow", key, rev, made_follow(did(0))));
+    events.push_back(made_write(did(number), kPost, key, rev, made_post("p")));
+    events.push_back(made_write(did(number), "com.example.thing", key, rev, {{"a", 1}}));
+    events.push_back(made_write(did(number), "app.bsky.actor.profile", "self", rev,
+                                {{"displayName", std::to_string(rev)}}));
+    for (auto& event : events) push(std::move(event));
+  };
+  for (std::uint64_t i = 1; i <= kAccounts; ++i) {
+    const int number = static_cast<int>(i);
+    records(number, i);
+    records(number, kFloor - i);
+    UnresolvedEvent gone;
+    gone.did = did(number);
+    gone.type = records::RecordType::Actor;
+    const Timestamp time{std::chrono::seconds(i)};
+    gone.body = event::AccountChange{false, "deleted", time, true, {kFloor}};
+    push(std::move(gone));
+    if (i % 2 == 0) {
+      UnresolvedEvent back;
+      back.did = did(number);
+      back.type = records::RecordType::Actor;
+      back.body = event::AccountChange{true, "", time + std::chrono::seconds(1)};
+      push(std::move(back));
+      records(number, kFloor + i);
+    }
+  }
+  ASSERT_TRUE(all_durable());
+  pool_->finish();
+  EXPECT_EQ(value("SELECT count(*) || ' ' || count(*) FILTER (WHERE rev <= bsky.tid_text(" +
+                  std::to_string(kFloor) + ")) FROM bsky.all_records"),
+            std::to_string(kAccounts / 2 * 5) + " 0");
+  EXPECT_EQ(value("SELECT string_agg(DISTINCT floor_rev::text, ' ') || ' ' || "
+                  "count(*) FILTER (WHERE active) || ' ' || count(*) FILTER (WHERE NOT active) "
+                  "FROM bsky.actors WHERE active IS NOT NULL"),
+            std::to_string(kFloor) + " " + std::to_string(kAccounts / 2) + " " +
+                std::to_string(kAccounts / 2));
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.posts WHERE cid IS NULL AND text IS NOT NULL"), "0");
+  EXPECT_EQ(value("SELECT count(*) FROM skua.dead_letter"), "0");
+  EXPECT_EQ(defect_, "");
+}
+
 TEST_F(WorkerPoolTest, what_cannot_be_written_stays_unfinished) {
   open("postgresql://127.0.0.1:1/nowhere");
   push(made_write(did(1), kPost, rkey(1), 1, made_post("p")));

@@ -141,6 +141,66 @@ TEST(InFlightList, waiting_for_the_end_gives_up_at_the_deadline) {
   EXPECT_FALSE(list.wait_until_empty(std::chrono::steady_clock::now()));
 }
 
+TEST(InFlightList, waiting_for_few_ends_when_so_many_are_left) {
+  InFlightList list({});
+  std::vector<InFlightList::Ticket> tickets;
+  for (const std::int64_t seq : {1, 2, 3, 4}) {
+    tickets.push_back(*list.admit({.seq = seq, .bytes = 1}));
+  }
+  const auto at_most = [&](std::size_t frames) {
+    return list.wait_until_at_most(frames, std::chrono::steady_clock::now());
+  };
+  EXPECT_TRUE(at_most(4));
+  EXPECT_FALSE(at_most(3));
+  // Those in the middle count as well, though the first holds their places.
+  list.decoded(tickets[1], 0, {});
+  EXPECT_TRUE(at_most(3));
+  EXPECT_FALSE(at_most(2));
+  list.decoded(tickets[2], 2, {});
+  finish(list, tickets[2]);
+  EXPECT_FALSE(at_most(2)) << "half of a frame is not finished";
+  finish(list, tickets[2]);
+  EXPECT_TRUE(at_most(2));
+  EXPECT_EQ(list.frames(), 4U);
+  list.decoded(tickets[0], 0, {});
+  EXPECT_TRUE(at_most(1));
+  EXPECT_FALSE(at_most(0));
+  list.decoded(tickets[3], 0, {});
+  EXPECT_TRUE(at_most(0));
+}
+
+TEST(InFlightList, who_waits_for_few_is_woken) {
+  InFlightList list({});
+  const auto first = *list.admit({.seq = 1, .bytes = 1});
+  const auto second = *list.admit({.seq = 2, .bytes = 1});
+  list.decoded(second, 1, {});
+  std::jthread finishing([&] { finish(list, second); });
+  EXPECT_TRUE(
+      list.wait_until_at_most(1, std::chrono::steady_clock::now() + std::chrono::minutes(1)));
+  std::jthread decoding([&] { list.decoded(first, 0, {}); });
+  EXPECT_TRUE(
+      list.wait_until_at_most(0, std::chrono::steady_clock::now() + std::chrono::minutes(1)));
+}
+
+TEST(InFlightList, knows_the_first_that_has_not_finished) {
+  InFlightList list({});
+  const auto begin = list.first_unfinished();
+  const auto first = *list.admit({.seq = 1, .bytes = 1});
+  EXPECT_EQ(first, begin) << "what comes is not before it";
+  const auto second = *list.admit({.seq = 0, .bytes = 1});
+  const auto third = *list.admit({.seq = 3, .bytes = 1});
+  list.decoded(second, 0, {});
+  EXPECT_EQ(list.first_unfinished(), first);
+  list.decoded(first, 1, {});
+  EXPECT_EQ(list.first_unfinished(), first);
+  finish(list, first);
+  EXPECT_EQ(list.first_unfinished(), third);
+  list.restart();
+  EXPECT_EQ(list.first_unfinished(), third) << "new numbers, the same frames";
+  list.decoded(third, 0, {});
+  EXPECT_GT(list.first_unfinished(), third);
+}
+
 /// Random frames and finishing orders against a model that is plainly right: look at all frames.
 class InFlightInterleaving : public testing::TestWithParam<unsigned> {};
 
@@ -175,11 +235,21 @@ TEST_P(InFlightInterleaving, equals_the_naive_model) {
     }
     std::optional<std::int64_t> expected;
     std::size_t in_flight = 0;
+    std::size_t unfinished_now = 0;
+    auto first_unfinished = frames.back().ticket + 1;
     bool contiguous = true;
     for (const Frame& frame : frames) {
+      if (contiguous && frame.remaining > 0) first_unfinished = frame.ticket;
       contiguous = contiguous && frame.remaining == 0;
       if (contiguous) expected = frame.seq;
       if (!contiguous) ++in_flight;
+      if (frame.remaining > 0) ++unfinished_now;
+    }
+    ASSERT_EQ(list.first_unfinished(), first_unfinished);
+    const auto now = std::chrono::steady_clock::now();
+    ASSERT_TRUE(list.wait_until_at_most(unfinished_now, now));
+    if (unfinished_now > 0) {
+      ASSERT_FALSE(list.wait_until_at_most(unfinished_now - 1, now));
     }
     ASSERT_EQ(list.watermark().has_value(), expected.has_value());
     if (expected) {

@@ -1,0 +1,453 @@
+#include "writer/account_changes.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cctype>
+#include <chrono>
+#include <map>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "resolve/resolver.hpp"
+#include "store/advisory_lock.hpp"
+#include "support/made_events.hpp"
+#include "support/manual_clock.hpp"
+#include "support/postgres.hpp"
+#include "writer/live_writer.hpp"
+#include "writer/table_samples.hpp"
+
+namespace skua::writer {
+namespace {
+
+using event::ResolvedEvent;
+using event::UnresolvedEvent;
+using test::made_delete;
+using test::made_follow;
+using test::made_like;
+using test::made_post;
+using test::made_write;
+
+const std::string kPost = "app.bsky.feed.post";
+const std::string kThing = "com.example.thing";
+const std::string kAlice = "did:plc:alice";
+const std::string kBob = "did:plc:bob";
+const std::string kCarol = "did:plc:carol";
+const std::string kKey = "3l2s5xxv2ze2c";
+
+Timestamp at(int second) {
+  return Timestamp(std::chrono::seconds(second));
+}
+
+UnresolvedEvent actor_event(const std::string& did) {
+  UnresolvedEvent event;
+  event.did = did;
+  event.type = records::RecordType::Actor;
+  return event;
+}
+
+UnresolvedEvent claim(const std::string& did, const std::string& handle, int second) {
+  UnresolvedEvent event = actor_event(did);
+  event.body = event::IdentityChange{handle, at(second)};
+  return event;
+}
+
+UnresolvedEvent status(const std::string& did, bool active, int second) {
+  UnresolvedEvent event = actor_event(did);
+  event.body = event::AccountChange{active, active ? "" : "deactivated", at(second)};
+  return event;
+}
+
+/// A deletion for good. `last_rev` 0: not known.
+UnresolvedEvent gone(const std::string& did, std::uint64_t last_rev, int second = 10) {
+  UnresolvedEvent event = actor_event(did);
+  event.body = event::AccountChange{false, "deleted", at(second), true, {last_rev}};
+  return event;
+}
+
+template <class... Events>
+std::vector<UnresolvedEvent> list(Events... events) {
+  std::vector<UnresolvedEvent> all;
+  (all.push_back(std::move(events)), ...);
+  return all;
+}
+
+class AccountChangesTest : public test::PostgresTest {
+ protected:
+  void SetUp() override { SKUA_NEED_POSTGRES(); }
+
+  std::vector<ResolvedEvent> resolved(std::vector<UnresolvedEvent> events) {
+    std::vector<ResolvedEvent> batch;
+    for (auto& event : events) batch.push_back({std::move(event)});
+    resolve::Resolver resolver(session(), ids_, clock_);
+    EXPECT_TRUE(resolver.resolve(batch).empty());
+    return batch;
+  }
+  /// One batch, as a worker writes it but for the purges.
+  LiveWriter::Outcome write_only(std::vector<UnresolvedEvent> events) {
+    return writer_.write(session(), resolved(std::move(events)), clock_.now());
+  }
+  /// As a worker does it. Returns the rows that went.
+  std::size_t write(std::vector<UnresolvedEvent> events) {
+    std::size_t rows = 0;
+    for (const Purge& purge : write_only(std::move(events)).purges) {
+      rows += purge_account(session(), purge);
+    }
+    return rows;
+  }
+  template <class... Events>
+  std::size_t write(UnresolvedEvent first, Events... others) {
+    return write(list(std::move(first), std::move(others)...));
+  }
+
+  /// A record in each table, one that has none and one that is invalid.
+  std::vector<UnresolvedEvent> one_of_each(const std::string& did, std::uint64_t rev) {
+    std::vector<UnresolvedEvent> events;
+    for (const test::TableSample& sample : test::table_samples()) {
+      events.push_back(made_write(did, sample.collection, sample.rkey, rev, sample.record));
+    }
+    events.push_back(made_write(did, kThing, "any:key", rev, {{"a", 1}}));
+    events.push_back(made_write(did, "app.bsky.graph.follow", "3l2s5xxv2ze2z", rev,
+                                {{"$type", "app.bsky.graph.follow"}, {"subject", kBob}}));
+    return events;
+  }
+  std::size_t tables() { return test::table_samples().size() + 2; }
+  std::string records_of(const std::string& did) {
+    return value("SELECT count(*) FROM bsky.all_records WHERE did = '" + did + "'");
+  }
+  /// Everything that the tables hold.
+  std::string contents() {
+    std::string text =
+        value("SELECT string_agg(t::text, ';' ORDER BY t::text) FROM bsky.records t");
+    text += value("SELECT string_agg(t::text, ';' ORDER BY id) FROM bsky.actors t");
+    for (const test::TableSample& sample : test::table_samples()) {
+      text += value("SELECT string_agg(t::text, ';' ORDER BY t::text) FROM bsky." + sample.table +
+                    " t");
+    }
+    return text;
+  }
+
+  test::ManualClock clock_;
+  resolve::SharedIds ids_;
+  LiveWriter writer_{"relay:test"};
+};
+
+// --- deleted accounts
+
+TEST_F(AccountChangesTest, what_a_deleted_account_had_goes_from_every_table) {
+  write(one_of_each(kAlice, 10));
+  write(one_of_each(kBob, 10));
+  ASSERT_EQ(records_of(kAlice), std::to_string(tables()));
+  write(made_write(kAlice, kPost, "3l2s5xxv2ze2e", 20, made_post("at the floor")),
+        made_write(kAlice, kPost, "3l2s5xxv2ze2f", 21, made_post("above")),
+        made_write(kAlice, "app.bsky.feed.like", "3l2s5xxv2ze2f", 21,
+                   made_like("at://" + kBob + "/" + kPost + "/" + kKey)),
+        made_write(kAlice, kThing, "above", 21, {{"a", 1}}));
+  EXPECT_EQ(write(gone(kAlice, 20)), tables() + 1);
+  EXPECT_EQ(records_of(kBob), std::to_string(tables()));
+  EXPECT_EQ(value("SELECT string_agg(uri, ' ' ORDER BY uri) FROM bsky.all_records WHERE did = '" +
+                  kAlice + "'"),
+            "at://did:plc:alice/app.bsky.feed.like/3l2s5xxv2ze2f "
+            "at://did:plc:alice/app.bsky.feed.post/3l2s5xxv2ze2f "
+            "at://did:plc:alice/com.example.thing/above");
+  for (const test::TableSample& sample : test::table_samples()) {
+    if (sample.table == "posts") continue;
+    EXPECT_EQ(value("SELECT count(*) FROM bsky." + sample.table +
+                    " t JOIN bsky.actors a ON a.id = t.actor_id WHERE a.did = '" + kAlice +
+                    "' AND t.rev <= 20"),
+              "0")
+        << sample.table;
+  }
+  EXPECT_EQ(
+      value("SELECT concat_ws(' ', active, status, floor_rev) FROM bsky.actors WHERE did = '" +
+            kAlice + "'"),
+      "f deleted 20");
+}
+
+TEST_F(AccountChangesTest, posts_of_a_deleted_account_leave_marked_stubs) {
+  write(one_of_each(kAlice, 10));
+  const std::string stubs =
+      "FROM bsky.posts t JOIN bsky.actors a ON a.id = t.actor_id AND a.did = '" + kAlice +
+      "' WHERE t.cid IS NULL AND t.is_deleted";
+  write(gone(kAlice, 20));
+  EXPECT_EQ(value("SELECT count(*) " + stubs), "1");
+  // As a delete leaves it: nothing of what it held.
+  EXPECT_EQ(value("SELECT string_agg(DISTINCT key, ' ' ORDER BY key) FROM "
+                  "(SELECT t.* " +
+                  stubs + ") p, jsonb_each(to_jsonb(p)) WHERE value <> 'null'"),
+            "actor_id indexed_at is_deleted rev rkey");
+  EXPECT_EQ(value("SELECT max(t.rev) " + stubs), "20");
+}
+
+TEST_F(AccountChangesTest, a_replay_of_a_deletion_changes_nothing) {
+  write(one_of_each(kAlice, 10));
+  write(gone(kAlice, 20));
+  write(made_write(kAlice, kPost, "3l2s5xxv2ze2f", 21, made_post("after it came back")));
+  const std::string before = contents();
+  clock_.advance(std::chrono::hours(1));
+  EXPECT_EQ(write(one_of_each(kAlice, 10)), 0U);
+  EXPECT_EQ(write(gone(kAlice, 20)), 0U);
+  EXPECT_EQ(contents(), before);
+}
+
+TEST_F(AccountChangesTest, what_is_older_than_a_deletion_stays_out_when_it_comes_later) {
+  write(gone(kAlice, 20));
+  write(one_of_each(kAlice, 10));
+  write(one_of_each(kAlice, 20));
+  EXPECT_EQ(records_of(kAlice), "0");
+  write(one_of_each(kAlice, 21));
+  EXPECT_EQ(records_of(kAlice), std::to_string(tables()));
+}
+
+TEST_F(AccountChangesTest, without_a_last_revision_what_was_made_before_the_deletion_goes) {
+  const auto rev_at = [](Timestamp time) { return atproto::Tid::from_time(time, 0).value; };
+  const auto second = std::chrono::seconds(1);
+  write(made_write(kAlice, kPost, kKey, rev_at(at(9)), made_post("before")),
+        made_write(kAlice, kPost, "3l2s5xxv2ze2d", rev_at(at(10)), made_post("then")),
+        made_write(kAlice, kPost, "3l2s5xxv2ze2e", rev_at(at(11)), made_post("after")));
+  EXPECT_EQ(write(gone(kAlice, 0, 10)), 2U);
+  EXPECT_EQ(value("SELECT string_agg(text, ' ') FROM bsky.posts"), "after");
+  // A host whose clock runs ahead does not keep out what it will bring.
+  UnresolvedEvent ahead = gone(kBob, 0);
+  std::get<event::AccountChange>(ahead.body).time = clock_.now() + std::chrono::hours(1'000);
+  write(std::move(ahead));
+  write(made_write(kBob, kPost, kKey, rev_at(clock_.now() + second), made_post("back")));
+  EXPECT_EQ(records_of(kBob), "1");
+}
+
+TEST_F(AccountChangesTest, an_account_that_is_back_in_the_same_batch_has_lost_what_it_had) {
+  write(one_of_each(kAlice, 10));
+  EXPECT_EQ(write(gone(kAlice, 20, 10), status(kAlice, true, 11)), tables());
+  EXPECT_EQ(records_of(kAlice), "0");
+  EXPECT_EQ(value("SELECT concat_ws(' ', active, floor_rev) FROM bsky.actors WHERE did = '" +
+                  kAlice + "'"),
+            "t 20");
+}
+
+/// Where batches end is chance: after a crash they may end elsewhere.
+TEST_F(AccountChangesTest, a_purge_that_a_crash_cut_off_comes_again_however_the_batches_fall) {
+  write(one_of_each(kAlice, 10));
+  // Committed, and then the process ends.
+  EXPECT_EQ(write_only(list(gone(kAlice, 20, 10), status(kAlice, true, 11))).purges.size(), 1U);
+  EXPECT_EQ(records_of(kAlice), std::to_string(tables()));
+  EXPECT_EQ(write(gone(kAlice, 20, 10)), tables());
+  write(status(kAlice, true, 11));
+  EXPECT_EQ(records_of(kAlice), "0");
+  EXPECT_EQ(value("SELECT active FROM bsky.actors WHERE did = '" + kAlice + "'"), "t");
+}
+
+TEST_F(AccountChangesTest, a_deletion_that_is_older_than_what_is_known_removes_nothing) {
+  write(one_of_each(kAlice, 10));
+  write(status(kAlice, true, 11));
+  EXPECT_EQ(write(gone(kAlice, 20, 10)), 0U);
+  EXPECT_EQ(records_of(kAlice), std::to_string(tables()));
+}
+
+TEST_F(AccountChangesTest, two_deletions_in_a_batch_go_to_the_newer_floor) {
+  write(one_of_each(kAlice, 10));
+  write(made_write(kAlice, kPost, "3l2s5xxv2ze2f", 15, made_post("after it came back")));
+  write(gone(kAlice, 12, 10), status(kAlice, true, 11), gone(kAlice, 20, 12));
+  EXPECT_EQ(records_of(kAlice), "0");
+  EXPECT_EQ(value("SELECT floor_rev FROM bsky.actors WHERE did = '" + kAlice + "'"), "20");
+}
+
+TEST_F(AccountChangesTest, more_rows_than_go_at_once_go) {
+  write(made_write(kAlice, "app.bsky.graph.follow", kKey, 10, made_follow(kBob)));
+  session().run(
+      "INSERT INTO bsky.follows SELECT (f).* FROM (SELECT jsonb_populate_record(f, "
+      "jsonb_build_object('rkey', f.rkey + n)) AS f FROM bsky.follows f, "
+      "generate_series(1, 12000) n) AS more");
+  ASSERT_EQ(value("SELECT count(*) FROM bsky.follows"), "12001");
+  EXPECT_EQ(write(gone(kAlice, 20)), 12'001U);
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.follows"), "0");
+}
+
+// --- locks
+
+class DeletionLocks : public AccountChangesTest,
+                      public testing::WithParamInterface<records::RecordType> {};
+
+TEST_P(DeletionLocks, a_deletion_waits_for_whoever_writes_records_of_this_type) {
+  store::Session other(database_.url(), "other");
+  other.begin();
+  const std::vector key = {store::lock_key(static_cast<std::uint8_t>(GetParam()), kAlice)};
+  ASSERT_EQ(store::try_lock_xact(other, key), std::vector{true});
+  const auto batch = [] {
+    return list(claim(kAlice, "alice.example", 9), gone(kAlice, 20), status(kBob, false, 10),
+                claim(kAlice, "newer.example", 11));
+  };
+  const auto outcome = write_only(batch());
+  EXPECT_EQ(outcome.busy, (std::vector<std::size_t>{0, 1, 3}));
+  EXPECT_TRUE(outcome.purges.empty());
+  EXPECT_EQ(value("SELECT string_agg(did, ' ') FROM bsky.actors WHERE active IS NOT NULL "
+                  "OR handle IS NOT NULL OR floor_rev > 0"),
+            kBob);
+  // What concerns no records waits for its own lock alone.
+  const bool is_own = GetParam() == records::RecordType::Actor;
+  EXPECT_EQ(write_only(list(status(kAlice, false, 5))).busy.size(), is_own ? 1U : 0U);
+  other.commit();
+  const auto again = write_only(batch());
+  EXPECT_TRUE(again.busy.empty());
+  EXPECT_EQ(again.purges.size(), 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, DeletionLocks, testing::ValuesIn(records::kRecordTypes),
+                         [](const auto& test) {
+                           std::string name(records::name_of(test.param));
+                           std::replace_if(
+                               name.begin(), name.end(),
+                               [](char c) { return std::isalnum(c) == 0; }, '_');
+                           return name;
+                         });
+
+// --- handles
+
+class HandlesTest : public AccountChangesTest {
+ protected:
+  std::string handle(const std::string& did) {
+    return value("SELECT handle FROM bsky.actors WHERE did = '" + did + "'");
+  }
+};
+
+TEST_F(HandlesTest, the_newest_claim_wins_whatever_the_order) {
+  std::vector<std::pair<std::string, int>> claims = {{kAlice, 10}, {kBob, 20}, {kCarol, 15}};
+  std::sort(claims.begin(), claims.end());
+  int round = 0;
+  do {
+    for (const bool at_once : {true, false}) {
+      const std::string name = "name" + std::to_string(++round) + ".example";
+      std::vector<UnresolvedEvent> batch;
+      for (const auto& [did, second] : claims) {
+        batch.push_back(claim(did, name, round * 100 + second));
+      }
+      if (at_once) {
+        write(std::move(batch));
+      } else {
+        for (auto& event : batch) write(std::move(event));
+      }
+      EXPECT_EQ(value("SELECT string_agg(did, ' ') FROM bsky.actors WHERE handle = '" + name + "'"),
+                kBob)
+          << round;
+      EXPECT_EQ(handle(kAlice) + handle(kCarol), "") << round;
+    }
+  } while (std::next_permutation(claims.begin(), claims.end()));
+  EXPECT_EQ(round, 12);
+}
+
+TEST_F(HandlesTest, two_claims_of_one_instant_leave_one_owner) {
+  for (const bool swapped : {false, true}) {
+    const std::string name = swapped ? "one.example" : "two.example";
+    const int second = swapped ? 20 : 10;
+    write(claim(swapped ? kBob : kAlice, name, second));
+    write(claim(swapped ? kAlice : kBob, name, second));
+    EXPECT_EQ(value("SELECT count(*) FROM bsky.actors WHERE handle = '" + name + "'"), "1");
+  }
+}
+
+TEST_F(HandlesTest, a_handle_can_come_back) {
+  write(claim(kAlice, "x.example", 10));
+  write(claim(kBob, "x.example", 20));
+  write(claim(kAlice, "y.example", 30));
+  EXPECT_EQ(handle(kAlice) + " " + handle(kBob), "y.example x.example");
+  write(claim(kAlice, "x.example", 40), claim(kBob, "y.example", 41));
+  EXPECT_EQ(handle(kAlice) + " " + handle(kBob), "x.example y.example");
+  EXPECT_EQ(write_only(list(claim(kBob, "x.example", 20), claim(kAlice, "x.example", 10))).rows, 0U)
+      << "a replay";
+  EXPECT_EQ(handle(kAlice) + " " + handle(kBob), "x.example y.example");
+}
+
+TEST_F(HandlesTest, a_document_without_a_handle_takes_it_away) {
+  write(claim(kAlice, "x.example", 10), claim(kBob, "y.example", 10));
+  write(claim(kAlice, "", 20));
+  write(claim(kBob, "", 21));
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.actors WHERE handle IS NULL AND handle_time IS NOT "
+                  "NULL"),
+            "2");
+}
+
+TEST_F(HandlesTest, claims_at_the_same_time_leave_one_owner) {
+  write(claim(kAlice, "a.example", 1), claim(kBob, "b.example", 1));
+  const auto of_alice = resolved(list(claim(kAlice, "x.example", 10)));
+  const auto of_bob = resolved(list(claim(kBob, "x.example", 20)));
+  store::Session other(database_.url(), "other");
+  std::atomic<bool> ended = false;
+  std::jthread thread;
+  {
+    store::Transaction open(session());
+    write_account_changes(session(), std::vector{&of_alice.front()}, clock_.now());
+    thread = std::jthread([&] {
+      store::Transaction transaction(other);
+      write_account_changes(other, std::vector{&of_bob.front()}, clock_.now());
+      transaction.commit();
+      ended = true;
+    });
+    store::Session watching(database_.url(), "watching");
+    while (!ended && watching.run("SELECT FROM pg_locks WHERE NOT granted").empty()) {
+      std::this_thread::yield();
+    }
+    open.commit();
+  }
+  thread.join();
+  EXPECT_EQ(value("SELECT string_agg(did, ' ') FROM bsky.actors WHERE handle = 'x.example'"), kBob);
+}
+
+// --- accounts that are not active
+
+class HiddenAccountsTest : public AccountChangesTest {
+ protected:
+  /// The rows of every view of records.
+  std::map<std::string, int> rows() {
+    std::map<std::string, int> rows;
+    const store::Rows views = session().run(
+        "SELECT relname FROM pg_class WHERE relnamespace = 'bsky'::regnamespace AND relkind = 'v' "
+        "AND relname LIKE '%\\_view' AND relname <> 'actors_view'");
+    for (std::size_t i = 0; i < views.size(); ++i) {
+      const std::string view(views.text(i, 0));
+      rows[view] = std::stoi(value("SELECT count(*) FROM bsky." + view));
+    }
+    return rows;
+  }
+};
+
+TEST_F(HiddenAccountsTest, leave_every_view_and_come_back) {
+  const auto all_of = [&](const std::string& did) {
+    write(one_of_each(did, 10));
+    nlohmann::json post = made_post("with all that views show");
+    post["facets"] = {{{"index", {{"byteStart", 0}, {"byteEnd", 4}}},
+                       {"features", {{{"$type", "app.bsky.richtext.facet#tag"}, {"tag", "tag"}}}}}};
+    const std::string cid = atproto::Cid::of(as_bytes("image"), atproto::Cid::kRaw).to_string();
+    post["embed"] = {{"$type", "app.bsky.embed.images"},
+                     {"images",
+                      {{{"alt", "text"},
+                        {"image",
+                         {{"$type", "blob"},
+                          {"ref", {{"$link", cid}}},
+                          {"mimeType", "image/png"},
+                          {"size", 5}}}}}}};
+    write(made_write(did, kPost, "3l2s5xxv2ze2x", 11, post));
+  };
+  all_of(kAlice);
+  all_of(kBob);
+  const auto before = rows();
+  EXPECT_GE(before.size(), test::table_samples().size() + 3);
+  for (const auto& [view, count] : before) EXPECT_GT(count, 0) << view;
+  write(status(kAlice, false, 10));
+  for (const auto& [view, count] : rows()) EXPECT_EQ(count * 2, before.at(view)) << view;
+  const std::string shown =
+      "SELECT concat_ws(' ', active, display_name IS NOT NULL) FROM bsky.actors_view WHERE did = '";
+  EXPECT_EQ(value(shown + kAlice + "'"), "f f");
+  EXPECT_EQ(value(shown + kBob + "'"), "t");
+  EXPECT_EQ(records_of(kAlice), std::to_string(tables() + 1)) << "the tables keep it";
+  write(status(kBob, false, 10));
+  for (const auto& [view, count] : rows()) EXPECT_EQ(count, 0) << view;
+  write(status(kAlice, true, 11), status(kBob, true, 11));
+  EXPECT_EQ(rows(), before);
+  EXPECT_EQ(value(shown + kAlice + "'"), "t t");
+}
+
+}  // namespace
+}  // namespace skua::writer

@@ -96,6 +96,7 @@ class DecoderTest : public testing::Test {
     lookup_ = std::make_unique<RepositoryLookup>(
         accounts_, nullptr,
         RepositoryLookup::Options{
+            .database_url = "",
             .on_defect = [](const std::string& what) { ADD_FAILURE() << what; },
             .server_pause = 1ms});
     verification_ = std::unique_ptr<Verification>(new Verification{.accounts = accounts_,

@@ -72,7 +72,8 @@ class Replay::Impl {
     Verifying(AccountSource& source, verify::Level level, Defect& defect)
         : accounts(source),
           repositories(source, nullptr,
-                       {.on_defect = [&defect](const std::string& what) { defect.report(what); }}),
+                       {.database_url = "",
+                        .on_defect = [&defect](const std::string& what) { defect.report(what); }}),
           verification{.level = level, .accounts = source, .repositories = repositories} {}
     ~Verifying() { stop(); }
 

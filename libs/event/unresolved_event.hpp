@@ -46,7 +46,7 @@ struct RecordChange {
   RecordChange& operator=(const RecordChange&) = delete;
 };
 
-/// `#identity`: handle or keys may have changed. `handle`: its host's or document's; "": it has none.
+/// `#identity`: handle or keys may have changed. `handle`: its host's or document's; "": none.
 struct IdentityChange {
   std::optional<std::string> handle;
   Timestamp time;

@@ -199,6 +199,7 @@ TEST(ChainLog, many_threads_add_what_one_stores) {
   };
   {
     std::vector<std::jthread> threads;
+    threads.reserve(kThreads);
     for (std::size_t thread = 0; thread < kThreads; ++thread) {
       threads.emplace_back([&, thread] {
         const std::string did = "did:plc:" + std::to_string(thread);

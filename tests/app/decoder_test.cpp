@@ -96,12 +96,13 @@ class DecoderTest : public testing::Test {
     lookup_ = std::make_unique<RepositoryLookup>(
         accounts_, nullptr,
         RepositoryLookup::Options{
+            .database_url = "",
             .on_defect = [](const std::string& what) { ADD_FAILURE() << what; },
             .server_pause = 1ms});
-    verification_ = std::unique_ptr<Verification>(new Verification{.accounts = accounts_,
-                                                                   .repositories = *lookup_,
-                                                                   .chain = &chain_,
-                                                                   .remembered = remembered});
+    verification_ = std::make_unique<Verification>(Verification{.accounts = accounts_,
+                                                                .repositories = *lookup_,
+                                                                .chain = &chain_,
+                                                                .remembered = remembered});
     decoder_ = std::make_unique<Decoder>(
         DecoderServices{.intake = intake_,
                         .in_flight = in_flight_,

@@ -189,6 +189,7 @@ TEST_F(RepositoryLookupTest, finds_many_for_many_threads) {
   RepositoryLookup lookup(accounts_, nullptr, pausing(1ms));
   {
     std::vector<std::jthread> threads;
+    threads.reserve(kThreads);
     for (int thread = 0; thread < kThreads; ++thread) {
       threads.emplace_back([&, thread] {
         for (int i = 0; i < kEach; ++i) {

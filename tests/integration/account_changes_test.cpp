@@ -26,7 +26,6 @@ namespace {
 
 using event::ResolvedEvent;
 using event::UnresolvedEvent;
-using test::made_delete;
 using test::made_follow;
 using test::made_like;
 using test::made_post;
@@ -82,6 +81,7 @@ class AccountChangesTest : public test::PostgresTest {
 
   std::vector<ResolvedEvent> resolved(std::vector<UnresolvedEvent> events) {
     std::vector<ResolvedEvent> batch;
+    batch.reserve(events.size());
     for (auto& event : events) batch.push_back({std::move(event)});
     resolve::Resolver resolver(session(), ids_, clock_);
     EXPECT_TRUE(resolver.resolve(batch).empty());
@@ -321,6 +321,7 @@ TEST_F(HandlesTest, the_newest_claim_wins_whatever_the_order) {
     for (const bool at_once : {true, false}) {
       const std::string name = "name" + std::to_string(++round) + ".example";
       std::vector<UnresolvedEvent> batch;
+      batch.reserve(claims.size());
       for (const auto& [did, second] : claims) {
         batch.push_back(claim(did, name, round * 100 + second));
       }

@@ -294,8 +294,9 @@ Decoder::Step Decoder::step_account(Job& job) {
       finish(job);
       return Step::Done;
     } else {
+      // What cannot be undone takes the word of both.
+      change->purge = change->purge && job.host_status.status == "deleted";
       if (!job.host_status.status.empty()) change->status = job.host_status.status;
-      change->purge = change->status == "deleted";
     }
   }
   if (const auto last = repository->state().last) change->last_rev = last->rev;
@@ -358,8 +359,7 @@ Decoder::Step Decoder::ask_former_key(Job& job) {
   const std::string did(job.did);
   services_.verification->accounts.key_at(
       did, decoded_.rev->time(),
-      [queue = queue_, did,
-       question = job.question](Result<std::optional<atproto::Multikey>> key) {
+      [queue = queue_, did, question = job.question](Result<std::optional<atproto::Multikey>> key) {
         queue->push(FormerlySigned{did, question, std::move(key)});
       });
   return Step::Waits;

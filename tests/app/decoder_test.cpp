@@ -367,6 +367,29 @@ TEST_F(DecoderTest, a_key_that_changed_unannounced_is_found) {
   EXPECT_EQ(dropped(errc::wrong_signature), 1U);
 }
 
+TEST_F(DecoderTest, a_commit_from_before_the_key_was_changed_is_checked_with_the_key_of_its_time) {
+  const SignedRepository new_key(atproto::Curve::p256, 9);
+  accounts_.knows(kAlice, identity_of(new_key));
+  accounts_.had(kAlice, alice_.key().multikey());
+  open();
+  const Seqs all = {push("#commit", commit(alice_)), push("#commit", commit(alice_, new_key))};
+  expect_all_done();
+  EXPECT_EQ(events_.seqs(kAlice), all);
+  EXPECT_EQ(accounts_.asked("former " + kAlice), 1U);
+  EXPECT_EQ(intake_.former_keys, 1U);
+  EXPECT_EQ(dropped(errc::wrong_signature), 0U);
+}
+
+TEST_F(DecoderTest, without_hosts_nobody_is_asked_for_a_former_key) {
+  accounts_.knows(kAlice, identity_of(alice_));
+  accounts_.has_no_hosts();
+  open();
+  push("#commit", commit(alice_, bob_));
+  expect_all_done();
+  EXPECT_EQ(accounts_.asked("former " + kAlice), 0U);
+  EXPECT_EQ(dropped(errc::wrong_signature), 1U);
+}
+
 TEST_F(DecoderTest, a_key_that_was_announced_is_there_when_it_is_needed) {
   const SignedRepository new_key(atproto::Curve::p256, 9);
   accounts_.knows(kAlice, identity_of(alice_));
@@ -479,6 +502,7 @@ struct Gone {
   // What is expected:
   const char* status;  // null: dropped
   bool purge = false;
+  bool counts = true;  // what the account signs from then on
   std::uint64_t stale = 0;
   std::uint64_t unsettled = 0;
   friend std::ostream& operator<<(std::ostream& out, const Gone& gone) { return out << gone.name; }
@@ -506,12 +530,12 @@ TEST_P(GoneAccounts, are_settled_with_their_host) {
     EXPECT_EQ(change.purge, gone.purge);
     EXPECT_EQ(change.last_rev, alice_.link().rev);
   }
-  EXPECT_EQ(chain_.newest(kAlice)->active, gone.status == nullptr);
+  EXPECT_EQ(chain_.newest(kAlice)->active, gone.counts);
   EXPECT_EQ(chain_.newest(kAlice)->head->rev, alice_.link().rev);
   push("#commit", commit(alice_));
   expect_all_done();
-  EXPECT_EQ(dropped(errc::inactive_account), gone.status != nullptr ? 1U : 0U);
-  EXPECT_EQ(intake_.verified, gone.status != nullptr ? 1U : 2U);
+  EXPECT_EQ(dropped(errc::inactive_account), gone.counts ? 0U : 1U);
+  EXPECT_EQ(intake_.verified, gone.counts ? 2U : 1U);
 }
 
 const Result<HostStatus> kFailed = identity::errc::server_failed;
@@ -553,8 +577,7 @@ INSTANTIATE_TEST_SUITE_P(Table, GoneAccounts,
                                          Gone{.name = "deactivated_host_says_deleted",
                                               .says = "deactivated",
                                               .host = HostStatus{false, "deleted"},
-                                              .status = "deleted",
-                                              .purge = true},
+                                              .status = "deleted"},
                                          Gone{.name = "deactivated_host_unknown",
                                               .says = "deactivated",
                                               .host = kFailed,
@@ -564,12 +587,14 @@ INSTANTIATE_TEST_SUITE_P(Table, GoneAccounts,
                                               .says = "takendown",
                                               .host = HostStatus{true, ""},
                                               .is_asked = false,
-                                              .status = "takendown"},
+                                              .status = "takendown",
+                                              .counts = false},
                                          Gone{.name = "no_reason",
                                               .says = "",
                                               .host = HostStatus{true, ""},
                                               .is_asked = false,
-                                              .status = ""},
+                                              .status = "",
+                                              .counts = false},
                                          Gone{.name = "deleted_and_nobody_to_ask",
                                               .says = "deleted",
                                               .host = HostStatus{true, ""},

@@ -36,6 +36,11 @@ class FakeAccounts final : public app::AccountSource {
     statuses_.insert_or_assign(did, status);
   }
   void has_no_hosts() { has_hosts_ = false; }
+  /// The key that the account had at any time in the past; of others: did_not_found.
+  void had(const std::string& did, const atproto::Multikey& key) {
+    const std::scoped_lock lock(mutex_);
+    former_.insert_or_assign(did, key);
+  }
 
   /// Questions about this account wait for `answer` from now on.
   void hold(const std::string& did) {
@@ -61,7 +66,8 @@ class FakeAccounts final : public app::AccountSource {
     return true;
   }
 
-  /// Questions so far, each `known DID`, `recent DID`, `now DID` or `status DID`.
+  /// Questions so far, each `known DID`, `recent DID`, `now DID`, `status DID` or
+  /// `former DID`.
   std::size_t asked(const std::string& question) const {
     const std::scoped_lock lock(mutex_);
     return count(question);
@@ -96,6 +102,17 @@ class FakeAccounts final : public app::AccountSource {
       done(status);
     });
   }
+  void key_at(const std::string& did, Timestamp /*time*/, KeyDone done) override {
+    ask("former " + did, did, [this, did, done = std::move(done)] {
+      std::unique_lock lock(mutex_);
+      const auto place = former_.find(did);
+      const Result<std::optional<atproto::Multikey>> key =
+          place != former_.end() ? Result<std::optional<atproto::Multikey>>(place->second)
+                                 : identity::errc::did_not_found;
+      lock.unlock();
+      done(key);
+    });
+  }
   void stop() override {}
 
  private:
@@ -118,6 +135,7 @@ class FakeAccounts final : public app::AccountSource {
   std::condition_variable changed_;
   std::map<std::string, Identity> identities_;
   std::map<std::string, Status> statuses_;
+  std::map<std::string, atproto::Multikey> former_;
   std::set<std::string> held_;
   std::map<std::string, std::deque<std::function<void()>>> waiting_;
   std::vector<std::string> asked_;

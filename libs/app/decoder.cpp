@@ -360,7 +360,7 @@ Decoder::Step Decoder::ask_former_key(Job& job) {
   services_.verification->accounts.key_at(
       did, decoded_.rev->time(),
       [queue = queue_, did, question = job.question](Result<std::optional<atproto::Multikey>> key) {
-        queue->push(FormerlySigned{did, question, std::move(key)});
+        queue->push(FormerlySigned{did, question, key});
       });
   return Step::Waits;
 }

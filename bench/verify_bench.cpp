@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,6 +17,7 @@
 #include "event/frame_decoder.hpp"
 #include "repo/commit.hpp"
 #include "verify/commit_verifier.hpp"
+#include "verify/known_repositories.hpp"
 #include "world/network.hpp"
 
 namespace {
@@ -116,6 +119,31 @@ std::size_t verify_all(const Work& work, verify::Level level) {
   return accepted;
 }
 
+/// What the process holds, in MB (proc(5), statm).
+double resident_megabytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::size_t size = 0;
+  std::size_t resident = 0;
+  statm >> size >> resident;
+  return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1e6;
+}
+
+/// How much memory a million known repositories take, by the map itself and by what its growth
+/// left.
+void print_memory() {
+  constexpr std::size_t kRepositories = 1'000'000;
+  const double before = resident_megabytes();
+  // All asked for lately is the worst case: both generations are full.
+  verify::KnownRepositories known(kRepositories);
+  verify::KnownRepository repository;
+  repository.set_key(atproto::Multikey{}, Timestamp{});
+  for (std::size_t i = 0; i < kRepositories; ++i) {
+    known.put(verify::DidHash::of("did:plc:" + std::to_string(i)), repository);
+  }
+  fmt::print("memory         {:>8.0f} MB for {} known repositories\n",
+             resident_megabytes() - before, known.size());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -155,6 +183,7 @@ int main(int argc, char** argv) {
   fmt::print("full           {:>8.0f} commits/s  (decode, signature, tree, inversion, chain)\n",
              median(full));
   fmt::print("ratio          {:>8.2f}\n", median(ratios));
+  print_memory();
   if (bad != 0) fmt::print(stderr, "{} were refused\n", bad);
   return bad == 0 ? 0 : 1;
 }

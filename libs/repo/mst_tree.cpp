@@ -6,6 +6,8 @@
 #include <memory_resource>
 #include <vector>
 
+#include <boost/unordered/unordered_flat_set.hpp>
+
 #include "repo/errc.hpp"
 #include "repo/mst_node.hpp"
 #include "repo/mst_reader.hpp"
@@ -83,6 +85,10 @@ struct MstTree::Impl {
   const BlockMap* const source;
   std::pmr::monotonic_buffer_resource arena{kArena};
   const std::pmr::polymorphic_allocator<char> keys;
+  /// The nodes that were brought into memory. A key has one place, and so has a node: one that
+  /// hangs in two gaps is not only wrong, it would be unfolded for each, which is how a small block
+  /// could fill the memory.
+  boost::unordered_flat_set<atproto::Digest, DigestHash> loaded;
   Subtree top;  // of level `height`; empty for a tree without entries
   int height = 0;
 
@@ -134,10 +140,11 @@ struct MstTree::Impl {
   }
 
   /// Brings the node of a subtree that is not empty into memory.
-  Result<void> load(Subtree& subtree, int level) const {
+  Result<void> load(Subtree& subtree, int level) {
     if (subtree.node) return {};
     const auto encoded = decode(*subtree.cid);
     if (!encoded) return encoded.error();
+    if (!loaded.insert(subtree.cid->digest).second) return errc::mst_malformed;
     auto node = unfold(**encoded, level);
     if (!node) return node.error();
     subtree.node = std::move(*node);
@@ -162,7 +169,7 @@ struct MstTree::Impl {
     return {};
   }
 
-  Result<std::optional<Cid>> get(Subtree& subtree, int level, std::string_view key) const {
+  Result<std::optional<Cid>> get(Subtree& subtree, int level, std::string_view key) {
     if (subtree.empty()) return std::optional<Cid>();
     if (const auto loaded = load(subtree, level); !loaded) return loaded.error();
     Node& node = *subtree.node;
@@ -173,7 +180,7 @@ struct MstTree::Impl {
   }
 
   /// Parts a subtree at a key that is not in it.
-  Result<Split> split(Subtree subtree, int level, std::string_view key) const {
+  Result<Split> split(Subtree subtree, int level, std::string_view key) {
     Split result;
     if (subtree.empty()) return result;
     if (const auto loaded = load(subtree, level); !loaded) return loaded.error();
@@ -197,7 +204,7 @@ struct MstTree::Impl {
   }
 
   /// Joins two subtrees of one level whose keys do not overlap.
-  Result<Subtree> merge(Subtree a, Subtree b, int level) const {
+  Result<Subtree> merge(Subtree a, Subtree b, int level) {
     if (a.empty()) return b;
     if (b.empty()) return a;
     if (const auto loaded = load(a, level); !loaded) return loaded.error();
@@ -216,7 +223,7 @@ struct MstTree::Impl {
 
   /// Inserts or replaces below `subtree`, whose level is not below the key's depth.
   Result<std::optional<Cid>> set(Subtree& subtree, int level, int depth, std::string_view key,
-                                 const Cid& value) const {
+                                 const Cid& value) {
     if (subtree.empty()) {
       subtree.node = std::make_unique<Node>();
     } else if (const auto loaded = load(subtree, level); !loaded) {
@@ -241,8 +248,7 @@ struct MstTree::Impl {
   }
 
   /// Removes below `subtree`; nodes that become empty go.
-  Result<std::optional<Cid>> remove(Subtree& subtree, int level, int depth,
-                                    std::string_view key) const {
+  Result<std::optional<Cid>> remove(Subtree& subtree, int level, int depth, std::string_view key) {
     if (subtree.empty() || level < depth) return std::optional<Cid>();
     if (const auto loaded = load(subtree, level); !loaded) return loaded.error();
     Node& node = *subtree.node;
@@ -310,7 +316,7 @@ struct MstTree::Impl {
   enum class Side { before, after };
 
   Result<void> add_path(Subtree& subtree, int level, std::string_view key, Side side,
-                        OwnedBlocks& out) const {
+                        OwnedBlocks& out) {
     if (subtree.empty()) return {};
     if (const auto loaded = load(subtree, level); !loaded) return loaded.error();
     Node& node = *subtree.node;

@@ -136,6 +136,26 @@ std::string key_of_depth(int depth, std::uint32_t number) {
 }
 
 // Wherever in the node the key stands, and whether or not it is the one asked for.
+TEST(MstTree, RefusesANodeThatHangsInTwoGaps) {
+  const Cid value = Cid::of(as_bytes("a record"));
+  const std::string low = key_of_depth(0, 1);
+  MstNode leaf;
+  leaf.entries.push_back({0, as_bytes(low), value, {}});
+  const Bytes leaf_block = encode_mst_node(leaf);
+  const Cid leaf_cid = Cid::of(leaf_block);
+  const std::string high = key_of_depth(1, 3000);
+  ASSERT_LT(low, high);
+  MstNode top;
+  top.left = leaf_cid;
+  top.entries.push_back({0, as_bytes(high), value, leaf_cid});
+  const Bytes top_block = encode_mst_node(top);
+  const BlockMap blocks{{leaf_cid.digest, leaf_block}, {Cid::of(top_block).digest, top_block}};
+  auto tree = MstTree::open(Cid::of(top_block), blocks);
+  ASSERT_TRUE(tree);
+  EXPECT_EQ(*tree->get(low), value);
+  EXPECT_EQ(tree->get(high + "x").error(), errc::mst_malformed);
+}
+
 TEST(MstTree, RefusesAKeyOfAnotherDepth) {
   const Cid value = Cid::of(as_bytes("a record"));
   for (std::uint32_t wrong = 0; wrong < 3; ++wrong) {

@@ -31,6 +31,7 @@ namespace skua::app {
 /// How frames are verified, by all decoders of a pipeline. Outlives them.
 struct Verification {
   verify::Level level = verify::Level::Full;
+  /// Waits for servers that fail where nothing else would do (PatientAccounts).
   AccountSource& accounts;
   RepositoryLookup& repositories;
   /// Null: where repositories stand is not stored.

@@ -6,6 +6,7 @@
 #include "app/database.hpp"
 #include "app/defect.hpp"
 #include "app/frame_intake.hpp"
+#include "app/patient_accounts.hpp"
 #include "app/pipeline.hpp"
 
 namespace skua::app {
@@ -88,12 +89,14 @@ class Indexer::Impl {
  private:
   /// What verification asks outside of the stream.
   struct Verifying {
-    NetworkAccounts accounts;
+    NetworkAccounts network;
+    PatientAccounts accounts;
     RepositoryLookup repositories;
     Verification verification;
 
     Verifying(const IndexerOptions& options, ChainLog& chain, Defect& defect, const Clock& clock)
-        : accounts(options.accounts, clock),
+        : network(options.accounts, clock),
+          accounts(network),
           repositories(accounts, &chain,
                        {.database_url = options.database_url,
                         .on_defect = [&defect](const std::string& what) { defect.report(what); }}),

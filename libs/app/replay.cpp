@@ -8,6 +8,7 @@
 
 #include "app/database.hpp"
 #include "app/defect.hpp"
+#include "app/patient_accounts.hpp"
 #include "app/pipeline.hpp"
 #include "base/guarded.hpp"
 #include "transport/capture.hpp"
@@ -65,16 +66,16 @@ class Replay::Impl {
 
  private:
   struct Verifying {
-    AccountSource& accounts;
+    PatientAccounts accounts;
     RepositoryLookup repositories;
     Verification verification;
 
     Verifying(AccountSource& source, verify::Level level, Defect& defect)
         : accounts(source),
-          repositories(source, nullptr,
+          repositories(accounts, nullptr,
                        {.database_url = "",
                         .on_defect = [&defect](const std::string& what) { defect.report(what); }}),
-          verification{.level = level, .accounts = source, .repositories = repositories} {}
+          verification{.level = level, .accounts = accounts, .repositories = repositories} {}
     ~Verifying() { stop(); }
 
     void stop() {

@@ -6,22 +6,8 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "identity/errc.hpp"
 
 namespace skua::app {
-namespace {
-
-using SteadyClock = std::chrono::steady_clock;
-
-/// The host of one did:web account may be gone for good, and must not hold up all others.
-constexpr int kWebAttempts = 3;
-
-/// One directory serves all of did:plc: when it fails, waiting loses nothing.
-bool is_worth_waiting(const std::string& did, int attempts) {
-  return did.starts_with("did:plc:") || attempts < kWebAttempts;
-}
-
-}  // namespace
 
 RepositoryLookup::RepositoryLookup(AccountSource& accounts, const ChainLog* chain, Options options)
     : accounts_(accounts),
@@ -40,9 +26,9 @@ void RepositoryLookup::stop() {
 }
 
 void RepositoryLookup::find(const std::string& did, Done done) {
-  const std::scoped_lock lock(inbox_->mutex);
-  inbox_->wanted.push_back(std::make_shared<Wanted>(Wanted{did, std::move(done)}));
-  inbox_->filled.notify_one();
+  const std::scoped_lock lock(mutex_);
+  wanted_.push_back({did, std::move(done)});
+  filled_.notify_one();
 }
 
 void RepositoryLookup::run(const std::stop_token& stop) {
@@ -55,41 +41,28 @@ void RepositoryLookup::run(const std::stop_token& stop) {
 }
 
 void RepositoryLookup::find_all(const std::stop_token& stop) {
-  std::vector<std::shared_ptr<Wanted>> wanted;
   while (!stop.stop_requested()) {
+    std::vector<Wanted> wanted;
     {
-      std::unique_lock lock(inbox_->mutex);
-      inbox_->filled.wait(lock, stop,
-                          [&] { return !inbox_->wanted.empty() || !inbox_->later.empty(); });
-      if (inbox_->wanted.empty() && !inbox_->later.empty()) {
-        // All wait equally long, so that nothing comes before the first.
-        inbox_->filled.wait_until(lock, stop, inbox_->later.top().at,
-                                  [&] { return !inbox_->wanted.empty(); });
-      }
-      wanted = std::exchange(inbox_->wanted, {});
-      const auto now = SteadyClock::now();
-      while (!inbox_->later.empty() && inbox_->later.top().at <= now) {
-        wanted.push_back(inbox_->later.top().wanted);
-        inbox_->later.pop();
-      }
+      std::unique_lock lock(mutex_);
+      filled_.wait(lock, stop, [&] { return !wanted_.empty(); });
+      wanted = std::exchange(wanted_, {});
     }
-    if (!wanted.empty()) look_up(wanted, stop);
-    wanted.clear();
+    if (!wanted.empty()) look_up(std::move(wanted), stop);
   }
 }
 
-void RepositoryLookup::look_up(const std::vector<std::shared_ptr<Wanted>>& wanted,
-                               const std::stop_token& stop) {
+void RepositoryLookup::look_up(std::vector<Wanted> wanted, const std::stop_token& stop) {
   std::map<std::string, store::RepositoryRow> rows;
   if (chain_ != nullptr) {
     // First what is about to be stored: what leaves that list meanwhile is stored when it is
     // loaded.
     std::vector<std::string> to_load;
     for (const auto& one : wanted) {
-      if (auto newest = chain_->newest(one->did)) {
-        rows.insert_or_assign(one->did, *std::move(newest));
+      if (auto newest = chain_->newest(one.did)) {
+        rows.insert_or_assign(one.did, *std::move(newest));
       } else {
-        to_load.push_back(one->did);
+        to_load.push_back(one.did);
       }
     }
     for (auto& row : load(std::move(to_load), stop)) {
@@ -98,10 +71,14 @@ void RepositoryLookup::look_up(const std::vector<std::shared_ptr<Wanted>>& wante
     }
     if (stop.stop_requested()) return;
   }
-  for (const auto& one : wanted) {
-    const auto place = rows.find(one->did);
-    ask(place != rows.end() ? place->second : store::RepositoryRow{one->did, std::nullopt, true},
-        one);
+  for (Wanted& one : wanted) {
+    store::RepositoryRow row{one.did, std::nullopt, true};
+    if (const auto place = rows.find(one.did); place != rows.end()) row = place->second;
+    accounts_.identity(one.did, AccountSource::Freshness::Known,
+                       [row = std::move(row),
+                        done = std::move(one.done)](Result<AccountIdentity> identity) mutable {
+                         done({std::move(row), std::move(identity)});
+                       });
   }
 }
 
@@ -117,27 +94,10 @@ std::vector<store::RepositoryRow> RepositoryLookup::load(std::vector<std::string
       session_.reset();
       logger("verify")->warn("repositories cannot be looked up, trying again: {}", error.what());
     }
-    std::unique_lock lock(inbox_->mutex);
-    inbox_->filled.wait_for(lock, stop, options_.database_pause, [] { return false; });
+    std::unique_lock lock(mutex_);
+    filled_.wait_for(lock, stop, options_.database_pause, [] { return false; });
   }
   return {};
-}
-
-void RepositoryLookup::ask(store::RepositoryRow row, std::shared_ptr<Wanted> wanted) {
-  const std::string did = wanted->did;
-  accounts_.identity(did, AccountSource::Freshness::Known,
-                     [inbox = inbox_, pause = options_.server_pause, row = std::move(row),
-                      wanted = std::move(wanted)](Result<AccountIdentity> identity) mutable {
-                       ++wanted->attempts;
-                       if (!identity && identity::is_server_failure(identity.error()) &&
-                           is_worth_waiting(wanted->did, wanted->attempts)) {
-                         const std::scoped_lock lock(inbox->mutex);
-                         inbox->later.push({SteadyClock::now() + pause, wanted});
-                         inbox->filled.notify_one();
-                         return;
-                       }
-                       wanted->done({std::move(row), std::move(identity)});
-                     });
 }
 
 }  // namespace skua::app

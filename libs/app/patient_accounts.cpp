@@ -1,0 +1,103 @@
+#include "app/patient_accounts.hpp"
+
+#include <utility>
+
+#include "identity/errc.hpp"
+
+namespace skua::app {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr int kWebAttempts = 3;
+
+/// One directory serves all of did:plc: when it fails, waiting loses nothing.
+bool is_worth_waiting(const std::string& did, int attempts) {
+  return did.starts_with("did:plc:") || attempts < kWebAttempts;
+}
+
+}  // namespace
+
+PatientAccounts::PatientAccounts(AccountSource& accounts, std::chrono::milliseconds pause)
+    : accounts_(accounts),
+      pause_(pause),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+PatientAccounts::~PatientAccounts() {
+  stop();
+}
+
+template <class Answer>
+void PatientAccounts::ask(const std::shared_ptr<Waiting>& waiting, std::chrono::milliseconds pause,
+                          const std::shared_ptr<Question<Answer>>& question) {
+  question->ask([waiting, pause, question](Result<Answer> answer) {
+    ++question->attempts;
+    if (!answer && identity::is_server_failure(answer.error()) &&
+        is_worth_waiting(question->did, question->attempts)) {
+      const std::scoped_lock lock(waiting->mutex);
+      waiting->later.push({SteadyClock::now() + pause,
+                           [waiting, pause, question] { ask(waiting, pause, question); }});
+      waiting->changed.notify_one();
+      return;
+    }
+    question->done(std::move(answer));
+  });
+}
+
+void PatientAccounts::identity(const std::string& did, Freshness freshness, IdentityDone done) {
+  if (freshness == Freshness::Now) return accounts_.identity(did, freshness, std::move(done));
+  const auto question = std::make_shared<Question<AccountIdentity>>();
+  question->did = did;
+  question->ask = [this, did, freshness](IdentityDone answered) {
+    accounts_.identity(did, freshness, std::move(answered));
+  };
+  question->done = std::move(done);
+  ask(waiting_, pause_, question);
+}
+
+void PatientAccounts::status(const std::string& did, StatusDone done) {
+  accounts_.status(did, std::move(done));
+}
+
+void PatientAccounts::key_at(const std::string& did, Timestamp time, KeyDone done) {
+  const auto question = std::make_shared<Question<std::optional<atproto::Multikey>>>();
+  question->did = did;
+  question->ask = [this, did, time](KeyDone answered) {
+    accounts_.key_at(did, time, std::move(answered));
+  };
+  question->done = std::move(done);
+  ask(waiting_, pause_, question);
+}
+
+void PatientAccounts::run(const std::stop_token& stop) {
+  std::unique_lock lock(waiting_->mutex);
+  while (!stop.stop_requested()) {
+    if (waiting_->later.empty()) {
+      waiting_->changed.wait(lock, stop, [&] { return !waiting_->later.empty(); });
+      continue;
+    }
+    // All wait equally long, so that nothing comes before the first.
+    const auto at = waiting_->later.top().at;
+    if (SteadyClock::now() < at) {
+      waiting_->changed.wait_until(lock, stop, at, [] { return false; });
+      continue;
+    }
+    const auto ask_again = waiting_->later.top().ask;
+    waiting_->later.pop();
+    lock.unlock();
+    ask_again();
+    lock.lock();
+  }
+}
+
+void PatientAccounts::stop() {
+  accounts_.stop();
+  if (!thread_.joinable()) return;
+  thread_.request_stop();
+  thread_.join();
+  // What waits refers to those who asked.
+  const std::scoped_lock lock(waiting_->mutex);
+  waiting_->later = {};
+}
+
+}  // namespace skua::app

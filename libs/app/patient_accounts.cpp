@@ -35,6 +35,7 @@ void PatientAccounts::ask(const std::shared_ptr<Waiting>& waiting, std::chrono::
     if (!answer && identity::is_server_failure(answer.error()) &&
         is_worth_waiting(question->did, question->attempts)) {
       const std::scoped_lock lock(waiting->mutex);
+      if (waiting->ended) return;
       waiting->later.push({SteadyClock::now() + pause,
                            [waiting, pause, question] { ask(waiting, pause, question); }});
       waiting->changed.notify_one();
@@ -97,6 +98,7 @@ void PatientAccounts::stop() {
   thread_.join();
   // What waits refers to those who asked.
   const std::scoped_lock lock(waiting_->mutex);
+  waiting_->ended = true;
   waiting_->later = {};
 }
 

@@ -49,6 +49,8 @@ class PatientAccounts final : public AccountSource {
     std::mutex mutex;
     std::condition_variable_any changed;
     std::priority_queue<Later> later;
+    /// Nobody asks again: what is kept for later would never go.
+    bool ended = false;
   };
 
   template <class Answer>

@@ -261,14 +261,16 @@ class Stress:
             active = None if status is None else status == "active"
             expected = {"active": active, "status": None if active in (None, True) else status}
             handle = account["announced_handle"]
-            if len(claimed[handle]) == 1 or row["handle"] is not None:
+            # A name that was taken leads back to nobody, or to somebody else, who may have given it up since.
+            if (len(claimed[handle]) == 1 and account["handle_valid"]) or row["handle"] is not None:
                 expected["handle"] = handle
             for name, value in expected.items():
                 if row[name] != value:
                     differences.append(f"{account['did']}: {name} is {row[name]!r}, it should be {value!r}")
+        valid = {account["announced_handle"] for account in accounts if account["handle_valid"]}
         for handle, dids in claimed.items():
             owners = [did for did in dids if did in found and found[did]["handle"] == handle]
-            if handle is not None and len(owners) != 1:
+            if handle is not None and (len(owners) > 1 or (not owners and handle in valid)):
                 differences.append(f"{handle} is the handle of {owners}, of {dids}")
         return differences
 

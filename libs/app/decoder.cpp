@@ -169,15 +169,11 @@ Decoder::Job* Decoder::waiting_for(const std::string& did, std::uint64_t questio
 void Decoder::resume(const std::string& did) {
   const auto place = parked_.find(did);
   if (place == parked_.end()) return;
-  // Taken out, because a step looks at what is parked.
-  std::deque<Job> jobs = std::move(place->second);
-  parked_.erase(place);
+  std::deque<Job>& jobs = place->second;
   while (!jobs.empty() && step(jobs.front()) == Step::Done) jobs.pop_front();
-  if (jobs.empty()) {
-    services_.intake.accounts_waiting -= 1;
-  } else {
-    parked_.emplace(did, std::move(jobs));
-  }
+  if (!jobs.empty()) return;
+  parked_.erase(place);
+  services_.intake.accounts_waiting -= 1;
 }
 
 Decoder::Step Decoder::step(Job& job) {

@@ -6,8 +6,8 @@
 #include "app/database.hpp"
 #include "app/defect.hpp"
 #include "app/frame_intake.hpp"
-#include "app/patient_accounts.hpp"
 #include "app/pipeline.hpp"
+#include "app/verifying.hpp"
 
 namespace skua::app {
 namespace {
@@ -46,10 +46,13 @@ class Indexer::Impl {
                  .chain = options_.verify ? &chain_ : nullptr,
                  .resync = options_.resync},
                 clock),
-        verifying_(options_.verify ? std::make_unique<Verifying>(options_, chain_, defect_, clock)
-                                   : nullptr),
+        accounts_(options_.verify ? std::make_unique<NetworkAccounts>(options_.accounts, clock)
+                                  : nullptr),
+        verifying_(accounts_ ? std::make_unique<Verifying>(*accounts_, &chain_, *options_.verify,
+                                                           lookup_options())
+                             : nullptr),
         pipeline_({options_.database_url, source_, options_.decode_threads, options_.in_flight,
-                   verifying_ ? &verifying_->verification : nullptr},
+                   verifying_ ? &verifying_->verification() : nullptr},
                   clock, [this](const std::string& what) { defect_.report(what); }),
         intake_(pipeline_, options_.relay.url(), start_position(options_.cursor, keeper_.saved()),
                 [this] { keeper_.save_soon(); }),
@@ -87,30 +90,10 @@ class Indexer::Impl {
   std::optional<std::string> defect() const { return defect_.get(); }
 
  private:
-  /// What verification asks outside of the stream.
-  struct Verifying {
-    NetworkAccounts network;
-    PatientAccounts accounts;
-    RepositoryLookup repositories;
-    Verification verification;
-
-    Verifying(const IndexerOptions& options, ChainLog& chain, Defect& defect, const Clock& clock)
-        : network(options.accounts, clock),
-          accounts(network),
-          repositories(accounts, &chain,
-                       {.database_url = options.database_url,
-                        .on_defect = [&defect](const std::string& what) { defect.report(what); }}),
-          verification{.level = *options.verify,
-                       .accounts = accounts,
-                       .repositories = repositories,
-                       .chain = &chain} {}
-    ~Verifying() { stop(); }
-
-    void stop() {
-      accounts.stop();
-      repositories.stop();
-    }
-  };
+  RepositoryLookup::Options lookup_options() {
+    return {.database_url = options_.database_url,
+            .on_defect = [this](const std::string& what) { defect_.report(what); }};
+  }
 
   transport::RelayClientOptions relay_options() {
     transport::RelayClientOptions relay;
@@ -129,6 +112,7 @@ class Indexer::Impl {
   Defect defect_;
   ChainLog chain_;
   CursorKeeper keeper_;
+  std::unique_ptr<NetworkAccounts> accounts_;
   std::unique_ptr<Verifying> verifying_;
   Pipeline pipeline_;
   FrameIntake intake_;

@@ -8,8 +8,8 @@
 
 #include "app/database.hpp"
 #include "app/defect.hpp"
-#include "app/patient_accounts.hpp"
 #include "app/pipeline.hpp"
+#include "app/verifying.hpp"
 #include "base/guarded.hpp"
 #include "transport/capture.hpp"
 
@@ -22,11 +22,11 @@ class Replay::Impl {
         clock_(clock),
         started_at_(clock.now()),
         capture_(options_.file),
-        verifying_(options_.accounts
-                       ? std::make_unique<Verifying>(*options_.accounts, options_.level, defect_)
-                       : nullptr),
+        verifying_(options_.accounts ? std::make_unique<Verifying>(*options_.accounts, nullptr,
+                                                                   options_.level, lookup_options())
+                                     : nullptr),
         pipeline_({options_.database_url, source(), options_.decode_threads, options_.in_flight,
-                   verifying_ ? &verifying_->verification : nullptr},
+                   verifying_ ? &verifying_->verification() : nullptr},
                   clock, [this](const std::string& what) { defect_.report(what); }) {}
 
   ~Impl() { end_reading(); }
@@ -65,24 +65,10 @@ class Replay::Impl {
   std::optional<std::string> defect() const { return defect_.get(); }
 
  private:
-  struct Verifying {
-    PatientAccounts accounts;
-    RepositoryLookup repositories;
-    Verification verification;
-
-    Verifying(AccountSource& source, verify::Level level, Defect& defect)
-        : accounts(source),
-          repositories(accounts, nullptr,
-                       {.database_url = "",
-                        .on_defect = [&defect](const std::string& what) { defect.report(what); }}),
-          verification{.level = level, .accounts = accounts, .repositories = repositories} {}
-    ~Verifying() { stop(); }
-
-    void stop() {
-      accounts.stop();
-      repositories.stop();
-    }
-  };
+  RepositoryLookup::Options lookup_options() {
+    return {.database_url = "",
+            .on_defect = [this](const std::string& what) { defect_.report(what); }};
+  }
 
   std::string source() const { return "capture:" + options_.file.filename().string(); }
 

@@ -7,9 +7,9 @@
 
 namespace skua::app {
 
-void ChainLog::add(Ticket ticket, const store::RepositoryRow& row, bool broke) {
+void ChainLog::add(Ticket ticket, const store::RepositoryRow& row, verify::Continuity continuity) {
   const std::scoped_lock lock(mutex_);
-  entries_.push_back({ticket, row, broke});
+  entries_.push_back({ticket, row, continuity});
   newest_.insert_or_assign(row.did, Newest{ticket, row});
 }
 
@@ -34,7 +34,10 @@ const std::vector<store::RepositoryProgress>& ChainLog::collect(Ticket end) {
   for (Entry& entry : finished) {
     store::RepositoryProgress& progress = folded[entry.row.did];
     progress.row = std::move(entry.row);
-    progress.breaks += entry.broke ? 1 : 0;
+    progress.breaks += entry.continuity == verify::Continuity::Broken ? 1 : 0;
+    if (entry.continuity != verify::Continuity::Next && progress.row.head) {
+      progress.anchor = progress.row.head->rev;
+    }
   }
   collected_.clear();
   collected_.reserve(folded.size());

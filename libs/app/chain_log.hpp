@@ -10,6 +10,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "store/repository_table.hpp"
+#include "verify/commit_verifier.hpp"
 #include "writer/in_flight.hpp"
 
 namespace skua::app {
@@ -21,9 +22,10 @@ class ChainLog {
  public:
   using Ticket = writer::InFlightList::Ticket;
 
-  /// Where a repository stands after the frame of this ticket. `broke`: the frame did not follow
-  /// what was known. Before the frame can finish; one DID in the order of its frames.
-  void add(Ticket ticket, const store::RepositoryRow& row, bool broke);
+  /// Where a repository stands after the frame of this ticket, and how the frame followed what was
+  /// known; Next where it is no message of the repository's own. Before the frame can finish; one
+  /// DID in the order of its frames.
+  void add(Ticket ticket, const store::RepositoryRow& row, verify::Continuity continuity);
 
   /// The newest of a DID that is not stored yet; nothing: what is stored is newest.
   std::optional<store::RepositoryRow> newest(std::string_view did) const;
@@ -37,7 +39,7 @@ class ChainLog {
   struct Entry {
     Ticket ticket = 0;
     store::RepositoryRow row;
-    bool broke = false;
+    verify::Continuity continuity = verify::Continuity::Next;
   };
   struct Newest {
     Ticket ticket = 0;

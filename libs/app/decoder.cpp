@@ -246,14 +246,13 @@ Decoder::Step Decoder::step_commit(Job& job) {
     repository->set_key(repository->key(), now);
     ask_identity(job, 0, Freshness::Recent);
   }
-  const bool broke = accepted->continuity == verify::Continuity::Broken;
   repository->set_last(accepted->link);
   services_.intake.verified += 1;
-  if (broke) {
+  if (accepted->continuity == verify::Continuity::Broken) {
     services_.intake.broke += 1;
     logger("verify")->debug("did={} seq={}: does not follow what was known", job.did, job.seq);
   }
-  log(job, *repository, broke);
+  log(job, *repository, accepted->continuity);
   dispatch(job);
   return Step::Done;
 }
@@ -297,7 +296,7 @@ Decoder::Step Decoder::step_account(Job& job) {
   }
   if (const auto last = repository->state().last) change->last_rev = last->rev;
   repository->set_active(counts);
-  log(job, *repository, false);
+  log(job, *repository, verify::Continuity::Next);
   dispatch(job);
   return Step::Done;
 }
@@ -361,13 +360,14 @@ Decoder::Step Decoder::ask_former_key(Job& job) {
   return Step::Waits;
 }
 
-void Decoder::log(const Job& job, const verify::KnownRepository& repository, bool broke) {
+void Decoder::log(const Job& job, const verify::KnownRepository& repository,
+                  verify::Continuity continuity) {
   if (services_.verification->chain == nullptr) return;
   store::RepositoryRow row;
   row.did = std::string(job.did);
   if (const auto last = repository.state().last) row.head = {last->rev, last->data};
   row.active = repository.active();
-  services_.verification->chain->add(job.ticket, row, broke);
+  services_.verification->chain->add(job.ticket, row, continuity);
 }
 
 void Decoder::dispatch(const Job& job) {

@@ -141,7 +141,7 @@ class Decoder {
   Step ask_former_key(Job& job);
   void ask_identity(const Job& job, std::uint64_t question, AccountSource::Freshness freshness);
   /// What a repository stands at from this frame on is to be stored.
-  void log(const Job& job, const verify::KnownRepository& repository, bool broke);
+  void log(const Job& job, const verify::KnownRepository& repository, verify::Continuity continuity);
 
   void dispatch(const Job& job);
   void drop(const Job& job, verify::errc reason);

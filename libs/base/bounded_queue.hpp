@@ -25,19 +25,24 @@ class BoundedQueue {
     room_.wait(lock, [&] { return closed_ || items_.size() < capacity_; });
     if (closed_) return false;
     items_.push_back(std::move(item));
+    const bool many = is_many();
     lock.unlock();
     filled_.notify_one();
+    if (many) many_.notify_one();
     return true;
   }
 
   /// Does not wait. False: full or closed; `item` is untouched.
   bool try_push(T& item) {
+    bool many = false;
     {
       const std::scoped_lock lock(mutex_);
       if (closed_ || items_.size() >= capacity_) return false;
       items_.push_back(std::move(item));
+      many = is_many();
     }
     filled_.notify_one();
+    if (many) many_.notify_one();
     return true;
   }
 
@@ -69,12 +74,22 @@ class BoundedQueue {
     return taken;
   }
 
+  /// Waits until `count` items are there, the queue is closed, or `wait` is over, without waking for
+  /// each item on the way. One consumer at a time.
+  void wait_for_many(std::size_t count, std::chrono::milliseconds wait) {
+    std::unique_lock lock(mutex_);
+    wanted_ = count;
+    many_.wait_for(lock, wait, [&] { return closed_ || items_.size() >= count; });
+    wanted_ = 0;
+  }
+
   void close() {
     {
       const std::scoped_lock lock(mutex_);
       closed_ = true;
     }
     filled_.notify_all();
+    many_.notify_all();
     room_.notify_all();
   }
 
@@ -89,11 +104,15 @@ class BoundedQueue {
   }
 
  private:
+  bool is_many() const { return wanted_ > 0 && items_.size() >= wanted_; }
+
   const std::size_t capacity_;
   mutable std::mutex mutex_;
   std::condition_variable filled_;
+  std::condition_variable many_;
   std::condition_variable room_;
   std::deque<T> items_;
+  std::size_t wanted_ = 0;  // by who waits for many; 0: nobody does
   bool closed_ = false;
 };
 

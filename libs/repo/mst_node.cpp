@@ -6,7 +6,6 @@
 
 #include "atproto/data_model.hpp"
 #include "repo/dag_cbor_reader.hpp"
-#include "repo/dag_cbor_writer.hpp"
 #include "repo/errc.hpp"
 
 namespace skua::repo {
@@ -14,10 +13,24 @@ namespace {
 
 using atproto::Cid;
 
-/// Reads a node from front to back. Which fields it has, and in which order, is laid down, and
-/// DAG-CBOR leaves no choice in how to write them: so most of it is fixed bytes, and a document in
-/// between, which takes a hundred items a node, would only cost time. Functions return false when
-/// something else stands there.
+// Which fields a node has, and in which order, is laid down, and DAG-CBOR leaves no choice in how
+// to write them: so most of a block is fixed bytes, read and written as such. A document in
+// between, which takes a hundred items a node, would only cost time.
+template <std::size_t N>
+using Fixed = std::array<std::uint8_t, N>;
+constexpr Fixed<3> kNode = {0xa2, 0x61, 'e'};   // a map of two and its first key
+constexpr Fixed<2> kLeft = {0x61, 'l'};         // its second key
+constexpr Fixed<3> kEntry = {0xa4, 0x61, 'k'};  // a map of four and its first key
+constexpr Fixed<2> kPrefix = {0x61, 'p'};
+constexpr Fixed<2> kTree = {0x61, 't'};
+constexpr Fixed<2> kValue = {0x61, 'v'};
+constexpr Fixed<1> kNull = {0xf6};
+// Tag 42 and the head of 37 bytes: 00, the multibase prefix, and the CID.
+constexpr Fixed<5> kLink = {0xd8, 42, 0x58, 37, 0};
+
+enum Major : std::uint8_t { kUnsigned = 0, kBytes = 2, kList = 4 };
+
+/// Reads a node from front to back. Functions return false when something else stands there.
 class NodeReader {
  public:
   explicit NodeReader(ByteView block) : rest_(block) {}
@@ -34,20 +47,6 @@ class NodeReader {
   }
 
  private:
-  enum Major : std::uint8_t { kUnsigned = 0, kBytes = 2, kList = 4 };
-
-  template <std::size_t N>
-  using Fixed = std::array<std::uint8_t, N>;
-  static constexpr Fixed<3> kNode = {0xa2, 0x61, 'e'};   // a map of two and its first key
-  static constexpr Fixed<2> kLeft = {0x61, 'l'};         // its second key
-  static constexpr Fixed<3> kEntry = {0xa4, 0x61, 'k'};  // a map of four and its first key
-  static constexpr Fixed<2> kPrefix = {0x61, 'p'};
-  static constexpr Fixed<2> kTree = {0x61, 't'};
-  static constexpr Fixed<2> kValue = {0x61, 'v'};
-  static constexpr Fixed<1> kNull = {0xf6};
-  // Tag 42 and the head of 37 bytes: 00, the multibase prefix, and the CID.
-  static constexpr Fixed<5> kLink = {0xd8, 42, 0x58, 37, 0};
-
   /// A map's head, its four keys, a link, and a byte each for what else is in it.
   static constexpr std::size_t kMinEntry = 53;
 
@@ -109,13 +108,80 @@ class NodeReader {
   ByteView rest_;
 };
 
-void write_subtree(CborWriter& writer, const std::optional<Cid>& tree) {
-  if (tree) {
-    writer.link(*tree);
-  } else {
-    writer.null();
+/// Appends a node to a buffer, through a pointer: room for the longest form is made once.
+class NodeWriter {
+ public:
+  NodeWriter(const MstNode& node, Bytes& out) : out_(out), start_(out.size()) {
+    std::size_t room = kMostAround;
+    for (const MstNodeEntry& entry : node.entries) room += kMostEntry + entry.suffix.size();
+    out_.resize(start_ + room);
+    place_ = out_.data() + start_;
   }
-}
+
+  void write(const MstNode& node) {
+    fixed(kNode);
+    head(kList, node.entries.size());
+    for (const MstNodeEntry& entry : node.entries) {
+      fixed(kEntry);
+      head(kBytes, entry.suffix.size());
+      append(entry.suffix);
+      fixed(kPrefix);
+      head(kUnsigned, entry.prefix);
+      fixed(kTree);
+      subtree(entry.tree);
+      fixed(kValue);
+      link(entry.value);
+    }
+    fixed(kLeft);
+    subtree(node.left);
+    out_.resize(static_cast<std::size_t>(place_ - out_.data()));
+  }
+
+ private:
+  static constexpr std::size_t kMostHead = 5;  // nothing in a node is longer than 4 GiB
+  static constexpr std::size_t kMostLink = kLink.size() + Cid::kBinarySize;
+  static constexpr std::size_t kMostAround = kNode.size() + kMostHead + kLeft.size() + kMostLink;
+  static constexpr std::size_t kMostEntry = kEntry.size() + kMostHead + kPrefix.size() + kMostHead +
+                                            kTree.size() + kMostLink + kValue.size() + kMostLink;
+
+  template <std::size_t N>
+  void fixed(const Fixed<N>& bytes) {
+    std::memcpy(place_, bytes.data(), N);
+    place_ += N;
+  }
+
+  void append(ByteView bytes) { place_ = std::copy(bytes.begin(), bytes.end(), place_); }
+
+  void head(Major major, std::size_t argument) {
+    const auto type = static_cast<std::uint8_t>(major << 5U);
+    if (argument < 24) {
+      *place_++ = static_cast<std::uint8_t>(type | argument);
+      return;
+    }
+    const unsigned log_size = argument <= 0xff ? 0 : argument <= 0xffff ? 1 : 2;
+    *place_++ = static_cast<std::uint8_t>(type | (24 + log_size));
+    for (unsigned shift = 8U << log_size; shift > 0; shift -= 8) {
+      *place_++ = static_cast<std::uint8_t>(argument >> (shift - 8));
+    }
+  }
+
+  void link(const Cid& cid) {
+    fixed(kLink);
+    fixed(cid.to_bytes());
+  }
+
+  void subtree(const std::optional<Cid>& tree) {
+    if (tree) {
+      link(*tree);
+    } else {
+      fixed(kNull);
+    }
+  }
+
+  Bytes& out_;
+  const std::size_t start_;
+  std::uint8_t* place_;
+};
 
 }  // namespace
 
@@ -139,23 +205,7 @@ Bytes encode_mst_node(const MstNode& node) {
 }
 
 void encode_mst_node(const MstNode& node, Bytes& out) {
-  CborWriter writer(out);
-  writer.map(2);
-  writer.string("e");
-  writer.list(node.entries.size());
-  for (const MstNodeEntry& entry : node.entries) {
-    writer.map(4);
-    writer.string("k");
-    writer.bytes(entry.suffix);
-    writer.string("p");
-    writer.integer(entry.prefix);
-    writer.string("t");
-    write_subtree(writer, entry.tree);
-    writer.string("v");
-    writer.link(entry.value);
-  }
-  writer.string("l");
-  write_subtree(writer, node.left);
+  NodeWriter(node, out).write(node);
 }
 
 }  // namespace skua::repo

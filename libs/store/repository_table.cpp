@@ -14,17 +14,18 @@ const Statement kLoad{
 // $7: what a break makes of a repository: 'complete' alone is desynchronized, or any.
 const Statement kSave{
     "repositories_save",
-    "INSERT INTO skua.repositories AS r (did, rev, data, active, breaks, broke_at, state, "
-    "next_attempt) SELECT u.did, u.rev, u.data, u.active, u.breaks, "
+    "INSERT INTO skua.repositories AS r (did, rev, data, active, breaks, anchor, broke_at, state, "
+    "next_attempt) SELECT u.did, u.rev, u.data, u.active, u.breaks, u.anchor, "
     "CASE WHEN u.breaks > 0 THEN $6::timestamptz END, "
     "CASE WHEN u.breaks > 0 AND $7::boolean THEN 'desynchronized' ELSE 'partial' END, "
     "CASE WHEN u.breaks > 0 AND $7::boolean THEN $6::timestamptz END "
-    "FROM unnest($1::text[], $2::int8[], $3::bytea[], $4::boolean[], $5::int4[]) "
-    "AS u(did, rev, data, active, breaks) "
+    "FROM unnest($1::text[], $2::int8[], $3::bytea[], $4::boolean[], $5::int4[], $8::int8[]) "
+    "AS u(did, rev, data, active, breaks, anchor) "
     "ON CONFLICT (did) DO UPDATE SET active = EXCLUDED.active, "
     "rev = CASE WHEN EXCLUDED.rev > coalesce(r.rev, 0) THEN EXCLUDED.rev ELSE r.rev END, "
     "data = CASE WHEN EXCLUDED.rev > coalesce(r.rev, 0) THEN EXCLUDED.data ELSE r.data END, "
-    "breaks = r.breaks + EXCLUDED.breaks, broke_at = coalesce(EXCLUDED.broke_at, r.broke_at), "
+    "breaks = r.breaks + EXCLUDED.breaks, anchor = greatest(r.anchor, EXCLUDED.anchor), "
+    "broke_at = coalesce(EXCLUDED.broke_at, r.broke_at), "
     "state = CASE WHEN EXCLUDED.breaks > 0 AND (r.state = 'complete' OR $7::boolean) "
     "THEN 'desynchronized' ELSE r.state END, "
     "next_attempt = CASE WHEN EXCLUDED.breaks > 0 AND r.state <> 'desynchronized' "
@@ -53,9 +54,12 @@ const Statement kDone{
     "repositories_done",
     "INSERT INTO skua.repositories AS r (did, rev, data, state) "
     "VALUES ($1, $2::int8, $3::bytea, 'complete') ON CONFLICT (did) DO UPDATE "
-    "SET state = 'complete', attempts = 0, error = NULL, next_attempt = NULL, "
+    "SET attempts = 0, error = NULL, "
+    "state = CASE WHEN r.anchor > EXCLUDED.rev THEN 'desynchronized' ELSE 'complete' END, "
+    "next_attempt = CASE WHEN r.anchor > EXCLUDED.rev THEN $4::timestamptz END, "
     "rev = greatest(r.rev, EXCLUDED.rev), "
-    "data = CASE WHEN EXCLUDED.rev > coalesce(r.rev, 0) THEN EXCLUDED.data ELSE r.data END"};
+    "data = CASE WHEN EXCLUDED.rev > coalesce(r.rev, 0) THEN EXCLUDED.data ELSE r.data END "
+    "RETURNING state = 'complete'"};
 
 std::optional<atproto::Digest> digest_of_hex(std::string_view hex) {
   atproto::Digest digest{};
@@ -106,7 +110,8 @@ void save_repositories(Session& session, std::span<const RepositoryProgress> pro
     Array data(Array::Type::bytea);
     Array active(Array::Type::boolean);
     Array breaks(Array::Type::int4);
-    for (const auto& [row, row_breaks] :
+    Array anchors(Array::Type::int8);
+    for (const auto& [row, row_breaks, anchor] :
          progress.subspan(begin, std::min(kAtOnce, progress.size() - begin))) {
       dids.text(row.did);
       if (row.head) {
@@ -118,10 +123,15 @@ void save_repositories(Session& session, std::span<const RepositoryProgress> pro
       }
       active.boolean(row.active);
       breaks.int4(row_breaks);
+      if (anchor) {
+        anchors.int8(int8_of(*anchor));
+      } else {
+        anchors.null();
+      }
     }
     Params params;
     params.array(dids).array(revs).array(data).array(active).array(breaks);
-    params.timestamp(now).boolean(resync == Resync::All);
+    params.timestamp(now).boolean(resync == Resync::All).array(anchors);
     session.execute(kSave, params);
   }
 }
@@ -162,10 +172,11 @@ void resync_failed(Session& session, const std::string& did, const std::string& 
   transaction.commit();
 }
 
-void resync_done(Session& session, const std::string& did, const RepositoryHead& head) {
+bool resync_done(Session& session, const std::string& did, const RepositoryHead& head,
+                 Timestamp now) {
   Params params;
-  params.text(did).int8(int8_of(head.rev)).bytea(head.data.digest);
-  session.execute(kDone, params);
+  params.text(did).int8(int8_of(head.rev)).bytea(head.data.digest).timestamp(now);
+  return session.execute(kDone, params).boolean(0, 0);
 }
 
 }  // namespace skua::store

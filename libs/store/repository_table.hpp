@@ -39,6 +39,8 @@ struct RepositoryProgress {
   RepositoryRow row;
   /// Messages that did not follow the one before them.
   std::int32_t breaks = 0;
+  /// The revision of the last of those, or of the first message that was seen at all.
+  std::optional<atproto::Tid> anchor = std::nullopt;
 };
 
 /// Which repositories a break makes wait for a resync: those whose history was brought in, or all.
@@ -67,7 +69,10 @@ void resync_failed(Session& session, const std::string& did, const std::string& 
                    Timestamp now);
 
 /// A resync brought the whole repository as of `head`. Part of the transaction that wrote the last
-/// of it, so that it is never ahead of the rows.
-void resync_done(Session& session, const std::string& did, const RepositoryHead& head);
+/// of it, so that it is never ahead of the rows. False: a message after `head` followed nothing
+/// that is known, so that something between them is missing; the repository waits for a resync, due
+/// now.
+bool resync_done(Session& session, const std::string& did, const RepositoryHead& head,
+                 Timestamp now);
 
 }  // namespace skua::store

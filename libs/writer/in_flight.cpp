@@ -89,6 +89,11 @@ std::size_t InFlightList::frames() const {
   return entries_.size();
 }
 
+std::size_t InFlightList::unfinished() const {
+  const std::scoped_lock lock(mutex_);
+  return unfinished_;
+}
+
 std::size_t InFlightList::bytes() const {
   const std::scoped_lock lock(mutex_);
   return bytes_;

@@ -78,6 +78,8 @@ class InFlightList {
   void when_room(std::function<void()> wake);
 
   std::size_t frames() const;
+  /// Of these, those that have not finished; the others wait for one before them.
+  std::size_t unfinished() const;
   std::size_t bytes() const;
 
   /// All frames with smaller tickets have finished.

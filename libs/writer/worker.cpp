@@ -19,6 +19,10 @@ using std::chrono::milliseconds;
 
 /// How long a group waits for company: at the network's rate a commit costs more than its rows.
 constexpr milliseconds kLinger{5};
+/// How long while so many frames are in flight: their rows are late anyway, and the server's part
+/// of the cores, which decoding then lacks, is the smaller the larger groups are.
+constexpr milliseconds kCrowdedLinger{200};
+constexpr std::size_t kCrowd = 4'000;
 constexpr milliseconds kIdle{500};
 constexpr milliseconds kFirstBackOff{50};
 constexpr milliseconds kLongestBackOff{5000};
@@ -85,12 +89,10 @@ void Worker::run(const std::stop_token& stop) {
 
 void Worker::take(Batch& batch) {
   if (batch.empty()) fill(batch, kIdle);
-  const auto until = std::chrono::steady_clock::now() + kLinger;
-  while (!batch.empty() && batch.size() < kGroup && !queue_.closed()) {
-    const auto left = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now());
-    if (left <= milliseconds::zero()) break;
-    fill(batch, left);
-  }
+  if (batch.empty() || batch.size() >= kGroup) return;
+  const bool is_crowded = services_.in_flight.unfinished() >= kCrowd;
+  queue_.wait_for_many(kGroup - batch.size(), is_crowded ? kCrowdedLinger : kLinger);
+  fill(batch, milliseconds::zero());
 }
 
 void Worker::fill(Batch& batch, milliseconds wait) {

@@ -15,6 +15,7 @@ namespace {
 
 using store::RepositoryProgress;
 using store::RepositoryRow;
+using verify::Continuity;
 
 const std::string kAlice = "did:plc:alice";
 const std::string kBob = "did:plc:bob";
@@ -35,7 +36,10 @@ using Texts = std::vector<std::string>;
 
 Texts texts(const std::vector<RepositoryProgress>& all) {
   Texts lines;
-  for (const auto& one : all) lines.push_back(text(one.row) + " " + std::to_string(one.breaks));
+  for (const auto& one : all) {
+    lines.push_back(text(one.row) + " " + std::to_string(one.breaks) +
+                    (one.anchor ? " from " + std::to_string(one.anchor->value) : ""));
+  }
   return lines;
 }
 
@@ -47,8 +51,8 @@ std::string newest(const ChainLog& log, const std::string& did) {
 TEST(ChainLog, gives_what_stands_below_the_ticket) {
   ChainLog log;
   EXPECT_TRUE(log.collect(5).empty());
-  log.add(5, row(kAlice, 1), false);
-  log.add(7, row(kBob, 1), false);
+  log.add(5, row(kAlice, 1), Continuity::Next);
+  log.add(7, row(kBob, 1), Continuity::Next);
   EXPECT_TRUE(log.collect(5).empty());
   EXPECT_EQ(texts(log.collect(7)), Texts{kAlice + " 1 0"});
   log.stored();
@@ -58,32 +62,32 @@ TEST(ChainLog, gives_what_stands_below_the_ticket) {
 
 TEST(ChainLog, folds_an_account_to_its_last_and_sums_its_breaks) {
   ChainLog log;
-  log.add(1, row(kAlice, 1), true);
-  log.add(2, row(kAlice, 2), false);
-  log.add(3, row(kAlice, 3), true);
-  log.add(4, row(kAlice, 3, false), false);
-  log.add(9, row(kAlice, 9), true);
-  EXPECT_EQ(texts(log.collect(5)), Texts{kAlice + " 3 inactive 2"});
+  log.add(1, row(kAlice, 1), Continuity::Broken);
+  log.add(2, row(kAlice, 2), Continuity::Next);
+  log.add(3, row(kAlice, 3), Continuity::Broken);
+  log.add(4, row(kAlice, 3, false), Continuity::Next);
+  log.add(9, row(kAlice, 9), Continuity::Broken);
+  EXPECT_EQ(texts(log.collect(5)), Texts{kAlice + " 3 inactive 2 from 3"});
 }
 
 TEST(ChainLog, sorts_by_did_though_tickets_come_in_any_order) {
   ChainLog log;
-  log.add(3, row(kCarol, 1), false);
-  log.add(1, row(kAlice, 1), false);
-  log.add(2, row(kBob, 1), false);
-  log.add(4, row(kAlice, 2), false);
+  log.add(3, row(kCarol, 1), Continuity::Next);
+  log.add(1, row(kAlice, 1), Continuity::Next);
+  log.add(2, row(kBob, 1), Continuity::Next);
+  log.add(4, row(kAlice, 2), Continuity::Next);
   EXPECT_EQ(texts(log.collect(10)), (Texts{kAlice + " 2 0", kBob + " 1 0", kCarol + " 1 0"}));
 }
 
 TEST(ChainLog, a_failed_save_loses_nothing) {
   ChainLog log;
-  log.add(1, row(kBob, 1), true);
+  log.add(1, row(kBob, 1), Continuity::Broken);
   log.collect(2);
   // It was not stored.
-  log.add(2, row(kAlice, 1), false);
-  log.add(3, row(kBob, 2), true);
-  EXPECT_EQ(texts(log.collect(4)), (Texts{kAlice + " 1 0", kBob + " 2 2"}));
-  EXPECT_EQ(texts(log.collect(4)), (Texts{kAlice + " 1 0", kBob + " 2 2"}));
+  log.add(2, row(kAlice, 1), Continuity::Next);
+  log.add(3, row(kBob, 2), Continuity::Broken);
+  EXPECT_EQ(texts(log.collect(4)), (Texts{kAlice + " 1 0", kBob + " 2 2 from 2"}));
+  EXPECT_EQ(texts(log.collect(4)), (Texts{kAlice + " 1 0", kBob + " 2 2 from 2"}));
   EXPECT_EQ(newest(log, kBob), kBob + " 2");
   log.stored();
   EXPECT_TRUE(log.collect(4).empty());
@@ -93,10 +97,10 @@ TEST(ChainLog, a_failed_save_loses_nothing) {
 TEST(ChainLog, knows_the_newest_until_it_is_stored) {
   ChainLog log;
   EXPECT_EQ(newest(log, kAlice), "");
-  log.add(1, row(kAlice, 1), false);
+  log.add(1, row(kAlice, 1), Continuity::Next);
   EXPECT_EQ(newest(log, kAlice), kAlice + " 1");
   EXPECT_EQ(newest(log, kBob), "");
-  log.add(2, row(kAlice, 2), false);
+  log.add(2, row(kAlice, 2), Continuity::Next);
   log.collect(3);
   EXPECT_EQ(newest(log, kAlice), kAlice + " 2") << "collected is not stored";
   log.stored();
@@ -105,14 +109,14 @@ TEST(ChainLog, knows_the_newest_until_it_is_stored) {
 
 TEST(ChainLog, an_entry_behind_what_was_collected_stays_newest) {
   ChainLog log;
-  log.add(1, row(kAlice, 1), false);
-  log.add(5, row(kAlice, 5), false);
+  log.add(1, row(kAlice, 1), Continuity::Next);
+  log.add(5, row(kAlice, 5), Continuity::Next);
   EXPECT_EQ(texts(log.collect(5)), Texts{kAlice + " 1 0"});
   log.stored();
   EXPECT_EQ(newest(log, kAlice), kAlice + " 5");
-  log.add(6, row(kBob, 6), false);
+  log.add(6, row(kBob, 6), Continuity::Next);
   log.collect(7);
-  log.add(7, row(kBob, 7), false);  // while what was collected is being saved
+  log.add(7, row(kBob, 7), Continuity::Next);  // while what was collected is being saved
   log.stored();
   EXPECT_EQ(newest(log, kBob), kBob + " 7");
   EXPECT_EQ(newest(log, kAlice), "");
@@ -130,7 +134,7 @@ TEST_P(ChainLogInterleaving, equals_the_naive_model) {
   struct Entry {
     ChainLog::Ticket ticket;
     RepositoryRow row;
-    bool broke;
+    Continuity continuity;
   };
   const Texts dids = {kAlice, kBob, kCarol, "did:plc:dave"};
   ChainLog log;
@@ -145,8 +149,9 @@ TEST_P(ChainLogInterleaving, equals_the_naive_model) {
       const std::string& did = dids[below(dids.size())];
       const ChainLog::Ticket ticket = std::max(end, next[did]) + below(8);
       next[did] = ticket + 1;
-      entries.push_back({ticket, row(did, step, below(5) != 0), below(4) == 0});
-      log.add(ticket, entries.back().row, entries.back().broke);
+      entries.push_back(
+          {ticket, row(did, step, below(5) != 0), static_cast<Continuity>(below(3))});
+      log.add(ticket, entries.back().row, entries.back().continuity);
     } else {
       end += below(10);
       const auto& collected = log.collect(end);
@@ -158,6 +163,7 @@ TEST_P(ChainLogInterleaving, equals_the_naive_model) {
           RepositoryProgress& saved = stored[one.row.did];
           saved.row = one.row;
           saved.breaks += one.breaks;
+          if (one.anchor) saved.anchor = one.anchor;
         }
         log.stored();
         stored_end = end;
@@ -170,7 +176,8 @@ TEST_P(ChainLogInterleaving, equals_the_naive_model) {
         if (entry.row.did != did) continue;
         if (entry.ticket < stored_end) {
           expected.row = entry.row;
-          expected.breaks += entry.broke ? 1 : 0;
+          expected.breaks += entry.continuity == Continuity::Broken ? 1 : 0;
+          if (entry.continuity != Continuity::Next) expected.anchor = entry.row.head->rev;
         } else {
           expected_newest = text(entry.row);
         }
@@ -204,7 +211,7 @@ TEST(ChainLog, many_threads_add_what_one_stores) {
       threads.emplace_back([&, thread] {
         const std::string did = "did:plc:" + std::to_string(thread);
         for (std::uint64_t i = 1; i <= kEach; ++i) {
-          log.add(i * kThreads + thread, row(did, i), true);
+          log.add(i * kThreads + thread, row(did, i), Continuity::Broken);
           if (const auto newest = log.newest(did)) {
             EXPECT_EQ(newest->did, did);
           }

@@ -189,7 +189,7 @@ TEST_F(StoredRepositories, are_found) {
 
 TEST_F(StoredRepositories, are_overruled_by_what_is_yet_to_be_stored) {
   store(kAlice, 5, false);
-  chain_.add(9, {kAlice, head(6), true}, false);
+  chain_.add(9, {kAlice, head(6), true}, verify::Continuity::Next);
   RepositoryLookup lookup(accounts_, &chain_, pausing(1ms, database_.url()));
   EXPECT_EQ(find(lookup, kAlice).head, head(6));
   EXPECT_TRUE(find(lookup, kAlice).active);

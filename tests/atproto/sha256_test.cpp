@@ -1,8 +1,10 @@
 #include "atproto/sha256.hpp"
 
+#include <cstddef>
 #include <string>
 
 #include <gtest/gtest.h>
+#include <openssl/evp.h>
 
 #include "support/test_vectors.hpp"
 
@@ -22,6 +24,17 @@ TEST(Sha256, GivesTheStandardsDigests) {
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
   EXPECT_EQ(hex_of(std::string(1'000'000, 'a')),
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+// Short texts are padded here, the others by the library: at the edges, and beside each other.
+TEST(Sha256, IsThatOfTheLibraryAtEveryLength) {
+  std::string text;
+  for (std::size_t size = 0; size <= 200; ++size) {
+    Digest expected;
+    ASSERT_EQ(EVP_Digest(text.data(), size, expected.data(), nullptr, EVP_sha256(), nullptr), 1);
+    EXPECT_EQ(sha256(as_bytes(text)), expected) << size << " bytes";
+    text.push_back(static_cast<char>(size * 7 + 1));
+  }
 }
 
 }  // namespace

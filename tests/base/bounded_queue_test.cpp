@@ -62,6 +62,25 @@ TEST(BoundedQueue, CloseWakesThoseWhoWait) {
   empty.close();
 }
 
+TEST(BoundedQueue, WaitsForManyButNotForever) {
+  BoundedQueue<int> queue(10);
+  queue.push(1);
+  queue.wait_for_many(1, std::chrono::hours(1));
+  queue.wait_for_many(2, milliseconds(1));
+  EXPECT_EQ(queue.size(), 1U);
+  int last = 4;
+  std::jthread producer([&] {
+    queue.push(2);
+    queue.push(3);
+    EXPECT_TRUE(queue.try_push(last));
+  });
+  queue.wait_for_many(4, std::chrono::hours(1));
+  EXPECT_EQ(queue.size(), 4U);
+  std::jthread closer([&] { queue.close(); });
+  queue.wait_for_many(11, std::chrono::hours(1));
+  EXPECT_TRUE(queue.closed());
+}
+
 TEST(BoundedQueue, LosesAndDoublesNothingBetweenThreads) {
   constexpr int kProducers = 3;
   constexpr int kConsumers = 3;

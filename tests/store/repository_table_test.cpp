@@ -222,14 +222,14 @@ TEST_F(RepositoryTableTest, a_failure_of_what_is_not_asked_for_is_nothing) {
 TEST_F(RepositoryTableTest, a_resync_makes_complete_and_its_head_does_not_go_back) {
   save({progress(kAlice, 10, 4, false)}, Resync::All);
   resync_failed(session(), kAlice, "no answer", clock_.now());
-  resync_done(session(), kAlice, head(8));
+  EXPECT_TRUE(resync_done(session(), kAlice, head(8), clock_.now()));
   EXPECT_EQ(column(kAlice, "concat_ws(' ', state, attempts, error, next_attempt, breaks)"),
             "complete 0 4");
   EXPECT_EQ(load(kAlice).head, head(10));
   EXPECT_FALSE(load(kAlice).active);
-  resync_done(session(), kAlice, head(12));
+  EXPECT_TRUE(resync_done(session(), kAlice, head(12), clock_.now()));
   EXPECT_EQ(load(kAlice).head, head(12));
-  resync_done(session(), kBob, head(1));
+  EXPECT_TRUE(resync_done(session(), kBob, head(1), clock_.now()));
   EXPECT_EQ(column(kBob, "state"), "complete");
   EXPECT_EQ(load(kBob).head, head(1));
   clock_.advance(std::chrono::hours(48));
@@ -243,8 +243,45 @@ TEST_F(RepositoryTableTest, a_resync_gives_a_row_without_head_its_head) {
   ask_for_resync(session(), kAlice, clock_.now());
   EXPECT_EQ(load(kAlice).head, std::nullopt);
   EXPECT_TRUE(load(kAlice).active);
-  resync_done(session(), kAlice, head(5));
+  EXPECT_TRUE(resync_done(session(), kAlice, head(5), clock_.now()));
   EXPECT_EQ(load(kAlice).head, head(5));
+}
+
+RepositoryProgress anchored(const std::string& did, std::uint64_t rev, std::uint64_t anchor,
+                            std::int32_t breaks) {
+  RepositoryProgress made = progress(did, rev, breaks);
+  made.anchor = atproto::Tid{anchor};
+  return made;
+}
+
+TEST_F(RepositoryTableTest, a_resync_older_than_a_break_leaves_a_gap) {
+  save({anchored(kAlice, 10, 10, 1)}, Resync::All);
+  EXPECT_EQ(take(), Dids{kAlice});
+  // While it is under way, something else is missed.
+  save({anchored(kAlice, 15, 14, 1)}, Resync::All);
+  EXPECT_FALSE(resync_done(session(), kAlice, head(12), clock_.now()));
+  EXPECT_EQ(column(kAlice, "concat_ws(' ', state, attempts, error, anchor)"),
+            "desynchronized 0 14");
+  EXPECT_EQ(load(kAlice).head, head(15));
+  EXPECT_EQ(take(), Dids{kAlice});
+  // What came without a gap after the anchor needs no resync.
+  EXPECT_TRUE(resync_done(session(), kAlice, head(14), clock_.now()));
+  EXPECT_EQ(column(kAlice, "state"), "complete");
+}
+
+TEST_F(RepositoryTableTest, history_older_than_what_was_seen_first_leaves_a_gap) {
+  save({anchored(kAlice, 12, 11, 0)});
+  EXPECT_FALSE(resync_done(session(), kAlice, head(9), clock_.now()));
+  EXPECT_EQ(take(), Dids{kAlice});
+  EXPECT_TRUE(resync_done(session(), kAlice, head(11), clock_.now()));
+}
+
+TEST_F(RepositoryTableTest, an_anchor_does_not_go_back) {
+  save({anchored(kAlice, 12, 11, 0)});
+  save({progress(kAlice, 13)});
+  EXPECT_EQ(column(kAlice, "anchor"), "11");
+  save({anchored(kAlice, 14, 9, 0)});
+  EXPECT_EQ(column(kAlice, "anchor"), "11");
 }
 
 struct Delay {

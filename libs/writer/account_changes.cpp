@@ -4,7 +4,7 @@
 #include <map>
 #include <variant>
 
-#include "store/advisory_lock.hpp"
+#include "writer/handle_claims.hpp"
 
 namespace skua::writer {
 namespace {
@@ -12,22 +12,6 @@ namespace {
 using event::AccountChange;
 using event::IdentityChange;
 using store::Array;
-
-const store::Statement kHandles{
-    "actors_handle",
-    "UPDATE bsky.actors AS a SET handle_time = h.time, handle = CASE WHEN EXISTS ("
-    "SELECT FROM bsky.actors AS o WHERE o.handle = h.handle AND o.id <> a.id "
-    "AND (o.handle_time, o.id) > (h.time, a.id)) THEN NULL ELSE h.handle END "
-    "FROM unnest($1::int4[], $2::text[], $3::timestamptz[]) AS h(id, handle, time) "
-    "WHERE a.id = h.id AND (a.handle_time IS NULL OR a.handle_time < h.time)"};
-
-// Whoever had a handle that somebody else claimed later has none now. Of two claims of one instant
-// the higher id's counts as the later one.
-const store::Statement kTaken{
-    "actors_handle_taken",
-    "UPDATE bsky.actors AS a SET handle = NULL "
-    "FROM unnest($1::int4[], $2::text[], $3::timestamptz[]) AS h(id, handle, time) "
-    "WHERE a.handle = h.handle AND a.id <> h.id AND (a.handle_time, a.id) < (h.time, h.id)"};
 
 const store::Statement kStatuses{
     "actors_status",
@@ -44,9 +28,6 @@ const store::Statement kFloors{
     "FROM unnest($1::int4[], $2::int8[], $3::timestamptz[]) AS f(id, rev, time) "
     "WHERE a.id = f.id AND (a.status_time = f.time OR a.floor_rev >= f.rev) RETURNING a.id"};
 
-/// In the place of a record type: none has this number.
-constexpr std::uint8_t kHandleLock = 255;
-
 /// Keeps the newest change of each account, the later one where the times are equal.
 template <class Change>
 void keep_newest(std::map<std::int32_t, const Change*>& newest, std::int32_t actor_id,
@@ -55,37 +36,13 @@ void keep_newest(std::map<std::int32_t, const Change*>& newest, std::int32_t act
   if (!inserted && change.time >= place->second->time) place->second = &change;
 }
 
-/// Two claims of one handle that do not see each other would both keep it: the second waits.
-void lock_handles(store::Session& session,
-                  const std::map<std::int32_t, const IdentityChange*>& changes) {
-  std::vector<std::int64_t> keys;
-  for (const auto& [id, change] : changes) {
-    if (!change->handle->empty()) keys.push_back(store::lock_key(kHandleLock, *change->handle));
-  }
-  std::sort(keys.begin(), keys.end());
-  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-  if (!keys.empty()) store::lock_xact(session, keys);
-}
-
 std::size_t write_handles(store::Session& session,
-                          const std::map<std::int32_t, const IdentityChange*>& changes) {
-  lock_handles(session, changes);
-  Array ids(Array::Type::int4);
-  Array handles(Array::Type::text);
-  Array times(Array::Type::timestamptz);
-  for (const auto& [id, change] : changes) {
-    ids.int4(id);
-    if (change->handle->empty()) {
-      handles.null();
-    } else {
-      handles.text(*change->handle);
-    }
-    times.timestamp(change->time);
-  }
-  store::Params params;
-  params.array(ids).array(handles).array(times);
-  const std::size_t changed = session.execute(kHandles, params).affected();
-  return changed + session.execute(kTaken, params).affected();
+                          const std::map<std::int32_t, const IdentityChange*>& changes,
+                          Timestamp now) {
+  std::vector<HandleClaim> claims;
+  claims.reserve(changes.size());
+  for (const auto& [id, change] : changes) claims.push_back({id, *change->handle, change->time});
+  return write_handle_claims(session, claims, now);
 }
 
 std::size_t write_statuses(store::Session& session,
@@ -159,7 +116,7 @@ AccountsWritten write_account_changes(store::Session& session,
     }
   }
   AccountsWritten written;
-  if (!identities.empty()) written.accounts += write_handles(session, identities);
+  if (!identities.empty()) written.accounts += write_handles(session, identities, now);
   if (!accounts.empty()) written.accounts += write_statuses(session, accounts);
   if (!floors.empty()) written.purges = write_floors(session, floors, accounts);
   return written;

@@ -21,9 +21,9 @@ constexpr const char* kSubscribers = "Subscribers";
 constexpr const char* kFaults = "Faults";
 
 constexpr const char* kWords =
-    R"(Without --serve and --write-capture it simulates: accounts that write, PDSes, a PLC directory and a
-relay, all following from --seed. One JSON line with the URLs goes to stdout when all is ready; one
-JSON line an event (connect, fault, caught_up, disconnect, request, quiet) to the log.
+    R"(Without --serve and --write-capture it simulates: accounts that write, PDSes, a PLC directory, a
+relay and a DNS server, all following from --seed. One JSON line with the URLs goes to stdout when all is
+ready; one JSON line an event (connect, fault, caught_up, disconnect, request, question, quiet) to the log.
 
 A capture is [u32 little-endian length][frame] repeated.
 
@@ -37,6 +37,9 @@ WHEN is frame:N (from 1), seq:N, or SECONDSs after the start.
 
 The control server (URL "control") takes POST /fault {{"kind":"cut","count":1}} (with "arg" where the
 kind has one), POST /pause, /resume, /step {{"count":N}}, /dump {{"dir":"DIR"}}, /stop, and GET /state.
+
+The DNS server ("dns":"127.0.0.1:PORT", UDP) has the TXT record did=DID of _atproto.HANDLE for every handle
+that leads to an account, and no other name.
 
 Examples:
   skua-sim --accounts 500 --rate 200 --seed 7 --dump oracle
@@ -188,7 +191,8 @@ void describe_fault_flags(CLI::App& app, Settings& settings) {
     settings.faults.push_back(accept("--fault", parse_planned_fault(value)));
   });
   add_list(app, "--fault-rate", "KIND[:ARG]=X",
-           "A fault by chance, seeded: so many a second; of HTTP, for that share of the requests",
+           "A fault by chance, seeded: so many a second; of HTTP and DNS, for that share of the "
+           "requests",
            [&settings](const auto& value) {
              settings.fault_rates.push_back(accept("--fault-rate", parse_fault_rate(value)));
            });

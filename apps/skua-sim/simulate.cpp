@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "serve/control_routes.hpp"
+#include "serve/dns_server.hpp"
 #include "serve/pds_routes.hpp"
 #include "serve/plc_routes.hpp"
 #include "serve/relay_routes.hpp"
@@ -57,6 +58,7 @@ class NetworkServers {
   Server relay_;
   Server plc_;
   Server control_;
+  DnsServer dns_;
   std::list<Pds> pdses_;
   std::vector<KnownHost> known_hosts_;
   std::optional<Simulation> simulation_;
@@ -75,7 +77,8 @@ NetworkServers::NetworkServers(boost::asio::io_context& io, const Settings& sett
             std::chrono::steady_clock::now()),
       relay_(io, settings.port, nullptr),
       plc_(io, 0, nullptr),
-      control_(io, 0, nullptr) {
+      control_(io, 0, nullptr),
+      dns_(io, 0) {
   std::vector<std::string> urls;
   for (std::size_t i = 0; i < settings.simulation.network.hosts; ++i) {
     const auto& pds = pdses_.emplace_back(Pds{Server(io, 0, nullptr), {}, {}});
@@ -118,6 +121,7 @@ void NetworkServers::start() {
   plc_.start(*plc_site_);
   control_.start(*control_site_);
   for (auto& pds : pdses_) pds.server.start(*pds.site);
+  dns_.start({simulation_->network(), plan_, log_});
   simulation_->start();
 }
 
@@ -126,19 +130,17 @@ void NetworkServers::stop() {
   relay_.stop();
   plc_.stop();
   control_.stop();
+  dns_.stop();
   for (auto& pds : pdses_) pds.server.stop();
 }
 
 Json NetworkServers::ready_line() const {
   Json hosts = Json::array();
   for (const auto& host : known_hosts_) hosts.push_back(host.url);
-  return {{"url", "ws://" + relay_.address()},
-          {"relay", "http://" + relay_.address()},
-          {"plc", "http://" + plc_.address()},
-          {"hosts", hosts},
-          {"control", "http://" + control_.address()},
-          {"seed", settings_.simulation.network.seed},
-          {"pid", ::getpid()}};
+  return {{"url", "ws://" + relay_.address()},         {"relay", "http://" + relay_.address()},
+          {"plc", "http://" + plc_.address()},         {"hosts", hosts},
+          {"control", "http://" + control_.address()}, {"dns", dns_.address()},
+          {"seed", settings_.simulation.network.seed}, {"pid", ::getpid()}};
 }
 
 }  // namespace

@@ -155,6 +155,50 @@ class Network(Program):
         return json.loads((folder / "accounts.json").read_text())
 
 
+class DnsAnswer:
+    """A DNS message (RFC 1035, 4.1) with its TXT records."""
+
+    def __init__(self, data):
+        self.id, flags, questions, answers, _, _ = struct.unpack_from(">6H", data)
+        self.flags, self.code, at = flags & 0xFFF0, flags & 15, 12
+        for _ in range(questions):
+            at = data.index(b"\0", at) + 5
+        self.texts = []
+        for _ in range(answers):
+            name, kind, dns_class, self.ttl, size = struct.unpack_from(">3HIH", data, at)
+            assert (name, kind, dns_class, data[at + 12]) == (0xC00C, 16, 1, size - 1)
+            self.texts.append(data[at + 13 : at + 12 + size].decode())
+            at += 12 + size
+
+
+class DnsClient:
+    """A UDP socket from which a DNS server is asked."""
+
+    def __init__(self, address):
+        host, port = address.split(":")
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.settimeout(30)
+        self.socket.connect((host, int(port)))
+        self.asked = 0
+
+    def send(self, datagram):
+        self.socket.send(datagram)
+
+    def receive(self):
+        return DnsAnswer(self.socket.recv(4096))
+
+    def ask(self, name, kind=16):
+        self.asked += 1
+        labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
+        self.send(struct.pack(">6H", self.asked, 0x0100, 1, 0, 0, 0) + labels + struct.pack(">B2H", 0, kind, 1))
+        answer = self.receive()
+        assert answer.id == self.asked
+        return answer
+
+    def close(self):
+        self.socket.close()
+
+
 class SimTest(EndToEnd):
     def network(self, *arguments):
         program = Network(*arguments)
@@ -171,6 +215,11 @@ class SimTest(EndToEnd):
         subscriber = Subscriber(url, cursor)
         self.addCleanup(subscriber.close)
         return subscriber
+
+    def dns(self, network):
+        client = DnsClient(network.ready["dns"])
+        self.addCleanup(client.close)
+        return client
 
 
 class Running(SimTest):
@@ -226,7 +275,9 @@ class Running(SimTest):
             (["--fault", "cut@soon"], "frame:N"),
             (["--fault", "slow@1s"], "slow:MS"),
             (["--fault", "429@seq:5"], "SECONDSs"),
+            (["--fault", "servfail@frame:5"], "SECONDSs"),
             (["--fault-rate", "429=2"], "share"),
+            (["--fault-rate", "servfail=2"], "share"),
             (["--accounts", "0"], "--accounts"),
             (["--tls"], "--serve"),
             (["--serve", "x", "--accounts", "5"], "--serve"),
@@ -469,6 +520,33 @@ class Repositories(SimTest):
         self.assertEqual((answer.status, answer.json()["error"]), (400, "InvalidRequest"))
         self.assertEqual(network.ask(host, "/.well-known/atproto-did", headers={"Host": "nobody.test"}).status, 404)
 
+    def test_names_in_dns(self):
+        network = self.still()
+        dns = self.dns(network)
+        before = {a["did"]: a for a in network.accounts(self.folder) if a["handle_valid"]}
+        self.assertTrue(before)
+        for account in before.values():
+            answer = dns.ask("_atproto." + account["handle"].upper())
+            self.assertEqual((answer.code, answer.flags, answer.ttl), (0, 0x8500, 0))
+            self.assertEqual(answer.texts, ["did=" + account["did"]])
+        # Garbage is not answered, and harms nobody; what is too long is malformed.
+        dns.send(b"\x00\x01\x80")
+        dns.send(b"\xff" * 2000)
+        dns.send(struct.pack(">6H", 77, 0, 1, 0, 0, 0) + b"\1x" * 1000)
+        answer = dns.receive()
+        self.assertEqual((answer.id, answer.code), (77, 1))
+        # A name that is there may have no record of some type.
+        answer = dns.ask("_atproto." + account["handle"], kind=1)
+        self.assertEqual((answer.code, answer.texts), (0, []))
+        self.assertEqual(dns.ask("_atproto.nobody.test").code, 3)
+        self.assertEqual(dns.ask(account["handle"]).code, 3)
+
+        self.assertGreater(network.control("/incident", kind="change_handle")["events"], 0)
+        after = {a["did"]: a for a in network.accounts(self.folder)}
+        (changed,) = [did for did in before if before[did]["handle"] != after[did]["handle"]]
+        self.assertEqual(dns.ask("_atproto." + before[changed]["handle"]).code, 3)
+        self.assertEqual(dns.ask("_atproto." + after[changed]["handle"]).texts, ["did=" + changed])
+
     def test_the_directory(self):
         network = self.still()
         network.steps(200)
@@ -667,6 +745,24 @@ class Faults(SimTest):
             self.assertNotIn("Retry-After", answer.headers)
             self.assertNotIn("RateLimit-Limit", answer.headers)
         self.assertEqual(network.ask("plc", "/export").status, 200)
+
+    def test_failing_dns(self):
+        network = self.still()
+        dns = self.dns(network)
+        name = "_atproto." + next(a["handle"] for a in network.accounts(self.folder) if a["handle_valid"])
+        network.fault("servfail", count=2)
+        # What is malformed is told so, and does not use it up.
+        dns.send(struct.pack(">6H", 0, 0, 1, 0, 0, 0))
+        self.assertEqual(dns.receive().code, 1)
+        for asked in (name, "_atproto.nobody.test"):
+            answer = dns.ask(asked)
+            self.assertEqual((answer.code, answer.texts), (2, []))
+        self.assertEqual(dns.ask(name).code, 0)
+        self.assertEqual(network.state()["faults"], {"servfail": 2})
+        wait_for("the log", lambda: len(network.events("question")) == 4, alive=[network])
+        self.assertEqual([line["code"] for line in network.events("question")],
+                         ["FORMERR", "SERVFAIL", "SERVFAIL", "NOERROR"])
+        self.assertEqual([line["name"] for line in network.events("fault")], [name, "_atproto.nobody.test"])
 
     def test_damaged_downloads(self):
         network = self.still(accounts=3, records=600)

@@ -76,6 +76,8 @@ constexpr std::array kKinds = {
             "missing-block", "leave one block out of a getRepo"},
     KindRow{FaultKind::bad_block, "bad-block", FaultScope::download, Argument::none, "bad-block",
             "change one byte of one block of a getRepo"},
+    KindRow{FaultKind::name_failure, "servfail", FaultScope::question, Argument::none, "servfail",
+            "answer a DNS question with SERVFAIL"},
 };
 
 const KindRow& row_of(FaultKind kind) {
@@ -169,8 +171,9 @@ FaultScope fault_scope(FaultKind kind) {
   return row_of(kind).scope;
 }
 
-bool is_http(FaultScope scope) {
-  return scope == FaultScope::request || scope == FaultScope::download;
+bool strikes_answers(FaultScope scope) {
+  return scope == FaultScope::request || scope == FaultScope::download ||
+         scope == FaultScope::question;
 }
 
 std::optional<Hostility> fault_hostility(FaultKind kind) {
@@ -208,8 +211,8 @@ Parsed<PlannedFault> parse_planned_fault(std::string_view text) {
   const auto words = text.substr(at_sign + 1);
   const auto when = parse_moment(words);
   if (!when) return fmt::format("'{}' is no moment: frame:N, seq:N (from 1) or SECONDSs", words);
-  if (when->unit != FaultMoment::Unit::time && is_http(fault_scope(fault->kind))) {
-    return fmt::format("'{}' concerns HTTP, where there are no frames: say SECONDSs after the @",
+  if (when->unit != FaultMoment::Unit::time && strikes_answers(fault_scope(fault->kind))) {
+    return fmt::format("'{}' befalls an answer, and there are no frames: say SECONDSs after the @",
                        fault_name(fault->kind));
   }
   return PlannedFault{*std::move(fault), *when};
@@ -222,7 +225,7 @@ Parsed<FaultRate> parse_fault_rate(std::string_view text) {
   }
   auto fault = parse_fault(text.substr(0, equals));
   if (!fault) return fault.error();
-  const bool share = is_http(fault_scope(fault->kind));
+  const bool share = strikes_answers(fault_scope(fault->kind));
   const auto rate = parse_number<double>(text.substr(equals + 1));
   const double highest = share ? 1 : 1000;
   if (!rate || !(*rate > 0) || *rate > highest) {

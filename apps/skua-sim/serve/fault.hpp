@@ -18,6 +18,7 @@ enum class FaultScope : std::uint8_t {
   stream,      // what the relay publishes, for everybody
   request,     // any HTTP request but those to the control server and health checks
   download,    // the body of a getRepo answer
+  question,    // what somebody asks the DNS server
 };
 
 enum class FaultKind : std::uint8_t {
@@ -42,6 +43,7 @@ enum class FaultKind : std::uint8_t {
   slow_download,    // `number` bytes a second
   missing_block,    // one block is left out of the CAR
   bad_block,        // one byte of one block is changed
+  name_failure,     // SERVFAIL, whatever the name
 };
 
 /// Something that goes wrong, once.
@@ -66,8 +68,8 @@ struct PlannedFault {
   FaultMoment when;
 };
 
-/// A fault that comes again and again by chance: so many a second or, for HTTP, to that share of
-/// the requests or downloads.
+/// A fault that comes again and again by chance: so many a second or, where somebody asks for
+/// something, to that share of the requests, downloads or questions.
 struct FaultRate {
   Fault fault;
   double rate = 0;
@@ -76,8 +78,8 @@ struct FaultRate {
 /// `cut`, `bad-hash`, `429`, ...
 std::string_view fault_name(FaultKind kind);
 FaultScope fault_scope(FaultKind kind);
-/// True of requests and downloads: rates are shares there, and frames mean nothing.
-bool is_http(FaultScope scope);
+/// True of requests, downloads and questions: rates are shares there, and frames mean nothing.
+bool strikes_answers(FaultScope scope);
 /// The message of Network::provoke that a stream fault stands for, if it stands for one.
 std::optional<Hostility> fault_hostility(FaultKind kind);
 

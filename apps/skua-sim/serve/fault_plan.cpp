@@ -9,7 +9,7 @@ FaultPlan::FaultPlan(std::vector<PlannedFault> planned, const std::vector<FaultR
                      std::uint64_t seed, TimePoint start)
     : planned_(std::move(planned)), random_(seed), start_(start) {
   for (const auto& [fault, rate] : rates) {
-    const auto next = is_http(fault_scope(fault.kind)) ? start : next_after(start, rate);
+    const auto next = strikes_answers(fault_scope(fault.kind)) ? start : next_after(start, rate);
     recurring_.push_back({fault, rate, next});
   }
 }
@@ -35,19 +35,11 @@ std::vector<Fault> FaultPlan::take_for_stream(std::uint64_t number, std::optiona
 }
 
 std::optional<Fault> FaultPlan::take_for_request(TimePoint now) {
-  std::vector<Fault> taken;
-  for (auto planned = planned_.begin(); planned != planned_.end(); ++planned) {
-    if (fault_scope(planned->fault.kind) != FaultScope::request) continue;
-    if (!is_due(*planned, 0, std::nullopt, now)) continue;
-    taken.push_back(std::move(planned->fault));
-    planned_.erase(planned);
-    break;
-  }
-  if (taken.empty()) take_by_chance(FaultScope::request, now, taken);
-  if (taken.empty()) return std::nullopt;
-  taken.resize(1);
-  count(taken);
-  return taken.front();
+  return take_one(FaultScope::request, now);
+}
+
+std::optional<Fault> FaultPlan::take_for_question(TimePoint now) {
+  return take_one(FaultScope::question, now);
 }
 
 std::vector<Fault> FaultPlan::take_for_download(TimePoint now) {
@@ -117,11 +109,28 @@ std::vector<Fault> FaultPlan::take_due(FaultScope scope, std::uint64_t number,
   return taken;
 }
 
+/// The first that was planned, or one by chance.
+std::optional<Fault> FaultPlan::take_one(FaultScope scope, TimePoint now) {
+  std::vector<Fault> taken;
+  for (auto planned = planned_.begin(); planned != planned_.end(); ++planned) {
+    if (fault_scope(planned->fault.kind) != scope) continue;
+    if (!is_due(*planned, 0, std::nullopt, now)) continue;
+    taken.push_back(std::move(planned->fault));
+    planned_.erase(planned);
+    break;
+  }
+  if (taken.empty()) take_by_chance(scope, now, taken);
+  if (taken.empty()) return std::nullopt;
+  taken.resize(1);
+  count(taken);
+  return taken.front();
+}
+
 /// Of what recurs by time, however much was missed while nobody asked, one comes at once.
 void FaultPlan::take_by_chance(FaultScope scope, TimePoint now, std::vector<Fault>& taken) {
   for (auto& recurring : recurring_) {
     if (fault_scope(recurring.fault.kind) != scope) continue;
-    if (is_http(scope)) {
+    if (strikes_answers(scope)) {
       if (std::bernoulli_distribution(recurring.rate)(random_)) taken.push_back(recurring.fault);
       continue;
     }

@@ -36,6 +36,8 @@ class FaultPlan {
                                      TimePoint now, bool by_chance);
   /// Whether a request is to be refused, and how.
   std::optional<Fault> take_for_request(TimePoint now);
+  /// The same of a question to the DNS server.
+  std::optional<Fault> take_for_question(TimePoint now);
   /// What befalls a download, one of a kind at most.
   std::vector<Fault> take_for_download(TimePoint now);
 
@@ -54,13 +56,14 @@ class FaultPlan {
   struct Recurring {
     Fault fault;
     double rate;
-    TimePoint next;  // not used for HTTP
+    TimePoint next;  // not used where faults strike answers
   };
 
   bool is_due(const PlannedFault& planned, std::uint64_t number, std::optional<std::int64_t> seq,
               TimePoint now) const;
   std::vector<Fault> take_due(FaultScope scope, std::uint64_t number,
                               std::optional<std::int64_t> seq, TimePoint now);
+  std::optional<Fault> take_one(FaultScope scope, TimePoint now);
   void take_by_chance(FaultScope scope, TimePoint now, std::vector<Fault>& taken);
   TimePoint next_after(TimePoint moment, double rate);
   void count(const std::vector<Fault>& taken);

@@ -20,18 +20,6 @@
 namespace skua::cli {
 namespace {
 
-/// `ADDRESS` or `ADDRESS:PORT`.
-identity::DnsServer dns_server(const std::string& text) {
-  identity::DnsServer server;
-  const auto colon = text.find(':');
-  server.address = text.substr(0, colon);
-  if (colon != std::string::npos) {
-    const auto port = whole_number({text.substr(colon + 1), "--dns"}, 1, 65'535);
-    server.port = static_cast<std::uint16_t>(port);
-  }
-  return server;
-}
-
 /// What is shown of an account.
 struct Shown {
   std::shared_ptr<const identity::Identity> identity;
@@ -115,7 +103,7 @@ int identity(const Settings& settings, const IdentityFlags& flags) {
   transport::HttpClient http(http_options);
   const identity::DidResolver resolver(http, resolver_options);
   identity::IdentityCache cache(resolver, cache_options);
-  const auto dns = flags.dns ? dns_server(*flags.dns) : identity::DnsServer();
+  const auto dns = dns_server(settings, flags.dns);
   const identity::HandleCheck check(http, identity::dns_txt_lookup(dns));
 
   auto did = flags.who;

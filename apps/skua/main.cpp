@@ -69,6 +69,12 @@ int command_line(int argc, char** argv) {
                           "Which repositories wait for a resync when something of them was missed: "
                           "complete, whose history was brought in, or all (SKUA_RESYNC; default "
                           "complete)");
+  run_command->add_option("--handles", run_flags.verification.handles,
+                          "checked: looked up before they are believed for good; claimed: not, who "
+                          "claims one last has it (SKUA_HANDLES; default checked)");
+  run_command->add_option(
+      "--dns", run_flags.verification.dns,
+      "DNS server for handles, ADDRESS or ADDRESS:PORT (SKUA_DNS; default the system's)");
   add_accounts(run_command, run_flags.verification);
   add_database(run_command, run_flags.database);
   add_tuning(run_command, run_flags);
@@ -160,8 +166,9 @@ int command_line(int argc, char** argv) {
   identity_command->add_option(
       "--ca-file", identity_flags.ca_file,
       "PEM file of certificates to trust besides the system's (SKUA_CA_FILE)");
-  identity_command->add_option("--dns", identity_flags.dns,
-                               "DNS server, ADDRESS or ADDRESS:PORT (default the system's)");
+  identity_command->add_option(
+      "--dns", identity_flags.dns,
+      "DNS server, ADDRESS or ADDRESS:PORT (SKUA_DNS; default the system's)");
   identity_command->add_flag("--allow-private-hosts", identity_flags.allow_private_hosts,
                              "Let DIDs and handles lead to loopback and private addresses");
   identity_command->add_flag("--refresh", identity_flags.refresh,

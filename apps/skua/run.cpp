@@ -59,6 +59,7 @@ int run(const Settings& settings, const RunFlags& flags) {
   options.resync = resync(settings, flags.verification);
   options.accounts = network_accounts(settings, flags.verification);
   options.accounts.database_url = options.database_url;
+  options.check_handles = handle_checks(settings, flags.verification);
   options.ca_file = options.accounts.ca_file;
   options.decode_threads = decode_threads(settings, flags.decode_threads);
   const std::chrono::seconds every = figures_every(settings, flags.figures_every);

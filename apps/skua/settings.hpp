@@ -37,6 +37,8 @@ inline constexpr SettingName kLogLevel{"--log-level", "SKUA_LOG_LEVEL", "log_lev
 inline constexpr SettingName kFiguresEvery{"--figures-every", "SKUA_FIGURES_EVERY",
                                            "figures_every"};
 inline constexpr SettingName kPlc{"--plc", "SKUA_PLC_URL", "plc_url"};
+inline constexpr SettingName kDns{"--dns", "SKUA_DNS", "dns"};
+inline constexpr SettingName kHandles{"--handles", "SKUA_HANDLES", "handles"};
 inline constexpr SettingName kVerify{"--verify", "SKUA_VERIFY", "verify"};
 inline constexpr SettingName kResync{"--resync", "SKUA_RESYNC", "resync"};
 inline constexpr SettingName kAllowPrivateHosts{"--allow-private-hosts", "SKUA_ALLOW_PRIVATE_HOSTS",

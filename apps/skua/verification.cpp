@@ -1,5 +1,7 @@
 #include "verification.hpp"
 
+#include <cstdint>
+
 #include <fmt/format.h>
 
 #include "transport/endpoint.hpp"
@@ -42,6 +44,31 @@ app::NetworkAccountsOptions network_accounts(const Settings& settings,
   accounts.allow_private_hosts =
       flags.allow_private_hosts || yes(settings.find(kAllowPrivateHosts, std::nullopt));
   return accounts;
+}
+
+identity::DnsServer dns_server(const Settings& settings, const std::optional<std::string>& flag) {
+  identity::DnsServer server;
+  const auto found = settings.find(kDns, flag);
+  if (!found) return server;
+  const auto colon = found->value.find(':');
+  server.address = found->value.substr(0, colon);
+  if (colon != std::string::npos) {
+    const auto port = whole_number({found->value.substr(colon + 1), found->origin}, 1, 65'535);
+    server.port = static_cast<std::uint16_t>(port);
+  }
+  return server;
+}
+
+std::optional<identity::DnsServer> handle_checks(const Settings& settings,
+                                                 const VerificationFlags& flags) {
+  const auto found = settings.find(kHandles, flags.handles);
+  if (found && found->value != "checked" && found->value != "claimed") {
+    throw UsageError(
+        fmt::format("{}: '{}' is neither checked nor claimed", found->origin, found->value));
+  }
+  const bool is_wanted = !found || found->value == "checked";
+  if (!is_wanted || !verify_level(settings, flags)) return std::nullopt;
+  return dns_server(settings, flags.dns);
 }
 
 std::string verify_words(const std::optional<verify::Level>& level) {

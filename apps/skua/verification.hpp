@@ -4,6 +4,7 @@
 #include <string>
 
 #include "app/account_source.hpp"
+#include "identity/txt_lookup.hpp"
 #include "settings.hpp"
 #include "store/repository_table.hpp"
 #include "verify/commit_verifier.hpp"
@@ -16,6 +17,8 @@ struct VerificationFlags {
   std::optional<std::string> plc;
   std::optional<std::string> ca_file;
   std::optional<std::string> resync;
+  std::optional<std::string> handles;
+  std::optional<std::string> dns;
   bool allow_private_hosts = false;
 };
 
@@ -31,6 +34,14 @@ std::string plc_url(const Settings& settings, const std::optional<std::string>& 
 /// `--plc`, `--ca-file`, `--allow-private-hosts`.
 app::NetworkAccountsOptions network_accounts(const Settings& settings,
                                              const VerificationFlags& flags);
+
+/// `--dns ADDRESS[:PORT]`; the system's by default.
+identity::DnsServer dns_server(const Settings& settings, const std::optional<std::string>& flag);
+
+/// `--handles checked|claimed`: where handles are looked up; nothing: they are not. Checked by
+/// default, where commits are verified.
+std::optional<identity::DnsServer> handle_checks(const Settings& settings,
+                                                 const VerificationFlags& flags);
 
 /// What is verified, for people: "signatures and operations".
 std::string verify_words(const std::optional<verify::Level>& level);

@@ -116,6 +116,9 @@ void Decoder::take(FoundRepository found) {
   if (found.identity) key = found.identity->key;
   repository.set_key(key, now);
   known_.put(verify::DidHash::of(found.row.did), repository);
+  if (const auto place = parked_.find(found.row.did); found.identity && place != parked_.end()) {
+    place->second.front().document_handle = found.identity->handle;
+  }
   resume(found.row.did);
 }
 
@@ -242,6 +245,11 @@ Decoder::Step Decoder::step_commit(Job& job) {
     drop(job, reason_of(accepted));
     return Step::Done;
   }
+  const bool is_first = accepted->continuity == verify::Continuity::First;
+  // What was known when it was looked up went with a frame that was dropped.
+  if (is_first && !job.document_handle && !job.has_fresh_identity) {
+    return refresh_identity(job, Freshness::Known);
+  }
   if (repository->key_age(now) >= kKeyFreshFor) {
     repository->set_key(repository->key(), now);
     ask_identity(job, 0, Freshness::Recent);
@@ -253,7 +261,7 @@ Decoder::Step Decoder::step_commit(Job& job) {
     logger("verify")->debug("did={} seq={}: does not follow what was known", job.did, job.seq);
   }
   log(job, *repository, accepted->continuity);
-  dispatch(job);
+  dispatch(job, is_first);
   return Step::Done;
 }
 
@@ -314,6 +322,16 @@ Decoder::Step Decoder::step_identity(Job& job) {
   return Step::Done;
 }
 
+void Decoder::introduce(const Job& job) {
+  if (!job.document_handle || job.document_handle->empty()) return;
+  event::UnresolvedEvent event;
+  event.did = std::string(job.did);
+  event.type = event::RecordType::Actor;
+  event.seq = job.seq;
+  event.body = event::IdentityChange{job.document_handle, decoded_.time};
+  decoded_.events.push_back(std::move(event));
+}
+
 verify::KnownRepository* Decoder::repository_of(const Job& job) {
   return known_.find(verify::DidHash::of(job.did));
 }
@@ -370,7 +388,7 @@ void Decoder::log(const Job& job, const verify::KnownRepository& repository,
   services_.verification->chain->add(job.ticket, row, continuity);
 }
 
-void Decoder::dispatch(const Job& job) {
+void Decoder::dispatch(const Job& job, bool is_first) {
   crash_point("decoded");
   IntakeCounters& intake = services_.intake;
   count(intake, decoded_, services_.clock.now());
@@ -378,6 +396,7 @@ void Decoder::dispatch(const Job& job) {
     logger("intake")->info("#info {}: {}", decoded_.name, decoded_.message);
   }
   event::fold_commit(decoded_.events);
+  if (is_first) introduce(job);
   services_.in_flight.decoded(job.ticket, decoded_.events.size(), decoded_.time);
   for (event::UnresolvedEvent& event : decoded_.events) {
     if (const auto* rejection = std::get_if<event::Rejection>(&event.body)) {

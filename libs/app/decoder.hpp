@@ -76,7 +76,7 @@ class Decoder {
     std::uint64_t question = 0;
     // What was asked for it already.
     bool has_fresh_identity = false;
-    std::optional<std::string> document_handle;
+    std::optional<std::string> document_handle;  // empty: it claims none
     bool has_former_key = false;
     std::optional<atproto::Multikey> former_key;
     enum class Word : std::uint8_t { NotAsked, Unknown, Given } word = Word::NotAsked;
@@ -132,6 +132,9 @@ class Decoder {
   Step step_commit(Job& job);
   Step step_account(Job& job);
   Step step_identity(Job& job);
+  /// An account that was never seen before: its handle comes with its first commit, not only when
+  /// it changes.
+  void introduce(const Job& job);
   /// The repository that a frame is about; null: it was asked for.
   verify::KnownRepository* repository_of(const Job& job);
   Step find_repository(const Job& job);
@@ -141,9 +144,11 @@ class Decoder {
   Step ask_former_key(Job& job);
   void ask_identity(const Job& job, std::uint64_t question, AccountSource::Freshness freshness);
   /// What a repository stands at from this frame on is to be stored.
-  void log(const Job& job, const verify::KnownRepository& repository, verify::Continuity continuity);
+  void log(const Job& job, const verify::KnownRepository& repository,
+           verify::Continuity continuity);
 
-  void dispatch(const Job& job);
+  /// `is_first`: nothing of its account was seen before.
+  void dispatch(const Job& job, bool is_first = false);
   void drop(const Job& job, verify::errc reason);
   void finish(const Job& job);
   void reject(Job& job, const std::string& error);

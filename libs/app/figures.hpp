@@ -46,6 +46,11 @@ struct Figures {
   std::uint64_t unsettled_accounts = 0;
   /// Accounts whose frames wait for a key or an answer at this moment.
   std::uint64_t accounts_waiting = 0;
+  /// Claims of handles that were looked up: right, wrong, and to be looked up again because a
+  /// server failed.
+  std::uint64_t handles_valid = 0;
+  std::uint64_t handles_invalid = 0;
+  std::uint64_t handles_failed = 0;
   std::uint64_t nuls_removed = 0;
   std::uint64_t reconnects = 0;
   std::uint64_t skipped = 0;

@@ -96,8 +96,8 @@ void HandleKeeper::look_up() {
     auto& counter = !is_valid ? counters_.failed : *is_valid ? counters_.valid : counters_.invalid;
     counter += 1;
     if (!found) {
-      logger("identity")->debug("did={} handle={}: {}", claim->did, claim->handle,
-                                found.error().message());
+      logger("identity")
+          ->debug("did={} handle={}: {}", claim->did, claim->handle, found.error().message());
     }
     const std::scoped_lock lock(mutex_);
     checked_.push_back({*std::move(claim), is_valid});

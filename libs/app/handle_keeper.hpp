@@ -46,8 +46,9 @@ class HandleKeeper {
     std::string database_url;
     /// Look-ups under way, each on a thread of its own.
     std::size_t at_once = 8;
-    /// Started a second at most: the hosts of many handles are one host.
-    double per_second = 50;
+    /// Started a second at most, and after a quiet second at once: the hosts of many handles are
+    /// one host.
+    double per_second = 20;
     /// How often the database is asked for what is due when nothing is.
     std::chrono::milliseconds pause{1'000};
     /// Called from the keeper's thread when going on would be wrong: nothing is looked up from then

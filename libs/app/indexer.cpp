@@ -6,6 +6,7 @@
 #include "app/database.hpp"
 #include "app/defect.hpp"
 #include "app/frame_intake.hpp"
+#include "app/handle_lookups.hpp"
 #include "app/pipeline.hpp"
 #include "app/verifying.hpp"
 
@@ -56,7 +57,9 @@ class Indexer::Impl {
                   clock, [this](const std::string& what) { defect_.report(what); }),
         intake_(pipeline_, options_.relay.url(), start_position(options_.cursor, keeper_.saved()),
                 [this] { keeper_.save_soon(); }),
-        relay_(relay_options(), intake_) {}
+        relay_(relay_options(), intake_) {
+    if (options_.check_handles) handles_ = std::make_unique<HandleLookups>(handle_options(), clock);
+  }
 
   void start() {
     keeper_.start({.watermark = [this] { return pipeline_.watermark(); },
@@ -72,6 +75,7 @@ class Indexer::Impl {
     const auto patience = defect() ? std::chrono::milliseconds(0) : options_.drain_timeout;
     const bool drained = pipeline_.drain(std::chrono::steady_clock::now() + patience);
     if (verifying_) verifying_->stop();
+    if (handles_) handles_->stop();
     const bool saved = keeper_.stop();
     return drained && saved;
   }
@@ -84,6 +88,11 @@ class Indexer::Impl {
     figures.skipped = intake_.skipped();
     figures.restarts = intake_.restarts();
     if (!figures.cursor) figures.cursor = keeper_.saved();
+    if (handles_) {
+      figures.handles_valid = handles_->counters().valid;
+      figures.handles_invalid = handles_->counters().invalid;
+      figures.handles_failed = handles_->counters().failed;
+    }
     return figures;
   }
 
@@ -93,6 +102,14 @@ class Indexer::Impl {
   RepositoryLookup::Options lookup_options() {
     return {.database_url = options_.database_url,
             .on_defect = [this](const std::string& what) { defect_.report(what); }};
+  }
+
+  HandleLookups::Options handle_options() {
+    return {.dns = *options_.check_handles,
+            .ca_file = options_.ca_file,
+            .allow_private_hosts = options_.accounts.allow_private_hosts,
+            .keeper = {.database_url = options_.database_url,
+                       .on_defect = [this](const std::string& what) { defect_.report(what); }}};
   }
 
   transport::RelayClientOptions relay_options() {
@@ -117,6 +134,7 @@ class Indexer::Impl {
   Pipeline pipeline_;
   FrameIntake intake_;
   transport::RelayClient relay_;
+  std::unique_ptr<HandleLookups> handles_;
 };
 
 Indexer::Indexer(IndexerOptions options, const Clock& clock) {

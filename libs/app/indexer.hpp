@@ -9,6 +9,7 @@
 #include "app/account_source.hpp"
 #include "app/figures.hpp"
 #include "base/time.hpp"
+#include "identity/txt_lookup.hpp"
 #include "store/repository_table.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/relay_client.hpp"
@@ -39,6 +40,8 @@ struct IndexerOptions {
   std::optional<verify::Level> verify = verify::Level::Full;
   NetworkAccountsOptions accounts;
   store::Resync resync = store::Resync::Complete;
+  /// The DNS server that handles are looked up at; nothing: who claims one last has it.
+  std::optional<identity::DnsServer> check_handles;
   std::size_t decode_threads = 2;
   writer::InFlightList::Limits in_flight;
   std::chrono::milliseconds cursor_interval{10'000};

@@ -105,6 +105,9 @@ std::string verification_text(const json& figures) {
   if (const int stale = figures.value("stale_accounts", 0)) {
     text += fmt::format(", {} #account denied by their hosts", stale);
   }
+  if (const int invalid = figures.value("handles_invalid", 0)) {
+    text += fmt::format(", {} handles that lead elsewhere", invalid);
+  }
   if (const int waiting = figures.value("accounts_waiting", 0)) {
     text += fmt::format("; {} accounts wait for their keys", waiting);
   }

@@ -74,8 +74,8 @@ class BoundedQueue {
     return taken;
   }
 
-  /// Waits until `count` items are there, the queue is closed, or `wait` is over, without waking for
-  /// each item on the way. One consumer at a time.
+  /// Waits until `count` items are there, the queue is closed, or `wait` is over, without waking
+  /// for each item on the way. One consumer at a time.
   void wait_for_many(std::size_t count, std::chrono::milliseconds wait) {
     std::unique_lock lock(mutex_);
     wanted_ = count;

@@ -19,8 +19,8 @@ struct AccountsWritten {
 };
 
 /// Stores what `#identity` and `#account` events say in `bsky.actors`: the handle and the hosting
-/// status. The newest event wins by the time its host gave it, so that a replay changes nothing. Who
-/// has a handle that several claim: see writer/handle_claims.hpp; an empty one is none. Of a
+/// status. The newest event wins by the time its host gave it, so that a replay changes nothing.
+/// Who has a handle that several claim: see writer/handle_claims.hpp; an empty one is none. Of a
 /// deleted account the floor is raised to the newest revision that came before (`now` bounds it
 /// where that is not known). Events of other kinds among `events` are passed over.
 AccountsWritten write_account_changes(store::Session& session,

@@ -149,8 +149,7 @@ TEST_P(ChainLogInterleaving, equals_the_naive_model) {
       const std::string& did = dids[below(dids.size())];
       const ChainLog::Ticket ticket = std::max(end, next[did]) + below(8);
       next[did] = ticket + 1;
-      entries.push_back(
-          {ticket, row(did, step, below(5) != 0), static_cast<Continuity>(below(3))});
+      entries.push_back({ticket, row(did, step, below(5) != 0), static_cast<Continuity>(below(3))});
       log.add(ticket, entries.back().row, entries.back().continuity);
     } else {
       end += below(10);

@@ -86,8 +86,7 @@ class Events {
 
 using Seqs = std::vector<std::int64_t>;
 
-AccountIdentity identity_of(const SignedRepository& repository,
-                            const std::string& handle = "alice.example") {
+AccountIdentity identity_of(const SignedRepository& repository, const std::string& handle = "") {
   return {repository.key().multikey(), handle};
 }
 

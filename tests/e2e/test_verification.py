@@ -21,7 +21,8 @@ class Verification(EndToEnd):
     def indexer(self, database, network, *arguments):
         environment = {**self.environment(database), "SKUA_VERIFY": "full"}
         return self.start([self.binary("skua"), "run", "--relay", network.url, "--plc", network.ready["plc"],
-                           "--allow-private-hosts", "--figures-every", "1", *arguments], environment)
+                           "--dns", network.ready["dns"], "--allow-private-hosts", "--figures-every", "1",
+                           *arguments], environment)
 
     def catch_up(self, skua, seq):
         wait_for(f"cursor {seq}", lambda: skua.says(f"cursor {seq} "), seconds=60, alive=[skua])
@@ -131,14 +132,19 @@ class Verification(EndToEnd):
             network.control("/incident", kind=kind)
             network.control("/step", count=40)
         self.catch_up(skua, network.control("/step", count=500)["seq"])
-        figures = self.stop(database, skua)
         accounts, repositories = self.dump(network)
+        # Names that lead nowhere are asked for in the system's DNS in the end, which may not answer.
+        valid = ", ".join(f"'{did}'" for did, account in accounts.items() if account["handle_valid"])
+        unchecked = f"select count(*) from bsky.actors where handle_check_due is not null and did in ({valid})"
+        wait_for("the handles to be looked up", lambda: database.value(unchecked) == 0, seconds=60, alive=[skua])
+        figures = self.stop(database, skua)
         self.assertEqual(comparison.path_differences(database, repositories), [])
         self.check_heads(database, accounts)
         self.assertEqual(figures["broke"], 0)
         with self.subTest("an old host's word about an account that moved is dropped"):
             self.assertGreater(figures["stale_accounts"], 0)
-        rows = {row["did"]: row for row in database.rows("select did, handle, active, status from bsky.actors")}
+        rows = {row["did"]: row for row in database.rows(
+            "select did, handle, handle_claim, handle_valid, active, status from bsky.actors")}
         deleted = [did for did, account in accounts.items() if account["status"] == "deleted"]
         self.assertTrue(deleted)
         for did, account in accounts.items():
@@ -151,6 +157,17 @@ class Verification(EndToEnd):
         with self.subTest("a handle has one owner"):
             self.assertEqual(database.rows("select handle from bsky.actors where handle is not null "
                                            "group by 1 having count(*) > 1"), [])
+        claimed = {did: rows[did] for did in rows if rows[did]["handle_claim"] is not None}
+        lead_somewhere = {account["handle"] for account in accounts.values() if account["handle_valid"]}
+        self.assertGreater(figures["handles_valid"], 0)
+        self.assertGreater(sum(not accounts[did]["handle_valid"] for did in claimed), 0, "no handle was taken")
+        for did, row in claimed.items():
+            with self.subTest("has its handle exactly if the name leads back", did=did):
+                self.assertEqual(row["handle_claim"], accounts[did]["handle"])
+                if accounts[did]["handle_valid"]:
+                    self.assertEqual((row["handle"], row["handle_valid"]), (row["handle_claim"], True))
+                elif accounts[did]["handle"] in lead_somewhere:
+                    self.assertIsNone(row["handle"])
         with self.subTest("who is hidden is not in the views"):
             hidden = [did for did, account in accounts.items() if rows.get(did, {}).get("active") is False]
             self.assertTrue(hidden)

@@ -26,7 +26,7 @@ void InFlightList::decoded(Ticket ticket, std::size_t events, Timestamp time) {
     entry(ticket).remaining = events;
     entry(ticket).time = time;
     if (events == 0) {
-      --unfinished_;
+      finish(entry(ticket));
       wake = advance();
     }
   }
@@ -40,13 +40,18 @@ void InFlightList::finish(std::span<const Ticket> tickets, Timestamp now) {
     for (const Ticket ticket : tickets) {
       Entry& finished = entry(ticket);
       if (--finished.remaining == 0) {
-        --unfinished_;
+        finish(finished);
         latency_.add(now - finished.frame.received_at);
       }
     }
     wake = advance();
   }
   for (const auto& call : wake) call();
+}
+
+void InFlightList::finish(const Entry& entry) {
+  --unfinished_;
+  bytes_ -= entry.frame.bytes;
 }
 
 std::vector<std::function<void()>> InFlightList::advance() {
@@ -58,7 +63,6 @@ std::vector<std::function<void()>> InFlightList::advance() {
         watermark_ = Watermark{done.frame.seq, done.time};
       }
     }
-    bytes_ -= done.frame.bytes;
     entries_.pop_front();
     ++first_;
   }

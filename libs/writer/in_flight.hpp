@@ -31,7 +31,10 @@ namespace skua::writer {
 class InFlightList {
  public:
   struct Limits {
-    std::size_t frames = 20'000;
+    /// Those included that have finished, but for which one before them has not.
+    std::size_t frames = 100'000;
+    /// Of those that have not finished: what has finished is no longer in memory, and must not keep
+    /// others out while one before it takes its time.
     std::size_t bytes = std::size_t{64} << 20;
   };
   /// Names a frame until it has finished.
@@ -80,6 +83,7 @@ class InFlightList {
   std::size_t frames() const;
   /// Of these, those that have not finished; the others wait for one before them.
   std::size_t unfinished() const;
+  /// Of the frames that have not finished.
   std::size_t bytes() const;
 
   /// All frames with smaller tickets have finished.
@@ -100,6 +104,8 @@ class InFlightList {
   };
   static constexpr std::size_t kUndecoded = static_cast<std::size_t>(-1);
 
+  /// The last event of a frame is durable.
+  void finish(const Entry& entry);
   Entry& entry(Ticket ticket) { return entries_[ticket - first_]; }
   bool has_room() const { return entries_.size() < limits_.frames && bytes_ < limits_.bytes; }
   /// Drops the finished prefix and moves the watermark. Returns whom to wake.
@@ -111,7 +117,7 @@ class InFlightList {
   std::deque<Entry> entries_;
   std::size_t unfinished_ = 0;  // of the entries
   Ticket first_ = 0;            // ticket of entries_.front()
-  std::size_t bytes_ = 0;
+  std::size_t bytes_ = 0;       // of the unfinished ones
   std::optional<Watermark> watermark_;
   LatencyHistogram latency_;
   std::vector<std::function<void()>> waiting_;

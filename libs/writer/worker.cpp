@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLinger{5};
 /// How long while so many frames are in flight: their rows are late anyway, and the server's part
 /// of the cores, which decoding then lacks, is the smaller the larger groups are.
-constexpr milliseconds kCrowdedLinger{200};
+constexpr milliseconds kCrowdedLinger{500};
 constexpr std::size_t kCrowd = 4'000;
 constexpr milliseconds kIdle{500};
 constexpr milliseconds kFirstBackOff{50};

@@ -33,9 +33,13 @@ HandleKeeper::~HandleKeeper() {
   stop();
 }
 
-void HandleKeeper::stop() {
+void HandleKeeper::request_stop() {
   thread_.request_stop();
   queue_.close();
+}
+
+void HandleKeeper::stop() {
+  request_stop();
   if (thread_.joinable()) thread_.join();
   lookers_.clear();
 }
@@ -43,20 +47,24 @@ void HandleKeeper::stop() {
 void HandleKeeper::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     bool is_busy = false;
+    bool is_away = false;
     try {
       is_busy = write_and_take();
     } catch (const store::ServerError& error) {
       session_.reset();
+      is_away = true;
       logger("identity")->warn("handles cannot be checked, trying again: {}", error.what());
     } catch (const std::exception& error) {
       // A wrong statement of ours, or memory that ran out: going on would only hide it.
       options_.on_defect(std::string("handles cannot be checked: ") + error.what());
-      return;
+      break;
     }
     if (is_busy) continue;
     std::unique_lock lock(mutex_);
-    wake_.wait_for(lock, stop, options_.pause, [this] { return !checked_.empty(); });
+    // What was found meanwhile does not bring back a database that is away.
+    wake_.wait_for(lock, stop, options_.pause, [&] { return !is_away && !checked_.empty(); });
   }
+  session_.reset();
 }
 
 bool HandleKeeper::write_and_take() {
@@ -90,6 +98,7 @@ std::vector<writer::CheckedHandle> HandleKeeper::take_checked() {
 
 void HandleKeeper::look_up() {
   while (auto claim = queue_.pop()) {
+    if (queue_.closed()) return;  // what waited is left
     const auto found = check_(claim->did, claim->handle);
     std::optional<bool> is_valid = found.has_value();
     if (!found && identity::is_server_failure(found.error())) is_valid.reset();

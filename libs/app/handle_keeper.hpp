@@ -62,6 +62,10 @@ class HandleKeeper {
   HandleKeeper(const HandleKeeper&) = delete;
   HandleKeeper& operator=(const HandleKeeper&) = delete;
 
+  /// What look-ups find from now on is left. Before who gave `check` makes those under way end:
+  /// that is no failure of a server. Does not wait.
+  void request_stop();
+
   /// Ends all threads, once the look-ups under way have ended: who gave `check` makes them end.
   /// What they found is left, and due again. Again is harmless.
   void stop();

@@ -32,6 +32,7 @@ class HandleLookups {
 
   /// Takes as long as a look-up in DNS may take. Again is harmless.
   void stop() {
+    keeper_.request_stop();
     http_.stop();
     keeper_.stop();
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 
 #include "store/advisory_lock.hpp"
 
@@ -14,6 +15,12 @@ using store::Rows;
 using store::Session;
 using store::Statement;
 
+// Those that are written, and those that may lose a handle to them, before any is changed: who
+// takes rows in one order meets no deadlock.
+const Statement kLockActors{"handles_lock_actors",
+                            "SELECT FROM bsky.actors WHERE id = ANY($1::int4[]) "
+                            "OR handle = ANY($2::text[]) ORDER BY id FOR NO KEY UPDATE"};
+
 // A claim is due at once. $4 is now: it tells this claim from one made before.
 const Statement kClaim{
     "handles_claim",
@@ -23,10 +30,11 @@ const Statement kClaim{
     "SELECT FROM bsky.actors AS o WHERE o.handle = h.handle AND o.id <> a.id "
     "AND (o.handle_time, o.id) > (h.time, a.id)) THEN NULL ELSE h.handle END "
     "FROM unnest($1::int4[], $2::text[], $3::timestamptz[]) AS h(id, handle, time) "
-    "WHERE a.id = h.id AND (a.handle_time IS NULL OR a.handle_time < h.time)"};
+    "WHERE a.id = h.id AND (a.handle_time IS NULL OR a.handle_time < h.time) RETURNING a.id"};
 
 // Whoever had a handle that somebody else claimed later has none until it is looked up again. Of
-// two claims of one instant the higher id's counts as the later one.
+// two claims of one instant the higher id's counts as the later one. Claims that were not written
+// contest nothing: they were made before, or taken back already.
 const Statement kContest{
     "handles_contest",
     "UPDATE bsky.actors AS a SET handle = NULL, handle_valid = NULL, "
@@ -64,20 +72,53 @@ constexpr std::uint8_t kHandleLock = 255;
 /// must not keep us busy.
 constexpr std::chrono::minutes kContestPause{1};
 
-/// Two claims of one handle that do not see each other would both keep it: the second waits.
+/// What a transaction that gives or takes handles locks first.
 class HandleLocks {
  public:
-  void add(const std::string& handle) {
-    if (!handle.empty()) keys_.push_back(store::lock_key(kHandleLock, handle));
+  void add(std::int32_t actor_id, const std::string& handle) {
+    ids_.int4(actor_id);
+    if (handle.empty()) return;
+    handles_.text(handle);
+    keys_.push_back(store::lock_key(kHandleLock, handle));
   }
   void take(Session& session) {
+    // Two claims of one handle that do not see each other would both keep it: the second waits.
     std::sort(keys_.begin(), keys_.end());
     keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
-    if (!keys_.empty()) store::lock_xact(session, keys_);
+    store::lock_xact(session, keys_);
+    Params params;
+    params.array(ids_).array(handles_);
+    session.execute(kLockActors, params);
   }
 
  private:
+  Array ids_{Array::Type::int4};
+  Array handles_{Array::Type::text};
   std::vector<std::int64_t> keys_;
+};
+
+/// Claims as the statements take them.
+class ClaimArrays {
+ public:
+  void add(const HandleClaim& claim) {
+    ids_.int4(claim.actor_id);
+    if (claim.handle.empty()) {
+      handles_.null();
+    } else {
+      handles_.text(claim.handle);
+    }
+    times_.timestamp(claim.time);
+  }
+  Params params(Timestamp now) const {
+    Params params;
+    params.array(ids_).array(handles_).array(times_).timestamp(now);
+    return params;
+  }
+
+ private:
+  Array ids_{Array::Type::int4};
+  Array handles_{Array::Type::text};
+  Array times_{Array::Type::timestamptz};
 };
 
 Timestamp timestamp_of(std::int64_t microseconds) {
@@ -106,24 +147,21 @@ void dispossess_others(Session& session, std::span<const CheckedHandle> checked,
 std::size_t write_handle_claims(Session& session, std::span<const HandleClaim> claims,
                                 Timestamp now) {
   HandleLocks locks;
-  Array ids(Array::Type::int4);
-  Array handles(Array::Type::text);
-  Array times(Array::Type::timestamptz);
+  ClaimArrays all;
   for (const HandleClaim& claim : claims) {
-    locks.add(claim.handle);
-    ids.int4(claim.actor_id);
-    if (claim.handle.empty()) {
-      handles.null();
-    } else {
-      handles.text(claim.handle);
-    }
-    times.timestamp(claim.time);
+    locks.add(claim.actor_id, claim.handle);
+    all.add(claim);
   }
   locks.take(session);
-  Params params;
-  params.array(ids).array(handles).array(times).timestamp(now);
-  const std::size_t changed = session.execute(kClaim, params).affected();
-  return changed + session.execute(kContest, params).affected();
+  const Rows written = session.execute(kClaim, all.params(now));
+  if (written.empty()) return 0;
+  std::set<std::int32_t> ids;
+  for (std::size_t i = 0; i < written.size(); ++i) ids.insert(written.int4(i, 0));
+  ClaimArrays contests;
+  for (const HandleClaim& claim : claims) {
+    if (ids.contains(claim.actor_id)) contests.add(claim);
+  }
+  return ids.size() + session.execute(kContest, contests.params(now)).affected();
 }
 
 std::vector<DueHandle> due_handles(Session& session, Timestamp now, std::size_t limit) {
@@ -151,7 +189,7 @@ void write_checked_handles(Session& session, std::span<const CheckedHandle> chec
   Array valid(Array::Type::boolean);
   Array next(Array::Type::timestamptz);
   for (const CheckedHandle& one : checked) {
-    locks.add(one.claim.handle);
+    locks.add(one.claim.actor_id, one.claim.handle);
     ids.int4(one.claim.actor_id);
     handles.text(one.claim.handle);
     due.timestamp(one.claim.due);

@@ -67,6 +67,28 @@ class Events {
     }
     return seqs;
   }
+  /// What an account's events are, in the order they came: `seq:what`.
+  std::vector<std::string> kinds(const std::string& did) {
+    const std::scoped_lock lock(mutex_);
+    std::vector<std::string> kinds;
+    for (const auto& event : events_) {
+      if (event.did != did) continue;
+      std::string what = "other";
+      if (const auto* change = std::get_if<event::IdentityChange>(&event.body)) {
+        what = change->handle.value_or("no word");
+      } else if (std::holds_alternative<event::RecordChange>(event.body)) {
+        what = "record";
+      }
+      kinds.push_back(std::to_string(event.seq) + ":" + what);
+    }
+    return kinds;
+  }
+  std::vector<writer::InFlightList::Ticket> tickets() {
+    const std::scoped_lock lock(mutex_);
+    std::vector<writer::InFlightList::Ticket> tickets;
+    for (const auto& event : events_) tickets.push_back(event.ticket);
+    return tickets;
+  }
   template <class Body>
   const Body& last() {
     const std::scoped_lock lock(mutex_);
@@ -92,10 +114,12 @@ AccountIdentity identity_of(const SignedRepository& repository, const std::strin
 
 class DecoderTest : public testing::Test {
  protected:
-  void open(bool is_verified = true, std::size_t remembered = 100) {
+  /// `knows_stored`: repositories that the chain log has are no new ones; of others none may be
+  /// asked for then.
+  void open(bool is_verified = true, std::size_t remembered = 100, bool knows_stored = false) {
     patient_ = std::make_unique<PatientAccounts>(accounts_, 1ms);
     lookup_ = std::make_unique<RepositoryLookup>(
-        *patient_, nullptr,
+        *patient_, knows_stored ? &chain_ : nullptr,
         RepositoryLookup::Options{.database_url = "", .on_defect = [](const std::string& what) {
                                     ADD_FAILURE() << what;
                                   }});
@@ -491,6 +515,120 @@ TEST_F(DecoderTest, an_account_that_was_forgotten_is_looked_up_again) {
   expect_all_done();
   EXPECT_EQ(intake_.verified, 8U);
   EXPECT_GE(accounts_.asked("known " + kAlice), 2U);
+}
+
+// --- introductions
+
+using Kinds = std::vector<std::string>;
+
+TEST_F(DecoderTest, the_first_commit_of_an_account_brings_the_handle_of_its_document) {
+  accounts_.knows(kAlice, identity_of(alice_, "alice.example"));
+  open();
+  json body = alice_.commit({{Operation::Create, "app.bsky.feed.post/one", "text"},
+                             {Operation::Create, "app.bsky.feed.post/two", "text"}});
+  push("#commit", body);
+  expect_all_done();
+  EXPECT_EQ(events_.kinds(kAlice), (Kinds{"1:record", "1:record", "1:alice.example"}));
+  const auto tickets = events_.tickets();
+  EXPECT_EQ(std::count(tickets.begin(), tickets.end(), tickets.front()), 3);
+  const auto& change = events_.last<event::IdentityChange>();
+  EXPECT_EQ(change.time, parse_datetime(body["time"].get<std::string>())->instant);
+  EXPECT_EQ(in_flight_.watermark()->seq, 1) << "it is part of its frame";
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(events_.kinds(kAlice).back(), "2:record");
+  EXPECT_EQ(events_.size(), 4U);
+  EXPECT_EQ(accounts_.asked("known " + kAlice), 1U);
+  EXPECT_EQ(intake_.commits, 2U);
+  EXPECT_EQ(intake_.ops, 3U);
+  EXPECT_EQ(intake_.identities, 0U);
+}
+
+TEST_F(DecoderTest, those_who_wait_behind_a_first_commit_bring_no_handle) {
+  accounts_.knows(kAlice, identity_of(alice_, "alice.example"));
+  accounts_.hold(kAlice);
+  open();
+  for (int i = 0; i < 3; ++i) push("#commit", commit(alice_));
+  ASSERT_TRUE(accounts_.wait_until_asked("known " + kAlice));
+  ASSERT_TRUE(accounts_.answer(kAlice));
+  expect_all_done();
+  EXPECT_EQ(events_.kinds(kAlice), (Kinds{"1:record", "1:alice.example", "2:record", "3:record"}));
+}
+
+TEST_F(DecoderTest, a_sync_that_comes_first_brings_the_handle) {
+  accounts_.knows(kAlice, identity_of(alice_, "alice.example"));
+  open();
+  commit(alice_);
+  push("#sync", alice_.sync());
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(events_.kinds(kAlice), (Kinds{"1:alice.example", "2:record"}));
+}
+
+TEST_F(DecoderTest, an_account_that_is_known_already_brings_no_handle) {
+  accounts_.knows(kAlice, identity_of(alice_, "alice.example"));
+  commit(alice_);
+  chain_.add(1, {kAlice, store::RepositoryHead{alice_.link().rev, alice_.link().data}, true},
+             verify::Continuity::Next);
+  open(true, 100, true);
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(events_.kinds(kAlice), Kinds{"1:record"});
+  EXPECT_EQ(intake_.broke, 0U);
+}
+
+TEST_F(DecoderTest, an_account_whose_status_came_before_is_introduced_with_its_first_commit) {
+  accounts_.knows(kAlice, identity_of(alice_, "alice.example"));
+  open();
+  push("#account", account(true));
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(events_.kinds(kAlice), (Kinds{"1:other", "2:record", "2:alice.example"}));
+}
+
+TEST_F(DecoderTest, when_the_first_commit_is_dropped_the_next_good_one_brings_the_handle) {
+  accounts_.knows(kAlice, identity_of(alice_, "alice.example"));
+  open();
+  push("#commit", commit(alice_, bob_));
+  push("#commit", commit(alice_, bob_));
+  push("#commit", commit(alice_));
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(dropped(errc::wrong_signature), 2U);
+  EXPECT_EQ(events_.kinds(kAlice), (Kinds{"3:record", "3:alice.example", "4:record"}));
+}
+
+TEST_F(DecoderTest, a_document_that_changed_meanwhile_brings_its_handle_as_it_is_now) {
+  const SignedRepository new_key(atproto::Curve::p256, 9);
+  accounts_.knows(kAlice, identity_of(alice_, "old.example"));
+  accounts_.hold(kAlice);
+  open();
+  push("#commit", commit(alice_, new_key));
+  ASSERT_TRUE(accounts_.wait_until_asked("known " + kAlice));
+  ASSERT_TRUE(accounts_.answer(kAlice));
+  ASSERT_TRUE(accounts_.wait_until_asked("recent " + kAlice));
+  accounts_.knows(kAlice, identity_of(new_key, "new.example"));
+  ASSERT_TRUE(accounts_.answer(kAlice));
+  expect_all_done();
+  EXPECT_EQ(events_.kinds(kAlice), (Kinds{"1:record", "1:new.example"}));
+}
+
+TEST_F(DecoderTest, a_document_without_a_handle_introduces_nobody) {
+  accounts_.knows(kAlice, identity_of(alice_, ""));
+  open();
+  push("#commit", commit(alice_));
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(events_.kinds(kAlice), (Kinds{"1:record", "2:record"}));
+  EXPECT_EQ(accounts_.asked("known " + kAlice), 1U) << "that it has none is known as well";
+}
+
+TEST_F(DecoderTest, unverified_nobody_is_introduced) {
+  accounts_.knows(kAlice, identity_of(alice_, "alice.example"));
+  open(false);
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(events_.kinds(kAlice), Kinds{"1:record"});
 }
 
 // --- accounts and identities

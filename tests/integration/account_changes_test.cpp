@@ -1,31 +1,29 @@
 #include "writer/account_changes.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cctype>
 #include <chrono>
 #include <map>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "resolve/resolver.hpp"
+#include "integration/account_events.hpp"
 #include "store/advisory_lock.hpp"
 #include "support/made_events.hpp"
-#include "support/manual_clock.hpp"
-#include "support/postgres.hpp"
-#include "writer/live_writer.hpp"
 #include "writer/table_samples.hpp"
 
 namespace skua::writer {
 namespace {
 
-using event::ResolvedEvent;
 using event::UnresolvedEvent;
+using test::actor_event;
+using test::at;
+using test::claim;
+using test::list;
 using test::made_follow;
 using test::made_like;
 using test::made_post;
@@ -35,25 +33,7 @@ const std::string kPost = "app.bsky.feed.post";
 const std::string kThing = "com.example.thing";
 const std::string kAlice = "did:plc:alice";
 const std::string kBob = "did:plc:bob";
-const std::string kCarol = "did:plc:carol";
 const std::string kKey = "3l2s5xxv2ze2c";
-
-Timestamp at(int second) {
-  return Timestamp(std::chrono::seconds(second));
-}
-
-UnresolvedEvent actor_event(const std::string& did) {
-  UnresolvedEvent event;
-  event.did = did;
-  event.type = records::RecordType::Actor;
-  return event;
-}
-
-UnresolvedEvent claim(const std::string& did, const std::string& handle, int second) {
-  UnresolvedEvent event = actor_event(did);
-  event.body = event::IdentityChange{handle, at(second)};
-  return event;
-}
 
 UnresolvedEvent status(const std::string& did, bool active, int second) {
   UnresolvedEvent event = actor_event(did);
@@ -68,42 +48,8 @@ UnresolvedEvent gone(const std::string& did, std::uint64_t last_rev, int second 
   return event;
 }
 
-template <class... Events>
-std::vector<UnresolvedEvent> list(Events... events) {
-  std::vector<UnresolvedEvent> all;
-  (all.push_back(std::move(events)), ...);
-  return all;
-}
-
-class AccountChangesTest : public test::PostgresTest {
+class AccountChangesTest : public test::AccountEventsTest {
  protected:
-  void SetUp() override { SKUA_NEED_POSTGRES(); }
-
-  std::vector<ResolvedEvent> resolved(std::vector<UnresolvedEvent> events) {
-    std::vector<ResolvedEvent> batch;
-    batch.reserve(events.size());
-    for (auto& event : events) batch.push_back({std::move(event)});
-    resolve::Resolver resolver(session(), ids_, clock_);
-    EXPECT_TRUE(resolver.resolve(batch).empty());
-    return batch;
-  }
-  /// One batch, as a worker writes it but for the purges.
-  LiveWriter::Outcome write_only(std::vector<UnresolvedEvent> events) {
-    return writer_.write(session(), resolved(std::move(events)), clock_.now());
-  }
-  /// As a worker does it. Returns the rows that went.
-  std::size_t write(std::vector<UnresolvedEvent> events) {
-    std::size_t rows = 0;
-    for (const Purge& purge : write_only(std::move(events)).purges) {
-      rows += purge_account(session(), purge);
-    }
-    return rows;
-  }
-  template <class... Events>
-  std::size_t write(UnresolvedEvent first, Events... others) {
-    return write(list(std::move(first), std::move(others)...));
-  }
-
   /// A record in each table, one that has none and one that is invalid.
   std::vector<UnresolvedEvent> one_of_each(const std::string& did, std::uint64_t rev) {
     std::vector<UnresolvedEvent> events;
@@ -130,10 +76,6 @@ class AccountChangesTest : public test::PostgresTest {
     }
     return text;
   }
-
-  test::ManualClock clock_;
-  resolve::SharedIds ids_;
-  LiveWriter writer_{"relay:test"};
 };
 
 // --- deleted accounts
@@ -303,98 +245,6 @@ INSTANTIATE_TEST_SUITE_P(Types, DeletionLocks, testing::ValuesIn(records::kRecor
                                [](char c) { return std::isalnum(c) == 0; }, '_');
                            return name;
                          });
-
-// --- handles
-
-class HandlesTest : public AccountChangesTest {
- protected:
-  std::string handle(const std::string& did) {
-    return value("SELECT handle FROM bsky.actors WHERE did = '" + did + "'");
-  }
-};
-
-TEST_F(HandlesTest, the_newest_claim_wins_whatever_the_order) {
-  std::vector<std::pair<std::string, int>> claims = {{kAlice, 10}, {kBob, 20}, {kCarol, 15}};
-  std::sort(claims.begin(), claims.end());
-  int round = 0;
-  do {
-    for (const bool at_once : {true, false}) {
-      const std::string name = "name" + std::to_string(++round) + ".example";
-      std::vector<UnresolvedEvent> batch;
-      batch.reserve(claims.size());
-      for (const auto& [did, second] : claims) {
-        batch.push_back(claim(did, name, round * 100 + second));
-      }
-      if (at_once) {
-        write(std::move(batch));
-      } else {
-        for (auto& event : batch) write(std::move(event));
-      }
-      EXPECT_EQ(value("SELECT string_agg(did, ' ') FROM bsky.actors WHERE handle = '" + name + "'"),
-                kBob)
-          << round;
-      EXPECT_EQ(handle(kAlice) + handle(kCarol), "") << round;
-    }
-  } while (std::next_permutation(claims.begin(), claims.end()));
-  EXPECT_EQ(round, 12);
-}
-
-TEST_F(HandlesTest, two_claims_of_one_instant_leave_one_owner) {
-  for (const bool swapped : {false, true}) {
-    const std::string name = swapped ? "one.example" : "two.example";
-    const int second = swapped ? 20 : 10;
-    write(claim(swapped ? kBob : kAlice, name, second));
-    write(claim(swapped ? kAlice : kBob, name, second));
-    EXPECT_EQ(value("SELECT count(*) FROM bsky.actors WHERE handle = '" + name + "'"), "1");
-  }
-}
-
-TEST_F(HandlesTest, a_handle_can_come_back) {
-  write(claim(kAlice, "x.example", 10));
-  write(claim(kBob, "x.example", 20));
-  write(claim(kAlice, "y.example", 30));
-  EXPECT_EQ(handle(kAlice) + " " + handle(kBob), "y.example x.example");
-  write(claim(kAlice, "x.example", 40), claim(kBob, "y.example", 41));
-  EXPECT_EQ(handle(kAlice) + " " + handle(kBob), "x.example y.example");
-  EXPECT_EQ(write_only(list(claim(kBob, "x.example", 20), claim(kAlice, "x.example", 10))).rows, 0U)
-      << "a replay";
-  EXPECT_EQ(handle(kAlice) + " " + handle(kBob), "x.example y.example");
-}
-
-TEST_F(HandlesTest, a_document_without_a_handle_takes_it_away) {
-  write(claim(kAlice, "x.example", 10), claim(kBob, "y.example", 10));
-  write(claim(kAlice, "", 20));
-  write(claim(kBob, "", 21));
-  EXPECT_EQ(value("SELECT count(*) FROM bsky.actors WHERE handle IS NULL AND handle_time IS NOT "
-                  "NULL"),
-            "2");
-}
-
-TEST_F(HandlesTest, claims_at_the_same_time_leave_one_owner) {
-  write(claim(kAlice, "a.example", 1), claim(kBob, "b.example", 1));
-  const auto of_alice = resolved(list(claim(kAlice, "x.example", 10)));
-  const auto of_bob = resolved(list(claim(kBob, "x.example", 20)));
-  store::Session other(database_.url(), "other");
-  std::atomic<bool> ended = false;
-  std::jthread thread;
-  {
-    store::Transaction open(session());
-    write_account_changes(session(), std::vector{&of_alice.front()}, clock_.now());
-    thread = std::jthread([&] {
-      store::Transaction transaction(other);
-      write_account_changes(other, std::vector{&of_bob.front()}, clock_.now());
-      transaction.commit();
-      ended = true;
-    });
-    store::Session watching(database_.url(), "watching");
-    while (!ended && watching.run("SELECT FROM pg_locks WHERE NOT granted").empty()) {
-      std::this_thread::yield();
-    }
-    open.commit();
-  }
-  thread.join();
-  EXPECT_EQ(value("SELECT string_agg(did, ' ') FROM bsky.actors WHERE handle = 'x.example'"), kBob);
-}
 
 // --- accounts that are not active
 

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "event/resolved_event.hpp"
+#include "event/unresolved_event.hpp"
+#include "resolve/resolver.hpp"
+#include "support/manual_clock.hpp"
+#include "support/postgres.hpp"
+#include "writer/live_writer.hpp"
+#include "writer/purge.hpp"
+
+namespace skua::test {
+
+inline Timestamp at(int second) {
+  return Timestamp(std::chrono::seconds(second));
+}
+
+inline event::UnresolvedEvent actor_event(const std::string& did) {
+  event::UnresolvedEvent event;
+  event.did = did;
+  event.type = records::RecordType::Actor;
+  return event;
+}
+
+inline event::UnresolvedEvent claim(const std::string& did, const std::string& handle, int second) {
+  event::UnresolvedEvent event = actor_event(did);
+  event.body = event::IdentityChange{handle, at(second)};
+  return event;
+}
+
+template <class... Events>
+std::vector<event::UnresolvedEvent> list(Events... events) {
+  std::vector<event::UnresolvedEvent> all;
+  (all.push_back(std::move(events)), ...);
+  return all;
+}
+
+/// A test that writes events as a worker does.
+class AccountEventsTest : public PostgresTest {
+ protected:
+  void SetUp() override { SKUA_NEED_POSTGRES(); }
+
+  std::vector<event::ResolvedEvent> resolved(std::vector<event::UnresolvedEvent> events) {
+    std::vector<event::ResolvedEvent> batch;
+    batch.reserve(events.size());
+    for (auto& event : events) batch.push_back({std::move(event)});
+    resolve::Resolver resolver(session(), ids_, clock_);
+    EXPECT_TRUE(resolver.resolve(batch).empty());
+    return batch;
+  }
+  /// One batch, as a worker writes it but for the purges.
+  writer::LiveWriter::Outcome write_only(std::vector<event::UnresolvedEvent> events) {
+    return writer_.write(session(), resolved(std::move(events)), clock_.now());
+  }
+  /// As a worker does it. Returns the rows that went.
+  std::size_t write(std::vector<event::UnresolvedEvent> events) {
+    std::size_t rows = 0;
+    for (const writer::Purge& purge : write_only(std::move(events)).purges) {
+      rows += purge_account(session(), purge);
+    }
+    return rows;
+  }
+  template <class... Events>
+  std::size_t write(event::UnresolvedEvent first, Events... others) {
+    return write(list(std::move(first), std::move(others)...));
+  }
+
+  ManualClock clock_;
+  resolve::SharedIds ids_;
+  writer::LiveWriter writer_{"relay:test"};
+};
+
+}  // namespace skua::test

@@ -39,8 +39,10 @@ int command_line(int argc, char** argv) {
                         "Where to write, postgresql://user@host/name (SKUA_DATABASE_URL)");
   };
   const auto add_tuning = [](CLI::App* command, auto& flags) {
-    command->add_option("--decode-threads", flags.decode_threads,
-                        "Threads that decode (SKUA_DECODE_THREADS; default half the cores)");
+    command->add_option(
+        "--decode-threads", flags.decode_threads,
+        "Threads that decode and verify (SKUA_DECODE_THREADS; default the cores, half of "
+        "them without verification)");
     command->add_option("--figures-every", flags.figures_every,
                         "Seconds between lines of figures (SKUA_FIGURES_EVERY; default 5)");
   };

@@ -33,7 +33,6 @@ int replay(const Settings& settings, const ReplayFlags& flags) {
   app::ReplayOptions options;
   options.file = flags.file;
   options.database_url = settings.require(kDatabase, flags.database, "postgresql://...").value;
-  options.decode_threads = decode_threads(settings, flags.decode_threads);
   const auto level = verify_level(settings, flags.verification);
   std::string problem_of_documents;
   if (level && flags.did_docs) {
@@ -46,6 +45,8 @@ int replay(const Settings& settings, const ReplayFlags& flags) {
     options.accounts = std::make_unique<app::NetworkAccounts>(accounts, system_clock());
   }
   if (level) options.level = *level;
+  options.decode_threads =
+      decode_threads(settings, flags.decode_threads, options.accounts != nullptr);
   const std::chrono::seconds every = figures_every(settings, flags.figures_every);
 
   app::Replay replay(std::move(options), system_clock());

@@ -61,7 +61,8 @@ int run(const Settings& settings, const RunFlags& flags) {
   options.accounts.database_url = options.database_url;
   options.check_handles = handle_checks(settings, flags.verification);
   options.ca_file = options.accounts.ca_file;
-  options.decode_threads = decode_threads(settings, flags.decode_threads);
+  options.decode_threads =
+      decode_threads(settings, flags.decode_threads, options.verify.has_value());
   const std::chrono::seconds every = figures_every(settings, flags.figures_every);
   const std::string relay = options.relay.url();
 

@@ -5,11 +5,13 @@
 
 namespace skua::cli {
 
-std::size_t decode_threads(const Settings& settings, const std::optional<std::string>& flag) {
+std::size_t decode_threads(const Settings& settings, const std::optional<std::string>& flag,
+                           bool is_verified) {
   if (const auto found = settings.find(kDecodeThreads, flag)) {
     return static_cast<std::size_t>(whole_number(*found, 1, 64));
   }
-  return std::max(1U, std::thread::hardware_concurrency() / 2);
+  const unsigned cores = std::thread::hardware_concurrency();
+  return std::max(1U, is_verified ? cores : cores / 2);
 }
 
 std::chrono::seconds figures_every(const Settings& settings,

@@ -9,8 +9,10 @@
 
 namespace skua::cli {
 
-/// `--decode-threads`, by default half the cores: the other half is PostgreSQL's.
-std::size_t decode_threads(const Settings& settings, const std::optional<std::string>& flag);
+/// `--decode-threads`, by default half the cores: the other half is PostgreSQL's. Signatures cost
+/// more than rows: who verifies has as many threads as cores.
+std::size_t decode_threads(const Settings& settings, const std::optional<std::string>& flag,
+                           bool is_verified);
 
 /// `--figures-every`, in seconds, 5 by default.
 std::chrono::seconds figures_every(const Settings& settings,

@@ -67,7 +67,9 @@ Decoder::Decoder(DecoderServices services)
       queue_(std::make_shared<Queue>(std::numeric_limits<std::size_t>::max())),
       verifier_(services_.verification != nullptr ? services_.verification->level
                                                   : verify::Level::Full),
-      known_(services_.verification != nullptr ? services_.verification->remembered : 0),
+      known_(services_.verification != nullptr
+                 ? services_.verification->remembered / services_.decoders
+                 : 0),
       thread_([this] { run(); }) {}
 
 Decoder::~Decoder() {

@@ -36,8 +36,8 @@ struct Verification {
   RepositoryLookup& repositories;
   /// Null: where repositories stand is not stored.
   ChainLog* chain = nullptr;
-  /// Repositories that each decoder remembers.
-  std::size_t remembered = 500'000;
+  /// Repositories that all decoders together remember.
+  std::size_t remembered = 1'000'000;
 };
 
 /// What the decoders of a pipeline share. Outlives them.
@@ -49,6 +49,8 @@ struct DecoderServices {
   const Clock& clock;
   /// Null: nothing is verified.
   const Verification* verification = nullptr;
+  /// How many decoders there are: they share out what is remembered.
+  std::size_t decoders = 1;
 };
 
 /// From frames to events, on a thread of its own: decodes, verifies, and hands events to the

@@ -36,7 +36,8 @@ Pipeline::Pipeline(PipelineOptions options, const Clock& clock,
                         .in_flight = in_flight_,
                         .sink = [this](auto event) { pool_.push(std::move(event)); },
                         .clock = services_.clock,
-                        .verification = options_.verification}));
+                        .verification = options_.verification,
+                        .decoders = options_.decode_threads}));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "atproto/syntax.hpp"
+#include "base/ascii.hpp"
 #include "event/errc.hpp"
 #include "event/message_type.hpp"
 #include "event/op_decoder.hpp"
@@ -105,7 +106,7 @@ Result<void> read_identity(const Value& body, DecodedFrame& out) {
   change.time = out.time;
   if (*handle) {
     if (!atproto::is_handle(**handle)) return errc::bad_handle;
-    change.handle.emplace(**handle);
+    change.handle = ascii_lower(**handle);
   }
   add_actor_event(out, std::move(change));
   return {};

@@ -407,6 +407,10 @@ TEST(FrameDecoderTest, AnIdentityChangeIsAnActorEvent) {
   EXPECT_EQ(change.time.time_since_epoch().count(), kTimeUs);
 
   json body = identity_body();
+  body["handle"] = "Alice.EXAMPLE";
+  const DecodedFrame shouting = decode(message("#identity", body));
+  EXPECT_EQ(std::get<event::IdentityChange>(shouting.events.at(0).body).handle, "alice.example")
+      << "handles are compared without case";
   for (const bool null : {true, false}) {
     if (null) {
       body["handle"] = nullptr;

@@ -53,6 +53,16 @@ void count(IntakeCounters& intake, const event::DecodedFrame& frame, Timestamp n
   }
 }
 
+/// The newest word about an account counts: no host may give its own a time that nothing that comes
+/// later could beat.
+void bound_time(event::UnresolvedEvent& event, Timestamp now) {
+  if (auto* identity = std::get_if<event::IdentityChange>(&event.body)) {
+    identity->time = std::min(identity->time, now);
+  } else if (auto* account = std::get_if<event::AccountChange>(&event.body)) {
+    account->time = std::min(account->time, now);
+  }
+}
+
 /// Whose word a status is: `deleted` and `deactivated` are the account's own, said by its host, and
 /// a host that the account has left goes on saying them. The rest may be the relay's own decision.
 bool is_hosts_word(const event::AccountChange& change) {
@@ -401,6 +411,7 @@ void Decoder::dispatch(const Job& job, bool is_first) {
   if (is_first) introduce(job);
   services_.in_flight.decoded(job.ticket, decoded_.events.size(), decoded_.time);
   for (event::UnresolvedEvent& event : decoded_.events) {
+    bound_time(event, services_.clock.now());
     if (const auto* rejection = std::get_if<event::Rejection>(&event.body)) {
       intake.bad_ops += 1;
       logger("intake")->warn("did={} seq={} {}: dead-lettered: {}", event.did, event.seq,

@@ -526,13 +526,15 @@ TEST_F(DecoderTest, the_first_commit_of_an_account_brings_the_handle_of_its_docu
   open();
   json body = alice_.commit({{Operation::Create, "app.bsky.feed.post/one", "text"},
                              {Operation::Create, "app.bsky.feed.post/two", "text"}});
+  const Timestamp time = clock_.now() - 1s;
+  body["time"] = format_datetime(time);
   push("#commit", body);
   expect_all_done();
   EXPECT_EQ(events_.kinds(kAlice), (Kinds{"1:record", "1:record", "1:alice.example"}));
   const auto tickets = events_.tickets();
   EXPECT_EQ(std::count(tickets.begin(), tickets.end(), tickets.front()), 3);
   const auto& change = events_.last<event::IdentityChange>();
-  EXPECT_EQ(change.time, parse_datetime(body["time"].get<std::string>())->instant);
+  EXPECT_EQ(change.time, time);
   EXPECT_EQ(in_flight_.watermark()->seq, 1) << "it is part of its frame";
   push("#commit", commit(alice_));
   expect_all_done();
@@ -822,6 +824,26 @@ TEST_F(DecoderTest, an_identity_takes_the_handle_of_the_document_as_it_is_now) {
   EXPECT_EQ(events_.last<event::IdentityChange>().handle, "") << "its document has none";
   EXPECT_EQ(accounts_.asked("now " + kAlice), 3U);
   EXPECT_EQ(intake_.identities, 3U);
+}
+
+TEST_F(DecoderTest, no_word_about_an_account_is_from_the_future) {
+  open(false);
+  const std::string future = format_datetime(clock_.now() + std::chrono::hours(10'000));
+  json claim = identity();
+  claim["time"] = future;
+  push("#identity", claim);
+  expect_all_done();
+  EXPECT_EQ(events_.last<event::IdentityChange>().time, clock_.now());
+  json gone = account(false, "deactivated");
+  gone["time"] = future;
+  push("#account", gone);
+  expect_all_done();
+  EXPECT_EQ(events_.last<event::AccountChange>().time, clock_.now());
+  const Timestamp before = clock_.now() - 1s;
+  gone["time"] = format_datetime(before);
+  push("#account", gone);
+  expect_all_done();
+  EXPECT_EQ(events_.last<event::AccountChange>().time, before);
 }
 
 TEST_F(DecoderTest, an_identity_without_a_document_passes_as_it_came) {

@@ -4,7 +4,7 @@
 From a relay on loopback to durable rows, with PostgreSQL on the same machine: how many events a second,
 beside what PostgreSQL alone takes of the same statements in the same run; how long from a frame to its
 commit; how many bytes a record takes; how all that falls as tables grow. bench/README.md says how to
-read it. Needs the release build of skua, skua-sim and write_bench, and some ten GB of disk.
+read it. Needs a release build, and some ten GB of disk.
 
   --part     throughput, latency, disk or sweep; several times for several (default: all but sweep)
   --verify   full, signature or none (default none), keys known beforehand
@@ -331,6 +331,11 @@ def throughput(server, frames, template, rounds, verify):
             figures = measured.figures
             print(f"  verified           {figures['verified']:8} commits ({verify}), {figures['broke']} after a gap,"
                   f" dropped {figures['dropped'] or 'none'}", flush=True)
+            # What the signatures alone take of these cores, now.
+            rates = subprocess.run([BIN / "verify_bench", "4000"], check=True, capture_output=True, text=True).stdout
+            rate = float(re.search(r"signature only +(\d+)", rates)[1])
+            print(f"  signatures alone   {rate:8.0f} commits/s on one core: {figures['verified'] / rate:.1f} s of these CPU"
+                  " seconds", flush=True)
     return sorted(whole)[len(whole) // 2]
 
 

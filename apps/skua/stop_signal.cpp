@@ -12,6 +12,9 @@
 namespace skua::cli {
 namespace {
 
+/// One Ctrl-C comes twice when the terminal sends it to all and a script passes it on.
+constexpr std::chrono::seconds kSameMoment{1};
+
 sigset_t stop_signals() {
   sigset_t set;
   sigemptyset(&set);
@@ -53,7 +56,11 @@ bool StopSignal::wait_for(std::chrono::milliseconds time) {
 
 void StopSignal::end_at_once_after(std::chrono::seconds limit) {
   std::thread([limit] {
-    if (wait_for_signal(limit)) {
+    const auto moment = std::chrono::steady_clock::now() + kSameMoment;
+    for (auto now = moment - kSameMoment; now < moment; now = std::chrono::steady_clock::now()) {
+      wait_for_signal(std::chrono::ceil<std::chrono::milliseconds>(moment - now));
+    }
+    if (wait_for_signal(limit - kSameMoment)) {
       std::fputs("skua: stopped at once; the next start repeats what was not saved\n", stderr);
     } else {
       std::fputs(

@@ -13,8 +13,9 @@ class StopSignal {
   /// Waits at most so long. True: the user asked to stop.
   bool wait_for(std::chrono::milliseconds time);
 
-  /// From now on a second signal, or the end of `limit`, ends the process at once with exit code 1:
-  /// the database keeps what is committed, the next start repeats the rest.
+  /// From a moment on a second signal, or the end of `limit` (more than a second), ends the process
+  /// at once with exit code 1: the database keeps what is committed, the next start repeats the
+  /// rest.
   void end_at_once_after(std::chrono::seconds limit);
 
  private:

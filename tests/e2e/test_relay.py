@@ -1,5 +1,6 @@
 """What relays do to their readers: they cut, stall, send late, damage frames, and present certificates."""
 
+import signal
 import unittest
 
 import atproto
@@ -48,6 +49,17 @@ class Relay(EndToEnd):
         self.assertEqual(len(relay.events("fault")), 4)
         self.assertTrue(program.says("the next try comes in"))
         self.check_all_there()
+
+    def test_a_ctrl_c_that_comes_twice_in_a_moment_is_one(self):
+        relay = self.sim(self.capture)
+        program = self.indexer(self.db, relay.url, "--cursor", "oldest")
+        wait_for("the last cursor", lambda: program.says(f"cursor {self.network.seq} "), alive=[program])
+        # The terminal sends it to everybody, and a script passes on what it gets.
+        program.signal(signal.SIGINT)
+        program.signal(signal.SIGTERM)
+        self.assertEqual(program.wait(), 0, program.tail())
+        self.assertFalse(program.says("stopped at once"))
+        self.assertEqual(self.cursor(), self.network.seq)
 
     def test_an_error_frame_ends_the_connection_with_its_words(self):
         relay = self.sim(self.capture, "--error-at", "50:ConsumerTooSlow")

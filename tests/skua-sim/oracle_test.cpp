@@ -93,6 +93,13 @@ TEST_P(Oracle, IsWhatTheMessagesSay) {
     const std::string did = account.at("did");
     const Known& known = heard[did];
     EXPECT_EQ(account.at("announced_handle"), known.handle ? json(*known.handle) : json());
+    EXPECT_EQ(account.at("claims").empty(), !known.handle);
+    if (known.handle) {
+      const json& claims = account.at("claims");
+      ASSERT_TRUE(claims.contains(*known.handle));
+      // Of all that it ever announced, what it announced last.
+      for (const auto& [handle, time] : claims.items()) EXPECT_LE(time, claims.at(*known.handle));
+    }
     EXPECT_EQ(account.at("announced_status"), known.status ? json(*known.status) : json());
     EXPECT_EQ(account.at("active"), account.at("status") == "active");
     statuses.insert(account.at("status"));

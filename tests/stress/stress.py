@@ -166,8 +166,7 @@ class Stress:
         saved = self.db.value("select max(cursor) from skua.cursors")
         begin = [] if saved else ["--cursor", "oldest"]
         verify = (["--plc", self.sim.ready["plc"], "--dns", self.sim.ready["dns"], "--allow-private-hosts"]
-                  if self.is_verified
-                  else ["--verify", "none"])
+                  if self.is_verified else ["--verify", "none"])
         self.skua = Program([BIN / "skua", "run", "--relay", self.sim.url, "--figures-every", "1", *verify, *begin],
                             environment)
 
@@ -276,13 +275,12 @@ class Stress:
         query = ("select a.did, handle, handle_claim, handle_valid, handle_check_due is not null as is_due, "
                  "r.rev is not null as has_signed from bsky.actors a left join skua.repositories r using (did)")
         found = {row["did"]: row for row in self.db.rows(query)}
+        unseen = {"handle": None, "handle_claim": None, "handle_valid": None, "is_due": False, "has_signed": False}
         lead_somewhere = {account["handle"] for account in accounts if account["handle_valid"]}
         differences = []
         owners = {}
         for account in accounts:
-            row = found.get(account["did"])
-            if row is None:
-                continue
+            row = found.get(account["did"]) or unseen
             # Whoever took the name may have had another one again before anybody looked: nothing tells then
             # that it leads nowhere now.
             if row["handle_valid"] and not account["handle_valid"] and account["handle"] not in lead_somewhere:
@@ -301,17 +299,19 @@ class Stress:
         return differences + [f"{handle} is the handle of {dids}" for handle, dids in owners.items() if len(dids) > 1]
 
     def claimed_handles(self, accounts):
-        """Not looked up, a handle belongs to whoever claimed it last."""
+        """Not looked up, a handle belongs to whoever claimed it last, if that one has no other now."""
         found = {row["did"]: row["handle"] for row in self.db.rows("select did, handle from bsky.actors")}
-        claimed = {}
+        last = {}
         for account in accounts:
-            claimed.setdefault(account["announced_handle"], []).append(account["did"])
+            for handle, time_us in account["claims"].items():
+                last[handle] = max(last.get(handle, (0, "")), (time_us, account["did"]))
         differences = []
-        for handle, dids in claimed.items():
-            owners = [did for did in dids if found.get(did) == handle]
-            others = [did for did in dids if found.get(did) not in (None, handle)]
-            if others or (handle is not None and len(owners) > 1):
-                differences.append(f"{handle} is the handle of {owners}, of {dids}; others of them: {others}")
+        for account in accounts:
+            did, handle = account["did"], account["announced_handle"]
+            if handle is not None and last[handle][1] != did:
+                handle = None
+            if found.get(did) != handle:
+                differences.append(f"{did}: handle is {found.get(did)!r}, it should be {handle!r}")
         return differences
 
     def dead_letter_differences(self, faults):

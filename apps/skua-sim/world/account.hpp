@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "account_repository.hpp"
 #include "atproto/signing.hpp"
 #include "atproto/tid.hpp"
+#include "base/time.hpp"
 #include "collections.hpp"
 #include "network.hpp"
 
@@ -82,6 +84,8 @@ struct Account {
   /// What the last #identity and #account messages said.
   std::optional<std::string> announced_handle;
   std::optional<AccountStatus> announced_status;
+  /// When its #identity messages named a handle last, for each that they ever named.
+  std::map<std::string, Timestamp> claims;
 
   RecordKeys& keys_of(Collection collection) { return keys[static_cast<std::size_t>(collection)]; }
   const RecordKeys& keys_of(Collection collection) const {

@@ -22,6 +22,7 @@ void Announcements::sync(const Account& account, Timestamp now) {
 
 void Announcements::identity(Account& account, Timestamp now) {
   account.announced_handle = account.handle;
+  account.claims[account.handle] = now;
   say(account.host, identity_message(account.did, now, account.handle));
 }
 

@@ -119,9 +119,10 @@ class Network {
 
   /// The oracle: `<did>.car` of every account that has a repository (deleted accounts as they were
   /// then), and `accounts.json`: an array of
-  /// {did, handle, announced_handle, handle_valid, status, announced_status, active, host, head,
-  /// rev, signing_key, records}. What is announced is what the last #identity and #account messages
-  /// said, null before one.
+  /// {did, handle, announced_handle, claims, handle_valid, status, announced_status, active, host,
+  /// head, rev, signing_key, records}. What is announced is what the last #identity and #account
+  /// messages said, null before one; claims are all handles that they named, each with the time in
+  /// microseconds when they did last.
   void dump(const std::filesystem::path& directory) const;
 
  private:

@@ -19,11 +19,20 @@ void write_file(const std::filesystem::path& path, std::string_view content) {
   if (!out) throw std::runtime_error("cannot write " + path.string());
 }
 
+Json claims_of(const Account& account) {
+  Json claims = Json::object();
+  for (const auto& [handle, time] : account.claims) {
+    claims[handle] = time.time_since_epoch().count();
+  }
+  return claims;
+}
+
 Json state_of(const Population& population, const Account& account) {
   const AccountRepository& repository = account.repository;
   return {{"did", account.did},
           {"handle", account.handle},
           {"announced_handle", account.announced_handle ? Json(*account.announced_handle) : Json()},
+          {"claims", claims_of(account)},
           {"handle_valid", population.handle_valid(account)},
           {"status", status_name(account.status)},
           {"announced_status",

@@ -65,7 +65,8 @@ Account& Population::add(Timestamp now) {
                               .keys = {},
                               .last_rkey = {},
                               .announced_handle = {},
-                              .announced_status = {}});
+                              .announced_status = {},
+                              .claims = {}});
   ++active_;
   by_did_.emplace(did, number);
   names_.emplace(genesis.handle, number);

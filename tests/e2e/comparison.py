@@ -61,3 +61,13 @@ class ColumnComparison:
             about = path.split("/")[0], (row["invalid_reason"] or "").split(":")[0]
             self.invalid[about] = self.invalid.get(about, 0) + 1
         self.checked[table] = self.checked.get(table, 0) + 1
+
+
+def unchecked_handles(database, accounts):
+    """How many accounts whose handle leads back to them wait for its look-up.
+
+    The others' names are asked for in the system's DNS in the end, which may not answer.
+    """
+    valid = ", ".join(f"'{account['did']}'" for account in accounts if account["handle_valid"])
+    return database.value(
+        f"select count(*) from bsky.actors where handle_check_due is not null and did in ({valid})")

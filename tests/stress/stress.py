@@ -218,11 +218,8 @@ class Stress:
         if self.is_verified:
             self.control("/dump", {"dir": str(self.folder / "now")})
             accounts = json.loads((self.folder / "now" / "accounts.json").read_text())
-            # The names that lead nowhere are asked for in the system's DNS in the end, which may not answer.
-            valid = ", ".join(f"'{account['did']}'" for account in accounts if account["handle_valid"])
-            unchecked = f"select count(*) from bsky.actors where handle_check_due is not null and did in ({valid})"
-            wait_for("the handles to be looked up", lambda: self.db.value(unchecked) == 0, seconds=180,
-                     alive=[self.skua, self.sim], every=0.5)
+            wait_for("the handles to be looked up", lambda: comparison.unchecked_handles(self.db, accounts) == 0,
+                     seconds=180, alive=[self.skua, self.sim], every=0.5)
         if self.skua.stop() != 0:
             raise AssertionError(f"skua did not stop cleanly:\n{self.skua.tail()}")
         if self.sim.stop() != 0:

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "event/resolved_event.hpp"
+
+namespace skua::event {
+
+/// Records of one account and one record type, out of one CAR, in key order: a chunk of its
+/// history. Owned by whoever holds it; moved from thread to thread, never copied.
+struct UnresolvedBulk {
+  std::string did;
+  RecordType type = RecordType::Metadata;
+  /// Not resolved yet: their numbers are 0, and they get them in place.
+  std::vector<ResolvedEvent> events;
+  /// About what it takes in memory.
+  std::size_t bytes = 0;
+  /// Whose chunk it is, for whoever counts them.
+  std::uint64_t repository = 0;
+};
+
+}  // namespace skua::event

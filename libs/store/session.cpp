@@ -6,9 +6,11 @@
 #include <string>
 #include <unordered_set>
 
+#include <libpq-fe.h>
 #include <pqxx/pqxx>
 
 #include "base/log.hpp"
+#include "store/binary_form.hpp"
 
 namespace skua::store {
 namespace {
@@ -72,6 +74,56 @@ decltype(auto) translating(F&& f) {
     // Misuse of libpqxx, or a fault in it.
     throw DefectError(trimmed(e.base().what()), "");
   }
+}
+
+/// libpqxx has no binary COPY and hides the handle that libpq's needs: this notes it.
+/// (libpqxx 6; its version 7 has no policies, and a `raw_connection` instead.)
+class NotedConnect : public pqxx::connect_direct {
+ public:
+  using pqxx::connect_direct::connect_direct;
+  handle do_startconnect(handle given) override {
+    newest = pqxx::connect_direct::do_startconnect(given);
+    return newest;
+  }
+  /// Of the connection that this thread made last.
+  static inline thread_local handle newest = nullptr;
+};
+using Connection = pqxx::basic_connection_base<NotedConnect>;
+
+struct ResultDeleter {
+  void operator()(PGresult* result) const { PQclear(result); }
+};
+using Result = std::unique_ptr<PGresult, ResultDeleter>;
+
+/// Throws what a result of libpq says, if it is an error.
+void check(PGconn* handle, const PGresult* result, ExecStatusType expected) {
+  if (result != nullptr && PQresultStatus(result) == expected) return;
+  const char* state = result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  const char* words = result == nullptr ? PQerrorMessage(handle) : PQresultErrorMessage(result);
+  throw_sql_error(trimmed(words), state == nullptr ? "" : state);
+}
+
+/// Sends rows and waits until the server has taken them all.
+void copy_rows(PGconn* handle, const std::string& sql, const std::string& rows) {
+  check(handle, Result(PQexec(handle, sql.c_str())).get(), PGRES_COPY_IN);
+  // Signature, no flags, no extension; and after the rows -1 for a number of fields.
+  constexpr std::string_view kHead("PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0", 19);
+  constexpr std::string_view kEnd("\377\377", 2);
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  const auto send = [handle](std::string_view bytes) {
+    return PQputCopyData(handle, bytes.data(), static_cast<int>(bytes.size())) == 1;
+  };
+  bool sent = send(kHead);
+  for (std::size_t at = 0; sent && at < rows.size(); at += kPiece) {
+    sent = send(std::string_view(rows).substr(at, kPiece));
+  }
+  sent = sent && send(kEnd) && PQputCopyEnd(handle, nullptr) == 1;
+  // The server's error, if it has one, says more than that it takes no more.
+  const Result outcome(PQgetResult(handle));
+  while (Result(PQgetResult(handle)) != nullptr) {
+  }
+  check(handle, outcome.get(), PGRES_COMMAND_OK);
+  if (!sent) throw_sql_error(trimmed(PQerrorMessage(handle)), "");
 }
 
 /// The server's warnings and libpqxx's own words go to our log.
@@ -157,7 +209,10 @@ bool Rows::boolean(std::size_t row, std::size_t column) const {
 class Session::Impl {
  public:
   explicit Impl(const std::string& url)
-      : connection(with_defaults(url)), notices(connection), direct(connection) {
+      : connection(with_defaults(url)),
+        handle(NotedConnect::newest),
+        notices(connection),
+        direct(connection) {
     // A connection that came back by itself would have lost its transaction and its locks
     // unnoticed.
 #pragma GCC diagnostic push
@@ -168,10 +223,17 @@ class Session::Impl {
 
   template <class F>
   Rows perform(F&& f) {
+    return noting(
+        [&] { return translating([&] { return Rows(std::make_shared<const Rows::Impl>(f())); }); });
+  }
+
+  /// Runs one statement and notes how it ended.
+  template <class F>
+  auto noting(F&& f) {
     try {
-      Rows rows = translating([&] { return Rows(std::make_shared<const Rows::Impl>(f())); });
+      auto outcome = f();
       failed = false;
-      return rows;
+      return outcome;
     } catch (const SqlError& e) {
       failed = in_transaction;
       // The server has ended the session, though the socket may not have noticed.
@@ -180,7 +242,8 @@ class Session::Impl {
     }
   }
 
-  pqxx::connection connection;
+  Connection connection;
+  PGconn* handle;
   Notices notices;
   // Transactions are ours, not libpqxx's: one object serves all statements.
   pqxx::nontransaction direct;
@@ -281,6 +344,15 @@ Rows Session::execute(const Statement& statement, const Params& params) {
       }
     }
     return invocation.exec();
+  });
+}
+
+void Session::copy(const std::string& table, const std::string& columns, const CopyRows& rows) {
+  impl_->nuls_removed += rows.nuls_removed();
+  impl_->noting([&] {
+    copy_rows(impl_->handle, "COPY " + table + " (" + columns + ") FROM STDIN (FORMAT binary)",
+              rows.encoded());
+    return true;
   });
 }
 

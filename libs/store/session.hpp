@@ -11,6 +11,7 @@
 
 #include "base/bytes.hpp"
 #include "base/time.hpp"
+#include "store/values.hpp"
 
 namespace skua::store {
 
@@ -42,40 +43,6 @@ class ServerError : public SqlError {
 
 /// Throws the one of the three that fits the SQLSTATE.
 [[noreturn]] void throw_sql_error(const std::string& message, const std::string& sqlstate);
-
-/// One column of a batch: a PostgreSQL array in binary form, for `unnest($n::type[])`.
-class Array {
- public:
-  enum class Type : std::uint8_t { int4, int8, boolean, text, bytea, timestamptz };
-
-  explicit Array(Type type) : type_(type) {}
-
-  void int4(std::int32_t value);
-  void int8(std::int64_t value);
-  void boolean(bool value);
-  /// NUL is removed, because PostgreSQL cannot hold it, and counted.
-  void text(std::string_view value);
-  void bytea(ByteView value);
-  void timestamp(Timestamp value);
-  void null();
-
-  Type type() const { return type_; }
-  std::size_t size() const { return count_; }
-  std::size_t nuls_removed() const { return nuls_removed_; }
-  /// The binary form: header and items.
-  std::string encode() const;
-
- private:
-  Type type_;
-  std::size_t count_ = 0;
-  bool has_nulls_ = false;
-  std::size_t nuls_removed_ = 0;
-  std::string items_;
-};
-
-/// An array literal such as `{"en","ja"}`, for one value of type text[]. NULs stay in it: `text` of
-/// Array and Params removes and counts them.
-std::string text_array_literal(std::span<const std::string_view> items);
 
 /// The parameters of one statement, in order.
 class Params {
@@ -158,7 +125,12 @@ class Session {
   /// Runs a prepared statement.
   Rows execute(const Statement& statement, const Params& params);
 
-  /// How many NULs this session's parameters lost so far.
+  /// Appends rows to a table by binary COPY, which is a statement like others: in a transaction or
+  /// one of its own. `rows` has the columns that are named, in that order, each of exactly its
+  /// column's type: the server converts nothing.
+  void copy(const std::string& table, const std::string& columns, const CopyRows& rows);
+
+  /// How many NULs this session's parameters and copied rows lost so far.
   std::uint64_t nuls_removed() const;
 
  private:

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -38,6 +39,23 @@ class TableWriter {
   /// changed.
   virtual std::size_t upsert(store::Session& session, Events events,
                              Timestamp indexed_at) const = 0;
+
+  /// Appends rows by COPY: no row of these keys may be there. (DataError, 23505, when one is.)
+  virtual void copy(store::Session& session, Events events, Timestamp indexed_at) const = 0;
+
+  /// Does what `upsert` does, for many events at a time, and leaves rows that hold the same record
+  /// (equal cid) untouched, their revision included. Takes two statements.
+  virtual std::size_t merge(store::Session& session, Events events, Timestamp indexed_at) const = 0;
+
+  /// Those of `actors`, sorted, that have a row; sorted.
+  virtual std::vector<std::int32_t> actors_with_rows(
+      store::Session& session, std::span<const std::int32_t> actors) const = 0;
+
+  /// An account's rows of revisions before `rev`, in the order of their keys after `after` (without
+  /// a key: from the first on), `limit` at most. Of posts only those that hold a record.
+  virtual std::vector<RowKey> rows_before(store::Session& session, std::int32_t actor_id,
+                                          std::int64_t rev, const std::optional<RowKey>& after,
+                                          std::size_t limit) const = 0;
 
   /// Removes the rows that are of an older revision than the event. Of a post an empty row stays,
   /// or comes with `indexed_at`, so that what is left does not depend on what was seen before; when

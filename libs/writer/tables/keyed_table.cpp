@@ -1,5 +1,8 @@
 #include "writer/tables/keyed_table.hpp"
 
+#include <algorithm>
+#include <limits>
+
 namespace skua::writer {
 namespace {
 
@@ -41,6 +44,62 @@ void KeyedTable::append_keys(store::Params& params, Events events) const {
     keys.push_back({event->actor_id, event->collection_id, event->rkey_number});
   }
   append_keys(params, keys);
+}
+
+void KeyedTable::append_key(store::CopyRows& rows, const event::ResolvedEvent& event) const {
+  rows.int4(event.actor_id);
+  if (key_ == Key::ManyCollections) rows.int4(event.collection_id);
+  rows.int8(event.rkey_number);
+}
+
+void KeyedTable::copy_into(store::Session& session, const std::string& table, Events events,
+                           Timestamp indexed_at) const {
+  store::CopyRows rows(statements_.copied_size());
+  fill(rows, events, indexed_at);
+  session.copy(table, statements_.copied(), rows);
+}
+
+void KeyedTable::copy(store::Session& session, Events events, Timestamp indexed_at) const {
+  copy_into(session, statements_.table(), events, indexed_at);
+}
+
+std::size_t KeyedTable::merge(store::Session& session, Events events, Timestamp indexed_at) const {
+  session.execute(statements_.make_stage(), {});
+  copy_into(session, statements_.stage(), events, indexed_at);
+  return session.execute(statements_.merge(), {}).affected();
+}
+
+std::vector<std::int32_t> KeyedTable::actors_with_rows(store::Session& session,
+                                                       std::span<const std::int32_t> actors) const {
+  Array asked(Array::Type::int4);
+  for (const std::int32_t actor : actors) asked.int4(actor);
+  store::Params params;
+  params.array(asked);
+  const store::Rows rows = session.execute(statements_.actors_with_rows(), params);
+  std::vector<std::int32_t> found;
+  found.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) found.push_back(rows.int4(i, 0));
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::vector<RowKey> KeyedTable::rows_before(store::Session& session, std::int32_t actor_id,
+                                            std::int64_t rev, const std::optional<RowKey>& after,
+                                            std::size_t limit) const {
+  const RowKey last = after.value_or(RowKey{actor_id, std::numeric_limits<std::int32_t>::min(),
+                                            std::numeric_limits<std::int64_t>::min()});
+  store::Params params;
+  params.int4(actor_id).int8(rev).int8(static_cast<std::int64_t>(limit)).int8(last.rkey);
+  if (key_ == Key::ManyCollections) params.int4(last.collection_id);
+  const store::Rows rows = session.execute(statements_.rows_before(), params);
+  std::vector<RowKey> keys;
+  keys.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::int32_t collection =
+        key_ == Key::ManyCollections ? rows.int4(i, 1) : collection_id();
+    keys.push_back({actor_id, collection, rows.int8(i, 0)});
+  }
+  return keys;
 }
 
 std::size_t KeyedTable::remove(store::Session& session, Events events, Timestamp indexed_at) const {

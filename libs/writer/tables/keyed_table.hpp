@@ -15,6 +15,13 @@ namespace skua::writer {
 /// What all tables do alike: find and remove rows by key. How a row is written is each one's own.
 class KeyedTable : public TableWriter {
  public:
+  void copy(store::Session& session, Events events, Timestamp indexed_at) const override;
+  std::size_t merge(store::Session& session, Events events, Timestamp indexed_at) const override;
+  std::vector<std::int32_t> actors_with_rows(store::Session& session,
+                                             std::span<const std::int32_t> actors) const override;
+  std::vector<RowKey> rows_before(store::Session& session, std::int32_t actor_id, std::int64_t rev,
+                                  const std::optional<RowKey>& after,
+                                  std::size_t limit) const override;
   std::size_t remove(store::Session& session, Events events, Timestamp indexed_at) const override;
   std::vector<std::int64_t> read_revs(store::Session& session,
                                       std::span<const RowKey> keys) const override;
@@ -31,11 +38,16 @@ class KeyedTable : public TableWriter {
              const std::string& stub_marker);
 
   const TableStatements& statements() const { return statements_; }
+  /// Appends one row an event: the columns of TableStatements::copied, in their order.
+  virtual void fill(store::CopyRows& rows, Events events, Timestamp indexed_at) const = 0;
+  void append_key(store::CopyRows& rows, const event::ResolvedEvent& event) const;
   /// Appends the arrays of the events' keys.
   void append_keys(store::Params& params, Events events) const;
 
  private:
   void append_keys(store::Params& params, std::span<const RowKey> keys) const;
+  void copy_into(store::Session& session, const std::string& table, Events events,
+                 Timestamp indexed_at) const;
 
   const Key key_;
   TableStatements statements_;

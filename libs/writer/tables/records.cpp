@@ -13,6 +13,22 @@ class RecordsTable : public KeyedTable {
 
   std::int32_t collection_id() const override { return 0; }
 
+  void fill(store::CopyRows& rows, Events events, Timestamp indexed_at) const override {
+    for (const event::ResolvedEvent* event : events) {
+      rows.row();
+      append_key(rows, *event);
+      rows.int8(static_cast<std::int64_t>(event->change().rev.value));
+      rows.bytea(event->change().cid.value().digest);
+      rows.json(event->record().json);
+      if (const auto& reason = event->record().invalid_reason) {
+        rows.text(*reason);
+      } else {
+        rows.null();
+      }
+      rows.timestamp(indexed_at);
+    }
+  }
+
   std::size_t upsert(store::Session& session, Events events, Timestamp indexed_at) const override {
     store::Params params;
     append_keys(params, events);

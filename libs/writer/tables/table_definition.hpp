@@ -22,7 +22,7 @@ namespace skua::writer {
 template <class R>
 class ColumnList {
  public:
-  using Append = void (*)(store::Array&, const R&);
+  using Append = void (*)(store::Values&, const R&);
 
   struct Column {
     BatchColumn in_batch;
@@ -35,18 +35,18 @@ class ColumnList {
   ColumnList& column(std::string name) {
     using Value = std::remove_cvref_t<decltype(std::declval<const R&>().*Member)>;
     return add(std::move(name), kType<Value>, kCast<Value>,
-               [](store::Array& array, const R& r) { put(array, r.*Member); });
+               [](store::Values& array, const R& r) { put(array, r.*Member); });
   }
 
   /// A member that holds JSON text, empty when absent.
   template <auto Member>
   ColumnList& json(std::string name) {
     return add(std::move(name), store::Array::Type::text, "::jsonb",
-               [](store::Array& array, const R& r) {
+               [](store::Values& array, const R& r) {
                  if ((r.*Member).empty()) {
                    array.null();
                  } else {
-                   array.text(r.*Member);
+                   array.json(r.*Member);
                  }
                });
   }
@@ -54,21 +54,22 @@ class ColumnList {
   /// `<prefix>_actor` and `<prefix>_rkey` of a reference to a record.
   template <auto Member>
   ColumnList& key_of(const std::string& prefix) {
-    add(prefix + "_actor", store::Array::Type::int4, "", [](store::Array& array, const R& r) {
+    add(prefix + "_actor", store::Array::Type::int4, "", [](store::Values& array, const R& r) {
       const std::optional<records::RecordRef>& reference = r.*Member;
       reference ? array.int4(reference->actor_id) : array.null();
     });
-    return add(prefix + "_rkey", store::Array::Type::int8, "", [](store::Array& array, const R& r) {
-      const std::optional<records::RecordRef>& reference = r.*Member;
-      reference ? array.int8(reference->rkey_number) : array.null();
-    });
+    return add(prefix + "_rkey", store::Array::Type::int8, "",
+               [](store::Values& array, const R& r) {
+                 const std::optional<records::RecordRef>& reference = r.*Member;
+                 reference ? array.int8(reference->rkey_number) : array.null();
+               });
   }
 
   /// `<prefix>_collection` of a reference that may name any collection.
   template <auto Member>
   ColumnList& collection_of(const std::string& prefix) {
     return add(prefix + "_collection", store::Array::Type::int4, "",
-               [](store::Array& array, const R& r) {
+               [](store::Values& array, const R& r) {
                  const std::optional<records::RecordRef>& reference = r.*Member;
                  reference ? array.int4(reference->collection_id) : array.null();
                });
@@ -77,10 +78,11 @@ class ColumnList {
   /// `<prefix>_cid` of a strong reference.
   template <auto Member>
   ColumnList& cid_of(const std::string& prefix) {
-    return add(prefix + "_cid", store::Array::Type::bytea, "", [](store::Array& array, const R& r) {
-      const std::optional<records::RecordRef>& reference = r.*Member;
-      reference && reference->cid ? array.bytea(reference->cid->digest) : array.null();
-    });
+    return add(prefix + "_cid", store::Array::Type::bytea, "",
+               [](store::Values& array, const R& r) {
+                 const std::optional<records::RecordRef>& reference = r.*Member;
+                 reference && reference->cid ? array.bytea(reference->cid->digest) : array.null();
+               });
   }
 
   const std::vector<Column>& columns() const { return columns_; }
@@ -106,17 +108,17 @@ class ColumnList {
   static constexpr const char* kCast =
       std::is_same_v<Value, std::optional<records::TextList>> ? "::text[]" : "";
 
-  static void put(store::Array& array, std::string_view value) { array.text(value); }
-  static void put(store::Array& array, bool value) { array.boolean(value); }
-  static void put(store::Array& array, std::int64_t value) { array.int8(value); }
-  static void put(store::Array& array, ByteView value) { array.bytea(value); }
-  static void put(store::Array& array, const records::ActorRef& value) { array.int4(value.id); }
-  static void put(store::Array& array, const records::TextList& value) {
-    array.text(store::text_array_literal(value));
+  static void put(store::Values& array, std::string_view value) { array.text(value); }
+  static void put(store::Values& array, bool value) { array.boolean(value); }
+  static void put(store::Values& array, std::int64_t value) { array.int8(value); }
+  static void put(store::Values& array, ByteView value) { array.bytea(value); }
+  static void put(store::Values& array, const records::ActorRef& value) { array.int4(value.id); }
+  static void put(store::Values& array, const records::TextList& value) { array.text_list(value); }
+  static void put(store::Values& array, const records::Blob& value) {
+    array.text(value.cid_text());
   }
-  static void put(store::Array& array, const records::Blob& value) { array.text(value.cid_text()); }
   template <class Value>
-  static void put(store::Array& array, const std::optional<Value>& value) {
+  static void put(store::Values& array, const std::optional<Value>& value) {
     if (value) {
       put(array, *value);
     } else {
@@ -142,6 +144,18 @@ class TableDefinition : public KeyedTable {
       : TableDefinition(table, all_columns(own), stub_marker) {}
 
   std::int32_t collection_id() const override { return R::kCollectionId; }
+
+  void fill(store::CopyRows& rows, Events events, Timestamp indexed_at) const override {
+    for (const event::ResolvedEvent* event : events) {
+      rows.row();
+      append_key(rows, *event);
+      rows.int8(static_cast<std::int64_t>(event->change().rev.value));
+      rows.bytea(event->change().cid.value().digest);
+      const R& record = std::get<R>(event->record().record);
+      for (const Column& column : columns_) column.append(rows, record);
+      rows.timestamp(indexed_at);
+    }
+  }
 
   std::size_t upsert(store::Session& session, Events events, Timestamp indexed_at) const override {
     store::Params params;
@@ -175,7 +189,7 @@ class TableDefinition : public KeyedTable {
   static std::vector<Column> all_columns(const ColumnList<R>& own) {
     std::vector<Column> columns = own.columns();
     columns.push_back(
-        {{"created_at", store::Array::Type::timestamptz, ""}, [](store::Array& array, const R& r) {
+        {{"created_at", store::Array::Type::timestamptz, ""}, [](store::Values& array, const R& r) {
            r.created_at ? array.timestamp(*r.created_at) : array.null();
          }});
     ColumnList<R> extra;

@@ -58,12 +58,23 @@ TableStatements::TableStatements(const std::string& table, std::span<const Batch
     : table_(table),
       keys_(keys.begin(), keys.end()),
       columns_(columns.begin(), columns.end()),
+      copied_(column_names() + ", indexed_at"),
+      make_stage_{table + "_make_stage", "CREATE TEMP TABLE IF NOT EXISTS stage_" + table +
+                                             " (LIKE bsky." + table +
+                                             " INCLUDING DEFAULTS) ON COMMIT DELETE ROWS"},
+      merge_{table + "_merge", merge_sql("")},
+      actors_with_rows_{table + "_actors_with_rows",
+                        "SELECT a.id FROM unnest($1::int4[]) AS a(id) WHERE EXISTS (SELECT FROM "
+                        "bsky." +
+                            table + " AS t WHERE t.actor_id = a.id)"},
+      rows_before_{table + "_rows_before", rows_before_sql()},
       upsert_{table + "_upsert", upsert_sql("")},
       remove_{table + "_remove", remove_sql()},
       read_revs_{table + "_read_revs", read_revs_sql()},
       purge_{table + "_purge", purge_sql("")} {}
 
 void TableStatements::keep_stubs(const std::string& marker) {
+  merge_.sql = merge_sql(marker);
   upsert_.sql = upsert_sql(marker);
   remove_.sql = empty_sql(marker);
   purge_.sql = purge_sql(marker);
@@ -79,28 +90,54 @@ std::string TableStatements::same_key() const {
   return text;
 }
 
-std::string TableStatements::upsert_sql(const std::string& marker) const {
-  Lists lists;
-  lists.append(keys_);
-  const std::string conflict_key = lists.names;
-  lists.append(columns_);
+std::string TableStatements::column_names() const {
+  std::string names;
+  for (const BatchColumn& key : keys_) add(names, key.name);
+  for (const BatchColumn& column : columns_) add(names, column.name);
+  return names;
+}
+
+std::string TableStatements::on_conflict_sql(const std::string& marker) const {
+  std::string key_names;
+  for (const BatchColumn& key : keys_) add(key_names, key.name);
   std::string set;
   for (const BatchColumn& column : columns_) {
     add(set, column.name + " = EXCLUDED." + column.name);
   }
-  std::string marker_name;
-  std::string marker_value;
-  if (!marker.empty()) {
-    marker_name = ", " + marker;
-    marker_value = ", false";
-    add(set, marker + " = false");
-  }
-  return "INSERT INTO bsky." + table_ + " AS t (" + lists.names + ", indexed_at" + marker_name +
-         ") SELECT " + lists.values + ", $" + std::to_string(lists.size + 1) + "::timestamptz" +
-         marker_value + " FROM unnest(" + lists.arrays + ") AS u(" + lists.names +
-         ") ON CONFLICT (" + conflict_key + ") DO UPDATE SET " + set +
+  if (!marker.empty()) add(set, marker + " = false");
+  return " ON CONFLICT (" + key_names + ") DO UPDATE SET " + set +
          ", indexed_at = CASE WHEN t.cid IS NOT DISTINCT FROM EXCLUDED.cid THEN t.indexed_at "
          "ELSE EXCLUDED.indexed_at END WHERE t.rev < EXCLUDED.rev";
+}
+
+std::string TableStatements::upsert_sql(const std::string& marker) const {
+  Lists lists;
+  lists.append(keys_);
+  lists.append(columns_);
+  const std::string marker_name = marker.empty() ? "" : ", " + marker;
+  const std::string marker_value = marker.empty() ? "" : ", false";
+  return "INSERT INTO bsky." + table_ + " AS t (" + lists.names + ", indexed_at" + marker_name +
+         ") SELECT " + lists.values + ", $" + std::to_string(lists.size + 1) + "::timestamptz" +
+         marker_value + " FROM unnest(" + lists.arrays + ") AS u(" + lists.names + ")" +
+         on_conflict_sql(marker);
+}
+
+std::string TableStatements::merge_sql(const std::string& marker) const {
+  const std::string names = column_names() + ", indexed_at" + (marker.empty() ? "" : ", " + marker);
+  // A row that ON CONFLICT meets is locked, which writes to it, even if its WHERE is false.
+  return "INSERT INTO bsky." + table_ + " AS t (" + names + ") SELECT " + names +
+         " FROM pg_temp.stage_" + table_ + " AS u WHERE NOT EXISTS (SELECT FROM bsky." + table_ +
+         " AS t WHERE " + same_key() + " AND (t.rev >= u.rev OR t.cid = u.cid))" +
+         on_conflict_sql(marker);
+}
+
+std::string TableStatements::rows_before_sql() const {
+  const bool has_collection = keys_.size() > 2;
+  return "SELECT rkey" + std::string(has_collection ? ", collection_id" : "") + " FROM bsky." +
+         table_ + " WHERE actor_id = $1::int4 AND " +
+         (has_collection ? "(collection_id, rkey) > ($5::int4, $4::int8)" : "rkey > $4::int8") +
+         " AND rev < $2::int8 AND cid IS NOT NULL ORDER BY " +
+         (has_collection ? "collection_id, rkey" : "rkey") + " LIMIT $3::int8";
 }
 
 std::string TableStatements::remove_sql() const {

@@ -31,6 +31,21 @@ class TableStatements {
   void keep_stubs(const std::string& marker);
   bool keeps_stubs() const { return keeps_stubs_; }
 
+  /// `bsky.likes`, and the columns of a COPY: the keys, the rest, `indexed_at`.
+  std::string table() const { return "bsky." + table_; }
+  const std::string& copied() const { return copied_; }
+  std::size_t copied_size() const { return keys_.size() + columns_.size() + 1; }
+  /// The session's own table, emptied at the end of each transaction, where rows that are to be
+  /// merged are copied to. No parameters; nor has `merge`.
+  std::string stage() const { return "pg_temp.stage_" + table_; }
+  const store::Statement& make_stage() const { return make_stage_; }
+  const store::Statement& merge() const { return merge_; }
+  /// Parameters: the accounts. Answers with those that have a row.
+  const store::Statement& actors_with_rows() const { return actors_with_rows_; }
+  /// Parameters: the account, the revision, how many at most, the rkey before the first and, where
+  /// it is in the key, its collection. Answers with the rkey (and collection).
+  const store::Statement& rows_before() const { return rows_before_; }
+
   const store::Statement& upsert() const { return upsert_; }
   /// Parameters: the keys' arrays, the revs, and whether each is a delete; with stubs `indexed_at`.
   const store::Statement& remove() const { return remove_; }
@@ -41,6 +56,9 @@ class TableStatements {
   const store::Statement& purge() const { return purge_; }
 
  private:
+  std::string on_conflict_sql(const std::string& marker) const;
+  std::string merge_sql(const std::string& marker) const;
+  std::string rows_before_sql() const;
   std::string upsert_sql(const std::string& marker) const;
   std::string remove_sql() const;
   std::string empty_sql(const std::string& marker) const;
@@ -48,10 +66,16 @@ class TableStatements {
   std::string purge_sql(const std::string& marker) const;
   /// `t.actor_id = u.actor_id AND ...`
   std::string same_key() const;
+  std::string column_names() const;
 
   const std::string table_;
   const std::vector<BatchColumn> keys_;
   const std::vector<BatchColumn> columns_;
+  const std::string copied_;
+  store::Statement make_stage_;
+  store::Statement merge_;
+  store::Statement actors_with_rows_;
+  store::Statement rows_before_;
   store::Statement upsert_;
   store::Statement remove_;
   store::Statement read_revs_;

@@ -1,0 +1,133 @@
+#include "store/values.hpp"
+
+#include <cstring>
+
+#include "store/binary_form.hpp"
+
+namespace skua::store {
+namespace {
+
+constexpr std::size_t kHeader = 20;
+
+/// The type's row in pg_type: these numbers are fixed.
+std::uint32_t oid_of(Array::Type type) {
+  switch (type) {
+    case Array::Type::int4:
+      return 23;
+    case Array::Type::int8:
+      return 20;
+    case Array::Type::boolean:
+      return 16;
+    case Array::Type::text:
+      return 25;
+    case Array::Type::bytea:
+      return 17;
+    case Array::Type::timestamptz:
+      return 1184;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void Values::int4(std::int32_t value) {
+  append_item(encoded_, static_cast<std::uint32_t>(value));
+  ++count_;
+}
+
+void Values::int8(std::int64_t value) {
+  append_item(encoded_, static_cast<std::uint64_t>(value));
+  ++count_;
+}
+
+void Values::boolean(bool value) {
+  append_item(encoded_, static_cast<std::uint8_t>(value ? 1 : 0));
+  ++count_;
+}
+
+void Values::text(std::string_view value) {
+  const std::size_t start = encoded_.size();
+  append(encoded_, static_cast<std::uint32_t>(value.size()));
+  if (const std::size_t removed = append_without_nuls(encoded_, value); removed > 0) {
+    set_length(start);
+    nuls_removed_ += removed;
+  }
+  ++count_;
+}
+
+void Values::bytea(ByteView value) {
+  append(encoded_, static_cast<std::uint32_t>(value.size()));
+  encoded_.append(as_text(value));
+  ++count_;
+}
+
+void Values::timestamp(Timestamp value) {
+  append_item(encoded_, postgres_time(value));
+  ++count_;
+}
+
+void Values::json(std::string_view value) {
+  if (form_ == Form::Array) return text(value);
+  // The version of jsonb's binary form, then the text.
+  const std::size_t start = encoded_.size();
+  append(encoded_, std::uint32_t{0});
+  append(encoded_, std::uint8_t{1});
+  nuls_removed_ += append_without_nuls(encoded_, value);
+  set_length(start);
+  ++count_;
+}
+
+void Values::text_list(std::span<const std::string_view> value) {
+  if (form_ == Form::Array) return text(text_array_literal(value));
+  Array items(Array::Type::text);
+  for (const std::string_view item : value) items.text(item);
+  nuls_removed_ += items.nuls_removed();
+  bytea(as_bytes(items.encode()));
+}
+
+void Values::null() {
+  append(encoded_, ~std::uint32_t{0});
+  has_nulls_ = true;
+  ++count_;
+}
+
+void Values::set_length(std::size_t start) {
+  const auto length = big_endian(static_cast<std::uint32_t>(encoded_.size() - start - 4));
+  std::memcpy(encoded_.data() + start, length.data(), length.size());
+}
+
+void CopyRows::row() {
+  append(raw(), static_cast<std::uint16_t>(columns_));
+  ++rows_;
+}
+
+std::string Array::encode() const {
+  std::string out;
+  out.reserve(kHeader + encoded().size());
+  // An empty array has no dimension.
+  append(out, std::uint32_t{count() == 0 ? 0U : 1U});
+  append(out, std::uint32_t{has_nulls() ? 1U : 0U});
+  append(out, oid_of(type_));
+  if (count() == 0) return out;
+  append(out, static_cast<std::uint32_t>(count()));
+  append(out, std::uint32_t{1});  // the first index
+  out += encoded();
+  return out;
+}
+
+std::string text_array_literal(std::span<const std::string_view> items) {
+  std::string out = "{";
+  for (const std::string_view item : items) {
+    if (out.size() > 1) out += ',';
+    out += '"';
+    for (const char c : item) {
+      if (c == '"' || c == '\\') out += '\\';
+      out += c;
+    }
+    out += '"';
+  }
+  out += '}';
+  return out;
+}
+
+}  // namespace skua::store

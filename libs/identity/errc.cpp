@@ -74,10 +74,12 @@ bool is_server_failure(transport::errc error) {
     case transport::errc::connect_timed_out:
     case transport::errc::tls_failed:
     case transport::errc::http_timed_out:
+    case transport::errc::http_too_slow:
     case transport::errc::http_dropped:
     case transport::errc::http_malformed:
     case transport::errc::http_busy:
     case transport::errc::http_stopped:
+    case transport::errc::spool_failed:
       return true;
     default:
       return false;

@@ -43,10 +43,12 @@ class Category final : public boost::system::error_category {
         return "TLS failed, or the certificate is not valid for the host";
       case errc::http_timed_out:
         return "the answer took too long";
+      case errc::http_too_slow:
+        return "the answer came too slowly";
       case errc::http_dropped:
         return "the host dropped the connection before the answer was complete";
       case errc::http_malformed:
-        return "the host does not answer with HTTP";
+        return "the host does not answer with HTTP, or with an encoding that cannot be read";
       case errc::http_too_large:
         return "the answer is over the limit of size";
       case errc::http_too_many_redirects:
@@ -59,6 +61,8 @@ class Category final : public boost::system::error_category {
         return "too many requests are waiting";
       case errc::http_stopped:
         return "stopped";
+      case errc::spool_failed:
+        return "a large answer cannot be written to a temporary file: is the disk full?";
     }
     return "unknown transport error";
   }

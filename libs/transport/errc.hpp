@@ -38,9 +38,11 @@ enum class errc {
   tls_failed,
   /// The whole request took too long.
   http_timed_out,
-  /// The connection ended before the answer did.
+  /// The body came more slowly than the request allows.
+  http_too_slow,
+  /// The connection, or a compressed body, ended before the answer did.
   http_dropped,
-  /// What came is no HTTP.
+  /// What came is no HTTP, or its body cannot be decoded.
   http_malformed,
   /// The answer's body (or head) is over the limit.
   http_too_large,
@@ -54,6 +56,8 @@ enum class errc {
   http_busy,
   /// The client was stopped meanwhile.
   http_stopped,
+  /// A large body cannot be written to its temporary file: disk full, no right.
+  spool_failed,
 };
 
 boost::system::error_code make_error_code(errc e);

@@ -18,6 +18,7 @@
 #include "base/guarded.hpp"
 #include "transport/errc.hpp"
 #include "transport/impl/asio_types.hpp"
+#include "transport/impl/connection_pool.hpp"
 #include "transport/impl/http_fetch.hpp"
 #include "transport/impl/inbox.hpp"
 #include "transport/impl/tls_client.hpp"
@@ -58,6 +59,10 @@ seconds until(std::chrono::sys_seconds instant, Timestamp now) {
 
 }  // namespace
 
+ByteView body_of(const HttpAnswer& answer) {
+  return answer.spooled ? answer.spooled->view() : as_bytes(answer.body);
+}
+
 std::optional<seconds> asked_wait(const HttpAnswer& answer, Timestamp now) {
   if (const auto after = number_of(answer.retry_after))
     return std::max(seconds(0), seconds(*after));
@@ -76,7 +81,8 @@ class HttpClient::Impl {
       : options_(completed(std::move(options))),
         tls_(impl::make_tls_client_context(options_.ca_file)),
         inbox_(std::make_shared<impl::Inbox>(io_)),
-        context_{io_, inbox_, tls_, options_},
+        pool_(io_.get_executor(), options_.idle_timeout),
+        context_{io_, inbox_, tls_, options_, pool_},
         work_(io_.get_executor()),
         thread_([this] { io_.run(); }) {}
 
@@ -99,6 +105,7 @@ class HttpClient::Impl {
       stopping_ = true;
       for (const auto& fetch : running_) fetch->stop();
       for (auto& waiting : std::exchange(waiting_, {})) waiting.done(errc::http_stopped);
+      pool_.close();
       work_.reset();
     });
     thread_.join();
@@ -144,6 +151,7 @@ class HttpClient::Impl {
   asio::ssl::context tls_;
   asio::io_context io_{1};  // one thread runs it
   std::shared_ptr<impl::Inbox> inbox_;
+  impl::ConnectionPool pool_;  // on the client's thread
   const impl::HttpContext context_;
   asio::executor_work_guard<impl::Executor> work_;
   // On the client's thread.

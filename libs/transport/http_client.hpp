@@ -2,14 +2,18 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "base/bytes.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "transport/host_lookup.hpp"
+#include "transport/spooled_body.hpp"
 
 namespace skua::transport {
 
@@ -26,14 +30,27 @@ struct HttpRequest {
   /// http or https.
   std::string url;
   HostOrigin origin = HostOrigin::network;
-  /// A longer body ends the request (http_too_large), before it is held.
+  /// A longer body ends the request (http_too_large), before it is held. What counts is the body
+  /// without compression.
   std::size_t max_body_bytes = 1024 * 1024;
+  /// A longer body is held in a temporary file instead of memory; 0: none is.
+  std::size_t spool_above = 0;
+  /// With it the client's total timeout ends with the head of the answer; the body may take as long
+  /// as it likes while each window (HttpClientOptions::speed_window) brings so much on average, as
+  /// it is sent; else http_too_slow.
+  std::optional<std::uint64_t> min_bytes_per_second;
+  /// Called on the client's thread with the number of bytes that have come since, heads and
+  /// redirects included, before their compression is undone. Must not block or throw. May be empty.
+  std::function<void(std::size_t)> on_bytes;
 };
 
 /// An answer of any status, after redirects. Headers are empty where there were none.
 struct HttpAnswer {
   unsigned status = 0;
+  /// Without compression. Empty when `spooled` has it.
   std::string body;
+  /// Set when the body was longer than HttpRequest::spool_above.
+  std::shared_ptr<const SpooledBody> spooled;
   /// What was asked last.
   std::string url;
   std::string content_type;
@@ -43,6 +60,10 @@ struct HttpAnswer {
   std::string rate_limit_remaining;  // RateLimit-Remaining
   std::string rate_limit_reset;      // RateLimit-Reset
 };
+
+/// The body, wherever it is. Valid as long as the answer is, in its place.
+ByteView body_of(const HttpAnswer& answer);
+ByteView body_of(HttpAnswer&&) = delete;
 
 /// How long the host asks us to wait: Retry-After (seconds or a date), or RateLimit-Reset (an
 /// instant, as PDSes write it, or seconds) when nothing remains. Nothing when it does not say.
@@ -59,6 +80,14 @@ struct HttpClientOptions {
   /// For a request with all its redirects, from the moment it leaves the queue.
   std::chrono::milliseconds total_timeout = std::chrono::seconds(30);
   int max_redirects = 3;
+  /// How long a connection is kept for the next request to its origin; zero: none is kept. Four an
+  /// origin, 64 in all.
+  std::chrono::milliseconds idle_timeout = std::chrono::seconds(10);
+  /// What HttpRequest::min_bytes_per_second is an average of.
+  std::chrono::milliseconds speed_window = std::chrono::seconds(30);
+  /// Where bodies above HttpRequest::spool_above go, as files without a name; empty: the system's
+  /// folder for temporary files.
+  std::filesystem::path spool_dir;
   /// Requests under way; further ones wait.
   std::size_t max_at_once = 32;
   /// Further ones than these are refused (http_busy).
@@ -70,17 +99,21 @@ struct HttpClientOptions {
   HostLookup lookup = look_up_host;
 };
 
-/// Makes GET requests over HTTP/1.1, many at once, on a thread of its own, a connection each. TLS
-/// is 1.2 or newer, with the certificate checked against the name. Of a name's addresses eight are
-/// tried, in the order of the look-up.
+/// Makes GET requests over HTTP/1.1, many at once, on a thread of its own. Connections are used
+/// again, for the same scheme, host and port; when one turns out to have ended, the request is made
+/// once more on a new one. TLS is 1.2 or newer, with the certificate checked against the name. Of a
+/// name's addresses eight are tried, in the order of the look-up. Bodies may come compressed (zstd,
+/// gzip).
 ///
 /// Every request to a host that the network named goes through here, and here alone such hosts are
 /// kept to public addresses: the addresses are looked up once, checked, and then connected to, for
-/// each redirect anew, so that a name cannot change in between. A redirect never leads from https
-/// to http.
+/// each redirect anew, so that a name cannot change in between. A connection that is used again is
+/// to an address that was checked so; one to another address, which a configured host may have, is
+/// used for configured hosts only. A redirect never leads from https to http.
 class HttpClient {
  public:
-  /// An answer, or errc: url_..., host_..., address_not_public, connect_..., tls_failed, http_...
+  /// An answer, or errc: url_..., host_..., address_not_public, connect_..., tls_failed, http_...,
+  /// spool_failed.
   using Callback = std::function<void(Result<HttpAnswer>)>;
 
   /// Throws std::runtime_error when the CA file cannot be used.

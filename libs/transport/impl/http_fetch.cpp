@@ -1,12 +1,13 @@
 #include "transport/impl/http_fetch.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
 
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/error.hpp>
@@ -14,11 +15,12 @@
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 
 #include "transport/address_guard.hpp"
 #include "transport/errc.hpp"
+#include "transport/impl/answer_body.hpp"
+#include "transport/impl/content_decoder.hpp"
 #include "transport/impl/redirect.hpp"
 #include "transport/impl/tls_client.hpp"
 
@@ -30,7 +32,6 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
 using SteadyClock = std::chrono::steady_clock;
-using TlsSocket = asio::ssl::stream<Socket>;
 
 constexpr std::uint32_t kMaxHeadBytes = 16 * 1024;
 /// What is read but not yet understood. Beast itself would hold a chunk's extensions, or what
@@ -40,8 +41,18 @@ constexpr std::size_t kMaxUnparsedBytes = 32 * 1024;
 /// A name may have thousands of addresses, and whoever owns it says whose.
 constexpr std::size_t kMaxAddresses = 8;
 
+/// How many bytes of a body may come. A little more than are allowed: compression makes some bodies
+/// longer. Limited all the same, since there are compressed bytes without end that mean nothing.
+std::uint64_t max_sent_bytes(std::size_t max_body_bytes) {
+  constexpr std::size_t kRoom = 64 * 1024;
+  const std::size_t more = max_body_bytes / 16 + kRoom;
+  constexpr auto kMost = std::numeric_limits<std::size_t>::max();
+  return max_body_bytes > kMost - more ? kMost : max_body_bytes + more;
+}
+
 /// What a failed read means.
 ErrorCode read_error(ErrorCode error) {
+  if (error.category() == make_error_code(errc::http_dropped).category()) return error;
   if (error == http::error::body_limit || error == http::error::header_limit ||
       error == http::error::buffer_overflow) {
     return errc::http_too_large;
@@ -58,21 +69,30 @@ bool is_redirect(unsigned status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-HttpAnswer to_answer(http::response<http::string_body>&& message, const Endpoint& url) {
-  const auto field = [&message](std::string_view name) {
-    const auto value = message[beast::string_view(name.data(), name.size())];
-    return std::string(value.data(), value.size());
-  };
+std::string_view field(const http::fields& head, std::string_view name) {
+  const auto value = head[beast::string_view(name.data(), name.size())];
+  return {value.data(), value.size()};
+}
+
+/// Content-Length, where that is what delimits the body.
+template <class Parser>
+std::optional<std::uint64_t> length_of(const Parser& parser) {
+  const auto length = parser.content_length();
+  if (!length) return std::nullopt;
+  return *length;
+}
+
+/// All but the body.
+HttpAnswer to_answer(const http::response_header<>& head, const Endpoint& url) {
   HttpAnswer answer;
-  answer.status = message.result_int();
+  answer.status = head.result_int();
   answer.url = url.http_url();
-  answer.content_type = field("Content-Type");
-  answer.location = field("Location");
-  answer.retry_after = field("Retry-After");
-  answer.rate_limit = field("RateLimit-Limit");
-  answer.rate_limit_remaining = field("RateLimit-Remaining");
-  answer.rate_limit_reset = field("RateLimit-Reset");
-  answer.body = std::move(message.body());
+  answer.content_type = field(head, "Content-Type");
+  answer.location = field(head, "Location");
+  answer.retry_after = field(head, "Retry-After");
+  answer.rate_limit = field(head, "RateLimit-Limit");
+  answer.rate_limit_remaining = field(head, "RateLimit-Remaining");
+  answer.rate_limit_reset = field(head, "RateLimit-Reset");
   return answer;
 }
 
@@ -93,7 +113,8 @@ Awaitable<Result<HttpAnswer>> HttpFetch::run() {
   auto origin = request_.origin;
   for (int redirects = 0;; ++redirects) {
     auto answer = co_await ask(*url, origin);
-    deadline_.cancel();
+    clear_deadline();
+    connection_.reset();
     if (!answer) co_return reason(answer.error());
     if (!is_redirect(answer->status) || answer->location.empty()) co_return answer;
     if (redirects == context_.options.max_redirects) co_return errc::http_too_many_redirects;
@@ -106,6 +127,20 @@ Awaitable<Result<HttpAnswer>> HttpFetch::run() {
 }
 
 Awaitable<Result<HttpAnswer>> HttpFetch::ask(const Endpoint& url, HostOrigin origin) {
+  const bool any_address = origin == HostOrigin::configured || context_.options.allow_private_hosts;
+  connection_ = context_.pool.take(url, any_address);
+  if (connection_) {
+    auto answer = co_await exchange(url);
+    // Without a word: the host ended the connection while it was idle. Asking twice does no harm.
+    if (answer || heard_ || aborted_) co_return answer;
+  }
+  const auto error = co_await open(url, any_address);
+  if (error) co_return error;
+  auto answer = co_await exchange(url);
+  co_return answer;
+}
+
+Awaitable<ErrorCode> HttpFetch::open(const Endpoint& url, bool any_address) {
   connect_end_ = SteadyClock::now() + context_.options.connect_timeout;
   if (connect_end_ < end_) {
     set_deadline(connect_end_, errc::connect_timed_out);
@@ -113,55 +148,30 @@ Awaitable<Result<HttpAnswer>> HttpFetch::ask(const Endpoint& url, HostOrigin ori
     connect_end_ = end_;
     set_deadline(end_, errc::http_timed_out);
   }
-  const auto addresses = co_await find_addresses(url, origin);
+  const auto addresses = co_await find_addresses(url, any_address);
   if (!addresses) co_return addresses.error();
 
-  if (!url.tls) {
-    Socket socket(context_.io.get_executor());
-    const auto error = co_await connect(socket, *addresses);
-    if (error) co_return error;
-    auto answer = co_await exchange(socket, url);
-    socket_ = nullptr;
-    co_return answer;
-  }
-  TlsSocket stream(context_.io.get_executor(), context_.tls);
-  ErrorCode error = co_await connect(stream.next_layer(), *addresses);
-  if (error) co_return error;
-  set_server_name(stream.native_handle(), url);
-  std::string refusal;
-  stream.set_verify_callback(verify_host(url, refusal), error);
-  if (error) {
-    socket_ = nullptr;
-    co_return errc::tls_failed;
-  }
-  auto token = into(error);
-  co_await stream.async_handshake(asio::ssl::stream_base::client, token);
-  if (error) {
-    socket_ = nullptr;
-    co_return errc::tls_failed;
-  }
-  auto answer = co_await exchange(stream, url);
-  socket_ = nullptr;
-  co_return answer;
+  connection_ = std::make_unique<Connection>(context_.io.get_executor(), url);
+  auto error = co_await connect(*addresses);
+  if (!error && url.tls) error = co_await start_tls(url);
+  co_return error;
 }
 
 Awaitable<Result<std::vector<Tcp::endpoint>>> HttpFetch::find_addresses(const Endpoint& url,
-                                                                        HostOrigin origin) {
+                                                                        bool any_address) {
   const auto found = co_await lookup_.find(context_.options.lookup, url.host);
   if (!found) co_return found.error();
-  const bool any = origin == HostOrigin::configured || context_.options.allow_private_hosts;
   std::vector<Tcp::endpoint> addresses;
   for (const auto& address : *found) {
     if (addresses.size() == kMaxAddresses) break;
-    if (any || is_public(address)) addresses.emplace_back(address, url.port);
+    if (any_address || is_public(address)) addresses.emplace_back(address, url.port);
   }
   if (addresses.empty()) co_return errc::address_not_public;
   co_return addresses;
 }
 
-Awaitable<ErrorCode> HttpFetch::connect(Socket& socket,
-                                        const std::vector<Tcp::endpoint>& addresses) {
-  socket_ = &socket;
+Awaitable<ErrorCode> HttpFetch::connect(const std::vector<Tcp::endpoint>& addresses) {
+  auto& socket = connection_->socket;
   for (std::size_t i = 0; i < addresses.size() && !aborted_; ++i) {
     // An address that swallows packets must leave time for those after it.
     const auto now = SteadyClock::now();
@@ -173,7 +183,7 @@ Awaitable<ErrorCode> HttpFetch::connect(Socket& socket,
         // connection.
         if (cancelled || self->step_.expiry() > SteadyClock::now()) return;
         ErrorCode ignored;
-        if (self->socket_ != nullptr) self->socket_->close(ignored);
+        if (self->connection_) self->connection_->socket.close(ignored);
       });
     }
     ErrorCode error;
@@ -184,33 +194,80 @@ Awaitable<ErrorCode> HttpFetch::connect(Socket& socket,
     if (!error && !aborted_) {
       ErrorCode ignored;  // costs latency only
       socket.set_option(Tcp::no_delay(true), ignored);
+      connection_->address = addresses[i].address();
       co_return ErrorCode();
     }
   }
-  socket_ = nullptr;
   co_return errc::connect_failed;
 }
 
-template <class Stream>
-Awaitable<Result<HttpAnswer>> HttpFetch::exchange(Stream& stream, const Endpoint& url) {
+Awaitable<ErrorCode> HttpFetch::start_tls(const Endpoint& url) {
+  auto& stream = connection_->tls.emplace(connection_->socket, context_.tls);
+  set_server_name(stream.native_handle(), url);
+  ErrorCode error;
+  stream.set_verify_callback(verify_host(url, connection_->refusal), error);
+  if (error) co_return errc::tls_failed;
+  auto token = into(error);
+  co_await stream.async_handshake(asio::ssl::stream_base::client, token);
+  if (error) co_return errc::tls_failed;
+  co_return ErrorCode();
+}
+
+Awaitable<Result<HttpAnswer>> HttpFetch::exchange(const Endpoint& url) {
+  heard_ = false;
   set_deadline(end_, errc::http_timed_out);
+  if (connection_->tls) {
+    auto answer = co_await exchange_over(*connection_->tls, url);
+    co_return answer;
+  }
+  auto answer = co_await exchange_over(connection_->socket, url);
+  co_return answer;
+}
+
+template <class Stream>
+Awaitable<Result<HttpAnswer>> HttpFetch::exchange_over(Stream& stream, const Endpoint& url) {
   http::request<http::empty_body> request(http::verb::get, url.target(std::nullopt), 11);
   request.set(http::field::host, url.authority());
   request.set(http::field::user_agent, context_.options.user_agent);
   request.set(http::field::accept, "*/*");
-  request.set(http::field::connection, "close");
+  request.set(http::field::accept_encoding, kAcceptedEncodings);
   ErrorCode error;
   auto token = into(error);
   co_await http::async_write(stream, request, token);
   if (error) co_return errc::http_dropped;
 
-  http::response_parser<http::string_body> parser;
+  http::response_parser<AnswerBodyOfBeast> parser;
   parser.header_limit(kMaxHeadBytes);
-  parser.body_limit(request_.max_body_bytes);
+  parser.body_limit(max_sent_bytes(request_.max_body_bytes));
   beast::flat_buffer buffer(kMaxUnparsedBytes);
-  co_await http::async_read(stream, buffer, parser, token);
+  buffer.reserve(kMaxUnparsedBytes);  // Beast reads as much at once as there is room
+  const std::size_t head_bytes = co_await http::async_read_header(stream, buffer, parser, token);
+  heard_ = parser.got_some();
+  count(head_bytes);
   if (error) co_return read_error(error);
-  auto answer = to_answer(parser.release(), url);
+
+  const auto& head = parser.get();
+  auto answer = to_answer(head, url);
+  AnswerBody body(request_, context_.options.spool_dir);
+  error = body.begin(field(head, "Content-Encoding"), length_of(parser));
+  if (error) co_return error;
+  parser.get().body() = &body;
+  // A redirect has little to say, whoever wrote it.
+  if (request_.min_bytes_per_second && !is_redirect(answer.status))
+    watch_speed(*request_.min_bytes_per_second);
+  parser.eager(true);
+  while (!parser.is_done()) {
+    const std::size_t bytes = co_await http::async_read_some(stream, buffer, parser, token);
+    count(bytes);
+    if (error) co_return read_error(error);
+  }
+  error = body.finish(parser.need_eof());
+  if (!error) error = body.give_to(answer);
+  if (error) co_return error;
+  // What follows the answer unasked would be taken for the next one.
+  if (parser.keep_alive() && buffer.size() == 0 && !aborted_) {
+    context_.pool.put(std::move(connection_));
+  }
   co_return answer;
 }
 
@@ -227,7 +284,7 @@ void HttpFetch::abort(ErrorCode why) {
   lookup_.cancel();
   step_.cancel();
   ErrorCode ignored;
-  if (socket_ != nullptr) socket_->close(ignored);
+  if (connection_) connection_->socket.close(ignored);
 }
 
 void HttpFetch::set_deadline(TimePoint at, ErrorCode why) {
@@ -236,6 +293,29 @@ void HttpFetch::set_deadline(TimePoint at, ErrorCode why) {
     if (cancelled || self->deadline_.expiry() > SteadyClock::now()) return;
     self->abort(why);
   });
+}
+
+void HttpFetch::clear_deadline() {
+  deadline_.expires_at(TimePoint::max());
+}
+
+void HttpFetch::watch_speed(std::uint64_t min_bytes_per_second) {
+  const auto window = context_.options.speed_window;
+  const auto before = received_;
+  deadline_.expires_after(window);
+  deadline_.async_wait([=, self = shared_from_this()](ErrorCode cancelled) {
+    if (cancelled || self->deadline_.expiry() > SteadyClock::now()) return;
+    const std::chrono::duration<double> seconds = window;
+    const auto wanted = static_cast<double>(min_bytes_per_second) * seconds.count();
+    if (static_cast<double>(self->received_ - before) < wanted)
+      return self->abort(errc::http_too_slow);
+    self->watch_speed(min_bytes_per_second);
+  });
+}
+
+void HttpFetch::count(std::size_t bytes) {
+  received_ += bytes;
+  if (bytes > 0 && request_.on_bytes) request_.on_bytes(bytes);
 }
 
 }  // namespace skua::transport::impl

@@ -1,8 +1,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
@@ -13,6 +14,8 @@
 #include "transport/http_client.hpp"
 #include "transport/impl/address_lookup.hpp"
 #include "transport/impl/asio_types.hpp"
+#include "transport/impl/connection.hpp"
+#include "transport/impl/connection_pool.hpp"
 #include "transport/impl/inbox.hpp"
 
 namespace skua::transport::impl {
@@ -24,6 +27,7 @@ struct HttpContext {
   std::shared_ptr<Inbox> inbox;
   boost::asio::ssl::context& tls;
   const HttpClientOptions& options;
+  ConnectionPool& pool;
 };
 
 /// One GET request with its redirects. Lives on the client's thread, owned by the coroutine.
@@ -41,27 +45,38 @@ class HttpFetch : public std::enable_shared_from_this<HttpFetch> {
   using TimePoint = std::chrono::steady_clock::time_point;
 
   Awaitable<Result<HttpAnswer>> ask(const Endpoint& url, HostOrigin origin);
+  /// A connection of its own, with TLS if need be.
+  Awaitable<ErrorCode> open(const Endpoint& url, bool any_address);
   /// The addresses of a host that may be connected to, eight at most.
   Awaitable<Result<std::vector<Tcp::endpoint>>> find_addresses(const Endpoint& url,
-                                                               HostOrigin origin);
-  Awaitable<ErrorCode> connect(Socket& socket, const std::vector<Tcp::endpoint>& addresses);
+                                                               bool any_address);
+  Awaitable<ErrorCode> connect(const std::vector<Tcp::endpoint>& addresses);
+  Awaitable<ErrorCode> start_tls(const Endpoint& url);
+  /// Asks on `connection_`, which goes to the pool afterwards if it may be used again.
+  Awaitable<Result<HttpAnswer>> exchange(const Endpoint& url);
   template <class Stream>
-  Awaitable<Result<HttpAnswer>> exchange(Stream& stream, const Endpoint& url);
+  Awaitable<Result<HttpAnswer>> exchange_over(Stream& stream, const Endpoint& url);
 
   /// The error that explains the end: ours, when we ended it ourselves.
   ErrorCode reason(ErrorCode otherwise) const;
   void abort(ErrorCode why);
   void set_deadline(TimePoint at, ErrorCode why);
+  void clear_deadline();
+  /// Ends it when one of the windows from now on brings too little.
+  void watch_speed(std::uint64_t min_bytes_per_second);
+  void count(std::size_t bytes);
 
   const HttpContext& context_;
   const HttpRequest request_;
   AddressLookup lookup_;
-  Timer deadline_;  // of connecting, later of the whole
+  Timer deadline_;  // of connecting, later of the whole or of a window
   Timer step_;      // of one address
   TimePoint end_;
   TimePoint connect_end_;
-  /// The open connection's, to close it from outside.
-  Socket* socket_ = nullptr;
+  std::unique_ptr<Connection> connection_;
+  /// A byte of the answer has come.
+  bool heard_ = false;
+  std::uint64_t received_ = 0;
   /// Set when we gave up ourselves.
   ErrorCode aborted_;
 };

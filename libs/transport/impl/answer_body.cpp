@@ -1,0 +1,62 @@
+#include "transport/impl/answer_body.hpp"
+
+#include <utility>
+
+#include "transport/errc.hpp"
+
+namespace skua::transport::impl {
+
+ErrorCode AnswerBody::begin(std::string_view encoding, std::optional<std::uint64_t> length) {
+  auto decoder = content_decoder_for(encoding);
+  if (!decoder) return decoder.error();
+  decoder_ = std::move(*decoder);
+  // Of what is compressed the length says nothing.
+  if (decoder_ || !length) return {};
+  if (*length > request_.max_body_bytes) return errc::http_too_large;
+  if (request_.spool_above > 0 && *length > request_.spool_above) return spool();
+  text_.reserve(static_cast<std::size_t>(*length));
+  return {};
+}
+
+ErrorCode AnswerBody::put(ByteView bytes) {
+  if (!bytes.empty()) empty_ = false;
+  return decoder_ ? decoder_->decode(bytes, hold_) : hold(bytes);
+}
+
+ErrorCode AnswerBody::finish(bool to_the_end) {
+  // An answer without a body (a redirect, say) may name an encoding all the same.
+  const bool none = empty_ && !to_the_end;
+  if (decoder_ && !none && !decoder_->is_complete()) return errc::http_dropped;
+  return {};
+}
+
+ErrorCode AnswerBody::give_to(HttpAnswer& answer) {
+  answer.body = std::move(text_);
+  if (!file_) return {};
+  auto mapped = file_->mapped();
+  if (!mapped) return mapped.error();
+  answer.spooled = std::move(*mapped);
+  return {};
+}
+
+ErrorCode AnswerBody::hold(ByteView bytes) {
+  if (bytes.size() > request_.max_body_bytes - size_) return errc::http_too_large;
+  size_ += bytes.size();
+  if (!file_ && request_.spool_above > 0 && size_ > request_.spool_above) {
+    if (const auto error = spool()) return error;
+  }
+  if (file_) return file_->append(bytes);
+  text_.append(as_text(bytes));
+  return {};
+}
+
+ErrorCode AnswerBody::spool() {
+  auto file = SpoolFile::create(spool_folder_);
+  if (!file) return file.error();
+  file_ = std::move(*file);
+  // Out of memory at once, not when the answer is done.
+  const auto held = std::exchange(text_, {});
+  return file_->append(as_bytes(held));
+}
+
+}  // namespace skua::transport::impl

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/optional/optional.hpp>
+
+#include "base/bytes.hpp"
+#include "base/result.hpp"
+#include "transport/http_client.hpp"
+#include "transport/impl/content_decoder.hpp"
+#include "transport/impl/spool_file.hpp"
+
+namespace skua::transport::impl {
+
+/// The body of one answer as it comes: decoded, counted, and held in memory or in a temporary file.
+/// A part of one exchange, on the client's thread. Errors: http_malformed, http_too_large,
+/// http_dropped, spool_failed.
+class AnswerBody {
+ public:
+  /// Both outlive it.
+  AnswerBody(const HttpRequest& request, const std::filesystem::path& spool_folder)
+      : request_(request), spool_folder_(spool_folder) {}
+  AnswerBody(const AnswerBody&) = delete;
+  AnswerBody& operator=(const AnswerBody&) = delete;
+
+  /// Once, after the head. `length` is Content-Length, as far as it is known.
+  ErrorCode begin(std::string_view encoding, std::optional<std::uint64_t> length);
+  ErrorCode put(ByteView bytes);
+  /// Once, after the last byte: whether that was all. `to_the_end`: what delimits the body is the
+  /// connection's end, which may have come too early.
+  ErrorCode finish(bool to_the_end);
+
+  /// Once, after `finish`.
+  ErrorCode give_to(HttpAnswer& answer);
+
+ private:
+  ErrorCode hold(ByteView bytes);
+  ErrorCode spool();
+
+  const HttpRequest& request_;
+  const std::filesystem::path& spool_folder_;
+  std::unique_ptr<ContentDecoder> decoder_;
+  const ContentDecoder::Put hold_ = [this](ByteView bytes) { return hold(bytes); };
+  bool empty_ = true;
+  std::size_t size_ = 0;  // decoded
+  std::string text_;
+  std::unique_ptr<SpoolFile> file_;
+};
+
+/// Lets Beast's parser hand the bytes of a body on without keeping them. The value is set between
+/// the head and the body.
+struct AnswerBodyOfBeast {
+  using value_type = AnswerBody*;
+
+  class reader {
+   public:
+    template <class Header>
+    reader(Header&, value_type& body) : body_(body) {}
+
+    void init(const boost::optional<std::uint64_t>&, ErrorCode& error) { error = {}; }
+
+    std::size_t put(const boost::asio::const_buffer& buffer, ErrorCode& error) {
+      error = body_->put({static_cast<const std::uint8_t*>(buffer.data()), buffer.size()});
+      return buffer.size();
+    }
+
+    void finish(ErrorCode& error) { error = {}; }
+
+   private:
+    value_type& body_;
+  };
+};
+
+}  // namespace skua::transport::impl

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/ssl/stream.hpp>
+
+#include "transport/endpoint.hpp"
+#include "transport/impl/asio_types.hpp"
+
+namespace skua::transport::impl {
+
+/// A TCP connection of the HTTP client to one origin (RFC 9110, section 4.3.1), with TLS on it
+/// where the scheme is https. Belongs to a request or, idle, to the pool; on the client's thread.
+/// Does not move: TLS refers to the socket.
+struct Connection {
+  using Tls = boost::asio::ssl::stream<Socket&>;
+
+  Connection(const Executor& executor, const Endpoint& url)
+      : secure(url.tls), host(url.host), port(url.port), socket(executor) {}
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  bool leads_to(const Endpoint& url) const {
+    return secure == url.tls && port == url.port && host == url.host;
+  }
+
+  const bool secure;
+  const std::string host;
+  const std::uint16_t port;
+  /// What it is connected to.
+  boost::asio::ip::address address;
+  /// Why the certificate was refused. Here, because a server may have it checked again.
+  std::string refusal;
+  Socket socket;
+  /// Set once the TCP connection stands, if `secure`.
+  std::optional<Tls> tls;
+};
+
+}  // namespace skua::transport::impl

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <chrono>
+#include <list>
+#include <memory>
+
+#include "transport/endpoint.hpp"
+#include "transport/impl/asio_types.hpp"
+#include "transport/impl/connection.hpp"
+
+namespace skua::transport::impl {
+
+/// The idle connections of a client: a few an origin, for some seconds. A part of the client, on
+/// its thread.
+///
+/// Reuse does not go round the guard of addresses: each connection knows the address that it was
+/// opened to, and whoever may reach public addresses only gets none that leads elsewhere.
+class ConnectionPool {
+ public:
+  ConnectionPool(const Executor& executor, std::chrono::milliseconds idle_timeout);
+
+  /// The one to that origin that was used last; null when there is none. It stood a moment ago, but
+  /// may have ended since. `any_address`: also one to an address that is not public.
+  std::unique_ptr<Connection> take(const Endpoint& url, bool any_address);
+
+  /// A connection on which nothing is under way. The oldest makes room: of its origin, or of all.
+  void put(std::unique_ptr<Connection> connection);
+
+  /// Ends them all; none is kept any more.
+  void close();
+
+ private:
+  struct Idle {
+    std::unique_ptr<Connection> connection;
+    std::chrono::steady_clock::time_point until;
+  };
+
+  void make_room(const Connection& connection);
+  void wait();
+
+  const std::chrono::milliseconds idle_timeout_;
+  std::list<Idle> idle_;  // the oldest first
+  Timer timer_;           // for the oldest
+  bool closed_ = false;
+};
+
+}  // namespace skua::transport::impl

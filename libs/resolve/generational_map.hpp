@@ -39,7 +39,7 @@ class GenerationalMap {
 
  private:
   using Map = boost::unordered_flat_map<Key, Value, Hash>;
-  const std::size_t half_;
+  std::size_t half_;
   Map young_;
   Map old_;
 };

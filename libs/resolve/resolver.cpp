@@ -78,6 +78,13 @@ void visit_collections(ResolvedEvent& event, F&& visit) {
 }  // namespace
 
 std::vector<Conflict> Resolver::resolve(std::span<ResolvedEvent> events) {
+  std::vector<ResolvedEvent*> pointers;
+  pointers.reserve(events.size());
+  for (ResolvedEvent& event : events) pointers.push_back(&event);
+  return resolve(pointers);
+}
+
+std::vector<Conflict> Resolver::resolve(Events events) {
   resolve_actors(events);
   resolve_collections(events);
   std::vector<Conflict> conflicts = resolve_keys(events);
@@ -85,10 +92,10 @@ std::vector<Conflict> Resolver::resolve(std::span<ResolvedEvent> events) {
   return conflicts;
 }
 
-void Resolver::resolve_actors(std::span<ResolvedEvent> events) {
+void Resolver::resolve_actors(Events events) {
   std::vector<std::string_view> missing;
-  for (ResolvedEvent& event : events) {
-    visit_actors(event, [&](std::string_view did, std::int32_t& id) {
+  for (ResolvedEvent* event : events) {
+    visit_actors(*event, [&](std::string_view did, std::int32_t& id) {
       if (id == 0) id = ids_.actors.find(did);
       if (id == 0) missing.push_back(did);
     });
@@ -98,18 +105,18 @@ void Resolver::resolve_actors(std::span<ResolvedEvent> events) {
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
   const ActorIds found =
       find_or_insert_actors(session_, ids_.actors, ids_.claims, missing, clock_.now());
-  for (ResolvedEvent& event : events) {
-    visit_actors(event, [&](std::string_view did, std::int32_t& id) {
+  for (ResolvedEvent* event : events) {
+    visit_actors(*event, [&](std::string_view did, std::int32_t& id) {
       if (id == 0) id = found.at(did);
     });
   }
 }
 
-void Resolver::resolve_collections(std::span<ResolvedEvent> events) {
+void Resolver::resolve_collections(Events events) {
   std::vector<std::string_view> names;
   std::vector<std::int32_t*> places;
-  for (ResolvedEvent& event : events) {
-    visit_collections(event, [&](std::string_view nsid, std::int32_t& id) {
+  for (ResolvedEvent* event : events) {
+    visit_collections(*event, [&](std::string_view nsid, std::int32_t& id) {
       id = records::typed_collection_id(nsid);
       if (id != 0) return;
       names.push_back(nsid);
@@ -121,7 +128,7 @@ void Resolver::resolve_collections(std::span<ResolvedEvent> events) {
   for (std::size_t i = 0; i < places.size(); ++i) *places[i] = ids[i];
 }
 
-std::vector<Conflict> Resolver::resolve_keys(std::span<ResolvedEvent> events) {
+std::vector<Conflict> Resolver::resolve_keys(Events events) {
   std::map<RecordKey, KeyText> texts;
   std::vector<std::pair<std::size_t, RecordKey>> users;  // event index, key
   std::map<std::size_t, std::string> reasons;
@@ -140,7 +147,7 @@ std::vector<Conflict> Resolver::resolve_keys(std::span<ResolvedEvent> events) {
     users.emplace_back(index, key);
   };
   for (std::size_t i = 0; i < events.size(); ++i) {
-    ResolvedEvent& event = events[i];
+    ResolvedEvent& event = *events[i];
     if (const RecordChange* change = change_of(event)) {
       const store::RkeyNumber number = store::rkey_number(change->rkey);
       event.rkey_number = number.value;
@@ -171,8 +178,7 @@ std::vector<Conflict> Resolver::resolve_keys(std::span<ResolvedEvent> events) {
   return conflicts;
 }
 
-void Resolver::insert_stubs(std::span<ResolvedEvent> events,
-                            const std::vector<Conflict>& conflicts) {
+void Resolver::insert_stubs(Events events, const std::vector<Conflict>& conflicts) {
   std::vector<KnownPosts::Key> missing;
   auto next_conflict = conflicts.begin();
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -180,7 +186,7 @@ void Resolver::insert_stubs(std::span<ResolvedEvent> events,
       ++next_conflict;
       continue;
     }
-    visit_record_references(events[i], [&](const RecordRef& reference) {
+    visit_record_references(*events[i], [&](const RecordRef& reference) {
       if (reference.collection_id != records::Post::kCollectionId) return;
       const KnownPosts::Key key{reference.actor_id, reference.rkey_number};
       if (!ids_.posts.contains(key)) missing.push_back(key);

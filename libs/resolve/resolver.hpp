@@ -46,12 +46,15 @@ class Resolver {
   /// store::SqlError: the events are then whole, what was stored is right, and the call may be
   /// repeated. Conflicts come by index, one an event at most.
   std::vector<Conflict> resolve(std::span<event::ResolvedEvent> events);
+  /// The same for events that lie apart.
+  using Events = std::span<event::ResolvedEvent* const>;
+  std::vector<Conflict> resolve(Events events);
 
  private:
-  void resolve_actors(std::span<event::ResolvedEvent> events);
-  void resolve_collections(std::span<event::ResolvedEvent> events);
-  std::vector<Conflict> resolve_keys(std::span<event::ResolvedEvent> events);
-  void insert_stubs(std::span<event::ResolvedEvent> events, const std::vector<Conflict>& conflicts);
+  void resolve_actors(Events events);
+  void resolve_collections(Events events);
+  std::vector<Conflict> resolve_keys(Events events);
+  void insert_stubs(Events events, const std::vector<Conflict>& conflicts);
 
   store::Session& session_;
   SharedIds& ids_;

@@ -4,14 +4,11 @@
 #include <tuple>
 #include <variant>
 
-#include <fmt/format.h>
-
-#include "atproto/sha256.hpp"
 #include "base/crash_point.hpp"
 #include "store/advisory_lock.hpp"
-#include "store/dead_letters.hpp"
 #include "writer/account_changes.hpp"
 #include "writer/collection_writer.hpp"
+#include "writer/dead_letter.hpp"
 #include "writer/fold.hpp"
 #include "writer/guard.hpp"
 #include "writer/tombstones.hpp"
@@ -72,46 +69,6 @@ std::vector<bool> lock_accounts(store::Session& session, std::span<const Resolve
     writable[i] = taken[place_of(account_lock(batch[i]))];
   }
   return writable;
-}
-
-/// Long enough for nearly all, short enough for an index entry.
-constexpr std::size_t kLongestKey = 1'000;
-
-std::string hex_digest(ByteView bytes) {
-  std::string text;
-  for (const std::uint8_t byte : atproto::sha256(bytes)) text += fmt::format("{:02x}", byte);
-  return text;
-}
-
-/// Source, position and op. The same input gets the same key again, so that a replay adds no
-/// letter; input without a position is told apart by its bytes.
-std::string dead_letter_key(const std::string& source, std::int64_t seq, const std::string& what,
-                            ByteView payload) {
-  std::string key = source + " " + std::to_string(seq) + " " + what;
-  if (seq == 0) key += " sha256:" + hex_digest(payload);
-  if (key.size() > kLongestKey) {
-    const std::string digest = hex_digest(as_bytes(key));
-    key.resize(kLongestKey - digest.size() - 8);
-    key += " sha256:" + digest;
-  }
-  return key;
-}
-
-store::DeadLetter dead_letter(const std::string& source, const ResolvedEvent& event,
-                              const std::string& error, const std::string& sqlstate) {
-  store::DeadLetter letter;
-  letter.consumer = "indexer";
-  std::string what = event.event.at_uri();
-  if (const auto* rejection = std::get_if<event::Rejection>(&event.event.body)) {
-    what = event.event.did + "/" + rejection->what;
-    letter.payload = rejection->payload;
-  } else if (const auto* change = std::get_if<event::RecordChange>(&event.event.body)) {
-    letter.payload = change->block;
-  }
-  letter.key = dead_letter_key(source, event.event.seq, what, letter.payload);
-  letter.error = error;
-  letter.sqlstate = sqlstate;
-  return letter;
 }
 
 }  // namespace
@@ -189,7 +146,7 @@ LiveWriter::Outcome LiveWriter::write(store::Session& session, std::span<const R
     std::vector<store::DeadLetter> letters;
     for (const ResolvedEvent* event : others) {
       if (const auto* rejection = std::get_if<event::Rejection>(&event->event.body)) {
-        letters.push_back(dead_letter(source_, *event, rejection->error, ""));
+        letters.push_back(dead_letter_of(source_, *event, rejection->error, ""));
       }
     }
     if (!letters.empty()) {
@@ -208,7 +165,7 @@ void LiveWriter::write_dead_letter(store::Session& session, const ResolvedEvent&
                                    Timestamp now) const {
   const auto* rejection = std::get_if<event::Rejection>(&event.event.body);
   const std::string reason = rejection != nullptr ? rejection->error : error;
-  store::write_dead_letters(session, {dead_letter(source_, event, reason, sqlstate)}, now);
+  store::write_dead_letters(session, {dead_letter_of(source_, event, reason, sqlstate)}, now);
 }
 
 }  // namespace skua::writer

@@ -9,6 +9,7 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include "base/log.hpp"
+#include "writer/dead_letter.hpp"
 #include "writer/purge.hpp"
 #include "writer/router.hpp"
 
@@ -24,8 +25,6 @@ constexpr milliseconds kLinger{5};
 constexpr milliseconds kCrowdedLinger{500};
 constexpr std::size_t kCrowd = 4'000;
 constexpr milliseconds kIdle{500};
-constexpr milliseconds kFirstBackOff{50};
-constexpr milliseconds kLongestBackOff{5000};
 
 std::string lane_name(event::Lane lane, std::size_t number) {
   std::string name = lane.source == event::EventSource::Live ? "live " : "backfill ";
@@ -43,6 +42,7 @@ Worker::Worker(event::Lane lane, std::size_t number, WriteTurns& turns, WorkerSe
       name_(lane_name(lane, number)),
       turns_(turns),
       services_(services),
+      session_({services.database_url, name_, services.counters, services.database_is_down}),
       queue_(std::numeric_limits<std::size_t>::max()),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
@@ -124,11 +124,11 @@ void Worker::write(Batch& batch, const std::stop_token& stop) {
         dead_letter_front(batch, poison);
         group = batch.size();
       } catch (const store::ServerError& error) {
-        if (!back_off(error, turn, stop)) return;
+        if (!session_.back_off(error, turns_, turn, stop)) return;
       }
     } catch (const store::ServerError& error) {
       if (error.sqlstate() == kOutOfMemory) group = std::max<std::size_t>(size / 2, 1);
-      if (!back_off(error, turn, stop)) return;
+      if (!session_.back_off(error, turns_, turn, stop)) return;
     }
   }
   batch = std::move(busy);
@@ -136,18 +136,12 @@ void Worker::write(Batch& batch, const std::stop_token& stop) {
 
 void Worker::write_front(Batch& batch, std::size_t size, Batch& busy) {
   const std::span<event::ResolvedEvent> front(batch.data(), size);
-  store::Session& connection = session();
+  store::Session& connection = session_.get();
   const std::uint64_t nuls_before = connection.nuls_removed();
   resolve::Resolver resolver(connection, services_.ids, services_.clock);
   for (const resolve::Conflict& conflict : resolver.resolve(front)) {
     // It cannot become a row, but its bytes are kept: the live writer makes a dead letter of it.
-    event::ResolvedEvent& event = front[conflict.index];
-    event::RecordChange& change = event.change();
-    event::Rejection rejection;
-    rejection.what = change.collection + "/" + change.rkey;
-    rejection.error = conflict.reason;
-    rejection.payload = std::move(change.block);
-    event.event.body = std::move(rejection);
+    reject(front[conflict.index], conflict.reason);
   }
   const LiveWriter::Outcome outcome =
       services_.writer.write(connection, front, services_.clock.now());
@@ -161,15 +155,14 @@ void Worker::write_front(Batch& batch, std::size_t size, Batch& busy) {
   counters.dead_letters += outcome.dead_letters;
   counters.set_aside += outcome.busy.size();
   counters.nuls_removed += connection.nuls_removed() - nuls_before;
-  failures_ = 0;
-  if (services_.database_is_down.exchange(false)) logger("writer")->info("the database is back");
+  session_.succeeded();
   finish_front(batch, size, outcome.busy, busy);
 }
 
 void Worker::dead_letter_front(Batch& batch, const store::SqlError& error) {
   try {
-    services_.writer.write_dead_letter(session(), batch.front(), error.what(), error.sqlstate(),
-                                       services_.clock.now());
+    services_.writer.write_dead_letter(session_.get(), batch.front(), error.what(),
+                                       error.sqlstate(), services_.clock.now());
   } catch (const store::DataError& again) {
     throw store::DefectError(std::string("a dead letter was refused: ") + again.what(),
                              again.sqlstate());
@@ -209,38 +202,6 @@ void Worker::finish_front(Batch& batch, std::size_t size,
   }
   services_.counters.events += done.size();
   services_.in_flight.finish(done, services_.clock.now());
-}
-
-store::Session& Worker::session() {
-  if (!session_) {
-    session_ = std::make_unique<store::Session>(services_.database_url, "skua " + name_);
-  }
-  return *session_;
-}
-
-bool Worker::back_off(const store::SqlError& error, std::optional<WriteTurns::Turn>& turn,
-                      const std::stop_token& stop) {
-  turn.reset();
-  ++failures_;
-  services_.counters.retries += 1;
-  // A deadlock or a full lock table leaves the connection usable; after anything else a new one is
-  // the surest way to the server that now answers.
-  const std::string sqlstate_class = error.sqlstate().substr(0, 2);
-  const bool keep = session_ && session_->connected() &&
-                    (sqlstate_class == "40" || sqlstate_class == "53" || sqlstate_class == "55");
-  if (!keep) session_.reset();
-
-  milliseconds wait = kFirstBackOff * (1 << std::min(failures_ - 1, 10));
-  wait = std::min(wait, kLongestBackOff);
-  if (!keep && !services_.database_is_down.exchange(true)) {
-    logger("writer")->warn("lane={}: the database failed, nothing is lost, trying again: {}", name_,
-                           error.what());
-  }
-  std::unique_lock lock(wait_mutex_);
-  wait_.wait_for(lock, stop, wait, [] { return false; });
-  lock.unlock();
-  turn = turns_.wait(stop);
-  return turn && !stop.stop_requested();
 }
 
 }  // namespace skua::writer

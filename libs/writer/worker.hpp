@@ -22,6 +22,7 @@
 #include "writer/in_flight.hpp"
 #include "writer/live_pressure.hpp"
 #include "writer/live_writer.hpp"
+#include "writer/patient_session.hpp"
 #include "writer/write_turns.hpp"
 
 namespace skua::writer {
@@ -85,18 +86,13 @@ class Worker {
   void dead_letter_front(Batch& batch, const store::SqlError& error);
   void finish_front(Batch& batch, std::size_t size, const std::vector<std::size_t>& busy_indices,
                     Batch& busy);
-  store::Session& session();
-  /// Gives the turn back, waits, and takes a turn for the next try. False: stop was asked for.
-  bool back_off(const store::SqlError& error, std::optional<WriteTurns::Turn>& turn,
-                const std::stop_token& stop);
 
   const event::Lane lane_;
   const std::string name_;
   WriteTurns& turns_;
   WorkerServices& services_;
   BoundedQueue<event::UnresolvedEvent> queue_;
-  std::unique_ptr<store::Session> session_;
-  int failures_ = 0;  // of the server, in a row
+  PatientSession session_;
   std::mutex wait_mutex_;
   std::condition_variable_any wait_;
   std::jthread thread_;

@@ -8,13 +8,9 @@
 
 namespace skua::writer {
 
-namespace {
-
 std::size_t writers_at_once() {
   return std::clamp<std::size_t>(std::thread::hardware_concurrency(), kFewestWriters, kMostWriters);
 }
-
-}  // namespace
 
 WorkerPool::WorkerPool(WorkerServices& services)
     : live_turns_(writers_at_once()), backfill_turns_(writers_at_once()) {

@@ -16,6 +16,8 @@ namespace skua::writer {
 inline constexpr std::size_t kFewestWriters = 2;
 inline constexpr std::size_t kMostWriters = 4;
 
+std::size_t writers_at_once();
+
 /// The 30 workers: 2 sources x 5 record types x 3. An account's events of one lane always meet the
 /// same worker, which keeps their order. Threads start in the constructor; connections are made
 /// when a worker first has something to write.

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <boost/container_hash/hash.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "event/resolved_event.hpp"
+#include "store/session.hpp"
+#include "writer/guard.hpp"
+
+namespace skua::writer {
+
+/// What holds records of history back, read by account and not by key: of most accounts there is
+/// nothing. Good for the transaction in which it was read, after its locks were taken.
+class BulkGuard {
+ public:
+  /// `actors`: sorted, without doubles. Throws store::SqlError.
+  BulkGuard(store::Session& session, std::span<const std::int32_t> actors);
+
+  /// Leaves the records that are news to their accounts: those at or above the floor (of a deleted
+  /// account: above it), and newer than their tombstone and their row in `bsky.records`.
+  std::vector<GuardedChange> news(std::span<const event::ResolvedEvent* const> changes) const;
+
+ private:
+  struct Key {
+    std::int32_t actor_id = 0;
+    std::int32_t collection_id = 0;
+    std::int64_t rkey = 0;
+    friend bool operator==(const Key&, const Key&) = default;
+    friend std::size_t hash_value(const Key& key) {
+      std::size_t seed = 0;
+      boost::hash_combine(seed, key.actor_id);
+      boost::hash_combine(seed, key.collection_id);
+      boost::hash_combine(seed, key.rkey);
+      return seed;
+    }
+  };
+  template <class Key, class Value>
+  using Map = boost::unordered_flat_map<Key, Value, boost::hash<Key>>;
+
+  /// The newest revision that is no news.
+  Map<std::int32_t, std::uint64_t> old_;
+  Map<Key, std::uint64_t> tombstones_;
+  Map<Key, std::uint64_t> records_;
+};
+
+}  // namespace skua::writer

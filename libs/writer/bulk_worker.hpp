@@ -1,0 +1,93 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/bounded_queue.hpp"
+#include "base/time.hpp"
+#include "event/resolved_event.hpp"
+#include "event/unresolved_bulk.hpp"
+#include "resolve/resolver.hpp"
+#include "writer/bulk_writer.hpp"
+#include "writer/counters.hpp"
+#include "writer/live_pressure.hpp"
+#include "writer/patient_session.hpp"
+#include "writer/write_turns.hpp"
+
+namespace skua::writer {
+
+/// What became of a chunk whose outcome is durable.
+struct BulkWritten {
+  std::uint64_t repository = 0;
+  std::size_t records = 0;
+  std::size_t bytes = 0;
+};
+
+/// What the bulk workers of a process share. Everything outlives them.
+struct BulkServices {
+  std::string database_url;
+  const BulkWriter& writer;
+  resolve::SharedIds& ids;
+  /// Bulk transactions wait while live lanes are deep.
+  LivePressure& live_pressure;
+  Counters& counters;
+  const Clock& clock;
+  /// From a worker's thread, once a chunk.
+  std::function<void(const BulkWritten&)> on_written;
+  /// Called from a worker's thread when a statement of ours is wrong: the process must stop.
+  std::function<void(const std::string& what)> on_defect;
+  std::atomic<bool> database_is_down{false};
+};
+
+/// A worker of the backfill lanes: takes chunks of history in their order, puts those of small
+/// repositories together, and writes them in transactions of at most half a second, so that no live
+/// event waits longer for an account; on a thread and a connection of its own. Failures are met as
+/// a live Worker meets them.
+class BulkWorker {
+ public:
+  BulkWorker(std::string name, WriteTurns& turns, BulkServices& services);
+  ~BulkWorker();
+  BulkWorker(const BulkWorker&) = delete;
+  BulkWorker& operator=(const BulkWorker&) = delete;
+
+  /// Never waits: who reads repositories bounds what is queued. Any thread.
+  void push(event::UnresolvedBulk chunk);
+
+  /// No more chunks come; the thread ends when all are written.
+  void finish() { queue_.close(); }
+  /// The thread ends as soon as it can, leaving what it has not written.
+  void abandon() { thread_.request_stop(); }
+  void join();
+
+ private:
+  using Events = std::vector<event::ResolvedEvent*>;
+
+  void run(const std::stop_token& stop);
+  /// Waits for chunks, until they are enough for a transaction or others have waited long enough.
+  std::vector<event::UnresolvedBulk> take();
+  /// Writes the events, whatever it takes. False: stop was asked for first.
+  bool write(Events events, const std::stop_token& stop);
+  /// One transaction.
+  void write_piece(std::span<event::ResolvedEvent* const> piece);
+  void dead_letter(const event::ResolvedEvent& event, const store::SqlError& error);
+  /// Larger transactions cost less a row, as long as they stay short.
+  void adapt(std::chrono::nanoseconds took);
+
+  const std::string name_;
+  WriteTurns& turns_;
+  BulkServices& services_;
+  BoundedQueue<event::UnresolvedBulk> queue_;
+  PatientSession session_;
+  EmptyTables empty_;
+  std::size_t group_;
+  std::jthread thread_;
+};
+
+}  // namespace skua::writer

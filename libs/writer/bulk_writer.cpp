@@ -1,0 +1,192 @@
+#include "writer/bulk_writer.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "base/crash_point.hpp"
+#include "store/advisory_lock.hpp"
+#include "store/dead_letters.hpp"
+#include "writer/bulk_guard.hpp"
+#include "writer/collection_writer.hpp"
+#include "writer/dead_letter.hpp"
+#include "writer/table_writer.hpp"
+
+namespace skua::writer {
+namespace {
+
+using event::ResolvedEvent;
+using EventPointers = std::vector<const ResolvedEvent*>;
+
+/// Fewer rows than these are not worth a COPY.
+constexpr std::size_t kWorthCopying = 50;
+/// unique_violation
+constexpr std::string_view kDuplicate = "23505";
+
+template <class T>
+void sort_unique(std::vector<T>& values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
+void lock_accounts(store::Session& session, BulkWriter::Events events) {
+  std::vector<std::int64_t> keys;
+  std::string_view last;
+  for (const ResolvedEvent* event : events) {
+    if (event->event.did == last) continue;
+    last = event->event.did;
+    keys.push_back(store::lock_key(static_cast<std::uint8_t>(event->event.type), last));
+  }
+  sort_unique(keys);
+  store::lock_xact(session, keys);
+}
+
+std::vector<std::int32_t> actors_of(const EventPointers& changes) {
+  std::vector<std::int32_t> actors;
+  for (const ResolvedEvent* change : changes) {
+    if (actors.empty() || actors.back() != change->actor_id) actors.push_back(change->actor_id);
+  }
+  sort_unique(actors);
+  return actors;
+}
+
+/// Whether a table's rows may be copied into it: in `posts` stubs may appear at any time, and
+/// `records` holds many collections.
+bool takes_copies(const TableWriter& table) {
+  return table.collection_id() != 0 && table.collection_id() != records::Post::kCollectionId;
+}
+
+/// Notes which of the accounts have no rows in the table yet.
+void find_empty(store::Session& session, const TableWriter& table,
+                const std::vector<std::int32_t>& actors, EmptyTables& empty) {
+  std::vector<std::int32_t> unknown;
+  for (const std::int32_t actor : actors) {
+    if (!empty.contains(actor, table.collection_id())) unknown.push_back(actor);
+  }
+  if (unknown.empty()) return;
+  const std::vector<std::int32_t> with_rows = table.actors_with_rows(session, unknown);
+  for (const std::int32_t actor : unknown) {
+    if (!std::binary_search(with_rows.begin(), with_rows.end(), actor)) {
+      empty.insert(actor, table.collection_id());
+    }
+  }
+}
+
+enum class Way : std::uint8_t { Copy, Merge };
+
+/// Writes rows of one table; `events` are sorted by key. Returns how many changed.
+std::size_t write_table(store::Session& session, const TableWriter& table,
+                        const EventPointers& events, EmptyTables& empty, Way way, Timestamp now) {
+  if (events.size() < kWorthCopying) return table.upsert(session, events, now);
+  if (way == Way::Merge || !takes_copies(table)) return table.merge(session, events, now);
+  find_empty(session, table, actors_of(events), empty);
+  EventPointers copied;
+  EventPointers merged;
+  copied.reserve(events.size());
+  for (const ResolvedEvent* event : events) {
+    const bool is_new = empty.contains(event->actor_id, table.collection_id());
+    (is_new ? copied : merged).push_back(event);
+  }
+  std::size_t rows = copied.size();
+  if (!copied.empty()) table.copy(session, copied, now);
+  if (!merged.empty()) rows += table.merge(session, merged, now);
+  return rows;
+}
+
+/// Writes what passed the guard, sorted by collection and key.
+std::size_t write_changes(store::Session& session, const std::vector<GuardedChange>& news,
+                          EmptyTables& empty, Way way, Timestamp now) {
+  std::size_t rows = 0;
+  EventPointers untyped;
+  for (auto first = news.begin(); first != news.end();) {
+    const std::int32_t collection_id = first->event->collection_id;
+    const auto last = std::find_if(first, news.end(), [&](const GuardedChange& change) {
+      return change.event->collection_id != collection_id;
+    });
+    const TableWriter* table = table_of(collection_id);
+    EventPointers plain;
+    // What moves between its own table and `bsky.records`: few.
+    std::vector<GuardedChange> moving;
+    plain.reserve(static_cast<std::size_t>(last - first));
+    for (; first != last; ++first) {
+      if (table == nullptr) {
+        untyped.push_back(first->event);
+      } else if (first->has_records_row ||
+                 std::holds_alternative<std::monostate>(first->event->record().record)) {
+        moving.push_back(*first);
+      } else {
+        plain.push_back(first->event);
+      }
+    }
+    if (!plain.empty()) rows += write_table(session, *table, plain, empty, way, now);
+    if (!moving.empty()) rows += write_collection(session, collection_id, moving, now);
+  }
+  if (!untyped.empty()) {
+    std::sort(untyped.begin(), untyped.end(), [](const auto* a, const auto* b) {
+      return std::tie(a->actor_id, a->collection_id, a->rkey_number) <
+             std::tie(b->actor_id, b->collection_id, b->rkey_number);
+    });
+    rows += write_table(session, records_table(), untyped, empty, way, now);
+  }
+  return rows;
+}
+
+BulkWriter::Outcome write_once(store::Session& session, const std::string& source,
+                               BulkWriter::Events events, EmptyTables& empty, Way way,
+                               Timestamp now) {
+  BulkWriter::Outcome outcome;
+  store::Transaction transaction(session);
+  lock_accounts(session, events);
+
+  EventPointers changes;
+  changes.reserve(events.size());
+  std::vector<store::DeadLetter> letters;
+  for (const ResolvedEvent* event : events) {
+    if (const auto* rejection = std::get_if<event::Rejection>(&event->event.body)) {
+      letters.push_back(dead_letter_of(source, *event, rejection->error, ""));
+    } else {
+      changes.push_back(event);
+    }
+  }
+  const std::size_t asked = changes.size();
+  if (!changes.empty()) {
+    std::sort(changes.begin(), changes.end(), [](const auto* a, const auto* b) {
+      return std::tie(a->collection_id, a->actor_id, a->rkey_number) <
+             std::tie(b->collection_id, b->actor_id, b->rkey_number);
+    });
+    const BulkGuard guard(session, actors_of(changes));
+    outcome.rows = write_changes(session, guard.news(changes), empty, way, now);
+    outcome.unchanged = asked - std::min(asked, outcome.rows);
+  }
+  if (!letters.empty()) {
+    store::write_dead_letters(session, letters, now);
+    outcome.dead_letters = letters.size();
+  }
+  crash_point("before_bulk_commit");
+  transaction.commit();
+  crash_point("after_bulk_commit");
+  return outcome;
+}
+
+}  // namespace
+
+BulkWriter::Outcome BulkWriter::write(store::Session& session, Events events, EmptyTables& empty,
+                                      Timestamp now) const {
+  try {
+    return write_once(session, source_, events, empty, Way::Copy, now);
+  } catch (const store::DataError& error) {
+    if (error.sqlstate() != kDuplicate) throw;
+    // Live rows came after the account was seen to have none.
+    empty.clear();
+    return write_once(session, source_, events, empty, Way::Merge, now);
+  }
+}
+
+void BulkWriter::write_dead_letter(store::Session& session, const ResolvedEvent& event,
+                                   const std::string& error, const std::string& sqlstate,
+                                   Timestamp now) const {
+  store::write_dead_letters(session, {dead_letter_of(source_, event, error, sqlstate)}, now);
+}
+
+}  // namespace skua::writer

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "event/resolved_event.hpp"
+#include "store/dead_letters.hpp"
+
+namespace skua::writer {
+
+/// The dead letter of an event that cannot become rows, for `skua.dead_letter`. `source` names
+/// where it came from; the same input gets the same key again. `error`, `sqlstate`: why, in words,
+/// and the server's code if it was the server that refused it.
+store::DeadLetter dead_letter_of(const std::string& source, const event::ResolvedEvent& event,
+                                 const std::string& error, const std::string& sqlstate);
+
+/// Makes a record change that must not become a row a Rejection with its bytes.
+void reject(event::ResolvedEvent& event, const std::string& reason);
+
+}  // namespace skua::writer

@@ -1,0 +1,57 @@
+#include "writer/patient_session.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/log.hpp"
+
+namespace skua::writer {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kFirstBackOff{50};
+constexpr milliseconds kLongestBackOff{5000};
+
+}  // namespace
+
+store::Session& PatientSession::get() {
+  if (!session_) {
+    session_ = std::make_unique<store::Session>(options_.database_url, "skua " + options_.name);
+  }
+  return *session_;
+}
+
+bool PatientSession::back_off(const store::SqlError& error, WriteTurns& turns,
+                              std::optional<WriteTurns::Turn>& turn, const std::stop_token& stop) {
+  turn.reset();
+  ++failures_;
+  options_.counters.retries += 1;
+  // A deadlock or a full lock table leaves the connection usable; after anything else a new one is
+  // the surest way to the server that now answers.
+  const std::string sqlstate_class = error.sqlstate().substr(0, 2);
+  const bool keep = session_ && session_->connected() &&
+                    (sqlstate_class == "40" || sqlstate_class == "53" || sqlstate_class == "55");
+  if (!keep) session_.reset();
+
+  milliseconds wait = kFirstBackOff * (1 << std::min(failures_ - 1, 10));
+  wait = std::min(wait, kLongestBackOff);
+  if (!keep && !options_.database_is_down.exchange(true)) {
+    logger("writer")->warn("lane={}: the database failed, nothing is lost, trying again: {}",
+                           options_.name, error.what());
+  }
+  std::unique_lock lock(wait_mutex_);
+  wait_.wait_for(lock, stop, wait, [] { return false; });
+  lock.unlock();
+  turn = turns.wait(stop);
+  return turn && !stop.stop_requested();
+}
+
+void PatientSession::succeeded() {
+  failures_ = 0;
+  if (options_.database_is_down.exchange(false)) {
+    logger("writer")->info("the database is back");
+  }
+}
+
+}  // namespace skua::writer

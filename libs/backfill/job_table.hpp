@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "atproto/tid.hpp"
@@ -79,7 +80,7 @@ struct Place {
 
 /// Who claims jobs, and until when they are lent.
 struct Claim {
-  const std::string& holder;
+  std::string holder;
   Timestamp now;
   std::chrono::seconds lease = std::chrono::minutes(2);
 };

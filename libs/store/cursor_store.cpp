@@ -9,8 +9,15 @@ const Statement kSave{"cursor_save",
                       "VALUES ($1, $2::int8, $3::timestamptz, now()) "
                       "ON CONFLICT (source) DO UPDATE SET cursor = EXCLUDED.cursor, "
                       "event_time = EXCLUDED.event_time, saved_at = EXCLUDED.saved_at"};
+// While a backfill of a repository runs, its CAR may still bring what was deleted since. Those are
+// few: they are looked up once, not for each tombstone. Of a job that nobody has cared for in an
+// hour no rows will come any more (its lease is over, and a finish is refused then; the hour is for
+// clocks that differ), so that nothing is kept for ever.
 const Statement kPurge{"cursor_purge_tombstones",
-                       "DELETE FROM skua.tombstones WHERE source = $1 AND seq <= $2::int8"};
+                       "DELETE FROM skua.tombstones WHERE source = $1 AND seq <= $2::int8 "
+                       "AND actor_id <> ALL (ARRAY(SELECT a.id FROM skua.backfill_jobs AS j "
+                       "JOIN bsky.actors AS a ON a.did = j.did "
+                       "WHERE j.state = 'running' AND j.lease > now() - interval '1 hour'))"};
 const Statement kFigures{
     "figures_save",
     "INSERT INTO skua.figures (source, at, figures) VALUES ($1, now(), $2::text::jsonb) "

@@ -17,7 +17,9 @@ namespace skua::store {
 std::optional<std::int64_t> load_cursor(Session& session, std::string_view source);
 
 /// Saves the cursor, and removes the source's tombstones that it has passed, in the caller's
-/// transaction. `event_time` is when the host made that frame; the epoch: not known.
+/// transaction; those of accounts whose backfill is running (`skua.backfill_jobs`) go with the
+/// first cursor that is saved after it. `event_time` is when the host made that frame; the epoch:
+/// not known.
 void save_cursor(Session& session, std::string_view source, std::int64_t cursor,
                  Timestamp event_time);
 

@@ -53,13 +53,14 @@ const Statement kRetryAt{"repositories_retry_at",
 const Statement kDone{
     "repositories_done",
     "INSERT INTO skua.repositories AS r (did, rev, data, state) "
-    "VALUES ($1, $2::int8, $3::bytea, 'complete') ON CONFLICT (did) DO UPDATE "
+    "SELECT did, rev, data, 'complete' FROM unnest($1::text[], $2::int8[], $3::bytea[]) "
+    "AS u(did, rev, data) ON CONFLICT (did) DO UPDATE "
     "SET attempts = 0, error = NULL, "
     "state = CASE WHEN r.anchor > EXCLUDED.rev THEN 'desynchronized' ELSE 'complete' END, "
     "next_attempt = CASE WHEN r.anchor > EXCLUDED.rev THEN $4::timestamptz END, "
     "rev = greatest(r.rev, EXCLUDED.rev), "
     "data = CASE WHEN EXCLUDED.rev > coalesce(r.rev, 0) THEN EXCLUDED.data ELSE r.data END "
-    "RETURNING state = 'complete'"};
+    "RETURNING did, state = 'complete'"};
 
 std::optional<atproto::Digest> digest_of_hex(std::string_view hex) {
   atproto::Digest digest{};
@@ -174,9 +175,28 @@ void resync_failed(Session& session, const std::string& did, const std::string& 
 
 bool resync_done(Session& session, const std::string& did, const RepositoryHead& head,
                  Timestamp now) {
+  const WholeRepository whole{did, head};
+  return resyncs_done(session, {&whole, 1}, now).empty();
+}
+
+std::vector<std::string> resyncs_done(Session& session, std::span<const WholeRepository> whole,
+                                      Timestamp now) {
+  Array dids(Array::Type::text);
+  Array revs(Array::Type::int8);
+  Array data(Array::Type::bytea);
+  for (const WholeRepository& repository : whole) {
+    dids.text(repository.did);
+    revs.int8(int8_of(repository.head.rev));
+    data.bytea(repository.head.data.digest);
+  }
   Params params;
-  params.text(did).int8(int8_of(head.rev)).bytea(head.data.digest).timestamp(now);
-  return session.execute(kDone, params).boolean(0, 0);
+  params.array(dids).array(revs).array(data).timestamp(now);
+  const Rows rows = session.execute(kDone, params);
+  std::vector<std::string> with_gap;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!rows.boolean(i, 1)) with_gap.emplace_back(rows.text(i, 0));
+  }
+  return with_gap;
 }
 
 }  // namespace skua::store

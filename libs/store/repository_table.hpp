@@ -75,4 +75,14 @@ void resync_failed(Session& session, const std::string& did, const std::string& 
 bool resync_done(Session& session, const std::string& did, const RepositoryHead& head,
                  Timestamp now);
 
+/// A repository that was brought in whole as of `head`.
+struct WholeRepository {
+  std::string did;
+  RepositoryHead head;
+};
+
+/// The same for many, sorted by DID. Returns those for which it would be false.
+std::vector<std::string> resyncs_done(Session& session, std::span<const WholeRepository> whole,
+                                      Timestamp now);
+
 }  // namespace skua::store

@@ -51,6 +51,12 @@ class TableWriter {
   virtual std::vector<std::int32_t> actors_with_rows(
       store::Session& session, std::span<const std::int32_t> actors) const = 0;
 
+  /// Those of `actors` that have a row of a revision before the one at their place in `revs`, and
+  /// of posts one that holds a record; in no order. Reads all their rows.
+  virtual std::vector<std::int32_t> actors_with_rows_before(
+      store::Session& session, std::span<const std::int32_t> actors,
+      std::span<const std::int64_t> revs) const = 0;
+
   /// An account's rows of revisions before `rev`, in the order of their keys after `after` (without
   /// a key: from the first on), `limit` at most. Of posts only those that hold a record.
   virtual std::vector<RowKey> rows_before(store::Session& session, std::int32_t actor_id,

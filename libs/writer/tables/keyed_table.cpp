@@ -83,6 +83,22 @@ std::vector<std::int32_t> KeyedTable::actors_with_rows(store::Session& session,
   return found;
 }
 
+std::vector<std::int32_t> KeyedTable::actors_with_rows_before(
+    store::Session& session, std::span<const std::int32_t> actors,
+    std::span<const std::int64_t> revs) const {
+  Array asked(Array::Type::int4);
+  Array before(Array::Type::int8);
+  for (const std::int32_t actor : actors) asked.int4(actor);
+  for (const std::int64_t rev : revs) before.int8(rev);
+  store::Params params;
+  params.array(asked).array(before);
+  const store::Rows rows = session.execute(statements_.actors_with_rows_before(), params);
+  std::vector<std::int32_t> found;
+  found.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) found.push_back(rows.int4(i, 0));
+  return found;
+}
+
 std::vector<RowKey> KeyedTable::rows_before(store::Session& session, std::int32_t actor_id,
                                             std::int64_t rev, const std::optional<RowKey>& after,
                                             std::size_t limit) const {

@@ -19,6 +19,9 @@ class KeyedTable : public TableWriter {
   std::size_t merge(store::Session& session, Events events, Timestamp indexed_at) const override;
   std::vector<std::int32_t> actors_with_rows(store::Session& session,
                                              std::span<const std::int32_t> actors) const override;
+  std::vector<std::int32_t> actors_with_rows_before(
+      store::Session& session, std::span<const std::int32_t> actors,
+      std::span<const std::int64_t> revs) const override;
   std::vector<RowKey> rows_before(store::Session& session, std::int32_t actor_id, std::int64_t rev,
                                   const std::optional<RowKey>& after,
                                   std::size_t limit) const override;

@@ -67,6 +67,11 @@ TableStatements::TableStatements(const std::string& table, std::span<const Batch
                         "SELECT a.id FROM unnest($1::int4[]) AS a(id) WHERE EXISTS (SELECT FROM "
                         "bsky." +
                             table + " AS t WHERE t.actor_id = a.id)"},
+      actors_with_rows_before_{
+          table + "_actors_with_rows_before",
+          "SELECT a.id FROM unnest($1::int4[], $2::int8[]) AS a(id, rev) WHERE EXISTS (SELECT "
+          "FROM bsky." +
+              table + " AS t WHERE t.actor_id = a.id AND t.rev < a.rev AND t.cid IS NOT NULL)"},
       rows_before_{table + "_rows_before", rows_before_sql()},
       upsert_{table + "_upsert", upsert_sql("")},
       remove_{table + "_remove", remove_sql()},

@@ -42,6 +42,8 @@ class TableStatements {
   const store::Statement& merge() const { return merge_; }
   /// Parameters: the accounts. Answers with those that have a row.
   const store::Statement& actors_with_rows() const { return actors_with_rows_; }
+  /// Parameters: the accounts, and a revision for each.
+  const store::Statement& actors_with_rows_before() const { return actors_with_rows_before_; }
   /// Parameters: the account, the revision, how many at most, the rkey before the first and, where
   /// it is in the key, its collection. Answers with the rkey (and collection).
   const store::Statement& rows_before() const { return rows_before_; }
@@ -75,6 +77,7 @@ class TableStatements {
   store::Statement make_stage_;
   store::Statement merge_;
   store::Statement actors_with_rows_;
+  store::Statement actors_with_rows_before_;
   store::Statement rows_before_;
   store::Statement upsert_;
   store::Statement remove_;

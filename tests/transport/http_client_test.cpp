@@ -12,57 +12,23 @@
 #include <gtest/gtest.h>
 
 #include "transport/errc.hpp"
+#include "transport/http_loopback.hpp"
 #include "transport/loopback_server.hpp"
 
 namespace skua::transport {
 namespace {
 
 using namespace std::chrono_literals;
+using test::failure;
 using test::http_reply;
+using test::http_server;
+using test::kept_reply;
+using test::kLong;
 using test::LoopbackServer;
-
-constexpr auto kLong = 20s;
-
-std::unique_ptr<LoopbackServer> http_server(LoopbackServer::HttpScript script) {
-  LoopbackServer::Options options;
-  options.http = std::move(script);
-  return std::make_unique<LoopbackServer>(options);
-}
-
-std::unique_ptr<LoopbackServer> raw_server(LoopbackServer::RawScript script) {
-  LoopbackServer::Options options;
-  options.raw = std::move(script);
-  return std::make_unique<LoopbackServer>(options);
-}
-
-std::string url_of(const LoopbackServer& server, const std::string& host = "127.0.0.1") {
-  return "http://" + host + ":" + std::to_string(server.port());
-}
-
-/// Every name leads to the loopback server.
-Result<std::vector<std::string>> loopback_lookup(const std::string&) {
-  return std::vector<std::string>{"127.0.0.1"};
-}
-
-HttpClientOptions private_allowed() {
-  HttpClientOptions options;
-  options.allow_private_hosts = true;
-  options.lookup = loopback_lookup;
-  return options;
-}
-
-HttpRequest request(const std::string& url) {
-  HttpRequest request;
-  request.url = url;
-  return request;
-}
-
-/// The error of one request to the network, by a client of its own.
-ErrorCode failure(const HttpClientOptions& options, const std::string& url) {
-  HttpClient client(options);
-  const auto answer = client.get(request(url));
-  return answer ? ErrorCode() : answer.error();
-}
+using test::private_allowed;
+using test::raw_server;
+using test::request;
+using test::url_of;
 
 TEST(HttpClient, GivesStatusHeadersAndBody) {
   std::string target;
@@ -370,8 +336,10 @@ TEST(HttpClient, MakesManyRequestsAtOnceButNoMoreThanAllowed) {
 
 class HttpClientTls : public ::testing::Test {
  protected:
-  void serve(const std::vector<std::string>& names, LoopbackServer::HttpScript script) {
+  void serve(const std::vector<std::string>& names, LoopbackServer::HttpScript script,
+             bool keep_alive = false) {
     LoopbackServer::Options options;
+    options.keep_alive = keep_alive;
     options.certificate = make_throwaway_certificate(names);
     options.http = std::move(script);
     ca_file_ = std::filesystem::temp_directory_path() /
@@ -407,6 +375,24 @@ TEST_F(HttpClientTls, ChecksTheCertificateAgainstTheName) {
   auto absent = options();
   absent.ca_file = "/nonexistent/ca.pem";
   EXPECT_THROW(HttpClient{absent}, std::runtime_error);
+}
+
+TEST_F(HttpClientTls, AsksAgainOnTheConnectionUnderTheSameNameOnly) {
+  serve(
+      {"pds.example"}, [](const auto&) { return kept_reply(std::string(300'000, 'x')); }, true);
+  HttpClient client(options());
+  for (int i = 0; i < 3; ++i) {
+    const auto answer = client.get(request(url("pds.example")));
+    ASSERT_TRUE(answer) << answer.error().message();
+    EXPECT_EQ(answer->body.size(), 300'000U);
+  }
+  EXPECT_EQ(server_->connections(), 1);
+  const auto other = client.get(request(url("other.example")));
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error(), errc::tls_failed);
+  const auto plain = client.get(request("http://pds.example:" + std::to_string(server_->port())));
+  ASSERT_FALSE(plain);
+  EXPECT_EQ(server_->connections(), 3);
 }
 
 TEST_F(HttpClientTls, NeverGoesFromHttpsToHttp) {

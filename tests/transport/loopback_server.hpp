@@ -64,6 +64,12 @@ inline std::string http_reply(int status, const std::string& body,
          "\r\nConnection: close\r\n" + headers + "\r\n" + body;
 }
 
+/// The same, but another request may follow on the connection.
+inline std::string kept_reply(const std::string& body, const std::string& headers = "") {
+  return "HTTP/1.1 200 Some Reason\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" +
+         headers + "\r\n" + body;
+}
+
 /// A websocket server on 127.0.0.1 for tests: a thread a connection, each running the script it was
 /// given. Stops and joins when destroyed.
 class LoopbackServer {
@@ -80,6 +86,8 @@ class LoopbackServer {
     /// Instead of the script: gives the bytes that answer an HTTP request, one a connection. On a
     /// thread a connection.
     HttpScript http;
+    /// With `http`: a connection is answered on until the client ends it.
+    bool keep_alive = false;
     /// Speaks TLS when set.
     std::optional<transport::ThrowawayCertificate> certificate;
   };
@@ -228,7 +236,12 @@ class LoopbackServer {
     http::read(stream.next_layer(), buffer, request, error);
     if (error) return;
     if (options_.http) {
-      boost::asio::write(stream.next_layer(), boost::asio::buffer(options_.http(request)), error);
+      while (!error) {
+        boost::asio::write(stream.next_layer(), boost::asio::buffer(options_.http(request)), error);
+        if (error || !options_.keep_alive) return;
+        request = {};
+        http::read(stream.next_layer(), buffer, request, error);
+      }
       return;
     }
     stream.accept(request, error);

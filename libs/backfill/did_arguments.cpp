@@ -1,0 +1,121 @@
+#include "backfill/did_arguments.hpp"
+
+#include <algorithm>
+#include <future>
+#include <string_view>
+#include <utility>
+
+#include <boost/unordered/unordered_flat_set.hpp>
+#include <fmt/format.h>
+
+#include "atproto/syntax.hpp"
+#include "base/ascii.hpp"
+#include "base/utf8.hpp"
+
+namespace skua::backfill {
+namespace {
+
+constexpr std::size_t kProblemsShown = 100;
+constexpr std::size_t kHandlesAtOnce = 16;
+
+/// What was asked for, as far as it can stand in a message.
+std::string quoted(std::string_view text) {
+  constexpr std::size_t kMost = 80;
+  const bool is_plain = is_utf8(text) && std::all_of(text.begin(), text.end(), [](char c) {
+                          return static_cast<unsigned char>(c) >= ' ' && c != '\x7f';
+                        });
+  if (!is_plain) return "what stands there";
+  return text.size() > kMost ? "what stands there" : fmt::format("'{}'", text);
+}
+
+class Collector {
+ public:
+  /// `where` is put before the problem: `line 3 of FILE: `, or nothing.
+  void add(std::string_view text, const std::string& where) {
+    if (atproto::is_did(text)) {
+      add_name(std::string(text));
+      return;
+    }
+    const auto name = text.starts_with('@') ? text.substr(1) : text;
+    if (atproto::is_handle(name)) {
+      add_name(ascii_lower(name));
+    } else {
+      add_problem(fmt::format("{}{} is neither a DID nor a handle", where, quoted(text)));
+    }
+  }
+
+  void add_name(std::string name) {
+    if (seen_.insert(name).second) accounts_.names.push_back(std::move(name));
+  }
+
+  void add_problem(std::string words) {
+    if (++accounts_.problem_count <= kProblemsShown) {
+      accounts_.problems.push_back(std::move(words));
+    }
+  }
+
+  NamedAccounts take() { return std::move(accounts_); }
+
+ private:
+  NamedAccounts accounts_;
+  boost::unordered_flat_set<std::string> seen_;
+};
+
+/// Without a comment. A # inside a word is part of it, and makes it wrong.
+std::string_view without_comment(std::string_view line) {
+  for (auto at = line.find('#'); at != std::string_view::npos; at = line.find('#', at + 1)) {
+    if (at == 0 || line[at - 1] == ' ' || line[at - 1] == '\t') return line.substr(0, at);
+  }
+  return line;
+}
+
+}  // namespace
+
+NamedAccounts read_account_arguments(std::span<const std::string> arguments) {
+  Collector collector;
+  for (const auto& argument : arguments) collector.add(argument, "");
+  return collector.take();
+}
+
+NamedAccounts read_account_lines(std::istream& in, const std::string& file) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  Collector collector;
+  std::size_t number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    std::string_view text = line;
+    if (number == 1 && text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+    text = trimmed(without_comment(text));
+    if (!text.empty()) collector.add(text, fmt::format("line {} of {}: ", number, file));
+  }
+  return collector.take();
+}
+
+NamedAccounts resolve_accounts(const std::vector<std::string>& names,
+                               const identity::HandleCheck& check) {
+  Collector collector;
+  for (std::size_t begin = 0; begin < names.size(); begin += kHandlesAtOnce) {
+    const auto end = std::min(names.size(), begin + kHandlesAtOnce);
+    std::vector<std::future<Result<std::string>>> answers;
+    for (auto i = begin; i < end; ++i) {
+      // A DID is its own answer, and takes no thread.
+      const bool is_did = names[i].starts_with("did:");
+      answers.push_back(std::async(is_did ? std::launch::deferred : std::launch::async,
+                                   [&check, &name = names[i], is_did]() -> Result<std::string> {
+                                     if (is_did) return name;
+                                     return check.resolve(name);
+                                   }));
+    }
+    for (auto i = begin; i < end; ++i) {
+      auto did = answers[i - begin].get();
+      if (did) {
+        collector.add_name(*std::move(did));
+      } else {
+        collector.add_problem(fmt::format("{}: {}", names[i], did.error().message()));
+      }
+    }
+  }
+  return collector.take();
+}
+
+}  // namespace skua::backfill

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "atproto/tid.hpp"
+#include "base/result.hpp"
+
+namespace skua::backfill {
+
+// The lists in which accounts and hosts are found: com.atproto.sync.listRepos,
+// listReposByCollection, listHosts. Pure; any thread. Whoever serves them is not to be trusted:
+// what is no DID or no host is left out and counted.
+
+/// An account that has a repository.
+struct ListedRepo {
+  std::string did;
+  /// Where its repository stands; listReposByCollection does not say.
+  std::optional<atproto::Tid> rev;
+};
+
+struct RepoPage {
+  /// Empty: this was the last page.
+  std::string cursor;
+  /// The active ones.
+  std::vector<ListedRepo> repos;
+  std::size_t inactive = 0;
+  /// Entries that cannot be used.
+  std::size_t refused = 0;
+
+  std::size_t entries() const { return repos.size() + inactive + refused; }
+};
+
+struct ListedHost {
+  /// Its origin, such as https://pds.example.
+  std::string origin;
+  /// At least so many accounts; nothing when the relay does not say.
+  std::optional<std::int64_t> accounts;
+  /// active, idle, offline, throttled, banned...; empty when the relay does not say.
+  std::string status;
+};
+
+struct HostPage {
+  /// Empty: this was the last page.
+  std::string cursor;
+  std::vector<ListedHost> hosts;
+  std::size_t refused = 0;
+
+  std::size_t entries() const { return hosts.size() + refused; }
+};
+
+/// The URLs of a page of the longest kind that is allowed, at `origin` (a host or relay such as
+/// https://pds.example). An empty cursor: the first page.
+std::string list_repos_url(std::string_view origin, std::string_view cursor);
+std::string list_repos_by_collection_url(std::string_view origin, std::string_view collection,
+                                         std::string_view cursor);
+std::string list_hosts_url(std::string_view origin, std::string_view cursor);
+
+/// Reads an answer of listRepos or listReposByCollection. Errors: list_form, list_too_long.
+Result<RepoPage> read_repo_page(std::string_view json);
+
+/// Reads an answer of listHosts. `allow_private_hosts`: see `listed_host_origin`.
+Result<HostPage> read_host_page(std::string_view json, bool allow_private_hosts);
+
+/// The origin of a host by the name that a list gives it: https with a plain domain name, and
+/// nothing else, no port, no address. With `allow_private_hosts` also http with a loopback name or
+/// address, a port or none: for tests and for networks of one's own. Error: host_name.
+Result<std::string> listed_host_origin(std::string_view name, bool allow_private_hosts);
+
+}  // namespace skua::backfill

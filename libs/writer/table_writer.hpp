@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/time.hpp"
@@ -17,6 +18,12 @@ struct RowKey {
   std::int32_t actor_id = 0;
   std::int32_t collection_id = 0;
   std::int64_t rkey = 0;
+};
+
+/// A row that stands in a table, and its record's path: `app.bsky.feed.like/3k...`.
+struct StoredRow {
+  RowKey key;
+  std::string path;
 };
 
 /// How a batch reaches one table of `bsky`. Has no state: one object serves all threads. Each
@@ -59,9 +66,9 @@ class TableWriter {
 
   /// An account's rows of revisions before `rev`, in the order of their keys after `after` (without
   /// a key: from the first on), `limit` at most. Of posts only those that hold a record.
-  virtual std::vector<RowKey> rows_before(store::Session& session, std::int32_t actor_id,
-                                          std::int64_t rev, const std::optional<RowKey>& after,
-                                          std::size_t limit) const = 0;
+  virtual std::vector<StoredRow> rows_before(store::Session& session, std::int32_t actor_id,
+                                             std::int64_t rev, const std::optional<RowKey>& after,
+                                             std::size_t limit) const = 0;
 
   /// Removes the rows that are of an older revision than the event. Of a post an empty row stays,
   /// or comes with `indexed_at`, so that what is left does not depend on what was seen before; when

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "atproto/tid.hpp"
+
 namespace skua::writer {
 namespace {
 
@@ -99,23 +101,34 @@ std::vector<std::int32_t> KeyedTable::actors_with_rows_before(
   return found;
 }
 
-std::vector<RowKey> KeyedTable::rows_before(store::Session& session, std::int32_t actor_id,
-                                            std::int64_t rev, const std::optional<RowKey>& after,
-                                            std::size_t limit) const {
+std::vector<StoredRow> KeyedTable::rows_before(store::Session& session, std::int32_t actor_id,
+                                               std::int64_t rev, const std::optional<RowKey>& after,
+                                               std::size_t limit) const {
   const RowKey last = after.value_or(RowKey{actor_id, std::numeric_limits<std::int32_t>::min(),
                                             std::numeric_limits<std::int64_t>::min()});
   store::Params params;
   params.int4(actor_id).int8(rev).int8(static_cast<std::int64_t>(limit)).int8(last.rkey);
-  if (key_ == Key::ManyCollections) params.int4(last.collection_id);
+  params.int4(key_ == Key::ManyCollections ? last.collection_id : collection_id());
   const store::Rows rows = session.execute(statements_.rows_before(), params);
-  std::vector<RowKey> keys;
-  keys.reserve(rows.size());
+  std::vector<StoredRow> found;
+  found.reserve(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::int32_t collection =
-        key_ == Key::ManyCollections ? rows.int4(i, 1) : collection_id();
-    keys.push_back({actor_id, collection, rows.int8(i, 0)});
+    StoredRow& row = found.emplace_back();
+    row.key = {actor_id, collection_id(), rows.int8(i, 0)};
+    row.path = collection();
+    if (key_ == Key::ManyCollections) {
+      row.key.collection_id = rows.int4(i, 2);
+      row.path = rows.text(i, 3);
+    }
+    row.path += '/';
+    // Nearly all: made here, because the server's function takes longer than the rest of the row.
+    if (row.key.rkey >= 0) {
+      row.path += atproto::Tid{static_cast<std::uint64_t>(row.key.rkey)}.to_string();
+    } else {
+      row.path += rows.text(i, 1);
+    }
   }
-  return keys;
+  return found;
 }
 
 std::size_t KeyedTable::remove(store::Session& session, Events events, Timestamp indexed_at) const {

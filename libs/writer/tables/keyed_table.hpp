@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "store/session.hpp"
@@ -22,9 +23,9 @@ class KeyedTable : public TableWriter {
   std::vector<std::int32_t> actors_with_rows_before(
       store::Session& session, std::span<const std::int32_t> actors,
       std::span<const std::int64_t> revs) const override;
-  std::vector<RowKey> rows_before(store::Session& session, std::int32_t actor_id, std::int64_t rev,
-                                  const std::optional<RowKey>& after,
-                                  std::size_t limit) const override;
+  std::vector<StoredRow> rows_before(store::Session& session, std::int32_t actor_id,
+                                     std::int64_t rev, const std::optional<RowKey>& after,
+                                     std::size_t limit) const override;
   std::size_t remove(store::Session& session, Events events, Timestamp indexed_at) const override;
   std::vector<std::int64_t> read_revs(store::Session& session,
                                       std::span<const RowKey> keys) const override;
@@ -41,6 +42,8 @@ class KeyedTable : public TableWriter {
              const std::string& stub_marker);
 
   const TableStatements& statements() const { return statements_; }
+  /// The NSID of `collection_id`; of `bsky.records` nothing.
+  virtual std::string_view collection() const { return {}; }
   /// Appends one row an event: the columns of TableStatements::copied, in their order.
   virtual void fill(store::CopyRows& rows, Events events, Timestamp indexed_at) const = 0;
   void append_key(store::CopyRows& rows, const event::ResolvedEvent& event) const;

@@ -145,6 +145,8 @@ class TableDefinition : public KeyedTable {
 
   std::int32_t collection_id() const override { return R::kCollectionId; }
 
+  std::string_view collection() const override { return R::kCollection; }
+
   void fill(store::CopyRows& rows, Events events, Timestamp indexed_at) const override {
     for (const event::ResolvedEvent* event : events) {
       rows.row();

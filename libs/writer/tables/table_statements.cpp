@@ -138,11 +138,16 @@ std::string TableStatements::merge_sql(const std::string& marker) const {
 
 std::string TableStatements::rows_before_sql() const {
   const bool has_collection = keys_.size() > 2;
-  return "SELECT rkey" + std::string(has_collection ? ", collection_id" : "") + " FROM bsky." +
-         table_ + " WHERE actor_id = $1::int4 AND " +
-         (has_collection ? "(collection_id, rkey) > ($5::int4, $4::int8)" : "rkey > $4::int8") +
-         " AND rev < $2::int8 AND cid IS NOT NULL ORDER BY " +
-         (has_collection ? "collection_id, rkey" : "rkey") + " LIMIT $3::int8";
+  const std::string collection = has_collection ? "t.collection_id" : "$5::int4";
+  return "SELECT t.rkey, CASE WHEN t.rkey < 0 THEN bsky.rkey_text(t.actor_id, " + collection +
+         ", t.rkey) END" + (has_collection ? ", t.collection_id, c.nsid" : "") + " FROM bsky." +
+         table_ + " AS t" +
+         (has_collection ? " JOIN bsky.collections AS c ON c.id = t.collection_id" : "") +
+         " WHERE t.actor_id = $1::int4 AND " +
+         (has_collection ? "(t.collection_id, t.rkey) > ($5::int4, $4::int8)"
+                         : "t.rkey > $4::int8") +
+         " AND t.rev < $2::int8 AND t.cid IS NOT NULL ORDER BY " +
+         (has_collection ? "t.collection_id, t.rkey" : "t.rkey") + " LIMIT $3::int8";
 }
 
 std::string TableStatements::remove_sql() const {

@@ -44,8 +44,9 @@ class TableStatements {
   const store::Statement& actors_with_rows() const { return actors_with_rows_; }
   /// Parameters: the accounts, and a revision for each.
   const store::Statement& actors_with_rows_before() const { return actors_with_rows_before_; }
-  /// Parameters: the account, the revision, how many at most, the rkey before the first and, where
-  /// it is in the key, its collection. Answers with the rkey (and collection).
+  /// Parameters: the account, the revision, how many at most, the rkey before the first, its
+  /// collection. Answers with the rkey, its text where the number cannot give it and, where it is
+  /// in the key, the collection and its NSID.
   const store::Statement& rows_before() const { return rows_before_; }
 
   const store::Statement& upsert() const { return upsert_; }

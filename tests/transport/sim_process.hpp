@@ -17,13 +17,15 @@ extern char** environ;
 
 namespace skua::test {
 
-/// A running skua-sim that serves a capture, ended with SIGTERM when destroyed.
+/// A running skua-sim that serves a capture, or (an empty path) the network that the flags describe,
+/// ended with SIGTERM when destroyed.
 class SimProcess {
  public:
   SimProcess(const std::filesystem::path& program, const std::filesystem::path& capture,
              const std::filesystem::path& log, const std::vector<std::string>& flags)
       : log_(log) {
-    std::vector<std::string> words = {program, "--serve", capture, "--log", log};
+    std::vector<std::string> words = {program, "--log", log};
+    if (!capture.empty()) words.insert(words.end(), {"--serve", capture});
     words.insert(words.end(), flags.begin(), flags.end());
     std::vector<char*> arguments;
     for (auto& word : words) arguments.push_back(word.data());

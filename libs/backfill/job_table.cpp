@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "backfill/bounded_words.hpp"
+
 namespace skua::backfill {
 namespace {
 
@@ -183,9 +185,6 @@ const Statement kRunning{"backfill_jobs_running",
                          "SELECT j.did FROM unnest($1::text[]) AS u(did) "
                          "JOIN skua.backfill_jobs AS j ON j.did = u.did WHERE j.state = 'running'"};
 
-/// The longest text of an error that is kept, in bytes: a host may answer with a whole page.
-constexpr std::size_t kLongestError = 500;
-
 void add_or_null(Array& array, const std::optional<std::string>& text) {
   text ? array.text(*text) : array.null();
 }
@@ -217,21 +216,13 @@ Array dids_of(std::span<const std::string> dids) {
   return array;
 }
 
-/// Cut so that no character is cut.
-std::string_view bounded(std::string_view words) {
-  if (words.size() <= kLongestError) return words;
-  std::size_t end = kLongestError;
-  while (end > 0 && (static_cast<unsigned char>(words[end]) & 0xC0) == 0x80) --end;
-  return words.substr(0, end);
-}
-
 /// What all that ends attempts by an error begins with: DIDs, holder, now, words.
 Params error_params(std::span<const JobError> jobs, const std::string& holder, Timestamp now) {
   Array dids(Array::Type::text);
   Array words(Array::Type::text);
   for (const JobError& job : jobs) {
     dids.text(job.did);
-    words.text(bounded(job.words));
+    words.text(bounded_words(job.words));
   }
   Params params;
   params.array(dids).text(holder).timestamp(now).array(words);

@@ -1,0 +1,208 @@
+#include "backfill/host_table.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "backfill/bounded_words.hpp"
+
+namespace skua::backfill {
+namespace {
+
+using store::Array;
+using store::Params;
+using store::Rows;
+using store::Session;
+using store::Statement;
+
+const Statement kInsert{
+    "backfill_hosts_insert",
+    "INSERT INTO skua.backfill_hosts (host, what, next_attempt, updated_at) "
+    "SELECT u.host, u.what, $3::timestamptz, $3::timestamptz "
+    "FROM unnest($1::text[], $2::text[]) AS u(host, what) ORDER BY u.host, u.what "
+    "ON CONFLICT (host, what) DO NOTHING"};
+
+/// What happens to lists that are there, sorted as the insert is.
+Statement update_asked(const char* name, const std::string& where, const std::string& set) {
+  return {name,
+          "WITH asked AS MATERIALIZED (SELECT h.host, h.what "
+          "FROM unnest($1::text[], $2::text[]) AS u(host, what) "
+          "JOIN skua.backfill_hosts AS h ON h.host = u.host AND h.what = u.what WHERE " +
+              where +
+              " ORDER BY h.host, h.what FOR UPDATE OF h) "
+              "UPDATE skua.backfill_hosts AS h SET next_attempt = $3::timestamptz, attempts = 0, " +
+              set + " FROM asked WHERE h.host = asked.host AND h.what = asked.what"};
+}
+
+const Statement kAnew =
+    update_asked("backfill_hosts_anew", "h.state IN ('listed', 'failed')",
+                 "state = 'none', cursor = NULL, listed = 0, error = NULL, holder = NULL");
+const Statement kHurry = update_asked(
+    "backfill_hosts_hurry",
+    "h.state IN ('none', 'listing') AND h.holder IS NULL AND h.next_attempt > $3::timestamptz",
+    "error = NULL");
+
+const Statement kClaim{
+    "backfill_hosts_claim",
+    "WITH due AS MATERIALIZED (SELECT host, what FROM skua.backfill_hosts "
+    "WHERE state IN ('none', 'listing') AND next_attempt <= $1::timestamptz "
+    "ORDER BY next_attempt LIMIT $4::int8 FOR UPDATE SKIP LOCKED) "
+    "UPDATE skua.backfill_hosts AS h SET state = 'listing', next_attempt = $2::timestamptz, "
+    "holder = $3 FROM due WHERE h.host = due.host AND h.what = due.what "
+    "RETURNING h.host, h.what, h.cursor, h.listed"};
+
+const Statement kSavePage{
+    "backfill_hosts_save_page",
+    "UPDATE skua.backfill_hosts SET cursor = $3::text, listed = listed + $4::int8, attempts = 0, "
+    "error = NULL, updated_at = $6::timestamptz, next_attempt = $7::timestamptz, "
+    "state = CASE WHEN $3::text IS NULL THEN 'listed' ELSE 'listing' END, "
+    "holder = CASE WHEN $3::text IS NULL THEN NULL ELSE holder END "
+    "WHERE host = $1 AND what = $2 AND state = 'listing' AND holder = $5"};
+
+// $5: what the nth failure waits, $8: after how many it is given up.
+const Statement kFailed{
+    "backfill_hosts_failed",
+    "UPDATE skua.backfill_hosts SET attempts = attempts + 1, error = $6, holder = NULL, "
+    "updated_at = $4::timestamptz, next_attempt = $4::timestamptz + make_interval(secs => "
+    "$7::int8 + ($5::int8[])[least(attempts + 1, cardinality($5::int8[]))]), "
+    "state = CASE WHEN attempts + 1 >= $8::int4 THEN 'failed' ELSE 'listing' END "
+    "WHERE host = $1 AND what = $2 AND state = 'listing' AND holder = $3 RETURNING state"};
+
+const Statement kPostponed{
+    "backfill_hosts_postponed",
+    "UPDATE skua.backfill_hosts SET error = $5, holder = NULL, updated_at = $4::timestamptz, "
+    "next_attempt = $4::timestamptz + make_interval(secs => $6::int8) "
+    "WHERE host = $1 AND what = $2 AND state = 'listing' AND holder = $3"};
+
+const Statement kRelease{"backfill_hosts_release",
+                         "UPDATE skua.backfill_hosts SET holder = NULL, "
+                         "next_attempt = $2::timestamptz "
+                         "WHERE state = 'listing' AND holder = $1"};
+
+const Statement kOrphans{
+    "backfill_hosts_orphans",
+    "UPDATE skua.backfill_hosts SET holder = NULL, next_attempt = $1::timestamptz "
+    "WHERE state = 'listing' AND holder IS NOT NULL AND NOT EXISTS ("
+    "SELECT FROM pg_stat_activity AS s WHERE s.datname = current_database() "
+    "AND s.application_name = holder)"};
+
+const Statement kNext{"backfill_hosts_next",
+                      "SELECT (extract(epoch FROM min(next_attempt)) * 1000000)::int8 "
+                      "FROM skua.backfill_hosts WHERE state IN ('none', 'listing')"};
+
+const Statement kCounts{"backfill_hosts_counts",
+                        "SELECT what, state, count(*), sum(listed)::int8 "
+                        "FROM skua.backfill_hosts GROUP BY what, state"};
+
+Params params_of(const HostList& list, const std::string& holder, Timestamp now) {
+  Params params;
+  params.text(list.host).text(list.what).text(holder).timestamp(now);
+  return params;
+}
+
+ListState list_state(std::string_view text) {
+  if (text == "listing") return ListState::Listing;
+  if (text == "listed") return ListState::Listed;
+  return text == "failed" ? ListState::Failed : ListState::None;
+}
+
+}  // namespace
+
+std::string list_of_collection(const std::string& nsid) {
+  return "collection:" + nsid;
+}
+
+std::size_t add_lists(Session& session, std::span<const HostList> lists, Again again,
+                      Timestamp now) {
+  Array hosts(Array::Type::text);
+  Array whats(Array::Type::text);
+  for (const HostList& list : lists) {
+    hosts.text(list.host);
+    whats.text(list.what);
+  }
+  Params params;
+  params.array(hosts).array(whats).timestamp(now);
+  std::size_t begun = session.execute(kInsert, params).affected();
+  if (again == Again::Yes && begun < lists.size()) {
+    begun += session.execute(kAnew, params).affected();
+    session.execute(kHurry, params);
+  }
+  return begun;
+}
+
+std::vector<ClaimedList> claim_lists(Session& session, std::size_t limit, const Claim& claim) {
+  Params params;
+  params.timestamp(claim.now).timestamp(claim.now + claim.lease).text(claim.holder);
+  params.int8(static_cast<std::int64_t>(limit));
+  const Rows rows = session.execute(kClaim, params);
+  std::vector<ClaimedList> lists;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    ClaimedList claimed;
+    claimed.list = {std::string(rows.text(i, 0)), std::string(rows.text(i, 1))};
+    if (!rows.is_null(i, 2)) claimed.cursor = rows.text(i, 2);
+    claimed.listed = rows.int8(i, 3);
+    lists.push_back(std::move(claimed));
+  }
+  return lists;
+}
+
+bool save_page(Session& session, const HostList& list,
+               const std::optional<std::string>& next_cursor, std::int64_t entries,
+               const Claim& claim) {
+  Params params;
+  params.text(list.host).text(list.what);
+  next_cursor ? params.text(*next_cursor) : params.null();
+  params.int8(entries).text(claim.holder).timestamp(claim.now).timestamp(claim.now + claim.lease);
+  return session.execute(kSavePage, params).affected() == 1;
+}
+
+bool list_failed(Session& session, const HostList& list, const std::string& words,
+                 std::chrono::seconds asked, const std::string& holder, Timestamp now,
+                 int max_attempts) {
+  Array delays(Array::Type::int8);
+  for (int attempt = 1; attempt <= std::max(max_attempts, 1); ++attempt) {
+    delays.int8(job_delay(attempt).count());
+  }
+  Params params = params_of(list, holder, now);
+  params.array(delays).text(bounded_words(words));
+  params.int8(std::max<std::int64_t>(asked.count(), 0)).int4(max_attempts);
+  const Rows rows = session.execute(kFailed, params);
+  return rows.empty() || rows.text(0, 0) != "failed";
+}
+
+void list_postponed(Session& session, const HostList& list, const std::string& words,
+                    std::chrono::seconds asked, const std::string& holder, Timestamp now) {
+  Params params = params_of(list, holder, now);
+  params.text(bounded_words(words)).int8(std::max<std::int64_t>(asked.count(), 0));
+  session.execute(kPostponed, params);
+}
+
+std::size_t release_lists(Session& session, const std::string& holder, Timestamp now) {
+  Params params;
+  params.text(holder).timestamp(now);
+  return session.execute(kRelease, params).affected();
+}
+
+std::size_t take_back_orphan_lists(Session& session, Timestamp now) {
+  Params params;
+  params.timestamp(now);
+  return session.execute(kOrphans, params).affected();
+}
+
+std::optional<Timestamp> next_page_due(Session& session) {
+  const Rows rows = session.execute(kNext, {});
+  if (rows.is_null(0, 0)) return std::nullopt;
+  return Timestamp(std::chrono::microseconds(rows.int8(0, 0)));
+}
+
+std::map<std::string, ListCounts> list_counts(Session& session) {
+  const Rows rows = session.execute(kCounts, {});
+  std::map<std::string, ListCounts> counts;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    ListCounts& kind = counts[std::string(rows.text(i, 0))];
+    kind.lists[list_state(rows.text(i, 1))] = rows.int8(i, 2);
+    kind.listed += rows.int8(i, 3);
+  }
+  return counts;
+}
+
+}  // namespace skua::backfill

@@ -16,6 +16,8 @@ std::uint64_t fnv1a(std::uint64_t hash, std::string_view text) {
 /// The first byte of what is hashed tells the kinds of lock apart: 0 to 4 are the record types.
 constexpr std::uint8_t kSource = 0x80;
 constexpr std::uint8_t kMigration = 0x81;
+/// Shared by all that hold a source, so that there is one to ask for.
+constexpr std::uint8_t kAnySource = 0x82;
 
 const Statement kTryLock{"lock_try",
                          "SELECT pg_try_advisory_xact_lock(k) FROM unnest($1::int8[]) AS k"};
@@ -23,6 +25,9 @@ const Statement kLock{"lock_take", "SELECT pg_advisory_xact_lock(k) FROM unnest(
 const Statement kTrySession{"lock_try_session", "SELECT pg_try_advisory_lock($1::int8)"};
 const Statement kLockSession{"lock_session", "SELECT pg_advisory_lock($1::int8)"};
 const Statement kUnlockSession{"unlock_session", "SELECT pg_advisory_unlock($1::int8)"};
+const Statement kShareSession{"lock_share_session", "SELECT pg_advisory_lock_shared($1::int8)"};
+const Statement kUnshareSession{"unlock_share_session",
+                                "SELECT pg_advisory_unlock_shared($1::int8)"};
 // An advisory lock of one 64-bit key shows its halves; objsubid 1 says that they belong together.
 const Statement kHolder{
     "lock_holder",
@@ -47,10 +52,11 @@ Params key_array(std::span<const std::int64_t> keys) {
   return params;
 }
 
-void unlock(Session& session, std::int64_t key) noexcept {
+void unlock(Session& session, std::int64_t key,
+            const Statement& statement = kUnlockSession) noexcept {
   if (!session.connected()) return;
   try {
-    session.execute(kUnlockSession, one_key(key));
+    session.execute(statement, one_key(key));
   } catch (const std::exception&) {
     // Then the connection is gone, and the lock with it.
     return;
@@ -111,14 +117,30 @@ SourceLock::SourceLock(Session& session, std::string_view source,
                     holder_of(session_, key_)
                         .value_or("another session, which has ended meanwhile: try again")));
   }
+  try {
+    session_.execute(kShareSession, one_key(lock_key(kAnySource, "")));
+  } catch (...) {
+    unlock(session_, key_);
+    throw;
+  }
 }
 
 SourceLock::~SourceLock() {
+  unlock(session_, lock_key(kAnySource, ""), kUnshareSession);
   unlock(session_, key_);
 }
 
 std::optional<std::string> source_holder(Session& session, std::string_view source) {
   return holder_of(session, lock_key(kSource, source));
+}
+
+bool keep_sources_away_xact(Session& session) {
+  const std::int64_t key = lock_key(kAnySource, "");
+  return try_lock_xact(session, {&key, 1}).front();
+}
+
+std::optional<std::string> any_source_holder(Session& session) {
+  return holder_of(session, lock_key(kAnySource, ""));
 }
 
 MigrationLock::MigrationLock(Session& session) : session_(session) {

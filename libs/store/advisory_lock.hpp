@@ -50,6 +50,14 @@ class SourceLock {
 /// Who holds a source, in words; nothing when nobody does.
 std::optional<std::string> source_holder(Session& session, std::string_view source);
 
+/// Whether no source at all is held, and none will be until the caller's transaction ends: whoever
+/// asks for one waits. For work that no source may run beside. False: `any_source_holder` names
+/// one.
+bool keep_sources_away_xact(Session& session);
+
+/// Who holds any source, in words; nothing when nobody does.
+std::optional<std::string> any_source_holder(Session& session);
+
 /// Keeps two processes from migrating one database at once: waits for the other.
 class MigrationLock {
  public:

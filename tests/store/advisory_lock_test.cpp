@@ -124,5 +124,27 @@ TEST_F(AdvisoryLockTest, a_source_whose_holder_is_dying_is_waited_for) {
   end.join();
 }
 
+TEST_F(AdvisoryLockTest, all_sources_can_be_kept_away_while_none_is_held) {
+  Session a(database_.url(), "first");
+  Session b(database_.url(), "second");
+  EXPECT_EQ(any_source_holder(session()), std::nullopt);
+  session().begin();
+  {
+    const SourceLock relay(a, "relay:a.test");
+    const SourceLock other(b, "relay:b.test");
+    EXPECT_FALSE(keep_sources_away_xact(session()));
+    EXPECT_NE(any_source_holder(session()), std::nullopt);
+  }
+  auto relay = std::make_optional<SourceLock>(a, "relay:a.test");
+  EXPECT_FALSE(keep_sources_away_xact(session()));
+  EXPECT_THAT(any_source_holder(session()).value_or("nobody"), HasSubstr("'first'"));
+  relay.reset();
+  EXPECT_TRUE(keep_sources_away_xact(session()));
+  b.run("SET lock_timeout = 50");
+  EXPECT_THROW(SourceLock(b, "relay:b.test"), ServerError) << "it would wait for the end";
+  session().commit();
+  EXPECT_NO_THROW(SourceLock(a, "relay:b.test")) << "who did not get both locks has none";
+}
+
 }  // namespace
 }  // namespace skua::store

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "settings.hpp"
 #include "verification.hpp"
@@ -34,6 +35,20 @@ struct ReplayFlags {
   std::optional<std::string> figures_every;
 };
 int replay(const Settings& settings, const ReplayFlags& flags);
+
+struct BackfillFlags {
+  std::vector<std::string> who;
+  std::vector<std::string> files;
+  std::vector<std::string> cars;
+  std::vector<std::string> car_dirs;
+  std::optional<std::string> since_rev;
+  std::optional<std::string> did_docs;
+  VerificationFlags verification;
+  std::optional<std::string> database;
+  std::optional<std::string> decode_threads;
+  std::optional<std::string> figures_every;
+};
+int backfill(const Settings& settings, const BackfillFlags& flags);
 
 struct RecordFlags {
   std::string url;

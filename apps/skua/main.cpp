@@ -113,6 +113,28 @@ int command_line(int argc, char** argv) {
       "with\n--did-docs or --plc, against what the capture itself says before them.\n\n"
       "Example:\n  skua replay monday.frames --database postgresql://localhost/skua");
 
+  BackfillFlags backfill_flags;
+  CLI::App* backfill_command =
+      app.add_subcommand("backfill", "Bring the history of accounts in, as whole repositories");
+  backfill_command->add_option("WHO", backfill_flags.who, "DIDs and handles");
+  backfill_command->add_option("--file", backfill_flags.files,
+                               "Files of DIDs and handles, one a line");
+  backfill_command->add_option("--car", backfill_flags.cars, "CAR files, one repository each");
+  backfill_command->add_option("--car-dir", backfill_flags.car_dirs,
+                               "Folders: all files below that end in .car");
+  backfill_command->add_option(
+      "--since-rev", backfill_flags.since_rev,
+      "Fetch what changed after this revision, of repositories that are complete as of it");
+  add_database(backfill_command, backfill_flags.database);
+  backfill_command->add_option("--did-docs", backfill_flags.did_docs, kDidDocs);
+  backfill_command->add_option(
+      "--verify", backfill_flags.verification.verify,
+      "full or none: whether repositories must be signed by their accounts (default full)");
+  add_accounts(backfill_command, backfill_flags.verification);
+  add_tuning(backfill_command, backfill_flags);
+  backfill_command->footer(
+      "Example:\n  skua backfill bsky.app --database postgresql://localhost/skua");
+
   RecordFlags record_flags;
   CLI::App* record_command =
       app.add_subcommand("record", "Write a relay's frames to a capture, until stopped");
@@ -230,6 +252,7 @@ int command_line(int argc, char** argv) {
   if (*run_command) return run(settings, run_flags);
   if (*migrate_command) return migrate(settings, migrate_database);
   if (*replay_command) return replay(settings, replay_flags);
+  if (*backfill_command) return backfill(settings, backfill_flags);
   if (*record_command) return record(settings, record_flags);
   if (*frames_command)
     return skua::app::inspect_frames(frames_file, did_docs, std::cout, std::cerr);

@@ -55,7 +55,7 @@ void DocumentAccounts::identity(const std::string& did, Freshness /*freshness*/,
                                 IdentityDone done) {
   const identity::DidDocument* document = documents_.find(did);
   if (document == nullptr) return done(identity::errc::did_not_found);
-  done(AccountIdentity{document->key.multikey(), document->handle});
+  done(AccountIdentity{document->key.multikey(), document->handle, document->pds});
 }
 
 void DocumentAccounts::status(const std::string& /*did*/, StatusDone done) {
@@ -90,7 +90,7 @@ NetworkAccounts::~NetworkAccounts() {
 void NetworkAccounts::identity(const std::string& did, Freshness freshness, IdentityDone done) {
   auto answer = [done = std::move(done)](const identity::IdentityCache::Answer& found) {
     if (!found) return done(found.error());
-    done(AccountIdentity{(*found)->key.multikey(), (*found)->handle});
+    done(AccountIdentity{(*found)->key.multikey(), (*found)->handle, (*found)->pds});
   };
   switch (freshness) {
     case Freshness::Known:

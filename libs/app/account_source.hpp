@@ -21,6 +21,8 @@ struct AccountIdentity {
   atproto::Multikey key;
   /// The handle that its document claims; empty: none.
   std::string handle;
+  /// The origin of its PDS; empty: not known.
+  std::string pds = {};
 };
 
 /// Where what a stream says of accounts is checked: DID documents, and the accounts' own hosts.

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "backfill/job_table.hpp"
+
+namespace skua::cli {
+
+/// Jobs for CAR files, and what is wrong with the rest.
+struct CarJobs {
+  std::vector<backfill::NewJob> jobs;
+  /// For people, each with its file.
+  std::vector<std::string> problems;
+};
+
+/// Looks whose repository each file is: reads as far as its commit.
+CarJobs jobs_of_cars(const std::vector<std::filesystem::path>& files);
+
+/// The files below a directory whose name ends in `.car`, in order. Throws UsageError when it
+/// cannot be read.
+std::vector<std::filesystem::path> cars_below(const std::filesystem::path& directory);
+
+}  // namespace skua::cli

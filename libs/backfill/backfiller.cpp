@@ -1,0 +1,153 @@
+#include "backfill/backfiller.hpp"
+
+#include <utility>
+
+#include "backfill/finisher.hpp"
+#include "backfill/repository_reader.hpp"
+#include "backfill/unfinished_repositories.hpp"
+#include "writer/bulk_pool.hpp"
+#include "writer/bulk_writer.hpp"
+
+namespace skua::backfill {
+
+class Backfiller::Impl {
+ public:
+  Impl(BackfillerOptions options, resolve::SharedIds& ids, writer::LivePressure& live_pressure,
+       const Clock& clock, std::function<void(const std::string&)> on_defect)
+      : options_(std::move(options)),
+        on_defect_(std::move(on_defect)),
+        fetcher_(fetcher_options(), http_, clock),
+        unfinished_(options_.chunk_bytes),
+        services_{.database_url = options_.database_url,
+                  .writer = writer_,
+                  .ids = ids,
+                  .live_pressure = live_pressure,
+                  .counters = counters_,
+                  .clock = clock,
+                  .on_written =
+                      [this](const writer::BulkWritten& chunk) {
+                        unfinished_.written(chunk.repository, chunk.bytes);
+                      },
+                  .on_defect = on_defect_},
+        pool_(services_),
+        reader_(reader_options(), unfinished_, clock),
+        finisher_(finisher_options(), unfinished_, ids, clock),
+        http_(options_.http) {}
+
+  ~Impl() { stop(); }
+
+  void start() { fetcher_.start(); }
+
+  void stop() {
+    if (std::exchange(stopped_, true)) return;
+    http_.stop();
+    reader_.stop();
+    pool_.abandon();
+    finisher_.stop();
+    fetcher_.stop();
+  }
+
+  void poke() { fetcher_.poke(); }
+  bool is_idle() const { return fetcher_.is_idle(); }
+
+  BackfillFigures figures() const {
+    const FetchCounters& fetched = fetcher_.counters();
+    BackfillFigures figures;
+    figures.repositories = repositories_;
+    figures.records = counters_.events;
+    figures.rows = counters_.rows;
+    figures.removed = removed_;
+    figures.bytes = fetched.bytes;
+    figures.failed = fetched.failed;
+    figures.unavailable = fetched.unavailable;
+    figures.postponed = fetched.postponed;
+    figures.dead_letters = counters_.dead_letters;
+    figures.transactions = counters_.transactions;
+    figures.in_hand = fetched.in_hand;
+    figures.hosts = fetcher_.hosts();
+    return figures;
+  }
+
+ private:
+  Fetcher::Options fetcher_options() {
+    return {.database_url = options_.database_url,
+            .holder = options_.holder,
+            .find_document = options_.find_document,
+            .limits = options_.limits,
+            .held_bytes = options_.held_bytes,
+            .resync = options_.resync,
+            .sink = [this](FetchedRepository fetched) { reader_.push(std::move(fetched)); },
+            .on_defect = on_defect_};
+  }
+
+  RepositoryReader::Options reader_options() {
+    return {.threads = options_.reader_threads,
+            .sink = [this](event::UnresolvedBulk chunk) { pool_.push(std::move(chunk)); },
+            .on_failed = [this](const Job& job,
+                                const std::string& words) { fetcher_.failed(job, words); },
+            .on_other_key =
+                [this](FetchedRepository fetched) { fetcher_.other_key(std::move(fetched)); },
+            .on_defect = on_defect_};
+  }
+
+  Finisher::Options finisher_options() {
+    return {.database_url = options_.database_url,
+            .holder = options_.holder,
+            .on_done =
+                [this](std::size_t repositories, std::size_t removed) {
+                  repositories_ += repositories;
+                  removed_ += removed;
+                  fetcher_.ended(repositories);
+                },
+            .on_failed = [this](const Job& job,
+                                const std::string& words) { fetcher_.failed(job, words); },
+            .on_lost = [this](const Job&) { fetcher_.ended(1); },
+            .on_defect = on_defect_};
+  }
+
+  const BackfillerOptions options_;
+  const std::function<void(const std::string&)> on_defect_;
+  std::atomic<std::uint64_t> repositories_{0};
+  std::atomic<std::uint64_t> removed_{0};
+  writer::Counters counters_;
+  // In the order in which they use each other: what holds CARs goes before who counts their bytes.
+  Fetcher fetcher_;
+  UnfinishedRepositories unfinished_;
+  const writer::BulkWriter writer_{"backfill"};
+  writer::BulkServices services_;
+  writer::BulkPool pool_;
+  RepositoryReader reader_;
+  Finisher finisher_;
+  transport::HttpClient http_;
+  bool stopped_ = false;
+};
+
+Backfiller::Backfiller(BackfillerOptions options, resolve::SharedIds& ids,
+                       writer::LivePressure& live_pressure, const Clock& clock,
+                       std::function<void(const std::string&)> on_defect)
+    : impl_(std::make_unique<Impl>(std::move(options), ids, live_pressure, clock,
+                                   std::move(on_defect))) {}
+
+Backfiller::~Backfiller() = default;
+
+void Backfiller::start() {
+  impl_->start();
+}
+
+void Backfiller::stop() {
+  impl_->stop();
+}
+
+void Backfiller::poke() {
+  impl_->poke();
+}
+
+bool Backfiller::is_idle() const {
+  return impl_->is_idle();
+}
+
+BackfillFigures Backfiller::figures() const {
+  return impl_->figures();
+}
+
+}  // namespace skua::backfill

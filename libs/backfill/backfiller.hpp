@@ -1,0 +1,82 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backfill/fetcher.hpp"
+#include "backfill/host_limits.hpp"
+#include "base/time.hpp"
+#include "resolve/resolver.hpp"
+#include "transport/http_client.hpp"
+#include "writer/live_pressure.hpp"
+
+namespace skua::backfill {
+
+struct BackfillerOptions {
+  std::string database_url;
+  /// Names this process in jobs: store::process_name.
+  std::string holder;
+  /// Empty: signatures are not checked.
+  FindDocument find_document;
+  HostLimitsOptions limits;
+  transport::HttpClientOptions http;
+  std::size_t reader_threads = 2;
+  /// Of records that wait for workers.
+  std::size_t chunk_bytes = std::size_t{64} << 20;
+  /// Of CARs.
+  std::size_t held_bytes = std::size_t{256} << 20;
+  /// Whether repositories that wait for a resync are queued by themselves.
+  bool resync = false;
+};
+
+/// What a backfill did since it started; all but the last two only grow.
+struct BackfillFigures {
+  std::uint64_t repositories = 0;
+  std::uint64_t records = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t removed = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t unavailable = 0;
+  std::uint64_t postponed = 0;
+  std::uint64_t dead_letters = 0;
+  std::uint64_t transactions = 0;
+  /// Jobs that were begun and have not ended.
+  std::size_t in_hand = 0;
+  std::vector<HostFigures> hosts;
+};
+
+/// Works on the queue of jobs (JobTable) until it is stopped: fetches, checks and writes whole
+/// repositories. Several processes may do so on one database. The composition of this library;
+/// owned and called by one thread, but for `figures` and `is_idle`.
+class Backfiller {
+ public:
+  /// `ids` and `live_pressure` are those of the live pipeline in the same process, or its own; all
+  /// outlive it. `on_defect` is called, from some thread, when going on would be wrong.
+  Backfiller(BackfillerOptions options, resolve::SharedIds& ids,
+             writer::LivePressure& live_pressure, const Clock& clock,
+             std::function<void(const std::string&)> on_defect);
+  ~Backfiller();
+
+  void start();
+  /// Ends what is under way and gives its jobs back; whoever finds documents must have been stopped
+  /// before. Takes as long as a transaction may take. Again is harmless.
+  void stop();
+
+  /// Jobs were added.
+  void poke();
+  /// No job is queued, waiting ones included, and none is under way.
+  bool is_idle() const;
+  BackfillFigures figures() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace skua::backfill

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "atproto/signing.hpp"
+#include "atproto/tid.hpp"
+#include "backfill/job_table.hpp"
+#include "base/bytes.hpp"
+#include "base/result.hpp"
+
+namespace skua::backfill {
+
+/// Who signs for an account, where it lives, and the handle that its document claims.
+struct AccountDocument {
+  atproto::VerifyingKey key;
+  /// An origin; empty where nobody knows it, as for CAR files.
+  std::string pds;
+  /// Empty: none.
+  std::string handle;
+};
+
+/// Finds an account's document; `fresh`: not as it is remembered, because a signature did not fit
+/// it. `done` is called once, on some thread, or at once on the caller's, and does not block.
+using FindDocument = std::function<void(const std::string& did, bool fresh,
+                                        std::function<void(Result<AccountDocument>)> done)>;
+
+/// A repository's CAR as it came, and what it is judged by. Moved, never copied.
+struct FetchedRepository {
+  Job job;
+  ByteView car;
+  /// Keeps the bytes of `car` where they are.
+  std::shared_ptr<const void> bytes;
+  /// Nothing: signatures are not checked.
+  std::optional<AccountDocument> document;
+  bool document_is_fresh = false;
+  /// Where the repository was known to stand when its job began: a CAR that is older may hold what
+  /// was deleted since.
+  std::optional<atproto::Tid> known;
+  /// It was asked for with `since`.
+  bool is_partial = false;
+};
+
+}  // namespace skua::backfill

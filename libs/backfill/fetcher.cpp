@@ -1,0 +1,409 @@
+#include "backfill/fetcher.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+#include <variant>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <fmt/format.h>
+
+#include "backfill/host_outcome.hpp"
+#include "backfill/repo_answer.hpp"
+#include "base/log.hpp"
+#include "store/repository_table.hpp"
+
+namespace skua::backfill {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr milliseconds kTick{100};
+/// How long nothing is claimed when there was nothing to be had.
+constexpr milliseconds kQuiet{1'000};
+constexpr seconds kRenew{30};
+constexpr seconds kResyncEvery{5};
+/// A resync that came to nothing is due again after it.
+constexpr seconds kResyncLease{3'600};
+constexpr std::size_t kResyncsAtOnce = 500;
+constexpr std::size_t kClaim = 200;
+constexpr std::size_t kFilesAtOnce = 400;
+constexpr std::size_t kHostsAtOnce = 1'000;
+constexpr std::size_t kShownHosts = 20;
+/// Larger bodies go to a file.
+constexpr std::size_t kSpoolAbove = std::size_t{8} << 20;
+/// A host that says "too often" without saying how long: its pace says when it is asked again.
+constexpr seconds kUnsaidWait{5};
+
+/// Counts the bytes of a CAR for as long as somebody has it.
+class HeldBytes {
+ public:
+  HeldBytes(std::shared_ptr<const void> bytes, std::size_t size, std::atomic<std::size_t>& total)
+      : bytes_(std::move(bytes)), size_(size), total_(total) {
+    total_ += size_;
+  }
+  ~HeldBytes() { total_ -= size_; }
+  HeldBytes(const HeldBytes&) = delete;
+  HeldBytes& operator=(const HeldBytes&) = delete;
+
+ private:
+  std::shared_ptr<const void> bytes_;
+  const std::size_t size_;
+  std::atomic<std::size_t>& total_;
+};
+
+std::string error_words(int error) {
+  return std::generic_category().message(error);
+}
+
+}  // namespace
+
+Fetcher::Fetcher(Options options, transport::HttpClient& http, const Clock& clock)
+    : options_(std::move(options)), http_(http), clock_(clock), limits_(options_.limits) {}
+
+Fetcher::~Fetcher() {
+  stop();
+}
+
+void Fetcher::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void Fetcher::stop() {
+  if (!thread_.joinable()) return;
+  thread_.request_stop();
+  thread_.join();
+  try {
+    // What ended because we stop is no attempt: all that is not done is as if it never began.
+    release_jobs(session(), options_.holder);
+  } catch (const store::SqlError& error) {
+    logger("backfill")
+        ->warn("jobs were not given back, they are taken back when their lease is over: {}",
+               error.what());
+  }
+}
+
+void Fetcher::poke() {
+  const std::scoped_lock lock(mutex_);
+  poked_ = true;
+  wake_.notify_one();
+}
+
+void Fetcher::post(Task task) {
+  const std::scoped_lock lock(mutex_);
+  tasks_.push_back(std::move(task));
+  wake_.notify_one();
+}
+
+void Fetcher::failed(const Job& job, const std::string& words) {
+  post([this, did = job.did, words] { failed_.push_back({did, words}); });
+}
+
+void Fetcher::other_key(FetchedRepository fetched) {
+  auto kept = std::make_shared<FetchedRepository>(std::move(fetched));
+  post([this, kept] {
+    with_document(std::move(*kept), true, [this](FetchedRepository again) {
+      again.document_is_fresh = true;
+      options_.sink(std::move(again));
+    });
+  });
+}
+
+void Fetcher::ended(std::size_t jobs) {
+  counters_.in_hand -= jobs;
+  poke();
+}
+
+std::vector<HostFigures> Fetcher::hosts() const {
+  const std::scoped_lock lock(mutex_);
+  return host_figures_;
+}
+
+void Fetcher::run(const std::stop_token& stop) {
+  bool was_down = false;
+  while (!stop.stop_requested()) {
+    auto pause = kTick;
+    try {
+      step();
+      if (std::exchange(was_down, false)) logger("backfill")->info("the database is back");
+    } catch (const store::ServerError& error) {
+      if (!std::exchange(was_down, true)) {
+        logger("backfill")
+            ->warn("the database failed, nothing is lost, trying again: {}", error.what());
+      }
+      session_.reset();
+      pause = kQuiet;
+    } catch (const std::exception& error) {
+      return options_.on_defect(std::string("fetching repositories: ") + error.what());
+    }
+    std::unique_lock lock(mutex_);
+    wake_.wait_for(lock, stop, pause, [&] { return !was_down && (poked_ || !tasks_.empty()); });
+  }
+}
+
+void Fetcher::step() {
+  run_tasks();
+  const Timestamp now = clock_.now();
+  if (!std::exchange(took_orphans_, true)) {
+    try {
+      take_back_orphans(session(), now);
+    } catch (...) {
+      took_orphans_ = false;
+      throw;
+    }
+  }
+  flush();
+  keep_leases();
+  if (options_.resync) queue_resyncs();
+  bool poked = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    poked = std::exchange(poked_, false);
+    host_figures_ = limits_.figures(kShownHosts, now);
+  }
+  if (!poked && now < next_claim_) return;
+  const bool unknown = claim_unknown();
+  const bool files = claim_files();
+  const bool hosts = claim_hosts();
+  const bool found = unknown || files || hosts;
+  idle_ = !found && counters_.in_hand == 0 && !jobs_remain(session());
+  next_claim_ = found ? Timestamp() : now + kQuiet;
+}
+
+void Fetcher::run_tasks() {
+  std::vector<Task> tasks;
+  {
+    const std::scoped_lock lock(mutex_);
+    tasks.swap(tasks_);
+  }
+  for (Task& task : tasks) task();
+}
+
+void Fetcher::flush() {
+  const Timestamp now = clock_.now();
+  const auto write = [&](auto& pending, auto&& into_table) {
+    if (pending.empty()) return;
+    into_table();
+    counters_.in_hand -= pending.size();
+    pending.clear();
+    next_claim_ = Timestamp();
+  };
+  write(moved_, [&] { set_hosts(session(), moved_, options_.holder, now); });
+  write(postponed_, [&] {
+    jobs_postponed(session(), postponed_, options_.holder, now);
+    counters_.postponed += postponed_.size();
+  });
+  write(unavailable_, [&] {
+    jobs_unavailable(session(), unavailable_, options_.holder, now);
+    counters_.unavailable += unavailable_.size();
+    // A resync that somebody waits for comes to nothing.
+    for (const JobError& job : unavailable_) {
+      store::resync_failed(session(), job.did, job.words, now);
+    }
+  });
+  write(failed_, [&] {
+    jobs_failed(session(), failed_, options_.holder, now);
+    counters_.failed += failed_.size();
+  });
+}
+
+void Fetcher::keep_leases() {
+  const Timestamp now = clock_.now();
+  if (now < next_lease_) return;
+  renew_leases(session(), {options_.holder, now});
+  take_back_expired(session(), now);
+  next_lease_ = now + kRenew;
+}
+
+void Fetcher::queue_resyncs() {
+  const Timestamp now = clock_.now();
+  if (now < next_resync_) return;
+  next_resync_ = now + kResyncEvery;
+  const std::vector<std::string> due =
+      store::take_due_resyncs(session(), now, kResyncLease, kResyncsAtOnce);
+  if (due.empty()) return;
+  std::vector<NewJob> jobs;
+  for (const std::string& did : due) jobs.push_back({did});
+  add_jobs(session(), jobs, Again::Yes, now);
+  poke();
+}
+
+std::vector<FetchedRepository> Fetcher::take_in_hand(std::vector<Job> jobs) {
+  counters_.in_hand += jobs.size();
+  std::vector<std::string> dids;
+  for (const Job& job : jobs) dids.push_back(job.did);
+  boost::unordered_flat_map<std::string, atproto::Tid> heads;
+  for (const store::RepositoryRow& row : store::load_repositories(session(), dids)) {
+    if (row.head) heads.emplace(row.did, row.head->rev);
+  }
+  std::vector<FetchedRepository> taken;
+  for (Job& job : jobs) {
+    FetchedRepository& fetched = taken.emplace_back();
+    if (const auto head = heads.find(job.did); head != heads.end()) fetched.known = head->second;
+    fetched.job = std::move(job);
+  }
+  return taken;
+}
+
+bool Fetcher::claim_unknown() {
+  if (!options_.find_document) return false;
+  auto jobs = claim_jobs(session(), Place::unknown(), kClaim, {options_.holder, clock_.now()});
+  if (jobs.empty()) return false;
+  for (FetchedRepository& fetched : take_in_hand(std::move(jobs))) find_host(std::move(fetched));
+  return true;
+}
+
+bool Fetcher::claim_files() {
+  if (counters_.held_bytes >= options_.held_bytes || counters_.in_hand >= kFilesAtOnce)
+    return false;
+  auto jobs = claim_jobs(session(), Place::file(), kClaim, {options_.holder, clock_.now()});
+  if (jobs.empty()) return false;
+  for (FetchedRepository& fetched : take_in_hand(std::move(jobs))) {
+    with_document(std::move(fetched), false,
+                  [this](FetchedRepository found) { open_file(std::move(found)); });
+  }
+  return true;
+}
+
+bool Fetcher::claim_hosts() {
+  if (counters_.held_bytes >= options_.held_bytes) return false;
+  const Timestamp now = clock_.now();
+  std::vector<std::string> hosts = due_hosts(session(), now, kHostsAtOnce, last_host_);
+  // In turns, where there are more than are looked at in one go.
+  last_host_ = hosts.size() < kHostsAtOnce ? std::string() : hosts.back();
+  bool any = false;
+  for (const HostSlots& slots : limits_.free_slots(hosts, now)) {
+    auto jobs = claim_jobs(session(), Place::at(slots.host), slots.count, {options_.holder, now});
+    if (jobs.empty()) continue;
+    any = true;
+    for (FetchedRepository& fetched : take_in_hand(std::move(jobs))) {
+      limits_.started(slots.host, clock_.now());
+      const auto claimed_at = SteadyClock::now();
+      with_document(std::move(fetched), false, [this, claimed_at](FetchedRepository found) {
+        download(std::move(found), claimed_at);
+      });
+    }
+  }
+  return any;
+}
+
+void Fetcher::find_host(FetchedRepository fetched) {
+  with_document(std::move(fetched), false, [this](FetchedRepository found) {
+    if (found.document->pds.empty()) {
+      failed_.push_back({found.job.did, "the account's document names no PDS"});
+    } else {
+      moved_.push_back({found.job.did, found.document->pds});
+    }
+  });
+}
+
+void Fetcher::with_document(FetchedRepository fetched, bool fresh,
+                            std::function<void(FetchedRepository)> next) {
+  if (!options_.find_document) return next(std::move(fetched));
+  const std::string did = fetched.job.did;
+  const auto kept = std::make_shared<FetchedRepository>(std::move(fetched));
+  options_.find_document(
+      did, fresh, [this, kept, next = std::move(next)](Result<AccountDocument> found) {
+        post([this, kept, next, found = std::move(found)]() mutable {
+          if (!found) {
+            if (kept->job.host && !kept->bytes) give_back(*kept);
+            failed_.push_back(
+                {kept->job.did, "the account's key cannot be had: " + found.error().message()});
+            return;
+          }
+          kept->document = *std::move(found);
+          next(std::move(*kept));
+        });
+      });
+}
+
+void Fetcher::give_back(const FetchedRepository& fetched) {
+  limits_.finished(*fetched.job.host, {.end = HostOutcome::End::Ours}, clock_.now());
+}
+
+void Fetcher::open_file(FetchedRepository fetched) {
+  const std::string& name = *fetched.job.file;
+  const int file = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat status {};
+  if (file < 0 || ::fstat(file, &status) != 0 || status.st_size == 0) {
+    const std::string words = file >= 0 && status.st_size == 0 ? "it is empty" : error_words(errno);
+    if (file >= 0) ::close(file);
+    failed_.push_back({fetched.job.did, fmt::format("{} cannot be read: {}", name, words)});
+    return;
+  }
+  auto mapped = transport::SpooledBody::map(file, static_cast<std::size_t>(status.st_size));
+  ::close(file);
+  if (!mapped) {
+    failed_.push_back(
+        {fetched.job.did, fmt::format("{} cannot be read: {}", name, mapped.error().message())});
+    return;
+  }
+  fetched.car = (*mapped)->view();
+  hand_on(std::move(fetched), *std::move(mapped));
+}
+
+void Fetcher::download(FetchedRepository fetched, SteadyClock::time_point claimed_at) {
+  // Who hosts an account stands in its document, whatever a list said.
+  if (fetched.document && !fetched.document->pds.empty() &&
+      fetched.document->pds != *fetched.job.host) {
+    give_back(fetched);
+    moved_.push_back({fetched.job.did, fetched.document->pds});
+    return;
+  }
+  fetched.is_partial = fetched.job.since && fetched.known && *fetched.job.since <= *fetched.known;
+  transport::HttpRequest request;
+  request.url = get_repo_url(*fetched.job.host, fetched.job.did,
+                             fetched.is_partial ? fetched.job.since : std::nullopt);
+  request.max_body_bytes = options_.largest_repository;
+  request.spool_above = kSpoolAbove;
+  request.min_bytes_per_second = options_.slowest;
+  request.on_bytes = [this](std::size_t bytes) { counters_.bytes += bytes; };
+  const auto kept = std::make_shared<FetchedRepository>(std::move(fetched));
+  http_.get(std::move(request), [this, kept, claimed_at](Result<transport::HttpAnswer> answer) {
+    const auto came = std::make_shared<Result<transport::HttpAnswer>>(std::move(answer));
+    post([this, kept, claimed_at, came] {
+      downloaded(std::move(*kept), std::move(*came), claimed_at);
+    });
+  });
+}
+
+void Fetcher::downloaded(FetchedRepository fetched, Result<transport::HttpAnswer> answer,
+                         SteadyClock::time_point claimed_at) {
+  const Timestamp now = clock_.now();
+  const auto took = std::chrono::duration_cast<milliseconds>(SteadyClock::now() - claimed_at);
+  limits_.finished(*fetched.job.host, host_outcome(answer, took, now), now);
+  const RepoAnswer meaning = classify_repo_answer(answer, now);
+  if (const auto* unavailable = std::get_if<RepoUnavailable>(&meaning)) {
+    unavailable_.push_back({fetched.job.did, unavailable->words});
+  } else if (const auto* limited = std::get_if<HostLimited>(&meaning)) {
+    postponed_.push_back(
+        {fetched.job.did, "the host asked us to wait (429)", limited->wait.value_or(kUnsaidWait)});
+  } else if (const auto* failure = std::get_if<RequestFailed>(&meaning)) {
+    failed_.push_back({fetched.job.did, failure->words, failure->wait.value_or(seconds(0))});
+  } else {
+    auto body = std::make_shared<transport::HttpAnswer>(*std::move(answer));
+    fetched.car = transport::body_of(*body);
+    hand_on(std::move(fetched), std::move(body));
+  }
+}
+
+void Fetcher::hand_on(FetchedRepository fetched, std::shared_ptr<const void> bytes) {
+  fetched.bytes =
+      std::make_shared<HeldBytes>(std::move(bytes), fetched.car.size(), counters_.held_bytes);
+  counters_.repositories += 1;
+  options_.sink(std::move(fetched));
+}
+
+store::Session& Fetcher::session() {
+  if (!session_ || !session_->connected()) {
+    session_ = std::make_unique<store::Session>(options_.database_url, options_.holder);
+  }
+  return *session_;
+}
+
+}  // namespace skua::backfill

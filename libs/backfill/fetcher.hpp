@@ -1,0 +1,146 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backfill/fetched_repository.hpp"
+#include "backfill/host_limits.hpp"
+#include "backfill/job_table.hpp"
+#include "base/time.hpp"
+#include "store/session.hpp"
+#include "transport/http_client.hpp"
+
+namespace skua::backfill {
+
+/// What a fetcher did since it started. Any thread; each only grows, but those that say otherwise.
+struct FetchCounters {
+  std::atomic<std::uint64_t> bytes{0};
+  std::atomic<std::uint64_t> repositories{0};
+  std::atomic<std::uint64_t> failed{0};
+  std::atomic<std::uint64_t> unavailable{0};
+  std::atomic<std::uint64_t> postponed{0};
+  /// Of CARs that are in memory, or mapped, at this moment.
+  std::atomic<std::size_t> held_bytes{0};
+  /// Jobs that were claimed and have not ended, at this moment.
+  std::atomic<std::size_t> in_hand{0};
+};
+
+/// Claims jobs as hosts and memory allow, finds out who signs for them and where they live, and
+/// fetches their CARs, from hosts or from files. What comes of a job is written down here, but for
+/// its success. Drives everything from one thread with a database session of its own; requests are
+/// the HTTP client's.
+class Fetcher {
+ public:
+  struct Options {
+    std::string database_url;
+    /// Names this process in jobs (JobTable): the name of the session that this keeps.
+    std::string holder;
+    /// Empty: signatures are not checked, and hosts are where jobs say.
+    FindDocument find_document;
+    HostLimitsOptions limits;
+    /// How much of CARs may be held before the next is fetched.
+    std::size_t held_bytes = std::size_t{256} << 20;
+    std::size_t largest_repository = std::size_t{8} << 30;
+    /// What a download must bring a second, over half a minute.
+    std::uint64_t slowest = 64 * 1024;
+    /// Whether repositories that wait for a resync are queued by themselves.
+    bool resync = false;
+    /// Where CARs go.
+    std::function<void(FetchedRepository)> sink;
+    std::function<void(const std::string& what)> on_defect;
+  };
+
+  /// The client and the clock outlive it.
+  Fetcher(Options options, transport::HttpClient& http, const Clock& clock);
+  ~Fetcher();
+
+  void start();
+  /// Ends the thread and gives the jobs back that have not ended. Requests under way must have been
+  /// ended before, by stopping their client. Again is harmless.
+  void stop();
+
+  // What became of a job that was handed on. Any thread.
+  void failed(const Job& job, const std::string& words);
+  void other_key(FetchedRepository fetched);
+  /// Done, or no longer ours.
+  void ended(std::size_t jobs);
+
+  /// Looks for new jobs at once.
+  void poke();
+
+  /// True when the queue is empty, waiting jobs included, and none is in hand.
+  bool is_idle() const { return idle_; }
+  const FetchCounters& counters() const { return counters_; }
+  /// The busiest hosts.
+  std::vector<HostFigures> hosts() const;
+
+ private:
+  using Task = std::function<void()>;
+  using SteadyClock = std::chrono::steady_clock;
+
+  void run(const std::stop_token& stop);
+  void step();
+  /// Has the thread do it.
+  void post(Task task);
+  void run_tasks();
+  void flush();
+  void keep_leases();
+  void queue_resyncs();
+  bool claim_unknown();
+  bool claim_files();
+  bool claim_hosts();
+  /// Takes claimed jobs in hand, with what is known of their repositories.
+  std::vector<FetchedRepository> take_in_hand(std::vector<Job> jobs);
+
+  void find_host(FetchedRepository fetched);
+  void open_file(FetchedRepository fetched);
+  /// Finds the account's document, and goes on with it on the thread.
+  void with_document(FetchedRepository fetched, bool fresh,
+                     std::function<void(FetchedRepository)> next);
+  void download(FetchedRepository fetched, SteadyClock::time_point claimed_at);
+  void downloaded(FetchedRepository fetched, Result<transport::HttpAnswer> answer,
+                  SteadyClock::time_point claimed_at);
+  void hand_on(FetchedRepository fetched, std::shared_ptr<const void> bytes);
+  /// A place at a host that was kept for a job is not needed.
+  void give_back(const FetchedRepository& fetched);
+  store::Session& session();
+
+  const Options options_;
+  transport::HttpClient& http_;
+  const Clock& clock_;
+  FetchCounters counters_;
+  std::atomic<bool> idle_{false};
+
+  // The thread's own.
+  std::unique_ptr<store::Session> session_;
+  HostLimits limits_;
+  std::vector<JobError> failed_;
+  std::vector<JobError> unavailable_;
+  std::vector<JobError> postponed_;
+  std::vector<JobHost> moved_;
+  std::string last_host_;
+  bool took_orphans_ = false;
+  Timestamp next_lease_;
+  Timestamp next_resync_;
+  Timestamp next_claim_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::vector<Task> tasks_;
+  bool poked_ = false;
+  std::vector<HostFigures> host_figures_;
+  std::jthread thread_;
+};
+
+}  // namespace skua::backfill

@@ -76,7 +76,7 @@ End end_of_error(const ErrorCode& error) {
 }  // namespace
 
 HostOutcome host_outcome(const Result<transport::HttpAnswer>& answer,
-                         std::chrono::milliseconds duration, Timestamp now) {
+                         std::chrono::microseconds duration, Timestamp now) {
   HostOutcome outcome;
   outcome.duration = duration;
   const auto meaning = classify_repo_answer(answer, now);

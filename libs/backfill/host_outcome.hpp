@@ -40,13 +40,13 @@ struct HostOutcome {
   std::uint64_t bytes = 0;
   /// From HostLimits::started until now: what began before the host had to be spared says nothing
   /// about it any more.
-  std::chrono::milliseconds duration{0};
+  std::chrono::microseconds duration{0};
   /// For people; empty when all is well.
   std::string error = {};
 };
 
 /// Reads the outcome off an answer of getRepo. Pure; any thread.
 HostOutcome host_outcome(const Result<transport::HttpAnswer>& answer,
-                         std::chrono::milliseconds duration, Timestamp now);
+                         std::chrono::microseconds duration, Timestamp now);
 
 }  // namespace skua::backfill

@@ -64,21 +64,21 @@ std::optional<Timestamp> HostPace::idle_since() const {
 }
 
 void HostPace::started(Timestamp now) {
-  ++under_way_;
+  if (++under_way_ >= at_once()) used_up_at_ = now;
   last_start_ = now;
 }
 
 void HostPace::finished(const HostOutcome& outcome, Timestamp now) {
   if (under_way_ == 0) throw std::logic_error("a download finished that was not started");
-  const auto were_under_way = under_way_--;
+  --under_way_;
   last_finish_ = now;
   count(outcome, now);
   obey(outcome, now);
   // All that were under way when the host had too much tell of one and the same trouble.
-  const bool is_news = now - outcome.duration > shrunk_at_;
-  if (!is_news || outcome.end == End::Ours) return;
+  const auto started = now - outcome.duration;
+  if (started < shrunk_at_ || outcome.end == End::Ours) return;
   if (outcome.end == End::Answered) {
-    grow(outcome, were_under_way);
+    grow(outcome, started);
   } else {
     shrink(outcome.end, now);
   }
@@ -110,14 +110,14 @@ void HostPace::obey(const HostOutcome& outcome, Timestamp now) {
   spacing_ = microseconds(time) / (left + 1);
 }
 
-void HostPace::grow(const HostOutcome& outcome, std::size_t were_under_way) {
+void HostPace::grow(const HostOutcome& outcome, Timestamp started) {
   failed_last_ = false;
   if (steps_ > 0) {
     --steps_;
     return;
   }
   // A number that is not used up says nothing about a larger one.
-  if (were_under_way < at_once() || !is_fast(outcome)) return;
+  if (used_up_at_ < started || !is_fast(outcome)) return;
   at_once_ = std::min(static_cast<double>(options_.at_most), at_once_ + 1 / at_once_);
 }
 

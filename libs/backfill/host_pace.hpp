@@ -60,7 +60,7 @@ class HostPace {
  private:
   void count(const HostOutcome& outcome, Timestamp now);
   void obey(const HostOutcome& outcome, Timestamp now);
-  void grow(const HostOutcome& outcome, std::size_t were_under_way);
+  void grow(const HostOutcome& outcome, Timestamp started);
   void shrink(HostOutcome::End end, Timestamp now);
   void back_off(std::chrono::seconds first, std::chrono::seconds longest, Timestamp now);
   void wait(std::chrono::seconds duration, Timestamp now);
@@ -74,6 +74,8 @@ class HostPace {
   /// The last outcome that counts was End::Failed.
   bool failed_last_ = false;
   Timestamp shrunk_at_;
+  /// When as many were under way as may be.
+  Timestamp used_up_at_;
 
   /// Until then starts are `spacing_` apart.
   Timestamp spaced_until_;

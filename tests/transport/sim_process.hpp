@@ -17,8 +17,8 @@ extern char** environ;
 
 namespace skua::test {
 
-/// A running skua-sim that serves a capture, or (an empty path) the network that the flags describe,
-/// ended with SIGTERM when destroyed.
+/// A running skua-sim that serves a capture, or (an empty path) the network that the flags
+/// describe, ended with SIGTERM when destroyed.
 class SimProcess {
  public:
   SimProcess(const std::filesystem::path& program, const std::filesystem::path& capture,

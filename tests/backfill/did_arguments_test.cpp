@@ -1,0 +1,100 @@
+#include "backfill/did_arguments.hpp"
+
+#include <atomic>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "identity/errc.hpp"
+#include "transport/errc.hpp"
+
+namespace skua::backfill {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+const std::string kDid = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
+const std::string kOther = "did:web:other.test";
+
+NamedAccounts lines(const std::string& text) {
+  std::istringstream in(text);
+  return read_account_lines(in, "dids.txt");
+}
+
+TEST(AccountArguments, AreDidsAndHandles) {
+  const auto read = read_account_arguments(
+      Texts{kDid, "Alice.Test", "@bob.test", kDid, "alice.test", "nobody", "did:plc:"});
+  EXPECT_EQ(read.names, (Texts{kDid, "alice.test", "bob.test"}));
+  EXPECT_EQ(read.problems, (Texts{"'nobody' is neither a DID nor a handle",
+                                  "'did:plc:' is neither a DID nor a handle"}));
+}
+
+TEST(AccountLines, MayHaveCommentsBlanksAndAnyLineEnds) {
+  const auto read = lines("\xEF\xBB\xBF# a list\r\n" + kDid + "\r\n\r\n   \t\n  " + kOther +
+                          "  # the other\n\t# indented\nalice.test\t#x\nbob.test");
+  EXPECT_EQ(read.names, (Texts{kDid, kOther, "alice.test", "bob.test"}));
+  EXPECT_TRUE(read.problems.empty());
+}
+
+TEST(AccountLines, NameWrongOnesByTheirNumber) {
+  const auto read = lines("# head\n" + kDid + "\nnobody\n\n" + kDid + "#x\n" + kDid + " " + kOther +
+                          "\n\x1b[0m\n" + std::string(5000, 'a') + "\n" + kOther + "\n");
+  EXPECT_EQ(read.names, (Texts{kDid, kOther}));
+  EXPECT_EQ(
+      read.problems,
+      (Texts{"line 3 of dids.txt: 'nobody' is neither a DID nor a handle",
+             "line 5 of dids.txt: '" + kDid + "#x' is neither a DID nor a handle",
+             "line 6 of dids.txt: '" + kDid + " " + kOther + "' is neither a DID nor a handle",
+             "line 7 of dids.txt: what stands there is neither a DID nor a handle",
+             "line 8 of dids.txt: what stands there is neither a DID nor a handle"}));
+}
+
+TEST(AccountLines, ShowABoundedNumberOfProblems) {
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += "x\n";
+  const auto read = lines(text);
+  EXPECT_EQ(read.problems.size(), 100U);
+  EXPECT_EQ(read.problem_count, 1000U);
+}
+
+TEST(AccountLines, OfNothingAreNothing) {
+  EXPECT_TRUE(lines("").names.empty());
+  EXPECT_TRUE(lines("\n").names.empty());
+}
+
+TEST(ResolvedAccounts, AreDidsEachOnceAndInOrder) {
+  std::atomic<int> asked = 0;
+  const auto dns = [&](const std::string& name) -> Result<Texts> {
+    ++asked;
+    if (name == "_atproto.alice.test") return Texts{"did=" + kDid};
+    if (name == "_atproto.bob.test") return Texts{"did=" + kOther};
+    if (name.starts_with("_atproto.h")) {
+      return Texts{"did=did:web:" + name.substr(std::string("_atproto.").size())};
+    }
+    return Texts{};
+  };
+  transport::HttpClientOptions options;
+  options.lookup = [](const std::string&) -> Result<Texts> {
+    return transport::errc::host_not_found;
+  };
+  transport::HttpClient http(options);
+  const identity::HandleCheck check(http, dns);
+
+  Texts names = {"bob.test", kDid, "alice.test", "lost.test"};
+  Texts expected = {kOther, kDid};
+  for (int i = 0; i < 50; ++i) {
+    names.push_back(fmt::format("h{}.test", i));
+    expected.push_back("did:web:" + names.back());
+  }
+  const auto resolved = resolve_accounts(names, check);
+  EXPECT_EQ(resolved.names, expected);
+  EXPECT_EQ(resolved.problems,
+            Texts{"lost.test: " + make_error_code(identity::errc::handle_not_found).message()});
+  EXPECT_EQ(asked, 53);
+}
+
+}  // namespace
+}  // namespace skua::backfill

@@ -106,6 +106,11 @@ Result<std::optional<CarBlock>> CarReader::next() {
   return std::optional(*block);
 }
 
+CarBlock car_block_at(ByteView car, std::size_t section) {
+  ByteView rest = car.subspan(section);
+  return *parse_block(*take_section(rest));
+}
+
 Result<void> load_car(ByteView car, LoadedCar& out) {
   reset(out.blocks, car.size());
   out.duplicates = 0;

@@ -28,12 +28,19 @@ class CarReader {
   /// The next block, nothing at the end. Does not hash: see `load_car`.
   Result<std::optional<CarBlock>> next();
 
+  /// How many bytes are left to read: where in the CAR the next block's section begins.
+  std::size_t left() const { return rest_.size(); }
+
  private:
   CarReader(ByteView rest, std::vector<atproto::Cid> roots)
       : rest_(rest), roots_(std::move(roots)) {}
   ByteView rest_;
   std::vector<atproto::Cid> roots_;
 };
+
+/// The block whose section begins at this place of a CAR. Nothing is checked: a CarReader has met
+/// it there before.
+CarBlock car_block_at(ByteView car, std::size_t section);
 
 struct DigestHash {
   using is_avalanching = void;

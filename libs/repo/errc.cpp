@@ -69,6 +69,8 @@ class RepoCategory final : public boost::system::error_category {
         return "bytes that are not CBOR";
       case errc::car_bad_length:
         return "a section of the CAR has a length that is zero or malformed";
+      case errc::record_missing:
+        return "a record of the repository is not among the blocks";
     }
     return "unknown error";
   }

@@ -35,6 +35,7 @@ enum class errc {
   mst_missing_node,
   cbor_malformed,  // a head byte that CBOR leaves undefined
   car_bad_length,  // a section length that is zero or no varint
+  record_missing,
 };
 
 boost::system::error_code make_error_code(errc e);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <vector>
 
 #include "repo/errc.hpp"
 #include "repo/mst_node.hpp"
@@ -18,18 +19,13 @@ constexpr std::size_t kMaxEntries = 100'000'000;
 
 class Walker {
  public:
-  using Visit = std::function<void(std::string_view, const Cid&)>;
-
-  Walker(const BlockMap& blocks, const Visit& visit) : blocks_(blocks), visit_(visit) {}
+  explicit Walker(MstVisitor& visitor) : visitor_(visitor) {}
 
   Result<MstWalk> run(const Cid& root) {
-    const auto block = blocks_.find(root.digest);
-    if (block == blocks_.end()) {
-      ++walk_.missing_nodes;
-      return walk_;
-    }
+    const auto block = find(root);
+    if (!block) return walk_;
     Level& level = level_at(0);
-    if (const auto read = decode(block->second, level); !read) return read.error();
+    if (const auto read = decode(*block, level); !read) return read.error();
     if (level.node.entries.empty()) {
       // A repository without records; a top that only points further down should not be there.
       if (level.node.left) return errc::mst_malformed;
@@ -54,13 +50,32 @@ class Walker {
     return levels_[distance];
   }
 
+  std::optional<ByteView> find(const Cid& node) {
+    const auto block = visitor_.find(node.digest);
+    if (!block) {
+      ++walk_.missing_nodes;
+      visitor_.missing_node();
+    }
+    return block;
+  }
+
   Result<void> decode(ByteView block, Level& level) {
     if (const auto read = decode_mst_node(block, level.node); !read) {
       return read.error();
     }
     level.key.clear();
     ++walk_.nodes;
+    announce_children(level.node);
     return {};
+  }
+
+  void announce_children(const MstNode& node) {
+    children_.clear();
+    if (node.left) children_.push_back(node.left->digest);
+    for (const MstNodeEntry& entry : node.entries) {
+      if (entry.tree) children_.push_back(entry.tree->digest);
+    }
+    if (children_.size() > 1) visitor_.expect(children_);
   }
 
   /// Walks the node that was decoded into `levels_[distance]`, whose keys must have depth `height`.
@@ -90,37 +105,57 @@ class Walker {
     if (mst_key_depth(level.key) != height) return errc::mst_depth;
     if (++walk_.entries > kMaxEntries) return errc::mst_too_large;
     last_key_ = level.key;
-    visit_(level.key, entry.value);
+    visitor_.entry(level.key, entry.value);
     return {};
   }
 
   Result<void> walk_subtree(const Cid& cid, std::size_t distance, int height) {
     if (height < 0) return errc::mst_depth;
-    const auto block = blocks_.find(cid.digest);
-    if (block == blocks_.end()) {
-      ++walk_.missing_nodes;
-      return {};
-    }
+    const auto block = find(cid);
+    if (!block) return {};
     Level& level = level_at(distance);
-    if (const auto read = decode(block->second, level); !read) return read.error();
+    if (const auto read = decode(*block, level); !read) return read.error();
     // A node without entries may bridge a gap between depths, but not end it.
     if (level.node.entries.empty() && !level.node.left) return errc::mst_malformed;
     return walk_node(distance, height);
   }
 
-  const BlockMap& blocks_;
-  const Visit& visit_;
+  MstVisitor& visitor_;
   MstWalk walk_;
   std::string last_key_;
   std::deque<Level> levels_;
+  std::vector<atproto::Digest> children_;
+};
+
+/// Blocks from a map, entries to a function.
+class MapVisitor final : public MstVisitor {
+ public:
+  using Visit = std::function<void(std::string_view, const Cid&)>;
+
+  MapVisitor(const BlockMap& blocks, const Visit& visit) : blocks_(blocks), visit_(visit) {}
+
+  std::optional<ByteView> find(const atproto::Digest& digest) override {
+    const auto block = blocks_.find(digest);
+    if (block == blocks_.end()) return std::nullopt;
+    return block->second;
+  }
+  void entry(std::string_view key, const Cid& value) override { visit_(key, value); }
+
+ private:
+  const BlockMap& blocks_;
+  const Visit& visit_;
 };
 
 }  // namespace
 
-Result<MstWalk> walk_mst(
-    const atproto::Cid& root, const BlockMap& blocks,
-    const std::function<void(std::string_view key, const atproto::Cid& value)>& visit) {
-  return Walker(blocks, visit).run(root);
+Result<MstWalk> walk_mst(const Cid& root, MstVisitor& visitor) {
+  return Walker(visitor).run(root);
+}
+
+Result<MstWalk> walk_mst(const Cid& root, const BlockMap& blocks,
+                         const std::function<void(std::string_view key, const Cid& value)>& visit) {
+  MapVisitor visitor(blocks, visit);
+  return walk_mst(root, visitor);
 }
 
 int mst_key_depth(std::string_view key) {

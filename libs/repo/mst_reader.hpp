@@ -1,9 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string_view>
 
 #include "atproto/cid.hpp"
+#include "base/bytes.hpp"
 #include "base/result.hpp"
 #include "repo/car_reader.hpp"
 
@@ -16,11 +20,28 @@ struct MstWalk {
   std::size_t missing_nodes = 0;
 };
 
+/// What a walk asks and tells while it goes through a tree in key order.
+class MstVisitor {
+ public:
+  virtual ~MstVisitor() = default;
+  /// These nodes will be asked for one after the other: whoever has them in memory far away may
+  /// bring them nearer.
+  virtual void expect(std::span<const atproto::Digest> /*nodes*/) {}
+  /// The block of a node, which must last until the walk ends; nothing when it is not there.
+  virtual std::optional<ByteView> find(const atproto::Digest& digest) = 0;
+  /// An entry. The key is whole, and valid during the call only.
+  virtual void entry(std::string_view key, const atproto::Cid& value) = 0;
+  /// A node was not found: the entries of its subtree would come next, and do not.
+  virtual void missing_node() {}
+};
+
 /// Visits the entries of a tree (atproto.com/specs/repository#mst-structure) in key order and
 /// checks what a hash cannot: order, prefix lengths, depth of each key, children exactly one level
-/// down, caps on entries, depth and key size (1024 bytes). `visit` gets the whole key, valid during
-/// the call only. Error: a malformed node. A missing node is counted, not an error: event streams
-/// carry partial trees.
+/// down, caps on entries, depth and key size (1024 bytes). Error: a malformed node. A missing node
+/// is counted, not an error: event streams carry partial trees.
+Result<MstWalk> walk_mst(const atproto::Cid& root, MstVisitor& visitor);
+
+/// The same, over blocks in a map. `visit` gets the whole key, valid during the call only.
 Result<MstWalk> walk_mst(
     const atproto::Cid& root, const BlockMap& blocks,
     const std::function<void(std::string_view key, const atproto::Cid& value)>& visit);

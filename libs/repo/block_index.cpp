@@ -1,0 +1,134 @@
+#include "repo/block_index.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "repo/car_reader.hpp"
+#include "repo/errc.hpp"
+
+namespace skua::repo {
+namespace {
+
+using atproto::Digest;
+
+std::uint64_t leading_bits(const Digest& digest) {
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < sizeof bits; ++i) bits = bits << 8U | digest[i];
+  return bits;
+}
+
+/// Asks for what lies there, soon.
+void prefetch(const void* address) {
+  __builtin_prefetch(address);
+}
+
+}  // namespace
+
+Result<BlockIndex> BlockIndex::build(ByteView car, unsigned key_bits) {
+  BlockIndex index(car);
+  index.key_mask_ = key_bits == 0 ? 0 : ~std::uint64_t{0} << (64 - key_bits);
+  auto reader = CarReader::open(car);
+  if (!reader) return reader.error();
+  while (reader->left() > 0) {
+    const std::size_t section = car.size() - reader->left();
+    const auto block = reader->next();
+    if (!block) return block.error();
+    const Digest& digest = (*block)->cid.digest;
+    if (atproto::sha256((*block)->data) != digest) return errc::car_hash_mismatch;
+    index.entries_.push_back({index.key_of(digest), section});
+  }
+  index.sort();
+  index.divide();
+  return index;
+}
+
+/// Keys are spread evenly, unless somebody has chosen them: parted by their first bits, each part
+/// fits into the processor's nearest cache, which takes half the time of sorting them all.
+void BlockIndex::sort() {
+  constexpr unsigned kPartBits = 11;
+  const auto part_of = [](const Entry& entry) { return entry.key >> (64 - kPartBits); };
+  std::array<std::size_t, (1U << kPartBits) + 1> ends{};
+  for (const Entry& entry : entries_) ++ends[part_of(entry) + 1];
+  for (std::size_t part = 1; part < ends.size(); ++part) ends[part] += ends[part - 1];
+  std::vector<Entry> sorted(entries_.size());
+  for (const Entry& entry : entries_) sorted[ends[part_of(entry)]++] = entry;
+
+  const auto less = [this](const Entry& a, const Entry& b) {
+    return a.key != b.key ? a.key < b.key : digest_of(a) < digest_of(b);
+  };
+  auto begin = sorted.begin();
+  for (std::size_t part = 0; part < ends.size() - 1; ++part) {
+    const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(ends[part]);
+    std::sort(begin, end, less);
+    begin = end;
+  }
+  entries_ = std::move(sorted);
+}
+
+void BlockIndex::divide() {
+  // About two entries a bucket.
+  const auto bits = static_cast<unsigned>(std::bit_width(entries_.size() / 2));
+  bucket_shift_ = 64 - bits;
+  buckets_.resize((std::size_t{1} << bits) + 1);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    for (const std::size_t bucket = bucket_of(entries_[i].key); next <= bucket;)
+      buckets_[next++] = i;
+  }
+  while (next < buckets_.size()) buckets_[next++] = entries_.size();
+}
+
+std::uint64_t BlockIndex::key_of(const Digest& digest) const {
+  return leading_bits(digest) & key_mask_;
+}
+
+Digest BlockIndex::digest_of(const Entry& entry) const {
+  return car_block_at(car_, entry.section).cid.digest;
+}
+
+std::size_t BlockIndex::first_of(std::uint64_t key) const {
+  const std::size_t bucket = bucket_of(key);
+  const Entry* const first = entries_.data() + buckets_[bucket];
+  const Entry* const last = entries_.data() + buckets_[bucket + 1];
+  const auto* const found = std::lower_bound(
+      first, last, key, [](const Entry& entry, std::uint64_t k) { return entry.key < k; });
+  return static_cast<std::size_t>(found - entries_.data());
+}
+
+std::size_t BlockIndex::match(std::size_t first, const Digest& digest) const {
+  const std::uint64_t key = key_of(digest);
+  const auto has_key = [&](std::size_t i) { return i < entries_.size() && entries_[i].key == key; };
+  if (!has_key(first)) return kMissing;
+  // Nearly always it is the only one.
+  auto found = entries_.begin() + static_cast<std::ptrdiff_t>(first);
+  if (has_key(first + 1)) {
+    found = std::partition_point(found, entries_.end(), [&](const Entry& entry) {
+      return entry.key == key && digest_of(entry) < digest;
+    });
+    if (found == entries_.end()) return kMissing;
+  }
+  return digest_of(*found) == digest ? found->section : kMissing;
+}
+
+std::size_t BlockIndex::find(const Digest& digest) const {
+  return match(first_of(key_of(digest)), digest);
+}
+
+void BlockIndex::find(std::span<const Digest> digests, std::span<std::size_t> sections) const {
+  for (const Digest& digest : digests) prefetch(&buckets_[bucket_of(key_of(digest))]);
+  for (const Digest& digest : digests) {
+    prefetch(entries_.data() + buckets_[bucket_of(key_of(digest))]);
+  }
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    sections[i] = first_of(key_of(digests[i]));
+    if (sections[i] == entries_.size()) continue;
+    // A section's CID lies behind its length, and may reach into a second line of the cache.
+    const std::uint8_t* const section = car_.data() + entries_[sections[i]].section;
+    prefetch(section);
+    prefetch(section + atproto::Cid::kBinarySize);
+  }
+  for (std::size_t i = 0; i < digests.size(); ++i) sections[i] = match(sections[i], digests[i]);
+}
+
+}  // namespace skua::repo

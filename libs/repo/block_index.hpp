@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "atproto/cid.hpp"
+#include "base/bytes.hpp"
+#include "base/result.hpp"
+
+namespace skua::repo {
+
+/// Where the blocks of a CAR lie, by digest: what a BlockMap is for frames, in a third of its
+/// memory (16 bytes a block and 1 to 2 % of the CAR; twice as much while it is built). Views the
+/// CAR, which must outlive it. Of blocks that stand in the CAR more than once any is found. Never
+/// changes: many threads may read it.
+///
+/// Digests are told apart by their first bits, and only where these agree by the whole, which the
+/// CAR has. Whoever makes up blocks that agree in them costs each look-up some steps more, the
+/// logarithm of their number.
+class BlockIndex {
+ public:
+  /// What stands for a block that is not there.
+  static constexpr std::size_t kMissing = std::numeric_limits<std::size_t>::max();
+
+  /// Reads the whole CAR and compares each block's SHA-256 with its CID. Errors: those of
+  /// `load_car`. `key_bits`, 64 at most: how many bits of a digest are looked at before the CAR is;
+  /// tests take fewer.
+  static Result<BlockIndex> build(ByteView car, unsigned key_bits = 64);
+
+  /// Where in the CAR the section of a block begins, see `car_block_at`; or kMissing.
+  std::size_t find(const atproto::Digest& digest) const;
+
+  /// The same for many digests, several times as fast: their ways through memory, which take most
+  /// of the time, overlap. `sections` is as long as `digests`; some hundred at once are best.
+  void find(std::span<const atproto::Digest> digests, std::span<std::size_t> sections) const;
+
+  /// Blocks, duplicates counted.
+  std::size_t size() const { return entries_.size(); }
+
+ private:
+  struct Entry {
+    std::uint64_t key;
+    std::uint64_t section;
+  };
+
+  explicit BlockIndex(ByteView car) : car_(car) {}
+
+  void sort();
+  void divide();
+  std::uint64_t key_of(const atproto::Digest& digest) const;
+  std::size_t bucket_of(std::uint64_t key) const {
+    return bucket_shift_ == 64 ? 0 : key >> bucket_shift_;
+  }
+  /// The first entry whose key is not below this one, or the end of the key's bucket.
+  std::size_t first_of(std::uint64_t key) const;
+  /// Of the entries from `first` on that share the digest's key, the section of the one that has
+  /// the whole digest.
+  std::size_t match(std::size_t first, const atproto::Digest& digest) const;
+  atproto::Digest digest_of(const Entry& entry) const;
+
+  ByteView car_;
+  std::uint64_t key_mask_ = 0;
+  /// Sorted by key, then by digest.
+  std::vector<Entry> entries_;
+  /// Keys whose first bits agree are a bucket; where each begins, and the end of the last.
+  std::vector<std::size_t> buckets_;
+  unsigned bucket_shift_ = 64;
+};
+
+}  // namespace skua::repo

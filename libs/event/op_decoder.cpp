@@ -2,14 +2,11 @@
 
 #include <utility>
 
-#include "atproto/syntax.hpp"
-#include "repo/dag_cbor_reader.hpp"
+#include "event/record_decoder.hpp"
 #include "repo/dag_cbor_writer.hpp"
 
 namespace skua::event {
 namespace {
-
-constexpr std::size_t kMaxRecord = 1'000'000;
 
 std::optional<std::string_view> text_of(const atproto::Value& op, std::string_view key) {
   const auto value = op.find(key);
@@ -32,51 +29,32 @@ void OpDecoder::decode(const atproto::Value& op, UnresolvedEvent& out) {
   std::string error = read(op, out);
   if (error.empty()) return;
 
-  Rejection rejection;
-  rejection.what = text_of(op, "path").value_or("op");
-  rejection.error = std::move(error);
-  rejection.payload = std::move(std::get<RecordChange>(out.body).block);
-  if (rejection.payload.empty()) repo::CborWriter(rejection.payload).value(op);
-  out.body = std::move(rejection);
+  reject(text_of(op, "path").value_or("op"), std::move(error), out);
+  Bytes& payload = std::get<Rejection>(out.body).payload;
+  if (payload.empty()) repo::CborWriter(payload).value(op);
 }
 
 std::string OpDecoder::read(const atproto::Value& op, UnresolvedEvent& out) {
-  auto& change = out.body.emplace<RecordChange>();
+  out.body.emplace<RecordChange>();
   const auto path = text_of(op, "path");
   if (!path) return "op without a path";
-  const auto parts = atproto::parse_repo_path(*path);
-  if (!parts) return "path: " + parts.error().message();
-  out.type = records::record_type_of(parts->collection);
-  change.collection = parts->collection;
-  change.rkey = parts->rkey;
-  change.rev = rev_;
+  if (std::string error = read_path(*path, rev_, out); !error.empty()) return error;
 
   const auto action = text_of(op, "action");
   if (!action) return "op without an action";
   const auto operation = operation_of(*action);
   if (!operation) return "unknown action " + std::string(action->substr(0, 32));
+  auto& change = std::get<RecordChange>(out.body);
   change.operation = *operation;
-  return change.operation == Operation::Delete ? std::string() : read_record(op, change);
+  return change.operation == Operation::Delete ? std::string() : read_block(op, change);
 }
 
-std::string OpDecoder::read_record(const atproto::Value& op, RecordChange& change) {
+std::string OpDecoder::read_block(const atproto::Value& op, RecordChange& change) {
   const auto cid = op.find("cid");
   if (!cid || !cid->is_link()) return "op without the record's CID";
-  change.cid = cid->link();
-  const auto found = blocks_.find(change.cid->digest);
+  const auto found = blocks_.find(cid->link().digest);
   if (found == blocks_.end()) return "the record's block is missing";
-  // The one copy: it lets the frame go while the record lives.
-  const ByteView block = found->second;
-  change.block.assign(block.begin(), block.end());
-  if (block.size() > kMaxRecord) return "the record is larger than 1,000,000 bytes";
-
-  repo::CborOptions options;
-  options.allow_floats = true;
-  if (const auto read = repo::read_dag_cbor(change.block, scratch_, options); !read) {
-    return "the record's block: " + read.error().message();
-  }
-  change.record = records::decode_record(change.collection, change.rkey, scratch_);
-  return {};
+  return read_record(cid->link(), found->second, scratch_, change);
 }
 
 }  // namespace skua::event

@@ -30,7 +30,7 @@ class OpDecoder {
  private:
   /// An empty string when all is well, else what is wrong.
   std::string read(const atproto::Value& op, UnresolvedEvent& out);
-  std::string read_record(const atproto::Value& op, RecordChange& change);
+  std::string read_block(const atproto::Value& op, RecordChange& change);
 
   std::string_view did_;
   std::int64_t seq_;

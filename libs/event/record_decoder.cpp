@@ -1,0 +1,55 @@
+#include "event/record_decoder.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "atproto/syntax.hpp"
+#include "repo/dag_cbor_reader.hpp"
+
+namespace skua::event {
+namespace {
+
+constexpr std::size_t kMaxRecord = 1'000'000;
+
+/// As much of a block as is copied. All that a commit can carry; in a repository's CAR a block can
+/// be of any size, and what is too large is only looked at by people.
+constexpr std::size_t kMaxCopy = 2'000'000;
+
+}  // namespace
+
+std::string read_path(std::string_view path, atproto::Tid rev, UnresolvedEvent& out) {
+  auto& change = out.body.emplace<RecordChange>();
+  const auto parts = atproto::parse_repo_path(path);
+  if (!parts) return "path: " + parts.error().message();
+  out.type = records::record_type_of(parts->collection);
+  change.collection = parts->collection;
+  change.rkey = parts->rkey;
+  change.rev = rev;
+  return {};
+}
+
+std::string read_record(const atproto::Cid& cid, ByteView block, atproto::Document& scratch,
+                        RecordChange& change) {
+  change.cid = cid;
+  const ByteView copied = block.first(std::min(block.size(), kMaxCopy));
+  change.block.assign(copied.begin(), copied.end());
+  if (block.size() > kMaxRecord) return "the record is larger than 1,000,000 bytes";
+
+  repo::CborOptions options;
+  options.allow_floats = true;
+  if (const auto read = repo::read_dag_cbor(change.block, scratch, options); !read) {
+    return "the record's block: " + read.error().message();
+  }
+  change.record = records::decode_record(change.collection, change.rkey, scratch);
+  return {};
+}
+
+void reject(std::string_view what, std::string error, UnresolvedEvent& out) {
+  Rejection rejection;
+  rejection.what = what;
+  rejection.error = std::move(error);
+  rejection.payload = std::move(std::get<RecordChange>(out.body).block);
+  out.body = std::move(rejection);
+}
+
+}  // namespace skua::event

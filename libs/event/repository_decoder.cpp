@@ -1,0 +1,21 @@
+#include "event/repository_decoder.hpp"
+
+#include <utility>
+
+#include "event/record_decoder.hpp"
+
+namespace skua::event {
+
+void RepositoryDecoder::decode(std::string_view did, atproto::Tid rev,
+                               const repo::ListedRecord& record, UnresolvedEvent& out) {
+  out.did = did;
+  out.source = EventSource::Backfill;
+  // Whatever is wrong with the path: the block is what people will want to see.
+  std::string path_error = read_path(record.path, rev, out);
+  std::string error =
+      read_record(record.cid, record.block, scratch_, std::get<RecordChange>(out.body));
+  if (!path_error.empty()) error = std::move(path_error);
+  if (!error.empty()) reject(record.path, std::move(error), out);
+}
+
+}  // namespace skua::event

@@ -24,12 +24,25 @@ struct Wanting {
   }
 };
 
+bool by_name(const std::string* left, const std::string* right) {
+  return *left < *right;
+}
+
 /// Each once, in the order of the turn: by name, beginning behind the last one's.
-std::vector<std::string> in_turn(std::span<const std::string> hosts, const std::string& last) {
-  std::vector<std::string> sorted(hosts.begin(), hosts.end());
-  std::sort(sorted.begin(), sorted.end());
-  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
-  std::rotate(sorted.begin(), std::upper_bound(sorted.begin(), sorted.end(), last), sorted.end());
+std::vector<const std::string*> in_turn(std::span<const std::string> hosts,
+                                        const std::string& last) {
+  std::vector<const std::string*> sorted;
+  sorted.reserve(hosts.size());
+  for (const auto& host : hosts) sorted.push_back(&host);
+  // There may be thousands, and most callers have them in order.
+  if (!std::is_sorted(sorted.begin(), sorted.end(), by_name)) {
+    std::sort(sorted.begin(), sorted.end(), by_name);
+  }
+  sorted.erase(std::unique(sorted.begin(), sorted.end(),
+                           [](const auto* left, const auto* right) { return *left == *right; }),
+               sorted.end());
+  std::rotate(sorted.begin(), std::upper_bound(sorted.begin(), sorted.end(), &last, by_name),
+              sorted.end());
   return sorted;
 }
 
@@ -47,8 +60,8 @@ std::vector<HostSlots> HostLimits::free_slots(std::span<const std::string> hosts
 
   std::priority_queue<Wanting> queue;
   for (std::size_t turn = 0; turn < hosts.size(); ++turn) {
-    const auto free = free_of(hosts[turn], most, now);
-    if (free > 0) queue.push({under_way_of(hosts[turn]), turn, free});
+    const auto [under_way, free] = standing_of(*hosts[turn], most, now);
+    if (free > 0) queue.push({under_way, turn, free});
   }
   std::vector<std::size_t> given(hosts.size());
   for (; left > 0 && !queue.empty(); --left) {
@@ -60,21 +73,17 @@ std::vector<HostSlots> HostLimits::free_slots(std::span<const std::string> hosts
   }
   std::vector<HostSlots> slots;
   for (std::size_t turn = 0; turn < hosts.size(); ++turn) {
-    if (given[turn] > 0) slots.push_back({hosts[turn], given[turn]});
+    if (given[turn] > 0) slots.push_back({*hosts[turn], given[turn]});
   }
   return slots;
 }
 
-std::size_t HostLimits::under_way_of(const std::string& host) const {
+HostLimits::Standing HostLimits::standing_of(const std::string& host, std::size_t most,
+                                             Timestamp now) const {
   const auto place = hosts_.find(host);
-  return place == hosts_.end() ? 0 : place->second.under_way();
-}
-
-std::size_t HostLimits::free_of(const std::string& host, std::size_t most, Timestamp now) const {
-  const auto place = hosts_.find(host);
-  if (place == hosts_.end()) return std::min(most, HostPace(options_.host).free(now));
+  if (place == hosts_.end()) return {0, std::min(most, HostPace(options_.host).free(now))};
   const auto under_way = place->second.under_way();
-  return std::min(most - std::min(most, under_way), place->second.free(now));
+  return {under_way, std::min(most - std::min(most, under_way), place->second.free(now))};
 }
 
 void HostLimits::started(const std::string& host, Timestamp now) {

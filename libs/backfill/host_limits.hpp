@@ -59,8 +59,9 @@ class HostLimits {
  public:
   explicit HostLimits(const HostLimitsOptions& options);
 
-  /// How many downloads of each of these hosts may start now, none left out that may. Nothing is
-  /// reserved: call `started` for what is started before asking again.
+  /// How many downloads of each of these hosts may start now; hosts of which none may are left out.
+  /// Nothing is reserved: call `started` for what is started before asking again. Cheapest when the
+  /// hosts come sorted.
   std::vector<HostSlots> free_slots(std::span<const std::string> hosts_with_work,
                                     Timestamp now) const;
 
@@ -79,8 +80,13 @@ class HostLimits {
   std::size_t known_hosts() const { return hosts_.size(); }
 
  private:
-  std::size_t free_of(const std::string& host, std::size_t most, Timestamp now) const;
-  std::size_t under_way_of(const std::string& host) const;
+  struct Standing {
+    std::size_t under_way = 0;
+    /// How many may start besides, so that no more than `most` are under way.
+    std::size_t free = 0;
+  };
+
+  Standing standing_of(const std::string& host, std::size_t most, Timestamp now) const;
   void forget(std::chrono::seconds idle_for, Timestamp now);
 
   const HostLimitsOptions options_;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -155,6 +156,20 @@ TEST(HostLimits, ShowsTheBusiestFirst) {
   EXPECT_EQ(figures[2].failures, 1U);
   EXPECT_EQ(limits.figures(1, now).size(), 1U);
   EXPECT_EQ(limits.next_change(now), now + 5s);
+}
+
+TEST(HostLimits, LooksAgainWhenTheFirstWaitIsOver) {
+  HostLimits limits(in_all(64));
+  EXPECT_EQ(limits.next_change(kStart), std::nullopt);
+  auto asked = limited(0ms);
+  for (const auto& host : names(10)) {
+    asked.asked_wait = std::chrono::seconds(100 - 5 * (host.back() - '0'));
+    limits.started(host, kStart);
+    limits.finished(host, asked, kStart);
+  }
+  EXPECT_EQ(limits.next_change(kStart), kStart + 55s);
+  EXPECT_EQ(limits.next_change(kStart + 57s), kStart + 60s);
+  EXPECT_EQ(limits.next_change(kStart + 2min), std::nullopt);
 }
 
 TEST(HostLimits, RefusesToFinishWhatWasNotStarted) {

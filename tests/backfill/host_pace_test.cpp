@@ -165,6 +165,17 @@ TEST_F(HostPaceTest, OneErrorAmongAnswersCausesNoWait) {
   }
 }
 
+TEST_F(HostPaceTest, AnAnswerTakesOneDoublingOff) {
+  for (int i = 0; i < 4; ++i) {
+    round(outcome(End::Limited));
+    sit_out();
+  }
+  EXPECT_EQ(round(outcome(End::Answered)), 1U);
+  EXPECT_EQ(round(outcome(End::Answered)), 1U);
+  round(outcome(End::Limited));
+  EXPECT_EQ(sit_out(), 20s);
+}
+
 TEST_F(HostPaceTest, KeepsTheLongestWaitOfThoseUnderWay) {
   for (int i = 0; i < 4; ++i) pace_.started(now_);
   now_ += 100ms;
@@ -222,6 +233,19 @@ TEST_F(HostPaceTest, TakesThoseUnderWayForNotCountedYet) {
   pace_.finished(answer, now_);
   // Three are left, and three under way: nothing before the window ends.
   EXPECT_EQ(sit_out(), 60s);
+}
+
+TEST_F(HostPaceTest, DoesNotSpreadBeyondTheWindow) {
+  auto answer = outcome(End::Answered);
+  answer.rate_limit = RateLimit{100, 1, 60s};
+  pace_.started(now_);
+  pace_.finished(answer, now_);
+  EXPECT_EQ(sit_out(), 30s);
+  // The next would be at 61 s, but then another window has begun.
+  now_ += 1s;
+  pace_.started(now_);
+  pace_.finished(outcome(End::Answered), now_);
+  EXPECT_EQ(sit_out(), 29s);
 }
 
 TEST_F(HostPaceTest, SpreadsOverAnHourAtMost) {

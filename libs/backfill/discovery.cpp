@@ -1,14 +1,15 @@
 #include "backfill/discovery.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "atproto/syntax.hpp"
 #include "backfill/errc.hpp"
+#include "backfill/impl/list_reader.hpp"
 #include "backfill/query_text.hpp"
 #include "base/ascii.hpp"
 #include "transport/endpoint.hpp"
@@ -16,12 +17,8 @@
 namespace skua::backfill {
 namespace {
 
-using nlohmann::json;
+using impl::ListEntry;
 
-/// Ten times what the largest page may have: hosts that do not mind the limit are kept, madness is
-/// not.
-constexpr std::size_t kMostEntries = 20'000;
-constexpr std::size_t kLongestCursor = 4096;
 constexpr std::size_t kLongestStatus = 64;
 
 std::string page_url(std::string_view origin, std::string_view method, std::string_view arguments,
@@ -31,61 +28,18 @@ std::string page_url(std::string_view origin, std::string_view method, std::stri
   return url;
 }
 
-/// The text of a field; nothing when it is absent or something else.
-const std::string* text_of(const json& object, const char* field) {
-  const auto found = object.find(field);
-  return found == object.end() ? nullptr : found->get_ptr<const std::string*>();
-}
-
-/// What lies deeper than any list is read past and not kept: nothing but brackets would take a
-/// hundred times its length in memory.
-json parse_flat(std::string_view text) {
-  constexpr int kDeepest = 4;
-  return json::parse(
-      text, [](int depth, json::parse_event_t, const json&) { return depth <= kDeepest; }, false);
-}
-
-struct List {
-  json body;
-  std::string cursor;
-  const json* entries = nullptr;
-};
-
-/// The page's list called `name`, and its cursor.
-Result<void> open_list(std::string_view text, const char* name, List& list) {
-  list.body = parse_flat(text);
-  if (!list.body.is_object()) return errc::list_form;
-  const auto entries = list.body.find(name);
-  if (entries == list.body.end() || !entries->is_array()) return errc::list_form;
-  if (entries->size() > kMostEntries) return errc::list_too_long;
-  list.entries = &*entries;
-  const auto cursor = list.body.find("cursor");
-  if (cursor == list.body.end() || cursor->is_null()) return {};
-  if (!cursor->is_string()) return errc::list_form;
-  list.cursor = cursor->get<std::string>();
-  // The cursor is to be stored as it is, and PostgreSQL's text has no NUL.
-  if (list.cursor.size() > kLongestCursor || list.cursor.find('\0') != std::string::npos) {
-    return errc::list_form;
-  }
-  return {};
-}
-
-void add_repo(const json& entry, RepoPage& page) {
-  const auto* did = entry.is_object() ? text_of(entry, "did") : nullptr;
-  if (did == nullptr || !atproto::is_did(*did)) {
+void add_repo(const ListEntry& entry, RepoPage& page) {
+  if (!atproto::is_did(entry.did)) {
     ++page.refused;
     return;
   }
-  const auto active = entry.find("active");
-  if (active != entry.end() && active->is_boolean() && !active->get<bool>()) {
+  if (!entry.active.value_or(true)) {
     ++page.inactive;
     return;
   }
   ListedRepo repo;
-  repo.did = *did;
-  if (const auto* text = text_of(entry, "rev")) {
-    if (const auto rev = atproto::Tid::parse(*text)) repo.rev = *rev;
-  }
+  repo.did = entry.did;
+  if (const auto rev = atproto::Tid::parse(entry.rev)) repo.rev = *rev;
   page.repos.push_back(std::move(repo));
 }
 
@@ -95,23 +49,19 @@ bool is_word(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
-void add_host(const json& entry, bool allow_private_hosts, HostPage& page) {
-  const auto* name = entry.is_object() ? text_of(entry, "hostname") : nullptr;
-  const auto origin =
-      name == nullptr ? errc::host_name : listed_host_origin(*name, allow_private_hosts);
+void add_host(const ListEntry& entry, bool allow_private_hosts, HostPage& page) {
+  auto origin = listed_host_origin(entry.hostname, allow_private_hosts);
   if (!origin) {
     ++page.refused;
     return;
   }
   ListedHost host;
-  host.origin = *origin;
-  const auto accounts = entry.find("accountCount");
-  if (accounts != entry.end() && accounts->is_number_unsigned()) {
+  host.origin = *std::move(origin);
+  if (entry.account_count) {
     constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
-    host.accounts = static_cast<std::int64_t>(std::min(kMost, accounts->get<std::uint64_t>()));
+    host.accounts = static_cast<std::int64_t>(std::min(kMost, *entry.account_count));
   }
-  const auto* status = text_of(entry, "status");
-  if (status != nullptr && is_word(*status)) host.status = *status;
+  if (is_word(entry.status)) host.status = entry.status;
   page.hosts.push_back(std::move(host));
 }
 
@@ -136,22 +86,19 @@ std::string list_hosts_url(std::string_view origin, std::string_view cursor) {
 }
 
 Result<RepoPage> read_repo_page(std::string_view text) {
-  List list;
-  if (const auto opened = open_list(text, "repos", list); !opened) return opened.error();
   RepoPage page;
-  page.cursor = std::move(list.cursor);
-  page.repos.reserve(list.entries->size());
-  for (const auto& entry : *list.entries) add_repo(entry, page);
+  auto cursor = impl::read_list(text, "repos", [&](const auto& entry) { add_repo(entry, page); });
+  if (!cursor) return cursor.error();
+  page.cursor = *std::move(cursor);
   return page;
 }
 
 Result<HostPage> read_host_page(std::string_view text, bool allow_private_hosts) {
-  List list;
-  if (const auto opened = open_list(text, "hosts", list); !opened) return opened.error();
   HostPage page;
-  page.cursor = std::move(list.cursor);
-  page.hosts.reserve(list.entries->size());
-  for (const auto& entry : *list.entries) add_host(entry, allow_private_hosts, page);
+  auto cursor = impl::read_list(
+      text, "hosts", [&](const auto& entry) { add_host(entry, allow_private_hosts, page); });
+  if (!cursor) return cursor.error();
+  page.cursor = *std::move(cursor);
   return page;
 }
 

@@ -92,6 +92,31 @@ TEST(RepoPage, TakesWrongTypesOfTheRestForAbsent) {
   EXPECT_EQ(page->repos[0].rev, std::nullopt);
 }
 
+TEST(RepoPage, TakesNothingFromOtherPlaces) {
+  const auto page = read_repo_page(
+      R"({"did":"did:web:a.test","x":[{"did":"did:web:b.test"}],"y":{"repos":[{"did":"did:web:c.test"}],
+          "cursor":"wrong"},"repos":[[{"did":"did:web:d.test"}],{"x":{"did":"did:web:e.test"}},
+          {"x":{"active":false},"did":")" +
+      kDid + R"(","y":[{"did":"did:web:f.test","cursor":"wrong","rev":"x"}]}],
+          "z":[{"did":"did:web:g.test"}],"cursor":"next"})");
+  ASSERT_TRUE(page) << page.error().message();
+  EXPECT_EQ(page->cursor, "next");
+  ASSERT_EQ(page->repos.size(), 1U);
+  EXPECT_EQ(page->repos[0].did, kDid);
+  EXPECT_EQ(page->refused, 2U);
+}
+
+TEST(RepoPage, EndsAtOnceWhenItIsEndless) {
+  std::string entries = "{}";
+  for (int i = 0; i < 2'000'000; ++i) entries += ",{}";
+  EXPECT_EQ(read_repo_page(repos(entries)).error(), errc::list_too_long);
+  entries = "0";
+  for (int i = 0; i < 2'000'000; ++i) entries += ",{}";
+  const auto page = read_repo_page(R"({"x":[)" + entries + R"(],"repos":[]})");
+  ASSERT_TRUE(page);
+  EXPECT_EQ(page->entries(), 0U);
+}
+
 TEST(RepoPage, AnEmptyListMayGoOn) {
   const auto page = read_repo_page(R"({"cursor":"7","repos":[]})");
   ASSERT_TRUE(page);
@@ -119,6 +144,10 @@ INSTANTIATE_TEST_SUITE_P(
                       Entry{"long_cursor",
                             R"({"repos":[],"cursor":")" + std::string(5000, 'a') + R"("})"},
                       Entry{"brackets", std::string(1'000'000, '[')},
+                      Entry{"cursor_in_a_list", R"({"repos":[],"cursor":["7"]})"},
+                      Entry{"text_for_repos", R"({"repos":"did:plc:x"})"},
+                      Entry{"more_behind", R"({"repos":[]}{"repos":[]})"},
+                      Entry{"repos_further_down", R"({"x":{"repos":[{"did":"did:plc:x"}]}})"},
                       Entry{"objects",
                             [] {
                               std::string text;

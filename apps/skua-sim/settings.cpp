@@ -45,6 +45,7 @@ Examples:
   skua-sim --accounts 500 --rate 200 --seed 7 --dump oracle
   skua-sim --accounts 50 --records 5000 --fault bad-signature@seq:100 --fault-rate cut=0.1
   skua-sim --events 10000 --rate 2000 --fault-rate 429=0.2 --fault-rate cut-download=0.1
+  skua-sim --accounts 1000 --records 2000000 --records-spread 2 --hosts 8
   skua-sim --write-capture big.frames --events 1000000 --accounts 2000 --records 2000000
   skua-sim --serve day.frames --port 2470 --cut-at 100 --stall-at seq:31415:2.5
   skua-sim --serve day.frames --tls --ca-file ca.pem
@@ -110,6 +111,12 @@ void describe_network(CLI::App& app, Settings& settings) {
       ->group(kNetwork);
   app.add_option("--records", network.records,
                  "Records they hold together before the first message (default: 0)")
+      ->group(kNetwork);
+  app.add_option("--records-spread", network.records_spread,
+                 "How unequally: 1 as they act, 2 as on the real network, where few have most "
+                 "(default: 1)")
+      ->type_name("X")
+      ->check(CLI::Range(0.1, 3.0))
       ->group(kNetwork);
   app.add_option("--hosts", network.hosts, "PDSes (default: 3)")
       ->check(CLI::Range(std::size_t{1}, std::size_t{100}))
@@ -238,9 +245,9 @@ void check_mode(const CLI::App& app, const Settings& settings) {
            "is for --serve only");
   } else {
     refuse(app,
-           {"--write-capture", "--seed", "--accounts", "--records", "--hosts", "--outsiders",
-            "--outside-share", "--oddities", "--one-op-a-path", "--events", "--first-seq",
-            "--window-mb", "--dump"},
+           {"--write-capture", "--seed", "--accounts", "--records", "--records-spread", "--hosts",
+            "--outsiders", "--outside-share", "--oddities", "--one-op-a-path", "--events",
+            "--first-seq", "--window-mb", "--dump"},
            "means nothing with --serve");
     if (!settings.tls) refuse(app, {"--host", "--ca-file"}, "needs --tls");
   }

@@ -69,8 +69,9 @@ class Network::Impl {
       subjects_.add_account(population_.add(start - kOldestAccount).did);
     }
     const auto records_before = [&](std::size_t number) {
-      return static_cast<std::size_t>(static_cast<double>(settings.records) *
-                                      share_before(number, settings.accounts));
+      return static_cast<std::size_t>(
+          static_cast<double>(settings.records) *
+          share_before(number, settings.accounts, settings.records_spread));
     };
     for (std::size_t number = 0; number < settings.accounts; ++number) {
       activity_.found(population_.at(number), records_before(number + 1) - records_before(number),

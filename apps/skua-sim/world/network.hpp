@@ -29,6 +29,8 @@ struct NetworkSettings {
   double outside_share = 0.3;
   /// Records that the accounts hold together before the first message.
   std::size_t records = 0;
+  /// How unequally (see share_before).
+  double records_spread = 1;
   std::size_t hosts = 3;
   /// Keep the blocks of records: needed for getRepo and the dump. Without, a capture of any length
   /// fits in memory.

@@ -23,9 +23,12 @@ atproto::SigningKey key_of(atproto::Curve curve, const atproto::Digest& secret) 
 
 }  // namespace
 
-double share_before(std::size_t number, std::size_t count) {
-  return std::log1p(static_cast<double>(number) / kShift) /
-         std::log1p(static_cast<double>(count) / kShift);
+double share_before(std::size_t number, std::size_t count, double spread) {
+  const auto weight_before = [spread](std::size_t accounts) {
+    const double rank = static_cast<double>(accounts) / kShift;
+    return spread == 1 ? std::log1p(rank) : (1 - std::pow(1 + rank, 1 - spread)) / (spread - 1);
+  };
+  return weight_before(number) / weight_before(count);
 }
 
 Population::Population(const NetworkSettings& settings, std::vector<std::string> host_urls)

@@ -16,9 +16,10 @@
 
 namespace skua::sim {
 
-/// The part of all traffic and records that falls to the accounts before `number` of `count`, 0 to
-/// 1. Of 2,000 accounts the first makes 1.8 %, the last 0.01 %.
-double share_before(std::size_t number, std::size_t count);
+/// The part of all records that falls to the accounts before `number` of `count`, 0 to 1. With a
+/// spread of 1, which all traffic has, the first of 2,000 accounts makes 1.8 %, the last 0.01 %;
+/// with 2 it is 10 % and 0.0003 %.
+double share_before(std::size_t number, std::size_t count, double spread);
 
 /// The accounts, whom names lead to, and the PLC directory. Changes here are silent: what hosts say
 /// of them is Announcements' part. References to accounts stay valid. One thread.

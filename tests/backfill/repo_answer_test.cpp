@@ -1,14 +1,23 @@
 #include "backfill/repo_answer.hpp"
 
 #include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
+#include <unistd.h>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backfill/discovery.hpp"
+#include "backfill/host_outcome.hpp"
 #include "transport/errc.hpp"
+#include "transport/sim_process.hpp"
 
 namespace skua::backfill {
 namespace {
@@ -150,6 +159,65 @@ INSTANTIATE_TEST_SUITE_P(
                       Error{transport::errc::address_not_public, "; private hosts"},
                       Error{transport::errc::spool_failed, "; see that the folder"}),
     [](const auto& test) { return std::to_string(static_cast<int>(test.param.error)); });
+
+/// What a PDS of the simulated network answers.
+class SimulatedPds : public ::testing::Test {
+ protected:
+  void run(std::vector<std::string> flags) {
+    auto pattern = (std::filesystem::temp_directory_path() / "skua-answer-test-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    flags.insert(flags.end(), {"--accounts", "20", "--records", "200", "--hosts", "1", "--events",
+                               "1", "--seed", "5"});
+    sim_ = std::make_unique<test::SimProcess>(SKUA_SIM, "", folder_ / "log", flags);
+    pds_ = sim_->ready().at("hosts").at(0).get<std::string>();
+  }
+
+  void TearDown() override {
+    sim_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  Result<HttpAnswer> get(const std::string& url) {
+    transport::HttpRequest request;
+    request.url = url;
+    request.origin = transport::HostOrigin::configured;
+    return http_.get(std::move(request));
+  }
+
+  std::filesystem::path folder_;
+  std::unique_ptr<test::SimProcess> sim_;
+  std::string pds_;
+  transport::HttpClient http_{transport::HttpClientOptions{}};
+};
+
+TEST_F(SimulatedPds, GivesACarOrSaysThatThereIsNone) {
+  run({});
+  const auto page = read_repo_page(get(list_repos_url(pds_, "")).value().body).value();
+  ASSERT_FALSE(page.repos.empty());
+  const auto car = get(get_repo_url(pds_, page.repos[0].did, std::nullopt));
+  EXPECT_TRUE(std::holds_alternative<CarAnswer>(classify_repo_answer(car, kNow)));
+  EXPECT_EQ(host_outcome(car, 1s, kNow).end, HostOutcome::End::Answered);
+
+  const auto none = get(get_repo_url(pds_, "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa", std::nullopt));
+  EXPECT_EQ(std::get<RepoUnavailable>(classify_repo_answer(none, kNow)).words,
+            "RepoNotFound: the host has no such repository");
+}
+
+TEST_F(SimulatedPds, LimitsWithAndWithoutAWord) {
+  const auto now = system_clock().now();
+  run({"--fault-rate", "429:17=1"});
+  const auto limited = get(get_repo_url(pds_, "did:web:a.test", std::nullopt));
+  const auto wait = std::get<HostLimited>(classify_repo_answer(limited, now)).wait;
+  EXPECT_EQ(wait, 17s);
+  EXPECT_EQ(host_outcome(limited, 1s, now).end, HostOutcome::End::Limited);
+  EXPECT_TRUE(host_outcome(limited, 1s, now).rate_limit);
+  TearDown();
+  run({"--fault-rate", "429-bare=1"});
+  const auto bare = get(get_repo_url(pds_, "did:web:a.test", std::nullopt));
+  EXPECT_EQ(std::get<HostLimited>(classify_repo_answer(bare, now)).wait, std::nullopt);
+  EXPECT_FALSE(host_outcome(bare, 1s, now).rate_limit);
+}
 
 TEST(GetRepoUrl, EscapesTheDidAndNamesARevision) {
   EXPECT_EQ(get_repo_url("https://pds.example", "did:plc:ewvi7nxzyoun6zhxrhs64oiz", std::nullopt),

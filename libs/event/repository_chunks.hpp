@@ -46,7 +46,7 @@ class RepositoryChunks {
   };
 
   Open& open_of(RecordType type) { return open_[static_cast<std::size_t>(type)]; }
-  std::optional<UnresolvedBulk> add(UnresolvedEvent event, const repo::ListedRecord& record);
+  std::optional<UnresolvedBulk> add(const repo::ListedRecord& record);
   UnresolvedBulk take(RecordType type);
 
   const repo::RepositoryListing& listing_;

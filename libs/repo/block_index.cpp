@@ -12,6 +12,9 @@ namespace {
 
 using atproto::Digest;
 
+/// What records and nodes take on average, sections and all.
+constexpr std::size_t kTypicalBlock = 256;
+
 std::uint64_t leading_bits(const Digest& digest) {
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < sizeof bits; ++i) bits = bits << 8U | digest[i];
@@ -30,6 +33,7 @@ Result<BlockIndex> BlockIndex::build(ByteView car, unsigned key_bits) {
   index.key_mask_ = key_bits == 0 ? 0 : ~std::uint64_t{0} << (64 - key_bits);
   auto reader = CarReader::open(car);
   if (!reader) return reader.error();
+  index.entries_.reserve(car.size() / kTypicalBlock);
   while (reader->left() > 0) {
     const std::size_t section = car.size() - reader->left();
     const auto block = reader->next();

@@ -107,8 +107,14 @@ Result<std::optional<CarBlock>> CarReader::next() {
 }
 
 CarBlock car_block_at(ByteView car, std::size_t section) {
-  ByteView rest = car.subspan(section);
-  return *parse_block(*take_section(rest));
+  std::size_t length = 0;
+  for (unsigned shift = 0;; shift += 7) {
+    const std::uint8_t byte = car[section++];
+    length |= std::size_t{byte & 0x7fU} << shift;
+    if ((byte & 0x80U) == 0) break;
+  }
+  return {Cid::from_trusted_bytes(car.data() + section),
+          car.subspan(section + Cid::kBinarySize, length - Cid::kBinarySize)};
 }
 
 Result<void> load_car(ByteView car, LoadedCar& out) {

@@ -155,6 +155,9 @@ Result<RepositoryListing> RepositoryListing::open(ByteView car, Extent extent) {
 }
 
 ListedRecord RepositoryListing::at(std::size_t i) const {
+  // Most readers go on, and records that follow each other seldom lie beside each other.
+  constexpr std::size_t kAhead = 4;
+  if (i + kAhead < places_.size()) prefetch(car_.subspan(places_[i + kAhead].section));
   const Place& place = places_[i];
   const CarBlock block = car_block_at(car_, place.section);
   const std::size_t begin = i == 0 ? 0 : places_[i - 1].path_end;

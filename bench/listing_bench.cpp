@@ -1,0 +1,191 @@
+// A repository's CAR to records and chunks, single thread; see bench/README.md.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <malloc.h>
+#include <map>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "atproto/sha256.hpp"
+#include "atproto/tid.hpp"
+#include "event/json_record.hpp"
+#include "event/repository_chunks.hpp"
+#include "repo/car_reader.hpp"
+#include "repo/car_writer.hpp"
+#include "repo/commit.hpp"
+#include "repo/mst_builder.hpp"
+#include "repo/repository_listing.hpp"
+
+namespace {
+
+using namespace skua;
+
+constexpr int kRounds = 5;
+constexpr std::string_view kDid = "did:plc:madeupmadeupmadeupmadeup";
+
+atproto::Tid tid_of(std::size_t number) {
+  return {(std::uint64_t{1'700'000'000'000'000} + number * 60'000'000) << 10U};
+}
+
+std::string did_of(std::uint32_t number) {
+  return fmt::format("did:plc:{:a>24}", fmt::format("{:o}", number));
+}
+
+/// Seven likes of ten records, a post, a repost, a follow: about what the network holds.
+std::pair<std::string, nlohmann::json> made_record(std::size_t number, std::mt19937& random) {
+  const std::string created = "2026-01-02T03:04:05.678Z";
+  const std::string rkey = tid_of(number).to_string();
+  const auto pick = number % 10;
+  if (pick == 0) {
+    return {"app.bsky.graph.follow/" + rkey,
+            {{"$type", "app.bsky.graph.follow"},
+             {"subject", did_of(static_cast<std::uint32_t>(random()))},
+             {"createdAt", created}}};
+  }
+  if (pick == 1) {
+    return {"app.bsky.feed.post/" + rkey,
+            {{"$type", "app.bsky.feed.post"},
+             {"text", std::string(40 + random() % 160, 'x')},
+             {"langs", {"en"}},
+             {"createdAt", created}}};
+  }
+  const std::string collection = pick == 2 ? "app.bsky.feed.repost" : "app.bsky.feed.like";
+  const std::string uri = "at://" + did_of(static_cast<std::uint32_t>(random())) +
+                          "/app.bsky.feed.post/" + tid_of(random()).to_string();
+  return {collection + "/" + rkey,
+          {{"$type", collection},
+           {"subject", {{"uri", uri}, {"cid", atproto::Cid::of(as_bytes(uri)).to_string()}}},
+           {"createdAt", created}}};
+}
+
+/// How blocks lie in a CAR: nodes, then records by key; or anyhow, as where accounts were imported.
+enum class Order { ByKey, None };
+
+Bytes made_car(std::size_t records, Order order) {
+  std::mt19937 random(1);
+  std::map<std::string, Bytes> made;
+  for (std::size_t i = 0; i < records; ++i) {
+    const auto [path, record] = made_record(i, random);
+    made.emplace(path, *event::json_to_dag_cbor(record));
+  }
+  std::vector<std::pair<std::string, atproto::Cid>> entries;
+  for (const auto& [path, block] : made) entries.emplace_back(path, atproto::Cid::of(block));
+  const repo::BuiltMst tree = repo::build_mst(entries);
+  std::vector<ByteView> blocks;
+  for (const auto& [cid, node] : tree.blocks) blocks.emplace_back(node);
+  for (const auto& [path, block] : made) blocks.emplace_back(block);
+  if (order == Order::None) std::shuffle(blocks.begin(), blocks.end(), random);
+
+  repo::Commit commit;
+  commit.did = kDid;
+  commit.data = tree.root;
+  commit.rev = tid_of(records);
+  const Bytes signature(64);
+  commit.signature = signature;
+  const Bytes commit_block = repo::commit_bytes(commit);
+  Bytes car;
+  repo::CarWriter writer(car, std::array{atproto::Cid::of(commit_block)});
+  writer.block(commit_block);
+  for (const ByteView block : blocks) writer.block(block);
+  return car;
+}
+
+/// CPU seconds of `pass`.
+template <class F>
+double measure(F&& pass) {
+  const std::clock_t start = std::clock();
+  pass();
+  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// A line of /proc/self/status, in MB.
+double memory(std::string_view field) {
+  std::ifstream in("/proc/self/status");
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with(field)) return std::strtod(line.c_str() + field.size(), nullptr) / 1024;
+  }
+  return 0;
+}
+
+/// What the process takes at most while `pass` runs, beyond what it took before, in MB.
+template <class F>
+double most_memory(F&& pass) {
+  malloc_trim(0);
+  // Begins the mark anew (proc(5)).
+  std::ofstream("/proc/self/clear_refs") << '5';
+  const double before = memory("VmRSS:");
+  pass();
+  return memory("VmHWM:") - before;
+}
+
+/// False: something was not read as it was made.
+bool run(std::size_t records, Order order) {
+  const Bytes car = made_car(records, order);
+  fmt::print("{} records, {:.0f} MB, {}\n", records, static_cast<double>(car.size()) / 1e6,
+             order == Order::ByKey ? "records in key order" : "blocks in no order");
+  bool good = true;
+  const double opening =
+      most_memory([&] { good = repo::RepositoryListing::open(car).has_value(); });
+
+  unsigned sink = 0;
+  std::vector<double> hashed;
+  std::vector<double> opened;
+  std::vector<double> decoded;
+  std::vector<double> ratios;
+  for (int round = 0; round < kRounds; ++round) {
+    hashed.push_back(measure([&] {
+      auto reader = repo::CarReader::open(car);
+      for (auto block = reader->next(); block && *block; block = reader->next()) {
+        sink += atproto::sha256((*block)->data)[0];
+      }
+    }));
+    opened.push_back(measure([&] {
+      const auto listing = repo::RepositoryListing::open(car);
+      good = good && listing && listing->size() == records;
+    }));
+    ratios.push_back(hashed.back() / opened.back());
+    const auto listing = repo::RepositoryListing::open(car);
+    if (!listing) return false;
+    decoded.push_back(measure([&] {
+      event::RepositoryChunks chunks(*listing, std::string(kDid), *listing->commit().rev, 1);
+      std::size_t events = 0;
+      while (const auto chunk = chunks.next()) events += chunk->events.size();
+      good = good && events == records;
+    }));
+  }
+  const auto rate = [&](const std::vector<double>& seconds) {
+    return static_cast<double>(records) / median(seconds);
+  };
+  fmt::print("hashes only {:>10.0f} records/s  (the limit, median of {} rounds)\n", rate(hashed),
+             kRounds);
+  fmt::print("listing     {:>10.0f} records/s\n", rate(opened));
+  fmt::print("ratio       {:>10.2f}\n", median(ratios));
+  fmt::print("chunks      {:>10.0f} records/s\n", rate(decoded));
+  fmt::print("memory      {:>10.0f} MB beside the CAR\n", opening);
+  // Used, so that no loop can be left out.
+  return good && sink != 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::size_t records = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 1'000'000;
+  const bool by_key = run(records, Order::ByKey);
+  const bool in_no_order = run(records, Order::None);
+  return by_key && in_no_order ? 0 : 1;
+}

@@ -9,6 +9,11 @@
 #include "writer/bulk_writer.hpp"
 
 namespace skua::backfill {
+namespace {
+
+constexpr std::size_t kListsAtOnce = 4;
+
+}  // namespace
 
 class Backfiller::Impl {
  public:
@@ -32,23 +37,33 @@ class Backfiller::Impl {
         pool_(services_),
         reader_(reader_options(), unfinished_, clock),
         finisher_(finisher_options(), unfinished_, ids, clock),
-        http_(options_.http) {}
+        http_(http_options()),
+        discoverer_(discoverer_options(), http_, clock) {}
 
   ~Impl() { stop(); }
 
-  void start() { fetcher_.start(); }
+  void start() {
+    fetcher_.start();
+    discoverer_.start();
+  }
 
   void stop() {
     if (std::exchange(stopped_, true)) return;
+    discoverer_.request_stop();
     http_.stop();
+    discoverer_.stop();
     reader_.stop();
     pool_.abandon();
     finisher_.stop();
     fetcher_.stop();
   }
 
-  void poke() { fetcher_.poke(); }
-  bool is_idle() const { return fetcher_.is_idle(); }
+  void poke() {
+    discoverer_.poke();
+    fetcher_.poke();
+  }
+  // In this order: a list that has come to its end has told the fetcher of its jobs.
+  bool is_idle() const { return discoverer_.is_idle() && fetcher_.is_idle(); }
 
   BackfillFigures figures() const {
     const FetchCounters& fetched = fetcher_.counters();
@@ -59,12 +74,14 @@ class Backfiller::Impl {
     figures.removed = removed_;
     figures.bytes = fetched.bytes;
     figures.failed = fetched.failed;
+    figures.given_up = fetched.given_up;
     figures.unavailable = fetched.unavailable;
     figures.postponed = fetched.postponed;
     figures.dead_letters = counters_.dead_letters;
     figures.transactions = counters_.transactions;
     figures.in_hand = fetched.in_hand;
     figures.hosts = fetcher_.hosts();
+    figures.discovery = discoverer_.figures();
     return figures;
   }
 
@@ -73,11 +90,28 @@ class Backfiller::Impl {
     return {.database_url = options_.database_url,
             .holder = options_.holder,
             .find_document = options_.find_document,
+            .verify = options_.verify,
             .limits = options_.limits,
             .held_bytes = options_.held_bytes,
             .resync = options_.resync,
             .sink = [this](FetchedRepository fetched) { reader_.push(std::move(fetched)); },
             .on_defect = on_defect_};
+  }
+
+  Discoverer::Options discoverer_options() {
+    return {.database_url = options_.database_url,
+            .holder = options_.holder,
+            .allow_private_hosts = options_.http.allow_private_hosts,
+            .threads = kListsAtOnce,
+            .on_jobs = [this] { fetcher_.poke(); },
+            .on_defect = on_defect_};
+  }
+
+  /// Lists do not wait for downloads.
+  transport::HttpClientOptions http_options() const {
+    transport::HttpClientOptions http = options_.http;
+    http.max_at_once = options_.limits.in_all + kListsAtOnce;
+    return http;
   }
 
   RepositoryReader::Options reader_options() {
@@ -119,6 +153,7 @@ class Backfiller::Impl {
   RepositoryReader reader_;
   Finisher finisher_;
   transport::HttpClient http_;
+  Discoverer discoverer_;
   bool stopped_ = false;
 };
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "backfill/discoverer.hpp"
 #include "backfill/fetcher.hpp"
 #include "backfill/host_limits.hpp"
 #include "base/time.hpp"
@@ -21,9 +22,13 @@ struct BackfillerOptions {
   std::string database_url;
   /// Names this process in jobs: store::process_name.
   std::string holder;
-  /// Empty: signatures are not checked.
+  /// Who signs for accounts and where they live; empty: hosts are where jobs say, and nothing is
+  /// checked.
   FindDocument find_document;
+  /// False: signatures are not checked.
+  bool verify = true;
   HostLimitsOptions limits;
+  /// `max_at_once` follows from the limits.
   transport::HttpClientOptions http;
   std::size_t reader_threads = 2;
   /// Of records that wait for workers.
@@ -34,14 +39,17 @@ struct BackfillerOptions {
   bool resync = false;
 };
 
-/// What a backfill did since it started; all but the last two only grow.
+/// What a backfill did since it started; all but jobs in hand and hosts only grow.
 struct BackfillFigures {
   std::uint64_t repositories = 0;
   std::uint64_t records = 0;
   std::uint64_t rows = 0;
   std::uint64_t removed = 0;
   std::uint64_t bytes = 0;
+  /// Attempts.
   std::uint64_t failed = 0;
+  /// Jobs that are not tried again.
+  std::uint64_t given_up = 0;
   std::uint64_t unavailable = 0;
   std::uint64_t postponed = 0;
   std::uint64_t dead_letters = 0;
@@ -49,11 +57,13 @@ struct BackfillFigures {
   /// Jobs that were begun and have not ended.
   std::size_t in_hand = 0;
   std::vector<HostFigures> hosts;
+  DiscoveryFigures discovery;
 };
 
 /// Works on the queue of jobs (JobTable) until it is stopped: fetches, checks and writes whole
-/// repositories. Several processes may do so on one database. The composition of this library;
-/// owned and called by one thread, but for `figures` and `is_idle`.
+/// repositories; and reads the lists that name more of them (Discoverer). Several processes may do
+/// so on one database. The composition of this library; owned and called by one thread, but for
+/// `figures` and `is_idle`.
 class Backfiller {
  public:
   /// `ids` and `live_pressure` are those of the live pipeline in the same process, or its own; all
@@ -68,9 +78,9 @@ class Backfiller {
   /// before. Takes as long as a transaction may take. Again is harmless.
   void stop();
 
-  /// Jobs were added.
+  /// Jobs or lists were added.
   void poke();
-  /// No job is queued, waiting ones included, and none is under way.
+  /// No job and no list is queued, waiting ones included, and none is under way.
   bool is_idle() const;
   BackfillFigures figures() const;
 

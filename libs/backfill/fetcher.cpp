@@ -13,8 +13,10 @@
 #include <fmt/format.h>
 
 #include "backfill/host_outcome.hpp"
+#include "backfill/host_table.hpp"
 #include "backfill/repo_answer.hpp"
 #include "base/log.hpp"
+#include "identity/errc.hpp"
 #include "store/repository_table.hpp"
 
 namespace skua::backfill {
@@ -91,6 +93,7 @@ void Fetcher::stop() {
 void Fetcher::poke() {
   const std::scoped_lock lock(mutex_);
   poked_ = true;
+  idle_ = false;
   wake_.notify_one();
 }
 
@@ -101,7 +104,8 @@ void Fetcher::post(Task task) {
 }
 
 void Fetcher::failed(const Job& job, const std::string& words) {
-  post([this, did = job.did, words] { failed_.push_back({did, words}); });
+  auto& which = job.file ? hopeless_ : failed_;
+  post([&which, did = job.did, words] { which.push_back({did, words}); });
 }
 
 void Fetcher::other_key(FetchedRepository fetched) {
@@ -171,7 +175,12 @@ void Fetcher::step() {
   const bool files = claim_files();
   const bool hosts = claim_hosts();
   const bool found = unknown || files || hosts;
-  idle_ = !found && counters_.in_hand == 0 && !jobs_remain(session());
+  const bool idle = !found && counters_.in_hand == 0 && !jobs_remain(session());
+  {
+    // What was added since this looked is not forgotten.
+    const std::scoped_lock lock(mutex_);
+    idle_ = idle && !poked_;
+  }
   next_claim_ = found ? Timestamp() : now + kQuiet;
 }
 
@@ -207,8 +216,12 @@ void Fetcher::flush() {
     }
   });
   write(failed_, [&] {
-    jobs_failed(session(), failed_, options_.holder, now);
+    counters_.given_up += jobs_failed(session(), failed_, options_.holder, now);
     counters_.failed += failed_.size();
+  });
+  write(hopeless_, [&] {
+    counters_.given_up += jobs_failed(session(), hopeless_, options_.holder, now, 1);
+    counters_.failed += hopeless_.size();
   });
 }
 
@@ -274,6 +287,7 @@ bool Fetcher::claim_hosts() {
   if (counters_.held_bytes >= options_.held_bytes) return false;
   const Timestamp now = clock_.now();
   std::vector<std::string> hosts = due_hosts(session(), now, kHostsAtOnce, last_host_);
+  if (!hosts.empty()) hosts_by_hand_ = hosts_by_hand(session());
   // In turns, where there are more than are looked at in one go.
   last_host_ = hosts.size() < kHostsAtOnce ? std::string() : hosts.back();
   bool any = false;
@@ -283,17 +297,15 @@ bool Fetcher::claim_hosts() {
     any = true;
     for (FetchedRepository& fetched : take_in_hand(std::move(jobs))) {
       limits_.started(slots.host, clock_.now());
-      const auto claimed_at = SteadyClock::now();
-      with_document(std::move(fetched), false, [this, claimed_at](FetchedRepository found) {
-        download(std::move(found), claimed_at);
-      });
+      with_document(std::move(fetched), false,
+                    [this](FetchedRepository found) { download(std::move(found)); });
     }
   }
   return any;
 }
 
 void Fetcher::find_host(FetchedRepository fetched) {
-  with_document(std::move(fetched), false, [this](FetchedRepository found) {
+  ask_document(std::move(fetched), false, [this](FetchedRepository found) {
     if (found.document->pds.empty()) {
       failed_.push_back({found.job.did, "the account's document names no PDS"});
     } else {
@@ -304,22 +316,30 @@ void Fetcher::find_host(FetchedRepository fetched) {
 
 void Fetcher::with_document(FetchedRepository fetched, bool fresh,
                             std::function<void(FetchedRepository)> next) {
-  if (!options_.find_document) return next(std::move(fetched));
+  if (!options_.find_document || !options_.verify) return next(std::move(fetched));
+  ask_document(std::move(fetched), fresh, std::move(next));
+}
+
+void Fetcher::ask_document(FetchedRepository fetched, bool fresh,
+                           std::function<void(FetchedRepository)> next) {
   const std::string did = fetched.job.did;
   const auto kept = std::make_shared<FetchedRepository>(std::move(fetched));
-  options_.find_document(
-      did, fresh, [this, kept, next = std::move(next)](Result<AccountDocument> found) {
-        post([this, kept, next, found = std::move(found)]() mutable {
-          if (!found) {
-            if (kept->job.host && !kept->bytes) give_back(*kept);
-            failed_.push_back(
-                {kept->job.did, "the account's key cannot be had: " + found.error().message()});
-            return;
-          }
-          kept->document = *std::move(found);
-          next(std::move(*kept));
-        });
-      });
+  options_.find_document(did, fresh,
+                         [this, kept, next = std::move(next)](Result<AccountDocument> found) {
+                           post([this, kept, next, found = std::move(found)]() mutable {
+                             if (!found) return no_document(*kept, found.error());
+                             kept->document = *std::move(found);
+                             next(std::move(*kept));
+                           });
+                         });
+}
+
+void Fetcher::no_document(const FetchedRepository& fetched, const ErrorCode& error) {
+  if (fetched.job.host && !fetched.bytes) give_back(fetched);
+  const std::string words = "the account's key cannot be had: " + error.message();
+  const bool is_gone =
+      error == identity::errc::did_not_found || error == identity::errc::did_tombstoned;
+  (is_gone ? unavailable_ : failed_).push_back({fetched.job.did, words});
 }
 
 void Fetcher::give_back(const FetchedRepository& fetched) {
@@ -333,13 +353,13 @@ void Fetcher::open_file(FetchedRepository fetched) {
   if (file < 0 || ::fstat(file, &status) != 0 || status.st_size == 0) {
     const std::string words = file >= 0 && status.st_size == 0 ? "it is empty" : error_words(errno);
     if (file >= 0) ::close(file);
-    failed_.push_back({fetched.job.did, fmt::format("{} cannot be read: {}", name, words)});
+    hopeless_.push_back({fetched.job.did, fmt::format("{} cannot be read: {}", name, words)});
     return;
   }
   auto mapped = transport::SpooledBody::map(file, static_cast<std::size_t>(status.st_size));
   ::close(file);
   if (!mapped) {
-    failed_.push_back(
+    hopeless_.push_back(
         {fetched.job.did, fmt::format("{} cannot be read: {}", name, mapped.error().message())});
     return;
   }
@@ -347,7 +367,7 @@ void Fetcher::open_file(FetchedRepository fetched) {
   hand_on(std::move(fetched), *std::move(mapped));
 }
 
-void Fetcher::download(FetchedRepository fetched, SteadyClock::time_point claimed_at) {
+void Fetcher::download(FetchedRepository fetched) {
   // Who hosts an account stands in its document, whatever a list said.
   if (fetched.document && !fetched.document->pds.empty() &&
       fetched.document->pds != *fetched.job.host) {
@@ -359,23 +379,28 @@ void Fetcher::download(FetchedRepository fetched, SteadyClock::time_point claime
   transport::HttpRequest request;
   request.url = get_repo_url(*fetched.job.host, fetched.job.did,
                              fetched.is_partial ? fetched.job.since : std::nullopt);
+  if (std::binary_search(hosts_by_hand_.begin(), hosts_by_hand_.end(), *fetched.job.host)) {
+    request.origin = transport::HostOrigin::configured;
+  }
   request.max_body_bytes = options_.largest_repository;
   request.spool_above = kSpoolAbove;
   request.min_bytes_per_second = options_.slowest;
   request.on_bytes = [this](std::size_t bytes) { counters_.bytes += bytes; };
   const auto kept = std::make_shared<FetchedRepository>(std::move(fetched));
-  http_.get(std::move(request), [this, kept, claimed_at](Result<transport::HttpAnswer> answer) {
+  const auto started_at = SteadyClock::now();
+  http_.get(std::move(request), [this, kept, started_at](Result<transport::HttpAnswer> answer) {
     const auto came = std::make_shared<Result<transport::HttpAnswer>>(std::move(answer));
-    post([this, kept, claimed_at, came] {
-      downloaded(std::move(*kept), std::move(*came), claimed_at);
+    post([this, kept, started_at, came] {
+      downloaded(std::move(*kept), std::move(*came), started_at);
     });
   });
 }
 
 void Fetcher::downloaded(FetchedRepository fetched, Result<transport::HttpAnswer> answer,
-                         SteadyClock::time_point claimed_at) {
+                         SteadyClock::time_point started_at) {
   const Timestamp now = clock_.now();
-  const auto took = std::chrono::duration_cast<milliseconds>(SteadyClock::now() - claimed_at);
+  const auto took =
+      std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - started_at);
   limits_.finished(*fetched.job.host, host_outcome(answer, took, now), now);
   const RepoAnswer meaning = classify_repo_answer(answer, now);
   if (const auto* unavailable = std::get_if<RepoUnavailable>(&meaning)) {

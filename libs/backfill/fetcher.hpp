@@ -28,6 +28,8 @@ struct FetchCounters {
   std::atomic<std::uint64_t> bytes{0};
   std::atomic<std::uint64_t> repositories{0};
   std::atomic<std::uint64_t> failed{0};
+  /// Jobs that are not tried again.
+  std::atomic<std::uint64_t> given_up{0};
   std::atomic<std::uint64_t> unavailable{0};
   std::atomic<std::uint64_t> postponed{0};
   /// Of CARs that are in memory, or mapped, at this moment.
@@ -48,6 +50,8 @@ class Fetcher {
     std::string holder;
     /// Empty: signatures are not checked, and hosts are where jobs say.
     FindDocument find_document;
+    /// False: documents are asked for to find hosts only.
+    bool verify = true;
     HostLimitsOptions limits;
     /// How much of CARs may be held before the next is fetched.
     std::size_t held_bytes = std::size_t{256} << 20;
@@ -70,7 +74,8 @@ class Fetcher {
   /// ended before, by stopping their client. Again is harmless.
   void stop();
 
-  // What became of a job that was handed on. Any thread.
+  // What became of a job that was handed on. Any thread. A file is not tried again: it stays as it
+  // is.
   void failed(const Job& job, const std::string& words);
   void other_key(FetchedRepository fetched);
   /// Done, or no longer ours.
@@ -105,12 +110,15 @@ class Fetcher {
 
   void find_host(FetchedRepository fetched);
   void open_file(FetchedRepository fetched);
-  /// Finds the account's document, and goes on with it on the thread.
+  /// Finds the account's document, if signatures are checked, and goes on with it on the thread.
   void with_document(FetchedRepository fetched, bool fresh,
                      std::function<void(FetchedRepository)> next);
-  void download(FetchedRepository fetched, SteadyClock::time_point claimed_at);
+  void ask_document(FetchedRepository fetched, bool fresh,
+                    std::function<void(FetchedRepository)> next);
+  void no_document(const FetchedRepository& fetched, const ErrorCode& error);
+  void download(FetchedRepository fetched);
   void downloaded(FetchedRepository fetched, Result<transport::HttpAnswer> answer,
-                  SteadyClock::time_point claimed_at);
+                  SteadyClock::time_point started_at);
   void hand_on(FetchedRepository fetched, std::shared_ptr<const void> bytes);
   /// A place at a host that was kept for a job is not needed.
   void give_back(const FetchedRepository& fetched);
@@ -126,10 +134,14 @@ class Fetcher {
   std::unique_ptr<store::Session> session_;
   HostLimits limits_;
   std::vector<JobError> failed_;
+  /// Those that another try would not help.
+  std::vector<JobError> hopeless_;
   std::vector<JobError> unavailable_;
   std::vector<JobError> postponed_;
   std::vector<JobHost> moved_;
   std::string last_host_;
+  /// Whom the person who runs this named: any address is meant.
+  std::vector<std::string> hosts_by_hand_;
   bool took_orphans_ = false;
   Timestamp next_lease_;
   Timestamp next_resync_;

@@ -16,9 +16,10 @@ using store::Statement;
 
 const Statement kInsert{
     "backfill_hosts_insert",
-    "INSERT INTO skua.backfill_hosts (host, what, next_attempt, updated_at) "
-    "SELECT u.host, u.what, $3::timestamptz, $3::timestamptz "
-    "FROM unnest($1::text[], $2::text[]) AS u(host, what) ORDER BY u.host, u.what "
+    "INSERT INTO skua.backfill_hosts (host, what, by_hand, next_attempt, updated_at) "
+    "SELECT u.host, u.what, u.by_hand, $3::timestamptz, $3::timestamptz "
+    "FROM unnest($1::text[], $2::text[], $4::boolean[]) AS u(host, what, by_hand) ORDER BY u.host, "
+    "u.what "
     "ON CONFLICT (host, what) DO NOTHING"};
 
 /// What happens to lists that are there, sorted as the insert is.
@@ -41,6 +42,15 @@ const Statement kHurry = update_asked(
     "h.state IN ('none', 'listing') AND h.holder IS NULL AND h.next_attempt > $3::timestamptz",
     "error = NULL");
 
+const Statement kByHand{"backfill_hosts_set_by_hand",
+                        "UPDATE skua.backfill_hosts AS h SET by_hand = true "
+                        "FROM unnest($1::text[], $2::text[]) AS u(host, what) "
+                        "WHERE h.host = u.host AND h.what = u.what AND NOT h.by_hand"};
+
+const Statement kHostsByHand{"backfill_hosts_by_hand",
+                             "SELECT DISTINCT host FROM skua.backfill_hosts WHERE by_hand "
+                             "ORDER BY host"};
+
 const Statement kClaim{
     "backfill_hosts_claim",
     "WITH due AS MATERIALIZED (SELECT host, what FROM skua.backfill_hosts "
@@ -48,7 +58,7 @@ const Statement kClaim{
     "ORDER BY next_attempt LIMIT $4::int8 FOR UPDATE SKIP LOCKED) "
     "UPDATE skua.backfill_hosts AS h SET state = 'listing', next_attempt = $2::timestamptz, "
     "holder = $3 FROM due WHERE h.host = due.host AND h.what = due.what "
-    "RETURNING h.host, h.what, h.cursor, h.listed"};
+    "RETURNING h.host, h.what, h.cursor, h.listed, h.by_hand"};
 
 const Statement kSavePage{
     "backfill_hosts_save_page",
@@ -115,18 +125,37 @@ std::size_t add_lists(Session& session, std::span<const HostList> lists, Again a
                       Timestamp now) {
   Array hosts(Array::Type::text);
   Array whats(Array::Type::text);
+  Array by_hand(Array::Type::boolean);
+  Array hosts_by_hand(Array::Type::text);
+  Array whats_by_hand(Array::Type::text);
   for (const HostList& list : lists) {
     hosts.text(list.host);
     whats.text(list.what);
+    by_hand.boolean(list.by_hand);
+    if (!list.by_hand) continue;
+    hosts_by_hand.text(list.host);
+    whats_by_hand.text(list.what);
   }
   Params params;
   params.array(hosts).array(whats).timestamp(now);
-  std::size_t begun = session.execute(kInsert, params).affected();
+  Params insert = params;
+  insert.array(by_hand);
+  std::size_t begun = session.execute(kInsert, insert).affected();
+  Params named;
+  named.array(hosts_by_hand).array(whats_by_hand);
+  session.execute(kByHand, named);
   if (again == Again::Yes && begun < lists.size()) {
     begun += session.execute(kAnew, params).affected();
     session.execute(kHurry, params);
   }
   return begun;
+}
+
+std::vector<std::string> hosts_by_hand(Session& session) {
+  const Rows rows = session.execute(kHostsByHand, {});
+  std::vector<std::string> hosts;
+  for (std::size_t i = 0; i < rows.size(); ++i) hosts.emplace_back(rows.text(i, 0));
+  return hosts;
 }
 
 std::vector<ClaimedList> claim_lists(Session& session, std::size_t limit, const Claim& claim) {
@@ -137,7 +166,7 @@ std::vector<ClaimedList> claim_lists(Session& session, std::size_t limit, const 
   std::vector<ClaimedList> lists;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     ClaimedList claimed;
-    claimed.list = {std::string(rows.text(i, 0)), std::string(rows.text(i, 1))};
+    claimed.list = {std::string(rows.text(i, 0)), std::string(rows.text(i, 1)), rows.boolean(i, 4)};
     if (!rows.is_null(i, 2)) claimed.cursor = rows.text(i, 2);
     claimed.listed = rows.int8(i, 3);
     lists.push_back(std::move(claimed));

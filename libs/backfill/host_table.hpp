@@ -30,14 +30,19 @@ std::string list_of_collection(const std::string& nsid);
 struct HostList {
   std::string host;
   std::string what = kListOfRepos;
+  /// Named by the person who runs this (transport::HostOrigin::configured), not by a list.
+  bool by_hand = false;
   friend bool operator==(const HostList&, const HostList&) = default;
 };
 
 /// Adds lists, due now. One that is there goes on where it is, now if `Again::Yes`; one that was
-/// read to its end, or given up, begins anew if `Again::Yes`, and is left alone if `Again::No`.
-/// Returns how many are new or begin anew.
+/// read to its end, or given up, begins anew if `Again::Yes`, and is left alone if `Again::No`. One
+/// that was named by hand once stays so. Returns how many are new or begin anew.
 std::size_t add_lists(store::Session& session, std::span<const HostList> lists, Again again,
                       Timestamp now);
+
+/// The hosts of which some list was named by hand, sorted.
+std::vector<std::string> hosts_by_hand(store::Session& session);
 
 /// A list to go on with.
 struct ClaimedList {

@@ -1,0 +1,244 @@
+#include "backfill/discoverer.hpp"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "backfill/job_table.hpp"
+#include "backfill/listing.hpp"
+#include "base/log.hpp"
+
+namespace skua::backfill {
+namespace {
+
+using transport::HostOrigin;
+
+/// How often it is looked whether a list is due.
+constexpr std::chrono::milliseconds kQuiet{1'000};
+/// A host that says "too often" without saying how long.
+constexpr std::chrono::seconds kUnsaidWait{30};
+const std::string kCollectionPrefix = list_of_collection("");
+
+HostOrigin origin_of(const HostList& list) {
+  return list.by_hand ? HostOrigin::configured : HostOrigin::network;
+}
+
+template <class Page>
+typename Listing<Page>::Source source_of(const HostList& list, bool allow_private_hosts) {
+  if constexpr (std::is_same_v<Page, HostPage>) {
+    return hosts_of(list.host, origin_of(list), allow_private_hosts);
+  } else if (list.what == kListOfRepos) {
+    return repos_of(list.host, origin_of(list));
+  } else {
+    return repos_with_collection(list.host, list.what.substr(kCollectionPrefix.size()),
+                                 origin_of(list));
+  }
+}
+
+/// A host that lists its own accounts is where they live; who knows all that use a collection is
+/// not.
+std::vector<NewJob> jobs_of(const HostList& list, const RepoPage& page) {
+  std::vector<NewJob> jobs;
+  jobs.reserve(page.repos.size());
+  for (const ListedRepo& repo : page.repos) {
+    NewJob& job = jobs.emplace_back();
+    job.did = repo.did;
+    job.listed = repo.rev;
+    if (list.what == kListOfRepos) job.host = list.host;
+  }
+  return jobs;
+}
+
+/// Those that are worth asking: a relay knows which are gone, and whom it does not want.
+std::vector<HostList> lists_of(const HostPage& page) {
+  std::vector<HostList> lists;
+  for (const ListedHost& host : page.hosts) {
+    if (host.status != "offline" && host.status != "banned") lists.push_back({host.origin});
+  }
+  return lists;
+}
+
+}  // namespace
+
+Discoverer::Discoverer(Options options, transport::HttpClient& http, const Clock& clock)
+    : options_(std::move(options)), http_(http), clock_(clock) {}
+
+Discoverer::~Discoverer() {
+  stop();
+}
+
+void Discoverer::start() {
+  for (std::size_t i = 0; i < options_.threads; ++i) {
+    threads_.emplace_back([this, i](const std::stop_token& stop) { run(stop, i == 0); });
+  }
+}
+
+void Discoverer::request_stop() {
+  for (std::jthread& thread : threads_) thread.request_stop();
+}
+
+void Discoverer::stop() {
+  if (threads_.empty()) return;
+  request_stop();
+  threads_.clear();
+  if (held_ == 0) return;
+  try {
+    store::Session session(options_.database_url, options_.holder);
+    release_lists(session, options_.holder, clock_.now());
+  } catch (const store::SqlError& error) {
+    logger("backfill")
+        ->warn("lists were not given back, the next process takes them: {}", error.what());
+  }
+}
+
+void Discoverer::poke() {
+  const std::scoped_lock lock(mutex_);
+  ++news_;
+  idle_ = false;
+  wake_.notify_all();
+}
+
+bool Discoverer::is_idle() const {
+  return idle_ && busy_ == 0;
+}
+
+DiscoveryFigures Discoverer::figures() const {
+  DiscoveryFigures figures;
+  figures.pages = counters_.pages;
+  figures.accounts = counters_.accounts;
+  figures.inactive = counters_.inactive;
+  figures.hosts = counters_.hosts;
+  figures.refused = counters_.refused;
+  figures.queued = counters_.queued;
+  figures.failed = counters_.failed;
+  figures.postponed = counters_.postponed;
+  return figures;
+}
+
+void Discoverer::run(const std::stop_token& stop, bool first) {
+  std::unique_ptr<store::Session> session;
+  bool took_orphans = !first;
+  bool was_down = false;
+  while (!stop.stop_requested()) {
+    try {
+      if (!session || !session->connected()) {
+        session = std::make_unique<store::Session>(options_.database_url, options_.holder);
+      }
+      if (!took_orphans) take_back_orphan_lists(*session, clock_.now());
+      took_orphans = true;
+      was_down = false;
+      if (read_one(*session, stop)) continue;
+      if (!first && busy_ == 0) session.reset();
+    } catch (const store::ServerError& error) {
+      if (!std::exchange(was_down, true)) {
+        logger("backfill")
+            ->warn("lists: the database failed, nothing is lost, trying again: {}", error.what());
+      }
+      session.reset();
+    } catch (const std::exception& error) {
+      return options_.on_defect(std::string("reading lists: ") + error.what());
+    }
+    rest(stop, first, was_down);
+  }
+}
+
+void Discoverer::rest(const std::stop_token& stop, bool first, bool was_down) {
+  std::unique_lock lock(mutex_);
+  const auto seen = news_;
+  const auto is_news = [&] { return !was_down && news_ != seen; };
+  if (first || was_down || busy_ > 0) {
+    wake_.wait_for(lock, stop, kQuiet, is_news);
+  } else {
+    wake_.wait(lock, stop, is_news);
+  }
+}
+
+bool Discoverer::read_one(store::Session& session, const std::stop_token& stop) {
+  struct Busy {
+    std::atomic<std::size_t>& count;
+    explicit Busy(std::atomic<std::size_t>& counted) : count(counted) { ++count; }
+    ~Busy() { --count; }
+  };
+  std::uint64_t seen = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    seen = news_;
+  }
+  // Before the claim and until everything is told: no moment is left in which neither the table nor
+  // this says that something is under way.
+  const Busy busy(busy_);
+  const auto claimed = claim_lists(session, 1, claim());
+  if (claimed.empty()) {
+    const bool none = !next_page_due(session);
+    const std::scoped_lock lock(mutex_);
+    idle_ = none && news_ == seen;
+    return false;
+  }
+  // Where one is due there may be more.
+  poke();
+  ++held_;
+  const bool is_of_hosts = claimed.front().list.what == kListOfHosts;
+  const bool ended = is_of_hosts ? read<HostPage>(session, claimed.front(), stop)
+                                 : read<RepoPage>(session, claimed.front(), stop);
+  if (ended) --held_;
+  return true;
+}
+
+template <class Page>
+bool Discoverer::read(store::Session& session, const ClaimedList& claimed,
+                      const std::stop_token& stop) {
+  const HostList& list = claimed.list;
+  Listing<Page> listing(http_, clock_, source_of<Page>(list, options_.allow_private_hosts),
+                        claimed.cursor.value_or(""));
+  for (;;) {
+    const auto answer = listing.next();
+    if (stop.stop_requested()) return false;
+    if (const auto* limited = std::get_if<HostLimited>(&answer)) {
+      list_postponed(session, list, "the host asked us to wait (429)",
+                     limited->wait.value_or(kUnsaidWait), options_.holder, clock_.now());
+      counters_.postponed += 1;
+      return true;
+    }
+    if (const auto* failure = std::get_if<RequestFailed>(&answer)) {
+      const auto asked = failure->wait.value_or(std::chrono::seconds(0));
+      const bool again =
+          list_failed(session, list, failure->words, asked, options_.holder, clock_.now());
+      counters_.failed += 1;
+      logger("backfill")
+          ->warn("the list {} of {} {}: {}", list.what, list.host,
+                 again ? "failed, trying again later" : "is given up", failure->words);
+      return true;
+    }
+    const Page& page = std::get<Page>(answer);
+    if (!keep(session, list, page) || page.cursor.empty()) return true;
+  }
+}
+
+template <class Page>
+bool Discoverer::keep(store::Session& session, const HostList& list, const Page& page) {
+  const auto entries = static_cast<std::int64_t>(page.entries());
+  const auto cursor = page.cursor.empty() ? std::nullopt : std::optional(page.cursor);
+  std::size_t queued = 0;
+  store::Transaction transaction(session);
+  if (!save_page(session, list, cursor, entries, claim())) return false;
+  if constexpr (std::is_same_v<Page, HostPage>) {
+    const std::vector<HostList> lists = lists_of(page);
+    add_lists(session, lists, Again::No, clock_.now());
+    transaction.commit();
+    counters_.hosts += lists.size();
+    poke();
+  } else {
+    queued = add_jobs(session, jobs_of(list, page), Again::No, clock_.now());
+    transaction.commit();
+    counters_.accounts += page.repos.size();
+    counters_.inactive += page.inactive;
+    if (queued > 0) options_.on_jobs();
+  }
+  counters_.pages += 1;
+  counters_.refused += page.refused;
+  counters_.queued += queued;
+  return true;
+}
+
+}  // namespace skua::backfill

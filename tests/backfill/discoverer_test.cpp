@@ -1,0 +1,297 @@
+#include "backfill/discoverer.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backfill/job_counts.hpp"
+#include "support/manual_clock.hpp"
+#include "support/postgres.hpp"
+#include "transport/loopback_server.hpp"
+#include "transport/sim_process.hpp"
+
+namespace skua::backfill {
+namespace {
+
+using namespace std::chrono_literals;
+using test::http_reply;
+using test::LoopbackServer;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::string kHolder = "skua discoverer test";
+
+std::string json_reply(const std::string& body) {
+  return http_reply(200, body, "Content-Type: application/json\r\n");
+}
+
+std::string page_of(const std::string& dids, const std::string& cursor) {
+  std::string repos;
+  for (const char name : dids) {
+    repos += std::string(repos.empty() ? "" : ",") + R"({"did":"did:web:)" + name + R"(.test"})";
+  }
+  std::string body = R"({"repos":[)" + repos + "]";
+  if (!cursor.empty()) body += R"(,"cursor":")" + cursor + '"';
+  return json_reply(body + "}");
+}
+
+class DiscovererTest : public test::PostgresTest {
+ protected:
+  void SetUp() override { SKUA_NEED_POSTGRES(); }
+  void TearDown() override {
+    end();
+    EXPECT_EQ(defects_, 0);
+  }
+
+  void begin(bool allow_private_hosts = true) {
+    transport::HttpClientOptions http;
+    http.allow_private_hosts = allow_private_hosts;
+    http_ = std::make_unique<transport::HttpClient>(http);
+    Discoverer::Options options{.database_url = database_.url(),
+                                .holder = kHolder,
+                                .allow_private_hosts = allow_private_hosts,
+                                .on_jobs = [this] { ++told_; },
+                                .on_defect = [this](const std::string&) { ++defects_; }};
+    discoverer_ = std::make_unique<Discoverer>(std::move(options), *http_, clock_);
+    discoverer_->start();
+  }
+
+  /// As Backfiller does.
+  void end() {
+    if (!discoverer_) return;
+    discoverer_->request_stop();
+    http_->stop();
+    discoverer_->stop();
+    discoverer_.reset();
+  }
+
+  static void wait_for(const std::function<bool()>& condition) {
+    const auto deadline = std::chrono::steady_clock::now() + 20s;
+    while (!condition()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "waited in vain";
+      std::this_thread::yield();
+    }
+  }
+  void wait_until_idle() {
+    wait_for([&] { return discoverer_->is_idle(); });
+  }
+
+  void add(const std::vector<HostList>& lists) {
+    add_lists(session(), lists, Again::Yes, clock_.now());
+  }
+  std::string list(const std::string& expression) {
+    return value("SELECT string_agg(" + expression +
+                 ", ' ' ORDER BY host, what) FROM skua.backfill_hosts");
+  }
+  std::string jobs(const std::string& expression) {
+    return value("SELECT string_agg(" + expression + ", ' ' ORDER BY did) FROM skua.backfill_jobs");
+  }
+
+  test::ManualClock clock_;
+  std::atomic<int> told_{0};
+  std::atomic<int> defects_{0};
+  std::unique_ptr<transport::HttpClient> http_;
+  std::unique_ptr<Discoverer> discoverer_;
+};
+
+/// A host that answers as the test says; what it was asked, in order.
+class ScriptedHost : public DiscovererTest {
+ protected:
+  using Answer = std::function<std::string(const std::string& query)>;
+
+  void serve(Answer answer) {
+    LoopbackServer::Options options;
+    options.http = [this, answer = std::move(answer)](const LoopbackServer::HttpRequest& request) {
+      const std::string target(request.target());
+      const std::string query = target.substr(target.find('?') + 1);
+      {
+        const std::scoped_lock lock(mutex_);
+        asked_.push_back(query);
+      }
+      return answer(query);
+    };
+    server_ = std::make_unique<LoopbackServer>(options);
+  }
+  void TearDown() override {
+    DiscovererTest::TearDown();
+    server_.reset();
+  }
+
+  std::string origin() const { return "http://127.0.0.1:" + std::to_string(server_->port()); }
+  std::vector<std::string> asked() {
+    const std::scoped_lock lock(mutex_);
+    return asked_;
+  }
+
+  std::mutex mutex_;
+  std::vector<std::string> asked_;
+  std::unique_ptr<LoopbackServer> server_;
+};
+
+TEST_F(ScriptedHost, accounts_of_every_page_become_jobs_at_their_host) {
+  serve([](const std::string& query) {
+    return query == "limit=1000" ? page_of("ab", "2") : page_of("c", "");
+  });
+  add({{origin()}});
+  begin();
+  wait_until_idle();
+  EXPECT_EQ(jobs("did"), "did:web:a.test did:web:b.test did:web:c.test");
+  EXPECT_EQ(value("SELECT DISTINCT host FROM skua.backfill_jobs"), origin());
+  EXPECT_EQ(list("state || listed"), "listed3");
+  const DiscoveryFigures figures = discoverer_->figures();
+  EXPECT_EQ(figures.pages, 2U);
+  EXPECT_EQ(figures.accounts, 3U);
+  EXPECT_EQ(figures.queued, 3U);
+  EXPECT_EQ(told_, 2);
+}
+
+TEST_F(ScriptedHost, who_knows_a_collection_is_not_where_accounts_live) {
+  serve([](const std::string&) { return page_of("a", ""); });
+  add({{origin(), list_of_collection("app.test.thing")}});
+  begin();
+  wait_until_idle();
+  EXPECT_THAT(asked(), ElementsAre("collection=app.test.thing&limit=2000"));
+  EXPECT_EQ(jobs("did || (host IS NULL)"), "did:web:a.testtrue");
+}
+
+TEST_F(ScriptedHost, a_list_that_was_left_by_one_that_is_gone_goes_on_behind_its_last_page) {
+  serve([](const std::string&) { return page_of("c", ""); });
+  add({{origin()}});
+  const Claim gone{"killed", clock_.now()};
+  ASSERT_EQ(claim_lists(session(), 1, gone).size(), 1U);
+  ASSERT_TRUE(save_page(session(), {origin()}, "2", 2, gone));
+  begin();
+  wait_until_idle();
+  EXPECT_THAT(asked(), ElementsAre("limit=1000&cursor=2"));
+  EXPECT_EQ(list("state || listed"), "listed3");
+}
+
+TEST_F(ScriptedHost, a_failure_waits_and_then_the_same_page_is_asked_for_again) {
+  std::atomic<bool> broken{true};
+  serve([&](const std::string& query) {
+    if (query == "limit=1000") return page_of("a", "2");
+    return broken ? http_reply(500, "") : page_of("b", "");
+  });
+  add({{origin()}});
+  begin();
+  wait_for([&] { return discoverer_->figures().failed == 1; });
+  EXPECT_FALSE(discoverer_->is_idle());
+  EXPECT_THAT(list("error"), HasSubstr("500"));
+  broken = false;
+  clock_.advance(job_delay(1));
+  wait_until_idle();
+  EXPECT_THAT(asked(), ElementsAre("limit=1000", "limit=1000&cursor=2", "limit=1000&cursor=2"));
+  EXPECT_EQ(jobs("did"), "did:web:a.test did:web:b.test");
+}
+
+TEST_F(ScriptedHost, a_host_that_asks_for_time_gets_it_and_that_is_no_failure) {
+  std::atomic<bool> busy{true};
+  serve([&](const std::string&) {
+    return busy ? http_reply(429, "", "Retry-After: 77\r\n") : page_of("a", "");
+  });
+  add({{origin()}});
+  begin();
+  wait_for([&] { return discoverer_->figures().postponed == 1; });
+  EXPECT_EQ(value("SELECT attempts FROM skua.backfill_hosts"), "0");
+  busy = false;
+  clock_.advance(78s);
+  wait_until_idle();
+  EXPECT_EQ(discoverer_->figures().failed, 0U);
+  EXPECT_EQ(jobs("did"), "did:web:a.test");
+}
+
+TEST_F(ScriptedHost, hosts_that_are_there_become_lists) {
+  serve([&](const std::string& query) {
+    // Who lists hosts is asked for them alone; who hosts has nobody.
+    if (query.find("limit=1000") == std::string::npos || asked().size() > 1) return page_of("", "");
+    return json_reply(R"({"hosts":[{"hostname":"127.0.0.1:1","status":"banned"},)"
+                      R"({"hostname":"127.0.0.1:2","status":"offline"},{"hostname":"no host"},)"
+                      R"({"hostname":")" +
+                      origin().substr(7) + R"(","status":"active"}]})");
+  });
+  add({{origin(), kListOfHosts}});
+  begin();
+  wait_until_idle();
+  EXPECT_EQ(list("what || state"), "hostslisted reposlisted");
+  EXPECT_EQ(discoverer_->figures().hosts, 1U);
+  EXPECT_EQ(discoverer_->figures().refused, 1U);
+}
+
+TEST_F(ScriptedHost, loopback_is_for_whom_the_user_named) {
+  serve([](const std::string&) { return page_of("a", ""); });
+  add({{origin(), kListOfRepos, true}, {"http://localhost:1"}});
+  begin(false);
+  wait_for([&] { return discoverer_->figures().failed == 1; });
+  wait_for([&] { return value("SELECT count(*) FROM skua.backfill_jobs") == "1"; });
+  EXPECT_EQ(value("SELECT state FROM skua.backfill_hosts WHERE by_hand"), "listed");
+  EXPECT_THAT(value("SELECT error FROM skua.backfill_hosts WHERE NOT by_hand"),
+              HasSubstr("public"));
+}
+
+TEST_F(ScriptedHost, a_stop_in_the_middle_gives_the_list_back_as_it_was) {
+  std::atomic<bool> hold{true};
+  serve([&](const std::string& query) {
+    if (query == "limit=1000") return page_of("a", "2");
+    while (hold) std::this_thread::yield();
+    return page_of("b", "");
+  });
+  add({{origin()}});
+  begin();
+  wait_for([&] { return asked().size() == 2; });
+  end();
+  hold = false;
+  EXPECT_EQ(list("state || listed || cursor || attempts || (holder IS NULL)"), "listing120true");
+  begin();
+  wait_until_idle();
+  EXPECT_EQ(asked().back(), "limit=1000&cursor=2");
+  EXPECT_EQ(jobs("did"), "did:web:a.test did:web:b.test");
+}
+
+TEST_F(ScriptedHost, lists_that_come_later_are_read_too) {
+  serve([](const std::string&) { return page_of("a", ""); });
+  begin();
+  wait_until_idle();
+  add({{origin()}});
+  discoverer_->poke();
+  EXPECT_FALSE(discoverer_->is_idle());
+  wait_until_idle();
+  EXPECT_EQ(jobs("did"), "did:web:a.test");
+}
+
+TEST_F(DiscovererTest, a_whole_network_by_its_relay) {
+  auto pattern = (std::filesystem::temp_directory_path() / "skua-discover-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+  const std::filesystem::path folder = pattern;
+  test::SimProcess sim(SKUA_SIM, "", folder / "log",
+                       {"--accounts", "1200", "--records", "2400", "--hosts", "3", "--rate",
+                        "0.001", "--fault-rate", "429-bare=0.2", "--seed", "5"});
+  add({{sim.ready().at("relay").get<std::string>(), kListOfHosts, true}});
+  begin();
+  // What a host says nothing about waits half a minute.
+  wait_for([&] {
+    clock_.advance(1s);
+    return discoverer_->is_idle();
+  });
+  EXPECT_EQ(list("state"), "listed listed listed listed");
+  EXPECT_EQ(value("SELECT count(DISTINCT host) FROM skua.backfill_jobs"), "3");
+  const std::uint64_t jobs = std::stoull(value("SELECT count(*) FROM skua.backfill_jobs"));
+  EXPECT_EQ(jobs, discoverer_->figures().queued);
+  EXPECT_EQ(jobs + discoverer_->figures().inactive, 1200U);
+  sim.end();
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace skua::backfill

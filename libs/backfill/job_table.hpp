@@ -82,7 +82,9 @@ struct Place {
 struct Claim {
   std::string holder;
   Timestamp now;
-  std::chrono::seconds lease = std::chrono::minutes(2);
+  /// Long enough for a database that is away for a while: what a killed process had comes back at
+  /// the next start anyway (take_back_orphans).
+  std::chrono::seconds lease = std::chrono::minutes(10);
 };
 
 /// Takes up to `limit` due jobs of a place, those due first first, and lends them. Jobs that

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""backfill_bench.py [--part NAME]... [--records N] [--accounts N] [--loaded N] [--rounds N] [--cache FOLDER]
+
+From repositories on disk to durable rows, with PostgreSQL on the same machine: how many records a second,
+each repository checked in full (hashes, tree, signature), beside plain COPY of the same rows into the same
+tables in the same run; how many bytes a record takes; how much memory a repository of a million records
+takes. bench/README.md says how to read it. Needs a release build, and some ten GB of disk.
+
+  --part      loaded: a database that holds rows already, with all its indexes; bootstrap: an empty one,
+              with --bootstrap; large: one repository of a million records (default: all)
+  --records   in all repositories together (default 1000000)
+  --accounts  repositories (default 2000: 500 records each, as the network has)
+  --loaded    rows loaded beforehand (default 5000000)
+  --cache     where the repositories are kept for the next run (default: build/bench)
+
+Example: bench/backfill_bench.py --part loaded --rounds 1
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "bench"))
+
+from live_bench import (  # noqa: E402
+    ACTORS, BIN, LongDatabase, Server, cpu_of, load, migrated, peak_memory, with_database)
+
+TABLES_BEHIND = ("actors", "rkeys", "posts", "likes", "reposts", "follows", "blocks", "lists", "list_items",
+                 "list_blocks", "threadgates", "postgates", "feed_generators", "starter_packs", "verifications",
+                 "profiles", "statuses", "chat_declarations", "notification_declarations", "germ_declarations",
+                 "labelers", "records")
+
+
+def repositories(folder, records, accounts, seed=1):
+    """CARs of the network's mix, most of whose records point to what was never seen before."""
+    path = folder / f"cars-{records}-{accounts}-{seed}"
+    if path.exists():
+        return path
+    print(f"preparing {path.name}", flush=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    unfinished = pathlib.Path(tempfile.mkdtemp(prefix=path.name, dir=folder))
+    done = subprocess.run(
+        [BIN / "skua-sim", "--write-capture", unfinished / "frames", "--events", "1", "--dump", unfinished / "cars",
+         "--did-docs", unfinished / "documents.json", "--records", str(records), "--accounts", str(accounts),
+         "--seed", str(seed), "--oddities", "0", "--outsiders", str(ACTORS), "--outside-share", "0.8"],
+        capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(done.stderr)
+    unfinished.rename(path)
+    return path
+
+
+def dids_named(cars):
+    """All accounts that the repositories name."""
+    found = set()
+    for car in sorted((cars / "cars").glob("*.car")):
+        found.update(re.findall(rb"did:plc:[a-z2-7]{24}", car.read_bytes()))
+    return sorted(did.decode() for did in found)
+
+
+class Measured:
+    pass
+
+
+def backfill(server, db, cars, *arguments):
+    """Runs `skua backfill` on the repositories, until all is durable."""
+    measured = Measured()
+    server_before = server.cpu()
+    start = time.monotonic()
+    process = subprocess.Popen(
+        [BIN / "skua", "backfill", "--car-dir", cars / "cars", "--did-docs", cars / "documents.json", "--database",
+         db.url, "--log-level", "warn", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    measured.memory = measured.skua_cpu = 0
+    while process.poll() is None:
+        try:
+            measured.memory = max(measured.memory, peak_memory(process.pid))
+            measured.skua_cpu = max(measured.skua_cpu, cpu_of(process.pid)[0])
+        except (OSError, AttributeError):
+            pass
+        time.sleep(0.02)
+    measured.seconds = time.monotonic() - start
+    measured.output = process.stdout.read()
+    if process.returncode != 0:
+        raise SystemExit(measured.output)
+    measured.server_cpu = server.cpu() - server_before
+    measured.records = int(db.run("select sum(records) from skua.backfill_jobs where state = 'done'"))
+    bad = db.run("select count(*) from skua.backfill_jobs where state <> 'done'")
+    letters = db.run("select count(*) from skua.dead_letter")
+    if bad != "0" or letters != "0":
+        raise SystemExit(f"{bad} repositories were not done, {letters} dead letters:\n{measured.output}")
+    measured.rate = measured.records / measured.seconds
+    return measured
+
+
+def export_rows(db, since, folder):
+    """Writes what was indexed since then to files, two of each table. Returns what loads each half."""
+    folder.chmod(0o777)
+    loads = ["", ""]
+    for table in TABLES_BEHIND:
+        by = "id" if table == "actors" else "actor_id"
+        new = "true" if table == "rkeys" else f"indexed_at >= '{since}'"
+        for half in (0, 1):
+            file = folder / f"{table}.{half}"
+            db.run(f"copy (select * from bsky.{table} where {new} and {by} % 2 = {half} order by ctid) "
+                   f"to '{file}' (format binary)")
+            if file.stat().st_size > 21:
+                loads[half] += f"copy bsky.{table} from '{file}' (format binary);\n"
+    return loads
+
+
+def copy_alone(server, loads, template):
+    """Plain COPY of those rows over two connections."""
+    db = server.create("copied", template)
+    server.admin().run("checkpoint")
+    server_before = server.cpu()
+    start = time.monotonic()
+    halves = [subprocess.Popen(["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", db.url], stdin=subprocess.PIPE, text=True)
+              for _ in loads]
+    for half, sql in zip(halves, loads):
+        half.stdin.write(sql)
+        half.stdin.close()
+    if any(half.wait() != 0 for half in halves):
+        raise SystemExit("the rows could not be copied")
+    return time.monotonic() - start, server.cpu() - server_before
+
+
+def say(what, measured):
+    print(f"  {what:<18} {measured.rate:8.0f} records/s   ({measured.records} records in {measured.seconds:.1f} s; CPU: skua"
+          f" {measured.skua_cpu:.1f} s, PostgreSQL {measured.server_cpu:.1f} s; RSS at most {measured.memory:.0f} MB)",
+          flush=True)
+
+
+def say_size(db, before, records):
+    size = bsky_bytes(db) - before
+    print(f"  on disk            {size / records:8.0f} bytes a record, tables and indexes, stubs and accounts included",
+          flush=True)
+
+
+def bsky_bytes(db):
+    return int(db.run("select sum(pg_total_relation_size(c.oid)) from pg_class c join pg_namespace n "
+                      "on n.oid = c.relnamespace where n.nspname = 'bsky' and c.relkind = 'r'"))
+
+
+def part(server, cars, template, rounds, *arguments):
+    scratch = pathlib.Path(tempfile.mkdtemp(prefix="skua-bench-rows-"))
+    try:
+        for _ in range(rounds):
+            db = server.create("whole", template)
+            before = bsky_bytes(db)
+            server.admin().run("checkpoint")
+            since = db.run("select clock_timestamp()")
+            measured = backfill(server, db, cars, *arguments)
+            say("skua backfill", measured)
+            say_size(db, before, measured.records)
+            loads = export_rows(db, since, scratch)
+            seconds, cpu = copy_alone(server, loads, template)
+            copied = LongDatabase(with_database(server.url, "copied"))
+            for table in ("likes", "posts", "actors"):
+                # Of accounts that were brought in, loaded rows that their repositories lack are gone.
+                count = f"select count(*) from bsky.{table} where indexed_at >= '{since}'"
+                if copied.run(count) != db.run(count):
+                    raise SystemExit(f"bsky.{table}: {copied.run(count)} of {db.run(count)} rows were copied")
+            print(f"  plain COPY         {measured.records / seconds:8.0f} records/s   (the same rows, into the same indexes,"
+                  f" two connections; CPU: PostgreSQL {cpu:.1f} s)", flush=True)
+            print(f"  ratio              {measured.rate / (measured.records / seconds):8.2f}", flush=True)
+    finally:
+        shutil.rmtree(scratch)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", action="append", choices=["loaded", "bootstrap", "large"])
+    parser.add_argument("--records", type=int, default=1_000_000)
+    parser.add_argument("--accounts", type=int, default=2_000)
+    parser.add_argument("--loaded", type=int, default=5_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--cache", type=pathlib.Path, default=ROOT / "build/bench")
+    options = parser.parse_args()
+    parts = options.part or ["loaded", "bootstrap", "large"]
+    server = Server()
+    try:
+        cars = repositories(options.cache, options.records, options.accounts)
+        if "loaded" in parts:
+            print(f"{options.records} records of {options.accounts} accounts, {options.loaded} rows loaded", flush=True)
+            db = migrated(server, "loaded")
+            load(server, db, options.loaded, dids_named(cars))
+            part(server, cars, "loaded", options.rounds)
+        if "bootstrap" in parts:
+            print(f"{options.records} records of {options.accounts} accounts into an empty database, --bootstrap",
+                  flush=True)
+            migrated(server, "empty")
+            part(server, cars, "empty", options.rounds, "--bootstrap")
+        if "large" in parts:
+            print("one repository of a million records", flush=True)
+            large = repositories(options.cache, 1_000_000, 1)
+            measured = backfill(server, migrated(server, "large"), large)
+            say("skua backfill", measured)
+    finally:
+        server.destroy()
+
+
+if __name__ == "__main__":
+    main()

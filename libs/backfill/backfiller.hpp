@@ -32,7 +32,7 @@ struct BackfillerOptions {
   transport::HttpClientOptions http;
   std::size_t reader_threads = 2;
   /// Of records that wait for workers.
-  std::size_t chunk_bytes = std::size_t{64} << 20;
+  std::size_t chunk_bytes = std::size_t{48} << 20;
   /// Of CARs.
   std::size_t held_bytes = std::size_t{256} << 20;
   /// Whether repositories that wait for a resync are queued by themselves.

@@ -10,6 +10,7 @@
 #include "backfill/job_table.hpp"
 #include "base/bytes.hpp"
 #include "base/result.hpp"
+#include "transport/spooled_body.hpp"
 
 namespace skua::backfill {
 
@@ -33,6 +34,8 @@ struct FetchedRepository {
   ByteView car;
   /// Keeps the bytes of `car` where they are.
   std::shared_ptr<const void> bytes;
+  /// Where they lie in a file; null: in memory.
+  const transport::SpooledBody* mapped = nullptr;
   /// Nothing: signatures are not checked.
   std::optional<AccountDocument> document;
   bool document_is_fresh = false;

@@ -364,6 +364,7 @@ void Fetcher::open_file(FetchedRepository fetched) {
     return;
   }
   fetched.car = (*mapped)->view();
+  fetched.mapped = mapped->get();
   hand_on(std::move(fetched), *std::move(mapped));
 }
 
@@ -413,6 +414,7 @@ void Fetcher::downloaded(FetchedRepository fetched, Result<transport::HttpAnswer
   } else {
     auto body = std::make_shared<transport::HttpAnswer>(*std::move(answer));
     fetched.car = transport::body_of(*body);
+    fetched.mapped = body->spooled.get();
     hand_on(std::move(fetched), std::move(body));
   }
 }

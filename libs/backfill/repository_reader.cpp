@@ -15,6 +15,9 @@ namespace {
 
 using Extent = repo::RepositoryListing::Extent;
 
+/// After so many bytes of records a mapped CAR lets its memory go.
+constexpr std::size_t kMappedBytes = std::size_t{32} << 20;
+
 }  // namespace
 
 RepositoryReader::RepositoryReader(Options options, UnfinishedRepositories& unfinished,
@@ -110,7 +113,13 @@ void RepositoryReader::send(std::unique_ptr<UnfinishedRepository> repository,
   const auto id = unfinished_.begin(std::move(repository));
   event::RepositoryChunks chunks(kept.listing, kept.fetched.job.did, *kept.listing.commit().rev,
                                  id);
+  std::size_t mapped = kept.fetched.car.size();
   while (auto chunk = chunks.next()) {
+    mapped += chunk->bytes;
+    if (kept.fetched.mapped != nullptr && mapped > kMappedBytes) {
+      kept.fetched.mapped->let_go();
+      mapped = 0;
+    }
     if (!unfinished_.add_chunk(id, chunk->bytes, stop)) return;
     options_.sink(*std::move(chunk));
   }

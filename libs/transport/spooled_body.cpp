@@ -18,4 +18,8 @@ SpooledBody::~SpooledBody() {
   ::munmap(const_cast<std::uint8_t*>(bytes_.data()), bytes_.size());
 }
 
+void SpooledBody::let_go() const {
+  ::madvise(const_cast<std::uint8_t*>(bytes_.data()), bytes_.size(), MADV_DONTNEED);
+}
+
 }  // namespace skua::transport

@@ -24,6 +24,11 @@ class SpooledBody {
   /// Valid as long as this is.
   ByteView view() const { return bytes_; }
 
+  /// Gives the memory back that the bytes take in this process; they come again from the file, or
+  /// the system's cache of it, as they are read. Whoever goes through them once calls it now and
+  /// then, so that they never are in memory all at once.
+  void let_go() const;
+
  private:
   explicit SpooledBody(ByteView bytes) : bytes_(bytes) {}
 

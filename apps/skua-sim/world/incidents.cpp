@@ -106,10 +106,11 @@ std::size_t Incidents::take_handle(Account& account, Timestamp now) {
   return 1;
 }
 
+/// A head that the old key signed is nobody's any more: its host signs a new one.
 std::size_t Incidents::rotate_key(Account& account, Timestamp now) {
   world_.population.rotate_key(account, now);
   world_.announcements.identity(account, now);
-  return 1;
+  return 1 + world_.activity.commit(account, {}, now);
 }
 
 std::size_t Incidents::move(Account& account, Timestamp now) {
@@ -121,7 +122,7 @@ std::size_t Incidents::move(Account& account, Timestamp now) {
   world_.announcements.identity(account, now);
   world_.announcements.account(account, now);
   later(3, 40, {account.number, old_host});
-  return 2;
+  return 2 + world_.activity.commit(account, {}, now);
 }
 
 std::size_t Incidents::make_inactive(Account& account, AccountStatus status, Timestamp now) {

@@ -30,14 +30,19 @@ def path_differences(database, repositories):
 
 class ColumnComparison:
     """Every column of every current record, beside what its block says. `checked` counts records by table,
-    `invalid` those that break their lexicon, by collection and the field that is to blame."""
+    `invalid` those that break their lexicon, by collection and the field that is to blame. `only`: the DIDs
+    to which the database's rows are narrowed; None: there must be no others."""
 
-    def __init__(self, database, repositories):
+    def __init__(self, database, repositories, only=None):
         self.differences = []
         self.checked = {}
         self.invalid = {}
         tables = oracle.Tables(database)
-        self.actual = {table: tables.rows(table, "cid is not null") for table in [*oracle.TABLES.values(), "records"]}
+        where = "cid is not null"
+        if only is not None:
+            dids = ", ".join(f"'{did}'" for did in [*only, ""])
+            where += f" and actor_id in (select id from bsky.actors where did in ({dids}))"
+        self.actual = {table: tables.rows(table, where) for table in [*oracle.TABLES.values(), "records"]}
         for did, repository in repositories.items():
             for path, (cid, block) in repository.records.items():
                 self._compare(did, path, cid, atproto.to_json(atproto.decode(block)))

@@ -1,0 +1,389 @@
+#!/usr/bin/env python3
+"""backfill.py [--seed N] [--accounts N] [--records N] [--kills N] [--live RATE] [--fault KIND=SHARE]... [...]
+
+A whole simulated network is brought in by `skua backfill`, while its hosts refuse, cut, slow down and damage
+what they send, and while skua is killed, at named crash points and at random moments. In the end the database must
+equal the network: every record of every active account by URI and CID, column by column as far as --columns goes,
+and nothing else; every job is done, or unavailable where its host says so; there are no dead letters.
+
+  --seed      the first seed (default 1); everything but the clock follows from it
+  --seeds     how many, one after the other (default 1)
+  --jobs      so many at a time (default 1)
+  --accounts  of the network (default 20)
+  --records   they hold together (default 5000); a few have most of them
+  --hosts     PDSes (default 4)
+  --steps     commits, with everything that is odd, before the backfill begins (default 400)
+  --kills     how often skua is killed (default 3)
+  --life      seconds that it lives on average (default: so that the kills are spread over the work, about)
+  --server    how often PostgreSQL is hit: a backend, all of it at once, its main process (default 0)
+  --fault     KIND=SHARE, as skua-sim's --fault-rate, instead of the usual ones; "none": no faults
+  --live      the network changes by so many events a second meanwhile, and a second process, `skua run`, reads
+              them; it is killed too (default 0: neither)
+  --seconds   of those events (default 8)
+  --columns   compare so many records column by column (default 50000)
+  --patient   wait as skua does after failures; otherwise what waits is made due at once
+  --report    a JSON file: {"passed": N, "failed": [[name, what differs], ...], "skipped": []}
+  --keep      leave the folder of a seed that failed, and print where it is
+
+SKUA_BIN_DIR names the folder of skua and skua-sim. Each seed has a PostgreSQL of its own.
+
+Examples:
+  tests/stress/backfill.py --seeds 10
+  tests/stress/backfill.py --accounts 60 --records 20000 --live 300 --server 2
+  tests/stress/backfill.py --accounts 1000 --records 2000000 --hosts 8 --kills 20 --patient
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+import urllib.error
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests/e2e"), str(ROOT / "tests/stress")]
+
+import whole_network  # noqa: E402
+from harness import BIN, Database, Program, wait_for  # noqa: E402
+from stress import Cluster  # noqa: E402
+
+FAULTS = [
+    "429:2=0.02", "429-bare=0.01", "cut-download=0.03", "slow-download:4000000=0.02", "slow-download:150000=0.01",
+    "missing-block=0.03", "bad-block=0.03",
+]
+# What has happened to some accounts when the backfill begins.
+INCIDENTS = ["deactivate", "suspend", "take_down", "leave_for_good", "move", "rotate_key", "take_handle"]
+# How often a life passes each, about: (a thousand records, an account).
+CRASH_POINTS = {
+    "before_bulk_commit": (0.3, 0), "after_bulk_commit": (0.3, 0), "before_stubs": (0.3, 0), "after_stubs": (0.3, 0),
+    "after_post_stubs": (0.3, 0), "before_finish_commit": (0, 0.05), "after_finish_commit": (0, 0.05),
+    "after_floor_commit": (0.005, 0),
+}
+RUN_CRASH_POINTS = {"decoded": 500, "before_commit": 30, "after_commit": 30, "before_cursor": 1, "after_cursor": 1}
+
+
+class Network(Program):
+    """A running skua-sim, its log in a file."""
+
+    def __init__(self, options, seed, folder):
+        self.log = folder / "sim.log"
+        faults = [flag for fault in options.faults for flag in ("--fault-rate", fault)]
+        # Those before the start count too.
+        events = int(options.live * options.seconds) + 10 * options.steps if options.live else 1
+        super().__init__([
+            BIN / "skua-sim", "--seed", seed, "--accounts", options.accounts, "--records", options.records,
+            "--records-spread", 2, "--hosts", options.hosts, "--rate", options.live or 1, "--events", events,
+            "--one-op-a-path", "--log", self.log, *faults,
+        ])
+        self.ready = self.first_json(seconds=300)
+
+    def control(self, path, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        with urllib.request.urlopen(self.ready["control"] + path, data, timeout=300) as answer:
+            return json.load(answer)
+
+    def dids(self):
+        """All accounts that the relay knows."""
+        cursor = ""
+        while cursor is not None:
+            url = f"{self.ready['relay']}/xrpc/com.atproto.sync.listRepos?limit=1000&cursor={cursor}"
+            try:
+                with urllib.request.urlopen(url, timeout=30) as answer:
+                    page = json.load(answer)
+            except urllib.error.HTTPError as error:
+                if error.code != 429:
+                    raise
+                continue
+            yield from (repo["did"] for repo in page["repos"])
+            cursor = page.get("cursor")
+
+    def figures(self):
+        """What it was asked for, and what it did wrong."""
+        found = collections.Counter()
+        for line in self.log.read_text().splitlines():
+            event = json.loads(line)
+            if event["event"] == "fault":
+                found[event["fault"]] += 1
+            elif event["event"] == "request" and "sync.getRepo?" in event["target"]:
+                found["downloads"] += event["status"] == 200
+        return dict(found)
+
+
+class Meter:
+    """The most memory that any of the processes had, in MB: of all kinds, and what is no mapped file."""
+
+    def __init__(self):
+        self.peak = {"VmHWM": 0, "RssAnon": 0}
+        self.program = None
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def _watch(self):
+        while not self._ended.wait(0.1):
+            for line in self._status():
+                name, _, value = line.partition(":")
+                if name in self.peak:
+                    self.peak[name] = max(self.peak[name], int(value.split()[0]) // 1024)
+
+    def _status(self):
+        try:
+            return pathlib.Path(f"/proc/{self.program.process.pid}/status").read_text().splitlines()
+        except (AttributeError, OSError):
+            return []
+
+    def stop(self):
+        self._ended.set()
+        self._thread.join()
+
+
+class Backfill:
+    def __init__(self, seed, options):
+        self.seed, self.options = seed, options
+        self.chance = random.Random(seed)
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"skua-backfill-{seed}-"))
+        self.folder.chmod(0o755)
+        self.outcome = {}
+        self.kills = collections.Counter()
+        self.network = self.skua = self.live = None
+        self.is_queued = False
+        self.hurried_at = 0
+        self.meter = Meter()
+
+    def run(self):
+        """What differs; nothing: all is as it must be."""
+        self.cluster = Cluster(self.folder)
+        try:
+            self.db = Database(self.cluster.url)
+            subprocess.run([BIN / "skua", "migrate", "--database", self.cluster.url], check=True,
+                           stdout=subprocess.DEVNULL)
+            self.start_network()
+            started = time.monotonic()
+            self.live_through_it()
+            self.finish()
+            self.outcome["seconds"] = round(time.monotonic() - started, 1)
+            if self.options.live:
+                self.catch_up()
+            return self.differences()
+        finally:
+            self.meter.stop()
+            for program in (self.skua, self.live, self.network):
+                if program:
+                    program.kill()
+            self.cluster.pg("destroy")
+
+    def start_network(self):
+        started = time.monotonic()
+        self.network = Network(self.options, self.seed, self.folder)
+        self.network.control("/pause", {})
+        if self.options.steps:
+            self.network.control("/step", {"count": self.options.steps})
+            for incident in INCIDENTS:
+                for _ in range(1 + self.options.accounts // 100):
+                    self.network.control("/incident", {"kind": incident})
+        self.outcome["network made in"] = round(time.monotonic() - started, 1)
+        dids = list(self.network.dids())
+        (self.folder / "dids").write_text("\n".join(dids))
+        if self.options.live:
+            self.start_live()
+            self.network.control("/resume", {})
+
+    # Processes
+
+    def flags(self):
+        ready = self.network.ready
+        return ["--plc", ready["plc"], "--allow-private-hosts", "--figures-every", "1"]
+
+    def environment(self, crash_at):
+        return {"SKUA_CRASH_AT": crash_at or "", "SKUA_DATABASE_URL": self.cluster.url,
+                "SKUA_DNS": self.network.ready["dns"]}
+
+    def start_backfill(self, *who, crash_at=None):
+        self.skua = Program([BIN / "skua", "backfill", *who, *self.flags()], self.environment(crash_at))
+        self.meter.program = self.skua
+
+    def start_live(self, crash_at=None):
+        saved = self.db.value("select max(cursor) from skua.cursors")
+        begin = [] if saved else ["--cursor", "oldest"]
+        self.live = Program([BIN / "skua", "run", "--relay", self.network.ready["url"], *self.flags(), *begin],
+                            self.environment(crash_at))
+
+    def tend(self):
+        """What is done again and again while skua works."""
+        if self.live and self.live.process.poll() is not None:
+            code = self.live.wait()
+            if code != -signal.SIGKILL:
+                raise AssertionError(f"skua run ended by itself with {code}:\n{self.live.tail()}")
+            self.kills["run at a crash point"] += 1
+            self.start_live()
+        if not self.is_queued:
+            self.is_queued = self.skua.says("repositories queued")
+        if not self.options.patient and time.monotonic() - self.hurried_at > 0.5:
+            self.hurried_at = time.monotonic()
+            self.db.run("update skua.backfill_jobs set next_attempt = now() "
+                        "where state = 'queued' and next_attempt > now()")
+
+    # Lives
+
+    def live_through_it(self):
+        """Each life but the last ends by a kill, as long as there is something left to do."""
+        options = self.options
+        mean = options.life or max(0.4, options.records / 20_000 / (options.kills + 1))
+        hits = sorted(self.chance.sample(range(options.kills), min(options.server, options.kills)))
+        for number in range(options.kills):
+            crash_at = self.crash_point() if self.chance.random() < 0.5 else None
+            who = [] if self.is_queued else ["--file", self.folder / "dids"]
+            self.start_backfill(*who, crash_at=crash_at)
+            end = time.monotonic() + (4 * mean if crash_at else self.chance.uniform(0.1, 2 * mean))
+            hit_at = time.monotonic() + self.chance.uniform(0, mean) if number in hits else None
+            while time.monotonic() < end and self.skua.process.poll() is None:
+                if hit_at and time.monotonic() > hit_at:
+                    self.hit_server()
+                    hit_at = None
+                self.tend()
+                time.sleep(0.01)
+            if not self.end_life():
+                break
+            if options.live and self.chance.random() < 0.5:
+                self.end_live_life()
+
+    def crash_point(self):
+        name = self.chance.choice(sorted(CRASH_POINTS))
+        a_thousand, an_account = CRASH_POINTS[name]
+        most = (a_thousand * self.options.records / 1000 + an_account * self.options.accounts) / (self.options.kills + 1)
+        return f"{name}:{1 + int(self.chance.random() * most)}"
+
+    def end_life(self):
+        """False: it came to the end of its work."""
+        if self.skua.process.poll() is None:
+            self.skua.kill()
+            self.kills["kill"] += 1
+            return True
+        code = self.skua.wait()
+        if code == -signal.SIGKILL:
+            self.kills["crash point"] += 1
+            return True
+        if code not in (0, 1):
+            raise AssertionError(f"skua backfill ended with {code}:\n{self.skua.tail()}")
+        return False
+
+    def end_live_life(self):
+        self.live.kill()
+        self.kills["run"] += 1
+        crash_at = None
+        if self.chance.random() < 0.5:
+            name = self.chance.choice(sorted(RUN_CRASH_POINTS))
+            crash_at = f"{name}:{1 + int(self.chance.random() * RUN_CRASH_POINTS[name])}"
+        self.start_live(crash_at)
+
+    def hit_server(self):
+        how = self.chance.choice(["backend", "immediate", "main"])
+        self.cluster.hit(how, self.chance)
+        self.cluster.wait_until_up()
+        self.kills[f"postgres {how}"] += 1
+
+    def finish(self):
+        """A last process, which nobody kills."""
+        who = [] if self.is_queued else ["--file", self.folder / "dids"]
+        self.work_to_the_end(*who)
+        self.outcome["kills"] = dict(self.kills)
+
+    def work_to_the_end(self, *who):
+        self.start_backfill(*who)
+        deadline = time.monotonic() + 1800
+        while self.skua.process.poll() is None:
+            if time.monotonic() > deadline:
+                raise AssertionError(f"skua backfill does not end:\n{self.skua.tail()}")
+            self.tend()
+            time.sleep(0.02)
+        self.end_life()
+
+    def catch_up(self):
+        """The network falls quiet, and skua run has read all that it said. Accounts that were not there when it
+        was their turn are asked for again."""
+        wait_for("the network to fall quiet", lambda: self.network.control("/state")["quiet"],
+                 seconds=self.options.seconds * 3 + 60, alive=[self.network], every=0.2)
+        self.live.kill()
+        self.start_live()
+        last = self.network.control("/state")["seq"]
+        wait_for("the last commit", lambda: self.live.says(f"cursor {last} "), seconds=120, alive=[self.live], every=0.2)
+        again = self.db.run("select did from skua.backfill_jobs where state <> 'done'").split()
+        self.outcome["asked for again"] = len(again)
+        if again:
+            self.work_to_the_end(*again)
+        if self.live.stop() != 0:
+            raise AssertionError(f"skua run did not stop cleanly:\n{self.live.tail()}")
+
+    # The end
+
+    def differences(self):
+        oracle = self.folder / "oracle"
+        self.network.control("/dump", {"dir": str(oracle)})
+        self.outcome.update(self.network.figures())
+        self.outcome["peak MB"] = dict(self.meter.peak)
+        compared = whole_network.Comparison(self.db, oracle, self.folder, bool(self.options.live))
+        differences = compared.differences(self.options.columns, self.chance)
+        self.outcome.update(compared.figures)
+        if self.outcome["seconds"]:
+            self.outcome["records/s"] = int(self.outcome["records"] / self.outcome["seconds"])
+        return differences
+
+
+def run_seed(seed, options):
+    started = time.monotonic()
+    backfill = Backfill(seed, options)
+    try:
+        differences = backfill.run()
+    except Exception:  # A seed that cannot be run through is a finding too.
+        differences = [traceback.format_exc()]
+        for program in (backfill.skua, backfill.live):
+            if program:
+                differences.append(f"{program}:\n{program.tail()}")
+    if differences and options.keep:
+        differences.append(f"kept: {backfill.folder}")
+    else:
+        shutil.rmtree(backfill.folder, ignore_errors=True)
+    words = "equal" if not differences else f"{len(differences)} DIFFERENCES"
+    print(f"backfill seed {seed}: {words}, {time.monotonic() - started:.0f} s, {json.dumps(backfill.outcome)}",
+          flush=True)
+    for line in differences[:20]:
+        print(f"  {line[-1500:]}", flush=True)
+    return seed, differences
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, usual in {"seed": 1, "seeds": 1, "jobs": 1, "accounts": 20, "records": 5000, "hosts": 4, "steps": 400,
+                        "kills": 3, "server": 0, "columns": 50_000}.items():
+        parser.add_argument(f"--{name}", type=int, default=usual)
+    for name, usual in {"life": None, "live": 0, "seconds": 8}.items():
+        parser.add_argument(f"--{name}", type=float, default=usual)
+    parser.add_argument("--fault", dest="faults", action="append")
+    parser.add_argument("--patient", action="store_true")
+    parser.add_argument("--report", type=pathlib.Path)
+    parser.add_argument("--keep", action="store_true")
+    options = parser.parse_args()
+    options.faults = [fault for fault in options.faults or FAULTS if fault != "none"]
+    seeds = range(options.seed, options.seed + options.seeds)
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results = list(pool.map(lambda seed: run_seed(seed, options), seeds))
+    failed = [(f"backfill seed {seed}", "\n".join(differences[:50])) for seed, differences in results if differences]
+    print(f"backfill: {len(results) - len(failed)} seeds equal, {len(failed)} not")
+    if options.report:
+        options.report.write_text(json.dumps({"passed": len(results) - len(failed), "failed": failed, "skipped": []}))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -18,6 +18,15 @@ STAGES = ["format", "layers", "tidy", "release", "asan", "tsan", "e2e", "stress"
 # (build, seeds, seconds of traffic each) of the stress suite; --long: much more of it.
 STRESS = [("release", 2, 25), ("asan", 1, 20), ("tsan", 1, 20)]
 LONG_STRESS = [("release", 30, 60), ("asan", 3, 60), ("tsan", 3, 60)]
+# Networks that are backfilled through faults and kills: at rest, and while they change.
+BACKFILLS = {
+    "backfill": ["--accounts", "20", "--records", "5000"],
+    "backfill-live": ["--accounts", "30", "--records", "3000", "--live", "200"],
+}
+LONG_BACKFILLS = {
+    "backfill": ["--seeds", "20", "--server", "1"],
+    "backfill-live": ["--seeds", "20", "--records", "20000", "--live", "300", "--server", "1"],
+}
 
 
 class Report:
@@ -191,23 +200,26 @@ class Run:
                 continue
             if not self.build(preset, ["skua", "skua-sim"]):
                 continue
-            results = LOGS / f"stress-{preset}.json"
-            results.unlink(missing_ok=True)
             self.environment["SKUA_BIN_DIR"] = str(ROOT / f"build/{preset}/bin")
             # A slower build gets less to do, not less time.
             rate = "400" if preset == "release" else "150"
-            self.command(
-                f"stress-{preset}",
-                unrandomised(preset) + [sys.executable, str(ROOT / "tests/stress/stress.py"), "--seeds", str(seeds),
-                                        "--seconds", str(seconds), "--jobs", "2", "--rate", rate, "--report", str(results)],
-                show=True,
-            )
-            if results.exists():
-                found = json.loads(results.read_text())
-                self.report.add(f"stress-{preset}", found["passed"], [name for name, _ in found["failed"]])
-            else:
-                self.report.add(f"stress-{preset}", failed=["the stress suite did not run"])
+            self.stress_program("stress.py", f"stress-{preset}", preset,
+                                ["--seeds", str(seeds), "--seconds", str(seconds), "--rate", rate])
+            for name, options in (LONG_BACKFILLS if self.options.long else BACKFILLS).items():
+                self.stress_program("backfill.py", f"{name}-{preset}", preset, options)
         self.environment["SKUA_BIN_DIR"] = str(ROOT / "build/release/bin")
+
+    def stress_program(self, program, log, preset, options):
+        """Runs a program of tests/stress with skua of a build, two seeds at a time, and counts them."""
+        results = LOGS / f"{log}.json"
+        results.unlink(missing_ok=True)
+        command = [sys.executable, str(ROOT / "tests/stress" / program), "--jobs", "2", "--report", str(results)]
+        self.command(log, unrandomised(preset) + command + options, show=True)
+        if results.exists():
+            found = json.loads(results.read_text())
+            self.report.add(f"stress-{preset}", found["passed"], [name for name, _ in found["failed"]])
+        else:
+            self.report.add(f"stress-{preset}", failed=[f"{program} did not run"])
 
     def e2e(self):
         results = LOGS / "e2e.json"

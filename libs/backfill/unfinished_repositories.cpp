@@ -11,11 +11,6 @@ UnfinishedRepositories::Id UnfinishedRepositories::begin(
   return last_;
 }
 
-const UnfinishedRepository& UnfinishedRepositories::at(Id id) const {
-  const std::scoped_lock lock(mutex_);
-  return *repositories_.at(id);
-}
-
 bool UnfinishedRepositories::add_chunk(Id id, std::size_t bytes, const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   // One that is larger than the limit goes alone.

@@ -40,7 +40,6 @@ class UnfinishedRepositories {
 
   /// Takes a repository in; its listing is good until it is taken as ready.
   Id begin(std::unique_ptr<UnfinishedRepository> repository);
-  const UnfinishedRepository& at(Id id) const;
 
   /// Waits for room for a chunk, and counts it. False: stop was asked for.
   bool add_chunk(Id id, std::size_t bytes, const std::stop_token& stop);

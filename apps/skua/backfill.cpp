@@ -1,7 +1,7 @@
-#include <algorithm>
 #include <chrono>
-#include <cstdint>
-#include <fstream>
+#include <cstdio>
+#include <cstdlib>
+#include <future>
 #include <memory>
 #include <utility>
 
@@ -9,13 +9,13 @@
 
 #include "app/database.hpp"
 #include "app/history.hpp"
-#include "atproto/tid.hpp"
-#include "backfill/did_arguments.hpp"
+#include "app/history_text.hpp"
+#include "backfill/bootstrap_indexes.hpp"
+#include "backfill/host_table.hpp"
 #include "backfill/job_counts.hpp"
 #include "backfill/job_table.hpp"
-#include "car_files.hpp"
 #include "commands.hpp"
-#include "identity/handle_check.hpp"
+#include "live_display.hpp"
 #include "stop_signal.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
@@ -24,75 +24,17 @@
 namespace skua::cli {
 namespace {
 
-using backfill::Again;
-using backfill::NewJob;
+constexpr std::chrono::milliseconds kPoll{100};
+constexpr std::chrono::milliseconds kRedraw{500};
 
-/// Prints what is wrong with what was asked for; goes on with the rest.
-void print_problems(const std::vector<std::string>& problems, std::size_t count) {
-  for (const std::string& problem : problems) fmt::print(stderr, "skua backfill: {}\n", problem);
-  if (count > problems.size()) {
-    fmt::print(stderr, "skua backfill: and {} more\n", count - problems.size());
-  }
-}
-
-std::vector<std::string> named_accounts(const BackfillFlags& flags, std::size_t& problems) {
-  auto named = backfill::read_account_arguments(flags.who);
-  print_problems(named.problems, named.problem_count);
-  problems += named.problem_count;
-  for (const std::string& file : flags.files) {
-    std::ifstream in(file);
-    if (!in) throw UsageError("--file: " + file + " cannot be read");
-    auto listed = backfill::read_account_lines(in, file);
-    print_problems(listed.problems, listed.problem_count);
-    problems += listed.problem_count;
-    named.names.insert(named.names.end(), listed.names.begin(), listed.names.end());
-  }
-  return named.names;
-}
-
-/// Jobs for the accounts that were named by DID or handle.
-std::vector<NewJob> jobs_of_names(const Settings& settings, const BackfillFlags& flags,
-                                  std::size_t& problems) {
-  std::vector<std::string> dids = named_accounts(flags, problems);
-  const auto is_handle = [](const std::string& name) { return !name.starts_with("did:"); };
-  if (std::any_of(dids.begin(), dids.end(), is_handle)) {
-    const auto accounts = network_accounts(settings, flags.verification);
-    transport::HttpClientOptions options;
-    options.ca_file = accounts.ca_file;
-    options.allow_private_hosts = accounts.allow_private_hosts;
-    transport::HttpClient http(options);
-    const identity::HandleCheck check(
-        http, identity::dns_txt_lookup(dns_server(settings, flags.verification.dns)));
-    auto resolved = backfill::resolve_accounts(dids, check);
-    print_problems(resolved.problems, resolved.problem_count);
-    problems += resolved.problem_count;
-    dids = std::move(resolved.names);
-  }
-  std::vector<NewJob> jobs;
-  for (std::string& did : dids) jobs.push_back({std::move(did)});
-  return jobs;
-}
-
-std::vector<NewJob> jobs_of_files(const BackfillFlags& flags, std::size_t& problems) {
-  std::vector<std::filesystem::path> files(flags.cars.begin(), flags.cars.end());
-  for (const std::string& directory : flags.car_dirs) {
-    const auto below = cars_below(directory);
-    files.insert(files.end(), below.begin(), below.end());
-  }
-  CarJobs found = jobs_of_cars(files);
-  print_problems(found.problems, found.problems.size());
-  problems += found.problems.size();
-  return std::move(found.jobs);
-}
-
+/// Whoever signs, and where accounts live: a file, or the network.
 std::unique_ptr<app::AccountSource> accounts_of(const Settings& settings,
                                                 const BackfillFlags& flags,
                                                 const std::string& database_url) {
-  if (!verify_level(settings, flags.verification)) return nullptr;
   if (flags.did_docs) {
     auto documents = std::make_unique<app::DocumentAccounts>(*flags.did_docs);
     if (const std::string& problem = documents->problem(); !problem.empty()) {
-      fmt::print(stderr, "skua backfill: {}\n", problem);
+      fmt::print(stderr, "skua: {}\n", problem);
     }
     return documents;
   }
@@ -101,15 +43,89 @@ std::unique_ptr<app::AccountSource> accounts_of(const Settings& settings,
   return std::make_unique<app::NetworkAccounts>(accounts, system_clock());
 }
 
-void print_line(const backfill::BackfillFigures& before, const backfill::BackfillFigures& now,
-                double seconds) {
-  const auto rate = [&](std::uint64_t a, std::uint64_t b) {
-    return static_cast<double>(b - a) / seconds;
-  };
-  fmt::print("{} repositories done, {} under way  {:.0f} records/s  {:.1f} MB/s\n",
-             now.repositories, now.in_hand, rate(before.records, now.records),
-             rate(before.bytes, now.bytes) / 1e6);
+void begin_bootstrap(store::Session& session) {
+  const std::size_t dropped = backfill::begin_bootstrap(session);
+  if (dropped > 0) {
+    fmt::print("bootstrap: {} indexes are built at the end; no `skua run` until then\n", dropped);
+  } else {
+    fmt::print("bootstrap: going on with the one that was begun\n");
+  }
+}
+
+/// Builds what a bootstrap left out. A stop leaves the rest to the next `skua backfill`.
+void finish_bootstrap(const std::string& database_url, StopSignal& stop_signal) {
+  fmt::print("bootstrap: building indexes\n");
   std::fflush(stdout);
+  auto building = std::async(std::launch::async, [&] {
+    return backfill::finish_bootstrap(database_url, {}, [](const std::string& name) {
+      fmt::print("bootstrap: {}\n", name);
+      std::fflush(stdout);
+    });
+  });
+  while (building.wait_for(kPoll) != std::future_status::ready) {
+    if (!stop_signal.wait_for(std::chrono::milliseconds(0))) continue;
+    fmt::print("stopped: the indexes that are left are built by the next `skua backfill`\n");
+    std::fflush(stdout);
+    // A build cannot be asked to stop; the server undoes what is not committed.
+    std::_Exit(kFailure);
+  }
+  building.get();
+  fmt::print("bootstrap: done; `skua run` may begin\n");
+}
+
+/// Shows how it goes until all is done, or it has to stop. True: the user asked for it.
+bool watch(const app::History& history, std::chrono::seconds every, StopSignal& stop_signal) {
+  LiveDisplay display;
+  auto line_at = std::chrono::steady_clock::now();
+  auto draw_at = line_at;
+  bool stopping = false;
+  while (!stopping && !history.is_idle() && !history.defect()) {
+    stopping = stop_signal.wait_for(kPoll);
+    const auto now = std::chrono::steady_clock::now();
+    if (display.is_live() && now - draw_at >= kRedraw) {
+      display.draw(app::history_screen(history.moment(), display.width()));
+      draw_at = now;
+    } else if (!display.is_live() && now - line_at >= every) {
+      fmt::print("{}\n", app::history_line(history.moment()));
+      std::fflush(stdout);
+      line_at = now;
+    }
+  }
+  display.clear();
+  return stopping;
+}
+
+void print_end(const backfill::BackfillFigures& end, bool is_stopped) {
+  fmt::print("{}: {} repositories, {} records, {} rows changed, {} removed, {} dead letters\n",
+             is_stopped ? "stopped" : "done", end.repositories, end.records, end.rows, end.removed,
+             end.dead_letters);
+  const backfill::DiscoveryFigures& lists = end.discovery;
+  if (lists.pages > 0) {
+    fmt::print("lists: {} pages, {} accounts, {} of them not active, {} entries refused\n",
+               lists.pages, lists.accounts + lists.inactive, lists.inactive, lists.refused);
+  }
+}
+
+/// What became of what did not become rows; true: nothing failed for good.
+bool print_rest(store::Session& session, Timestamp started_at, bool is_stopped) {
+  const auto failed = backfill::jobs_ended_since(session, backfill::JobState::Failed, started_at);
+  const auto unavailable =
+      backfill::jobs_ended_since(session, backfill::JobState::Unavailable, started_at);
+  const auto lists = backfill::lists_given_up_since(session, started_at);
+  if (unavailable > 0) {
+    fmt::print("{} repositories are unavailable: their hosts have none to give\n", unavailable);
+  }
+  if (failed > 0) fmt::print("{} repositories failed for good\n", failed);
+  if (lists > 0) fmt::print("{} lists were given up\n", lists);
+  if (failed + unavailable + lists > 0) {
+    fmt::print("`skua backfill status` says why, `skua backfill retry` tries again\n");
+  }
+  if (is_stopped) {
+    fmt::print(
+        "the rest stays queued: `skua backfill` without arguments goes on with it, and so "
+        "does `skua run`\n");
+  }
+  return failed + lists == 0;
 }
 
 }  // namespace
@@ -118,58 +134,53 @@ int backfill(const Settings& settings, const BackfillFlags& flags) {
   StopSignal stop_signal;
   const std::string database_url =
       settings.require(kDatabase, flags.database, "postgresql://...").value;
-  app::check_database(database_url);
-  std::size_t problems = 0;
-  std::vector<NewJob> jobs = jobs_of_names(settings, flags, problems);
-  for (NewJob& job : jobs_of_files(flags, problems)) jobs.push_back(std::move(job));
-  if (flags.since_rev) {
-    const auto since = atproto::Tid::parse(*flags.since_rev);
-    if (!since) throw UsageError("--since-rev: '" + *flags.since_rev + "' is no revision (a TID)");
-    for (NewJob& job : jobs) job.since = *since;
-  }
-  {
-    store::Session session(database_url, store::process_name("skua backfill ask"));
-    const std::size_t queued = backfill::add_jobs(session, jobs, Again::Yes, system_clock().now());
-    fmt::print("{} repositories queued\n", queued);
-  }
-
-  app::HistoryOptions options;
-  options.database_url = database_url;
-  options.accounts = accounts_of(settings, flags, database_url);
-  const auto network = network_accounts(settings, flags.verification);
-  options.ca_file = network.ca_file;
-  options.allow_private_hosts = network.allow_private_hosts;
-  if (!flags.did_docs) options.check_handles = handle_checks(settings, flags.verification);
-  options.reader_threads = decode_threads(settings, flags.decode_threads, true);
   const std::chrono::seconds every = figures_every(settings, flags.figures_every);
+  app::BackfillOptions options;
+  options.database_url = database_url;
+  options.history = history_options(settings, flags.history, flags.verification);
+  options.history.reader_threads = decode_threads(settings, flags.decode_threads, true);
+  if (!flags.did_docs) options.check_handles = handle_checks(settings, flags.verification);
+  app::check_database(database_url);
+  const HistoryRequest request =
+      history_request(settings, flags.history, flags.verification, flags.relay);
+  options.accounts = accounts_of(settings, flags, database_url);
+
+  const Timestamp started_at = system_clock().now();
+  auto session =
+      std::make_unique<store::Session>(database_url, store::process_name("skua backfill ask"));
+  if (flags.bootstrap) begin_bootstrap(*session);
+  queue_request(*session, request);
+  session.reset();
 
   app::History history(std::move(options), system_clock());
   history.start();
-  backfill::BackfillFigures before = history.figures();
-  auto line_at = std::chrono::steady_clock::now();
-  bool stopping = false;
-  while (!stopping && !history.is_idle() && !history.defect()) {
-    stopping = stop_signal.wait_for(std::chrono::milliseconds(100));
-    const auto now = std::chrono::steady_clock::now();
-    if (now - line_at < every) continue;
-    const backfill::BackfillFigures figures = history.figures();
-    print_line(before, figures, std::chrono::duration<double>(now - line_at).count());
-    before = figures;
-    line_at = now;
+  const bool stopping = watch(history, every, stop_signal);
+  if (stopping) {
+    fmt::print("stopping: what is under way goes back to the queue\n");
+    std::fflush(stdout);
   }
-  stop_signal.end_at_once_after(std::chrono::seconds(28));
+  const bool is_done = history.is_idle();
+  if (!is_done) stop_signal.end_at_once_after(std::chrono::seconds(28));
   history.stop();
-  const backfill::BackfillFigures end = history.figures();
-  fmt::print(
-      "{}: {} repositories, {} records, {} rows changed, {} removed, {} dead letters; "
-      "{} unavailable, {} failed attempts\n",
-      stopping ? "stopped, the rest stays queued" : "done", end.repositories, end.records, end.rows,
-      end.removed, end.dead_letters, end.unavailable, end.failed);
+  print_end(history.figures(), !is_done);
   if (const auto defect = history.defect()) {
-    fmt::print(stderr, "skua backfill: {}\n", *defect);
+    fmt::print(stderr, "skua: {}\n", *defect);
     return kFailure;
   }
-  return problems == 0 && !stopping ? kSuccess : kFailure;
+  session =
+      std::make_unique<store::Session>(database_url, store::process_name("skua backfill ask"));
+  const bool all_well = print_rest(*session, started_at, !is_done);
+  if (backfill::bootstrap_is_open(*session)) {
+    session.reset();
+    if (is_done) {
+      finish_bootstrap(database_url, stop_signal);
+    } else {
+      fmt::print(
+          "the bootstrap is not over: indexes are missing until `skua backfill` has come to "
+          "its end\n");
+    }
+  }
+  return all_well && is_done && request.problems == 0 ? kSuccess : kFailure;
 }
 
 }  // namespace skua::cli

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "history_request.hpp"
 #include "settings.hpp"
 #include "verification.hpp"
 
@@ -22,6 +23,7 @@ struct RunFlags {
   std::optional<std::string> database;
   std::optional<std::string> decode_threads;
   std::optional<std::string> figures_every;
+  HistoryFlags history;
   VerificationFlags verification;
 };
 int run(const Settings& settings, const RunFlags& flags);
@@ -37,11 +39,9 @@ struct ReplayFlags {
 int replay(const Settings& settings, const ReplayFlags& flags);
 
 struct BackfillFlags {
-  std::vector<std::string> who;
-  std::vector<std::string> files;
-  std::vector<std::string> cars;
-  std::vector<std::string> car_dirs;
-  std::optional<std::string> since_rev;
+  HistoryFlags history;
+  std::optional<std::string> relay;
+  bool bootstrap = false;
   std::optional<std::string> did_docs;
   VerificationFlags verification;
   std::optional<std::string> database;
@@ -49,6 +49,19 @@ struct BackfillFlags {
   std::optional<std::string> figures_every;
 };
 int backfill(const Settings& settings, const BackfillFlags& flags);
+
+/// Which jobs `skua backfill retry` and `cancel` are for.
+struct BackfillJobsFlags {
+  std::vector<std::string> who;
+  std::vector<std::string> files;
+  std::optional<std::string> host;
+  std::vector<std::string> states;
+  bool all = false;
+  VerificationFlags verification;
+  std::optional<std::string> database;
+};
+int backfill_retry(const Settings& settings, const BackfillJobsFlags& flags);
+int backfill_cancel(const Settings& settings, const BackfillJobsFlags& flags);
 
 struct RecordFlags {
   std::string url;
@@ -66,6 +79,7 @@ struct StatusFlags {
   bool json = false;
 };
 int status(const Settings& settings, const StatusFlags& flags);
+int backfill_status(const Settings& settings, const StatusFlags& flags);
 
 struct IdentityFlags {
   std::string who;

@@ -5,10 +5,12 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "backfill_arguments.hpp"
 #include "base/log.hpp"
 #include "commands.hpp"
 #include "inspect_frames.hpp"
 #include "inspect_repo.hpp"
+#include "shared_arguments.hpp"
 
 namespace {
 
@@ -34,29 +36,6 @@ int command_line(int argc, char** argv) {
   app.add_option("--log-level", log_level,
                  "trace, debug, info, warn, error or off (SKUA_LOG_LEVEL; default info)");
 
-  const auto add_database = [](CLI::App* command, std::optional<std::string>& database) {
-    command->add_option("--database", database,
-                        "Where to write, postgresql://user@host/name (SKUA_DATABASE_URL)");
-  };
-  const auto add_tuning = [](CLI::App* command, auto& flags) {
-    command->add_option(
-        "--decode-threads", flags.decode_threads,
-        "Threads that decode and verify (SKUA_DECODE_THREADS; default the cores, half of "
-        "them without verification)");
-    command->add_option("--figures-every", flags.figures_every,
-                        "Seconds between lines of figures (SKUA_FIGURES_EVERY; default 5)");
-  };
-
-  const auto add_accounts = [](CLI::App* command, VerificationFlags& flags) {
-    command->add_option("--plc", flags.plc,
-                        "PLC directory (SKUA_PLC_URL; default https://plc.directory)");
-    command->add_option("--ca-file", flags.ca_file,
-                        "PEM file of certificates to trust besides the system's (SKUA_CA_FILE)");
-    command->add_flag("--allow-private-hosts", flags.allow_private_hosts,
-                      "Let DIDs and handles lead to loopback and private addresses "
-                      "(SKUA_ALLOW_PRIVATE_HOSTS)");
-  };
-
   RunFlags run_flags;
   CLI::App* run_command = app.add_subcommand("run", "Index a live relay until stopped");
   run_command->add_option("--relay", run_flags.relay, "Relay or PDS, wss://host (SKUA_RELAY)");
@@ -77,10 +56,13 @@ int command_line(int argc, char** argv) {
   run_command->add_option(
       "--dns", run_flags.verification.dns,
       "DNS server for handles, ADDRESS or ADDRESS:PORT (SKUA_DNS; default the system's)");
-  add_accounts(run_command, run_flags.verification);
-  add_database(run_command, run_flags.database);
-  add_tuning(run_command, run_flags);
+  add_account_options(run_command, run_flags.verification);
+  add_database_option(run_command, run_flags.database);
+  add_tuning_options(run_command, run_flags.decode_threads, run_flags.figures_every);
+  add_history_of_run(run_command, run_flags.history);
   run_command->footer(
+      "Beside the stream it works on whatever `skua backfill` left queued, and downloads "
+      "repositories of which\nsomething was missed anew.\n"
       "Keys come from DID documents, which are asked for when an account is first seen; `skua "
       "identity import`\nbrings most of them ahead.\n\n"
       "Example:\n  skua run --relay wss://relay1.us-east.bsky.network --database "
@@ -89,7 +71,7 @@ int command_line(int argc, char** argv) {
   std::optional<std::string> migrate_database;
   CLI::App* migrate_command =
       app.add_subcommand("migrate", "Bring the database's schema up to date");
-  add_database(migrate_command, migrate_database);
+  add_database_option(migrate_command, migrate_database);
   migrate_command->footer("Example:\n  skua migrate --database postgresql://localhost/skua");
 
   ReplayFlags replay_flags;
@@ -97,43 +79,20 @@ int command_line(int argc, char** argv) {
       app.add_subcommand("replay", "Index a capture from its first frame, and end");
   replay_command->add_option("FILE", replay_flags.file, "A capture, as `skua record` makes it")
       ->required();
-  add_database(replay_command, replay_flags.database);
-  constexpr const char* kDidDocs =
-      "Verify commits with the keys of this file: a DID document, a JSON array of them, or an "
-      "object of them by DID; also .zst";
-  replay_command->add_option("--did-docs", replay_flags.did_docs, kDidDocs);
+  add_database_option(replay_command, replay_flags.database);
+  replay_command->add_option("--did-docs", replay_flags.did_docs, kDidDocsHelp);
   replay_command->add_option(
       "--verify", replay_flags.verification.verify,
       "What is checked, given keys: full, signature, or none (default full)");
-  add_accounts(replay_command, replay_flags.verification);
-  add_tuning(replay_command, replay_flags);
+  add_account_options(replay_command, replay_flags.verification);
+  add_tuning_options(replay_command, replay_flags.decode_threads, replay_flags.figures_every);
   replay_command->footer(
       "No cursor is saved: a replay of what is stored already changes nothing. Commits are "
       "verified "
       "with\n--did-docs or --plc, against what the capture itself says before them.\n\n"
       "Example:\n  skua replay monday.frames --database postgresql://localhost/skua");
 
-  BackfillFlags backfill_flags;
-  CLI::App* backfill_command =
-      app.add_subcommand("backfill", "Bring the history of accounts in, as whole repositories");
-  backfill_command->add_option("WHO", backfill_flags.who, "DIDs and handles");
-  backfill_command->add_option("--file", backfill_flags.files,
-                               "Files of DIDs and handles, one a line");
-  backfill_command->add_option("--car", backfill_flags.cars, "CAR files, one repository each");
-  backfill_command->add_option("--car-dir", backfill_flags.car_dirs,
-                               "Folders: all files below that end in .car");
-  backfill_command->add_option(
-      "--since-rev", backfill_flags.since_rev,
-      "Fetch what changed after this revision, of repositories that are complete as of it");
-  add_database(backfill_command, backfill_flags.database);
-  backfill_command->add_option("--did-docs", backfill_flags.did_docs, kDidDocs);
-  backfill_command->add_option(
-      "--verify", backfill_flags.verification.verify,
-      "full or none: whether repositories must be signed by their accounts (default full)");
-  add_accounts(backfill_command, backfill_flags.verification);
-  add_tuning(backfill_command, backfill_flags);
-  backfill_command->footer(
-      "Example:\n  skua backfill bsky.app --database postgresql://localhost/skua");
+  const BackfillArguments backfill_arguments(app);
 
   RecordFlags record_flags;
   CLI::App* record_command =
@@ -156,7 +115,7 @@ int command_line(int argc, char** argv) {
       "frames", "One JSON line an op, account or identity event of a capture");
   frames_command->add_option("FILE", frames_file, "A capture")->required();
   std::optional<std::filesystem::path> did_docs;
-  frames_command->add_option("--did-docs", did_docs, kDidDocs);
+  frames_command->add_option("--did-docs", did_docs, kDidDocsHelp);
   frames_command->footer(
       "After a bad frame it goes on, and exits with 1 at the end. With --did-docs each line of a "
       "commit says\n\"verified\":true, or false and the reason.\n\n"
@@ -168,7 +127,7 @@ int command_line(int argc, char** argv) {
       inspect_command->add_subcommand("repo", "The records of a repository's CAR file");
   repo_command->add_option("FILE", repo_file, "A CAR file, as getRepo gives it")->required();
   repo_command->add_flag("--json", repo_json, "One JSON line a record, with its content");
-  repo_command->add_option("--did-docs", did_docs, kDidDocs);
+  repo_command->add_option("--did-docs", did_docs, kDidDocsHelp);
   repo_command->footer(
       "Prints path<TAB>cid a line, totals on stderr.\n\n"
       "Example:\n  skua inspect repo alice.car | cut -f1");
@@ -176,7 +135,7 @@ int command_line(int argc, char** argv) {
   StatusFlags status_flags;
   CLI::App* status_command =
       app.add_subcommand("status", "Sources, cursors, lag, tables and dead letters of a database");
-  add_database(status_command, status_flags.database);
+  add_database_option(status_command, status_flags.database);
   status_command->add_flag("--json", status_flags.json, "For programs");
   status_command->footer("Example:\n  skua status --database postgresql://localhost/skua");
 
@@ -186,7 +145,7 @@ int command_line(int argc, char** argv) {
   identity_command->add_option("WHO", identity_flags.who, "A DID or a handle");
   identity_command->add_option("--plc", identity_flags.plc,
                                "PLC directory (SKUA_PLC_URL; default https://plc.directory)");
-  add_database(identity_command, identity_flags.database);
+  add_database_option(identity_command, identity_flags.database);
   identity_command->add_option(
       "--ca-file", identity_flags.ca_file,
       "PEM file of certificates to trust besides the system's (SKUA_CA_FILE)");
@@ -209,7 +168,7 @@ int command_line(int argc, char** argv) {
       ->add_option("SOURCE", identity_import_flags.source,
                    "A file of JSON lines, - for standard input, or a directory's URL")
       ->required();
-  add_database(identity_import_command, identity_import_flags.database);
+  add_database_option(identity_import_command, identity_import_flags.database);
   identity_import_command->add_option(
       "--ca-file", identity_import_flags.ca_file,
       "PEM file of certificates to trust besides the system's (SKUA_CA_FILE)");
@@ -252,7 +211,7 @@ int command_line(int argc, char** argv) {
   if (*run_command) return run(settings, run_flags);
   if (*migrate_command) return migrate(settings, migrate_database);
   if (*replay_command) return replay(settings, replay_flags);
-  if (*backfill_command) return backfill(settings, backfill_flags);
+  if (const auto code = backfill_arguments.run(settings)) return *code;
   if (*record_command) return record(settings, record_flags);
   if (*frames_command)
     return skua::app::inspect_frames(frames_file, did_docs, std::cout, std::cerr);

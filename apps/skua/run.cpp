@@ -6,12 +6,14 @@
 #include <fmt/format.h>
 
 #include "app/disk_size.hpp"
+#include "app/history_text.hpp"
 #include "app/indexer.hpp"
 #include "base/log.hpp"
 #include "commands.hpp"
 #include "cursor_choice.hpp"
 #include "relay_address.hpp"
 #include "stop_signal.hpp"
+#include "store/process_name.hpp"
 #include "store/session.hpp"
 #include "tuning.hpp"
 
@@ -45,6 +47,12 @@ std::unique_ptr<app::Indexer> make_indexer(const app::IndexerOptions& options,
   }
 }
 
+/// What of the line of figures is about history; empty while there is nothing to do.
+std::string history_words(const app::Indexer& indexer) {
+  const auto moment = indexer.history();
+  return moment ? fmt::format("  {}", app::history_words(*moment)) : std::string();
+}
+
 }  // namespace
 
 int run(const Settings& settings, const RunFlags& flags) {
@@ -61,14 +69,21 @@ int run(const Settings& settings, const RunFlags& flags) {
   options.accounts.database_url = options.database_url;
   options.check_handles = handle_checks(settings, flags.verification);
   options.ca_file = options.accounts.ca_file;
+  options.history = history_options(settings, flags.history, flags.verification);
   options.decode_threads =
       decode_threads(settings, flags.decode_threads, options.verify.has_value());
   const std::chrono::seconds every = figures_every(settings, flags.figures_every);
   const std::string relay = options.relay.url();
 
+  const HistoryRequest request =
+      history_request(settings, flags.history, flags.verification, flags.relay);
   app::DiskSize disk(options.database_url);
   const auto indexer = make_indexer(options, stop_signal);
   if (!indexer) return kSuccess;
+  {
+    store::Session session(options.database_url, store::process_name("skua run ask"));
+    queue_request(session, request);
+  }
   app::Figures before = indexer->figures();
   fmt::print("indexing {} ({}); Ctrl-C stops\n", relay, verify_words(options.verify));
   std::fflush(stdout);
@@ -82,7 +97,7 @@ int run(const Settings& settings, const RunFlags& flags) {
       stopping = stop_signal.wait_for(std::chrono::milliseconds(250)) || indexer->defect();
     }
     const app::Figures now = indexer->figures();
-    fmt::print("{}\n", app::figures_line(before, now, disk.growth()));
+    fmt::print("{}{}\n", app::figures_line(before, now, disk.growth()), history_words(*indexer));
     std::fflush(stdout);
     before = now;
   }

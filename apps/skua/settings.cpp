@@ -13,8 +13,9 @@ namespace skua::cli {
 namespace {
 
 constexpr std::array kAll = {
-    kDatabase, kRelay,        kCaFile, kCursor, kDecodeThreads,     kLogLevel,
-    kPlc,      kFiguresEvery, kVerify, kResync, kAllowPrivateHosts,
+    kDatabase,          kRelay, kCaFile,       kCursor,      kDecodeThreads,
+    kLogLevel,          kPlc,   kFiguresEvery, kVerify,      kResync,
+    kAllowPrivateHosts, kDns,   kHandles,      kConcurrency, kPerHost,
 };
 
 std::string text_of(const toml::node& node) {

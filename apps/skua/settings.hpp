@@ -43,6 +43,9 @@ inline constexpr SettingName kVerify{"--verify", "SKUA_VERIFY", "verify"};
 inline constexpr SettingName kResync{"--resync", "SKUA_RESYNC", "resync"};
 inline constexpr SettingName kAllowPrivateHosts{"--allow-private-hosts", "SKUA_ALLOW_PRIVATE_HOSTS",
                                                 "allow_private_hosts"};
+inline constexpr SettingName kConcurrency{"--concurrency", "SKUA_BACKFILL_CONCURRENCY",
+                                          "backfill_concurrency"};
+inline constexpr SettingName kPerHost{"--per-host", "SKUA_BACKFILL_PER_HOST", "backfill_per_host"};
 
 /// Looks settings up with one precedence: flag > environment > TOML file > default. (CLI11's own
 /// lets the file beat the environment.)

@@ -1,8 +1,10 @@
 #include "app/cursor_keeper.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
+#include "backfill/bootstrap_indexes.hpp"
 #include "base/crash_point.hpp"
 #include "base/log.hpp"
 #include "store/process_name.hpp"
@@ -24,6 +26,13 @@ void CursorKeeper::connect() {
   auto session = std::make_unique<store::Session>(
       options_.database_url, store::process_name("skua run " + options_.source));
   lock_ = std::make_unique<store::SourceLock>(*session, options_.source);
+  // In this order: a bootstrap that begins looks for sources that are held.
+  if (backfill::bootstrap_is_open(*session)) {
+    lock_.reset();
+    throw std::runtime_error(
+        "a bootstrap is open: `skua backfill --bootstrap` fills this database, whose indexes are "
+        "missing meanwhile; let `skua backfill` come to its end first, which builds them");
+  }
   session_ = std::move(session);
 }
 

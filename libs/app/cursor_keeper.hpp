@@ -46,7 +46,8 @@ class CursorKeeper {
     std::function<std::string()> figures;
   };
 
-  /// Takes the lock. Throws store::SourceBusy, naming the holder, or store::SqlError.
+  /// Takes the lock. Throws store::SourceBusy, naming the holder, std::runtime_error while a
+  /// bootstrap is open, or store::SqlError.
   CursorKeeper(Options options, const Clock& clock);
   ~CursorKeeper();
 

@@ -16,7 +16,7 @@ namespace {
 /// What can be held at one time: locks of the accounts of full groups, of either source, and of the
 /// relations that 30 workers touch.
 constexpr store::ServerNeeds kNeeds{.locks = 2 * writer::kMostWriters * writer::kGroup + 30 * 32,
-                                    .connections = 33};
+                                    .connections = 58};
 
 }  // namespace
 

@@ -6,11 +6,17 @@
 #include "app/database.hpp"
 #include "app/defect.hpp"
 #include "app/handle_lookups.hpp"
+#include "app/history_watch.hpp"
 #include "resolve/resolver.hpp"
 #include "store/process_name.hpp"
 #include "writer/live_pressure.hpp"
 
 namespace skua::app {
+namespace {
+
+const std::string kRole = "skua backfill";
+
+}  // namespace
 
 backfill::FindDocument find_documents(AccountSource& accounts) {
   return [&accounts](const std::string& did, bool fresh,
@@ -26,68 +32,76 @@ backfill::FindDocument find_documents(AccountSource& accounts) {
   };
 }
 
-backfill::BackfillerOptions backfiller_options(const std::string& database_url,
-                                               const std::string& holder, AccountSource* accounts) {
-  backfill::BackfillerOptions options;
-  options.database_url = database_url;
-  options.holder = store::process_name(holder);
-  if (accounts != nullptr) options.find_document = find_documents(*accounts);
-  options.http.max_at_once = options.limits.in_all;
-  return options;
+backfill::BackfillerOptions backfiller_options(const HistoryOptions& options,
+                                               const std::string& database_url,
+                                               const std::string& role, AccountSource& accounts) {
+  backfill::BackfillerOptions backfiller;
+  backfiller.database_url = database_url;
+  backfiller.holder = store::process_name(role);
+  backfiller.find_document = find_documents(accounts);
+  backfiller.verify = options.verify;
+  backfiller.limits = options.limits;
+  backfiller.http.ca_file = options.ca_file;
+  backfiller.http.allow_private_hosts = options.allow_private_hosts;
+  backfiller.reader_threads = options.reader_threads;
+  return backfiller;
 }
 
 class History::Impl {
  public:
-  Impl(HistoryOptions options, const Clock& clock)
+  Impl(BackfillOptions options, const Clock& clock)
       : options_(std::move(options)),
-        backfiller_(backfiller_options(), ids_, live_pressure_, clock,
-                    [this](const std::string& what) { defect_.report(what); }) {
+        backfiller_(
+            backfiller_options(options_.history, options_.database_url, kRole, *options_.accounts),
+            ids_, live_pressure_, clock, [this](const std::string& what) { defect_.report(what); }),
+        watch_({.database_url = options_.database_url,
+                .holder = store::process_name(kRole),
+                .figures = [this] { return backfiller_.figures(); },
+                .is_idle = [this] { return backfiller_.is_idle(); }},
+               clock) {
     if (options_.check_handles) handles_ = std::make_unique<HandleLookups>(handle_options(), clock);
   }
 
   ~Impl() { stop(); }
 
-  void start() { backfiller_.start(); }
+  void start() {
+    backfiller_.start();
+    watch_.start();
+  }
 
   void stop() {
-    if (options_.accounts) options_.accounts->stop();
+    options_.accounts->stop();
     backfiller_.stop();
+    watch_.stop();
     if (handles_) handles_->stop();
   }
 
   void poke() { backfiller_.poke(); }
   bool is_idle() const { return backfiller_.is_idle(); }
   backfill::BackfillFigures figures() const { return backfiller_.figures(); }
+  HistoryMoment moment() const { return watch_.moment(); }
   std::optional<std::string> defect() const { return defect_.get(); }
 
  private:
-  backfill::BackfillerOptions backfiller_options() {
-    auto options =
-        app::backfiller_options(options_.database_url, "skua backfill", options_.accounts.get());
-    options.http.ca_file = options_.ca_file;
-    options.http.allow_private_hosts = options_.allow_private_hosts;
-    options.reader_threads = options_.reader_threads;
-    return options;
-  }
-
   HandleLookups::Options handle_options() {
     return {.dns = *options_.check_handles,
-            .ca_file = options_.ca_file,
-            .allow_private_hosts = options_.allow_private_hosts,
+            .ca_file = options_.history.ca_file,
+            .allow_private_hosts = options_.history.allow_private_hosts,
             .keeper = {.database_url = options_.database_url,
                        .on_defect = [this](const std::string& what) { defect_.report(what); }}};
   }
 
-  const HistoryOptions options_;
+  const BackfillOptions options_;
   Defect defect_;
   resolve::SharedIds ids_;
   // No live lanes here: nothing to wait for.
   writer::LivePressure live_pressure_{std::numeric_limits<std::size_t>::max()};
   backfill::Backfiller backfiller_;
+  HistoryWatch watch_;
   std::unique_ptr<HandleLookups> handles_;
 };
 
-History::History(HistoryOptions options, const Clock& clock) {
+History::History(BackfillOptions options, const Clock& clock) {
   check_database(options.database_url);
   impl_ = std::make_unique<Impl>(std::move(options), clock);
 }
@@ -112,6 +126,10 @@ bool History::is_idle() const {
 
 backfill::BackfillFigures History::figures() const {
   return impl_->figures();
+}
+
+HistoryMoment History::moment() const {
+  return impl_->moment();
 }
 
 std::optional<std::string> History::defect() const {

@@ -6,7 +6,9 @@
 #include <string>
 
 #include "app/account_source.hpp"
+#include "app/history_text.hpp"
 #include "backfill/backfiller.hpp"
+#include "backfill/host_limits.hpp"
 #include "base/time.hpp"
 #include "identity/txt_lookup.hpp"
 
@@ -15,28 +17,38 @@ namespace skua::app {
 /// Finds documents where a source finds identities. The source outlives it.
 backfill::FindDocument find_documents(AccountSource& accounts);
 
-/// How repositories are fetched; the rest has good defaults.
-backfill::BackfillerOptions backfiller_options(const std::string& database_url,
-                                               const std::string& holder, AccountSource* accounts);
-
+/// How whole repositories are brought in; the defaults are for the live network.
 struct HistoryOptions {
-  std::string database_url;
-  /// Who signs for accounts and where they live; null: nothing is verified.
-  std::unique_ptr<AccountSource> accounts;
-  /// The DNS server that handles are looked up at; nothing: who claims one last has it.
-  std::optional<identity::DnsServer> check_handles;
+  /// False: signatures are not checked.
+  bool verify = true;
+  backfill::HostLimitsOptions limits;
   std::string ca_file;
   bool allow_private_hosts = false;
   std::size_t reader_threads = 2;
 };
 
+/// `accounts`: who signs for them and where they live; it outlives the Backfiller. `role`: what
+/// names its process, see store::process_name.
+backfill::BackfillerOptions backfiller_options(const HistoryOptions& options,
+                                               const std::string& database_url,
+                                               const std::string& role, AccountSource& accounts);
+
+struct BackfillOptions {
+  std::string database_url;
+  HistoryOptions history;
+  /// Who signs for accounts and where they live.
+  std::unique_ptr<AccountSource> accounts;
+  /// The DNS server that handles are looked up at; nothing: who claims one last has it.
+  std::optional<identity::DnsServer> check_handles;
+};
+
 /// `skua backfill`: works on the queue of jobs. The composition root: it makes the parts, and stops
-/// them in order. Owned and called by one thread; `figures`, `is_idle` and `defect` by any.
+/// them in order. Owned and called by one thread; the const functions by any.
 class History {
  public:
   /// Throws store::SqlError, or std::runtime_error in words for the user (no schema, lock table too
   /// small).
-  History(HistoryOptions options, const Clock& clock);
+  History(BackfillOptions options, const Clock& clock);
   ~History();
 
   void start();
@@ -45,6 +57,8 @@ class History {
   void poke();
   bool is_idle() const;
   backfill::BackfillFigures figures() const;
+  /// The same, and the queue as it was counted some seconds ago.
+  HistoryMoment moment() const;
   /// Why the process must stop; nothing while all is well.
   std::optional<std::string> defect() const;
 

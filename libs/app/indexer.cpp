@@ -1,5 +1,7 @@
 #include "app/indexer.hpp"
 
+#include <functional>
+#include <future>
 #include <utility>
 
 #include "app/cursor_keeper.hpp"
@@ -7,8 +9,10 @@
 #include "app/defect.hpp"
 #include "app/frame_intake.hpp"
 #include "app/handle_lookups.hpp"
+#include "app/history_watch.hpp"
 #include "app/pipeline.hpp"
 #include "app/verifying.hpp"
+#include "backfill/backfiller.hpp"
 
 namespace skua::app {
 namespace {
@@ -47,18 +51,25 @@ class Indexer::Impl {
                  .chain = options_.verify ? &chain_ : nullptr,
                  .resync = options_.resync},
                 clock),
-        accounts_(options_.verify ? std::make_unique<NetworkAccounts>(options_.accounts, clock)
-                                  : nullptr),
-        verifying_(accounts_ ? std::make_unique<Verifying>(*accounts_, &chain_, *options_.verify,
-                                                           lookup_options())
-                             : nullptr),
+        accounts_(options_.verify || options_.history
+                      ? std::make_unique<NetworkAccounts>(options_.accounts, clock)
+                      : nullptr),
+        verifying_(options_.verify ? std::make_unique<Verifying>(*accounts_, &chain_,
+                                                                 *options_.verify, lookup_options())
+                                   : nullptr),
         pipeline_({options_.database_url, source_, options_.decode_threads, options_.in_flight,
                    verifying_ ? &verifying_->verification() : nullptr},
                   clock, [this](const std::string& what) { defect_.report(what); }),
+        history_(options_.history ? make_history() : nullptr),
         intake_(pipeline_, options_.relay.url(), start_position(options_.cursor, keeper_.saved()),
                 [this] { keeper_.save_soon(); }),
         relay_(relay_options(), intake_) {
     if (options_.check_handles) handles_ = std::make_unique<HandleLookups>(handle_options(), clock);
+  }
+
+  ~Impl() {
+    // Whoever finds documents answers to what is still there.
+    if (accounts_) accounts_->stop();
   }
 
   void start() {
@@ -66,15 +77,26 @@ class Indexer::Impl {
                    .first_unfinished = [this] { return pipeline_.first_unfinished(); },
                    .figures = [this] { return to_json(figures()); }},
                   [this](const std::string& what) { defect_.report(what); });
+    if (history_) history_->start();
     relay_.start();
+  }
+
+  void poke_history() {
+    if (history_) history_->backfiller.poke();
   }
 
   bool stop() {
     relay_.stop();
+    // Meanwhile: neither waits for the other, and both for the database.
+    const auto history_ended = std::async(std::launch::async, [this] {
+      if (history_) history_->stop();
+    });
     // After a defect a worker is gone, and what it had is never finished.
     const auto patience = defect() ? std::chrono::milliseconds(0) : options_.drain_timeout;
     const bool drained = pipeline_.drain(std::chrono::steady_clock::now() + patience);
     if (verifying_) verifying_->stop();
+    if (accounts_) accounts_->stop();
+    history_ended.wait();
     if (handles_) handles_->stop();
     const bool saved = keeper_.stop();
     return drained && saved;
@@ -96,9 +118,48 @@ class Indexer::Impl {
     return figures;
   }
 
+  std::optional<HistoryMoment> history() const {
+    if (!history_ || history_->backfiller.is_idle()) return std::nullopt;
+    return history_->watch.moment();
+  }
+
   std::optional<std::string> defect() const { return defect_.get(); }
 
  private:
+  /// History beside the stream.
+  struct Beside {
+    backfill::Backfiller backfiller;
+    HistoryWatch watch;
+
+    Beside(backfill::BackfillerOptions options, Pipeline& pipeline, const Clock& clock,
+           std::function<void(const std::string&)> on_defect)
+        : backfiller(options, pipeline.ids(), pipeline.live_pressure(), clock,
+                     std::move(on_defect)),
+          watch({.database_url = options.database_url,
+                 .holder = options.holder,
+                 .figures = [this] { return backfiller.figures(); },
+                 .is_idle = [this] { return backfiller.is_idle(); }},
+                clock) {}
+
+    void start() {
+      backfiller.start();
+      watch.start();
+    }
+    void stop() {
+      backfiller.stop();
+      watch.stop();
+    }
+  };
+
+  std::unique_ptr<Beside> make_history() {
+    auto options =
+        backfiller_options(*options_.history, options_.database_url, "skua run", *accounts_);
+    options.verify = options_.verify.has_value();
+    options.resync = options_.verify.has_value();
+    return std::make_unique<Beside>(std::move(options), pipeline_, clock_,
+                                    [this](const std::string& what) { defect_.report(what); });
+  }
+
   RepositoryLookup::Options lookup_options() {
     return {.database_url = options_.database_url,
             .on_defect = [this](const std::string& what) { defect_.report(what); }};
@@ -132,6 +193,7 @@ class Indexer::Impl {
   std::unique_ptr<NetworkAccounts> accounts_;
   std::unique_ptr<Verifying> verifying_;
   Pipeline pipeline_;
+  std::unique_ptr<Beside> history_;
   FrameIntake intake_;
   transport::RelayClient relay_;
   std::unique_ptr<HandleLookups> handles_;
@@ -150,6 +212,14 @@ void Indexer::start() {
 
 bool Indexer::stop() {
   return impl_->stop();
+}
+
+void Indexer::poke_history() {
+  impl_->poke_history();
+}
+
+std::optional<HistoryMoment> Indexer::history() const {
+  return impl_->history();
 }
 
 Figures Indexer::figures() const {

@@ -8,6 +8,8 @@
 
 #include "app/account_source.hpp"
 #include "app/figures.hpp"
+#include "app/history.hpp"
+#include "app/history_text.hpp"
 #include "base/time.hpp"
 #include "identity/txt_lookup.hpp"
 #include "store/repository_table.hpp"
@@ -42,6 +44,9 @@ struct IndexerOptions {
   store::Resync resync = store::Resync::Complete;
   /// The DNS server that handles are looked up at; nothing: who claims one last has it.
   std::optional<identity::DnsServer> check_handles;
+  /// Queued repositories, and with verification those that must be resynchronized, are brought in
+  /// beside the stream; nothing: they are not. Its `verify` follows from the above.
+  std::optional<HistoryOptions> history = HistoryOptions();
   std::size_t decode_threads = 2;
   writer::InFlightList::Limits in_flight;
   std::chrono::milliseconds cursor_interval{10'000};
@@ -51,17 +56,20 @@ struct IndexerOptions {
 };
 
 /// `skua run`: one relay into one database. The composition root: it makes the parts, starts them
-/// in order and stops them in the reverse: intake, drain, workers, cursor. Owned and called by one
-/// thread; `figures` and `defect` by any.
+/// in order and stops them in the reverse: intake, drain, workers, cursor; what it fetches of
+/// history beside them. Owned and called by one
+/// thread; the const functions by any.
 class Indexer {
  public:
   /// Connects to the database and takes the source. Throws store::SourceBusy when another process
   /// has it, store::SqlError, or std::runtime_error in words for the user (no schema, lock table
-  /// too small).
+  /// too small, a bootstrap that is not over).
   Indexer(IndexerOptions options, const Clock& clock);
   ~Indexer();
 
   void start();
+  /// Jobs or lists of history were added.
+  void poke_history();
 
   /// Stops intake, drains, joins, saves. False: something was left unfinished, which the next start
   /// reads again. Takes `drain_timeout` at most, and some seconds when the database does not
@@ -69,6 +77,8 @@ class Indexer {
   bool stop();
 
   Figures figures() const;
+  /// Of history; nothing while none is under way or queued.
+  std::optional<HistoryMoment> history() const;
   /// Why the process must stop; nothing while all is well.
   std::optional<std::string> defect() const;
 

@@ -73,6 +73,10 @@ class Pipeline {
 
   bool is_verified() const { return options_.verification != nullptr; }
 
+  // What history in the same process shares: ids, and the measure of how much live work waits.
+  resolve::SharedIds& ids() { return ids_; }
+  writer::LivePressure& live_pressure() { return live_pressure_; }
+
   const IntakeCounters& intake() const { return intake_; }
   const writer::Counters& written() const { return counters_; }
   std::size_t frames_in_flight() const { return in_flight_.frames(); }

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "app/history_figures.hpp"
+#include "app/history_text.hpp"
+#include "app/history_watch.hpp"
 #include "store/advisory_lock.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
@@ -33,7 +36,8 @@ json sources(Session& session) {
       "SELECT coalesce(c.source, f.source), c.cursor::text, c.saved_at::text, c.event_time::text, "
       "extract(epoch FROM now() - c.event_time)::float8, "
       "extract(epoch FROM now() - f.at)::float8, f.figures::text "
-      "FROM skua.cursors AS c FULL JOIN skua.figures AS f USING (source) ORDER BY 1");
+      "FROM skua.cursors AS c FULL JOIN (SELECT * FROM skua.figures WHERE source <> '" +
+      kHistoryFigures + "') AS f USING (source) ORDER BY 1");
   json all = json::array();
   for (std::size_t row = 0; row < rows.size(); ++row) {
     json source = {{"source", std::string(rows.text(row, 0))},
@@ -128,10 +132,15 @@ json read_status(const std::string& database_url, const Clock& clock) {
   const Rows size = session.run("SELECT pg_database_size(current_database())");
   const double used =
       static_cast<double>(ids.int8(0, 0)) / static_cast<double>(std::numeric_limits<int>::max());
-  return {{"at", format_datetime(clock.now())},    {"database_bytes", size.int8(0, 0)},
-          {"actor_ids_used", ids.int8(0, 0)},      {"actor_ids_share", used},
-          {"sources", sources(session)},           {"tables", tables(session)},
-          {"repositories", repositories(session)}, {"dead_letters", dead_letters(session)}};
+  return {{"at", format_datetime(clock.now())},
+          {"database_bytes", size.int8(0, 0)},
+          {"actor_ids_used", ids.int8(0, 0)},
+          {"actor_ids_share", used},
+          {"sources", sources(session)},
+          {"tables", tables(session)},
+          {"repositories", repositories(session)},
+          {"dead_letters", dead_letters(session)},
+          {"backfill", read_backfill_status(session)}};
 }
 
 std::string status_text(const json& status) {
@@ -160,7 +169,11 @@ std::string status_text(const json& status) {
   if (const auto failed = repositories["resyncs_failed"].get<std::int64_t>(); failed > 0) {
     text += fmt::format(" ({} tried in vain)", failed);
   }
-  text += "\n\ntables\n";
+  text += "\n";
+  if (const std::string history = history_status_text(status["backfill"]); !history.empty()) {
+    text += "\nhistory (`skua backfill status` says more)\n" + history;
+  }
+  text += "\ntables\n";
   for (const json& table : status["tables"]) {
     text +=
         fmt::format("  {:<28}{:>14} rows (estimated) {:>12}\n", table["table"].get<std::string>(),

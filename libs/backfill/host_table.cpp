@@ -103,6 +103,10 @@ const Statement kCounts{"backfill_hosts_counts",
                         "SELECT what, state, count(*), sum(listed)::int8 "
                         "FROM skua.backfill_hosts GROUP BY what, state"};
 
+const Statement kGivenUpSince{"backfill_hosts_given_up_since",
+                              "SELECT count(*) FROM skua.backfill_hosts WHERE state = 'failed' "
+                              "AND updated_at >= $1::timestamptz"};
+
 Params params_of(const HostList& list, const std::string& holder, Timestamp now) {
   Params params;
   params.text(list.host).text(list.what).text(holder).timestamp(now);
@@ -232,6 +236,12 @@ std::map<std::string, ListCounts> list_counts(Session& session) {
     kind.listed += rows.int8(i, 3);
   }
   return counts;
+}
+
+std::int64_t lists_given_up_since(Session& session, Timestamp since) {
+  Params params;
+  params.timestamp(since);
+  return session.execute(kGivenUpSince, params).int8(0, 0);
 }
 
 }  // namespace skua::backfill

@@ -96,4 +96,7 @@ struct ListCounts {
 
 std::map<std::string, ListCounts> list_counts(store::Session& session);
 
+/// How many lists were given up since then.
+std::int64_t lists_given_up_since(store::Session& session, Timestamp since);
+
 }  // namespace skua::backfill

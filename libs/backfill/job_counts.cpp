@@ -41,6 +41,11 @@ const Statement kBlocks{"backfill_counts_blocks",
                         "SELECT pg_relation_size('skua.backfill_jobs') / "
                         "current_setting('block_size')::int8"};
 
+const Statement kEndedSince{
+    "backfill_jobs_ended_since",
+    "SELECT count(*) FROM skua.backfill_jobs WHERE state = $1 AND error IS NOT NULL "
+    "AND finished_at >= $2::timestamptz"};
+
 std::int64_t projected(std::int64_t counted, double percent) {
   return std::llround(static_cast<double>(counted) * 100.0 / percent);
 }
@@ -116,6 +121,12 @@ JobCounts job_counts(Session& session, std::size_t hosts, std::int64_t sampled_b
                              Timestamp(std::chrono::microseconds(errors.int8(i, 3)))});
   }
   return counts;
+}
+
+std::int64_t jobs_ended_since(Session& session, JobState state, Timestamp since) {
+  Params params;
+  params.text(to_string(state)).timestamp(since);
+  return session.execute(kEndedSince, params).int8(0, 0);
 }
 
 }  // namespace skua::backfill

@@ -52,4 +52,7 @@ struct JobCounts {
 JobCounts job_counts(store::Session& session, std::size_t hosts,
                      std::int64_t sampled_blocks = 4000);
 
+/// How many jobs ended in this state, for a reason, since then. Done ones have none.
+std::int64_t jobs_ended_since(store::Session& session, JobState state, Timestamp since);
+
 }  // namespace skua::backfill

@@ -3,7 +3,9 @@
 #include <array>
 #include <mutex>
 #include <string_view>
+#include <utility>
 
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 
 namespace skua {
@@ -15,9 +17,36 @@ std::mutex& registry_mutex() {
   return mutex;
 }
 
+/// stderr, with what is done around each line.
+class FramedSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  void set_frame(std::function<void()> before, std::function<void()> after) {
+    const std::scoped_lock lock(mutex_);
+    before_ = std::move(before);
+    after_ = std::move(after);
+  }
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    if (before_) before_();
+    terminal_.log(message);
+    if (after_) after_();
+  }
+  void flush_() override { terminal_.flush(); }
+  void set_pattern_(const std::string& pattern) override { terminal_.set_pattern(pattern); }
+  void set_formatter_(std::unique_ptr<spdlog::formatter> formatter) override {
+    terminal_.set_formatter(std::move(formatter));
+  }
+
+ private:
+  spdlog::sinks::stderr_color_sink_mt terminal_;
+  std::function<void()> before_;
+  std::function<void()> after_;
+};
+
 /// One sink for all loggers, so that lines of different threads stay whole.
-const spdlog::sink_ptr& stderr_sink() {
-  static const spdlog::sink_ptr sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
+const std::shared_ptr<FramedSink>& stderr_sink() {
+  static const auto sink = std::make_shared<FramedSink>();
   return sink;
 }
 
@@ -45,6 +74,10 @@ bool set_log_level(const std::string& level) {
     return true;
   }
   return false;
+}
+
+void set_log_frame(std::function<void()> before, std::function<void()> after) {
+  stderr_sink()->set_frame(std::move(before), std::move(after));
 }
 
 }  // namespace skua

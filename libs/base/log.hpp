@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -14,5 +15,10 @@ std::shared_ptr<spdlog::logger> logger(const std::string& component);
 /// Sets the level of all loggers, present and future: trace, debug, info, warn, error, off.
 /// Returns false for any other word.
 bool set_log_level(const std::string& level);
+
+/// What is done before and after each line is written, as when something else on the screen has to
+/// make room; on the thread that logs. Empty: nothing. Neither may log. Returns after lines that
+/// are being written.
+void set_log_frame(std::function<void()> before, std::function<void()> after);
 
 }  // namespace skua

@@ -1,0 +1,138 @@
+#include "backfill_arguments.hpp"
+
+#include "shared_arguments.hpp"
+
+namespace skua::cli {
+namespace {
+
+void add_limits(CLI::App* command, HistoryFlags& flags) {
+  command->add_option("--concurrency", flags.concurrency,
+                      "Downloads at once of all hosts (SKUA_BACKFILL_CONCURRENCY; default 64)");
+  command->add_option(
+      "--per-host", flags.per_host,
+      "Downloads at once of one host, at most (SKUA_BACKFILL_PER_HOST; default 16)");
+}
+
+}  // namespace
+
+BackfillArguments::BackfillArguments(CLI::App& app)
+    : backfill_(app.add_subcommand("backfill",
+                                   "Bring the history of accounts in, as whole repositories")) {
+  add_request();
+  add_status();
+  retry_ = add_change("retry", "Queue repositories again that wait, failed or are unavailable",
+                      retry_flags_);
+  retry_->footer(
+      "Without arguments: all that wait, failed or are unavailable. Accounts that are named: also "
+      "those that are\ndone or cancelled.\n\n"
+      "Examples:\n  skua backfill retry\n  skua backfill retry --state failed\n"
+      "  skua backfill retry --host https://pds.example\n  skua backfill retry bsky.app");
+  cancel_ = add_change("cancel", "Take repositories out of the queue", cancel_flags_);
+  cancel_->add_flag("--all", cancel_flags_.all, "All that is queued or under way");
+  cancel_->footer(
+      "What is written of them stays. Only those that are queued or under way are cancelled, "
+      "unless "
+      "--state\nsays otherwise.\n\n"
+      "Examples:\n  skua backfill cancel bsky.app\n"
+      "  skua backfill cancel --host https://pds.example\n  skua backfill cancel --all");
+}
+
+void BackfillArguments::add_request() {
+  HistoryFlags& history = flags_.history;
+  backfill_->add_option("WHO", history.who, "DIDs and handles");
+  backfill_->add_option("--file", history.files, "Files of DIDs and handles, one a line");
+  backfill_->add_option("--host", history.hosts,
+                        "All accounts of these PDSes, such as https://pds.example");
+  backfill_->add_option("--collection", history.collections,
+                        "All accounts that have records of these collections, as --relay knows");
+  backfill_->add_flag("--network", history.network, "All accounts of all hosts of --relay");
+  backfill_->add_option("--relay", flags_.relay,
+                        "Whom --collection and --network ask (SKUA_RELAY)");
+  backfill_->add_option("--car", history.cars, "CAR files, one repository each");
+  backfill_->add_option("--car-dir", history.car_dirs, "Folders: all files below that end in .car");
+  backfill_->add_option(
+      "--since-rev", history.since_rev,
+      "Of the named accounts only what changed after this revision, if they are complete as of it");
+  backfill_->add_flag("--bootstrap", flags_.bootstrap,
+                      "Fill an empty database: most indexes are built at the end, and `skua run` "
+                      "waits until then");
+  add_limits(backfill_, history);
+  add_database_option(backfill_, flags_.database);
+  backfill_->add_option("--did-docs", flags_.did_docs, kDidDocsHelp);
+  backfill_->add_option(
+      "--verify", flags_.verification.verify,
+      "full or none: whether repositories must be signed by their accounts (SKUA_VERIFY; default "
+      "full)");
+  backfill_->add_option("--handles", flags_.verification.handles,
+                        "checked or claimed, as for `skua run` (SKUA_HANDLES; default checked)");
+  backfill_->add_option("--dns", flags_.verification.dns,
+                        "DNS server for handles, ADDRESS or ADDRESS:PORT (SKUA_DNS; default the "
+                        "system's)");
+  add_account_options(backfill_, flags_.verification);
+  add_tuning_options(backfill_, flags_.decode_threads, flags_.figures_every);
+  backfill_->footer(
+      "What is asked for is queued in the database, and worked on until the queue is empty. "
+      "Ctrl-C leaves the rest\nqueued: `skua backfill` without arguments goes on, and so does "
+      "`skua "
+      "run`. It may run beside `skua run`, and\nseveral times. Exit code 1: something failed for "
+      "good, or was left.\n\n"
+      "Examples:\n  skua backfill bsky.app --database postgresql://localhost/skua\n"
+      "  skua backfill --host https://pds.example\n"
+      "  skua backfill --collection app.bsky.feed.generator --relay "
+      "wss://relay1.us-east.bsky.network\n"
+      "  skua backfill --network --bootstrap --relay wss://relay1.us-east.bsky.network\n"
+      "  skua backfill status");
+}
+
+void BackfillArguments::add_status() {
+  status_ =
+      backfill_->add_subcommand("status", "What is queued, under way and done, and what failed");
+  add_database_option(status_, status_flags_.database);
+  status_->add_flag("--json", status_flags_.json, "For programs");
+  status_->footer("Example:\n  skua backfill status --database postgresql://localhost/skua");
+}
+
+CLI::App* BackfillArguments::add_change(const char* name, const char* what,
+                                        BackfillJobsFlags& flags) {
+  CLI::App* command = backfill_->add_subcommand(name, what);
+  command->add_option("WHO", flags.who, "DIDs and handles; none: all");
+  command->add_option("--file", flags.files, "Files of DIDs and handles, one a line");
+  command->add_option("--host", flags.host, "Only those of this PDS, such as https://pds.example");
+  command->add_option("--state", flags.states,
+                      "Only those that are queued, running, done, unavailable, failed, cancelled");
+  add_database_option(command, flags.database);
+  command->add_option("--dns", flags.verification.dns,
+                      "DNS server for handles, ADDRESS or ADDRESS:PORT (SKUA_DNS; default the "
+                      "system's)");
+  command->add_option("--ca-file", flags.verification.ca_file,
+                      "PEM file of certificates to trust besides the system's (SKUA_CA_FILE)");
+  command->add_flag("--allow-private-hosts", flags.verification.allow_private_hosts,
+                    "Let handles lead to loopback and private addresses "
+                    "(SKUA_ALLOW_PRIVATE_HOSTS)");
+  return command;
+}
+
+std::optional<int> BackfillArguments::run(const Settings& settings) const {
+  if (*status_) return backfill_status(settings, status_flags_);
+  if (*retry_) return backfill_retry(settings, retry_flags_);
+  if (*cancel_) return backfill_cancel(settings, cancel_flags_);
+  if (*backfill_) return backfill(settings, flags_);
+  return std::nullopt;
+}
+
+void add_history_of_run(CLI::App* command, HistoryFlags& flags) {
+  command
+      ->add_option("--backfill", flags.who,
+                   "Beside the stream bring in the history of this DID or handle")
+      ->take_all();
+  command->add_option("--backfill-file", flags.files,
+                      "The same for files of DIDs and handles, one a line");
+  command->add_option("--backfill-host", flags.hosts, "The same for all accounts of these PDSes");
+  command->add_option("--backfill-collection", flags.collections,
+                      "The same for all accounts that have records of these collections");
+  command->add_flag("--backfill-network", flags.network,
+                    "The same for all accounts of all hosts of the relay");
+  add_limits(command, flags);
+}
+
+}  // namespace skua::cli

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/history.hpp"
+#include "backfill/host_table.hpp"
+#include "backfill/job_table.hpp"
+#include "settings.hpp"
+#include "store/session.hpp"
+#include "verification.hpp"
+
+namespace skua::cli {
+
+/// What the command line asks for of history.
+struct HistoryFlags {
+  std::vector<std::string> who;
+  std::vector<std::string> files;
+  std::vector<std::string> hosts;
+  std::vector<std::string> collections;
+  bool network = false;
+  std::vector<std::string> cars;
+  std::vector<std::string> car_dirs;
+  std::optional<std::string> since_rev;
+  std::optional<std::string> concurrency;
+  std::optional<std::string> per_host;
+};
+
+/// Jobs and lists that come of it. What cannot be used was said on stderr, and counted.
+struct HistoryRequest {
+  std::vector<backfill::NewJob> jobs;
+  std::vector<backfill::HostList> lists;
+  std::size_t problems = 0;
+};
+
+/// Reads files, and looks handles up. `relay` is the flag of that name. Throws UsageError.
+HistoryRequest history_request(const Settings& settings, const HistoryFlags& flags,
+                               const VerificationFlags& verification,
+                               const std::optional<std::string>& relay);
+
+/// Queues it, due now; says on stdout how much that is.
+void queue_request(store::Session& session, const HistoryRequest& request);
+
+/// The DIDs of accounts that were named; what is none is said and counted in `problems`.
+std::vector<std::string> dids_of(const Settings& settings, const VerificationFlags& verification,
+                                 const std::vector<std::string>& who,
+                                 const std::vector<std::string>& files, std::size_t& problems);
+
+/// The origin of a host as people write it: `pds.example`, `http://localhost:2583`. Throws
+/// UsageError, naming where it was found.
+std::string host_origin(const Found& found);
+
+/// How repositories are fetched: `--concurrency`, `--per-host`, and what is verified.
+app::HistoryOptions history_options(const Settings& settings, const HistoryFlags& flags,
+                                    const VerificationFlags& verification);
+
+}  // namespace skua::cli

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "verification.hpp"
+
+namespace skua::cli {
+
+// Options that several commands have in common.
+
+inline constexpr const char* kDidDocsHelp =
+    "Verify commits with the keys of this file: a DID document, a JSON array of them, or an "
+    "object of them by DID; also .zst";
+
+void add_database_option(CLI::App* command, std::optional<std::string>& database);
+void add_tuning_options(CLI::App* command, std::optional<std::string>& decode_threads,
+                        std::optional<std::string>& figures_every);
+/// Where accounts' documents are looked up.
+void add_account_options(CLI::App* command, VerificationFlags& flags);
+
+}  // namespace skua::cli

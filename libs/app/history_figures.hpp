@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "backfill/backfiller.hpp"
+#include "backfill/host_table.hpp"
+#include "backfill/job_counts.hpp"
+#include "base/time.hpp"
+
+namespace skua::app {
+
+/// Where the figures of a backfill stand in `skua.figures`: those of the process that wrote last.
+inline const std::string kHistoryFigures = "backfill";
+
+/// A second, of the last minute about.
+struct HistoryRates {
+  double repositories = 0;
+  double records = 0;
+  double bytes = 0;
+};
+
+/// Works out rates. One thread.
+class HistoryPace {
+ public:
+  /// What happened until `now`; gives the rates until then.
+  HistoryRates add(const backfill::BackfillFigures& figures, Timestamp now);
+
+ private:
+  struct Sample {
+    Timestamp at;
+    std::uint64_t repositories;
+    std::uint64_t records;
+    std::uint64_t bytes;
+  };
+  std::deque<Sample> samples_;
+};
+
+/// What waits in the database and what became of the rest, whoever works on it.
+struct HistoryQueue {
+  backfill::JobCounts jobs;
+  std::map<std::string, backfill::ListCounts> lists;
+};
+
+/// Names and values, for `skua.figures`. `holder`: see backfill/job_table.hpp.
+nlohmann::json to_json(const backfill::BackfillFigures& figures, const HistoryRates& rates,
+                       const std::string& holder);
+
+/// The same for `skua backfill status --json`.
+nlohmann::json to_json(const HistoryQueue& queue);
+
+/// The words of a list's state.
+std::string_view to_string(backfill::ListState state);
+
+}  // namespace skua::app

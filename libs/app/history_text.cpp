@@ -1,0 +1,249 @@
+#include "app/history_text.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+namespace skua::app {
+namespace {
+
+using backfill::JobState;
+using nlohmann::json;
+
+constexpr std::size_t kHostLines = 5;
+constexpr std::size_t kErrorLines = 3;
+
+std::int64_t count_of(const HistoryQueue& queue, JobState state) {
+  const auto found = queue.jobs.by_state.find(state);
+  return found == queue.jobs.by_state.end() ? 0 : found->second;
+}
+
+std::string megabytes(double bytes) {
+  return fmt::format("{:.1f} MB", bytes / 1e6);
+}
+
+std::string clock_time(Timestamp at) {
+  return fmt::format(
+      "{:%H:%M:%S}",
+      fmt::gmtime(std::chrono::duration_cast<std::chrono::seconds>(at.time_since_epoch()).count()));
+}
+
+/// `123 queued`, or `about 123 queued` of a table that is too large to be counted.
+std::string queued_words(const HistoryQueue& queue) {
+  return fmt::format("{}{} queued", queue.jobs.exact ? "" : "about ",
+                     with_commas(count_of(queue, JobState::Queued)));
+}
+
+/// How long it takes to do what is known of; empty when that cannot be said.
+std::string left_words(const HistoryMoment& moment) {
+  if (!moment.queue || moment.rates.repositories <= 0) return {};
+  const auto left =
+      count_of(*moment.queue, JobState::Queued) + count_of(*moment.queue, JobState::Running);
+  if (left == 0) return {};
+  const double seconds = static_cast<double>(left) / moment.rates.repositories;
+  constexpr double kLongest = 1e9;
+  return duration_text(std::chrono::seconds(std::llround(std::min(seconds, kLongest)))) + " left";
+}
+
+/// What went wrong so far, in this process; empty: nothing.
+std::string trouble_words(const backfill::BackfillFigures& figures) {
+  std::string words;
+  const auto add = [&](std::uint64_t count, const char* what) {
+    if (count == 0) return;
+    words += fmt::format("{}{} {}", words.empty() ? "" : ", ",
+                         with_commas(static_cast<std::int64_t>(count)), what);
+  };
+  add(figures.unavailable, "unavailable");
+  add(figures.failed, "failed attempts");
+  add(figures.given_up, "given up");
+  add(figures.dead_letters, "dead letters");
+  return words;
+}
+
+/// What lists there are; empty: none.
+std::string list_words(const HistoryMoment& moment) {
+  if (!moment.queue || moment.queue->lists.empty()) return {};
+  std::int64_t all = 0;
+  std::int64_t read = 0;
+  std::int64_t failed = 0;
+  std::int64_t entries = 0;
+  for (const auto& [kind, counts] : moment.queue->lists) {
+    for (const auto& [state, count] : counts.lists) {
+      all += count;
+      if (state == backfill::ListState::Listed) read += count;
+      if (state == backfill::ListState::Failed) failed += count;
+    }
+    entries += counts.listed;
+  }
+  auto words = fmt::format("{} of {} lists read, {} entries", with_commas(read), with_commas(all),
+                           with_commas(entries));
+  if (failed > 0) words += fmt::format(", {} lists given up", with_commas(failed));
+  return words;
+}
+
+std::string host_line(const backfill::HostFigures& host, Timestamp now) {
+  auto line = fmt::format("  {:<40} {:>3} of {:<3} {:>6.1f}/s", host.host, host.under_way,
+                          host.at_once, host.repositories_per_second);
+  if (host.waits_until && *host.waits_until > now) {
+    const auto wait = std::chrono::ceil<std::chrono::seconds>(*host.waits_until - now);
+    line += "  waits " + duration_text(wait);
+  }
+  if (!host.last_error.empty()) line += "  " + host.last_error;
+  return line;
+}
+
+/// Cut at a character, not inside of one.
+std::string cut(std::string line, std::size_t width) {
+  std::size_t characters = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const bool begins = (static_cast<unsigned char>(line[i]) & 0xC0U) != 0x80U;
+    if (begins && ++characters > width) {
+      line.resize(i);
+      break;
+    }
+    // What a host says is shown, not obeyed.
+    if (static_cast<unsigned char>(line[i]) < 0x20 || line[i] == 0x7F) line[i] = '?';
+  }
+  return line;
+}
+
+std::string figure(const json& object, const char* name) {
+  return with_commas(object.value(name, std::int64_t{0}));
+}
+
+}  // namespace
+
+std::string with_commas(std::int64_t number) {
+  std::string digits = std::to_string(number);
+  const std::size_t first = number < 0 ? 1 : 0;
+  for (std::size_t at = digits.size(); at > first + 3;) {
+    at -= 3;
+    digits.insert(at, 1, ',');
+  }
+  return digits;
+}
+
+std::string duration_text(std::chrono::seconds duration) {
+  const auto seconds = duration.count();
+  if (seconds < 120) return fmt::format("{} s", seconds);
+  if (seconds < 7'200) return fmt::format("{} min", seconds / 60);
+  if (seconds < 172'800) return fmt::format("{} h {} min", seconds / 3'600, seconds / 60 % 60);
+  return fmt::format("{} d {} h", seconds / 86'400, seconds / 3'600 % 24);
+}
+
+std::string waiting_words(const HistoryMoment& moment) {
+  if (moment.figures.in_hand > 0 || !moment.queue || !moment.queue->jobs.next_due) return {};
+  if (count_of(*moment.queue, JobState::Running) > 0) return {};
+  const Timestamp due = *moment.queue->jobs.next_due;
+  if (due <= moment.at) return {};
+  auto words = fmt::format("all that is queued waits; the next attempt comes in {}",
+                           duration_text(std::chrono::ceil<std::chrono::seconds>(due - moment.at)));
+  for (const backfill::ErrorCount& error : moment.queue->jobs.errors) {
+    if (error.state == JobState::Queued) return words + ": " + error.words;
+  }
+  return words;
+}
+
+std::string history_line(const HistoryMoment& moment) {
+  const backfill::BackfillFigures& figures = moment.figures;
+  auto line =
+      fmt::format("{}  {} repositories done, {} under way", clock_time(moment.at),
+                  with_commas(static_cast<std::int64_t>(figures.repositories)), figures.in_hand);
+  if (moment.queue) line += ", " + queued_words(*moment.queue);
+  line +=
+      fmt::format("  {:.0f} records/s  {}/s", moment.rates.records, megabytes(moment.rates.bytes));
+  for (const std::string& words :
+       {left_words(moment), list_words(moment), trouble_words(figures), waiting_words(moment)}) {
+    if (!words.empty()) line += "  " + words;
+  }
+  return line;
+}
+
+std::string history_words(const HistoryMoment& moment) {
+  auto words = fmt::format("history: {} done, {} under way",
+                           with_commas(static_cast<std::int64_t>(moment.figures.repositories)),
+                           moment.figures.in_hand);
+  if (moment.queue) words += ", " + queued_words(*moment.queue);
+  return words;
+}
+
+std::vector<std::string> history_screen(const HistoryMoment& moment, std::size_t width) {
+  const backfill::BackfillFigures& figures = moment.figures;
+  std::vector<std::string> lines;
+  auto first =
+      fmt::format("{}  {} repositories done, {} under way", clock_time(moment.at),
+                  with_commas(static_cast<std::int64_t>(figures.repositories)), figures.in_hand);
+  if (moment.queue) first += ", " + queued_words(*moment.queue);
+  if (const auto left = left_words(moment); !left.empty()) first += "; " + left;
+  lines.push_back(std::move(first));
+  lines.push_back(fmt::format("{} records, {:.0f}/s  {}, {}/s",
+                              with_commas(static_cast<std::int64_t>(figures.records)),
+                              moment.rates.records, megabytes(static_cast<double>(figures.bytes)),
+                              megabytes(moment.rates.bytes)));
+  for (const std::string& words :
+       {list_words(moment), trouble_words(figures), waiting_words(moment)}) {
+    if (!words.empty()) lines.push_back(words);
+  }
+  const std::size_t hosts = std::min(kHostLines, figures.hosts.size());
+  for (std::size_t i = 0; i < hosts; ++i) {
+    lines.push_back(host_line(figures.hosts[i], moment.at));
+  }
+  if (moment.queue) {
+    const auto& errors = moment.queue->jobs.errors;
+    for (std::size_t i = 0; i < std::min(kErrorLines, errors.size()); ++i) {
+      lines.push_back(fmt::format("  {} {}: {}", with_commas(errors[i].jobs),
+                                  to_string(errors[i].state), errors[i].words));
+    }
+  }
+  for (std::string& line : lines) line = cut(std::move(line), width);
+  return lines;
+}
+
+std::string history_status_text(const json& backfill) {
+  const json& jobs = backfill["jobs"];
+  const json& lists = backfill["lists"];
+  std::int64_t all = 0;
+  for (const json& count : jobs) all += count.get<std::int64_t>();
+  if (all == 0 && lists.empty()) return {};
+  std::string text = fmt::format(
+      "  {}{} repositories: {} queued, {} under way, {} done, {} unavailable, {} failed, "
+      "{} cancelled\n",
+      backfill.value("exact", true) ? "" : "about ", with_commas(all), figure(jobs, "queued"),
+      figure(jobs, "running"), figure(jobs, "done"), figure(jobs, "unavailable"),
+      figure(jobs, "failed"), figure(jobs, "cancelled"));
+  for (const auto& [kind, counts] : lists.items()) {
+    text += fmt::format("  lists of {}: {} read, {} under way, {} wait, {} given up, {} entries\n",
+                        kind, figure(counts, "listed"), figure(counts, "listing"),
+                        figure(counts, "waiting"), figure(counts, "failed"),
+                        figure(counts, "listed_entries"));
+  }
+  if (backfill.value("bootstrap", false)) {
+    text +=
+        "  a bootstrap is open: indexes are missing until `skua backfill` has come to its end\n";
+  }
+  const json& figures = backfill["figures"];
+  if (!figures.is_null() && backfill.value("is_running", false)) {
+    text += fmt::format(
+        "  at work: {}, {} under way, {:.1f} repositories/s, {:.0f} records/s, "
+        "{}/s\n",
+        figures.value("holder", ""), figure(figures, "in_hand"),
+        figures.value("repositories_per_second", 0.0), figures.value("records_per_second", 0.0),
+        megabytes(figures.value("bytes_per_second", 0.0)));
+  } else if (jobs.value("queued", 0) > 0) {
+    text += "  nobody works on it: `skua backfill` or `skua run` does\n";
+  }
+  for (const json& host : backfill["hosts"]) {
+    text += fmt::format("  {:<48} {:>9} queued {:>5} under way {:>9} done {:>7} otherwise\n",
+                        host.value("host", ""), figure(host, "queued"), figure(host, "running"),
+                        figure(host, "done"), figure(host, "ended_otherwise"));
+  }
+  for (const json& error : backfill["errors"]) {
+    text += fmt::format("  {:>9} {:<11} {}\n", figure(error, "jobs"), error.value("state", ""),
+                        error.value("error", ""));
+  }
+  return text;
+}
+
+}  // namespace skua::app

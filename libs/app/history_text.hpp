@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "app/history_figures.hpp"
+#include "backfill/backfiller.hpp"
+#include "base/time.hpp"
+
+namespace skua::app {
+
+// A backfill in words. Pure; any thread.
+
+/// What is known of a running backfill at one moment.
+struct HistoryMoment {
+  Timestamp at;
+  backfill::BackfillFigures figures;
+  HistoryRates rates;
+  /// Nothing: it was not counted yet.
+  std::optional<HistoryQueue> queue;
+};
+
+/// One line, for pipes and logs:
+///
+///   12:00:05  1,204 repositories done, 64 under way, 48,210 queued  41,230 records/s  18.2 MB/s
+///   2 h 10 min left  3 failed
+std::string history_line(const HistoryMoment& moment);
+
+/// A few words for a line that is about something else: `history: 1,204 done, 64 under way, 48,210
+/// queued`.
+std::string history_words(const HistoryMoment& moment);
+
+/// The same and more for a terminal, none longer than `width` characters.
+std::vector<std::string> history_screen(const HistoryMoment& moment, std::size_t width);
+
+/// When nothing is under way and the first job that waits is due later: until when, and why; else
+/// empty.
+std::string waiting_words(const HistoryMoment& moment);
+
+/// What of `skua status` is about history; empty when none was ever asked for. `backfill`: as
+/// read_backfill_status gives it.
+std::string history_status_text(const nlohmann::json& backfill);
+
+/// 1234567: `1,234,567`.
+std::string with_commas(std::int64_t number);
+/// `45 s`, `12 min`, `3 h 20 min`, `4 d 2 h`.
+std::string duration_text(std::chrono::seconds duration);
+
+}  // namespace skua::app

@@ -1,0 +1,125 @@
+#include "app/history_watch.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "backfill/bootstrap_indexes.hpp"
+#include "base/log.hpp"
+#include "store/cursor_store.hpp"
+#include "store/process_name.hpp"
+
+namespace skua::app {
+namespace {
+
+using store::Params;
+using store::Rows;
+using store::Session;
+using store::Statement;
+
+constexpr std::size_t kShownHosts = 10;
+/// Rates need a newer figure than the queue does.
+constexpr std::chrono::milliseconds kBeat{500};
+
+// A process is at work as long as it has a session; its name is in its figures.
+const Statement kFigures{
+    "history_figures",
+    "SELECT f.figures::text, extract(epoch FROM now() - f.at)::float8, EXISTS ("
+    "SELECT FROM pg_stat_activity AS s WHERE s.datname = current_database() "
+    "AND s.application_name = f.figures->>'holder') FROM skua.figures AS f WHERE f.source = $1"};
+
+}  // namespace
+
+HistoryWatch::HistoryWatch(Options options, const Clock& clock)
+    : options_(std::move(options)), clock_(clock) {}
+
+HistoryWatch::~HistoryWatch() {
+  stop();
+}
+
+void HistoryWatch::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void HistoryWatch::stop() {
+  if (!thread_.joinable()) return;
+  thread_.request_stop();
+  thread_.join();
+}
+
+HistoryMoment HistoryWatch::moment() const {
+  backfill::BackfillFigures figures = options_.figures();
+  const std::scoped_lock lock(mutex_);
+  return {clock_.now(), std::move(figures), rates_, queue_};
+}
+
+void HistoryWatch::run(const std::stop_token& stop) {
+  std::unique_ptr<Session> session;
+  Timestamp next_look;
+  bool was_idle = false;
+  bool is_last = false;
+  while (!is_last) {
+    is_last = stop.stop_requested();
+    const Timestamp now = clock_.now();
+    const bool is_idle = options_.is_idle();
+    const backfill::BackfillFigures figures = options_.figures();
+    {
+      const std::scoped_lock lock(mutex_);
+      rates_ = pace_.add(figures, now);
+    }
+    // Once more when it has become idle: what is shown then is the end.
+    const bool wanted = !(is_idle && was_idle) && (now >= next_look || is_idle || is_last);
+    // A stop does not wait for a server that is away.
+    if (wanted && (!is_last || session)) {
+      try {
+        if (!session || !session->connected()) {
+          session =
+              std::make_unique<Session>(options_.database_url, store::process_name("skua watch"));
+        }
+        look(*session);
+        was_idle = is_idle;
+      } catch (const store::SqlError& error) {
+        logger("backfill")->debug("the queue was not counted: {}", error.what());
+        session.reset();
+      }
+      next_look = clock_.now() + options_.interval;
+    }
+    if (is_last) return;
+    std::unique_lock lock(mutex_);
+    wake_.wait_for(lock, stop, kBeat, [] { return false; });
+  }
+}
+
+void HistoryWatch::look(Session& session) {
+  HistoryQueue queue = read_history_queue(session, kShownHosts);
+  const backfill::BackfillFigures figures = options_.figures();
+  HistoryRates rates;
+  {
+    const std::scoped_lock lock(mutex_);
+    queue_ = std::move(queue);
+    rates = rates_;
+  }
+  store::save_figures(session, kHistoryFigures, to_json(figures, rates, options_.holder).dump());
+}
+
+HistoryQueue read_history_queue(Session& session, std::size_t hosts) {
+  return {backfill::job_counts(session, hosts), backfill::list_counts(session)};
+}
+
+nlohmann::json read_backfill_status(Session& session) {
+  nlohmann::json status = to_json(read_history_queue(session, kShownHosts));
+  status["bootstrap"] = backfill::bootstrap_is_open(session);
+  status["figures"] = nullptr;
+  status["figures_age_seconds"] = nullptr;
+  status["is_running"] = false;
+  Params params;
+  params.text(kHistoryFigures);
+  const Rows rows = session.execute(kFigures, params);
+  if (!rows.empty()) {
+    status["figures"] = nlohmann::json::parse(rows.text(0, 0));
+    status["figures_age_seconds"] = rows.real(0, 1);
+    status["is_running"] = rows.boolean(0, 2);
+  }
+  return status;
+}
+
+}  // namespace skua::app

@@ -35,6 +35,8 @@ constexpr seconds kResyncLease{3'600};
 constexpr std::size_t kResyncsAtOnce = 500;
 constexpr std::size_t kClaim = 200;
 constexpr std::size_t kFilesAtOnce = 400;
+/// Accounts whose host is looked for.
+constexpr std::size_t kUnknownAtOnce = 1'000;
 constexpr std::size_t kHostsAtOnce = 1'000;
 constexpr std::size_t kShownHosts = 20;
 /// Larger bodies go to a file.
@@ -264,9 +266,10 @@ std::vector<FetchedRepository> Fetcher::take_in_hand(std::vector<Job> jobs) {
 }
 
 bool Fetcher::claim_unknown() {
-  if (!options_.find_document) return false;
+  if (!options_.find_document || finding_hosts_ >= kUnknownAtOnce) return false;
   auto jobs = claim_jobs(session(), Place::unknown(), kClaim, {options_.holder, clock_.now()});
   if (jobs.empty()) return false;
+  finding_hosts_ += jobs.size();
   for (FetchedRepository& fetched : take_in_hand(std::move(jobs))) find_host(std::move(fetched));
   return true;
 }
@@ -306,6 +309,7 @@ bool Fetcher::claim_hosts() {
 
 void Fetcher::find_host(FetchedRepository fetched) {
   ask_document(std::move(fetched), false, [this](FetchedRepository found) {
+    --finding_hosts_;
     if (found.document->pds.empty()) {
       failed_.push_back({found.job.did, "the account's document names no PDS"});
     } else {
@@ -336,6 +340,7 @@ void Fetcher::ask_document(FetchedRepository fetched, bool fresh,
 
 void Fetcher::no_document(const FetchedRepository& fetched, const ErrorCode& error) {
   if (fetched.job.host && !fetched.bytes) give_back(fetched);
+  if (!fetched.job.host && !fetched.job.file) --finding_hosts_;
   const std::string words = "the account's key cannot be had: " + error.message();
   const bool is_gone =
       error == identity::errc::did_not_found || error == identity::errc::did_tombstoned;

@@ -140,6 +140,8 @@ class Fetcher {
   std::vector<JobError> postponed_;
   std::vector<JobHost> moved_;
   std::string last_host_;
+  /// Jobs in hand whose host is being looked for.
+  std::size_t finding_hosts_ = 0;
   /// Whom the person who runs this named: any address is meant.
   std::vector<std::string> hosts_by_hand_;
   bool took_orphans_ = false;

@@ -32,7 +32,7 @@ const Statement kAgain{
     "j.host)))) "
     "ORDER BY j.did FOR UPDATE OF j) "
     "UPDATE skua.backfill_jobs AS j SET state = 'queued', host = ended.host, file = ended.file, "
-    "since = ended.since, attempts = 0, error = NULL, next_attempt = $5::timestamptz "
+    "since = ended.since, attempts = 0, lost = 0, error = NULL, next_attempt = $5::timestamptz "
     "FROM ended WHERE j.did = ended.did"};
 
 const Statement kHurry{
@@ -40,7 +40,7 @@ const Statement kHurry{
     "WITH waiting AS MATERIALIZED (SELECT j.did FROM unnest($1::text[]) AS u(did) "
     "JOIN skua.backfill_jobs AS j ON j.did = u.did WHERE j.state = 'queued' "
     "AND j.next_attempt > $2::timestamptz ORDER BY j.did FOR UPDATE OF j) "
-    "UPDATE skua.backfill_jobs AS j SET next_attempt = $2::timestamptz, attempts = 0 "
+    "UPDATE skua.backfill_jobs AS j SET next_attempt = $2::timestamptz, attempts = 0, lost = 0 "
     "FROM waiting WHERE j.did = waiting.did"};
 
 // What waits of each kind of place, in the words of the partial indexes.
@@ -113,18 +113,23 @@ const Statement kRelease{
     "UPDATE skua.backfill_jobs AS j SET state = 'queued', lease = NULL, holder = NULL, "
     "attempts = j.attempts - 1 FROM held WHERE j.did = held.did"};
 
-/// Takes running jobs away from their holders: `which` says whose.
+/// Takes running jobs away from their holders: `which` says whose. No attempt, as nobody knows
+/// which of the jobs ended the process; a job whose host was only looked for did not.
 Statement take_back_statement(const char* name, const std::string& which, const char* words) {
-  return {name,
-          "WITH lost AS MATERIALIZED (SELECT did FROM skua.backfill_jobs WHERE state = 'running' "
-          "AND " +
-              which +
-              " ORDER BY did FOR UPDATE SKIP LOCKED) "
-              "UPDATE skua.backfill_jobs AS j SET lease = NULL, holder = NULL, "
-              "finished_at = $1::timestamptz, error = '" +
-              words +
-              "', state = CASE WHEN j.attempts >= $2::int4 THEN 'failed' ELSE 'queued' END "
-              "FROM lost WHERE j.did = lost.did"};
+  return {
+      name,
+      "WITH lost AS MATERIALIZED (SELECT did, lost + (host IS NOT NULL OR file IS NOT NULL)::int4 "
+      "AS times FROM skua.backfill_jobs WHERE state = 'running' AND " +
+          which +
+          " ORDER BY did FOR UPDATE SKIP LOCKED) "
+          "UPDATE skua.backfill_jobs AS j SET lease = NULL, holder = NULL, "
+          "finished_at = $1::timestamptz, error = '" +
+          words +
+          "', attempts = j.attempts - 1, lost = lost.times, "
+          "state = CASE WHEN lost.times >= $2::int4 THEN 'failed' ELSE 'queued' END, "
+          "next_attempt = $1::timestamptz + make_interval(secs => "
+          "CASE WHEN lost.times <= 2 THEN 0 ELSE least(10 * 2 ^ (lost.times - 3), 3600) END) "
+          "FROM lost WHERE j.did = lost.did"};
 }
 
 const Statement kTakeExpired =
@@ -158,7 +163,7 @@ const Statement kSetHosts =
 const Statement kFinish = end_statement(
     "backfill_jobs_finish", ", $4::int8[], $5::int8[], $6::int8[]", ", rev, records, bytes",
     "state = 'done', rev = greatest(j.rev, ours.rev), records = ours.records, "
-    "bytes = ours.bytes, finished_at = $3::timestamptz, error = NULL, attempts = 0",
+    "bytes = ours.bytes, finished_at = $3::timestamptz, error = NULL, attempts = 0, lost = 0",
     "j.did");
 
 const Statement kUnavailable = end_statement(
@@ -169,7 +174,7 @@ const Statement kUnavailable = end_statement(
 const Statement kFailed =
     end_statement("backfill_jobs_failed", ", $4::text[], $5::int8[]", ", words, asked",
                   "state = CASE WHEN j.attempts >= $7::int4 THEN 'failed' ELSE 'queued' END, "
-                  "error = ours.words, finished_at = $3::timestamptz, "
+                  "lost = 0, error = ours.words, finished_at = $3::timestamptz, "
                   "next_attempt = $3::timestamptz + make_interval(secs => ours.asked + "
                   "($6::int8[])[least(j.attempts, cardinality($6::int8[]))])",
                   "j.state = 'failed'");
@@ -274,10 +279,9 @@ const Statement& claim_statement_of(Place::Kind kind) {
   return kClaimUnknown;
 }
 
-std::size_t take_back(Session& session, const Statement& statement, Timestamp now,
-                      int max_attempts) {
+std::size_t take_back(Session& session, const Statement& statement, Timestamp now, int most_lost) {
   Params params;
-  params.timestamp(now).int4(max_attempts);
+  params.timestamp(now).int4(most_lost);
   return session.execute(statement, params).affected();
 }
 
@@ -347,12 +351,12 @@ std::size_t release_jobs(Session& session, const std::string& holder) {
   return session.execute(kRelease, params).affected();
 }
 
-std::size_t take_back_expired(Session& session, Timestamp now, int max_attempts) {
-  return take_back(session, kTakeExpired, now, max_attempts);
+std::size_t take_back_expired(Session& session, Timestamp now, int most_lost) {
+  return take_back(session, kTakeExpired, now, most_lost);
 }
 
-std::size_t take_back_orphans(Session& session, Timestamp now, int max_attempts) {
-  return take_back(session, kTakeOrphans, now, max_attempts);
+std::size_t take_back_orphans(Session& session, Timestamp now, int most_lost) {
+  return take_back(session, kTakeOrphans, now, most_lost);
 }
 
 std::size_t set_hosts(Session& session, std::span<const JobHost> jobs, const std::string& holder,

@@ -27,6 +27,8 @@ namespace skua::backfill {
 
 /// Attempts after which a job is given up.
 constexpr int kMaxAttempts = 15;
+/// Processes in a row that may end, without a word, while they have a job, until it is given up.
+constexpr int kMostLost = 30;
 
 /// A job to be added: from a host, from a file, or (neither) from a host that is still to be found.
 struct NewJob {
@@ -111,17 +113,16 @@ std::size_t renew_leases(store::Session& session, const Claim& claim);
 /// A clean stop: the holder's jobs are queued again where they were, as if never claimed.
 std::size_t release_jobs(store::Session& session, const std::string& holder);
 
-/// Queues jobs again whose lease is over, at once; those that were begun `max_attempts` times have
-/// failed, because a repository that ends its process must not do so for ever. Returns how many
-/// jobs were taken from their holders.
-std::size_t take_back_expired(store::Session& session, Timestamp now,
-                              int max_attempts = kMaxAttempts);
+/// Queues jobs again whose lease is over; it was no attempt. One of them may be what ended their
+/// process, and must not do so for ever: from the third time in a row on each waits, 10 s, twice as
+/// long each time, an hour at most, so that the others get done between; those that were lost
+/// `most_lost` times have failed. Returns how many jobs were taken from their holders.
+std::size_t take_back_expired(store::Session& session, Timestamp now, int most_lost = kMostLost);
 
 /// The same for jobs whose holder has no session on this database, whatever their lease says. For
 /// the start of a process: the one before it may have been killed a moment ago. A holder that only
 /// lost its connections loses its jobs too, and learns it when it ends them.
-std::size_t take_back_orphans(store::Session& session, Timestamp now,
-                              int max_attempts = kMaxAttempts);
+std::size_t take_back_orphans(store::Session& session, Timestamp now, int most_lost = kMostLost);
 
 struct JobHost {
   std::string did;

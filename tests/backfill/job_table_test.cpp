@@ -355,16 +355,17 @@ TEST_F(JobTableTest, a_lease_can_be_renewed_until_it_is_over) {
   EXPECT_THAT(finish({kAlice}), IsEmpty()) << "its tombstones may be gone";
   EXPECT_EQ(take_back_expired(session(), clock_.now()), 1U);
   EXPECT_EQ(column(kAlice, "concat_ws(' ', state, lease, holder)"), "queued");
-  EXPECT_EQ(claim(Place::at(kHost)).at(0).attempt, 2) << "a repository that kills its process";
+  EXPECT_EQ(claim(Place::at(kHost)).at(0).attempt, 1) << "it need not have ended its process";
 }
 
 TEST_F(JobTableTest, a_job_that_ends_process_after_process_is_given_up) {
   add(kAlice);
-  for (int attempt = 1; attempt <= 3; ++attempt) {
+  for (int time = 1; time <= 3; ++time) {
     EXPECT_THAT(claimed(), ElementsAre(kAlice));
     clock_.advance(2min);
     EXPECT_EQ(take_back_expired(session(), clock_.now(), 3), 1U);
   }
+  clock_.advance(std::chrono::hours(1000));
   EXPECT_THAT(claimed(), IsEmpty());
   EXPECT_EQ(column(kAlice, "state || ': ' || error"),
             "failed: the process that had it did not renew its lease");
@@ -381,6 +382,31 @@ TEST_F(JobTableTest, the_jobs_of_a_holder_without_a_session_are_taken_back_at_on
   EXPECT_EQ(take_back_orphans(session(), clock_.now()), 1U);
   EXPECT_EQ(state(kept), "running");
   EXPECT_EQ(state(lost), "queued");
+}
+
+TEST_F(JobTableTest, jobs_that_were_lost_often_wait_so_that_others_get_done) {
+  add(kAlice);
+  for (const auto wait :
+       {0s, 0s, 10s, 20s, 40s, 80s, 160s, 320s, 640s, 1280s, 2560s, 3600s, 3600s}) {
+    EXPECT_THAT(claimed(), ElementsAre(kAlice));
+    clock_.advance(2min);
+    EXPECT_EQ(take_back_expired(session(), clock_.now()), 1U);
+    EXPECT_EQ(next_due(session()), clock_.now() + wait);
+    clock_.advance(wait);
+  }
+  EXPECT_THAT(claimed(), ElementsAre(kAlice));
+  fail(kAlice);
+  EXPECT_EQ(column(kAlice, "lost || ' ' || attempts"), "0 1") << "it did not end this one";
+}
+
+TEST_F(JobTableTest, a_job_whose_host_was_only_looked_for_ended_no_process) {
+  add_jobs(session(), std::vector<NewJob>{{kAlice}}, Again::Yes, clock_.now());
+  for (int time = 1; time <= 50; ++time) {
+    EXPECT_THAT(claimed(Place::unknown()), ElementsAre(kAlice));
+    clock_.advance(2min);
+    EXPECT_EQ(take_back_expired(session(), clock_.now()), 1U);
+  }
+  EXPECT_EQ(column(kAlice, "concat_ws(' ', state, lost, attempts)"), "queued 0 0");
 }
 
 TEST_F(JobTableTest, a_clean_stop_gives_all_back_as_if_never_claimed) {

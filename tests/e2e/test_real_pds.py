@@ -1,11 +1,15 @@
-"""Against Bluesky's own PDS on loopback: what an account does is in the tables within a second."""
+"""Against Bluesky's own PDS on loopback: what an account does is in the tables within a second, and what it did
+before is brought in as a whole."""
 
 import json
 import sys
 import time
 import unittest
+import urllib.parse
 import urllib.request
 
+import atproto
+import comparison
 from harness import EndToEnd, HERE, wait_for
 
 sys.path.insert(0, str(HERE / "real_pds"))
@@ -29,6 +33,20 @@ class Client:
         with urllib.request.urlopen(request, timeout=20) as answer:
             return json.loads(answer.read() or b"null")
 
+    def get(self, method, **parameters):
+        """The body of a query's answer."""
+        url = f"{self.pds}/xrpc/{method}?{urllib.parse.urlencode(parameters)}"
+        with urllib.request.urlopen(url, timeout=20) as answer:
+            return answer.read()
+
+    def pages(self, method, what, **parameters):
+        """Every entry of a list."""
+        cursor = {}
+        while cursor is not None:
+            page = json.loads(self.get(method, **parameters, **cursor))
+            yield from page[what]
+            cursor = {"cursor": page["cursor"]} if page.get("cursor") else None
+
     def sign_up(self, handle):
         account = self.call(
             "com.atproto.server.createAccount",
@@ -41,6 +59,26 @@ class Client:
         record = {"$type": collection, **record}
         body = {"repo": self.did, "collection": collection, "record": record}
         return self.call("com.atproto.repo.createRecord", body)
+
+    def create_many(self, collection, texts):
+        """As many records as a commit may have, again and again."""
+        for first in range(0, len(texts), 100):
+            writes = [{"$type": "com.atproto.repo.applyWrites#create", "collection": collection,
+                       "value": {"$type": collection, "text": text, "createdAt": now()}}
+                      for text in texts[first : first + 100]]
+            self.call("com.atproto.repo.applyWrites", {"repo": self.did, "writes": writes})
+
+    def put(self, collection, rkey, **record):
+        body = {"repo": self.did, "collection": collection, "rkey": rkey, "validate": False,
+                "record": {"$type": collection, **record}}
+        return self.call("com.atproto.repo.putRecord", body)
+
+    def records(self):
+        """{uri: cid} as the PDS lists them."""
+        about = json.loads(self.get("com.atproto.repo.describeRepo", repo=self.did))
+        return {record["uri"]: record["cid"] for collection in about["collections"]
+                for record in self.pages("com.atproto.repo.listRecords", "records", repo=self.did,
+                                         collection=collection, limit=100)}
 
     def delete(self, uri):
         _, _, _, collection, rkey = uri.split("/")
@@ -62,7 +100,8 @@ class RealPds(EndToEnd):
         program = self.start(
             [node, HERE / "real_pds/network.mjs", modules, self.folder / "pds"], {"LOG_ENABLED": "false"}
         )
-        self.pds = program.first_json(seconds=60)["pds"]
+        ready = program.first_json(seconds=60)
+        self.pds, self.plc = ready["pds"], ready["plc"]
 
     def within_a_second(self, what, query):
         """Waits for a query to give true; fails when that took more than a second."""
@@ -108,6 +147,44 @@ class RealPds(EndToEnd):
         self.within_a_second("the post's end", f"not {self.has(post['uri'], post['cid'])}")
         self.assertEqual(self.db.value("select count(*) from skua.dead_letter"), 0)
         self.assertEqual(self.indexer_program.stop(), 0)
+
+    def test_backfill_brings_what_accounts_hold(self):
+        writer = Client(self.pds).sign_up("alice.test")
+        reader = Client(self.pds).sign_up("bob.test")
+        Client(self.pds).sign_up("carol.test")
+        away = Client(self.pds).sign_up("dan.test")
+        writer.create_many("app.bsky.feed.post", [f"number {number}" for number in range(450)])
+        writer.put("app.bsky.actor.profile", "self", displayName="Writer")
+        writer.put("app.bsky.actor.profile", "self", displayName="Writer of much")
+        writer.put("test.margin.reading.note", "a.key:of_its-own~", text="no lexicon that Skua knows")
+        posts = list(writer.records().items())
+        for uri, cid in posts[:30]:
+            reader.create("app.bsky.feed.like", subject={"uri": uri, "cid": cid}, createdAt=now())
+        reader.create("app.bsky.graph.follow", subject=writer.did, createdAt=now())
+        for uri, _ in posts[100:110]:
+            writer.delete(uri)
+        away.create("app.bsky.feed.post", text="not to be had any more", createdAt=now())
+        away.call("com.atproto.server.deactivateAccount", {})
+
+        self.db = self.database()
+        self.skua(self.db, "backfill", "--host", self.pds, "--plc", self.plc, "--allow-private-hosts",
+                  "--verify", "full", seconds=60)
+
+        listed = list(writer.pages("com.atproto.sync.listRepos", "repos", limit=2))
+        active = [repo["did"] for repo in listed if repo["active"]]
+        self.assertEqual((len(listed), len(active)), (4, 3))
+        repositories = {did: atproto.Repository(writer.get("com.atproto.sync.getRepo", did=did)) for did in active}
+        self.assertEqual(comparison.path_differences(self.db, repositories), [])
+        self.assertEqual(comparison.ColumnComparison(self.db, repositories).differences, [])
+        for client in (writer, reader):
+            rows = self.db.rows(f"select uri, cid from bsky.all_records where did = '{client.did}'")
+            self.assertEqual({row["uri"]: row["cid"] for row in rows}, client.records())
+        states = self.db.rows("select did, state from skua.backfill_jobs where state <> 'done' order by did")
+        self.assertEqual([row for row in states if row["did"] in active], [])
+        handles = self.db.rows("select handle_claim from bsky.actors join skua.repositories using (did) "
+                               "where state = 'complete' order by 1")
+        self.assertEqual([row["handle_claim"] for row in handles], ["alice.test", "bob.test", "carol.test"])
+        self.assertEqual(self.db.value("select count(*) from skua.dead_letter"), 0)
 
 
 if __name__ == "__main__":

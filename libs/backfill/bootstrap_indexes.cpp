@@ -126,6 +126,7 @@ std::size_t finish_bootstrap(const std::string& url, const IndexBuilds& builds,
   };
   {
     std::vector<std::jthread> threads;
+    threads.reserve(static_cast<std::size_t>(at_once));
     for (int i = 0; i < at_once; ++i) threads.emplace_back(build_all);
   }
   if (failure) std::rethrow_exception(failure);

@@ -20,7 +20,8 @@ BulkPool::BulkPool(BulkServices& services) : turns_(writers_at_once()) {
 
 void BulkPool::push(event::UnresolvedBulk chunk) {
   const event::Lane lane{event::EventSource::Live, chunk.type};
-  workers_[worker_index(lane, chunk.did)]->push(std::move(chunk));
+  const std::size_t index = worker_index(lane, chunk.did);
+  workers_[index]->push(std::move(chunk));
 }
 
 void BulkPool::finish() {

@@ -59,7 +59,7 @@ class AnswerBody {
 struct AnswerBodyOfBeast {
   using value_type = AnswerBody*;
 
-  class reader {
+  class reader {  // NOLINT(readability-identifier-naming): Beast looks for this name
    public:
     template <class Header>
     reader(Header&, value_type& body) : body_(body) {}

@@ -37,19 +37,27 @@ BackfillArguments::BackfillArguments(CLI::App& app)
       "  skua backfill cancel --host https://pds.example\n  skua backfill cancel --all");
 }
 
+// Options that may be repeated take one value each: what follows are accounts again. CAR files come
+// from a shell's pattern.
 void BackfillArguments::add_request() {
   HistoryFlags& history = flags_.history;
   backfill_->add_option("WHO", history.who, "DIDs and handles");
-  backfill_->add_option("--file", history.files, "Files of DIDs and handles, one a line");
-  backfill_->add_option("--host", history.hosts,
-                        "All accounts of these PDSes, such as https://pds.example");
-  backfill_->add_option("--collection", history.collections,
-                        "All accounts that have records of these collections, as --relay knows");
+  backfill_->add_option("--file", history.files, "Files of DIDs and handles, one a line")
+      ->allow_extra_args(false);
+  backfill_
+      ->add_option("--host", history.hosts,
+                   "All accounts of these PDSes, such as https://pds.example")
+      ->allow_extra_args(false);
+  backfill_
+      ->add_option("--collection", history.collections,
+                   "All accounts that have records of these collections, as --relay knows")
+      ->allow_extra_args(false);
   backfill_->add_flag("--network", history.network, "All accounts of all hosts of --relay");
   backfill_->add_option("--relay", flags_.relay,
                         "Whom --collection and --network ask (SKUA_RELAY)");
   backfill_->add_option("--car", history.cars, "CAR files, one repository each");
-  backfill_->add_option("--car-dir", history.car_dirs, "Folders: all files below that end in .car");
+  backfill_->add_option("--car-dir", history.car_dirs, "Folders: all files below that end in .car")
+      ->allow_extra_args(false);
   backfill_->add_option(
       "--since-rev", history.since_rev,
       "Of the named accounts only what changed after this revision, if they are complete as of it");
@@ -96,10 +104,13 @@ CLI::App* BackfillArguments::add_change(const char* name, const char* what,
                                         BackfillJobsFlags& flags) {
   CLI::App* command = backfill_->add_subcommand(name, what);
   command->add_option("WHO", flags.who, "DIDs and handles; none: all");
-  command->add_option("--file", flags.files, "Files of DIDs and handles, one a line");
+  command->add_option("--file", flags.files, "Files of DIDs and handles, one a line")
+      ->allow_extra_args(false);
   command->add_option("--host", flags.host, "Only those of this PDS, such as https://pds.example");
-  command->add_option("--state", flags.states,
-                      "Only those that are queued, running, done, unavailable, failed, cancelled");
+  command
+      ->add_option("--state", flags.states,
+                   "Only those that are queued, running, done, unavailable, failed, cancelled")
+      ->allow_extra_args(false);
   add_database_option(command, flags.database);
   command->add_option("--dns", flags.verification.dns,
                       "DNS server for handles, ADDRESS or ADDRESS:PORT (SKUA_DNS; default the "
@@ -124,12 +135,17 @@ void add_history_of_run(CLI::App* command, HistoryFlags& flags) {
   command
       ->add_option("--backfill", flags.who,
                    "Beside the stream bring in the history of this DID or handle")
-      ->take_all();
-  command->add_option("--backfill-file", flags.files,
-                      "The same for files of DIDs and handles, one a line");
-  command->add_option("--backfill-host", flags.hosts, "The same for all accounts of these PDSes");
-  command->add_option("--backfill-collection", flags.collections,
-                      "The same for all accounts that have records of these collections");
+      ->allow_extra_args(false);
+  command
+      ->add_option("--backfill-file", flags.files,
+                   "The same for files of DIDs and handles, one a line")
+      ->allow_extra_args(false);
+  command->add_option("--backfill-host", flags.hosts, "The same for all accounts of these PDSes")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--backfill-collection", flags.collections,
+                   "The same for all accounts that have records of these collections")
+      ->allow_extra_args(false);
   command->add_flag("--backfill-network", flags.network,
                     "The same for all accounts of all hosts of the relay");
   add_limits(command, flags);

@@ -67,6 +67,7 @@ json to_json(const backfill::BackfillFigures& figures, const HistoryRates& rates
           {"entries_refused", lists.refused},
           {"pages_failed", lists.failed},
           {"pages_postponed", lists.postponed},
+          {"lists_under_way", lists.under_way},
           {"hosts", std::move(hosts)}};
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -45,6 +46,8 @@ class HistoryPace {
 struct HistoryQueue {
   backfill::JobCounts jobs;
   std::map<std::string, backfill::ListCounts> lists;
+  /// When the next page of a list is due; nothing: no list waits or is read.
+  std::optional<Timestamp> next_page = std::nullopt;
 };
 
 /// Names and values, for `skua.figures`. `holder`: see backfill/job_table.hpp.

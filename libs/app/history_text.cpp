@@ -134,13 +134,17 @@ std::string duration_text(std::chrono::seconds duration) {
 }
 
 std::string waiting_words(const HistoryMoment& moment) {
-  if (moment.figures.in_hand > 0 || !moment.queue || !moment.queue->jobs.next_due) return {};
-  if (count_of(*moment.queue, JobState::Running) > 0) return {};
-  const Timestamp due = *moment.queue->jobs.next_due;
-  if (due <= moment.at) return {};
-  auto words = fmt::format("all that is queued waits; the next attempt comes in {}",
-                           duration_text(std::chrono::ceil<std::chrono::seconds>(due - moment.at)));
-  for (const backfill::ErrorCount& error : moment.queue->jobs.errors) {
+  const backfill::BackfillFigures& figures = moment.figures;
+  if (figures.in_hand > 0 || figures.discovery.under_way > 0 || !moment.queue) return {};
+  const HistoryQueue& queue = *moment.queue;
+  if (count_of(queue, JobState::Running) > 0) return {};
+  std::optional<Timestamp> due = queue.jobs.next_due;
+  if (!due || (queue.next_page && *queue.next_page < *due)) due = queue.next_page;
+  if (!due || *due <= moment.at) return {};
+  auto words =
+      fmt::format("all that is queued waits; the next attempt comes in {}",
+                  duration_text(std::chrono::ceil<std::chrono::seconds>(*due - moment.at)));
+  for (const backfill::ErrorCount& error : queue.jobs.errors) {
     if (error.state == JobState::Queued) return words + ": " + error.words;
   }
   return words;

@@ -39,8 +39,8 @@ std::string history_words(const HistoryMoment& moment);
 /// The same and more for a terminal, none longer than `width` characters.
 std::vector<std::string> history_screen(const HistoryMoment& moment, std::size_t width);
 
-/// When nothing is under way and the first job that waits is due later: until when, and why; else
-/// empty.
+/// When nothing is under way and the first job or list that waits is due later: for how long, and
+/// why; else empty.
 std::string waiting_words(const HistoryMoment& moment);
 
 /// What of `skua status` is about history; empty when none was ever asked for. `backfill`: as

@@ -1,5 +1,6 @@
 #include "app/history_watch.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -55,6 +56,7 @@ HistoryMoment HistoryWatch::moment() const {
 void HistoryWatch::run(const std::stop_token& stop) {
   std::unique_ptr<Session> session;
   Timestamp next_look;
+  std::uint64_t told = 0;
   bool was_idle = false;
   bool is_last = false;
   while (!is_last) {
@@ -66,8 +68,11 @@ void HistoryWatch::run(const std::stop_token& stop) {
       const std::scoped_lock lock(mutex_);
       rates_ = pace_.add(figures, now);
     }
+    const std::uint64_t ended =
+        figures.repositories + figures.failed + figures.unavailable + figures.discovery.pages;
     // Once more when it has become idle: what is shown then is the end.
-    const bool wanted = !(is_idle && was_idle) && (now >= next_look || is_idle || is_last);
+    const bool is_news = !is_idle || !was_idle || ended != told;
+    const bool wanted = is_news && (now >= next_look || is_idle || is_last);
     // A stop does not wait for a server that is away.
     if (wanted && (!is_last || session)) {
       try {
@@ -77,6 +82,7 @@ void HistoryWatch::run(const std::stop_token& stop) {
         }
         look(*session);
         was_idle = is_idle;
+        told = ended;
       } catch (const store::SqlError& error) {
         logger("backfill")->debug("the queue was not counted: {}", error.what());
         session.reset();
@@ -102,7 +108,8 @@ void HistoryWatch::look(Session& session) {
 }
 
 HistoryQueue read_history_queue(Session& session, std::size_t hosts) {
-  return {backfill::job_counts(session, hosts), backfill::list_counts(session)};
+  return {backfill::job_counts(session, hosts), backfill::list_counts(session),
+          backfill::next_page_due(session)};
 }
 
 nlohmann::json read_backfill_status(Session& session) {

@@ -29,7 +29,7 @@ class HistoryWatch {
     std::string holder;
     std::chrono::milliseconds interval{5'000};
     std::function<backfill::BackfillFigures()> figures;
-    /// While it is true nothing is counted or written, but once.
+    /// While it is true, and nothing ends, nothing is counted or written, but once.
     std::function<bool()> is_idle;
   };
 

@@ -113,6 +113,7 @@ DiscoveryFigures Discoverer::figures() const {
   figures.queued = counters_.queued;
   figures.failed = counters_.failed;
   figures.postponed = counters_.postponed;
+  figures.under_way = held_;
   return figures;
 }
 

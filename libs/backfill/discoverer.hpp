@@ -19,7 +19,7 @@
 
 namespace skua::backfill {
 
-/// What a discovery did since it started; each only grows.
+/// What a discovery did since it started; all but the last only grow.
 struct DiscoveryFigures {
   std::uint64_t pages = 0;
   /// Active accounts that lists named; an account may be in several.
@@ -34,6 +34,8 @@ struct DiscoveryFigures {
   /// Pages that could not be read, and are asked for again.
   std::uint64_t failed = 0;
   std::uint64_t postponed = 0;
+  /// Lists that are read at this moment.
+  std::size_t under_way = 0;
 };
 
 /// Reads the lists of `skua.backfill_hosts`, several at once, each page by page: accounts become

@@ -1,0 +1,335 @@
+"""History: whole repositories of the simulated network, found in every way that there is, beside the stream or
+without it, broken off and gone on with."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import unittest
+
+import atproto
+import comparison
+from harness import EndToEnd, wait_for
+from test_run_script import Screen
+from test_sim import Network
+
+QUEUED = "select count(*) from skua.backfill_jobs where state in ('queued', 'running')"
+DONE = "select count(*) from skua.backfill_jobs where state = 'done'"
+
+
+class Backfill(EndToEnd):
+    def network(self, *arguments, accounts=30, records=600):
+        """A network that makes a step only when it is told to, and whose accounts all stay."""
+        network = Network("--accounts", accounts, "--records", records, "--rate", "0.001", "--one-op-a-path",
+                          "--oddities", 0, "--hosts", 2, *arguments)
+        self.addCleanup(network.kill)
+        network.control("/pause")
+        return network
+
+    def environment_at(self, database, network):
+        return {**self.environment(database), "SKUA_VERIFY": "full", "SKUA_PLC_URL": network.ready["plc"],
+                "SKUA_DNS": network.ready["dns"], "SKUA_RELAY": network.ready["relay"],
+                "SKUA_ALLOW_PRIVATE_HOSTS": "true", "SKUA_FIGURES_EVERY": "1"}
+
+    def begin(self, database, network, *arguments):
+        """A running skua."""
+        return self.start([self.binary("skua"), *arguments], self.environment_at(database, network))
+
+    def run_at(self, database, network, *arguments, code=0):
+        """Runs skua to its end."""
+        program = self.begin(database, network, *arguments)
+        self.assertEqual(program.wait(60), code, f"skua {' '.join(map(str, arguments))}:\n{program.tail()}")
+        return program
+
+    def repositories(self, network):
+        """Every repository, by DID."""
+        folder = self.folder / "oracle"
+        network.control("/dump", dir=str(folder))
+        return {path.stem: atproto.Repository(path.read_bytes()) for path in folder.glob("*.car")}
+
+    def accounts(self, network):
+        return network.accounts(self.folder / "accounts")
+
+    def check(self, database, repositories):
+        self.assertEqual(comparison.path_differences(database, repositories), [])
+
+    def states(self, database):
+        return {row["state"]: row["count"] for row in
+                database.rows("select state, count(*) from skua.backfill_jobs group by 1")}
+
+
+class Finding(Backfill):
+    def test_a_whole_network_by_its_relay(self):
+        network = self.network()
+        database = self.database()
+        program = self.run_at(database, network, "backfill", "--network", "--concurrency", 20, "--per-host", 3)
+        self.check(database, self.repositories(network))
+        self.assertEqual(self.states(database), {"done": 30})
+        self.assertTrue(program.says("30 accounts"), program.tail())
+        self.assertEqual(database.value("select count(*) from skua.repositories where state = 'complete'"), 30)
+        again = self.run_at(database, network, "backfill", "--network")
+        self.assertTrue(again.says("done: 0 repositories"), again.tail())
+
+    def test_a_host_on_loopback_that_the_user_named(self):
+        network = self.network()
+        database = self.database()
+        host = network.ready["hosts"][0]
+        environment = {**self.environment_at(database, network), "SKUA_ALLOW_PRIVATE_HOSTS": ""}
+        program = self.start([self.binary("skua"), "backfill", "--host", host], environment)
+        self.assertEqual(program.wait(60), 0, program.tail())
+        there = {repo["did"] for repo in network.repos(host)}
+        self.assertTrue(0 < len(there) < 30)
+        self.check(database, {did: repo for did, repo in self.repositories(network).items() if did in there})
+
+    def test_those_that_use_a_collection(self):
+        network = self.network(accounts=60, records=100)
+        database = self.database()
+        nsid = "app.bsky.graph.follow"
+        self.run_at(database, network, "backfill", "--collection", nsid)
+        users = {did: repo for did, repo in self.repositories(network).items()
+                 if any(path.startswith(nsid + "/") for path in repo.records)}
+        self.assertTrue(0 < len(users) < 60, len(users))
+        self.check(database, users)
+
+    def test_accounts_by_did_and_handle(self):
+        network = self.network()
+        database = self.database()
+        named = [account for account in self.accounts(network) if account["handle_valid"]]
+        by_did, by_handle, by_file = named[:3]
+        listed = self.folder / "some.txt"
+        listed.write_text(f"# some\n@{by_file['handle']}  # a friend\n")
+        program = self.run_at(database, network, "backfill", by_did["did"], by_handle["handle"], "--file", listed)
+        self.assertTrue(program.says("3 repositories queued"), program.tail())
+        dids = {account["did"] for account in named[:3]}
+        self.check(database, {did: repo for did, repo in self.repositories(network).items() if did in dids})
+        with self.subTest("what leads nowhere is said, and the rest is done"):
+            program = self.run_at(database, network, "backfill", "nobody.invalid", named[3]["did"], code=1)
+            self.assertTrue(program.says("nobody.invalid: "), program.tail())
+            self.assertEqual(database.value(DONE), 4)
+        with self.subTest("an account that is nowhere is unavailable, at once"):
+            program = self.run_at(database, network, "backfill", "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa")
+            self.assertEqual(self.states(database)["unavailable"], 1, program.tail())
+
+    def test_without_signatures(self):
+        network = self.network()
+        database = self.database()
+        did = self.accounts(network)[0]["did"]
+        self.run_at(database, network, "backfill", "--verify", "none", did)
+        self.check(database, {did: self.repositories(network)[did]})
+
+    def test_car_files(self):
+        network = self.network()
+        database = self.database()
+        folder = self.folder / "cars"
+        folder.mkdir()
+        dids = [account["did"] for account in self.accounts(network)][:4]
+        for did in dids:
+            host = next(host for host in network.ready["hosts"]
+                        if network.sync(host, "getRepo", did=did).status == 200)
+            (folder / f"{did[8:]}.car").write_bytes(network.sync(host, "getRepo", did=did).body)
+        single = folder / f"{dids[0][8:]}.car"
+        self.run_at(database, network, "backfill", "--car", single)
+        self.assertEqual(database.value(DONE), 1)
+        self.run_at(database, network, "backfill", "--car-dir", folder)
+        self.check(database, {did: repo for did, repo in self.repositories(network).items() if did in dids})
+        with self.subTest("a broken one fails for good, the others do not"):
+            damaged = bytearray(single.read_bytes())
+            damaged[-40] ^= 1
+            single.write_bytes(damaged)
+            program = self.run_at(database, network, "backfill", "--car-dir", folder, code=1)
+            self.assertTrue(program.says("1 repositories failed for good"), program.tail())
+            self.assertEqual(self.states(database), {"done": 3, "failed": 1})
+            self.check(database, {did: repo for did, repo in self.repositories(network).items() if did in dids})
+        with self.subTest("what is no repository is said"):
+            (folder / "text.car").write_text("no CAR")
+            self.assertTrue(self.run_at(database, network, "backfill", "--car", folder / "text.car", code=1)
+                            .says("text.car: "))
+
+
+class Jobs(Backfill):
+    def test_status_retry_and_cancel(self):
+        network = self.network()
+        database = self.database()
+        self.assertTrue(self.run_at(database, network, "backfill", "status").says("nothing was asked for"))
+        gone = "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa"
+        host = network.ready["hosts"][0]
+        self.run_at(database, network, "backfill", "--host", host, gone)
+        status = json.loads("".join(self.run_at(database, network, "backfill", "status", "--json").stdout))
+        done = len(network.repos(host))
+        self.assertEqual(status["jobs"], {"queued": 0, "running": 0, "done": done, "unavailable": 1, "failed": 0,
+                                          "cancelled": 0})
+        self.assertEqual(status["hosts"][0]["host"], host)
+        self.assertEqual(status["errors"][0]["state"], "unavailable")
+        self.assertEqual(status["lists"]["repos"]["listed"], 1)
+        self.assertEqual((status["is_running"], status["figures"]["repositories"]), (False, done))
+        text = self.run_at(database, network, "backfill", "status")
+        self.assertTrue(text.says(f"{done} done, 1 unavailable"), text.tail())
+        everything = self.run_at(database, network, "status", "--json")
+        self.assertEqual(json.loads("".join(everything.stdout))["backfill"]["jobs"], status["jobs"])
+
+        self.assertTrue(self.run_at(database, network, "backfill", "retry").says("1 repositories are queued again"))
+        self.assertEqual(self.states(database), {"done": done, "queued": 1})
+        self.assertTrue(self.run_at(database, network, "backfill", "status").says("nobody works on it"))
+        self.assertTrue(self.run_at(database, network, "backfill", "cancel", gone).says("1 repositories cancelled"))
+        self.run_at(database, network, "backfill", "retry", "--host", host, "--state", "done")
+        self.assertEqual(self.states(database), {"cancelled": 1, "queued": done})
+        self.run_at(database, network, "backfill", "cancel", "--all")
+        self.assertEqual(self.states(database), {"cancelled": done + 1})
+        for arguments in (["cancel"], ["retry", "--state", "lost"], ["cancel", "--host", "ftp://x"]):
+            with self.subTest(arguments):
+                self.run_at(database, network, "backfill", *arguments, code=2)
+        self.run_at(database, network, "backfill", "retry", "no account", code=1)
+        self.assertEqual(self.states(database), {"cancelled": done + 1})
+
+    def test_wrong_usage(self):
+        network = self.network(accounts=2, records=2)
+        database = self.database()
+        for arguments, words in ((["--host", "ftp://x"], "--host"), (["--collection", "posts"], "--collection"),
+                                 (["--concurrency", "0"], "--concurrency"), (["--per-host", "x"], "--per-host"),
+                                 (["--since-rev", "3jzfcijpj2z2a"], "--since-rev"),
+                                 (["--file", "/none"], "/none"), (["--car-dir", "/none"], "/none")):
+            with self.subTest(arguments):
+                program = self.run_at(database, network, "backfill", *arguments, code=2)
+                self.assertTrue(program.says(words), program.tail())
+
+    def test_ctrl_c_leaves_the_rest_queued_and_without_arguments_it_goes_on(self):
+        network = self.network(accounts=300, records=3000)
+        database = self.database()
+        program = self.begin(database, network, "backfill", "--network", "--concurrency", 2)
+        wait_for("some repositories", lambda: database.value(DONE) > 5, alive=[program])
+        program.signal(signal.SIGINT)
+        self.assertEqual(program.wait(30), 1, program.tail())
+        self.assertTrue(program.says("`skua backfill` without arguments"), program.tail())
+        states = self.states(database)
+        self.assertNotIn("running", states)
+        self.assertGreater(states["queued"], 0)
+        self.run_at(database, network, "backfill")
+        self.assertEqual(self.states(database), {"done": 300})
+        self.check(database, self.repositories(network))
+
+    def test_a_kill_loses_nothing(self):
+        network = self.network(accounts=200, records=3000)
+        database = self.database()
+        program = self.begin(database, network, "backfill", "--network")
+        wait_for("some repositories", lambda: database.value(DONE) > 5, alive=[program])
+        program.kill()
+        self.run_at(database, network, "backfill")
+        self.assertEqual(self.states(database), {"done": 200})
+        self.check(database, self.repositories(network))
+
+    def test_what_waits_is_said(self):
+        network = self.network(accounts=3, records=9)
+        database = self.database()
+        network.control("/fault", kind="429", arg=20, count=20)
+        program = self.begin(database, network, "backfill", "--host", network.ready["hosts"][0],
+                             "--host", network.ready["hosts"][1])
+        wait_for("its words", lambda: program.says("the next attempt comes in"), alive=[program])
+        self.assertEqual(program.stop(), 1)
+
+
+class Display(Backfill):
+    def test_a_terminal_sees_a_few_lines_drawn_in_place(self):
+        network = self.network(accounts=300, records=3000)
+        database = self.database()
+        main, terminal = pty.openpty()
+        self.addCleanup(os.close, main)
+        environment = {**os.environ, **self.environment_at(database, network), "TERM": "xterm"}
+        process = subprocess.Popen([self.binary("skua"), "backfill", "--network", "--concurrency", "2"],
+                                   env=environment, stdin=terminal, stdout=terminal, stderr=terminal)
+        self.addCleanup(process.kill)
+        os.close(terminal)
+        screen = Screen(main)
+        self.assertEqual(process.wait(60), 0, screen.text)
+        screen.join(5)
+        self.assertRegex(screen.text, r"\x1b\[\d+A\r\x1b\[J")
+        self.assertRegex(screen.text, r"repositories done, \d+ under way, \d+ queued")
+        self.assertIn(network.ready["hosts"][0], screen.text)
+        last = re.split(r"\x1b\[J", screen.text)[-1]
+        self.assertIn("done: 300 repositories", last)
+        self.assertNotIn("under way", last)
+
+
+class BesideTheStream(Backfill):
+    def catch_up(self, skua, seq):
+        wait_for(f"cursor {seq}", lambda: skua.says(f"cursor {seq} "), seconds=60, alive=[skua])
+
+    def test_history_and_live_traffic_in_one_process(self):
+        network = self.network(accounts=300, records=6000)
+        database = self.database()
+        skua = self.begin(database, network, "run", "--relay", network.url, "--backfill-network", "--backfill",
+                          self.accounts(network)[0]["did"])
+        wait_for("the connection", lambda: skua.says("live from now on"), alive=[skua])
+        for _ in range(10):
+            seq = network.control("/step", count=60)["seq"]
+        self.catch_up(skua, seq)
+        wait_for("the end of the queue", lambda: database.value(DONE) == 300, alive=[skua])
+        seq = network.control("/step", count=60)["seq"]
+        self.catch_up(skua, seq)
+        self.assertTrue(skua.says("history: "), skua.tail())
+        self.assertEqual(skua.stop(), 0, skua.tail())
+        self.check(database, self.repositories(network))
+        self.assertEqual(database.value("select count(*) from skua.repositories where state = 'complete'"), 300)
+
+    def test_what_was_missed_is_downloaded_anew(self):
+        network = self.network(accounts=8, records=0)
+        database = self.database()
+        seq = network.control("/step", count=300)["seq"]
+        skua = self.begin(database, network, "run", "--relay", network.url, "--cursor", "oldest")
+        self.catch_up(skua, seq)
+        self.assertEqual(skua.stop(), 0)
+        network.control("/step", count=300)  # Nobody listens.
+        before = self.repositories(network)
+        missed = [path for path in comparison.path_differences(database, before) if "repository has None" in path]
+        self.assertTrue(missed, "no delete was missed")
+        skua = self.begin(database, network, "run", "--relay", network.url, "--cursor", "live", "--resync", "all")
+        wait_for("the connection", lambda: skua.says("live from now on"), alive=[skua])
+        seq = network.control("/step", count=200)["seq"]
+        self.catch_up(skua, seq)
+        # What is noticed is saved with the cursor, and due then.
+        wait_for("the resyncs", lambda: database.value(
+            "select count(*) from skua.repositories where state = 'complete'") >= 7, seconds=60, alive=[skua])
+        wait_for("the end", lambda: database.value(
+            "select count(*) from skua.repositories where state = 'desynchronized'") == 0, alive=[skua])
+        self.assertEqual(skua.stop(), 0, skua.tail())
+        complete = {row["did"] for row in database.rows("select did from skua.repositories where state = 'complete'")}
+        differences = comparison.path_differences(database, self.repositories(network))
+        self.assertEqual([line for line in differences if line.split("/")[2] in complete], [])
+        self.assertGreater(database.value("select (figures->>'removed')::int from skua.figures "
+                                          "where source = 'backfill'"), 0)
+
+
+class Bootstrap(Backfill):
+    INDEXES = ("select coalesce(array_agg(indexrelid::regclass::text order by indexrelid::regclass::text), '{}') from pg_index "
+               "join pg_class on oid = indrelid where relnamespace = 'bsky'::regnamespace and indisvalid")
+
+    def test_an_interrupted_bootstrap_keeps_sources_away_and_is_finished_by_the_next(self):
+        network = self.network(accounts=200, records=3000)
+        database = self.database()
+        indexes = database.value(self.INDEXES)
+        program = self.begin(database, network, "backfill", "--network", "--bootstrap")
+        wait_for("some repositories", lambda: database.value(DONE) > 5, alive=[program])
+        self.assertLess(len(database.value(self.INDEXES)), len(indexes))
+        program.kill()
+        self.assertTrue(self.run_at(database, network, "backfill", "status").says("a bootstrap is open"))
+        refused = self.run_at(database, network, "run", "--relay", network.url, code=1)
+        self.assertTrue(refused.says("a bootstrap is open"), refused.tail())
+        program = self.run_at(database, network, "backfill")
+        self.assertTrue(program.says("bootstrap: done"), program.tail())
+        self.assertEqual(database.value(self.INDEXES), indexes)
+        self.check(database, self.repositories(network))
+
+    def test_a_bootstrap_is_refused_beside_a_source(self):
+        network = self.network(accounts=5, records=10)
+        database = self.database()
+        skua = self.begin(database, network, "run", "--relay", network.url)
+        wait_for("the connection", lambda: skua.says("live from now on"), alive=[skua])
+        program = self.run_at(database, network, "backfill", "--network", "--bootstrap", code=1)
+        self.assertTrue(program.says("a source is being indexed"), program.tail())
+        self.assertEqual(self.states(database), {})
+        self.assertEqual(skua.stop(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

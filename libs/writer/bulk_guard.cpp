@@ -14,6 +14,14 @@ const store::Statement kOld{
     "SELECT id, CASE WHEN status = 'deleted' THEN floor_rev ELSE floor_rev - 1 END "
     "FROM bsky.actors WHERE id = ANY($1::int4[]) AND floor_rev > 0"};
 
+// Never ahead of its rows.
+const store::Statement kHeads{
+    "bulk_guard_heads",
+    "SELECT k.id, r.rev FROM unnest($1::int4[]) AS k(id) "
+    "JOIN bsky.actors AS a ON a.id = k.id "
+    "CROSS JOIN LATERAL (SELECT * FROM skua.repositories AS r WHERE r.did = a.did OFFSET 0) AS r "
+    "WHERE r.rev IS NOT NULL"};
+
 // OFFSET 0 as in guard.cpp: whatever the tables looked like when it was planned, the accounts' rows
 // are looked up by key.
 const store::Statement kTombstones{
@@ -43,6 +51,10 @@ BulkGuard::BulkGuard(store::Session& session, std::span<const std::int32_t> acto
   params.array(array);
   const store::Rows old = session.execute(kOld, params);
   for (std::size_t i = 0; i < old.size(); ++i) old_.emplace(old.int4(i, 0), rev_of(old, i, 1));
+  const store::Rows heads = session.execute(kHeads, params);
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    heads_.emplace(heads.int4(i, 0), rev_of(heads, i, 1));
+  }
 
   const auto take = [](const store::Rows& rows, Map<Key, std::uint64_t>& map) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -75,6 +87,23 @@ std::vector<GuardedChange> BulkGuard::news(
     news.push_back({change, has_records_row});
   }
   return news;
+}
+
+std::vector<std::int32_t> BulkGuard::settled(
+    std::span<const event::ResolvedEvent* const> changes) const {
+  std::vector<std::int32_t> settled;
+  if (heads_.empty()) return settled;
+  Map<std::int32_t, std::uint64_t> newest;
+  for (const event::ResolvedEvent* change : changes) {
+    std::uint64_t& rev = newest[change->actor_id];
+    rev = std::max(rev, change->change().rev.value);
+  }
+  for (const auto& [actor, rev] : newest) {
+    const auto head = heads_.find(actor);
+    if (head != heads_.end() && rev <= head->second) settled.push_back(actor);
+  }
+  std::sort(settled.begin(), settled.end());
+  return settled;
 }
 
 }  // namespace skua::writer

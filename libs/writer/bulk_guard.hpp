@@ -24,6 +24,10 @@ class BulkGuard {
   /// account: above it), and newer than their tombstone and their row in `bsky.records`.
   std::vector<GuardedChange> news(std::span<const event::ResolvedEvent* const> changes) const;
 
+  /// Those accounts, sorted, of which all live events up to the revision of their changes here are
+  /// durable: none comes any more.
+  std::vector<std::int32_t> settled(std::span<const event::ResolvedEvent* const> changes) const;
+
  private:
   struct Key {
     std::int32_t actor_id = 0;
@@ -43,6 +47,8 @@ class BulkGuard {
 
   /// The newest revision that is no news.
   Map<std::int32_t, std::uint64_t> old_;
+  /// Where the account's repository is known to stand.
+  Map<std::int32_t, std::uint64_t> heads_;
   Map<Key, std::uint64_t> tombstones_;
   Map<Key, std::uint64_t> records_;
 };

@@ -75,11 +75,21 @@ void find_empty(store::Session& session, const TableWriter& table,
 
 enum class Way : std::uint8_t { Copy, Merge };
 
+/// How rows are written.
+struct Manner {
+  Way way = Way::Copy;
+  /// See TableWriter::merge.
+  std::vector<std::int32_t> settled;
+  Timestamp now;
+};
+
 /// Writes rows of one table; `events` are sorted by key. Returns how many changed.
 std::size_t write_table(store::Session& session, const TableWriter& table,
-                        const EventPointers& events, EmptyTables& empty, Way way, Timestamp now) {
-  if (events.size() < kWorthCopying) return table.upsert(session, events, now);
-  if (way == Way::Merge || !takes_copies(table)) return table.merge(session, events, now);
+                        const EventPointers& events, EmptyTables& empty, const Manner& manner) {
+  if (events.size() < kWorthCopying) return table.upsert(session, events, manner.now);
+  if (manner.way == Way::Merge || !takes_copies(table)) {
+    return table.merge(session, events, manner.settled, manner.now);
+  }
   find_empty(session, table, actors_of(events), empty);
   EventPointers copied;
   EventPointers merged;
@@ -89,14 +99,14 @@ std::size_t write_table(store::Session& session, const TableWriter& table,
     (is_new ? copied : merged).push_back(event);
   }
   std::size_t rows = copied.size();
-  if (!copied.empty()) table.copy(session, copied, now);
-  if (!merged.empty()) rows += table.merge(session, merged, now);
+  if (!copied.empty()) table.copy(session, copied, manner.now);
+  if (!merged.empty()) rows += table.merge(session, merged, manner.settled, manner.now);
   return rows;
 }
 
 /// Writes what passed the guard, sorted by collection and key.
 std::size_t write_changes(store::Session& session, const std::vector<GuardedChange>& news,
-                          EmptyTables& empty, Way way, Timestamp now) {
+                          EmptyTables& empty, const Manner& manner) {
   std::size_t rows = 0;
   EventPointers untyped;
   for (auto first = news.begin(); first != news.end();) {
@@ -119,15 +129,15 @@ std::size_t write_changes(store::Session& session, const std::vector<GuardedChan
         plain.push_back(first->event);
       }
     }
-    if (!plain.empty()) rows += write_table(session, *table, plain, empty, way, now);
-    if (!moving.empty()) rows += write_collection(session, collection_id, moving, now);
+    if (!plain.empty()) rows += write_table(session, *table, plain, empty, manner);
+    if (!moving.empty()) rows += write_collection(session, collection_id, moving, manner.now);
   }
   if (!untyped.empty()) {
     std::sort(untyped.begin(), untyped.end(), [](const auto* a, const auto* b) {
       return std::tie(a->actor_id, a->collection_id, a->rkey_number) <
              std::tie(b->actor_id, b->collection_id, b->rkey_number);
     });
-    rows += write_table(session, records_table(), untyped, empty, way, now);
+    rows += write_table(session, records_table(), untyped, empty, manner);
   }
   return rows;
 }
@@ -156,7 +166,8 @@ BulkWriter::Outcome write_once(store::Session& session, const std::string& sourc
              std::tie(b->collection_id, b->actor_id, b->rkey_number);
     });
     const BulkGuard guard(session, actors_of(changes));
-    outcome.rows = write_changes(session, guard.news(changes), empty, way, now);
+    const Manner manner{way, guard.settled(changes), now};
+    outcome.rows = write_changes(session, guard.news(changes), empty, manner);
     outcome.unchanged = asked - std::min(asked, outcome.rows);
   }
   if (!letters.empty()) {

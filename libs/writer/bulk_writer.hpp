@@ -39,7 +39,9 @@ class EmptyTables {
 ///
 /// As with the LiveWriter, the rev guard, tombstones and floors make it idempotent, and live events
 /// that come before, between or after change nothing of what is left in the end. Rows that hold the
-/// same record already are not touched. Holds no state; the worker that owns the session calls it.
+/// same record already are not touched, unless live events of the account lag behind its CAR: then
+/// they get the CAR's revision, so that what was true before it cannot replace them. Holds no
+/// state; the worker that owns the session calls it.
 class BulkWriter {
  public:
   /// `source` names where the records come from, for dead letters.

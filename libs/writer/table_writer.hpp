@@ -50,9 +50,12 @@ class TableWriter {
   /// Appends rows by COPY: no row of these keys may be there. (DataError, 23505, when one is.)
   virtual void copy(store::Session& session, Events events, Timestamp indexed_at) const = 0;
 
-  /// Does what `upsert` does, for many events at a time, and leaves rows that hold the same record
-  /// (equal cid) untouched, their revision included. Takes two statements.
-  virtual std::size_t merge(store::Session& session, Events events, Timestamp indexed_at) const = 0;
+  /// Does what `upsert` does, for many events at a time; of the accounts in `settled` it leaves
+  /// rows that hold the same record (equal cid) untouched, their revision included. For those
+  /// nothing may come any more that is older than their event: a row of an old revision would give
+  /// way to it. Two statements; once a transaction.
+  virtual std::size_t merge(store::Session& session, Events events,
+                            std::span<const std::int32_t> settled, Timestamp indexed_at) const = 0;
 
   /// Those of `actors`, sorted, that have a row; sorted.
   virtual std::vector<std::int32_t> actors_with_rows(

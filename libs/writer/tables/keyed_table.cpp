@@ -65,10 +65,15 @@ void KeyedTable::copy(store::Session& session, Events events, Timestamp indexed_
   copy_into(session, statements_.table(), events, indexed_at);
 }
 
-std::size_t KeyedTable::merge(store::Session& session, Events events, Timestamp indexed_at) const {
+std::size_t KeyedTable::merge(store::Session& session, Events events,
+                              std::span<const std::int32_t> settled, Timestamp indexed_at) const {
   session.execute(statements_.make_stage(), {});
   copy_into(session, statements_.stage(), events, indexed_at);
-  return session.execute(statements_.merge(), {}).affected();
+  Array accounts(Array::Type::int4);
+  for (const std::int32_t actor : settled) accounts.int4(actor);
+  store::Params params;
+  params.array(accounts);
+  return session.execute(statements_.merge(), params).affected();
 }
 
 std::vector<std::int32_t> KeyedTable::actors_with_rows(store::Session& session,

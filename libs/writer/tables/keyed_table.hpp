@@ -17,7 +17,8 @@ namespace skua::writer {
 class KeyedTable : public TableWriter {
  public:
   void copy(store::Session& session, Events events, Timestamp indexed_at) const override;
-  std::size_t merge(store::Session& session, Events events, Timestamp indexed_at) const override;
+  std::size_t merge(store::Session& session, Events events, std::span<const std::int32_t> settled,
+                    Timestamp indexed_at) const override;
   std::vector<std::int32_t> actors_with_rows(store::Session& session,
                                              std::span<const std::int32_t> actors) const override;
   std::vector<std::int32_t> actors_with_rows_before(

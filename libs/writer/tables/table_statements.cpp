@@ -132,7 +132,8 @@ std::string TableStatements::merge_sql(const std::string& marker) const {
   // A row that ON CONFLICT meets is locked, which writes to it, even if its WHERE is false.
   return "INSERT INTO bsky." + table_ + " AS t (" + names + ") SELECT " + names +
          " FROM pg_temp.stage_" + table_ + " AS u WHERE NOT EXISTS (SELECT FROM bsky." + table_ +
-         " AS t WHERE " + same_key() + " AND (t.rev >= u.rev OR t.cid = u.cid))" +
+         " AS t WHERE " + same_key() +
+         " AND (t.rev >= u.rev OR t.cid = u.cid AND t.actor_id = ANY($1::int4[])))" +
          on_conflict_sql(marker);
 }
 

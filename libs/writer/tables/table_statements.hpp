@@ -36,7 +36,8 @@ class TableStatements {
   const std::string& copied() const { return copied_; }
   std::size_t copied_size() const { return keys_.size() + columns_.size() + 1; }
   /// The session's own table, emptied at the end of each transaction, where rows that are to be
-  /// merged are copied to. No parameters; nor has `merge`.
+  /// merged are copied to. No parameters. `merge` has one, the accounts of which rows that hold the
+  /// same record stay as they are.
   std::string stage() const { return "pg_temp.stage_" + table_; }
   const store::Statement& make_stage() const { return make_stage_; }
   const store::Statement& merge() const { return merge_; }

@@ -15,10 +15,15 @@ from harness import BIN, ROOT, EndToEnd
 from made import busy_network
 
 LIVE = "wss://relay1.us-east.bsky.network"
-# command in README.md -> what is run here; None: a test of its own runs it (test_run_script.py).
+DATABASE = '--database "$(scripts/pg url)"'
+# command in README.md -> what is run here; None: a test of its own runs it (test_run_script.py, and
+# test_backfill.py with the simulated network).
 SUBSTITUTES = {
     "scripts/run": None,
     "scripts/test": "scripts/test --help",
+    f"build/release/bin/skua backfill bsky.app {DATABASE}": None,
+    f"build/release/bin/skua backfill --host https://pds.example {DATABASE}": None,
+    f"build/release/bin/skua backfill --network --relay {LIVE} {DATABASE}": None,
 }
 RUNNABLE = ("scripts/pg ", "scripts/build", "build/release/bin/skua ", "build/release/bin/skua-sim ")
 

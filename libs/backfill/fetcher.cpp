@@ -243,6 +243,7 @@ void Fetcher::queue_resyncs() {
       store::take_due_resyncs(session(), now, kResyncLease, kResyncsAtOnce);
   if (due.empty()) return;
   std::vector<NewJob> jobs;
+  jobs.reserve(due.size());
   for (const std::string& did : due) jobs.push_back({did});
   add_jobs(session(), jobs, Again::Yes, now);
   poke();
@@ -251,6 +252,7 @@ void Fetcher::queue_resyncs() {
 std::vector<FetchedRepository> Fetcher::take_in_hand(std::vector<Job> jobs) {
   counters_.in_hand += jobs.size();
   std::vector<std::string> dids;
+  dids.reserve(jobs.size());
   for (const Job& job : jobs) dids.push_back(job.did);
   boost::unordered_flat_map<std::string, atproto::Tid> heads;
   for (const store::RepositoryRow& row : store::load_repositories(session(), dids)) {
@@ -410,7 +412,7 @@ void Fetcher::downloaded(FetchedRepository fetched, Result<transport::HttpAnswer
   limits_.finished(*fetched.job.host, host_outcome(answer, took, now), now);
   const RepoAnswer meaning = classify_repo_answer(answer, now);
   if (const auto* unavailable = std::get_if<RepoUnavailable>(&meaning)) {
-    unavailable_.push_back({fetched.job.did, unavailable->words});
+    not_here(std::move(fetched), unavailable->words);
   } else if (const auto* limited = std::get_if<HostLimited>(&meaning)) {
     postponed_.push_back(
         {fetched.job.did, "the host asked us to wait (429)", limited->wait.value_or(kUnsaidWait)});
@@ -422,6 +424,26 @@ void Fetcher::downloaded(FetchedRepository fetched, Result<transport::HttpAnswer
     fetched.mapped = body->spooled.get();
     hand_on(std::move(fetched), std::move(body));
   }
+}
+
+void Fetcher::not_here(FetchedRepository fetched, const std::string& words) {
+  if (!fetched.document || fetched.document_is_fresh) {
+    unavailable_.push_back({fetched.job.did, words});
+    return;
+  }
+  // A host that the account has left says so too, and what we remember may be from before.
+  const auto kept = std::make_shared<FetchedRepository>(std::move(fetched));
+  options_.find_document(kept->job.did, true,
+                         [this, kept, words](const Result<AccountDocument>& found) {
+                           const std::string pds = found ? found->pds : std::string();
+                           post([this, kept, words, pds] {
+                             if (pds.empty() || pds == *kept->job.host) {
+                               unavailable_.push_back({kept->job.did, words});
+                             } else {
+                               moved_.push_back({kept->job.did, pds});
+                             }
+                           });
+                         });
 }
 
 void Fetcher::hand_on(FetchedRepository fetched, std::shared_ptr<const void> bytes) {

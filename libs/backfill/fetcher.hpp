@@ -119,6 +119,8 @@ class Fetcher {
   void download(FetchedRepository fetched);
   void downloaded(FetchedRepository fetched, Result<transport::HttpAnswer> answer,
                   SteadyClock::time_point started_at);
+  /// The host's final answer is that it has no such repository to give.
+  void not_here(FetchedRepository fetched, const std::string& words);
   void hand_on(FetchedRepository fetched, std::shared_ptr<const void> bytes);
   /// A place at a host that was kept for a job is not needed.
   void give_back(const FetchedRepository& fetched);

@@ -253,8 +253,8 @@ class Backfill:
                     hit_at = None
                 self.tend()
                 time.sleep(0.01)
-            if not self.end_life():
-                break
+            # What came to its end before its time begins anew.
+            self.is_queued = self.end_life() and self.is_queued
             if options.live and self.chance.random() < 0.5:
                 self.end_live_life()
 

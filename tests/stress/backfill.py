@@ -223,9 +223,11 @@ class Backfill:
         """What is done again and again while skua works."""
         if self.live and self.live.process.poll() is not None:
             code = self.live.wait()
-            if code != -signal.SIGKILL:
+            # Without a server it does not begin.
+            is_refused = code == 1 and self.live.says("connection to server") and not self.live.says("connected to")
+            if code != -signal.SIGKILL and not is_refused:
                 raise AssertionError(f"skua run ended by itself with {code}:\n{self.live.tail()}")
-            self.kills["run at a crash point"] += 1
+            self.kills["run refused" if is_refused else "run at a crash point"] += 1
             self.start_live()
         if not self.is_queued:
             self.is_queued = self.skua.says("repositories queued")

@@ -1,5 +1,7 @@
 #include "base/log.hpp"
 
+#include <string>
+
 #include <gtest/gtest.h>
 
 namespace skua {
@@ -27,6 +29,17 @@ TEST(SetLogLevel, TakesItsSixWordsOnly) {
   for (const char* word : {"", "verbose", "INFO", "critical"}) {
     EXPECT_FALSE(set_log_level(word)) << word;
   }
+}
+
+TEST(SetLogFrame, IsCalledAroundEachLineUntilItIsTakenAway) {
+  std::string calls;
+  set_log_frame([&] { calls += '<'; }, [&] { calls += '>'; });
+  logger("log_test.framed")->error("one");
+  logger("log_test.framed")->error("two");
+  logger("log_test.framed")->trace("not written");
+  set_log_frame({}, {});
+  logger("log_test.framed")->error("three");
+  EXPECT_EQ(calls, "<><>");
 }
 
 }  // namespace

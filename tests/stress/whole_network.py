@@ -4,12 +4,14 @@ import concurrent.futures
 import json
 import multiprocessing
 import subprocess
+import threading
 
 import atproto
 import comparison
 
-# What the workers of the comparison find when they are forked.
+# What the workers of the comparison find when they are forked; several seeds may be at it.
 _stored = {}
+_comparing = threading.Lock()
 
 
 class Comparison:
@@ -40,7 +42,8 @@ class Comparison:
             else:
                 found.append(f"{account['did']} ({account['status']}): its job is {job}")
         self.figures["unavailable"] = len(unknown)
-        found += self._paths(whole, unknown if self.live else set())
+        with _comparing:
+            found += self._paths(whole, unknown if self.live else set())
         found += self._columns(whole, columns, chance)
         found += self._states(whole)
         letters = self.db.rows("select key, error from skua.dead_letter limit 50")

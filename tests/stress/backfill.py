@@ -35,7 +35,6 @@ Examples:
 
 import argparse
 import collections
-import concurrent.futures
 import json
 import os
 import pathlib
@@ -56,6 +55,7 @@ sys.path[:0] = [str(ROOT / "tests/e2e"), str(ROOT / "tests/stress")]
 
 import whole_network  # noqa: E402
 from harness import BIN, Database, Program, wait_for  # noqa: E402
+from seeds import run_seeds  # noqa: E402
 from stress import Cluster  # noqa: E402
 
 FAULTS = [
@@ -377,14 +377,7 @@ def main():
     parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()
     options.faults = [fault for fault in options.faults or FAULTS if fault != "none"]
-    seeds = range(options.seed, options.seed + options.seeds)
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = list(pool.map(lambda seed: run_seed(seed, options), seeds))
-    failed = [(f"backfill seed {seed}", "\n".join(differences[:50])) for seed, differences in results if differences]
-    print(f"backfill: {len(results) - len(failed)} seeds equal, {len(failed)} not")
-    if options.report:
-        options.report.write_text(json.dumps({"passed": len(results) - len(failed), "failed": failed, "skipped": []}))
-    return 1 if failed else 0
+    return run_seeds("backfill", "backfill seed", run_seed, options)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,6 @@ Example: tests/stress/stress.py --seeds 30 --seconds 60
 """
 
 import argparse
-import concurrent.futures
 import json
 import os
 import pathlib
@@ -40,6 +39,7 @@ sys.path[:0] = [str(ROOT / "tests/e2e"), str(ROOT / "tests/stress")]
 import atproto  # noqa: E402
 import comparison  # noqa: E402
 from harness import BIN, Database, Program, Sim, wait_for  # noqa: E402
+from seeds import run_seeds  # noqa: E402
 from trouble import DEAD_LETTERS, FIRST_SEQ, Trouble  # noqa: E402
 
 
@@ -382,14 +382,7 @@ def main():
     parser.add_argument("--report", type=pathlib.Path)
     parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()
-    seeds = range(options.seed, options.seed + options.seeds)
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = list(pool.map(lambda seed: run_seed(seed, options), seeds))
-    failed = [(f"seed {seed}", "\n".join(differences[:50])) for seed, differences in results if differences]
-    print(f"stress: {len(results) - len(failed)} seeds equal, {len(failed)} not")
-    if options.report:
-        options.report.write_text(json.dumps({"passed": len(results) - len(failed), "failed": failed, "skipped": []}))
-    return 1 if failed else 0
+    return run_seeds("stress", "seed", run_seed, options)
 
 
 if __name__ == "__main__":

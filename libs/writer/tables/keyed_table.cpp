@@ -16,6 +16,20 @@ const std::vector<BatchColumn> kManyCollections = {{"actor_id", Array::Type::int
                                                    {"collection_id", Array::Type::int4, ""},
                                                    {"rkey", Array::Type::int8, ""}};
 
+Array int4_array(std::span<const std::int32_t> values) {
+  Array array(Array::Type::int4);
+  for (const std::int32_t value : values) array.int4(value);
+  return array;
+}
+
+/// The first column.
+std::vector<std::int32_t> ids_in(const store::Rows& rows) {
+  std::vector<std::int32_t> ids;
+  ids.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) ids.push_back(rows.int4(i, 0));
+  return ids;
+}
+
 }  // namespace
 
 KeyedTable::KeyedTable(const std::string& table, Key key, std::span<const BatchColumn> columns,
@@ -69,23 +83,16 @@ std::size_t KeyedTable::merge(store::Session& session, Events events,
                               std::span<const std::int32_t> settled, Timestamp indexed_at) const {
   session.execute(statements_.make_stage(), {});
   copy_into(session, statements_.stage(), events, indexed_at);
-  Array accounts(Array::Type::int4);
-  for (const std::int32_t actor : settled) accounts.int4(actor);
   store::Params params;
-  params.array(accounts);
+  params.array(int4_array(settled));
   return session.execute(statements_.merge(), params).affected();
 }
 
 std::vector<std::int32_t> KeyedTable::actors_with_rows(store::Session& session,
                                                        std::span<const std::int32_t> actors) const {
-  Array asked(Array::Type::int4);
-  for (const std::int32_t actor : actors) asked.int4(actor);
   store::Params params;
-  params.array(asked);
-  const store::Rows rows = session.execute(statements_.actors_with_rows(), params);
-  std::vector<std::int32_t> found;
-  found.reserve(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) found.push_back(rows.int4(i, 0));
+  params.array(int4_array(actors));
+  std::vector<std::int32_t> found = ids_in(session.execute(statements_.actors_with_rows(), params));
   std::sort(found.begin(), found.end());
   return found;
 }
@@ -93,17 +100,11 @@ std::vector<std::int32_t> KeyedTable::actors_with_rows(store::Session& session,
 std::vector<std::int32_t> KeyedTable::actors_with_rows_before(
     store::Session& session, std::span<const std::int32_t> actors,
     std::span<const std::int64_t> revs) const {
-  Array asked(Array::Type::int4);
   Array before(Array::Type::int8);
-  for (const std::int32_t actor : actors) asked.int4(actor);
   for (const std::int64_t rev : revs) before.int8(rev);
   store::Params params;
-  params.array(asked).array(before);
-  const store::Rows rows = session.execute(statements_.actors_with_rows_before(), params);
-  std::vector<std::int32_t> found;
-  found.reserve(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) found.push_back(rows.int4(i, 0));
-  return found;
+  params.array(int4_array(actors)).array(before);
+  return ids_in(session.execute(statements_.actors_with_rows_before(), params));
 }
 
 std::vector<StoredRow> KeyedTable::rows_before(store::Session& session, std::int32_t actor_id,

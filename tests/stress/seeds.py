@@ -1,0 +1,17 @@
+"""What programs of many seeds do alike: several at a time, counted, and reported for scripts/test."""
+
+import concurrent.futures
+import json
+
+
+def run_seeds(name, seed_name, run_seed, options):
+    """Calls `run_seed(seed, options)`, which answers with the seed and its differences, for all of
+    `options.seeds` from `options.seed` on. Returns the exit code."""
+    seeds = range(options.seed, options.seed + options.seeds)
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results = list(pool.map(lambda seed: run_seed(seed, options), seeds))
+    failed = [(f"{seed_name} {seed}", "\n".join(differences[:50])) for seed, differences in results if differences]
+    print(f"{name}: {len(results) - len(failed)} seeds equal, {len(failed)} not")
+    if options.report:
+        options.report.write_text(json.dumps({"passed": len(results) - len(failed), "failed": failed, "skipped": []}))
+    return 1 if failed else 0

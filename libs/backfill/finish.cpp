@@ -48,9 +48,7 @@ void lock_accounts(store::Session& session, const Repositories& repositories) {
       keys.push_back(store::lock_key(static_cast<std::uint8_t>(type), repository->did));
     }
   }
-  std::sort(keys.begin(), keys.end());
-  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-  store::lock_xact(session, keys);
+  store::lock_xact(session, std::move(keys));
 }
 
 /// Takes those whose floor is above their CAR out, into `stale`.

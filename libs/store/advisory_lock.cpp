@@ -1,5 +1,7 @@
 #include "store/advisory_lock.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace skua::store {
@@ -104,8 +106,11 @@ std::vector<bool> try_lock_xact(Session& session, std::span<const std::int64_t> 
   return taken;
 }
 
-void lock_xact(Session& session, std::span<const std::int64_t> keys) {
-  if (!keys.empty()) session.execute(kLock, key_array(keys));
+void lock_xact(Session& session, std::vector<std::int64_t> keys) {
+  if (keys.empty()) return;
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  session.execute(kLock, key_array(keys));
 }
 
 SourceLock::SourceLock(Session& session, std::string_view source,

@@ -22,8 +22,9 @@ std::int64_t lock_key(std::uint8_t record_type, std::string_view did);
 /// places whose lock this transaction now holds.
 std::vector<bool> try_lock_xact(Session& session, std::span<const std::int64_t> keys);
 
-/// The same, but waits for each.
-void lock_xact(Session& session, std::span<const std::int64_t> keys);
+/// Takes the transaction's locks of `keys`, which may come in any order and twice, and waits for
+/// each: in ascending order and in one statement, so that no two callers deadlock.
+void lock_xact(Session& session, std::vector<std::int64_t> keys);
 
 /// Another session holds the source; the message names it.
 class SourceBusy : public std::runtime_error {

@@ -83,8 +83,6 @@ class HandleLocks {
   }
   void take(Session& session) {
     // Two claims of one handle that do not see each other would both keep it: the second waits.
-    std::sort(keys_.begin(), keys_.end());
-    keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
     store::lock_xact(session, keys_);
     Params params;
     params.array(ids_).array(handles_);

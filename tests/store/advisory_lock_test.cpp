@@ -1,6 +1,5 @@
 #include "store/advisory_lock.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <random>
 #include <set>
@@ -51,6 +50,29 @@ TEST_F(AdvisoryLockTest, try_tells_which_are_busy) {
   EXPECT_TRUE(try_lock_xact(session(), {}).empty());
 }
 
+TEST_F(AdvisoryLockTest, locks_are_taken_in_ascending_order_whatever_the_order_they_come_in) {
+  session().begin();
+  lock_xact(session(), {2});
+  Session waiter(database_.url(), "waiter");
+  const std::string pid = std::to_string(waiter.backend_pid());
+  std::thread wait([&] {
+    waiter.begin();
+    lock_xact(waiter, {3, 2, -1, 1, 2, -1});
+    waiter.commit();
+  });
+  const auto keys = [&](const char* granted) {
+    return value(
+        "SELECT coalesce(string_agg((classid::int8 << 32 | objid::int8)::text, ' ' ORDER BY "
+        "classid::int8 << 32 | objid::int8), '') FROM pg_locks WHERE locktype = 'advisory' AND "
+        "pid = " +
+        pid + " AND " + granted);
+  };
+  while (keys("NOT granted") != "2") std::this_thread::yield();
+  EXPECT_EQ(keys("granted"), "-1 1");
+  session().commit();
+  wait.join();
+}
+
 TEST_F(AdvisoryLockTest, overlapping_batches_never_deadlock) {
   const std::string url = database_.url();
   std::vector<std::thread> threads;
@@ -61,8 +83,6 @@ TEST_F(AdvisoryLockTest, overlapping_batches_never_deadlock) {
       for (int round = 0; round < 50; ++round) {
         std::vector<std::int64_t> keys;
         for (int i = 0; i < 20; ++i) keys.push_back(static_cast<std::int64_t>(random() % 40) - 20);
-        std::sort(keys.begin(), keys.end());
-        keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
         session.begin();
         EXPECT_NO_THROW(lock_xact(session, keys));
         session.commit();

@@ -129,6 +129,11 @@ void describe_network(CLI::App& app, Settings& settings) {
       ->type_name("X")
       ->check(CLI::Range(0.0, 1.0))
       ->group(kNetwork);
+  app.add_option("--page", settings.largest_page,
+                 "Entries of a page of a list of hosts or repositories, at most (default: as many "
+                 "as are asked for)")
+      ->check(CLI::Range(1, 2'000))
+      ->group(kNetwork);
   app.add_flag("--one-op-a-path", network.one_op_a_path,
                "No commit names a path twice: for an indexer that verifies");
   app.add_option("--oddities", network.oddities,

@@ -21,6 +21,8 @@ struct Settings {
   std::uint16_t port = 0;
   std::string log;
   StreamBehaviour behaviour;
+  /// Entries of a page of a list, whatever the client asks for.
+  std::int64_t largest_page = 2'000;
   std::vector<PlannedFault> faults;
   std::vector<FaultRate> fault_rates;
 

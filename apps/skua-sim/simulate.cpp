@@ -105,13 +105,15 @@ void NetworkServers::make_sites() {
     const auto url = "http://" + pds.server.address();
     auto& messages = simulation_->host(number);
     pds.stream.emplace(StreamHost{messages, pds_behaviour, log_, name, nullptr, 0, {}});
-    pds.site.emplace(Site{name, log_, pds_routes(network, number, url), &*pds.stream, &plan_});
+    pds.site.emplace(Site{name, log_, pds_routes(network, number, url, settings_.largest_page),
+                          &*pds.stream, &plan_});
     targets_->streams.push_back(&*pds.stream);
     known_hosts_.push_back({pds.server.address(), url, messages});
     ++number;
   }
-  relay_site_.emplace(
-      Site{"relay", log_, relay_routes(network, known_hosts_), &*relay_stream_, &plan_});
+  relay_site_.emplace(Site{"relay", log_,
+                           relay_routes(network, known_hosts_, settings_.largest_page),
+                           &*relay_stream_, &plan_});
   plc_site_.emplace(Site{"plc", log_, plc_routes(network), nullptr, &plan_});
   control_site_.emplace(Site{"control", log_, control_routes(*targets_), nullptr, nullptr});
 }

@@ -78,7 +78,8 @@ Response well_known_did(const Request& request, const Network& network) {
 
 }  // namespace
 
-Router pds_routes(const Network& network, std::size_t host, const std::string& url) {
+Router pds_routes(const Network& network, std::size_t host, const std::string& url,
+                  std::int64_t most) {
   const auto standing_of = standing_at(network, host, url);
   const auto resident = resident_at(network, host);
   Router router;
@@ -88,9 +89,10 @@ Router pds_routes(const Network& network, std::size_t host, const std::string& u
   router.get("/xrpc/com.atproto.sync.getRepo", [&network, standing_of](const Request& request) {
     return get_repo(request, network, standing_of);
   });
-  router.get("/xrpc/com.atproto.sync.listRepos", [&network, resident](const Request& request) {
-    return list_repos(request, network, resident);
-  });
+  router.get("/xrpc/com.atproto.sync.listRepos",
+             [&network, resident, most](const Request& request) {
+               return list_repos(request, network, resident, most);
+             });
   router.get("/xrpc/com.atproto.sync.getRepoStatus",
              [standing_of](const Request& request) { return repo_status(request, standing_of); });
   router.get("/xrpc/com.atproto.sync.getLatestCommit",

@@ -21,7 +21,7 @@ StandingOf standing_in(const Network& network) {
 
 /// The cursor is the number of hosts that were listed.
 Response list_hosts(const Request& request, const Network& network,
-                    const std::vector<KnownHost>& hosts) {
+                    const std::vector<KnownHost>& hosts, std::int64_t most) {
   const auto limit = number_of(request, "limit", 200, 1, 1000);
   if (!limit) return limit.error();
   const auto last = static_cast<std::int64_t>(hosts.size());
@@ -32,7 +32,7 @@ Response list_hosts(const Request& request, const Network& network,
     const auto account = network.account(did);
     if (account && account->status != AccountStatus::deleted) ++accounts[account->host];
   }
-  const auto end = std::min(last, *first + *limit);
+  const auto end = std::min(last, *first + std::min(*limit, most));
   Json body = Json::object();
   if (end < last) body["cursor"] = std::to_string(end);
   body["hosts"] = Json::array();
@@ -45,7 +45,8 @@ Response list_hosts(const Request& request, const Network& network,
   return json_response(body);
 }
 
-Response list_repos_by_collection(const Request& request, const Network& network) {
+Response list_repos_by_collection(const Request& request, const Network& network,
+                                  std::int64_t most) {
   const auto collection = required(request, "collection");
   if (!collection) return collection.error();
   const auto limit = number_of(request, "limit", 500, 1, 2000);
@@ -61,7 +62,7 @@ Response list_repos_by_collection(const Request& request, const Network& network
     if (!account || account->status == AccountStatus::deleted) continue;
     const auto collections = network.collections(*did);
     if (std::ranges::find(collections, *collection) == collections.end()) continue;
-    if (repos.size() == static_cast<std::size_t>(*limit)) {
+    if (repos.size() == static_cast<std::size_t>(std::min(*limit, most))) {
       body["cursor"] = repos.back()["did"];
       break;
     }
@@ -86,21 +87,24 @@ Response redirect_to_host(const Request& request, const Network& network,
 
 }  // namespace
 
-Router relay_routes(const Network& network, const std::vector<KnownHost>& hosts) {
+Router relay_routes(const Network& network, const std::vector<KnownHost>& hosts,
+                    std::int64_t most) {
   const auto standing_of = standing_in(network);
   Router router;
   router.get("/xrpc/_health", [](const Request&) {
     return json_response({{"version", "skua-sim"}});
   });
-  router.get("/xrpc/com.atproto.sync.listHosts", [&network, &hosts](const Request& request) {
-    return list_hosts(request, network, hosts);
+  router.get("/xrpc/com.atproto.sync.listHosts", [&network, &hosts, most](const Request& request) {
+    return list_hosts(request, network, hosts, most);
   });
-  router.get("/xrpc/com.atproto.sync.listRepos", [&network, standing_of](const Request& request) {
-    return list_repos(request, network, standing_of);
-  });
-  router.get("/xrpc/com.atproto.sync.listReposByCollection", [&network](const Request& request) {
-    return list_repos_by_collection(request, network);
-  });
+  router.get("/xrpc/com.atproto.sync.listRepos",
+             [&network, standing_of, most](const Request& request) {
+               return list_repos(request, network, standing_of, most);
+             });
+  router.get("/xrpc/com.atproto.sync.listReposByCollection",
+             [&network, most](const Request& request) {
+               return list_repos_by_collection(request, network, most);
+             });
   router.get("/xrpc/com.atproto.sync.getRepo", [&network, &hosts](const Request& request) {
     return redirect_to_host(request, network, hosts);
   });

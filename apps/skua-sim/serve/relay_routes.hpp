@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ struct KnownHost {
 
 /// What the relay answers besides subscribeRepos: com.atproto.sync.{listHosts, listRepos,
 /// listReposByCollection, getRepo, getRepoStatus, getLatestCommit} and the health check. It keeps
-/// no repositories: getRepo leads to the PDS. What is passed must outlive the router.
-Router relay_routes(const Network& network, const std::vector<KnownHost>& hosts);
+/// no repositories: getRepo leads to the PDS. A page has `most` entries at most. What is passed by
+/// reference must outlive the router.
+Router relay_routes(const Network& network, const std::vector<KnownHost>& hosts, std::int64_t most);
 
 }  // namespace skua::sim

@@ -59,7 +59,8 @@ Response latest_commit(const Request& request, const StandingOf& standing_of) {
   return json_response({{"cid", standing->account.head}, {"rev", standing->account.rev}});
 }
 
-Response list_repos(const Request& request, const Network& network, const StandingOf& standing_of) {
+Response list_repos(const Request& request, const Network& network, const StandingOf& standing_of,
+                    std::int64_t most) {
   const auto limit = number_of(request, "limit", 500, 1, 1000);
   if (!limit) return limit.error();
   const auto given = request.query.find("cursor");
@@ -71,7 +72,7 @@ Response list_repos(const Request& request, const Network& network, const Standi
   for (; did != dids.end(); ++did) {
     const auto standing = standing_of(*did);
     if (!standing || standing->account.head.empty()) continue;
-    if (repos.size() == static_cast<std::size_t>(*limit)) {
+    if (repos.size() == static_cast<std::size_t>(std::min(*limit, most))) {
       body["cursor"] = repos.back()["did"];
       break;
     }

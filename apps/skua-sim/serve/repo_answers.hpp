@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string_view>
@@ -27,7 +28,8 @@ Response repo_not_found(std::string_view did);
 
 Response repo_status(const Request& request, const StandingOf& standing_of);
 Response latest_commit(const Request& request, const StandingOf& standing_of);
-/// Pages by DID; accounts without a repository are left out.
-Response list_repos(const Request& request, const Network& network, const StandingOf& standing_of);
+/// Pages by DID, of `most` at most; accounts without a repository are left out.
+Response list_repos(const Request& request, const Network& network, const StandingOf& standing_of,
+                    std::int64_t most);
 
 }  // namespace skua::sim

@@ -190,7 +190,8 @@ class Run:
             file = folder / f"test_{name}.xml"
             passed, failed, skipped = count_googletest(file) if file.exists() else (0, [], [])
             if case.get("status") != "run" and not failed:
-                failed = [f"{name}: the program ended badly (build/test-logs/{preset}-ctest.log)"]
+                failed = [f"{name}: the program ended badly (build/test-logs/{preset}-ctest.log)"
+                          + last_lines(case.findtext("system-out") or "")]
             self.report.add(preset, passed, failed, skipped)
 
     def stress(self):
@@ -239,6 +240,11 @@ def unrandomised(preset):
     if preset != "release" and subprocess.run(["setarch", "-R", "true"], check=False).returncode == 0:
         return ["setarch", "-R"]
     return []
+
+
+def last_lines(output, lines=40):
+    """What a program said last, for a summary that is all that is left of a run elsewhere."""
+    return "".join(f"\n      | {line[:300]}" for line in output.rstrip().splitlines()[-lines:])
 
 
 def count_googletest(file):

@@ -446,7 +446,8 @@ TEST(RelayClient, GivesUpOnALookUpThatDoesNotEnd) {
   release->set_value();
 }
 
-/// Runs a client until `ready` says so and requires that stop() then needs less than a second.
+/// Runs a client until `ready` says so and requires that stop() then waits for none of its timeouts, which
+/// are an hour: the bound leaves room for a machine that is busy.
 void expect_prompt_stop(RelayClientOptions options, RecordingSink& sink,
                         const std::function<void()>& ready) {
   options.connect_timeout = 1h;
@@ -457,7 +458,7 @@ void expect_prompt_stop(RelayClientOptions options, RecordingSink& sink,
   ready();
   const auto before = std::chrono::steady_clock::now();
   client.stop();
-  EXPECT_LT(std::chrono::steady_clock::now() - before, 1s);
+  EXPECT_LT(std::chrono::steady_clock::now() - before, 30s);
   client.stop();
   EXPECT_FALSE(client.statistics().connected);
 }

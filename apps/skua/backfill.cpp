@@ -1,8 +1,8 @@
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <future>
 #include <memory>
+#include <stop_token>
 #include <utility>
 
 #include <fmt/format.h>
@@ -26,6 +26,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kPoll{100};
 constexpr std::chrono::milliseconds kRedraw{500};
+/// A stop ends in 30 s, whatever the database does.
+constexpr std::chrono::seconds kStopLimit{28};
 
 /// Whoever signs, and where accounts live: a file, or the network.
 std::unique_ptr<app::AccountSource> accounts_of(const Settings& settings,
@@ -43,6 +45,10 @@ std::unique_ptr<app::AccountSource> accounts_of(const Settings& settings,
   return std::make_unique<app::NetworkAccounts>(accounts, system_clock());
 }
 
+std::unique_ptr<store::Session> ask(const std::string& database_url) {
+  return std::make_unique<store::Session>(database_url, store::process_name("skua backfill ask"));
+}
+
 void begin_bootstrap(store::Session& session) {
   const std::size_t dropped = backfill::begin_bootstrap(session);
   if (dropped > 0) {
@@ -52,25 +58,50 @@ void begin_bootstrap(store::Session& session) {
   }
 }
 
-/// Builds what a bootstrap left out. A stop leaves the rest to the next `skua backfill`.
-void finish_bootstrap(const std::string& database_url, StopSignal& stop_signal) {
+/// Says how many indexes are missing and who builds them; nothing when none is.
+void print_missing_indexes(store::Session& session) {
+  const std::size_t missing = backfill::missing_indexes(session);
+  if (missing == 0) return;
+  fmt::print(
+      "the bootstrap is not over: {} indexes are missing; `skua backfill` without arguments goes "
+      "on and builds them, and until then `skua run` does not begin\n",
+      missing);
+}
+
+/// Builds what a bootstrap left out. False: it was stopped, or a build failed; another call goes
+/// on.
+bool finish_bootstrap(const std::string& database_url, StopSignal& stop_signal) {
   fmt::print("bootstrap: building indexes\n");
   std::fflush(stdout);
+  std::stop_source stop;
   auto building = std::async(std::launch::async, [&] {
-    return backfill::finish_bootstrap(database_url, {}, [](const std::string& name) {
-      fmt::print("bootstrap: {}\n", name);
-      std::fflush(stdout);
-    });
+    return backfill::finish_bootstrap(database_url, {}, stop.get_token(),
+                                      [](const std::string& name) {
+                                        fmt::print("bootstrap: {}\n", name);
+                                        std::fflush(stdout);
+                                      });
   });
   while (building.wait_for(kPoll) != std::future_status::ready) {
-    if (!stop_signal.wait_for(std::chrono::milliseconds(0))) continue;
-    fmt::print("stopped: the indexes that are left are built by the next `skua backfill`\n");
+    if (stop.stop_requested() || !stop_signal.wait_for(std::chrono::milliseconds(0))) continue;
+    fmt::print("stopping: the server undoes what is half built\n");
     std::fflush(stdout);
-    // A build cannot be asked to stop; the server undoes what is not committed.
-    std::_Exit(kFailure);
+    stop_signal.end_at_once_after(kStopLimit);
+    stop.request_stop();
   }
-  building.get();
+  try {
+    building.get();
+  } catch (const store::SqlError& error) {
+    fmt::print(stderr, "skua: an index cannot be built: {}\n", error.what());
+    print_missing_indexes(*ask(database_url));
+    return false;
+  }
+  if (stop.stop_requested()) {
+    const auto session = ask(database_url);
+    print_missing_indexes(*session);
+    if (backfill::bootstrap_is_open(*session)) return false;
+  }
   fmt::print("bootstrap: done; `skua run` may begin\n");
+  return true;
 }
 
 /// Shows how it goes until all is done, or it has to stop. True: the user asked for it.
@@ -107,7 +138,7 @@ void print_end(const backfill::BackfillFigures& end, bool is_stopped) {
 }
 
 /// What became of what did not become rows; true: nothing failed for good.
-bool print_rest(store::Session& session, Timestamp started_at, bool is_stopped) {
+bool print_rest(store::Session& session, Timestamp started_at) {
   const auto failed = backfill::jobs_ended_since(session, backfill::JobState::Failed, started_at);
   const auto unavailable =
       backfill::jobs_ended_since(session, backfill::JobState::Unavailable, started_at);
@@ -119,11 +150,6 @@ bool print_rest(store::Session& session, Timestamp started_at, bool is_stopped) 
   if (lists > 0) fmt::print("{} lists were given up\n", lists);
   if (failed + unavailable + lists > 0) {
     fmt::print("`skua backfill status` says why, `skua backfill retry` tries again\n");
-  }
-  if (is_stopped) {
-    fmt::print(
-        "the rest stays queued: `skua backfill` without arguments goes on with it, and so "
-        "does `skua run`\n");
   }
   return failed + lists == 0;
 }
@@ -146,8 +172,7 @@ int backfill(const Settings& settings, const BackfillFlags& flags) {
   options.accounts = accounts_of(settings, flags, database_url);
 
   const Timestamp started_at = system_clock().now();
-  auto session =
-      std::make_unique<store::Session>(database_url, store::process_name("skua backfill ask"));
+  auto session = ask(database_url);
   if (flags.bootstrap) begin_bootstrap(*session);
   queue_request(*session, request);
   session.reset();
@@ -160,26 +185,26 @@ int backfill(const Settings& settings, const BackfillFlags& flags) {
     std::fflush(stdout);
   }
   const bool is_done = history.is_idle();
-  if (!is_done) stop_signal.end_at_once_after(std::chrono::seconds(28));
+  if (!is_done) stop_signal.end_at_once_after(kStopLimit);
   history.stop();
   print_end(history.figures(), !is_done);
   if (const auto defect = history.defect()) {
     fmt::print(stderr, "skua: {}\n", *defect);
     return kFailure;
   }
-  session =
-      std::make_unique<store::Session>(database_url, store::process_name("skua backfill ask"));
-  const bool all_well = print_rest(*session, started_at, !is_done);
-  if (backfill::bootstrap_is_open(*session)) {
-    session.reset();
-    if (is_done) {
-      finish_bootstrap(database_url, stop_signal);
-    } else {
-      fmt::print(
-          "the bootstrap is not over: indexes are missing until `skua backfill` has come to "
-          "its end\n");
-    }
+  if (!is_done) {
+    fmt::print(
+        "the rest stays queued: `skua backfill` without arguments goes on with it, and so does "
+        "`skua run`\n");
   }
+  // All that is said of the end is said before an exception says that the database is away.
+  std::fflush(stdout);
+  session = ask(database_url);
+  const bool all_well = print_rest(*session, started_at);
+  if (!is_done) print_missing_indexes(*session);
+  const bool is_open = backfill::bootstrap_is_open(*session);
+  session.reset();
+  if (is_done && is_open && !finish_bootstrap(database_url, stop_signal)) return kFailure;
   return all_well && is_done && request.problems == 0 ? kSuccess : kFailure;
 }
 

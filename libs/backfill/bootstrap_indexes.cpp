@@ -1,14 +1,21 @@
 #include "backfill/bootstrap_indexes.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/crash_point.hpp"
+#include "base/log.hpp"
 #include "store/advisory_lock.hpp"
 #include "store/process_name.hpp"
 
@@ -26,7 +33,14 @@ const std::string kRecordTables =
     "FROM pg_class AS t WHERE t.relnamespace = 'bsky'::regnamespace AND t.relkind = 'r' "
     "AND t.relname NOT IN ('actors', 'collections', 'rkeys')";
 
-const Statement kIsOpen{"bootstrap_is_open", "SELECT EXISTS (SELECT FROM skua.dropped_indexes)"};
+constexpr std::chrono::milliseconds kCancelEvery{200};
+/// How long a thread waits for what others build, or for a server that is away.
+constexpr std::chrono::milliseconds kPause{1'000};
+
+const std::string kName = "skua indexes";
+
+const Statement kMissing{"bootstrap_missing", "SELECT count(*) FROM skua.dropped_indexes"};
+const Statement kCancel{"bootstrap_cancel", "SELECT pg_cancel_backend($1)"};
 
 // An index that a constraint needs cannot be dropped by itself, and a unique one is a promise.
 const Statement kRecord{"bootstrap_record",
@@ -73,14 +87,163 @@ std::optional<std::string> build_next(Session& session) {
   if (!found.empty() && !is_there) session.run("DROP INDEX " + name);
   if (!is_there) session.run(std::string(next.text(0, 1)));
   session.execute(kForget, params);
+  crash_point("before_index_commit");
   transaction.commit();
+  crash_point("after_index_commit");
   return name;
 }
+
+/// Has the server look whether its client is still there. Otherwise it would go on building for one
+/// that was killed, for hours, undo it all in the end, and keep the next one waiting.
+void watch_client(Session& session) {
+  try {
+    session.run("SET client_connection_check_interval = '2s'");
+  } catch (const store::ServerError&) {
+    throw;
+  } catch (const store::SqlError&) {
+    // Only some servers can: since PostgreSQL 14, on Linux.
+  }
+}
+
+/// The threads of one `finish_bootstrap`, each with a session that builds one index after the
+/// other.
+class Builders {
+ public:
+  Builders(const std::string& url, const IndexBuilds& builds,
+           const std::function<void(const std::string& name)>& on_built)
+      : url_(url),
+        threads_(std::max(builds.at_once, 1)),
+        memory_mb_(std::max<std::int64_t>(builds.memory_mb / threads_, 16)),
+        on_built_(on_built) {}
+
+  std::size_t run(const std::stop_token& stop) {
+    std::vector<std::jthread> threads;
+    running_ = threads_;
+    for (int i = 0; i < threads_; ++i) threads.emplace_back([this, stop] { work(stop); });
+    std::unique_lock lock(mutex_);
+    ended_.wait(lock, stop, [this] { return running_ == 0; });
+    // Again and again: a cancel that comes between two statements is lost.
+    while (running_ > 0) {
+      lock.unlock();
+      cancel();
+      lock.lock();
+      ended_.wait_for(lock, kCancelEvery, [this] { return running_ == 0; });
+    }
+    lock.unlock();
+    threads.clear();
+    if (failure_) std::rethrow_exception(failure_);
+    return built_;
+  }
+
+ private:
+  /// A session whose statement can be cancelled for as long as it lives.
+  struct BuildSession {
+    explicit BuildSession(Builders& builders)
+        : all(builders), session(all.url_, store::process_name(kName)) {
+      session.run(fmt::format("SET maintenance_work_mem = '{}MB'", all.memory_mb_));
+      watch_client(session);
+      const std::scoped_lock lock(all.mutex_);
+      all.backends_.insert(session.backend_pid());
+    }
+    ~BuildSession() {
+      const std::scoped_lock lock(all.mutex_);
+      all.backends_.erase(session.backend_pid());
+    }
+    BuildSession(const BuildSession&) = delete;
+    BuildSession& operator=(const BuildSession&) = delete;
+
+    Builders& all;
+    Session session;
+  };
+
+  /// Builds until none is missing.
+  void work(const std::stop_token& stop) {
+    try {
+      std::unique_ptr<BuildSession> builder;
+      bool was_down = false;
+      while (goes_on(stop)) {
+        try {
+          if (!builder) builder = std::make_unique<BuildSession>(*this);
+          if (std::exchange(was_down, false)) logger("backfill")->info("the database is back");
+          if (const auto name = build_next(builder->session)) {
+            tell(*name);
+            continue;
+          }
+          if (!bootstrap_is_open(builder->session)) break;
+        } catch (const store::ServerError& error) {
+          if (stop.stop_requested()) break;
+          if (builder && builder->session.connected()) throw;
+          builder.reset();
+          if (!std::exchange(was_down, true)) {
+            logger("backfill")
+                ->warn("the database failed while indexes were built, trying again: {}",
+                       error.what());
+          }
+        }
+        rest(stop);
+      }
+    } catch (...) {
+      const std::scoped_lock lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+    }
+    const std::scoped_lock lock(mutex_);
+    --running_;
+    ended_.notify_all();
+  }
+
+  bool goes_on(const std::stop_token& stop) {
+    const std::scoped_lock lock(mutex_);
+    return !stop.stop_requested() && !failure_;
+  }
+
+  void rest(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    ended_.wait_for(lock, stop, kPause, [this] { return failure_ != nullptr; });
+  }
+
+  void tell(const std::string& name) {
+    const std::scoped_lock lock(mutex_);
+    ++built_;
+    if (on_built_) on_built_(name);
+  }
+
+  /// Breaks off what the server does for us.
+  void cancel() {
+    try {
+      Session session(url_, store::process_name(kName));
+      // While it is held no session ends, and no other process can have its number.
+      const std::scoped_lock lock(mutex_);
+      for (const int backend : backends_) {
+        Params params;
+        params.int4(backend);
+        session.execute(kCancel, params);
+      }
+    } catch (const store::SqlError& error) {
+      logger("backfill")->debug("builds cannot be cancelled: {}", error.what());
+    }
+  }
+
+  const std::string& url_;
+  const int threads_;
+  const std::int64_t memory_mb_;
+  const std::function<void(const std::string& name)>& on_built_;
+  std::mutex mutex_;
+  std::condition_variable_any ended_;
+  /// Threads that have not ended.
+  int running_ = 0;
+  std::set<int> backends_;
+  std::size_t built_ = 0;
+  std::exception_ptr failure_;
+};
 
 }  // namespace
 
 bool bootstrap_is_open(Session& session) {
-  return session.execute(kIsOpen, {}).boolean(0, 0);
+  return missing_indexes(session) > 0;
+}
+
+std::size_t missing_indexes(Session& session) {
+  return static_cast<std::size_t>(session.execute(kMissing, {}).int8(0, 0));
 }
 
 std::size_t begin_bootstrap(Session& session) {
@@ -98,39 +261,16 @@ std::size_t begin_bootstrap(Session& session) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     session.run("DROP INDEX " + std::string(names.text(i, 0)));
   }
+  crash_point("before_drop_commit");
   transaction.commit();
+  crash_point("after_drop_commit");
   return names.size();
 }
 
 std::size_t finish_bootstrap(const std::string& url, const IndexBuilds& builds,
+                             const std::stop_token& stop,
                              const std::function<void(const std::string& name)>& on_built) {
-  const int at_once = std::max(builds.at_once, 1);
-  const std::int64_t memory_mb = std::max<std::int64_t>(builds.memory_mb / at_once, 16);
-  std::mutex mutex;
-  std::size_t built = 0;
-  std::exception_ptr failure;
-  const auto build_all = [&] {
-    try {
-      Session session(url, store::process_name("skua indexes"));
-      session.run(fmt::format("SET maintenance_work_mem = '{}MB'", memory_mb));
-      while (const auto name = build_next(session)) {
-        const std::scoped_lock lock(mutex);
-        ++built;
-        if (on_built) on_built(*name);
-        if (failure) return;
-      }
-    } catch (...) {
-      const std::scoped_lock lock(mutex);
-      if (!failure) failure = std::current_exception();
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    threads.reserve(static_cast<std::size_t>(at_once));
-    for (int i = 0; i < at_once; ++i) threads.emplace_back(build_all);
-  }
-  if (failure) std::rethrow_exception(failure);
-  return built;
+  return Builders(url, builds, on_built).run(stop);
 }
 
 }  // namespace skua::backfill

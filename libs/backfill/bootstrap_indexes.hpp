@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 
 #include "store/session.hpp"
@@ -28,6 +29,8 @@ class BootstrapRefused : public std::runtime_error {
 
 /// Whether a bootstrap was begun and not finished.
 bool bootstrap_is_open(store::Session& session);
+/// How many indexes are still to be built.
+std::size_t missing_indexes(store::Session& session);
 
 /// Drops the indexes and returns how many; if a bootstrap is open already it is gone on with, and
 /// none are dropped. Opens a transaction of its own. Throws BootstrapRefused while a source is
@@ -45,12 +48,15 @@ struct IndexBuilds {
 
 /// Builds the indexes again, those of the largest tables first, and returns how many. Blocks for as
 /// long as it takes: hours with the whole network. `on_built` is called with the name of each, on
-/// any of its threads, one at a time. Ends when none is left but what another process is building.
+/// any of its threads, one at a time. What another process builds is waited for, and built here if
+/// that one ends before: none is missing in the end. A server that is away is waited for too.
 /// Nothing may write to the tables meanwhile; it would wait.
 ///
-/// Throws what the first build that failed threw (store::SqlError), after the others have ended:
-/// what they built stays, and another call goes on.
+/// A stop breaks off the builds that are under way, which the server then undoes; what was built
+/// stays, and another call goes on. So it does when a build fails: throws what the first one that
+/// failed threw (store::SqlError), after the others have ended.
 std::size_t finish_bootstrap(const std::string& url, const IndexBuilds& builds,
+                             const std::stop_token& stop = {},
                              const std::function<void(const std::string& name)>& on_built = {});
 
 }  // namespace skua::backfill

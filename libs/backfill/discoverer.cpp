@@ -7,6 +7,7 @@
 
 #include "backfill/job_table.hpp"
 #include "backfill/listing.hpp"
+#include "base/crash_point.hpp"
 #include "base/log.hpp"
 
 namespace skua::backfill {
@@ -57,6 +58,12 @@ std::vector<HostList> lists_of(const HostPage& page) {
     if (host.status != "offline" && host.status != "banned") lists.push_back({host.origin});
   }
   return lists;
+}
+
+void commit_page(store::Transaction& transaction) {
+  crash_point("before_page_commit");
+  transaction.commit();
+  crash_point("after_page_commit");
 }
 
 }  // namespace
@@ -226,12 +233,12 @@ bool Discoverer::keep(store::Session& session, const HostList& list, const Page&
   if constexpr (std::is_same_v<Page, HostPage>) {
     const std::vector<HostList> lists = lists_of(page);
     add_lists(session, lists, Again::No, clock_.now());
-    transaction.commit();
+    commit_page(transaction);
     counters_.hosts += lists.size();
     poke();
   } else {
     queued = add_jobs(session, jobs_of(list, page), Again::No, clock_.now());
-    transaction.commit();
+    commit_page(transaction);
     counters_.accounts += page.repos.size();
     counters_.inactive += page.inactive;
     if (queued > 0) options_.on_jobs();

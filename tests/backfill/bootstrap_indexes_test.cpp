@@ -1,7 +1,13 @@
 #include "backfill/bootstrap_indexes.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -54,7 +60,7 @@ TEST_F(BootstrapIndexesTest, what_is_dropped_comes_back_as_it_was) {
       << "every table keeps its key";
   EXPECT_NE(value("SELECT to_regclass('bsky.actors_handle')"), "");
   std::vector<std::string> built;
-  EXPECT_EQ(finish_bootstrap(database_.url(), {3, 64},
+  EXPECT_EQ(finish_bootstrap(database_.url(), {3, 64}, {},
                              [&](const std::string& name) { built.push_back(name); }),
             dropped);
   EXPECT_EQ(built.size(), dropped);
@@ -146,19 +152,90 @@ TEST_F(BootstrapIndexesTest, a_build_that_fails_leaves_the_others_and_can_be_don
   EXPECT_EQ(indexes(), before);
 }
 
-TEST_F(BootstrapIndexesTest, a_builder_that_dies_leaves_its_index_to_the_next) {
-  const std::string before = indexes();
-  begin_bootstrap(session());
-  {
-    Session dying(database_.url(), "dying");
-    dying.begin();
-    dying.run("SELECT FROM skua.dropped_indexes WHERE name = 'bsky.likes_subject' FOR UPDATE");
-    EXPECT_EQ(finish(), 11U) << "it is being built elsewhere";
-    EXPECT_TRUE(bootstrap_is_open(session()));
-    dying.run("CREATE INDEX likes_subject ON bsky.likes (subject_actor, subject_rkey)");
+/// A `finish_bootstrap` on a thread of its own, in the way of which something stands.
+class BootstrapHeldUp : public BootstrapIndexesTest {
+ protected:
+  void SetUp() override {
+    BootstrapIndexesTest::SetUp();
+    before_ = indexes();
+    ASSERT_EQ(begin_bootstrap(session()), 12U);
+    other_ = std::make_unique<Session>(database_.url(), "another");
+    other_->begin();
   }
+
+  void start() {
+    finishing_ = std::async(std::launch::async, [this] {
+      return finish_bootstrap(database_.url(), {3, 64}, stop_.get_token(),
+                              [this](const std::string&) { ++built_; });
+    });
+  }
+  /// Until the indexes that nothing stands in the way of are there.
+  void wait_for_the_others(std::size_t held_up) {
+    while (missing_indexes(session()) > held_up) std::this_thread::yield();
+  }
+  /// How many of our sessions wait for a lock.
+  std::string waiting() {
+    return value(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+        "AND application_name LIKE 'skua indexes%' AND wait_event_type = 'Lock'");
+  }
+  void expect_all_there(std::size_t built_here) {
+    EXPECT_EQ(finishing_.get(), built_here);
+    EXPECT_EQ(built_, built_here);
+    EXPECT_EQ(indexes(), before_);
+    EXPECT_FALSE(bootstrap_is_open(session()));
+  }
+
+  std::string before_;
+  std::unique_ptr<Session> other_;
+  std::stop_source stop_;
+  std::atomic<std::size_t> built_{0};
+  std::future<std::size_t> finishing_;
+};
+
+TEST_F(BootstrapHeldUp, what_another_process_builds_is_waited_for) {
+  other_->run("DELETE FROM skua.dropped_indexes WHERE name = 'bsky.likes_subject'");
+  start();
+  wait_for_the_others(1);
+  other_->run("CREATE INDEX likes_subject ON bsky.likes (subject_actor, subject_rkey)");
+  EXPECT_EQ(finishing_.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  other_->commit();
+  expect_all_there(11);
+}
+
+TEST_F(BootstrapHeldUp, and_built_when_that_one_dies) {
+  other_->run("SELECT FROM skua.dropped_indexes WHERE name = 'bsky.likes_subject' FOR UPDATE");
+  other_->run("CREATE INDEX likes_subject ON bsky.likes (subject_actor, subject_rkey)");
+  start();
+  wait_for_the_others(1);
+  other_.reset();
+  expect_all_there(12);
+}
+
+TEST_F(BootstrapHeldUp, a_stop_breaks_builds_off_and_another_call_goes_on) {
+  other_->run("LOCK TABLE bsky.likes IN ROW EXCLUSIVE MODE");
+  start();
+  wait_for_the_others(1);
+  while (waiting() != "1") std::this_thread::yield();
+  stop_.request_stop();
+  EXPECT_EQ(finishing_.get(), 11U);
+  EXPECT_EQ(missing_indexes(session()), 1U);
+  EXPECT_EQ(waiting(), "0");
+  other_->rollback();
   EXPECT_EQ(finish(), 1U);
-  EXPECT_EQ(indexes(), before);
+  EXPECT_EQ(indexes(), before_);
+}
+
+TEST_F(BootstrapHeldUp, sessions_that_break_are_made_anew) {
+  other_->run("LOCK TABLE bsky.likes IN ROW EXCLUSIVE MODE");
+  start();
+  wait_for_the_others(1);
+  while (waiting() != "1") std::this_thread::yield();
+  session().run(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+      "WHERE datname = current_database() AND application_name LIKE 'skua indexes%'");
+  other_->rollback();
+  expect_all_there(12);
 }
 
 }  // namespace

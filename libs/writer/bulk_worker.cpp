@@ -15,14 +15,6 @@ namespace {
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
-/// Events in one transaction: to begin with, and at most and at least after that.
-constexpr std::size_t kFirstGroup = 2'500;
-constexpr std::size_t kLargestGroup = 10'000;
-constexpr std::size_t kSmallestGroup = 250;
-/// A transaction that takes longer than the first is too large; than the second, as large as it
-/// should be. Half a second is the promise.
-constexpr milliseconds kTooLong{350};
-constexpr milliseconds kLong{200};
 /// How long chunks of small repositories wait for company.
 constexpr milliseconds kLinger{100};
 constexpr milliseconds kIdle{500};
@@ -38,7 +30,6 @@ BulkWorker::BulkWorker(std::string name, WriteTurns& turns, BulkServices& servic
       services_(services),
       queue_(std::numeric_limits<std::size_t>::max()),
       session_({services.database_url, name_, services.counters, services.database_is_down}),
-      group_(kFirstGroup),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 BulkWorker::~BulkWorker() {
@@ -88,7 +79,7 @@ std::vector<event::UnresolvedBulk> BulkWorker::take() {
   };
   if (!take_one()) return chunks;
   const auto until = SteadyClock::now() + kLinger;
-  while (events < group_) {
+  while (events < group_.size()) {
     wait = std::max(milliseconds::zero(),
                     std::chrono::duration_cast<milliseconds>(until - SteadyClock::now()));
     if (!take_one()) break;
@@ -99,7 +90,7 @@ std::vector<event::UnresolvedBulk> BulkWorker::take() {
 bool BulkWorker::write(Events events, const std::stop_token& stop) {
   std::optional<WriteTurns::Turn> turn;
   std::size_t written = 0;
-  std::size_t size = group_;
+  std::size_t size = group_.size();
   while (written < events.size()) {
     turn.reset();
     services_.live_pressure.wait_until_eased(stop);
@@ -109,9 +100,10 @@ bool BulkWorker::write(Events events, const std::stop_token& stop) {
     try {
       write_piece(std::span(events).subspan(written, size));
       written += size;
-      size = group_;
+      size = std::min(2 * size, group_.size());
     } catch (const store::DataError& poison) {
-      // Halve until the event that the database refuses stands alone.
+      // Halve until the event that the database refuses stands alone. After it the pieces double:
+      // whole groups again, one for each poison, would be written and undone many times over.
       if (size > 1) {
         size /= 2;
         continue;
@@ -119,7 +111,7 @@ bool BulkWorker::write(Events events, const std::stop_token& stop) {
       try {
         dead_letter(*events[written], poison);
         ++written;
-        size = group_;
+        size = 2;
       } catch (const store::ServerError& error) {
         if (!session_.back_off(error, turns_, turn, stop)) return false;
       }
@@ -138,10 +130,9 @@ void BulkWorker::write_piece(std::span<event::ResolvedEvent* const> piece) {
   for (const resolve::Conflict& conflict : resolver.resolve(piece)) {
     reject(*piece[conflict.index], conflict.reason);
   }
-  const auto start = SteadyClock::now();
-  const BulkWriter::Outcome outcome =
-      services_.writer.write(connection, piece, empty_, services_.clock.now());
-  adapt(SteadyClock::now() - start);
+  const Timestamp start = services_.clock.now();
+  const BulkWriter::Outcome outcome = services_.writer.write(connection, piece, empty_, start);
+  group_.took(piece.size(), services_.clock.now() - start);
 
   Counters& counters = services_.counters;
   counters.transactions += 1;
@@ -164,14 +155,6 @@ void BulkWorker::dead_letter(const event::ResolvedEvent& event, const store::Sql
   services_.counters.events += 1;
   services_.counters.dead_letters += 1;
   logger("writer")->warn("did={} lane={}: dead-lettered: {}", event.event.did, name_, error.what());
-}
-
-void BulkWorker::adapt(std::chrono::nanoseconds took) {
-  if (took > kTooLong) {
-    group_ = std::max(group_ / 2, kSmallestGroup);
-  } else if (took < kLong) {
-    group_ = std::min(group_ + group_ / 4, kLargestGroup);
-  }
 }
 
 }  // namespace skua::writer

@@ -15,6 +15,7 @@
 #include "event/resolved_event.hpp"
 #include "event/unresolved_bulk.hpp"
 #include "resolve/resolver.hpp"
+#include "writer/bulk_group.hpp"
 #include "writer/bulk_writer.hpp"
 #include "writer/counters.hpp"
 #include "writer/live_pressure.hpp"
@@ -77,8 +78,6 @@ class BulkWorker {
   /// One transaction.
   void write_piece(std::span<event::ResolvedEvent* const> piece);
   void dead_letter(const event::ResolvedEvent& event, const store::SqlError& error);
-  /// Larger transactions cost less a row, as long as they stay short.
-  void adapt(std::chrono::nanoseconds took);
 
   const std::string name_;
   WriteTurns& turns_;
@@ -86,7 +85,7 @@ class BulkWorker {
   BoundedQueue<event::UnresolvedBulk> queue_;
   PatientSession session_;
   EmptyTables empty_;
-  std::size_t group_;
+  BulkGroup group_;
   std::jthread thread_;
 };
 

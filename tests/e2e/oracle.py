@@ -272,6 +272,8 @@ def is_invalid(collection, rkey, record):
         return not record["subject"].startswith("did:")
     if collection == "app.bsky.graph.listblock":
         return not record["subject"].startswith("at://")
+    if collection == "app.bsky.actor.profile":
+        return not isinstance(record.get("pinnedPost", {}), dict)
     return collection == "app.bsky.feed.post" and not isinstance(record["text"], str)
 
 

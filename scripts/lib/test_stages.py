@@ -18,14 +18,16 @@ STAGES = ["format", "layers", "tidy", "release", "asan", "tsan", "e2e", "stress"
 # (build, seeds, seconds of traffic each) of the stress suite; --long: much more of it.
 STRESS = [("release", 2, 25), ("asan", 1, 20), ("tsan", 1, 20)]
 LONG_STRESS = [("release", 30, 60), ("asan", 3, 60), ("tsan", 3, 60)]
-# Networks that are backfilled through faults and kills: at rest, and while they change.
+# Networks that are backfilled through faults and kills: at rest, while they change, and from nothing to all indexes.
 BACKFILLS = {
     "backfill": ["--accounts", "20", "--records", "5000"],
     "backfill-live": ["--accounts", "30", "--records", "3000", "--live", "200"],
+    "backfill-network": ["--accounts", "20", "--records", "3000", "--network", "--bootstrap", "--kills", "6"],
 }
 LONG_BACKFILLS = {
     "backfill": ["--seeds", "20", "--server", "1"],
     "backfill-live": ["--seeds", "20", "--records", "20000", "--live", "300", "--server", "1"],
+    "backfill-network": ["--seeds", "20", "--network", "--bootstrap", "--kills", "8", "--server", "1"],
 }
 
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""backfill.py [--seed N] [--accounts N] [--records N] [--kills N] [--live RATE] [--fault KIND=SHARE]... [...]
+"""backfill.py [--seed N] [--accounts N] [--records N] [--kills N] [--network] [--bootstrap] [--live RATE] [...]
 
 A whole simulated network is brought in by `skua backfill`, while its hosts refuse, cut, slow down and damage
 what they send, and while skua is killed, at named crash points and at random moments. In the end the database must
 equal the network: every record of every active account by URI and CID, column by column as far as --columns goes,
-and nothing else; every job is done, or unavailable where its host says so; there are no dead letters.
+and nothing else; every job is done, or unavailable where its host says so; there are no dead letters; every index of
+the schema is there, as it was made.
 
   --seed      the first seed (default 1); everything but the clock follows from it
   --seeds     how many, one after the other (default 1)
@@ -14,6 +15,11 @@ and nothing else; every job is done, or unavailable where its host says so; ther
   --hosts     PDSes (default 4)
   --steps     commits, with everything that is odd, before the backfill begins (default 400)
   --kills     how often skua is killed (default 3)
+  --network   the relay is asked for its hosts, and they for their accounts, page by page; otherwise all accounts
+              are named
+  --page      entries of a page of these lists (default 1)
+  --bootstrap into an empty database: most indexes are built at the end. In most lives another session holds a lock
+              that keeps one of them from being built, so that the end is long enough to be killed in
   --life      seconds that it lives on average (default: so that the kills are spread over the work, about)
   --server    how often PostgreSQL is hit: a backend, all of it at once, its main process (default 0)
   --fault     KIND=SHARE, as skua-sim's --fault-rate, instead of the usual ones; "none": no faults
@@ -30,6 +36,7 @@ SKUA_BIN_DIR names the folder of skua and skua-sim. Each seed has a PostgreSQL o
 Examples:
   tests/stress/backfill.py --seeds 10
   tests/stress/backfill.py --accounts 60 --records 20000 --live 300 --server 2
+  tests/stress/backfill.py --accounts 60 --network --bootstrap --kills 8
   tests/stress/backfill.py --accounts 1000 --records 2000000 --hosts 8 --kills 20 --patient
 """
 
@@ -64,12 +71,16 @@ FAULTS = [
 ]
 # What has happened to some accounts when the backfill begins.
 INCIDENTS = ["deactivate", "suspend", "take_down", "leave_for_good", "move", "rotate_key", "take_handle"]
-# How often a life passes each, about: (a thousand records, an account).
+# How often all of the work passes each, about: (a thousand records, an account).
 CRASH_POINTS = {
     "before_bulk_commit": (0.3, 0), "after_bulk_commit": (0.3, 0), "before_stubs": (0.3, 0), "after_stubs": (0.3, 0),
     "after_post_stubs": (0.3, 0), "before_finish_commit": (0, 0.05), "after_finish_commit": (0, 0.05),
     "after_floor_commit": (0.005, 0),
 }
+# How often all of the work passes those of lists, a page, and of a bootstrap.
+PAGE_CRASH_POINTS = ["before_page_commit", "after_page_commit"]
+BOOTSTRAP_CRASH_POINTS = {"before_drop_commit": 1, "after_drop_commit": 1, "before_index_commit": 8,
+                          "after_index_commit": 8}
 RUN_CRASH_POINTS = {"decoded": 500, "before_commit": 30, "after_commit": 30, "before_cursor": 1, "after_cursor": 1}
 
 
@@ -83,7 +94,7 @@ class Network(Program):
         events = int(options.live * options.seconds) + 10 * options.steps if options.live else 1
         super().__init__([
             BIN / "skua-sim", "--seed", seed, "--accounts", options.accounts, "--records", options.records,
-            "--records-spread", 2, "--hosts", options.hosts, "--rate", options.live or 1, "--events", events,
+            "--records-spread", 2, "--hosts", options.hosts, "--page", options.page, "--rate", options.live or 1, "--events", events,
             "--one-op-a-path", "--log", self.log, *faults,
         ])
         self.ready = self.first_json(seconds=300)
@@ -148,7 +159,27 @@ class Meter:
         self._thread.join()
 
 
+class Obstacle:
+    """A session that keeps the indexes of a table from being built, as long as it lives."""
+
+    def __init__(self, db, table):
+        self.session = subprocess.Popen(["psql", "-XAtq", db.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True)
+        # What a vacuum takes: rows may be written meanwhile.
+        self.session.stdin.write(f"begin; set lock_timeout = '1s'; lock table {table} in share update exclusive "
+                                 "mode;\n")
+        self.session.stdin.flush()
+
+    def end(self):
+        self.session.kill()
+        self.session.communicate()
+
+
 class Backfill:
+    INDEXES = ("select pg_get_indexdef(indexrelid) || case when indisvalid and indisready then '' else ', not valid' end "
+               "from pg_index join pg_class on oid = indrelid where relnamespace in ('bsky'::regnamespace, "
+               "'skua'::regnamespace)")
+
     def __init__(self, seed, options):
         self.seed, self.options = seed, options
         self.chance = random.Random(seed)
@@ -158,6 +189,7 @@ class Backfill:
         self.kills = collections.Counter()
         self.network = self.skua = self.live = None
         self.is_queued = False
+        self.obstacle = None
         self.hurried_at = 0
         self.meter = Meter()
 
@@ -168,6 +200,7 @@ class Backfill:
             self.db = Database(self.cluster.url)
             subprocess.run([BIN / "skua", "migrate", "--database", self.cluster.url], check=True,
                            stdout=subprocess.DEVNULL)
+            self.indexes = self.db.run(self.INDEXES).splitlines()
             self.start_network()
             started = time.monotonic()
             self.live_through_it()
@@ -181,6 +214,8 @@ class Backfill:
             for program in (self.skua, self.live, self.network):
                 if program:
                     program.kill()
+            if self.obstacle:
+                self.obstacle.end()
             self.cluster.pg("destroy")
 
     def start_network(self):
@@ -209,6 +244,16 @@ class Backfill:
         return {"SKUA_CRASH_AT": crash_at or "", "SKUA_DATABASE_URL": self.cluster.url,
                 "SKUA_DNS": self.network.ready["dns"]}
 
+    def request(self):
+        """What a process is told that goes on with what there is, and what one that begins."""
+        if self.is_queued:
+            return []
+        what = (["--network", "--relay", self.network.ready["relay"]] if self.options.network
+                else ["--file", self.folder / "dids"])
+        # One that has ended cannot begin again.
+        is_over = "select not exists (select from skua.dropped_indexes) and exists (select from bsky.all_records)"
+        return [*what, "--bootstrap"] if self.options.bootstrap and not self.db.value(is_over) else what
+
     def start_backfill(self, *who, crash_at=None):
         self.skua = Program([BIN / "skua", "backfill", *who, *self.flags()], self.environment(crash_at))
         self.meter.program = self.skua
@@ -230,11 +275,13 @@ class Backfill:
             self.kills["run refused" if is_refused else "run at a crash point"] += 1
             self.start_live()
         if not self.is_queued:
-            self.is_queued = self.skua.says("repositories queued")
+            self.is_queued = self.skua.says("repositories queued") or self.skua.says("of repositories to read")
         if not self.options.patient and time.monotonic() - self.hurried_at > 0.5:
             self.hurried_at = time.monotonic()
             self.db.run("update skua.backfill_jobs set next_attempt = now() "
-                        "where state = 'queued' and next_attempt > now()")
+                        "where state = 'queued' and next_attempt > now(); "
+                        "update skua.backfill_hosts set next_attempt = now() "
+                        "where state in ('none', 'listing') and holder is null and next_attempt > now()")
 
     # Lives
 
@@ -242,29 +289,59 @@ class Backfill:
         """Each life but the last ends by a kill, as long as there is something left to do."""
         options = self.options
         mean = options.life or max(0.4, options.records / 20_000 / (options.kills + 1))
+        # What a life says shortly before it ends.
+        words = (["of repositories to read"] if options.network else []) + (["building"] if options.bootstrap else [])
         hits = sorted(self.chance.sample(range(options.kills), min(options.server, options.kills)))
         for number in range(options.kills):
             crash_at = self.crash_point() if self.chance.random() < 0.5 else None
-            who = [] if self.is_queued else ["--file", self.folder / "dids"]
-            self.start_backfill(*who, crash_at=crash_at)
-            end = time.monotonic() + (4 * mean if crash_at else self.chance.uniform(0.1, 2 * mean))
+            until = self.chance.choice([None, *words]) if not crash_at else None
+            self.put_in_the_way()
+            self.start_backfill(*self.request(), crash_at=crash_at)
+            end = time.monotonic() + (4 * mean if crash_at or until else self.chance.uniform(0.1, 2 * mean))
             hit_at = time.monotonic() + self.chance.uniform(0, mean) if number in hits else None
             while time.monotonic() < end and self.skua.process.poll() is None:
                 if hit_at and time.monotonic() > hit_at:
                     self.hit_server()
                     hit_at = None
+                if until and self.skua.says(until):
+                    # Most of what follows is over soon.
+                    end = time.monotonic() + mean * self.chance.random() ** 3
+                    until = None
                 self.tend()
                 time.sleep(0.01)
             # What came to its end before its time begins anew.
-            self.is_queued = self.end_life() and self.is_queued
+            was_killed = self.end_life()
+            if was_killed:
+                self.note_moment()
+            self.is_queued = was_killed and self.is_queued
             if options.live and self.chance.random() < 0.5:
                 self.end_live_life()
 
+    def put_in_the_way(self):
+        """Another obstacle than before, or none."""
+        if self.obstacle:
+            self.obstacle.end()
+        tables = self.db.run("select distinct relation from skua.dropped_indexes order by 1").split()
+        self.obstacle = Obstacle(self.db, self.chance.choice(tables)) if tables and self.chance.random() < 0.7 else None
+
     def crash_point(self):
-        name = self.chance.choice(sorted(CRASH_POINTS))
-        a_thousand, an_account = CRASH_POINTS[name]
-        most = (a_thousand * self.options.records / 1000 + an_account * self.options.accounts) / (self.options.kills + 1)
-        return f"{name}:{1 + int(self.chance.random() * most)}"
+        options = self.options
+        points = {name: a_thousand * options.records / 1000 + an_account * options.accounts
+                  for name, (a_thousand, an_account) in CRASH_POINTS.items()}
+        if options.network:
+            pages = options.hosts / options.page + options.hosts + options.accounts / options.page
+            points |= dict.fromkeys(PAGE_CRASH_POINTS, pages)
+        if options.bootstrap:
+            points |= BOOTSTRAP_CRASH_POINTS
+        name = self.chance.choice(sorted(points))
+        return f"{name}:{1 + int(self.chance.random() * points[name] / (options.kills + 1))}"
+
+    def note_moment(self):
+        """Counts kills while lists are read, and while indexes are built."""
+        if self.db.value("select count(*) from skua.backfill_hosts where state <> 'listed'"):
+            self.kills["lists unread"] += 1
+        if self.skua.says("bootstrap: building"):
+            self.kills["indexes under way"] += 1
 
     def end_life(self):
         """False: it came to the end of its work."""
@@ -297,8 +374,10 @@ class Backfill:
 
     def finish(self):
         """A last process, which nobody kills."""
-        who = [] if self.is_queued else ["--file", self.folder / "dids"]
-        self.work_to_the_end(*who)
+        if self.obstacle:
+            self.obstacle.end()
+            self.obstacle = None
+        self.work_to_the_end(*self.request())
         self.outcome["kills"] = dict(self.kills)
 
     def work_to_the_end(self, *who):
@@ -321,6 +400,10 @@ class Backfill:
         last = self.network.control("/state")["seq"]
         wait_for("the last commit", lambda: self.live.says(f"cursor {last} "), seconds=120, alive=[self.live], every=0.2)
         again = self.db.run("select did from skua.backfill_jobs where state <> 'done'").split()
+        if self.options.network:
+            # One that moves while lists are read may be on none.
+            known = self.db.run("select did from skua.backfill_jobs").split()
+            again += sorted(set(self.network.dids()) - set(known))
         self.outcome["asked for again"] = len(again)
         if again:
             self.work_to_the_end(*again)
@@ -334,11 +417,22 @@ class Backfill:
         self.network.control("/dump", {"dir": str(oracle)})
         self.outcome.update(self.network.figures())
         self.outcome["peak MB"] = dict(self.meter.peak)
-        compared = whole_network.Comparison(self.db, oracle, self.folder, bool(self.options.live))
-        differences = compared.differences(self.options.columns, self.chance)
+        compared = whole_network.Comparison(self.db, oracle, self.folder, bool(self.options.live),
+                                            is_found=self.options.network)
+        differences = compared.differences(self.options.columns, self.chance) + self.index_differences()
         self.outcome.update(compared.figures)
         if self.outcome["seconds"]:
             self.outcome["records/s"] = int(self.outcome["records"] / self.outcome["seconds"])
+        return differences
+
+
+    def index_differences(self):
+        """Indexes are those of the schema, and all of use."""
+        found = self.db.run(self.INDEXES).splitlines()
+        differences = [f"missing: {line}" for line in self.indexes if line not in found]
+        differences += [f"not of the schema: {line}" for line in found if line not in self.indexes]
+        if self.db.value("select count(*) from skua.dropped_indexes"):
+            differences.append("the bootstrap is still open")
         return differences
 
 
@@ -367,15 +461,17 @@ def run_seed(seed, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, usual in {"seed": 1, "seeds": 1, "jobs": 1, "accounts": 20, "records": 5000, "hosts": 4, "steps": 400,
-                        "kills": 3, "server": 0, "columns": 50_000}.items():
+                        "kills": 3, "server": 0, "columns": 50_000, "page": 1}.items():
         parser.add_argument(f"--{name}", type=int, default=usual)
     for name, usual in {"life": None, "live": 0, "seconds": 8}.items():
         parser.add_argument(f"--{name}", type=float, default=usual)
     parser.add_argument("--fault", dest="faults", action="append")
-    parser.add_argument("--patient", action="store_true")
+    for name in ("network", "bootstrap", "patient", "keep"):
+        parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--report", type=pathlib.Path)
-    parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()
+    if options.bootstrap and options.live:
+        parser.error("--bootstrap: no source is read meanwhile, and --live reads one")
     options.faults = [fault for fault in options.faults or FAULTS if fault != "none"]
     return run_seeds("backfill", "backfill seed", run_seed, options)
 

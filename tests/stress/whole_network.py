@@ -15,10 +15,12 @@ _comparing = threading.Lock()
 
 
 class Comparison:
-    """`oracle`: the folder of the network's dump. With `live`, a second process has read what happened meanwhile."""
+    """`oracle`: the folder of the network's dump. With `live`, a second process has read what happened meanwhile. With
+    `is_found`, nobody named the accounts: hosts listed them, but for those that are not active."""
 
-    def __init__(self, database, oracle, folder, live):
+    def __init__(self, database, oracle, folder, live, is_found=False):
         self.db, self.oracle, self.folder, self.live = database, oracle, folder, live
+        self.is_found = is_found
         self.accounts = json.loads((oracle / "accounts.json").read_text())
         rows = database.rows("select did, state, rev, records, error from skua.backfill_jobs")
         self.jobs = {row["did"]: row for row in rows}
@@ -32,6 +34,10 @@ class Comparison:
         for account in self.accounts:
             job = self.jobs.get(account["did"])
             if account["status"] == "deleted":
+                continue
+            if job is None and self.is_found and account["status"] != "active":
+                if self.live:
+                    unknown.add(account["did"])
                 continue
             if job is None and self.live and account["announced_status"]:
                 whole.append(account)  # It joined, and all that it ever did was heard.

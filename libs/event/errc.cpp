@@ -57,9 +57,19 @@ class EventCategory final : public boost::system::error_category {
       case errc::json_bad_bytes:
         return "a $bytes that is not alone or is not base64";
       case errc::json_integer_range:
-        return "an integer that does not fit 64 bits with sign";
+        return "a number that does not fit 64 bits";
       case errc::json_too_deep:
         return "JSON that is nested too deeply";
+      case errc::json_malformed:
+        return "not JSON";
+      case errc::json_duplicate_key:
+        return "a key that stands twice in one object";
+      case errc::json_too_large:
+        return "the message is larger than 8 MB";
+      case errc::json_bad_id:
+        return "id is missing or not a number from 1 to 2^63 - 1";
+      case errc::json_bad_cursor:
+        return "time_us or seq is missing or not a number from 1 to 2^53";
     }
     return "unknown error";
   }

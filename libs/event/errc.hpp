@@ -4,7 +4,7 @@
 
 namespace skua::event {
 
-/// What can be wrong with a frame as a whole, or with a record in JSON.
+/// What can be wrong with a frame as a whole, or with a record or message in JSON.
 enum class errc {
   frame_too_large = 1,
   frame_truncated,  // the peek ran into the end
@@ -31,6 +31,11 @@ enum class errc {
   json_bad_bytes,
   json_integer_range,
   json_too_deep,
+  json_malformed,
+  json_duplicate_key,
+  json_too_large,
+  json_bad_id,
+  json_bad_cursor,
 };
 
 boost::system::error_code make_error_code(errc e);

@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "scripts"
 LOGS = ROOT / "build/test-logs"
 # The libraries with threads of their own.
-THREADED = ["base", "transport", "identity", "resolve", "writer", "app", "integration"]
+THREADED = ["base", "transport", "identity", "resolve", "writer", "backfill", "app", "integration"]
 STAGES = ["format", "layers", "tidy", "release", "asan", "tsan", "e2e", "stress"]
 # (build, seeds, seconds of traffic each) of the stress suite; --long: much more of it.
 STRESS = [("release", 2, 25), ("asan", 1, 20), ("tsan", 1, 20)]

@@ -7,6 +7,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "base/time.hpp"
+#include "resolve/actor_numbers.hpp"
 #include "resolve/claims.hpp"
 #include "resolve/id_cache.hpp"
 #include "store/session.hpp"
@@ -19,6 +20,7 @@ using ActorIds = boost::unordered_flat_map<std::string_view, std::int32_t>;
 /// row; the cache then has them. `missing` is sorted and without doubles. Outside any transaction:
 /// rows are committed before an id leaves. Throws store::SqlError; may then be called again.
 ActorIds find_or_insert_actors(store::Session& session, IdCache& cache, Claims& claims,
-                               std::span<const std::string_view> missing, Timestamp now);
+                               ActorNumbers& numbers, std::span<const std::string_view> missing,
+                               Timestamp now);
 
 }  // namespace skua::resolve

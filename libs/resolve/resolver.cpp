@@ -11,6 +11,7 @@
 
 #include "base/crash_point.hpp"
 #include "resolve/actor_ids.hpp"
+#include "resolve/post_stubs.hpp"
 #include "store/record_key.hpp"
 
 namespace skua::resolve {
@@ -20,13 +21,6 @@ using event::RecordChange;
 using event::ResolvedEvent;
 using records::ActorRef;
 using records::RecordRef;
-using store::Array;
-
-const store::Statement kInsertStubs{"posts_insert_stubs",
-                                    "INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at) "
-                                    "SELECT actor_id, rkey, 0, $3::timestamptz "
-                                    "FROM unnest($1::int4[], $2::int8[]) AS k(actor_id, rkey) "
-                                    "ON CONFLICT (actor_id, rkey) DO NOTHING"};
 
 RecordChange* change_of(ResolvedEvent& event) {
   return std::get_if<RecordChange>(&event.event.body);
@@ -103,8 +97,8 @@ void Resolver::resolve_actors(Events events) {
   if (missing.empty()) return;
   std::sort(missing.begin(), missing.end());
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
-  const ActorIds found =
-      find_or_insert_actors(session_, ids_.actors, ids_.claims, missing, clock_.now());
+  const ActorIds found = find_or_insert_actors(session_, ids_.actors, ids_.claims, ids_.numbers,
+                                               missing, clock_.now());
   for (ResolvedEvent* event : events) {
     visit_actors(*event, [&](std::string_view did, std::int32_t& id) {
       if (id == 0) id = found.at(did);
@@ -195,18 +189,8 @@ void Resolver::insert_stubs(Events events, const std::vector<Conflict>& conflict
   if (missing.empty()) return;
   std::sort(missing.begin(), missing.end());
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
-  // No look-up before: the insert makes it itself, and unlike with accounts a conflict burns
-  // nothing.
-  Array actors(Array::Type::int4);
-  Array rkeys(Array::Type::int8);
-  for (const KnownPosts::Key& key : missing) {
-    actors.int4(key.actor_id);
-    rkeys.int8(key.rkey);
-  }
-  store::Params params;
-  params.array(actors).array(rkeys).timestamp(clock_.now());
   crash_point("before_post_stubs");
-  session_.execute(kInsertStubs, params);
+  insert_post_stubs(session_, missing, clock_.now());
   crash_point("after_post_stubs");
   for (const KnownPosts::Key& key : missing) ids_.posts.insert(key);
 }

@@ -8,6 +8,7 @@
 
 #include "base/time.hpp"
 #include "event/resolved_event.hpp"
+#include "resolve/actor_numbers.hpp"
 #include "resolve/claims.hpp"
 #include "resolve/id_cache.hpp"
 #include "resolve/record_keys.hpp"
@@ -25,6 +26,7 @@ struct SharedIds {
   KnownPosts posts{kPosts};
   store::CollectionIds collections;
   Claims claims;
+  ActorNumbers numbers;
 };
 
 /// An event that must not become a row: the number of a record key in it stands for another text.

@@ -8,6 +8,7 @@
 #include "base/crash_point.hpp"
 #include "store/advisory_lock.hpp"
 #include "store/dead_letters.hpp"
+#include "store/sqlstate.hpp"
 #include "writer/bulk_guard.hpp"
 #include "writer/collection_writer.hpp"
 #include "writer/dead_letter.hpp"
@@ -21,8 +22,6 @@ using EventPointers = std::vector<const ResolvedEvent*>;
 
 /// Fewer rows than these are not worth a COPY.
 constexpr std::size_t kWorthCopying = 50;
-/// unique_violation
-constexpr std::string_view kDuplicate = "23505";
 
 template <class T>
 void sort_unique(std::vector<T>& values) {
@@ -51,9 +50,9 @@ std::vector<std::int32_t> actors_of(const EventPointers& changes) {
   return actors;
 }
 
-/// Whether a table's rows may be copied into it: in `posts` stubs may appear at any time, and
+/// Whether an account's first rows are new as a whole: in `posts` stubs may appear at any time, and
 /// `records` holds many collections.
-bool takes_copies(const TableWriter& table) {
+bool is_new_by_account(const TableWriter& table) {
   return table.collection_id() != 0 && table.collection_id() != records::Post::kCollectionId;
 }
 
@@ -83,20 +82,39 @@ struct Manner {
   Timestamp now;
 };
 
+/// Which of the events, sorted by key, are certain to have no row yet, unless one comes this
+/// moment.
+std::vector<bool> find_new(store::Session& session, const TableWriter& table,
+                           const EventPointers& events, EmptyTables& empty) {
+  std::vector<bool> is_new(events.size());
+  if (is_new_by_account(table)) {
+    find_empty(session, table, actors_of(events), empty);
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      is_new[i] = empty.contains(events[i]->actor_id, table.collection_id());
+    }
+    return is_new;
+  }
+  std::vector<RowKey> keys;
+  keys.reserve(events.size());
+  for (const ResolvedEvent* event : events) {
+    keys.push_back({event->actor_id, event->collection_id, event->rkey_number});
+  }
+  const std::vector<std::int64_t> revs = table.read_revs(session, keys);
+  for (std::size_t i = 0; i < events.size(); ++i) is_new[i] = revs[i] == TableWriter::kNoRow;
+  return is_new;
+}
+
 /// Writes rows of one table; `events` are sorted by key. Returns how many changed.
 std::size_t write_table(store::Session& session, const TableWriter& table,
                         const EventPointers& events, EmptyTables& empty, const Manner& manner) {
   if (events.size() < kWorthCopying) return table.upsert(session, events, manner.now);
-  if (manner.way == Way::Merge || !takes_copies(table)) {
-    return table.merge(session, events, manner.settled, manner.now);
-  }
-  find_empty(session, table, actors_of(events), empty);
+  if (manner.way == Way::Merge) return table.merge(session, events, manner.settled, manner.now);
+  const std::vector<bool> is_new = find_new(session, table, events, empty);
   EventPointers copied;
   EventPointers merged;
   copied.reserve(events.size());
-  for (const ResolvedEvent* event : events) {
-    const bool is_new = empty.contains(event->actor_id, table.collection_id());
-    (is_new ? copied : merged).push_back(event);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    (is_new[i] ? copied : merged).push_back(events[i]);
   }
   std::size_t rows = copied.size();
   if (!copied.empty()) table.copy(session, copied, manner.now);
@@ -187,7 +205,7 @@ BulkWriter::Outcome BulkWriter::write(store::Session& session, Events events, Em
   try {
     return write_once(session, source_, events, empty, Way::Copy, now);
   } catch (const store::DataError& error) {
-    if (error.sqlstate() != kDuplicate) throw;
+    if (error.sqlstate() != store::kUniqueViolation) throw;
     // Live rows came after the account was seen to have none.
     empty.clear();
     return write_once(session, source_, events, empty, Way::Merge, now);

@@ -221,22 +221,26 @@ TEST_F(ResolverTest, a_name_that_cannot_be_stored_is_an_error_of_the_data) {
 /// Threads as the worker pool has them: each with its session, all with the same memory.
 class ResolverRaceTest : public ResolverTest {
  protected:
-  void race(std::vector<SharedIds*> memories, int rounds) {
+  /// `pairs`: of events, in a batch of each thread and round.
+  void race(std::vector<SharedIds*> memories, int rounds, int pairs = 20) {
     const std::string url = database_.url();
     std::vector<std::thread> threads;
     for (std::size_t t = 0; t < memories.size(); ++t) {
-      threads.emplace_back([&, t] {
+      threads.emplace_back([&, t, pairs] {
         store::Session own(url, "racer");
         std::mt19937 random(static_cast<unsigned>(t));
         for (int round = 0; round < rounds; ++round) {
           const auto name = [&](int spread) {
-            return "did:plc:n" + std::to_string(round * 10 + static_cast<int>(random() % spread));
+            return "did:plc:n" +
+                   std::to_string(round * pairs / 2 + static_cast<int>(random() % spread));
           };
           std::vector<ResolvedEvent> batch;
-          for (int i = 0; i < 20; ++i) {
-            batch.push_back({made_write(name(40), kFollow, kKey, 5, made_follow(name(40)))});
-            batch.push_back({made_write(name(40), kLike, "odd-" + std::to_string(random() % 9), 5,
-                                        made_like(post_uri(name(40), kKey)))});
+          for (int i = 0; i < pairs; ++i) {
+            batch.push_back(
+                {made_write(name(2 * pairs), kFollow, kKey, 5, made_follow(name(2 * pairs)))});
+            batch.push_back(
+                {made_write(name(2 * pairs), kLike, "odd-" + std::to_string(random() % 9), 5,
+                            made_like(post_uri(name(2 * pairs), kKey)))});
           }
           EXPECT_TRUE(Resolver(own, *memories[t], clock_).resolve(batch).empty());
           for (const auto& event : batch) {
@@ -273,11 +277,69 @@ TEST_F(ResolverRaceTest, threads_of_one_process_burn_no_id) {
             "t");
 }
 
+TEST_F(ResolverRaceTest, large_batches_of_one_process_burn_no_id_either) {
+  race({&ids_, &ids_, &ids_, &ids_}, 6, 200);
+  expect_ids_as_stored();
+  EXPECT_EQ(value("SELECT last_value = (SELECT count(*) FROM bsky.actors) "
+                  "FROM bsky.actors_id_seq"),
+            "t");
+}
+
 TEST_F(ResolverRaceTest, processes_agree_on_ids) {
   SharedIds other;
   race({&ids_, &other, &ids_, &other}, 15);
   expect_ids_as_stored();
   EXPECT_EQ(value("SELECT count(*) = count(DISTINCT did) FROM bsky.actors"), "t");
+}
+
+TEST_F(ResolverRaceTest, processes_with_large_batches_agree_on_ids_and_stubs) {
+  SharedIds other;
+  race({&ids_, &other, &ids_, &other}, 6, 200);
+  expect_ids_as_stored();
+  EXPECT_EQ(value("SELECT count(*) = count(DISTINCT did) FROM bsky.actors"), "t");
+  // The last liked post of each thread's last batch, and with it all before it.
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.posts AS p LEFT JOIN bsky.actors AS a "
+                  "ON a.id = p.actor_id WHERE a.id IS NULL OR p.rev <> 0"),
+            "0");
+}
+
+/// Many accounts and posts at once are appended by COPY.
+class ResolverCopyTest : public ResolverTest {
+ protected:
+  static constexpr int kMany = 100;
+
+  /// Likes of posts of `from` and those after it.
+  static std::vector<ResolvedEvent> likes(int from) {
+    std::vector<ResolvedEvent> batch;
+    for (int i = from; i < from + kMany; ++i) {
+      batch.push_back({made_write("did:plc:liker", kLike, "odd-" + std::to_string(i), 5,
+                                  made_like(post_uri("did:plc:n" + std::to_string(i), kKey)))});
+    }
+    return batch;
+  }
+};
+
+TEST_F(ResolverCopyTest, what_is_there_already_stays_as_it_is) {
+  auto some = likes(0);
+  ASSERT_TRUE(resolve(some).empty());
+  session().run("UPDATE bsky.posts SET rev = 7 WHERE actor_id % 2 = 0");
+  const std::int64_t marked = count("bsky.posts WHERE rev = 7");
+  ASSERT_GT(marked, 0);
+  // Nothing is known any more, as after a restart.
+  SharedIds fresh;
+  auto both = likes(kMany / 2);
+  ASSERT_TRUE(Resolver(session(), fresh, clock_).resolve(both).empty());
+  EXPECT_EQ(count("bsky.actors"), 1 + kMany + kMany / 2);
+  EXPECT_EQ(count("bsky.posts"), kMany + kMany / 2);
+  EXPECT_EQ(count("bsky.posts WHERE rev = 7"), marked);
+  EXPECT_EQ(value("SELECT max(id) = count(*) FROM bsky.actors"), "t");
+}
+
+TEST_F(ResolverCopyTest, numbers_that_were_not_used_are_kept) {
+  ActorNumbers numbers;
+  const std::vector<std::int32_t> drawn = numbers.take(session(), 5);
+  numbers.give_back(drawn);
+  EXPECT_THAT(numbers.take(session(), 7), testing::UnorderedElementsAre(1, 2, 3, 4, 5, 6, 7));
 }
 
 }  // namespace

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/guarded.hpp"
+#include "store/session.hpp"
+
+namespace skua::resolve {
+
+/// Numbers for new accounts, drawn from the database before there are rows for them, as COPY needs
+/// it. What was drawn and then not needed is kept for the next: int4 ends. Any thread.
+class ActorNumbers {
+ public:
+  /// So many that nobody else has. Throws store::SqlError.
+  std::vector<std::int32_t> take(store::Session& session, std::size_t count);
+  /// Takes back what certainly stands in no row.
+  void give_back(std::span<const std::int32_t> numbers);
+
+ private:
+  Guarded<std::vector<std::int32_t>> spare_;
+};
+
+}  // namespace skua::resolve

@@ -50,6 +50,19 @@ std::optional<bool> JsonSlice::boolean() const {
   return text_ == "false" ? std::optional(false) : std::nullopt;
 }
 
+Result<void> JsonWalker::find(std::initializer_list<JsonField> fields) {
+  if (const auto opened = open(); !opened) return opened.error();
+  for (bool first = true;; first = false) {
+    Entry entry;
+    const Result<bool> more = next(first, entry);
+    if (!more) return more.error();
+    if (!*more) return {};
+    for (const JsonField& field : fields) {
+      if (field.key == entry.key && field.value.text().empty()) field.value = entry.value;
+    }
+  }
+}
+
 bool JsonWalker::at_end() {
   skip_blanks();
   return at_ == end_;

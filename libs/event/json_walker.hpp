@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +35,12 @@ class JsonSlice {
   std::string_view text_;
 };
 
+/// A field that is looked for, and where it goes.
+struct JsonField {
+  std::string_view key;
+  JsonSlice& value;
+};
+
 /// Walks an object's entries without looking into their values: what is skipped may be wrong
 /// within. No memory, no recursion.
 class JsonWalker {
@@ -41,20 +48,10 @@ class JsonWalker {
   /// At an object; blanks may stand before it.
   explicit JsonWalker(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
 
-  enum class Go : std::uint8_t { On, Stop };
-
-  /// Calls `visit(key as written, value)` for each entry until it says Stop. Error: this is no
-  /// object, or it has no end.
-  template <class F>
-  Result<void> entries(F&& visit) {
-    if (const auto opened = open(); !opened) return opened.error();
-    for (bool first = true;; first = false) {
-      Entry entry;
-      const Result<bool> more = next(first, entry);
-      if (!more) return more.error();
-      if (!*more || visit(entry.key, entry.value) == Go::Stop) return {};
-    }
-  }
+  /// Walks to the object's end and fills the fields that it meets. Of a key that stands twice the
+  /// first counts, so that all who look see the same; a key written with escapes is none of these.
+  /// Error: this is no object, or it has no end; what was met before is filled.
+  Result<void> find(std::initializer_list<JsonField> fields);
 
   /// Whether only blanks follow what was walked.
   bool at_end();

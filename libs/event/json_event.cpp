@@ -1,0 +1,115 @@
+#include "event/json_event.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "atproto/syntax.hpp"
+#include "base/ascii.hpp"
+#include "event/errc.hpp"
+#include "event/op_decoder.hpp"
+#include "event/record_decoder.hpp"
+
+namespace skua::event {
+namespace {
+
+std::string words(errc e) {
+  return make_error_code(e).message();
+}
+
+/// What the op is called in a rejection: its path as far as it has one.
+std::string name_of(const JsonOp& op) {
+  const auto collection = op.collection.string();
+  const auto rkey = op.rkey.string();
+  return collection && rkey ? *collection + '/' + *rkey : "op";
+}
+
+}  // namespace
+
+std::string_view json_did(JsonSlice did) {
+  const auto text = did.plain_string();
+  return text && atproto::is_did(*text) ? *text : std::string_view();
+}
+
+bool JsonOpDecoder::decode(const JsonOp& op, UnresolvedEvent& out) {
+  cid_matches_ = true;
+  std::string error = read(op, out);
+  if (!error.empty()) reject_json(name_of(op), std::move(error), op.whole, out);
+  return cid_matches_;
+}
+
+std::string JsonOpDecoder::read(const JsonOp& op, UnresolvedEvent& out) {
+  const auto collection = op.collection.string();
+  if (!collection) return "op without a collection";
+  const auto rkey = op.rkey.string();
+  if (!rkey) return "op without a record key";
+  const auto rev_text = op.rev.string();
+  const auto rev = atproto::Tid::parse(rev_text.value_or(std::string()));
+  if (!rev || !rev->fits_int8()) return words(errc::bad_rev);
+  if (std::string error = read_path(*collection + '/' + *rkey, *rev, out); !error.empty()) {
+    return error;
+  }
+  const auto action = op.action.string();
+  if (!action) return "op without an action";
+  const auto operation = operation_of(*action);
+  if (!operation) return "unknown action " + action->substr(0, 32);
+  auto& change = std::get<RecordChange>(out.body);
+  change.operation = *operation;
+  return change.operation == Operation::Delete ? std::string() : read_json_record(op, change);
+}
+
+std::string JsonOpDecoder::read_json_record(const JsonOp& op, RecordChange& change) {
+  const auto text = op.cid.string();
+  const auto cid = atproto::Cid::parse(text.value_or(std::string()));
+  if (!cid) return "op without the record's CID";
+  if (!op.record.is_present()) return "the record is missing";
+  block_.clear();
+  if (const auto written = transcoder_.append(op.record.text(), block_); !written) {
+    return "the record: " + written.error().message();
+  }
+  cid_matches_ = atproto::Cid::of(block_, cid->codec) == *cid;
+  return read_record(*cid, block_, record_, change);
+}
+
+void read_json_identity(JsonSlice handle, Timestamp time, std::string_view whole,
+                        UnresolvedEvent& out) {
+  out.type = RecordType::Actor;
+  IdentityChange change;
+  change.time = time;
+  if (handle.is_present()) {
+    const auto text = handle.string();
+    if (!text || !(text->empty() || atproto::is_handle(*text))) {
+      return reject_json("identity", words(errc::bad_handle), whole, out);
+    }
+    if (!text->empty()) change.handle = ascii_lower(*text);
+  }
+  out.body = std::move(change);
+}
+
+void read_json_account(JsonSlice active, JsonSlice status, Timestamp time, std::string_view whole,
+                       UnresolvedEvent& out) {
+  out.type = RecordType::Actor;
+  const auto is_active = active.boolean();
+  if (!is_active) return reject_json("account", words(errc::bad_active), whole, out);
+  AccountChange change;
+  change.active = *is_active;
+  change.time = time;
+  if (status.is_present()) {
+    const auto text = status.string();
+    if (!text) return reject_json("account", words(errc::bad_status), whole, out);
+    change.status = *text;
+  }
+  out.body = std::move(change);
+}
+
+void reject_json(std::string_view what, std::string error, std::string_view whole,
+                 UnresolvedEvent& out) {
+  const ByteView bytes = as_bytes(whole);
+  Rejection rejection;
+  rejection.what = what;
+  rejection.error = std::move(error);
+  rejection.payload.assign(bytes.begin(), bytes.end());
+  out.body = std::move(rejection);
+}
+
+}  // namespace skua::event

@@ -63,9 +63,9 @@ void print_missing_indexes(store::Session& session) {
   const std::size_t missing = backfill::missing_indexes(session);
   if (missing == 0) return;
   fmt::print(
-      "the bootstrap is not over: {} indexes are missing; `skua backfill` without arguments goes "
-      "on and builds them, and until then `skua run` does not begin\n",
-      missing);
+      "the bootstrap is not over, {} missing: `skua backfill` without arguments goes on with it, "
+      "and `skua run` does not begin before its end\n",
+      missing == 1 ? "1 index is" : fmt::format("{} indexes are", missing));
 }
 
 /// Builds what a bootstrap left out. False: it was stopped, or a build failed; another call goes

@@ -7,11 +7,13 @@ import pty
 import re
 import signal
 import subprocess
+import time
 import unittest
 
 import atproto
 import comparison
-from harness import EndToEnd, wait_for
+from harness import Database, EndToEnd, wait_for
+from test_outage import Cluster
 from test_run_script import Screen
 from test_sim import Network
 
@@ -20,7 +22,7 @@ DONE = "select count(*) from skua.backfill_jobs where state = 'done'"
 
 
 class Backfill(EndToEnd):
-    def network(self, *arguments, accounts=30, records=600):
+    def network(self, accounts=30, records=600, arguments=()):
         """A network that makes a step only when it is told to, and whose accounts all stay."""
         network = Network("--accounts", accounts, "--records", records, "--rate", "0.001", "--one-op-a-path",
                           "--oddities", 0, "--hosts", 2, *arguments)
@@ -300,9 +302,86 @@ class BesideTheStream(Backfill):
                                           "where source = 'backfill'"), 0)
 
 
+class ServerAway(Backfill):
+    """PostgreSQL goes away in the middle of it."""
+
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.folder, 0o755)
+        self.cluster = Cluster(self.folder / "pg")
+        self.addCleanup(self.cluster.pg, "destroy")
+        self.db = Database(self.cluster.url)
+        self.skua(self.db, "migrate")
+
+    def stop_without_server(self, program):
+        wait_for("some repositories", lambda: self.db.value(DONE) > 5, alive=[program])
+        self.cluster.pg("stop", "immediate")
+        wait_for("its words about the database", lambda: program.says("the database failed"), alive=[program])
+        started = time.monotonic()
+        self.assertEqual(program.stop(seconds=40), 1, program.tail())
+        self.assertLess(time.monotonic() - started, 30)
+        self.cluster.pg("start")
+        self.assertLess(self.db.value(DONE), 300)
+
+    def test_a_stop_of_run_meanwhile_ends_in_time_and_loses_nothing(self):
+        network = self.network(accounts=300, records=6000)
+        some = self.accounts(network)[0]["did"]
+        skua = self.begin(self.db, network, "run", "--relay", network.url, "--cursor", "oldest", "--backfill", some,
+                          "--backfill-network", "--concurrency", 2)
+        network.control("/step", count=60)
+        self.stop_without_server(skua)
+        self.assertTrue(skua.says("stopped with work unfinished, which the next start repeats"), skua.tail())
+        skua = self.begin(self.db, network, "run", "--relay", network.url, "--cursor", "oldest")
+        seq = network.control("/step", count=60)["seq"]
+        wait_for("the end of the queue", lambda: self.db.value(DONE) == 300, seconds=60, alive=[skua])
+        wait_for(f"cursor {seq}", lambda: skua.says(f"cursor {seq} "), seconds=60, alive=[skua])
+        self.assertEqual(skua.stop(), 0, skua.tail())
+        self.check(self.db, self.repositories(network))
+        self.assertEqual(self.db.value("select count(*) from skua.dead_letter"), 0)
+
+    def test_a_stop_of_backfill_meanwhile_ends_in_time_and_loses_nothing(self):
+        network = self.network(accounts=300, records=6000)
+        program = self.begin(self.db, network, "backfill", "--network", "--concurrency", 2)
+        self.stop_without_server(program)
+        self.assertTrue(program.says("the rest stays queued: `skua backfill` without arguments"), program.tail())
+        self.run_at(self.db, network, "backfill")
+        self.assertEqual(self.states(self.db), {"done": 300})
+        self.check(self.db, self.repositories(network))
+
+
 class Bootstrap(Backfill):
-    INDEXES = ("select coalesce(array_agg(indexrelid::regclass::text order by indexrelid::regclass::text), '{}') from pg_index "
-               "join pg_class on oid = indrelid where relnamespace = 'bsky'::regnamespace and indisvalid")
+    # All that are of use, as they were made.
+    INDEXES = ("select array_agg(pg_get_indexdef(indexrelid) order by indexrelid::regclass::text) from pg_index "
+               "join pg_class on oid = indrelid where relnamespace = 'bsky'::regnamespace and indisvalid and indisready")
+    # Sessions of one process that wait to build an index.
+    WAITING = ("select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' "
+               "and application_name like 'skua indexes pid {} %'")
+    SESSIONS = "select count(*) from pg_stat_activity where application_name like 'skua indexes pid {} %'"
+
+    def hold_up(self, database, table="bsky.likes"):
+        """A session that keeps the table's index from being built until it is killed."""
+        holder = subprocess.Popen(["psql", "-XAtq", database.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(holder.communicate)
+        self.addCleanup(holder.kill)
+        holder.stdin.write(f"begin; lock table {table} in row exclusive mode; select 'held';\n")
+        holder.stdin.flush()
+        self.assertEqual(holder.stdout.readline(), "held\n")
+        return holder
+
+    def begin_a_build_that_waits(self, database, network):
+        """A bootstrap all of whose indexes are there but one, and who keeps that one away."""
+        program = self.begin(database, network, "backfill", "--network", "--bootstrap")
+        wait_for("the bootstrap", lambda: program.says("indexes are built at the end"), alive=[program])
+        holder = self.hold_up(database)
+        wait_for("the other indexes", lambda: database.value("select count(*) from skua.dropped_indexes") == 1 and
+                 database.value(self.WAITING.format(program.process.pid)) == 1, alive=[program])
+        return program, holder
+
+    def expect_the_end(self, program, database, network, indexes):
+        self.assertEqual(program.wait(60), 0, program.tail())
+        self.assertTrue(program.says("bootstrap: done"), program.tail())
+        self.assertEqual(database.value(self.INDEXES), indexes)
+        self.check(database, self.repositories(network))
 
     def test_an_interrupted_bootstrap_keeps_sources_away_and_is_finished_by_the_next(self):
         network = self.network(accounts=200, records=3000)
@@ -319,6 +398,68 @@ class Bootstrap(Backfill):
         self.assertTrue(program.says("bootstrap: done"), program.tail())
         self.assertEqual(database.value(self.INDEXES), indexes)
         self.check(database, self.repositories(network))
+
+    def test_ctrl_c_while_indexes_are_built_leaves_the_rest_to_the_next(self):
+        network = self.network()
+        database = self.database()
+        indexes = database.value(self.INDEXES)
+        program, holder = self.begin_a_build_that_waits(database, network)
+        started = time.monotonic()
+        program.signal(signal.SIGINT)
+        self.assertEqual(program.wait(30), 1, program.tail())
+        self.assertLess(time.monotonic() - started, 10)
+        self.assertTrue(program.says("the bootstrap is not over, 1 index is missing: `skua backfill` without"),
+                        program.tail())
+        self.assertEqual(database.value(self.SESSIONS.format(program.process.pid)), 0)
+        self.assertTrue(self.run_at(database, network, "run", "--relay", network.url, code=1).says("a bootstrap is open"))
+        program = self.begin(database, network, "backfill")
+        wait_for("the build", lambda: database.value(self.WAITING.format(program.process.pid)) == 1, alive=[program])
+        holder.kill()
+        self.expect_the_end(program, database, network, indexes)
+
+    def test_what_a_killed_process_was_building_is_waited_for_and_built(self):
+        network = self.network()
+        database = self.database()
+        indexes = database.value(self.INDEXES)
+        killed, holder = self.begin_a_build_that_waits(database, network)
+        killed.kill()
+        program = self.begin(database, network, "backfill")
+        # The server goes on building for the one that was killed until it notices.
+        wait_for("its turn", lambda: database.value(self.WAITING.format(program.process.pid)) == 1, alive=[program])
+        self.assertEqual(database.value(self.SESSIONS.format(killed.process.pid)), 0)
+        holder.kill()
+        self.expect_the_end(program, database, network, indexes)
+
+    def test_a_build_that_fails_is_said(self):
+        network = self.network()
+        database = self.database()
+        indexes = database.value(self.INDEXES)
+        program, holder = self.begin_a_build_that_waits(database, network)
+        database.run("select pg_cancel_backend(pid) from pg_stat_activity "
+                     f"where application_name like 'skua indexes pid {program.process.pid} %'")
+        self.assertEqual(program.wait(30), 1, program.tail())
+        self.assertTrue(program.says("an index cannot be built: "), program.tail())
+        self.assertTrue(program.says("1 index is missing"), program.tail())
+        holder.kill()
+        self.expect_the_end(self.begin(database, network, "backfill"), database, network, indexes)
+
+    def test_killed_at_every_step(self):
+        network = self.network(accounts=10, records=200, arguments=["--page", 2])
+        for point in ("before_drop_commit:1", "after_drop_commit:1", "before_page_commit:2", "after_page_commit:2",
+                      "before_index_commit:1", "after_index_commit:1", "before_index_commit:7", "after_index_commit:12"):
+            with self.subTest(point):
+                database = self.database()
+                indexes = database.value(self.INDEXES)
+                arguments = [self.binary("skua"), "backfill", "--network", "--bootstrap"]
+                environment = self.environment_at(database, network)
+                program = self.start(arguments, {**environment, "SKUA_CRASH_AT": point})
+                self.assertEqual(program.wait(60), -signal.SIGKILL, program.tail())
+                is_over = point == "after_index_commit:12"
+                again = self.start(arguments[:-1 if is_over else None], environment)
+                self.assertEqual(again.wait(60), 0, again.tail())
+                self.assertEqual(again.says("bootstrap: done"), not is_over)
+                self.assertEqual(database.value(self.INDEXES), indexes)
+                self.check(database, self.repositories(network))
 
     def test_a_bootstrap_is_refused_beside_a_source(self):
         network = self.network(accounts=5, records=10)

@@ -4,9 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include "event/event_outline.hpp"
 #include "event/frame_builder.hpp"
 #include "event/frame_decoder.hpp"
 #include "event/jetstream_json.hpp"
+#include "event/jetstream_message.hpp"
+#include "event/tap_message.hpp"
 #include "support/shared_data.hpp"
 
 namespace skua::test {
@@ -112,6 +115,68 @@ TEST(SharedFramesTest, EveryFrameOfTheCaptureDecodes) {
                                                {"createdAt: not a datetime", 18},
                                                {"subject.uri: not an AT-URI", 20}};
   EXPECT_EQ(invalid, expected);
+}
+
+/// The text that production Jetstream sent, read back, is what the frame decoder made of the
+/// frames.
+TEST(SharedFramesTest, TheEventsOfJetstreamAreThoseOfTheFrames) {
+  SKUA_NEED_SHARED();
+  const auto folder = *shared_dir() / "data/frames";
+  std::map<std::string, int> balance;
+  each_frame(folder / "bsky-network-2026-07-04.frames", [&](const DecodedFrame& frame) {
+    for (const auto& event : frame.events) ++balance[outline_of(event)];
+  });
+  event::JetstreamDecoder decoder;
+  event::JetstreamMessage message;
+  std::ifstream lines(folder / "bsky-network-2026-07-04.expected.jsonl");
+  int events = 0;
+  for (std::string line; std::getline(lines, line); ++events) {
+    ASSERT_TRUE(decoder.decode(line, message)) << line;
+    EXPECT_TRUE(message.cid_matches) << line;
+    for (const auto& event : message.events) --balance[outline_of(event)];
+  }
+  EXPECT_EQ(events, 92);
+  for (const auto& [event, difference] : balance) EXPECT_EQ(difference, 0) << event;
+}
+
+/// A line of Jetstream as the message of Tap that says the same.
+std::string tap_text(const json& line, std::int64_t id) {
+  json body = line.at("commit");
+  body["did"] = line.at("did");
+  body["live"] = true;
+  body["action"] = body.at("operation");
+  body.erase("operation");
+  return json({{"id", id}, {"type", "record"}, {"record", body}}).dump();
+}
+
+/// Frames, written as JSON and read back, are the same events: block for block.
+TEST(SharedFramesTest, EveryEventOfTheCaptureComesBackThroughJson) {
+  SKUA_NEED_SHARED();
+  event::JetstreamWriter writer;
+  event::JetstreamDecoder jetstream;
+  event::JetstreamMessage event_message;
+  event::TapDecoder tap;
+  event::TapMessage tap_message;
+  int events = 0;
+  int records = 0;
+  each_frame(*shared_dir() / "data/pds/frames.bin", [&](const DecodedFrame& frame) {
+    for (const auto& event : frame.events) {
+      const std::string expected = outline_of(event);
+      std::string line;
+      ASSERT_TRUE(writer.append(line, event, frame.time));
+      ASSERT_TRUE(jetstream.decode(line, event_message)) << line;
+      EXPECT_TRUE(event_message.cid_matches) << line;
+      EXPECT_EQ(outline_of(event_message.events.at(0)), expected);
+      ++events;
+      if (!std::holds_alternative<event::RecordChange>(event.body)) continue;
+      ASSERT_TRUE(tap.decode(tap_text(json::parse(line), events), frame.time, tap_message));
+      EXPECT_TRUE(tap_message.cid_matches) << line;
+      EXPECT_EQ(outline_of(tap_message.events.at(0)), expected);
+      ++records;
+    }
+  });
+  EXPECT_GT(events, records);
+  EXPECT_GT(records, 10'000);
 }
 
 TEST(SharedFramesTest, TheErrorFrameHasItsWords) {

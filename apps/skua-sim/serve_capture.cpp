@@ -14,15 +14,12 @@
 #include "serve/capture_index.hpp"
 #include "serve/certificate.hpp"
 #include "serve/server.hpp"
+#include "serve/stream_session.hpp"
 
 namespace skua::sim {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json or_null(std::optional<std::int64_t> number) {
-  return number ? Json(*number) : Json(nullptr);
-}
 
 }  // namespace
 
@@ -36,8 +33,8 @@ void serve_capture(const Settings& settings) {
   // These stand before the io_context: what is left in there refers to them.
   FaultPlan plan(settings.faults, settings.fault_rates, settings.simulation.network.seed,
                  std::chrono::steady_clock::now());
-  StreamHost stream{capture, settings.behaviour, log, "", &plan, 0, {}};
-  Site site{"", log, {}, &stream, nullptr};
+  StreamHost stream{capture, settings.behaviour, {log, "", &plan, settings.ping_interval}};
+  Site site{"", log, {}, {{std::string(kStreamPath), offer_stream(stream)}}};
   site.router.get("/xrpc/_health", [](const Request&) {
     return json_response({{"version", "skua-sim"}});
   });

@@ -18,6 +18,7 @@ constexpr const char* kServing = "Serving a capture";
 constexpr const char* kNetwork = "The network";
 constexpr const char* kRunning = "Running it";
 constexpr const char* kSubscribers = "Subscribers";
+constexpr const char* kTap = "Tap";
 constexpr const char* kFaults = "Faults";
 
 constexpr const char* kWords =
@@ -38,6 +39,10 @@ WHEN is frame:N (from 1), seq:N, or SECONDSs after the start.
 The control server (URL "control") takes POST /fault {{"kind":"cut","count":1}} (with "arg" where the
 kind has one), POST /pause, /resume, /step {{"count":N}}, /dump {{"dir":"DIR"}}, /stop, and GET /state.
 
+With --tap the control server has POST /tap/restart {{"end":"clean|crash|renumber"}}, POST /tap/resync
+{{"did":DID,"all":true}} (without a DID: all that has lost commits), GET /tap/stalled?ms=N (accounts whose
+oldest event has been unacked for so long), and "tap" in /state: unacked, in_flight, redelivered...
+
 The DNS server ("dns":"127.0.0.1:PORT", UDP) has the TXT record did=DID of _atproto.HANDLE for every handle
 that leads to an account, and no other name.
 
@@ -46,6 +51,7 @@ Examples:
   skua-sim --accounts 50 --records 5000 --fault bad-signature@seq:100 --fault-rate cut=0.1
   skua-sim --events 10000 --rate 2000 --fault-rate 429=0.2 --fault-rate cut-download=0.1
   skua-sim --accounts 1000 --records 2000000 --records-spread 2 --hosts 8
+  skua-sim --tap --tap-retry 2 --accounts 500 --records 20000 --fault-rate tap-crash=0.1
   skua-sim --write-capture big.frames --events 1000000 --accounts 2000 --records 2000000
   skua-sim --serve day.frames --port 2470 --cut-at 100 --stall-at seq:31415:2.5
   skua-sim --serve day.frames --tls --ca-file ca.pem
@@ -198,6 +204,35 @@ void describe_subscribers(CLI::App& app, Settings& settings) {
       ->group(kSubscribers);
 }
 
+void describe_tap(CLI::App& app, Settings& settings) {
+  app.add_flag("--tap", settings.has_tap,
+               "Serve a Tap (URL \"tap\"): /channel with acks, /repos, /info, /stats")
+      ->group(kTap);
+  app.add_option("--tap-repos", settings.tap_repos,
+                 "What it tracks: all accounts, or what POST /repos/add names (default: all)")
+      ->type_name("all|added")
+      ->check(CLI::IsMember({"all", "added"}))
+      ->group(kTap);
+  app.add_option("--tap-collection", settings.tap.settings.collections,
+                 "Only this collection, or prefix.*; may be repeated (default: all)")
+      ->type_name("NSID")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(kTap);
+  app.add_option("--tap-password", settings.tap.password,
+                 "HTTP Basic admin:PASSWORD for all of it (default: none)")
+      ->group(kTap);
+  app.add_option(
+         "--tap-retry", settings.tap_retry_seconds,
+         "Send again what has been unacked for so long, at most twice so long (default: 60)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.01, 86400.0))
+      ->group(kTap);
+  app.add_flag("--tap-user", settings.tap.settings.says_user,
+               "Say \"user\" for \"identity\", as old servers do")
+      ->group(kTap);
+}
+
 void describe_fault_flags(CLI::App& app, Settings& settings) {
   add_list(app, "--fault", "KIND[:ARG]@WHEN", "A fault, once", [&settings](const auto& value) {
     settings.faults.push_back(accept("--fault", parse_planned_fault(value)));
@@ -245,6 +280,11 @@ void refuse(const CLI::App& app, std::initializer_list<const char*> flags, const
 
 void check_mode(const CLI::App& app, const Settings& settings) {
   using enum Settings::Mode;
+  if (settings.mode != simulate) refuse(app, {"--tap"}, "needs the simulated network");
+  if (!settings.has_tap) {
+    refuse(app, {"--tap-repos", "--tap-collection", "--tap-password", "--tap-retry", "--tap-user"},
+           "needs --tap");
+  }
   if (settings.mode != serve_capture) {
     refuse(app, {"--tls", "--host", "--ca-file", "--live-from", "--close-at-end"},
            "is for --serve only");
@@ -298,6 +338,7 @@ void describe(CLI::App& app, Settings& settings) {
   describe_network(app, settings);
   describe_running(app, settings);
   describe_subscribers(app, settings);
+  describe_tap(app, settings);
   describe_fault_flags(app, settings);
   describe_serving(app, settings);
 }
@@ -313,8 +354,11 @@ void finish(const CLI::App& app, Settings& settings) {
 
   auto& behaviour = settings.behaviour;
   behaviour.future_cursor_error = settings.future_cursor == "error";
-  behaviour.ping_interval =
+  settings.ping_interval =
       std::chrono::milliseconds(static_cast<std::int64_t>(settings.ping_seconds * 1000));
+  settings.tap.settings.full_network = settings.tap_repos == "all";
+  settings.tap.retry_after =
+      std::chrono::milliseconds(static_cast<std::int64_t>(settings.tap_retry_seconds * 1000));
   behaviour.live_from = StreamBehaviour::kEnd;
   if (settings.mode == Settings::Mode::serve_capture) {
     check_capture_faults(settings);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 
 #include "serve/fault.hpp"
 #include "serve/stream_host.hpp"
+#include "serve/tap_host.hpp"
 #include "simulation.hpp"
 
 namespace skua::sim {
@@ -21,6 +23,7 @@ struct Settings {
   std::uint16_t port = 0;
   std::string log;
   StreamBehaviour behaviour;
+  std::chrono::milliseconds ping_interval = std::chrono::seconds(30);
   /// Entries of a page of a list, whatever the client asks for.
   std::int64_t largest_page = 2'000;
   std::vector<PlannedFault> faults;
@@ -32,6 +35,9 @@ struct Settings {
   std::string host;
   std::string ca_file;
 
+  bool has_tap = false;
+  TapOptions tap;
+
   // To simulate, and to write a capture.
   SimulationSettings simulation;
   std::string dump;
@@ -42,6 +48,8 @@ struct Settings {
   std::string live_from = "1";
   std::string future_cursor = "silence";
   double ping_seconds = 30;
+  double tap_retry_seconds = 60;
+  std::string tap_repos = "all";
   double rate = 0;
   std::size_t window_mb = 512;
   std::vector<std::string> schedules;

@@ -21,6 +21,9 @@
 #include "serve/relay_routes.hpp"
 #include "serve/server.hpp"
 #include "serve/site.hpp"
+#include "serve/stream_session.hpp"
+#include "serve/tap_host.hpp"
+#include "serve/tap_routes.hpp"
 #include "simulation.hpp"
 
 namespace skua::sim {
@@ -51,6 +54,7 @@ class NetworkServers {
   };
 
   void make_sites();
+  void make_tap(boost::asio::io_context& io);
 
   const Settings& settings_;
   EventLog log_;
@@ -62,6 +66,9 @@ class NetworkServers {
   std::list<Pds> pdses_;
   std::vector<KnownHost> known_hosts_;
   std::optional<Simulation> simulation_;
+  std::optional<Server> tap_server_;
+  std::optional<TapHost> tap_;
+  std::optional<Site> tap_site_;
 
   std::optional<StreamHost> relay_stream_;
   std::optional<ControlTargets> targets_;
@@ -86,7 +93,25 @@ NetworkServers::NetworkServers(boost::asio::io_context& io, const Settings& sett
   }
   simulation_.emplace(io, settings.simulation, urls, plan_, log_);
   simulation_->on_restart([this] { relay_.drop_connections(); });
+  if (settings.has_tap) make_tap(io);
   make_sites();
+}
+
+void NetworkServers::make_tap(boost::asio::io_context& io) {
+  auto& network = simulation_->network();
+  tap_server_.emplace(io, std::uint16_t{0}, nullptr);
+  tap_.emplace(io, network, settings_.tap,
+               SessionHost{log_, "tap", &plan_, settings_.ping_interval});
+  tap_->on_restart([this] { tap_server_->drop_connections(); });
+  simulation_->on_message(
+      [this](std::size_t host, const Message& message) { tap_->hear(host, message); });
+  simulation_->on_tap_fault([this](const Fault& fault) { return tap_->befall(fault); });
+  tap_site_.emplace(Site{"tap",
+                         log_,
+                         tap_routes(*tap_, network, simulation_->relay()),
+                         {{"/channel", offer_channel(*tap_)}},
+                         &plan_,
+                         settings_.tap.password});
 }
 
 void NetworkServers::make_sites() {
@@ -94,28 +119,38 @@ void NetworkServers::make_sites() {
   auto pds_behaviour = settings_.behaviour;
   pds_behaviour.future_cursor_error = true;
   pds_behaviour.outdated_cursor_info = true;
-  relay_stream_.emplace(
-      StreamHost{simulation_->relay(), settings_.behaviour, log_, "relay", &plan_, 0, {}});
-  targets_.emplace(ControlTargets{*simulation_, plan_, {&*relay_stream_}, [this] {
+  const auto& ping_interval = settings_.ping_interval;
+  relay_stream_.emplace(StreamHost{
+      simulation_->relay(), settings_.behaviour, {log_, "relay", &plan_, ping_interval}});
+  targets_.emplace(ControlTargets{*simulation_,
+                                  plan_,
+                                  {&*relay_stream_},
+                                  [this] {
                                     if (on_stop) on_stop();
-                                  }});
+                                  },
+                                  tap_ ? &*tap_ : nullptr});
   std::size_t number = 0;
   for (auto& pds : pdses_) {
     const auto name = "pds" + std::to_string(number);
     const auto url = "http://" + pds.server.address();
     auto& messages = simulation_->host(number);
-    pds.stream.emplace(StreamHost{messages, pds_behaviour, log_, name, nullptr, 0, {}});
-    pds.site.emplace(Site{name, log_, pds_routes(network, number, url, settings_.largest_page),
-                          &*pds.stream, &plan_});
+    pds.stream.emplace(StreamHost{messages, pds_behaviour, {log_, name, nullptr, ping_interval}});
+    pds.site.emplace(Site{name,
+                          log_,
+                          pds_routes(network, number, url, settings_.largest_page),
+                          {{std::string(kStreamPath), offer_stream(*pds.stream)}},
+                          &plan_});
     targets_->streams.push_back(&*pds.stream);
     known_hosts_.push_back({pds.server.address(), url, messages});
     ++number;
   }
-  relay_site_.emplace(Site{"relay", log_,
+  relay_site_.emplace(Site{"relay",
+                           log_,
                            relay_routes(network, known_hosts_, settings_.largest_page),
-                           &*relay_stream_, &plan_});
-  plc_site_.emplace(Site{"plc", log_, plc_routes(network), nullptr, &plan_});
-  control_site_.emplace(Site{"control", log_, control_routes(*targets_), nullptr, nullptr});
+                           {{std::string(kStreamPath), offer_stream(*relay_stream_)}},
+                           &plan_});
+  plc_site_.emplace(Site{"plc", log_, plc_routes(network), {}, &plan_});
+  control_site_.emplace(Site{"control", log_, control_routes(*targets_)});
 }
 
 void NetworkServers::start() {
@@ -123,6 +158,10 @@ void NetworkServers::start() {
   plc_.start(*plc_site_);
   control_.start(*control_site_);
   for (auto& pds : pdses_) pds.server.start(*pds.site);
+  if (tap_) {
+    tap_server_->start(*tap_site_);
+    tap_->start();
+  }
   dns_.start({simulation_->network(), plan_, log_});
   simulation_->start();
 }
@@ -133,16 +172,22 @@ void NetworkServers::stop() {
   plc_.stop();
   control_.stop();
   dns_.stop();
+  if (tap_) {
+    tap_->stop();
+    tap_server_->stop();
+  }
   for (auto& pds : pdses_) pds.server.stop();
 }
 
 Json NetworkServers::ready_line() const {
   Json hosts = Json::array();
   for (const auto& host : known_hosts_) hosts.push_back(host.url);
-  return {{"url", "ws://" + relay_.address()},         {"relay", "http://" + relay_.address()},
-          {"plc", "http://" + plc_.address()},         {"hosts", hosts},
-          {"control", "http://" + control_.address()}, {"dns", dns_.address()},
-          {"seed", settings_.simulation.network.seed}, {"pid", ::getpid()}};
+  Json line = {{"url", "ws://" + relay_.address()},         {"relay", "http://" + relay_.address()},
+               {"plc", "http://" + plc_.address()},         {"hosts", hosts},
+               {"control", "http://" + control_.address()}, {"dns", dns_.address()},
+               {"seed", settings_.simulation.network.seed}, {"pid", ::getpid()}};
+  if (tap_) line["tap"] = "http://" + tap_server_->address();
+  return line;
 }
 
 }  // namespace

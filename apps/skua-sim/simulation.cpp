@@ -58,6 +58,8 @@ bool Simulation::befall(const Fault& fault) {
   nlohmann::ordered_json line = {{"event", "fault"}, {"fault", fault_name(fault.kind)}};
   if (const auto hostility = fault_hostility(fault.kind)) {
     if (!network_->provoke(*hostility, real_time())) return false;
+  } else if (is_tap_fault(fault.kind)) {
+    if (!befall_tap_ || !befall_tap_(fault)) return false;
   } else if (fault.kind == FaultKind::repeated_seq) {
     if (!newest_ || !relay_.last_seq()) return false;
     relay_.publish_with_last_seq(newest_);
@@ -142,6 +144,7 @@ void Simulation::publish(std::size_t host, const std::shared_ptr<const Message>&
   hosts_.at(host)->publish(message);
   relay_.publish(message);
   newest_ = message;
+  if (hear_) hear_(host, *message);
 }
 
 /// The system's time, but never backwards.

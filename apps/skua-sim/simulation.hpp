@@ -45,6 +45,12 @@ class Simulation {
   MessageLog& relay() { return relay_; }
   MessageLog& host(std::size_t index) { return *hosts_[index]; }
 
+  /// Called with all that the hosts say, after they have said it.
+  void on_message(std::function<void(std::size_t host, const Message& message)> hear) {
+    hear_ = std::move(hear);
+  }
+  /// Does the faults of Tap; without, there is none.
+  void on_tap_fault(std::function<bool(const Fault&)> befall) { befall_tap_ = std::move(befall); }
   /// Called when the relay has lost its numbers: its connections are to be dropped.
   void on_restart(std::function<void()> drop) { drop_connections_ = std::move(drop); }
 
@@ -58,7 +64,7 @@ class Simulation {
   std::size_t step(std::size_t count);
   /// See Network::cause.
   std::optional<std::size_t> cause(std::string_view incident);
-  /// Does a fault of the stream. False: there is no commit yet to make it from.
+  /// Does a fault of the stream or of Tap. False: there is nothing yet to make it from.
   bool befall(const Fault& fault);
 
   double rate() const { return settings_.rate; }
@@ -87,6 +93,8 @@ class Simulation {
   std::shared_ptr<const Message> newest_;
   Timestamp now_;
   std::unique_ptr<Network> network_;
+  std::function<void(std::size_t, const Message&)> hear_;
+  std::function<bool(const Fault&)> befall_tap_;
   std::function<void()> drop_connections_;
 
   boost::asio::steady_timer timer_;

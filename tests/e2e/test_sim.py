@@ -14,62 +14,23 @@ import urllib.parse
 
 import atproto
 from harness import BIN, EndToEnd, Program, wait_for
+from websocket import BINARY, Closed, Websocket
 
 STREAM = "/xrpc/com.atproto.sync.subscribeRepos"
-MAGIC = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 P256_KEY = "zDn"
 
 
-class Closed(Exception):
-    """The server has ended the websocket or the connection; `code` is the websocket's, or None."""
-
-    def __init__(self, code=None):
-        super().__init__(f"closed with {code}")
-        self.code = code
-
-
-class Subscriber:
-    """A websocket (RFC 6455) on which a relay's frames are read."""
+class Subscriber(Websocket):
+    """A websocket on which a relay's frames are read."""
 
     def __init__(self, url, cursor=None):
-        address = urllib.parse.urlsplit(url)
-        self.socket = socket.create_connection((address.hostname, address.port), timeout=30)
-        self.file = self.socket.makefile("rb")
-        key = base64.b64encode(os.urandom(16))
-        query = "" if cursor is None else f"?cursor={cursor}"
-        head = f"GET {STREAM}{query} HTTP/1.1\r\nHost: {address.netloc}\r\nUpgrade: websocket\r\n"
-        head += f"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key.decode()}\r\n\r\n"
-        self.socket.sendall(head.encode())
-        self.status = int(self.file.readline().split()[1])
-        answer = {}
-        while line := self.file.readline().strip():
-            name, value = line.decode().split(":", 1)
-            answer[name.lower()] = value.strip()
-        if self.status == 101:
-            expected = base64.b64encode(hashlib.sha1(key + MAGIC).digest()).decode()
-            assert answer["sec-websocket-accept"] == expected
-
-    def take(self, size):
-        data = self.file.read(size)
-        if len(data) != size:
-            raise Closed
-        return data
+        super().__init__(url, STREAM if cursor is None else f"{STREAM}?cursor={cursor}")
 
     def frame(self):
         """The next binary message; Closed at the end."""
         while True:
-            try:
-                first, length = self.take(2)
-                if length == 126:
-                    (length,) = struct.unpack(">H", self.take(2))
-                elif length == 127:
-                    (length,) = struct.unpack(">Q", self.take(8))
-                content = self.take(length)
-            except ConnectionError:
-                raise Closed from None
-            if first & 15 == 8:
-                raise Closed(struct.unpack(">H", content[:2])[0])
-            if first & 15 == 2:
+            opcode, content = self.receive()
+            if opcode == BINARY:
                 return content
 
     def message(self):
@@ -82,10 +43,6 @@ class Subscriber:
         while not messages or messages[-1][1]["seq"] < seq:
             messages.append(self.message())
         return messages
-
-    def close(self):
-        self.file.close()
-        self.socket.close()
 
 
 class Answer:

@@ -8,6 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tap_routes.hpp"
+
 namespace skua::sim {
 namespace {
 
@@ -53,16 +55,12 @@ Outcome<std::string> fault_text(const Json& body) {
   return text;
 }
 
-Json or_null(std::optional<std::int64_t> number) {
-  return number ? Json(*number) : Json(nullptr);
-}
-
 Response show_state(const ControlTargets& targets) {
   auto& simulation = targets.simulation;
   Json connections = Json::array();
   for (const auto* stream : targets.streams) {
     for (const auto& [number, progress] : stream->open) {
-      connections.push_back({{"server", stream->name},
+      connections.push_back({{"server", stream->sessions.name},
                              {"connection", number},
                              {"cursor", or_null(progress->cursor)},
                              {"frames", progress->sent},
@@ -73,15 +71,16 @@ Response show_state(const ControlTargets& targets) {
   for (const auto& [kind, count] : targets.plan.done()) {
     if (count > 0) faults[std::string(fault_name(kind))] = count;
   }
-  return json_response(
-      {{"seq", simulation.relay().last_seq().value_or(0)},
-       {"frames", simulation.relay().end()},
-       {"events", simulation.events()},
-       {"paused", simulation.paused()},
-       {"quiet", simulation.quiet()},
-       {"rate", {{"wished", simulation.rate()}, {"measured", simulation.measured_rate()}}},
-       {"connections", connections},
-       {"faults", faults}});
+  Json state = {{"seq", simulation.relay().last_seq().value_or(0)},
+                {"frames", simulation.relay().end()},
+                {"events", simulation.events()},
+                {"paused", simulation.paused()},
+                {"quiet", simulation.quiet()},
+                {"rate", {{"wished", simulation.rate()}, {"measured", simulation.measured_rate()}}},
+                {"connections", connections},
+                {"faults", faults}};
+  if (targets.tap != nullptr) state["tap"] = targets.tap->figures();
+  return json_response(state);
 }
 
 /// Faults of the stream are done at once, the others as soon as a frame or a request meets them.
@@ -100,7 +99,7 @@ Response do_fault(const Request& request, const ControlTargets& targets) {
   }
   for (std::int64_t i = 0; i < *count; ++i) {
     if (!targets.simulation.befall(*fault)) {
-      return error_response(409, "NothingToDamage", "there is no commit to make it from");
+      return error_response(409, "NothingToDamage", "there is nothing to make it from");
     }
     targets.plan.note_done(fault->kind);
   }
@@ -170,6 +169,7 @@ Router control_routes(const ControlTargets& targets) {
     response.then = targets.stop;
     return response;
   });
+  if (targets.tap != nullptr) add_tap_control(router, *targets.tap);
   return router;
 }
 

@@ -6,6 +6,7 @@
 #include "router.hpp"
 #include "simulation.hpp"
 #include "stream_host.hpp"
+#include "tap_host.hpp"
 
 namespace skua::sim {
 
@@ -17,6 +18,8 @@ struct ControlTargets {
   std::vector<const StreamHost*> streams;
   /// Ends the program as a signal does.
   std::function<void()> stop;
+  /// Null: there is none.
+  TapHost* tap = nullptr;
 };
 
 /// How a test steers the simulator: POST /fault, /pause, /resume, /step, /dump, /stop and GET

@@ -63,6 +63,27 @@ constexpr std::array kKinds = {
             "missing-seq[:COUNT]", "skip numbers (default: 10)", 10},
     KindRow{FaultKind::seq_restart, "seq-restart", FaultScope::stream, Argument::none,
             "seq-restart", "number all frames anew, from 1, and drop all connections"},
+    KindRow{FaultKind::tap_restart, "tap-restart", FaultScope::stream, Argument::none,
+            "tap-restart",
+            "Tap begins anew and drops its connections; what is unacked comes again"},
+    KindRow{FaultKind::tap_crash, "tap-crash", FaultScope::stream, Argument::none, "tap-crash",
+            "the same, and what was acked lately comes again too"},
+    KindRow{FaultKind::tap_renumber, "tap-renumber", FaultScope::stream, Argument::none,
+            "tap-renumber", "Tap begins anew and numbers what is unacked from 1"},
+    KindRow{FaultKind::tap_lose, "tap-lose", FaultScope::stream, Argument::optional_number,
+            "tap-lose[:COMMITS]",
+            "Tap misses commits of the account that is next (default: 3), then sends all records "
+            "that are left again, but no deletes",
+            3},
+    KindRow{FaultKind::tap_unknown, "tap-unknown", FaultScope::stream, Argument::none,
+            "tap-unknown",
+            "Tap sends an event of an unknown type, and a record with unknown fields"},
+    KindRow{FaultKind::tap_poison, "tap-poison", FaultScope::stream, Argument::none, "tap-poison",
+            "Tap sends a record that cannot be stored"},
+    KindRow{FaultKind::tap_no_record, "tap-no-record", FaultScope::stream, Argument::none,
+            "tap-no-record", "Tap sends a create without its record"},
+    KindRow{FaultKind::tap_repeat, "tap-repeat", FaultScope::stream, Argument::none, "tap-repeat",
+            "Tap sends its next message twice"},
     KindRow{FaultKind::rate_limit, "429", FaultScope::request, Argument::optional_number,
             "429[:SECONDS]", "refuse a request, with RateLimit-* and Retry-After (default: 1)", 1},
     KindRow{FaultKind::bare_rate_limit, "429-bare", FaultScope::request, Argument::none, "429-bare",
@@ -174,6 +195,10 @@ FaultScope fault_scope(FaultKind kind) {
 bool strikes_answers(FaultScope scope) {
   return scope == FaultScope::request || scope == FaultScope::download ||
          scope == FaultScope::question;
+}
+
+bool is_tap_fault(FaultKind kind) {
+  return row_of(kind).name.starts_with("tap-");
 }
 
 std::optional<Hostility> fault_hostility(FaultKind kind) {

@@ -15,7 +15,7 @@ namespace skua::sim {
 /// Where a fault strikes.
 enum class FaultScope : std::uint8_t {
   connection,  // one subscriber of the relay, when a frame is about to be sent to it
-  stream,      // what the relay publishes, for everybody
+  stream,      // what the relay publishes, for everybody; or Tap
   request,     // any HTTP request but those to the control server and health checks
   download,    // the body of a getRepo answer
   question,    // what somebody asks the DNS server
@@ -34,9 +34,17 @@ enum class FaultKind : std::uint8_t {
   wrong_prev_data,
   replayed_rev,
   future_rev,
-  repeated_seq,     // the newest message once more, under the same seq
-  missing_seq,      // `number` seqs are skipped
-  seq_restart,      // the relay numbers all it has anew, from 1, and drops its connections
+  repeated_seq,  // the newest message once more, under the same seq
+  missing_seq,   // `number` seqs are skipped
+  seq_restart,   // the relay numbers all it has anew, from 1, and drops its connections
+  tap_restart,   // those of Tap: see TapOutbox::End
+  tap_crash,
+  tap_renumber,
+  tap_lose,  // see TapTracker
+  tap_unknown,
+  tap_poison,
+  tap_no_record,
+  tap_repeat,       // the next message is sent twice
   rate_limit,       // 429 with RateLimit-* and Retry-After, `number` seconds
   bare_rate_limit,  // 429 without a word
   cut_download,     // the body ends in the middle
@@ -80,6 +88,8 @@ std::string_view fault_name(FaultKind kind);
 FaultScope fault_scope(FaultKind kind);
 /// True of requests, downloads and questions: rates are shares there, and frames mean nothing.
 bool strikes_answers(FaultScope scope);
+/// True: it is Tap's.
+bool is_tap_fault(FaultKind kind);
 /// The message of Network::provoke that a stream fault stands for, if it stands for one.
 std::optional<Hostility> fault_hostility(FaultKind kind);
 

@@ -24,7 +24,7 @@
 #include <boost/beast/http/write.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
 
-#include "stream_session.hpp"
+#include "websocket_session.hpp"
 
 namespace skua::sim {
 namespace {
@@ -36,7 +36,6 @@ namespace websocket = boost::beast::websocket;
 
 using ErrorCode = boost::system::error_code;
 
-constexpr std::string_view kStreamPath = "/xrpc/com.atproto.sync.subscribeRepos";
 constexpr std::size_t kMaxRequestBody = 1024 * 1024;
 /// Of a body at once, so that a reader that is slow holds nothing but its own turn.
 constexpr std::size_t kPiece = 64 * 1024;
@@ -52,8 +51,10 @@ Request to_request(const http::request<http::string_body>& message) {
   const auto view = [](beast::string_view text) {
     return std::string_view(text.data(), text.size());
   };
-  return parse_request(view(message.method_string()), view(message.target()),
-                       view(message[http::field::host]), message.body());
+  auto request = parse_request(view(message.method_string()), view(message.target()),
+                               view(message[http::field::host]), message.body());
+  request.authorization = view(message[http::field::authorization]);
+  return request;
 }
 
 template <class NextLayer>
@@ -74,7 +75,7 @@ class HttpConnection final : public Connection,
 
   void abort() override {
     gone_ = true;
-    if (stream_) return stream_->abort();
+    if (session_) return session_->abort();
     close();
     timer_.cancel();
   }
@@ -102,19 +103,23 @@ class HttpConnection final : public Connection,
       const auto message = parser.release();
       const auto request = to_request(message);
       keep_alive = message.keep_alive();
+      const auto offer = site_.websockets.find(request.path);
       Response response;
-      if (request.path == kStreamPath && site_.stream != nullptr) {
-        const auto cursor = cursor_of(request);
-        if (cursor && websocket::is_upgrade(message)) {
-          stream_ = make_stream_session(*site_.stream, std::move(socket_));
-          co_await stream_->run(message, *cursor);
-          co_return;
-        }
-        response =
-            cursor ? error_response(426, "UpgradeRequired", "this is a websocket") : cursor.error();
+      if (auto refused = unauthorized(site_, request)) {
+        response = *std::move(refused);
         log_answer(site_, request, response);
-      } else {
+      } else if (offer == site_.websockets.end()) {
         response = answer(site_, request);
+      } else if (auto against = offer->second.refuse(request)) {
+        response = *std::move(against);
+        log_answer(site_, request, response);
+      } else if (websocket::is_upgrade(message)) {
+        session_ = offer->second.open(request, make_websocket(std::move(socket_)));
+        co_await session_->run(message);
+        co_return;
+      } else {
+        response = error_response(426, "UpgradeRequired", "this is a websocket");
+        log_answer(site_, request, response);
       }
       const bool head_only = message.method() == http::verb::head;
       const bool whole = co_await send(response, keep_alive, head_only);
@@ -168,7 +173,7 @@ class HttpConnection final : public Connection,
   Site& site_;
   NextLayer socket_;
   asio::steady_timer timer_;
-  std::shared_ptr<StreamSession> stream_;
+  std::shared_ptr<WebsocketSession> session_;
   bool gone_ = false;
 };
 

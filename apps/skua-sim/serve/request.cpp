@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <openssl/evp.h>
 
 namespace skua::sim {
 namespace {
@@ -32,17 +33,24 @@ std::string undo_escapes(std::string_view text, bool plus_is_space) {
   return plain;
 }
 
-Request::Arguments parse_query(std::string_view query) {
-  Request::Arguments arguments;
+/// Names and values in their order.
+std::vector<std::pair<std::string, std::string>> parse_query(std::string_view query) {
+  std::vector<std::pair<std::string, std::string>> arguments;
   while (!query.empty()) {
     const auto pair = query.substr(0, query.find('&'));
     query.remove_prefix(pair.size() == query.size() ? query.size() : pair.size() + 1);
     const auto equals = pair.find('=');
     const auto value =
         equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1);
-    arguments[undo_escapes(pair.substr(0, equals), true)] = undo_escapes(value, true);
+    arguments.emplace_back(undo_escapes(pair.substr(0, equals), true), undo_escapes(value, true));
   }
   return arguments;
+}
+
+/// What stands behind the question mark.
+std::string_view query_of(std::string_view target) {
+  const auto question = target.find('?');
+  return question == std::string_view::npos ? std::string_view() : target.substr(question + 1);
 }
 
 std::optional<std::int64_t> parse_number(std::string_view text) {
@@ -59,12 +67,31 @@ Request parse_request(std::string_view method, std::string_view target, std::str
   Request request;
   request.method = std::string(method);
   request.target = std::string(target);
-  const auto question = target.find('?');
-  request.path = undo_escapes(target.substr(0, question), false);
-  if (question != std::string_view::npos) request.query = parse_query(target.substr(question + 1));
+  request.path = undo_escapes(target.substr(0, target.find('?')), false);
+  for (auto& [name, value] : parse_query(query_of(target))) {
+    request.query[name] = std::move(value);
+  }
   request.host = std::string(host.substr(0, host.rfind(':')));
   request.body = std::move(body);
   return request;
+}
+
+std::vector<std::string> all_of(const Request& request, std::string_view name) {
+  std::vector<std::string> values;
+  for (auto& argument : parse_query(query_of(request.target))) {
+    if (argument.first == name) values.push_back(std::move(argument.second));
+  }
+  return values;
+}
+
+std::string basic_authorization(std::string_view user, std::string_view password) {
+  const auto words = fmt::format("{}:{}", user, password);
+  std::string encoded(4 * ((words.size() + 2) / 3) + 1, '\0');
+  const auto length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(encoded.data()),
+                                      reinterpret_cast<const unsigned char*>(words.data()),
+                                      static_cast<int>(words.size()));
+  encoded.resize(static_cast<std::size_t>(length));
+  return "Basic " + encoded;
 }
 
 Outcome<std::string> required(const Request& request, std::string_view name) {

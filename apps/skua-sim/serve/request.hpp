@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <boost/system/result.hpp>
 
@@ -26,6 +28,8 @@ struct Request {
   Arguments segments;
   /// Of the Host header, without the port.
   std::string host;
+  /// The Authorization header.
+  std::string authorization;
   std::string body;
 };
 
@@ -36,6 +40,11 @@ Request parse_request(std::string_view method, std::string_view target, std::str
 /// A value, or the answer that says what is wrong with the request.
 template <class T>
 using Outcome = boost::system::result<T, Response>;
+
+/// All values of a parameter that may be repeated, in their order.
+std::vector<std::string> all_of(const Request& request, std::string_view name);
+/// The Authorization header of HTTP Basic (RFC 7617).
+std::string basic_authorization(std::string_view user, std::string_view password);
 
 /// A parameter that must be there.
 Outcome<std::string> required(const Request& request, std::string_view name);

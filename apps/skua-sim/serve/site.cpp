@@ -59,8 +59,17 @@ void damage(Response& response, const Fault& fault, FaultPlan& plan) {
 
 }  // namespace
 
+std::optional<Response> unauthorized(const Site& site, const Request& request) {
+  if (site.password.empty()) return std::nullopt;
+  if (request.authorization == basic_authorization("admin", site.password)) return std::nullopt;
+  auto response =
+      error_response(401, "Unauthorized", "admin auth required, but missing or incorrect password");
+  response.headers = {{"WWW-Authenticate", R"(Basic realm="admin", charset="UTF-8")"}};
+  return response;
+}
+
 Response answer(Site& site, const Request& request) {
-  const bool is_health = request.path.ends_with("/_health");
+  const bool is_health = request.path.ends_with("/_health") || request.path == "/health";
   const auto now = std::chrono::steady_clock::now();
   Response response;
   const auto refused =

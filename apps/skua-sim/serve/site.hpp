@@ -1,11 +1,13 @@
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 
 #include "event_log.hpp"
 #include "fault_plan.hpp"
 #include "router.hpp"
-#include "stream_host.hpp"
+#include "websocket_session.hpp"
 
 namespace skua::sim {
 
@@ -15,11 +17,16 @@ struct Site {
   std::string name;
   EventLog& log;
   Router router;
-  /// subscribeRepos; null: not offered.
-  StreamHost* stream = nullptr;
+  /// By path.
+  std::map<std::string, WebsocketOffer> websockets = {};
   /// What befalls HTTP requests; null: nothing.
   FaultPlan* faults = nullptr;
+  /// Of `admin`, wanted for everything (HTTP Basic, RFC 7617); empty: none.
+  std::string password = {};
 };
+
+/// 401 where the request does not name the password; nothing: it may go on.
+std::optional<Response> unauthorized(const Site& site, const Request& request);
 
 /// Answers a request, with the faults that fall on it, and logs both.
 Response answer(Site& site, const Request& request);

@@ -1,15 +1,12 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
-#include <string>
 
-#include "event_log.hpp"
-#include "fault_plan.hpp"
+#include "websocket_session.hpp"
 #include "world/frame_source.hpp"
 
 namespace skua::sim {
@@ -31,7 +28,6 @@ struct StreamBehaviour {
   bool close_at_end = false;
   /// Frames a second and connection; 0: as fast as the client takes them.
   double rate = 0;
-  std::chrono::milliseconds ping_interval = std::chrono::seconds(30);
 };
 
 /// How far one subscriber is.
@@ -45,15 +41,9 @@ struct StreamProgress {
 struct StreamHost {
   FrameSource& source;
   const StreamBehaviour behaviour;
-  EventLog& log;
-  /// In log lines; empty: left out.
-  std::string name;
-  /// What befalls the connections; null: nothing.
-  FaultPlan* faults = nullptr;
-  /// Connections so far.
-  int connections = 0;
-  /// Those that are open, by number.
-  std::map<int, const StreamProgress*> open;
+  SessionHost sessions;
+  /// Connections that are open, by number.
+  std::map<int, const StreamProgress*> open = {};
 };
 
 }  // namespace skua::sim

@@ -39,6 +39,7 @@ void Announcements::left(Account& account, std::size_t host, Timestamp now) {
 }
 
 void Announcements::hostile(const Account& account, Message message) {
+  message.honest = false;
   say(account.host, std::move(message));
 }
 

@@ -18,6 +18,8 @@ struct Message {
   std::optional<std::size_t> seq_at;
   /// Whom it is about; empty for #info.
   std::string did;
+  /// False: no honest host says it, and who checks what it is told drops it.
+  bool honest = true;
 };
 
 /// The frame under its number.

@@ -1,0 +1,163 @@
+#include "websocket_session.hpp"
+
+#include <utility>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/websocket/rfc6455.hpp>
+
+namespace skua::sim {
+
+namespace asio = boost::asio;
+using boost::beast::websocket::close_code;
+using ErrorCode = boost::system::error_code;
+
+WebsocketSession::WebsocketSession(SessionHost& host, std::unique_ptr<Websocket> websocket)
+    : host_(host),
+      websocket_(std::move(websocket)),
+      pause_(websocket_->executor(), SteadyClock::time_point::max()),
+      pings_(websocket_->executor()) {}
+
+asio::awaitable<void> WebsocketSession::run(const Upgrade& upgrade) {
+  const auto self = shared_from_this();
+  const auto protocol = subprotocol(upgrade);
+  const bool accepted = co_await websocket_->accept(upgrade, protocol);
+  if (!accepted || gone_) co_return;
+  number_ = ++host_.connections;
+  asio::co_spawn(
+      websocket_->executor(), [self] { return self->read(); }, asio::detached);
+  asio::co_spawn(
+      websocket_->executor(), [self] { return self->send_pings(); }, asio::detached);
+  co_await serve();
+  leave("client");
+  websocket_->drop();
+}
+
+void WebsocketSession::abort() {
+  websocket_->drop();
+  leave("stopped");
+}
+
+asio::awaitable<void> WebsocketSession::send(Websocket::Kind kind, ByteView message) {
+  const bool sent = co_await websocket_->write(kind, message);
+  if (!sent) leave("client");
+}
+
+asio::awaitable<void> WebsocketSession::close(std::uint16_t code, const std::string& words) {
+  why_ = "closed";
+  co_await websocket_->close(code, words);
+  leave("closed");
+}
+
+asio::awaitable<void> WebsocketSession::fail(const std::string& name,
+                                             const std::string& /*message*/) {
+  co_await close(close_code::policy_error, name);
+}
+
+asio::awaitable<bool> WebsocketSession::suffer_at(std::uint64_t number,
+                                                  std::optional<std::int64_t> seq) {
+  bool damaged = false;
+  if (host_.faults != nullptr) {
+    const auto faults = host_.faults->take_for_frame(number, seq, SteadyClock::now());
+    for (const auto& fault : faults) {
+      log("fault", {{"fault", fault_name(fault.kind)}, {"frame", number}, {"seq", or_null(seq)}});
+      damaged = damaged || fault.kind == FaultKind::corrupt;
+      co_await suffer(fault);
+      if (gone_) break;
+    }
+  }
+  if (!gone_ && lateness_.count() > 0) {
+    const auto later = SteadyClock::now() + lateness_;
+    co_await pause_until(later);
+  }
+  co_return damaged;
+}
+
+asio::awaitable<void> WebsocketSession::suffer(const Fault& fault) {
+  switch (fault.kind) {
+    case FaultKind::cut:
+      websocket_->drop();
+      leave("cut");
+      break;
+    case FaultKind::stall: {
+      const auto end = fault.delay.count() > 0 ? SteadyClock::now() + fault.delay
+                                               : SteadyClock::time_point::max();
+      co_await pause_until(end);
+      break;
+    }
+    case FaultKind::slow:
+      lateness_ = fault.delay;
+      break;
+    case FaultKind::error: {
+      const std::string message = "as skua-sim was told";
+      co_await fail(fault.name, message);
+      break;
+    }
+    case FaultKind::info:
+      co_await send_info();
+      break;
+    default:  // corrupt is the caller's part; the rest never comes here
+      break;
+  }
+}
+
+asio::awaitable<void> WebsocketSession::pause_until(SteadyClock::time_point when) {
+  while (!gone_ && SteadyClock::now() < when) {
+    ErrorCode ignored;
+    auto token = asio::redirect_error(asio::use_awaitable, ignored);
+    pause_.expires_at(when);
+    co_await pause_.async_wait(token);
+  }
+}
+
+asio::awaitable<void> WebsocketSession::wait() {
+  if (gone_) co_return;
+  ErrorCode ignored;
+  auto token = asio::redirect_error(asio::use_awaitable, ignored);
+  pause_.expires_at(SteadyClock::time_point::max());
+  co_await pause_.async_wait(token);
+}
+
+asio::awaitable<void> WebsocketSession::read() {
+  const auto self = shared_from_this();
+  std::string message;
+  while (!gone_) {
+    const bool heard = co_await websocket_->read(message);
+    if (!heard) break;
+    co_await hear(message);
+  }
+  leave("client");
+}
+
+asio::awaitable<void> WebsocketSession::send_pings() {
+  const auto self = shared_from_this();
+  bool there = true;
+  while (!gone_ && there) {
+    ErrorCode ignored;
+    auto token = asio::redirect_error(asio::use_awaitable, ignored);
+    pings_.expires_after(host_.ping_interval);
+    co_await pings_.async_wait(token);
+    if (gone_) break;
+    there = co_await websocket_->ping();
+  }
+}
+
+void WebsocketSession::leave(std::string_view why) {
+  if (gone_) return;
+  gone_ = true;
+  if (why_.empty()) why_ = why;
+  pause_.cancel();
+  pings_.cancel();
+}
+
+void WebsocketSession::log(std::string_view event, const Json& more) {
+  Json line = {{"event", event}};
+  if (!host_.name.empty()) line["server"] = host_.name;
+  line["connection"] = number_;
+  line.update(more);
+  host_.log.write(line);
+}
+
+}  // namespace skua::sim

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <nlohmann/json.hpp>
+
+#include "connection.hpp"
+#include "event_log.hpp"
+#include "fault_plan.hpp"
+#include "request.hpp"
+#include "websocket.hpp"
+
+namespace skua::sim {
+
+/// What the sessions of one kind on one server share. Must outlive them.
+struct SessionHost {
+  EventLog& log;
+  /// In log lines; empty: left out.
+  std::string name;
+  /// What befalls the connections; null: nothing.
+  FaultPlan* faults = nullptr;
+  std::chrono::milliseconds ping_interval = std::chrono::seconds(30);
+  /// Connections so far.
+  int connections = 0;
+};
+
+/// One client of a websocket, from its upgrade to its end: pings, reading, faults of the connection
+/// and the log, which all kinds of streams share. What is sent is the derived class's part. Keeps
+/// itself alive while it runs; on the thread of the io_context.
+class WebsocketSession : public Connection, public std::enable_shared_from_this<WebsocketSession> {
+ public:
+  /// Accepts the upgrade and serves until the connection ends. Once.
+  boost::asio::awaitable<void> run(const Upgrade& upgrade);
+  void abort() final;
+
+ protected:
+  using Json = nlohmann::ordered_json;
+  using SteadyClock = std::chrono::steady_clock;
+
+  WebsocketSession(SessionHost& host, std::unique_ptr<Websocket> websocket);
+
+  /// Sends until `gone()`.
+  virtual boost::asio::awaitable<void> serve() = 0;
+  /// A message of the client. May close or leave.
+  virtual boost::asio::awaitable<void> hear(std::string_view /*message*/) { co_return; }
+  /// Named in the answer to the upgrade; empty: none.
+  virtual std::string subprotocol(const Upgrade& /*upgrade*/) const { return {}; }
+  /// An error frame and a notice as this kind of stream has them; by default the websocket is
+  /// closed with the name, and there is no notice.
+  virtual boost::asio::awaitable<void> fail(const std::string& name, const std::string& message);
+  virtual boost::asio::awaitable<void> send_info() { co_return; }
+
+  boost::asio::awaitable<void> send(Websocket::Kind kind, ByteView message);
+  boost::asio::awaitable<void> close(std::uint16_t code, const std::string& words);
+  /// What falls on the message that is about to be sent, `number` counted from 1. True: the message
+  /// itself is to be damaged.
+  boost::asio::awaitable<bool> suffer_at(std::uint64_t number, std::optional<std::int64_t> seq);
+  /// Waits until then, or until the connection ends.
+  boost::asio::awaitable<void> pause_until(SteadyClock::time_point when);
+  /// Waits for `wake`, or until the connection ends.
+  boost::asio::awaitable<void> wait();
+  void wake() { pause_.cancel(); }
+
+  /// The first reason counts.
+  void leave(std::string_view why);
+  bool gone() const { return gone_; }
+  const std::string& why() const { return why_; }
+  int number() const { return number_; }
+  void log(std::string_view event, const Json& more);
+
+ private:
+  boost::asio::awaitable<void> suffer(const Fault& fault);
+  boost::asio::awaitable<void> read();
+  boost::asio::awaitable<void> send_pings();
+
+  SessionHost& host_;
+  std::unique_ptr<Websocket> websocket_;
+  boost::asio::steady_timer pause_;
+  boost::asio::steady_timer pings_;
+  int number_ = 0;
+  bool gone_ = false;
+  std::string why_;
+  std::chrono::milliseconds lateness_{0};
+};
+
+/// A websocket that a site offers on a path.
+struct WebsocketOffer {
+  /// The answer that refuses the upgrade; nothing: it may be made.
+  std::function<std::optional<Response>(const Request&)> refuse;
+  /// Asked when nothing speaks against it.
+  std::function<std::shared_ptr<WebsocketSession>(const Request&, std::unique_ptr<Websocket>)> open;
+};
+
+/// Null where there is no number.
+template <class Number>
+nlohmann::ordered_json or_null(const std::optional<Number>& number) {
+  return number ? nlohmann::ordered_json(*number) : nlohmann::ordered_json(nullptr);
+}
+
+}  // namespace skua::sim

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "atproto/cid.hpp"
+#include "atproto/data_model.hpp"
+#include "event/frame_decoder.hpp"
+#include "outbox.hpp"
+#include "world/message.hpp"
+#include "world/network.hpp"
+
+namespace skua::sim {
+
+/// A repository as Tap knows it.
+struct TapRepo {
+  enum class State : std::uint8_t { pending, desynchronized, active, error };
+  State state = State::pending;
+  /// As it was last told to the consumer; empty: never.
+  std::string handle;
+  std::string status = "active";
+  std::string rev;
+  std::string error;
+  std::int64_t retries = 0;
+  std::map<std::string, atproto::Cid, std::less<>> records;
+
+  /// Commits that Tap will miss before it notices.
+  std::size_t to_lose = 0;
+  /// The next resync sends again what is known already.
+  bool send_all = false;
+};
+std::string_view state_name(TapRepo::State state);
+
+struct TapSettings {
+  /// Tracks whatever the network has; else what it was told to by `track`.
+  bool full_network = true;
+  /// NSIDs and `prefix.*`; empty: all.
+  std::vector<std::string> collections;
+  /// Says "user" for "identity", as old servers do.
+  bool says_user = false;
+};
+
+/// Follows a network as Tap does and fills its outbox: whole repositories first (`live:false`),
+/// then their commits (`live:true`). What no honest host says it does not see. A resync never says
+/// what was deleted. Of a path that one commit names twice only the end is told. One thread; what
+/// is passed must outlive it.
+class TapTracker {
+ public:
+  using TimePoint = TapOutbox::TimePoint;
+
+  TapTracker(const Network& network, TapOutbox& outbox, TapSettings settings);
+
+  /// A host has said this. Of an account that is not there it is dropped, as relays do.
+  void hear(std::size_t host, const Message& message, TimePoint now);
+
+  void track(const std::string& did);
+  void untrack(const std::string& did);
+
+  bool has_resyncs() const { return !resyncs_.empty(); }
+  /// Reads the next repository that waits for it.
+  void resync_next(TimePoint now);
+  /// Reads a repository again; `all`: also what is known already is sent. False: it is not tracked.
+  bool resync(const std::string& did, bool all);
+  /// Everything that has lost commits or waits for some to lose.
+  void resync_lost();
+
+  /// Null: not tracked.
+  const TapRepo* repo(std::string_view did) const;
+  std::size_t repos() const { return repos_.size(); }
+  std::size_t resyncs() const { return resyncs_.size(); }
+  std::size_t records() const;
+
+  // Faults. Each event stands beside the honest ones, so that nothing is lost with it; false:
+  // there is no account yet to make it of.
+
+  /// The account that commits next loses so many commits, and is then read again as a whole.
+  void lose_commits(std::size_t count) { lose_next_ = count; }
+  /// An event of an unknown type, and unknown fields in the next record.
+  bool say_unknown(TimePoint now);
+  /// A record that nobody can store: one of several kinds, in turn.
+  bool say_poison(TimePoint now);
+  /// A create without its record.
+  bool say_no_record(TimePoint now);
+
+ private:
+  void hear_commit(TapRepo& repo, event::DecodedFrame& frame, TimePoint now);
+  void tell_commit(TapRepo& repo, event::DecodedFrame& frame, TimePoint now);
+  void hear_sync(TapRepo& repo, const event::DecodedFrame& frame);
+  void hear_account(TapRepo& repo, const event::DecodedFrame& frame, TimePoint now);
+  void refresh_identity(const std::string& did, TapRepo& repo, TimePoint now);
+  void tell_identity(const std::string& did, const TapRepo& repo, TimePoint now);
+  void tell_repository(const std::string& did, TapRepo& repo, TimePoint now);
+  void want_resync(const std::string& did, TapRepo& repo, TapRepo::State state);
+  bool wants(std::string_view path) const;
+  /// A tracked account that is in order, another one each time; null: none.
+  const std::pair<const std::string, TapRepo>* some_repo();
+  bool say_record(const std::string& record_json, std::string_view cid, TimePoint now);
+
+  const Network& network_;
+  TapOutbox& outbox_;
+  const TapSettings settings_;
+  std::map<std::string, TapRepo, std::less<>> repos_;
+  std::deque<std::string> resyncs_;
+  event::FrameDecoder decoder_;
+  atproto::Document scratch_;
+  std::size_t lose_next_ = 0;
+  bool odd_fields_next_ = false;
+  std::size_t said_ = 0;
+};
+
+}  // namespace skua::sim

@@ -82,7 +82,7 @@ bool copy(store::Session& session, std::vector<std::string_view>& mine, IdCache&
 
 }  // namespace
 
-ActorIds find_or_insert_actors(store::Session& session, IdCache& cache, Claims& claims,
+ActorIds find_or_insert_actors(store::Session& session, IdCache& cache, ActorClaims& claims,
                                ActorNumbers& numbers, std::span<const std::string_view> missing,
                                Timestamp now) {
   ActorIds found;
@@ -90,7 +90,7 @@ ActorIds find_or_insert_actors(store::Session& session, IdCache& cache, Claims& 
   while (!wanted.empty()) {
     std::vector<std::string_view> others;
     {
-      const Claims::Held held(claims, wanted);
+      const ActorClaims::Held held(claims, wanted);
       std::vector<std::string_view> mine = held.mine();
       others = held.others();
       // Looked up after they were claimed: whoever had them before has committed.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -15,11 +16,12 @@
 namespace skua::resolve {
 
 using ActorIds = boost::unordered_flat_map<std::string_view, std::int32_t>;
+using ActorClaims = Claims<std::string, std::string_view>;
 
 /// The ids of accounts that the cache lacks, from `bsky.actors`, where those that are new get a
 /// row; the cache then has them. `missing` is sorted and without doubles. Outside any transaction:
 /// rows are committed before an id leaves. Throws store::SqlError; may then be called again.
-ActorIds find_or_insert_actors(store::Session& session, IdCache& cache, Claims& claims,
+ActorIds find_or_insert_actors(store::Session& session, IdCache& cache, ActorClaims& claims,
                                ActorNumbers& numbers, std::span<const std::string_view> missing,
                                Timestamp now);
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/crash_point.hpp"
 #include "resolve/worth_copying.hpp"
 #include "store/sqlstate.hpp"
 
@@ -37,7 +38,8 @@ store::Params keys_of(std::span<const Key> posts) {
   return params;
 }
 
-/// Appends those that have no row. False: one got its row at this moment, and none was appended.
+/// Appends those that have no row. False: another process
+/// was faster with one of them, and none was appended.
 bool copy_absent(store::Session& session, std::span<const Key> posts, Timestamp now) {
   const store::Rows found = session.execute(kFind, keys_of(posts));
   std::vector<bool> is_there(posts.size());
@@ -63,13 +65,36 @@ bool copy_absent(store::Session& session, std::span<const Key> posts, Timestamp 
   return true;
 }
 
-}  // namespace
-
-void insert_post_stubs(store::Session& session, std::span<const Key> posts, Timestamp now) {
+void insert(store::Session& session, std::span<const Key> posts, Timestamp now) {
   if (posts.size() >= kWorthCopying && copy_absent(session, posts, now)) return;
   store::Params params = keys_of(posts);
   params.timestamp(now);
   session.execute(kInsert, params);
+}
+
+}  // namespace
+
+void insert_post_stubs(store::Session& session, KnownPosts& known, PostClaims& claims,
+                       std::span<const Key> missing, Timestamp now) {
+  std::vector<Key> wanted(missing.begin(), missing.end());
+  while (!wanted.empty()) {
+    std::vector<Key> others;
+    {
+      const PostClaims::Held held(claims, wanted);
+      others = held.others();
+      if (!held.mine().empty()) {
+        crash_point("before_post_stubs");
+        insert(session, held.mine(), now);
+        crash_point("after_post_stubs");
+        for (const Key& key : held.mine()) known.insert(key);
+      }
+    }
+    claims.wait_for(others);
+    wanted.clear();
+    for (const Key& key : others) {
+      if (!known.contains(key)) wanted.push_back(key);
+    }
+  }
 }
 
 }  // namespace skua::resolve

@@ -3,14 +3,18 @@
 #include <span>
 
 #include "base/time.hpp"
+#include "resolve/claims.hpp"
 #include "resolve/id_cache.hpp"
 #include "store/session.hpp"
 
 namespace skua::resolve {
 
-/// Gives each of these posts a row, a stub where it has none. `posts` is sorted and without
-/// doubles. Outside any transaction. Throws store::SqlError; may then be called again.
-void insert_post_stubs(store::Session& session, std::span<const KnownPosts::Key> posts,
-                       Timestamp now);
+using PostClaims = Claims<KnownPosts::Key>;
+
+/// Gives each of these posts a row, a stub where it has none; `known` then has them. `missing` is
+/// sorted and without doubles. Outside any transaction: rows are committed before a post is known.
+/// Throws store::SqlError; may then be called again.
+void insert_post_stubs(store::Session& session, KnownPosts& known, PostClaims& claims,
+                       std::span<const KnownPosts::Key> missing, Timestamp now);
 
 }  // namespace skua::resolve

@@ -9,9 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "base/crash_point.hpp"
-#include "resolve/actor_ids.hpp"
-#include "resolve/post_stubs.hpp"
 #include "store/record_key.hpp"
 
 namespace skua::resolve {
@@ -189,10 +186,7 @@ void Resolver::insert_stubs(Events events, const std::vector<Conflict>& conflict
   if (missing.empty()) return;
   std::sort(missing.begin(), missing.end());
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
-  crash_point("before_post_stubs");
-  insert_post_stubs(session_, missing, clock_.now());
-  crash_point("after_post_stubs");
-  for (const KnownPosts::Key& key : missing) ids_.posts.insert(key);
+  insert_post_stubs(session_, ids_.posts, ids_.post_claims, missing, clock_.now());
 }
 
 }  // namespace skua::resolve

@@ -8,9 +8,10 @@
 
 #include "base/time.hpp"
 #include "event/resolved_event.hpp"
+#include "resolve/actor_ids.hpp"
 #include "resolve/actor_numbers.hpp"
-#include "resolve/claims.hpp"
 #include "resolve/id_cache.hpp"
+#include "resolve/post_stubs.hpp"
 #include "resolve/record_keys.hpp"
 #include "store/collection_ids.hpp"
 #include "store/session.hpp"
@@ -25,8 +26,9 @@ struct SharedIds {
   IdCache actors{kActors};
   KnownPosts posts{kPosts};
   store::CollectionIds collections;
-  Claims claims;
+  ActorClaims claims;
   ActorNumbers numbers;
+  PostClaims post_claims;
 };
 
 /// An event that must not become a row: the number of a record key in it stands for another text.

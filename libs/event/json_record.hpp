@@ -8,7 +8,7 @@
 namespace skua::event {
 
 /// Turns a record in JSON into DAG-CBOR as `JsonTranscoder` does; for those who make records, not
-/// for streams. Text that is not UTF-8 throws.
+/// for streams. Binary values are bytes. Text that is not UTF-8 throws.
 Result<Bytes> json_to_dag_cbor(const nlohmann::json& record);
 
 }  // namespace skua::event

@@ -38,6 +38,14 @@ TEST(JsonRecordTest, LinksAndBytesAreNoMaps) {
       (Bytes{1, 2}));
 }
 
+TEST(JsonRecordTest, BinaryValuesAreBytesWhereverTheyStand) {
+  const json binary = json::binary({1, 2});
+  const auto cbor = json_to_dag_cbor({{"b", binary}, {"l", {{{"b", binary}}}}});
+  ASSERT_TRUE(cbor);
+  EXPECT_EQ(*cbor, *json_to_dag_cbor(
+                       json::parse(R"({"b":{"$bytes":"AQI"},"l":[{"b":{"$bytes":"AQI"}}]})")));
+}
+
 struct Wrong {
   std::string name;
   std::string text;

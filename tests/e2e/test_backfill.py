@@ -121,6 +121,22 @@ class Finding(Backfill):
         self.run_at(database, network, "backfill", "--verify", "none", did)
         self.check(database, {did: self.repositories(network)[did]})
 
+    def test_a_record_that_the_database_refuses_does_not_hold_its_repository(self):
+        network = self.network()
+        database = self.database()
+        did, repository, path = next(
+            (did, repository, path) for did, repository in self.repositories(network).items()
+            for path in repository.records if path.startswith("app.bsky.feed.like/"))
+        number = atproto.rkey_number(path.split("/")[1])
+        database.run(f"alter table bsky.likes add constraint not_this_one check (rkey <> {number})")
+        self.run_at(database, network, "backfill", did)
+        self.assertEqual(self.states(database), {"done": 1})
+        _, block = repository.records.pop(path)
+        self.check(database, {did: repository})
+        letters = database.rows("select error, sqlstate, encode(payload, 'hex') payload from skua.dead_letter")
+        self.assertEqual([(row["sqlstate"], row["payload"]) for row in letters], [("23514", bytes(block).hex())])
+        self.assertIn("not_this_one", letters[0]["error"])
+
     def test_car_files(self):
         network = self.network()
         database = self.database()

@@ -13,7 +13,8 @@
 #include "relay_address.hpp"
 #include "stop_signal.hpp"
 #include "transport/capture.hpp"
-#include "transport/relay_client.hpp"
+#include "transport/relay_stream.hpp"
+#include "transport/stream_client.hpp"
 
 namespace skua::cli {
 namespace {
@@ -43,14 +44,13 @@ class Recorder final : public transport::FrameSink {
   }
   /// Credit never comes back: the recording is over.
   void when_room(std::function<void()>) override {}
-  void on_connected(std::optional<std::int64_t> cursor) override {
-    logger("relay")->info("connected{}",
-                          cursor ? fmt::format(", continuing after seq {}", *cursor) : ", live");
+  void on_connected(std::uint64_t /*connection*/) override {
+    logger("relay")->info(
+        "connected{}", position_ ? fmt::format(", continuing after seq {}", *position_) : ", live");
   }
-  void on_disconnected(const std::string& reason,
-                       std::chrono::milliseconds next_attempt_in) override {
-    logger("relay")->warn("{}; the next try comes in {:.1f} s", reason,
-                          static_cast<double>(next_attempt_in.count()) / 1000.0);
+  void on_disconnected(const transport::Disconnection& end) override {
+    logger("relay")->warn("{}; the next try comes in {:.1f} s", end.reason,
+                          static_cast<double>(end.next_attempt_in.count()) / 1000.0);
   }
 
   bool done() const { return (limit_ != 0 && frames_ >= limit_) || failure().has_value(); }
@@ -75,9 +75,7 @@ class Recorder final : public transport::FrameSink {
 
 int record(const Settings& settings, const RecordFlags& flags) {
   StopSignal stop_signal;
-  transport::RelayClientOptions options;
-  options.endpoint = relay_address({flags.url, "URL"});
-  if (const auto ca_file = settings.find(kCaFile, flags.ca_file)) options.ca_file = ca_file->value;
+  const auto relay = relay_address({flags.url, "URL"});
   std::optional<std::int64_t> start;
   if (const auto cursor = settings.find(kCursor, flags.cursor)) {
     const app::CursorChoice choice = cursor_choice(*cursor);
@@ -86,8 +84,9 @@ int record(const Settings& settings, const RecordFlags& flags) {
   transport::CaptureWriter capture(flags.file);
   Recorder recorder(capture, flags.frames);
   recorder.start_at(start);
-  options.cursor = [&recorder] { return recorder.position(); };
-  transport::RelayClient client(std::move(options), recorder);
+  auto options = transport::relay_stream(relay, [&recorder] { return recorder.position(); });
+  if (const auto ca_file = settings.find(kCaFile, flags.ca_file)) options.ca_file = ca_file->value;
+  transport::StreamClient client(std::move(options), recorder);
   fmt::print(stderr, "recording into {}; Ctrl-C stops\n", flags.file);
   client.start();
   while (!recorder.done() && !stop_signal.wait_for(std::chrono::milliseconds(200))) {

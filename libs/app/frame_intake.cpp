@@ -68,29 +68,28 @@ void FrameIntake::take_error(ByteView frame) {
   }
 }
 
-void FrameIntake::on_connected(std::optional<std::int64_t> cursor) {
+void FrameIntake::on_connected(std::uint64_t /*connection*/) {
   first_frame_ = true;
   failures_ = 0;
   connected_ = true;
-  if (cursor && *cursor == 0) {
+  if (position_ && *position_ == 0) {
     logger("relay")->info("connected to {}, from the oldest frame that it keeps", relay_);
-  } else if (cursor) {
-    logger("relay")->info("connected to {}, continuing after seq {}", relay_, *cursor);
+  } else if (position_) {
+    logger("relay")->info("connected to {}, continuing after seq {}", relay_, *position_);
   } else {
     logger("relay")->info("connected to {}, live from now on", relay_);
   }
 }
 
-void FrameIntake::on_disconnected(const std::string& reason,
-                                  std::chrono::milliseconds next_attempt_in) {
+void FrameIntake::on_disconnected(const transport::Disconnection& end) {
   const bool was_connected = connected_.exchange(false);
   ++failures_;
-  const double seconds = static_cast<double>(next_attempt_in.count()) / 1000.0;
+  const double seconds = static_cast<double>(end.next_attempt_in.count()) / 1000.0;
   if (was_connected) {
     logger("relay")->warn("the connection to {} ended: {}; the next try comes in {:.1f} s", relay_,
-                          reason, seconds);
+                          end.reason, seconds);
   } else {
-    logger("relay")->warn("cannot reach {}: {}; the next try comes in {:.1f} s", relay_, reason,
+    logger("relay")->warn("cannot reach {}: {}; the next try comes in {:.1f} s", relay_, end.reason,
                           seconds);
     if (failures_ == 1) {
       logger("relay")->warn(

@@ -32,9 +32,8 @@ class FrameIntake final : public transport::FrameSink {
   /// After an error frame: its words. After numbers that begin anew: that.
   std::optional<std::string> wants_end() override { return std::exchange(end_, std::nullopt); }
   void when_room(std::function<void()> wake) override { pipeline_.when_room(std::move(wake)); }
-  void on_connected(std::optional<std::int64_t> cursor) override;
-  void on_disconnected(const std::string& reason,
-                       std::chrono::milliseconds next_attempt_in) override;
+  void on_connected(std::uint64_t connection) override;
+  void on_disconnected(const transport::Disconnection& end) override;
 
   /// Where the next connection is to continue: after the last frame that was taken. What is in
   /// flight need not be asked for again; a crash asks for the saved cursor instead. The client's

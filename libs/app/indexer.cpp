@@ -13,6 +13,8 @@
 #include "app/pipeline.hpp"
 #include "app/verifying.hpp"
 #include "backfill/backfiller.hpp"
+#include "transport/relay_stream.hpp"
+#include "transport/stream_client.hpp"
 
 namespace skua::app {
 namespace {
@@ -173,10 +175,8 @@ class Indexer::Impl {
                        .on_defect = [this](const std::string& what) { defect_.report(what); }}};
   }
 
-  transport::RelayClientOptions relay_options() {
-    transport::RelayClientOptions relay;
-    relay.endpoint = options_.relay;
-    relay.cursor = [this] { return intake_.position(); };
+  transport::StreamClientOptions relay_options() {
+    auto relay = transport::relay_stream(options_.relay, [this] { return intake_.position(); });
     relay.ca_file = options_.ca_file;
     relay.read_timeout = options_.read_timeout;
     relay.clock = &clock_;
@@ -195,7 +195,7 @@ class Indexer::Impl {
   Pipeline pipeline_;
   std::unique_ptr<Beside> history_;
   FrameIntake intake_;
-  transport::RelayClient relay_;
+  transport::StreamClient relay_;
   std::unique_ptr<HandleLookups> handles_;
 };
 

@@ -14,7 +14,6 @@
 #include "identity/txt_lookup.hpp"
 #include "store/repository_table.hpp"
 #include "transport/endpoint.hpp"
-#include "transport/relay_client.hpp"
 #include "verify/commit_verifier.hpp"
 #include "writer/in_flight.hpp"
 

@@ -11,7 +11,6 @@
 namespace skua::transport {
 namespace {
 
-constexpr std::string_view kDefaultPath = "/xrpc/com.atproto.sync.subscribeRepos";
 constexpr std::size_t kMaxHostLength = 253;
 
 bool is_digit(char c) {
@@ -102,7 +101,7 @@ Result<Endpoint> parse_after_scheme(std::string_view url, bool tls) {
 
 }  // namespace
 
-Result<Endpoint> parse_endpoint(std::string_view url) {
+Result<Endpoint> parse_endpoint(std::string_view url, std::string_view default_path) {
   url = trimmed(url);
   if (url.empty()) return errc::url_empty;
 
@@ -118,7 +117,7 @@ Result<Endpoint> parse_endpoint(std::string_view url) {
   }
   auto endpoint = parse_after_scheme(url, tls);
   if (!endpoint) return endpoint;
-  if (endpoint->path.empty() || endpoint->path == "/") endpoint->path = std::string(kDefaultPath);
+  if (endpoint->path.empty() || endpoint->path == "/") endpoint->path = std::string(default_path);
   if (has_cursor(endpoint->query)) return errc::url_cursor;
   return endpoint;
 }

@@ -9,7 +9,10 @@
 
 namespace skua::transport {
 
-/// Where a relay (or PDS) offers its event stream, or what an HTTP request asks for.
+/// Where subscribeRepos is (atproto.com/specs/sync).
+inline constexpr std::string_view kSubscribeReposPath = "/xrpc/com.atproto.sync.subscribeRepos";
+
+/// Where a relay, PDS or other source offers its events, or what an HTTP request asks for.
 struct Endpoint {
   bool tls = true;
   /// Lower case; an IPv6 address without brackets.
@@ -33,8 +36,9 @@ struct Endpoint {
 
 /// Reads an address as people write it: `relay.example`, `localhost:2470`, `https://pds.example`,
 /// `ws://[::1]:2470/xrpc/...`. Without a scheme: wss. http and https mean ws and wss. Without a
-/// path: /xrpc/com.atproto.sync.subscribeRepos. Errors: errc::url_...
-Result<Endpoint> parse_endpoint(std::string_view url);
+/// path: `default_path`. Errors: errc::url_...
+Result<Endpoint> parse_endpoint(std::string_view url,
+                                std::string_view default_path = kSubscribeReposPath);
 
 /// Reads an http or https URL, the scheme included. A `#fragment` is left out; without a path it is
 /// `/`. Errors: errc::url_...

@@ -19,6 +19,7 @@
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
+#include <boost/beast/core/buffers_to_string.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/stream_traits.hpp>
 #include <boost/beast/http/read.hpp>
@@ -44,15 +45,19 @@ class Peer {
   virtual void close(std::uint16_t code, const std::string& reason) = 0;
   /// Ends the TCP connection without a word.
   virtual void cut() = 0;
+  /// The client's next message; nothing when it ended the connection or the server stops.
+  virtual std::optional<std::string> receive() = 0;
   /// Answers pings and drops messages until the client ends the connection or the server stops.
   virtual void wait_for_end() = 0;
 
-  /// Called within `wait_for_end` at each ping of the client.
+  /// Called within `wait_for_end` and `receive` at each ping of the client.
   std::function<void()> on_ping = [] {};
   /// Counts from 0.
   int number = 0;
   std::string target;
   std::string user_agent;
+  std::string authorization;
+  std::string subprotocols;
 };
 
 /// A whole HTTP answer as text, which ends with the connection. `headers` are lines with their
@@ -88,6 +93,8 @@ class LoopbackServer {
     HttpScript http;
     /// With `http`: a connection is answered on until the client ends it.
     bool keep_alive = false;
+    /// The subprotocol that it says it chose; empty: it says nothing.
+    std::string subprotocol;
     /// Speaks TLS when set.
     std::optional<transport::ThrowawayCertificate> certificate;
   };
@@ -175,19 +182,19 @@ class LoopbackServer {
       boost::system::error_code ignored;
       boost::beast::get_lowest_layer(stream_).shutdown(Tcp::socket::shutdown_both, ignored);
     }
+    std::optional<std::string> receive() override {
+      boost::system::error_code error;
+      boost::beast::flat_buffer buffer;
+      stream_.read(buffer, error);
+      if (error) return std::nullopt;
+      return boost::beast::buffers_to_string(buffer.data());
+    }
     void wait_for_end() override {
-      while (read()) {
+      while (receive()) {
       }
     }
 
    private:
-    bool read() {
-      boost::system::error_code error;
-      boost::beast::flat_buffer buffer;
-      stream_.read(buffer, error);
-      return !error;
-    }
-
     Stream& stream_;
   };
 
@@ -244,12 +251,19 @@ class LoopbackServer {
       }
       return;
     }
+    stream.set_option(boost::beast::websocket::stream_base::decorator(
+        [this](boost::beast::websocket::response_type& response) {
+          if (options_.subprotocol.empty()) return;
+          response.set(http::field::sec_websocket_protocol, options_.subprotocol);
+        }));
     stream.accept(request, error);
     if (error) return;
     PeerOver<NextLayer> peer(stream);
     peer.number = number;
     peer.target = std::string(request.target());
     peer.user_agent = std::string(request[http::field::user_agent]);
+    peer.authorization = std::string(request[http::field::authorization]);
+    peer.subprotocols = std::string(request[http::field::sec_websocket_protocol]);
     options_.script(peer);
   }
 

@@ -7,7 +7,6 @@
 #include <functional>
 #include <limits>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,11 +19,6 @@ namespace skua::test {
 /// after ten seconds, which is far beyond what any test needs.
 class RecordingSink final : public transport::FrameSink {
  public:
-  struct Disconnect {
-    std::string reason;
-    std::chrono::milliseconds next_attempt_in;
-  };
-
   explicit RecordingSink(std::size_t credit = std::numeric_limits<std::size_t>::max())
       : credit_(credit) {}
 
@@ -53,15 +47,15 @@ class RecordingSink final : public transport::FrameSink {
     wake();
   }
 
-  void on_connected(std::optional<std::int64_t> cursor) override {
+  void on_connected(std::uint64_t connection) override {
     const std::scoped_lock lock(mutex_);
-    connected_.push_back(cursor);
+    connected_.push_back(connection);
     changed_.notify_all();
   }
 
-  void on_disconnected(const std::string& reason, std::chrono::milliseconds delay) override {
+  void on_disconnected(const transport::Disconnection& end) override {
     const std::scoped_lock lock(mutex_);
-    disconnected_.push_back({reason, delay});
+    disconnected_.push_back(end);
     changed_.notify_all();
   }
 
@@ -105,15 +99,20 @@ class RecordingSink final : public transport::FrameSink {
     const std::scoped_lock lock(mutex_);
     return frames_.size();
   }
+  bool is_text(std::size_t index) const {
+    const std::scoped_lock lock(mutex_);
+    return frames_.at(index).text;
+  }
   Timestamp received_at(std::size_t index) const {
     const std::scoped_lock lock(mutex_);
     return frames_.at(index).received_at;
   }
-  std::vector<std::optional<std::int64_t>> connected() const {
+  /// The numbers of the connections that stood.
+  std::vector<std::uint64_t> connected() const {
     const std::scoped_lock lock(mutex_);
     return connected_;
   }
-  std::vector<Disconnect> disconnected() const {
+  std::vector<transport::Disconnection> disconnected() const {
     const std::scoped_lock lock(mutex_);
     return disconnected_;
   }
@@ -139,8 +138,8 @@ class RecordingSink final : public transport::FrameSink {
   std::size_t refusals_ = 0;
   std::function<void()> wake_;
   std::vector<transport::RawFrame> frames_;
-  std::vector<std::optional<std::int64_t>> connected_;
-  std::vector<Disconnect> disconnected_;
+  std::vector<std::uint64_t> connected_;
+  std::vector<transport::Disconnection> disconnected_;
 };
 
 }  // namespace skua::test

@@ -12,8 +12,9 @@
 #include "repo/dag_cbor_writer.hpp"
 #include "transport/capture.hpp"
 #include "transport/recording_sink.hpp"
-#include "transport/relay_client.hpp"
+#include "transport/relay_stream.hpp"
 #include "transport/sim_process.hpp"
+#include "transport/stream_client.hpp"
 
 namespace skua::transport {
 namespace {
@@ -73,13 +74,12 @@ class SkuaSim : public ::testing::Test {
     return *sim_;
   }
 
-  RelayClientOptions options(std::optional<std::int64_t> cursor) const {
-    RelayClientOptions options;
-    options.endpoint = parse_endpoint(sim_->ready().at("relay").get<std::string>()).value();
+  StreamClientOptions options(std::optional<std::int64_t> cursor) const {
+    const auto relay = parse_endpoint(sim_->ready().at("relay").get<std::string>()).value();
+    auto options = relay_stream(relay, [cursor] { return cursor; });
     if (!sim_->ready().at("ca_file").is_null()) {
       options.ca_file = sim_->ready().at("ca_file").get<std::string>();
     }
-    options.cursor = [cursor] { return cursor; };
     options.reconnect = {1ms, 5ms, 30s};
     return options;
   }
@@ -92,7 +92,7 @@ class SkuaSim : public ::testing::Test {
   /// What a client with this cursor gets, when it has `count` frames.
   std::vector<Bytes> received(std::optional<std::int64_t> cursor, std::size_t count) {
     RecordingSink sink;
-    RelayClient client(options(cursor), sink);
+    StreamClient client(options(cursor), sink);
     client.start();
     EXPECT_TRUE(sink.wait_for_frames(count));
     client.stop();
@@ -138,7 +138,7 @@ TEST_F(SkuaSim, KeepsHistoryFromAClientWithoutCursor) {
 TEST_F(SkuaSim, AnswersAFutureCursorAsAPdsDoes) {
   run({"--future-cursor", "error"});
   RecordingSink sink;
-  RelayClient client(options(kFirstSeq + kFrames), sink);
+  StreamClient client(options(kFirstSeq + kFrames), sink);
   client.start();
   ASSERT_TRUE(sink.wait_for_disconnects(1));
   client.stop();
@@ -160,16 +160,17 @@ TEST_F(SkuaSim, AnswersAFutureCursorAsAPdsDoes) {
 TEST_F(SkuaSim, CutsAndStallsOnceEach) {
   auto& sim = run({"--cut-at", "5", "--cut-at", "seq:112", "--stall-at", "15"});
   RecordingSink sink;
-  auto options = this->options(std::nullopt);
   // A frame more is one further, except that number 7 has no seq: what was received says the
   // cursor.
-  options.cursor = [&]() -> std::optional<std::int64_t> {
+  const auto position = [&]() -> std::optional<std::int64_t> {
     const auto count = static_cast<std::int64_t>(sink.frame_count());
     if (count == 0) return std::nullopt;
     return kFirstSeq + count - 1;
   };
+  auto options = this->options(std::nullopt);
+  options.target = relay_stream(options.endpoint, position).target;
   options.read_timeout = 100ms;
-  RelayClient client(options, sink);
+  StreamClient client(options, sink);
   client.start();
   ASSERT_TRUE(sink.wait_for_frames(kFrames));
   client.stop();
@@ -202,7 +203,7 @@ TEST_F(SkuaSim, CorruptsOneByteOfTheBlocksOnce) {
 TEST_F(SkuaSim, SendsAnErrorFrameAndCloses) {
   run({"--error-at", "4:ConsumerTooSlow"});
   RecordingSink sink;
-  RelayClient client(options(0), sink);
+  StreamClient client(options(0), sink);
   client.start();
   ASSERT_TRUE(sink.wait_for_disconnects(1));
   client.stop();
@@ -216,7 +217,7 @@ TEST_F(SkuaSim, SendsAnErrorFrameAndCloses) {
 TEST_F(SkuaSim, ClosesAtTheEndWhenToldSo) {
   run({"--close-at-end"});
   RecordingSink sink;
-  RelayClient client(options(0), sink);
+  StreamClient client(options(0), sink);
   client.start();
   ASSERT_TRUE(sink.wait_for_disconnects(1));
   EXPECT_EQ(sink.disconnected().at(0).reason,
@@ -232,7 +233,7 @@ TEST_F(SkuaSim, ServesTlsWithItsOwnAuthority) {
 TEST_F(SkuaSim, CanHaveACertificateForAnotherName) {
   auto& sim = run({"--tls", "--host", "relay.example"});
   RecordingSink sink;
-  RelayClient client(options(0), sink);
+  StreamClient client(options(0), sink);
   client.start();
   ASSERT_TRUE(sink.wait_for_disconnects(1));
   client.stop();

@@ -88,12 +88,23 @@ std::string tls_failed(const Endpoint& endpoint, ErrorCode error) {
   return fmt::format("TLS with {} failed: {}", where, error.message());
 }
 
-std::string upgrade_failed(const Endpoint& endpoint, ErrorCode error, unsigned status) {
-  if (error == websocket::error::upgrade_declined) {
-    const std::string_view name = beast::http::obsolete_reason(beast::http::int_to_status(status));
-    return fmt::format("{} answered {} {} instead of opening a websocket at {}",
-                       endpoint.authority(), status, name, endpoint.path);
+std::string upgrade_refused(const Endpoint& endpoint, std::string_view target,
+                            const UpgradeRefusal& refusal) {
+  const std::string_view name =
+      beast::http::obsolete_reason(beast::http::int_to_status(refusal.status));
+  auto text =
+      fmt::format("{} answered {} {} instead of opening a websocket at {}", endpoint.authority(),
+                  refusal.status, name, target.substr(0, target.find('?')));
+  for (const auto& part : {refusal.error, refusal.message}) {
+    if (!part.empty() && part != name) text += fmt::format(": {}", part);
   }
+  if (beast::http::int_to_status(refusal.status) == beast::http::status::unauthorized) {
+    text += " (is the password right?)";
+  }
+  return text;
+}
+
+std::string upgrade_failed(const Endpoint& endpoint, ErrorCode error) {
   if (dropped(error)) {
     return fmt::format("{} dropped the connection before the websocket was open",
                        endpoint.authority());
@@ -104,21 +115,23 @@ std::string upgrade_failed(const Endpoint& endpoint, ErrorCode error, unsigned s
   return fmt::format("{} opened no websocket: {}", endpoint.authority(), error.message());
 }
 
-std::string read_failed(ErrorCode error, std::size_t max_frame_bytes) {
+std::string read_failed(std::string_view peer, ErrorCode error, std::size_t max_frame_bytes) {
   if (error == websocket::error::message_too_big || error == websocket::error::buffer_overflow) {
-    return fmt::format("the relay sent a message over the limit of {} bytes", max_frame_bytes);
+    return fmt::format("{} sent a message over the limit of {} bytes", peer, max_frame_bytes);
   }
-  if (dropped(error)) return "the relay dropped the connection";
+  if (dropped(error)) return fmt::format("{} dropped the connection", peer);
   if (error.category() == websocket::make_error_code(websocket::error::closed).category()) {
-    return fmt::format("the relay broke the websocket protocol: {}", error.message());
+    return fmt::format("{} broke the websocket protocol: {}", peer, error.message());
   }
   return fmt::format("reading failed: {}", error.message());
 }
 
-std::string closed_by_relay(const websocket::close_reason& reason) {
-  if (reason.code == websocket::close_code::none) return "closed by the relay, no reason given";
+std::string closed_by(std::string_view peer, const websocket::close_reason& reason) {
+  if (reason.code == websocket::close_code::none) {
+    return fmt::format("closed by {}, no reason given", peer);
+  }
   const auto name = close_code_name(reason.code);
-  auto text = fmt::format("closed by the relay: {}", static_cast<unsigned>(reason.code));
+  auto text = fmt::format("closed by {}: {}", peer, static_cast<unsigned>(reason.code));
   if (!name.empty()) text += fmt::format(" ({})", name);
   if (!reason.reason.empty()) {
     text += fmt::format(" {}", std::string_view(reason.reason.data(), reason.reason.size()));

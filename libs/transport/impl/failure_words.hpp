@@ -2,11 +2,13 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 
 #include <boost/beast/websocket/rfc6455.hpp>
 
 #include "base/result.hpp"
 #include "transport/endpoint.hpp"
+#include "transport/impl/upgrade_refusal.hpp"
 
 namespace skua::transport::impl {
 
@@ -18,12 +20,19 @@ std::string lookup_failed(const Endpoint& endpoint, ErrorCode error);
 std::string connect_failed(const Endpoint& endpoint, ErrorCode error);
 /// The certificate was accepted or never seen, but TLS failed.
 std::string tls_failed(const Endpoint& endpoint, ErrorCode error);
-/// The websocket upgrade failed; `status` is the HTTP answer's, 0 when there was none.
-std::string upgrade_failed(const Endpoint& endpoint, ErrorCode error, unsigned status);
-/// Reading failed on a connection that stood.
-std::string read_failed(ErrorCode error, std::size_t max_frame_bytes);
-/// The relay sent a close frame.
-std::string closed_by_relay(const boost::beast::websocket::close_reason& reason);
+/// The server answered the request for a websocket at `target` with something else.
+std::string upgrade_refused(const Endpoint& endpoint, std::string_view target,
+                            const UpgradeRefusal& refusal);
+/// The websocket upgrade failed without such an answer.
+std::string upgrade_failed(const Endpoint& endpoint, ErrorCode error);
+
+// On a connection that stood. `peer` is what the other side is called.
+
+/// Reading failed.
+std::string read_failed(std::string_view peer, ErrorCode error, std::size_t max_frame_bytes);
+/// The other side sent a close frame.
+std::string closed_by(std::string_view peer, const boost::beast::websocket::close_reason& reason);
+
 /// `15 s`, `300 ms`.
 std::string in_words(std::chrono::milliseconds duration);
 

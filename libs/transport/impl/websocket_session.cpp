@@ -4,16 +4,19 @@
 #include <type_traits>
 #include <utility>
 
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/stream_traits.hpp>
 #include <boost/beast/http/field.hpp>
 #include <boost/beast/websocket/ssl.hpp>
 #include <boost/beast/websocket/stream.hpp>
+#include <fmt/format.h>
 
 #include "transport/impl/failure_words.hpp"
-#include "transport/impl/relay_session.hpp"
+#include "transport/impl/stream_session.hpp"
 #include "transport/impl/tls_client.hpp"
+#include "transport/impl/upgrade_refusal.hpp"
 
 namespace skua::transport::impl {
 namespace {
@@ -26,21 +29,27 @@ using TlsSocket = asio::ssl::stream<Socket>;
 
 /// The websocket over a plain or an encrypted socket.
 template <class NextLayer>
-class WebsocketSession final : public RelaySession {
+class WebsocketSession final : public StreamSession {
  public:
   static constexpr bool kTls = std::is_same_v<NextLayer, TlsSocket>;
 
   template <class... Args>
   explicit WebsocketSession(const SessionContext& context, Args&&... next_layer)
-      : RelaySession(context), websocket_(std::forward<Args>(next_layer)...) {
+      : StreamSession(context), websocket_(std::forward<Args>(next_layer)...) {
     buffer_.reserve(kBufferBytes);
     websocket_.read_message_max(context_.options.max_frame_bytes);
     websocket_.control_callback([this](websocket::frame_type kind, beast::string_view) {
       if (kind == websocket::frame_type::close) expect_end();
+      if (kind == websocket::frame_type::pong) pong_came();
     });
     websocket_.set_option(
         websocket::stream_base::decorator([this](websocket::request_type& request) {
-          request.set(beast::http::field::user_agent, context_.options.user_agent);
+          const auto& options = context_.options;
+          request.set(beast::http::field::user_agent, options.user_agent);
+          if (!options.subprotocol.empty()) {
+            request.set(beast::http::field::sec_websocket_protocol, options.subprotocol);
+          }
+          for (const auto& [name, value] : options.headers) request.set(name, value);
         }));
   }
 
@@ -68,9 +77,21 @@ class WebsocketSession final : public RelaySession {
     websocket::response_type response;
     const auto host = endpoint.authority();
     co_await websocket_.async_handshake(response, host, target, token);
-    if (error) co_return upgrade_failed(endpoint, error, response.result_int());
-    websocket_.binary(true);
-    co_return std::nullopt;
+    if (error == websocket::error::upgrade_declined) {
+      const auto refusal = read_refusal(response.result_int(), response.body());
+      refused(refusal);
+      co_return upgrade_refused(endpoint, target, refusal);
+    }
+    if (error) co_return upgrade_failed(endpoint, error);
+    websocket_.text(true);
+    co_return check_subprotocol(response[beast::http::field::sec_websocket_protocol]);
+  }
+
+  std::optional<std::string> check_subprotocol(beast::string_view chosen) const {
+    const auto& options = context_.options;
+    if (chosen.empty() || chosen == options.subprotocol) return std::nullopt;
+    return fmt::format("{} speaks another subprotocol than the one asked for ({})",
+                       options.endpoint.authority(), options.subprotocol);
   }
 
   Awaitable<std::optional<std::string>> read_frame(RawFrame& frame) override {
@@ -81,21 +102,36 @@ class WebsocketSession final : public RelaySession {
       co_await websocket_.async_read(buffer_, token);
       if (error) co_return end_words(error);
       message_came();
-      if (websocket_.got_binary()) break;
+      if (is_wanted(websocket_.got_text())) break;
       context_.statistics.ignored_messages.fetch_add(1, std::memory_order_relaxed);
     }
     const auto message = buffer_.cdata();
     const auto* data = static_cast<const std::uint8_t*>(message.data());
     frame.bytes.assign(data, data + message.size());
     frame.received_at = context_.options.clock->now();
+    frame.text = websocket_.got_text();
     co_return std::nullopt;
   }
 
+  bool is_wanted(bool text) const {
+    const auto unwanted = text ? MessageKinds::Binary : MessageKinds::Text;
+    return context_.options.messages != unwanted;
+  }
+
+  Awaitable<ErrorCode> write_text(const std::string& text) override {
+    ErrorCode error;
+    auto token = into(error);
+    const auto bytes = asio::buffer(text);
+    co_await websocket_.async_write(bytes, token);
+    co_return error;
+  }
+
   std::string end_words(ErrorCode error) {
-    // The reason is also there when the relay closed and then did not end the connection.
+    // The reason is also there when the other side closed and then did not end the connection.
     const bool closed = error == websocket::error::closed || websocket_.reason().code != 0;
-    return closed ? closed_by_relay(websocket_.reason())
-                  : read_failed(error, context_.options.max_frame_bytes);
+    const auto& options = context_.options;
+    return closed ? closed_by(options.peer, websocket_.reason())
+                  : read_failed(options.peer, error, options.max_frame_bytes);
   }
 
   Awaitable<ErrorCode> ping() override {
@@ -119,7 +155,7 @@ class WebsocketSession final : public RelaySession {
 
 }  // namespace
 
-std::shared_ptr<RelaySession> make_relay_session(const SessionContext& context) {
+std::shared_ptr<StreamSession> make_stream_session(const SessionContext& context) {
   if (context.options.endpoint.tls) {
     return std::make_shared<WebsocketSession<TlsSocket>>(context, context.io.get_executor(),
                                                          *context.tls);

@@ -1,5 +1,6 @@
-#include "transport/impl/relay_session.hpp"
+#include "transport/impl/stream_session.hpp"
 
+#include <cstddef>
 #include <utility>
 
 #include <boost/asio/co_spawn.hpp>
@@ -18,59 +19,69 @@ using SteadyClock = std::chrono::steady_clock;
 
 }  // namespace
 
-RelaySession::RelaySession(const SessionContext& context)
+StreamSession::StreamSession(const SessionContext& context)
     : context_(context),
       lookup_(context.io, context.inbox),
       deadline_(context.io.get_executor()),
       step_(context.io.get_executor()),
       pings_(context.io.get_executor()),
-      watchdog_(context.io.get_executor()) {}
+      watchdog_(context.io.get_executor()),
+      outgoing_(context.io.get_executor()) {}
 
-Awaitable<std::string> RelaySession::run(std::optional<std::int64_t> cursor) {
+Awaitable<Disconnection> StreamSession::run(std::string target) {
   const auto self = shared_from_this();
   const auto& options = context_.options;
+  Disconnection ending;
   connect_until_ = SteadyClock::now() + options.connect_timeout;
   set_deadline(options.connect_timeout);
   auto failure = co_await connect();
-  if (!failure) {
-    auto target = options.endpoint.target(cursor);
-    failure = co_await open_websocket(std::move(target));
-  }
+  if (!failure) failure = co_await open_websocket(std::move(target));
   lift_deadline();
   if (failure || aborted_) {
     abort();
-    if (timed_out_) {
-      co_return fmt::format("no connection to {} within {}: gave up {}",
-                            options.endpoint.authority(), in_words(options.connect_timeout),
-                            stage_);
-    }
-    co_return failure.value_or("stopped");
+    ending.reason = timed_out_ ? fmt::format("no connection to {} within {}: gave up {}",
+                                             options.endpoint.authority(),
+                                             in_words(options.connect_timeout), stage_)
+                               : failure.value_or("stopped");
+    ending.http_status = refusal_.status;
+    ending.http_error = refusal_.error;
+    co_return ending;
   }
 
-  open_ = true;
-  last_message_ = SteadyClock::now();
-  context_.policy.connected(last_message_);
-  context_.statistics.connections.fetch_add(1, std::memory_order_relaxed);
-  context_.statistics.connected = true;
-  context_.sink.on_connected(cursor);
-  asio::co_spawn(
-      context_.io, [self] { return self->send_pings(); }, asio::detached);
-  asio::co_spawn(
-      context_.io, [self] { return self->watch(); }, asio::detached);
-
-  auto reason = co_await read_frames();
+  begin();
+  ending.reason = co_await read_frames();
   context_.statistics.connected = false;
   open_ = false;
+  context_.outgoing.close();
   end();
   // While stopping, the close handshake is still under way and ends the connection itself.
   if (!stopping_) {
     lift_deadline();
     abort();
   }
-  co_return reason;
+  co_return ending;
 }
 
-Awaitable<std::optional<std::string>> RelaySession::connect() {
+void StreamSession::begin() {
+  const auto self = shared_from_this();
+  auto& statistics = context_.statistics;
+  open_ = true;
+  writing_ = true;
+  last_message_ = SteadyClock::now();
+  context_.policy.connected(last_message_);
+  const auto number = statistics.connections.fetch_add(1, std::memory_order_relaxed) + 1;
+  statistics.connected = true;
+  context_.outgoing.open(number);
+  context_.sink.on_connected(number);
+  asio::co_spawn(
+      context_.io, [self] { return self->send_pings(); }, asio::detached);
+  asio::co_spawn(
+      context_.io, [self] { return self->watch(); }, asio::detached);
+  asio::co_spawn(
+      context_.io, [self] { return self->write_texts(); }, asio::detached);
+}
+
+Awaitable<std::optional<std::string>> StreamSession::connect() {
   const auto& endpoint = context_.options.endpoint;
   std::vector<Tcp::endpoint> addresses;
   auto failure = co_await find_addresses(addresses);
@@ -93,7 +104,7 @@ Awaitable<std::optional<std::string>> RelaySession::connect() {
   co_return connect_failed(endpoint, first_error);
 }
 
-Awaitable<std::optional<std::string>> RelaySession::find_addresses(
+Awaitable<std::optional<std::string>> StreamSession::find_addresses(
     std::vector<Tcp::endpoint>& addresses) {
   const auto& options = context_.options;
   at_stage("looking up its name");
@@ -104,7 +115,7 @@ Awaitable<std::optional<std::string>> RelaySession::find_addresses(
   co_return std::nullopt;
 }
 
-Awaitable<ErrorCode> RelaySession::connect_to(const Tcp::endpoint& address, TimePoint until) {
+Awaitable<ErrorCode> StreamSession::connect_to(const Tcp::endpoint& address, TimePoint until) {
   ErrorCode error;
   socket().close(error);
   step_.expires_at(until);
@@ -122,14 +133,14 @@ Awaitable<ErrorCode> RelaySession::connect_to(const Tcp::endpoint& address, Time
   co_return error;
 }
 
-Awaitable<std::string> RelaySession::read_frames() {
+Awaitable<std::string> StreamSession::read_frames() {
   const auto& options = context_.options;
   auto& statistics = context_.statistics;
   RawFrame frame;
   while (true) {
     auto failure = co_await read_frame(frame);
     if (silent_) {
-      co_return fmt::format("the relay sent nothing for {}", in_words(options.read_timeout));
+      co_return fmt::format("{} sent nothing for {}", options.peer, in_words(options.read_timeout));
     }
     if (failure) co_return std::move(*failure);
     const auto size = frame.bytes.size();
@@ -141,7 +152,7 @@ Awaitable<std::string> RelaySession::read_frames() {
   }
 }
 
-Awaitable<void> RelaySession::wait_for_room() {
+Awaitable<void> StreamSession::wait_for_room() {
   context_.statistics.waits_for_room.fetch_add(1, std::memory_order_relaxed);
   holding_ = true;
   has_room_ = false;
@@ -163,7 +174,30 @@ Awaitable<void> RelaySession::wait_for_room() {
   last_message_ = SteadyClock::now();
 }
 
-Awaitable<void> RelaySession::send_pings() {
+Awaitable<void> StreamSession::write_texts() {
+  const auto self = shared_from_this();
+  ErrorCode error;
+  while (!error && !aborted_) {
+    const auto texts = context_.outgoing.take();
+    if (texts.empty()) {
+      if (stopping_) break;
+      ErrorCode ignored;
+      auto token = into(ignored);
+      outgoing_.expires_at(TimePoint::max());
+      co_await outgoing_.async_wait(token);
+      continue;
+    }
+    for (std::size_t i = 0; i < texts.size() && !error; ++i) {
+      error = co_await write_text(texts[i]);
+      if (!error) context_.statistics.sent.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  // After an error reading finds out as well, and says it better.
+  writing_ = false;
+  if (stopping_) co_await close_politely();
+}
+
+Awaitable<void> StreamSession::send_pings() {
   const auto self = shared_from_this();
   while (!ended_) {
     ErrorCode error;
@@ -176,7 +210,7 @@ Awaitable<void> RelaySession::send_pings() {
   }
 }
 
-Awaitable<void> RelaySession::watch() {
+Awaitable<void> StreamSession::watch() {
   const auto self = shared_from_this();
   while (!ended_) {
     const auto now = SteadyClock::now();
@@ -194,14 +228,14 @@ Awaitable<void> RelaySession::watch() {
   }
 }
 
-Awaitable<void> RelaySession::close_politely() {
+Awaitable<void> StreamSession::close_politely() {
   const auto self = shared_from_this();
   co_await close();
   lift_deadline();
   abort();
 }
 
-void RelaySession::stop() {
+void StreamSession::stop() {
   if (stopping_) return;
   stopping_ = true;
   end();
@@ -211,34 +245,44 @@ void RelaySession::stop() {
   }
   step_.cancel();
   set_deadline(context_.options.close_timeout);
+  context_.outgoing.close();
+  if (writing_) {
+    outgoing_.cancel();  // it closes when all is sent
+    return;
+  }
   asio::co_spawn(
       context_.io, [self = shared_from_this()] { return self->close_politely(); }, asio::detached);
 }
 
-void RelaySession::expect_end() {
+void StreamSession::expect_end() {
   if (!stopping_) set_deadline(context_.options.close_timeout);
 }
 
-void RelaySession::message_came() {
+void StreamSession::message_came() {
   last_message_ = SteadyClock::now();
   context_.policy.received(last_message_);
 }
 
-void RelaySession::end() {
+void StreamSession::pong_came() {
+  if (context_.options.may_be_silent) message_came();
+}
+
+void StreamSession::end() {
   ended_ = true;
   pings_.cancel();
   watchdog_.cancel();
 }
 
-void RelaySession::abort() {
+void StreamSession::abort() {
   aborted_ = true;
   lookup_.cancel();
   step_.cancel();
+  outgoing_.cancel();
   ErrorCode ignored;
   socket().close(ignored);
 }
 
-void RelaySession::set_deadline(std::chrono::milliseconds from_now) {
+void StreamSession::set_deadline(std::chrono::milliseconds from_now) {
   deadline_.expires_after(from_now);
   deadline_.async_wait([self = shared_from_this()](ErrorCode cancelled) {
     if (cancelled || self->deadline_.expiry() > SteadyClock::now()) return;
@@ -247,7 +291,7 @@ void RelaySession::set_deadline(std::chrono::milliseconds from_now) {
   });
 }
 
-void RelaySession::lift_deadline() {
+void StreamSession::lift_deadline() {
   deadline_.expires_at(TimePoint::max());
 }
 

@@ -1,8 +1,10 @@
-#include "transport/relay_client.hpp"
+#include "transport/stream_client.hpp"
 
 #include <exception>
 #include <optional>
 #include <random>
+#include <stdexcept>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -11,7 +13,8 @@
 
 #include "transport/impl/asio_types.hpp"
 #include "transport/impl/inbox.hpp"
-#include "transport/impl/relay_session.hpp"
+#include "transport/impl/outgoing.hpp"
+#include "transport/impl/stream_session.hpp"
 #include "transport/impl/tls_client.hpp"
 
 namespace skua::transport {
@@ -19,7 +22,19 @@ namespace {
 
 namespace asio = boost::asio;
 
-RelayClientOptions completed(RelayClientOptions options) {
+bool breaks_a_request(std::string_view text) {
+  return text.find_first_of(std::string_view("\r\n\0", 3)) != std::string_view::npos;
+}
+
+StreamClientOptions completed(StreamClientOptions options) {
+  for (const auto& [name, value] : options.headers) {
+    if (name.empty() || breaks_a_request(name) || breaks_a_request(value)) {
+      throw std::invalid_argument("a header of HTTP must be one line");
+    }
+  }
+  if (!options.target) {
+    options.target = [endpoint = options.endpoint] { return endpoint.target(std::nullopt); };
+  }
   if (options.user_agent.empty()) options.user_agent = "skua/" SKUA_VERSION;
   if (!options.random) {
     options.random = [engine = std::mt19937_64(std::random_device()())]() mutable {
@@ -31,12 +46,13 @@ RelayClientOptions completed(RelayClientOptions options) {
 
 }  // namespace
 
-class RelayClient::Impl {
+class StreamClient::Impl {
  public:
-  Impl(RelayClientOptions options, FrameSink& sink)
+  Impl(StreamClientOptions options, FrameSink& sink)
       : options_(completed(std::move(options))),
         sink_(sink),
         inbox_(std::make_shared<impl::Inbox>(io_)),
+        outgoing_(options_.max_queued_bytes),
         backoff_(io_.get_executor()),
         policy_(options_.reconnect, options_.random) {
     if (options_.endpoint.tls) tls_ = impl::make_tls_client_context(options_.ca_file);
@@ -67,21 +83,36 @@ class RelayClient::Impl {
     thread_.join();
   }
 
-  const RelayStatistics& statistics() const { return statistics_; }
+  SendOutcome send(std::uint64_t connection, std::string text) {
+    const auto put = outgoing_.put(connection, std::move(text));
+    if (put.outcome == SendOutcome::Full) {
+      statistics_.sends_refused.fetch_add(1, std::memory_order_relaxed);
+    }
+    if (put.first) {
+      inbox_->post([this] {
+        if (session_) session_->texts_wait();
+      });
+    }
+    return put.outcome;
+  }
+
+  const StreamStatistics& statistics() const { return statistics_; }
 
  private:
   impl::Awaitable<void> run() {
     auto* const tls = tls_ ? &*tls_ : nullptr;
-    const impl::SessionContext context{io_, inbox_, tls, options_, sink_, policy_, statistics_};
+    const impl::SessionContext context{io_,   inbox_,  tls,       options_,
+                                       sink_, policy_, outgoing_, statistics_};
     while (!stopping_) {
-      session_ = impl::make_relay_session(context);
-      const auto cursor = options_.cursor();
-      const auto reason = co_await session_->run(cursor);
+      session_ = impl::make_stream_session(context);
+      auto target = options_.target();
+      auto ending = co_await session_->run(std::move(target));
       session_.reset();
       if (stopping_) break;
       statistics_.failures.fetch_add(1, std::memory_order_relaxed);
       const auto delay = policy_.failed();
-      sink_.on_disconnected(reason, delay);
+      ending.next_attempt_in = delay;
+      sink_.on_disconnected(ending);
       ErrorCode ignored;
       auto token = impl::into(ignored);
       backoff_.expires_after(delay);
@@ -89,33 +120,38 @@ class RelayClient::Impl {
     }
   }
 
-  const RelayClientOptions options_;
+  const StreamClientOptions options_;
   FrameSink& sink_;
   std::optional<asio::ssl::context> tls_;  // reading the system's certificates takes a while
   asio::io_context io_{1};                 // one thread runs it
   std::shared_ptr<impl::Inbox> inbox_;
+  impl::Outgoing outgoing_;
   impl::Timer backoff_;
   ReconnectPolicy policy_;
-  RelayStatistics statistics_;
-  std::shared_ptr<impl::RelaySession> session_;
+  StreamStatistics statistics_;
+  std::shared_ptr<impl::StreamSession> session_;
   bool stopping_ = false;
   std::thread thread_;
 };
 
-RelayClient::RelayClient(RelayClientOptions options, FrameSink& sink)
+StreamClient::StreamClient(StreamClientOptions options, FrameSink& sink)
     : impl_(std::make_unique<Impl>(std::move(options), sink)) {}
 
-RelayClient::~RelayClient() = default;
+StreamClient::~StreamClient() = default;
 
-void RelayClient::start() {
+void StreamClient::start() {
   impl_->start();
 }
 
-void RelayClient::stop() {
+void StreamClient::stop() {
   impl_->stop();
 }
 
-const RelayStatistics& RelayClient::statistics() const {
+SendOutcome StreamClient::send(std::uint64_t connection, std::string text) {
+  return impl_->send(connection, std::move(text));
+}
+
+const StreamStatistics& StreamClient::statistics() const {
   return impl_->statistics();
 }
 

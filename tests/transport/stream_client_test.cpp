@@ -1,4 +1,4 @@
-#include "transport/relay_client.hpp"
+#include "transport/stream_client.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "transport/errc.hpp"
 #include "transport/loopback_server.hpp"
 #include "transport/recording_sink.hpp"
+#include "transport/relay_stream.hpp"
 
 namespace skua::transport {
 namespace {
@@ -31,8 +33,8 @@ using ::testing::HasSubstr;
 const std::string kPath = "/xrpc/com.atproto.sync.subscribeRepos";
 
 /// Options for a client of a server on this port: it comes back at once.
-RelayClientOptions options_for(std::uint16_t port) {
-  RelayClientOptions options;
+StreamClientOptions options_for(std::uint16_t port) {
+  StreamClientOptions options;
   options.endpoint = parse_endpoint("ws://127.0.0.1:" + std::to_string(port)).value();
   options.reconnect = {1ms, 5ms, 30s};
   options.random = [] { return 0.5; };
@@ -41,6 +43,10 @@ RelayClientOptions options_for(std::uint16_t port) {
 
 Bytes frame(std::uint8_t value, std::size_t size = 10) {
   return Bytes(size, value);
+}
+
+Bytes bytes_of(std::string_view text) {
+  return {text.begin(), text.end()};
 }
 
 std::vector<Bytes> frames_between(int first, int last) {
@@ -56,7 +62,7 @@ class FixedClock final : public Clock {
   Timestamp now() const override { return Timestamp(1234567us); }
 };
 
-TEST(RelayClient, GivesFramesInOrder) {
+TEST(StreamClient, GivesFramesInOrder) {
   const auto frames = frames_between(0, 200);
   LoopbackServer server([&](Peer& peer) {
     for (const auto& each : frames) peer.send(each);
@@ -66,7 +72,7 @@ TEST(RelayClient, GivesFramesInOrder) {
   auto options = options_for(server.port());
   options.clock = &clock;
   RecordingSink sink;
-  RelayClient client(options, sink);
+  StreamClient client(options, sink);
   client.start();
   ASSERT_TRUE(sink.wait_for_frames(frames.size()));
   client.stop();
@@ -81,23 +87,23 @@ TEST(RelayClient, GivesFramesInOrder) {
   EXPECT_EQ(client.statistics().bytes, bytes);
 }
 
-TEST(RelayClient, SaysWhoItIsAndAsksWithoutACursorForLive) {
+TEST(StreamClient, SaysWhoItIsAndAsksForWhatTheAddressSays) {
   std::promise<std::pair<std::string, std::string>> asked;
   LoopbackServer server([&](Peer& peer) {
     asked.set_value({peer.target, peer.user_agent});
     peer.wait_for_end();
   });
   RecordingSink sink;
-  RelayClient client(options_for(server.port()), sink);
+  StreamClient client(options_for(server.port()), sink);
   client.start();
   const auto [target, user_agent] = asked.get_future().get();
   EXPECT_EQ(target, kPath);
   EXPECT_TRUE(user_agent.starts_with("skua/")) << user_agent;
   ASSERT_TRUE(sink.wait_for_connections(1));
-  EXPECT_THAT(sink.connected(), ElementsAre(std::nullopt));
+  EXPECT_THAT(sink.connected(), ElementsAre(1));
 }
 
-TEST(RelayClient, AsksForTheCursorAtEachConnection) {
+TEST(StreamClient, AsksForItsTargetAtEachConnection) {
   std::promise<void> third;
   std::vector<std::string> targets;
   LoopbackServer server([&](Peer& peer) {
@@ -109,25 +115,25 @@ TEST(RelayClient, AsksForTheCursorAtEachConnection) {
   });
   RecordingSink sink;
   auto options = options_for(server.port());
-  options.cursor = [&]() -> std::optional<std::int64_t> {
-    if (sink.frame_count() == 0) return 0;
+  options = relay_stream(options.endpoint, [&]() -> std::optional<std::int64_t> {
+    if (sink.frame_count() == 0) return std::nullopt;
     return 1000 + static_cast<std::int64_t>(sink.frame_count());
-  };
-  RelayClient client(options, sink);
+  });
+  options.reconnect = {1ms, 5ms, 30s};
+  StreamClient client(options, sink);
   client.start();
   third.get_future().wait();
   ASSERT_TRUE(sink.wait_for_frames(3));
   client.stop();
-  EXPECT_THAT(targets,
-              ElementsAre(kPath + "?cursor=0", kPath + "?cursor=1001", kPath + "?cursor=1002"));
-  EXPECT_THAT(sink.connected(), ElementsAre(0, 1001, 1002));
+  EXPECT_THAT(targets, ElementsAre(kPath, kPath + "?cursor=1001", kPath + "?cursor=1002"));
+  EXPECT_THAT(sink.connected(), ElementsAre(1, 2, 3));
   EXPECT_EQ(sink.disconnected().size(), 2U);
   EXPECT_EQ(sink.last_reason(), "the relay dropped the connection");
   EXPECT_EQ(client.statistics().connections, 3U);
   EXPECT_EQ(client.statistics().failures, 2U);
 }
 
-TEST(RelayClient, DropsAMessageThatWasCutInTheMiddle) {
+TEST(StreamClient, DropsAMessageThatWasCutInTheMiddle) {
   LoopbackServer server([](Peer& peer) {
     if (peer.number == 0) {
       peer.send(frame(1));
@@ -138,15 +144,15 @@ TEST(RelayClient, DropsAMessageThatWasCutInTheMiddle) {
     peer.wait_for_end();
   });
   RecordingSink sink;
-  RelayClient client(options_for(server.port()), sink);
+  StreamClient client(options_for(server.port()), sink);
   client.start();
   ASSERT_TRUE(sink.wait_for_frames(2));
   client.stop();
   EXPECT_THAT(sink.frames(), ElementsAre(frame(1), frame(3)));
-  EXPECT_EQ(sink.disconnected().at(0).reason, "the relay dropped the connection");
+  EXPECT_EQ(sink.disconnected().at(0).reason, "the server dropped the connection");
 }
 
-TEST(RelayClient, ReconnectsWhenTheRelayFallsSilent) {
+TEST(StreamClient, ReconnectsWhenTheServerFallsSilent) {
   LoopbackServer server([](Peer& peer) {
     peer.send(frame(1));
     peer.wait_for_end();  // answers pings, says nothing
@@ -155,14 +161,14 @@ TEST(RelayClient, ReconnectsWhenTheRelayFallsSilent) {
   auto options = options_for(server.port());
   options.read_timeout = 60ms;
   options.ping_interval = 10ms;
-  RelayClient client(options, sink);
+  StreamClient client(options, sink);
   client.start();
   ASSERT_TRUE(sink.wait_for_connections(3));
   client.stop();
-  EXPECT_EQ(sink.disconnected().at(0).reason, "the relay sent nothing for 60 ms");
+  EXPECT_EQ(sink.disconnected().at(0).reason, "the server sent nothing for 60 ms");
 }
 
-TEST(RelayClient, ReadsNothingMoreWithoutCredit) {
+TEST(StreamClient, ReadsNothingMoreWithoutCredit) {
   constexpr int kFrames = 400;
   std::atomic<int> sent{0};
   LoopbackServer server([&](Peer& peer) {
@@ -173,7 +179,7 @@ TEST(RelayClient, ReadsNothingMoreWithoutCredit) {
     peer.wait_for_end();
   });
   RecordingSink sink(3);
-  RelayClient client(options_for(server.port()), sink);
+  StreamClient client(options_for(server.port()), sink);
   client.start();
   ASSERT_TRUE(sink.wait_until_holding());
   EXPECT_EQ(sink.frame_count(), 3U);
@@ -196,7 +202,7 @@ TEST(RelayClient, ReadsNothingMoreWithoutCredit) {
   EXPECT_GE(client.statistics().waits_for_room, 2U);
 }
 
-TEST(RelayClient, HasPatienceAndPingsWhileItHoldsTheReading) {
+TEST(StreamClient, HasPatienceAndPingsWhileItHoldsTheReading) {
   std::promise<void> pinged;
   LoopbackServer server([&](Peer& peer) {
     peer.send(frame(1));
@@ -211,7 +217,7 @@ TEST(RelayClient, HasPatienceAndPingsWhileItHoldsTheReading) {
   auto options = options_for(server.port());
   options.read_timeout = 50ms;
   options.ping_interval = 5ms;  // 30 of them last three times as long as the watchdog waits
-  RelayClient client(options, sink);
+  StreamClient client(options, sink);
   client.start();
   ASSERT_TRUE(sink.wait_until_holding());
   ASSERT_EQ(pinged.get_future().wait_for(10s), std::future_status::ready);
@@ -221,13 +227,13 @@ TEST(RelayClient, HasPatienceAndPingsWhileItHoldsTheReading) {
   ASSERT_TRUE(sink.wait_for_frames(2));
 }
 
-TEST(RelayClient, ToleratesBeingWokenForNothing) {
+TEST(StreamClient, ToleratesBeingWokenForNothing) {
   LoopbackServer server([](Peer& peer) {
     for (int i = 0; i < 3; ++i) peer.send(frame(static_cast<std::uint8_t>(i)));
     peer.wait_for_end();
   });
   RecordingSink sink(0);
-  RelayClient client(options_for(server.port()), sink);
+  StreamClient client(options_for(server.port()), sink);
   client.start();
   std::vector<std::function<void()>> wakes;
   for (int i = 0; i < 5; ++i) {
@@ -243,14 +249,14 @@ TEST(RelayClient, ToleratesBeingWokenForNothing) {
   EXPECT_THAT(sink.frames(), ElementsAre(frame(0), frame(1), frame(2)));
 }
 
-TEST(RelayClient, MayBeWokenWhenItIsGone) {
+TEST(StreamClient, MayBeWokenWhenItIsGone) {
   LoopbackServer server([](Peer& peer) {
     peer.send(frame(1));
     peer.wait_for_end();
   });
   RecordingSink sink(0);
   {
-    RelayClient client(options_for(server.port()), sink);
+    StreamClient client(options_for(server.port()), sink);
     client.start();
     ASSERT_TRUE(sink.wait_until_holding());
   }
@@ -258,23 +264,87 @@ TEST(RelayClient, MayBeWokenWhenItIsGone) {
   EXPECT_EQ(sink.frame_count(), 0U);
 }
 
-TEST(RelayClient, IgnoresTextMessages) {
+struct Kinds {
+  const char* name;
+  MessageKinds wanted;
+  std::vector<Bytes> frames;
+  std::vector<bool> are_text;
+};
+
+class StreamClientKinds : public ::testing::TestWithParam<Kinds> {};
+
+TEST_P(StreamClientKinds, TakesThoseItWantsAndCountsTheOthers) {
   LoopbackServer server([](Peer& peer) {
     peer.send_text("hello");
     peer.send(frame(1));
     peer.send_text("again");
     peer.send(frame(2));
+    peer.close(1000, "");
+  });
+  RecordingSink sink;
+  auto options = options_for(server.port());
+  options.messages = GetParam().wanted;
+  options.reconnect = {1h, 1h, 1h};
+  StreamClient client(options, sink);
+  client.start();
+  ASSERT_TRUE(sink.wait_for_disconnects(1));
+  EXPECT_EQ(sink.frames(), GetParam().frames);
+  EXPECT_EQ(client.statistics().ignored_messages, 4 - GetParam().frames.size());
+  for (std::size_t i = 0; i < GetParam().are_text.size(); ++i) {
+    EXPECT_EQ(sink.is_text(i), GetParam().are_text[i]);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, StreamClientKinds,
+    ::testing::Values(
+        Kinds{"binary", MessageKinds::Binary, {frame(1), frame(2)}, {false, false}},
+        Kinds{"text", MessageKinds::Text, {bytes_of("hello"), bytes_of("again")}, {true, true}},
+        Kinds{"both",
+              MessageKinds::Both,
+              {bytes_of("hello"), frame(1), bytes_of("again"), frame(2)},
+              {true, false, true, false}}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(StreamClient, BelievesThatASilentServerLivesWhenToldSo) {
+  std::promise<void> pinged;
+  LoopbackServer server([&](Peer& peer) {
+    int pings = 0;
+    peer.on_ping = [&] {
+      if (++pings == 30) pinged.set_value();
+    };
     peer.wait_for_end();
   });
   RecordingSink sink;
-  RelayClient client(options_for(server.port()), sink);
+  auto options = options_for(server.port());
+  options.read_timeout = 300ms;
+  options.ping_interval = 30ms;  // 30 of them last three times as long as the watchdog waits
+  options.may_be_silent = true;
+  StreamClient client(options, sink);
   client.start();
-  ASSERT_TRUE(sink.wait_for_frames(2));
-  EXPECT_THAT(sink.frames(), ElementsAre(frame(1), frame(2)));
-  EXPECT_EQ(client.statistics().ignored_messages, 2U);
+  ASSERT_EQ(pinged.get_future().wait_for(10s), std::future_status::ready);
+  EXPECT_TRUE(sink.disconnected().empty());
 }
 
-TEST(RelayClient, EndsTheConnectionAtAnOversizedMessage) {
+TEST(StreamClient, GivesUpASilentServerThatIsDeaf) {
+  std::promise<void> end;
+  const auto ended = end.get_future().share();
+  LoopbackServer server([&](Peer&) { ended.wait(); });  // answers no ping
+  RecordingSink sink;
+  auto options = options_for(server.port());
+  options.read_timeout = 50ms;
+  options.ping_interval = 5ms;
+  options.may_be_silent = true;
+  options.reconnect = {1h, 1h, 1h};
+  StreamClient client(options, sink);
+  client.start();
+  EXPECT_TRUE(sink.wait_for_disconnects(1));
+  client.stop();
+  end.set_value();
+  EXPECT_EQ(sink.disconnected().at(0).reason, "the server sent nothing for 50 ms");
+}
+
+TEST(StreamClient, EndsTheConnectionAtAnOversizedMessage) {
   LoopbackServer server([](Peer& peer) {
     peer.send(frame(1, 1000));
     peer.send(frame(2, 1001));
@@ -283,13 +353,13 @@ TEST(RelayClient, EndsTheConnectionAtAnOversizedMessage) {
   RecordingSink sink;
   auto options = options_for(server.port());
   options.max_frame_bytes = 1000;
-  RelayClient client(options, sink);
+  StreamClient client(options, sink);
   client.start();
   ASSERT_TRUE(sink.wait_for_disconnects(1));
   client.stop();
   EXPECT_EQ(sink.frames().at(0), frame(1, 1000));
   EXPECT_EQ(sink.disconnected().at(0).reason,
-            "the relay sent a message over the limit of 1000 bytes");
+            "the server sent a message over the limit of 1000 bytes");
 }
 
 struct Close {
@@ -299,32 +369,32 @@ struct Close {
   const char* words;
 };
 
-class RelayClientClosed : public ::testing::TestWithParam<Close> {};
+class StreamClientClosed : public ::testing::TestWithParam<Close> {};
 
-TEST_P(RelayClientClosed, TellsCodeAndReason) {
+TEST_P(StreamClientClosed, TellsCodeAndReason) {
   LoopbackServer server([](Peer& peer) { peer.close(GetParam().code, GetParam().reason); });
   RecordingSink sink;
-  RelayClient client(options_for(server.port()), sink);
+  StreamClient client(options_for(server.port()), sink);
   client.start();
   ASSERT_TRUE(sink.wait_for_disconnects(1));
   EXPECT_EQ(sink.disconnected().at(0).reason, GetParam().words);
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Table, RelayClientClosed,
+    Table, StreamClientClosed,
     ::testing::Values(Close{"slow", 1008, "ConsumerTooSlow",
-                            "closed by the relay: 1008 (policy violation) ConsumerTooSlow"},
-                      Close{"restart", 1012, "", "closed by the relay: 1012 (service restart)"},
-                      Close{"own_code", 4001, "bye", "closed by the relay: 4001 bye"}),
+                            "closed by the server: 1008 (policy violation) ConsumerTooSlow"},
+                      Close{"restart", 1012, "", "closed by the server: 1012 (service restart)"},
+                      Close{"own_code", 4001, "bye", "closed by the server: 4001 bye"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(RelayClient, WaitsLongerAfterEachFailure) {
+TEST(StreamClient, WaitsLongerAfterEachFailure) {
   LoopbackServer server([](Peer& peer) { peer.cut(); });
   auto options = options_for(server.port());
   options.reconnect = {2ms, 8ms, 30s};
   options.random = [] { return 1.0; };
   RecordingSink sink;
-  RelayClient client(options, sink);
+  StreamClient client(options, sink);
   client.start();
   ASSERT_TRUE(sink.wait_for_disconnects(4));
   client.stop();
@@ -336,9 +406,9 @@ TEST(RelayClient, WaitsLongerAfterEachFailure) {
 }
 
 /// The reason of the first failure of a client with these options.
-std::string first_reason(const RelayClientOptions& options) {
+std::string first_reason(const StreamClientOptions& options) {
   RecordingSink sink;
-  RelayClient client(options, sink);
+  StreamClient client(options, sink);
   client.start();
   EXPECT_TRUE(sink.wait_for_disconnects(1));
   client.stop();
@@ -346,7 +416,7 @@ std::string first_reason(const RelayClientOptions& options) {
   return sink.disconnected().at(0).reason;
 }
 
-TEST(RelayClient, SaysThatTheConnectionWasRefused) {
+TEST(StreamClient, SaysThatTheConnectionWasRefused) {
   std::uint16_t port = 0;
   {
     const LoopbackServer gone(LoopbackServer::Options{});
@@ -356,7 +426,7 @@ TEST(RelayClient, SaysThatTheConnectionWasRefused) {
             "connection refused by 127.0.0.1:" + std::to_string(port));
 }
 
-TEST(RelayClient, SaysThatTheHostIsUnknown) {
+TEST(StreamClient, SaysThatTheHostIsUnknown) {
   auto options = options_for(1);
   options.endpoint.host = "relay.example";
   options.lookup = [](const std::string&) -> Result<std::vector<std::string>> {
@@ -373,7 +443,7 @@ TEST(RelayClient, SaysThatTheHostIsUnknown) {
   EXPECT_THAT(first_reason(options), HasSubstr("relay.example cannot be looked up now"));
 }
 
-TEST(RelayClient, TriesEachAddressOfAName) {
+TEST(StreamClient, TriesEachAddressOfAName) {
   LoopbackServer server([](Peer& peer) { peer.wait_for_end(); });
   auto options = options_for(server.port());
   options.endpoint.host = "relay.example";
@@ -381,18 +451,18 @@ TEST(RelayClient, TriesEachAddressOfAName) {
     return std::vector<std::string>{"127.0.0.2", "127.0.0.1"};  // nobody listens on the first
   };
   RecordingSink sink;
-  RelayClient client(options, sink);
+  StreamClient client(options, sink);
   client.start();
   EXPECT_TRUE(sink.wait_for_connections(1));
   EXPECT_TRUE(sink.disconnected().empty());
 }
 
-TEST(RelayClient, LooksUpLocalhost) {
+TEST(StreamClient, LooksUpLocalhost) {
   LoopbackServer server([](Peer& peer) { peer.wait_for_end(); });
   auto options = options_for(server.port());
   options.endpoint.host = "localhost";
   RecordingSink sink;
-  RelayClient client(options, sink);
+  StreamClient client(options, sink);
   client.start();
   EXPECT_TRUE(sink.wait_for_connections(1));
 }
@@ -415,7 +485,7 @@ LoopbackServer::Options answering(std::string answer) {
   return options;
 }
 
-TEST(RelayClient, SaysThatTheServerIsNoRelay) {
+TEST(StreamClient, SaysThatTheServerSpeaksNoWebsocket) {
   const LoopbackServer not_found(answering("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"));
   EXPECT_THAT(first_reason(options_for(not_found.port())),
               AllOf(HasSubstr("answered 404 Not Found"), HasSubstr(kPath)));
@@ -423,7 +493,7 @@ TEST(RelayClient, SaysThatTheServerIsNoRelay) {
   EXPECT_THAT(first_reason(options_for(no_http.port())), HasSubstr("does not answer with HTTP"));
 }
 
-TEST(RelayClient, GivesUpOnAServerThatDoesNotAnswer) {
+TEST(StreamClient, GivesUpOnAServerThatDoesNotAnswer) {
   const LoopbackServer silent(answering(""));
   auto options = options_for(silent.port());
   options.connect_timeout = 30ms;
@@ -431,7 +501,7 @@ TEST(RelayClient, GivesUpOnAServerThatDoesNotAnswer) {
               AllOf(HasSubstr("within 30 ms"), HasSubstr("gave up in the websocket upgrade")));
 }
 
-TEST(RelayClient, GivesUpOnALookUpThatDoesNotEnd) {
+TEST(StreamClient, GivesUpOnALookUpThatDoesNotEnd) {
   // Shared: the look-up's thread is left behind.
   const auto release = std::make_shared<std::promise<void>>();
   const auto released = release->get_future().share();
@@ -446,14 +516,14 @@ TEST(RelayClient, GivesUpOnALookUpThatDoesNotEnd) {
   release->set_value();
 }
 
-/// Runs a client until `ready` says so and requires that stop() then waits for none of its timeouts, which
-/// are an hour: the bound leaves room for a machine that is busy.
-void expect_prompt_stop(RelayClientOptions options, RecordingSink& sink,
+/// Runs a client until `ready` says so and requires that stop() then waits for none of its
+/// timeouts, which are an hour: the bound leaves room for a machine that is busy.
+void expect_prompt_stop(StreamClientOptions options, RecordingSink& sink,
                         const std::function<void()>& ready) {
   options.connect_timeout = 1h;
   options.read_timeout = 1h;
   options.reconnect = {1h, 1h, 1h};
-  RelayClient client(options, sink);
+  StreamClient client(options, sink);
   client.start();
   ready();
   const auto before = std::chrono::steady_clock::now();
@@ -463,19 +533,19 @@ void expect_prompt_stop(RelayClientOptions options, RecordingSink& sink,
   EXPECT_FALSE(client.statistics().connected);
 }
 
-TEST(RelayClientStop, IsPromptBeforeAnythingHappened) {
+TEST(StreamClientStop, IsPromptBeforeAnythingHappened) {
   const LoopbackServer server(LoopbackServer::Options{});
   RecordingSink sink;
   expect_prompt_stop(options_for(server.port()), sink, [] {});
 }
 
-TEST(RelayClientStop, IsPromptWithoutAStart) {
+TEST(StreamClientStop, IsPromptWithoutAStart) {
   RecordingSink sink;
-  RelayClient client(options_for(1), sink);
+  StreamClient client(options_for(1), sink);
   client.stop();
 }
 
-TEST(RelayClientStop, IsPromptDuringLookUp) {
+TEST(StreamClientStop, IsPromptDuringLookUp) {
   const auto release = std::make_shared<std::promise<void>>();
   const auto released = release->get_future().share();
   const auto asked = std::make_shared<std::promise<void>>();
@@ -491,7 +561,7 @@ TEST(RelayClientStop, IsPromptDuringLookUp) {
   release->set_value();
 }
 
-TEST(RelayClientStop, IsPromptDuringTheUpgrade) {
+TEST(StreamClientStop, IsPromptDuringTheUpgrade) {
   std::promise<void> accepted;
   LoopbackServer::Options server_options;
   server_options.raw = [&](boost::asio::ip::tcp::socket& socket) {
@@ -506,20 +576,20 @@ TEST(RelayClientStop, IsPromptDuringTheUpgrade) {
   expect_prompt_stop(options_for(server.port()), sink, [&] { accepted.get_future().wait(); });
 }
 
-TEST(RelayClientStop, IsPromptDuringBackoff) {
+TEST(StreamClientStop, IsPromptDuringBackoff) {
   const LoopbackServer server([](Peer& peer) { peer.cut(); });
   RecordingSink sink;
   expect_prompt_stop(options_for(server.port()), sink, [&] { sink.wait_for_disconnects(1); });
 }
 
-TEST(RelayClientStop, IsPromptOnASilentConnection) {
+TEST(StreamClientStop, IsPromptOnASilentConnection) {
   const LoopbackServer server(LoopbackServer::Options{});
   RecordingSink sink;
   expect_prompt_stop(options_for(server.port()), sink, [&] { sink.wait_for_connections(1); });
   EXPECT_TRUE(sink.disconnected().empty());
 }
 
-TEST(RelayClientStop, IsPromptWithoutCredit) {
+TEST(StreamClientStop, IsPromptWithoutCredit) {
   const LoopbackServer server([](Peer& peer) {
     for (int i = 0; i < 3; ++i) peer.send(frame(1));
     peer.wait_for_end();
@@ -529,7 +599,7 @@ TEST(RelayClientStop, IsPromptWithoutCredit) {
   EXPECT_EQ(sink.frame_count(), 1U);
 }
 
-TEST(RelayClientStop, IsPromptUnderLoad) {
+TEST(StreamClientStop, IsPromptUnderLoad) {
   const LoopbackServer server([](Peer& peer) {
     for (int i = 0; i < 20000; ++i) peer.send(frame(1, 1000));
     peer.wait_for_end();
@@ -538,7 +608,7 @@ TEST(RelayClientStop, IsPromptUnderLoad) {
   expect_prompt_stop(options_for(server.port()), sink, [&] { sink.wait_for_frames(100); });
 }
 
-TEST(RelayClientStop, WaitsForAnUnwillingRelayOnlySoLong) {
+TEST(StreamClientStop, WaitsForAnUnwillingServerOnlySoLong) {
   std::promise<void> end;
   const auto ended = end.get_future().share();
   {

@@ -11,7 +11,7 @@
 
 #include "transport/loopback_server.hpp"
 #include "transport/recording_sink.hpp"
-#include "transport/relay_client.hpp"
+#include "transport/stream_client.hpp"
 #include "transport/throwaway_certificate.hpp"
 
 namespace skua::transport {
@@ -25,7 +25,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 /// A relay over TLS with a certificate for some names, and the authority's certificate in a file.
-class RelayClientTls : public ::testing::Test {
+class StreamClientTls : public ::testing::Test {
  protected:
   void serve(const std::vector<std::string>& names) {
     LoopbackServer::Options options;
@@ -42,8 +42,8 @@ class RelayClientTls : public ::testing::Test {
 
   void TearDown() override { std::filesystem::remove(ca_file_); }
 
-  RelayClientOptions options(const std::string& host) const {
-    RelayClientOptions options;
+  StreamClientOptions options(const std::string& host) const {
+    StreamClientOptions options;
     options.endpoint =
         parse_endpoint("wss://" + host + ":" + std::to_string(server_->port())).value();
     options.lookup = [](const std::string&) -> Result<std::vector<std::string>> {
@@ -54,9 +54,9 @@ class RelayClientTls : public ::testing::Test {
     return options;
   }
 
-  std::string refusal(const RelayClientOptions& options) {
+  std::string refusal(const StreamClientOptions& options) {
     RecordingSink sink;
-    RelayClient client(options, sink);
+    StreamClient client(options, sink);
     client.start();
     EXPECT_TRUE(sink.wait_for_disconnects(1));
     client.stop();
@@ -68,10 +68,10 @@ class RelayClientTls : public ::testing::Test {
   std::unique_ptr<LoopbackServer> server_;
 };
 
-TEST_F(RelayClientTls, AcceptsATrustedCertificateForItsName) {
+TEST_F(StreamClientTls, AcceptsATrustedCertificateForItsName) {
   serve({"relay.example"});
   RecordingSink sink;
-  RelayClient client(options("relay.example"), sink);
+  StreamClient client(options("relay.example"), sink);
   client.start();
   ASSERT_TRUE(sink.wait_for_frames(50));
   client.stop();
@@ -80,45 +80,45 @@ TEST_F(RelayClientTls, AcceptsATrustedCertificateForItsName) {
   EXPECT_TRUE(sink.disconnected().empty());
 }
 
-TEST_F(RelayClientTls, AcceptsACertificateForAnAddress) {
+TEST_F(StreamClientTls, AcceptsACertificateForAnAddress) {
   serve({"localhost", "127.0.0.1"});
   RecordingSink sink;
-  RelayClient client(options("127.0.0.1"), sink);
+  StreamClient client(options("127.0.0.1"), sink);
   client.start();
   EXPECT_TRUE(sink.wait_for_frames(50));
 }
 
-TEST_F(RelayClientTls, RefusesACertificateForAnotherName) {
+TEST_F(StreamClientTls, RefusesACertificateForAnotherName) {
   serve({"other.example", "third.example"});
   EXPECT_EQ(refusal(options("relay.example")),
             "the TLS certificate is not valid for relay.example, only for other.example, "
             "third.example");
 }
 
-TEST_F(RelayClientTls, RefusesACertificateForAnotherAddress) {
+TEST_F(StreamClientTls, RefusesACertificateForAnotherAddress) {
   serve({"localhost"});
   EXPECT_THAT(refusal(options("127.0.0.1")),
               HasSubstr("the TLS certificate is not valid for 127.0.0.1, only for localhost"));
 }
 
-TEST_F(RelayClientTls, RefusesAnUnknownAuthority) {
+TEST_F(StreamClientTls, RefusesAnUnknownAuthority) {
   serve({"relay.example"});
   auto without_ca = options("relay.example");
   without_ca.ca_file.clear();
   EXPECT_THAT(refusal(without_ca), HasSubstr("certificate of relay.example is not trusted"));
 }
 
-TEST_F(RelayClientTls, RefusesACaFileThatIsNone) {
+TEST_F(StreamClientTls, RefusesACaFileThatIsNone) {
   serve({"relay.example"});
   RecordingSink sink;
   auto absent = options("relay.example");
   absent.ca_file = "/nonexistent/ca.pem";
-  EXPECT_THROW(RelayClient(absent, sink), std::runtime_error);
+  EXPECT_THROW(StreamClient(absent, sink), std::runtime_error);
   std::ofstream(ca_file_) << "no certificate\n";
-  EXPECT_THROW(RelayClient(options("relay.example"), sink), std::runtime_error);
+  EXPECT_THROW(StreamClient(options("relay.example"), sink), std::runtime_error);
 }
 
-TEST_F(RelayClientTls, SaysThatAServerDoesNotSpeakTls) {
+TEST_F(StreamClientTls, SaysThatAServerDoesNotSpeakTls) {
   serve({"relay.example"});
   LoopbackServer::Options plain;
   plain.raw = [](boost::asio::ip::tcp::socket& socket) {
@@ -132,17 +132,17 @@ TEST_F(RelayClientTls, SaysThatAServerDoesNotSpeakTls) {
   EXPECT_THAT(refusal(options("relay.example")), HasSubstr("does not speak TLS"));
 }
 
-TEST_F(RelayClientTls, SaysThatAPlainClientMeetsTls) {
+TEST_F(StreamClientTls, SaysThatAPlainClientMeetsTls) {
   serve({"127.0.0.1"});
   auto plain = options("127.0.0.1");
   plain.endpoint.tls = false;
   EXPECT_FALSE(refusal(plain).empty());
 }
 
-TEST_F(RelayClientTls, StopsPromptly) {
+TEST_F(StreamClientTls, StopsPromptly) {
   serve({"relay.example"});
   RecordingSink sink;
-  RelayClient client(options("relay.example"), sink);
+  StreamClient client(options("relay.example"), sink);
   client.start();
   ASSERT_TRUE(sink.wait_for_frames(1));
   const auto before = std::chrono::steady_clock::now();

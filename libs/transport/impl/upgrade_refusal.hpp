@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace skua::transport::impl {
+
+/// The HTTP answer that came instead of a websocket.
+struct UpgradeRefusal {
+  unsigned status = 0;
+  /// The error's name and explanation in a JSON body (atproto.com/specs/xrpc); without JSON, the
+  /// body's text is the explanation. Fit to be shown: one short line each; empty: none.
+  std::string error;
+  std::string message;
+};
+
+UpgradeRefusal read_refusal(unsigned status, std::string_view body);
+
+}  // namespace skua::transport::impl

@@ -1,0 +1,133 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/time.hpp"
+#include "transport/endpoint.hpp"
+#include "transport/frame_sink.hpp"
+#include "transport/host_lookup.hpp"
+#include "transport/reconnect_policy.hpp"
+
+namespace skua::transport {
+
+/// Which websocket messages are frames; others are counted and ignored.
+enum class MessageKinds : std::uint8_t { Binary, Text, Both };
+
+struct HttpHeader {
+  std::string name;
+  std::string value;
+};
+
+struct StreamClientOptions {
+  Endpoint endpoint;
+  /// Asked before each attempt, on the client's thread: path and query of what is asked for. Must
+  /// not throw. Empty: the endpoint's.
+  std::function<std::string()> target;
+  /// Go along with the request for a websocket.
+  std::vector<HttpHeader> headers;
+  /// What the messages are to be in (RFC 6455, section 1.9); empty: nothing is asked for. A server
+  /// that chooses another is refused, one that says nothing is believed.
+  std::string subprotocol;
+  MessageKinds messages = MessageKinds::Binary;
+  /// What reasons call the other side.
+  std::string peer = "the server";
+  /// A PEM file with certificates to trust besides the system's; empty: none.
+  std::string ca_file;
+  /// Empty: `skua/<version>`.
+  std::string user_agent;
+  /// For name look-up, TCP, TLS and websocket upgrade together.
+  std::chrono::milliseconds connect_timeout = std::chrono::seconds(15);
+  /// Without a message for this long the connection is given up. The time in which the sink has no
+  /// credit does not count.
+  std::chrono::milliseconds read_timeout = std::chrono::seconds(60);
+  /// Shorter than `read_timeout`.
+  std::chrono::milliseconds ping_interval = std::chrono::seconds(30);
+  /// The answer to a ping is as good as a message: for what has nothing to say for hours (Tap).
+  /// Otherwise a server that answers pings and nothing else is given up too.
+  bool may_be_silent = false;
+  /// How long `stop()` waits for what is queued to be sent, and for the answer to the close.
+  std::chrono::milliseconds close_timeout = std::chrono::seconds(2);
+  /// A longer message ends the connection.
+  std::size_t max_frame_bytes = kMaxFrameBytes;
+  /// What `send` queues at most. As much again may be under way.
+  std::size_t max_queued_bytes = 1024 * 1024;
+  ReconnectPolicy::Options reconnect;
+  /// Jitter over [0, 1); empty: a generator of its own.
+  std::function<double()> random;
+  /// Runs on a thread of its own, which may outlive the client.
+  HostLookup lookup = look_up_host;
+  /// For `RawFrame::received_at`. Must outlive the client.
+  const Clock* clock = &system_clock();
+};
+
+/// What happened so far. Written by the client's thread, `sends_refused` by any; read by any.
+struct StreamStatistics {
+  std::atomic<std::uint64_t> frames{0};
+  std::atomic<std::uint64_t> bytes{0};
+  /// Connections that stood, the first included.
+  std::atomic<std::uint64_t> connections{0};
+  /// Attempts and connections that ended other than by `stop()`.
+  std::atomic<std::uint64_t> failures{0};
+  /// Messages of another kind than StreamClientOptions::messages.
+  std::atomic<std::uint64_t> ignored_messages{0};
+  /// Times that reading waited for credit.
+  std::atomic<std::uint64_t> waits_for_room{0};
+  /// Messages that were handed to the system to send.
+  std::atomic<std::uint64_t> sent{0};
+  /// Messages for which the queue had no room.
+  std::atomic<std::uint64_t> sends_refused{0};
+  std::atomic<bool> connected{false};
+};
+
+/// What became of a message that was to be sent.
+enum class SendOutcome : std::uint8_t {
+  /// It goes out in its turn, unless the connection ends before.
+  Queued,
+  /// The other side does not keep up: not taken, try again later.
+  Full,
+  /// Its connection has ended: it never goes out.
+  Gone,
+};
+
+/// Keeps one websocket connection to a source of events alive and gives its messages to a sink, in
+/// order, on a thread of its own. When a connection ends it makes the next one, with backoff, to
+/// the target it is then told; it ends only by `stop()`. What the sink has no credit for is not
+/// read, so that memory is bounded by the sink and TCP slows the other side down.
+class StreamClient {
+ public:
+  /// Throws std::runtime_error when a wss endpoint's CA file cannot be used, std::invalid_argument
+  /// for a header that would break the request. `sink` must outlive the client.
+  StreamClient(StreamClientOptions options, FrameSink& sink);
+  /// Stops if need be.
+  ~StreamClient();
+  StreamClient(const StreamClient&) = delete;
+  StreamClient& operator=(const StreamClient&) = delete;
+
+  /// Starts the thread. Once.
+  void start();
+
+  /// Sends what is queued, closes the connection politely, at most `close_timeout` long, and joins
+  /// the thread: afterwards the sink is not called any more. Any thread but the client's own; again
+  /// is harmless.
+  void stop();
+
+  /// Queues one text message for the connection of this number (FrameSink::on_connected). What is
+  /// queued is written in order. Messages belong to one connection: what an ack names may be
+  /// something else on the next. Any thread; does not block.
+  SendOutcome send(std::uint64_t connection, std::string text);
+
+  const StreamStatistics& statistics() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace skua::transport

@@ -1,0 +1,175 @@
+#include <chrono>
+#include <future>
+#include <stdexcept>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "transport/basic_authorization.hpp"
+#include "transport/loopback_server.hpp"
+#include "transport/recording_sink.hpp"
+#include "transport/stream_client.hpp"
+
+namespace skua::transport {
+namespace {
+
+using namespace std::chrono_literals;
+using test::http_reply;
+using test::LoopbackServer;
+using test::Peer;
+using test::RecordingSink;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+/// Options for a client of a server on this port: it does not come back.
+StreamClientOptions options_for(std::uint16_t port) {
+  StreamClientOptions options;
+  options.endpoint = parse_endpoint("http://127.0.0.1:" + std::to_string(port), "/channel").value();
+  options.reconnect = {1h, 1h, 1h};
+  return options;
+}
+
+/// The first failure of a client with these options.
+Disconnection first_failure(const StreamClientOptions& options) {
+  RecordingSink sink;
+  StreamClient client(options, sink);
+  client.start();
+  EXPECT_TRUE(sink.wait_for_disconnects(1));
+  client.stop();
+  EXPECT_TRUE(sink.connected().empty());
+  return sink.disconnected().at(0);
+}
+
+TEST(BasicAuthorization, IsBase64OfUserAndPassword) {
+  // RFC 7617, section 2.
+  EXPECT_EQ(basic_authorization("Aladdin", "open sesame"), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+  EXPECT_EQ(basic_authorization("admin", ""), "Basic YWRtaW46");
+  EXPECT_EQ(basic_authorization("admin", std::string(100, 'x')).size(), 6U + 144U);
+}
+
+TEST(StreamUpgrade, CarriesTargetHeadersAndSubprotocol) {
+  struct Asked {
+    std::string target, authorization, subprotocols, user_agent;
+  };
+  std::promise<Asked> asked;
+  LoopbackServer::Options server_options;
+  server_options.subprotocol = "xrpc.v1.json";
+  server_options.script = [&](Peer& peer) {
+    asked.set_value({peer.target, peer.authorization, peer.subprotocols, peer.user_agent});
+    peer.wait_for_end();
+  };
+  LoopbackServer server(server_options);
+  auto options = options_for(server.port());
+  options.target = [] { return "/subscribe?wantedCollections=app.bsky.feed.post&cursor=5"; };
+  options.headers = {{"Authorization", basic_authorization("admin", "secret")}};
+  options.subprotocol = "xrpc.v1.json";
+  options.user_agent = "somebody/1";
+  RecordingSink sink;
+  StreamClient client(options, sink);
+  client.start();
+  const auto got = asked.get_future().get();
+  EXPECT_EQ(got.target, "/subscribe?wantedCollections=app.bsky.feed.post&cursor=5");
+  EXPECT_EQ(got.authorization, "Basic YWRtaW46c2VjcmV0");
+  EXPECT_EQ(got.subprotocols, "xrpc.v1.json");
+  EXPECT_EQ(got.user_agent, "somebody/1");
+  EXPECT_TRUE(sink.wait_for_connections(1));
+}
+
+TEST(StreamUpgrade, AsksForNoSubprotocolUnlessTold) {
+  std::promise<std::string> asked;
+  LoopbackServer server([&](Peer& peer) {
+    asked.set_value(peer.target + "|" + peer.subprotocols + "|" + peer.authorization);
+    peer.wait_for_end();
+  });
+  RecordingSink sink;
+  StreamClient client(options_for(server.port()), sink);
+  client.start();
+  EXPECT_EQ(asked.get_future().get(), "/channel||");
+}
+
+TEST(StreamUpgrade, RefusesAnotherSubprotocol) {
+  LoopbackServer::Options server_options;
+  server_options.subprotocol = "xrpc.v1.cbor";
+  LoopbackServer server(server_options);
+  auto options = options_for(server.port());
+  options.subprotocol = "xrpc.v1.json";
+  EXPECT_THAT(first_failure(options).reason, HasSubstr("asked for (xrpc.v1.json)"));
+}
+
+TEST(StreamUpgrade, BelievesAServerThatSaysNothingOfSubprotocols) {
+  LoopbackServer server(LoopbackServer::Options{});
+  auto options = options_for(server.port());
+  options.subprotocol = "xrpc.v1.json";
+  RecordingSink sink;
+  StreamClient client(options, sink);
+  client.start();
+  EXPECT_TRUE(sink.wait_for_connections(1));
+}
+
+class StreamHeader : public ::testing::TestWithParam<HttpHeader> {};
+
+TEST_P(StreamHeader, ThatBreaksTheRequestIsRefused) {
+  auto options = options_for(1);
+  options.headers = {GetParam()};
+  RecordingSink sink;
+  EXPECT_THROW(StreamClient(options, sink), std::invalid_argument);
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, StreamHeader,
+                         ::testing::Values(HttpHeader{"", "x"}, HttpHeader{"X", "a\r\nY: b"},
+                                           HttpHeader{"X", "a\n"}, HttpHeader{"X\r", "a"},
+                                           HttpHeader{"X", std::string("a\0b", 3)}));
+
+struct Refusal {
+  const char* name;
+  int status;
+  std::string body;
+  /// What the reason has after the path.
+  std::string words;
+  std::string error;
+};
+
+class StreamRefused : public ::testing::TestWithParam<Refusal> {};
+
+TEST_P(StreamRefused, SaysWhy) {
+  const auto& refusal = GetParam();
+  LoopbackServer::Options server_options;
+  server_options.http = [&](const LoopbackServer::HttpRequest&) {
+    return http_reply(refusal.status, refusal.body);
+  };
+  LoopbackServer server(server_options);
+  auto options = options_for(server.port());
+  options.target = [] { return "/channel?cursor=1"; };
+  const auto failure = first_failure(options);
+  EXPECT_EQ(failure.http_status, static_cast<unsigned>(refusal.status));
+  EXPECT_EQ(failure.http_error, refusal.error);
+  EXPECT_THAT(failure.reason, EndsWith(" at /channel" + refusal.words));
+  EXPECT_THAT(failure.reason, HasSubstr("answered " + std::to_string(refusal.status) + " "));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, StreamRefused,
+    ::testing::Values(
+        Refusal{"cursor_too_old", 400,
+                R"({"error":"CursorTooOld","message":"the oldest is 1779719009132431"})",
+                ": CursorTooOld: the oldest is 1779719009132431", "CursorTooOld"},
+        Refusal{"error_only", 400, R"({"error":"UnknownZstdDictionary"})",
+                ": UnknownZstdDictionary", "UnknownZstdDictionary"},
+        Refusal{"password", 401, R"({"message":"Unauthorized"})", " (is the password right?)", ""},
+        Refusal{"password_in_text", 401, "wrong password\n",
+                ": wrong password (is the password right?)", ""},
+        Refusal{"nothing", 404, "", "", ""}, Refusal{"page", 502, "<html>bad</html>", "", ""},
+        Refusal{"not_text", 400, "\xff\xfe", "", ""},
+        Refusal{"other_types", 400, R"({"error":5,"message":["x"]})", "", ""},
+        Refusal{"array", 400, "[1]", ": [1]", ""},
+        Refusal{"deep", 400, std::string(5000, '['), ": " + std::string(200, '['), ""},
+        Refusal{"control_characters", 400, "{\"error\":\"a\\u001b[31m\\nb\"}", ": a [31m b",
+                "a [31m b"},
+        Refusal{"long_text", 400, std::string(199, 'x') + "\xc3\xa4", ": " + std::string(199, 'x'),
+                ""},
+        Refusal{"longer_than_any_explanation", 400, std::string(20'000, 'x'), "", ""}),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace skua::transport

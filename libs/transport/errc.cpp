@@ -63,6 +63,13 @@ class Category final : public boost::system::error_category {
         return "stopped";
       case errc::spool_failed:
         return "a large answer cannot be written to a temporary file: is the disk full?";
+      case errc::zstd_malformed:
+        return "the message is no zstd frame, or is damaged";
+      case errc::zstd_other_dictionary:
+        return "the message was compressed with another zstd dictionary than the one that was "
+               "given";
+      case errc::zstd_too_large:
+        return "the message without compression is over the limit of size";
     }
     return "unknown transport error";
   }

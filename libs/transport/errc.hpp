@@ -4,7 +4,7 @@
 
 namespace skua::transport {
 
-/// What can be wrong with an address, with a capture file, or with an HTTP request.
+/// What can be wrong with an address, a capture file, an HTTP request, or a compressed message.
 enum class errc {
   /// Nothing but blanks.
   url_empty = 1,
@@ -58,6 +58,12 @@ enum class errc {
   http_stopped,
   /// A large body cannot be written to its temporary file: disk full, no right.
   spool_failed,
+  /// A message is no zstd frame, or is damaged or cut off.
+  zstd_malformed,
+  /// A message was compressed with another dictionary than ours.
+  zstd_other_dictionary,
+  /// A message would become too long.
+  zstd_too_large,
 };
 
 boost::system::error_code make_error_code(errc e);

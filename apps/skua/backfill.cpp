@@ -26,8 +26,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kPoll{100};
 constexpr std::chrono::milliseconds kRedraw{500};
-/// A stop ends in 30 s, whatever the database does.
-constexpr std::chrono::seconds kStopLimit{28};
 
 /// Whoever signs, and where accounts live: a file, or the network.
 std::unique_ptr<app::AccountSource> accounts_of(const Settings& settings,
@@ -85,7 +83,6 @@ bool finish_bootstrap(const std::string& database_url, StopSignal& stop_signal) 
     if (stop.stop_requested() || !stop_signal.wait_for(std::chrono::milliseconds(0))) continue;
     fmt::print("stopping: the server undoes what is half built\n");
     std::fflush(stdout);
-    stop_signal.end_at_once_after(kStopLimit);
     stop.request_stop();
   }
   try {
@@ -185,7 +182,7 @@ int backfill(const Settings& settings, const BackfillFlags& flags) {
     std::fflush(stdout);
   }
   const bool is_done = history.is_idle();
-  if (!is_done) stop_signal.end_at_once_after(kStopLimit);
+  if (!is_done) stop_signal.limit_the_end();
   history.stop();
   print_end(history.figures(), !is_done);
   if (const auto defect = history.defect()) {

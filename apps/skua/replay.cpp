@@ -66,7 +66,7 @@ int replay(const Settings& settings, const ReplayFlags& flags) {
       next_line += every;
     }
   }
-  stop_signal.end_at_once_after(std::chrono::seconds(28));
+  stop_signal.limit_the_end();
   const bool drained = replay.stop();
   const app::Figures end = replay.figures();
   fmt::print("{}: {} frames, {} events, {} rows changed, {} unchanged, {} dead letters\n",

@@ -104,7 +104,7 @@ int run(const Settings& settings, const RunFlags& flags) {
 
   fmt::print("stopping: finishing what is in flight\n");
   std::fflush(stdout);
-  stop_signal.end_at_once_after(std::chrono::seconds(28));
+  stop_signal.limit_the_end();
   const bool clean = indexer->stop();
   const app::Figures end = indexer->figures();
   fmt::print("stopped {}: {} frames, {} events, {} rows, cursor {}\n",

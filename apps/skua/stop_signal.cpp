@@ -3,17 +3,23 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <mutex>
 #include <thread>
+#include <unistd.h>
 
 namespace skua::cli {
 namespace {
 
 /// One Ctrl-C comes twice when the terminal sends it to all and a script passes it on.
 constexpr std::chrono::seconds kSameMoment{1};
+/// A stop ends within 30 s.
+constexpr std::chrono::seconds kLimit{28};
+constexpr std::chrono::hours kLong{1};
 
 sigset_t stop_signals() {
   sigset_t set;
@@ -40,36 +46,60 @@ bool wait_for_signal(std::chrono::milliseconds time) {
   }
 }
 
+[[noreturn]] void end_at_once(const char* words) {
+  std::fputs(words, stderr);
+  std::_Exit(1);
+}
+
 }  // namespace
 
-StopSignal::StopSignal() {
+class StopSignal::State {
+ public:
+  void ask() {
+    const std::scoped_lock lock(mutex_);
+    asked_ = true;
+    asking_.notify_all();
+  }
+  bool wait_for(std::chrono::milliseconds time) {
+    std::unique_lock lock(mutex_);
+    return asking_.wait_for(lock, time, [this] { return asked_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable asking_;
+  bool asked_ = false;
+};
+
+StopSignal::StopSignal() : state_(std::make_shared<State>()) {
   const sigset_t set = stop_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   // A relay or a database that closes its end must be an error code, not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
-}
-
-bool StopSignal::wait_for(std::chrono::milliseconds time) {
-  if (!asked_) asked_ = wait_for_signal(time);
-  return asked_;
-}
-
-void StopSignal::end_at_once_after(std::chrono::seconds limit) {
-  std::thread([limit] {
+  std::thread([state = state_] {
+    while (!wait_for_signal(kLong)) {
+    }
+    state->ask();
     const auto moment = std::chrono::steady_clock::now() + kSameMoment;
     for (auto now = moment - kSameMoment; now < moment; now = std::chrono::steady_clock::now()) {
       wait_for_signal(std::chrono::ceil<std::chrono::milliseconds>(moment - now));
     }
-    if (wait_for_signal(limit - kSameMoment)) {
-      std::fputs("skua: stopped at once; the next start repeats what was not saved\n", stderr);
-    } else {
-      std::fputs(
-          "skua: the database did not answer in time; stopped without saving the cursor, "
-          "the next start repeats from the one before\n",
-          stderr);
+    if (wait_for_signal(kLimit - kSameMoment)) {
+      end_at_once("skua: stopped at once; the next start repeats what was not saved\n");
     }
-    std::_Exit(1);
+    end_at_once(
+        "skua: it did not end in time (does the database answer?), stopped at once; the next start "
+        "repeats what was not saved\n");
   }).detach();
+}
+
+bool StopSignal::wait_for(std::chrono::milliseconds time) {
+  return state_->wait_for(time);
+}
+
+void StopSignal::limit_the_end() {
+  // One that has been asked to stop is under way to its end.
+  if (!state_->wait_for(std::chrono::milliseconds(0))) ::kill(::getpid(), SIGTERM);
 }
 
 }  // namespace skua::cli

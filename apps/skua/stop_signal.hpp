@@ -1,11 +1,16 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 
 namespace skua::cli {
 
 /// Ctrl-C and SIGTERM, taken by waiting for them rather than by a handler. Construct it before any
 /// thread starts: threads inherit the mask. One a process, used by the main thread.
+///
+/// From the first signal on the process ends within 28 s, whatever any of its threads waits for,
+/// also when its database neither answers nor hangs up; a second signal ends it at once. The exit
+/// code is 1 then: the database keeps what is committed, the next start repeats the rest.
 class StopSignal {
  public:
   StopSignal();
@@ -13,13 +18,12 @@ class StopSignal {
   /// Waits at most so long. True: the user asked to stop.
   bool wait_for(std::chrono::milliseconds time);
 
-  /// From a moment on a second signal, or the end of `limit` (more than a second), ends the process
-  /// at once with exit code 1: the database keeps what is committed, the next start repeats the
-  /// rest.
-  void end_at_once_after(std::chrono::seconds limit);
+  /// The same limit for an end that nobody asked for, from now on.
+  void limit_the_end();
 
  private:
-  bool asked_ = false;
+  class State;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace skua::cli

@@ -333,11 +333,47 @@ class ServerAway(Backfill):
         wait_for("some repositories", lambda: self.db.value(DONE) > 5, alive=[program])
         self.cluster.pg("stop", "immediate")
         wait_for("its words about the database", lambda: program.says("the database failed"), alive=[program])
+        self.stop_in_time(program)
+        self.cluster.pg("start")
+        self.assertLess(self.db.value(DONE), 300)
+
+    def stop_in_time(self, program):
         started = time.monotonic()
         self.assertEqual(program.stop(seconds=40), 1, program.tail())
         self.assertLess(time.monotonic() - started, 30)
-        self.cluster.pg("start")
-        self.assertLess(self.db.value(DONE), 300)
+
+    def finish_run(self, network):
+        """skua run goes on by itself, and all is there."""
+        skua = self.begin(self.db, network, "run", "--relay", network.url, "--cursor", "oldest")
+        seq = network.control("/step", count=60)["seq"]
+        wait_for("the end of the queue", lambda: self.db.value(DONE) == 300, seconds=60, alive=[skua])
+        wait_for(f"cursor {seq}", lambda: skua.says(f"cursor {seq} "), seconds=60, alive=[skua])
+        self.assertEqual(skua.stop(), 0, skua.tail())
+        self.check(self.db, self.repositories(network))
+        self.assertEqual(self.db.value("select count(*) from skua.dead_letter"), 0)
+
+    def test_a_stop_while_it_neither_answers_nor_hangs_up_ends_in_time_too(self):
+        network = self.network(accounts=300, records=6000)
+        skua = self.begin(self.db, network, "run", "--relay", network.url, "--cursor", "oldest", "--backfill-network",
+                          "--concurrency", 2)
+        network.control("/step", count=60)
+        wait_for("some repositories", lambda: self.db.value(DONE) > 5, alive=[skua])
+        thaw = self.cluster.freeze()
+        self.addCleanup(thaw)
+        # Its main thread asks for figures too.
+        said, at = len(skua.stdout), time.monotonic()
+
+        def is_silent():
+            nonlocal said, at
+            if len(skua.stdout) > said:
+                said, at = len(skua.stdout), time.monotonic()
+            return time.monotonic() - at > 3
+
+        wait_for("its silence", is_silent, alive=[skua])
+        self.stop_in_time(skua)
+        self.assertTrue(skua.says("does the database answer?"), skua.tail())
+        thaw()
+        self.finish_run(network)
 
     def test_a_stop_of_run_meanwhile_ends_in_time_and_loses_nothing(self):
         network = self.network(accounts=300, records=6000)
@@ -347,13 +383,7 @@ class ServerAway(Backfill):
         network.control("/step", count=60)
         self.stop_without_server(skua)
         self.assertTrue(skua.says("stopped with work unfinished, which the next start repeats"), skua.tail())
-        skua = self.begin(self.db, network, "run", "--relay", network.url, "--cursor", "oldest")
-        seq = network.control("/step", count=60)["seq"]
-        wait_for("the end of the queue", lambda: self.db.value(DONE) == 300, seconds=60, alive=[skua])
-        wait_for(f"cursor {seq}", lambda: skua.says(f"cursor {seq} "), seconds=60, alive=[skua])
-        self.assertEqual(skua.stop(), 0, skua.tail())
-        self.check(self.db, self.repositories(network))
-        self.assertEqual(self.db.value("select count(*) from skua.dead_letter"), 0)
+        self.finish_run(network)
 
     def test_a_stop_of_backfill_meanwhile_ends_in_time_and_loses_nothing(self):
         network = self.network(accounts=300, records=6000)

@@ -1,6 +1,8 @@
 """PostgreSQL dies under load: nothing is lost, nothing doubled, and it resumes by itself."""
 
+import contextlib
 import os
+import pathlib
 import signal
 import subprocess
 import time
@@ -26,6 +28,21 @@ class Cluster:
             [ROOT / "scripts/pg", "--dir", self.folder, *arguments], check=True, timeout=120,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )
+
+
+    def freeze(self):
+        """It neither answers nor hangs up, as on a machine whose disk hangs. Returns what thaws it."""
+        main = (self.folder / "data/postmaster.pid").read_text().split()[0]
+        everyone = [main, *pathlib.Path(f"/proc/{main}/task/{main}/children").read_text().split()]
+        for pid in everyone:
+            os.kill(int(pid), signal.SIGSTOP)
+
+        def thaw():
+            for pid in everyone:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGCONT)
+
+        return thaw
 
 
 class Outage(EndToEnd):

@@ -115,8 +115,9 @@ bool JsonWalker::skip_string() {
       return true;
     }
     // What an escape escapes is skipped with it; a control character is found by who reads it.
-    at_ += *at_ == '\\' ? 2 : 1;
-    if (at_ >= end_) return false;
+    const std::ptrdiff_t size = *at_ == '\\' ? 2 : 1;
+    if (end_ - at_ <= size) return false;
+    at_ += size;
   }
 }
 

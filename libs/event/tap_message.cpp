@@ -1,5 +1,7 @@
 #include "event/tap_message.hpp"
 
+#include <fmt/format.h>
+
 #include "event/errc.hpp"
 
 namespace skua::event {
@@ -127,6 +129,10 @@ void TapDecoder::read_identity(JsonSlice body, Timestamp time, TapMessage& out) 
   // A relay says no status of an account that is active, Tap says this word.
   if (status.plain_string() == "active") status = JsonSlice();
   read_json_account(active, status, time, body.text(), add_event(out));
+}
+
+std::string tap_ack(std::int64_t id) {
+  return fmt::format(R"({{"type":"ack","id":{}}})", id);
 }
 
 }  // namespace skua::event

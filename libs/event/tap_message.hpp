@@ -52,4 +52,7 @@ class TapDecoder {
   JsonOpDecoder op_;
 };
 
+/// What tells Tap that an event is done with.
+std::string tap_ack(std::int64_t id);
+
 }  // namespace skua::event

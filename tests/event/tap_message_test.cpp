@@ -140,6 +140,10 @@ TEST_P(TapIdentity, IsAHandleAndAStatusByEitherName) {
   }
 }
 
+TEST(TapMessageTest, AnAckNamesItsId) {
+  EXPECT_EQ(event::tap_ack(12345), R"({"type":"ack","id":12345})");
+}
+
 TEST(TapMessageTest, UnknownTypesAndFieldsDoNoHarm) {
   EXPECT_EQ(decode(R"({"id":1,"type":"label","label":{"did":"x"}})"), "");
   EXPECT_EQ(decode(R"({"id":1})"), "");

@@ -19,6 +19,7 @@ constexpr const char* kNetwork = "The network";
 constexpr const char* kRunning = "Running it";
 constexpr const char* kSubscribers = "Subscribers";
 constexpr const char* kTap = "Tap";
+constexpr const char* kJetstream = "Jetstream";
 constexpr const char* kFaults = "Faults";
 
 constexpr const char* kWords =
@@ -52,6 +53,7 @@ Examples:
   skua-sim --events 10000 --rate 2000 --fault-rate 429=0.2 --fault-rate cut-download=0.1
   skua-sim --accounts 1000 --records 2000000 --records-spread 2 --hosts 8
   skua-sim --tap --tap-retry 2 --accounts 500 --records 20000 --fault-rate tap-crash=0.1
+  skua-sim --jetstream --zstd-dictionary zstd_dictionary --accounts 500
   skua-sim --write-capture big.frames --events 1000000 --accounts 2000 --records 2000000
   skua-sim --serve day.frames --port 2470 --cut-at 100 --stall-at seq:31415:2.5
   skua-sim --serve day.frames --tls --ca-file ca.pem
@@ -233,6 +235,17 @@ void describe_tap(CLI::App& app, Settings& settings) {
       ->group(kTap);
 }
 
+void describe_jetstream(CLI::App& app, Settings& settings) {
+  app.add_flag("--jetstream", settings.has_jetstream,
+               "Serve a Jetstream (URL \"jetstream\"): /subscribe of v1, subscribeEvents of v2")
+      ->group(kJetstream);
+  app.add_option("--zstd-dictionary", settings.jetstream_dictionary,
+                 "What it compresses with where a client wishes (default: refuses to)")
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile)
+      ->group(kJetstream);
+}
+
 void describe_fault_flags(CLI::App& app, Settings& settings) {
   add_list(app, "--fault", "KIND[:ARG]@WHEN", "A fault, once", [&settings](const auto& value) {
     settings.faults.push_back(accept("--fault", parse_planned_fault(value)));
@@ -280,11 +293,13 @@ void refuse(const CLI::App& app, std::initializer_list<const char*> flags, const
 
 void check_mode(const CLI::App& app, const Settings& settings) {
   using enum Settings::Mode;
-  if (settings.mode != simulate) refuse(app, {"--tap"}, "needs the simulated network");
+  if (settings.mode != simulate)
+    refuse(app, {"--tap", "--jetstream"}, "needs the simulated network");
   if (!settings.has_tap) {
     refuse(app, {"--tap-repos", "--tap-collection", "--tap-password", "--tap-retry", "--tap-user"},
            "needs --tap");
   }
+  if (!settings.has_jetstream) refuse(app, {"--zstd-dictionary"}, "needs --jetstream");
   if (settings.mode != serve_capture) {
     refuse(app, {"--tls", "--host", "--ca-file", "--live-from", "--close-at-end"},
            "is for --serve only");
@@ -339,6 +354,7 @@ void describe(CLI::App& app, Settings& settings) {
   describe_running(app, settings);
   describe_subscribers(app, settings);
   describe_tap(app, settings);
+  describe_jetstream(app, settings);
   describe_fault_flags(app, settings);
   describe_serving(app, settings);
 }

@@ -35,6 +35,9 @@ struct Settings {
   std::string host;
   std::string ca_file;
 
+  bool has_jetstream = false;
+  /// A file; empty: no compression.
+  std::string jetstream_dictionary;
   bool has_tap = false;
   TapOptions tap;
 

@@ -16,6 +16,7 @@
 
 #include "serve/control_routes.hpp"
 #include "serve/dns_server.hpp"
+#include "serve/jetstream_host.hpp"
 #include "serve/pds_routes.hpp"
 #include "serve/plc_routes.hpp"
 #include "serve/relay_routes.hpp"
@@ -55,6 +56,7 @@ class NetworkServers {
 
   void make_sites();
   void make_tap(boost::asio::io_context& io);
+  void make_jetstream(boost::asio::io_context& io);
 
   const Settings& settings_;
   EventLog log_;
@@ -69,6 +71,11 @@ class NetworkServers {
   std::optional<Server> tap_server_;
   std::optional<TapHost> tap_;
   std::optional<Site> tap_site_;
+  std::optional<Server> jetstream_server_;
+  std::optional<ZstdDictionary> dictionary_;
+  std::optional<JetstreamLog> jetstream_log_;
+  std::optional<JetstreamHost> jetstream_;
+  std::optional<Site> jetstream_site_;
 
   std::optional<StreamHost> relay_stream_;
   std::optional<ControlTargets> targets_;
@@ -94,6 +101,11 @@ NetworkServers::NetworkServers(boost::asio::io_context& io, const Settings& sett
   simulation_.emplace(io, settings.simulation, urls, plan_, log_);
   simulation_->on_restart([this] { relay_.drop_connections(); });
   if (settings.has_tap) make_tap(io);
+  if (settings.has_jetstream) make_jetstream(io);
+  simulation_->on_message([this](std::size_t host, const Message& message) {
+    if (tap_) tap_->hear(host, message);
+    if (jetstream_log_) jetstream_log_->hear(host, message);
+  });
   make_sites();
 }
 
@@ -103,8 +115,6 @@ void NetworkServers::make_tap(boost::asio::io_context& io) {
   tap_.emplace(io, network, settings_.tap,
                SessionHost{log_, "tap", &plan_, settings_.ping_interval});
   tap_->on_restart([this] { tap_server_->drop_connections(); });
-  simulation_->on_message(
-      [this](std::size_t host, const Message& message) { tap_->hear(host, message); });
   simulation_->on_tap_fault([this](const Fault& fault) { return tap_->befall(fault); });
   tap_site_.emplace(Site{"tap",
                          log_,
@@ -112,6 +122,21 @@ void NetworkServers::make_tap(boost::asio::io_context& io) {
                          {{"/channel", offer_channel(*tap_)}},
                          &plan_,
                          settings_.tap.password});
+}
+
+void NetworkServers::make_jetstream(boost::asio::io_context& io) {
+  jetstream_server_.emplace(io, std::uint16_t{0}, nullptr);
+  if (!settings_.jetstream_dictionary.empty()) dictionary_.emplace(settings_.jetstream_dictionary);
+  jetstream_log_.emplace(simulation_->network(), settings_.simulation.window_bytes);
+  jetstream_.emplace(JetstreamHost{*jetstream_log_,
+                                   dictionary_ ? &*dictionary_ : nullptr,
+                                   {log_, "jetstream", &plan_, settings_.ping_interval}});
+  jetstream_site_.emplace(Site{"jetstream",
+                               log_,
+                               jetstream_routes(*jetstream_),
+                               {{std::string(kJetstreamV1Path), offer_jetstream_v1(*jetstream_)},
+                                {std::string(kJetstreamV2Path), offer_jetstream_v2(*jetstream_)}},
+                               &plan_});
 }
 
 void NetworkServers::make_sites() {
@@ -162,6 +187,7 @@ void NetworkServers::start() {
     tap_server_->start(*tap_site_);
     tap_->start();
   }
+  if (jetstream_) jetstream_server_->start(*jetstream_site_);
   dns_.start({simulation_->network(), plan_, log_});
   simulation_->start();
 }
@@ -176,6 +202,7 @@ void NetworkServers::stop() {
     tap_->stop();
     tap_server_->stop();
   }
+  if (jetstream_) jetstream_server_->stop();
   for (auto& pds : pdses_) pds.server.stop();
 }
 
@@ -187,6 +214,7 @@ Json NetworkServers::ready_line() const {
                {"control", "http://" + control_.address()}, {"dns", dns_.address()},
                {"seed", settings_.simulation.network.seed}, {"pid", ::getpid()}};
   if (tap_) line["tap"] = "http://" + tap_server_->address();
+  if (jetstream_) line["jetstream"] = "ws://" + jetstream_server_->address();
   return line;
 }
 

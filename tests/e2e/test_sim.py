@@ -239,6 +239,9 @@ class Running(SimTest):
             (["--tls"], "--serve"),
             (["--serve", "x", "--accounts", "5"], "--serve"),
             (["--serve", "x", "--fault", "bad-hash@1s"], "bad-hash"),
+            (["--serve", "x", "--tap"], "simulated network"),
+            (["--tap-retry", "1"], "--tap"),
+            (["--zstd-dictionary", "/dev/null"], "--jetstream"),
             (["--write-capture", "x"], "--events"),
         ):
             with self.subTest(arguments):

@@ -20,7 +20,6 @@
 #include <gtest/gtest.h>
 
 #include "atproto/tid.hpp"
-#include "store/advisory_lock.hpp"
 #include "support/made_events.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"

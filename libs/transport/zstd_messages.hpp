@@ -31,8 +31,8 @@ class ZstdDictionary {
 };
 
 /// Undoes the compression of websocket messages, each of which is compressed by itself (Jetstream's
-/// `compress=true`). It costs several times what reading a message does: decode threads have one
-/// each, the client's thread does not call it. One thread at a time.
+/// `compress=true`). An event of 500 bytes takes about a microsecond, a hostile message of 5 MiB
+/// some milliseconds. One thread at a time.
 class ZstdMessages {
  public:
   /// `dictionary` may be null: messages that need one are errors then. Else it must outlive this.

@@ -64,13 +64,12 @@ class WebsocketSession final : public StreamSession {
     auto token = into(error);
     if constexpr (kTls) {
       at_stage("in the TLS handshake");
-      std::string refusal;
       auto& tls = websocket_.next_layer();
       set_server_name(tls.native_handle(), endpoint);
-      tls.set_verify_callback(verify_host(endpoint, refusal), error);
+      tls.set_verify_callback(verify_host(endpoint, certificate_refusal_), error);
       if (error) co_return tls_failed(endpoint, error);
       co_await tls.async_handshake(asio::ssl::stream_base::client, token);
-      if (error && !refusal.empty()) co_return refusal;
+      if (error && !certificate_refusal_.empty()) co_return certificate_refusal_;
       if (error) co_return tls_failed(endpoint, error);
     }
     at_stage("in the websocket upgrade");
@@ -149,6 +148,8 @@ class WebsocketSession final : public StreamSession {
     co_await websocket_.async_close(reason, token);
   }
 
+  /// Why the certificate was refused. Here, because a server may have it checked again.
+  std::string certificate_refusal_;
   websocket::stream<NextLayer, false> websocket_;  // false: permessage-deflate is never offered
   beast::flat_buffer buffer_;
 };

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <fcntl.h>
 #include <memory>
+#include <optional>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
+#include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -32,35 +36,41 @@ Result<std::shared_ptr<const transport::SpooledBody>> map_file(const std::filesy
   return mapped;
 }
 
-/// The account of a repository's CAR; else why it has none, as `problem`.
-std::string did_of(ByteView car, std::string& problem) {
+/// What a CAR says of itself, unverified.
+struct Head {
+  std::string did;
+  std::uint64_t rev = 0;  // 0: it names none
+};
+
+/// The head of a repository's CAR; else why it has none, as `problem`.
+std::optional<Head> head_of(ByteView car, std::string& problem) {
   auto reader = repo::CarReader::open(car);
   if (!reader) {
     problem = reader.error().message();
-    return {};
+    return std::nullopt;
   }
   if (reader->roots().size() != 1) {
     problem = "it has not one root: it is no repository";
-    return {};
+    return std::nullopt;
   }
   const atproto::Cid root = reader->roots().front();
   for (;;) {
     const auto block = reader->next();
     if (!block) {
       problem = block.error().message();
-      return {};
+      return std::nullopt;
     }
     if (!*block) {
       problem = "its root is not in it";
-      return {};
+      return std::nullopt;
     }
     if ((*block)->cid != root) continue;
     const auto commit = repo::decode_commit((*block)->data);
     if (!commit || !atproto::is_did(commit->did)) {
       problem = "its root is no commit: it is no repository";
-      return {};
+      return std::nullopt;
     }
-    return std::string(commit->did);
+    return Head{std::string(commit->did), commit->rev ? commit->rev->value : 0};
   }
 }
 
@@ -68,22 +78,41 @@ std::string did_of(ByteView car, std::string& problem) {
 
 CarJobs jobs_of_cars(const std::vector<std::filesystem::path>& files) {
   CarJobs found;
+  struct Place {
+    std::size_t job = 0;
+    std::uint64_t rev = 0;
+  };
+  std::unordered_map<std::string, Place> places;
   for (const std::filesystem::path& file : files) {
     const auto mapped = map_file(file);
     std::string problem;
-    std::string did;
+    std::optional<Head> head;
     if (!mapped) {
       problem = mapped.error().message();
     } else {
-      did = did_of((*mapped)->view(), problem);
+      head = head_of((*mapped)->view(), problem);
     }
-    if (did.empty()) {
+    if (!head) {
       found.problems.push_back(fmt::format("{}: {}", file.string(), problem));
       continue;
     }
-    backfill::NewJob& job = found.jobs.emplace_back();
-    job.did = std::move(did);
-    job.file = std::filesystem::absolute(file).lexically_normal().string();
+    std::string path = std::filesystem::absolute(file).lexically_normal().string();
+    const auto [place, is_first] =
+        places.try_emplace(head->did, Place{found.jobs.size(), head->rev});
+    if (is_first) {
+      backfill::NewJob& job = found.jobs.emplace_back();
+      job.did = std::move(head->did);
+      job.file = std::move(path);
+      continue;
+    }
+    std::string& kept = *found.jobs[place->second.job].file;
+    if (path == kept) continue;
+    if (head->rev > place->second.rev) {
+      place->second.rev = head->rev;
+      std::swap(kept, path);
+    }
+    found.superseded.push_back(
+        fmt::format("{}: left out, {} is the same repository and no older", path, kept));
   }
   return found;
 }

@@ -58,6 +58,7 @@ std::vector<NewJob> jobs_of_files(const HistoryFlags& flags, std::size_t& proble
   CarJobs found = jobs_of_cars(files);
   print_problems(found.problems, found.problems.size());
   problems += found.problems.size();
+  print_problems(found.superseded, found.superseded.size());
   return std::move(found.jobs);
 }
 

@@ -160,6 +160,20 @@ class Finding(Backfill):
             self.assertTrue(program.says("1 repositories failed for good"), program.tail())
             self.assertEqual(self.states(database), {"done": 3, "failed": 1})
             self.check(database, {did: repo for did, repo in self.repositories(network).items() if did in dids})
+        with self.subTest("of two of one account the newer is taken, whatever their names"):
+            folder = self.folder / "twice"
+            folder.mkdir()
+            host = next(host for host in network.ready["hosts"]
+                        if network.sync(host, "getRepo", did=dids[1]).status == 200)
+            older = network.sync(host, "getRepo", did=dids[1]).body
+            while network.sync(host, "getRepo", did=dids[1]).body == older:
+                network.control("/step", count=50)
+            (folder / "1.car").write_bytes(network.sync(host, "getRepo", did=dids[1]).body)
+            (folder / "2.car").write_bytes(older)
+            fresh = self.database()
+            program = self.run_at(fresh, network, "backfill", "--car-dir", folder)
+            self.assertTrue(program.says("2.car: left out, "), program.tail())
+            self.check(fresh, {did: repo for did, repo in self.repositories(network).items() if did == dids[1]})
         with self.subTest("what is no repository is said"):
             (folder / "text.car").write_text("no CAR")
             self.assertTrue(self.run_at(database, network, "backfill", "--car", folder / "text.car", code=1)

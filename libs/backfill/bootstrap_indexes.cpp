@@ -118,6 +118,7 @@ class Builders {
 
   std::size_t run(const std::stop_token& stop) {
     std::vector<std::jthread> threads;
+    threads.reserve(static_cast<std::size_t>(threads_));
     running_ = threads_;
     for (int i = 0; i < threads_; ++i) threads.emplace_back([this, stop] { work(stop); });
     std::unique_lock lock(mutex_);

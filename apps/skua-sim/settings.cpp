@@ -35,7 +35,8 @@ Without a cursor a client is live: from now on, or, of a capture, from --live-fr
 Faults, KIND[:ARG]; those with a WHEN happen once each, when the frame is about to be sent to
 whichever client reaches it first, or when the relay has got that far:
 {faults}
-WHEN is frame:N (from 1), seq:N, or SECONDSs after the start.
+WHEN is frame:N (from 1), seq:N, or SECONDSs after the start. On Tap's channel and on Jetstream frame:N
+counts their own messages; frame numbers are for tests with one kind of client.
 
 The control server (URL "control") takes POST /fault {{"kind":"cut","count":1}} (with "arg" where the
 kind has one), POST /pause, /resume, /step {{"count":N}}, /dump {{"dir":"DIR"}}, /stop, and GET /state.

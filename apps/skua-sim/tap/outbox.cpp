@@ -100,25 +100,20 @@ void TapOutbox::retry(TimePoint now) {
 
 void TapOutbox::restart(End end, TimePoint now) {
   ++figures_.restarts;
-  std::map<std::uint64_t, std::shared_ptr<const TapEvent>> left;
-  for (auto& [id, entry] : entries_) left.emplace(id, std::move(entry.event));
-  if (end == End::crash) left.merge(unwritten_);
+  auto left = std::exchange(entries_, {});
+  if (end == End::crash) {
+    for (auto& [id, event] : unwritten_) left[id] = {std::move(event), now, 1, false};
+  }
   unwritten_.clear();
-  entries_.clear();
   accounts_.clear();
   in_flight_.clear();
   outgoing_.clear();
   last_id_ = 0;
-  for (auto& [old_id, event] : left) {
-    const auto id = end == End::renumber ? last_id_ + 1 : old_id;
-    Account& account = accounts_[event->did];
-    Entry entry;
-    entry.event = std::move(event);
-    // Once sent, always a redelivery.
-    entry.deliveries = 1;
-    entries_.emplace(id, std::move(entry));
-    account.waiting.push_back(id);
-    last_id_ = id;
+  for (auto& [old_id, entry] : left) {
+    last_id_ = end == End::renumber ? last_id_ + 1 : old_id;
+    entry.queued = false;
+    accounts_[entry.event->did].waiting.push_back(last_id_);
+    entries_.emplace(last_id_, std::move(entry));
   }
   for (auto& [did, account] : accounts_) go_on(account, now);
 }

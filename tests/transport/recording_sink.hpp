@@ -16,7 +16,7 @@
 namespace skua::test {
 
 /// A sink that keeps what it gets and has as much credit as it is told. The waits return false
-/// after ten seconds, which is far beyond what any test needs.
+/// after a minute: on a busy machine and with a sanitizer some tests need several seconds.
 class RecordingSink final : public transport::FrameSink {
  public:
   explicit RecordingSink(std::size_t credit = std::numeric_limits<std::size_t>::max())
@@ -129,7 +129,7 @@ class RecordingSink final : public transport::FrameSink {
   template <class Condition>
   bool wait(Condition condition) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(10), condition);
+    return changed_.wait_for(lock, std::chrono::seconds(60), condition);
   }
 
   mutable std::mutex mutex_;

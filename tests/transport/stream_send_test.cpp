@@ -229,7 +229,7 @@ TEST(StreamSend, IsSafeWhileConnectionsComeAndGo) {
       }
     });
   }
-  EXPECT_TRUE(sink.wait_for_connections(50));
+  EXPECT_TRUE(sink.wait_for_connections(10));
   client.stop();
   done = true;
   for (auto& sender : senders) sender.join();

@@ -95,8 +95,10 @@ void Finisher::finish_once(std::span<const std::unique_ptr<UnfinishedRepository>
   for (const std::string_view did : dids) {
     if (ids_.actors.find(did) == 0) missing.push_back(did);
   }
-  const resolve::ActorIds found = resolve::find_or_insert_actors(
-      *session_, ids_.actors, ids_.claims, ids_.numbers, missing, clock_.now());
+  const resolve::ActorIds found =
+      resolve::find_or_insert_actors(*session_, ids_.actors, ids_.claims, ids_.numbers, missing,
+                                     clock_.now())
+          .ids;
   std::vector<WrittenRepository> written;
   for (const auto& repository : batch) {
     const FetchedRepository& fetched = repository->fetched;

@@ -1,5 +1,6 @@
 #include "resolve/actor_ids.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -56,7 +57,7 @@ void insert(store::Session& session, std::vector<std::string_view>& mine, IdCach
 /// The same for many: with its numbers drawn beforehand, a row costs half of what `insert` takes.
 /// False: another process was faster with one of them, and none was inserted.
 bool copy(store::Session& session, std::vector<std::string_view>& mine, IdCache& cache,
-          ActorNumbers& numbers, ActorIds& found, Timestamp now) {
+          ActorNumbers& numbers, FoundActors& found, Timestamp now) {
   const std::vector<std::int32_t> ids = numbers.take(session, mine.size());
   store::CopyRows rows(3);
   for (std::size_t i = 0; i < mine.size(); ++i) {
@@ -73,19 +74,20 @@ bool copy(store::Session& session, std::vector<std::string_view>& mine, IdCache&
     return false;
   }
   for (std::size_t i = 0; i < mine.size(); ++i) {
-    found.emplace(mine[i], ids[i]);
+    found.ids.emplace(mine[i], ids[i]);
     cache.insert(mine[i], ids[i]);
   }
+  found.inserted.insert(found.inserted.end(), ids.begin(), ids.end());
   mine.clear();
   return true;
 }
 
 }  // namespace
 
-ActorIds find_or_insert_actors(store::Session& session, IdCache& cache, ActorClaims& claims,
-                               ActorNumbers& numbers, std::span<const std::string_view> missing,
-                               Timestamp now) {
-  ActorIds found;
+FoundActors find_or_insert_actors(store::Session& session, IdCache& cache, ActorClaims& claims,
+                                  ActorNumbers& numbers, std::span<const std::string_view> missing,
+                                  Timestamp now) {
+  FoundActors found;
   std::vector<std::string_view> wanted(missing.begin(), missing.end());
   while (!wanted.empty()) {
     std::vector<std::string_view> others;
@@ -94,16 +96,16 @@ ActorIds find_or_insert_actors(store::Session& session, IdCache& cache, ActorCla
       std::vector<std::string_view> mine = held.mine();
       others = held.others();
       // Looked up after they were claimed: whoever had them before has committed.
-      find(session, mine, cache, found);
+      find(session, mine, cache, found.ids);
       if (!mine.empty()) {
         crash_point("before_stubs");
         // What is left after either was taken by another process meanwhile.
         if (mine.size() >= kWorthCopying && !copy(session, mine, cache, numbers, found, now)) {
-          find(session, mine, cache, found);
+          find(session, mine, cache, found.ids);
         }
-        if (!mine.empty()) insert(session, mine, cache, found, now);
+        if (!mine.empty()) insert(session, mine, cache, found.ids, now);
         crash_point("after_stubs");
-        find(session, mine, cache, found);
+        find(session, mine, cache, found.ids);
       }
       if (!mine.empty()) {
         store::throw_sql_error(
@@ -115,12 +117,13 @@ ActorIds find_or_insert_actors(store::Session& session, IdCache& cache, ActorCla
     wanted.clear();
     for (const std::string_view did : others) {
       if (const std::int32_t id = cache.find(did); id != 0) {
-        found.emplace(did, id);
+        found.ids.emplace(did, id);
       } else {
         wanted.push_back(did);
       }
     }
   }
+  std::sort(found.inserted.begin(), found.inserted.end());
   return found;
 }
 

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -18,11 +19,18 @@ namespace skua::resolve {
 using ActorIds = boost::unordered_flat_map<std::string_view, std::int32_t>;
 using ActorClaims = Claims<std::string, std::string_view>;
 
+struct FoundActors {
+  ActorIds ids;
+  /// Many that got their rows in this call: in no other row does one of these ids stand yet, but
+  /// for what others wrote since. Sorted.
+  std::vector<std::int32_t> inserted;
+};
+
 /// The ids of accounts that the cache lacks, from `bsky.actors`, where those that are new get a
 /// row; the cache then has them. `missing` is sorted and without doubles. Outside any transaction:
 /// rows are committed before an id leaves. Throws store::SqlError; may then be called again.
-ActorIds find_or_insert_actors(store::Session& session, IdCache& cache, ActorClaims& claims,
-                               ActorNumbers& numbers, std::span<const std::string_view> missing,
-                               Timestamp now);
+FoundActors find_or_insert_actors(store::Session& session, IdCache& cache, ActorClaims& claims,
+                                  ActorNumbers& numbers, std::span<const std::string_view> missing,
+                                  Timestamp now);
 
 }  // namespace skua::resolve

@@ -1,6 +1,9 @@
 #include "resolve/post_stubs.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/crash_point.hpp"
@@ -38,14 +41,30 @@ store::Params keys_of(std::span<const Key> posts) {
   return params;
 }
 
-/// Appends those that have no row. False: another process
-/// was faster with one of them, and none was appended.
-bool copy_absent(store::Session& session, std::span<const Key> posts, Timestamp now) {
-  const store::Rows found = session.execute(kFind, keys_of(posts));
+/// Which of the posts have a row; those of `new_actors` are not looked for.
+std::vector<bool> find(store::Session& session, std::span<const Key> posts,
+                       std::span<const std::int32_t> new_actors) {
   std::vector<bool> is_there(posts.size());
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    is_there.at(static_cast<std::size_t>(found.int8(i, 0))) = true;
+  std::vector<Key> asked;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < posts.size(); ++i) {
+    if (std::binary_search(new_actors.begin(), new_actors.end(), posts[i].actor_id)) continue;
+    asked.push_back(posts[i]);
+    places.push_back(i);
   }
+  if (asked.empty()) return is_there;
+  const store::Rows found = session.execute(kFind, keys_of(asked));
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    is_there[places.at(static_cast<std::size_t>(found.int8(i, 0)))] = true;
+  }
+  return is_there;
+}
+
+/// Appends those that have no row. False: one has one after all, from another process or the post
+/// itself at this moment, and none was appended.
+bool copy_absent(store::Session& session, std::span<const Key> posts,
+                 std::span<const std::int32_t> new_actors, Timestamp now) {
+  const std::vector<bool> is_there = find(session, posts, new_actors);
   store::CopyRows rows(4);
   for (std::size_t i = 0; i < posts.size(); ++i) {
     if (is_there[i]) continue;
@@ -65,8 +84,9 @@ bool copy_absent(store::Session& session, std::span<const Key> posts, Timestamp 
   return true;
 }
 
-void insert(store::Session& session, std::span<const Key> posts, Timestamp now) {
-  if (posts.size() >= kWorthCopying && copy_absent(session, posts, now)) return;
+void insert(store::Session& session, std::span<const Key> posts,
+            std::span<const std::int32_t> new_actors, Timestamp now) {
+  if (posts.size() >= kWorthCopying && copy_absent(session, posts, new_actors, now)) return;
   store::Params params = keys_of(posts);
   params.timestamp(now);
   session.execute(kInsert, params);
@@ -75,25 +95,28 @@ void insert(store::Session& session, std::span<const Key> posts, Timestamp now) 
 }  // namespace
 
 void insert_post_stubs(store::Session& session, KnownPosts& known, PostClaims& claims,
-                       std::span<const Key> missing, Timestamp now) {
+                       std::span<const Key> missing, std::span<const std::int32_t> new_actors,
+                       Timestamp now) {
   std::vector<Key> wanted(missing.begin(), missing.end());
   while (!wanted.empty()) {
     std::vector<Key> others;
     {
       const PostClaims::Held held(claims, wanted);
       others = held.others();
-      if (!held.mine().empty()) {
+      // Another thread may have had them before they were claimed.
+      std::vector<Key> mine;
+      for (const Key& key : held.mine()) {
+        if (!known.contains(key)) mine.push_back(key);
+      }
+      if (!mine.empty()) {
         crash_point("before_post_stubs");
-        insert(session, held.mine(), now);
+        insert(session, mine, new_actors, now);
         crash_point("after_post_stubs");
-        for (const Key& key : held.mine()) known.insert(key);
+        for (const Key& key : mine) known.insert(key);
       }
     }
     claims.wait_for(others);
-    wanted.clear();
-    for (const Key& key : others) {
-      if (!known.contains(key)) wanted.push_back(key);
-    }
+    wanted = std::move(others);
   }
 }
 

@@ -76,14 +76,14 @@ std::vector<Conflict> Resolver::resolve(std::span<ResolvedEvent> events) {
 }
 
 std::vector<Conflict> Resolver::resolve(Events events) {
-  resolve_actors(events);
+  const std::vector<std::int32_t> new_actors = resolve_actors(events);
   resolve_collections(events);
   std::vector<Conflict> conflicts = resolve_keys(events);
-  insert_stubs(events, conflicts);
+  insert_stubs(events, conflicts, new_actors);
   return conflicts;
 }
 
-void Resolver::resolve_actors(Events events) {
+std::vector<std::int32_t> Resolver::resolve_actors(Events events) {
   std::vector<std::string_view> missing;
   for (ResolvedEvent* event : events) {
     visit_actors(*event, [&](std::string_view did, std::int32_t& id) {
@@ -91,16 +91,17 @@ void Resolver::resolve_actors(Events events) {
       if (id == 0) missing.push_back(did);
     });
   }
-  if (missing.empty()) return;
+  if (missing.empty()) return {};
   std::sort(missing.begin(), missing.end());
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
-  const ActorIds found = find_or_insert_actors(session_, ids_.actors, ids_.claims, ids_.numbers,
-                                               missing, clock_.now());
+  FoundActors found = find_or_insert_actors(session_, ids_.actors, ids_.claims, ids_.numbers,
+                                            missing, clock_.now());
   for (ResolvedEvent* event : events) {
     visit_actors(*event, [&](std::string_view did, std::int32_t& id) {
-      if (id == 0) id = found.at(did);
+      if (id == 0) id = found.ids.at(did);
     });
   }
+  return std::move(found.inserted);
 }
 
 void Resolver::resolve_collections(Events events) {
@@ -169,7 +170,8 @@ std::vector<Conflict> Resolver::resolve_keys(Events events) {
   return conflicts;
 }
 
-void Resolver::insert_stubs(Events events, const std::vector<Conflict>& conflicts) {
+void Resolver::insert_stubs(Events events, const std::vector<Conflict>& conflicts,
+                            std::span<const std::int32_t> new_actors) {
   std::vector<KnownPosts::Key> missing;
   auto next_conflict = conflicts.begin();
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -186,7 +188,7 @@ void Resolver::insert_stubs(Events events, const std::vector<Conflict>& conflict
   if (missing.empty()) return;
   std::sort(missing.begin(), missing.end());
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
-  insert_post_stubs(session_, ids_.posts, ids_.post_claims, missing, clock_.now());
+  insert_post_stubs(session_, ids_.posts, ids_.post_claims, missing, new_actors, clock_.now());
 }
 
 }  // namespace skua::resolve

@@ -55,10 +55,12 @@ class Resolver {
   std::vector<Conflict> resolve(Events events);
 
  private:
-  void resolve_actors(Events events);
+  /// Returns FoundActors::inserted.
+  std::vector<std::int32_t> resolve_actors(Events events);
   void resolve_collections(Events events);
   std::vector<Conflict> resolve_keys(Events events);
-  void insert_stubs(Events events, const std::vector<Conflict>& conflicts);
+  void insert_stubs(Events events, const std::vector<Conflict>& conflicts,
+                    std::span<const std::int32_t> new_actors);
 
   store::Session& session_;
   SharedIds& ids_;

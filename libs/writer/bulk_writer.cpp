@@ -37,7 +37,6 @@ void lock_accounts(store::Session& session, BulkWriter::Events events) {
     last = event->event.did;
     keys.push_back(store::lock_key(static_cast<std::uint8_t>(event->event.type), last));
   }
-  sort_unique(keys);
   store::lock_xact(session, keys);
 }
 

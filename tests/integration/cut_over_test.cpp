@@ -373,7 +373,8 @@ class CutOver : public testing::TestWithParam<unsigned> {
   std::int32_t actor_id(const std::string& did) {
     const std::vector<std::string_view> one = {did};
     const auto found =
-        resolve::find_or_insert_actors(*bulk_, ids_.actors, ids_.claims, ids_.numbers, one, now());
+        resolve::find_or_insert_actors(*bulk_, ids_.actors, ids_.claims, ids_.numbers, one, now())
+            .ids;
     const auto place = found.find(did);
     return place == found.end() ? ids_.actors.find(did) : place->second;
   }

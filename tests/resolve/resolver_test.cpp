@@ -335,6 +335,21 @@ TEST_F(ResolverCopyTest, what_is_there_already_stays_as_it_is) {
   EXPECT_EQ(value("SELECT max(id) = count(*) FROM bsky.actors"), "t");
 }
 
+TEST_F(ResolverCopyTest, a_new_account_whose_posts_are_there_before_it_is_no_harm) {
+  // Another process has written posts of an id between our two transactions.
+  session().run(
+      "CREATE FUNCTION early() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+      "IF NEW.did LIKE '%n7' THEN INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at) VALUES "
+      "(NEW.id, " +
+      std::to_string(store::rkey_number(kKey).value) +
+      ", 9, now()); END IF; RETURN NEW; END $$; "
+      "CREATE TRIGGER early BEFORE INSERT ON bsky.actors FOR EACH ROW EXECUTE FUNCTION early()");
+  auto batch = likes(0);
+  ASSERT_TRUE(resolve(batch).empty());
+  EXPECT_EQ(count("bsky.posts"), kMany);
+  EXPECT_EQ(count("bsky.posts WHERE rev = 9"), 1);
+}
+
 TEST_F(ResolverCopyTest, numbers_that_were_not_used_are_kept) {
   ActorNumbers numbers;
   const std::vector<std::int32_t> drawn = numbers.take(session(), 5);

@@ -4,10 +4,11 @@
 From repositories on disk to durable rows, with PostgreSQL on the same machine: how many records a second,
 each repository checked in full (hashes, tree, signature), beside plain COPY of the same rows into the same
 tables in the same run; how many bytes a record takes; how much memory a repository of a million records
-takes. bench/README.md says how to read it. Needs a release build, and some ten GB of disk.
+takes; and how long live events wait while history comes in. bench/README.md says how to read it. Needs a release build, and some ten GB of disk.
 
   --part      loaded: a database that holds rows already, with all its indexes; bootstrap: an empty one,
-              with --bootstrap; large: one repository of a million records (default: all)
+              with --bootstrap; large: one repository of a million records; beside: the stream at 2,000 events/s
+              and history in one process, both verified (default: all)
   --records   in all repositories together (default 1000000)
   --accounts  repositories (default 2000: 500 records each, as the network has)
   --loaded    rows loaded beforehand (default 5000000)
@@ -30,7 +31,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "bench"))
 
 from live_bench import (  # noqa: E402
-    ACTORS, BIN, LongDatabase, Server, cpu_of, load, migrated, peak_memory, with_database)
+    ACTORS, BIN, LIVE_RATE, LIVE_SECONDS, LongDatabase, Server, capture, check_complete, cpu_of, dids_in,
+    frame_count, index, know_keys, load, migrated, peak_memory, say_latency, with_database)
 
 TABLES_BEHIND = ("actors", "rkeys", "posts", "likes", "reposts", "follows", "blocks", "lists", "list_items",
                  "list_blocks", "threadgates", "postgates", "feed_generators", "starter_packs", "verifications",
@@ -174,16 +176,36 @@ def part(server, cars, template, rounds, *arguments):
         shutil.rmtree(scratch)
 
 
+def beside(server, frames, cars, template):
+    """The stream, with the repositories queued as a `skua backfill` that was stopped leaves them."""
+    db = server.create("beside", template)
+    know_keys(db, cars / "documents.json")
+    files = "".join(f"{car.stem}\t{car}\n" for car in sorted((cars / "cars").glob("*.car")))
+    db.run("create temp table given (did text, file text);\n"
+           "copy given from stdin;\n" + files + "\\.\n"
+           "insert into skua.backfill_jobs (did, file, created_at, next_attempt) select did, file, now(), now() from given")
+    events_a_frame = LIVE_RATE * LIVE_SECONDS / frame_count(frames)
+    measured = index(server, db, frames, "--rate", str(LIVE_RATE / events_a_frame), verify="full")
+    check_complete(measured)
+    say_latency(measured)
+    records = int(db.run("select coalesce(sum(records), 0) from skua.backfill_jobs where state = 'done'"))
+    bad = db.run("select count(*) from skua.backfill_jobs where state not in ('done', 'queued')")
+    if bad != "0" or records == 0:
+        raise SystemExit(f"{records} records of history were brought in, {bad} repositories were not done")
+    print(f"  beside them          {records / measured.seconds:8.0f} records/s of history   ({records} records in"
+          f" {measured.seconds:.1f} s)", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", action="append", choices=["loaded", "bootstrap", "large"])
+    parser.add_argument("--part", action="append", choices=["loaded", "bootstrap", "large", "beside"])
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--accounts", type=int, default=2_000)
     parser.add_argument("--loaded", type=int, default=5_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--cache", type=pathlib.Path, default=ROOT / "build/bench")
     options = parser.parse_args()
-    parts = options.part or ["loaded", "bootstrap", "large"]
+    parts = options.part or ["loaded", "bootstrap", "large", "beside"]
     server = Server()
     try:
         cars = repositories(options.cache, options.records, options.accounts)
@@ -202,6 +224,13 @@ def main():
             large = repositories(options.cache, 1_000_000, 1)
             measured = backfill(server, migrated(server, "large"), large)
             say("skua backfill", measured)
+        if "beside" in parts:
+            # Of another seed: other accounts.
+            frames = capture(options.cache, LIVE_RATE * LIVE_SECONDS, seed=2)
+            print(f"{LIVE_RATE} events/s and history at once, {options.loaded} rows loaded", flush=True)
+            db = migrated(server, "mixed")
+            load(server, db, options.loaded, sorted(set(dids_in(frames)) | set(dids_named(cars))))
+            beside(server, frames, cars, "mixed")
     finally:
         server.destroy()
 

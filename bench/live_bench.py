@@ -52,10 +52,10 @@ def documents_of(frames):
     return frames.with_suffix(".documents.json")
 
 
-def know_keys(db, frames):
+def know_keys(db, documents):
     """As after `skua identity import`: nobody is asked for keys."""
     lines = []
-    for document in json.loads(documents_of(frames).read_text()):
+    for document in json.loads(documents.read_text()):
         key = document["verificationMethod"][0]["publicKeyMultibase"]
         pds = document["service"][0]["serviceEndpoint"]
         lines.append(f"{document['id']}\t{key}\t{pds}\tnow\n")
@@ -270,7 +270,7 @@ def index(server, db, frames, *sim_arguments, verify="none"):
     """Runs skua on a relay that serves the capture, from its first frame to its last commit."""
     measured = Measured()
     if verify != "none":
-        know_keys(db, frames)
+        know_keys(db, documents_of(frames))
     relay = Sim([BIN / "skua-sim", "--serve", str(frames), *sim_arguments])
     try:
         server_before = server.cpu()
@@ -350,6 +350,10 @@ def latency(server, frames, template, events_a_frame):
     head(frames, part, int(LIVE_RATE * LIVE_SECONDS / events_a_frame))
     measured = index(server, db, part, "--rate", str(LIVE_RATE / events_a_frame))
     part.unlink()
+    say_latency(measured)
+
+
+def say_latency(measured):
     figures = measured.figures
     print(f"  {measured.rate:.0f} events/s: from frame to commit p50 {figures['commit_ms_p50']:.1f} ms,"
           f" p99 {figures['commit_ms_p99']:.1f} ms   (CPU: skua {measured.skua_cpu / measured.seconds:.2f},"

@@ -182,8 +182,12 @@ class Channel(TapTest):
         self.assertEqual(network.ask("control", "/tap/stalled?ms=3600000").json()["accounts"], [])
 
     def test_several_clients_share_the_queue(self):
-        network = self.tap(accounts=10, records=400)
+        network = self.tap("--tap-repos", "added", accounts=10, records=400)
         clients = [self.client(network) for _ in range(2)]
+        wait_for("both", lambda: self.figures(network)["clients"] == 2, alive=[network])
+        # Nothing was there for the one that came first.
+        dids = [account["did"] for account in network.accounts(self.folder)]
+        network.ask("tap", "/repos/add", {"dids": dids})
         seen = [[client.message()["id"] for _ in range(50)] for client in clients]
         self.assertFalse(set(seen[0]) & set(seen[1]))
 

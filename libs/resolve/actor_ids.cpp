@@ -55,7 +55,8 @@ void insert(store::Session& session, std::vector<std::string_view>& mine, IdCach
 }
 
 /// The same for many: with its numbers drawn beforehand, a row costs half of what `insert` takes.
-/// False: another process was faster with one of them, and none was inserted.
+/// False: none was inserted, because another process was faster with one of them, or one cannot be
+/// stored under its name.
 bool copy(store::Session& session, std::vector<std::string_view>& mine, IdCache& cache,
           ActorNumbers& numbers, FoundActors& found, Timestamp now) {
   const std::vector<std::int32_t> ids = numbers.take(session, mine.size());
@@ -65,6 +66,11 @@ bool copy(store::Session& session, std::vector<std::string_view>& mine, IdCache&
     rows.int4(ids[i]);
     rows.text(mine[i]);
     rows.timestamp(now);
+  }
+  if (rows.nuls_removed() > 0) {
+    // It would stand there under another name: `insert` finds out whose.
+    numbers.give_back(ids);
+    return false;
   }
   try {
     session.copy("bsky.actors", "id, did, indexed_at", rows);

@@ -4,7 +4,7 @@
 
 namespace skua::resolve {
 
-/// Fewer new rows than these are inserted by a statement: a COPY has its price, too.
+/// Fewer rows than these are written by a statement: a COPY has its price, too.
 inline constexpr std::size_t kWorthCopying = 50;
 
 }  // namespace skua::resolve

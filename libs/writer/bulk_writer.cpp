@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "base/crash_point.hpp"
+#include "resolve/worth_copying.hpp"
 #include "store/advisory_lock.hpp"
 #include "store/dead_letters.hpp"
 #include "store/sqlstate.hpp"
@@ -19,9 +21,7 @@ namespace {
 
 using event::ResolvedEvent;
 using EventPointers = std::vector<const ResolvedEvent*>;
-
-/// Fewer rows than these are not worth a COPY.
-constexpr std::size_t kWorthCopying = 50;
+using resolve::kWorthCopying;
 
 template <class T>
 void sort_unique(std::vector<T>& values) {
@@ -37,7 +37,7 @@ void lock_accounts(store::Session& session, BulkWriter::Events events) {
     last = event->event.did;
     keys.push_back(store::lock_key(static_cast<std::uint8_t>(event->event.type), last));
   }
-  store::lock_xact(session, keys);
+  store::lock_xact(session, std::move(keys));
 }
 
 std::vector<std::int32_t> actors_of(const EventPointers& changes) {

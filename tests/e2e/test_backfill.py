@@ -12,8 +12,8 @@ import unittest
 
 import atproto
 import comparison
-from harness import Database, EndToEnd, wait_for
-from test_outage import Cluster
+from harness import EndToEnd, wait_for
+from test_outage import OwnServer
 from test_run_script import Screen
 from test_sim import Network
 
@@ -332,16 +332,8 @@ class BesideTheStream(Backfill):
                                           "where source = 'backfill'"), 0)
 
 
-class ServerAway(Backfill):
+class ServerAway(Backfill, OwnServer):
     """PostgreSQL goes away in the middle of it."""
-
-    def setUp(self):
-        super().setUp()
-        os.chmod(self.folder, 0o755)
-        self.cluster = Cluster(self.folder / "pg")
-        self.addCleanup(self.cluster.pg, "destroy")
-        self.db = Database(self.cluster.url)
-        self.skua(self.db, "migrate")
 
     def stop_without_server(self, program):
         wait_for("some repositories", lambda: self.db.value(DONE) > 5, alive=[program])

@@ -45,7 +45,9 @@ class Cluster:
         return thaw
 
 
-class Outage(EndToEnd):
+class OwnServer(EndToEnd):
+    """With a PostgreSQL that a test may stop."""
+
     def setUp(self):
         super().setUp()
         os.chmod(self.folder, 0o755)
@@ -53,6 +55,11 @@ class Outage(EndToEnd):
         self.addCleanup(self.cluster.pg, "destroy")
         self.db = Database(self.cluster.url)
         self.skua(self.db, "migrate")
+
+
+class Outage(OwnServer):
+    def setUp(self):
+        super().setUp()
         self.network, self.people = busy_network()
         self.capture = self.folder / "busy.capture"
         self.capture.write_bytes(self.network.capture())

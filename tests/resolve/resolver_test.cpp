@@ -350,6 +350,15 @@ TEST_F(ResolverCopyTest, a_new_account_whose_posts_are_there_before_it_is_no_har
   EXPECT_EQ(count("bsky.posts WHERE rev = 9"), 1);
 }
 
+TEST_F(ResolverCopyTest, a_name_that_cannot_be_stored_is_an_error_here_too) {
+  auto batch = likes(0);
+  UnresolvedEvent odd;
+  odd.did = std::string("did:plc:a\0b", 11);
+  odd.body = event::IdentityChange{};
+  batch.push_back({std::move(odd)});
+  EXPECT_THROW(resolve(batch), store::DataError);
+}
+
 TEST_F(ResolverCopyTest, numbers_that_were_not_used_are_kept) {
   ActorNumbers numbers;
   const std::vector<std::int32_t> drawn = numbers.take(session(), 5);

@@ -7,6 +7,7 @@
 
 #include "history_request.hpp"
 #include "settings.hpp"
+#include "source_choice.hpp"
 #include "verification.hpp"
 
 namespace skua::cli {
@@ -18,8 +19,7 @@ inline constexpr int kUsage = 2;
 
 /// What the command line gave; nothing where a flag was not given.
 struct RunFlags {
-  std::optional<std::string> relay;
-  std::optional<std::string> cursor;
+  SourceFlags source;
   std::optional<std::string> database;
   std::optional<std::string> decode_threads;
   std::optional<std::string> figures_every;

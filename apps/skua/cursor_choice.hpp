@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/indexer.hpp"
+#include "app/source.hpp"
 #include "settings.hpp"
 
 namespace skua::cli {

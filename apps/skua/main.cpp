@@ -37,12 +37,8 @@ int command_line(int argc, char** argv) {
                  "trace, debug, info, warn, error or off (SKUA_LOG_LEVEL; default info)");
 
   RunFlags run_flags;
-  CLI::App* run_command = app.add_subcommand("run", "Index a live relay until stopped");
-  run_command->add_option("--relay", run_flags.relay, "Relay or PDS, wss://host (SKUA_RELAY)");
-  run_command->add_option(
-      "--cursor", run_flags.cursor,
-      "Where to begin: live, oldest, or a sequence number (SKUA_CURSOR; default "
-      "the saved cursor, else live)");
+  CLI::App* run_command = app.add_subcommand("run", "Index a live source until stopped");
+  add_source_options(run_command, run_flags.source);
   run_command->add_option("--verify", run_flags.verification.verify,
                           "What of commits is checked before they are believed: full, signature, "
                           "or none (SKUA_VERIFY; default full)");
@@ -66,6 +62,8 @@ int command_line(int argc, char** argv) {
       "Keys come from DID documents, which are asked for when an account is first seen; `skua "
       "identity import`\nbrings most of them ahead.\n\n"
       "Example:\n  skua run --relay wss://relay1.us-east.bsky.network --database "
+      "postgresql://localhost/skua\n"
+      "  skua run --tap ws://localhost:2480 --tap-password-file tap.password --database "
       "postgresql://localhost/skua");
 
   std::optional<std::string> migrate_database;

@@ -10,8 +10,6 @@
 #include "app/indexer.hpp"
 #include "base/log.hpp"
 #include "commands.hpp"
-#include "cursor_choice.hpp"
-#include "relay_address.hpp"
 #include "stop_signal.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
@@ -58,11 +56,8 @@ std::string history_words(const app::Indexer& indexer) {
 int run(const Settings& settings, const RunFlags& flags) {
   StopSignal stop_signal;
   app::IndexerOptions options;
-  options.relay = relay_address(settings.require(kRelay, flags.relay, "wss://HOST"));
+  options.source = source_choice(settings, flags.source);
   options.database_url = settings.require(kDatabase, flags.database, "postgresql://...").value;
-  if (const auto cursor = settings.find(kCursor, flags.cursor)) {
-    options.cursor = cursor_choice(*cursor);
-  }
   options.verify = verify_level(settings, flags.verification);
   options.resync = resync(settings, flags.verification);
   options.accounts = network_accounts(settings, flags.verification);
@@ -70,13 +65,14 @@ int run(const Settings& settings, const RunFlags& flags) {
   options.check_handles = handle_checks(settings, flags.verification);
   options.ca_file = options.accounts.ca_file;
   options.history = history_options(settings, flags.history, flags.verification);
-  options.decode_threads =
-      decode_threads(settings, flags.decode_threads, options.verify.has_value());
+  const bool is_verified =
+      options.verify && std::holds_alternative<app::RelaySource>(options.source);
+  options.decode_threads = decode_threads(settings, flags.decode_threads, is_verified);
   const std::chrono::seconds every = figures_every(settings, flags.figures_every);
-  const std::string relay = options.relay.url();
+  const std::string source = app::source_url(options.source);
 
   const HistoryRequest request =
-      history_request(settings, flags.history, flags.verification, flags.relay);
+      history_request(settings, flags.history, flags.verification, flags.source.relay);
   app::DiskSize disk(options.database_url);
   const auto indexer = make_indexer(options, stop_signal);
   if (!indexer) return kSuccess;
@@ -85,7 +81,8 @@ int run(const Settings& settings, const RunFlags& flags) {
     queue_request(session, request);
   }
   app::Figures before = indexer->figures();
-  fmt::print("indexing {} ({}); Ctrl-C stops\n", relay, verify_words(options.verify));
+  fmt::print("indexing {} ({}); Ctrl-C stops\n", source,
+             trust_words(options.source, verify_words(options.verify)));
   std::fflush(stdout);
   indexer->start();
 

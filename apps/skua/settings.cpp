@@ -13,9 +13,25 @@ namespace skua::cli {
 namespace {
 
 constexpr std::array kAll = {
-    kDatabase,          kRelay, kCaFile,       kCursor,      kDecodeThreads,
-    kLogLevel,          kPlc,   kFiguresEvery, kVerify,      kResync,
-    kAllowPrivateHosts, kDns,   kHandles,      kConcurrency, kPerHost,
+    kDatabase,
+    kRelay,
+    kCaFile,
+    kCursor,
+    kDecodeThreads,
+    kLogLevel,
+    kPlc,
+    kFiguresEvery,
+    kVerify,
+    kResync,
+    kAllowPrivateHosts,
+    kDns,
+    kHandles,
+    kConcurrency,
+    kPerHost,
+    kTap,
+    kTapPasswordFile,
+    kJetstream,
+    kZstdDictionary,
 };
 
 std::string text_of(const toml::node& node) {

@@ -29,6 +29,12 @@ struct SettingName {
 
 inline constexpr SettingName kDatabase{"--database", "SKUA_DATABASE_URL", "database_url"};
 inline constexpr SettingName kRelay{"--relay", "SKUA_RELAY", "relay"};
+inline constexpr SettingName kTap{"--tap", "SKUA_TAP", "tap"};
+inline constexpr SettingName kTapPasswordFile{"--tap-password-file", "SKUA_TAP_PASSWORD_FILE",
+                                              "tap_password_file"};
+inline constexpr SettingName kJetstream{"--jetstream", "SKUA_JETSTREAM", "jetstream"};
+inline constexpr SettingName kZstdDictionary{"--zstd-dictionary", "SKUA_ZSTD_DICTIONARY",
+                                             "zstd_dictionary"};
 inline constexpr SettingName kCaFile{"--ca-file", "SKUA_CA_FILE", "ca_file"};
 inline constexpr SettingName kCursor{"--cursor", "SKUA_CURSOR", "cursor"};
 inline constexpr SettingName kDecodeThreads{"--decode-threads", "SKUA_DECODE_THREADS",

@@ -7,6 +7,26 @@ void add_database_option(CLI::App* command, std::optional<std::string>& database
                       "Where to write, postgresql://user@host/name (SKUA_DATABASE_URL)");
 }
 
+void add_source_options(CLI::App* command, SourceFlags& flags) {
+  command->add_option("--relay", flags.relay, "Relay or PDS, wss://host (SKUA_RELAY)");
+  command->add_option("--tap", flags.tap, "Or a Tap, ws://host:2480 (SKUA_TAP)");
+  command->add_option("--tap-password-file", flags.tap_password_file,
+                      "File whose first line is Tap's admin password (SKUA_TAP_PASSWORD_FILE)");
+  command->add_option("--jetstream", flags.jetstream,
+                      "Or a Jetstream, wss://host, with /xrpc/network.bsky.jetstream."
+                      "subscribeEvents behind it for version 2 (SKUA_JETSTREAM)");
+  command->add_option("--collection", flags.collections,
+                      "Ask a Jetstream for this collection only, or all of app.bsky.graph.*");
+  command->add_option("--did", flags.dids, "Ask a Jetstream for this account only");
+  command->add_option("--zstd-dictionary", flags.zstd_dictionary,
+                      "Dictionary file with which a Jetstream compresses; without it, it does not "
+                      "(SKUA_ZSTD_DICTIONARY)");
+  command->add_option(
+      "--cursor", flags.cursor,
+      "Where to begin: live, oldest, or a sequence number; of a Jetstream its own cursor "
+      "(SKUA_CURSOR; default the saved cursor, else live)");
+}
+
 void add_tuning_options(CLI::App* command, std::optional<std::string>& decode_threads,
                         std::optional<std::string>& figures_every) {
   command->add_option(

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "source_choice.hpp"
 #include "verification.hpp"
 
 namespace skua::cli {
@@ -16,6 +17,8 @@ inline constexpr const char* kDidDocsHelp =
     "object of them by DID; also .zst";
 
 void add_database_option(CLI::App* command, std::optional<std::string>& database);
+/// Where `skua run` reads from.
+void add_source_options(CLI::App* command, SourceFlags& flags);
 void add_tuning_options(CLI::App* command, std::optional<std::string>& decode_threads,
                         std::optional<std::string>& figures_every);
 /// Where accounts' documents are looked up.

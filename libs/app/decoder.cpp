@@ -5,7 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include "base/crash_point.hpp"
 #include "base/log.hpp"
 #include "identity/errc.hpp"
 #include "verify/errc.hpp"
@@ -45,22 +44,7 @@ void count(IntakeCounters& intake, const event::DecodedFrame& frame, Timestamp n
       intake.unknown += 1;
       break;
   }
-  // A host whose clock is wrong must not tell how far behind we are.
-  if (frame.time > now + verify::kFuture) return;
-  const std::int64_t time = frame.time.time_since_epoch().count();
-  std::int64_t newest = intake.newest_time_us.load(std::memory_order_relaxed);
-  while (time > newest && !intake.newest_time_us.compare_exchange_weak(newest, time)) {
-  }
-}
-
-/// The newest word about an account counts: no host may give its own a time that nothing that comes
-/// later could beat.
-void bound_time(event::UnresolvedEvent& event, Timestamp now) {
-  if (auto* identity = std::get_if<event::IdentityChange>(&event.body)) {
-    identity->time = std::min(identity->time, now);
-  } else if (auto* account = std::get_if<event::AccountChange>(&event.body)) {
-    account->time = std::min(account->time, now);
-  }
+  note_time(intake, frame.time, now);
 }
 
 /// Whose word a status is: `deleted` and `deactivated` are the account's own, said by its host, and
@@ -87,8 +71,8 @@ Decoder::~Decoder() {
   join();
 }
 
-void Decoder::push(Job job) {
-  queue_->push(std::move(job));
+void Decoder::push(AdmittedMessage message) {
+  queue_->push(Job(std::move(message)));
 }
 
 void Decoder::close() {
@@ -116,11 +100,11 @@ void Decoder::take(Job job) {
   if (step(job) == Step::Done) return;
   std::string did(job.did);
   parked_[std::move(did)].push_back(std::move(job));
-  services_.intake.accounts_waiting += 1;
+  services_.out.intake.accounts_waiting += 1;
 }
 
 void Decoder::take(FoundRepository found) {
-  const Timestamp now = services_.clock.now();
+  const Timestamp now = services_.out.clock.now();
   verify::KnownRepository repository;
   if (found.row.head) repository.set_last({found.row.head->rev, found.row.head->data});
   repository.set_active(found.row.active);
@@ -139,9 +123,9 @@ void Decoder::take(Identified identified) {
   if (repository != nullptr) {
     // A server's failure does not make what is known wrong.
     if (identified.identity) {
-      repository->set_key(identified.identity->key, services_.clock.now());
+      repository->set_key(identified.identity->key, services_.out.clock.now());
     } else if (!identity::is_server_failure(identified.identity.error())) {
-      repository->set_key(std::nullopt, services_.clock.now());
+      repository->set_key(std::nullopt, services_.out.clock.now());
     }
   }
   Job* job = waiting_for(identified.did, identified.question);
@@ -188,11 +172,11 @@ void Decoder::resume(const std::string& did) {
   while (!jobs.empty() && step(jobs.front()) == Step::Done) jobs.pop_front();
   if (!jobs.empty()) return;
   parked_.erase(place);
-  services_.intake.accounts_waiting -= 1;
+  services_.out.intake.accounts_waiting -= 1;
 }
 
 Decoder::Step Decoder::step(Job& job) {
-  if (const auto result = decoder_.decode(job.frame, decoded_); result.has_error()) {
+  if (const auto result = decoder_.decode(job.bytes, decoded_); result.has_error()) {
     reject(job, result.error().message());
     return Step::Done;
   }
@@ -211,7 +195,7 @@ Decoder::Step Decoder::step(Job& job) {
 }
 
 Decoder::Step Decoder::step_commit(Job& job) {
-  const Timestamp now = services_.clock.now();
+  const Timestamp now = services_.out.clock.now();
   if (services_.verification == nullptr) {
     if (decoded_.rev->time() > now + verify::kFuture) {
       drop(job, verify::errc::future_rev);
@@ -250,7 +234,7 @@ Decoder::Step Decoder::step_commit(Job& job) {
     const auto* former = job.former_key ? known_.parsed_key(*job.former_key) : nullptr;
     if (former != nullptr) {
       accepted = verifier_.verify(decoded_, decoder_.car(), *commit, *former, state);
-      if (accepted) services_.intake.former_keys += 1;
+      if (accepted) services_.out.intake.former_keys += 1;
     }
   }
   if (!accepted) {
@@ -267,9 +251,9 @@ Decoder::Step Decoder::step_commit(Job& job) {
     ask_identity(job, 0, Freshness::Recent);
   }
   repository->set_last(accepted->link);
-  services_.intake.verified += 1;
+  services_.out.intake.verified += 1;
   if (accepted->continuity == verify::Continuity::Broken) {
-    services_.intake.broke += 1;
+    services_.out.intake.broke += 1;
     logger("verify")->debug("did={} seq={}: does not follow what was known", job.did, job.seq);
   }
   log(job, *repository, accepted->continuity);
@@ -301,9 +285,9 @@ Decoder::Step Decoder::step_account(Job& job) {
     if (job.word == Job::Word::Unknown) {
       // Hidden it can come back; what is purged cannot.
       change->purge = false;
-      services_.intake.unsettled_accounts += 1;
+      services_.out.intake.unsettled_accounts += 1;
     } else if (job.host_status.active) {
-      services_.intake.stale_accounts += 1;
+      services_.out.intake.stale_accounts += 1;
       logger("verify")->debug("did={} seq={}: dropped, its host says that it is active", job.did,
                               job.seq);
       finish(job);
@@ -401,49 +385,28 @@ void Decoder::log(const Job& job, const verify::KnownRepository& repository,
 }
 
 void Decoder::dispatch(const Job& job, bool is_first) {
-  crash_point("decoded");
-  IntakeCounters& intake = services_.intake;
-  count(intake, decoded_, services_.clock.now());
+  count(services_.out.intake, decoded_, services_.out.clock.now());
   if (decoded_.type == event::MessageType::Info) {
     logger("intake")->info("#info {}: {}", decoded_.name, decoded_.message);
   }
   event::fold_commit(decoded_.events);
   if (is_first) introduce(job);
-  services_.in_flight.decoded(job.ticket, decoded_.events.size(), decoded_.time);
-  for (event::UnresolvedEvent& event : decoded_.events) {
-    bound_time(event, services_.clock.now());
-    if (const auto* rejection = std::get_if<event::Rejection>(&event.body)) {
-      intake.bad_ops += 1;
-      logger("intake")->warn("did={} seq={} {}: dead-lettered: {}", event.did, event.seq,
-                             rejection->what, rejection->error);
-    }
-    event.ticket = job.ticket;
-    services_.sink(std::move(event));
-  }
+  app::dispatch(services_.out, job.ticket, decoded_.events, decoded_.time);
 }
 
 void Decoder::drop(const Job& job, verify::errc reason) {
-  services_.intake.drop(reason);
+  services_.out.intake.drop(reason);
   logger("verify")->debug("did={} seq={}: dropped: {}", job.did, job.seq,
                           make_error_code(reason).message());
   finish(job);
 }
 
 void Decoder::finish(const Job& job) {
-  services_.in_flight.decoded(job.ticket, 0, decoded_.time);
+  services_.out.in_flight.decoded(job.ticket, 0, decoded_.time);
 }
 
 void Decoder::reject(Job& job, const std::string& error) {
-  services_.intake.bad_frames += 1;
-  event::UnresolvedEvent event;
-  event.did = std::string(job.did);
-  logger("intake")->warn("did={} seq={}: frame dead-lettered: {}", event.did, job.seq, error);
-  event.type = event::RecordType::Metadata;
-  event.seq = job.seq;
-  event.ticket = job.ticket;
-  event.body = event::Rejection{"frame", error, std::move(job.frame)};
-  services_.in_flight.decoded(job.ticket, 1, Timestamp{});
-  services_.sink(std::move(event));
+  reject_message(services_.out, job.ticket, job.did, job.seq, error, std::move(job.bytes));
 }
 
 }  // namespace skua::app

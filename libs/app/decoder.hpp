@@ -4,18 +4,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 #include <variant>
 
 #include "app/account_source.hpp"
 #include "app/chain_log.hpp"
-#include "app/intake_counters.hpp"
+#include "app/decode_thread.hpp"
+#include "app/dispatch.hpp"
 #include "app/repository_lookup.hpp"
 #include "base/bounded_queue.hpp"
 #include "base/bytes.hpp"
@@ -42,37 +43,22 @@ struct Verification {
 
 /// What the decoders of a pipeline share. Outlives them.
 struct DecoderServices {
-  IntakeCounters& intake;
-  writer::InFlightList& in_flight;
-  /// Where events go: never waits, an account's from one thread.
-  std::function<void(event::UnresolvedEvent)> sink;
-  const Clock& clock;
+  DispatchServices out;
   /// Null: nothing is verified.
   const Verification* verification = nullptr;
   /// How many decoders there are: they share out what is remembered.
   std::size_t decoders = 1;
 };
 
-/// From frames to events, on a thread of its own: decodes, verifies, and hands events to the
-/// workers. All frames of an account meet the same decoder and leave it in their order: when one
-/// needs an answer from outside (a key, the word of a host), it and those behind it are parked
-/// until the answer is there, and other accounts go on. What may be in flight at all bounds what is
-/// parked.
-class Decoder {
+/// Decodes and verifies the frames of a relay. When one needs an answer from outside (a key, the
+/// word of a host), it and those of its account behind it are parked until the answer is there, and
+/// other accounts go on. What may be in flight at all bounds what is parked.
+class Decoder final : public DecodeThread {
  public:
-  /// A frame on its way. Moved, never copied: `did` is a view into its bytes.
-  struct Job {
+  /// A frame on its way.
+  struct Job : AdmittedMessage {
     Job() = default;
-    Job(Job&&) noexcept = default;
-    Job& operator=(Job&&) noexcept = default;
-    Job(const Job&) = delete;
-    Job& operator=(const Job&) = delete;
-
-    Bytes frame;
-    writer::InFlightList::Ticket ticket = 0;
-    std::int64_t seq = 0;
-    /// Empty: it is about no account, or is no frame.
-    std::string_view did;
+    explicit Job(AdmittedMessage message) : AdmittedMessage(std::move(message)) {}
 
     /// The question about its account's identity or status that it waits for; 0: none.
     std::uint64_t question = 0;
@@ -86,17 +72,12 @@ class Decoder {
   };
 
   explicit Decoder(DecoderServices services);
-  ~Decoder();
+  ~Decoder() override;
 
-  /// Any thread; an account's frames from one.
-  void push(Job job);
-
-  /// No more frames come. The thread ends when all are decoded but those that wait for an answer:
-  /// they stay unfinished.
-  void close();
-  void join();
-  /// Frames that were left at the end.
-  std::size_t abandoned() const { return abandoned_; }
+  void push(AdmittedMessage message) override;
+  void close() override;
+  void join() override;
+  std::size_t abandoned() const override { return abandoned_; }
 
  private:
   struct Identified {

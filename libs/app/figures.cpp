@@ -44,6 +44,7 @@ std::string to_json(const Figures& figures) {
       {"transactions", figures.transactions},
       {"retries", figures.retries},
       {"dead_letters", figures.dead_letters},
+      {"altered", figures.altered},
       {"is_verified", figures.is_verified},
       {"verified", figures.verified},
       {"broke", figures.broke},

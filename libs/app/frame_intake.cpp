@@ -1,8 +1,24 @@
 #include "app/frame_intake.hpp"
 
 #include "base/log.hpp"
+#include "transport/relay_stream.hpp"
 
 namespace skua::app {
+
+FrameIntake::FrameIntake(Pipeline& pipeline, transport::Endpoint relay,
+                         std::optional<std::int64_t> start, std::function<void()> on_restart)
+    : pipeline_(pipeline),
+      endpoint_(std::move(relay)),
+      relay_(endpoint_.url()),
+      words_("relay", relay_,
+             "is the address right, and does this machine reach it (curl -I https://HOST)? another "
+             "relay can be named with --relay or SKUA_RELAY"),
+      on_restart_(std::move(on_restart)),
+      position_(start) {}
+
+transport::StreamClientOptions FrameIntake::stream() {
+  return transport::relay_stream(endpoint_, [this] { return position(); });
+}
 
 bool FrameIntake::try_accept(transport::RawFrame& frame) {
   std::optional<event::FramePeek> peek;
@@ -17,7 +33,7 @@ bool FrameIntake::try_accept(transport::RawFrame& frame) {
     if (!check_first(seq)) return true;
     first_frame_ = false;
   }
-  if (!pipeline_.submit(frame, peek)) return false;
+  if (!pipeline_.submit(frame, route_of(peek))) return false;
   // A number from before, within a connection, is a relay's slip: going back would repeat all.
   if (seq != 0 && (!position_ || seq > *position_)) position_ = seq;
   return true;
@@ -70,8 +86,7 @@ void FrameIntake::take_error(ByteView frame) {
 
 void FrameIntake::on_connected(std::uint64_t /*connection*/) {
   first_frame_ = true;
-  failures_ = 0;
-  connected_ = true;
+  words_.on_connected();
   if (position_ && *position_ == 0) {
     logger("relay")->info("connected to {}, from the oldest frame that it keeps", relay_);
   } else if (position_) {
@@ -82,21 +97,7 @@ void FrameIntake::on_connected(std::uint64_t /*connection*/) {
 }
 
 void FrameIntake::on_disconnected(const transport::Disconnection& end) {
-  const bool was_connected = connected_.exchange(false);
-  ++failures_;
-  const double seconds = static_cast<double>(end.next_attempt_in.count()) / 1000.0;
-  if (was_connected) {
-    logger("relay")->warn("the connection to {} ended: {}; the next try comes in {:.1f} s", relay_,
-                          end.reason, seconds);
-  } else {
-    logger("relay")->warn("cannot reach {}: {}; the next try comes in {:.1f} s", relay_, end.reason,
-                          seconds);
-    if (failures_ == 1) {
-      logger("relay")->warn(
-          "is the address right, and does this machine reach it (curl -I https://HOST)? another "
-          "relay can be named with --relay or SKUA_RELAY");
-    }
-  }
+  words_.on_disconnected(end);
 }
 
 }  // namespace skua::app

@@ -7,8 +7,10 @@
 #include <string>
 #include <utility>
 
+#include "app/connection_words.hpp"
+#include "app/intake.hpp"
 #include "app/pipeline.hpp"
-#include "transport/frame_sink.hpp"
+#include "transport/endpoint.hpp"
 
 namespace skua::app {
 
@@ -17,16 +19,14 @@ namespace skua::app {
 /// begin anew, because the relay was rebuilt; then all that it has is read again, from its oldest
 /// frame. Relays announce neither, but for a PDS's FutureCursor. Lives on the relay client's
 /// thread; the figures may be read from any.
-class FrameIntake final : public transport::FrameSink {
+class FrameIntake final : public Intake {
  public:
-  /// `relay` is its name in messages. `start` is the cursor of the first connection; nothing: live.
+  /// `start` is the cursor of the first connection; nothing: live.
   /// `on_restart` is called when the numbers began anew, and the watermark with them.
-  FrameIntake(Pipeline& pipeline, std::string relay, std::optional<std::int64_t> start,
-              std::function<void()> on_restart)
-      : pipeline_(pipeline),
-        relay_(std::move(relay)),
-        on_restart_(std::move(on_restart)),
-        position_(start) {}
+  FrameIntake(Pipeline& pipeline, transport::Endpoint relay, std::optional<std::int64_t> start,
+              std::function<void()> on_restart);
+
+  transport::StreamClientOptions stream() override;
 
   bool try_accept(transport::RawFrame& frame) override;
   /// After an error frame: its words. After numbers that begin anew: that.
@@ -40,10 +40,9 @@ class FrameIntake final : public transport::FrameSink {
   /// thread.
   std::optional<std::int64_t> position() const { return position_; }
 
-  bool connected() const { return connected_; }
-  /// Times that the relay's numbers began anew, and numbers missing between cursor and first frame.
-  std::uint64_t restarts() const { return restarts_; }
-  std::uint64_t skipped() const { return skipped_; }
+  bool connected() const override { return words_.connected(); }
+  std::uint64_t restarts() const override { return restarts_; }
+  std::uint64_t skipped() const override { return skipped_; }
 
  private:
   /// Compares a connection's first numbered frame with the cursor asked for. False: the numbers
@@ -54,13 +53,13 @@ class FrameIntake final : public transport::FrameSink {
   void take_error(ByteView frame);
 
   Pipeline& pipeline_;
+  const transport::Endpoint endpoint_;
   const std::string relay_;
+  ConnectionWords words_;
   const std::function<void()> on_restart_;
   std::optional<std::int64_t> position_;
   bool first_frame_ = true;
   std::optional<std::string> end_;
-  int failures_ = 0;
-  std::atomic<bool> connected_{false};
   std::atomic<std::uint64_t> restarts_{0};
   std::atomic<std::uint64_t> skipped_{0};
 };

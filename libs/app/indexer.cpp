@@ -10,10 +10,11 @@
 #include "app/frame_intake.hpp"
 #include "app/handle_lookups.hpp"
 #include "app/history_watch.hpp"
+#include "app/jetstream_intake.hpp"
 #include "app/pipeline.hpp"
+#include "app/tap_intake.hpp"
 #include "app/verifying.hpp"
 #include "backfill/backfiller.hpp"
-#include "transport/relay_stream.hpp"
 #include "transport/stream_client.hpp"
 
 namespace skua::app {
@@ -34,38 +35,45 @@ std::optional<std::int64_t> start_position(const CursorChoice& choice,
   return saved;
 }
 
-}  // namespace
-
-std::string source_name(const transport::Endpoint& relay) {
-  return "relay:" + relay.authority();
+/// What can be verified: frames are signed for, JSON is not.
+bool is_relay(const Source& source) {
+  return std::holds_alternative<RelaySource>(source);
 }
+
+SourceFormat format_of(const Source& source) {
+  if (std::holds_alternative<TapSource>(source)) return SourceFormat::Tap;
+  return is_relay(source) ? SourceFormat::Frames : SourceFormat::Jetstream;
+}
+
+}  // namespace
 
 class Indexer::Impl {
  public:
   Impl(IndexerOptions options, const Clock& clock)
       : options_(std::move(options)),
         clock_(clock),
-        source_(source_name(options_.relay)),
+        source_(source_name(options_.source)),
+        verifies_(options_.verify && is_relay(options_.source)),
         started_at_(clock.now()),
         keeper_({.database_url = options_.database_url,
                  .source = source_,
                  .interval = options_.cursor_interval,
-                 .chain = options_.verify ? &chain_ : nullptr,
+                 .chain = verifies_ ? &chain_ : nullptr,
                  .resync = options_.resync},
                 clock),
         accounts_(options_.verify || options_.history
                       ? std::make_unique<NetworkAccounts>(options_.accounts, clock)
                       : nullptr),
-        verifying_(options_.verify ? std::make_unique<Verifying>(*accounts_, &chain_,
-                                                                 *options_.verify, lookup_options())
-                                   : nullptr),
-        pipeline_({options_.database_url, source_, options_.decode_threads, options_.in_flight,
-                   verifying_ ? &verifying_->verification() : nullptr},
-                  clock, [this](const std::string& what) { defect_.report(what); }),
-        history_(options_.history ? make_history() : nullptr),
-        intake_(pipeline_, options_.relay.url(), start_position(options_.cursor, keeper_.saved()),
-                [this] { keeper_.save_soon(); }),
-        relay_(relay_options(), intake_) {
+        verifying_(verifies_ ? std::make_unique<Verifying>(*accounts_, &chain_, *options_.verify,
+                                                           lookup_options())
+                             : nullptr),
+        pipeline_(pipeline_options(), clock,
+                  [this](const std::string& what) { defect_.report(what); }),
+        history_(options_.history ? make_history() : nullptr) {
+    intake_ =
+        std::visit([this](const auto& source) { return make_intake(source); }, options_.source);
+    client_ = std::make_unique<transport::StreamClient>(client_options(), *intake_);
+    intake_->attach(*client_);
     if (options_.check_handles) handles_ = std::make_unique<HandleLookups>(handle_options(), clock);
   }
 
@@ -80,7 +88,7 @@ class Indexer::Impl {
                    .figures = [this] { return to_json(figures()); }},
                   [this](const std::string& what) { defect_.report(what); });
     if (history_) history_->start();
-    relay_.start();
+    client_->start();
   }
 
   void poke_history() {
@@ -88,7 +96,12 @@ class Indexer::Impl {
   }
 
   bool stop() {
-    relay_.stop();
+    // A Tap is still told what becomes durable meanwhile.
+    if (tap_ != nullptr) {
+      tap_->close();
+    } else {
+      client_->stop();
+    }
     // Meanwhile: neither waits for the other, and both for the database.
     const auto history_ended = std::async(std::launch::async, [this] {
       if (history_) history_->stop();
@@ -96,6 +109,7 @@ class Indexer::Impl {
     // After a defect a worker is gone, and what it had is never finished.
     const auto patience = defect() ? std::chrono::milliseconds(0) : options_.drain_timeout;
     const bool drained = pipeline_.drain(std::chrono::steady_clock::now() + patience);
+    client_->stop();
     if (verifying_) verifying_->stop();
     if (accounts_) accounts_->stop();
     history_ended.wait();
@@ -106,11 +120,11 @@ class Indexer::Impl {
 
   Figures figures() const {
     Figures figures = pipeline_figures(pipeline_, source_, started_at_, clock_.now());
-    figures.connected = intake_.connected();
-    const std::uint64_t connections = relay_.statistics().connections;
+    figures.connected = intake_->connected();
+    const std::uint64_t connections = client_->statistics().connections;
     figures.reconnects = connections > 0 ? connections - 1 : 0;
-    figures.skipped = intake_.skipped();
-    figures.restarts = intake_.restarts();
+    figures.skipped = intake_->skipped();
+    figures.restarts = intake_->restarts();
     if (!figures.cursor) figures.cursor = keeper_.saved();
     if (handles_) {
       figures.handles_valid = handles_->counters().valid;
@@ -175,27 +189,57 @@ class Indexer::Impl {
                        .on_defect = [this](const std::string& what) { defect_.report(what); }}};
   }
 
-  transport::StreamClientOptions relay_options() {
-    auto relay = transport::relay_stream(options_.relay, [this] { return intake_.position(); });
-    relay.ca_file = options_.ca_file;
-    relay.read_timeout = options_.read_timeout;
-    relay.clock = &clock_;
-    return relay;
+  PipelineOptions pipeline_options() {
+    return {.database_url = options_.database_url,
+            .source = source_,
+            .decode_threads = options_.decode_threads,
+            .in_flight = options_.in_flight,
+            .format = format_of(options_.source),
+            .on_finished = std::holds_alternative<TapSource>(options_.source)
+                               ? [this](auto tickets) { tap_->on_finished(tickets); }
+                               : writer::InFlightList::OnFinished(),
+            .verification = verifying_ ? &verifying_->verification() : nullptr};
+  }
+
+  std::unique_ptr<Intake> make_intake(const RelaySource& source) {
+    return std::make_unique<FrameIntake>(pipeline_, source.endpoint,
+                                         start_position(source.cursor, keeper_.saved()),
+                                         [this] { keeper_.save_soon(); });
+  }
+  std::unique_ptr<Intake> make_intake(const TapSource& source) {
+    auto intake = std::make_unique<TapIntake>(pipeline_, source);
+    tap_ = intake.get();
+    return intake;
+  }
+  std::unique_ptr<Intake> make_intake(const JetstreamSource& source) {
+    return std::make_unique<JetstreamIntake>(pipeline_, source,
+                                             start_position(source.cursor, keeper_.saved()));
+  }
+
+  transport::StreamClientOptions client_options() {
+    auto client = intake_->stream();
+    client.ca_file = options_.ca_file;
+    client.read_timeout = options_.read_timeout;
+    client.clock = &clock_;
+    return client;
   }
 
   const IndexerOptions options_;
   const Clock& clock_;
   const std::string source_;
+  const bool verifies_;
   const Timestamp started_at_;
   Defect defect_;
   ChainLog chain_;
   CursorKeeper keeper_;
   std::unique_ptr<NetworkAccounts> accounts_;
   std::unique_ptr<Verifying> verifying_;
+  // Outlives the pipeline, which tells it what has finished.
+  std::unique_ptr<Intake> intake_;
+  TapIntake* tap_ = nullptr;
   Pipeline pipeline_;
   std::unique_ptr<Beside> history_;
-  FrameIntake intake_;
-  transport::StreamClient relay_;
+  std::unique_ptr<transport::StreamClient> client_;
   std::unique_ptr<HandleLookups> handles_;
 };
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,34 +9,22 @@
 #include "app/figures.hpp"
 #include "app/history.hpp"
 #include "app/history_text.hpp"
+#include "app/source.hpp"
 #include "base/time.hpp"
 #include "identity/txt_lookup.hpp"
 #include "store/repository_table.hpp"
-#include "transport/endpoint.hpp"
 #include "verify/commit_verifier.hpp"
 #include "writer/in_flight.hpp"
 
 namespace skua::app {
 
-/// Where a run begins.
-struct CursorChoice {
-  enum class Kind : std::uint8_t {
-    Saved,   // the saved cursor; live when there is none
-    Live,    // what comes from now on
-    Oldest,  // the oldest that the relay keeps
-    At,      // after `seq`
-  };
-  Kind kind = Kind::Saved;
-  std::int64_t seq = 0;
-};
-
 struct IndexerOptions {
   std::string database_url;
-  transport::Endpoint relay;
+  Source source;
   /// PEM file of certificates to trust besides the system's; empty: none.
   std::string ca_file;
-  CursorChoice cursor;
-  /// How commits are verified; nothing: not at all, which is for relays of one's own.
+  /// How commits are verified; nothing: not at all, which is for relays of one's own. What Tap and
+  /// Jetstream send cannot be: there it is about history alone.
   std::optional<verify::Level> verify = verify::Level::Full;
   NetworkAccountsOptions accounts;
   store::Resync resync = store::Resync::Complete;
@@ -54,7 +41,7 @@ struct IndexerOptions {
   std::chrono::milliseconds drain_timeout{15'000};
 };
 
-/// `skua run`: one relay into one database. The composition root: it makes the parts, starts them
+/// `skua run`: one source into one database. The composition root: it makes the parts, starts them
 /// in order and stops them in the reverse: intake, drain, workers, cursor; what it fetches of
 /// history beside them. Owned and called by one
 /// thread; the const functions by any.
@@ -85,8 +72,5 @@ class Indexer {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-/// `relay:host` or `relay:host:port`: sequence numbers are a host's own.
-std::string source_name(const transport::Endpoint& relay);
 
 }  // namespace skua::app

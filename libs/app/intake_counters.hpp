@@ -24,6 +24,8 @@ struct IntakeCounters {
   std::atomic<std::uint64_t> unknown{0};     // messages of a type this program does not know
   std::atomic<std::uint64_t> bad_frames{0};  // dead-lettered whole
   std::atomic<std::uint64_t> bad_ops{0};     // dead-lettered alone
+  /// Records of JSON sources that do not hash to the CID they came with: JSON has lost something.
+  std::atomic<std::uint64_t> altered{0};
   std::atomic<std::int64_t> newest_time_us{0};
 
   // Verification.

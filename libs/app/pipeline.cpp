@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/message_decoder.hpp"
 #include "writer/router.hpp"
 
 namespace skua::app {
@@ -18,7 +19,7 @@ constexpr std::chrono::seconds kAnswerPatience{2};
 Pipeline::Pipeline(PipelineOptions options, const Clock& clock,
                    std::function<void(const std::string&)> on_defect)
     : options_(std::move(options)),
-      in_flight_(options_.in_flight),
+      in_flight_(options_.in_flight, options_.on_finished),
       live_pressure_(kDeep),
       writer_(options_.source),
       services_{.database_url = options_.database_url,
@@ -30,35 +31,47 @@ Pipeline::Pipeline(PipelineOptions options, const Clock& clock,
                 .clock = clock,
                 .on_defect = std::move(on_defect)},
       pool_(services_) {
-  for (std::size_t i = 0; i < options_.decode_threads; ++i) {
-    decoders_.push_back(std::make_unique<Decoder>(
-        DecoderServices{.intake = intake_,
-                        .in_flight = in_flight_,
-                        .sink = [this](auto event) { pool_.push(std::move(event)); },
-                        .clock = services_.clock,
-                        .verification = options_.verification,
-                        .decoders = options_.decode_threads}));
+  for (std::size_t i = 0; i < options_.decode_threads; ++i) decoders_.push_back(make_decoder());
+}
+
+std::unique_ptr<DecodeThread> Pipeline::make_decoder() {
+  DispatchServices out{.intake = intake_,
+                       .in_flight = in_flight_,
+                       .sink = [this](auto event) { pool_.push(std::move(event)); },
+                       .clock = services_.clock};
+  switch (options_.format) {
+    case SourceFormat::Tap:
+      return std::make_unique<MessageDecoder>(MessageDecoder::Format::Tap, std::move(out));
+    case SourceFormat::Jetstream:
+      return std::make_unique<MessageDecoder>(MessageDecoder::Format::Jetstream, std::move(out));
+    case SourceFormat::Frames:
+      break;
   }
+  return std::make_unique<Decoder>(DecoderServices{.out = std::move(out),
+                                                   .verification = options_.verification,
+                                                   .decoders = options_.decode_threads});
 }
 
 Pipeline::~Pipeline() {
   if (!ended_) drain(std::chrono::steady_clock::now());
 }
 
-bool Pipeline::submit(transport::RawFrame& frame, const std::optional<event::FramePeek>& peek) {
-  const std::int64_t seq = peek ? peek->seq : 0;
-  const std::size_t size = frame.bytes.size();
+bool Pipeline::submit(transport::RawFrame& message, const Route& route,
+                      const std::function<void(Ticket)>& admitted) {
+  const std::size_t size = message.bytes.size();
   const auto ticket =
-      in_flight_.admit({.seq = seq, .bytes = size, .received_at = frame.received_at});
+      in_flight_.admit({.seq = route.seq, .bytes = size, .received_at = message.received_at});
   if (!ticket) return false;
+  if (admitted) admitted(*ticket);
   intake_.frames += 1;
   intake_.bytes += size;
-  Decoder::Job job;
+  AdmittedMessage job;
   // The view goes on to point into the bytes, which keep their place.
-  if (peek) job.did = peek->did;
-  job.frame = std::move(frame.bytes);
+  job.did = route.did;
+  job.bytes = std::move(message.bytes);
   job.ticket = *ticket;
-  job.seq = seq;
+  job.seq = route.seq;
+  job.received_at = message.received_at;
   const std::uint64_t path = writer::path_hash(job.did);
   // The worker takes the remainder by 3; other bits choose the decoder, so that a decoder feeds all
   // workers.
@@ -108,6 +121,7 @@ Figures pipeline_figures(const Pipeline& pipeline, std::string source, Timestamp
   figures.rows = out.rows;
   figures.unchanged = out.unchanged;
   figures.transactions = out.transactions;
+  figures.altered = in.altered;
   figures.is_verified = pipeline.is_verified();
   figures.verified = in.verified;
   figures.broke = in.broke;

@@ -2,12 +2,15 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "app/decode_thread.hpp"
 #include "app/decoder.hpp"
 #include "app/figures.hpp"
 #include "app/intake_counters.hpp"
@@ -23,18 +26,35 @@
 
 namespace skua::app {
 
+/// What the messages of a source are.
+enum class SourceFormat : std::uint8_t { Frames, Tap, Jetstream };
+
+/// What a source says of a message without decoding it.
+struct Route {
+  std::int64_t seq = 0;  // 0: it has none
+  std::string_view did;  // empty: it is about no account; a view into the message
+};
+
+/// Of a frame; one that cannot be read goes the way of those without an account.
+inline Route route_of(const std::optional<event::FramePeek>& peek) {
+  return peek ? Route{peek->seq, peek->did} : Route{};
+}
+
 struct PipelineOptions {
   std::string database_url;
   /// Names where frames come from, in tombstones, dead letters and cursors: "relay:host".
   std::string source;
   std::size_t decode_threads = 2;
   writer::InFlightList::Limits in_flight;
-  /// Null: nothing is verified. Outlives the pipeline.
+  SourceFormat format = SourceFormat::Frames;
+  /// See InFlightList::OnFinished.
+  writer::InFlightList::OnFinished on_finished = nullptr;
+  /// Null: nothing is verified. Outlives the pipeline. Of frames only.
   const Verification* verification = nullptr;
 };
 
-/// From a raw frame to durable rows: decoders, the 30 workers, and the in-flight list that says
-/// what is durable. One source. Frames of one DID keep their order; `submit` is called by one
+/// From a raw message to durable rows: decoders, the 30 workers, and the in-flight list that says
+/// what is durable. One source. Messages of one DID keep their order; `submit` is called by one
 /// thread.
 class Pipeline {
  public:
@@ -45,9 +65,12 @@ class Pipeline {
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  /// Takes a frame. False: no credit, nothing happened; ask again after `when_room`. `peek` is what
-  /// event::peek_frame said, nothing if it failed: then the frame becomes a dead letter.
-  bool submit(transport::RawFrame& frame, const std::optional<event::FramePeek>& peek);
+  using Ticket = writer::InFlightList::Ticket;
+
+  /// Takes a message; `admitted` is told its ticket before it can finish. False: no credit, nothing
+  /// happened; ask again after `when_room`.
+  bool submit(transport::RawFrame& message, const Route& route,
+              const std::function<void(Ticket)>& admitted = nullptr);
   /// See InFlightList::restart.
   void restart() { in_flight_.restart(); }
   void when_room(std::function<void()> wake) { in_flight_.when_room(std::move(wake)); }
@@ -56,7 +79,7 @@ class Pipeline {
     return in_flight_.watermark();
   }
   /// All frames before this one are durable.
-  writer::InFlightList::Ticket first_unfinished() const { return in_flight_.first_unfinished(); }
+  Ticket first_unfinished() const { return in_flight_.first_unfinished(); }
 
   /// Waits until all that was submitted is durable, at most until the deadline, and ends all
   /// threads. What waits for answers about its account is given a moment, and then left: it is as
@@ -84,6 +107,8 @@ class Pipeline {
   const LatencyHistogram& latency() const { return in_flight_.latency(); }
 
  private:
+  std::unique_ptr<DecodeThread> make_decoder();
+
   const PipelineOptions options_;
   IntakeCounters intake_;
   writer::Counters counters_;
@@ -93,7 +118,7 @@ class Pipeline {
   writer::LiveWriter writer_;
   writer::WorkerServices services_;
   writer::WorkerPool pool_;
-  std::vector<std::unique_ptr<Decoder>> decoders_;
+  std::vector<std::unique_ptr<DecodeThread>> decoders_;
   bool ended_ = false;
 };
 

@@ -25,8 +25,11 @@ class Replay::Impl {
         verifying_(options_.accounts ? std::make_unique<Verifying>(*options_.accounts, nullptr,
                                                                    options_.level, lookup_options())
                                      : nullptr),
-        pipeline_({options_.database_url, source(), options_.decode_threads, options_.in_flight,
-                   verifying_ ? &verifying_->verification() : nullptr},
+        pipeline_({.database_url = options_.database_url,
+                   .source = source(),
+                   .decode_threads = options_.decode_threads,
+                   .in_flight = options_.in_flight,
+                   .verification = verifying_ ? &verifying_->verification() : nullptr},
                   clock, [this](const std::string& what) { defect_.report(what); }) {}
 
   ~Impl() { end_reading(); }
@@ -93,7 +96,7 @@ class Replay::Impl {
         pipeline_.count_error_frame();
         continue;
       }
-      while (!pipeline_.submit(frame, peek)) {
+      while (!pipeline_.submit(frame, route_of(peek))) {
         if (!wait_for_room(stop)) return;
       }
     }

@@ -96,7 +96,10 @@ json repositories(Session& session) {
 }
 
 /// What a running source says of its verification.
-std::string verification_text(const json& figures) {
+std::string verification_text(const std::string& source, const json& figures) {
+  if (source.starts_with("tap:") || source.starts_with("jetstream:")) {
+    return "unverified source: signatures are not in what it sends";
+  }
   if (!figures.value("is_verified", false)) {
     return "not verified: signatures and operation chains are not checked";
   }
@@ -159,7 +162,8 @@ std::string status_text(const json& status) {
     text += source["holder"].is_null() ? "  not running\n"
                                        : "  held by " + source["holder"].get<std::string>() + "\n";
     if (!source["figures"].is_null()) {
-      text += "    " + verification_text(source["figures"]) + "\n";
+      text +=
+          "    " + verification_text(source["source"].get<std::string>(), source["figures"]) + "\n";
     }
   }
   const json& repositories = status["repositories"];

@@ -30,22 +30,26 @@ void InFlightList::decoded(Ticket ticket, std::size_t events, Timestamp time) {
       wake = advance();
     }
   }
+  if (events == 0 && on_finished_) on_finished_(std::span(&ticket, 1));
   for (const auto& call : wake) call();
 }
 
 void InFlightList::finish(std::span<const Ticket> tickets, Timestamp now) {
   std::vector<std::function<void()>> wake;
+  std::vector<Ticket> whole;
   {
     const std::scoped_lock lock(mutex_);
     for (const Ticket ticket : tickets) {
       Entry& finished = entry(ticket);
       if (--finished.remaining == 0) {
+        if (on_finished_) whole.push_back(ticket);
         finish(finished);
         latency_.add(now - finished.frame.received_at);
       }
     }
     wake = advance();
   }
+  if (!whole.empty()) on_finished_(whole);
   for (const auto& call : wake) call();
 }
 

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/latency_histogram.hpp"
@@ -46,7 +47,12 @@ class InFlightList {
     Timestamp time;
   };
 
-  explicit InFlightList(Limits limits) : limits_(limits) {}
+  /// Called with the tickets of frames that have finished, on the thread that finished them,
+  /// without locks.
+  using OnFinished = std::function<void(std::span<const Ticket>)>;
+
+  explicit InFlightList(Limits limits, OnFinished on_finished = nullptr)
+      : limits_(limits), on_finished_(std::move(on_finished)) {}
 
   /// What is told of a frame that is to be admitted.
   struct Frame {
@@ -112,6 +118,7 @@ class InFlightList {
   std::vector<std::function<void()>> advance();
 
   const Limits limits_;
+  const OnFinished on_finished_;
   mutable std::mutex mutex_;
   std::condition_variable fewer_;
   std::deque<Entry> entries_;

@@ -30,6 +30,8 @@ class LiveWriter {
   /// `source` names where the events come from ("relay:host"), for tombstones and dead letters.
   explicit LiveWriter(std::string source) : source_(std::move(source)) {}
 
+  const std::string& source() const { return source_; }
+
   struct Outcome {
     std::size_t rows = 0;       // inserted, changed, deleted
     std::size_t unchanged = 0;  // held back by a guard, or folded away

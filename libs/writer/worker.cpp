@@ -4,11 +4,14 @@
 #include <chrono>
 #include <iterator>
 #include <limits>
+#include <tuple>
 #include <utility>
+#include <variant>
 
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include "base/log.hpp"
+#include "resolve/worth_copying.hpp"
 #include "writer/dead_letter.hpp"
 #include "writer/purge.hpp"
 #include "writer/router.hpp"
@@ -44,6 +47,7 @@ Worker::Worker(event::Lane lane, std::size_t number, WriteTurns& turns, WorkerSe
       services_(services),
       session_({services.database_url, name_, services.counters, services.database_is_down}),
       queue_(std::numeric_limits<std::size_t>::max()),
+      bulk_(services.writer.source()),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 Worker::~Worker() {
@@ -143,10 +147,17 @@ void Worker::write_front(Batch& batch, std::size_t size, Batch& busy) {
     // It cannot become a row, but its bytes are kept: the live writer makes a dead letter of it.
     reject(front[conflict.index], conflict.reason);
   }
+  Counters& counters = services_.counters;
+  if (write_in_bulk(connection, front)) {
+    counters.transactions += 1;
+    counters.nuls_removed += connection.nuls_removed() - nuls_before;
+    session_.succeeded();
+    finish_front(batch, size, {}, busy);
+    return;
+  }
   const LiveWriter::Outcome outcome =
       services_.writer.write(connection, front, services_.clock.now());
 
-  Counters& counters = services_.counters;
   // Before the batch is done with: after a crash its events come again.
   for (const Purge& purge : outcome.purges) counters.rows += purge_account(connection, purge);
   counters.transactions += 1;
@@ -157,6 +168,34 @@ void Worker::write_front(Batch& batch, std::size_t size, Batch& busy) {
   counters.nuls_removed += connection.nuls_removed() - nuls_before;
   session_.succeeded();
   finish_front(batch, size, outcome.busy, busy);
+}
+
+bool Worker::write_in_bulk(store::Session& connection,
+                           std::span<const event::ResolvedEvent> front) {
+  if (lane_.source == event::EventSource::Live || front.size() < resolve::kWorthCopying) {
+    return false;
+  }
+  std::vector<const event::ResolvedEvent*> events;
+  boost::unordered_flat_set<std::tuple<std::int32_t, std::int32_t, std::int64_t>> keys;
+  events.reserve(front.size());
+  for (const event::ResolvedEvent& event : front) {
+    events.push_back(&event);
+    if (std::holds_alternative<event::Rejection>(event.event.body)) continue;
+    const auto* change = std::get_if<event::RecordChange>(&event.event.body);
+    if (change == nullptr || change->operation == event::Operation::Delete) return false;
+    // What came twice is folded by the live writer.
+    if (!keys.emplace(event.actor_id, event.collection_id, event.rkey_number).second) return false;
+  }
+  // As the sources of whole repositories give them.
+  std::stable_sort(events.begin(), events.end(), [](const auto* one, const auto* other) {
+    return one->actor_id < other->actor_id;
+  });
+  const BulkWriter::Outcome outcome =
+      bulk_.write(connection, events, empty_, services_.clock.now());
+  services_.counters.rows += outcome.rows;
+  services_.counters.unchanged += outcome.unchanged;
+  services_.counters.dead_letters += outcome.dead_letters;
+  return true;
 }
 
 void Worker::dead_letter_front(Batch& batch, const store::SqlError& error) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -18,6 +19,7 @@
 #include "event/resolved_event.hpp"
 #include "resolve/resolver.hpp"
 #include "store/session.hpp"
+#include "writer/bulk_writer.hpp"
 #include "writer/counters.hpp"
 #include "writer/in_flight.hpp"
 #include "writer/live_pressure.hpp"
@@ -83,6 +85,9 @@ class Worker {
   /// One transaction of the first `size` events: they leave `batch`, into `busy` if their account
   /// is.
   void write_front(Batch& batch, std::size_t size, Batch& busy);
+  /// Writes many records of history as those of whole repositories are. False: they are not of that
+  /// kind, and nothing was written.
+  bool write_in_bulk(store::Session& connection, std::span<const event::ResolvedEvent> front);
   void dead_letter_front(Batch& batch, const store::SqlError& error);
   void finish_front(Batch& batch, std::size_t size, const std::vector<std::size_t>& busy_indices,
                     Batch& busy);
@@ -93,6 +98,9 @@ class Worker {
   WorkerServices& services_;
   BoundedQueue<event::UnresolvedEvent> queue_;
   PatientSession session_;
+  // Of the backfill lanes.
+  const BulkWriter bulk_;
+  EmptyTables empty_;
   std::mutex wait_mutex_;
   std::condition_variable_any wait_;
   std::jthread thread_;

@@ -128,10 +128,10 @@ class DecoderTest : public testing::Test {
                                                                 .chain = &chain_,
                                                                 .remembered = remembered});
     decoder_ = std::make_unique<Decoder>(
-        DecoderServices{.intake = intake_,
-                        .in_flight = in_flight_,
-                        .sink = [this](auto event) { events_.take(std::move(event)); },
-                        .clock = clock_,
+        DecoderServices{.out = {.intake = intake_,
+                                .in_flight = in_flight_,
+                                .sink = [this](auto event) { events_.take(std::move(event)); },
+                                .clock = clock_},
                         .verification = is_verified ? verification_.get() : nullptr});
   }
 
@@ -142,13 +142,13 @@ class DecoderTest : public testing::Test {
     return seq_;
   }
   void push_bytes(Bytes frame) {
-    Decoder::Job job;
-    job.frame = std::move(frame);
-    if (const auto peek = event::peek_frame(job.frame)) {
+    AdmittedMessage job;
+    job.bytes = std::move(frame);
+    if (const auto peek = event::peek_frame(job.bytes)) {
       job.seq = peek->seq;
       job.did = peek->did;
     }
-    job.ticket = *in_flight_.admit({.seq = job.seq, .bytes = job.frame.size()});
+    job.ticket = *in_flight_.admit({.seq = job.seq, .bytes = job.bytes.size()});
     decoder_->push(std::move(job));
   }
   /// The next commit of a repository, under another account's name if need be.

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/source.hpp"
+#include "settings.hpp"
+
+namespace skua::cli {
+
+/// What `skua run` reads from, as the command line gave it.
+struct SourceFlags {
+  std::optional<std::string> relay;
+  std::optional<std::string> tap;
+  std::optional<std::string> tap_password_file;
+  std::optional<std::string> jetstream;
+  std::optional<std::string> zstd_dictionary;
+  std::optional<std::string> cursor;
+  std::vector<std::string> collections;
+  std::vector<std::string> dids;
+};
+
+/// The one source that is named, by flags or else by settings. UsageError when none is, or several
+/// are, or something about it makes no sense.
+app::Source source_choice(const Settings& settings, const SourceFlags& flags);
+
+/// What a source's data is worth, for people: see verify_words.
+std::string trust_words(const app::Source& source, const std::string& verified);
+
+}  // namespace skua::cli

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/intake_counters.hpp"
+#include "base/bytes.hpp"
+#include "base/time.hpp"
+#include "event/unresolved_event.hpp"
+#include "writer/in_flight.hpp"
+
+namespace skua::app {
+
+/// Where decoders of every kind put what they have: the last step before the workers. Outlives
+/// them.
+struct DispatchServices {
+  IntakeCounters& intake;
+  writer::InFlightList& in_flight;
+  /// Where events go: never waits, an account's from one thread.
+  std::function<void(event::UnresolvedEvent)> sink;
+  const Clock& clock;
+};
+
+/// Hands a message's events to the workers; none: it has finished. `time` is when its host made it.
+void dispatch(const DispatchServices& services, writer::InFlightList::Ticket ticket,
+              std::vector<event::UnresolvedEvent>& events, Timestamp time);
+
+/// Makes a dead letter of a message that cannot be read as a whole.
+void reject_message(const DispatchServices& services, writer::InFlightList::Ticket ticket,
+                    std::string_view did, std::int64_t seq, const std::string& error,
+                    Bytes message);
+
+/// Moves the newest time that was seen, unless a host's clock is wrong.
+void note_time(IntakeCounters& intake, Timestamp time, Timestamp now);
+
+}  // namespace skua::app

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+
+#include "transport/frame_sink.hpp"
+#include "transport/stream_client.hpp"
+
+namespace skua::app {
+
+/// Takes a source's messages into the pipeline, and knows where its stream goes on. Lives on its
+/// client's thread; the figures may be read from any.
+class Intake : public transport::FrameSink {
+ public:
+  /// What a client of this source is made with.
+  virtual transport::StreamClientOptions stream() = 0;
+  /// Before the client starts.
+  virtual void attach(transport::StreamClient& /*client*/) {}
+
+  virtual bool connected() const = 0;
+  /// Times that the source's numbers began anew.
+  virtual std::uint64_t restarts() const { return 0; }
+  /// Numbers missing between what was asked for and what came.
+  virtual std::uint64_t skipped() const { return 0; }
+};
+
+}  // namespace skua::app

@@ -1,0 +1,161 @@
+#include "app/jetstream_intake.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/log.hpp"
+#include "event/jetstream_message.hpp"
+
+namespace skua::app {
+namespace {
+
+/// How far a v1 stream goes back when it goes on.
+constexpr std::int64_t kOverlap = 5'000'000;
+/// More names than these do not go into a URL that all servers and proxies take.
+constexpr std::size_t kNamesInUrl = 50;
+
+std::string_view text_of(const Bytes& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void add(std::string& query, std::string_view name, std::string_view value) {
+  query += fmt::format("{}{}={}", query.empty() ? "" : "&", name, value);
+}
+
+}  // namespace
+
+JetstreamIntake::JetstreamIntake(Pipeline& pipeline, JetstreamSource source,
+                                 std::optional<std::int64_t> start)
+    : pipeline_(pipeline),
+      source_(std::move(source)),
+      words_(
+          "jetstream", source_.endpoint.url(),
+          "is the address right, and does this machine reach it (curl -I https://HOST)? v1 is at "
+          "/subscribe, v2 at /xrpc/network.bsky.jetstream.subscribeEvents"),
+      inflate_(source_.dictionary.get()),
+      position_(start) {}
+
+transport::StreamClientOptions JetstreamIntake::stream() {
+  transport::StreamClientOptions options;
+  options.endpoint = source_.endpoint;
+  options.target = [this] { return target(); };
+  options.messages =
+      source_.dictionary ? transport::MessageKinds::Both : transport::MessageKinds::Text;
+  options.peer = "Jetstream";
+  if (source_.version == JetstreamSource::Version::V2) options.subprotocol = "xrpc.v1.json";
+  // Of a narrow filter nothing may come for hours.
+  options.may_be_silent = !source_.collections.empty() || !source_.dids.empty();
+  options.max_queued_bytes = std::size_t{1} << 20;
+  return options;
+}
+
+bool JetstreamIntake::has_long_filter() const {
+  return source_.dids.size() > kNamesInUrl;
+}
+
+std::string JetstreamIntake::target() const {
+  std::string query = source_.endpoint.query;
+  const std::string own = source_.version == JetstreamSource::Version::V1 ? query_v1() : query_v2();
+  if (!query.empty() && !own.empty()) query += '&';
+  query += own;
+  return query.empty() ? source_.endpoint.path : source_.endpoint.path + "?" + query;
+}
+
+std::string JetstreamIntake::query_v1() const {
+  std::string query;
+  if (has_long_filter()) {
+    add(query, "requireHello", "true");
+  } else {
+    for (const std::string& name : source_.collections) add(query, "wantedCollections", name);
+    for (const std::string& did : source_.dids) add(query, "wantedDids", did);
+  }
+  if (source_.dictionary) add(query, "compress", "true");
+  if (position_) {
+    add(query, "cursor", std::to_string(std::max<std::int64_t>(1, *position_ - kOverlap)));
+  }
+  return query;
+}
+
+std::string JetstreamIntake::query_v2() const {
+  std::string query;
+  for (const std::string& name : source_.collections) add(query, "collections", name);
+  for (const std::string& did : source_.dids) add(query, "dids", did);
+  if (source_.dictionary) add(query, "zstdDictionary", std::to_string(source_.dictionary->id()));
+  // Its cursor is inclusive.
+  if (position_) add(query, "cursor", std::to_string(*position_));
+  return query;
+}
+
+std::string JetstreamIntake::options_update() const {
+  const nlohmann::json update = {{"type", "options_update"},
+                                 {"payload",
+                                  {{"wantedCollections", source_.collections},
+                                   {"wantedDids", source_.dids},
+                                   {"maxMessageSizeBytes", 0}}}};
+  return update.dump();
+}
+
+bool JetstreamIntake::try_accept(transport::RawFrame& frame) {
+  if (!frame.text && !is_plain_) {
+    Bytes plain;
+    if (const ErrorCode failed = inflate_.decompress(frame.bytes, plain)) {
+      end_ = "a message cannot be decompressed: " + failed.message();
+      return true;
+    }
+    frame.bytes = std::move(plain);
+    is_plain_ = true;
+  }
+  Route route;
+  if (const auto peek = event::peek_jetstream(text_of(frame.bytes))) {
+    if (peek->kind == event::JetstreamKind::Error) {
+      take_error(text_of(frame.bytes));
+      is_plain_ = false;
+      return true;
+    }
+    route = {peek->cursor, peek->did};
+  }
+  const std::int64_t cursor = route.seq;
+  if (!pipeline_.submit(frame, route)) return false;
+  is_plain_ = false;
+  if (cursor != 0 && (!position_ || cursor > *position_)) position_ = cursor;
+  return true;
+}
+
+void JetstreamIntake::take_error(std::string_view text) {
+  pipeline_.count_error_frame();
+  event::JetstreamDecoder decoder;
+  event::JetstreamMessage message;
+  if (!decoder.decode(text, message)) {
+    end_ = "Jetstream sent an error without words";
+    return;
+  }
+  end_ = fmt::format("Jetstream sent the error {}: {}", message.name, message.message);
+}
+
+void JetstreamIntake::on_connected(std::uint64_t connection) {
+  words_.on_connected();
+  if (source_.version == JetstreamSource::Version::V1 && has_long_filter()) {
+    client_->send(connection, options_update());
+  }
+  if (position_) {
+    logger("jetstream")
+        ->info("connected to {}, continuing at {}", source_.endpoint.url(), *position_);
+  } else {
+    logger("jetstream")->info("connected to {}, live from now on", source_.endpoint.url());
+  }
+}
+
+void JetstreamIntake::on_disconnected(const transport::Disconnection& end) {
+  words_.on_disconnected(end);
+  if (end.http_error == "CursorTooOld") {
+    logger("jetstream")
+        ->warn("what lies between {} and now is missing: a backfill brings it; live from now on",
+               position_.value_or(0));
+    position_.reset();
+  }
+}
+
+}  // namespace skua::app

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "app/connection_words.hpp"
+#include "app/intake.hpp"
+#include "app/pipeline.hpp"
+#include "app/source.hpp"
+#include "transport/zstd_messages.hpp"
+
+namespace skua::app {
+
+/// Takes a Jetstream's events into the pipeline. After a lost connection it goes on where it was; a
+/// v1 stream, whose cursor is a time, some seconds before: events may share a time, or come a
+/// little out of order, and what comes twice changes nothing.
+class JetstreamIntake final : public Intake {
+ public:
+  /// `start` is the cursor of the first connection; nothing: live.
+  JetstreamIntake(Pipeline& pipeline, JetstreamSource source, std::optional<std::int64_t> start);
+
+  transport::StreamClientOptions stream() override;
+  void attach(transport::StreamClient& client) override { client_ = &client; }
+  bool connected() const override { return words_.connected(); }
+
+  bool try_accept(transport::RawFrame& frame) override;
+  std::optional<std::string> wants_end() override { return std::exchange(end_, std::nullopt); }
+  void when_room(std::function<void()> wake) override { pipeline_.when_room(std::move(wake)); }
+  void on_connected(std::uint64_t connection) override;
+  void on_disconnected(const transport::Disconnection& end) override;
+
+ private:
+  /// Path and query of the next connection.
+  std::string target() const;
+  /// The same of v1 and v2.
+  std::string query_v1() const;
+  std::string query_v2() const;
+  bool has_long_filter() const;
+  /// The filter as a v1 server takes it after the connection stands.
+  std::string options_update() const;
+  void take_error(std::string_view text);
+
+  Pipeline& pipeline_;
+  const JetstreamSource source_;
+  ConnectionWords words_;
+  transport::ZstdMessages inflate_;
+  transport::StreamClient* client_ = nullptr;
+  std::optional<std::int64_t> position_;
+  /// A message that was not taken, decompressed: it is offered again.
+  bool is_plain_ = false;
+  std::optional<std::string> end_;
+};
+
+}  // namespace skua::app

@@ -1,0 +1,152 @@
+#include "app/message_decoder.hpp"
+
+#include <limits>
+#include <utility>
+#include <variant>
+
+#include "base/log.hpp"
+#include "verify/commit_verifier.hpp"
+#include "verify/errc.hpp"
+
+namespace skua::app {
+namespace {
+
+std::string_view text_of(const Bytes& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+bool is_of_the_future(const event::UnresolvedEvent& event, Timestamp now) {
+  const auto* change = std::get_if<event::RecordChange>(&event.body);
+  return change != nullptr && change->rev.time() > now + verify::kFuture;
+}
+
+}  // namespace
+
+MessageDecoder::MessageDecoder(Format format, DispatchServices services)
+    : format_(format),
+      services_(std::move(services)),
+      // What may be in flight at all bounds the queue.
+      queue_(std::numeric_limits<std::size_t>::max()),
+      thread_([this] { run(); }) {}
+
+MessageDecoder::~MessageDecoder() {
+  close();
+  join();
+}
+
+void MessageDecoder::push(AdmittedMessage message) {
+  queue_.push(std::move(message));
+}
+
+void MessageDecoder::close() {
+  queue_.close();
+}
+
+void MessageDecoder::join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void MessageDecoder::run() {
+  while (auto message = queue_.pop()) {
+    if (format_ == Format::Tap) {
+      take_tap(*std::move(message));
+    } else {
+      take_jetstream(*std::move(message));
+    }
+  }
+}
+
+void MessageDecoder::take_tap(AdmittedMessage message) {
+  const auto decoded = tap_decoder_.decode(text_of(message.bytes), message.received_at, tap_);
+  if (!decoded) {
+    // Its number is not part of it: the same message comes again under another.
+    reject_message(services_, message.ticket, message.did, 0, decoded.error().message(),
+                   std::move(message.bytes));
+    return;
+  }
+  Timestamp time{};
+  switch (tap_.type) {
+    case event::TapType::Record:
+      services_.intake.commits += 1;
+      services_.intake.ops += 1;
+      if (!tap_.cid_matches) services_.intake.altered += 1;
+      break;
+    case event::TapType::Identity:
+      services_.intake.identities += 1;
+      services_.intake.accounts += 1;
+      break;
+    case event::TapType::Unknown:
+      services_.intake.unknown += 1;
+      break;
+  }
+  for (event::UnresolvedEvent& event : tap_.events) {
+    if (const auto* change = std::get_if<event::RecordChange>(&event.body)) {
+      // Tombstones are kept until the cursor has passed it.
+      event.seq = message.seq;
+      if (event.source == event::EventSource::Live) time = change->rev.time();
+    }
+  }
+  hand_on(message, tap_.events, time);
+}
+
+void MessageDecoder::take_jetstream(AdmittedMessage message) {
+  const auto decoded = jetstream_decoder_.decode(text_of(message.bytes), jetstream_);
+  if (!decoded) {
+    reject_message(services_, message.ticket, message.did, message.seq, decoded.error().message(),
+                   std::move(message.bytes));
+    return;
+  }
+  switch (jetstream_.kind) {
+    case event::JetstreamKind::Commit:
+      services_.intake.commits += 1;
+      services_.intake.ops += 1;
+      if (!jetstream_.cid_matches) services_.intake.altered += 1;
+      break;
+    case event::JetstreamKind::Identity:
+      services_.intake.identities += 1;
+      break;
+    case event::JetstreamKind::Account:
+      services_.intake.accounts += 1;
+      break;
+    case event::JetstreamKind::Sync:
+      services_.intake.syncs += 1;
+      logger("intake")->info(
+          "did={}: its repository was replaced as a whole, which Jetstream does not bring: skua "
+          "backfill does",
+          jetstream_.did);
+      break;
+    case event::JetstreamKind::Info:
+      services_.intake.infos += 1;
+      logger("intake")->info("{}: {}", jetstream_.name, jetstream_.message);
+      break;
+    case event::JetstreamKind::Error:
+      services_.intake.errors += 1;
+      break;
+    case event::JetstreamKind::Unknown:
+      services_.intake.unknown += 1;
+      break;
+  }
+  hand_on(message, jetstream_.events, jetstream_.time);
+}
+
+void MessageDecoder::hand_on(const AdmittedMessage& message,
+                             std::vector<event::UnresolvedEvent>& events, Timestamp time) {
+  const Timestamp now = services_.clock.now();
+  for (const event::UnresolvedEvent& event : events) {
+    if (!is_of_the_future(event, now)) continue;
+    services_.intake.drop(verify::errc::future_rev);
+    logger("intake")->debug("did={} seq={}: dropped: its revision lies in the future", event.did,
+                            event.seq);
+    services_.in_flight.decoded(message.ticket, 0, Timestamp{});
+    return;
+  }
+  for (event::UnresolvedEvent& event : events) {
+    if (auto* account = std::get_if<event::AccountChange>(&event.body)) {
+      account->purge = !account->active && account->status == "deleted";
+    }
+  }
+  note_time(services_.intake, time, now);
+  dispatch(services_, message.ticket, events, time);
+}
+
+}  // namespace skua::app

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+
+#include "app/decode_thread.hpp"
+#include "app/dispatch.hpp"
+#include "base/bounded_queue.hpp"
+#include "event/jetstream_message.hpp"
+#include "event/tap_message.hpp"
+
+namespace skua::app {
+
+/// Decodes the messages of a JSON source, which nothing can verify: signatures are not in them.
+class MessageDecoder final : public DecodeThread {
+ public:
+  enum class Format : std::uint8_t { Tap, Jetstream };
+
+  MessageDecoder(Format format, DispatchServices services);
+  ~MessageDecoder() override;
+
+  void push(AdmittedMessage message) override;
+  void close() override;
+  void join() override;
+  /// None ever waits for anything.
+  std::size_t abandoned() const override { return 0; }
+
+ private:
+  void run();
+  void take_tap(AdmittedMessage message);
+  void take_jetstream(AdmittedMessage message);
+  /// Judges the events and hands them on.
+  void hand_on(const AdmittedMessage& message, std::vector<event::UnresolvedEvent>& events,
+               Timestamp time);
+
+  const Format format_;
+  const DispatchServices services_;
+  BoundedQueue<AdmittedMessage> queue_;
+  event::TapDecoder tap_decoder_;
+  event::TapMessage tap_;
+  event::JetstreamDecoder jetstream_decoder_;
+  event::JetstreamMessage jetstream_;
+  std::thread thread_;
+};
+
+}  // namespace skua::app

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "transport/endpoint.hpp"
+#include "transport/zstd_messages.hpp"
+
+namespace skua::app {
+
+/// Where a run begins.
+struct CursorChoice {
+  enum class Kind : std::uint8_t {
+    Saved,   // the saved cursor; live when there is none
+    Live,    // what comes from now on
+    Oldest,  // the oldest that the source keeps
+    At,      // after `seq`
+  };
+  Kind kind = Kind::Saved;
+  std::int64_t seq = 0;
+};
+
+/// A relay or PDS: subscribeRepos.
+struct RelaySource {
+  transport::Endpoint endpoint;
+  CursorChoice cursor;
+};
+
+/// A Tap: its `/channel`. It keeps what was not acknowledged, so that there is no cursor.
+struct TapSource {
+  transport::Endpoint endpoint;
+  /// Of its user `admin`; empty: it wants none.
+  std::string password;
+};
+
+/// A Jetstream.
+struct JetstreamSource {
+  enum class Version : std::uint8_t { V1, V2 };
+  transport::Endpoint endpoint;
+  Version version = Version::V1;
+  CursorChoice cursor;
+  /// NSIDs, or prefixes that end in `.*`; none: all.
+  std::vector<std::string> collections;
+  /// None: all.
+  std::vector<std::string> dids;
+  /// Null: messages come without compression.
+  std::shared_ptr<const transport::ZstdDictionary> dictionary;
+};
+
+using Source = std::variant<RelaySource, TapSource, JetstreamSource>;
+
+/// `relay:host`, `tap:host` or `jetstream:host`, with the port where there is one: names a source
+/// in cursors, tombstones and dead letters.
+std::string source_name(const Source& source);
+
+/// Its URL, for people.
+std::string source_url(const Source& source);
+
+}  // namespace skua::app

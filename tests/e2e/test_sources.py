@@ -1,0 +1,162 @@
+"""The same network through a relay, a Tap and both Jetstreams."""
+
+import random
+import unittest
+
+import atproto
+import comparison
+import two_databases
+from harness import wait_for
+from test_sim import SimTest
+
+LETTERS = "select count(*) from skua.dead_letter"
+
+
+class Sources(SimTest):
+    def network_of(self, *arguments, accounts=20, records=0):
+        """A network that makes a step only when it is told to, and says each path once a commit: Tap folds others."""
+        return self.still("--tap", "--jetstream", "--one-op-a-path", "--oddities", 0, "--hosts", 2, *arguments,
+                          accounts=accounts, records=records)
+
+    def begin(self, database, network, *source):
+        return self.start([self.binary("skua"), "run", *source], {
+            **self.environment(database), "SKUA_PLC_URL": network.ready["plc"], "SKUA_DNS": network.ready["dns"],
+            "SKUA_ALLOW_PRIVATE_HOSTS": "true", "SKUA_FIGURES_EVERY": "1", "SKUA_HANDLES": "claimed"})
+
+    def differences(self, database, network):
+        folder = self.folder / "oracle"
+        repositories = {}
+        for account in network.accounts(folder):
+            if account["announced_status"] != "deleted":
+                car = folder / f"{account['did']}.car"
+                repositories[account["did"]] = atproto.Repository(car.read_bytes())
+        return comparison.path_differences(database, repositories)
+
+    def wait_until_equal(self, database, network, program):
+        wait_for("equal tables", lambda: not self.differences(database, network), seconds=60, every=0.3,
+                 alive=[program])
+
+
+class Equal(Sources):
+    def test_every_source_leaves_the_same(self):
+        network = self.network_of()
+        seq = network.control("/step", count=900)["seq"]
+        jetstream = network.ready["jetstream"]
+        sources = {
+            "relay": ["--relay", network.url, "--cursor", "oldest", "--verify", "none"],
+            "tap": ["--tap", network.ready["tap"].replace("http", "ws")],
+            "v1": ["--jetstream", jetstream, "--cursor", "oldest"],
+            "v2": ["--jetstream", jetstream + "/xrpc/network.bsky.jetstream.subscribeEvents", "--cursor", "oldest"],
+        }
+        databases = {name: self.database() for name in sources}
+        programs = {name: self.begin(databases[name], network, *arguments) for name, arguments in sources.items()}
+        wait_for(f"cursor {seq}", lambda: programs["relay"].says(f"cursor {seq} "), seconds=60,
+                 alive=programs.values())
+        for name in sources:
+            self.wait_until_equal(databases[name], network, programs[name])
+        wait_for("all acks", lambda: network.state()["tap"]["unacked"] == 0, alive=[programs["tap"]])
+        # Live, too: deletes and updates among them.
+        network.control("/step", count=600)
+        for name in sources:
+            self.wait_until_equal(databases[name], network, programs[name])
+        wait_for("all acks", lambda: network.state()["tap"]["unacked"] == 0, alive=[programs["tap"]])
+        for name, program in programs.items():
+            with self.subTest(name):
+                self.assertEqual(program.stop(), 0, program.tail())
+                self.assertEqual(databases[name].value(LETTERS), 0)
+                self.assertEqual(program.says("an unverified source"), name != "relay")
+        active = {account["did"] for account in network.accounts(self.folder / "oracle")
+                  if account["announced_status"] == "active"}
+        contents = {name: two_databases.Content(database) for name, database in databases.items()}
+        for name in ("tap", "v1", "v2"):
+            with self.subTest(name):
+                compared = two_databases.Comparison(contents["relay"], contents[name], active, active)
+                self.assertEqual(compared.differences, [])
+                self.assertGreater(compared.rows.total(), 500)
+
+
+class Tap(Sources):
+    def tap(self, network):
+        return ["--tap", network.ready["tap"].replace("http", "ws")]
+
+    def test_history_comes_in_bulk_and_a_password_is_given(self):
+        network = self.network_of("--tap-password", "sesame", records=4000)
+        secret = self.folder / "password"
+        secret.write_text("sesame\n")
+        database = self.database()
+        refused = self.begin(database, network, *self.tap(network))
+        wait_for("the refusal", lambda: refused.says("401"), alive=[refused])
+        self.assertTrue(refused.says("is the password right?"), refused.tail())
+        self.assertEqual(refused.stop(), 0)
+        skua = self.begin(database, network, *self.tap(network), "--tap-password-file", secret)
+        self.wait_until_equal(database, network, skua)
+        wait_for("all acks", lambda: network.state()["tap"]["unacked"] == 0, alive=[skua])
+        self.assertEqual(skua.stop(), 0, skua.tail())
+
+    def test_redelivery_restarts_cuts_and_kills(self):
+        network = self.network_of("--tap-retry", 0.5, "--fault-rate", "tap-crash=0.3", "--fault-rate", "tap-renumber=0.3",
+                                  "--fault-rate", "cut=0.5", "--fault-rate", "tap-repeat=1", records=2000)
+        database = self.database()
+        chance = random.Random(1)
+        kills = 0
+        while kills < 10:
+            skua = self.begin(database, network, *self.tap(network))
+            wait_for("its connection", lambda: skua.says("connected to "), alive=[skua])
+            for _ in range(chance.randrange(1, 4)):
+                network.control("/step", count=20)
+            skua.kill()
+            kills += 1
+        skua = self.begin(database, network, *self.tap(network))
+        self.wait_until_equal(database, network, skua)
+        wait_for("all acks", lambda: network.state()["tap"]["unacked"] == 0, seconds=60, alive=[skua])
+        self.assertEqual(network.ask("control", "/tap/stalled", ms=2000).json(), [])
+        self.assertEqual(skua.stop(), 0, skua.tail())
+        self.assertEqual(database.value(LETTERS), 0)
+
+    def test_poison_stalls_nobody(self):
+        network = self.network_of(records=200)
+        database = self.database()
+        skua = self.begin(database, network, *self.tap(network))
+        self.wait_until_equal(database, network, skua)
+        for kind in ("tap-unknown", "tap-no-record", *["tap-poison"] * 5):
+            network.fault(kind)
+        network.control("/step", count=200)
+        wait_for("all acks", lambda: network.state()["tap"]["unacked"] == 0, alive=[skua])
+        self.assertEqual(self.differences(database, network), [])
+        self.assertGreaterEqual(database.value(LETTERS), 5)
+        self.assertEqual(skua.stop(), 0, skua.tail())
+
+
+class Jetstream(Sources):
+    def test_it_goes_on_where_it_was(self):
+        network = self.network_of()
+        for path in ("", "/xrpc/network.bsky.jetstream.subscribeEvents"):
+            with self.subTest(path):
+                database = self.database()
+                source = ["--jetstream", network.ready["jetstream"] + path]
+                network.control("/step", count=200)
+                skua = self.begin(database, network, *source, "--cursor", "oldest")
+                self.wait_until_equal(database, network, skua)
+                self.assertEqual(skua.stop(), 0, skua.tail())
+                network.control("/step", count=200)
+                skua = self.begin(database, network, *source)
+                self.wait_until_equal(database, network, skua)
+                skua.kill()
+                network.control("/step", count=100)
+                skua = self.begin(database, network, *source)
+                self.wait_until_equal(database, network, skua)
+                self.assertEqual(skua.stop(), 0, skua.tail())
+
+    def test_filters_are_the_servers(self):
+        network = self.network_of()
+        network.control("/step", count=300)
+        database = self.database()
+        skua = self.begin(database, network, "--jetstream", network.ready["jetstream"], "--cursor", "oldest",
+                          "--collection", "app.bsky.graph.*")
+        wait_for("rows", lambda: database.value("select count(*) from bsky.follows"), alive=[skua])
+        self.assertEqual(skua.stop(), 0, skua.tail())
+        self.assertEqual(database.value("select count(*) from bsky.likes"), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

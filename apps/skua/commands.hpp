@@ -72,6 +72,20 @@ struct RecordFlags {
 };
 int record(const Settings& settings, const RecordFlags& flags);
 
+/// `skua tap ...`.
+struct TapFlags {
+  std::optional<std::string> tap;
+  std::optional<std::string> tap_password_file;
+  std::vector<std::string> who;
+  std::vector<std::string> files;
+  VerificationFlags verification;
+  bool json = false;
+};
+enum class TapChange : std::uint8_t { Add, Remove };
+int tap_change(const Settings& settings, const TapFlags& flags, TapChange change);
+int tap_info(const Settings& settings, const TapFlags& flags);
+int tap_stats(const Settings& settings, const TapFlags& flags);
+
 int migrate(const Settings& settings, const std::optional<std::string>& database);
 
 struct StatusFlags {

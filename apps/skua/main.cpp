@@ -11,6 +11,7 @@
 #include "inspect_frames.hpp"
 #include "inspect_repo.hpp"
 #include "shared_arguments.hpp"
+#include "tap_arguments.hpp"
 
 namespace {
 
@@ -91,6 +92,7 @@ int command_line(int argc, char** argv) {
       "Example:\n  skua replay monday.frames --database postgresql://localhost/skua");
 
   const BackfillArguments backfill_arguments(app);
+  const TapArguments tap_arguments(app);
 
   RecordFlags record_flags;
   CLI::App* record_command =
@@ -210,6 +212,7 @@ int command_line(int argc, char** argv) {
   if (*migrate_command) return migrate(settings, migrate_database);
   if (*replay_command) return replay(settings, replay_flags);
   if (const auto code = backfill_arguments.run(settings)) return *code;
+  if (const auto code = tap_arguments.run(settings)) return *code;
   if (*record_command) return record(settings, record_flags);
   if (*frames_command)
     return skua::app::inspect_frames(frames_file, did_docs, std::cout, std::cerr);

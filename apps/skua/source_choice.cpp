@@ -65,16 +65,6 @@ void check_filter(const SourceFlags& flags) {
   }
 }
 
-app::Source tap_source(const Settings& settings, const SourceFlags& flags, const Found& url) {
-  app::TapSource source{address(url, kChannel, "ws://localhost:2480"), ""};
-  if (const auto file = settings.find(kTapPasswordFile, flags.tap_password_file)) {
-    source.password = read_password(*file);
-  }
-  if (flags.cursor)
-    throw UsageError("--cursor: a Tap has none, it keeps what was not acknowledged");
-  return source;
-}
-
 app::Source jetstream_source(const Settings& settings, const SourceFlags& flags, const Found& url) {
   app::JetstreamSource source;
   source.endpoint = address(url, kSubscribe, "wss://jetstream2.us-east.bsky.network");
@@ -124,9 +114,24 @@ app::Source source_choice(const Settings& settings, const SourceFlags& flags) {
   if ((!flags.collections.empty() || !flags.dids.empty()) && !jetstream) {
     throw UsageError("--collection and --did are what a Jetstream is asked for: --jetstream URL");
   }
-  if (tap) return tap_source(settings, flags, *tap);
+  if (tap) {
+    if (flags.cursor) {
+      throw UsageError("--cursor: a Tap has none, it keeps what was not acknowledged");
+    }
+    return tap_address(settings, flags.tap, flags.tap_password_file);
+  }
   if (jetstream) return jetstream_source(settings, flags, *jetstream);
   return relay_source(settings, flags, settings.require(kRelay, flags.relay, "wss://HOST"));
+}
+
+app::TapSource tap_address(const Settings& settings, const std::optional<std::string>& flag,
+                           const std::optional<std::string>& password_file) {
+  const Found url = settings.require(kTap, flag, "ws://localhost:2480");
+  app::TapSource tap{address(url, kChannel, "ws://localhost:2480"), ""};
+  if (const auto file = settings.find(kTapPasswordFile, password_file)) {
+    tap.password = read_password(*file);
+  }
+  return tap;
 }
 
 std::string trust_words(const app::Source& source, const std::string& verified) {

@@ -25,6 +25,10 @@ struct SourceFlags {
 /// are, or something about it makes no sense.
 app::Source source_choice(const Settings& settings, const SourceFlags& flags);
 
+/// The Tap that flags or settings name, with its password. UsageError when there is none.
+app::TapSource tap_address(const Settings& settings, const std::optional<std::string>& flag,
+                           const std::optional<std::string>& password_file);
+
 /// What a source's data is worth, for people: see verify_words.
 std::string trust_words(const app::Source& source, const std::string& verified);
 

@@ -59,6 +59,8 @@ class Category final : public boost::system::error_category {
         return "a redirect from https to http";
       case errc::http_busy:
         return "too many requests are waiting";
+      case errc::http_bad_header:
+        return "a header of the request is not one line";
       case errc::http_stopped:
         return "stopped";
       case errc::spool_failed:

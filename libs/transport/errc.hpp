@@ -54,6 +54,8 @@ enum class errc {
   http_downgrade,
   /// Too many requests wait already.
   http_busy,
+  /// A header that was to be sent is not one line.
+  http_bad_header,
   /// The client was stopped meanwhile.
   http_stopped,
   /// A large body cannot be written to its temporary file: disk full, no right.

@@ -8,11 +8,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/bytes.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "transport/host_lookup.hpp"
+#include "transport/http_header.hpp"
 #include "transport/spooled_body.hpp"
 
 namespace skua::transport {
@@ -30,6 +32,11 @@ struct HttpRequest {
   /// http or https.
   std::string url;
   HostOrigin origin = HostOrigin::network;
+  /// Sent to the URL's own host, not to where it redirects. One line each (http_bad_header).
+  std::vector<HttpHeader> headers;
+  /// Makes it a POST of this JSON text: over a new connection, so that it is sent once at most, and
+  /// a redirect is the answer.
+  std::optional<std::string> json;
   /// A longer body ends the request (http_too_large), before it is held. What counts is the body
   /// without compression.
   std::size_t max_body_bytes = 1024 * 1024;
@@ -99,11 +106,11 @@ struct HttpClientOptions {
   HostLookup lookup = look_up_host;
 };
 
-/// Makes GET requests over HTTP/1.1, many at once, on a thread of its own. Connections are used
-/// again, for the same scheme, host and port; when one turns out to have ended, the request is made
-/// once more on a new one. TLS is 1.2 or newer, with the certificate checked against the name. Of a
-/// name's addresses eight are tried, in the order of the look-up. Bodies may come compressed (zstd,
-/// gzip).
+/// Makes GET and POST requests over HTTP/1.1, many at once, on a thread of its own. Connections are
+/// used again, for the same scheme, host and port; when one turns out to have ended, the request is
+/// made once more on a new one. TLS is 1.2 or newer, with the certificate checked against the name.
+/// Of a name's addresses eight are tried, in the order of the look-up. Bodies may come compressed
+/// (zstd, gzip).
 ///
 /// Every request to a host that the network named goes through here, and here alone such hosts are
 /// kept to public addresses: the addresses are looked up once, checked, and then connected to, for

@@ -1,10 +1,10 @@
 #include "transport/stream_client.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <optional>
 #include <random>
 #include <stdexcept>
-#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -22,15 +22,9 @@ namespace {
 
 namespace asio = boost::asio;
 
-bool breaks_a_request(std::string_view text) {
-  return text.find_first_of(std::string_view("\r\n\0", 3)) != std::string_view::npos;
-}
-
 StreamClientOptions completed(StreamClientOptions options) {
-  for (const auto& [name, value] : options.headers) {
-    if (name.empty() || breaks_a_request(name) || breaks_a_request(value)) {
-      throw std::invalid_argument("a header of HTTP must be one line");
-    }
+  if (!std::all_of(options.headers.begin(), options.headers.end(), is_one_line)) {
+    throw std::invalid_argument("a header of HTTP must be one line");
   }
   if (!options.target) {
     options.target = [endpoint = options.endpoint] { return endpoint.target(std::nullopt); };

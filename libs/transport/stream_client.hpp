@@ -13,17 +13,13 @@
 #include "transport/endpoint.hpp"
 #include "transport/frame_sink.hpp"
 #include "transport/host_lookup.hpp"
+#include "transport/http_header.hpp"
 #include "transport/reconnect_policy.hpp"
 
 namespace skua::transport {
 
 /// Which websocket messages are frames; others are counted and ignored.
 enum class MessageKinds : std::uint8_t { Binary, Text, Both };
-
-struct HttpHeader {
-  std::string name;
-  std::string value;
-};
 
 struct StreamClientOptions {
   Endpoint endpoint;

@@ -127,6 +127,28 @@ class Tap(Sources):
         self.assertEqual(skua.stop(), 0, skua.tail())
 
 
+class Admin(Sources):
+    def tap(self, network, *arguments, code=0):
+        return self.skua(None, "tap", *arguments, "--tap", network.ready["tap"], code=code).output()
+
+    def test_accounts_are_added_and_removed(self):
+        network = self.network_of("--tap-repos", "added", accounts=5, records=20)
+        dids = [account["did"] for account in network.accounts(self.folder / "oracle")]
+        self.assertIn("does not follow", self.tap(network, "info", dids[0], code=1))
+        some = self.folder / "dids"
+        some.write_text("".join(did + "\n" for did in dids[1:]))
+        self.assertIn("5 accounts added", self.tap(network, "add", dids[0], "--file", some))
+        self.assertIn(dids[0], self.tap(network, "info", dids[0]))
+        self.assertIn("5", self.tap(network, "stats"))
+        self.assertIn("1 accounts removed", self.tap(network, "remove", dids[1]))
+        self.assertIn("does not follow", self.tap(network, "info", dids[1], code=1))
+
+    def test_what_is_no_tap_is_said(self):
+        network = self.network_of("--tap-password", "sesame", accounts=2)
+        self.assertIn("wants its admin password", self.tap(network, "stats", code=1))
+        self.assertIn("is that a Tap?", self.skua(None, "tap", "stats", "--tap", network.ready["plc"], code=1).output())
+
+
 class Jetstream(Sources):
     def test_it_goes_on_where_it_was(self):
         network = self.network_of()

@@ -9,12 +9,12 @@
 #include <utility>
 
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/field.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 
 #include "transport/address_guard.hpp"
@@ -110,13 +110,16 @@ Awaitable<Result<HttpAnswer>> HttpFetch::run() {
   end_ = SteadyClock::now() + context_.options.total_timeout;
   auto url = parse_http_url(request_.url);
   if (!url) co_return url.error();
+  if (!std::all_of(request_.headers.begin(), request_.headers.end(), is_one_line)) {
+    co_return errc::http_bad_header;
+  }
   auto origin = request_.origin;
   for (int redirects = 0;; ++redirects) {
-    auto answer = co_await ask(*url, origin);
+    auto answer = co_await ask(*url, origin, redirects == 0);
     clear_deadline();
     connection_.reset();
     if (!answer) co_return reason(answer.error());
-    if (!is_redirect(answer->status) || answer->location.empty()) co_return answer;
+    if (!is_redirect(answer->status) || answer->location.empty() || request_.json) co_return answer;
     if (redirects == context_.options.max_redirects) co_return errc::http_too_many_redirects;
     auto next = redirect_target(*url, answer->location);
     if (!next) co_return errc::http_bad_redirect;
@@ -126,17 +129,18 @@ Awaitable<Result<HttpAnswer>> HttpFetch::run() {
   }
 }
 
-Awaitable<Result<HttpAnswer>> HttpFetch::ask(const Endpoint& url, HostOrigin origin) {
+Awaitable<Result<HttpAnswer>> HttpFetch::ask(const Endpoint& url, HostOrigin origin,
+                                             bool is_first) {
   const bool any_address = origin == HostOrigin::configured || context_.options.allow_private_hosts;
-  connection_ = context_.pool.take(url, any_address);
+  if (!request_.json) connection_ = context_.pool.take(url, any_address);
   if (connection_) {
-    auto answer = co_await exchange(url);
+    auto answer = co_await exchange(url, is_first);
     // Without a word: the host ended the connection while it was idle. Asking twice does no harm.
     if (answer || heard_ || aborted_) co_return answer;
   }
   const auto error = co_await open(url, any_address);
   if (error) co_return error;
-  auto answer = co_await exchange(url);
+  auto answer = co_await exchange(url, is_first);
   co_return answer;
 }
 
@@ -213,24 +217,34 @@ Awaitable<ErrorCode> HttpFetch::start_tls(const Endpoint& url) {
   co_return ErrorCode();
 }
 
-Awaitable<Result<HttpAnswer>> HttpFetch::exchange(const Endpoint& url) {
+Awaitable<Result<HttpAnswer>> HttpFetch::exchange(const Endpoint& url, bool is_first) {
   heard_ = false;
   set_deadline(end_, errc::http_timed_out);
   if (connection_->tls) {
-    auto answer = co_await exchange_over(*connection_->tls, url);
+    auto answer = co_await exchange_over(*connection_->tls, url, is_first);
     co_return answer;
   }
-  auto answer = co_await exchange_over(connection_->socket, url);
+  auto answer = co_await exchange_over(connection_->socket, url, is_first);
   co_return answer;
 }
 
 template <class Stream>
-Awaitable<Result<HttpAnswer>> HttpFetch::exchange_over(Stream& stream, const Endpoint& url) {
-  http::request<http::empty_body> request(http::verb::get, url.target(std::nullopt), 11);
+Awaitable<Result<HttpAnswer>> HttpFetch::exchange_over(Stream& stream, const Endpoint& url,
+                                                       bool is_first) {
+  http::request<http::string_body> request(request_.json ? http::verb::post : http::verb::get,
+                                           url.target(std::nullopt), 11);
   request.set(http::field::host, url.authority());
   request.set(http::field::user_agent, context_.options.user_agent);
   request.set(http::field::accept, "*/*");
   request.set(http::field::accept_encoding, kAcceptedEncodings);
+  if (is_first) {
+    for (const auto& [name, value] : request_.headers) request.set(name, value);
+  }
+  if (request_.json) {
+    request.set(http::field::content_type, "application/json");
+    request.body() = *request_.json;
+    request.prepare_payload();
+  }
   ErrorCode error;
   auto token = into(error);
   co_await http::async_write(stream, request, token);

@@ -30,7 +30,7 @@ struct HttpContext {
   ConnectionPool& pool;
 };
 
-/// One GET request with its redirects. Lives on the client's thread, owned by the coroutine.
+/// One request with its redirects. Lives on the client's thread, owned by the coroutine.
 class HttpFetch : public std::enable_shared_from_this<HttpFetch> {
  public:
   HttpFetch(const HttpContext& context, HttpRequest request);
@@ -44,7 +44,7 @@ class HttpFetch : public std::enable_shared_from_this<HttpFetch> {
  private:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  Awaitable<Result<HttpAnswer>> ask(const Endpoint& url, HostOrigin origin);
+  Awaitable<Result<HttpAnswer>> ask(const Endpoint& url, HostOrigin origin, bool is_first);
   /// A connection of its own, with TLS if need be.
   Awaitable<ErrorCode> open(const Endpoint& url, bool any_address);
   /// The addresses of a host that may be connected to, eight at most.
@@ -53,9 +53,9 @@ class HttpFetch : public std::enable_shared_from_this<HttpFetch> {
   Awaitable<ErrorCode> connect(const std::vector<Tcp::endpoint>& addresses);
   Awaitable<ErrorCode> start_tls(const Endpoint& url);
   /// Asks on `connection_`, which goes to the pool afterwards if it may be used again.
-  Awaitable<Result<HttpAnswer>> exchange(const Endpoint& url);
+  Awaitable<Result<HttpAnswer>> exchange(const Endpoint& url, bool is_first);
   template <class Stream>
-  Awaitable<Result<HttpAnswer>> exchange_over(Stream& stream, const Endpoint& url);
+  Awaitable<Result<HttpAnswer>> exchange_over(Stream& stream, const Endpoint& url, bool is_first);
 
   /// The error that explains the end: ours, when we ended it ourselves.
   ErrorCode reason(ErrorCode otherwise) const;

@@ -1,0 +1,74 @@
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "history_request.hpp"
+#include "tap_admin.hpp"
+
+namespace skua::cli {
+namespace {
+
+TapAdmin admin_of(const Settings& settings, const TapFlags& flags) {
+  const app::TapSource tap = tap_address(settings, flags.tap, flags.tap_password_file);
+  const auto ca_file = settings.find(kCaFile, flags.verification.ca_file);
+  return {tap.endpoint, tap.password, ca_file ? ca_file->value : ""};
+}
+
+/// Numbers with their names, a line each.
+void print_lines(const nlohmann::ordered_json& object) {
+  for (const auto& [name, value] : object.items()) {
+    if (value.is_object()) {
+      print_lines(value);
+    } else {
+      fmt::print("{:<16} {}\n", name, value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
+}
+
+void print(const nlohmann::ordered_json& object, bool json) {
+  if (json) {
+    fmt::print("{}\n", object.dump(2));
+  } else {
+    print_lines(object);
+  }
+}
+
+}  // namespace
+
+int tap_change(const Settings& settings, const TapFlags& flags, TapChange change) {
+  TapAdmin admin = admin_of(settings, flags);
+  std::size_t problems = 0;
+  const std::vector<std::string> dids =
+      dids_of(settings, flags.verification, flags.who, flags.files, problems);
+  if (dids.empty() && problems == 0) {
+    throw UsageError("name accounts, or files of them with --file");
+  }
+  const bool is_add = change == TapChange::Add;
+  const std::size_t told = is_add ? admin.add(dids) : admin.remove(dids);
+  fmt::print("{} accounts {}\n", told, is_add ? "added" : "removed");
+  return problems == 0 ? kSuccess : kFailure;
+}
+
+int tap_info(const Settings& settings, const TapFlags& flags) {
+  TapAdmin admin = admin_of(settings, flags);
+  std::size_t problems = 0;
+  for (const std::string& did :
+       dids_of(settings, flags.verification, flags.who, flags.files, problems)) {
+    if (const auto info = admin.info(did)) {
+      print(*info, flags.json);
+    } else {
+      fmt::print(stderr, "skua: {}: Tap does not follow this account\n", did);
+      ++problems;
+    }
+  }
+  return problems == 0 ? kSuccess : kFailure;
+}
+
+int tap_stats(const Settings& settings, const TapFlags& flags) {
+  print(admin_of(settings, flags).stats(), flags.json);
+  return kSuccess;
+}
+
+}  // namespace skua::cli

@@ -1,0 +1,49 @@
+#include "tap_arguments.hpp"
+
+#include "shared_arguments.hpp"
+
+namespace skua::cli {
+
+TapArguments::TapArguments(CLI::App& app)
+    : tap_(app.add_subcommand("tap", "Which accounts a Tap follows, and how it fares")),
+      add_(add_for_accounts("add", "Have Tap follow accounts, their history included")),
+      remove_(add_for_accounts("remove", "Have Tap forget accounts")),
+      info_(add_for_accounts("info", "What Tap knows of accounts")),
+      stats_(add("stats", "Tap's figures")) {
+  tap_->require_subcommand(1);
+  add_->footer(
+      "A thousand accounts a request. What is indexed stays when an account is removed.\n\n"
+      "Example:\n  skua tap add --tap ws://localhost:2480 bsky.app\n"
+      "  skua tap add --tap ws://localhost:2480 --file dids.txt");
+  remove_->footer("Example:\n  skua tap remove --tap ws://localhost:2480 bsky.app");
+  info_->add_flag("--json", flags_.json, "For programs");
+  info_->footer("Example:\n  skua tap info --tap ws://localhost:2480 bsky.app");
+  stats_->add_flag("--json", flags_.json, "For programs");
+  stats_->footer("Example:\n  skua tap stats --tap ws://localhost:2480");
+}
+
+CLI::App* TapArguments::add(const char* name, const char* what) {
+  CLI::App* command = tap_->add_subcommand(name, what);
+  command->add_option("--tap", flags_.tap, "Its address, ws://host:2480 (SKUA_TAP)");
+  command->add_option("--tap-password-file", flags_.tap_password_file,
+                      "File whose first line is Tap's admin password (SKUA_TAP_PASSWORD_FILE)");
+  return command;
+}
+
+CLI::App* TapArguments::add_for_accounts(const char* name, const char* what) {
+  CLI::App* command = add(name, what);
+  command->add_option("WHO", flags_.who, "DIDs or handles");
+  command->add_option("--file", flags_.files, "Files of DIDs and handles, one a line");
+  add_account_options(command, flags_.verification);
+  return command;
+}
+
+std::optional<int> TapArguments::run(const Settings& settings) const {
+  if (*add_) return tap_change(settings, flags_, TapChange::Add);
+  if (*remove_) return tap_change(settings, flags_, TapChange::Remove);
+  if (*info_) return tap_info(settings, flags_);
+  if (*stats_) return tap_stats(settings, flags_);
+  return std::nullopt;
+}
+
+}  // namespace skua::cli

@@ -5,6 +5,7 @@
 #include <map>
 #include <random>
 #include <semaphore>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -51,6 +52,23 @@ TEST(InFlightList, a_frame_waits_for_all_of_its_events) {
   EXPECT_FALSE(list.watermark());
   finish(list, ticket);
   EXPECT_EQ(list.watermark()->seq, 1);
+}
+
+TEST(InFlightList, says_which_frames_have_finished_in_whatever_order) {
+  std::vector<InFlightList::Ticket> told;
+  InFlightList list({}, [&](std::span<const InFlightList::Ticket> tickets) {
+    told.insert(told.end(), tickets.begin(), tickets.end());
+  });
+  std::vector<InFlightList::Ticket> tickets;
+  for (int i = 0; i < 3; ++i) tickets.push_back(*list.admit({.seq = i + 1, .bytes = 1}));
+  list.decoded(tickets[0], 2, {});
+  list.decoded(tickets[1], 1, {});
+  finish(list, tickets[0]);
+  EXPECT_TRUE(told.empty());
+  finish(list, tickets[1]);
+  list.decoded(tickets[2], 0, {});
+  finish(list, tickets[0]);
+  EXPECT_EQ(told, (std::vector{tickets[1], tickets[2], tickets[0]}));
 }
 
 TEST(InFlightList, a_frame_without_events_finishes_when_decoded) {

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""tap_bench.py [--events N] [--accounts N] [--loaded N] [--rounds N]
+
+From a Tap to durable, acknowledged rows, with PostgreSQL on the same machine: how many events a second. Tap holds
+one live event an account back until the one before it is acknowledged, so that this asks for many accounts in flight
+and for acks that leave soon. Beside it, in the same run, the same events from a relay, which waits for nothing.
+bench/README.md says how to read it. Needs a release build.
+
+  --events    live events (default 80000)
+  --accounts  that act (default 2000)
+  --loaded    rows loaded beforehand (default 1000000)
+
+Example: bench/tap_bench.py --rounds 1
+"""
+
+import argparse
+import json
+import pathlib
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "bench"))
+
+from live_bench import ACTORS, BIN, Server, cpu_of, load, migrated, peak_memory  # noqa: E402
+
+# Which live_bench has made known.
+from harness import Program, wait_for  # noqa: E402
+from test_sim import Network  # noqa: E402
+
+STEPS_AT_ONCE = 5_000
+
+
+class Source:
+    """A simulated network whose events wait to be read, as a Tap's and as a relay's."""
+
+    def __init__(self, events, accounts):
+        # Unacked is not sent again while it is at work.
+        self.network = Network("--tap", "--tap-retry", 3600, "--accounts", accounts, "--records", 0, "--rate", "0.001",
+                               "--oddities", 0, "--one-op-a-path", "--window-mb", 4096, "--outsiders", ACTORS,
+                               "--outside-share", "0.8")
+        self.network.control("/pause")
+        while (state := self.network.state())["events"] < events:
+            self.network.control("/step", count=min(STEPS_AT_ONCE, events - state["events"] + 1))
+        self.events = state["events"]
+
+    def unacked(self):
+        return self.network.state()["tap"]["unacked"]
+
+    def arguments(self, kind):
+        if kind == "tap":
+            return ["--tap", self.network.ready["tap"].replace("http", "ws")]
+        return ["--relay", self.network.url, "--cursor", "oldest", "--verify", "none"]
+
+    def is_read(self, kind, program):
+        if kind == "tap":
+            return self.unacked() == 0
+        return program.says(f"cursor {self.network.state()['seq']} ")
+
+
+def measure(server, template, source, kind):
+    db = server.create("measured", template)
+    server.admin().run("checkpoint")
+    server_before = server.cpu()
+    before = cpu_of(source.network.process.pid)[0]
+    start = time.monotonic()
+    program = Program([BIN / "skua", "run", *source.arguments(kind), "--database", db.url, "--figures-every", "1",
+                       "--log-level", "warn", "--handles", "claimed"])
+    try:
+        wait_for("the end", lambda: source.is_read(kind, program), seconds=600, alive=[program], every=0.1)
+        seconds = time.monotonic() - start
+        skua, memory = cpu_of(program.process.pid)[0], peak_memory(program.process.pid)
+        if program.stop(seconds=60) != 0:
+            raise SystemExit(program.tail())
+    finally:
+        program.kill()
+    figures = json.loads(db.run("select figures from skua.figures where source <> 'backfill'"))
+    if figures["dead_letters"] or figures["in_flight"]:
+        raise SystemExit(f"not all became rows: {figures}")
+    rate = figures["events"] / seconds
+    print(f"  {kind:<6} {rate:8.0f} events/s   ({figures['events']} in {seconds:.1f} s; CPU: skua {skua:.1f} s, PostgreSQL"
+          f" {server.cpu() - server_before:.1f} s, the network {cpu_of(source.network.process.pid)[0] - before:.1f} s;"
+          f" from message to commit p50 {figures['commit_ms_p50']:.0f} ms; RSS {memory:.0f} MB)", flush=True)
+    return rate
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--events", type=int, default=80_000)
+    parser.add_argument("--accounts", type=int, default=2_000)
+    parser.add_argument("--loaded", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    server = Server()
+    try:
+        db = migrated(server, "loaded")
+        load(server, db, options.loaded, [])
+        for _ in range(options.rounds):
+            source = Source(options.events, options.accounts)
+            try:
+                print(f"{source.events} events of {options.accounts} accounts, {options.loaded} rows loaded", flush=True)
+                # A Tap gives its events once.
+                tap = measure(server, "loaded", source, "tap")
+                relay = measure(server, "loaded", source, "relay")
+                print(f"  ratio  {tap / relay:8.2f}", flush=True)
+            finally:
+                source.network.kill()
+    finally:
+        server.destroy()
+
+
+if __name__ == "__main__":
+    main()

@@ -39,7 +39,8 @@ WHEN is frame:N (from 1), seq:N, or SECONDSs after the start. On Tap's channel a
 counts their own messages; frame numbers are for tests with one kind of client.
 
 The control server (URL "control") takes POST /fault {{"kind":"cut","count":1}} (with "arg" where the
-kind has one), POST /pause, /resume, /step {{"count":N}}, /dump {{"dir":"DIR"}}, /stop, and GET /state.
+kind has one), POST /pause, /resume, /step {{"count":N}}, /dump {{"dir":"DIR"}}, /stop, and GET /state;
+and POST /relay {{"relay":N,"state":"up|down|silent"}}, with 2 for the one of --second-relay.
 
 With --tap the control server has POST /tap/restart {{"end":"clean|crash|renumber"}}, POST /tap/resync
 {{"did":DID,"all":true}} (without a DID: all that has lost commits), GET /tap/stalled?ms=N (accounts whose
@@ -169,6 +170,9 @@ void describe_running(CLI::App& app, Settings& settings) {
                  "The relay's first number (default: 1)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 52))
       ->group(kRunning);
+  app.add_flag("--second-relay", settings.simulation.second_relay,
+               "Another relay that says the same, under numbers of its own (URL second_relay)")
+      ->group(kRunning);
   app.add_option("--window-mb", settings.window_mb,
                  "MiB of frames that the relay keeps (default: 512)")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
@@ -295,7 +299,7 @@ void refuse(const CLI::App& app, std::initializer_list<const char*> flags, const
 void check_mode(const CLI::App& app, const Settings& settings) {
   using enum Settings::Mode;
   if (settings.mode != simulate)
-    refuse(app, {"--tap", "--jetstream"}, "needs the simulated network");
+    refuse(app, {"--tap", "--jetstream", "--second-relay"}, "needs the simulated network");
   if (!settings.has_tap) {
     refuse(app, {"--tap-repos", "--tap-collection", "--tap-password", "--tap-retry", "--tap-user"},
            "needs --tap");

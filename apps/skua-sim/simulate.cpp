@@ -57,6 +57,7 @@ class NetworkServers {
   void make_sites();
   void make_tap(boost::asio::io_context& io);
   void make_jetstream(boost::asio::io_context& io);
+  void make_second_relay();
 
   const Settings& settings_;
   EventLog log_;
@@ -78,6 +79,9 @@ class NetworkServers {
   std::optional<Site> jetstream_site_;
 
   std::optional<StreamHost> relay_stream_;
+  std::optional<Server> second_relay_;
+  std::optional<StreamHost> second_stream_;
+  std::optional<Site> second_site_;
   std::optional<ControlTargets> targets_;
   std::optional<Site> relay_site_;
   std::optional<Site> plc_site_;
@@ -100,6 +104,7 @@ NetworkServers::NetworkServers(boost::asio::io_context& io, const Settings& sett
   }
   simulation_.emplace(io, settings.simulation, urls, plan_, log_);
   simulation_->on_restart([this] { relay_.drop_connections(); });
+  if (settings.simulation.second_relay) second_relay_.emplace(io, std::uint16_t{0}, nullptr);
   if (settings.has_tap) make_tap(io);
   if (settings.has_jetstream) make_jetstream(io);
   simulation_->on_message([this](std::size_t host, const Message& message) {
@@ -153,7 +158,8 @@ void NetworkServers::make_sites() {
                                   [this] {
                                     if (on_stop) on_stop();
                                   },
-                                  tap_ ? &*tap_ : nullptr});
+                                  tap_ ? &*tap_ : nullptr,
+                                  {{*relay_stream_, relay_}}});
   std::size_t number = 0;
   for (auto& pds : pdses_) {
     const auto name = "pds" + std::to_string(number);
@@ -174,12 +180,28 @@ void NetworkServers::make_sites() {
                            relay_routes(network, known_hosts_, settings_.largest_page),
                            {{std::string(kStreamPath), offer_stream(*relay_stream_)}},
                            &plan_});
+  if (second_relay_) make_second_relay();
   plc_site_.emplace(Site{"plc", log_, plc_routes(network), {}, &plan_});
   control_site_.emplace(Site{"control", log_, control_routes(*targets_)});
 }
 
+void NetworkServers::make_second_relay() {
+  second_stream_.emplace(StreamHost{*simulation_->second_relay(),
+                                    settings_.behaviour,
+                                    {log_, "relay2", nullptr, settings_.ping_interval}});
+  second_site_.emplace(
+      Site{"relay2",
+           log_,
+           relay_routes(simulation_->network(), known_hosts_, settings_.largest_page),
+           {{std::string(kStreamPath), offer_stream(*second_stream_)}},
+           &plan_});
+  targets_->streams.push_back(&*second_stream_);
+  targets_->relays.push_back({*second_stream_, *second_relay_});
+}
+
 void NetworkServers::start() {
   relay_.start(*relay_site_);
+  if (second_relay_) second_relay_->start(*second_site_);
   plc_.start(*plc_site_);
   control_.start(*control_site_);
   for (auto& pds : pdses_) pds.server.start(*pds.site);
@@ -195,6 +217,7 @@ void NetworkServers::start() {
 void NetworkServers::stop() {
   simulation_->stop();
   relay_.stop();
+  if (second_relay_) second_relay_->stop();
   plc_.stop();
   control_.stop();
   dns_.stop();
@@ -213,6 +236,7 @@ Json NetworkServers::ready_line() const {
                {"plc", "http://" + plc_.address()},         {"hosts", hosts},
                {"control", "http://" + control_.address()}, {"dns", dns_.address()},
                {"seed", settings_.simulation.network.seed}, {"pid", ::getpid()}};
+  if (second_relay_) line["second_relay"] = "ws://" + second_relay_->address();
   if (tap_) line["tap"] = "http://" + tap_server_->address();
   if (jetstream_) line["jetstream"] = "ws://" + jetstream_server_->address();
   return line;

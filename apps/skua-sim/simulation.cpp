@@ -12,6 +12,9 @@ constexpr auto kShortestWait = std::chrono::milliseconds(1);
 /// How late a fault that was planned for a time may be.
 constexpr auto kLongestWait = std::chrono::milliseconds(20);
 constexpr auto kMeasured = std::chrono::seconds(1);
+/// The numbers of the second relay: none of the first's by accident.
+constexpr std::int64_t kSecondFirst = 1'000;
+constexpr std::int64_t kSecondStride = 3;
 
 }  // namespace
 
@@ -22,6 +25,9 @@ Simulation::Simulation(boost::asio::io_context& io, const SimulationSettings& se
       log_(log),
       relay_(settings.window_bytes, settings.first_seq),
       timer_(io) {
+  if (settings_.second_relay) {
+    second_relay_.emplace(settings_.window_bytes, kSecondFirst, kSecondStride);
+  }
   for (std::size_t i = 0; i < host_urls.size(); ++i) {
     hosts_.push_back(std::make_unique<MessageLog>(settings.window_bytes / host_urls.size()));
   }
@@ -143,6 +149,7 @@ void Simulation::measure(SteadyClock::time_point now) {
 void Simulation::publish(std::size_t host, const std::shared_ptr<const Message>& message) {
   hosts_.at(host)->publish(message);
   relay_.publish(message);
+  if (second_relay_) second_relay_->publish(message);
   newest_ = message;
   if (hear_) hear_(host, *message);
 }

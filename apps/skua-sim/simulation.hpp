@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,9 @@ struct SimulationSettings {
   std::uint64_t events = 0;
   /// Of the relay.
   std::int64_t first_seq = 1;
-  /// What the relay keeps. The PDSes keep as much together.
+  /// Another relay says the same under other numbers: every third from 1,000 on.
+  bool second_relay = false;
+  /// What a relay keeps. The PDSes keep as much together.
   std::size_t window_bytes = 512 * std::size_t{1024} * 1024;
 };
 
@@ -43,6 +46,8 @@ class Simulation {
 
   Network& network() { return *network_; }
   MessageLog& relay() { return relay_; }
+  /// Null: there is none.
+  MessageLog* second_relay() { return second_relay_ ? &*second_relay_ : nullptr; }
   MessageLog& host(std::size_t index) { return *hosts_[index]; }
 
   /// Called with all that the hosts say, after they have said it.
@@ -89,6 +94,7 @@ class Simulation {
   FaultPlan& plan_;
   EventLog& log_;
   MessageLog relay_;
+  std::optional<MessageLog> second_relay_;
   std::vector<std::unique_ptr<MessageLog>> hosts_;
   std::shared_ptr<const Message> newest_;
   Timestamp now_;

@@ -34,6 +34,15 @@ TEST(Message, NumberStandsWhereItBelongs) {
   EXPECT_EQ(numbered(*info(), 7), info()->bytes);
 }
 
+TEST(MessageLog, NumbersMayStandApart) {
+  MessageLog log(kRoomy, 1'000, 3);
+  EXPECT_EQ(log.publish(account_said()), 1'000);
+  EXPECT_EQ(log.publish(info()), 0);
+  EXPECT_EQ(log.publish(account_said()), 1'003);
+  EXPECT_EQ(log.position_after(1'000, false), 2U);
+  EXPECT_EQ(log.position_after(1'001, false), 2U);
+}
+
 TEST(MessageLog, NumbersWhatHasANumber) {
   MessageLog log(kRoomy);
   EXPECT_EQ(log.first_seq(), std::nullopt);

@@ -107,6 +107,32 @@ Response do_fault(const Request& request, const ControlTargets& targets) {
       {{"done", *count}, {"seq", targets.simulation.relay().last_seq().value_or(0)}});
 }
 
+/// `{"relay": 2, "state": "down"}`.
+Response steer_relay(const Request& request, const ControlTargets& targets) {
+  const auto body = body_of(request);
+  if (!body) return body.error();
+  if (!body->contains("relay") || !(*body)["relay"].is_number_integer()) {
+    return bad_request("relay must be its number, from 1");
+  }
+  const auto number = (*body)["relay"].get<std::int64_t>();
+  if (number < 1 || number > static_cast<std::int64_t>(targets.relays.size())) {
+    return bad_request("there is no such relay");
+  }
+  const auto& relay = targets.relays[static_cast<std::size_t>(number - 1)];
+  const Json state = body->contains("state") ? (*body)["state"] : Json();
+  if (state == "up") {
+    relay.stream.state = StreamState::up;
+  } else if (state == "silent") {
+    relay.stream.state = StreamState::silent;
+  } else if (state == "down") {
+    relay.stream.state = StreamState::down;
+    relay.server.drop_connections();
+  } else {
+    return bad_request("state must be up, down or silent");
+  }
+  return json_response({{"relay", number}, {"state", state}});
+}
+
 Response make_steps(const Request& request, Simulation& simulation) {
   const auto body = body_of(request);
   if (!body) return body.error();
@@ -148,6 +174,8 @@ Router control_routes(const ControlTargets& targets) {
   Router router;
   router.get("/state", [&targets](const Request&) { return show_state(targets); });
   router.post("/fault", [&targets](const Request& request) { return do_fault(request, targets); });
+  router.post("/relay",
+              [&targets](const Request& request) { return steer_relay(request, targets); });
   router.post("/pause", [&targets](const Request&) {
     targets.simulation.pause();
     return show_state(targets);

@@ -4,11 +4,18 @@
 #include <vector>
 
 #include "router.hpp"
+#include "server.hpp"
 #include "simulation.hpp"
 #include "stream_host.hpp"
 #include "tap_host.hpp"
 
 namespace skua::sim {
+
+/// A relay that can be taken down.
+struct SteeredRelay {
+  StreamHost& stream;
+  Server& server;
+};
 
 /// What the control server acts on. Must outlive its router.
 struct ControlTargets {
@@ -20,10 +27,12 @@ struct ControlTargets {
   std::function<void()> stop;
   /// Null: there is none.
   TapHost* tap = nullptr;
+  /// By number, from 1.
+  std::vector<SteeredRelay> relays = {};
 };
 
-/// How a test steers the simulator: POST /fault, /pause, /resume, /step, /dump, /stop and GET
-/// /state. Bodies are JSON; errors have the form of XRPC.
+/// How a test steers the simulator: POST /fault, /relay, /pause, /resume, /step, /dump, /stop and
+/// GET /state. Bodies are JSON; errors have the form of XRPC.
 Router control_routes(const ControlTargets& targets);
 
 }  // namespace skua::sim

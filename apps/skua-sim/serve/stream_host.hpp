@@ -37,11 +37,19 @@ struct StreamProgress {
   std::optional<std::int64_t> last_seq;
 };
 
+/// What a host does to its subscribers at this moment.
+enum class StreamState : std::uint8_t {
+  up,
+  down,    // nobody is let in (503)
+  silent,  // whoever is in, or comes in, hears nothing
+};
+
 /// What the subscribers of one host share. Must outlive them.
 struct StreamHost {
   FrameSource& source;
   const StreamBehaviour behaviour;
   SessionHost sessions;
+  StreamState state = StreamState::up;
   /// Connections that are open, by number.
   std::map<int, const StreamProgress*> open = {};
 };

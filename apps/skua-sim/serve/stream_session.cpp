@@ -15,6 +15,9 @@ namespace {
 namespace asio = boost::asio;
 using boost::beast::websocket::close_code;
 
+/// How soon a silent host's subscribers notice that it speaks again.
+constexpr std::chrono::milliseconds kSilence{20};
+
 class StreamSession final : public WebsocketSession {
  public:
   StreamSession(StreamHost& host, std::unique_ptr<Websocket> websocket,
@@ -62,6 +65,11 @@ class StreamSession final : public WebsocketSession {
     std::size_t paced = 0;
     bool caught_up = false;
     while (!gone()) {
+      if (host_.state == StreamState::silent) {
+        const auto later = SteadyClock::now() + kSilence;
+        co_await pause_until(later);
+        continue;
+      }
       if (position >= source.end()) {
         if (!caught_up) {
           log("caught_up", {{"frames", progress_.sent}, {"last_seq", or_null(progress_.last_seq)}});
@@ -138,7 +146,8 @@ class StreamSession final : public WebsocketSession {
 
 WebsocketOffer offer_stream(StreamHost& host) {
   WebsocketOffer offer;
-  offer.refuse = [](const Request& request) -> std::optional<Response> {
+  offer.refuse = [&host](const Request& request) -> std::optional<Response> {
+    if (host.state == StreamState::down) return error_response(503, "Down", "as it was told");
     const auto cursor = cursor_of(request);
     return cursor ? std::nullopt : std::optional(cursor.error());
   };

@@ -8,7 +8,10 @@ namespace skua::sim {
 
 std::int64_t MessageLog::publish(std::shared_ptr<const Message> message) {
   const bool has_seq = message->seq_at.has_value();
-  return append(std::move(message), has_seq ? next_seq_++ : 0);
+  if (!has_seq) return append(std::move(message), 0);
+  const std::int64_t seq = next_seq_;
+  next_seq_ += stride_;
+  return append(std::move(message), seq);
 }
 
 std::int64_t MessageLog::publish_with_last_seq(std::shared_ptr<const Message> message) {

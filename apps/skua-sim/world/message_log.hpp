@@ -22,9 +22,9 @@ struct RenumberedRun {
 /// `window_bytes` of them, as a relay keeps its last hours. One thread.
 class MessageLog final : public FrameSource {
  public:
-  /// `first_seq`: the number of the first message.
-  explicit MessageLog(std::size_t window_bytes, std::int64_t first_seq = 1)
-      : window_bytes_(window_bytes), next_seq_(first_seq) {}
+  /// `first_seq`: the number of the first message; `stride`: how far the numbers stand apart.
+  explicit MessageLog(std::size_t window_bytes, std::int64_t first_seq = 1, std::int64_t stride = 1)
+      : window_bytes_(window_bytes), stride_(stride), next_seq_(first_seq) {}
 
   /// Numbers a message and wakes who waits for it. Returns its seq (0: it has none).
   std::int64_t publish(std::shared_ptr<const Message> message);
@@ -60,6 +60,7 @@ class MessageLog final : public FrameSource {
   std::int64_t append(std::shared_ptr<const Message> message, std::int64_t seq);
 
   const std::size_t window_bytes_;
+  const std::int64_t stride_;
   std::deque<Entry> entries_;
   std::uint64_t first_ = 0;
   std::size_t bytes_ = 0;

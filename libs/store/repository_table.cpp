@@ -6,10 +6,10 @@
 namespace skua::store {
 namespace {
 
-const Statement kLoad{
-    "repositories_load",
-    "SELECT r.did, r.rev, encode(r.data, 'hex'), r.active FROM unnest($1::text[]) AS asked(did) "
-    "JOIN skua.repositories AS r ON r.did = asked.did"};
+const Statement kLoad{"repositories_load",
+                      "SELECT r.did, r.rev, encode(r.data, 'hex'), r.active, r.reason IS NOT NULL "
+                      "FROM unnest($1::text[]) AS asked(did) "
+                      "JOIN skua.repositories AS r ON r.did = asked.did"};
 
 // $7: what a break makes of a repository: 'complete' alone is desynchronized, or any.
 const Statement kSave{
@@ -50,14 +50,22 @@ const Statement kRetryAt{"repositories_retry_at",
                          "UPDATE skua.repositories SET next_attempt = $2::timestamptz "
                          "WHERE did = $1 AND state = 'desynchronized'"};
 
+// The filter's row is locked, so that a filter that is just becoming wider sees what this makes
+// complete, or is seen here.
 const Statement kDone{
     "repositories_done",
-    "INSERT INTO skua.repositories AS r (did, rev, data, state) "
-    "SELECT did, rev, data, 'complete' FROM unnest($1::text[], $2::int8[], $3::bytea[]) "
-    "AS u(did, rev, data) ON CONFLICT (did) DO UPDATE "
-    "SET attempts = 0, error = NULL, "
-    "state = CASE WHEN r.anchor > EXCLUDED.rev THEN 'desynchronized' ELSE 'complete' END, "
-    "next_attempt = CASE WHEN r.anchor > EXCLUDED.rev THEN $4::timestamptz END, "
+    "INSERT INTO skua.repositories AS r (did, rev, data, state, reason, next_attempt) "
+    "SELECT u.did, u.rev, u.data, "
+    "CASE WHEN u.filter < f.widened THEN 'desynchronized' ELSE 'complete' END, "
+    "CASE WHEN u.filter < f.widened THEN 'the filter came to let more collections through "
+    "meanwhile' END, "
+    "CASE WHEN u.filter < f.widened THEN $4::timestamptz + interval '10 seconds' END "
+    "FROM unnest($1::text[], $2::int8[], $3::bytea[], $5::int8[]) AS u(did, rev, data, filter) "
+    "LEFT JOIN (SELECT widened FROM skua.filter_state FOR SHARE) AS f ON true "
+    "ON CONFLICT (did) DO UPDATE SET attempts = 0, error = NULL, reason = EXCLUDED.reason, "
+    "state = CASE WHEN r.anchor > EXCLUDED.rev THEN 'desynchronized' ELSE EXCLUDED.state END, "
+    "next_attempt = CASE WHEN r.anchor > EXCLUDED.rev THEN $4::timestamptz "
+    "ELSE EXCLUDED.next_attempt END, "
     "rev = greatest(r.rev, EXCLUDED.rev), "
     "data = CASE WHEN EXCLUDED.rev > coalesce(r.rev, 0) THEN EXCLUDED.data ELSE r.data END "
     "RETURNING did, state = 'complete'"};
@@ -96,6 +104,7 @@ std::vector<RepositoryRow> load_repositories(Session& session, std::span<const s
       }
     }
     row.active = rows.boolean(i, 3);
+    row.wants_whole = rows.boolean(i, 4);
     found.push_back(std::move(row));
   }
   return found;
@@ -184,13 +193,15 @@ std::vector<std::string> resyncs_done(Session& session, std::span<const WholeRep
   Array dids(Array::Type::text);
   Array revs(Array::Type::int8);
   Array data(Array::Type::bytea);
+  Array filters(Array::Type::int8);
   for (const WholeRepository& repository : whole) {
     dids.text(repository.did);
     revs.int8(int8_of(repository.head.rev));
     data.bytea(repository.head.data.digest);
+    filters.int8(repository.filter_version);
   }
   Params params;
-  params.array(dids).array(revs).array(data).timestamp(now);
+  params.array(dids).array(revs).array(data).timestamp(now).array(filters);
   const Rows rows = session.execute(kDone, params);
   std::vector<std::string> with_gap;
   for (std::size_t i = 0; i < rows.size(); ++i) {

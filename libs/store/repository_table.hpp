@@ -29,6 +29,9 @@ struct RepositoryRow {
   std::optional<RepositoryHead> head;
   /// Whether what the account signs counts: not while it is taken down or suspended.
   bool active = true;
+  /// It waits for a resync for a reason that changes since a revision do not mend: all of it is
+  /// wanted.
+  bool wants_whole = false;
 };
 
 /// The rows of those DIDs that have one, in no order. Throws SqlError, as all here.
@@ -79,6 +82,9 @@ bool resync_done(Session& session, const std::string& did, const RepositoryHead&
 struct WholeRepository {
   std::string did;
   RepositoryHead head;
+  /// The filter's version as of which it was asked for (FilterState::settled). One from before it
+  /// let more collections through says nothing of these: the repository waits for a resync.
+  std::int64_t filter_version = 0;
 };
 
 /// The same for many, sorted by DID. Returns those for which it would be false.

@@ -1,0 +1,109 @@
+#include "store/filter_table.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace skua::store {
+namespace {
+
+const Statement kState{
+    "filter_state",
+    "SELECT version, widened, CASE WHEN clock_timestamp() < widened_at + interval '10 seconds' "
+    "THEN least(version, widened - 1) ELSE version END, "
+    "clock_timestamp() > widened_at + interval '5 seconds', resync_from IS NOT NULL "
+    "FROM skua.filter_state"};
+
+const Statement kLoad{
+    "filter_load",
+    "SELECT s.version, v.kind, v.value FROM skua.filter_state AS s LEFT JOIN LATERAL ("
+    "SELECT 'collection' AS kind, c AS value FROM unnest(s.collections) AS c UNION ALL "
+    "SELECT 'did', d FROM unnest(s.dids) AS d) AS v ON true"};
+
+// Whoever changes it waits for the others; whoever reads does not.
+constexpr const char* kLock = "LOCK TABLE skua.filter IN SHARE ROW EXCLUSIVE MODE";
+
+const Statement kStored{"filter_stored", "SELECT 0::int8, kind, value FROM skua.filter"};
+
+const std::string kGiven = "unnest($1::text[], $2::text[]) AS u(kind, value)";
+const Statement kInsert{"filter_insert", "INSERT INTO skua.filter (kind, value) SELECT * FROM " +
+                                             kGiven + " ON CONFLICT DO NOTHING"};
+const Statement kRemove{"filter_remove", "DELETE FROM skua.filter AS f USING " + kGiven +
+                                             " WHERE f.kind = u.kind AND f.value = u.value"};
+const Statement kKeep{"filter_keep", "DELETE FROM skua.filter AS f WHERE NOT EXISTS (SELECT FROM " +
+                                         kGiven + " WHERE f.kind = u.kind AND f.value = u.value)"};
+
+FilterContent content_of(const Rows& rows) {
+  FilterContent content;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows.is_null(i, 1)) continue;
+    auto& list = rows.text(i, 1) == "did" ? content.dids : content.collections;
+    list.emplace_back(rows.text(i, 2));
+  }
+  std::sort(content.collections.begin(), content.collections.end());
+  std::sort(content.dids.begin(), content.dids.end());
+  return content;
+}
+
+Params params_of(const FilterContent& content) {
+  Array kinds(Array::Type::text);
+  Array values(Array::Type::text);
+  const auto add = [&](const char* kind, const std::vector<std::string>& list) {
+    for (const std::string& value : list) {
+      kinds.text(kind);
+      values.text(value);
+    }
+  };
+  add("collection", content.collections);
+  add("did", content.dids);
+  Params params;
+  params.array(kinds).array(values);
+  return params;
+}
+
+}  // namespace
+
+bool Filter::passes_did(std::string_view did) const {
+  const auto& dids = content_.dids;
+  return dids.empty() || std::binary_search(dids.begin(), dids.end(), did, std::less<>());
+}
+
+FilterState load_filter_state(Session& session) {
+  const Rows rows = session.execute(kState, {});
+  FilterState state;
+  // The row is there in every migrated database.
+  state.version = rows.int8(0, 0);
+  state.widened = rows.int8(0, 1);
+  state.settled = rows.int8(0, 2);
+  state.is_late = rows.boolean(0, 3);
+  state.is_marking = rows.boolean(0, 4);
+  return state;
+}
+
+std::shared_ptr<const Filter> load_filter(Session& session) {
+  const Rows rows = session.execute(kLoad, {});
+  return std::make_shared<const Filter>(rows.int8(0, 0), content_of(rows));
+}
+
+FilterChange change_filter(Session& session, FilterEdit edit, const FilterContent& content) {
+  Transaction transaction(session);
+  session.run(kLock);
+  FilterChange change;
+  change.before = content_of(session.execute(kStored, {}));
+  const Params given = params_of(content);
+  if (edit == FilterEdit::Set) session.execute(kKeep, given);
+  session.execute(edit == FilterEdit::Remove ? kRemove : kInsert, given);
+  change.after = content_of(session.execute(kStored, {}));
+  transaction.commit();
+  return change;
+}
+
+bool mark_for_filter(Session& session) {
+  return session.run("SELECT skua.resync_for_filter()").boolean(0, 0);
+}
+
+void widen_filter_again(Session& session) {
+  session.run("SELECT skua.widen_filter()");
+}
+
+}  // namespace skua::store

@@ -1,0 +1,227 @@
+#include "store/filter_table.hpp"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/bytes.hpp"
+#include "store/repository_table.hpp"
+#include "support/manual_clock.hpp"
+#include "support/postgres.hpp"
+
+namespace skua::store {
+namespace {
+
+const std::string kPost = "app.bsky.feed.post";
+const std::string kAlice = "did:plc:alice";
+const std::string kBob = "did:plc:bob";
+
+class FilterTableTest : public test::PostgresTest {
+ protected:
+  void SetUp() override { SKUA_NEED_POSTGRES(); }
+
+  FilterChange change(FilterEdit edit, std::vector<std::string> collections,
+                      std::vector<std::string> dids = {}) {
+    return change_filter(session(), edit, {std::move(collections), std::move(dids)});
+  }
+  FilterState state() { return load_filter_state(session()); }
+  /// A repository that was asked for as of a version of the filter.
+  void finish(const std::string& did, std::int64_t version) {
+    const WholeRepository whole{did, {{7}, atproto::Cid::of(as_bytes("tree"))}, version};
+    resyncs_done(session(), {&whole, 1}, clock_.now());
+  }
+  std::string column(const std::string& did, const std::string& expression) {
+    return value("SELECT " + expression + " FROM skua.repositories WHERE did = '" + did + "'");
+  }
+  /// As if the filter had become wider long ago.
+  void let_it_settle() {
+    session().run("UPDATE skua.filter_state SET widened_at = widened_at - interval '1 minute'");
+  }
+
+  test::ManualClock clock_;
+};
+
+TEST_F(FilterTableTest, at_first_everything_passes) {
+  const auto filter = load_filter(session());
+  EXPECT_TRUE(filter->content().empty());
+  EXPECT_TRUE(filter->passes_collection(kPost));
+  EXPECT_TRUE(filter->passes_did(kAlice));
+  EXPECT_EQ(filter->version(), state().version);
+  EXPECT_EQ(state().settled, state().version);
+  EXPECT_FALSE(state().is_marking);
+}
+
+TEST_F(FilterTableTest, what_is_changed_is_loaded_and_told) {
+  const std::int64_t first = state().version;
+  FilterChange did = change(FilterEdit::Set, {kPost}, {kAlice, kBob});
+  EXPECT_TRUE(did.before.empty());
+  EXPECT_EQ(did.after.dids, (std::vector<std::string>{kAlice, kBob}));
+  did = change(FilterEdit::Add, {"app.bsky.graph.*"}, {kAlice});
+  EXPECT_EQ(did.after.collections, (std::vector<std::string>{kPost, "app.bsky.graph.*"}));
+  did = change(FilterEdit::Remove, {kPost}, {kBob, "did:plc:nobody"});
+  EXPECT_EQ(did.after.collections, std::vector<std::string>{"app.bsky.graph.*"});
+  EXPECT_EQ(did.after.dids, std::vector<std::string>{kAlice});
+  const auto filter = load_filter(session());
+  EXPECT_EQ(filter->content(), did.after);
+  EXPECT_EQ(filter->version(), first + 3);
+  EXPECT_FALSE(filter->passes_collection(kPost));
+  EXPECT_TRUE(filter->passes_collection("app.bsky.graph.follow"));
+  EXPECT_TRUE(filter->passes_did(kAlice));
+  EXPECT_FALSE(filter->passes_did(kBob));
+}
+
+TEST_F(FilterTableTest, what_changes_nothing_raises_no_version) {
+  change(FilterEdit::Set, {kPost});
+  const std::int64_t version = state().version;
+  EXPECT_FALSE(change(FilterEdit::Set, {kPost}).is_change());
+  EXPECT_FALSE(change(FilterEdit::Add, {kPost}).is_change());
+  EXPECT_FALSE(change(FilterEdit::Remove, {"a.b.c"}).is_change());
+  EXPECT_EQ(state().version, version);
+}
+
+TEST_F(FilterTableTest, what_is_nothing_of_the_kind_is_refused_and_leaves_it) {
+  change(FilterEdit::Set, {kPost});
+  EXPECT_THROW(change(FilterEdit::Set, {"posts"}), DataError);
+  EXPECT_THROW(change(FilterEdit::Set, {}, {"bsky.app"}), DataError);
+  EXPECT_EQ(load_filter(session())->content().collections, std::vector<std::string>{kPost});
+}
+
+TEST_F(FilterTableTest, sql_changes_it_as_well_and_once_a_transaction) {
+  const std::int64_t first = state().version;
+  session().run("INSERT INTO skua.filter VALUES ('collection', 'app.bsky.feed.post')");
+  EXPECT_EQ(state().version, first + 1);
+  // All of it passes in between, and nobody sees that.
+  session().run(
+      "BEGIN; DELETE FROM skua.filter; "
+      "INSERT INTO skua.filter VALUES ('collection', 'app.bsky.feed.post'), ('did', 'did:plc:a'); "
+      "COMMIT");
+  EXPECT_EQ(state().version, first + 2);
+  EXPECT_EQ(state().widened, 0);
+  session().run("TRUNCATE skua.filter");
+  EXPECT_EQ(state().version, first + 3);
+  EXPECT_EQ(state().widened, first + 3);
+  EXPECT_TRUE(load_filter(session())->content().empty());
+}
+
+/// A change, and whether more collections pass afterwards.
+struct Change {
+  const char* name;
+  std::vector<std::string> before;
+  std::vector<std::string> after;
+  bool is_wider;
+};
+
+class WiderFilter : public FilterTableTest, public testing::WithParamInterface<Change> {};
+
+TEST_P(WiderFilter, makes_complete_repositories_wait_for_a_resync) {
+  change(FilterEdit::Set, GetParam().before);
+  let_it_settle();
+  finish(kAlice, state().settled);
+  save_repositories(session(), std::vector<RepositoryProgress>{{{kBob, std::nullopt}}},
+                    Resync::Complete, clock_.now());
+  ASSERT_EQ(column(kAlice, "state"), "complete");
+  change(FilterEdit::Set, GetParam().after);
+  EXPECT_EQ(state().widened == state().version, GetParam().is_wider);
+  EXPECT_EQ(column(kAlice, "state"), GetParam().is_wider ? "desynchronized" : "complete");
+  EXPECT_EQ(column(kAlice, "reason IS NOT NULL"), GetParam().is_wider ? "t" : "f");
+  EXPECT_EQ(column(kBob, "state"), "partial");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , WiderFilter,
+    testing::Values(
+        Change{"first_filter", {}, {kPost}, false}, Change{"no_filter_any_more", {kPost}, {}, true},
+        Change{"one_more", {kPost}, {kPost, "app.bsky.feed.like"}, true},
+        Change{"one_less", {kPost, "app.bsky.feed.like"}, {kPost}, false},
+        Change{"another", {kPost}, {"app.bsky.feed.like"}, true},
+        Change{"a_name_of_the_prefix", {"app.bsky.feed.*"}, {kPost}, false},
+        Change{"a_prefix_of_the_name", {kPost}, {"app.bsky.feed.*"}, true},
+        Change{"a_longer_prefix", {"app.bsky.*"}, {"app.bsky.feed.*"}, false},
+        Change{"a_shorter_prefix", {"app.bsky.feed.*"}, {"app.bsky.*"}, true},
+        Change{"a_name_that_begins_alike", {kPost}, {"app.bsky.feed.postgate"}, true},
+        // An underscore and a percent sign mean nothing here, and there is none in names.
+        Change{"a_neighbour_of_the_prefix", {"app.bsky.feed.*"}, {"app.bsky.feeds.post"}, true}),
+    [](const auto& tested) { return tested.param.name; });
+
+TEST_F(FilterTableTest, accounts_alone_make_nothing_wait) {
+  finish(kAlice, state().settled);
+  change(FilterEdit::Set, {}, {kBob});
+  change(FilterEdit::Set, {}, {kAlice});
+  change(FilterEdit::Set, {});
+  EXPECT_EQ(column(kAlice, "state"), "complete");
+  EXPECT_EQ(state().widened, 0);
+}
+
+TEST_F(FilterTableTest, what_was_asked_for_under_a_narrower_one_is_not_complete) {
+  change(FilterEdit::Set, {kPost});
+  const std::int64_t before = state().settled;
+  change(FilterEdit::Set, {});
+  finish(kAlice, before);
+  EXPECT_EQ(column(kAlice, "state"), "desynchronized");
+  EXPECT_EQ(column(kAlice, "reason IS NOT NULL AND next_attempt IS NOT NULL"), "t");
+  // Running processes may not have read it yet.
+  finish(kBob, state().settled);
+  EXPECT_EQ(column(kBob, "state"), "desynchronized");
+  let_it_settle();
+  finish(kAlice, state().settled);
+  EXPECT_EQ(column(kAlice, "state"), "complete");
+  EXPECT_EQ(column(kAlice, "reason IS NULL AND next_attempt IS NULL"), "t");
+}
+
+TEST_F(FilterTableTest, what_was_asked_for_under_a_wider_one_is_complete) {
+  const std::int64_t before = state().settled;
+  change(FilterEdit::Set, {kPost});
+  finish(kAlice, before);
+  EXPECT_EQ(column(kAlice, "state"), "complete");
+}
+
+TEST_F(FilterTableTest, many_repositories_are_marked_step_by_step) {
+  session().run(
+      "INSERT INTO skua.repositories (did, state) SELECT 'did:plc:' || i, "
+      "CASE WHEN i % 3 = 0 THEN 'partial' ELSE 'complete' END FROM generate_series(1, 45000) AS i");
+  change(FilterEdit::Set, {kPost});
+  change(FilterEdit::Set, {});
+  EXPECT_TRUE(state().is_marking);
+  EXPECT_TRUE(mark_for_filter(session()));
+  EXPECT_FALSE(mark_for_filter(session()));
+  EXPECT_FALSE(mark_for_filter(session()));
+  EXPECT_FALSE(state().is_marking);
+  EXPECT_EQ(value("SELECT count(*) FROM skua.repositories WHERE state = 'complete'"), "0");
+  EXPECT_EQ(value("SELECT count(*) FROM skua.repositories WHERE state = 'partial'"), "15000");
+}
+
+TEST_F(FilterTableTest, a_process_that_was_late_has_it_become_wider_once_more) {
+  change(FilterEdit::Set, {kPost});
+  change(FilterEdit::Set, {});
+  EXPECT_FALSE(state().is_late);
+  let_it_settle();
+  EXPECT_TRUE(state().is_late);
+  finish(kAlice, state().settled);
+  const std::int64_t version = state().version;
+  widen_filter_again(session());
+  EXPECT_EQ(column(kAlice, "state"), "desynchronized");
+  EXPECT_EQ(state().version, version + 1);
+  EXPECT_EQ(state().widened, version + 1);
+  finish(kAlice, version);
+  EXPECT_EQ(column(kAlice, "state"), "desynchronized");
+}
+
+TEST_F(FilterTableTest, a_finish_and_a_wider_filter_wait_for_each_other) {
+  change(FilterEdit::Set, {kPost});
+  const std::int64_t before = state().settled;
+  Session other(database_.url(), "other");
+  Transaction finishing(other);
+  const WholeRepository whole{kAlice, {{7}, atproto::Cid::of(as_bytes("tree"))}, before};
+  resyncs_done(other, {&whole, 1}, clock_.now());
+  session().run("SET lock_timeout = '200ms'");
+  EXPECT_THROW(change(FilterEdit::Set, {}), SqlError);
+  finishing.commit();
+  EXPECT_EQ(column(kAlice, "state"), "complete");
+  change(FilterEdit::Set, {});
+  EXPECT_EQ(column(kAlice, "state"), "desynchronized");
+}
+
+}  // namespace
+}  // namespace skua::store

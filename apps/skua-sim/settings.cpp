@@ -145,7 +145,11 @@ void describe_network(CLI::App& app, Settings& settings) {
       ->check(CLI::Range(1, 2'000))
       ->group(kNetwork);
   app.add_flag("--one-op-a-path", network.one_op_a_path,
-               "No commit names a path twice: for an indexer that verifies");
+               "No commit names a path twice: for an indexer that verifies")
+      ->group(kNetwork);
+  app.add_flag("--even", network.even,
+               "All accounts act alike; without, few make most of the traffic")
+      ->group(kNetwork);
   app.add_option("--oddities", network.oddities,
                  "How often what is seldom happens: 0 never, 1 often enough to be met (default: 1)")
       ->type_name("X")
@@ -311,7 +315,7 @@ void check_mode(const CLI::App& app, const Settings& settings) {
   } else {
     refuse(app,
            {"--write-capture", "--seed", "--accounts", "--records", "--records-spread", "--hosts",
-            "--outsiders", "--outside-share", "--oddities", "--one-op-a-path", "--events",
+            "--outsiders", "--outside-share", "--oddities", "--one-op-a-path", "--even", "--events",
             "--first-seq", "--window-mb", "--dump"},
            "means nothing with --serve");
     if (!settings.tls) refuse(app, {"--host", "--ca-file"}, "needs --tls");

@@ -167,6 +167,27 @@ TEST(Network, EveryCollectionIsMet) {
   EXPECT_EQ(met.size(), kCollections);
 }
 
+/// Which part of all commits the busiest account makes.
+double busiest_share(bool even) {
+  NetworkSettings settings = small_settings(8);
+  settings.accounts = 50;
+  settings.oddities = 0;
+  settings.even = even;
+  HeardNetwork network(settings);
+  network.steps(5'000);
+  std::map<std::string, int> commits;
+  int busiest = 0;
+  for (std::size_t i = 0; i < network.heard().size(); ++i) {
+    busiest = std::max(busiest, ++commits[std::string(event::peek_frame(network.frame(i))->did)]);
+  }
+  return busiest / static_cast<double>(network.heard().size());
+}
+
+TEST(Network, FewMakeMostUnlessAllAreToActAlike) {
+  EXPECT_LT(busiest_share(true), 0.035);
+  EXPECT_GT(busiest_share(false), 0.045);
+}
+
 TEST(Network, ReferencesAreMostlyNewWithManyOutsiders) {
   NetworkSettings settings = small_settings(8);
   settings.accounts = 40;

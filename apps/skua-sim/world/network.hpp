@@ -41,6 +41,8 @@ struct NetworkSettings {
   double oddities = 1;
   /// No commit names a path twice: sync 1.1 forbids it, hosts from before do it.
   bool one_op_a_path = false;
+  /// Every account acts as often as the others; otherwise few make most of the traffic.
+  bool even = false;
 };
 
 enum class AccountStatus : std::uint8_t { active, deactivated, suspended, takendown, deleted };

@@ -92,6 +92,7 @@ Account* Population::random_active(Random& random) {
 }
 
 Account* Population::random_busy(Random& random) {
+  if (settings_.even) return random_active(random);
   if (active_ == 0) return nullptr;
   for (;;) {
     // The number before which a random share of all lies.

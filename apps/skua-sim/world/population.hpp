@@ -40,7 +40,8 @@ class Population {
 
   /// An account that may commit, any as likely as the other; null: there is none.
   Account* random_active(Random& random);
-  /// The same, in the proportions of `share_before`: few accounts make most of the traffic.
+  /// The same, in the proportions of `share_before`: few accounts make most of the traffic. Unless
+  /// all are to act alike.
   Account* random_busy(Random& random);
   std::size_t active() const { return active_; }
   void set_status(Account& account, AccountStatus status);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "backfill/job_table.hpp"
 #include "base/bytes.hpp"
 #include "base/result.hpp"
+#include "store/filter_table.hpp"
 #include "transport/spooled_body.hpp"
 
 namespace skua::backfill {
@@ -44,6 +46,12 @@ struct FetchedRepository {
   std::optional<atproto::Tid> known;
   /// It was asked for with `since`.
   bool is_partial = false;
+  /// It must not be.
+  bool wants_whole = false;
+  /// What of it is stored, and the version of the filter as of which it was asked for
+  /// (FilterState::settled).
+  std::shared_ptr<const store::Filter> filter;
+  std::int64_t filter_version = 0;
 };
 
 }  // namespace skua::backfill

@@ -254,14 +254,23 @@ std::vector<FetchedRepository> Fetcher::take_in_hand(std::vector<Job> jobs) {
   std::vector<std::string> dids;
   dids.reserve(jobs.size());
   for (const Job& job : jobs) dids.push_back(job.did);
-  boost::unordered_flat_map<std::string, atproto::Tid> heads;
-  for (const store::RepositoryRow& row : store::load_repositories(session(), dids)) {
-    if (row.head) heads.emplace(row.did, row.head->rev);
+  // Before anything is asked for: what is let through from now on is not missed.
+  const store::FilterState state = store::load_filter_state(session());
+  if (!filter_ || filter_->version() != state.version) filter_ = store::load_filter(session());
+  boost::unordered_flat_map<std::string, store::RepositoryRow> rows;
+  for (store::RepositoryRow& row : store::load_repositories(session(), dids)) {
+    std::string did = row.did;
+    rows.emplace(std::move(did), std::move(row));
   }
   std::vector<FetchedRepository> taken;
   for (Job& job : jobs) {
     FetchedRepository& fetched = taken.emplace_back();
-    if (const auto head = heads.find(job.did); head != heads.end()) fetched.known = head->second;
+    if (const auto row = rows.find(job.did); row != rows.end()) {
+      if (row->second.head) fetched.known = row->second.head->rev;
+      fetched.wants_whole = row->second.wants_whole;
+    }
+    fetched.filter = filter_;
+    fetched.filter_version = state.settled;
     fetched.job = std::move(job);
   }
   return taken;
@@ -383,7 +392,8 @@ void Fetcher::download(FetchedRepository fetched) {
     moved_.push_back({fetched.job.did, fetched.document->pds});
     return;
   }
-  fetched.is_partial = fetched.job.since && fetched.known && *fetched.job.since <= *fetched.known;
+  fetched.is_partial = fetched.job.since && fetched.known &&
+                       *fetched.job.since <= *fetched.known && !fetched.wants_whole;
   transport::HttpRequest request;
   request.url = get_repo_url(*fetched.job.host, fetched.job.did,
                              fetched.is_partial ? fetched.job.since : std::nullopt);

@@ -142,6 +142,8 @@ class Fetcher {
   std::vector<JobError> postponed_;
   std::vector<JobHost> moved_;
   std::string last_host_;
+  /// As it was stored when jobs were last taken in hand.
+  std::shared_ptr<const store::Filter> filter_;
   /// Jobs in hand whose host is being looked for.
   std::size_t finding_hosts_ = 0;
   /// Whom the person who runs this named: any address is meant.

@@ -98,7 +98,8 @@ void write_accounts(store::Session& session, const Repositories& repositories, T
   std::vector<store::WholeRepository> whole;
   std::vector<writer::HandleClaim> claims;
   for (const WrittenRepository* repository : repositories) {
-    whole.push_back({repository->did, {repository->rev, repository->data}});
+    whole.push_back(
+        {repository->did, {repository->rev, repository->data}, repository->filter_version});
     if (repository->handle.empty()) continue;
     claims.push_back(
         {repository->actor_id, repository->handle, std::min(repository->rev.time(), now)});

@@ -26,6 +26,8 @@ struct WrittenRepository {
   std::string handle;
   std::int64_t records = 0;
   std::int64_t bytes = 0;
+  /// See store::WholeRepository.
+  std::int64_t filter_version = 0;
   /// Outlives the call.
   const repo::RepositoryListing* listing = nullptr;
 };

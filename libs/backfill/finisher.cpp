@@ -111,6 +111,7 @@ void Finisher::finish_once(std::span<const std::unique_ptr<UnfinishedRepository>
     if (fetched.document) one.handle = fetched.document->handle;
     one.records = static_cast<std::int64_t>(repository->listing.size());
     one.bytes = static_cast<std::int64_t>(fetched.car.size());
+    one.filter_version = fetched.filter_version;
     one.listing = &repository->listing;
   }
   const Finished finished = finish_repositories(*session_, written, options_.holder, clock_.now());

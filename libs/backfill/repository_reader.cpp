@@ -15,6 +15,18 @@ namespace {
 
 using Extent = repo::RepositoryListing::Extent;
 
+/// What the filter leaves of a repository. A path that names no collection is for the dead letters.
+event::ChunkOptions chunk_options(const std::shared_ptr<const store::Filter>& filter) {
+  event::ChunkOptions options;
+  if (filter && !filter->passes_all_collections()) {
+    options.leave_out = [filter](const repo::ListedRecord& record) {
+      const auto slash = record.path.find('/');
+      return slash != record.path.npos && !filter->passes_collection(record.path.substr(0, slash));
+    };
+  }
+  return options;
+}
+
 /// After so many bytes of records a mapped CAR lets its memory go.
 constexpr std::size_t kMappedBytes = std::size_t{32} << 20;
 
@@ -112,7 +124,7 @@ void RepositoryReader::send(std::unique_ptr<UnfinishedRepository> repository,
   const UnfinishedRepository& kept = *repository;
   const auto id = unfinished_.begin(std::move(repository));
   event::RepositoryChunks chunks(kept.listing, kept.fetched.job.did, *kept.listing.commit().rev,
-                                 id);
+                                 id, chunk_options(kept.fetched.filter));
   std::size_t mapped = kept.fetched.car.size();
   while (auto chunk = chunks.next()) {
     mapped += chunk->bytes;

@@ -19,6 +19,7 @@
 #include "repo/mst_builder.hpp"
 #include "resolve/resolver.hpp"
 #include "store/advisory_lock.hpp"
+#include "store/filter_table.hpp"
 #include "support/made_events.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
@@ -247,6 +248,30 @@ TEST_P(FinishTest, a_handle_in_the_document_is_claimed) {
   one[0].handle = "alice.test";
   finish_repositories(session(), one, kHolder, clock_.now());
   EXPECT_EQ(value("SELECT handle FROM bsky.actors WHERE did = '" + kAlice + "'"), "alice.test");
+}
+
+TEST_P(FinishTest, what_was_asked_for_under_a_narrower_filter_waits_for_a_resync) {
+  const auto state = [&] {
+    return value("SELECT state FROM skua.repositories WHERE did = '" + kAlice + "'");
+  };
+  store::change_filter(session(), store::FilterEdit::Set, {{kPost}, {}});
+  const Car car(kAlice, 50, {{kPost + "/a", made_post("a")}});
+  claim(kAlice);
+  write(car, kAlice, 50);
+  const std::vector<WrittenRepository> one = [&] {
+    std::vector<WrittenRepository> all = {written(car, kAlice, GetParam())};
+    all.front().filter_version = store::load_filter_state(session()).settled;
+    return all;
+  }();
+  store::change_filter(session(), store::FilterEdit::Set, {});
+  EXPECT_EQ(finish_repositories(session(), one, kHolder, clock_.now()).done.size(), 1U);
+  EXPECT_EQ(state(), "desynchronized");
+  session().run("UPDATE skua.filter_state SET widened_at = widened_at - interval '1 minute'");
+  claim(kAlice);
+  std::vector<WrittenRepository> again = one;
+  again.front().filter_version = store::load_filter_state(session()).settled;
+  EXPECT_EQ(finish_repositories(session(), again, kHolder, clock_.now()).done.size(), 1U);
+  EXPECT_EQ(state(), "complete");
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, FinishTest, testing::Values(Size::Small, Size::Large),

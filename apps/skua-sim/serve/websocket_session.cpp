@@ -125,7 +125,9 @@ asio::awaitable<void> WebsocketSession::read() {
   std::string message;
   while (!gone_) {
     const bool heard = co_await websocket_->read(message);
-    if (!heard) break;
+    // What was under way when a connection was dropped is not heard: a Tap that restarted would
+    // take an ack for one of its new ids.
+    if (!heard || gone_) break;
     co_await hear(message);
   }
   leave("client");

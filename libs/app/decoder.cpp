@@ -176,6 +176,9 @@ void Decoder::resume(const std::string& did) {
 }
 
 Decoder::Step Decoder::step(Job& job) {
+  // Where its repository stands is left as it is: what is missed meanwhile shows as a gap.
+  filter_ = services_.out.filter_now();
+  if (leave_out(services_.out, filter_, job.ticket, job.did)) return Step::Done;
   if (const auto result = decoder_.decode(job.bytes, decoded_); result.has_error()) {
     reject(job, result.error().message());
     return Step::Done;
@@ -391,7 +394,7 @@ void Decoder::dispatch(const Job& job, bool is_first) {
   }
   event::fold_commit(decoded_.events);
   if (is_first) introduce(job);
-  app::dispatch(services_.out, job.ticket, decoded_.events, decoded_.time);
+  app::dispatch(services_.out, filter_, job.ticket, decoded_.events, decoded_.time);
 }
 
 void Decoder::drop(const Job& job, verify::errc reason) {

@@ -142,6 +142,8 @@ class Decoder final : public DecodeThread {
   event::DecodedFrame decoded_;
   verify::CommitVerifier verifier_;
   verify::KnownRepositories known_;
+  /// Of the frame at hand.
+  CurrentFilter::Snapshot filter_;
   std::unordered_map<std::string, std::deque<Job>> parked_;
   std::uint64_t questions_ = 0;
   std::size_t abandoned_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "atproto/syntax.hpp"
 #include "base/crash_point.hpp"
 #include "base/log.hpp"
 #include "verify/commit_verifier.hpp"
@@ -20,11 +21,38 @@ void bound_time(event::UnresolvedEvent& event, Timestamp now) {
   }
 }
 
+/// Whether the filter leaves an event out: a record, or an op on one that cannot be read.
+bool is_outside(const store::Filter& filter, const event::UnresolvedEvent& event) {
+  if (const auto* change = std::get_if<event::RecordChange>(&event.body)) {
+    return !filter.passes_collection(change->collection);
+  }
+  const auto* rejection = std::get_if<event::Rejection>(&event.body);
+  if (rejection == nullptr) return false;
+  // What has no collection, such as a frame, concerns all.
+  const std::string_view collection =
+      std::string_view(rejection->what).substr(0, rejection->what.find('/'));
+  return collection.size() < rejection->what.size() && atproto::is_nsid(collection) &&
+         !filter.passes_collection(collection);
+}
+
 }  // namespace
 
-void dispatch(const DispatchServices& services, writer::InFlightList::Ticket ticket,
-              std::vector<event::UnresolvedEvent>& events, Timestamp time) {
+bool leave_out(const DispatchServices& services, const CurrentFilter::Snapshot& filter,
+               writer::InFlightList::Ticket ticket, std::string_view did) {
+  if (!filter || did.empty() || filter->passes_did(did)) return false;
+  services.intake.filtered_messages += 1;
+  services.in_flight.decoded(ticket, 0, Timestamp{});
+  return true;
+}
+
+void dispatch(const DispatchServices& services, const CurrentFilter::Snapshot& filter,
+              writer::InFlightList::Ticket ticket, std::vector<event::UnresolvedEvent>& events,
+              Timestamp time) {
   crash_point("decoded");
+  if (filter && !filter->passes_all_collections()) {
+    services.intake.filtered +=
+        std::erase_if(events, [&](const auto& event) { return is_outside(*filter, event); });
+  }
   services.in_flight.decoded(ticket, events.size(), time);
   for (event::UnresolvedEvent& event : events) {
     bound_time(event, services.clock.now());

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/current_filter.hpp"
 #include "app/intake_counters.hpp"
 #include "base/bytes.hpp"
 #include "base/time.hpp"
@@ -21,11 +22,22 @@ struct DispatchServices {
   /// Where events go: never waits, an account's from one thread.
   std::function<void(event::UnresolvedEvent)> sink;
   const Clock& clock;
+  /// Null: everything passes. Read once a message.
+  const CurrentFilter* filter = nullptr;
+
+  CurrentFilter::Snapshot filter_now() const { return filter != nullptr ? filter->get() : nullptr; }
 };
 
-/// Hands a message's events to the workers; none: it has finished. `time` is when its host made it.
-void dispatch(const DispatchServices& services, writer::InFlightList::Ticket ticket,
-              std::vector<event::UnresolvedEvent>& events, Timestamp time);
+/// Whether a message about this account is of no interest; then it has finished, and is counted.
+/// `filter` may be null.
+bool leave_out(const DispatchServices& services, const CurrentFilter::Snapshot& filter,
+               writer::InFlightList::Ticket ticket, std::string_view did);
+
+/// Hands a message's events to the workers, but for records that the filter leaves out; none: it
+/// has finished. `time` is when its host made it. `filter` may be null.
+void dispatch(const DispatchServices& services, const CurrentFilter::Snapshot& filter,
+              writer::InFlightList::Ticket ticket, std::vector<event::UnresolvedEvent>& events,
+              Timestamp time);
 
 /// Makes a dead letter of a message that cannot be read as a whole.
 void reject_message(const DispatchServices& services, writer::InFlightList::Ticket ticket,

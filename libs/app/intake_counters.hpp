@@ -26,6 +26,9 @@ struct IntakeCounters {
   std::atomic<std::uint64_t> bad_ops{0};     // dead-lettered alone
   /// Records of JSON sources that do not hash to the CID they came with: JSON has lost something.
   std::atomic<std::uint64_t> altered{0};
+  /// What the filter leaves out: records, and whole messages of accounts that do not pass.
+  std::atomic<std::uint64_t> filtered{0};
+  std::atomic<std::uint64_t> filtered_messages{0};
   std::atomic<std::int64_t> newest_time_us{0};
 
   // Verification.

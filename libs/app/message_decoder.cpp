@@ -48,6 +48,8 @@ void MessageDecoder::join() {
 
 void MessageDecoder::run() {
   while (auto message = queue_.pop()) {
+    filter_ = services_.filter_now();
+    if (leave_out(services_, filter_, message->ticket, message->did)) continue;
     if (format_ == Format::Tap) {
       take_tap(*std::move(message));
     } else {
@@ -146,7 +148,7 @@ void MessageDecoder::hand_on(const AdmittedMessage& message,
     }
   }
   note_time(services_.intake, time, now);
-  dispatch(services_, message.ticket, events, time);
+  dispatch(services_, filter_, message.ticket, events, time);
 }
 
 }  // namespace skua::app

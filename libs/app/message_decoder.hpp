@@ -37,6 +37,8 @@ class MessageDecoder final : public DecodeThread {
   const Format format_;
   const DispatchServices services_;
   BoundedQueue<AdmittedMessage> queue_;
+  /// Of the message at hand.
+  CurrentFilter::Snapshot filter_;
   event::TapDecoder tap_decoder_;
   event::TapMessage tap_;
   event::JetstreamDecoder jetstream_decoder_;

@@ -102,6 +102,14 @@ bool mark_for_filter(Session& session) {
   return session.run("SELECT skua.resync_for_filter()").boolean(0, 0);
 }
 
+std::int64_t waiting_for_filter(Session& session) {
+  return session
+      .run(
+          "SELECT count(*) FROM skua.repositories WHERE state = 'desynchronized' "
+          "AND reason IS NOT NULL")
+      .int8(0, 0);
+}
+
 void widen_filter_again(Session& session) {
   session.run("SELECT skua.widen_filter()");
 }

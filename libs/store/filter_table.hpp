@@ -83,6 +83,9 @@ FilterChange change_filter(Session& session, FilterEdit edit, const FilterConten
 /// of its own. False: nothing is left to do.
 bool mark_for_filter(Session& session);
 
+/// Repositories that wait for a resync because the filter became wider.
+std::int64_t waiting_for_filter(Session& session);
+
 /// What this process left out after the filter had become wider may be missing in what was asked
 /// for meanwhile: as if it became wider now.
 void widen_filter_again(Session& session);

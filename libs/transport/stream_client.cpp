@@ -90,6 +90,12 @@ class StreamClient::Impl {
     return put.outcome;
   }
 
+  void reconnect(std::string reason) {
+    inbox_->post([this, reason = std::move(reason)] {
+      if (session_) session_->give_up(reason);
+    });
+  }
+
   const StreamStatistics& statistics() const { return statistics_; }
 
  private:
@@ -143,6 +149,10 @@ void StreamClient::stop() {
 
 SendOutcome StreamClient::send(std::uint64_t connection, std::string text) {
   return impl_->send(connection, std::move(text));
+}
+
+void StreamClient::reconnect(std::string reason) {
+  impl_->reconnect(std::move(reason));
 }
 
 const StreamStatistics& StreamClient::statistics() const {

@@ -48,6 +48,8 @@ struct StreamClientOptions {
   /// The answer to a ping is as good as a message: for what has nothing to say for hours (Tap).
   /// Otherwise a server that answers pings and nothing else is given up too.
   bool may_be_silent = false;
+  /// The same where it changes: asked at each answer, on the client's thread. Empty: never.
+  std::function<bool()> may_be_silent_now;
   /// How long `stop()` waits for what is queued to be sent, and for the answer to the close.
   std::chrono::milliseconds close_timeout = std::chrono::seconds(2);
   /// A longer message ends the connection.
@@ -118,6 +120,10 @@ class StreamClient {
   /// queued is written in order. Messages belong to one connection: what an ack names may be
   /// something else on the next. Any thread; does not block.
   SendOutcome send(std::uint64_t connection, std::string text);
+
+  /// Ends the connection that stands, if one does: the next is to another target. `reason` is what
+  /// FrameSink::on_disconnected is told. Any thread; does not block.
+  void reconnect(std::string reason);
 
   const StreamStatistics& statistics() const;
 

@@ -131,7 +131,8 @@ class DecoderTest : public testing::Test {
         DecoderServices{.out = {.intake = intake_,
                                 .in_flight = in_flight_,
                                 .sink = [this](auto event) { events_.take(std::move(event)); },
-                                .clock = clock_},
+                                .clock = clock_,
+                                .filter = &filter_},
                         .verification = is_verified ? verification_.get() : nullptr});
   }
 
@@ -202,7 +203,14 @@ class DecoderTest : public testing::Test {
     ASSERT_TRUE(events_.wait_until_there_are(before + 1, did)) << "the decoder stands still";
   }
 
+  void set_filter(std::vector<std::string> collections, std::vector<std::string> dids) {
+    filter_.set(std::make_shared<const store::Filter>(
+        filter_.get()->version() + 1,
+        store::FilterContent{std::move(collections), std::move(dids)}));
+  }
+
   test::ManualClock clock_;
+  CurrentFilter filter_;
   IntakeCounters intake_;
   writer::InFlightList in_flight_{{.frames = 100'000, .bytes = std::size_t{1} << 30}};
   Events events_{in_flight_};
@@ -289,6 +297,80 @@ TEST_F(DecoderTest, what_was_missed_is_counted_and_followed) {
   ASSERT_EQ(progress.size(), 1U);
   EXPECT_EQ(progress.front().breaks, 2);
   EXPECT_EQ(progress.front().row.head->rev, alice_.link().rev);
+}
+
+// --- the filter
+
+TEST_F(DecoderTest, an_account_that_was_left_out_and_is_back_has_a_gap) {
+  accounts_.knows(kAlice, identity_of(alice_));
+  accounts_.knows(kBob, identity_of(bob_));
+  open();
+  push("#commit", commit(alice_));
+  expect_all_done();
+  const auto before = chain_.newest(kAlice);
+  set_filter({}, {kBob});
+  push("#commit", commit(alice_));
+  push("#account", account(false, "deactivated"));
+  push("#identity", identity());
+  const auto of_bob = push("#commit", commit(bob_, kBob));
+  expect_all_done();
+  EXPECT_EQ(intake_.filtered_messages, 3U);
+  EXPECT_EQ(intake_.verified, 2U);
+  EXPECT_EQ(events_.seqs(kBob), (Seqs{of_bob}));
+  EXPECT_EQ(chain_.newest(kAlice)->head, before->head);
+  set_filter({}, {});
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(intake_.broke, 1U);
+  EXPECT_EQ(chain_.newest(kAlice)->head->rev, alice_.link().rev);
+}
+
+TEST_F(DecoderTest, an_account_that_wrote_nothing_while_it_was_left_out_has_none) {
+  accounts_.knows(kAlice, identity_of(alice_));
+  open();
+  push("#commit", commit(alice_));
+  expect_all_done();
+  set_filter({}, {kBob});
+  push("#account", account(true));
+  expect_all_done();
+  set_filter({}, {});
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(intake_.verified, 2U);
+  EXPECT_EQ(intake_.broke, 0U);
+}
+
+TEST_F(DecoderTest, a_commit_of_which_no_record_passes_is_verified_and_its_chain_goes_on) {
+  accounts_.knows(kAlice, identity_of(alice_));
+  open();
+  set_filter({"app.bsky.feed.like"}, {});
+  push("#commit", commit(alice_, bob_));
+  push("#commit", commit(alice_));
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(intake_.filtered, 2U);
+  EXPECT_EQ(dropped(errc::wrong_signature), 1U);
+  EXPECT_EQ(chain_.newest(kAlice)->head->rev, alice_.link().rev);
+  const std::uint64_t broke = intake_.broke;
+  set_filter({}, {});
+  const auto last = push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(intake_.broke, broke);
+  EXPECT_EQ(events_.seqs(kAlice).back(), last);
+}
+
+TEST_F(DecoderTest, what_waits_for_an_answer_goes_by_the_filter_of_then) {
+  accounts_.knows(kAlice, identity_of(alice_));
+  accounts_.hold(kAlice);
+  open();
+  push("#commit", commit(alice_));
+  push("#commit", commit(alice_));
+  pass();
+  set_filter({}, {kBob});
+  ASSERT_TRUE(accounts_.answer(kAlice));
+  expect_all_done();
+  EXPECT_EQ(intake_.filtered_messages, 2U);
+  EXPECT_EQ(events_.seqs(kAlice), Seqs{});
 }
 
 TEST_F(DecoderTest, nothing_is_logged_before_its_frame_can_finish) {

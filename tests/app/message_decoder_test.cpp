@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -35,12 +36,14 @@ class MessageDecoderTest : public testing::Test {
                                        const std::scoped_lock lock(mutex_);
                                        events_.push_back(std::move(event));
                                      },
-                                 .clock = clock_});
+                                 .clock = clock_,
+                                 .filter = filter_});
   }
-  void push(const std::string& text, std::int64_t seq) {
+  void push(const std::string& text, std::int64_t seq, std::string_view did = {}) {
     AdmittedMessage message;
     message.bytes = Bytes(text.begin(), text.end());
     message.seq = seq;
+    message.did = did;
     message.received_at = clock_.now();
     message.ticket = *in_flight_.admit({.seq = seq, .bytes = text.size()});
     decoder_->push(std::move(message));
@@ -58,6 +61,7 @@ class MessageDecoderTest : public testing::Test {
 
   test::ManualClock clock_;
   IntakeCounters intake_;
+  const CurrentFilter* filter_ = nullptr;
   std::vector<writer::InFlightList::Ticket> finished_;
   writer::InFlightList in_flight_{
       {},
@@ -141,6 +145,29 @@ TEST_F(MessageDecoderTest, a_deleted_account_is_purged_and_others_are_hidden) {
   EXPECT_THAT(purges, ElementsAre(true, false));
 }
 
+TEST_F(MessageDecoderTest, a_jetstreams_word_of_an_account_counts_as_a_relays) {
+  begin(MessageDecoder::Format::Jetstream);
+  for (const std::string said :
+       {R"("active":false,"status":"deleted")", R"("active":false,"status":"deactivated")",
+        R"("active":false,"status":"takendown")", R"("active":true)",
+        // What is active is not deleted, whatever is said beside it.
+        R"("active":true,"status":"deleted")"}) {
+    push(R"({"did":")" + std::string(kDid) +
+             R"(","time_us":1000,"kind":"account","account":{"did":")" + kDid +
+             R"(","seq":1,"time":"2026-01-01T00:00:00Z",)" + said + "}}",
+         1000);
+  }
+  end();
+  std::vector<std::pair<bool, bool>> said;
+  for (const auto& event : events_) {
+    const auto& account = std::get<event::AccountChange>(event.body);
+    said.emplace_back(account.active, account.purge);
+  }
+  EXPECT_THAT(said,
+              ElementsAre(std::pair(false, true), std::pair(false, false), std::pair(false, false),
+                          std::pair(true, false), std::pair(true, false)));
+}
+
 TEST_F(MessageDecoderTest, a_record_that_json_has_changed_is_stored_and_counted) {
   begin(MessageDecoder::Format::Jetstream);
   push(
@@ -154,6 +181,50 @@ TEST_F(MessageDecoderTest, a_record_that_json_has_changed_is_stored_and_counted)
   EXPECT_EQ(events_[0].seq, 1000);
   EXPECT_TRUE(std::holds_alternative<event::RecordChange>(events_[0].body));
   EXPECT_EQ(intake_.altered, 1U);
+}
+
+/// A message, and what the filter {collection app.bsky.feed.like, did kDid} makes of it.
+TEST_F(MessageDecoderTest, what_the_filter_leaves_out_is_finished_and_counted) {
+  CurrentFilter filter;
+  filter_ = &filter;
+  begin(MessageDecoder::Format::Tap);
+  const std::string like = tap(true, "3l2s5xxv2ze2c", R"("action":"delete")");
+  std::string post = like;
+  post.replace(post.find("feed.like"), 9, "feed.post");
+  std::string poison = tap(true, "3l2s5xxv2ze2c", R"("action":"create","record":[1])");
+  poison.replace(poison.find("feed.like"), 9, "feed.post");
+  filter.set(std::make_shared<const store::Filter>(
+      2, store::FilterContent{{"app.bsky.feed.like"}, {kDid}}));
+  push(like, 1, kDid);
+  push(post, 2, kDid);
+  push(poison, 3, kDid);
+  push("no JSON", 4, "did:plc:other");
+  push(like, 5, "did:plc:other");
+  end();
+  ASSERT_EQ(events_.size(), 1U);
+  EXPECT_EQ(std::get<event::RecordChange>(events_[0].body).collection, "app.bsky.feed.like");
+  EXPECT_EQ(intake_.filtered, 2U);
+  EXPECT_EQ(intake_.filtered_messages, 2U);
+  EXPECT_EQ(intake_.bad_frames, 0U);
+  EXPECT_EQ(intake_.bad_ops, 0U);
+  EXPECT_EQ(finished_.size(), 4U);
+}
+
+TEST_F(MessageDecoderTest, a_filter_that_changes_holds_from_the_next_message_on) {
+  CurrentFilter filter;
+  filter_ = &filter;
+  begin(MessageDecoder::Format::Tap);
+  const std::string like = tap(true, "3l2s5xxv2ze2c", R"("action":"delete")");
+  push(like, 1, kDid);
+  decoder_->close();
+  decoder_->join();
+  filter.set(
+      std::make_shared<const store::Filter>(2, store::FilterContent{{"app.bsky.feed.post"}, {}}));
+  begin(MessageDecoder::Format::Tap);
+  push(like, 2, kDid);
+  end();
+  EXPECT_EQ(events_.size(), 1U);
+  EXPECT_EQ(intake_.filtered, 1U);
 }
 
 }  // namespace

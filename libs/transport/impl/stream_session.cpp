@@ -142,6 +142,7 @@ Awaitable<std::string> StreamSession::read_frames() {
     if (silent_) {
       co_return fmt::format("{} sent nothing for {}", options.peer, in_words(options.read_timeout));
     }
+    if (given_up_) co_return *given_up_;
     if (failure) co_return std::move(*failure);
     const auto size = frame.bytes.size();
     while (!stopping_ && !context_.sink.try_accept(frame)) co_await wait_for_room();
@@ -235,6 +236,12 @@ Awaitable<void> StreamSession::close_politely() {
   abort();
 }
 
+void StreamSession::give_up(std::string reason) {
+  if (!open_ || stopping_ || given_up_) return;
+  given_up_ = std::move(reason);
+  abort();
+}
+
 void StreamSession::stop() {
   if (stopping_) return;
   stopping_ = true;
@@ -264,7 +271,10 @@ void StreamSession::message_came() {
 }
 
 void StreamSession::pong_came() {
-  if (context_.options.may_be_silent) message_came();
+  const auto& options = context_.options;
+  if (options.may_be_silent || (options.may_be_silent_now && options.may_be_silent_now())) {
+    message_came();
+  }
 }
 
 void StreamSession::end() {

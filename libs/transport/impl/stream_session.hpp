@@ -45,6 +45,9 @@ class StreamSession : public std::enable_shared_from_this<StreamSession> {
   /// There are messages to send.
   void texts_wait() { outgoing_.cancel(); }
 
+  /// Ends the connection for this reason. Nothing happens before it stands.
+  void give_up(std::string reason);
+
   /// Ends `run`: with a close handshake where a websocket is open, else at once.
   void stop();
 
@@ -111,8 +114,9 @@ class StreamSession : public std::enable_shared_from_this<StreamSession> {
   bool writing_ = false;   // write_texts runs
   bool stopping_ = false;
   bool aborted_ = false;
-  bool timed_out_ = false;  // connecting took too long
-  bool silent_ = false;     // the watchdog ended it
+  bool timed_out_ = false;               // connecting took too long
+  bool silent_ = false;                  // the watchdog ended it
+  std::optional<std::string> given_up_;  // why somebody ended it
 };
 
 /// A session over ws or wss, as the endpoint says.

@@ -1,0 +1,122 @@
+#include "filter.hpp"
+
+#include <cstdio>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "app/database.hpp"
+#include "app/filter_file.hpp"
+#include "app/filter_words.hpp"
+#include "commands.hpp"
+#include "store/filter_table.hpp"
+#include "store/process_name.hpp"
+#include "store/session.hpp"
+
+namespace skua::cli {
+namespace {
+
+store::Session session_of(const Settings& settings, const FilterCommandFlags& flags) {
+  const std::string url = settings.require(kDatabase, flags.database, "postgresql://...").value;
+  app::check_database(url);
+  return {url, store::process_name("skua filter")};
+}
+
+/// All that the command line names, the file's content included.
+store::FilterContent names_of(const FilterCommandFlags& flags, FilterCommand command) {
+  if (command == FilterCommand::Clear) return {};
+  const auto choice = filter_choice(flags.names);
+  if (!choice) {
+    throw UsageError("name collections with --collection, accounts with --did, or a --file");
+  }
+  if (!choice->file) return choice->names;
+  return app::merged(choice->names, app::FilterFile(*choice->file).read());
+}
+
+store::FilterEdit edit_of(FilterCommand command) {
+  switch (command) {
+    case FilterCommand::Add:
+      return store::FilterEdit::Add;
+    case FilterCommand::Remove:
+      return store::FilterEdit::Remove;
+    case FilterCommand::Set:
+    case FilterCommand::Clear:
+      break;
+  }
+  return store::FilterEdit::Set;
+}
+
+std::string waiting_words(std::int64_t waiting) {
+  return fmt::format("{} repositories whose history was brought in wait for a resync", waiting);
+}
+
+void print_what_follows(store::Session& session, const store::FilterChange& change) {
+  if (change.before.collections != change.after.collections) {
+    const store::FilterState state = store::load_filter_state(session);
+    if (state.widened == state.version) {
+      fmt::print(
+          "more collections pass: {}, which brings their older records. Of all others they are "
+          "stored from now on; skua backfill brings what was before\n",
+          waiting_words(store::waiting_for_filter(session)));
+    }
+    if (!change.after.collections.empty()) {
+      fmt::print(
+          "records of other collections are left out from now on; rows of theirs that are there "
+          "stay, and are not kept up to date\n");
+    }
+  }
+  if (change.before.dids != change.after.dids) {
+    if (!change.after.dids.empty()) {
+      fmt::print(
+          "what other accounts send is not read from now on, deletions included; rows of theirs "
+          "that are there stay\n");
+    }
+    if (!change.before.dids.empty()) {
+      fmt::print(
+          "of accounts that pass again, a verified relay shows with their next commit what was "
+          "missed; of others skua backfill brings it\n");
+    }
+  }
+}
+
+}  // namespace
+
+int filter_show(const Settings& settings, const FilterCommandFlags& flags) {
+  store::Session session = session_of(settings, flags);
+  const auto filter = store::load_filter(session);
+  const store::FilterContent& content = filter->content();
+  const std::int64_t waiting = store::waiting_for_filter(session);
+  if (flags.json) {
+    const nlohmann::json json = {{"version", filter->version()},
+                                 {"collections", content.collections},
+                                 {"dids", content.dids},
+                                 {"waiting_for_resync", waiting}};
+    fmt::print("{}\n", json.dump(2));
+    return kSuccess;
+  }
+  fmt::print("stored: {}\n", app::filter_words(content));
+  for (const std::string& name : content.collections) fmt::print("  {}\n", name);
+  for (const std::string& did : content.dids) fmt::print("  {}\n", did);
+  if (waiting > 0) fmt::print("{}\n", waiting_words(waiting));
+  return kSuccess;
+}
+
+int filter_change(const Settings& settings, const FilterCommandFlags& flags,
+                  FilterCommand command) {
+  const store::FilterContent names = names_of(flags, command);
+  store::Session session = session_of(settings, flags);
+  const store::FilterChange change = store::change_filter(session, edit_of(command), names);
+  if (!change.is_change()) {
+    fmt::print("nothing changed; stored: {}\n", app::filter_words(change.after));
+    return kSuccess;
+  }
+  fmt::print("{}\nstored: {}\n", app::change_words(change), app::filter_words(change.after));
+  std::fflush(stdout);
+  while (store::mark_for_filter(session)) {
+  }
+  print_what_follows(session, change);
+  return kSuccess;
+}
+
+}  // namespace skua::cli

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "filter_choice.hpp"
+#include "settings.hpp"
+
+namespace skua::cli {
+
+/// `skua filter ...`.
+struct FilterCommandFlags {
+  FilterFlags names;
+  std::optional<std::string> database;
+  bool json = false;
+};
+enum class FilterCommand : std::uint8_t { Set, Add, Remove, Clear };
+
+// Both return the exit code.
+
+int filter_show(const Settings& settings, const FilterCommandFlags& flags);
+/// Says what it changed, and what follows from it.
+int filter_change(const Settings& settings, const FilterCommandFlags& flags, FilterCommand command);
+
+}  // namespace skua::cli

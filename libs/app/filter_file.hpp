@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <istream>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "store/filter_table.hpp"
+
+namespace skua::app {
+
+/// A filter that a person wrote and that is none, in words for that person.
+class FilterError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Adds one name, a collection, a prefix or a DID; FilterError for anything else.
+void add_to_filter(store::FilterContent& content, const std::string& name);
+/// Sorts, and leaves each once.
+void normalize(store::FilterContent& content);
+/// What either names.
+store::FilterContent merged(const store::FilterContent& a, const store::FilterContent& b);
+
+/// Reads lines, one name a line. Empty lines and those that begin with # mean nothing; so does what
+/// stands behind a # after a blank. FilterError names `file` and the line.
+store::FilterContent read_filter_lines(std::istream& in, const std::string& file);
+
+/// Tells whether a file is still the same.
+struct FileStamp {
+  std::int64_t modified_ns = 0;
+  std::int64_t size = 0;
+  std::uint64_t inode = 0;
+  friend bool operator==(const FileStamp&, const FileStamp&) = default;
+};
+
+/// How a file is looked at.
+struct FileAccess {
+  /// Nothing: it is not there.
+  std::function<std::optional<FileStamp>(const std::string& path)> stamp;
+  /// All of it. Throws FilterError.
+  std::function<std::string(const std::string& path)> read;
+};
+FileAccess file_system();
+
+/// A file that holds a filter, read again when it changes. One thread.
+class FilterFile {
+ public:
+  explicit FilterFile(std::string path, FileAccess access = file_system());
+
+  /// Reads it. Throws FilterError.
+  store::FilterContent read();
+
+  /// To be asked now and then: its content, once it has changed and then stayed the same from one
+  /// look to the next, as whoever writes it may be in the middle. Nothing: it is as it was read, or
+  /// is not there. Throws FilterError once for each content that is none.
+  std::optional<store::FilterContent> look();
+
+  const std::string& path() const { return path_; }
+
+ private:
+  const std::string path_;
+  const FileAccess access_;
+  std::optional<FileStamp> read_;
+  std::optional<FileStamp> seen_;
+};
+
+}  // namespace skua::app

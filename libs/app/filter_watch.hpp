@@ -1,0 +1,73 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "app/current_filter.hpp"
+#include "app/filter_file.hpp"
+#include "store/filter_table.hpp"
+#include "store/session.hpp"
+
+namespace skua::app {
+
+/// What a process was told to set the stored filter to.
+struct FilterChoice {
+  store::FilterContent names;
+  /// Names more; read again when it changes.
+  std::optional<std::string> file;
+};
+
+/// Has a process go by the stored filter: looks every second whether it changed, and takes care of
+/// what follows from it (docs/operations.md). Sets it to what the process was told, and again when
+/// its file changes. A thread and a connection of its own; while the database is away, the filter
+/// stays.
+class FilterWatch {
+ public:
+  struct Options {
+    std::string database_url;
+    /// Nothing: what is stored holds.
+    std::optional<FilterChoice> choice;
+    std::chrono::milliseconds interval{1'000};
+    FileAccess files = file_system();
+    std::function<void(const std::string& what)> on_defect;
+  };
+
+  /// Sets the stored filter if it was told to, and loads it into `current`, which outlives it.
+  /// Throws store::SqlError, and FilterError for a file that holds none.
+  FilterWatch(Options options, CurrentFilter& current);
+  ~FilterWatch();
+
+  void start();
+  /// Again is harmless.
+  void stop();
+
+  /// One round. Throws store::SqlError; the thread does not call it then until the next.
+  void look();
+
+ private:
+  void run(const std::stop_token& stop);
+  store::Session& session();
+  void look_at_file();
+  void set_stored();
+  void adopt();
+
+  const Options options_;
+  CurrentFilter& current_;
+  std::optional<FilterFile> file_;
+  /// What the stored filter is still to be set to.
+  std::optional<store::FilterContent> wanted_;
+  std::unique_ptr<store::Session> session_;
+  std::stop_token stop_;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::jthread thread_;
+};
+
+}  // namespace skua::app

@@ -1,0 +1,55 @@
+#include "app/filter_words.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace skua::app {
+namespace {
+
+constexpr std::size_t kShown = 10;
+
+std::string list_words(const std::vector<std::string>& names, const std::string& before = {}) {
+  std::string words;
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) {
+    words += (i == 0 ? "" : ", ") + before + names[i];
+  }
+  if (names.size() > kShown) words += fmt::format(" and {} more", names.size() - kShown);
+  return words;
+}
+
+std::vector<std::string> without(const std::vector<std::string>& all,
+                                 const std::vector<std::string>& others) {
+  std::vector<std::string> rest;
+  std::set_difference(all.begin(), all.end(), others.begin(), others.end(),
+                      std::back_inserter(rest));
+  return rest;
+}
+
+}  // namespace
+
+std::string filter_words(const store::FilterContent& content) {
+  return fmt::format(
+      "{} of {}", content.collections.empty() ? "all records" : list_words(content.collections),
+      content.dids.empty()
+          ? "all accounts"
+          : fmt::format("{} account{} ({})", content.dids.size(),
+                        content.dids.size() == 1 ? "" : "s", list_words(content.dids)));
+}
+
+std::string change_words(const store::FilterChange& change) {
+  std::string words;
+  const auto add = [&](const std::vector<std::string>& names, const char* sign) {
+    if (!names.empty()) words += (words.empty() ? "" : ", ") + list_words(names, sign);
+  };
+  add(without(change.after.collections, change.before.collections), "+ ");
+  add(without(change.before.collections, change.after.collections), "- ");
+  add(without(change.after.dids, change.before.dids), "+ ");
+  add(without(change.before.dids, change.after.dids), "- ");
+  return words;
+}
+
+}  // namespace skua::app

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "store/filter_table.hpp"
+
+namespace skua::app {
+
+/// What a filter lets through, for people: "app.bsky.feed.post of all accounts". Of many names the
+/// first ten.
+std::string filter_words(const store::FilterContent& content);
+
+/// What a change added and took away, on a line: "+ app.bsky.graph.*, - did:plc:...".
+std::string change_words(const store::FilterChange& change);
+
+}  // namespace skua::app

@@ -8,6 +8,7 @@
 #include "backfill_arguments.hpp"
 #include "base/log.hpp"
 #include "commands.hpp"
+#include "filter_arguments.hpp"
 #include "inspect_frames.hpp"
 #include "inspect_repo.hpp"
 #include "shared_arguments.hpp"
@@ -64,6 +65,8 @@ int command_line(int argc, char** argv) {
       "identity import`\nbrings most of them ahead.\n\n"
       "Example:\n  skua run --relay wss://relay1.us-east.bsky.network --database "
       "postgresql://localhost/skua\n"
+      "  skua run --relay wss://relay1.us-east.bsky.network --collection 'app.bsky.graph.*' "
+      "--filter-file more.txt\n"
       "  skua run --tap ws://localhost:2480 --tap-password-file tap.password --database "
       "postgresql://localhost/skua");
 
@@ -93,6 +96,7 @@ int command_line(int argc, char** argv) {
 
   const BackfillArguments backfill_arguments(app);
   const TapArguments tap_arguments(app);
+  const FilterArguments filter_arguments(app);
 
   RecordFlags record_flags;
   CLI::App* record_command =
@@ -213,6 +217,7 @@ int command_line(int argc, char** argv) {
   if (*replay_command) return replay(settings, replay_flags);
   if (const auto code = backfill_arguments.run(settings)) return *code;
   if (const auto code = tap_arguments.run(settings)) return *code;
+  if (const auto code = filter_arguments.run(settings)) return *code;
   if (*record_command) return record(settings, record_flags);
   if (*frames_command)
     return skua::app::inspect_frames(frames_file, did_docs, std::cout, std::cerr);

@@ -57,6 +57,7 @@ int run(const Settings& settings, const RunFlags& flags) {
   StopSignal stop_signal;
   app::IndexerOptions options;
   options.source = source_choice(settings, flags.source);
+  options.filter = filter_choice(flags.source.filter);
   options.database_url = settings.require(kDatabase, flags.database, "postgresql://...").value;
   options.verify = verify_level(settings, flags.verification);
   options.resync = resync(settings, flags.verification);

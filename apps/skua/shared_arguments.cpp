@@ -15,9 +15,18 @@ void add_source_options(CLI::App* command, SourceFlags& flags) {
   command->add_option("--jetstream", flags.jetstream,
                       "Or a Jetstream, wss://host, with /xrpc/network.bsky.jetstream."
                       "subscribeEvents behind it for version 2 (SKUA_JETSTREAM)");
-  command->add_option("--collection", flags.collections,
-                      "Ask a Jetstream for this collection only, or all of app.bsky.graph.*");
-  command->add_option("--did", flags.dids, "Ask a Jetstream for this account only");
+  command
+      ->add_option("--collection", flags.filter.collections,
+                   "Store this collection only, or all of app.bsky.graph.*: sets the stored filter "
+                   "(skua filter)")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--did", flags.filter.dids,
+                   "Read what this account sends only: sets the stored filter")
+      ->allow_extra_args(false);
+  command->add_option("--filter-file", flags.filter.file,
+                      "File of collections, prefixes and DIDs, one a line: sets the stored filter, "
+                      "and again when the file changes");
   command->add_option("--zstd-dictionary", flags.zstd_dictionary,
                       "Dictionary file with which a Jetstream compresses; without it, it does not "
                       "(SKUA_ZSTD_DICTIONARY)");

@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "atproto/syntax.hpp"
 #include "base/bytes.hpp"
 #include "cursor_choice.hpp"
 #include "relay_address.hpp"
@@ -48,23 +47,6 @@ std::string read_password(const Found& found) {
   return password;
 }
 
-void check_filter(const SourceFlags& flags) {
-  for (const std::string& name : flags.collections) {
-    // A prefix is an NSID once a name stands for the star.
-    std::string nsid = name;
-    if (name.ends_with(".*")) nsid.replace(name.size() - 1, 1, "any");
-    if (!atproto::is_nsid(nsid)) {
-      throw UsageError(
-          fmt::format("--collection: '{}' is neither a collection nor a prefix; examples are "
-                      "app.bsky.feed.post and app.bsky.graph.*",
-                      name));
-    }
-  }
-  for (const std::string& did : flags.dids) {
-    if (!atproto::is_did(did)) throw UsageError(fmt::format("--did: '{}' is no DID", did));
-  }
-}
-
 app::Source jetstream_source(const Settings& settings, const SourceFlags& flags, const Found& url) {
   app::JetstreamSource source;
   source.endpoint = address(url, kSubscribe, "wss://jetstream2.us-east.bsky.network");
@@ -74,8 +56,6 @@ app::Source jetstream_source(const Settings& settings, const SourceFlags& flags,
   if (const auto cursor = settings.find(kCursor, flags.cursor)) {
     source.cursor = cursor_choice(*cursor);
   }
-  source.collections = flags.collections;
-  source.dids = flags.dids;
   if (const auto file = settings.find(kZstdDictionary, flags.zstd_dictionary)) {
     try {
       source.dictionary =
@@ -98,7 +78,6 @@ app::Source relay_source(const Settings& settings, const SourceFlags& flags, con
 }  // namespace
 
 app::Source source_choice(const Settings& settings, const SourceFlags& flags) {
-  check_filter(flags);
   // What the command line names stands before all settings of other kinds.
   const int named =
       int{flags.relay.has_value()} + int{flags.tap.has_value()} + int{flags.jetstream.has_value()};
@@ -110,9 +89,6 @@ app::Source source_choice(const Settings& settings, const SourceFlags& flags) {
   const auto jetstream = find(kJetstream, flags.jetstream);
   if (int{relay.has_value()} + int{tap.has_value()} + int{jetstream.has_value()} > 1) {
     throw UsageError("a relay, a Tap and a Jetstream are different sources: name one of them");
-  }
-  if ((!flags.collections.empty() || !flags.dids.empty()) && !jetstream) {
-    throw UsageError("--collection and --did are what a Jetstream is asked for: --jetstream URL");
   }
   if (tap) {
     if (flags.cursor) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/source.hpp"
+#include "filter_choice.hpp"
 #include "settings.hpp"
 
 namespace skua::cli {
@@ -17,8 +18,7 @@ struct SourceFlags {
   std::optional<std::string> jetstream;
   std::optional<std::string> zstd_dictionary;
   std::optional<std::string> cursor;
-  std::vector<std::string> collections;
-  std::vector<std::string> dids;
+  FilterFlags filter;
 };
 
 /// The one source that is named, by flags or else by settings. UsageError when none is, or several

@@ -45,6 +45,8 @@ std::string to_json(const Figures& figures) {
       {"retries", figures.retries},
       {"dead_letters", figures.dead_letters},
       {"altered", figures.altered},
+      {"filtered", figures.filtered},
+      {"filtered_messages", figures.filtered_messages},
       {"is_verified", figures.is_verified},
       {"verified", figures.verified},
       {"broke", figures.broke},

@@ -33,6 +33,9 @@ struct Figures {
   std::uint64_t dead_letters = 0;
   /// Records of JSON sources that do not hash to the CID they came with: JSON has lost something.
   std::uint64_t altered = 0;
+  /// What the filter leaves out: records, and whole messages of accounts that do not pass.
+  std::uint64_t filtered = 0;
+  std::uint64_t filtered_messages = 0;
   /// Whether signatures are checked; then what passed, and of these what did not follow what was
   /// known before.
   bool is_verified = false;

@@ -74,6 +74,13 @@ class Indexer::Impl {
         std::visit([this](const auto& source) { return make_intake(source); }, options_.source);
     client_ = std::make_unique<transport::StreamClient>(client_options(), *intake_);
     intake_->attach(*client_);
+    // When the source is this process's, and before anything of it is read.
+    filter_watch_ = std::make_unique<FilterWatch>(
+        FilterWatch::Options{
+            .database_url = options_.database_url,
+            .choice = options_.filter,
+            .on_defect = [this](const std::string& what) { defect_.report(what); }},
+        filter_);
     if (options_.check_handles) handles_ = std::make_unique<HandleLookups>(handle_options(), clock);
   }
 
@@ -87,6 +94,7 @@ class Indexer::Impl {
                    .first_unfinished = [this] { return pipeline_.first_unfinished(); },
                    .figures = [this] { return to_json(figures()); }},
                   [this](const std::string& what) { defect_.report(what); });
+    filter_watch_->start();
     if (history_) history_->start();
     client_->start();
   }
@@ -96,6 +104,7 @@ class Indexer::Impl {
   }
 
   bool stop() {
+    filter_watch_->stop();
     // A Tap is still told what becomes durable meanwhile.
     if (tap_ != nullptr) {
       tap_->close();
@@ -198,7 +207,8 @@ class Indexer::Impl {
             .on_finished = std::holds_alternative<TapSource>(options_.source)
                                ? [this](auto tickets) { tap_->on_finished(tickets); }
                                : writer::InFlightList::OnFinished(),
-            .verification = verifying_ ? &verifying_->verification() : nullptr};
+            .verification = verifying_ ? &verifying_->verification() : nullptr,
+            .filter = &filter_};
   }
 
   std::unique_ptr<Intake> make_intake(const RelaySource& source) {
@@ -213,7 +223,8 @@ class Indexer::Impl {
   }
   std::unique_ptr<Intake> make_intake(const JetstreamSource& source) {
     return std::make_unique<JetstreamIntake>(pipeline_, source,
-                                             start_position(source.cursor, keeper_.saved()));
+                                             start_position(source.cursor, keeper_.saved()),
+                                             &filter_);
   }
 
   transport::StreamClientOptions client_options() {
@@ -230,6 +241,7 @@ class Indexer::Impl {
   const bool verifies_;
   const Timestamp started_at_;
   Defect defect_;
+  CurrentFilter filter_;
   ChainLog chain_;
   CursorKeeper keeper_;
   std::unique_ptr<NetworkAccounts> accounts_;
@@ -241,6 +253,7 @@ class Indexer::Impl {
   std::unique_ptr<Beside> history_;
   std::unique_ptr<transport::StreamClient> client_;
   std::unique_ptr<HandleLookups> handles_;
+  std::unique_ptr<FilterWatch> filter_watch_;
 };
 
 Indexer::Indexer(IndexerOptions options, const Clock& clock) {

@@ -7,6 +7,7 @@
 
 #include "app/account_source.hpp"
 #include "app/figures.hpp"
+#include "app/filter_watch.hpp"
 #include "app/history.hpp"
 #include "app/history_text.hpp"
 #include "app/source.hpp"
@@ -33,6 +34,8 @@ struct IndexerOptions {
   /// Queued repositories, and with verification those that must be resynchronized, are brought in
   /// beside the stream; nothing: they are not. Its `verify` follows from the above.
   std::optional<HistoryOptions> history = HistoryOptions();
+  /// What the stored filter is to be; nothing: it holds as it is.
+  std::optional<FilterChoice> filter;
   std::size_t decode_threads = 2;
   writer::InFlightList::Limits in_flight;
   std::chrono::milliseconds cursor_interval{10'000};

@@ -16,9 +16,17 @@ namespace {
 constexpr std::int64_t kOverlap = 5'000'000;
 /// More names than these do not go into a URL that all servers and proxies take.
 constexpr std::size_t kNamesInUrl = 50;
+/// What servers take.
+constexpr std::size_t kMostCollections = 100;
+constexpr std::size_t kMostDids = 10'000;
 
 std::string_view text_of(const Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Whether a URL has no room for it.
+bool is_long(const store::FilterContent& asked) {
+  return asked.collections.size() + asked.dids.size() > kNamesInUrl;
 }
 
 void add(std::string& query, std::string_view name, std::string_view value) {
@@ -28,15 +36,27 @@ void add(std::string& query, std::string_view name, std::string_view value) {
 }  // namespace
 
 JetstreamIntake::JetstreamIntake(Pipeline& pipeline, JetstreamSource source,
-                                 std::optional<std::int64_t> start)
+                                 std::optional<std::int64_t> start, CurrentFilter* filter)
     : pipeline_(pipeline),
       source_(std::move(source)),
+      filter_(filter),
       words_(
           "jetstream", source_.endpoint.url(),
           "is the address right, and does this machine reach it (curl -I https://HOST)? v1 is at "
           "/subscribe, v2 at /xrpc/network.bsky.jetstream.subscribeEvents"),
       inflate_(source_.dictionary.get()),
       position_(start) {}
+
+JetstreamIntake::~JetstreamIntake() {
+  if (filter_ != nullptr) filter_->forget(this);
+}
+
+void JetstreamIntake::attach(transport::StreamClient& client) {
+  client_ = &client;
+  if (filter_ == nullptr) return;
+  filter_->forget(this);
+  filter_->listen(this, [this] { ask_anew(); });
+}
 
 transport::StreamClientOptions JetstreamIntake::stream() {
   transport::StreamClientOptions options;
@@ -47,30 +67,48 @@ transport::StreamClientOptions JetstreamIntake::stream() {
   options.peer = "Jetstream";
   if (source_.version == JetstreamSource::Version::V2) options.subprotocol = "xrpc.v1.json";
   // Of a narrow filter nothing may come for hours.
-  options.may_be_silent = !source_.collections.empty() || !source_.dids.empty();
+  options.may_be_silent_now = [this] {
+    return asked_.with([](const auto& asked) { return !asked.empty(); });
+  };
   options.max_queued_bytes = std::size_t{1} << 20;
   return options;
 }
 
-bool JetstreamIntake::has_long_filter() const {
-  return source_.dids.size() > kNamesInUrl;
+store::FilterContent JetstreamIntake::wanted() const {
+  if (filter_ == nullptr) return {};
+  store::FilterContent wanted = filter_->get()->content();
+  // What they would not take is left out here alone.
+  const bool is_v1 = source_.version == JetstreamSource::Version::V1;
+  if (wanted.collections.size() > (is_v1 ? kMostCollections : kNamesInUrl)) {
+    wanted.collections.clear();
+  }
+  if (wanted.dids.size() > (is_v1 ? kMostDids : kNamesInUrl)) wanted.dids.clear();
+  return wanted;
 }
 
-std::string JetstreamIntake::target() const {
+void JetstreamIntake::ask_anew() {
+  if (asked_.with([now = wanted()](const auto& asked) { return asked == now; })) return;
+  client_->reconnect("the filter changed, and it is to be asked for something else");
+}
+
+std::string JetstreamIntake::target() {
+  const store::FilterContent asked = wanted();
+  asked_.with([&](auto& kept) { kept = asked; });
   std::string query = source_.endpoint.query;
-  const std::string own = source_.version == JetstreamSource::Version::V1 ? query_v1() : query_v2();
+  const std::string own =
+      source_.version == JetstreamSource::Version::V1 ? query_v1(asked) : query_v2(asked);
   if (!query.empty() && !own.empty()) query += '&';
   query += own;
   return query.empty() ? source_.endpoint.path : source_.endpoint.path + "?" + query;
 }
 
-std::string JetstreamIntake::query_v1() const {
+std::string JetstreamIntake::query_v1(const store::FilterContent& asked) const {
   std::string query;
-  if (has_long_filter()) {
+  if (is_long(asked)) {
     add(query, "requireHello", "true");
   } else {
-    for (const std::string& name : source_.collections) add(query, "wantedCollections", name);
-    for (const std::string& did : source_.dids) add(query, "wantedDids", did);
+    for (const std::string& name : asked.collections) add(query, "wantedCollections", name);
+    for (const std::string& did : asked.dids) add(query, "wantedDids", did);
   }
   if (source_.dictionary) add(query, "compress", "true");
   if (position_) {
@@ -79,10 +117,10 @@ std::string JetstreamIntake::query_v1() const {
   return query;
 }
 
-std::string JetstreamIntake::query_v2() const {
+std::string JetstreamIntake::query_v2(const store::FilterContent& asked) const {
   std::string query;
-  for (const std::string& name : source_.collections) add(query, "collections", name);
-  for (const std::string& did : source_.dids) add(query, "dids", did);
+  for (const std::string& name : asked.collections) add(query, "collections", name);
+  for (const std::string& did : asked.dids) add(query, "dids", did);
   if (source_.dictionary) add(query, "zstdDictionary", std::to_string(source_.dictionary->id()));
   // Its cursor is inclusive.
   if (position_) add(query, "cursor", std::to_string(*position_));
@@ -90,10 +128,11 @@ std::string JetstreamIntake::query_v2() const {
 }
 
 std::string JetstreamIntake::options_update() const {
+  const auto asked = asked_.with([](const auto& kept) { return kept; });
   const nlohmann::json update = {{"type", "options_update"},
                                  {"payload",
-                                  {{"wantedCollections", source_.collections},
-                                   {"wantedDids", source_.dids},
+                                  {{"wantedCollections", asked.collections},
+                                   {"wantedDids", asked.dids},
                                    {"maxMessageSizeBytes", 0}}}};
   return update.dump();
 }
@@ -137,9 +176,11 @@ void JetstreamIntake::take_error(std::string_view text) {
 
 void JetstreamIntake::on_connected(std::uint64_t connection) {
   words_.on_connected();
-  if (source_.version == JetstreamSource::Version::V1 && has_long_filter()) {
+  if (source_.version == JetstreamSource::Version::V1 && asked_.with(is_long)) {
     client_->send(connection, options_update());
   }
+  // It may have changed while the connection was made.
+  if (filter_ != nullptr) ask_anew();
   if (position_) {
     logger("jetstream")
         ->info("connected to {}, continuing at {}", source_.endpoint.url(), *position_);

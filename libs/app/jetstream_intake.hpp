@@ -8,23 +8,30 @@
 #include <utility>
 
 #include "app/connection_words.hpp"
+#include "app/current_filter.hpp"
 #include "app/intake.hpp"
 #include "app/pipeline.hpp"
 #include "app/source.hpp"
+#include "base/guarded.hpp"
+#include "store/filter_table.hpp"
 #include "transport/zstd_messages.hpp"
 
 namespace skua::app {
 
 /// Takes a Jetstream's events into the pipeline. After a lost connection it goes on where it was; a
 /// v1 stream, whose cursor is a time, some seconds before: events may share a time, or come a
-/// little out of order, and what comes twice changes nothing.
+/// little out of order, and what comes twice changes nothing. The server is asked for what the
+/// filter lets through, as far as a server takes filters, and anew when that changes.
 class JetstreamIntake final : public Intake {
  public:
   /// `start` is the cursor of the first connection; nothing: live.
-  JetstreamIntake(Pipeline& pipeline, JetstreamSource source, std::optional<std::int64_t> start);
+  /// `filter` outlives it; null: everything is asked for.
+  JetstreamIntake(Pipeline& pipeline, JetstreamSource source, std::optional<std::int64_t> start,
+                  CurrentFilter* filter = nullptr);
+  ~JetstreamIntake() override;
 
   transport::StreamClientOptions stream() override;
-  void attach(transport::StreamClient& client) override { client_ = &client; }
+  void attach(transport::StreamClient& client) override;
   bool connected() const override { return words_.connected(); }
 
   bool try_accept(transport::RawFrame& frame) override;
@@ -34,18 +41,24 @@ class JetstreamIntake final : public Intake {
   void on_disconnected(const transport::Disconnection& end) override;
 
  private:
-  /// Path and query of the next connection.
-  std::string target() const;
+  /// What a server is asked for now: the filter's lists, but for those that are too long for it.
+  store::FilterContent wanted() const;
+  /// Path and query of the next connection, with what is wanted now.
+  std::string target();
   /// The same of v1 and v2.
-  std::string query_v1() const;
-  std::string query_v2() const;
-  bool has_long_filter() const;
-  /// The filter as a v1 server takes it after the connection stands.
+  std::string query_v1(const store::FilterContent& asked) const;
+  std::string query_v2(const store::FilterContent& asked) const;
+  /// What is asked for as a v1 server takes it after the connection stands.
   std::string options_update() const;
+  /// The connection is of no use any more if it asked for something else. Any thread.
+  void ask_anew();
   void take_error(std::string_view text);
 
   Pipeline& pipeline_;
   const JetstreamSource source_;
+  CurrentFilter* const filter_;
+  /// What this connection, or the next, asks for.
+  Guarded<store::FilterContent> asked_;
   ConnectionWords words_;
   transport::ZstdMessages inflate_;
   transport::StreamClient* client_ = nullptr;

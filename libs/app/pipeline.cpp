@@ -38,7 +38,8 @@ std::unique_ptr<DecodeThread> Pipeline::make_decoder() {
   DispatchServices out{.intake = intake_,
                        .in_flight = in_flight_,
                        .sink = [this](auto event) { pool_.push(std::move(event)); },
-                       .clock = services_.clock};
+                       .clock = services_.clock,
+                       .filter = options_.filter};
   switch (options_.format) {
     case SourceFormat::Tap:
       return std::make_unique<MessageDecoder>(MessageDecoder::Format::Tap, std::move(out));
@@ -122,6 +123,8 @@ Figures pipeline_figures(const Pipeline& pipeline, std::string source, Timestamp
   figures.unchanged = out.unchanged;
   figures.transactions = out.transactions;
   figures.altered = in.altered;
+  figures.filtered = in.filtered;
+  figures.filtered_messages = in.filtered_messages;
   figures.is_verified = pipeline.is_verified();
   figures.verified = in.verified;
   figures.broke = in.broke;

@@ -51,6 +51,8 @@ struct PipelineOptions {
   writer::InFlightList::OnFinished on_finished = nullptr;
   /// Null: nothing is verified. Outlives the pipeline. Of frames only.
   const Verification* verification = nullptr;
+  /// See DispatchServices. Outlives the pipeline.
+  const CurrentFilter* filter = nullptr;
 };
 
 /// From a raw message to durable rows: decoders, the 30 workers, and the in-flight list that says

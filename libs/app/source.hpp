@@ -42,10 +42,6 @@ struct JetstreamSource {
   transport::Endpoint endpoint;
   Version version = Version::V1;
   CursorChoice cursor;
-  /// NSIDs, or prefixes that end in `.*`; none: all.
-  std::vector<std::string> collections;
-  /// None: all.
-  std::vector<std::string> dids;
   /// Null: messages come without compression.
   std::shared_ptr<const transport::ZstdDictionary> dictionary;
 };

@@ -95,6 +95,16 @@ json repositories(Session& session) {
           {"resyncs_failed", rows.int8(0, 2)}};
 }
 
+/// What the filter left out of a running source; empty: nothing.
+std::string filtered_text(const json& figures) {
+  const auto records = figures.value("filtered", std::uint64_t{0});
+  const auto messages = figures.value("filtered_messages", std::uint64_t{0});
+  if (records == 0 && messages == 0) return {};
+  return fmt::format(
+      "    left out by the filter (skua filter show): {} records, {} messages of other accounts\n",
+      records, messages);
+}
+
 /// What a running source says of its verification.
 std::string verification_text(const std::string& source, const json& figures) {
   if (source.starts_with("tap:") || source.starts_with("jetstream:")) {
@@ -164,6 +174,7 @@ std::string status_text(const json& status) {
     if (!source["figures"].is_null()) {
       text +=
           "    " + verification_text(source["source"].get<std::string>(), source["figures"]) + "\n";
+      text += filtered_text(source["figures"]);
     }
   }
   const json& repositories = status["repositories"];

@@ -12,13 +12,15 @@ def current_paths(database):
     return found
 
 
-def path_differences(database, repositories):
-    """`repositories`: {did: atproto.Repository}, all that there are."""
+def path_differences(database, repositories, passes=None):
+    """`repositories`: {did: atproto.Repository}, all that there are. `passes`: which paths are compared, by a
+    function of the path; None: all."""
     found = current_paths(database)
     differences = []
     for did, repository in repositories.items():
-        there = found.pop(did, {})
-        expected = {path: cid.text() for path, (cid, _) in repository.records.items()}
+        there = {path: cid for path, cid in found.pop(did, {}).items() if passes is None or passes(path)}
+        expected = {path: cid.text() for path, (cid, _) in repository.records.items()
+                    if passes is None or passes(path)}
         for path in sorted(expected.keys() | there.keys()):
             if expected.get(path) != there.get(path):
                 differences.append(

@@ -13,6 +13,7 @@
 #include "backfill/did_arguments.hpp"
 #include "car_files.hpp"
 #include "identity/handle_check.hpp"
+#include "relay_address.hpp"
 #include "transport/endpoint.hpp"
 
 namespace skua::cli {
@@ -69,7 +70,7 @@ std::vector<HostList> lists_of(const Settings& settings, const HistoryFlags& fla
     lists.push_back({host_origin({host, "--host"}), backfill::kListOfRepos, true});
   }
   if (flags.collections.empty() && !flags.network) return lists;
-  const std::string origin = host_origin(settings.require(kRelay, relay, "wss://HOST"));
+  const std::string origin = host_origin(first_relay(settings, relay));
   for (const std::string& nsid : flags.collections) {
     if (!atproto::is_nsid(nsid)) {
       throw UsageError(fmt::format(

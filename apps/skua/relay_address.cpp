@@ -1,5 +1,7 @@
 #include "relay_address.hpp"
 
+#include <sstream>
+
 #include <fmt/format.h>
 
 namespace skua::cli {
@@ -11,6 +13,22 @@ transport::Endpoint relay_address(const Found& found) {
                                  found.origin, found.value, endpoint.error().message()));
   }
   return *endpoint;
+}
+
+std::vector<Found> relays(const Settings& settings, const std::vector<std::string>& flags) {
+  std::vector<Found> all;
+  for (const std::string& flag : flags) all.push_back({flag, kRelay.flag});
+  if (!all.empty()) return all;
+  const auto found = settings.find(kRelay, std::nullopt);
+  if (!found) return all;
+  std::istringstream words(found->value);
+  for (std::string word; words >> word;) all.push_back({word, found->origin});
+  return all;
+}
+
+Found first_relay(const Settings& settings, const std::optional<std::string>& flag) {
+  const auto all = relays(settings, flag ? std::vector{*flag} : std::vector<std::string>());
+  return all.empty() ? settings.require(kRelay, flag, "wss://HOST") : all.front();
 }
 
 }  // namespace skua::cli

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "settings.hpp"
 #include "transport/endpoint.hpp"
 
@@ -7,5 +11,11 @@ namespace skua::cli {
 
 /// The relay a setting names, else UsageError naming where it stood.
 transport::Endpoint relay_address(const Found& found);
+
+/// The relays that flags name, or else a setting, which has spaces between several; none: empty.
+std::vector<Found> relays(const Settings& settings, const std::vector<std::string>& flags);
+
+/// The first of them, else UsageError, saying where to put one.
+Found first_relay(const Settings& settings, const std::optional<std::string>& flag);
 
 }  // namespace skua::cli

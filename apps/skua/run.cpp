@@ -56,7 +56,10 @@ std::string history_words(const app::Indexer& indexer) {
 int run(const Settings& settings, const RunFlags& flags) {
   StopSignal stop_signal;
   app::IndexerOptions options;
-  options.source = source_choice(settings, flags.source);
+  options.sources = source_choice(settings, flags.source);
+  const FailOverChoice fail_over = fail_over_choice(settings, flags.source);
+  options.fail_over = fail_over.options;
+  options.fail_over_margin = fail_over.margin;
   options.filter = filter_choice(flags.source.filter);
   options.database_url = settings.require(kDatabase, flags.database, "postgresql://...").value;
   options.verify = verify_level(settings, flags.verification);
@@ -67,13 +70,13 @@ int run(const Settings& settings, const RunFlags& flags) {
   options.ca_file = options.accounts.ca_file;
   options.history = history_options(settings, flags.history, flags.verification);
   const bool is_verified =
-      options.verify && std::holds_alternative<app::RelaySource>(options.source);
+      options.verify && std::holds_alternative<app::RelaySource>(options.sources.front());
   options.decode_threads = decode_threads(settings, flags.decode_threads, is_verified);
   const std::chrono::seconds every = figures_every(settings, flags.figures_every);
-  const std::string source = app::source_url(options.source);
 
-  const HistoryRequest request =
-      history_request(settings, flags.history, flags.verification, flags.source.relay);
+  const HistoryRequest request = history_request(
+      settings, flags.history, flags.verification,
+      flags.source.relays.empty() ? std::optional<std::string>() : flags.source.relays.front());
   app::DiskSize disk(options.database_url);
   const auto indexer = make_indexer(options, stop_signal);
   if (!indexer) return kSuccess;
@@ -81,9 +84,9 @@ int run(const Settings& settings, const RunFlags& flags) {
     store::Session session(options.database_url, store::process_name("skua run ask"));
     queue_request(session, request);
   }
-  app::Figures before = indexer->figures();
-  fmt::print("indexing {} ({}); Ctrl-C stops\n", source,
-             trust_words(options.source, verify_words(options.verify)));
+  auto before = indexer->figures();
+  fmt::print("indexing {}; Ctrl-C stops\n",
+             source_words(options.sources, verify_words(options.verify)));
   std::fflush(stdout);
   indexer->start();
 
@@ -94,7 +97,7 @@ int run(const Settings& settings, const RunFlags& flags) {
          waited += std::chrono::milliseconds(250)) {
       stopping = stop_signal.wait_for(std::chrono::milliseconds(250)) || indexer->defect();
     }
-    const app::Figures now = indexer->figures();
+    const auto now = indexer->figures();
     fmt::print("{}{}\n", app::figures_line(before, now, disk.growth()), history_words(*indexer));
     std::fflush(stdout);
     before = now;
@@ -104,10 +107,16 @@ int run(const Settings& settings, const RunFlags& flags) {
   std::fflush(stdout);
   stop_signal.limit_the_end();
   const bool clean = indexer->stop();
-  const app::Figures end = indexer->figures();
-  fmt::print("stopped {}: {} frames, {} events, {} rows, cursor {}\n",
+  const auto figures = indexer->figures();
+  const app::Figures end = app::total(figures);
+  fmt::print("stopped {}: {} frames, {} events, {} rows",
              clean ? "cleanly" : "with work unfinished, which the next start repeats", end.frames,
-             end.events, end.rows, end.cursor ? std::to_string(*end.cursor) : "-");
+             end.events, end.rows);
+  for (const app::Figures& one : figures) {
+    fmt::print(", {}cursor {}", figures.size() > 1 ? one.source + " " : "",
+               one.cursor ? std::to_string(*one.cursor) : "-");
+  }
+  fmt::print("\n");
   if (const auto defect = indexer->defect()) {
     fmt::print(stderr, "skua: {}\n", *defect);
     return kFailure;

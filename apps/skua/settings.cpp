@@ -32,6 +32,9 @@ constexpr std::array kAll = {
     kTapPasswordFile,
     kJetstream,
     kZstdDictionary,
+    kFailoverAfter,
+    kFailbackAfter,
+    kFailoverMargin,
 };
 
 std::string text_of(const toml::node& node) {

@@ -37,6 +37,12 @@ inline constexpr SettingName kZstdDictionary{"--zstd-dictionary", "SKUA_ZSTD_DIC
                                              "zstd_dictionary"};
 inline constexpr SettingName kCaFile{"--ca-file", "SKUA_CA_FILE", "ca_file"};
 inline constexpr SettingName kCursor{"--cursor", "SKUA_CURSOR", "cursor"};
+inline constexpr SettingName kFailoverAfter{"--failover-after", "SKUA_FAILOVER_AFTER",
+                                            "failover_after"};
+inline constexpr SettingName kFailbackAfter{"--failback-after", "SKUA_FAILBACK_AFTER",
+                                            "failback_after"};
+inline constexpr SettingName kFailoverMargin{"--failover-margin", "SKUA_FAILOVER_MARGIN",
+                                             "failover_margin"};
 inline constexpr SettingName kDecodeThreads{"--decode-threads", "SKUA_DECODE_THREADS",
                                             "decode_threads"};
 inline constexpr SettingName kLogLevel{"--log-level", "SKUA_LOG_LEVEL", "log_level"};

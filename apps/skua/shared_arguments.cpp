@@ -8,13 +8,27 @@ void add_database_option(CLI::App* command, std::optional<std::string>& database
 }
 
 void add_source_options(CLI::App* command, SourceFlags& flags) {
-  command->add_option("--relay", flags.relay, "Relay or PDS, wss://host (SKUA_RELAY)");
-  command->add_option("--tap", flags.tap, "Or a Tap, ws://host:2480 (SKUA_TAP)");
+  command
+      ->add_option("--relay", flags.relays,
+                   "Relay or PDS, wss://host (SKUA_RELAY); given again: stands by for those before "
+                   "it")
+      ->allow_extra_args(false);
+  command->add_option("--failover-after", flags.failover_after,
+                      "Seconds after which a relay that cannot be reached is gone; twice as many "
+                      "if it says nothing (SKUA_FAILOVER_AFTER; default 30)");
+  command->add_option("--failback-after", flags.failback_after,
+                      "Seconds that a preferred relay must be well before it takes over again "
+                      "(SKUA_FAILBACK_AFTER; default 300)");
+  command->add_option("--failover-margin", flags.failover_margin,
+                      "Seconds that one relay may have a thing later than another at most "
+                      "(SKUA_FAILOVER_MARGIN; default 120)");
+  command->add_option("--tap", flags.tap, "A Tap, ws://host:2480, also beside others (SKUA_TAP)");
   command->add_option("--tap-password-file", flags.tap_password_file,
                       "File whose first line is Tap's admin password (SKUA_TAP_PASSWORD_FILE)");
-  command->add_option("--jetstream", flags.jetstream,
-                      "Or a Jetstream, wss://host, with /xrpc/network.bsky.jetstream."
-                      "subscribeEvents behind it for version 2 (SKUA_JETSTREAM)");
+  command->add_option(
+      "--jetstream", flags.jetstream,
+      "A Jetstream, also beside others: wss://host, with /xrpc/network.bsky.jetstream."
+      "subscribeEvents behind it for version 2 (SKUA_JETSTREAM)");
   command
       ->add_option("--collection", flags.filter.collections,
                    "Store this collection only, or all of app.bsky.graph.*: sets the stored filter "

@@ -6,6 +6,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -67,6 +68,29 @@ app::Source jetstream_source(const Settings& settings, const SourceFlags& flags,
   return source;
 }
 
+/// Nobody is named twice, and numbers are one source's.
+void check_together(const std::vector<app::Source>& sources, const Settings& settings,
+                    const SourceFlags& flags) {
+  for (auto one = sources.begin(); one != sources.end(); ++one) {
+    const std::string name = app::source_name(*one);
+    if (std::any_of(sources.begin(), one,
+                    [&](const app::Source& other) { return app::source_name(other) == name; })) {
+      throw UsageError(fmt::format("{} is named twice", name));
+    }
+  }
+  const auto numbered = std::count_if(sources.begin(), sources.end(), [](const auto& source) {
+    return !std::holds_alternative<app::TapSource>(source);
+  });
+  if (flags.cursor && numbered == 0) {
+    throw UsageError("--cursor: a Tap has none, it keeps what was not acknowledged");
+  }
+  const auto cursor = settings.find(kCursor, flags.cursor);
+  if (cursor && numbered > 1 && cursor_choice(*cursor).kind == app::CursorChoice::Kind::At) {
+    throw UsageError(cursor->origin +
+                     ": a number is of one source, and there are several: live or oldest");
+  }
+}
+
 app::Source relay_source(const Settings& settings, const SourceFlags& flags, const Found& url) {
   app::RelaySource source{relay_address(url), {}};
   if (const auto cursor = settings.find(kCursor, flags.cursor)) {
@@ -77,27 +101,49 @@ app::Source relay_source(const Settings& settings, const SourceFlags& flags, con
 
 }  // namespace
 
-app::Source source_choice(const Settings& settings, const SourceFlags& flags) {
+std::vector<app::Source> source_choice(const Settings& settings, const SourceFlags& flags) {
   // What the command line names stands before all settings of other kinds.
-  const int named =
-      int{flags.relay.has_value()} + int{flags.tap.has_value()} + int{flags.jetstream.has_value()};
+  const bool is_named = !flags.relays.empty() || flags.tap || flags.jetstream;
   const auto find = [&](const SettingName& name, const std::optional<std::string>& flag) {
-    return named > 0 && !flag ? std::optional<Found>() : settings.find(name, flag);
+    return is_named && !flag ? std::optional<Found>() : settings.find(name, flag);
   };
-  const auto relay = find(kRelay, flags.relay);
+  const auto relay_urls =
+      is_named && flags.relays.empty() ? std::vector<Found>() : relays(settings, flags.relays);
   const auto tap = find(kTap, flags.tap);
   const auto jetstream = find(kJetstream, flags.jetstream);
-  if (int{relay.has_value()} + int{tap.has_value()} + int{jetstream.has_value()} > 1) {
-    throw UsageError("a relay, a Tap and a Jetstream are different sources: name one of them");
+  const int kinds = int{!relay_urls.empty()} + int{tap.has_value()} + int{jetstream.has_value()};
+  if (!is_named && kinds > 1) {
+    throw UsageError(
+        "settings name a relay, a Tap or a Jetstream beside each other: say which are meant with "
+        "--relay, --tap and --jetstream");
   }
-  if (tap) {
-    if (flags.cursor) {
-      throw UsageError("--cursor: a Tap has none, it keeps what was not acknowledged");
-    }
-    return tap_address(settings, flags.tap, flags.tap_password_file);
-  }
-  if (jetstream) return jetstream_source(settings, flags, *jetstream);
-  return relay_source(settings, flags, settings.require(kRelay, flags.relay, "wss://HOST"));
+  std::vector<app::Source> sources;
+  for (const Found& url : relay_urls) sources.push_back(relay_source(settings, flags, url));
+  if (tap) sources.push_back(tap_address(settings, flags.tap, flags.tap_password_file));
+  if (jetstream) sources.push_back(jetstream_source(settings, flags, *jetstream));
+  if (sources.empty()) settings.require(kRelay, std::nullopt, "wss://HOST");
+  check_together(sources, settings, flags);
+  return sources;
+}
+
+FailOverChoice fail_over_choice(const Settings& settings, const SourceFlags& flags) {
+  using std::chrono::milliseconds;
+  const auto seconds = [&](const SettingName& name, const std::optional<std::string>& flag,
+                           milliseconds otherwise) {
+    const auto found = settings.find(name, flag);
+    return found ? milliseconds(std::chrono::seconds(whole_number(*found, 1, 86'400))) : otherwise;
+  };
+  FailOverChoice choice;
+  auto& options = choice.options;
+  options.gone_after = seconds(kFailoverAfter, flags.failover_after, options.gone_after);
+  options.silent_after = 2 * options.gone_after;
+  options.back_after = seconds(kFailbackAfter, flags.failback_after, options.back_after);
+  options.probe_interval = std::clamp<milliseconds>(options.back_after / 5, std::chrono::seconds(1),
+                                                    options.probe_interval);
+  options.urgent_interval = std::clamp<milliseconds>(
+      options.gone_after / 6, std::chrono::seconds(1), options.urgent_interval);
+  choice.margin = seconds(kFailoverMargin, flags.failover_margin, std::chrono::minutes(2));
+  return choice;
 }
 
 app::TapSource tap_address(const Settings& settings, const std::optional<std::string>& flag,
@@ -108,6 +154,23 @@ app::TapSource tap_address(const Settings& settings, const std::optional<std::st
     tap.password = read_password(*file);
   }
   return tap;
+}
+
+std::string source_words(const std::vector<app::Source>& sources, const std::string& verified) {
+  std::string words;
+  std::string standbys;
+  for (const app::Source& source : sources) {
+    const bool is_relay = std::holds_alternative<app::RelaySource>(source);
+    if (is_relay && !words.empty()) {
+      standbys += fmt::format("{}{}", standbys.empty() ? ", by turns with " : ", ",
+                              app::source_url(source));
+      continue;
+    }
+    words += std::exchange(standbys, {});
+    if (!words.empty()) words += " and ";
+    words += fmt::format("{} ({})", app::source_url(source), trust_words(source, verified));
+  }
+  return words + standbys;
 }
 
 std::string trust_words(const app::Source& source, const std::string& verified) {

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "app/fail_over.hpp"
 #include "app/source.hpp"
 #include "filter_choice.hpp"
 #include "settings.hpp"
@@ -12,7 +14,10 @@ namespace skua::cli {
 
 /// What `skua run` reads from, as the command line gave it.
 struct SourceFlags {
-  std::optional<std::string> relay;
+  std::vector<std::string> relays;
+  std::optional<std::string> failover_after;
+  std::optional<std::string> failback_after;
+  std::optional<std::string> failover_margin;
   std::optional<std::string> tap;
   std::optional<std::string> tap_password_file;
   std::optional<std::string> jetstream;
@@ -21,13 +26,23 @@ struct SourceFlags {
   FilterFlags filter;
 };
 
-/// The one source that is named, by flags or else by settings. UsageError when none is, or several
-/// are, or something about it makes no sense.
-app::Source source_choice(const Settings& settings, const SourceFlags& flags);
+/// The sources that are named: those of flags, or else the one that settings name. UsageError when
+/// there is none, or settings name several kinds, or something makes no sense.
+std::vector<app::Source> source_choice(const Settings& settings, const SourceFlags& flags);
+
+/// When another relay takes over, and when the first does again.
+struct FailOverChoice {
+  app::FailOver::Options options;
+  std::chrono::milliseconds margin{};
+};
+FailOverChoice fail_over_choice(const Settings& settings, const SourceFlags& flags);
 
 /// The Tap that flags or settings name, with its password. UsageError when there is none.
 app::TapSource tap_address(const Settings& settings, const std::optional<std::string>& flag,
                            const std::optional<std::string>& password_file);
+
+/// The sources with what their data is worth, for people.
+std::string source_words(const std::vector<app::Source>& sources, const std::string& verified);
 
 /// What a source's data is worth, for people: see verify_words.
 std::string trust_words(const app::Source& source, const std::string& verified);

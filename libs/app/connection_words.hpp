@@ -17,6 +17,8 @@ class ConnectionWords {
 
   void on_connected();
   void on_disconnected(const transport::Disconnection& end);
+  /// The client was stopped: no connection any more, and nothing to say about it.
+  void ended() { connected_ = false; }
   bool connected() const { return connected_; }
 
  private:

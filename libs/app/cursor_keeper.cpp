@@ -14,7 +14,9 @@ namespace skua::app {
 CursorKeeper::CursorKeeper(Options options, const Clock& clock)
     : options_(std::move(options)), clock_(clock) {
   connect();
-  saved_at_start_ = store::load_cursor(*session_, options_.source);
+  for (const std::string& source : options_.sources) {
+    saved_at_start_.push_back(store::load_cursor(*session_, source));
+  }
   saved_ = saved_at_start_;
 }
 
@@ -24,15 +26,18 @@ CursorKeeper::~CursorKeeper() {
 
 void CursorKeeper::connect() {
   auto session = std::make_unique<store::Session>(
-      options_.database_url, store::process_name("skua run " + options_.source));
-  lock_ = std::make_unique<store::SourceLock>(*session, options_.source);
+      options_.database_url, store::process_name("skua run " + options_.sources.front()));
+  std::vector<std::unique_ptr<store::SourceLock>> locks;
+  for (const std::string& source : options_.sources) {
+    locks.push_back(std::make_unique<store::SourceLock>(*session, source));
+  }
   // In this order: a bootstrap that begins looks for sources that are held.
   if (backfill::bootstrap_is_open(*session)) {
-    lock_.reset();
     throw std::runtime_error(
         "a bootstrap is open: `skua backfill --bootstrap` fills this database, whose indexes are "
         "missing meanwhile; let `skua backfill` come to its end first, which builds them");
   }
+  locks_ = std::move(locks);
   session_ = std::move(session);
 }
 
@@ -80,17 +85,24 @@ void CursorKeeper::save() {
   if (!session_) connect();
   try {
     save_position();
-    store::save_figures(*session_, options_.source, progress_.figures());
+    for (std::size_t i = 0; i < options_.sources.size(); ++i) {
+      store::save_figures(*session_, options_.sources[i], progress_.figures(i));
+    }
   } catch (const store::ServerError&) {
-    lock_.reset();
+    locks_.clear();
     session_.reset();
     throw;
   }
 }
 
 void CursorKeeper::save_position() {
-  const auto watermark = progress_.watermark();
-  const bool has_moved = watermark && watermark->seq != saved_;
+  std::vector<std::optional<Watermark>> moved(options_.sources.size());
+  bool has_moved = false;
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    moved[i] = progress_.watermark(i);
+    if (moved[i] && moved[i]->seq == saved_[i]) moved[i].reset();
+    has_moved = has_moved || moved[i];
+  }
   // In this order: what the cursor has passed must be among what is saved of repositories.
   static const std::vector<store::RepositoryProgress> kNone;
   const auto& repositories =
@@ -99,11 +111,14 @@ void CursorKeeper::save_position() {
   crash_point("before_cursor");
   store::Transaction transaction(*session_);
   store::save_repositories(*session_, repositories, options_.resync, clock_.now());
-  if (has_moved) {
-    store::save_cursor(*session_, options_.source, watermark->seq, watermark->time);
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    if (!moved[i]) continue;
+    store::save_cursor(*session_, options_.sources[i], moved[i]->seq, moved[i]->time);
   }
   transaction.commit();
-  if (has_moved) saved_ = watermark->seq;
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    if (moved[i]) saved_[i] = moved[i]->seq;
+  }
   if (options_.chain != nullptr) options_.chain->stored();
   crash_point("after_cursor");
 }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "app/chain_log.hpp"
 #include "base/time.hpp"
@@ -21,16 +23,17 @@
 
 namespace skua::app {
 
-/// Owns a source on behalf of this process: holds the session advisory lock that keeps a second
-/// process away, and saves the watermark as cursor, and where the verified repositories stand then,
-/// at an interval and at the end. A connection of its own, on a thread of its own. While the
-/// database is away nothing is saved; the lock is taken anew when it is back, and if another
-/// process has it by then, this one must stop.
+/// Owns a source on behalf of this process, or several that stand by for each other: holds the
+/// session advisory locks that keep a second process away, and saves the watermarks as cursors, and
+/// where the verified repositories stand then, in one transaction, at an interval and at the end. A
+/// connection of its own, on a thread of its own. While the database is away nothing is saved; the
+/// locks are taken anew when it is back, and if another process has one by then, this one must
+/// stop.
 class CursorKeeper {
  public:
   struct Options {
     std::string database_url;
-    std::string source;
+    std::vector<std::string> sources;
     std::chrono::milliseconds interval{10'000};
     /// What is saved with the cursor of the repositories that were verified; null: nothing.
     ChainLog* chain = nullptr;
@@ -40,19 +43,22 @@ class CursorKeeper {
 
   /// Where what is saved comes from. Called on the keeper's thread.
   struct Progress {
-    std::function<std::optional<Watermark>()> watermark;
+    /// Of the source of this index.
+    std::function<std::optional<Watermark>(std::size_t)> watermark;
     std::function<writer::InFlightList::Ticket()> first_unfinished;
-    /// The JSON that `skua status` shows.
-    std::function<std::string()> figures;
+    /// The JSON that `skua status` shows of a source.
+    std::function<std::string(std::size_t)> figures;
   };
 
-  /// Takes the lock. Throws store::SourceBusy, naming the holder, std::runtime_error while a
+  /// Takes the locks. Throws store::SourceBusy, naming the holder, std::runtime_error while a
   /// bootstrap is open, or store::SqlError.
   CursorKeeper(Options options, const Clock& clock);
   ~CursorKeeper();
 
   /// The cursor that was saved last, by this process or one before; nothing: none ever was.
-  std::optional<std::int64_t> saved() const { return saved_at_start_; }
+  std::optional<std::int64_t> saved(std::size_t source = 0) const {
+    return saved_at_start_[source];
+  }
 
   /// Starts saving. `on_lost` is called when another process has taken the source.
   void start(Progress progress, std::function<void(const std::string&)> on_lost);
@@ -75,9 +81,10 @@ class CursorKeeper {
   const Options options_;
   const Clock& clock_;
   std::unique_ptr<store::Session> session_;
-  std::unique_ptr<store::SourceLock> lock_;
-  std::optional<std::int64_t> saved_at_start_;
-  std::optional<std::int64_t> saved_;
+  std::vector<std::unique_ptr<store::SourceLock>> locks_;
+  // By source.
+  std::vector<std::optional<std::int64_t>> saved_at_start_;
+  std::vector<std::optional<std::int64_t>> saved_;
   Progress progress_;
   std::function<void(const std::string&)> on_lost_;
   std::mutex wait_mutex_;

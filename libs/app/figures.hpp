@@ -4,15 +4,22 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/latency_histogram.hpp"
 #include "base/time.hpp"
 
 namespace skua::app {
 
-/// A running source at one moment. Counts are since the process started.
+/// A running source at one moment. Counts are since the process started. Those of rows,
+/// transactions and what became of them, and of handles, are of all sources of the process; those
+/// of relays that stand by for each other are counted together, by the one that is read.
 struct Figures {
+  /// Whether it is read, of relays that stand by for each other.
+  enum class Role : std::uint8_t { Alone, Active, Standby };
+
   std::string source;
+  Role role = Role::Alone;
   Timestamp at;
   Timestamp started_at;
   bool connected = false;
@@ -81,6 +88,17 @@ std::string to_json(const Figures& figures);
 ///
 /// `disk_bytes` is how much the database grew meanwhile; nothing when that is not known.
 std::string figures_line(const Figures& before, const Figures& now,
+                         std::optional<std::int64_t> disk_bytes);
+
+/// The figures of a process, with the names and the positions left out: what its sources count for
+/// themselves, together. At least one.
+Figures total(const std::vector<Figures>& sources);
+
+/// The line of a process. Of several sources each is named behind it, with its own lag and cursor:
+///
+///   14:38:08  812 events/s  790 rows/s  commit 9/31 ms  35.1 GB/day in | relay:a.example active,
+///   lag 0.4 s, cursor 12345678 | relay:b.example stands by, cursor 87
+std::string figures_line(const std::vector<Figures>& before, const std::vector<Figures>& now,
                          std::optional<std::int64_t> disk_bytes);
 
 }  // namespace skua::app

@@ -6,7 +6,8 @@
 namespace skua::app {
 
 FrameIntake::FrameIntake(Pipeline& pipeline, transport::Endpoint relay,
-                         std::optional<std::int64_t> start, std::function<void()> on_restart)
+                         std::optional<std::int64_t> start, std::function<void()> on_restart,
+                         std::size_t stream)
     : pipeline_(pipeline),
       endpoint_(std::move(relay)),
       relay_(endpoint_.url()),
@@ -14,13 +15,21 @@ FrameIntake::FrameIntake(Pipeline& pipeline, transport::Endpoint relay,
              "is the address right, and does this machine reach it (curl -I https://HOST)? another "
              "relay can be named with --relay or SKUA_RELAY"),
       on_restart_(std::move(on_restart)),
+      stream_(stream),
       position_(start) {}
+
+void FrameIntake::begin_at(std::optional<std::int64_t> position) {
+  position_ = position;
+  end_.reset();
+  waits_for_room_ = false;
+}
 
 transport::StreamClientOptions FrameIntake::stream() {
   return transport::relay_stream(endpoint_, [this] { return position(); });
 }
 
 bool FrameIntake::try_accept(transport::RawFrame& frame) {
+  ++heard_;
   std::optional<event::FramePeek> peek;
   if (const auto peeked = event::peek_frame(frame.bytes); peeked.has_value()) peek = *peeked;
   if (peek && peek->type == event::MessageType::Error) {
@@ -33,7 +42,10 @@ bool FrameIntake::try_accept(transport::RawFrame& frame) {
     if (!check_first(seq)) return true;
     first_frame_ = false;
   }
-  if (!pipeline_.submit(frame, route_of(peek))) return false;
+  Route route = route_of(peek);
+  route.stream = stream_;
+  waits_for_room_ = !pipeline_.submit(frame, route);
+  if (waits_for_room_) return false;
   // A number from before, within a connection, is a relay's slip: going back would repeat all.
   if (seq != 0 && (!position_ || seq > *position_)) position_ = seq;
   return true;
@@ -63,7 +75,7 @@ bool FrameIntake::check_first(std::int64_t seq) {
 void FrameIntake::begin_anew() {
   restarts_ += 1;
   position_ = 0;
-  pipeline_.restart();
+  pipeline_.restart(stream_);
   // At once: the old cursor says nothing any more, and who came back with it might hear nothing.
   on_restart_();
 }
@@ -97,6 +109,7 @@ void FrameIntake::on_connected(std::uint64_t /*connection*/) {
 }
 
 void FrameIntake::on_disconnected(const transport::Disconnection& end) {
+  waits_for_room_ = false;
   words_.on_disconnected(end);
 }
 

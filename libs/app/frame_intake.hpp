@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -23,8 +24,14 @@ class FrameIntake final : public Intake {
  public:
   /// `start` is the cursor of the first connection; nothing: live.
   /// `on_restart` is called when the numbers began anew, and the watermark with them.
+  /// `stream`: which of the pipeline's sources it is.
   FrameIntake(Pipeline& pipeline, transport::Endpoint relay, std::optional<std::int64_t> start,
-              std::function<void()> on_restart);
+              std::function<void()> on_restart, std::size_t stream = 0);
+
+  /// While there is no client: where the next one begins.
+  void begin_at(std::optional<std::int64_t> position);
+  /// There is no client any more.
+  void ended() { words_.ended(); }
 
   transport::StreamClientOptions stream() override;
 
@@ -41,6 +48,10 @@ class FrameIntake final : public Intake {
   std::optional<std::int64_t> position() const { return position_; }
 
   bool connected() const override { return words_.connected(); }
+  /// Frames that were there to be taken, also those for which there was no room.
+  std::uint64_t heard() const { return heard_; }
+  /// It is not that the relay is silent: there is no room for what it says.
+  bool waits_for_room() const { return waits_for_room_; }
   std::uint64_t restarts() const override { return restarts_; }
   std::uint64_t skipped() const override { return skipped_; }
 
@@ -57,9 +68,12 @@ class FrameIntake final : public Intake {
   const std::string relay_;
   ConnectionWords words_;
   const std::function<void()> on_restart_;
+  const std::size_t stream_;
   std::optional<std::int64_t> position_;
   bool first_frame_ = true;
   std::optional<std::string> end_;
+  std::atomic<std::uint64_t> heard_{0};
+  std::atomic<bool> waits_for_room_{false};
   std::atomic<std::uint64_t> restarts_{0};
   std::atomic<std::uint64_t> skipped_{0};
 };

@@ -4,8 +4,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/account_source.hpp"
+#include "app/fail_over.hpp"
 #include "app/figures.hpp"
 #include "app/filter_watch.hpp"
 #include "app/history.hpp"
@@ -21,7 +23,8 @@ namespace skua::app {
 
 struct IndexerOptions {
   std::string database_url;
-  Source source;
+  /// Relays stand by for each other, in the order of preference; everything else is read at once.
+  std::vector<Source> sources;
   /// PEM file of certificates to trust besides the system's; empty: none.
   std::string ca_file;
   /// How commits are verified; nothing: not at all, which is for relays of one's own. What Tap and
@@ -36,6 +39,10 @@ struct IndexerOptions {
   std::optional<HistoryOptions> history = HistoryOptions();
   /// What the stored filter is to be; nothing: it holds as it is.
   std::optional<FilterChoice> filter;
+  /// Of several relays.
+  FailOver::Options fail_over;
+  /// The most that a relay may have a thing later than another (StandbyPositions).
+  std::chrono::milliseconds fail_over_margin = std::chrono::minutes(2);
   std::size_t decode_threads = 2;
   writer::InFlightList::Limits in_flight;
   std::chrono::milliseconds cursor_interval{10'000};
@@ -44,14 +51,14 @@ struct IndexerOptions {
   std::chrono::milliseconds drain_timeout{15'000};
 };
 
-/// `skua run`: one source into one database. The composition root: it makes the parts, starts them
+/// `skua run`: its sources into one database. The composition root: it makes the parts, starts them
 /// in order and stops them in the reverse: intake, drain, workers, cursor; what it fetches of
 /// history beside them. Owned and called by one
 /// thread; the const functions by any.
 class Indexer {
  public:
-  /// Connects to the database and takes the source. Throws store::SourceBusy when another process
-  /// has it, store::SqlError, or std::runtime_error in words for the user (no schema, lock table
+  /// Connects to the database and takes the sources. Throws store::SourceBusy when another process
+  /// has one, store::SqlError, or std::runtime_error in words for the user (no schema, lock table
   /// too small, a bootstrap that is not over).
   Indexer(IndexerOptions options, const Clock& clock);
   ~Indexer();
@@ -65,7 +72,8 @@ class Indexer {
   /// answer.
   bool stop();
 
-  Figures figures() const;
+  /// One of each source, in their order.
+  std::vector<Figures> figures() const;
   /// Of history; nothing while none is under way or queued.
   std::optional<HistoryMoment> history() const;
   /// Why the process must stop; nothing while all is well.

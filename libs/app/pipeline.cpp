@@ -9,36 +9,28 @@
 namespace skua::app {
 namespace {
 
-/// Events waiting in live lanes from which on backfill waits.
-constexpr std::size_t kDeep = 2'000;
 /// How long a stop waits for answers about accounts.
 constexpr std::chrono::seconds kAnswerPatience{2};
 
 }  // namespace
 
-Pipeline::Pipeline(PipelineOptions options, const Clock& clock,
-                   std::function<void(const std::string&)> on_defect)
+Pipeline::Pipeline(PipelineOptions options, Writing& writing, const Clock& clock)
     : options_(std::move(options)),
-      in_flight_(options_.in_flight, options_.on_finished),
-      live_pressure_(kDeep),
-      writer_(options_.source),
-      services_{.database_url = options_.database_url,
-                .writer = writer_,
-                .ids = ids_,
-                .in_flight = in_flight_,
-                .live_pressure = live_pressure_,
-                .counters = counters_,
-                .clock = clock,
-                .on_defect = std::move(on_defect)},
-      pool_(services_) {
+      writing_(writing),
+      clock_(clock),
+      in_flight_(options_.in_flight, options_.on_finished) {
+  for (std::size_t i = 0; i < options_.sources.size(); ++i) {
+    const std::uint32_t origin = writing_.add_source(options_.sources[i], in_flight_);
+    if (i == 0) first_origin_ = origin;
+  }
   for (std::size_t i = 0; i < options_.decode_threads; ++i) decoders_.push_back(make_decoder());
 }
 
 std::unique_ptr<DecodeThread> Pipeline::make_decoder() {
   DispatchServices out{.intake = intake_,
                        .in_flight = in_flight_,
-                       .sink = [this](auto event) { pool_.push(std::move(event)); },
-                       .clock = services_.clock,
+                       .sink = [this](auto event) { push(std::move(event)); },
+                       .clock = clock_,
                        .filter = options_.filter};
   switch (options_.format) {
     case SourceFormat::Tap:
@@ -55,13 +47,25 @@ std::unique_ptr<DecodeThread> Pipeline::make_decoder() {
 
 Pipeline::~Pipeline() {
   if (!ended_) drain(std::chrono::steady_clock::now());
+  // They name frames of the list, which goes now.
+  writing_.end(false);
+}
+
+void Pipeline::push(event::UnresolvedEvent event) {
+  event.origin = first_origin_;
+  if (options_.sources.size() > 1) {
+    event.origin += static_cast<std::uint32_t>(in_flight_.stream_of(event.ticket));
+  }
+  writing_.push(std::move(event));
 }
 
 bool Pipeline::submit(transport::RawFrame& message, const Route& route,
                       const std::function<void(Ticket)>& admitted) {
   const std::size_t size = message.bytes.size();
-  const auto ticket =
-      in_flight_.admit({.seq = route.seq, .bytes = size, .received_at = message.received_at});
+  const auto ticket = in_flight_.admit({.stream = route.stream,
+                                        .seq = route.seq,
+                                        .bytes = size,
+                                        .received_at = message.received_at});
   if (!ticket) return false;
   if (admitted) admitted(*ticket);
   intake_.frames += 1;
@@ -91,14 +95,8 @@ bool Pipeline::drain(std::chrono::steady_clock::time_point deadline) {
     decoder->join();
     abandoned += decoder->abandoned();
   }
-  const bool all_durable = in_flight_.wait_until_at_most(abandoned, deadline);
-  if (all_durable) {
-    pool_.finish();
-  } else {
-    pool_.abandon();
-  }
   ended_ = true;
-  return all_durable;
+  return in_flight_.wait_until_at_most(abandoned, deadline);
 }
 
 Figures pipeline_figures(const Pipeline& pipeline, std::string source, Timestamp started_at,

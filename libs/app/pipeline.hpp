@@ -14,15 +14,11 @@
 #include "app/decoder.hpp"
 #include "app/figures.hpp"
 #include "app/intake_counters.hpp"
+#include "app/writing.hpp"
 #include "base/time.hpp"
 #include "event/frame_decoder.hpp"
-#include "resolve/resolver.hpp"
 #include "transport/frame_sink.hpp"
-#include "writer/counters.hpp"
 #include "writer/in_flight.hpp"
-#include "writer/live_pressure.hpp"
-#include "writer/live_writer.hpp"
-#include "writer/worker_pool.hpp"
 
 namespace skua::app {
 
@@ -33,6 +29,8 @@ enum class SourceFormat : std::uint8_t { Frames, Tap, Jetstream };
 struct Route {
   std::int64_t seq = 0;  // 0: it has none
   std::string_view did;  // empty: it is about no account; a view into the message
+  /// Which of the pipeline's sources it came from.
+  std::size_t stream = 0;
 };
 
 /// Of a frame; one that cannot be read goes the way of those without an account.
@@ -41,9 +39,9 @@ inline Route route_of(const std::optional<event::FramePeek>& peek) {
 }
 
 struct PipelineOptions {
-  std::string database_url;
-  /// Names where frames come from, in tombstones, dead letters and cursors: "relay:host".
-  std::string source;
+  /// Where messages come from, as tombstones, dead letters and cursors call it: "relay:host".
+  /// Several: they say the same, and are read one after the other.
+  std::vector<std::string> sources;
   std::size_t decode_threads = 2;
   writer::InFlightList::Limits in_flight;
   SourceFormat format = SourceFormat::Frames;
@@ -55,14 +53,13 @@ struct PipelineOptions {
   const CurrentFilter* filter = nullptr;
 };
 
-/// From a raw message to durable rows: decoders, the 30 workers, and the in-flight list that says
-/// what is durable. One source. Messages of one DID keep their order; `submit` is called by one
-/// thread.
+/// From a raw message to events for the workers: decoders, and the in-flight list that says what is
+/// durable. One source, or several that stand by for each other. Messages of one DID keep their
+/// order; `submit` is called by one thread at a time.
 class Pipeline {
  public:
-  /// `on_defect` is called, from some thread, when going on would be wrong; the owner then stops.
-  Pipeline(PipelineOptions options, const Clock& clock,
-           std::function<void(const std::string&)> on_defect);
+  /// Before `writing` starts, which outlives the pipeline.
+  Pipeline(PipelineOptions options, Writing& writing, const Clock& clock);
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
@@ -74,18 +71,23 @@ class Pipeline {
   bool submit(transport::RawFrame& message, const Route& route,
               const std::function<void(Ticket)>& admitted = nullptr);
   /// See InFlightList::restart.
-  void restart() { in_flight_.restart(); }
+  void restart(std::size_t stream = 0) { in_flight_.restart(stream); }
+  /// See InFlightList::pass.
+  void pass(std::size_t stream, const writer::InFlightList::Watermark& watermark) {
+    in_flight_.pass(stream, watermark);
+  }
   void when_room(std::function<void()> wake) { in_flight_.when_room(std::move(wake)); }
 
-  std::optional<writer::InFlightList::Watermark> watermark() const {
-    return in_flight_.watermark();
+  std::optional<writer::InFlightList::Watermark> watermark(std::size_t stream = 0) const {
+    return in_flight_.watermark(stream);
   }
   /// All frames before this one are durable.
   Ticket first_unfinished() const { return in_flight_.first_unfinished(); }
 
-  /// Waits until all that was submitted is durable, at most until the deadline, and ends all
-  /// threads. What waits for answers about its account is given a moment, and then left: it is as
-  /// if it had not been read. False: something else was left unfinished. No `submit` after it.
+  /// Waits until all that was submitted is durable, at most until the deadline, and ends the
+  /// decoders; the workers are left to their owner. What waits for answers about its account is
+  /// given a moment, and then left: it is as if it had not been read. False: something else was
+  /// left unfinished. No `submit` after it.
   bool drain(std::chrono::steady_clock::time_point deadline);
 
   /// An error frame is never submitted: it belongs to the connection.
@@ -98,28 +100,23 @@ class Pipeline {
 
   bool is_verified() const { return options_.verification != nullptr; }
 
-  // What history in the same process shares: ids, and the measure of how much live work waits.
-  resolve::SharedIds& ids() { return ids_; }
-  writer::LivePressure& live_pressure() { return live_pressure_; }
-
   const IntakeCounters& intake() const { return intake_; }
-  const writer::Counters& written() const { return counters_; }
+  /// Of all sources of the process.
+  const writer::Counters& written() const { return writing_.counters(); }
   std::size_t frames_in_flight() const { return in_flight_.frames(); }
   /// From reading a frame to its commit.
   const LatencyHistogram& latency() const { return in_flight_.latency(); }
 
  private:
   std::unique_ptr<DecodeThread> make_decoder();
+  void push(event::UnresolvedEvent event);
 
   const PipelineOptions options_;
+  Writing& writing_;
+  const Clock& clock_;
   IntakeCounters intake_;
-  writer::Counters counters_;
   writer::InFlightList in_flight_;
-  writer::LivePressure live_pressure_;
-  resolve::SharedIds ids_;
-  writer::LiveWriter writer_;
-  writer::WorkerServices services_;
-  writer::WorkerPool pool_;
+  std::uint32_t first_origin_ = 0;
   std::vector<std::unique_ptr<DecodeThread>> decoders_;
   bool ended_ = false;
 };

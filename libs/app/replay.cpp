@@ -10,6 +10,7 @@
 #include "app/defect.hpp"
 #include "app/pipeline.hpp"
 #include "app/verifying.hpp"
+#include "app/writing.hpp"
 #include "base/guarded.hpp"
 #include "transport/capture.hpp"
 
@@ -25,12 +26,15 @@ class Replay::Impl {
         verifying_(options_.accounts ? std::make_unique<Verifying>(*options_.accounts, nullptr,
                                                                    options_.level, lookup_options())
                                      : nullptr),
-        pipeline_({.database_url = options_.database_url,
-                   .source = source(),
+        writing_(options_.database_url, clock,
+                 [this](const std::string& what) { defect_.report(what); }),
+        pipeline_({.sources = {source()},
                    .decode_threads = options_.decode_threads,
                    .in_flight = options_.in_flight,
                    .verification = verifying_ ? &verifying_->verification() : nullptr},
-                  clock, [this](const std::string& what) { defect_.report(what); }) {}
+                  writing_, clock) {
+    writing_.start();
+  }
 
   ~Impl() { end_reading(); }
 
@@ -54,6 +58,7 @@ class Replay::Impl {
     end_reading();
     const auto patience = defect() ? std::chrono::milliseconds(0) : options_.drain_timeout;
     const bool drained = pipeline_.drain(std::chrono::steady_clock::now() + patience);
+    writing_.end(drained);
     if (verifying_) verifying_->stop();
     return drained;
   }
@@ -135,6 +140,7 @@ class Replay::Impl {
   Guarded<std::string> problem_;
   std::atomic<bool> broken_{false};
   std::unique_ptr<Verifying> verifying_;
+  Writing writing_;
   Pipeline pipeline_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -82,6 +82,8 @@ struct UnresolvedEvent {
   std::int64_t seq = 0;
   /// Its frame's place in the in-flight list; set by the pipeline.
   std::uint64_t ticket = 0;
+  /// Which of the process's sources brought it (writer/source_names.hpp); set by the pipeline.
+  std::uint32_t origin = 0;
   std::variant<RecordChange, IdentityChange, AccountChange, Rejection> body;
 
   Lane lane() const { return {source, type}; }

@@ -159,7 +159,7 @@ std::size_t write_changes(store::Session& session, const std::vector<GuardedChan
   return rows;
 }
 
-BulkWriter::Outcome write_once(store::Session& session, const std::string& source,
+BulkWriter::Outcome write_once(store::Session& session, const SourceNames& sources,
                                BulkWriter::Events events, EmptyTables& empty, Way way,
                                Timestamp now) {
   BulkWriter::Outcome outcome;
@@ -171,7 +171,7 @@ BulkWriter::Outcome write_once(store::Session& session, const std::string& sourc
   std::vector<store::DeadLetter> letters;
   for (const ResolvedEvent* event : events) {
     if (const auto* rejection = std::get_if<event::Rejection>(&event->event.body)) {
-      letters.push_back(dead_letter_of(source, *event, rejection->error, ""));
+      letters.push_back(dead_letter_of(sources.of(*event), *event, rejection->error, ""));
     } else {
       changes.push_back(event);
     }
@@ -202,19 +202,20 @@ BulkWriter::Outcome write_once(store::Session& session, const std::string& sourc
 BulkWriter::Outcome BulkWriter::write(store::Session& session, Events events, EmptyTables& empty,
                                       Timestamp now) const {
   try {
-    return write_once(session, source_, events, empty, Way::Copy, now);
+    return write_once(session, sources_, events, empty, Way::Copy, now);
   } catch (const store::DataError& error) {
     if (error.sqlstate() != store::kUniqueViolation) throw;
     // Live rows came after the account was seen to have none.
     empty.clear();
-    return write_once(session, source_, events, empty, Way::Merge, now);
+    return write_once(session, sources_, events, empty, Way::Merge, now);
   }
 }
 
 void BulkWriter::write_dead_letter(store::Session& session, const ResolvedEvent& event,
                                    const std::string& error, const std::string& sqlstate,
                                    Timestamp now) const {
-  store::write_dead_letters(session, {dead_letter_of(source_, event, error, sqlstate)}, now);
+  store::write_dead_letters(session, {dead_letter_of(sources_.of(event), event, error, sqlstate)},
+                            now);
 }
 
 }  // namespace skua::writer

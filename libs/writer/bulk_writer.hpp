@@ -10,6 +10,7 @@
 #include "event/resolved_event.hpp"
 #include "resolve/generational_map.hpp"
 #include "store/session.hpp"
+#include "writer/source_names.hpp"
 
 namespace skua::writer {
 
@@ -45,7 +46,8 @@ class EmptyTables {
 class BulkWriter {
  public:
   /// `source` names where the records come from, for dead letters.
-  explicit BulkWriter(std::string source) : source_(std::move(source)) {}
+  explicit BulkWriter(std::string source) : sources_(std::move(source)) {}
+  explicit BulkWriter(SourceNames sources) : sources_(std::move(sources)) {}
 
   using Events = std::span<const event::ResolvedEvent* const>;
 
@@ -65,7 +67,7 @@ class BulkWriter {
                          Timestamp now) const;
 
  private:
-  std::string source_;
+  SourceNames sources_;
 };
 
 }  // namespace skua::writer

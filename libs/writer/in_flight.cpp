@@ -13,10 +13,33 @@ std::optional<InFlightList::Ticket> InFlightList::admit(const Frame& frame) {
   return first_ + entries_.size() - 1;
 }
 
-void InFlightList::restart() {
+void InFlightList::restart(std::size_t stream) {
   const std::scoped_lock lock(mutex_);
-  for (Entry& entry : entries_) entry.frame.seq = 0;
-  watermark_ = Watermark{};
+  for (Entry& entry : entries_) {
+    if (entry.frame.stream == stream) entry.frame.seq = 0;
+  }
+  watermark_of(stream) = Watermark{};
+}
+
+void InFlightList::pass(std::size_t stream, const Watermark& watermark) {
+  const std::scoped_lock lock(mutex_);
+  move_watermark(stream, watermark);
+}
+
+std::size_t InFlightList::stream_of(Ticket ticket) const {
+  const std::scoped_lock lock(mutex_);
+  return entries_[ticket - first_].frame.stream;
+}
+
+std::optional<InFlightList::Watermark>& InFlightList::watermark_of(std::size_t stream) {
+  if (watermarks_.size() <= stream) watermarks_.resize(stream + 1);
+  return watermarks_[stream];
+}
+
+void InFlightList::move_watermark(std::size_t stream, const Watermark& watermark) {
+  auto& last = watermark_of(stream);
+  // A host may send a frame twice: the watermark never goes back for that.
+  if (!last || watermark.seq > last->seq) last = watermark;
 }
 
 void InFlightList::decoded(Ticket ticket, std::size_t events, Timestamp time) {
@@ -61,12 +84,7 @@ void InFlightList::finish(const Entry& entry) {
 std::vector<std::function<void()>> InFlightList::advance() {
   while (!entries_.empty() && entries_.front().remaining == 0) {
     const Entry& done = entries_.front();
-    if (done.frame.seq != 0) {
-      // A host may send a frame twice: the watermark never goes back for that.
-      if (!watermark_ || done.frame.seq > watermark_->seq) {
-        watermark_ = Watermark{done.frame.seq, done.time};
-      }
-    }
+    if (done.frame.seq != 0) move_watermark(done.frame.stream, {done.frame.seq, done.time});
     entries_.pop_front();
     ++first_;
   }
@@ -76,9 +94,9 @@ std::vector<std::function<void()>> InFlightList::advance() {
   return wake;
 }
 
-std::optional<InFlightList::Watermark> InFlightList::watermark() const {
+std::optional<InFlightList::Watermark> InFlightList::watermark(std::size_t stream) const {
   const std::scoped_lock lock(mutex_);
-  return watermark_;
+  return stream < watermarks_.size() ? watermarks_[stream] : std::nullopt;
 }
 
 void InFlightList::when_room(std::function<void()> wake) {

@@ -17,8 +17,8 @@
 
 namespace skua::writer {
 
-/// The frames of one source between being read and being durable, in the order they were read. It
-/// is three things at once:
+/// The frames of one source (or of several that stand by for each other) between being read and
+/// being durable, in the order they were read. It is three things at once:
 /// - the **watermark**: the end of the contiguous finished prefix is what may be saved as cursor;
 /// - the **bound on memory**: when it is full nothing more is admitted, and the source stops
 /// reading;
@@ -56,6 +56,9 @@ class InFlightList {
 
   /// What is told of a frame that is to be admitted.
   struct Frame {
+    /// Of several streams that are read one after the other, each with numbers of its own: which.
+    /// A stream's watermark waits for what came before of the others, too.
+    std::size_t stream = 0;
     /// 0: it has none, then it holds the watermark back but does not move it.
     std::int64_t seq = 0;
     std::size_t bytes = 0;
@@ -68,7 +71,14 @@ class InFlightList {
 
   /// The host counts anew: the watermark is 0 until a frame admitted from now on has finished, and
   /// the frames before, which still do, no longer move it.
-  void restart();
+  void restart(std::size_t stream = 0);
+
+  /// All of this stream up to here is durable, by way of another stream: the watermark may stand
+  /// there, unless it is beyond.
+  void pass(std::size_t stream, const Watermark& watermark);
+
+  /// Of a frame that has not finished.
+  std::size_t stream_of(Ticket ticket) const;
 
   /// Says into how many events a frame was decoded, once. None: it has finished.
   void decoded(Ticket ticket, std::size_t events, Timestamp time);
@@ -80,7 +90,7 @@ class InFlightList {
   const LatencyHistogram& latency() const { return latency_; }
 
   /// Nothing until the first frame with a seq has finished.
-  std::optional<Watermark> watermark() const;
+  std::optional<Watermark> watermark(std::size_t stream = 0) const;
 
   /// Calls `wake` once there is room again, or at once when there is; from any thread, without
   /// locks.
@@ -113,6 +123,8 @@ class InFlightList {
   /// The last event of a frame is durable.
   void finish(const Entry& entry);
   Entry& entry(Ticket ticket) { return entries_[ticket - first_]; }
+  std::optional<Watermark>& watermark_of(std::size_t stream);
+  void move_watermark(std::size_t stream, const Watermark& watermark);
   bool has_room() const { return entries_.size() < limits_.frames && bytes_ < limits_.bytes; }
   /// Drops the finished prefix and moves the watermark. Returns whom to wake.
   std::vector<std::function<void()>> advance();
@@ -122,10 +134,10 @@ class InFlightList {
   mutable std::mutex mutex_;
   std::condition_variable fewer_;
   std::deque<Entry> entries_;
-  std::size_t unfinished_ = 0;  // of the entries
-  Ticket first_ = 0;            // ticket of entries_.front()
-  std::size_t bytes_ = 0;       // of the unfinished ones
-  std::optional<Watermark> watermark_;
+  std::size_t unfinished_ = 0;                        // of the entries
+  Ticket first_ = 0;                                  // ticket of entries_.front()
+  std::size_t bytes_ = 0;                             // of the unfinished ones
+  std::vector<std::optional<Watermark>> watermarks_;  // by stream
   LatencyHistogram latency_;
   std::vector<std::function<void()>> waiting_;
 };

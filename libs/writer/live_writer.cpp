@@ -136,7 +136,7 @@ LiveWriter::Outcome LiveWriter::write(store::Session& session, std::span<const R
       return std::tie(a->actor_id, a->collection_id, a->rkey_number) <
              std::tie(b->actor_id, b->collection_id, b->rkey_number);
     });
-    write_tombstones(session, deletes, source_);
+    write_tombstones(session, deletes, sources_);
   }
 
   if (!others.empty()) {
@@ -146,7 +146,7 @@ LiveWriter::Outcome LiveWriter::write(store::Session& session, std::span<const R
     std::vector<store::DeadLetter> letters;
     for (const ResolvedEvent* event : others) {
       if (const auto* rejection = std::get_if<event::Rejection>(&event->event.body)) {
-        letters.push_back(dead_letter_of(source_, *event, rejection->error, ""));
+        letters.push_back(dead_letter_of(sources_.of(*event), *event, rejection->error, ""));
       }
     }
     if (!letters.empty()) {
@@ -165,7 +165,8 @@ void LiveWriter::write_dead_letter(store::Session& session, const ResolvedEvent&
                                    Timestamp now) const {
   const auto* rejection = std::get_if<event::Rejection>(&event.event.body);
   const std::string reason = rejection != nullptr ? rejection->error : error;
-  store::write_dead_letters(session, {dead_letter_of(source_, event, reason, sqlstate)}, now);
+  store::write_dead_letters(session, {dead_letter_of(sources_.of(event), event, reason, sqlstate)},
+                            now);
 }
 
 }  // namespace skua::writer

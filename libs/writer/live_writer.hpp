@@ -11,6 +11,7 @@
 #include "event/resolved_event.hpp"
 #include "store/session.hpp"
 #include "writer/purge.hpp"
+#include "writer/source_names.hpp"
 
 namespace skua::writer {
 
@@ -23,14 +24,15 @@ namespace skua::writer {
 ///   -> the tables -> tombstones of the deletes -> accounts -> dead letters -> commit
 ///
 /// The rev guard, the tombstones and the floor make it idempotent: a batch whose outcome is unknown
-/// is simply written again. Holds no state but the source's name; the worker that owns the session
+/// is simply written again. Holds no state but the sources' names; the worker that owns the session
 /// calls it.
 class LiveWriter {
  public:
-  /// `source` names where the events come from ("relay:host"), for tombstones and dead letters.
-  explicit LiveWriter(std::string source) : source_(std::move(source)) {}
+  /// Where the events come from, for tombstones and dead letters: of one source, or of several.
+  explicit LiveWriter(std::string source) : sources_(std::move(source)) {}
+  explicit LiveWriter(SourceNames sources) : sources_(std::move(sources)) {}
 
-  const std::string& source() const { return source_; }
+  const SourceNames& sources() const { return sources_; }
 
   struct Outcome {
     std::size_t rows = 0;       // inserted, changed, deleted
@@ -55,7 +57,7 @@ class LiveWriter {
                          Timestamp now) const;
 
  private:
-  std::string source_;
+  SourceNames sources_;
 };
 
 }  // namespace skua::writer

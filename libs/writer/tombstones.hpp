@@ -1,10 +1,10 @@
 #pragma once
 
 #include <span>
-#include <string>
 
 #include "event/resolved_event.hpp"
 #include "store/session.hpp"
+#include "writer/source_names.hpp"
 
 namespace skua::writer {
 
@@ -12,6 +12,6 @@ namespace skua::writer {
 /// the same key that comes later cannot bring the record back. `deletes` is sorted by key, without
 /// duplicates. They are removed when the saved cursor has passed them (store/cursor_store.hpp).
 void write_tombstones(store::Session& session, std::span<const event::ResolvedEvent* const> deletes,
-                      const std::string& source);
+                      const SourceNames& sources);
 
 }  // namespace skua::writer

@@ -45,9 +45,9 @@ Worker::Worker(event::Lane lane, std::size_t number, WriteTurns& turns, WorkerSe
       name_(lane_name(lane, number)),
       turns_(turns),
       services_(services),
-      session_({services.database_url, name_, services.counters, services.database_is_down}),
       queue_(std::numeric_limits<std::size_t>::max()),
-      bulk_(services.writer.source()),
+      session_({services.database_url, name_, services.counters, services.database_is_down}),
+      bulk_(services.writer.sources()),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 Worker::~Worker() {
@@ -94,9 +94,13 @@ void Worker::run(const std::stop_token& stop) {
 void Worker::take(Batch& batch) {
   if (batch.empty()) fill(batch, kIdle);
   if (batch.empty() || batch.size() >= kGroup) return;
-  const bool is_crowded = services_.in_flight.unfinished() >= kCrowd;
-  queue_.wait_for_many(kGroup - batch.size(), is_crowded ? kCrowdedLinger : kLinger);
+  queue_.wait_for_many(kGroup - batch.size(), is_crowded() ? kCrowdedLinger : kLinger);
   fill(batch, milliseconds::zero());
+}
+
+bool Worker::is_crowded() const {
+  return std::any_of(services_.in_flight.begin(), services_.in_flight.end(),
+                     [](const InFlightList* list) { return list->unfinished() >= kCrowd; });
 }
 
 void Worker::fill(Batch& batch, milliseconds wait) {
@@ -215,15 +219,27 @@ void Worker::dead_letter_front(Batch& batch, const store::SqlError& error) {
 
 void Worker::finish_front(Batch& batch, std::size_t size,
                           const std::vector<std::size_t>& busy_indices, Batch& busy) {
-  std::vector<InFlightList::Ticket> done;
-  done.reserve(size);
+  // By list: most often there is one.
+  std::vector<std::pair<InFlightList*, std::vector<InFlightList::Ticket>>> done;
+  const auto finished = [&](const event::UnresolvedEvent& event) {
+    InFlightList* list = services_.in_flight.at(event.origin);
+    auto place = std::find_if(done.begin(), done.end(),
+                              [&](const auto& tickets) { return tickets.first == list; });
+    if (place == done.end()) {
+      place = done.insert(done.end(), {list, {}});
+      place->second.reserve(size);
+    }
+    place->second.push_back(event.ticket);
+  };
+  std::size_t count = 0;
   auto next_busy = busy_indices.begin();
   for (std::size_t i = 0; i < size; ++i) {
     if (next_busy != busy_indices.end() && *next_busy == i) {
       busy.push_back(std::move(batch[i]));
       ++next_busy;
     } else {
-      done.push_back(batch[i].event.ticket);
+      finished(batch[i].event);
+      ++count;
     }
   }
   batch.erase(batch.begin(), batch.begin() + static_cast<std::ptrdiff_t>(size));
@@ -239,8 +255,8 @@ void Worker::finish_front(Batch& batch, std::size_t size,
     accounts.clear();
     for (auto& event : waiting) busy.push_back(std::move(event));
   }
-  services_.counters.events += done.size();
-  services_.in_flight.finish(done, services_.clock.now());
+  services_.counters.events += count;
+  for (const auto& [list, tickets] : done) list->finish(tickets, services_.clock.now());
 }
 
 }  // namespace skua::writer

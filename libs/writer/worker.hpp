@@ -38,7 +38,9 @@ struct WorkerServices {
   std::string database_url;
   const LiveWriter& writer;
   resolve::SharedIds& ids;
-  InFlightList& in_flight;
+  /// Where an event's frame is until it is durable, by UnresolvedEvent::origin. Complete before the
+  /// first event comes.
+  std::vector<InFlightList*> in_flight;
   LivePressure& live_pressure;
   Counters& counters;
   const Clock& clock;
@@ -91,6 +93,8 @@ class Worker {
   void dead_letter_front(Batch& batch, const store::SqlError& error);
   void finish_front(Batch& batch, std::size_t size, const std::vector<std::size_t>& busy_indices,
                     Batch& busy);
+  /// So many frames are in flight somewhere that rows are late anyway.
+  bool is_crowded() const;
 
   const event::Lane lane_;
   const std::string name_;

@@ -41,7 +41,7 @@ class WorkerPoolTest : public test::PostgresTest {
         new WorkerServices{.database_url = url,
                            .writer = writer_,
                            .ids = ids_,
-                           .in_flight = in_flight_,
+                           .in_flight = {&in_flight_},
                            .live_pressure = pressure_,
                            .counters = counters_,
                            .clock = clock_,

@@ -44,6 +44,30 @@ TEST(InFlightList, watermark_is_the_end_of_the_contiguous_finished_prefix) {
   EXPECT_EQ(list.frames(), 1U);
 }
 
+TEST(InFlightList, each_stream_has_a_watermark_that_waits_for_what_came_before_of_all) {
+  InFlightList list({});
+  const auto first = *list.admit({.stream = 0, .seq = 11, .bytes = 1});
+  const auto second = *list.admit({.stream = 0, .seq = 12, .bytes = 1});
+  const auto third = *list.admit({.stream = 1, .seq = 700, .bytes = 1});
+  for (const auto ticket : {first, second, third}) list.decoded(ticket, 1, at(0));
+  EXPECT_EQ(list.stream_of(second), 0U);
+  EXPECT_EQ(list.stream_of(third), 1U);
+  finish(list, third);
+  finish(list, first);
+  EXPECT_EQ(list.watermark(0)->seq, 11);
+  EXPECT_FALSE(list.watermark(1));
+  finish(list, second);
+  EXPECT_EQ(list.watermark(0)->seq, 12);
+  EXPECT_EQ(list.watermark(1)->seq, 700);
+  list.pass(0, {500, at(0)});
+  list.pass(1, {5, at(0)});
+  EXPECT_EQ(list.watermark(0)->seq, 500);
+  EXPECT_EQ(list.watermark(1)->seq, 700);
+  list.restart(1);
+  EXPECT_EQ(list.watermark(0)->seq, 500);
+  EXPECT_EQ(list.watermark(1)->seq, 0);
+}
+
 TEST(InFlightList, a_frame_waits_for_all_of_its_events) {
   InFlightList list({});
   const auto ticket = *list.admit({.seq = 1, .bytes = 1});

@@ -107,6 +107,8 @@ std::string filtered_text(const json& figures) {
 
 /// What a running source says of its verification.
 std::string verification_text(const std::string& source, const json& figures) {
+  // What it sent while it was read is counted with the relay that is read now.
+  if (figures.value("role", "") == "standby") return "stands by";
   if (source.starts_with("tap:") || source.starts_with("jetstream:")) {
     return "unverified source: signatures are not in what it sends";
   }
@@ -172,8 +174,9 @@ std::string status_text(const json& status) {
     text += source["holder"].is_null() ? "  not running\n"
                                        : "  held by " + source["holder"].get<std::string>() + "\n";
     if (!source["figures"].is_null()) {
-      text +=
-          "    " + verification_text(source["source"].get<std::string>(), source["figures"]) + "\n";
+      const bool is_active = source["figures"].value("role", "") == "active";
+      text += std::string("    ") + (is_active ? "active: " : "") +
+              verification_text(source["source"].get<std::string>(), source["figures"]) + "\n";
       text += filtered_text(source["figures"]);
     }
   }

@@ -9,13 +9,12 @@
 
 #include "app/database.hpp"
 #include "app/history.hpp"
-#include "app/history_text.hpp"
 #include "backfill/bootstrap_indexes.hpp"
 #include "backfill/host_table.hpp"
 #include "backfill/job_counts.hpp"
 #include "backfill/job_table.hpp"
 #include "commands.hpp"
-#include "live_display.hpp"
+#include "history_command.hpp"
 #include "stop_signal.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
@@ -25,23 +24,6 @@ namespace skua::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kPoll{100};
-constexpr std::chrono::milliseconds kRedraw{500};
-
-/// Whoever signs, and where accounts live: a file, or the network.
-std::unique_ptr<app::AccountSource> accounts_of(const Settings& settings,
-                                                const BackfillFlags& flags,
-                                                const std::string& database_url) {
-  if (flags.did_docs) {
-    auto documents = std::make_unique<app::DocumentAccounts>(*flags.did_docs);
-    if (const std::string& problem = documents->problem(); !problem.empty()) {
-      fmt::print(stderr, "skua: {}\n", problem);
-    }
-    return documents;
-  }
-  auto accounts = network_accounts(settings, flags.verification);
-  accounts.database_url = database_url;
-  return std::make_unique<app::NetworkAccounts>(accounts, system_clock());
-}
 
 std::unique_ptr<store::Session> ask(const std::string& database_url) {
   return std::make_unique<store::Session>(database_url, store::process_name("skua backfill ask"));
@@ -101,28 +83,6 @@ bool finish_bootstrap(const std::string& database_url, StopSignal& stop_signal) 
   return true;
 }
 
-/// Shows how it goes until all is done, or it has to stop. True: the user asked for it.
-bool watch(const app::History& history, std::chrono::seconds every, StopSignal& stop_signal) {
-  LiveDisplay display;
-  auto line_at = std::chrono::steady_clock::now();
-  auto draw_at = line_at;
-  bool stopping = false;
-  while (!stopping && !history.is_idle() && !history.defect()) {
-    stopping = stop_signal.wait_for(kPoll);
-    const auto now = std::chrono::steady_clock::now();
-    if (display.is_live() && now - draw_at >= kRedraw) {
-      display.draw(app::history_screen(history.moment(), display.width()));
-      draw_at = now;
-    } else if (!display.is_live() && now - line_at >= every) {
-      fmt::print("{}\n", app::history_line(history.moment()));
-      std::fflush(stdout);
-      line_at = now;
-    }
-  }
-  display.clear();
-  return stopping;
-}
-
 void print_end(const backfill::BackfillFigures& end, bool is_stopped) {
   fmt::print("{}: {} repositories, {} records, {} rows changed, {} removed, {} dead letters\n",
              is_stopped ? "stopped" : "done", end.repositories, end.records, end.rows, end.removed,
@@ -166,7 +126,7 @@ int backfill(const Settings& settings, const BackfillFlags& flags) {
   app::check_database(database_url);
   const HistoryRequest request =
       history_request(settings, flags.history, flags.verification, flags.relay);
-  options.accounts = accounts_of(settings, flags, database_url);
+  options.accounts = history_accounts(settings, flags.did_docs, flags.verification, database_url);
 
   const Timestamp started_at = system_clock().now();
   auto session = ask(database_url);
@@ -176,7 +136,7 @@ int backfill(const Settings& settings, const BackfillFlags& flags) {
 
   app::History history(std::move(options), system_clock());
   history.start();
-  const bool stopping = watch(history, every, stop_signal);
+  const bool stopping = watch_history(history, every, stop_signal);
   if (stopping) {
     fmt::print("stopping: what is under way goes back to the queue\n");
     std::fflush(stdout);

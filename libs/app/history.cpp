@@ -44,6 +44,8 @@ backfill::BackfillerOptions backfiller_options(const HistoryOptions& options,
   backfiller.http.ca_file = options.ca_file;
   backfiller.http.allow_private_hosts = options.allow_private_hosts;
   backfiller.reader_threads = options.reader_threads;
+  backfiller.only = options.only;
+  backfiller.max_attempts = options.max_attempts;
   return backfiller;
 }
 
@@ -107,6 +109,10 @@ History::History(BackfillOptions options, const Clock& clock) {
 }
 
 History::~History() = default;
+
+std::string History::holder() {
+  return store::process_name(kRole);
+}
 
 void History::start() {
   impl_->start();

@@ -4,11 +4,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/account_source.hpp"
 #include "app/history_text.hpp"
 #include "backfill/backfiller.hpp"
 #include "backfill/host_limits.hpp"
+#include "backfill/job_table.hpp"
 #include "base/time.hpp"
 #include "identity/txt_lookup.hpp"
 
@@ -25,6 +27,10 @@ struct HistoryOptions {
   std::string ca_file;
   bool allow_private_hosts = false;
   std::size_t reader_threads = 2;
+  /// Works on the jobs of these accounts alone; empty: on all, and on lists.
+  std::vector<std::string> only = {};
+  /// Attempts after which a job is given up.
+  int max_attempts = backfill::kMaxAttempts;
 };
 
 /// `accounts`: who signs for them and where they live; it outlives the Backfiller. `role`: what
@@ -50,6 +56,9 @@ class History {
   /// small).
   History(BackfillOptions options, const Clock& clock);
   ~History();
+
+  /// How this process is called in the jobs that it has (backfill/job_table.hpp).
+  static std::string holder();
 
   void start();
   /// What is under way is given back to the queue. Again is harmless.

@@ -44,7 +44,7 @@ class Backfiller::Impl {
 
   void start() {
     fetcher_.start();
-    discoverer_.start();
+    if (options_.only.empty()) discoverer_.start();
   }
 
   void stop() {
@@ -63,7 +63,9 @@ class Backfiller::Impl {
     fetcher_.poke();
   }
   // In this order: a list that has come to its end has told the fetcher of its jobs.
-  bool is_idle() const { return discoverer_.is_idle() && fetcher_.is_idle(); }
+  bool is_idle() const {
+    return (!options_.only.empty() || discoverer_.is_idle()) && fetcher_.is_idle();
+  }
 
   BackfillFigures figures() const {
     const FetchCounters& fetched = fetcher_.counters();
@@ -94,6 +96,8 @@ class Backfiller::Impl {
             .limits = options_.limits,
             .held_bytes = options_.held_bytes,
             .resync = options_.resync,
+            .only = options_.only,
+            .max_attempts = options_.max_attempts,
             .sink = [this](FetchedRepository fetched) { reader_.push(std::move(fetched)); },
             .on_defect = on_defect_};
   }

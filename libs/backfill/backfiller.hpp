@@ -11,6 +11,7 @@
 #include "backfill/discoverer.hpp"
 #include "backfill/fetcher.hpp"
 #include "backfill/host_limits.hpp"
+#include "backfill/job_table.hpp"
 #include "base/time.hpp"
 #include "resolve/resolver.hpp"
 #include "transport/http_client.hpp"
@@ -37,6 +38,10 @@ struct BackfillerOptions {
   std::size_t held_bytes = std::size_t{256} << 20;
   /// Whether repositories that wait for a resync are queued by themselves.
   bool resync = false;
+  /// Works on the jobs of these accounts alone, and on no list; empty: on all.
+  std::vector<std::string> only = {};
+  /// Attempts after which a job is given up.
+  int max_attempts = kMaxAttempts;
 };
 
 /// What a backfill did since it started; all but jobs in hand and hosts only grow.
@@ -80,7 +85,8 @@ class Backfiller {
 
   /// Jobs or lists were added.
   void poke();
-  /// No job and no list is queued, waiting ones included, and none is under way.
+  /// No job and no list is queued, waiting ones included, and none is under way; with `only`: no
+  /// job of those accounts, whoever has it.
   bool is_idle() const;
   BackfillFigures figures() const;
 

@@ -177,7 +177,9 @@ void Fetcher::step() {
   const bool files = claim_files();
   const bool hosts = claim_hosts();
   const bool found = unknown || files || hosts;
-  const bool idle = !found && counters_.in_hand == 0 && !jobs_remain(session());
+  const bool idle =
+      !found && counters_.in_hand == 0 &&
+      !(options_.only.empty() ? jobs_remain(session()) : jobs_remain_of(session(), options_.only));
   {
     // What was added since this looked is not forgotten.
     const std::scoped_lock lock(mutex_);
@@ -218,7 +220,8 @@ void Fetcher::flush() {
     }
   });
   write(failed_, [&] {
-    counters_.given_up += jobs_failed(session(), failed_, options_.holder, now);
+    counters_.given_up +=
+        jobs_failed(session(), failed_, options_.holder, now, options_.max_attempts);
     counters_.failed += failed_.size();
   });
   write(hopeless_, [&] {
@@ -276,9 +279,15 @@ std::vector<FetchedRepository> Fetcher::take_in_hand(std::vector<Job> jobs) {
   return taken;
 }
 
+std::vector<Job> Fetcher::claim(const Place& place, std::size_t limit) {
+  Claim claim{options_.holder, clock_.now()};
+  claim.only = options_.only;
+  return claim_jobs(session(), place, limit, claim);
+}
+
 bool Fetcher::claim_unknown() {
   if (!options_.find_document || finding_hosts_ >= kUnknownAtOnce) return false;
-  auto jobs = claim_jobs(session(), Place::unknown(), kClaim, {options_.holder, clock_.now()});
+  auto jobs = claim(Place::unknown(), kClaim);
   if (jobs.empty()) return false;
   finding_hosts_ += jobs.size();
   for (FetchedRepository& fetched : take_in_hand(std::move(jobs))) find_host(std::move(fetched));
@@ -288,7 +297,7 @@ bool Fetcher::claim_unknown() {
 bool Fetcher::claim_files() {
   if (counters_.held_bytes >= options_.held_bytes || counters_.in_hand >= kFilesAtOnce)
     return false;
-  auto jobs = claim_jobs(session(), Place::file(), kClaim, {options_.holder, clock_.now()});
+  auto jobs = claim(Place::file(), kClaim);
   if (jobs.empty()) return false;
   for (FetchedRepository& fetched : take_in_hand(std::move(jobs))) {
     with_document(std::move(fetched), false,
@@ -300,13 +309,15 @@ bool Fetcher::claim_files() {
 bool Fetcher::claim_hosts() {
   if (counters_.held_bytes >= options_.held_bytes) return false;
   const Timestamp now = clock_.now();
-  std::vector<std::string> hosts = due_hosts(session(), now, kHostsAtOnce, last_host_);
+  std::vector<std::string> hosts = options_.only.empty()
+                                       ? due_hosts(session(), now, kHostsAtOnce, last_host_)
+                                       : due_hosts_of(session(), options_.only, now);
   if (!hosts.empty()) hosts_by_hand_ = hosts_by_hand(session());
   // In turns, where there are more than are looked at in one go.
   last_host_ = hosts.size() < kHostsAtOnce ? std::string() : hosts.back();
   bool any = false;
   for (const HostSlots& slots : limits_.free_slots(hosts, now)) {
-    auto jobs = claim_jobs(session(), Place::at(slots.host), slots.count, {options_.holder, now});
+    auto jobs = claim(Place::at(slots.host), slots.count);
     if (jobs.empty()) continue;
     any = true;
     for (FetchedRepository& fetched : take_in_hand(std::move(jobs))) {
@@ -392,8 +403,8 @@ void Fetcher::download(FetchedRepository fetched) {
     moved_.push_back({fetched.job.did, fetched.document->pds});
     return;
   }
-  fetched.is_partial = fetched.job.since && fetched.known &&
-                       *fetched.job.since <= *fetched.known && !fetched.wants_whole;
+  fetched.is_partial = fetched.job.since && fetched.known && *fetched.job.since <= *fetched.known &&
+                       !fetched.wants_whole;
   transport::HttpRequest request;
   request.url = get_repo_url(*fetched.job.host, fetched.job.did,
                              fetched.is_partial ? fetched.job.since : std::nullopt);

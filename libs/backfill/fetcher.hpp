@@ -60,6 +60,10 @@ class Fetcher {
     std::uint64_t slowest = 64 * 1024;
     /// Whether repositories that wait for a resync are queued by themselves.
     bool resync = false;
+    /// Works on the jobs of these accounts alone; empty: on all.
+    std::vector<std::string> only = {};
+    /// Attempts after which a job is given up.
+    int max_attempts = kMaxAttempts;
     /// Where CARs go.
     std::function<void(FetchedRepository)> sink;
     std::function<void(const std::string& what)> on_defect;
@@ -84,7 +88,7 @@ class Fetcher {
   /// Looks for new jobs at once.
   void poke();
 
-  /// True when the queue is empty, waiting jobs included, and none is in hand.
+  /// True when the queue (of `only`) is empty, waiting jobs included, and none is in hand.
   bool is_idle() const { return idle_; }
   const FetchCounters& counters() const { return counters_; }
   /// The busiest hosts.
@@ -102,6 +106,7 @@ class Fetcher {
   void flush();
   void keep_leases();
   void queue_resyncs();
+  std::vector<Job> claim(const Place& place, std::size_t limit);
   bool claim_unknown();
   bool claim_files();
   bool claim_hosts();

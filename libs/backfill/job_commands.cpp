@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <span>
 #include <utility>
 
@@ -56,6 +57,23 @@ const Command kCancel = command("backfill_jobs_cancel", "j.state <> 'cancelled'"
 const Statement kBlocks{"backfill_jobs_blocks",
                         "SELECT pg_relation_size('skua.backfill_jobs') / "
                         "current_setting('block_size')::int8"};
+
+const Statement kRead{
+    "backfill_jobs_read",
+    "SELECT did, state, error, holder, host, rev, coalesce(records, 0), attempts, "
+    "(extract(epoch FROM next_attempt) * 1000000)::int8, "
+    "(extract(epoch FROM finished_at) * 1000000)::int8 "
+    "FROM skua.backfill_jobs WHERE did = ANY ($1::text[]) ORDER BY did COLLATE \"C\""};
+
+std::optional<std::string> text_or_null(const store::Rows& rows, std::size_t row,
+                                        std::size_t column) {
+  if (rows.is_null(row, column)) return std::nullopt;
+  return std::string(rows.text(row, column));
+}
+
+Timestamp instant(const store::Rows& rows, std::size_t row, std::size_t column) {
+  return Timestamp(std::chrono::microseconds(rows.int8(row, column)));
+}
 
 Params params_of(const JobFilter& filter, std::span<const JobState> states, Timestamp now) {
   Array names(Array::Type::text);
@@ -129,6 +147,30 @@ std::size_t retry_jobs(Session& session, const JobFilter& filter, Timestamp now)
 
 std::size_t cancel_jobs(Session& session, const JobFilter& filter, Timestamp now) {
   return change(session, kCancel, filter, {JobState::Queued, JobState::Running}, now);
+}
+
+std::vector<JobRow> read_jobs(Session& session, std::span<const std::string> dids) {
+  Array array(Array::Type::text);
+  for (const std::string& did : dids) array.text(did);
+  Params params;
+  params.array(array);
+  const store::Rows rows = session.execute(kRead, params);
+  std::vector<JobRow> jobs;
+  jobs.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    JobRow& job = jobs.emplace_back();
+    job.did = rows.text(i, 0);
+    job.state = job_state(rows.text(i, 1)).value();
+    job.error = text_or_null(rows, i, 2);
+    job.holder = text_or_null(rows, i, 3);
+    job.host = text_or_null(rows, i, 4);
+    if (!rows.is_null(i, 5)) job.rev = atproto::Tid{static_cast<std::uint64_t>(rows.int8(i, 5))};
+    job.records = rows.int8(i, 6);
+    job.attempts = rows.int4(i, 7);
+    job.next_attempt = instant(rows, i, 8);
+    if (!rows.is_null(i, 9)) job.finished_at = instant(rows, i, 9);
+  }
+  return jobs;
 }
 
 }  // namespace skua::backfill

@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "atproto/tid.hpp"
 #include "base/time.hpp"
 #include "store/session.hpp"
 
@@ -40,5 +42,26 @@ std::size_t retry_jobs(store::Session& session, const JobFilter& filter, Timesta
 /// one has written already stays; its holder learns it when the job ends. The rest as in
 /// `retry_jobs`.
 std::size_t cancel_jobs(store::Session& session, const JobFilter& filter, Timestamp now);
+
+/// An account's job, for people.
+struct JobRow {
+  std::string did;
+  JobState state = JobState::Queued;
+  /// Why its last attempt failed, or why there is nothing to fetch.
+  std::optional<std::string> error;
+  /// Who has it, while it runs.
+  std::optional<std::string> holder;
+  std::optional<std::string> host;
+  /// What the last job that was done brought.
+  std::optional<atproto::Tid> rev;
+  std::int64_t records = 0;
+  /// Failed attempts since it was asked for.
+  int attempts = 0;
+  Timestamp next_attempt;
+  std::optional<Timestamp> finished_at;
+};
+
+/// The jobs of those of the accounts that have one, sorted by DID. Throws SqlError.
+std::vector<JobRow> read_jobs(store::Session& session, std::span<const std::string> dids);
 
 }  // namespace skua::backfill

@@ -58,10 +58,23 @@ Statement claim_statement(const char* name, const std::string& which) {
               "RETURNING j.did, j.host, j.file, j.since, j.rev, j.attempts"};
 }
 
-const Statement kClaimHost =
-    claim_statement("backfill_jobs_claim_host", kAtAHost + " AND host = $5");
-const Statement kClaimUnknown = claim_statement("backfill_jobs_claim_unknown", kHomeless);
-const Statement kClaimFile = claim_statement("backfill_jobs_claim_file", kOfFiles);
+/// Jobs of one kind of place, out of all or of some accounts.
+struct ClaimStatements {
+  Statement of_all;
+  Statement of_some;
+};
+
+/// `last`: how many parameters there are; the accounts come behind them.
+ClaimStatements claim_statements(const std::string& name, const std::string& which, int last) {
+  return {claim_statement(name.c_str(), which),
+          claim_statement((name + "_of").c_str(),
+                          which + " AND did = ANY ($" + std::to_string(last + 1) + "::text[])")};
+}
+
+const ClaimStatements kClaimHost =
+    claim_statements("backfill_jobs_claim_host", kAtAHost + " AND host = $5", 5);
+const ClaimStatements kClaimUnknown = claim_statements("backfill_jobs_claim_unknown", kHomeless, 4);
+const ClaimStatements kClaimFile = claim_statements("backfill_jobs_claim_file", kOfFiles, 4);
 
 /// The first job of the first host behind another.
 std::string first_behind(const std::string& host) {
@@ -85,6 +98,11 @@ std::string first_of(const std::string& which) {
          " ORDER BY next_attempt LIMIT 1)";
 }
 
+const Statement kDueHostsOf{
+    "backfill_jobs_due_hosts_of",
+    "SELECT DISTINCT host FROM skua.backfill_jobs WHERE did = ANY ($1::text[]) AND " + kAtAHost +
+        " AND next_attempt <= $2::timestamptz ORDER BY host"};
+
 const Statement kNextDue{"backfill_jobs_next_due", kFirstOfEachHost +
                                                        "SELECT (extract(epoch FROM least("
                                                        "(SELECT min(next_attempt) FROM first), " +
@@ -98,6 +116,10 @@ std::string exists(const std::string& which) {
 const Statement kRemain{"backfill_jobs_remain", "SELECT " + exists(kAtAHost) + " OR " +
                                                     exists(kHomeless) + " OR " + exists(kOfFiles) +
                                                     " OR " + exists("state = 'running'")};
+
+const Statement kRemainOf{
+    "backfill_jobs_remain_of",
+    "SELECT " + exists("did = ANY ($1::text[]) AND state IN ('queued', 'running')")};
 
 // A job that is locked is just ending: it needs no lease.
 const Statement kRenew{
@@ -267,7 +289,7 @@ std::size_t add_some(Session& session, std::span<const NewJob> jobs, Again again
   return queued;
 }
 
-const Statement& claim_statement_of(Place::Kind kind) {
+const ClaimStatements& claim_statements_of(Place::Kind kind) {
   switch (kind) {
     case Place::Kind::Host:
       return kClaimHost;
@@ -304,7 +326,10 @@ std::vector<Job> claim_jobs(Session& session, const Place& place, std::size_t li
   params.timestamp(claim.now).timestamp(claim.now + claim.lease).text(claim.holder);
   params.int8(static_cast<std::int64_t>(limit));
   if (place.kind == Place::Kind::Host) params.text(place.host);
-  const Rows rows = session.execute(claim_statement_of(place.kind), params);
+  if (!claim.only.empty()) params.array(dids_of(claim.only));
+  const ClaimStatements& statements = claim_statements_of(place.kind);
+  const Rows rows =
+      session.execute(claim.only.empty() ? statements.of_all : statements.of_some, params);
   std::vector<Job> jobs;
   jobs.reserve(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -327,6 +352,13 @@ std::vector<std::string> due_hosts(Session& session, Timestamp now, std::size_t 
   return first_column(session.execute(kDueHosts, params));
 }
 
+std::vector<std::string> due_hosts_of(Session& session, std::span<const std::string> dids,
+                                      Timestamp now) {
+  Params params;
+  params.array(dids_of(dids)).timestamp(now);
+  return first_column(session.execute(kDueHostsOf, params));
+}
+
 std::optional<Timestamp> next_due(Session& session) {
   Params params;
   params.text("");
@@ -337,6 +369,12 @@ std::optional<Timestamp> next_due(Session& session) {
 
 bool jobs_remain(Session& session) {
   return session.execute(kRemain, {}).boolean(0, 0);
+}
+
+bool jobs_remain_of(Session& session, std::span<const std::string> dids) {
+  Params params;
+  params.array(dids_of(dids));
+  return session.execute(kRemainOf, params).boolean(0, 0);
 }
 
 std::size_t renew_leases(Session& session, const Claim& claim) {

@@ -87,6 +87,8 @@ struct Claim {
   /// Long enough for a database that is away for a while: what a killed process had comes back at
   /// the next start anyway (take_back_orphans).
   std::chrono::seconds lease = std::chrono::minutes(10);
+  /// Jobs of these accounts only; empty: of all.
+  std::span<const std::string> only = {};
 };
 
 /// Takes up to `limit` due jobs of a place, those due first first, and lends them. Jobs that
@@ -101,11 +103,17 @@ std::vector<Job> claim_jobs(store::Session& session, const Place& place, std::si
 std::vector<std::string> due_hosts(store::Session& session, Timestamp now, std::size_t limit,
                                    const std::string& after = {});
 
+/// The hosts that have due jobs of these accounts, in the order of their names.
+std::vector<std::string> due_hosts_of(store::Session& session, std::span<const std::string> dids,
+                                      Timestamp now);
+
 /// When the first of all queued jobs is due, or was; nothing: none is queued.
 std::optional<Timestamp> next_due(store::Session& session);
 
 /// Whether any job is queued or running: while one is, there is something to wait for.
 bool jobs_remain(store::Session& session);
+/// The same for the jobs of these accounts.
+bool jobs_remain_of(store::Session& session, std::span<const std::string> dids);
 
 /// Extends all leases of the holder that are not over yet; returns how many.
 std::size_t renew_leases(store::Session& session, const Claim& claim);

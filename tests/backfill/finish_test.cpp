@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "backfill/job_table.hpp"
+#include "backfill/resync_rows.hpp"
 #include "event/repository_chunks.hpp"
 #include "repo/car_writer.hpp"
 #include "repo/commit.hpp"
@@ -172,6 +173,60 @@ TEST_P(FinishTest, what_it_brought_stays_when_it_is_brought_again) {
   EXPECT_EQ(again.removed, 0U);
   EXPECT_EQ(value("SELECT string_agg(r::text, ';' ORDER BY uri) FROM bsky.all_records r"), before);
   EXPECT_EQ(value("SELECT count(*) FROM bsky.all_records"), "240");
+}
+
+// Without a doubt an equal revision changes nothing.
+TEST_P(FinishTest, doubted_rows_of_the_same_revision_give_way) {
+  Records records;
+  for (int i = 0; i < 120; ++i) {
+    const std::string rkey = "odd:" + std::to_string(i);
+    records["app.bsky.graph.follow/" + rkey] = made_follow(kBob);
+    records["com.example.thing/" + rkey] = {{"a", i}};
+  }
+  for (const test::TableSample& sample : test::table_samples()) {
+    records[std::string(sample.collection) + "/" + std::string(sample.rkey)] = sample.record;
+  }
+  const Car car(kAlice, 20, records);
+  bring_in(car, 20);
+  const std::string before = value(
+      "SELECT string_agg(uri || cid, ';' ORDER BY uri) FROM "
+      "bsky.all_records");
+  const std::vector<std::string> alice = {kAlice};
+  remember_rows(session(), alice);
+  EXPECT_EQ(rows_changed(session(), alice).at(0).added, 0);
+
+  const std::string other = "'\\x" + std::string(64, '1') + "'";
+  session().run("DELETE FROM bsky.records WHERE record ->> 'a' = '7'");
+  session().run("DELETE FROM bsky.posts WHERE cid IS NOT NULL");
+  for (const char* table : {"follows", "likes", "profiles"}) {
+    session().run("UPDATE bsky." + std::string(table) + " SET cid = " + other +
+                  " WHERE ctid = (SELECT min(ctid) FROM bsky." + table + ")");
+  }
+  session().run(
+      "INSERT INTO bsky.blocks SELECT (f).* FROM (SELECT jsonb_populate_record(f, "
+      "jsonb_build_object('rkey', f.rkey + n)) AS f FROM bsky.blocks f, "
+      "generate_series(1, 60) n) AS more");
+  const std::vector<RowsChanged> damage = rows_changed(session(), alice);
+  ASSERT_EQ(damage.size(), 1U);
+  EXPECT_EQ(damage[0].did, kAlice);
+  EXPECT_EQ(damage[0].stored, static_cast<std::int64_t>(records.size()) - 2 + 60);
+  EXPECT_EQ(damage[0].added, 60);
+  EXPECT_EQ(damage[0].removed, 2);
+  EXPECT_EQ(damage[0].replaced, 3);
+
+  EXPECT_EQ(doubt_newest_rows(session(), kAlice), records.size() - 2 + 60);
+  empty_.clear();
+  EXPECT_EQ(bring_in(car, 20).removed, 60U);
+  EXPECT_EQ(value("SELECT string_agg(uri || cid, ';' ORDER BY uri) FROM bsky.all_records"), before);
+  EXPECT_EQ(rows_changed(session(), alice).at(0).replaced, 0);
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.all_records WHERE rev < bsky.tid_text(19)"), "0");
+}
+
+TEST_P(FinishTest, rows_of_whom_nobody_knows_are_not_doubted) {
+  EXPECT_EQ(doubt_newest_rows(session(), "did:plc:nobody"), 0U);
+  const std::vector<std::string> nobody = {"did:plc:nobody"};
+  remember_rows(session(), nobody);
+  EXPECT_TRUE(rows_changed(session(), nobody).empty());
 }
 
 TEST_P(FinishTest, more_rows_than_a_page_go) {

@@ -130,6 +130,29 @@ TEST_F(JobCommandsTest, a_table_of_many_blocks_is_changed_to_its_end) {
             12'000U);
 }
 
+TEST_F(JobCommandsTest, jobs_are_read_by_account) {
+  const std::vector<std::string> dids = {"running_a", "nobody", "done_b"};
+  session().run(
+      "UPDATE skua.backfill_jobs SET rev = 7, records = 3, error = NULL, "
+      "finished_at = '2026-01-02' WHERE did = 'done_b'");
+  const std::vector<JobRow> jobs = read_jobs(session(), dids);
+  ASSERT_EQ(jobs.size(), 2U);
+  EXPECT_EQ(jobs[0].did, "done_b");
+  EXPECT_EQ(jobs[0].state, JobState::Done);
+  EXPECT_EQ(jobs[0].error, std::nullopt);
+  EXPECT_EQ(jobs[0].holder, std::nullopt);
+  EXPECT_EQ(jobs[0].rev, atproto::Tid{7});
+  EXPECT_EQ(jobs[0].records, 3);
+  EXPECT_EQ(jobs[0].finished_at, clock_.now());
+  EXPECT_EQ(jobs[1].state, JobState::Running);
+  EXPECT_EQ(jobs[1].holder, kHolder);
+  EXPECT_EQ(jobs[1].host, "https://a.test");
+  EXPECT_EQ(jobs[1].error, "words");
+  EXPECT_EQ(jobs[1].rev, std::nullopt);
+  EXPECT_EQ(jobs[1].attempts, 3);
+  EXPECT_EQ(jobs[1].next_attempt + 24h, clock_.now());
+}
+
 TEST(JobStateTest, names_lead_there_and_back) {
   for (const JobState state : {JobState::Queued, JobState::Running, JobState::Done,
                                JobState::Unavailable, JobState::Failed, JobState::Cancelled}) {

@@ -296,6 +296,31 @@ TEST_F(JobTableTest, jobs_remain_until_the_last_has_ended) {
   }
 }
 
+TEST_F(JobTableTest, jobs_of_some_accounts_are_claimed_alone) {
+  const std::string dan = "did:plc:dan";
+  add({{kAlice, kHost}, {kBob, kOther}, {kCarol}, {dan, std::nullopt, "/tmp/dan.car"}});
+  const auto claimed_of = [&](const Place& place, const Dids& only) {
+    Dids dids;
+    Claim claim{kHolder, clock_.now()};
+    claim.only = only;
+    for (const Job& job : claim_jobs(session(), place, 10, claim)) dids.push_back(job.did);
+    return dids;
+  };
+  const Dids some = {kBob, kCarol, dan, "did:plc:nobody"};
+  EXPECT_THAT(due_hosts_of(session(), some, clock_.now()), ElementsAre(kOther));
+  EXPECT_THAT(due_hosts_of(session(), some, clock_.now() - 1us), IsEmpty());
+  EXPECT_THAT(claimed_of(Place::at(kHost), some), IsEmpty());
+  EXPECT_THAT(claimed_of(Place::at(kOther), some), ElementsAre(kBob));
+  EXPECT_THAT(claimed_of(Place::unknown(), {kAlice}), IsEmpty());
+  EXPECT_THAT(claimed_of(Place::unknown(), some), ElementsAre(kCarol));
+  EXPECT_THAT(claimed_of(Place::file(), {kAlice}), IsEmpty());
+  EXPECT_THAT(claimed_of(Place::file(), some), ElementsAre(dan));
+  EXPECT_TRUE(jobs_remain_of(session(), some)) << "running";
+  finish(some);
+  EXPECT_FALSE(jobs_remain_of(session(), some));
+  EXPECT_TRUE(jobs_remain_of(session(), Dids{kAlice})) << "queued";
+}
+
 TEST_F(JobTableTest, a_found_host_queues_the_job_there) {
   add({{kAlice}, {kBob}});
   EXPECT_EQ(claimed(Place::unknown()).size(), 2U);

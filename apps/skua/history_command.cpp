@@ -1,0 +1,67 @@
+#include "history_command.hpp"
+
+#include <cstdio>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/history_text.hpp"
+#include "live_display.hpp"
+
+namespace skua::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kPoll{100};
+constexpr std::chrono::milliseconds kRedraw{500};
+constexpr std::chrono::seconds kLook{1};
+
+}  // namespace
+
+std::unique_ptr<app::AccountSource> history_accounts(const Settings& settings,
+                                                     const std::optional<std::string>& did_docs,
+                                                     const VerificationFlags& verification,
+                                                     const std::string& database_url) {
+  if (did_docs) {
+    auto documents = std::make_unique<app::DocumentAccounts>(*did_docs);
+    if (const std::string& problem = documents->problem(); !problem.empty()) {
+      fmt::print(stderr, "skua: {}\n", problem);
+    }
+    return documents;
+  }
+  auto accounts = network_accounts(settings, verification);
+  accounts.database_url = database_url;
+  return std::make_unique<app::NetworkAccounts>(accounts, system_clock());
+}
+
+bool watch_history(const app::History& history, std::chrono::seconds every, StopSignal& stop_signal,
+                   const std::function<std::string()>& look) {
+  LiveDisplay display;
+  auto line_at = std::chrono::steady_clock::now();
+  auto draw_at = line_at;
+  auto look_at = line_at;
+  bool stopping = false;
+  while (!stopping && !history.is_idle() && !history.defect()) {
+    stopping = stop_signal.wait_for(kPoll);
+    const auto now = std::chrono::steady_clock::now();
+    if (look && now - look_at >= kLook) {
+      look_at = now;
+      if (const std::string words = look(); !words.empty()) {
+        display.clear();
+        fmt::print("{}\n", words);
+        std::fflush(stdout);
+      }
+    }
+    if (display.is_live() && now - draw_at >= kRedraw) {
+      display.draw(app::history_screen(history.moment(), display.width()));
+      draw_at = now;
+    } else if (!display.is_live() && now - line_at >= every) {
+      fmt::print("{}\n", app::history_line(history.moment()));
+      std::fflush(stdout);
+      line_at = now;
+    }
+  }
+  display.clear();
+  return stopping;
+}
+
+}  // namespace skua::cli

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/account_counts.hpp"
 #include "app/history_figures.hpp"
 #include "app/history_text.hpp"
 #include "app/history_watch.hpp"
@@ -84,15 +85,25 @@ json dead_letters(Session& session) {
   return all;
 }
 
-/// The verified repositories, and what waits for a resync: only that is few enough to be counted.
-json repositories(Session& session) {
-  const Rows rows = session.run(
-      "SELECT (SELECT n_live_tup FROM pg_stat_user_tables WHERE schemaname = 'skua' "
-      "AND relname = 'repositories'), count(*), count(*) FILTER (WHERE error IS NOT NULL) "
-      "FROM skua.repositories WHERE state = 'desynchronized'");
-  return {{"known_estimated", rows.int8(0, 0)},
-          {"desynchronized", rows.int8(0, 1)},
-          {"resyncs_failed", rows.int8(0, 2)}};
+/// Repositories with a chain, by state.
+json to_json(const RepositoryCounts& counts) {
+  json object = {{"exact", counts.exact}, {"resyncs_failed", counts.resyncs_failed}};
+  std::int64_t known = 0;
+  for (const char* state : {"partial", "complete", "desynchronized"}) {
+    const auto found = counts.by_state.find(state);
+    object[state] = found == counts.by_state.end() ? 0 : found->second;
+    known += object[state].get<std::int64_t>();
+  }
+  object["known"] = known;
+  return object;
+}
+
+json to_json(const AccountCounts& counts) {
+  return {{"exact", counts.exact},
+          {"known", counts.known},
+          {"with_records", counts.with_records},
+          {"without_chain", counts.without_chain},
+          {"hidden", counts.hidden}};
 }
 
 /// What the filter left out of a running source; empty: nothing.
@@ -139,6 +150,45 @@ std::string size_text(double bytes) {
   return fmt::format("{:.0f} kB", std::ceil(bytes / 1e3));
 }
 
+/// A number of which only the first digits are known, unless it was counted.
+std::string count_text(const json& count, bool exact) {
+  auto number = count.get<std::int64_t>();
+  if (exact || number < 100) return with_commas(number);
+  std::int64_t digit = 1;
+  while (number / digit >= 100) digit *= 10;
+  return with_commas((number + digit / 2) / digit * digit);
+}
+
+std::string repositories_text(const json& counts) {
+  const bool exact = counts["exact"].get<bool>();
+  std::string text =
+      fmt::format("\nrepositories with a chain\n  {}{} partial, {} complete, {} wait for a resync",
+                  exact ? "" : "about ", count_text(counts["partial"], exact),
+                  count_text(counts["complete"], exact),
+                  with_commas(counts["desynchronized"].get<std::int64_t>()));
+  if (const auto failed = counts["resyncs_failed"].get<std::int64_t>(); failed > 0) {
+    text += fmt::format(" ({} tried in vain)", with_commas(failed));
+  }
+  return text + "\n";
+}
+
+std::string accounts_text(const json& counts) {
+  const bool exact = counts["exact"].get<bool>();
+  std::string text = fmt::format(
+      "\naccounts\n  {}{} seen or named, {} have records, {} of these without a chain (from a Tap, "
+      "a Jetstream, or not verified)\n",
+      exact ? "" : "about ", count_text(counts["known"], exact),
+      count_text(counts["with_records"], exact), count_text(counts["without_chain"], exact));
+  std::string hidden;
+  for (const auto& [status, count] : counts["hidden"].items()) {
+    hidden += fmt::format("{}{} {}", hidden.empty() ? "" : ", ", count_text(count, exact), status);
+  }
+  if (!hidden.empty()) {
+    text += fmt::format("  {}not active: {}\n", exact ? "" : "about ", hidden);
+  }
+  return text;
+}
+
 }  // namespace
 
 json read_status(const std::string& database_url, const Clock& clock) {
@@ -153,7 +203,8 @@ json read_status(const std::string& database_url, const Clock& clock) {
           {"actor_ids_share", used},
           {"sources", sources(session)},
           {"tables", tables(session)},
-          {"repositories", repositories(session)},
+          {"repositories", to_json(repository_counts(session))},
+          {"accounts", to_json(account_counts(session))},
           {"dead_letters", dead_letters(session)},
           {"backfill", read_backfill_status(session)}};
 }
@@ -180,14 +231,7 @@ std::string status_text(const json& status) {
       text += filtered_text(source["figures"]);
     }
   }
-  const json& repositories = status["repositories"];
-  text +=
-      fmt::format("\nrepositories\n  {} verified (estimated), {} wait for a resync",
-                  repositories["known_estimated"].dump(), repositories["desynchronized"].dump());
-  if (const auto failed = repositories["resyncs_failed"].get<std::int64_t>(); failed > 0) {
-    text += fmt::format(" ({} tried in vain)", failed);
-  }
-  text += "\n";
+  text += repositories_text(status["repositories"]) + accounts_text(status["accounts"]);
   if (const std::string history = history_status_text(status["backfill"]); !history.empty()) {
     text += "\nhistory (`skua backfill status` says more)\n" + history;
   }

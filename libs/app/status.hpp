@@ -9,8 +9,9 @@
 namespace skua::app {
 
 /// What a database says of itself and of who fills it: sources with cursor, lag and holder, tables
-/// with estimated rows and bytes, the share of account ids in use, dead letters by reason, the
-/// state of history. Reads only. Throws store::SqlError.
+/// with estimated rows and bytes, the share of account ids in use, accounts and repositories by
+/// state, dead letters by reason, the state of history. Reads only, and no table from its beginning
+/// to its end, unless it is small. Throws store::SqlError.
 nlohmann::json read_status(const std::string& database_url, const Clock& clock);
 
 /// The same for people.

@@ -11,6 +11,7 @@
 #include "filter_arguments.hpp"
 #include "inspect_frames.hpp"
 #include "inspect_repo.hpp"
+#include "repo_arguments.hpp"
 #include "shared_arguments.hpp"
 #include "tap_arguments.hpp"
 
@@ -95,6 +96,7 @@ int command_line(int argc, char** argv) {
       "Example:\n  skua replay monday.frames --database postgresql://localhost/skua");
 
   const BackfillArguments backfill_arguments(app);
+  const RepoArguments repo_arguments(app);
   const TapArguments tap_arguments(app);
   const FilterArguments filter_arguments(app);
 
@@ -216,6 +218,7 @@ int command_line(int argc, char** argv) {
   if (*migrate_command) return migrate(settings, migrate_database);
   if (*replay_command) return replay(settings, replay_flags);
   if (const auto code = backfill_arguments.run(settings)) return *code;
+  if (const auto code = repo_arguments.run(settings)) return *code;
   if (const auto code = tap_arguments.run(settings)) return *code;
   if (const auto code = filter_arguments.run(settings)) return *code;
   if (*record_command) return record(settings, record_flags);

@@ -1,0 +1,75 @@
+#include "repo_arguments.hpp"
+
+#include "shared_arguments.hpp"
+
+namespace skua::cli {
+namespace {
+
+constexpr const char* kDnsHelp =
+    "DNS server for handles, ADDRESS or ADDRESS:PORT (SKUA_DNS; default the system's)";
+
+}  // namespace
+
+RepoArguments::RepoArguments(CLI::App& app)
+    : repo_(app.add_subcommand("repo",
+                               "Single repositories: their state, and making them equal "
+                               "to the network")) {
+  repo_->require_subcommand(1);
+  add_resync();
+  add_info();
+}
+
+void RepoArguments::add_resync() {
+  resync_ = repo_->add_subcommand(
+      "resync", "Make what is stored of accounts equal to their repositories, at once");
+  resync_->add_option("WHO", resync_flags_.who, "DIDs and handles");
+  resync_->add_option("--file", resync_flags_.files, "Files of DIDs and handles, one a line")
+      ->allow_extra_args(false);
+  resync_->add_option("--car", resync_flags_.cars, "CAR files, one repository each, for those");
+  resync_->add_option("--attempts", resync_flags_.attempts,
+                      "After how many failures one is given up, 1 to 15 (default 3)");
+  add_database_option(resync_, resync_flags_.database);
+  resync_->add_option("--did-docs", resync_flags_.did_docs, kDidDocsHelp);
+  resync_->add_option(
+      "--verify", resync_flags_.verification.verify,
+      "full or none: whether repositories must be signed by their accounts (SKUA_VERIFY; default "
+      "full)");
+  resync_->add_option("--handles", resync_flags_.verification.handles,
+                      "checked or claimed, as for `skua run` (SKUA_HANDLES; default checked)");
+  resync_->add_option("--dns", resync_flags_.verification.dns, kDnsHelp);
+  add_account_options(resync_, resync_flags_.verification);
+  add_tuning_options(resync_, resync_flags_.decode_threads, resync_flags_.figures_every);
+  resync_->footer(
+      "Rows that the repository does not have are removed, missing ones inserted, those of other "
+      "content replaced:\nwhat a Tap does not tell after a resync of its own, and what became "
+      "wrong "
+      "in any other way. Whole repositories\nare downloaded from their hosts, also of accounts "
+      "that "
+      "are complete. It may run beside `skua run`; when that has\nan account under way, its end is "
+      "waited for. For each account it says what changed. Exit code 1: one could not be\nhad.\n\n"
+      "Examples:\n  skua repo resync bsky.app --database postgresql://localhost/skua\n"
+      "  skua repo resync --file dids.txt\n  skua repo resync --car alice.car");
+}
+
+void RepoArguments::add_info() {
+  info_ = repo_->add_subcommand("info", "What the database knows of accounts' repositories");
+  info_->add_option("WHO", info_flags_.who, "DIDs and handles")->required();
+  add_database_option(info_, info_flags_.database);
+  info_->add_option("--dns", info_flags_.verification.dns, kDnsHelp);
+  info_->add_option("--ca-file", info_flags_.verification.ca_file,
+                    "PEM file of certificates to trust besides the system's (SKUA_CA_FILE)");
+  info_->add_flag("--allow-private-hosts", info_flags_.verification.allow_private_hosts,
+                  "Let handles lead to loopback and private addresses (SKUA_ALLOW_PRIVATE_HOSTS)");
+  info_->add_flag("--json", info_flags_.json, "For programs");
+  info_->footer(
+      "State, head, what is queued or went wrong, and rows by collection.\n\n"
+      "Example:\n  skua repo info bsky.app --database postgresql://localhost/skua");
+}
+
+std::optional<int> RepoArguments::run(const Settings& settings) const {
+  if (*resync_) return repo_resync(settings, resync_flags_);
+  if (*info_) return repo_info(settings, info_flags_);
+  return std::nullopt;
+}
+
+}  // namespace skua::cli

@@ -1,0 +1,226 @@
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "app/database.hpp"
+#include "app/history.hpp"
+#include "app/history_text.hpp"
+#include "backfill/job_commands.hpp"
+#include "backfill/job_table.hpp"
+#include "backfill/resync_rows.hpp"
+#include "commands.hpp"
+#include "history_command.hpp"
+#include "history_request.hpp"
+#include "repo.hpp"
+#include "stop_signal.hpp"
+#include "store/process_name.hpp"
+#include "store/session.hpp"
+#include "tuning.hpp"
+
+namespace skua::cli {
+namespace {
+
+using backfill::JobState;
+
+/// Repositories are brought in so many at a time: their rows are remembered that long.
+constexpr std::size_t kAtOnce = 200;
+constexpr int kAttempts = 3;
+
+/// How the repositories of one round fared.
+enum class End : std::uint8_t { AllWell, SomeFailed, Stopped };
+
+/// A session that is opened again after the server was away.
+class Asker {
+ public:
+  explicit Asker(std::string database_url) : database_url_(std::move(database_url)) {}
+  store::Session& session() {
+    if (!session_ || !session_->connected()) {
+      session_ =
+          std::make_unique<store::Session>(database_url_, store::process_name("skua repo resync"));
+    }
+    return *session_;
+  }
+
+ private:
+  const std::string database_url_;
+  std::unique_ptr<store::Session> session_;
+};
+
+std::vector<std::string> dids_of_jobs(std::span<const backfill::NewJob> jobs) {
+  std::vector<std::string> dids;
+  for (const backfill::NewJob& job : jobs) dids.push_back(job.did);
+  return dids;
+}
+
+/// Says, once each, which other processes have some of the accounts under way.
+class OtherHolders {
+ public:
+  OtherHolders(Asker& asker, const std::vector<std::string>& dids) : asker_(asker), dids_(dids) {}
+
+  std::string words() {
+    std::map<std::string, std::size_t> holders;
+    try {
+      for (const backfill::JobRow& job : backfill::read_jobs(asker_.session(), dids_)) {
+        if (job.state == JobState::Running && job.holder != app::History::holder()) {
+          holders[job.holder.value_or("?")] += 1;
+        }
+      }
+    } catch (const store::ServerError&) {
+      return {};
+    }
+    std::string words;
+    for (const auto& [holder, count] : holders) {
+      if (!said_.insert(holder).second) continue;
+      if (!words.empty()) words += '\n';
+      words += fmt::format("{} has {} of them under way: its end is waited for", holder, count);
+    }
+    return words;
+  }
+
+ private:
+  Asker& asker_;
+  const std::vector<std::string>& dids_;
+  std::set<std::string> said_;
+};
+
+std::string change_words(const backfill::RowsChanged* changed) {
+  // Neither before nor now.
+  if (changed == nullptr) return "no records; nothing differed";
+  std::string words = app::with_commas(changed->stored) + " records; ";
+  if (changed->added + changed->removed + changed->replaced == 0) return words + "nothing differed";
+  return words + fmt::format("{} added, {} removed, {} replaced", app::with_commas(changed->added),
+                             app::with_commas(changed->removed),
+                             app::with_commas(changed->replaced));
+}
+
+std::string end_words(const backfill::JobRow& job, const std::string& change) {
+  const std::string error = job.error.value_or("no reason is known");
+  switch (job.state) {
+    case JobState::Done:
+      return fmt::format("equal to its repository at {}: {}", job.rev ? job.rev->to_string() : "?",
+                         change);
+    case JobState::Unavailable:
+      return "not to be had, what is stored stays: " + error;
+    case JobState::Failed:
+      return "failed, what is stored stays: " + error;
+    case JobState::Cancelled:
+      return "was cancelled";
+    case JobState::Queued:
+    case JobState::Running:
+      return job.error ? "stays queued: " + *job.error : "stays queued";
+  }
+  return error;
+}
+
+/// Says of each account what became of it. True: all are done.
+bool print_ends(Asker& asker, const std::vector<std::string>& dids) {
+  std::vector<backfill::RowsChanged> changes;
+  bool is_compared = true;
+  try {
+    changes = backfill::rows_changed(asker.session(), dids);
+  } catch (const store::SqlError&) {
+    // What was remembered went with the connection.
+    is_compared = false;
+  }
+  std::map<std::string, backfill::JobRow> jobs;
+  for (backfill::JobRow& job : backfill::read_jobs(asker.session(), dids)) {
+    jobs.emplace(job.did, std::move(job));
+  }
+  bool all_well = true;
+  for (const std::string& did : dids) {
+    const auto job = jobs.find(did);
+    const bool is_done = job != jobs.end() && job->second.state == JobState::Done;
+    all_well = all_well && is_done;
+    const auto change = std::find_if(changes.begin(), changes.end(),
+                                     [&](const auto& one) { return one.did == did; });
+    const std::string what = !is_compared
+                                 ? "what changed was not counted, the database was away"
+                                 : change_words(change == changes.end() ? nullptr : &*change);
+    fmt::print(is_done ? stdout : stderr, "{}: {}\n", did,
+               job == jobs.end() ? "its job is gone" : end_words(job->second, what));
+  }
+  std::fflush(stdout);
+  return all_well;
+}
+
+End resync_some(std::span<const backfill::NewJob> jobs, app::BackfillOptions options,
+                std::chrono::seconds every, StopSignal& stop_signal) {
+  Asker asker(options.database_url);
+  const std::vector<std::string> dids = dids_of_jobs(jobs);
+  backfill::remember_rows(asker.session(), dids);
+  for (const std::string& did : dids) backfill::doubt_newest_rows(asker.session(), did);
+  backfill::add_jobs(asker.session(), jobs, backfill::Again::Yes, system_clock().now());
+  options.history.only = dids;
+
+  OtherHolders others(asker, dids);
+  if (const std::string words = others.words(); !words.empty()) fmt::print("{}\n", words);
+  app::History history(std::move(options), system_clock());
+  history.start();
+  watch_history(history, every, stop_signal, [&] { return others.words(); });
+  const bool is_done = history.is_idle();
+  if (!is_done) stop_signal.limit_the_end();
+  history.stop();
+  const auto defect = history.defect();
+  const bool all_well = print_ends(asker, dids);
+  if (defect) {
+    fmt::print(stderr, "skua: {}\n", *defect);
+    return End::Stopped;
+  }
+  if (!is_done) return End::Stopped;
+  return all_well ? End::AllWell : End::SomeFailed;
+}
+
+}  // namespace
+
+int repo_resync(const Settings& settings, const RepoResyncFlags& flags) {
+  StopSignal stop_signal;
+  const std::string database_url =
+      settings.require(kDatabase, flags.database, "postgresql://...").value;
+  const std::chrono::seconds every = figures_every(settings, flags.figures_every);
+  const int attempts = flags.attempts
+                           ? static_cast<int>(whole_number({*flags.attempts, "--attempts"}, 1, 15))
+                           : kAttempts;
+  HistoryFlags asked;
+  asked.who = flags.who;
+  asked.files = flags.files;
+  asked.cars = flags.cars;
+  const HistoryRequest request = history_request(settings, asked, flags.verification, std::nullopt);
+  if (request.jobs.empty() && request.problems == 0) {
+    throw UsageError("repo resync: name accounts, files of them with --file, or CAR files");
+  }
+  if (request.jobs.empty()) return kFailure;
+  app::check_database(database_url);
+
+  bool all_well = request.problems == 0;
+  const std::span<const backfill::NewJob> jobs = request.jobs;
+  for (std::size_t begin = 0; begin < jobs.size(); begin += kAtOnce) {
+    app::BackfillOptions options;
+    options.database_url = database_url;
+    options.history = history_options(settings, asked, flags.verification);
+    options.history.reader_threads = decode_threads(settings, flags.decode_threads, true);
+    options.history.max_attempts = attempts;
+    if (!flags.did_docs) options.check_handles = handle_checks(settings, flags.verification);
+    options.accounts = history_accounts(settings, flags.did_docs, flags.verification, database_url);
+    const auto some = jobs.subspan(begin, std::min(kAtOnce, jobs.size() - begin));
+    const End end = resync_some(some, std::move(options), every, stop_signal);
+    if (end == End::Stopped) {
+      fmt::print(
+          "stopped: what is queued is gone on with by `skua backfill` or `skua run`; {} were "
+          "not begun\n",
+          jobs.size() - begin - some.size());
+      return kFailure;
+    }
+    all_well = all_well && end == End::AllWell;
+  }
+  return all_well ? kSuccess : kFailure;
+}
+
+}  // namespace skua::cli

@@ -17,6 +17,7 @@ transport::Endpoint relay_address(const Found& found) {
 
 std::vector<Found> relays(const Settings& settings, const std::vector<std::string>& flags) {
   std::vector<Found> all;
+  all.reserve(flags.size());
   for (const std::string& flag : flags) all.push_back({flag, kRelay.flag});
   if (!all.empty()) return all;
   const auto found = settings.find(kRelay, std::nullopt);

@@ -118,6 +118,7 @@ std::vector<app::Source> source_choice(const Settings& settings, const SourceFla
         "--relay, --tap and --jetstream");
   }
   std::vector<app::Source> sources;
+  sources.reserve(relay_urls.size() + 2);
   for (const Found& url : relay_urls) sources.push_back(relay_source(settings, flags, url));
   if (tap) sources.push_back(tap_address(settings, flags.tap, flags.tap_password_file));
   if (jetstream) sources.push_back(jetstream_source(settings, flags, *jetstream));

@@ -49,6 +49,7 @@ SourceFormat format_of(const Source& source) {
 
 std::vector<std::string> names_of(const std::vector<Source>& sources) {
   std::vector<std::string> names;
+  names.reserve(sources.size());
   for (const Source& source : sources) names.push_back(source_name(source));
   return names;
 }

@@ -29,6 +29,7 @@ std::uint32_t Writing::add_source(std::string name, writer::InFlightList& in_fli
 
 void Writing::start() {
   writer_ = std::make_unique<writer::LiveWriter>(writer::SourceNames(names_));
+  // NOLINTNEXTLINE(modernize-make-unique): its parts are named
   services_ = std::unique_ptr<writer::WorkerServices>(
       new writer::WorkerServices{.database_url = database_url_,
                                  .writer = *writer_,

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -102,7 +103,7 @@ std::string change_words(const backfill::RowsChanged* changed) {
 }
 
 std::string end_words(const backfill::JobRow& job, const std::string& change) {
-  const std::string error = job.error.value_or("no reason is known");
+  std::string error = job.error.value_or("no reason is known");
   switch (job.state) {
     case JobState::Done:
       return fmt::format("equal to its repository at {}: {}", job.rev ? job.rev->to_string() : "?",

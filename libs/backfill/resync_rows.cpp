@@ -94,6 +94,7 @@ std::int64_t newest_row(Session& session, const std::vector<RecordTable>& tables
 
 void lock_account(Session& session, const std::string& did) {
   std::vector<std::int64_t> keys;
+  keys.reserve(records::kRecordTypes.size());
   for (const auto type : records::kRecordTypes) {
     keys.push_back(store::lock_key(static_cast<std::uint8_t>(type), did));
   }

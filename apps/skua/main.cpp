@@ -40,7 +40,7 @@ int command_line(int argc, char** argv) {
                  "trace, debug, info, warn, error or off (SKUA_LOG_LEVEL; default info)");
 
   RunFlags run_flags;
-  CLI::App* run_command = app.add_subcommand("run", "Index a live source until stopped");
+  CLI::App* run_command = app.add_subcommand("run", "Index live sources until stopped");
   add_source_options(run_command, run_flags.source);
   run_command->add_option("--verify", run_flags.verification.verify,
                           "What of commits is checked before they are believed: full, signature, "
@@ -68,6 +68,9 @@ int command_line(int argc, char** argv) {
       "postgresql://localhost/skua\n"
       "  skua run --relay wss://relay1.us-east.bsky.network --collection 'app.bsky.graph.*' "
       "--filter-file more.txt\n"
+      "  skua run --relay wss://relay1.us-east.bsky.network --relay "
+      "wss://relay1.us-west.bsky.network "
+      "--database postgresql://localhost/skua\n"
       "  skua run --tap ws://localhost:2480 --tap-password-file tap.password --database "
       "postgresql://localhost/skua");
 

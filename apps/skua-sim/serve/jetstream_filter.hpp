@@ -8,6 +8,7 @@
 
 #include <boost/system/result.hpp>
 
+#include "atproto/collection_filter.hpp"
 #include "jetstream_log.hpp"
 
 namespace skua::sim {
@@ -15,9 +16,7 @@ namespace skua::sim {
 /// What a subscriber of a Jetstream wants; by default everything.
 struct JetstreamFilter {
   std::set<std::string, std::less<>> dids;
-  std::set<std::string, std::less<>> collections;
-  /// With their last dot.
-  std::vector<std::string> prefixes;
+  atproto::CollectionFilter collections;
   /// v2 only.
   std::set<std::string, std::less<>> kinds;
   /// Of the uncompressed message; 0: none is too long.

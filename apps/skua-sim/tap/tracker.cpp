@@ -25,11 +25,6 @@ constexpr std::string_view action_name(event::Operation operation) {
   return "delete";
 }
 
-bool fits(std::string_view nsid, std::string_view pattern) {
-  if (!pattern.ends_with(".*")) return nsid == pattern;
-  return nsid.starts_with(pattern.substr(0, pattern.size() - 1));
-}
-
 }  // namespace
 
 std::string_view state_name(TapRepo::State state) {
@@ -47,7 +42,10 @@ std::string_view state_name(TapRepo::State state) {
 }
 
 TapTracker::TapTracker(const Network& network, TapOutbox& outbox, TapSettings settings)
-    : network_(network), outbox_(outbox), settings_(std::move(settings)) {
+    : network_(network),
+      outbox_(outbox),
+      settings_(std::move(settings)),
+      collections_(settings_.collections) {
   if (!settings_.full_network) return;
   for (const auto& did : network.dids()) track(did);
 }
@@ -74,10 +72,7 @@ std::size_t TapTracker::records() const {
 }
 
 bool TapTracker::wants(std::string_view path) const {
-  const auto& patterns = settings_.collections;
-  const auto nsid = path.substr(0, path.find('/'));
-  return patterns.empty() ||
-         std::ranges::any_of(patterns, [&](const auto& pattern) { return fits(nsid, pattern); });
+  return collections_.passes(path.substr(0, path.find('/')));
 }
 
 void TapTracker::hear(std::size_t host, const Message& message, TimePoint now) {

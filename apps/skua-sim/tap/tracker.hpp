@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "atproto/cid.hpp"
+#include "atproto/collection_filter.hpp"
 #include "atproto/data_model.hpp"
 #include "event/frame_decoder.hpp"
 #include "outbox.hpp"
@@ -105,6 +106,7 @@ class TapTracker {
   const Network& network_;
   TapOutbox& outbox_;
   const TapSettings settings_;
+  const atproto::CollectionFilter collections_;
   std::map<std::string, TapRepo, std::less<>> repos_;
   std::deque<std::string> resyncs_;
   event::FrameDecoder decoder_;

@@ -75,7 +75,7 @@ write_settings() {
   safety="fsync = on"
   if [[ ${1:-} == throwaway ]]; then
     safety=$'fsync = off\nfull_page_writes = off'
-    connections=200
+    connections=400
     ((shared_mb > 512)) && shared_mb=512
   fi
   cat <<SETTINGS

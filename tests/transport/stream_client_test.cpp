@@ -133,6 +133,29 @@ TEST(StreamClient, AsksForItsTargetAtEachConnection) {
   EXPECT_EQ(client.statistics().failures, 2U);
 }
 
+TEST(StreamClient, ConnectsAnewWhenItIsToldTo) {
+  std::vector<std::string> targets;
+  LoopbackServer server([&](Peer& peer) {
+    targets.push_back(peer.target);  // one connection at a time
+    peer.send(frame(static_cast<std::uint8_t>(peer.number)));
+    peer.wait_for_end();
+  });
+  RecordingSink sink;
+  auto options = options_for(server.port());
+  std::atomic<int> asked{0};
+  options.target = [&] { return "/" + std::to_string(++asked); };
+  StreamClient client(options, sink);
+  client.reconnect("nothing stands yet");
+  client.start();
+  ASSERT_TRUE(sink.wait_for_frames(1));
+  client.reconnect("there is something else to be asked for");
+  ASSERT_TRUE(sink.wait_for_frames(2));
+  client.stop();
+  EXPECT_THAT(targets, ElementsAre("/1", "/2"));
+  ASSERT_EQ(sink.disconnected().size(), 1U);
+  EXPECT_EQ(sink.disconnected().front().reason, "there is something else to be asked for");
+}
+
 TEST(StreamClient, DropsAMessageThatWasCutInTheMiddle) {
   LoopbackServer server([](Peer& peer) {
     if (peer.number == 0) {

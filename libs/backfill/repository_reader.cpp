@@ -123,8 +123,8 @@ void RepositoryReader::send(std::unique_ptr<UnfinishedRepository> repository,
                             const std::stop_token& stop) {
   const UnfinishedRepository& kept = *repository;
   const auto id = unfinished_.begin(std::move(repository));
-  event::RepositoryChunks chunks(kept.listing, kept.fetched.job.did, *kept.listing.commit().rev,
-                                 id, chunk_options(kept.fetched.filter));
+  event::RepositoryChunks chunks(kept.listing, kept.fetched.job.did, *kept.listing.commit().rev, id,
+                                 chunk_options(kept.fetched.filter));
   std::size_t mapped = kept.fetched.car.size();
   while (auto chunk = chunks.next()) {
     mapped += chunk->bytes;

@@ -60,7 +60,7 @@ class FailOver(Relays):
         database = self.database()
         skua = self.skua_of(database, network, "--cursor", "oldest")
         self.wait_for_cursor(database, second, skua)
-        self.assertTrue(skua.says("by turns with"), skua.tail())
+        self.assertTrue(skua.says("standing by: "), skua.tail())
         self.relay(network, 1, "down")
         self.wait_for_takeover(skua, second)
         self.check_equal(database, network, skua)

@@ -163,8 +163,8 @@ std::string source_words(const std::vector<app::Source>& sources, const std::str
   for (const app::Source& source : sources) {
     const bool is_relay = std::holds_alternative<app::RelaySource>(source);
     if (is_relay && !words.empty()) {
-      standbys += fmt::format("{}{}", standbys.empty() ? ", standing by: " : ", ",
-                              app::source_url(source));
+      standbys +=
+          fmt::format("{}{}", standbys.empty() ? ", standing by: " : ", ", app::source_url(source));
       continue;
     }
     words += std::exchange(standbys, {});

@@ -66,17 +66,7 @@ void BackfillArguments::add_request() {
                       "waits until then");
   add_limits(backfill_, history);
   add_database_option(backfill_, flags_.database);
-  backfill_->add_option("--did-docs", flags_.did_docs, kDidDocsHelp);
-  backfill_->add_option(
-      "--verify", flags_.verification.verify,
-      "full or none: whether repositories must be signed by their accounts (SKUA_VERIFY; default "
-      "full)");
-  backfill_->add_option("--handles", flags_.verification.handles,
-                        "checked or claimed, as for `skua run` (SKUA_HANDLES; default checked)");
-  backfill_->add_option("--dns", flags_.verification.dns,
-                        "DNS server for handles, ADDRESS or ADDRESS:PORT (SKUA_DNS; default the "
-                        "system's)");
-  add_account_options(backfill_, flags_.verification);
+  add_repository_options(backfill_, flags_.did_docs, flags_.verification);
   add_tuning_options(backfill_, flags_.decode_threads, flags_.figures_every);
   backfill_->footer(
       "What is asked for is queued in the database, and worked on until the queue is empty. "

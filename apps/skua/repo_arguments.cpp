@@ -3,12 +3,6 @@
 #include "shared_arguments.hpp"
 
 namespace skua::cli {
-namespace {
-
-constexpr const char* kDnsHelp =
-    "DNS server for handles, ADDRESS or ADDRESS:PORT (SKUA_DNS; default the system's)";
-
-}  // namespace
 
 RepoArguments::RepoArguments(CLI::App& app)
     : repo_(app.add_subcommand("repo",
@@ -29,15 +23,7 @@ void RepoArguments::add_resync() {
   resync_->add_option("--attempts", resync_flags_.attempts,
                       "After how many failures one is given up, 1 to 15 (default 3)");
   add_database_option(resync_, resync_flags_.database);
-  resync_->add_option("--did-docs", resync_flags_.did_docs, kDidDocsHelp);
-  resync_->add_option(
-      "--verify", resync_flags_.verification.verify,
-      "full or none: whether repositories must be signed by their accounts (SKUA_VERIFY; default "
-      "full)");
-  resync_->add_option("--handles", resync_flags_.verification.handles,
-                      "checked or claimed, as for `skua run` (SKUA_HANDLES; default checked)");
-  resync_->add_option("--dns", resync_flags_.verification.dns, kDnsHelp);
-  add_account_options(resync_, resync_flags_.verification);
+  add_repository_options(resync_, resync_flags_.did_docs, resync_flags_.verification);
   add_tuning_options(resync_, resync_flags_.decode_threads, resync_flags_.figures_every);
   resync_->footer(
       "Rows that the repository does not have are removed, missing ones inserted, those of other "

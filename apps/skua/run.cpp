@@ -69,8 +69,7 @@ int run(const Settings& settings, const RunFlags& flags) {
   options.check_handles = handle_checks(settings, flags.verification);
   options.ca_file = options.accounts.ca_file;
   options.history = history_options(settings, flags.history, flags.verification);
-  const bool is_verified =
-      options.verify && std::holds_alternative<app::RelaySource>(options.sources.front());
+  const bool is_verified = options.verify && app::is_relay(options.sources.front());
   options.decode_threads = decode_threads(settings, flags.decode_threads, is_verified);
   const std::chrono::seconds every = figures_every(settings, flags.figures_every);
 

@@ -70,4 +70,17 @@ void add_account_options(CLI::App* command, VerificationFlags& flags) {
                     "(SKUA_ALLOW_PRIVATE_HOSTS)");
 }
 
+void add_repository_options(CLI::App* command, std::optional<std::string>& did_docs,
+                            VerificationFlags& flags) {
+  command->add_option("--did-docs", did_docs, kDidDocsHelp);
+  command->add_option(
+      "--verify", flags.verify,
+      "full or none: whether repositories must be signed by their accounts (SKUA_VERIFY; default "
+      "full)");
+  command->add_option("--handles", flags.handles,
+                      "checked or claimed, as for `skua run` (SKUA_HANDLES; default checked)");
+  command->add_option("--dns", flags.dns, kDnsHelp);
+  add_account_options(command, flags);
+}
+
 }  // namespace skua::cli

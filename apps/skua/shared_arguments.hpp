@@ -16,6 +16,9 @@ inline constexpr const char* kDidDocsHelp =
     "Verify commits with the keys of this file: a DID document, a JSON array of them, or an "
     "object of them by DID; also .zst";
 
+inline constexpr const char* kDnsHelp =
+    "DNS server for handles, ADDRESS or ADDRESS:PORT (SKUA_DNS; default the system's)";
+
 void add_database_option(CLI::App* command, std::optional<std::string>& database);
 /// Where `skua run` reads from.
 void add_source_options(CLI::App* command, SourceFlags& flags);
@@ -23,5 +26,8 @@ void add_tuning_options(CLI::App* command, std::optional<std::string>& decode_th
                         std::optional<std::string>& figures_every);
 /// Where accounts' documents are looked up.
 void add_account_options(CLI::App* command, VerificationFlags& flags);
+/// How whole repositories are checked, and their accounts' documents and handles found.
+void add_repository_options(CLI::App* command, std::optional<std::string>& did_docs,
+                            VerificationFlags& flags);
 
 }  // namespace skua::cli

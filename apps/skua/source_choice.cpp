@@ -161,8 +161,7 @@ std::string source_words(const std::vector<app::Source>& sources, const std::str
   std::string words;
   std::string standbys;
   for (const app::Source& source : sources) {
-    const bool is_relay = std::holds_alternative<app::RelaySource>(source);
-    if (is_relay && !words.empty()) {
+    if (app::is_relay(source) && !words.empty()) {
       standbys +=
           fmt::format("{}{}", standbys.empty() ? ", standing by: " : ", ", app::source_url(source));
       continue;
@@ -175,7 +174,7 @@ std::string source_words(const std::vector<app::Source>& sources, const std::str
 }
 
 std::string trust_words(const app::Source& source, const std::string& verified) {
-  if (std::holds_alternative<app::RelaySource>(source)) return verified;
+  if (app::is_relay(source)) return verified;
   return "an unverified source: signatures are not in what it sends";
 }
 

@@ -15,11 +15,6 @@
 namespace skua::app {
 namespace {
 
-/// What can be verified: frames are signed for, JSON is not.
-bool is_relay(const Source& source) {
-  return std::holds_alternative<RelaySource>(source);
-}
-
 /// Relays are one row, which stand by for each other; all others are on their own.
 std::vector<std::vector<Source>> rows_of(const std::vector<Source>& sources) {
   std::vector<std::vector<Source>> rows;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/bytes.hpp"
 #include "base/log.hpp"
 #include "event/jetstream_message.hpp"
 
@@ -19,10 +20,6 @@ constexpr std::size_t kNamesInUrl = 50;
 /// What servers take.
 constexpr std::size_t kMostCollections = 100;
 constexpr std::size_t kMostDids = 10'000;
-
-std::string_view text_of(const Bytes& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 /// Whether a URL has no room for it.
 bool is_long(const store::FilterContent& asked) {
@@ -148,9 +145,9 @@ bool JetstreamIntake::try_accept(transport::RawFrame& frame) {
     is_plain_ = true;
   }
   Route route;
-  if (const auto peek = event::peek_jetstream(text_of(frame.bytes))) {
+  if (const auto peek = event::peek_jetstream(as_text(frame.bytes))) {
     if (peek->kind == event::JetstreamKind::Error) {
-      take_error(text_of(frame.bytes));
+      take_error(as_text(frame.bytes));
       is_plain_ = false;
       return true;
     }

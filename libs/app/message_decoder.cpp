@@ -4,16 +4,13 @@
 #include <utility>
 #include <variant>
 
+#include "base/bytes.hpp"
 #include "base/log.hpp"
 #include "verify/commit_verifier.hpp"
 #include "verify/errc.hpp"
 
 namespace skua::app {
 namespace {
-
-std::string_view text_of(const Bytes& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 bool is_of_the_future(const event::UnresolvedEvent& event, Timestamp now) {
   const auto* change = std::get_if<event::RecordChange>(&event.body);
@@ -59,7 +56,7 @@ void MessageDecoder::run() {
 }
 
 void MessageDecoder::take_tap(AdmittedMessage message) {
-  const auto decoded = tap_decoder_.decode(text_of(message.bytes), message.received_at, tap_);
+  const auto decoded = tap_decoder_.decode(as_text(message.bytes), message.received_at, tap_);
   if (!decoded) {
     // Its number is not part of it: the same message comes again under another.
     reject_message(services_, message.ticket, message.did, 0, decoded.error().message(),
@@ -92,7 +89,7 @@ void MessageDecoder::take_tap(AdmittedMessage message) {
 }
 
 void MessageDecoder::take_jetstream(AdmittedMessage message) {
-  const auto decoded = jetstream_decoder_.decode(text_of(message.bytes), jetstream_);
+  const auto decoded = jetstream_decoder_.decode(as_text(message.bytes), jetstream_);
   if (!decoded) {
     reject_message(services_, message.ticket, message.did, message.seq, decoded.error().message(),
                    std::move(message.bytes));

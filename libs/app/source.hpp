@@ -48,6 +48,11 @@ struct JetstreamSource {
 
 using Source = std::variant<RelaySource, TapSource, JetstreamSource>;
 
+/// What can be verified: frames are signed for, JSON is not.
+inline bool is_relay(const Source& source) {
+  return std::holds_alternative<RelaySource>(source);
+}
+
 /// `relay:host`, `tap:host` or `jetstream:host`, with the port where there is one: names a source
 /// in cursors, tombstones and dead letters.
 std::string source_name(const Source& source);

@@ -37,11 +37,6 @@ std::optional<std::int64_t> start_position(const CursorChoice& choice,
   return saved;
 }
 
-/// What can be verified: frames are signed for, JSON is not.
-bool is_relay(const Source& source) {
-  return std::holds_alternative<RelaySource>(source);
-}
-
 SourceFormat format_of(const Source& source) {
   if (std::holds_alternative<TapSource>(source)) return SourceFormat::Tap;
   return is_relay(source) ? SourceFormat::Frames : SourceFormat::Jetstream;

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "base/log.hpp"
 #include "event/tap_message.hpp"
 #include "transport/basic_authorization.hpp"
@@ -13,10 +14,6 @@ namespace {
 
 /// All that may be in flight can be acknowledged at once: 100,000 of 40 bytes.
 constexpr std::size_t kQueuedAckBytes = 8 * 1024 * 1024;
-
-std::string_view text_of(const Bytes& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 }  // namespace
 
@@ -45,7 +42,7 @@ transport::StreamClientOptions TapIntake::stream() {
 
 bool TapIntake::try_accept(transport::RawFrame& frame) {
   if (closed_) return false;
-  const auto peek = event::peek_tap(text_of(frame.bytes));
+  const auto peek = event::peek_tap(as_text(frame.bytes));
   const std::int64_t now = frame.received_at.time_since_epoch().count();
   const std::int64_t arrival = std::max(arrival_ + 1, now);
   // Without an id it cannot be acknowledged; it is stored all the same, as a dead letter.

@@ -20,6 +20,7 @@ constexpr const char* kRunning = "Running it";
 constexpr const char* kSubscribers = "Subscribers";
 constexpr const char* kTap = "Tap";
 constexpr const char* kJetstream = "Jetstream";
+constexpr const char* kLabeler = "Labeler";
 constexpr const char* kFaults = "Faults";
 
 constexpr const char* kWords =
@@ -35,8 +36,8 @@ Without a cursor a client is live: from now on, or, of a capture, from --live-fr
 Faults, KIND[:ARG]; those with a WHEN happen once each, when the frame is about to be sent to
 whichever client reaches it first, or when the relay has got that far:
 {faults}
-WHEN is frame:N (from 1), seq:N, or SECONDSs after the start. On Tap's channel and on Jetstream frame:N
-counts their own messages; frame numbers are for tests with one kind of client.
+WHEN is frame:N (from 1), seq:N, or SECONDSs after the start. On Tap's channel, on Jetstream and on the
+labeler's stream frame:N counts their own messages; frame numbers are for tests with one kind of client.
 
 The control server (URL "control") takes POST /fault {{"kind":"cut","count":1}} (with "arg" where the
 kind has one), POST /pause, /resume, /step {{"count":N}}, /dump {{"dir":"DIR"}}, /stop, and GET /state;
@@ -45,6 +46,11 @@ and POST /relay {{"relay":N,"state":"up|down|silent"}}, with 2 for the one of --
 With --tap the control server has POST /tap/restart {{"end":"clean|crash|renumber"}}, POST /tap/resync
 {{"did":DID,"all":true}} (without a DID: all that has lost commits), GET /tap/stalled?ms=N (accounts whose
 oldest event has been unacked for so long), and "tap" in /state: unacked, in_flight, redelivered...
+
+With --labeler the control server has POST /label {{"uri":URI,"val":VALUE}} (with "neg", "cid", "exp", "cts",
+and "broken":"signature|ver|uri|..." for one that is to be refused; or {{"labels":[...]}} for several in one
+frame), POST /labeler/rotate (a new key for labels), POST /labeler {{"state":"up|down|silent"}}, and GET /labels:
+what holds for each URI and value.
 
 The DNS server ("dns":"127.0.0.1:PORT", UDP) has the TXT record did=DID of _atproto.HANDLE for every handle
 that leads to an account, and no other name.
@@ -55,6 +61,7 @@ Examples:
   skua-sim --events 10000 --rate 2000 --fault-rate 429=0.2 --fault-rate cut-download=0.1
   skua-sim --accounts 1000 --records 2000000 --records-spread 2 --hosts 8
   skua-sim --tap --tap-retry 2 --accounts 500 --records 20000 --fault-rate tap-crash=0.1
+  skua-sim --labeler --accounts 200 --rate 50 --fault-rate cut=0.1
   skua-sim --jetstream --zstd-dictionary zstd_dictionary --accounts 500
   skua-sim --write-capture big.frames --events 1000000 --accounts 2000 --records 2000000
   skua-sim --serve day.frames --port 2470 --cut-at 100 --stall-at seq:31415:2.5
@@ -255,6 +262,13 @@ void describe_jetstream(CLI::App& app, Settings& settings) {
       ->group(kJetstream);
 }
 
+void describe_labeler(CLI::App& app, Settings& settings) {
+  app.add_flag("--labeler", settings.has_labeler,
+               "Serve a labeler (URL \"labeler\"): subscribeLabels from the first label on. It is "
+               "the first account; a tenth of the steps is followed by labels")
+      ->group(kLabeler);
+}
+
 void describe_fault_flags(CLI::App& app, Settings& settings) {
   add_list(app, "--fault", "KIND[:ARG]@WHEN", "A fault, once", [&settings](const auto& value) {
     settings.faults.push_back(accept("--fault", parse_planned_fault(value)));
@@ -303,7 +317,8 @@ void refuse(const CLI::App& app, std::initializer_list<const char*> flags, const
 void check_mode(const CLI::App& app, const Settings& settings) {
   using enum Settings::Mode;
   if (settings.mode != simulate)
-    refuse(app, {"--tap", "--jetstream", "--second-relay"}, "needs the simulated network");
+    refuse(app, {"--tap", "--jetstream", "--labeler", "--second-relay"},
+           "needs the simulated network");
   if (!settings.has_tap) {
     refuse(app, {"--tap-repos", "--tap-collection", "--tap-password", "--tap-retry", "--tap-user"},
            "needs --tap");
@@ -364,6 +379,7 @@ void describe(CLI::App& app, Settings& settings) {
   describe_subscribers(app, settings);
   describe_tap(app, settings);
   describe_jetstream(app, settings);
+  describe_labeler(app, settings);
   describe_fault_flags(app, settings);
   describe_serving(app, settings);
 }

@@ -40,6 +40,7 @@ struct Settings {
   std::string jetstream_dictionary;
   bool has_tap = false;
   TapOptions tap;
+  bool has_labeler = false;
 
   // To simulate, and to write a capture.
   SimulationSettings simulation;

@@ -17,6 +17,7 @@
 #include "serve/control_routes.hpp"
 #include "serve/dns_server.hpp"
 #include "serve/jetstream_host.hpp"
+#include "serve/labeler_routes.hpp"
 #include "serve/pds_routes.hpp"
 #include "serve/plc_routes.hpp"
 #include "serve/relay_routes.hpp"
@@ -26,6 +27,7 @@
 #include "serve/tap_host.hpp"
 #include "serve/tap_routes.hpp"
 #include "simulation.hpp"
+#include "world/labeler.hpp"
 
 namespace skua::sim {
 namespace {
@@ -57,6 +59,7 @@ class NetworkServers {
   void make_sites();
   void make_tap(boost::asio::io_context& io);
   void make_jetstream(boost::asio::io_context& io);
+  void make_labeler();
   void make_second_relay();
 
   const Settings& settings_;
@@ -79,6 +82,9 @@ class NetworkServers {
   std::optional<Site> jetstream_site_;
 
   std::optional<StreamHost> relay_stream_;
+  std::optional<Server> labeler_server_;
+  std::optional<StreamHost> labeler_;
+  std::optional<Site> labeler_site_;
   std::optional<Server> second_relay_;
   std::optional<StreamHost> second_stream_;
   std::optional<Site> second_site_;
@@ -102,7 +108,12 @@ NetworkServers::NetworkServers(boost::asio::io_context& io, const Settings& sett
     const auto& pds = pdses_.emplace_back(Pds{Server(io, 0, nullptr), {}, {}});
     urls.push_back("http://" + pds.server.address());
   }
-  simulation_.emplace(io, settings.simulation, urls, plan_, log_);
+  auto simulated = settings.simulation;
+  if (settings.has_labeler) {
+    labeler_server_.emplace(io, std::uint16_t{0}, nullptr);
+    simulated.network.labeler_url = "http://" + labeler_server_->address();
+  }
+  simulation_.emplace(io, simulated, urls, plan_, log_);
   simulation_->on_restart([this] { relay_.drop_connections(); });
   if (settings.simulation.second_relay) second_relay_.emplace(io, std::uint16_t{0}, nullptr);
   if (settings.has_tap) make_tap(io);
@@ -181,8 +192,24 @@ void NetworkServers::make_sites() {
                            {{std::string(kStreamPath), offer_stream(*relay_stream_)}},
                            &plan_});
   if (second_relay_) make_second_relay();
+  if (labeler_server_) make_labeler();
   plc_site_.emplace(Site{"plc", log_, plc_routes(network), {}, &plan_});
   control_site_.emplace(Site{"control", log_, control_routes(*targets_)});
+}
+
+void NetworkServers::make_labeler() {
+  auto behaviour = settings_.behaviour;
+  behaviour.future_cursor_error = true;
+  labeler_.emplace(StreamHost{simulation_->network().labeler()->log(),
+                              behaviour,
+                              {log_, "labeler", &plan_, settings_.ping_interval}});
+  labeler_site_.emplace(Site{"labeler",
+                             log_,
+                             labeler_routes(),
+                             {{std::string(kLabelStreamPath), offer_stream(*labeler_)}},
+                             &plan_});
+  targets_->streams.push_back(&*labeler_);
+  targets_->labeler.emplace(SteeredRelay{*labeler_, *labeler_server_});
 }
 
 void NetworkServers::make_second_relay() {
@@ -210,6 +237,7 @@ void NetworkServers::start() {
     tap_->start();
   }
   if (jetstream_) jetstream_server_->start(*jetstream_site_);
+  if (labeler_) labeler_server_->start(*labeler_site_);
   dns_.start({simulation_->network(), plan_, log_});
   simulation_->start();
 }
@@ -226,6 +254,7 @@ void NetworkServers::stop() {
     tap_server_->stop();
   }
   if (jetstream_) jetstream_server_->stop();
+  if (labeler_) labeler_server_->stop();
   for (auto& pds : pdses_) pds.server.stop();
 }
 
@@ -238,6 +267,7 @@ Json NetworkServers::ready_line() const {
                {"seed", settings_.simulation.network.seed}, {"pid", ::getpid()}};
   if (second_relay_) line["second_relay"] = "ws://" + second_relay_->address();
   if (tap_) line["tap"] = "http://" + tap_server_->address();
+  if (labeler_) line["labeler"] = "ws://" + labeler_server_->address();
   if (jetstream_) line["jetstream"] = "ws://" + jetstream_server_->address();
   return line;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "world/labeler.hpp"
+
 namespace skua::sim {
 namespace {
 
@@ -66,6 +68,9 @@ bool Simulation::befall(const Fault& fault) {
     if (!network_->provoke(*hostility, real_time())) return false;
   } else if (is_tap_fault(fault.kind)) {
     if (!befall_tap_ || !befall_tap_(fault)) return false;
+  } else if (fault.kind == FaultKind::label_repeat) {
+    auto* const labeler = network_->labeler();
+    if (labeler == nullptr || !labeler->repeat()) return false;
   } else if (fault.kind == FaultKind::repeated_seq) {
     if (!newest_ || !relay_.last_seq()) return false;
     relay_.publish_with_last_seq(newest_);
@@ -154,7 +159,6 @@ void Simulation::publish(std::size_t host, const std::shared_ptr<const Message>&
   if (hear_) hear_(host, *message);
 }
 
-/// The system's time, but never backwards.
 Timestamp Simulation::real_time() {
   now_ = std::max(now_, system_clock().now());
   return now_;

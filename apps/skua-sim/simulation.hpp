@@ -69,8 +69,12 @@ class Simulation {
   std::size_t step(std::size_t count);
   /// See Network::cause.
   std::optional<std::size_t> cause(std::string_view incident);
-  /// Does a fault of the stream or of Tap. False: there is nothing yet to make it from.
+  /// Does a fault of the stream, of Tap or of the labeler. False: there is nothing yet to make it
+  /// from.
   bool befall(const Fault& fault);
+
+  /// The system's time, but never backwards.
+  Timestamp real_time();
 
   double rate() const { return settings_.rate; }
   /// Events a second, over the last second or so.
@@ -88,7 +92,6 @@ class Simulation {
   void befall_planned(SteadyClock::time_point now);
   void measure(SteadyClock::time_point now);
   void publish(std::size_t host, const std::shared_ptr<const Message>& message);
-  Timestamp real_time();
 
   const SimulationSettings settings_;
   FaultPlan& plan_;

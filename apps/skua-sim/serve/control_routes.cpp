@@ -8,7 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "labeler_routes.hpp"
 #include "tap_routes.hpp"
+#include "world/labeler.hpp"
 
 namespace skua::sim {
 namespace {
@@ -80,6 +82,9 @@ Response show_state(const ControlTargets& targets) {
                 {"connections", connections},
                 {"faults", faults}};
   if (targets.tap != nullptr) state["tap"] = targets.tap->figures();
+  if (auto* const labeler = simulation.network().labeler()) {
+    state["labeler"] = {{"did", labeler->did()}, {"seq", labeler->log().last_seq().value_or(0)}};
+  }
   return json_response(state);
 }
 
@@ -107,6 +112,21 @@ Response do_fault(const Request& request, const ControlTargets& targets) {
       {{"done", *count}, {"seq", targets.simulation.relay().last_seq().value_or(0)}});
 }
 
+/// Takes a stream up or down, or silences it, as `state` says. An answer: what is wrong with it.
+std::optional<Response> steer(const SteeredRelay& relay, const Json& state) {
+  if (state == "up") {
+    relay.stream.state = StreamState::up;
+  } else if (state == "silent") {
+    relay.stream.state = StreamState::silent;
+  } else if (state == "down") {
+    relay.stream.state = StreamState::down;
+    relay.server.drop_connections();
+  } else {
+    return bad_request("state must be up, down or silent");
+  }
+  return std::nullopt;
+}
+
 /// `{"relay": 2, "state": "down"}`.
 Response steer_relay(const Request& request, const ControlTargets& targets) {
   const auto body = body_of(request);
@@ -120,17 +140,17 @@ Response steer_relay(const Request& request, const ControlTargets& targets) {
   }
   const auto& relay = targets.relays[static_cast<std::size_t>(number - 1)];
   const Json state = body->contains("state") ? (*body)["state"] : Json();
-  if (state == "up") {
-    relay.stream.state = StreamState::up;
-  } else if (state == "silent") {
-    relay.stream.state = StreamState::silent;
-  } else if (state == "down") {
-    relay.stream.state = StreamState::down;
-    relay.server.drop_connections();
-  } else {
-    return bad_request("state must be up, down or silent");
-  }
+  if (auto refusal = steer(relay, state)) return *std::move(refusal);
   return json_response({{"relay", number}, {"state", state}});
+}
+
+/// `{"state": "down"}`.
+Response steer_labeler(const Request& request, const SteeredRelay& labeler) {
+  const auto body = body_of(request);
+  if (!body) return body.error();
+  const Json state = body->contains("state") ? (*body)["state"] : Json();
+  if (auto refusal = steer(labeler, state)) return *std::move(refusal);
+  return json_response({{"state", state}});
 }
 
 Response make_steps(const Request& request, Simulation& simulation) {
@@ -198,6 +218,12 @@ Router control_routes(const ControlTargets& targets) {
     return response;
   });
   if (targets.tap != nullptr) add_tap_control(router, *targets.tap);
+  if (targets.labeler) {
+    router.post("/labeler", [&targets](const Request& request) {
+      return steer_labeler(request, *targets.labeler);
+    });
+    add_labeler_control(router, simulation);
+  }
   return router;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "router.hpp"
@@ -11,7 +12,7 @@
 
 namespace skua::sim {
 
-/// A relay that can be taken down.
+/// A relay, or the labeler, that can be taken down.
 struct SteeredRelay {
   StreamHost& stream;
   Server& server;
@@ -29,10 +30,12 @@ struct ControlTargets {
   TapHost* tap = nullptr;
   /// By number, from 1.
   std::vector<SteeredRelay> relays = {};
+  /// Nothing: there is none.
+  std::optional<SteeredRelay> labeler = std::nullopt;
 };
 
-/// How a test steers the simulator: POST /fault, /relay, /pause, /resume, /step, /dump, /stop and
-/// GET /state. Bodies are JSON; errors have the form of XRPC.
+/// How a test steers the simulator: POST /fault, /relay, /labeler, /pause, /resume, /step, /dump,
+/// /stop and GET /state. Bodies are JSON; errors have the form of XRPC.
 Router control_routes(const ControlTargets& targets);
 
 }  // namespace skua::sim

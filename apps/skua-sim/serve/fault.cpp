@@ -84,6 +84,8 @@ constexpr std::array kKinds = {
             "tap-no-record", "Tap sends a create without its record"},
     KindRow{FaultKind::tap_repeat, "tap-repeat", FaultScope::stream, Argument::none, "tap-repeat",
             "Tap sends its next message twice"},
+    KindRow{FaultKind::label_repeat, "label-repeat", FaultScope::stream, Argument::none,
+            "label-repeat", "the labeler's newest frame once more, under the same seq"},
     KindRow{FaultKind::rate_limit, "429", FaultScope::request, Argument::optional_number,
             "429[:SECONDS]", "refuse a request, with RateLimit-* and Retry-After (default: 1)", 1},
     KindRow{FaultKind::bare_rate_limit, "429-bare", FaultScope::request, Argument::none, "429-bare",

@@ -15,7 +15,7 @@ namespace skua::sim {
 /// Where a fault strikes.
 enum class FaultScope : std::uint8_t {
   connection,  // one subscriber of the relay, when a frame is about to be sent to it
-  stream,      // what the relay publishes, for everybody; or Tap
+  stream,      // what the relay publishes, for everybody; or Tap, or the labeler
   request,     // any HTTP request but those to the control server and health checks
   download,    // the body of a getRepo answer
   question,    // what somebody asks the DNS server
@@ -45,6 +45,7 @@ enum class FaultKind : std::uint8_t {
   tap_poison,
   tap_no_record,
   tap_repeat,       // the next message is sent twice
+  label_repeat,     // the labeler's newest frame once more, under the same seq
   rate_limit,       // 429 with RateLimit-* and Retry-After, `number` seconds
   bare_rate_limit,  // 429 without a word
   cut_download,     // the body ends in the middle

@@ -75,6 +75,9 @@ struct Account {
   atproto::SigningKey signing_key;
   std::uint64_t signing_key_generation = 0;
   atproto::SigningKey rotation_key;
+  /// Of a labeler: what its labels are signed with.
+  std::optional<atproto::SigningKey> label_key = std::nullopt;
+  std::uint64_t label_key_generation = 0;
   AccountRepository repository;
   std::array<RecordKeys, kCollections> keys;
   /// The newest record key that was made of a time.

@@ -126,7 +126,8 @@ std::size_t Incidents::move(Account& account, Timestamp now) {
 }
 
 std::size_t Incidents::make_inactive(Account& account, AccountStatus status, Timestamp now) {
-  // Somebody has to go on.
+  // Somebody has to go on; and who takes a labeler for gone may forget what it said.
+  if (account.label_key) return 0;
   if (world_.population.active() * 2 <= world_.population.size()) return 0;
   world_.population.set_status(account, status);
   world_.announcements.account(account, now);

@@ -8,6 +8,7 @@
 #include "announcements.hpp"
 #include "hostile.hpp"
 #include "incidents.hpp"
+#include "labeler.hpp"
 #include "oracle_dump.hpp"
 #include "population.hpp"
 #include "record_writer.hpp"
@@ -77,13 +78,16 @@ class Network::Impl {
       activity_.found(population_.at(number), records_before(number + 1) - records_before(number),
                       start);
     }
+    if (!settings.labeler_url.empty()) {
+      labeler_.emplace(settings.seed, 0, population_, subjects_, start);
+    }
   }
 
   std::size_t step(Timestamp now) {
     last_ = std::max(last_, now);
-    if (const auto events = incidents_.happen(last_)) return *events;
-    Account* const account = population_.random_busy(random_);
-    return account == nullptr ? incidents_.join(last_) : activity_.act(*account, last_);
+    const std::size_t events = make_step();
+    if (labeler_) labeler_->happen(last_);
+    return events;
   }
 
   bool provoke(Hostility kind, Timestamp now) {
@@ -110,8 +114,26 @@ class Network::Impl {
   }
 
   Population& population() { return population_; }
+  Labeler* labeler() { return labeler_ ? &*labeler_ : nullptr; }
+
+  void rotate_label_key(Timestamp now) {
+    last_ = std::max(last_, now);
+    Account& account = labeler_->account();
+    population_.renew_label_key(account, last_);
+    if (account.introduced) {
+      announcements_.identity(account, last_);
+    } else {
+      activity_.introduce(account, last_);
+    }
+  }
 
  private:
+  std::size_t make_step() {
+    if (const auto events = incidents_.happen(last_)) return *events;
+    Account* const account = population_.random_busy(random_);
+    return account == nullptr ? incidents_.join(last_) : activity_.act(*account, last_);
+  }
+
   Timestamp last_;
   Random random_;
   /// Of its own: hostile messages change nothing that happens honestly.
@@ -122,6 +144,7 @@ class Network::Impl {
   Announcements announcements_;
   Activity activity_;
   Incidents incidents_;
+  std::optional<Labeler> labeler_;
 };
 
 Network::Network(const NetworkSettings& settings, std::vector<std::string> host_urls,
@@ -140,6 +163,14 @@ bool Network::provoke(Hostility kind, Timestamp now) {
 
 std::optional<std::size_t> Network::cause(std::string_view incident, Timestamp now) {
   return impl_->cause(incident, now);
+}
+
+Labeler* Network::labeler() const {
+  return impl_->labeler();
+}
+
+void Network::rotate_label_key(Timestamp now) {
+  impl_->rotate_label_key(now);
 }
 
 const std::vector<std::string>& Network::dids() const {

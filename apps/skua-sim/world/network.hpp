@@ -43,6 +43,9 @@ struct NetworkSettings {
   bool one_op_a_path = false;
   /// Every account acts as often as the others; otherwise few make most of the traffic.
   bool even = false;
+  /// Where the labeler will be reached, http://127.0.0.1:2002: the first account is one. Empty:
+  /// there is none.
+  std::string labeler_url;
 };
 
 enum class AccountStatus : std::uint8_t { active, deactivated, suspended, takendown, deleted };
@@ -75,6 +78,8 @@ enum class Hostility : std::uint8_t {
 };
 std::string_view hostility_name(Hostility kind);
 
+class Labeler;
+
 /// A small AT network in memory: accounts with keys, handles and repositories on a few PDSes, and a
 /// PLC directory. Everything follows from the seed, the calls and the times they carry (P-256
 /// signatures excepted, which are random). No I/O, no clock of its own. One thread.
@@ -102,6 +107,11 @@ class Network {
   /// `leave_for_good`... Returns how many record operations and events that were, 0 where it could
   /// not be done; nothing: it is not known by this name.
   std::optional<std::size_t> cause(std::string_view incident, Timestamp now);
+
+  /// Null: there is none.
+  Labeler* labeler() const;
+  /// The labeler's labels are signed with another key from now on; its host says so.
+  void rotate_label_key(Timestamp now);
 
   // What the servers serve. DIDs stand in byte order.
   const std::vector<std::string>& dids() const;

@@ -1,6 +1,9 @@
 #include "plc_operation.hpp"
 
+#include <algorithm>
 #include <stdexcept>
+#include <string_view>
+#include <vector>
 
 #include "atproto/sha256.hpp"
 #include "base32.hpp"
@@ -48,6 +51,10 @@ nlohmann::json PlcOperation::to_json() const {
       {"services", {{"atproto_pds", {{"type", "AtprotoPersonalDataServer"}, {"endpoint", pds}}}}},
       {"prev", nullptr},
   };
+  if (labeler) {
+    json["verificationMethods"]["atproto_label"] = labeler->label_key;
+    json["services"]["atproto_labeler"] = {{"type", "AtprotoLabeler"}, {"endpoint", labeler->url}};
+  }
   if (prev) json["prev"] = prev->to_string();
   if (!signature.empty()) json["sig"] = signature;
   return json;
@@ -67,22 +74,34 @@ std::string plc_did(const PlcOperation& genesis) {
 }
 
 nlohmann::ordered_json plc_document(const std::string& did, const PlcOperation& operation) {
-  constexpr std::string_view kDidKey = "did:key:";
   using Json = nlohmann::ordered_json;
-  const Json method = {{"id", did + "#atproto"},
+  std::vector<std::string_view> contexts = {"https://www.w3.org/ns/did/v1",
+                                            "https://w3id.org/security/multikey/v1"};
+  Json methods = Json::array();
+  Json services = Json::array();
+  const auto add_method = [&](std::string_view name, const std::string& key) {
+    constexpr std::string_view kDidKey = "did:key:";
+    const auto context = suite_context(key);
+    if (std::ranges::find(contexts, context) == contexts.end()) contexts.push_back(context);
+    methods.push_back({{"id", did + "#" + std::string(name)},
                        {"type", "Multikey"},
                        {"controller", did},
-                       {"publicKeyMultibase", operation.signing_key.substr(kDidKey.size())}};
-  const Json service = {{"id", "#atproto_pds"},
-                        {"type", "AtprotoPersonalDataServer"},
-                        {"serviceEndpoint", operation.pds}};
-  return {{"@context",
-           Json::array({"https://www.w3.org/ns/did/v1", "https://w3id.org/security/multikey/v1",
-                        suite_context(operation.signing_key)})},
+                       {"publicKeyMultibase", key.substr(kDidKey.size())}});
+  };
+  const auto add_service = [&](const char* id, const char* type, const std::string& url) {
+    services.push_back({{"id", id}, {"type", type}, {"serviceEndpoint", url}});
+  };
+  add_method("atproto", operation.signing_key);
+  add_service("#atproto_pds", "AtprotoPersonalDataServer", operation.pds);
+  if (operation.labeler) {
+    add_method("atproto_label", operation.labeler->label_key);
+    add_service("#atproto_labeler", "AtprotoLabeler", operation.labeler->url);
+  }
+  return {{"@context", contexts},
           {"id", did},
           {"alsoKnownAs", Json::array({"at://" + operation.handle})},
-          {"verificationMethod", Json::array({method})},
-          {"service", Json::array({service})}};
+          {"verificationMethod", methods},
+          {"service", services}};
 }
 
 }  // namespace skua::sim

@@ -11,6 +11,12 @@
 
 namespace skua::sim {
 
+/// What the directory knows of a labeler.
+struct LabelerService {
+  std::string label_key;  // did:key
+  std::string url;
+};
+
 /// An operation of the PLC directory (web.plc.directory/spec/v0.1/did-plc): what an account's
 /// identity is from now on.
 struct PlcOperation {
@@ -18,6 +24,7 @@ struct PlcOperation {
   std::string signing_key;                 // did:key
   std::string handle;
   std::string pds;  // URL
+  std::optional<LabelerService> labeler;
   std::optional<atproto::Cid> prev;
   std::string signature;  // base64url without padding
 

@@ -134,6 +134,9 @@ void Population::record_operation(Account& account, Timestamp now) {
   operation.signing_key = account.signing_key.public_key().to_did_key();
   operation.handle = account.handle;
   operation.pds = host_urls_[account.host];
+  if (account.label_key) {
+    operation.labeler = {account.label_key->public_key().to_did_key(), settings_.labeler_url};
+  }
   sign_plc_operation(operation, account.rotation_key);
   directory_.add(account.did, std::move(operation), now);
 }
@@ -151,6 +154,14 @@ void Population::renew_signing_key(Account& account) const {
 
 void Population::rotate_key(Account& account, Timestamp now) {
   renew_signing_key(account);
+  record_operation(account, now);
+}
+
+/// In turn of both curves.
+void Population::renew_label_key(Account& account, Timestamp now) {
+  const std::uint64_t generation = account.label_key_generation++;
+  const auto curve = generation % 2 == 0 ? atproto::Curve::k256 : atproto::Curve::p256;
+  account.label_key = key_of(curve, derive(settings_.seed, "label key", generation));
   record_operation(account, now);
 }
 

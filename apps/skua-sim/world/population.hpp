@@ -56,6 +56,8 @@ class Population {
   /// The name leads to the account from now on, whoever had it before; its old name to nobody.
   void change_handle(Account& account, const std::string& handle, Timestamp now);
   void rotate_key(Account& account, Timestamp now);
+  /// A new key for its labels; with the first one the account becomes a labeler.
+  void renew_label_key(Account& account, Timestamp now);
   /// To another host, which brings a signing key of its own.
   void move(Account& account, std::size_t host, Timestamp now);
   /// Nobody answers for the name of a deleted account.

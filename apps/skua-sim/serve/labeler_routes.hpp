@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string_view>
+
+#include "router.hpp"
+#include "simulation.hpp"
+
+namespace skua::sim {
+
+inline constexpr std::string_view kLabelStreamPath = "/xrpc/com.atproto.label.subscribeLabels";
+
+/// What the labeler answers besides its stream: the health check.
+Router labeler_routes();
+
+/// How a test makes the labeler speak, on the control server: POST /label, /labeler/rotate and GET
+/// /labels. The simulation must have a labeler and outlive the router.
+void add_labeler_control(Router& router, Simulation& simulation);
+
+}  // namespace skua::sim

@@ -1,0 +1,153 @@
+#include "labeler.hpp"
+
+#include <array>
+#include <chrono>
+#include <limits>
+#include <set>
+#include <string_view>
+#include <tuple>
+
+namespace skua::sim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Share of the network's steps that a frame of labels follows.
+constexpr double kFrames = 0.1;
+/// Share of frames with more than one label.
+constexpr double kSeveral = 0.2;
+constexpr std::size_t kMostAtOnce = 5;
+/// Share of labels that change one that is there: withdraw it, or say again what was withdrawn.
+constexpr double kChanges = 0.3;
+constexpr double kOnAccounts = 0.3;
+/// Share of labels on posts that name the version.
+constexpr double kOnVersion = 0.5;
+constexpr double kExpires = 0.1;
+/// Share of those that expire within half a minute.
+constexpr double kSoon = 0.5;
+/// Both are allowed: `neg` that is false, and labels of the time before there was a version.
+constexpr double kSaysNotNegated = 0.2;
+constexpr double kNoVersion = 0.05;
+
+constexpr std::array<std::string_view, 12> kValues = {
+    "spam",      "porn",  "sexual", "nudity",     "graphic-media",
+    "!hide",     "!warn", "rude",   "misleading", "sexual-figurative",
+    "self-harm", "threat"};
+
+Json or_null(const std::optional<std::string>& text) {
+  return text ? Json(*text) : Json();
+}
+
+}  // namespace
+
+Labeler::Labeler(std::uint64_t seed, std::size_t number, Population& population,
+                 const Subjects& subjects, Timestamp now)
+    : random_(seed ^ 0x6c6162656cU),
+      number_(number),
+      population_(population),
+      subjects_(subjects),
+      log_(std::numeric_limits<std::size_t>::max()) {
+  population_.renew_label_key(account(), now);
+}
+
+void Labeler::happen(Timestamp now) {
+  if (!random_.chance(kFrames)) return;
+  const std::size_t count = random_.chance(kSeveral) ? random_.between(2, kMostAtOnce) : 1;
+  std::vector<Wanted> wanted;
+  std::set<Key> said;
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool changes = !keys_.empty() && random_.chance(kChanges);
+    Label label = changes ? changed_label(now) : fresh_label(now);
+    // Which of two of one moment counts nobody could say.
+    if (said.emplace(label.uri, label.val).second) wanted.push_back({std::move(label)});
+  }
+  say(std::move(wanted));
+}
+
+Label Labeler::fresh_label(Timestamp now) {
+  Label label;
+  if (random_.chance(kOnAccounts)) {
+    label.uri = subjects_.account(random_);
+  } else {
+    StrongRef post = subjects_.post(random_).post;
+    label.uri = std::move(post.uri);
+    if (random_.chance(kOnVersion)) label.cid = std::move(post.cid);
+  }
+  label.val = random_.pick(kValues);
+  label.cts = format_datetime(now);
+  if (random_.chance(kSaysNotNegated)) label.neg = false;
+  if (random_.chance(kNoVersion)) label.ver.reset();
+  if (random_.chance(kExpires)) {
+    constexpr std::size_t kMostSeconds = 30;
+    constexpr std::size_t kMostHours = 30 * 24;
+    const std::chrono::seconds lasts = random_.chance(kSoon)
+                                           ? std::chrono::seconds(random_.between(1, kMostSeconds))
+                                           : std::chrono::hours(random_.between(1, kMostHours));
+    label.exp = format_datetime(now + lasts);
+  }
+  return label;
+}
+
+Label Labeler::changed_label(Timestamp now) {
+  Label label = standing_.at(random_.pick(keys_)).label;
+  const bool withdrawn = label.neg.value_or(false);
+  label.neg.reset();
+  if (!withdrawn) label.neg = true;
+  label.exp.reset();
+  label.cts = format_datetime(now);
+  return label;
+}
+
+std::int64_t Labeler::say(std::vector<Wanted> wanted) {
+  const Account& labeler = account();
+  const std::string& stranger = population_.at((number_ + 1) % population_.size()).did;
+  std::vector<Bytes> labels;
+  for (auto& [label, flaw] : wanted) {
+    label.src = labeler.did;
+    const Label& sent = flaw ? with_flaw(label, *flaw, stranger) : label;
+    labels.push_back(signed_label(sent, *labeler.label_key, flaw));
+  }
+  newest_ = std::make_shared<const Message>(labels_message(labeler.did, labels));
+  const std::int64_t seq = log_.publish(newest_);
+  for (const auto& [label, flaw] : wanted) {
+    if (!flaw) keep(label, seq);
+  }
+  return seq;
+}
+
+void Labeler::keep(const Label& label, std::int64_t seq) {
+  Key key(label.uri, label.val);
+  const Timestamp made = parse_datetime(label.cts).value().instant;
+  const auto [place, is_new] = standing_.try_emplace(key);
+  Standing& standing = place->second;
+  if (is_new) {
+    keys_.push_back(std::move(key));
+  } else if (std::tie(made, seq) < std::tie(standing.made, standing.seq)) {
+    return;
+  }
+  standing = {label, made, seq};
+}
+
+bool Labeler::repeat() {
+  if (!newest_) return false;
+  log_.publish_with_last_seq(newest_);
+  return true;
+}
+
+Json Labeler::state() const {
+  Json labels = Json::array();
+  for (const auto& [key, standing] : standing_) {
+    const Label& label = standing.label;
+    labels.push_back({{"src", label.src},
+                      {"uri", label.uri},
+                      {"val", label.val},
+                      {"neg", label.neg.value_or(false)},
+                      {"cts", label.cts},
+                      {"exp", or_null(label.exp)},
+                      {"cid", or_null(label.cid)},
+                      {"seq", standing.seq}});
+  }
+  return {{"src", did()}, {"seq", log_.last_seq().value_or(0)}, {"labels", std::move(labels)}};
+}
+
+}  // namespace skua::sim

@@ -5,7 +5,6 @@
 
 #include "identity/did_resolver.hpp"
 #include "identity/errc.hpp"
-#include "identity/key_history.hpp"
 #include "identity/recent_map.hpp"
 
 namespace skua::app {
@@ -55,14 +54,16 @@ void DocumentAccounts::identity(const std::string& did, Freshness /*freshness*/,
                                 IdentityDone done) {
   const identity::DidDocument* document = documents_.find(did);
   if (document == nullptr) return done(identity::errc::did_not_found);
-  done(AccountIdentity{document->key.multikey(), document->handle, document->pds});
+  done(AccountIdentity{document->key.multikey(), document->handle, document->pds,
+                       document->label_key});
 }
 
 void DocumentAccounts::status(const std::string& /*did*/, StatusDone done) {
   done(identity::errc::server_failed);
 }
 
-void DocumentAccounts::key_at(const std::string& /*did*/, Timestamp /*time*/, KeyDone done) {
+void DocumentAccounts::key_at(const std::string& /*did*/, Timestamp /*time*/, KeyUse /*use*/,
+                              KeyDone done) {
   done(identity::errc::did_not_found);
 }
 
@@ -90,7 +91,8 @@ NetworkAccounts::~NetworkAccounts() {
 void NetworkAccounts::identity(const std::string& did, Freshness freshness, IdentityDone done) {
   auto answer = [done = std::move(done)](const identity::IdentityCache::Answer& found) {
     if (!found) return done(found.error());
-    done(AccountIdentity{(*found)->key.multikey(), (*found)->handle, (*found)->pds});
+    done(AccountIdentity{(*found)->key.multikey(), (*found)->handle, (*found)->pds,
+                         (*found)->label_key});
   };
   switch (freshness) {
     case Freshness::Known:
@@ -113,7 +115,7 @@ void NetworkAccounts::status(const std::string& did, StatusDone done) {
       std::chrono::seconds(0));
 }
 
-void NetworkAccounts::key_at(const std::string& did, Timestamp time, KeyDone done) {
+void NetworkAccounts::key_at(const std::string& did, Timestamp time, KeyUse use, KeyDone done) {
   const Timestamp now = clock_.now();
   std::shared_ptr<const identity::KeyHistory> history;
   {
@@ -121,9 +123,9 @@ void NetworkAccounts::key_at(const std::string& did, Timestamp time, KeyDone don
     const auto* known = histories_->known.find(did);
     if (known != nullptr && now - known->asked_at < kHistoryFresh) history = known->history;
   }
-  if (history) return done(identity::key_at(*history, time));
+  if (history) return done(identity::key_at(*history, time, use));
   identity::ask_key_history(http_, plc_url_, did,
-                            [histories = histories_, did, time, now,
+                            [histories = histories_, did, time, use, now,
                              done = std::move(done)](Result<identity::KeyHistory> found) {
                               if (!found) return done(found.error());
                               const auto kept =
@@ -132,7 +134,7 @@ void NetworkAccounts::key_at(const std::string& did, Timestamp time, KeyDone don
                                 const std::scoped_lock lock(histories->mutex);
                                 histories->known.put(did, {now, kept});
                               }
-                              done(identity::key_at(*kept, time));
+                              done(identity::key_at(*kept, time, use));
                             });
 }
 

@@ -12,6 +12,7 @@
 #include "identity/document_file.hpp"
 #include "identity/host_status.hpp"
 #include "identity/identity_cache.hpp"
+#include "identity/key_history.hpp"
 #include "transport/http_client.hpp"
 
 namespace skua::app {
@@ -23,6 +24,8 @@ struct AccountIdentity {
   std::string handle;
   /// The origin of its PDS; empty: not known.
   std::string pds = {};
+  /// What it signs labels with; nothing: it is no labeler.
+  std::optional<atproto::Multikey> label_key = {};
 };
 
 /// Where what a stream says of accounts is checked: DID documents, and the accounts' own hosts.
@@ -38,6 +41,7 @@ class AccountSource {
   /// How new an identity must be: as it is known, not from before a failure that just happened (one
   /// look in some seconds is enough), or as it is now.
   enum class Freshness : std::uint8_t { Known, Recent, Now };
+  using KeyUse = identity::KeyUse;
 
   /// The account's identity. Errors: those of identity::IdentityCache.
   virtual void identity(const std::string& did, Freshness freshness, IdentityDone done) = 0;
@@ -48,8 +52,9 @@ class AccountSource {
   /// host is not known.
   virtual void status(const std::string& did, StatusDone done) = 0;
   /// The key that signed for the account at a moment in the past: who is behind the stream meets
-  /// commits from before a key was changed. Errors: those of identity::ask_key_history.
-  virtual void key_at(const std::string& did, Timestamp time, KeyDone done) = 0;
+  /// commits, or a labeler's labels, from before a key was changed. Errors: those of
+  /// identity::ask_key_history.
+  virtual void key_at(const std::string& did, Timestamp time, KeyUse use, KeyDone done) = 0;
   /// Ends what is under way: each is answered with an error.
   virtual void stop() = 0;
 };
@@ -63,7 +68,7 @@ class DocumentAccounts final : public AccountSource {
   void identity(const std::string& did, Freshness freshness, IdentityDone done) override;
   bool has_hosts() const override { return false; }
   void status(const std::string& did, StatusDone done) override;
-  void key_at(const std::string& did, Timestamp time, KeyDone done) override;
+  void key_at(const std::string& did, Timestamp time, KeyUse use, KeyDone done) override;
   void stop() override {}
   const std::string& problem() const { return documents_.problem(); }
 
@@ -88,7 +93,7 @@ class NetworkAccounts final : public AccountSource {
   void identity(const std::string& did, Freshness freshness, IdentityDone done) override;
   bool has_hosts() const override { return true; }
   void status(const std::string& did, StatusDone done) override;
-  void key_at(const std::string& did, Timestamp time, KeyDone done) override;
+  void key_at(const std::string& did, Timestamp time, KeyUse use, KeyDone done) override;
   void stop() override;
 
  private:

@@ -370,7 +370,7 @@ Decoder::Step Decoder::ask_former_key(Job& job) {
   job.question = ++questions_;
   const std::string did(job.did);
   services_.verification->accounts.key_at(
-      did, decoded_.rev->time(),
+      did, decoded_.rev->time(), AccountSource::KeyUse::Commits,
       [queue = queue_, did, question = job.question](Result<std::optional<atproto::Multikey>> key) {
         queue->push(FormerlySigned{did, question, key});
       });

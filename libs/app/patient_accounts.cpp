@@ -60,11 +60,11 @@ void PatientAccounts::status(const std::string& did, StatusDone done) {
   accounts_.status(did, std::move(done));
 }
 
-void PatientAccounts::key_at(const std::string& did, Timestamp time, KeyDone done) {
+void PatientAccounts::key_at(const std::string& did, Timestamp time, KeyUse use, KeyDone done) {
   const auto question = std::make_shared<Question<std::optional<atproto::Multikey>>>();
   question->did = did;
-  question->ask = [this, did, time](KeyDone answered) {
-    accounts_.key_at(did, time, std::move(answered));
+  question->ask = [this, did, time, use](KeyDone answered) {
+    accounts_.key_at(did, time, use, std::move(answered));
   };
   question->done = std::move(done);
   ask(waiting_, pause_, question);

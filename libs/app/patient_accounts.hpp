@@ -34,7 +34,7 @@ class PatientAccounts final : public AccountSource {
   void identity(const std::string& did, Freshness freshness, IdentityDone done) override;
   bool has_hosts() const override { return accounts_.has_hosts(); }
   void status(const std::string& did, StatusDone done) override;
-  void key_at(const std::string& did, Timestamp time, KeyDone done) override;
+  void key_at(const std::string& did, Timestamp time, KeyUse use, KeyDone done) override;
   /// Stops the other source, and gives up what waits: it is never answered.
   void stop() override;
 

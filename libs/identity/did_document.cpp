@@ -61,6 +61,15 @@ Result<atproto::VerifyingKey> key_of(const json& method) {
   return errc::document_key;
 }
 
+/// Most accounts are no labelers: a key that cannot be used is no fault of the document.
+std::optional<atproto::Multikey> label_key_of(const json& document, std::string_view did) {
+  const auto* method = entry(document, "verificationMethod", did, "#atproto_label");
+  if (method == nullptr) return std::nullopt;
+  const auto key = key_of(*method);
+  if (!key) return std::nullopt;
+  return key->multikey();
+}
+
 }  // namespace
 
 Result<std::string> pds_origin(std::string_view url) {
@@ -104,7 +113,8 @@ Result<DidDocument> parse_did_document(std::string_view text, std::string_view d
       if (!handle.empty()) break;
     }
   }
-  return DidDocument{std::string(did), *std::move(key), *std::move(pds), std::move(handle)};
+  return DidDocument{std::string(did), *std::move(key), *std::move(pds), std::move(handle),
+                     label_key_of(document, did)};
 }
 
 }  // namespace skua::identity

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "atproto/multikey.hpp"
 #include "atproto/signing.hpp"
 #include "base/result.hpp"
 
@@ -18,6 +20,9 @@ struct DidDocument {
   /// The first handle in alsoKnownAs, in lower case; empty when there is none. Claimed, not
   /// checked.
   std::string handle;
+  /// Of the verification method `#atproto_label`: a labeler's labels are signed with it; nothing:
+  /// there is none, or none that can be used.
+  std::optional<atproto::Multikey> label_key = {};
 };
 
 /// Reads a document's JSON text as that of `did`. Where several entries of one name stand, the

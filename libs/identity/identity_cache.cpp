@@ -102,14 +102,19 @@ Known identity_of(const IdentityRow& row) {
   if (!multikey) return nullptr;
   auto key = atproto::VerifyingKey::from_multikey(*multikey);
   if (!key) return nullptr;
+  std::optional<atproto::Multikey> label_key;
+  if (const auto found = atproto::Multikey::parse(row.label_key)) label_key = *found;
   return std::make_shared<const Identity>(
-      Identity{row.did, *std::move(key), row.pds, row.handle, row.fetched_at});
+      Identity{row.did, *std::move(key), row.pds, row.handle, row.fetched_at, label_key});
 }
 
 IdentityRow row_of(const Identity& identity) {
-  return {identity.did,        identity.key.multikey().to_string(),
-          identity.pds,        identity.handle,
-          identity.fetched_at, std::nullopt};
+  return {.did = identity.did,
+          .signing_key = identity.key.multikey().to_string(),
+          .pds = identity.pds,
+          .handle = identity.handle,
+          .fetched_at = identity.fetched_at,
+          .label_key = identity.label_key ? identity.label_key->to_string() : std::string()};
 }
 
 }  // namespace
@@ -330,8 +335,8 @@ class IdentityCache::Impl {
     auto& document = fetched.answer.document;
     if (document) {
       ++statistics_.fetched;
-      const auto identity = std::make_shared<const Identity>(
-          Identity{fetched.did, document->key, document->pds, document->handle, now});
+      const auto identity = std::make_shared<const Identity>(Identity{
+          fetched.did, document->key, document->pds, document->handle, now, document->label_key});
       failures_.erase(fetched.did);
       known_.put(fetched.did, identity);
       news.push_back(row_of(*identity));

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "atproto/multikey.hpp"
 #include "atproto/signing.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
@@ -24,6 +25,8 @@ struct Identity {
   /// Claimed, not checked; empty: none.
   std::string handle;
   Timestamp fetched_at;
+  /// Who is a labeler signs labels with it.
+  std::optional<atproto::Multikey> label_key = {};
 };
 
 struct IdentityCacheOptions {

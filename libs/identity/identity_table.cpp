@@ -9,16 +9,17 @@ namespace {
 const store::Statement kLoad{
     "identities_load",
     "SELECT i.did, i.signing_key, i.pds, coalesce(i.handle, ''), "
-    "(extract(epoch FROM i.fetched_at) * 1000000)::int8 "
+    "(extract(epoch FROM i.fetched_at) * 1000000)::int8, coalesce(i.label_key, '') "
     "FROM unnest($1::text[]) AS asked(did) JOIN skua.identities i ON i.did = asked.did "
     "WHERE i.signing_key IS NOT NULL AND i.pds IS NOT NULL"};
 
 const std::string kInsert =
-    "INSERT INTO skua.identities AS t (did, signing_key, pds, handle, fetched_at, operation_at) "
-    "SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], "
-    "$6::timestamptz[]) ON CONFLICT (did) DO UPDATE SET signing_key = EXCLUDED.signing_key, "
+    "INSERT INTO skua.identities AS t (did, signing_key, pds, handle, fetched_at, operation_at, "
+    "label_key) SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], "
+    "$5::timestamptz[], $6::timestamptz[], $7::text[]) ON CONFLICT (did) DO UPDATE SET signing_key "
+    "= EXCLUDED.signing_key, "
     "pds = EXCLUDED.pds, handle = EXCLUDED.handle, fetched_at = EXCLUDED.fetched_at, "
-    "operation_at = EXCLUDED.operation_at ";
+    "operation_at = EXCLUDED.operation_at, label_key = EXCLUDED.label_key ";
 
 const store::Statement kSave{"identities_save",
                              kInsert + "WHERE t.fetched_at <= EXCLUDED.fetched_at"};
@@ -49,12 +50,14 @@ std::size_t write(store::Session& session, const store::Statement& statement,
   Array handles(Array::Type::text);
   Array fetched(Array::Type::timestamptz);
   Array operations(Array::Type::timestamptz);
+  Array label_keys(Array::Type::text);
   for (const auto& row : rows) {
     dids.text(row.did);
     add_text(keys, row.signing_key);
     add_text(hosts, row.pds);
     add_text(handles, row.handle);
     fetched.timestamp(row.fetched_at);
+    add_text(label_keys, row.label_key);
     if (row.operation_at) {
       operations.timestamp(*row.operation_at);
     } else {
@@ -63,6 +66,7 @@ std::size_t write(store::Session& session, const store::Statement& statement,
   }
   store::Params params;
   params.array(dids).array(keys).array(hosts).array(handles).array(fetched).array(operations);
+  params.array(label_keys);
   return session.execute(statement, params).affected();
 }
 
@@ -81,7 +85,8 @@ std::vector<IdentityRow> load_identities(store::Session& session,
   for (std::size_t i = 0; i < rows.size(); ++i) {
     found.push_back({std::string(rows.text(i, 0)), std::string(rows.text(i, 1)),
                      std::string(rows.text(i, 2)), std::string(rows.text(i, 3)),
-                     Timestamp(std::chrono::microseconds(rows.int8(i, 4))), std::nullopt});
+                     Timestamp(std::chrono::microseconds(rows.int8(i, 4))), std::nullopt,
+                     std::string(rows.text(i, 5))});
   }
   return found;
 }

@@ -20,7 +20,9 @@ struct IdentityRow {
   std::string handle;
   Timestamp fetched_at;
   /// Of an import: when the operation was made.
-  std::optional<Timestamp> operation_at;
+  std::optional<Timestamp> operation_at = {};
+  /// A labeler's, as a multikey.
+  std::string label_key = {};
 };
 
 /// The rows of those DIDs that are known with key and PDS, in no order. Throws SqlError, as all

@@ -33,6 +33,7 @@ Result<KeyHistory> read_key_history(std::string_view json, std::string_view did)
     if (!line || line->nullified || line->row.did != did) continue;
     FormerKey former{*line->row.operation_at, std::nullopt};
     if (const auto key = atproto::Multikey::parse(line->row.signing_key)) former.key = *key;
+    if (const auto key = atproto::Multikey::parse(line->row.label_key)) former.label_key = *key;
     history.push_back(former);
   }
   std::stable_sort(history.begin(), history.end(),
@@ -40,11 +41,11 @@ Result<KeyHistory> read_key_history(std::string_view json, std::string_view did)
   return history;
 }
 
-std::optional<atproto::Multikey> key_at(const KeyHistory& history, Timestamp time) {
+std::optional<atproto::Multikey> key_at(const KeyHistory& history, Timestamp time, KeyUse use) {
   const auto next = std::upper_bound(history.begin(), history.end(), time,
                                      [](Timestamp t, const auto& key) { return t < key.since; });
   if (next == history.begin()) return std::nullopt;
-  return std::prev(next)->key;
+  return use == KeyUse::Labels ? std::prev(next)->label_key : std::prev(next)->key;
 }
 
 void ask_key_history(transport::HttpClient& http, const std::string& plc_url,

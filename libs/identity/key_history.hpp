@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -13,11 +14,16 @@
 
 namespace skua::identity {
 
-/// A signing key of an account, from `since` until the next one.
+/// What an account signs with a key.
+enum class KeyUse : std::uint8_t { Commits, Labels };
+
+/// The signing keys of an account, from `since` until the next ones.
 struct FormerKey {
   Timestamp since;
   /// Nothing: it had none then.
   std::optional<atproto::Multikey> key;
+  /// Of a labeler.
+  std::optional<atproto::Multikey> label_key = {};
 };
 
 /// The keys of a did:plc account in the order of their times, the one in use last.
@@ -28,7 +34,8 @@ using KeyHistory = std::vector<FormerKey>;
 Result<KeyHistory> read_key_history(std::string_view json, std::string_view did);
 
 /// The key in use at a moment; nothing: none was.
-std::optional<atproto::Multikey> key_at(const KeyHistory& history, Timestamp time);
+std::optional<atproto::Multikey> key_at(const KeyHistory& history, Timestamp time,
+                                        KeyUse use = KeyUse::Commits);
 
 /// Asks a directory. `done` is called once, on the HTTP client's thread. Errors: did_not_found,
 /// did_method (not a did:plc), server_failed, rate_limited, document_json, or transport's.

@@ -71,6 +71,7 @@ std::string pds_of(std::string_view url) {
 
 void read_operation(const json::value& operation, IdentityRow& row) {
   row.signing_key = multikey_of(text_of(operation, {"verificationMethods", "atproto"}));
+  row.label_key = multikey_of(text_of(operation, {"verificationMethods", "atproto_label"}));
   row.pds = pds_of(text_of(operation, {"services", "atproto_pds", "endpoint"}));
   const auto* aliases = member(operation, {"alsoKnownAs"});
   if (aliases == nullptr || !aliases->is_array()) return;

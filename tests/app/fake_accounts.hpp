@@ -102,7 +102,7 @@ class FakeAccounts final : public app::AccountSource {
       done(status);
     });
   }
-  void key_at(const std::string& did, Timestamp /*time*/, KeyDone done) override {
+  void key_at(const std::string& did, Timestamp /*time*/, KeyUse /*use*/, KeyDone done) override {
     ask("former " + did, did, [this, did, done = std::move(done)] {
       std::unique_lock lock(mutex_);
       const auto place = former_.find(did);

@@ -70,6 +70,30 @@ class EventCategory final : public boost::system::error_category {
         return "id is missing or not a number from 1 to 2^63 - 1";
       case errc::json_bad_cursor:
         return "time_us or seq is missing or not a number from 1 to 2^53";
+      case errc::bad_labels:
+        return "labels is missing or not a list";
+      case errc::label_malformed:
+        return "the label is not a map of atproto's data model";
+      case errc::label_bad_version:
+        return "the label's ver is not 1";
+      case errc::label_bad_src:
+        return "the label's src is missing or not a DID";
+      case errc::label_bad_uri:
+        return "the label's uri is missing, or neither a DID nor the AT-URI of an account or "
+               "record "
+               "by DID";
+      case errc::label_bad_cid:
+        return "the label's cid is not the CID of a record";
+      case errc::label_bad_val:
+        return "the label's val is missing, or not text of 1 to 128 bytes without NUL";
+      case errc::label_bad_neg:
+        return "the label's neg is not a boolean";
+      case errc::label_bad_cts:
+        return "the label's cts is missing or not a datetime";
+      case errc::label_bad_exp:
+        return "the label's exp is not a datetime";
+      case errc::label_bad_sig:
+        return "the label's sig is not bytes";
     }
     return "unknown error";
   }

@@ -4,7 +4,7 @@
 
 namespace skua::event {
 
-/// What can be wrong with a frame as a whole, or with a record or message in JSON.
+/// What can be wrong with a frame as a whole, with a record or message in JSON, or with a label.
 enum class errc {
   frame_too_large = 1,
   frame_truncated,  // the peek ran into the end
@@ -36,6 +36,17 @@ enum class errc {
   json_too_large,
   json_bad_id,
   json_bad_cursor,
+  bad_labels,
+  label_malformed,
+  label_bad_version,
+  label_bad_src,
+  label_bad_uri,
+  label_bad_cid,
+  label_bad_val,
+  label_bad_neg,
+  label_bad_cts,
+  label_bad_exp,
+  label_bad_sig,
 };
 
 boost::system::error_code make_error_code(errc e);

@@ -2,6 +2,10 @@
 
 namespace skua::event {
 
+std::string label_path(std::uint32_t place) {
+  return "labels/" + std::to_string(place);
+}
+
 std::string UnresolvedEvent::at_uri() const {
   std::string uri = "at://" + did;
   if (const auto* change = std::get_if<RecordChange>(&body)) {

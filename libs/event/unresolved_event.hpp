@@ -9,6 +9,7 @@
 #include "atproto/tid.hpp"
 #include "base/bytes.hpp"
 #include "base/time.hpp"
+#include "event/label.hpp"
 #include "records/record.hpp"
 #include "records/record_type.hpp"
 
@@ -65,12 +66,30 @@ struct AccountChange {
 
 /// Input that cannot become rows: it goes to `skua.dead_letter` with its bytes.
 struct Rejection {
-  /// What was rejected: an op's path, or the message type of a whole frame.
+  /// What was rejected: an op's path, a label's place, or the message type of a whole frame.
   std::string what;
   /// Why, in plain words.
   std::string error;
   Bytes payload;
 };
+
+/// A labeler's word. Its subject's references are resolved in place.
+struct LabelChange {
+  /// The label's DAG-CBOR. `label` holds views into it: move, never copy.
+  Bytes block;
+  Label label;
+  /// Its place in its frame: tells it from its siblings.
+  std::uint32_t place = 0;
+
+  LabelChange() = default;
+  LabelChange(LabelChange&&) noexcept = default;
+  LabelChange& operator=(LabelChange&&) noexcept = default;
+  LabelChange(const LabelChange&) = delete;
+  LabelChange& operator=(const LabelChange&) = delete;
+};
+
+/// What was rejected, of a label: `labels/3`.
+std::string label_path(std::uint32_t place);
 
 /// What decoding leaves: one change of one account, naming others by DID and AT-URI.
 /// Owned by whoever holds it; moved from thread to thread, never copied.
@@ -84,7 +103,7 @@ struct UnresolvedEvent {
   std::uint64_t ticket = 0;
   /// Which of the process's sources brought it (writer/source_names.hpp); set by the pipeline.
   std::uint32_t origin = 0;
-  std::variant<RecordChange, IdentityChange, AccountChange, Rejection> body;
+  std::variant<RecordChange, IdentityChange, AccountChange, LabelChange, Rejection> body;
 
   Lane lane() const { return {source, type}; }
   /// `at://did/collection/rkey` of a record change, `at://did` of the rest.

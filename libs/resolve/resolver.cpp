@@ -32,6 +32,8 @@ template <class F>
 void visit_references(ResolvedEvent& event, F&& visit) {
   if (RecordChange* change = change_of(event)) {
     records::visit_references(change->record.record, visit);
+  } else if (auto* label = std::get_if<event::LabelChange>(&event.event.body)) {
+    std::visit([&](auto& subject) { visit(subject); }, label->label.subject);
   }
 }
 

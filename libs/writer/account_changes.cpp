@@ -73,15 +73,21 @@ atproto::Tid floor_of(const AccountChange& change, Timestamp now) {
   return atproto::Tid::from_time(std::min(change.time, now), 1023);
 }
 
+/// What a batch says of an account's end.
+struct Deletion {
+  atproto::Tid floor;
+  Timestamp said_at;
+};
+
 std::vector<Purge> write_floors(store::Session& session,
-                                const std::map<std::int32_t, atproto::Tid>& floors,
+                                const std::map<std::int32_t, Deletion>& deletions,
                                 const std::map<std::int32_t, const AccountChange*>& newest) {
   Array ids(Array::Type::int4);
   Array revs(Array::Type::int8);
   Array times(Array::Type::timestamptz);
-  for (const auto& [id, floor] : floors) {
+  for (const auto& [id, deletion] : deletions) {
     ids.int4(id);
-    revs.int8(static_cast<std::int64_t>(floor.value));
+    revs.int8(static_cast<std::int64_t>(deletion.floor.value));
     times.timestamp(newest.at(id)->time);
   }
   store::Params params;
@@ -89,7 +95,8 @@ std::vector<Purge> write_floors(store::Session& session,
   const store::Rows rows = session.execute(kFloors, params);
   std::vector<Purge> purges;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    purges.push_back({rows.int4(i, 0), floors.at(rows.int4(i, 0))});
+    const std::int32_t id = rows.int4(i, 0);
+    purges.push_back({id, deletions.at(id).floor, deletions.at(id).said_at});
   }
   return purges;
 }
@@ -101,7 +108,7 @@ AccountsWritten write_account_changes(store::Session& session,
                                       Timestamp now) {
   std::map<std::int32_t, const IdentityChange*> identities;
   std::map<std::int32_t, const AccountChange*> accounts;
-  std::map<std::int32_t, atproto::Tid> floors;
+  std::map<std::int32_t, Deletion> deletions;
   for (const event::ResolvedEvent* event : events) {
     const auto& body = event->event.body;
     // An identity event without a handle says "look again", not "there is none".
@@ -110,15 +117,16 @@ AccountsWritten write_account_changes(store::Session& session,
     } else if (const auto* account = std::get_if<AccountChange>(&body)) {
       keep_newest(accounts, event->actor_id, *account);
       if (account->purge) {
-        atproto::Tid& floor = floors[event->actor_id];
-        floor = std::max(floor, floor_of(*account, now));
+        Deletion& deletion = deletions[event->actor_id];
+        deletion.floor = std::max(deletion.floor, floor_of(*account, now));
+        deletion.said_at = std::max(deletion.said_at, account->time);
       }
     }
   }
   AccountsWritten written;
   if (!identities.empty()) written.accounts += write_handles(session, identities, now);
   if (!accounts.empty()) written.accounts += write_statuses(session, accounts);
-  if (!floors.empty()) written.purges = write_floors(session, floors, accounts);
+  if (!deletions.empty()) written.purges = write_floors(session, deletions, accounts);
   return written;
 }
 

@@ -48,6 +48,9 @@ store::DeadLetter dead_letter_of(const std::string& source, const ResolvedEvent&
     letter.payload = rejection->payload;
   } else if (const auto* change = std::get_if<event::RecordChange>(&event.event.body)) {
     letter.payload = change->block;
+  } else if (const auto* label = std::get_if<event::LabelChange>(&event.event.body)) {
+    what = event.event.did + "/" + event::label_path(label->place);
+    letter.payload = label->block;
   }
   letter.key = dead_letter_key(source, event.event.seq, what, letter.payload);
   letter.error = error;
@@ -56,11 +59,16 @@ store::DeadLetter dead_letter_of(const std::string& source, const ResolvedEvent&
 }
 
 void reject(event::ResolvedEvent& event, const std::string& reason) {
-  event::RecordChange& change = event.change();
   event::Rejection rejection;
-  rejection.what = change.collection + "/" + change.rkey;
   rejection.error = reason;
-  rejection.payload = std::move(change.block);
+  if (auto* label = std::get_if<event::LabelChange>(&event.event.body)) {
+    rejection.what = event::label_path(label->place);
+    rejection.payload = std::move(label->block);
+  } else {
+    event::RecordChange& change = event.change();
+    rejection.what = change.collection + "/" + change.rkey;
+    rejection.payload = std::move(change.block);
+  }
   event.event.body = std::move(rejection);
 }
 

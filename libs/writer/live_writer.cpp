@@ -11,6 +11,7 @@
 #include "writer/dead_letter.hpp"
 #include "writer/fold.hpp"
 #include "writer/guard.hpp"
+#include "writer/tables/labels.hpp"
 #include "writer/tombstones.hpp"
 
 namespace skua::writer {
@@ -143,6 +144,9 @@ LiveWriter::Outcome LiveWriter::write(store::Session& session, std::span<const R
     AccountsWritten accounts = write_account_changes(session, others, now);
     outcome.rows += accounts.accounts;
     outcome.purges = std::move(accounts.purges);
+    const LabelsWritten labels = write_labels(session, others, now);
+    outcome.rows += labels.rows;
+    outcome.unchanged += labels.unchanged;
     std::vector<store::DeadLetter> letters;
     for (const ResolvedEvent* event : others) {
       if (const auto* rejection = std::get_if<event::Rejection>(&event->event.body)) {

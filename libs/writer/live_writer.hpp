@@ -21,7 +21,7 @@ namespace skua::writer {
 ///   locks (a statement of their own, so that all that follows sees what their last holder
 ///   committed)
 ///   -> what is known of the keys: tombstones, invalid records, floors
-///   -> the tables -> tombstones of the deletes -> accounts -> dead letters -> commit
+///   -> the tables -> tombstones of the deletes -> accounts -> labels -> dead letters -> commit
 ///
 /// The rev guard, the tombstones and the floor make it idempotent: a batch whose outcome is unknown
 /// is simply written again. Holds no state but the sources' names; the worker that owns the session

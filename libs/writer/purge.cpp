@@ -2,6 +2,7 @@
 
 #include "records/record.hpp"
 #include "writer/table_writer.hpp"
+#include "writer/tables/labels.hpp"
 
 namespace skua::writer {
 namespace {
@@ -26,7 +27,11 @@ std::size_t purge_account(store::Session& session, const Purge& purge) {
   for (int id = 1; id <= static_cast<int>(records::kTypedCollections); ++id) {
     if (const TableWriter* table = table_of(id)) rows += purge_table(session, *table, purge);
   }
-  return rows;
+  for (;;) {
+    const std::size_t removed = purge_labels(session, purge.actor_id, purge.said_at, kRows);
+    rows += removed;
+    if (removed < kRows) return rows;
+  }
 }
 
 }  // namespace skua::writer

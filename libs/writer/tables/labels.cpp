@@ -1,0 +1,120 @@
+#include "writer/tables/labels.hpp"
+
+#include <compare>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <variant>
+
+namespace skua::writer {
+namespace {
+
+using event::Label;
+using store::Array;
+
+// In the order of the key, so that two writers never wait for each other in a circle.
+const store::Statement kUpsert{
+    "labels_upsert",
+    "INSERT INTO bsky.labels AS t (actor_id, subject_actor, subject_collection, subject_rkey, val, "
+    "cid, neg, cts, exp, seq, indexed_at) "
+    "SELECT l.*, $11::timestamptz FROM unnest($1::int4[], $2::int4[], $3::int4[], $4::int8[], "
+    "$5::text[], "
+    "$6::bytea[], $7::boolean[], $8::timestamptz[], $9::timestamptz[], $10::int8[]) "
+    "AS l(actor_id, subject_actor, subject_collection, subject_rkey, val, cid, neg, cts, exp, seq) "
+    "JOIN bsky.actors a ON a.id = l.actor_id "
+    "WHERE a.floor_rev = 0 OR a.active IS NOT FALSE OR a.status IS DISTINCT FROM 'deleted' "
+    "OR l.cts > a.status_time "
+    "ORDER BY 1, 2, 3, 4, 5 "
+    "ON CONFLICT (actor_id, subject_actor, subject_collection, subject_rkey, val) DO UPDATE SET "
+    "cid = EXCLUDED.cid, neg = EXCLUDED.neg, cts = EXCLUDED.cts, exp = EXCLUDED.exp, "
+    "seq = EXCLUDED.seq, indexed_at = EXCLUDED.indexed_at "
+    "WHERE (t.cts, t.seq) < (EXCLUDED.cts, EXCLUDED.seq)"};
+
+const store::Statement kPurge{
+    "labels_purge",
+    "DELETE FROM bsky.labels WHERE ctid = ANY(ARRAY(SELECT ctid FROM bsky.labels "
+    "WHERE actor_id = $1::int4 AND cts <= $2::timestamptz LIMIT $3::int8))"};
+
+/// What of an account's or a record's number stands in the key.
+struct Subject {
+  std::int32_t actor_id = 0;
+  std::int32_t collection_id = 0;
+  std::int64_t rkey = 0;
+  friend auto operator<=>(const Subject&, const Subject&) = default;
+};
+
+Subject subject_of(const Label& label) {
+  if (const auto* record = std::get_if<records::RecordRef>(&label.subject)) {
+    return {record->actor_id, record->collection_id, record->rkey_number};
+  }
+  return {std::get<records::ActorRef>(label.subject).id, 0, 0};
+}
+
+using Key = std::tuple<std::int32_t, Subject, std::string_view>;
+
+struct Word {
+  const Label* label = nullptr;
+  std::int64_t seq = 0;
+  bool is_older_than(const Word& other) const {
+    return std::tie(label->cts, seq) < std::tie(other.label->cts, other.seq);
+  }
+};
+
+}  // namespace
+
+LabelsWritten write_labels(store::Session& session,
+                           std::span<const event::ResolvedEvent* const> events,
+                           Timestamp indexed_at) {
+  std::map<Key, Word> newest;
+  std::size_t labels = 0;
+  for (const event::ResolvedEvent* event : events) {
+    const auto* change = std::get_if<event::LabelChange>(&event->event.body);
+    if (change == nullptr) continue;
+    ++labels;
+    const Word word{&change->label, event->event.seq};
+    const Key key{event->actor_id, subject_of(change->label), change->label.val};
+    const auto [place, inserted] = newest.try_emplace(key, word);
+    if (!inserted && place->second.is_older_than(word)) place->second = word;
+  }
+  if (labels == 0) return {};
+
+  Array actors(Array::Type::int4);
+  Array subject_actors(Array::Type::int4);
+  Array subject_collections(Array::Type::int4);
+  Array subject_rkeys(Array::Type::int8);
+  Array vals(Array::Type::text);
+  Array cids(Array::Type::bytea);
+  Array negs(Array::Type::boolean);
+  Array made(Array::Type::timestamptz);
+  Array expiries(Array::Type::timestamptz);
+  Array seqs(Array::Type::int8);
+  for (const auto& [key, word] : newest) {
+    const auto& [actor_id, subject, val] = key;
+    const Label& label = *word.label;
+    actors.int4(actor_id);
+    subject_actors.int4(subject.actor_id);
+    subject_collections.int4(subject.collection_id);
+    subject_rkeys.int8(subject.rkey);
+    vals.text(val);
+    label.cid ? cids.bytea(label.cid->digest) : cids.null();
+    negs.boolean(label.neg);
+    made.timestamp(label.cts);
+    label.exp ? expiries.timestamp(*label.exp) : expiries.null();
+    seqs.int8(word.seq);
+  }
+  store::Params params;
+  params.array(actors).array(subject_actors).array(subject_collections).array(subject_rkeys);
+  params.array(vals).array(cids).array(negs).array(made).array(expiries).array(seqs);
+  params.timestamp(indexed_at);
+  const std::size_t rows = session.execute(kUpsert, params).affected();
+  return {rows, labels - rows};
+}
+
+std::size_t purge_labels(store::Session& session, std::int32_t actor_id, Timestamp said_at,
+                         std::size_t limit) {
+  store::Params params;
+  params.int4(actor_id).timestamp(said_at).int8(static_cast<std::int64_t>(limit));
+  return session.execute(kPurge, params).affected();
+}
+
+}  // namespace skua::writer

@@ -72,7 +72,9 @@ int command_line(int argc, char** argv) {
       "wss://relay1.us-west.bsky.network "
       "--database postgresql://localhost/skua\n"
       "  skua run --tap ws://localhost:2480 --tap-password-file tap.password --database "
-      "postgresql://localhost/skua");
+      "postgresql://localhost/skua\n"
+      "  skua run --relay wss://relay1.us-east.bsky.network --labeler wss://mod.bsky.app "
+      "--database postgresql://localhost/skua");
 
   std::optional<std::string> migrate_database;
   CLI::App* migrate_command =

@@ -15,16 +15,21 @@ transport::Endpoint relay_address(const Found& found) {
   return *endpoint;
 }
 
-std::vector<Found> relays(const Settings& settings, const std::vector<std::string>& flags) {
+std::vector<Found> all_of(const Settings& settings, const SettingName& name,
+                          const std::vector<std::string>& flags) {
   std::vector<Found> all;
   all.reserve(flags.size());
-  for (const std::string& flag : flags) all.push_back({flag, kRelay.flag});
+  for (const std::string& flag : flags) all.push_back({flag, name.flag});
   if (!all.empty()) return all;
-  const auto found = settings.find(kRelay, std::nullopt);
+  const auto found = settings.find(name, std::nullopt);
   if (!found) return all;
   std::istringstream words(found->value);
   for (std::string word; words >> word;) all.push_back({word, found->origin});
   return all;
+}
+
+std::vector<Found> relays(const Settings& settings, const std::vector<std::string>& flags) {
+  return all_of(settings, kRelay, flags);
 }
 
 Found first_relay(const Settings& settings, const std::optional<std::string>& flag) {

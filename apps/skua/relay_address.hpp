@@ -12,7 +12,11 @@ namespace skua::cli {
 /// The relay a setting names, else UsageError naming where it stood.
 transport::Endpoint relay_address(const Found& found);
 
-/// The relays that flags name, or else a setting, which has spaces between several; none: empty.
+/// What flags name, or else a setting, which has spaces between several; none: empty.
+std::vector<Found> all_of(const Settings& settings, const SettingName& name,
+                          const std::vector<std::string>& flags);
+
+/// The relays that flags or a setting name.
 std::vector<Found> relays(const Settings& settings, const std::vector<std::string>& flags);
 
 /// The first of them, else UsageError, saying where to put one.

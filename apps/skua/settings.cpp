@@ -13,28 +13,10 @@ namespace skua::cli {
 namespace {
 
 constexpr std::array kAll = {
-    kDatabase,
-    kRelay,
-    kCaFile,
-    kCursor,
-    kDecodeThreads,
-    kLogLevel,
-    kPlc,
-    kFiguresEvery,
-    kVerify,
-    kResync,
-    kAllowPrivateHosts,
-    kDns,
-    kHandles,
-    kConcurrency,
-    kPerHost,
-    kTap,
-    kTapPasswordFile,
-    kJetstream,
-    kZstdDictionary,
-    kFailoverAfter,
-    kFailbackAfter,
-    kFailoverMargin,
+    kDatabase, kRelay,          kCaFile,        kCursor,        kDecodeThreads,     kLogLevel,
+    kPlc,      kFiguresEvery,   kVerify,        kResync,        kAllowPrivateHosts, kDns,
+    kHandles,  kConcurrency,    kPerHost,       kTap,           kTapPasswordFile,   kJetstream,
+    kLabeler,  kZstdDictionary, kFailoverAfter, kFailbackAfter, kFailoverMargin,
 };
 
 std::string text_of(const toml::node& node) {

@@ -33,6 +33,7 @@ inline constexpr SettingName kTap{"--tap", "SKUA_TAP", "tap"};
 inline constexpr SettingName kTapPasswordFile{"--tap-password-file", "SKUA_TAP_PASSWORD_FILE",
                                               "tap_password_file"};
 inline constexpr SettingName kJetstream{"--jetstream", "SKUA_JETSTREAM", "jetstream"};
+inline constexpr SettingName kLabeler{"--labeler", "SKUA_LABELER", "labeler"};
 inline constexpr SettingName kZstdDictionary{"--zstd-dictionary", "SKUA_ZSTD_DICTIONARY",
                                              "zstd_dictionary"};
 inline constexpr SettingName kCaFile{"--ca-file", "SKUA_CA_FILE", "ca_file"};

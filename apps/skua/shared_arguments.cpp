@@ -30,6 +30,11 @@ void add_source_options(CLI::App* command, SourceFlags& flags) {
       "A Jetstream, also beside others: wss://host, with /xrpc/network.bsky.jetstream."
       "subscribeEvents behind it for version 2 (SKUA_JETSTREAM)");
   command
+      ->add_option("--labeler", flags.labelers,
+                   "A labeler, wss://host, also beside others: its labels go into bsky.labels "
+                   "(SKUA_LABELER); given again: another one")
+      ->allow_extra_args(false);
+  command
       ->add_option("--collection", flags.filter.collections,
                    "Store this collection only, or all of app.bsky.graph.*: sets the stored filter "
                    "(skua filter)")
@@ -47,7 +52,7 @@ void add_source_options(CLI::App* command, SourceFlags& flags) {
   command->add_option(
       "--cursor", flags.cursor,
       "Where to begin: live, oldest, or a sequence number; of a Jetstream its own cursor "
-      "(SKUA_CURSOR; default the saved cursor, else live)");
+      "(SKUA_CURSOR; default the saved cursor, else live; of a labeler else oldest)");
 }
 
 void add_tuning_options(CLI::App* command, std::optional<std::string>& decode_threads,

@@ -19,6 +19,7 @@ namespace {
 
 constexpr const char* kChannel = "/channel";
 constexpr const char* kSubscribe = "/subscribe";
+constexpr const char* kSubscribeLabels = "/xrpc/com.atproto.label.subscribeLabels";
 
 transport::Endpoint address(const Found& found, const char* default_path, const char* example) {
   const auto endpoint = transport::parse_endpoint(found.value, default_path);
@@ -99,16 +100,28 @@ app::Source relay_source(const Settings& settings, const SourceFlags& flags, con
   return source;
 }
 
+app::Source labeler_source(const Settings& settings, const SourceFlags& flags, const Found& url) {
+  app::LabelerSource source{address(url, kSubscribeLabels, "wss://mod.bsky.app"), {}};
+  if (const auto cursor = settings.find(kCursor, flags.cursor)) {
+    source.cursor = cursor_choice(*cursor);
+  }
+  return source;
+}
+
 }  // namespace
 
 std::vector<app::Source> source_choice(const Settings& settings, const SourceFlags& flags) {
   // What the command line names stands before all settings of other kinds.
-  const bool is_named = !flags.relays.empty() || flags.tap || flags.jetstream;
+  const bool is_named =
+      !flags.relays.empty() || flags.tap || flags.jetstream || !flags.labelers.empty();
   const auto find = [&](const SettingName& name, const std::optional<std::string>& flag) {
     return is_named && !flag ? std::optional<Found>() : settings.find(name, flag);
   };
   const auto relay_urls =
       is_named && flags.relays.empty() ? std::vector<Found>() : relays(settings, flags.relays);
+  const auto labeler_urls = is_named && flags.labelers.empty()
+                                ? std::vector<Found>()
+                                : all_of(settings, kLabeler, flags.labelers);
   const auto tap = find(kTap, flags.tap);
   const auto jetstream = find(kJetstream, flags.jetstream);
   const int kinds = int{!relay_urls.empty()} + int{tap.has_value()} + int{jetstream.has_value()};
@@ -118,10 +131,11 @@ std::vector<app::Source> source_choice(const Settings& settings, const SourceFla
         "--relay, --tap and --jetstream");
   }
   std::vector<app::Source> sources;
-  sources.reserve(relay_urls.size() + 2);
+  sources.reserve(relay_urls.size() + labeler_urls.size() + 2);
   for (const Found& url : relay_urls) sources.push_back(relay_source(settings, flags, url));
   if (tap) sources.push_back(tap_address(settings, flags.tap, flags.tap_password_file));
   if (jetstream) sources.push_back(jetstream_source(settings, flags, *jetstream));
+  for (const Found& url : labeler_urls) sources.push_back(labeler_source(settings, flags, url));
   if (sources.empty()) settings.require(kRelay, std::nullopt, "wss://HOST");
   check_together(sources, settings, flags);
   return sources;
@@ -175,6 +189,7 @@ std::string source_words(const std::vector<app::Source>& sources, const std::str
 
 std::string trust_words(const app::Source& source, const std::string& verified) {
   if (app::is_relay(source)) return verified;
+  if (app::is_labeler(source)) return "labels, " + verified;
   return "an unverified source: signatures are not in what it sends";
 }
 

@@ -21,6 +21,7 @@ struct SourceFlags {
   std::optional<std::string> tap;
   std::optional<std::string> tap_password_file;
   std::optional<std::string> jetstream;
+  std::vector<std::string> labelers;
   std::optional<std::string> zstd_dictionary;
   std::optional<std::string> cursor;
   FilterFlags filter;

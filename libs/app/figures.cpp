@@ -84,6 +84,7 @@ std::string to_json(const Figures& figures) {
       {"syncs", figures.syncs},
       {"identities", figures.identities},
       {"accounts", figures.accounts},
+      {"labels", figures.labels},
       {"infos", figures.infos},
       {"errors", figures.errors},
       {"unknown", figures.unknown},

@@ -29,6 +29,7 @@ struct Figures {
   std::uint64_t syncs = 0;
   std::uint64_t identities = 0;
   std::uint64_t accounts = 0;
+  std::uint64_t labels = 0;
   std::uint64_t infos = 0;
   std::uint64_t errors = 0;
   std::uint64_t unknown = 0;
@@ -50,7 +51,7 @@ struct Figures {
   std::uint64_t broke = 0;
   /// Passed by a key that was changed since.
   std::uint64_t former_keys = 0;
-  /// Commits and #syncs that were dropped, by reason (verify/errc.hpp).
+  /// Commits, #syncs and labels that were dropped, by reason (verify/errc.hpp).
   std::map<std::string, std::uint64_t> dropped;
   /// #account messages: dropped because the account's host denies them, and believed in part
   /// because it could not be asked.

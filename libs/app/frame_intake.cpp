@@ -4,16 +4,28 @@
 #include "transport/relay_stream.hpp"
 
 namespace skua::app {
+namespace {
 
-FrameIntake::FrameIntake(Pipeline& pipeline, transport::Endpoint relay,
+const char* advice(FrameIntake::Sender sender) {
+  if (sender == FrameIntake::Sender::Labeler) {
+    return "is the address right, and does this machine reach it (curl -I https://HOST)? a "
+           "labeler's stands in its DID document, as the service #atproto_labeler";
+  }
+  return "is the address right, and does this machine reach it (curl -I https://HOST)? another "
+         "relay can be named with --relay or SKUA_RELAY";
+}
+
+}  // namespace
+
+FrameIntake::FrameIntake(Pipeline& pipeline, transport::Endpoint endpoint,
                          std::optional<std::int64_t> start, std::function<void()> on_restart,
-                         std::size_t stream)
+                         std::size_t stream, Sender sender)
     : pipeline_(pipeline),
-      endpoint_(std::move(relay)),
-      relay_(endpoint_.url()),
-      words_("relay", relay_,
-             "is the address right, and does this machine reach it (curl -I https://HOST)? another "
-             "relay can be named with --relay or SKUA_RELAY"),
+      endpoint_(std::move(endpoint)),
+      sender_(sender),
+      kind_(sender == Sender::Labeler ? "labeler" : "relay"),
+      url_(endpoint_.url()),
+      words_(kind_, url_, advice(sender)),
       on_restart_(std::move(on_restart)),
       stream_(stream),
       position_(start) {}
@@ -25,7 +37,13 @@ void FrameIntake::begin_at(std::optional<std::int64_t> position) {
 }
 
 transport::StreamClientOptions FrameIntake::stream() {
-  return transport::relay_stream(endpoint_, [this] { return position(); });
+  auto options = transport::relay_stream(endpoint_, [this] { return position(); });
+  if (sender_ == Sender::Labeler) {
+    options.peer = "the labeler";
+    // Nobody is labelled for hours.
+    options.may_be_silent = true;
+  }
+  return options;
 }
 
 bool FrameIntake::try_accept(transport::RawFrame& frame) {
@@ -35,6 +53,9 @@ bool FrameIntake::try_accept(transport::RawFrame& frame) {
   if (peek && peek->type == event::MessageType::Error) {
     take_error(frame.bytes);
     return true;
+  }
+  if (peek && peek->type == event::MessageType::Info && sender_ == Sender::Labeler) {
+    look_at_info(frame.bytes);
   }
   const std::int64_t seq = peek ? peek->seq : 0;
   if (seq != 0 && first_frame_) {
@@ -55,19 +76,19 @@ bool FrameIntake::check_first(std::int64_t seq) {
   if (!position_) return true;
   const std::int64_t cursor = *position_;
   if (seq < cursor) {
-    logger("relay")->warn(
-        "{} counts anew: it sent seq {} where {} was asked for; reading all that it has", relay_,
-        seq, cursor);
+    logger(kind_)->warn(
+        "{} counts anew: it sent seq {} where {} was asked for; reading all that it has", url_, seq,
+        cursor);
     end_ = "its numbers began anew";
     begin_anew();
     return false;
   }
-  if (seq > cursor + 1 && cursor > 0) {
+  const bool has_gap = sender_ == Sender::Relay || is_outdated_;
+  if (seq > cursor + 1 && cursor > 0 && has_gap) {
     skipped_ += static_cast<std::uint64_t>(seq - cursor - 1);
-    logger("relay")->warn(
-        "{} went on at seq {}, {} after the cursor: what it no longer keeps of these is missing, a "
-        "backfill brings it",
-        relay_, seq, seq - cursor);
+    logger(kind_)->warn(
+        "{} went on at seq {}, {} after the cursor: what it no longer keeps of these is missing{}",
+        url_, seq, seq - cursor, sender_ == Sender::Relay ? ", a backfill brings it" : "");
   }
   return true;
 }
@@ -85,10 +106,10 @@ void FrameIntake::take_error(ByteView frame) {
   event::FrameDecoder decoder;
   event::DecodedFrame decoded;
   if (decoder.decode(frame, decoded).has_error()) {
-    end_ = "the relay sent an error without words";
+    end_ = "the " + kind_ + " sent an error without words";
     return;
   }
-  end_ = "the relay sent the error " + decoded.name;
+  end_ = "the " + kind_ + " sent the error " + decoded.name;
   if (!decoded.message.empty()) *end_ += ": " + decoded.message;
   if (decoded.name == "FutureCursor") {
     *end_ += " (it was rebuilt, and counts anew: reading all that it has)";
@@ -96,15 +117,23 @@ void FrameIntake::take_error(ByteView frame) {
   }
 }
 
+void FrameIntake::look_at_info(ByteView frame) {
+  event::FrameDecoder decoder;
+  event::DecodedFrame decoded;
+  if (decoder.decode(frame, decoded).has_error() || decoded.name != "OutdatedCursor") return;
+  is_outdated_ = true;
+}
+
 void FrameIntake::on_connected(std::uint64_t /*connection*/) {
   first_frame_ = true;
+  is_outdated_ = false;
   words_.on_connected();
   if (position_ && *position_ == 0) {
-    logger("relay")->info("connected to {}, from the oldest frame that it keeps", relay_);
+    logger(kind_)->info("connected to {}, from the oldest frame that it keeps", url_);
   } else if (position_) {
-    logger("relay")->info("connected to {}, continuing after seq {}", relay_, *position_);
+    logger(kind_)->info("connected to {}, continuing after seq {}", url_, *position_);
   } else {
-    logger("relay")->info("connected to {}, live from now on", relay_);
+    logger(kind_)->info("connected to {}, live from now on", url_);
   }
 }
 

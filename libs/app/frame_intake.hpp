@@ -15,18 +15,22 @@
 
 namespace skua::app {
 
-/// Takes a relay's frames into the pipeline and watches its sequence numbers: a gap at the
-/// beginning of a connection (the relay no longer keeps what the cursor asks for), and numbers that
-/// begin anew, because the relay was rebuilt; then all that it has is read again, from its oldest
-/// frame. Relays announce neither, but for a PDS's FutureCursor. Lives on the relay client's
-/// thread; the figures may be read from any.
+/// Takes a relay's or a labeler's frames into the pipeline and watches its sequence numbers: a gap
+/// at the beginning of a connection (the relay no longer keeps what the cursor asks for), and
+/// numbers that begin anew, because the relay was rebuilt; then all that it has is read again, from
+/// its oldest frame. Relays announce neither, but for a PDS's FutureCursor. A labeler's numbers are
+/// not without gaps; it says OutdatedCursor when it no longer keeps what is asked for. Lives on the
+/// relay client's thread; the figures may be read from any.
 class FrameIntake final : public Intake {
  public:
+  enum class Sender : std::uint8_t { Relay, Labeler };
+
   /// `start` is the cursor of the first connection; nothing: live.
   /// `on_restart` is called when the numbers began anew, and the watermark with them.
   /// `stream`: which of the pipeline's sources it is.
-  FrameIntake(Pipeline& pipeline, transport::Endpoint relay, std::optional<std::int64_t> start,
-              std::function<void()> on_restart, std::size_t stream = 0);
+  FrameIntake(Pipeline& pipeline, transport::Endpoint endpoint, std::optional<std::int64_t> start,
+              std::function<void()> on_restart, std::size_t stream = 0,
+              Sender sender = Sender::Relay);
 
   /// While there is no client: where the next one begins.
   void begin_at(std::optional<std::int64_t> position);
@@ -62,15 +66,22 @@ class FrameIntake final : public Intake {
   /// The next connection begins with the oldest frame that the relay has.
   void begin_anew();
   void take_error(ByteView frame);
+  /// Of a labeler.
+  void look_at_info(ByteView frame);
 
   Pipeline& pipeline_;
   const transport::Endpoint endpoint_;
-  const std::string relay_;
+  const Sender sender_;
+  /// `relay` or `labeler`, in the log.
+  const std::string kind_;
+  const std::string url_;
   ConnectionWords words_;
   const std::function<void()> on_restart_;
   const std::size_t stream_;
   std::optional<std::int64_t> position_;
   bool first_frame_ = true;
+  /// The sender said that it no longer keeps all that was asked for.
+  bool is_outdated_ = false;
   std::optional<std::string> end_;
   std::atomic<std::uint64_t> heard_{0};
   std::atomic<bool> waits_for_room_{false};

@@ -154,7 +154,7 @@ class Indexer::Impl {
   }
 
   SourceRunOptions run_options(std::vector<Source> row) {
-    const bool verifies = options_.verify && is_relay(row.front());
+    const bool verifies = options_.verify && is_signed(row.front());
     return {.database_url = options_.database_url,
             .sources = std::move(row),
             .fail_over = options_.fail_over,

@@ -19,9 +19,10 @@ struct IntakeCounters {
   std::atomic<std::uint64_t> syncs{0};
   std::atomic<std::uint64_t> identities{0};
   std::atomic<std::uint64_t> accounts{0};
+  std::atomic<std::uint64_t> labels{0};
   std::atomic<std::uint64_t> infos{0};
   std::atomic<std::uint64_t> errors{0};
-  std::atomic<std::uint64_t> unknown{0};     // messages of a type this program does not know
+  std::atomic<std::uint64_t> unknown{0};     // of a type, or labels with a field, not known here
   std::atomic<std::uint64_t> bad_frames{0};  // dead-lettered whole
   std::atomic<std::uint64_t> bad_ops{0};     // dead-lettered alone
   /// Records of JSON sources that do not hash to the CID they came with: JSON has lost something.
@@ -32,7 +33,7 @@ struct IntakeCounters {
   std::atomic<std::int64_t> newest_time_us{0};
 
   // Verification.
-  std::atomic<std::uint64_t> verified{0};     // commits and #syncs that passed
+  std::atomic<std::uint64_t> verified{0};     // commits, #syncs and labels that passed
   std::atomic<std::uint64_t> broke{0};        // of these: did not follow what was known
   std::atomic<std::uint64_t> former_keys{0};  // of these: by a key that was changed since
   /// Dropped, by verify::errc: index 0 is errc 1.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/label_decoder.hpp"
 #include "app/message_decoder.hpp"
 #include "writer/router.hpp"
 
@@ -37,6 +38,8 @@ std::unique_ptr<DecodeThread> Pipeline::make_decoder() {
       return std::make_unique<MessageDecoder>(MessageDecoder::Format::Tap, std::move(out));
     case SourceFormat::Jetstream:
       return std::make_unique<MessageDecoder>(MessageDecoder::Format::Jetstream, std::move(out));
+    case SourceFormat::Labels:
+      return std::make_unique<LabelDecoder>(std::move(out), options_.labelers);
     case SourceFormat::Frames:
       break;
   }
@@ -85,7 +88,7 @@ bool Pipeline::submit(transport::RawFrame& message, const Route& route,
 }
 
 bool Pipeline::drain(std::chrono::steady_clock::time_point deadline) {
-  if (options_.verification != nullptr) {
+  if (is_verified()) {
     in_flight_.wait_until_empty(
         std::min(deadline, std::chrono::steady_clock::now() + kAnswerPatience));
   }
@@ -113,6 +116,7 @@ Figures pipeline_figures(const Pipeline& pipeline, std::string source, Timestamp
   figures.syncs = in.syncs;
   figures.identities = in.identities;
   figures.accounts = in.accounts;
+  figures.labels = in.labels;
   figures.infos = in.infos;
   figures.errors = in.errors;
   figures.unknown = in.unknown;

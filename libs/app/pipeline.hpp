@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/account_source.hpp"
 #include "app/decode_thread.hpp"
 #include "app/decoder.hpp"
 #include "app/figures.hpp"
@@ -23,7 +24,7 @@
 namespace skua::app {
 
 /// What the messages of a source are.
-enum class SourceFormat : std::uint8_t { Frames, Tap, Jetstream };
+enum class SourceFormat : std::uint8_t { Frames, Tap, Jetstream, Labels };
 
 /// What a source says of a message without decoding it.
 struct Route {
@@ -49,6 +50,8 @@ struct PipelineOptions {
   writer::InFlightList::OnFinished on_finished = nullptr;
   /// Null: nothing is verified. Outlives the pipeline. Of frames only.
   const Verification* verification = nullptr;
+  /// Who tells the keys of labelers; null: labels are not verified. Outlives the pipeline.
+  AccountSource* labelers = nullptr;
   /// See DispatchServices. Outlives the pipeline.
   const CurrentFilter* filter = nullptr;
 };
@@ -98,7 +101,9 @@ class Pipeline {
     return in_flight_.wait_until_empty(deadline);
   }
 
-  bool is_verified() const { return options_.verification != nullptr; }
+  bool is_verified() const {
+    return options_.verification != nullptr || options_.labelers != nullptr;
+  }
 
   const IntakeCounters& intake() const { return intake_; }
   /// Of all sources of the process.

@@ -7,6 +7,7 @@ struct Kind {
   const char* operator()(const RelaySource& /*source*/) const { return "relay:"; }
   const char* operator()(const TapSource& /*source*/) const { return "tap:"; }
   const char* operator()(const JetstreamSource& /*source*/) const { return "jetstream:"; }
+  const char* operator()(const LabelerSource& /*source*/) const { return "labeler:"; }
 };
 
 const transport::Endpoint& endpoint_of(const Source& source) {

@@ -46,15 +46,29 @@ struct JetstreamSource {
   std::shared_ptr<const transport::ZstdDictionary> dictionary;
 };
 
-using Source = std::variant<RelaySource, TapSource, JetstreamSource>;
+/// A labeler: subscribeLabels. Labels are state: without a saved cursor it is read from its oldest.
+struct LabelerSource {
+  transport::Endpoint endpoint;
+  CursorChoice cursor;
+};
 
-/// What can be verified: frames are signed for, JSON is not.
+using Source = std::variant<RelaySource, TapSource, JetstreamSource, LabelerSource>;
+
 inline bool is_relay(const Source& source) {
   return std::holds_alternative<RelaySource>(source);
 }
 
-/// `relay:host`, `tap:host` or `jetstream:host`, with the port where there is one: names a source
-/// in cursors, tombstones and dead letters.
+inline bool is_labeler(const Source& source) {
+  return std::holds_alternative<LabelerSource>(source);
+}
+
+/// What can be verified: frames are signed for, JSON is not.
+inline bool is_signed(const Source& source) {
+  return is_relay(source) || is_labeler(source);
+}
+
+/// `relay:host`, `tap:host`, `jetstream:host` or `labeler:host`, with the port where there is one:
+/// names a source in cursors, tombstones and dead letters.
 std::string source_name(const Source& source);
 
 /// Its URL, for people.

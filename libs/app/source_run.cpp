@@ -39,6 +39,7 @@ std::optional<std::int64_t> start_position(const CursorChoice& choice,
 
 SourceFormat format_of(const Source& source) {
   if (std::holds_alternative<TapSource>(source)) return SourceFormat::Tap;
+  if (is_labeler(source)) return SourceFormat::Labels;
   return is_relay(source) ? SourceFormat::Frames : SourceFormat::Jetstream;
 }
 
@@ -58,12 +59,15 @@ SourceRun::SourceRun(SourceRunOptions options, Writing& writing, const Clock& cl
       on_defect_(std::move(on_defect)),
       started_at_(clock.now()),
       keeper_(keeper_options(), clock),
-      verifying_(options_.accounts != nullptr
+      verifying_(verifies_commits()
                      ? std::make_unique<Verifying>(
                            *options_.accounts, &chain_, options_.level,
                            RepositoryLookup::Options{.database_url = options_.database_url,
                                                      .on_defect = on_defect_})
                      : nullptr),
+      labelers_(options_.accounts != nullptr && is_labeler(options_.sources.front())
+                    ? std::make_unique<PatientAccounts>(*options_.accounts)
+                    : nullptr),
       pipeline_(pipeline_options(), writing, clock),
       fail_over_(options_.fail_over, options_.sources.size(), SteadyClock::now()),
       positions_(options_.sources.size(), options_.margin) {
@@ -80,23 +84,30 @@ SourceRun::SourceRun(SourceRunOptions options, Writing& writing, const Clock& cl
 
 SourceRun::~SourceRun() = default;
 
+bool SourceRun::verifies_commits() const {
+  return options_.accounts != nullptr && is_relay(options_.sources.front());
+}
+
 CursorKeeper::Options SourceRun::keeper_options() {
   return {.database_url = options_.database_url,
           .sources = names_of(options_.sources),
           .interval = options_.cursor_interval,
-          .chain = options_.accounts != nullptr ? &chain_ : nullptr,
+          .chain = verifies_commits() ? &chain_ : nullptr,
           .resync = options_.resync};
 }
 
 PipelineOptions SourceRun::pipeline_options() {
+  const bool is_labels = is_labeler(options_.sources.front());
   return {.sources = names_of(options_.sources),
-          .decode_threads = options_.decode_threads,
+          // All that a labeler sends waits for the same key.
+          .decode_threads = is_labels ? 1 : options_.decode_threads,
           .in_flight = options_.in_flight,
           .format = format_of(options_.sources.front()),
           .on_finished = std::holds_alternative<TapSource>(options_.sources.front())
                              ? [this](auto tickets) { tap_->on_finished(tickets); }
                              : writer::InFlightList::OnFinished(),
           .verification = verifying_ ? &verifying_->verification() : nullptr,
+          .labelers = labelers_.get(),
           .filter = options_.filter};
 }
 
@@ -115,6 +126,14 @@ std::unique_ptr<Intake> SourceRun::make_intake(const TapSource& source, std::siz
 std::unique_ptr<Intake> SourceRun::make_intake(const JetstreamSource& source, std::size_t member) {
   return std::make_unique<JetstreamIntake>(
       pipeline_, source, start_position(source.cursor, keeper_.saved(member)), options_.filter);
+}
+
+std::unique_ptr<Intake> SourceRun::make_intake(const LabelerSource& source, std::size_t member) {
+  // Labels are state: all that it has is wanted once.
+  const auto saved = keeper_.saved(member).value_or(0);
+  return std::make_unique<FrameIntake>(
+      pipeline_, source.endpoint, start_position(source.cursor, saved),
+      [this] { keeper_.save_soon(); }, member, FrameIntake::Sender::Labeler);
 }
 
 std::unique_ptr<transport::StreamClient> SourceRun::make_client(std::size_t member) {
@@ -160,6 +179,7 @@ bool SourceRun::drain(std::chrono::steady_clock::time_point deadline) {
 void SourceRun::end() {
   client_->stop();
   if (verifying_) verifying_->stop();
+  if (labelers_) labelers_->stop();
 }
 
 bool SourceRun::save() {

@@ -20,6 +20,7 @@
 #include "app/fail_over.hpp"
 #include "app/figures.hpp"
 #include "app/frame_intake.hpp"
+#include "app/patient_accounts.hpp"
 #include "app/pipeline.hpp"
 #include "app/relay_probe.hpp"
 #include "app/source.hpp"
@@ -42,7 +43,7 @@ struct SourceRunOptions {
   FailOver::Options fail_over;
   /// See StandbyPositions.
   std::chrono::milliseconds margin = std::chrono::minutes(2);
-  /// How commits are verified, by the accounts' keys; null: they are not.
+  /// How commits and labels are verified, by the accounts' keys; null: they are not.
   AccountSource* accounts = nullptr;
   verify::Level level = verify::Level::Full;
   store::Resync resync = store::Resync::Complete;
@@ -107,7 +108,9 @@ class SourceRun {
   std::unique_ptr<Intake> make_intake(const RelaySource& source, std::size_t member);
   std::unique_ptr<Intake> make_intake(const TapSource& source, std::size_t member);
   std::unique_ptr<Intake> make_intake(const JetstreamSource& source, std::size_t member);
+  std::unique_ptr<Intake> make_intake(const LabelerSource& source, std::size_t member);
   std::unique_ptr<transport::StreamClient> make_client(std::size_t member);
+  bool verifies_commits() const;
   CursorKeeper::Options keeper_options();
   PipelineOptions pipeline_options();
   Figures figures_of(std::size_t member) const;
@@ -134,7 +137,10 @@ class SourceRun {
   const Timestamp started_at_;
   ChainLog chain_;
   CursorKeeper keeper_;
+  /// A relay's.
   std::unique_ptr<Verifying> verifying_;
+  /// Of a labeler: who waits for its key.
+  std::unique_ptr<PatientAccounts> labelers_;
   // Outlive the pipeline, which tells them what has finished.
   std::vector<Member> members_;
   TapIntake* tap_ = nullptr;

@@ -116,6 +116,8 @@ std::string filtered_text(const json& figures) {
       records, messages);
 }
 
+constexpr const char* kLabeler = "labeler:";
+
 /// What a running source says of its verification.
 std::string verification_text(const std::string& source, const json& figures) {
   // What it sent while it was read is counted with the relay that is read now.
@@ -124,10 +126,15 @@ std::string verification_text(const std::string& source, const json& figures) {
     return "unverified source: signatures are not in what it sends";
   }
   if (!figures.value("is_verified", false)) {
-    return "not verified: signatures and operation chains are not checked";
+    return source.starts_with(kLabeler)
+               ? "not verified: signatures are not checked"
+               : "not verified: signatures and operation chains are not checked";
   }
-  std::string text = fmt::format("{} commits verified, {} after a gap",
-                                 figures.value("verified", 0), figures.value("broke", 0));
+  const auto verified = figures.value("verified", std::uint64_t{0});
+  std::string text =
+      source.starts_with(kLabeler)
+          ? fmt::format("{} labels verified", verified)
+          : fmt::format("{} commits verified, {} after a gap", verified, figures.value("broke", 0));
   const json dropped = figures.value("dropped", json::object());
   for (const auto& [reason, count] : dropped.items()) {
     text += fmt::format(", {} {}", count.dump(), reason);

@@ -31,6 +31,23 @@ TEST(DidDocument, IsReadAsTheDirectoryWritesIt) {
   EXPECT_EQ(document->handle, "alice.example");
 }
 
+TEST(DidDocument, HasTheKeyOfALabelerBesideIts) {
+  auto value = made_document(kDid);
+  EXPECT_EQ(parse(value)->label_key, std::nullopt);
+  auto method = value["verificationMethod"][0];
+  method["id"] = kDid + "#atproto_label";
+  method["publicKeyMultibase"] = test::p256_multikey();
+  value["verificationMethod"].push_back(method);
+  const auto document = parse(value);
+  ASSERT_TRUE(document) << document.error().message();
+  EXPECT_EQ(document->key.multikey().to_string(), test::k256_multikey());
+  ASSERT_TRUE(document->label_key);
+  EXPECT_EQ(document->label_key->to_string(), test::p256_multikey());
+  value["verificationMethod"][1]["publicKeyMultibase"] = "znonsense";
+  ASSERT_TRUE(parse(value)) << "commits can be verified all the same";
+  EXPECT_EQ(parse(value)->label_key, std::nullopt);
+}
+
 struct Key {
   const char* name;
   const char* type;

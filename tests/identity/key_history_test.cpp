@@ -46,6 +46,17 @@ TEST(KeyHistory, gives_the_key_of_a_time) {
   EXPECT_EQ(key_at(*history, at("2026-01-01T00:00:00Z")), key(2));
 }
 
+TEST(KeyHistory, gives_the_key_of_labels_apart) {
+  json first = operation(1, "2024-01-01T00:00:00Z");
+  first["operation"]["verificationMethods"]["atproto_label"] = key(5).to_did_key();
+  const json log = {first, operation(1, "2025-01-01T00:00:00Z")};
+  const auto history = read_key_history(log.dump(), kDid);
+  ASSERT_TRUE(history);
+  EXPECT_EQ(key_at(*history, at("2024-06-01T00:00:00Z"), KeyUse::Labels), key(5));
+  EXPECT_EQ(key_at(*history, at("2024-06-01T00:00:00Z")), key(1));
+  EXPECT_EQ(key_at(*history, at("2025-06-01T00:00:00Z"), KeyUse::Labels), std::nullopt);
+}
+
 TEST(KeyHistory, has_no_key_after_a_tombstone) {
   json tombstone = operation(1, "2025-01-01T00:00:00Z");
   tombstone["operation"] = {{"type", "plc_tombstone"}};

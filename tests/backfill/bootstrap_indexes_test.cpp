@@ -47,7 +47,7 @@ TEST_F(BootstrapIndexesTest, what_is_dropped_comes_back_as_it_was) {
   const std::string before = indexes();
   EXPECT_FALSE(bootstrap_is_open(session()));
   const std::size_t dropped = begin_bootstrap(session());
-  EXPECT_EQ(dropped, 12U);
+  EXPECT_EQ(dropped, 14U);
   EXPECT_TRUE(bootstrap_is_open(session()));
   EXPECT_EQ(value("SELECT count(*) FROM pg_index AS i JOIN pg_class AS t ON t.oid = i.indrelid "
                   "WHERE t.relnamespace = 'bsky'::regnamespace AND NOT i.indisunique "

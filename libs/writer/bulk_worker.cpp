@@ -131,7 +131,7 @@ void BulkWorker::write_piece(std::span<event::ResolvedEvent* const> piece) {
     reject(*piece[conflict.index], conflict.reason);
   }
   const Timestamp start = services_.clock.now();
-  const BulkWriter::Outcome outcome = services_.writer.write(connection, piece, empty_, start);
+  const BulkWriter::Outcome outcome = services_.writer.write(connection, piece, start);
   group_.took(piece.size(), services_.clock.now() - start);
 
   Counters& counters = services_.counters;

@@ -84,7 +84,6 @@ class BulkWorker {
   BulkServices& services_;
   BoundedQueue<event::UnresolvedBulk> queue_;
   PatientSession session_;
-  EmptyTables empty_;
   BulkGroup group_;
   std::jthread thread_;
 };

@@ -49,28 +49,6 @@ std::vector<std::int32_t> actors_of(const EventPointers& changes) {
   return actors;
 }
 
-/// Whether an account's first rows are new as a whole: in `posts` stubs may appear at any time, and
-/// `records` holds many collections.
-bool is_new_by_account(const TableWriter& table) {
-  return table.collection_id() != 0 && table.collection_id() != records::Post::kCollectionId;
-}
-
-/// Notes which of the accounts have no rows in the table yet.
-void find_empty(store::Session& session, const TableWriter& table,
-                const std::vector<std::int32_t>& actors, EmptyTables& empty) {
-  std::vector<std::int32_t> unknown;
-  for (const std::int32_t actor : actors) {
-    if (!empty.contains(actor, table.collection_id())) unknown.push_back(actor);
-  }
-  if (unknown.empty()) return;
-  const std::vector<std::int32_t> with_rows = table.actors_with_rows(session, unknown);
-  for (const std::int32_t actor : unknown) {
-    if (!std::binary_search(with_rows.begin(), with_rows.end(), actor)) {
-      empty.insert(actor, table.collection_id());
-    }
-  }
-}
-
 enum class Way : std::uint8_t { Copy, Merge };
 
 /// How rows are written.
@@ -82,33 +60,53 @@ struct Manner {
 };
 
 /// Which of the events, sorted by key, are certain to have no row yet, unless one comes this
-/// moment.
+/// moment. Most of an account's history has none, though live events brought some rows before it:
+/// those between its first and last key are read, which costs one look-up, and not one an event.
 std::vector<bool> find_new(store::Session& session, const TableWriter& table,
-                           const EventPointers& events, EmptyTables& empty) {
-  std::vector<bool> is_new(events.size());
-  if (is_new_by_account(table)) {
-    find_empty(session, table, actors_of(events), empty);
-    for (std::size_t i = 0; i < events.size(); ++i) {
-      is_new[i] = empty.contains(events[i]->actor_id, table.collection_id());
+                           const EventPointers& events) {
+  const auto in_one_range = [](const ResolvedEvent* a, const ResolvedEvent* b) {
+    return a->actor_id == b->actor_id && a->collection_id == b->collection_id;
+  };
+  std::vector<KeyRange> ranges;
+  std::vector<std::span<const ResolvedEvent* const>> events_of;
+  for (auto first = events.begin(); first != events.end();) {
+    const auto last = std::find_if(first, events.end(), [&](const ResolvedEvent* event) {
+      return !in_one_range(*first, event);
+    });
+    const std::span<const ResolvedEvent* const> own(first, last);
+    // Of an account that has many more rows there the events are merged, whatever they are.
+    ranges.push_back({{own.front()->actor_id, own.front()->collection_id, own.front()->rkey_number},
+                      own.back()->rkey_number,
+                      2 * own.size()});
+    events_of.push_back(own);
+    first = last;
+  }
+
+  const std::vector<std::vector<std::int64_t>> stored = table.read_keys(session, ranges);
+  std::vector<bool> is_new(events.size(), true);
+  for (std::size_t range = 0; range < ranges.size(); ++range) {
+    const auto own = events_of[range];
+    const auto start = is_new.begin() + (own.data() - events.data());
+    if (stored[range].size() == ranges[range].limit) {
+      std::fill_n(start, own.size(), false);
+      continue;
     }
-    return is_new;
+    for (const std::int64_t rkey : stored[range]) {
+      const auto place = std::lower_bound(
+          own.begin(), own.end(), rkey,
+          [](const ResolvedEvent* event, std::int64_t key) { return event->rkey_number < key; });
+      if ((*place)->rkey_number == rkey) start[place - own.begin()] = false;
+    }
   }
-  std::vector<RowKey> keys;
-  keys.reserve(events.size());
-  for (const ResolvedEvent* event : events) {
-    keys.push_back({event->actor_id, event->collection_id, event->rkey_number});
-  }
-  const std::vector<std::int64_t> revs = table.read_revs(session, keys);
-  for (std::size_t i = 0; i < events.size(); ++i) is_new[i] = revs[i] == TableWriter::kNoRow;
   return is_new;
 }
 
 /// Writes rows of one table; `events` are sorted by key. Returns how many changed.
 std::size_t write_table(store::Session& session, const TableWriter& table,
-                        const EventPointers& events, EmptyTables& empty, const Manner& manner) {
+                        const EventPointers& events, const Manner& manner) {
   if (events.size() < kWorthCopying) return table.upsert(session, events, manner.now);
   if (manner.way == Way::Merge) return table.merge(session, events, manner.settled, manner.now);
-  const std::vector<bool> is_new = find_new(session, table, events, empty);
+  const std::vector<bool> is_new = find_new(session, table, events);
   EventPointers copied;
   EventPointers merged;
   copied.reserve(events.size());
@@ -123,7 +121,7 @@ std::size_t write_table(store::Session& session, const TableWriter& table,
 
 /// Writes what passed the guard, sorted by collection and key.
 std::size_t write_changes(store::Session& session, const std::vector<GuardedChange>& news,
-                          EmptyTables& empty, const Manner& manner) {
+                          const Manner& manner) {
   std::size_t rows = 0;
   EventPointers untyped;
   for (auto first = news.begin(); first != news.end();) {
@@ -146,7 +144,7 @@ std::size_t write_changes(store::Session& session, const std::vector<GuardedChan
         plain.push_back(first->event);
       }
     }
-    if (!plain.empty()) rows += write_table(session, *table, plain, empty, manner);
+    if (!plain.empty()) rows += write_table(session, *table, plain, manner);
     if (!moving.empty()) rows += write_collection(session, collection_id, moving, manner.now);
   }
   if (!untyped.empty()) {
@@ -154,14 +152,13 @@ std::size_t write_changes(store::Session& session, const std::vector<GuardedChan
       return std::tie(a->actor_id, a->collection_id, a->rkey_number) <
              std::tie(b->actor_id, b->collection_id, b->rkey_number);
     });
-    rows += write_table(session, records_table(), untyped, empty, manner);
+    rows += write_table(session, records_table(), untyped, manner);
   }
   return rows;
 }
 
 BulkWriter::Outcome write_once(store::Session& session, const SourceNames& sources,
-                               BulkWriter::Events events, EmptyTables& empty, Way way,
-                               Timestamp now) {
+                               BulkWriter::Events events, Way way, Timestamp now) {
   BulkWriter::Outcome outcome;
   store::Transaction transaction(session);
   lock_accounts(session, events);
@@ -184,7 +181,7 @@ BulkWriter::Outcome write_once(store::Session& session, const SourceNames& sourc
     });
     const BulkGuard guard(session, actors_of(changes));
     const Manner manner{way, guard.settled(changes), now};
-    outcome.rows = write_changes(session, guard.news(changes), empty, manner);
+    outcome.rows = write_changes(session, guard.news(changes), manner);
     outcome.unchanged = asked - std::min(asked, outcome.rows);
   }
   if (!letters.empty()) {
@@ -199,15 +196,13 @@ BulkWriter::Outcome write_once(store::Session& session, const SourceNames& sourc
 
 }  // namespace
 
-BulkWriter::Outcome BulkWriter::write(store::Session& session, Events events, EmptyTables& empty,
-                                      Timestamp now) const {
+BulkWriter::Outcome BulkWriter::write(store::Session& session, Events events, Timestamp now) const {
   try {
-    return write_once(session, sources_, events, empty, Way::Copy, now);
+    return write_once(session, sources_, events, Way::Copy, now);
   } catch (const store::DataError& error) {
     if (error.sqlstate() != store::kUniqueViolation) throw;
-    // Live rows came after the account was seen to have none.
-    empty.clear();
-    return write_once(session, sources_, events, empty, Way::Merge, now);
+    // Live rows came after it looked.
+    return write_once(session, sources_, events, Way::Merge, now);
   }
 }
 

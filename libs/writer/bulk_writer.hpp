@@ -8,35 +8,15 @@
 
 #include "base/time.hpp"
 #include "event/resolved_event.hpp"
-#include "resolve/generational_map.hpp"
 #include "store/session.hpp"
 #include "writer/source_names.hpp"
 
 namespace skua::writer {
 
-/// Tables in which an account had no rows when its history began to come, so that its rows need no
-/// comparing. Bounded: what it forgets is merged. One a worker.
-class EmptyTables {
- public:
-  bool contains(std::int32_t actor_id, std::int32_t collection_id) {
-    return known_.find({actor_id, collection_id}) != nullptr;
-  }
-  void insert(std::int32_t actor_id, std::int32_t collection_id) {
-    known_.insert({actor_id, collection_id}, {});
-  }
-  void clear() { known_ = Known(kRemembered); }
-
- private:
-  struct Nothing {};
-  using Known = resolve::GenerationalMap<std::pair<std::int32_t, std::int32_t>, Nothing>;
-  static constexpr std::size_t kRemembered = 20'000;
-  Known known_{kRemembered};
-};
-
 /// Writes records of history, many thousands in a transaction:
 ///
-///   locks of the accounts -> what holds records back -> COPY, straight into the tables where their
-///   accounts have no rows, else into a table of the session's own and from there a merge
+///   locks of the accounts -> what holds records back -> COPY, of records that have no row yet
+///   straight into their table, of others into one of the session's own and from there a merge
 ///
 /// As with the LiveWriter, the rev guard, tombstones and floors make it idempotent, and live events
 /// that come before, between or after change nothing of what is left in the end. Rows that hold the
@@ -59,7 +39,7 @@ class BulkWriter {
 
   /// Creates, and rejections, of one record type and any accounts, resolved; a record's key stands
   /// there once. Throws store::SqlError; nothing is written then.
-  Outcome write(store::Session& session, Events events, EmptyTables& empty, Timestamp now) const;
+  Outcome write(store::Session& session, Events events, Timestamp now) const;
 
   /// Puts one event into `skua.dead_letter`, in a transaction of its own.
   void write_dead_letter(store::Session& session, const event::ResolvedEvent& event,

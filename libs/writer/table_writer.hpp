@@ -20,6 +20,14 @@ struct RowKey {
   std::int64_t rkey = 0;
 };
 
+/// A run of keys of one account and collection: `first` up to `last`.
+struct KeyRange {
+  RowKey first;
+  std::int64_t last = 0;
+  /// How many rows are worth reading.
+  std::size_t limit = 0;
+};
+
 /// A row that stands in a table, and its record's path: `app.bsky.feed.like/3k...`.
 struct StoredRow {
   RowKey key;
@@ -57,9 +65,9 @@ class TableWriter {
   virtual std::size_t merge(store::Session& session, Events events,
                             std::span<const std::int32_t> settled, Timestamp indexed_at) const = 0;
 
-  /// Those of `actors`, sorted, that have a row; sorted.
-  virtual std::vector<std::int32_t> actors_with_rows(
-      store::Session& session, std::span<const std::int32_t> actors) const = 0;
+  /// The record keys of the rows in each of the ranges, up to its limit, in no order.
+  virtual std::vector<std::vector<std::int64_t>> read_keys(
+      store::Session& session, std::span<const KeyRange> ranges) const = 0;
 
   /// Those of `actors` that have a row of a revision before the one at their place in `revs`, and
   /// of posts one that holds a record; in no order. Reads all their rows.

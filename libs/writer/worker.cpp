@@ -194,8 +194,7 @@ bool Worker::write_in_bulk(store::Session& connection,
   std::stable_sort(events.begin(), events.end(), [](const auto* one, const auto* other) {
     return one->actor_id < other->actor_id;
   });
-  const BulkWriter::Outcome outcome =
-      bulk_.write(connection, events, empty_, services_.clock.now());
+  const BulkWriter::Outcome outcome = bulk_.write(connection, events, services_.clock.now());
   services_.counters.rows += outcome.rows;
   services_.counters.unchanged += outcome.unchanged;
   services_.counters.dead_letters += outcome.dead_letters;

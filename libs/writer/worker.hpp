@@ -104,7 +104,6 @@ class Worker {
   PatientSession session_;
   // Of the backfill lanes.
   const BulkWriter bulk_;
-  EmptyTables empty_;
   std::mutex wait_mutex_;
   std::condition_variable_any wait_;
   std::jthread thread_;

@@ -100,7 +100,7 @@ class FinishTest : public test::PostgresTest, public testing::WithParamInterface
       EXPECT_TRUE(resolve::Resolver(session(), ids_, clock_).resolve(chunk->events).empty());
       std::vector<const event::ResolvedEvent*> events;
       for (const auto& event : chunk->events) events.push_back(&event);
-      bulk_.write(session(), events, empty_, clock_.now());
+      bulk_.write(session(), events, clock_.now());
     }
   }
   WrittenRepository written(const Car& car, const std::string& did, Size size) {
@@ -131,7 +131,6 @@ class FinishTest : public test::PostgresTest, public testing::WithParamInterface
 
   test::ManualClock clock_;
   resolve::SharedIds ids_;
-  writer::EmptyTables empty_;
   const writer::BulkWriter bulk_{"backfill"};
   const writer::LiveWriter live_{"relay:test"};
 };
@@ -215,7 +214,6 @@ TEST_P(FinishTest, doubted_rows_of_the_same_revision_give_way) {
   EXPECT_EQ(damage[0].replaced, 3);
 
   EXPECT_EQ(doubt_newest_rows(session(), kAlice), records.size() - 2 + 60);
-  empty_.clear();
   EXPECT_EQ(bring_in(car, 20).removed, 60U);
   EXPECT_EQ(value("SELECT string_agg(uri || cid, ';' ORDER BY uri) FROM bsky.all_records"), before);
   EXPECT_EQ(rows_changed(session(), alice).at(0).replaced, 0);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -57,7 +58,7 @@ class BulkWriterTest : public test::PostgresTest {
     const std::vector<ResolvedEvent> batch = resolved(std::move(events));
     std::vector<const ResolvedEvent*> pointers;
     for (const auto& event : batch) pointers.push_back(&event);
-    return bulk_.write(session(), pointers, empty_, clock_.now());
+    return bulk_.write(session(), pointers, clock_.now());
   }
   LiveWriter::Outcome live(Events events) {
     return live_.write(session(), resolved(std::move(events)), clock_.now());
@@ -103,7 +104,6 @@ class BulkWriterTest : public test::PostgresTest {
 
   test::ManualClock clock_;
   resolve::SharedIds ids_;
-  EmptyTables empty_;
   const BulkWriter bulk_{"backfill"};
   const LiveWriter live_{"relay:test"};
 };
@@ -114,11 +114,11 @@ struct Way {
   std::string name;
   /// Rows beside the sample's: more than 50 are worth a COPY.
   std::size_t company;
-  /// The account has a row in the table already: merged, not copied straight in.
+  /// One of them has an older row already: merged, not copied straight in.
   bool has_row;
 };
 
-const std::vector<Way> kWays = {{"few", 5, false}, {"copied", 60, false}, {"merged", 60, true}};
+const std::vector<Way> kWays = {{"few", 5, false}, {"copied", 60, false}, {"mixed", 60, true}};
 
 class EachBulkTable : public BulkWriterTest, public testing::WithParamInterface<TableSample> {
  protected:
@@ -140,7 +140,7 @@ class EachBulkTable : public BulkWriterTest, public testing::WithParamInterface<
     std::pair<std::string, std::string> dids{"did:plc:" + way.name + "bulk",
                                              "did:plc:" + way.name + "live"};
     for (const std::string& did : {dids.first, dids.second}) {
-      if (way.has_row) live(made_write(did, GetParam().collection, key(99), 1, GetParam().record));
+      if (way.has_row) live(made_write(did, GetParam().collection, key(30), 1, GetParam().record));
     }
     return dids;
   }
@@ -227,11 +227,44 @@ TEST_F(BulkWriterTest, stubs_become_posts) {
   EXPECT_EQ(count("bsky.posts WHERE cid IS NULL"), "1");
 }
 
-TEST_F(BulkWriterTest, rows_that_came_after_it_looked_are_merged_with) {
-  bulk(follows(60, 10));  // now the account is known as one that had no rows
-  session().run("DELETE FROM bsky.follows");
-  live(made_write(kAlice, kFollow, key(7), 30, made_follow(kAlice)));
-  EXPECT_EQ(bulk(follows(100, 20)).rows, 99U);
+TEST_F(BulkWriterTest, a_part_of_what_is_there_is_merged_and_the_rest_copied) {
+  bulk(follows(200, 10));
+  session().run("DELETE FROM bsky.follows WHERE rkey % 2 = 0");
+  EXPECT_EQ(bulk(follows(200, 20, 1)).rows, 200U);
+  EXPECT_EQ(count("bsky.follows WHERE rev = 20 AND extra ->> 'n' = '1'"), "200");
+}
+
+/// Ten times as many rows between the first and the last as there are events: more than are read.
+TEST_F(BulkWriterTest, few_among_many_are_merged) {
+  bulk(follows(1000, 10));
+  session().run("DELETE FROM bsky.follows WHERE (rkey - " + std::to_string(kFirstKey) +
+                ") % 100 = 0");
+  Events all = follows(1000, 20, 1);
+  Events some;
+  for (std::size_t i = 0; i < all.size(); i += 10) some.push_back(std::move(all[i]));
+  EXPECT_EQ(bulk(std::move(some)).rows, 100U);
+  EXPECT_EQ(count("bsky.follows WHERE rev = 20"), "100");
+  EXPECT_EQ(count("bsky.follows"), "1000");
+}
+
+TEST_F(BulkWriterTest, rows_that_come_after_it_looked_are_merged_with) {
+  bulk(follows(1, 10));
+  store::Session other(database_.url(), "other");
+  std::jthread thread;
+  {
+    // Not committed yet: what looks does not see it, what inserts waits for it.
+    store::Transaction open(other);
+    other.run(
+        "INSERT INTO bsky.follows SELECT (jsonb_populate_record(f, jsonb_build_object("
+        "'rkey', f.rkey + 7, 'rev', 30))).* FROM bsky.follows AS f");
+    thread = std::jthread([&] { EXPECT_EQ(bulk(follows(100, 20)).rows, 99U); });
+    store::Session watching(database_.url(), "watching");
+    while (watching.run("SELECT FROM pg_locks WHERE NOT granted").empty()) {
+      std::this_thread::yield();
+    }
+    open.commit();
+  }
+  thread.join();
   EXPECT_EQ(count("bsky.follows WHERE rev = 20"), "99");
   EXPECT_EQ(count("bsky.follows WHERE rev = 30"), "1");
 }

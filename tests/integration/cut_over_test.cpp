@@ -290,7 +290,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
     const std::vector<const ResolvedEvent*> changes(events.begin(), events.end());
     patiently(bulk_, [&] {
       EXPECT_TRUE(resolve::Resolver(*bulk_, ids_, system_clock()).resolve(events).empty());
-      bulk_writer_.write(*bulk_, changes, empty_[place_of(chunk.type)], now());
+      bulk_writer_.write(*bulk_, changes, now());
     });
   }
 
@@ -320,7 +320,6 @@ class CutOver : public testing::TestWithParam<unsigned> {
         "UPDATE skua.backfill_jobs SET state = 'queued', holder = NULL, lease = NULL "
         "WHERE did = '" +
         account.repository->did() + "' AND state = 'running'");
-    if (chance_.percent(50)) empty_ = {};
   }
 
   /// What is written becomes whole, of one account or of all that are ready.
@@ -508,7 +507,6 @@ class CutOver : public testing::TestWithParam<unsigned> {
   resolve::SharedIds ids_;
   const writer::LiveWriter live_writer_{source_};
   const writer::BulkWriter bulk_writer_{"backfill"};
-  std::array<writer::EmptyTables, kLanes> empty_;
   std::vector<Account> accounts_;
   std::int64_t seq_ = 0;
   std::int64_t cursor_ = 0;

@@ -1,6 +1,5 @@
 #include "writer/tables/keyed_table.hpp"
 
-#include <algorithm>
 #include <limits>
 
 #include "atproto/tid.hpp"
@@ -88,13 +87,25 @@ std::size_t KeyedTable::merge(store::Session& session, Events events,
   return session.execute(statements_.merge(), params).affected();
 }
 
-std::vector<std::int32_t> KeyedTable::actors_with_rows(store::Session& session,
-                                                       std::span<const std::int32_t> actors) const {
+std::vector<std::vector<std::int64_t>> KeyedTable::read_keys(
+    store::Session& session, std::span<const KeyRange> ranges) const {
+  std::vector<RowKey> firsts;
+  Array lasts(Array::Type::int8);
+  Array limits(Array::Type::int8);
+  for (const KeyRange& range : ranges) {
+    firsts.push_back(range.first);
+    lasts.int8(range.last);
+    limits.int8(static_cast<std::int64_t>(range.limit));
+  }
   store::Params params;
-  params.array(int4_array(actors));
-  std::vector<std::int32_t> found = ids_in(session.execute(statements_.actors_with_rows(), params));
-  std::sort(found.begin(), found.end());
-  return found;
+  append_keys(params, firsts);
+  params.array(lasts).array(limits);
+  const store::Rows rows = session.execute(statements_.read_keys(), params);
+  std::vector<std::vector<std::int64_t>> keys(ranges.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    keys.at(static_cast<std::size_t>(rows.int8(i, 0))).push_back(rows.int8(i, 1));
+  }
+  return keys;
 }
 
 std::vector<std::int32_t> KeyedTable::actors_with_rows_before(

@@ -47,6 +47,10 @@ struct Lists {
   }
 };
 
+/// What a range of keys has besides the first.
+const std::vector<BatchColumn> kRestOfRange = {{"last_rkey", store::Array::Type::int8, ""},
+                                               {"row_limit", store::Array::Type::int8, ""}};
+
 /// What a removal brings besides the keys.
 const std::vector<BatchColumn> kRemoval = {{"rev", store::Array::Type::int8, ""},
                                            {"is_delete", store::Array::Type::boolean, ""}};
@@ -63,10 +67,7 @@ TableStatements::TableStatements(const std::string& table, std::span<const Batch
                                              " (LIKE bsky." + table +
                                              " INCLUDING DEFAULTS) ON COMMIT DELETE ROWS"},
       merge_{table + "_merge", merge_sql("")},
-      actors_with_rows_{table + "_actors_with_rows",
-                        "SELECT a.id FROM unnest($1::int4[]) AS a(id) WHERE EXISTS (SELECT FROM "
-                        "bsky." +
-                            table + " AS t WHERE t.actor_id = a.id)"},
+      read_keys_{table + "_read_keys", read_keys_sql()},
       actors_with_rows_before_{
           table + "_actors_with_rows_before",
           "SELECT a.id FROM unnest($1::int4[], $2::int8[]) AS a(id, rev) WHERE EXISTS (SELECT "
@@ -174,6 +175,17 @@ std::string TableStatements::empty_sql(const std::string& marker) const {
          std::to_string(lists.size + 1) + "::timestamptz FROM unnest(" + lists.arrays + ") AS u(" +
          lists.names + ") ON CONFLICT (" + conflict_key + ") DO UPDATE SET " + set +
          " WHERE t.rev < EXCLUDED.rev";
+}
+
+std::string TableStatements::read_keys_sql() const {
+  Lists lists;
+  lists.append(keys_);
+  lists.append(kRestOfRange);
+  const std::string collection = keys_.size() > 2 ? "t.collection_id = r.collection_id AND " : "";
+  return "SELECT r.place - 1, t.rkey FROM unnest(" + lists.arrays + ") WITH ORDINALITY AS r(" +
+         lists.names + ", place) CROSS JOIN LATERAL (SELECT t.rkey FROM bsky." + table_ +
+         " AS t WHERE t.actor_id = r.actor_id AND " + collection +
+         "t.rkey BETWEEN r.rkey AND r.last_rkey LIMIT r.row_limit) AS t";
 }
 
 std::string TableStatements::read_revs_sql() const {

@@ -41,8 +41,9 @@ class TableStatements {
   std::string stage() const { return "pg_temp.stage_" + table_; }
   const store::Statement& make_stage() const { return make_stage_; }
   const store::Statement& merge() const { return merge_; }
-  /// Parameters: the accounts. Answers with those that have a row.
-  const store::Statement& actors_with_rows() const { return actors_with_rows_; }
+  /// Parameters: the arrays of the ranges' first keys, of their last rkeys, and of how many rows to
+  /// read of each. Answers with the range's place, from 0, and a row's rkey.
+  const store::Statement& read_keys() const { return read_keys_; }
   /// Parameters: the accounts, and a revision for each.
   const store::Statement& actors_with_rows_before() const { return actors_with_rows_before_; }
   /// Parameters: the account, the revision, how many at most, the rkey before the first, its
@@ -66,6 +67,7 @@ class TableStatements {
   std::string upsert_sql(const std::string& marker) const;
   std::string remove_sql() const;
   std::string empty_sql(const std::string& marker) const;
+  std::string read_keys_sql() const;
   std::string read_revs_sql() const;
   std::string purge_sql(const std::string& marker) const;
   /// `t.actor_id = u.actor_id AND ...`
@@ -78,7 +80,7 @@ class TableStatements {
   const std::string copied_;
   store::Statement make_stage_;
   store::Statement merge_;
-  store::Statement actors_with_rows_;
+  store::Statement read_keys_;
   store::Statement actors_with_rows_before_;
   store::Statement rows_before_;
   store::Statement upsert_;

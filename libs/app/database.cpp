@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "resolve/actor_ids.hpp"
 #include "store/migrations.hpp"
 #include "store/process_name.hpp"
 #include "store/server_check.hpp"
@@ -33,6 +34,11 @@ void check_database(const std::string& url) {
         fmt::format("the database lacks {} migration{}, from {} on: run `skua migrate` first",
                     pending.size(), pending.size() == 1 ? "" : "s", pending.front().label()));
   }
+}
+
+void fill_with_actors(const std::string& url, resolve::IdCache& cache) {
+  store::Session session(url, store::process_name("skua ids"));
+  resolve::fill_with_actors(session, cache);
 }
 
 }  // namespace skua::app

@@ -67,6 +67,7 @@ class History::Impl {
   ~Impl() { stop(); }
 
   void start() {
+    fill_with_actors(options_.database_url, ids_.actors);
     backfiller_.start();
     watch_.start();
   }

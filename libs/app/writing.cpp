@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "app/database.hpp"
+
 namespace skua::app {
 namespace {
 
@@ -28,6 +30,7 @@ std::uint32_t Writing::add_source(std::string name, writer::InFlightList& in_fli
 }
 
 void Writing::start() {
+  fill_with_actors(database_url_, ids_.actors);
   writer_ = std::make_unique<writer::LiveWriter>(writer::SourceNames(names_));
   // NOLINTNEXTLINE(modernize-make-unique): its parts are named
   services_ = std::unique_ptr<writer::WorkerServices>(

@@ -33,7 +33,7 @@ class Writing {
   /// Returns what its events have as `origin`. Sources that stand by for each other share a list.
   std::uint32_t add_source(std::string name, writer::InFlightList& in_flight);
 
-  /// Starts the workers. Once.
+  /// Reads the ids of accounts and starts the workers. Once. Throws store::SqlError.
   void start();
 
   /// Hands an event to its worker. Never waits. Any thread; one DID's events of one source from one

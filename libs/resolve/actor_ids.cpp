@@ -18,6 +18,10 @@ const store::Statement kInsert{
     "INSERT INTO bsky.actors (did, indexed_at) SELECT did, $2::timestamptz "
     "FROM unnest($1::text[]) AS did ON CONFLICT (did) DO NOTHING RETURNING id, did"};
 
+const store::Statement kNewest{"actors_newest", "SELECT coalesce(max(id), 0) FROM bsky.actors"};
+const store::Statement kAll{
+    "actors_all", "SELECT id, did FROM bsky.actors WHERE id > $1::int4 ORDER BY id LIMIT 50000"};
+
 store::Array text_array(std::span<const std::string_view> texts) {
   store::Array array(store::Array::Type::text);
   for (const std::string_view text : texts) array.text(text);
@@ -44,6 +48,15 @@ void find(store::Session& session, std::vector<std::string_view>& missing, IdCac
   store::Params params;
   params.array(text_array(missing));
   take(session.execute(kFind, params), missing, cache, found);
+}
+
+/// The same of what another thread has brought into the cache since.
+void take_known(std::vector<std::string_view>& missing, IdCache& cache, ActorIds& found) {
+  std::erase_if(missing, [&](std::string_view did) {
+    const std::int32_t id = cache.find(did);
+    if (id != 0) found.emplace(did, id);
+    return id != 0;
+  });
 }
 
 /// Inserts `mine`, sorted, of which none was there a moment ago; `found` then has those that are.
@@ -90,6 +103,22 @@ bool copy(store::Session& session, std::vector<std::string_view>& mine, IdCache&
 
 }  // namespace
 
+void fill_with_actors(store::Session& session, IdCache& cache) {
+  const auto newest = static_cast<std::size_t>(session.execute(kNewest, {}).int4(0, 0));
+  if (newest > cache.room()) return;
+  // Before the first is read: what comes while it reads forgets as well.
+  cache.set_holds_all(true);
+  std::int32_t last = 0;
+  while (true) {
+    store::Params params;
+    params.int4(last);
+    const store::Rows rows = session.execute(kAll, params);
+    if (rows.empty()) return;
+    for (std::size_t i = 0; i < rows.size(); ++i) cache.insert(rows.text(i, 1), rows.int4(i, 0));
+    last = rows.int4(rows.size() - 1, 0);
+  }
+}
+
 FoundActors find_or_insert_actors(store::Session& session, IdCache& cache, ActorClaims& claims,
                                   ActorNumbers& numbers, std::span<const std::string_view> missing,
                                   Timestamp now) {
@@ -102,11 +131,16 @@ FoundActors find_or_insert_actors(store::Session& session, IdCache& cache, Actor
       std::vector<std::string_view> mine = held.mine();
       others = held.others();
       // Looked up after they were claimed: whoever had them before has committed.
-      find(session, mine, cache, found.ids);
+      if (cache.holds_all()) {
+        take_known(mine, cache, found.ids);
+      } else {
+        find(session, mine, cache, found.ids);
+      }
       if (!mine.empty()) {
         crash_point("before_stubs");
         // What is left after either was taken by another process meanwhile.
         if (mine.size() >= kWorthCopying && !copy(session, mine, cache, numbers, found, now)) {
+          cache.set_holds_all(false);
           find(session, mine, cache, found.ids);
         }
         if (!mine.empty()) insert(session, mine, cache, found.ids, now);

@@ -26,6 +26,10 @@ struct FoundActors {
   std::vector<std::int32_t> inserted;
 };
 
+/// Reads all of `bsky.actors` into the cache if they fit, a million in half a second: from then on
+/// most accounts need not be looked up, nor those that are new. Throws store::SqlError.
+void fill_with_actors(store::Session& session, IdCache& cache);
+
 /// The ids of accounts that the cache lacks, from `bsky.actors`, where those that are new get a
 /// row; the cache then has them. `missing` is sorted and without doubles. Outside any transaction:
 /// rows are committed before an id leaves. Throws store::SqlError; may then be called again.

@@ -27,6 +27,7 @@ class GenerationalMap {
 
   const Value* insert(const Key& key, const Value& value) {
     if (young_.size() >= half_) {
+      has_forgotten_ = has_forgotten_ || !old_.empty();
       old_ = std::move(young_);
       young_ = {};
     }
@@ -36,10 +37,13 @@ class GenerationalMap {
   }
 
   std::size_t size() const { return young_.size() + old_.size(); }
+  /// Whether anything that was inserted was dropped since. Half of the capacity always fits.
+  bool has_forgotten() const { return has_forgotten_; }
 
  private:
   using Map = boost::unordered_flat_map<Key, Value, Hash>;
   std::size_t half_;
+  bool has_forgotten_ = false;
   Map young_;
   Map old_;
 };

@@ -26,7 +26,8 @@ constexpr std::size_t kPlcCharacters = 24;
 }  // namespace
 
 IdCache::IdCache(std::size_t capacity)
-    : shards_(make_shards<Shard>(capacity, std::make_index_sequence<kShards>())) {}
+    : capacity_(capacity),
+      shards_(make_shards<Shard>(capacity, std::make_index_sequence<kShards>())) {}
 
 bool IdCache::parse_plc(std::string_view did, PlcKey& key) {
   if (did.size() != kPlc.size() + kPlcCharacters || !did.starts_with(kPlc)) return false;
@@ -54,10 +55,14 @@ std::int32_t IdCache::find(std::string_view did) {
 
 void IdCache::insert(std::string_view did, std::int32_t id) {
   if (PlcKey key; parse_plc(did, key)) {
-    shard_of(hash_value(key)).with([&](Shard& shard) { shard.plc.insert(key, id); });
+    shard_of(hash_value(key)).with([&](Shard& shard) {
+      shard.plc.insert(key, id);
+      if (shard.plc.has_forgotten()) holds_all_ = false;
+    });
   } else {
     shard_of(std::hash<std::string_view>{}(did)).with([&](Shard& shard) {
       shard.other.insert(std::string(did), id);
+      if (shard.other.has_forgotten()) holds_all_ = false;
     });
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,7 +12,7 @@
 
 namespace skua::resolve {
 
-/// DID -> `bsky.actors.id`, for all threads of the process. Holds at most `capacity` DIDs, 40 bytes
+/// DID -> `bsky.actors.id`, for all threads of the process. Holds at most `capacity` DIDs, 60 bytes
 /// each at most for a did:plc. Only committed ids may go in: they never change.
 class IdCache {
  public:
@@ -21,6 +22,14 @@ class IdCache {
   std::int32_t find(std::string_view did);
   void insert(std::string_view did, std::int32_t id);
   std::size_t size() const;
+  /// So many fit, whatever was asked for between.
+  std::size_t room() const { return capacity_ * 3 / 8; }
+
+  /// Whether accounts that are not known here have no row: `fill_with_actors` brought all in, and
+  /// none was forgotten. Other processes may have inserted some meanwhile: a guess, that whoever
+  /// acts upon it must be able to take back.
+  bool holds_all() const { return holds_all_; }
+  void set_holds_all(bool holds_all) { holds_all_ = holds_all; }
 
  private:
   static constexpr std::size_t kShards = 16;
@@ -45,6 +54,8 @@ class IdCache {
   };
   Guarded<Shard>& shard_of(std::size_t hash) { return shards_[(hash >> 32) % kShards]; }
 
+  const std::size_t capacity_;
+  std::atomic<bool> holds_all_ = false;
   std::array<Guarded<Shard>, kShards> shards_;
 };
 

@@ -20,7 +20,7 @@ namespace skua::resolve {
 
 /// What the resolvers of a process share. Any thread.
 struct SharedIds {
-  static constexpr std::size_t kActors = 2'000'000;
+  static constexpr std::size_t kActors = 3'600'000;
   static constexpr std::size_t kPosts = 2'000'000;
 
   IdCache actors{kActors};

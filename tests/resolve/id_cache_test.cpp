@@ -45,6 +45,25 @@ TEST(IdCacheTest, tells_similar_names_apart) {
   }
 }
 
+TEST(IdCacheTest, holds_all_until_it_forgets_one) {
+  IdCache cache(16'000);
+  EXPECT_FALSE(cache.holds_all());
+  cache.set_holds_all(true);
+  int n = 0;
+  while (n < static_cast<int>(cache.room())) {
+    ++n;
+    cache.insert(plc(static_cast<std::uint64_t>(n)), n);
+    cache.find(plc(static_cast<std::uint64_t>(n / 2)));
+  }
+  EXPECT_TRUE(cache.holds_all());
+  for (int i = 1; i <= n; ++i) EXPECT_EQ(cache.find(plc(static_cast<std::uint64_t>(i))), i);
+  while (n < 32'000) {
+    ++n;
+    cache.insert(plc(static_cast<std::uint64_t>(n)), n);
+  }
+  EXPECT_FALSE(cache.holds_all());
+}
+
 TEST(IdCacheTest, is_bounded_and_never_wrong) {
   constexpr std::size_t kCapacity = 1'600;
   IdCache cache(kCapacity);

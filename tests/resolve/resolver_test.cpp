@@ -121,6 +121,21 @@ TEST_F(ResolverTest, accounts_that_exist_burn_no_ids) {
   EXPECT_EQ(value("SELECT last_value FROM bsky.actors_id_seq"), "3");
 }
 
+TEST_F(ResolverTest, begins_with_all_accounts_that_are_there) {
+  session().run(
+      "INSERT INTO bsky.actors (did, indexed_at) SELECT 'did:web:n' || n || '.test', now() "
+      "FROM generate_series(1, 50001) n");
+  fill_with_actors(session(), ids_.actors);
+  EXPECT_TRUE(ids_.actors.holds_all());
+  for (const int n : {1, 50'000, 50'001}) {
+    EXPECT_EQ(ids_.actors.find("did:web:n" + std::to_string(n) + ".test"), n);
+  }
+  IdCache small(100'000);
+  fill_with_actors(session(), small);
+  EXPECT_FALSE(small.holds_all());
+  EXPECT_EQ(small.size(), 0U);
+}
+
 TEST_F(ResolverTest, identity_and_account_events_get_their_account_and_rejections_nothing) {
   UnresolvedEvent identity;
   identity.did = "did:plc:a";
@@ -333,6 +348,29 @@ TEST_F(ResolverCopyTest, what_is_there_already_stays_as_it_is) {
   EXPECT_EQ(count("bsky.posts"), kMany + kMany / 2);
   EXPECT_EQ(count("bsky.posts WHERE rev = 7"), marked);
   EXPECT_EQ(value("SELECT max(id) = count(*) FROM bsky.actors"), "t");
+}
+
+/// A process that had read all accounts: those of another come as a surprise.
+TEST_F(ResolverCopyTest, accounts_that_another_process_inserted_are_found) {
+  for (const std::size_t count : {5U, 200U}) {
+    SCOPED_TRACE(count);
+    ids_.actors.set_holds_all(true);
+    std::vector<ResolvedEvent> batch;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string did = "did:plc:" + std::to_string(count) + "x" + std::to_string(i);
+      batch.push_back({made_write(did, kFollow, kKey, 1, made_follow(did))});
+    }
+    const std::string other = "did:plc:" + std::to_string(count) + "x3";
+    const std::string id = value("INSERT INTO bsky.actors (did, indexed_at) VALUES ('" + other +
+                                 "', now()) RETURNING id");
+    EXPECT_TRUE(resolve(batch).empty());
+    EXPECT_EQ(std::to_string(batch[3].actor_id), id);
+    EXPECT_EQ(value("SELECT count(*) FROM bsky.actors WHERE did LIKE 'did:plc:" +
+                    std::to_string(count) + "x%'"),
+              std::to_string(count));
+    // A COPY in vain is dear: the next looks first.
+    EXPECT_EQ(ids_.actors.holds_all(), count < 50);
+  }
 }
 
 TEST_F(ResolverCopyTest, a_new_account_whose_posts_are_there_before_it_is_no_harm) {

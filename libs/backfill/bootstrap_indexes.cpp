@@ -34,7 +34,7 @@ const std::string kRecordTables =
     "AND t.relname NOT IN ('actors', 'collections', 'rkeys')";
 
 constexpr std::chrono::milliseconds kCancelEvery{200};
-/// How long a thread waits for what others build, or for a server that is away.
+/// How long a thread waits for what other processes build, or for a server that is away.
 constexpr std::chrono::milliseconds kPause{1'000};
 
 const std::string kName = "skua indexes";
@@ -122,13 +122,13 @@ class Builders {
     running_ = threads_;
     for (int i = 0; i < threads_; ++i) threads.emplace_back([this, stop] { work(stop); });
     std::unique_lock lock(mutex_);
-    ended_.wait(lock, stop, [this] { return running_ == 0; });
+    changed_.wait(lock, stop, [this] { return running_ == 0; });
     // Again and again: a cancel that comes between two statements is lost.
     while (running_ > 0) {
       lock.unlock();
       cancel();
       lock.lock();
-      ended_.wait_for(lock, kCancelEvery, [this] { return running_ == 0; });
+      changed_.wait_for(lock, kCancelEvery, [this] { return running_ == 0; });
     }
     lock.unlock();
     threads.clear();
@@ -163,6 +163,7 @@ class Builders {
       std::unique_ptr<BuildSession> builder;
       bool was_down = false;
       while (goes_on(stop)) {
+        const std::size_t built_before = built();
         try {
           if (!builder) builder = std::make_unique<BuildSession>(*this);
           if (std::exchange(was_down, false)) logger("backfill")->info("the database is back");
@@ -181,7 +182,7 @@ class Builders {
                        error.what());
           }
         }
-        rest(stop);
+        rest(stop, built_before);
       }
     } catch (...) {
       const std::scoped_lock lock(mutex_);
@@ -189,7 +190,7 @@ class Builders {
     }
     const std::scoped_lock lock(mutex_);
     --running_;
-    ended_.notify_all();
+    changed_.notify_all();
   }
 
   bool goes_on(const std::stop_token& stop) {
@@ -197,14 +198,22 @@ class Builders {
     return !stop.stop_requested() && !failure_;
   }
 
-  void rest(const std::stop_token& stop) {
+  std::size_t built() {
+    const std::scoped_lock lock(mutex_);
+    return built_;
+  }
+
+  /// Until another thread has built one since `built_before`, which may have been the last.
+  void rest(const std::stop_token& stop, std::size_t built_before) {
     std::unique_lock lock(mutex_);
-    ended_.wait_for(lock, stop, kPause, [this] { return failure_ != nullptr; });
+    changed_.wait_for(lock, stop, kPause,
+                      [&] { return failure_ != nullptr || built_ != built_before; });
   }
 
   void tell(const std::string& name) {
     const std::scoped_lock lock(mutex_);
     ++built_;
+    changed_.notify_all();
     if (on_built_) on_built_(name);
   }
 
@@ -229,7 +238,7 @@ class Builders {
   const std::int64_t memory_mb_;
   const std::function<void(const std::string& name)>& on_built_;
   std::mutex mutex_;
-  std::condition_variable_any ended_;
+  std::condition_variable_any changed_;
   /// Threads that have not ended.
   int running_ = 0;
   std::set<int> backends_;

@@ -22,6 +22,9 @@ namespace {
 using store::Session;
 using testing::HasSubstr;
 
+/// Secondary indexes of the schema: a new one is one more here.
+constexpr std::size_t kIndexes = 14;
+
 class BootstrapIndexesTest : public test::PostgresTest {
  protected:
   void SetUp() override { SKUA_NEED_POSTGRES(); }
@@ -47,7 +50,7 @@ TEST_F(BootstrapIndexesTest, what_is_dropped_comes_back_as_it_was) {
   const std::string before = indexes();
   EXPECT_FALSE(bootstrap_is_open(session()));
   const std::size_t dropped = begin_bootstrap(session());
-  EXPECT_EQ(dropped, 14U);
+  EXPECT_EQ(dropped, kIndexes);
   EXPECT_TRUE(bootstrap_is_open(session()));
   EXPECT_EQ(value("SELECT count(*) FROM pg_index AS i JOIN pg_class AS t ON t.oid = i.indrelid "
                   "WHERE t.relnamespace = 'bsky'::regnamespace AND NOT i.indisunique "
@@ -94,11 +97,11 @@ TEST_F(BootstrapIndexesTest, a_held_source_is_refused_and_named) {
 }
 
 TEST_F(BootstrapIndexesTest, an_open_one_is_gone_on_with_whatever_was_written) {
-  EXPECT_EQ(begin_bootstrap(session()), 12U);
+  EXPECT_EQ(begin_bootstrap(session()), kIndexes);
   session().run(
       "INSERT INTO bsky.likes (rkey, rev, indexed_at, actor_id, cid) VALUES (1, 1, now(), 1, '')");
   EXPECT_EQ(begin_bootstrap(session()), 0U);
-  EXPECT_EQ(finish(), 12U);
+  EXPECT_EQ(finish(), kIndexes);
 }
 
 /// What a process that ended at some moment, or a person, may have left.
@@ -122,19 +125,19 @@ TEST_P(BootstrapLeftOver, is_brought_to_its_end) {
 
 INSTANTIATE_TEST_SUITE_P(
     Bootstrap, BootstrapLeftOver,
-    testing::Values(Left{"all", "SELECT 1", 12},
+    testing::Values(Left{"all", "SELECT 1", kIndexes},
                     Left{"built_and_asked_for",
                          "CREATE INDEX likes_subject ON bsky.likes (subject_actor, subject_rkey)",
-                         12},
+                         kIndexes},
                     Left{"broken_off",
                          "CREATE INDEX likes_subject ON bsky.likes (subject_actor, subject_rkey); "
                          "UPDATE pg_index SET indisvalid = false "
                          "WHERE indexrelid = 'bsky.likes_subject'::regclass",
-                         12},
+                         kIndexes},
                     Left{"one_built",
                          "CREATE INDEX likes_subject ON bsky.likes (subject_actor, subject_rkey); "
                          "DELETE FROM skua.dropped_indexes WHERE name = 'bsky.likes_subject'",
-                         11}),
+                         kIndexes - 1}),
     [](const auto& test) { return test.param.name; });
 
 TEST_F(BootstrapIndexesTest, a_build_that_fails_leaves_the_others_and_can_be_done_again) {
@@ -158,7 +161,7 @@ class BootstrapHeldUp : public BootstrapIndexesTest {
   void SetUp() override {
     BootstrapIndexesTest::SetUp();
     before_ = indexes();
-    ASSERT_EQ(begin_bootstrap(session()), 12U);
+    ASSERT_EQ(begin_bootstrap(session()), kIndexes);
     other_ = std::make_unique<Session>(database_.url(), "another");
     other_->begin();
   }
@@ -200,7 +203,7 @@ TEST_F(BootstrapHeldUp, what_another_process_builds_is_waited_for) {
   other_->run("CREATE INDEX likes_subject ON bsky.likes (subject_actor, subject_rkey)");
   EXPECT_EQ(finishing_.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
   other_->commit();
-  expect_all_there(11);
+  expect_all_there(kIndexes - 1);
 }
 
 TEST_F(BootstrapHeldUp, and_built_when_that_one_dies) {
@@ -209,7 +212,7 @@ TEST_F(BootstrapHeldUp, and_built_when_that_one_dies) {
   start();
   wait_for_the_others(1);
   other_.reset();
-  expect_all_there(12);
+  expect_all_there(kIndexes);
 }
 
 TEST_F(BootstrapHeldUp, a_stop_breaks_builds_off_and_another_call_goes_on) {
@@ -218,7 +221,7 @@ TEST_F(BootstrapHeldUp, a_stop_breaks_builds_off_and_another_call_goes_on) {
   wait_for_the_others(1);
   while (waiting() != "1") std::this_thread::yield();
   stop_.request_stop();
-  EXPECT_EQ(finishing_.get(), 11U);
+  EXPECT_EQ(finishing_.get(), kIndexes - 1);
   EXPECT_EQ(missing_indexes(session()), 1U);
   EXPECT_EQ(waiting(), "0");
   other_->rollback();
@@ -235,7 +238,7 @@ TEST_F(BootstrapHeldUp, sessions_that_break_are_made_anew) {
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
       "WHERE datname = current_database() AND application_name LIKE 'skua indexes%'");
   other_->rollback();
-  expect_all_there(12);
+  expect_all_there(kIndexes);
 }
 
 }  // namespace

@@ -84,8 +84,7 @@ int run(const Settings& settings, const RunFlags& flags) {
     queue_request(session, request);
   }
   auto before = indexer->figures();
-  fmt::print("indexing {}; Ctrl-C stops\n",
-             source_words(options.sources, verify_words(options.verify)));
+  fmt::print("indexing {}; Ctrl-C stops\n", source_words(options.sources, options.verify));
   std::fflush(stdout);
   indexer->start();
 

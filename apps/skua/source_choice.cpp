@@ -13,6 +13,7 @@
 #include "base/bytes.hpp"
 #include "cursor_choice.hpp"
 #include "relay_address.hpp"
+#include "verification.hpp"
 
 namespace skua::cli {
 namespace {
@@ -171,7 +172,8 @@ app::TapSource tap_address(const Settings& settings, const std::optional<std::st
   return tap;
 }
 
-std::string source_words(const std::vector<app::Source>& sources, const std::string& verified) {
+std::string source_words(const std::vector<app::Source>& sources,
+                         const std::optional<verify::Level>& level) {
   std::string words;
   std::string standbys;
   for (const app::Source& source : sources) {
@@ -182,14 +184,17 @@ std::string source_words(const std::vector<app::Source>& sources, const std::str
     }
     words += std::exchange(standbys, {});
     if (!words.empty()) words += " and ";
-    words += fmt::format("{} ({})", app::source_url(source), trust_words(source, verified));
+    words += fmt::format("{} ({})", app::source_url(source), trust_words(source, level));
   }
   return words + standbys;
 }
 
-std::string trust_words(const app::Source& source, const std::string& verified) {
-  if (app::is_relay(source)) return verified;
-  if (app::is_labeler(source)) return "labels, " + verified;
+std::string trust_words(const app::Source& source, const std::optional<verify::Level>& level) {
+  if (app::is_relay(source)) return verify_words(level);
+  // What has no operations is verified when its signature is.
+  if (app::is_labeler(source)) {
+    return "labels, " + (level ? std::string("verifying signatures") : verify_words(level));
+  }
   return "an unverified source: signatures are not in what it sends";
 }
 

@@ -9,6 +9,7 @@
 #include "app/source.hpp"
 #include "filter_choice.hpp"
 #include "settings.hpp"
+#include "verify/commit_verifier.hpp"
 
 namespace skua::cli {
 
@@ -43,9 +44,10 @@ app::TapSource tap_address(const Settings& settings, const std::optional<std::st
                            const std::optional<std::string>& password_file);
 
 /// The sources with what their data is worth, for people.
-std::string source_words(const std::vector<app::Source>& sources, const std::string& verified);
+std::string source_words(const std::vector<app::Source>& sources,
+                         const std::optional<verify::Level>& level);
 
 /// What a source's data is worth, for people: see verify_words.
-std::string trust_words(const app::Source& source, const std::string& verified);
+std::string trust_words(const app::Source& source, const std::optional<verify::Level>& level);
 
 }  // namespace skua::cli

@@ -14,6 +14,7 @@
 #include "integration/account_events.hpp"
 #include "store/advisory_lock.hpp"
 #include "support/made_events.hpp"
+#include "support/made_labels.hpp"
 #include "writer/table_samples.hpp"
 
 namespace skua::writer {
@@ -280,6 +281,7 @@ TEST_F(HiddenAccountsTest, leave_every_view_and_come_back) {
                           {"mimeType", "image/png"},
                           {"size", 5}}}}}}};
     write(made_write(did, kPost, "3l2s5xxv2ze2x", 11, post));
+    write(test::made_label_event(test::made_label(did, "did:plc:carol", "spam"), 1));
   };
   all_of(kAlice);
   all_of(kBob);

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "control_request.hpp"
 #include "labeler_routes.hpp"
 #include "tap_routes.hpp"
 #include "world/labeler.hpp"
@@ -19,18 +20,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t kMostSteps = 1'000'000;
 constexpr std::int64_t kMostFaults = 100'000;
-
-Response bad_request(const std::string& message) {
-  return error_response(400, "InvalidRequest", message);
-}
-
-/// An empty body is an empty object.
-Outcome<Json> body_of(const Request& request) {
-  if (request.body.empty()) return Json::object();
-  auto body = Json::parse(request.body, nullptr, false);
-  if (!body.is_object()) return bad_request("the body must be a JSON object");
-  return body;
-}
 
 Outcome<std::int64_t> count_of(const Json& body, std::int64_t highest) {
   if (!body.contains("count")) return std::int64_t{1};

@@ -9,16 +9,13 @@
 
 #include "atproto/syntax.hpp"
 #include "base/time.hpp"
+#include "control_request.hpp"
 #include "world/labeler.hpp"
 
 namespace skua::sim {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Response bad_request(const std::string& message) {
-  return error_response(400, "InvalidRequest", message);
-}
 
 /// A field that may be absent or null.
 Outcome<std::optional<std::string>> text_of(const Json& body, const char* name) {
@@ -79,9 +76,9 @@ Outcome<Labeler::Wanted> label_of(const Json& body, Timestamp now) {
 
 /// One label, or `{"labels": [...]}`: all in one frame.
 Response say_labels(const Request& request, Simulation& simulation) {
-  const auto body = Json::parse(request.body, nullptr, false);
-  if (!body.is_object()) return bad_request("the body must be a JSON object");
-  const Json given = body.contains("labels") ? body["labels"] : Json::array({body});
+  const auto body = body_of(request);
+  if (!body) return body.error();
+  const Json given = body->contains("labels") ? (*body)["labels"] : Json::array({*body});
   if (!given.is_array()) return bad_request("labels must be a list");
   std::vector<Labeler::Wanted> wanted;
   for (const auto& one : given) {

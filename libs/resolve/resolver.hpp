@@ -20,7 +20,8 @@ namespace skua::resolve {
 
 /// What the resolvers of a process share. Any thread.
 struct SharedIds {
-  static constexpr std::size_t kActors = 3'600'000;
+  /// As many as fit before the cache's tables double once more: 100 MB when it is full.
+  static constexpr std::size_t kActors = 3'400'000;
   static constexpr std::size_t kPosts = 2'000'000;
 
   IdCache actors{kActors};

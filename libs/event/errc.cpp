@@ -80,8 +80,7 @@ class EventCategory final : public boost::system::error_category {
         return "the label's src is missing or not a DID";
       case errc::label_bad_uri:
         return "the label's uri is missing, or neither a DID nor the AT-URI of an account or "
-               "record "
-               "by DID";
+               "record by DID";
       case errc::label_bad_cid:
         return "the label's cid is not the CID of a record";
       case errc::label_bad_val:

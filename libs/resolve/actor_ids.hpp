@@ -26,7 +26,7 @@ struct FoundActors {
   std::vector<std::int32_t> inserted;
 };
 
-/// Reads all of `bsky.actors` into the cache if they fit, a million in half a second: from then on
+/// Reads all of `bsky.actors` into the cache if they fit, a million in under a second: from then on
 /// most accounts need not be looked up, nor those that are new. Throws store::SqlError.
 void fill_with_actors(store::Session& session, IdCache& cache);
 

@@ -16,6 +16,8 @@ namespace {
 constexpr std::size_t kTogether = 100;
 constexpr std::size_t kRecordsTogether = kLargeRepository;
 constexpr std::chrono::milliseconds kIdle{200};
+/// How long those that are ready wait for company: what a transaction costs, all share.
+constexpr std::chrono::milliseconds kLinger{250};
 constexpr std::chrono::milliseconds kPause{1'000};
 
 std::size_t records_of(const UnfinishedRepository& repository) {
@@ -44,7 +46,7 @@ void Finisher::stop() {
 void Finisher::run(const std::stop_token& stop) {
   try {
     while (!stop.stop_requested()) {
-      const Batch ready = unfinished_.take_ready(kTogether, kIdle, stop);
+      const Batch ready = unfinished_.take_ready(kTogether, kIdle, kLinger, stop);
       std::span<const std::unique_ptr<UnfinishedRepository>> rest(ready);
       while (!rest.empty()) {
         std::size_t size = 0;

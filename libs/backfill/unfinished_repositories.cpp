@@ -42,9 +42,12 @@ void UnfinishedRepositories::release(Id id) {
 }
 
 std::vector<std::unique_ptr<UnfinishedRepository>> UnfinishedRepositories::take_ready(
-    std::size_t limit, std::chrono::milliseconds wait, const std::stop_token& stop) {
+    std::size_t limit, std::chrono::milliseconds wait, std::chrono::milliseconds linger,
+    const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  filled_.wait_for(lock, stop, wait, [&] { return !ready_.empty(); });
+  if (!filled_.wait_for(lock, stop, wait, [&] { return !ready_.empty(); })) return {};
+  filled_.wait_for(lock, stop, linger,
+                   [&] { return ready_.size() >= limit || repositories_.empty(); });
   std::vector<std::unique_ptr<UnfinishedRepository>> taken;
   while (taken.size() < limit && !ready_.empty()) {
     taken.push_back(std::move(ready_.front()));

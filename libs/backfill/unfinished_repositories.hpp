@@ -49,9 +49,11 @@ class UnfinishedRepositories {
   void complete(Id id);
 
   /// Takes up to `limit` repositories all of whose records are durable, those first that were ready
-  /// first; waits at most `wait` for the first.
+  /// first; waits at most `wait` for the first, and at most `linger` for more of those that are
+  /// begun.
   std::vector<std::unique_ptr<UnfinishedRepository>> take_ready(std::size_t limit,
                                                                 std::chrono::milliseconds wait,
+                                                                std::chrono::milliseconds linger,
                                                                 const std::stop_token& stop);
 
   /// Repositories that were begun and not taken yet.

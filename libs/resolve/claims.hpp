@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <boost/unordered/unordered_flat_set.hpp>
@@ -25,13 +26,7 @@ class Claims {
         (claims_.held_.emplace(key).second ? mine_ : others_).push_back(key);
       }
     }
-    ~Held() {
-      {
-        const std::scoped_lock lock(claims_.mutex_);
-        for (const Given& key : mine_) claims_.held_.erase(Key(key));
-      }
-      claims_.released_.notify_all();
-    }
+    ~Held() { claims_.release(mine_); }
     Held(const Held&) = delete;
     Held& operator=(const Held&) = delete;
 
@@ -46,16 +41,46 @@ class Claims {
     std::vector<Given> others_;
   };
 
+  /// The claims of one thread on all of `wanted`: made once nobody else holds any of them. The
+  /// caller holds none itself.
+  class HeldAll {
+   public:
+    HeldAll(Claims& claims, std::vector<Given> wanted) : claims_(claims), keys_(std::move(wanted)) {
+      std::unique_lock lock(claims_.mutex_);
+      claims_.wait_for(keys_, lock);
+      for (const Given& key : keys_) claims_.held_.emplace(key);
+    }
+    ~HeldAll() { claims_.release(keys_); }
+    HeldAll(const HeldAll&) = delete;
+    HeldAll& operator=(const HeldAll&) = delete;
+
+   private:
+    Claims& claims_;
+    const std::vector<Given> keys_;
+  };
+
   /// Waits until nobody holds any of `keys`. The caller holds none itself.
   void wait_for(std::span<const Given> keys) {
     std::unique_lock lock(mutex_);
+    wait_for(keys, lock);
+  }
+
+ private:
+  void wait_for(std::span<const Given> keys, std::unique_lock<std::mutex>& lock) {
     released_.wait(lock, [&] {
       return std::none_of(keys.begin(), keys.end(),
                           [&](const Given& key) { return held_.contains(Key(key)); });
     });
   }
 
- private:
+  void release(std::span<const Given> keys) {
+    {
+      const std::scoped_lock lock(mutex_);
+      for (const Given& key : keys) held_.erase(Key(key));
+    }
+    released_.notify_all();
+  }
+
   std::mutex mutex_;
   std::condition_variable released_;
   boost::unordered_flat_set<Key> held_;

@@ -1,5 +1,6 @@
 #include "resolve/id_cache.hpp"
 
+#include <array>
 #include <functional>
 #include <utility>
 
@@ -13,12 +14,14 @@ std::array<Guarded<Shard>, sizeof...(I)> make_shards(std::size_t capacity,
   return {((void)I, Guarded<Shard>(Shard(each)))...};
 }
 
-/// The value of five bits, or 32 for any other character.
-std::uint64_t base32_value(char c) {
-  if (c >= 'a' && c <= 'z') return static_cast<std::uint64_t>(c - 'a');
-  if (c >= '2' && c <= '7') return static_cast<std::uint64_t>(c - '2') + 26;
-  return 32;
-}
+/// The value of five bits of each character, 32 for those that have none.
+constexpr std::array<std::uint8_t, 256> kBase32 = [] {
+  std::array<std::uint8_t, 256> values{};
+  values.fill(32);
+  for (std::uint8_t i = 0; i < 26; ++i) values[std::uint8_t{'a'} + i] = i;
+  for (std::uint8_t i = 0; i < 6; ++i) values[std::uint8_t{'2'} + i] = std::uint8_t(26 + i);
+  return values;
+}();
 
 constexpr std::string_view kPlc = "did:plc:";
 constexpr std::size_t kPlcCharacters = 24;
@@ -33,7 +36,7 @@ bool IdCache::parse_plc(std::string_view did, PlcKey& key) {
   if (did.size() != kPlc.size() + kPlcCharacters || !did.starts_with(kPlc)) return false;
   const std::string_view text = did.substr(kPlc.size());
   for (std::size_t i = 0; i < kPlcCharacters; ++i) {
-    const std::uint64_t value = base32_value(text[i]);
+    const std::uint64_t value = kBase32[static_cast<std::uint8_t>(text[i])];
     if (value == 32) return false;
     std::uint64_t& half = i < kPlcCharacters / 2 ? key.high : key.low;
     half = half << 5 | value;

@@ -70,6 +70,15 @@ void visit_collections(ResolvedEvent& event, F&& visit) {
 
 }  // namespace
 
+std::vector<KnownPosts::Key> posts_written_by(std::span<const ResolvedEvent* const> events) {
+  std::vector<KnownPosts::Key> posts;
+  for (const ResolvedEvent* event : events) {
+    if (event->collection_id != records::Post::kCollectionId || is_rejection(*event)) continue;
+    posts.push_back({event->actor_id, event->rkey_number});
+  }
+  return posts;
+}
+
 std::vector<Conflict> Resolver::resolve(std::span<ResolvedEvent> events) {
   std::vector<ResolvedEvent*> pointers;
   pointers.reserve(events.size());
@@ -87,7 +96,11 @@ std::vector<Conflict> Resolver::resolve(Events events) {
 
 std::vector<std::int32_t> Resolver::resolve_actors(Events events) {
   std::vector<std::string_view> missing;
+  const ResolvedEvent* last = nullptr;
   for (ResolvedEvent* event : events) {
+    // History comes account by account.
+    if (last != nullptr && event->event.did == last->event.did) event->actor_id = last->actor_id;
+    last = event;
     visit_actors(*event, [&](std::string_view did, std::int32_t& id) {
       if (id == 0) id = ids_.actors.find(did);
       if (id == 0) missing.push_back(did);

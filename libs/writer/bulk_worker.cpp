@@ -130,6 +130,8 @@ void BulkWorker::write_piece(std::span<event::ResolvedEvent* const> piece) {
   for (const resolve::Conflict& conflict : resolver.resolve(piece)) {
     reject(*piece[conflict.index], conflict.reason);
   }
+  const resolve::PostClaims::HeldAll posts(services_.ids.post_claims,
+                                           resolve::posts_written_by(piece));
   const Timestamp start = services_.clock.now();
   const BulkWriter::Outcome outcome = services_.writer.write(connection, piece, start);
   group_.took(piece.size(), services_.clock.now() - start);

@@ -194,6 +194,8 @@ bool Worker::write_in_bulk(store::Session& connection,
   std::stable_sort(events.begin(), events.end(), [](const auto* one, const auto* other) {
     return one->actor_id < other->actor_id;
   });
+  const resolve::PostClaims::HeldAll posts(services_.ids.post_claims,
+                                           resolve::posts_written_by(events));
   const BulkWriter::Outcome outcome = bulk_.write(connection, events, services_.clock.now());
   services_.counters.rows += outcome.rows;
   services_.counters.unchanged += outcome.unchanged;

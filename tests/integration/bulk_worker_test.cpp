@@ -9,6 +9,7 @@
 #include <memory>
 #include <numeric>
 #include <set>
+#include <span>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -20,6 +21,7 @@
 #include <gtest/gtest.h>
 
 #include "atproto/tid.hpp"
+#include "store/advisory_lock.hpp"
 #include "support/made_events.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
@@ -426,6 +428,32 @@ TEST_F(BulkWorkerTest, a_full_lock_table_makes_transactions_smaller) {
   EXPECT_EQ(count("skua.dead_letter"), "0");
   EXPECT_EQ(written_.size(), 1U);
   EXPECT_EQ(defect_, "");
+}
+
+/// A stub that came meanwhile would make its COPY fail.
+TEST_F(BulkWorkerTest, its_posts_are_claimed_while_it_writes_them) {
+  UnresolvedBulk same = records(1, kAlice, 100, 0, kPost);
+  resolve::Resolver(session(), ids_, clock_).resolve(std::span(same.events));
+  std::vector<resolve::KnownPosts::Key> posts;
+  for (const auto& event : same.events) posts.push_back({event.actor_id, event.rkey_number});
+
+  const auto type = static_cast<std::uint8_t>(records::record_type_of(kPost));
+  {
+    store::Transaction holding(session());
+    store::lock_xact(session(), {store::lock_key(type, kAlice)});
+    open(database_.url());
+    worker_->push(records(1, kAlice, 100, 0, kPost));
+    store::Session watching(database_.url(), "watching");
+    while (watching.run("SELECT FROM pg_locks WHERE NOT granted").empty()) {
+      std::this_thread::yield();
+    }
+    const resolve::PostClaims::Held held(ids_.post_claims, posts);
+    EXPECT_EQ(held.others().size(), posts.size());
+  }
+  finish();
+  EXPECT_EQ(count("bsky.posts WHERE rev = 10"), "100");
+  const resolve::PostClaims::Held held(ids_.post_claims, posts);
+  EXPECT_TRUE(held.others().empty());
 }
 
 TEST_F(BulkWorkerTest, what_cannot_be_written_is_not_told_of) {

@@ -59,11 +59,15 @@ struct Manner {
   Timestamp now;
 };
 
-/// Which of the events, sorted by key, are certain to have no row yet, unless one comes this
-/// moment. Most of an account's history has none, though live events brought some rows before it:
-/// those between its first and last key are read, which costs one look-up, and not one an event.
-std::vector<bool> find_new(store::Session& session, const TableWriter& table,
-                           const EventPointers& events) {
+/// What stands under an event's key.
+enum class Place : std::uint8_t { Free, Stub, Taken };
+
+/// Looks under the keys of the events, sorted by key; what is free is certain to be, unless a row
+/// comes this moment. Most of an account's history has no rows, though live events brought some
+/// before it: those between its first and last key are read, which costs one look-up, and not one
+/// an event.
+std::vector<Place> find_places(store::Session& session, const TableWriter& table,
+                               const EventPointers& events) {
   const auto in_one_range = [](const ResolvedEvent* a, const ResolvedEvent* b) {
     return a->actor_id == b->actor_id && a->collection_id == b->collection_id;
   };
@@ -82,23 +86,25 @@ std::vector<bool> find_new(store::Session& session, const TableWriter& table,
     first = last;
   }
 
-  const std::vector<std::vector<std::int64_t>> stored = table.read_keys(session, ranges);
-  std::vector<bool> is_new(events.size(), true);
+  const std::vector<std::vector<FoundKey>> stored = table.read_keys(session, ranges);
+  std::vector<Place> places(events.size(), Place::Free);
   for (std::size_t range = 0; range < ranges.size(); ++range) {
     const auto own = events_of[range];
-    const auto start = is_new.begin() + (own.data() - events.data());
+    const auto start = places.begin() + (own.data() - events.data());
     if (stored[range].size() == ranges[range].limit) {
-      std::fill_n(start, own.size(), false);
+      std::fill_n(start, own.size(), Place::Taken);
       continue;
     }
-    for (const std::int64_t rkey : stored[range]) {
-      const auto place = std::lower_bound(
-          own.begin(), own.end(), rkey,
-          [](const ResolvedEvent* event, std::int64_t key) { return event->rkey_number < key; });
-      if ((*place)->rkey_number == rkey) start[place - own.begin()] = false;
+    for (const FoundKey& found : stored[range]) {
+      const auto event = std::lower_bound(
+          own.begin(), own.end(), found.rkey,
+          [](const ResolvedEvent* one, std::int64_t rkey) { return one->rkey_number < rkey; });
+      if ((*event)->rkey_number != found.rkey) continue;
+      const bool gives_way = found.is_stub && (*event)->change().rev.value > 0;
+      start[event - own.begin()] = gives_way ? Place::Stub : Place::Taken;
     }
   }
-  return is_new;
+  return places;
 }
 
 /// Writes rows of one table; `events` are sorted by key. Returns how many changed.
@@ -106,14 +112,17 @@ std::size_t write_table(store::Session& session, const TableWriter& table,
                         const EventPointers& events, const Manner& manner) {
   if (events.size() < kWorthCopying) return table.upsert(session, events, manner.now);
   if (manner.way == Way::Merge) return table.merge(session, events, manner.settled, manner.now);
-  const std::vector<bool> is_new = find_new(session, table, events);
+  const std::vector<Place> places = find_places(session, table, events);
   EventPointers copied;
+  EventPointers over_stubs;
   EventPointers merged;
   copied.reserve(events.size());
   for (std::size_t i = 0; i < events.size(); ++i) {
-    (is_new[i] ? copied : merged).push_back(events[i]);
+    (places[i] == Place::Taken ? merged : copied).push_back(events[i]);
+    if (places[i] == Place::Stub) over_stubs.push_back(events[i]);
   }
   std::size_t rows = copied.size();
+  if (!over_stubs.empty()) table.drop_stubs(session, over_stubs);
   if (!copied.empty()) table.copy(session, copied, manner.now);
   if (!merged.empty()) rows += table.merge(session, merged, manner.settled, manner.now);
   return rows;

@@ -28,6 +28,13 @@ struct KeyRange {
   std::size_t limit = 0;
 };
 
+/// A row that `read_keys` found.
+struct FoundKey {
+  std::int64_t rkey = 0;
+  /// It holds nothing, and gives way to a record of any revision but 0.
+  bool is_stub = false;
+};
+
 /// A row that stands in a table, and its record's path: `app.bsky.feed.like/3k...`.
 struct StoredRow {
   RowKey key;
@@ -66,8 +73,12 @@ class TableWriter {
                             std::span<const std::int32_t> settled, Timestamp indexed_at) const = 0;
 
   /// The record keys of the rows in each of the ranges, up to its limit, in no order.
-  virtual std::vector<std::vector<std::int64_t>> read_keys(
-      store::Session& session, std::span<const KeyRange> ranges) const = 0;
+  virtual std::vector<std::vector<FoundKey>> read_keys(store::Session& session,
+                                                       std::span<const KeyRange> ranges) const = 0;
+
+  /// Removes the events' rows that are stubs, and no others: a COPY after it costs less than
+  /// `merge`.
+  virtual void drop_stubs(store::Session& session, Events events) const = 0;
 
   /// Those of `actors` that have a row of a revision before the one at their place in `revs`, and
   /// of posts one that holds a record; in no order. Reads all their rows.

@@ -227,6 +227,56 @@ TEST_F(BulkWriterTest, stubs_become_posts) {
   EXPECT_EQ(count("bsky.posts WHERE cid IS NULL"), "1");
 }
 
+/// Of a hundred posts some were referred to, some deleted since or before, some are there as they
+/// are, some at a later revision: each ends as the live writer leaves it.
+TEST_F(BulkWriterTest, posts_end_as_the_live_writer_leaves_them_whatever_was_there) {
+  const auto posts = [](const std::string& did, std::uint64_t rev, std::size_t from, std::size_t to,
+                        const char* words) {
+    Events events;
+    for (std::size_t i = from; i < to; ++i) {
+      events.push_back(made_write(did, kPost, key(i), rev, made_post(words)));
+    }
+    return events;
+  };
+  const auto begin = [&](const std::string& did) {
+    Events before;
+    for (std::size_t i = 0; i < 30; ++i) {
+      before.push_back(made_write(kBob, "app.bsky.feed.like", key(100 + i), 9,
+                                  test::made_like("at://" + did + "/" + kPost + "/" + key(2 * i))));
+    }
+    for (std::size_t i = 60; i < 70; ++i) before.push_back(made_delete(did, kPost, key(i), 20));
+    for (std::size_t i = 70; i < 80; ++i) before.push_back(made_delete(did, kPost, key(i), 5));
+    for (auto& event : posts(did, 5, 80, 85, "words")) before.push_back(std::move(event));
+    for (auto& event : posts(did, 30, 85, 90, "later")) before.push_back(std::move(event));
+    live(std::move(before));
+  };
+  const auto rows_of = [&](const std::string& did) {
+    return value(
+        "SELECT string_agg((to_jsonb(p) - 'actor_id')::text, E'\\n' ORDER BY rkey) "
+        "FROM bsky.posts AS p WHERE actor_id = bsky.actor_id('" +
+        did + "')");
+  };
+  const std::string carol = "did:plc:carol";
+  begin(kAlice);
+  begin(carol);
+  clock_.advance(std::chrono::hours(1));
+  EXPECT_EQ(bulk(posts(kAlice, 10, 0, 100, "words")).rows, 85U);
+  live(posts(carol, 10, 0, 100, "words"));
+  EXPECT_EQ(count("bsky.posts WHERE rev = 10 AND text = 'words'"), "170");
+  EXPECT_EQ(rows_of(kAlice), rows_of(carol));
+}
+
+/// A revision of 0 is none that a stub gives way to.
+TEST_F(BulkWriterTest, a_post_of_revision_zero_does_not_replace_a_stub) {
+  Events likes;
+  likes.push_back(made_write(kBob, "app.bsky.feed.like", key(0), 9,
+                             test::made_like("at://" + kAlice + "/" + kPost + "/" + key(7))));
+  bulk(std::move(likes));
+  const auto post = [](std::size_t) { return made_post("words"); };
+  EXPECT_EQ(bulk(many(100, 0, post, kPost)).rows, 99U);
+  EXPECT_EQ(count("bsky.posts WHERE cid IS NULL"), "1");
+}
+
 TEST_F(BulkWriterTest, a_part_of_what_is_there_is_merged_and_the_rest_copied) {
   bulk(follows(200, 10));
   session().run("DELETE FROM bsky.follows WHERE rkey % 2 = 0");

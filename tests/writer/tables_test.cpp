@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
@@ -208,6 +209,27 @@ TEST_P(EachTableTest, revisions_are_read) {
             (std::vector<std::int64_t>{TableWriter::kNoRow, 10, TableWriter::kNoRow}));
 }
 
+TEST_P(EachTableTest, keys_are_read_and_a_record_is_no_stub) {
+  upsert(write_at(10));
+  std::vector<UnresolvedEvent> events;
+  events.push_back(write_at(10));
+  const auto batch = resolved(std::move(events));
+  const RowKey own = {batch[0].actor_id, batch[0].collection_id, batch[0].rkey_number};
+  const std::vector<KeyRange> ranges = {
+      {{own.actor_id, own.collection_id, own.rkey + 1}, own.rkey + 9, 5},
+      {{own.actor_id, own.collection_id, own.rkey - 9}, own.rkey, 5},
+      {own, own.rkey + 9, 0}};
+  const auto found = table_for(batch[0]).read_keys(*session_, ranges);
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_TRUE(found[0].empty());
+  ASSERT_EQ(found[1].size(), 1U);
+  EXPECT_EQ(found[1][0].rkey, own.rkey);
+  EXPECT_FALSE(found[1][0].is_stub);
+  EXPECT_TRUE(found[2].empty());
+  table_for(batch[0]).drop_stubs(*session_, pointers(batch));
+  EXPECT_EQ(of_row("rev"), "10");
+}
+
 TEST_P(EachTableTest, its_view_and_all_records_show_it) {
   auto event = write_at(10);
   const std::string cid = std::get<event::RecordChange>(event.body).cid->to_string();
@@ -277,6 +299,35 @@ TEST_F(TablesTest, a_deleted_post_leaves_the_same_stub_whether_it_was_seen_befor
   EXPECT_EQ(value("SELECT count(*) FROM bsky.posts WHERE is_deleted AND cid IS NULL"), "2");
   EXPECT_EQ(value("SELECT count(*) FROM bsky.all_records"), "0");
   EXPECT_EQ(remove(made_delete(kAuthor, post, "3l2s5xxv2ze2d", 10)), 0U);
+}
+
+TEST_F(TablesTest, of_posts_only_those_that_were_referred_to_alone_are_stubs) {
+  const std::string post = "app.bsky.feed.post";
+  const std::vector<std::string> keys = {"3l2s5xxv2ze2c", "3l2s5xxv2ze2d", "3l2s5xxv2ze2e"};
+  upsert(made_write(kAuthor, post, keys[0], 10, made_post("seen")));
+  remove(made_delete(kAuthor, post, keys[1], 10));
+  const auto like = test::made_like(std::string("at://") + kAuthor + "/" + post + "/" + keys[2]);
+  upsert(made_write("did:plc:fan", "app.bsky.feed.like", keys[0], 5, like));
+  std::vector<UnresolvedEvent> events;
+  for (const std::string& key : keys) {
+    events.push_back(made_write(kAuthor, post, key, 11, made_post("again")));
+  }
+  const auto batch = resolved(std::move(events));
+  const std::vector<KeyRange> all = {
+      {{batch[0].actor_id, batch[0].collection_id, batch[0].rkey_number}, batch[2].rkey_number, 9}};
+  const TableWriter& posts = *table_of(records::Post::kCollectionId);
+  auto found = posts.read_keys(*session_, all)[0];
+  std::sort(found.begin(), found.end(),
+            [](const FoundKey& one, const FoundKey& other) { return one.rkey < other.rkey; });
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_FALSE(found[0].is_stub);
+  EXPECT_FALSE(found[1].is_stub);
+  EXPECT_TRUE(found[2].is_stub);
+
+  posts.drop_stubs(*session_, pointers(batch));
+  EXPECT_EQ(value("SELECT string_agg(concat_ws(' ', rev, text, is_deleted), ', ' ORDER BY rkey) "
+                  "FROM bsky.posts"),
+            "10 seen f, 10 t");
 }
 
 TEST_F(TablesTest, a_post_that_breaks_its_lexicon_leaves_a_stub_that_is_not_deleted) {

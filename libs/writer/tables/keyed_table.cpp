@@ -87,8 +87,8 @@ std::size_t KeyedTable::merge(store::Session& session, Events events,
   return session.execute(statements_.merge(), params).affected();
 }
 
-std::vector<std::vector<std::int64_t>> KeyedTable::read_keys(
-    store::Session& session, std::span<const KeyRange> ranges) const {
+std::vector<std::vector<FoundKey>> KeyedTable::read_keys(store::Session& session,
+                                                         std::span<const KeyRange> ranges) const {
   std::vector<RowKey> firsts;
   Array lasts(Array::Type::int8);
   Array limits(Array::Type::int8);
@@ -101,11 +101,18 @@ std::vector<std::vector<std::int64_t>> KeyedTable::read_keys(
   append_keys(params, firsts);
   params.array(lasts).array(limits);
   const store::Rows rows = session.execute(statements_.read_keys(), params);
-  std::vector<std::vector<std::int64_t>> keys(ranges.size());
+  std::vector<std::vector<FoundKey>> keys(ranges.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    keys.at(static_cast<std::size_t>(rows.int8(i, 0))).push_back(rows.int8(i, 1));
+    keys.at(static_cast<std::size_t>(rows.int8(i, 0)))
+        .push_back({rows.int8(i, 1), rows.boolean(i, 2)});
   }
   return keys;
+}
+
+void KeyedTable::drop_stubs(store::Session& session, Events events) const {
+  store::Params params;
+  append_keys(params, events);
+  session.execute(statements_.drop_stubs(), params);
 }
 
 std::vector<std::int32_t> KeyedTable::actors_with_rows_before(

@@ -19,8 +19,9 @@ class KeyedTable : public TableWriter {
   void copy(store::Session& session, Events events, Timestamp indexed_at) const override;
   std::size_t merge(store::Session& session, Events events, std::span<const std::int32_t> settled,
                     Timestamp indexed_at) const override;
-  std::vector<std::vector<std::int64_t>> read_keys(store::Session& session,
-                                                   std::span<const KeyRange> ranges) const override;
+  std::vector<std::vector<FoundKey>> read_keys(store::Session& session,
+                                               std::span<const KeyRange> ranges) const override;
+  void drop_stubs(store::Session& session, Events events) const override;
   std::vector<std::int32_t> actors_with_rows_before(
       store::Session& session, std::span<const std::int32_t> actors,
       std::span<const std::int64_t> revs) const override;

@@ -41,7 +41,8 @@ struct Lists {
     for (const BatchColumn& column : columns) {
       ++size;
       add(names, column.name);
-      add(arrays, "$" + std::to_string(size) + "::" + type_name(column.type) + "[]");
+      add(arrays,
+          std::string("$").append(std::to_string(size)) + "::" + type_name(column.type) + "[]");
       add(values, "u." + column.name + column.cast);
     }
   }
@@ -50,6 +51,9 @@ struct Lists {
 /// What a range of keys has besides the first.
 const std::vector<BatchColumn> kRestOfRange = {{"last_rkey", store::Array::Type::int8, ""},
                                                {"row_limit", store::Array::Type::int8, ""}};
+
+/// Stands for a post that was only referred to. One that was deleted has a revision.
+const std::string kIsStub = "(t.rev = 0 AND t.cid IS NULL)";
 
 /// What a removal brings besides the keys.
 const std::vector<BatchColumn> kRemoval = {{"rev", store::Array::Type::int8, ""},
@@ -68,6 +72,7 @@ TableStatements::TableStatements(const std::string& table, std::span<const Batch
                                              " INCLUDING DEFAULTS) ON COMMIT DELETE ROWS"},
       merge_{table + "_merge", merge_sql("")},
       read_keys_{table + "_read_keys", read_keys_sql()},
+      drop_stubs_{table + "_drop_stubs", drop_stubs_sql()},
       actors_with_rows_before_{
           table + "_actors_with_rows_before",
           "SELECT a.id FROM unnest($1::int4[], $2::int8[]) AS a(id, rev) WHERE EXISTS (SELECT "
@@ -182,10 +187,21 @@ std::string TableStatements::read_keys_sql() const {
   lists.append(keys_);
   lists.append(kRestOfRange);
   const std::string collection = keys_.size() > 2 ? "t.collection_id = r.collection_id AND " : "";
-  return "SELECT r.place - 1, t.rkey FROM unnest(" + lists.arrays + ") WITH ORDINALITY AS r(" +
-         lists.names + ", place) CROSS JOIN LATERAL (SELECT t.rkey FROM bsky." + table_ +
-         " AS t WHERE t.actor_id = r.actor_id AND " + collection +
-         "t.rkey BETWEEN r.rkey AND r.last_rkey LIMIT r.row_limit) AS t";
+  return "SELECT r.place - 1, t.rkey, t.is_stub FROM unnest(" + lists.arrays +
+         ") WITH ORDINALITY AS r(" + lists.names + ", place) CROSS JOIN LATERAL (SELECT t.rkey, " +
+         kIsStub + " AS is_stub FROM bsky." + table_ + " AS t WHERE t.actor_id = r.actor_id AND " +
+         collection + "t.rkey BETWEEN r.rkey AND r.last_rkey LIMIT r.row_limit) AS t";
+}
+
+std::string TableStatements::drop_stubs_sql() const {
+  Lists lists;
+  lists.append(keys_);
+  // By place, which the statement's snapshot keeps: whatever the table looked like when it was
+  // planned, the rows are looked up by key.
+  return "DELETE FROM bsky." + table_ + " AS t WHERE " + kIsStub +
+         " AND t.ctid = ANY (ARRAY(SELECT s.ctid FROM unnest(" + lists.arrays + ") AS u(" +
+         lists.names + ") CROSS JOIN LATERAL (SELECT t.ctid FROM bsky." + table_ + " AS t WHERE " +
+         same_key() + " AND " + kIsStub + " OFFSET 0) AS s))";
 }
 
 std::string TableStatements::read_revs_sql() const {

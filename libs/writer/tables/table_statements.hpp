@@ -42,8 +42,10 @@ class TableStatements {
   const store::Statement& make_stage() const { return make_stage_; }
   const store::Statement& merge() const { return merge_; }
   /// Parameters: the arrays of the ranges' first keys, of their last rkeys, and of how many rows to
-  /// read of each. Answers with the range's place, from 0, and a row's rkey.
+  /// read of each. Answers with the range's place, from 0, a row's rkey, and whether it is a stub.
   const store::Statement& read_keys() const { return read_keys_; }
+  /// Parameters: the keys' arrays.
+  const store::Statement& drop_stubs() const { return drop_stubs_; }
   /// Parameters: the accounts, and a revision for each.
   const store::Statement& actors_with_rows_before() const { return actors_with_rows_before_; }
   /// Parameters: the account, the revision, how many at most, the rkey before the first, its
@@ -68,6 +70,7 @@ class TableStatements {
   std::string remove_sql() const;
   std::string empty_sql(const std::string& marker) const;
   std::string read_keys_sql() const;
+  std::string drop_stubs_sql() const;
   std::string read_revs_sql() const;
   std::string purge_sql(const std::string& marker) const;
   /// `t.actor_id = u.actor_id AND ...`
@@ -81,6 +84,7 @@ class TableStatements {
   store::Statement make_stage_;
   store::Statement merge_;
   store::Statement read_keys_;
+  store::Statement drop_stubs_;
   store::Statement actors_with_rows_before_;
   store::Statement rows_before_;
   store::Statement upsert_;

@@ -23,7 +23,7 @@
 namespace skua::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kPoll{100};
+constexpr std::chrono::milliseconds kPoll{20};
 
 std::unique_ptr<store::Session> ask(const std::string& database_url) {
   return std::make_unique<store::Session>(database_url, store::process_name("skua backfill ask"));

@@ -11,7 +11,7 @@
 namespace skua::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kPoll{100};
+constexpr std::chrono::milliseconds kPoll{20};
 constexpr std::chrono::milliseconds kRedraw{500};
 constexpr std::chrono::seconds kLook{1};
 

@@ -1,8 +1,17 @@
 #include "event/repository_chunks.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace skua::event {
+namespace {
+
+/// What stands before the first slash.
+std::string_view collection_of(std::string_view path) {
+  return path.substr(0, path.find_first_of('/'));
+}
+
+}  // namespace
 
 RepositoryChunks::RepositoryChunks(const repo::RepositoryListing& listing, std::string did,
                                    atproto::Tid rev, std::uint64_t repository, ChunkOptions options)
@@ -10,7 +19,17 @@ RepositoryChunks::RepositoryChunks(const repo::RepositoryListing& listing, std::
       did_(std::move(did)),
       rev_(rev),
       repository_(repository),
-      options_(std::move(options)) {}
+      options_(std::move(options)) {
+  // In key order: mostly of the same collection as the one before.
+  std::string_view collection;
+  std::size_t* left = nullptr;
+  for (std::size_t i = 0; i < listing_.size(); ++i) {
+    const std::string_view own = collection_of(listing_.path(i));
+    if (left == nullptr || own != collection) left = &open_of(records::record_type_of(own)).left;
+    collection = own;
+    ++*left;
+  }
+}
 
 std::optional<UnresolvedBulk> RepositoryChunks::next() {
   while (next_record_ < listing_.size()) {
@@ -26,19 +45,15 @@ std::optional<UnresolvedBulk> RepositoryChunks::next() {
 
 /// Returns the chunk of the record's type when the record has no room in it, and begins a new one.
 std::optional<UnresolvedBulk> RepositoryChunks::add(const repo::ListedRecord& record) {
-  const RecordType type =
-      records::record_type_of(record.path.substr(0, record.path.find_first_of('/')));
+  const RecordType type = records::record_type_of(collection_of(record.path));
   Open& open = open_of(type);
   const bool has_room = open.bulk.events.size() < options_.max_records &&
                         open.block_bytes + record.block.size() <= options_.max_bytes;
   std::optional<UnresolvedBulk> full;
-  if (!has_room && !open.bulk.events.empty()) {
-    full = take(type);
-    // What was full once will be again, as a rule.
-    open.bulk.events.reserve(full->events.size());
-  }
+  if (!has_room && !open.bulk.events.empty()) full = take(type);
 
   // Decoded where it stays: an event is about 1 kB, each move of it shows.
+  if (open.bulk.events.empty()) open.bulk.events.reserve(std::min(open.left, options_.max_records));
   UnresolvedEvent& event = open.bulk.events.emplace_back().event;
   decoder_.decode(did_, rev_, record, event);
   // A record without a path that could be read has no type of its own.
@@ -49,7 +64,9 @@ std::optional<UnresolvedBulk> RepositoryChunks::add(const repo::ListedRecord& re
 }
 
 UnresolvedBulk RepositoryChunks::take(RecordType type) {
-  UnresolvedBulk bulk = std::move(std::exchange(open_of(type), Open{}).bulk);
+  Open& open = open_of(type);
+  UnresolvedBulk bulk = std::move(open.bulk);
+  open = Open{.left = open.left - std::min(open.left, bulk.events.size())};
   bulk.did = did_;
   bulk.type = type;
   bulk.repository = repository_;

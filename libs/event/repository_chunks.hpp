@@ -43,6 +43,8 @@ class RepositoryChunks {
   struct Open {
     UnresolvedBulk bulk;
     std::size_t block_bytes = 0;
+    /// Records of its type that were not taken yet.
+    std::size_t left = 0;
   };
 
   Open& open_of(RecordType type) { return open_[static_cast<std::size_t>(type)]; }

@@ -160,9 +160,12 @@ ListedRecord RepositoryListing::at(std::size_t i) const {
   if (i + kAhead < places_.size()) prefetch(car_.subspan(places_[i + kAhead].section));
   const Place& place = places_[i];
   const CarBlock block = car_block_at(car_, place.section);
+  return {path(i), {raw_[i] ? Cid::kRaw : Cid::kDagCbor, block.cid.digest}, block.data};
+}
+
+std::string_view RepositoryListing::path(std::size_t i) const {
   const std::size_t begin = i == 0 ? 0 : places_[i - 1].path_end;
-  const std::string_view path = std::string_view(paths_).substr(begin, place.path_end - begin);
-  return {path, {raw_[i] ? Cid::kRaw : Cid::kDagCbor, block.cid.digest}, block.data};
+  return std::string_view(paths_).substr(begin, places_[i].path_end - begin);
 }
 
 }  // namespace skua::repo

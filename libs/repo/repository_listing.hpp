@@ -45,6 +45,8 @@ class RepositoryListing {
   /// Records that are listed: those whose block is there.
   std::size_t size() const { return places_.size(); }
   ListedRecord at(std::size_t i) const;
+  /// Its path alone, without a look at the CAR.
+  std::string_view path(std::size_t i) const;
 
   /// Whether records that are not listed may lie between record `i - 1` and record `i`, before the
   /// first (0) or after the last (`size()`). Never so in a whole repository.

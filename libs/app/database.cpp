@@ -1,5 +1,6 @@
 #include "app/database.hpp"
 
+#include <memory>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -37,8 +38,9 @@ void check_database(const std::string& url) {
 }
 
 void fill_with_actors(const std::string& url, resolve::IdCache& cache) {
-  store::Session session(url, store::process_name("skua ids"));
-  resolve::fill_with_actors(session, cache);
+  resolve::fill_with_actors(
+      [&] { return std::make_unique<store::Session>(url, store::process_name("skua ids")); },
+      cache);
 }
 
 }  // namespace skua::app

@@ -11,7 +11,7 @@ namespace skua::app {
 /// store::SqlError when it cannot be reached, std::runtime_error with what to do otherwise.
 void check_database(const std::string& url);
 
-/// Connects once and reads the ids of accounts that are there: see resolve::fill_with_actors.
+/// Reads the ids of accounts that are there: see resolve::fill_with_actors.
 void fill_with_actors(const std::string& url, resolve::IdCache& cache);
 
 }  // namespace skua::app

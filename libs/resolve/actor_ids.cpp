@@ -1,6 +1,8 @@
 #include "resolve/actor_ids.hpp"
 
 #include <algorithm>
+#include <future>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -20,7 +22,9 @@ const store::Statement kInsert{
 
 const store::Statement kNewest{"actors_newest", "SELECT coalesce(max(id), 0) FROM bsky.actors"};
 const store::Statement kAll{
-    "actors_all", "SELECT id, did FROM bsky.actors WHERE id > $1::int4 ORDER BY id LIMIT 50000"};
+    "actors_all",
+    "SELECT id, did FROM bsky.actors WHERE id > $1::int4 AND id <= $2::int4 ORDER BY id "
+    "LIMIT 50000"};
 
 store::Array text_array(std::span<const std::string_view> texts) {
   store::Array array(store::Array::Type::text);
@@ -101,22 +105,33 @@ bool copy(store::Session& session, std::vector<std::string_view>& mine, IdCache&
   return true;
 }
 
-}  // namespace
-
-void fill_with_actors(store::Session& session, IdCache& cache) {
-  const auto newest = static_cast<std::size_t>(session.execute(kNewest, {}).int4(0, 0));
-  if (newest > cache.room()) return;
-  // Before the first is read: what comes while it reads forgets as well.
-  cache.set_holds_all(true);
-  std::int32_t last = 0;
+/// Reads those after the one id and up to the other.
+void read_between(store::Session& session, IdCache& cache, std::int32_t after, std::int32_t last) {
   while (true) {
     store::Params params;
-    params.int4(last);
+    params.int4(after).int4(last);
     const store::Rows rows = session.execute(kAll, params);
     if (rows.empty()) return;
     for (std::size_t i = 0; i < rows.size(); ++i) cache.insert(rows.text(i, 1), rows.int4(i, 0));
-    last = rows.int4(rows.size() - 1, 0);
+    after = rows.int4(rows.size() - 1, 0);
   }
+}
+
+}  // namespace
+
+void fill_with_actors(const std::function<std::unique_ptr<store::Session>()>& connect,
+                      IdCache& cache) {
+  const auto session = connect();
+  const std::int32_t newest = session->execute(kNewest, {}).int4(0, 0);
+  if (static_cast<std::size_t>(newest) > cache.room()) return;
+  // Before the first is read: what comes while it reads forgets as well.
+  cache.set_holds_all(true);
+  // The server reads for one half while the answer for the other is taken in.
+  auto newer = std::async(std::launch::async, [&] {
+    read_between(*connect(), cache, newest / 2, std::numeric_limits<std::int32_t>::max());
+  });
+  read_between(*session, cache, 0, newest / 2);
+  newer.get();
 }
 
 FoundActors find_or_insert_actors(store::Session& session, IdCache& cache, ActorClaims& claims,

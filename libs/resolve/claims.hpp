@@ -51,6 +51,7 @@ class Claims {
       for (const Given& key : keys_) claims_.held_.emplace(key);
     }
     ~HeldAll() { claims_.release(keys_); }
+    const std::vector<Given>& keys() const { return keys_; }
     HeldAll(const HeldAll&) = delete;
     HeldAll& operator=(const HeldAll&) = delete;
 

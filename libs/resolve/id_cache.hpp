@@ -80,12 +80,27 @@ class KnownPosts {
   bool contains(const Key& key);
   void insert(const Key& key);
 
+  /// Whether posts that are not known here have no row, as in a small database that this process
+  /// fills: look-ups of many found none, several times in a row. A guess, that whoever acts upon it
+  /// must be able to take back.
+  bool seems_complete() const { return vain_look_ups_ >= kVainLookUps; }
+  /// Many that are not known were looked up, or turned out to be there.
+  void looked_up(bool found_any) {
+    if (found_any) {
+      vain_look_ups_ = 0;
+    } else {
+      ++vain_look_ups_;
+    }
+  }
+
  private:
   static constexpr std::size_t kShards = 16;
+  static constexpr std::uint32_t kVainLookUps = 16;
   struct Nothing {};
   using Shard = GenerationalMap<Key, Nothing>;
   Guarded<Shard>& shard_of(const Key& key) { return shards_[(hash_value(key) >> 32) % kShards]; }
 
+  std::atomic<std::uint32_t> vain_look_ups_ = 0;
   std::array<Guarded<Shard>, kShards> shards_;
 };
 

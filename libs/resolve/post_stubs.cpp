@@ -42,7 +42,7 @@ store::Params keys_of(std::span<const Key> posts) {
 }
 
 /// Which of the posts have a row; those of `new_actors` are not looked for.
-std::vector<bool> find(store::Session& session, std::span<const Key> posts,
+std::vector<bool> find(store::Session& session, KnownPosts& known, std::span<const Key> posts,
                        std::span<const std::int32_t> new_actors) {
   std::vector<bool> is_there(posts.size());
   std::vector<Key> asked;
@@ -54,6 +54,7 @@ std::vector<bool> find(store::Session& session, std::span<const Key> posts,
   }
   if (asked.empty()) return is_there;
   const store::Rows found = session.execute(kFind, keys_of(asked));
+  if (asked.size() >= kWorthCopying) known.looked_up(!found.empty());
   for (std::size_t i = 0; i < found.size(); ++i) {
     is_there[places.at(static_cast<std::size_t>(found.int8(i, 0)))] = true;
   }
@@ -62,9 +63,11 @@ std::vector<bool> find(store::Session& session, std::span<const Key> posts,
 
 /// Appends those that have no row. False: one has one after all, from another process or the post
 /// itself at this moment, and none was appended.
-bool copy_absent(store::Session& session, std::span<const Key> posts,
+bool copy_absent(store::Session& session, KnownPosts& known, std::span<const Key> posts,
                  std::span<const std::int32_t> new_actors, Timestamp now) {
-  const std::vector<bool> is_there = find(session, posts, new_actors);
+  const std::vector<bool> is_there = known.seems_complete()
+                                         ? std::vector<bool>(posts.size())
+                                         : find(session, known, posts, new_actors);
   store::CopyRows rows(4);
   for (std::size_t i = 0; i < posts.size(); ++i) {
     if (is_there[i]) continue;
@@ -79,14 +82,15 @@ bool copy_absent(store::Session& session, std::span<const Key> posts,
     session.copy("bsky.posts", "actor_id, rkey, rev, indexed_at", rows);
   } catch (const store::DataError& error) {
     if (error.sqlstate() != store::kUniqueViolation) throw;
+    known.looked_up(true);
     return false;
   }
   return true;
 }
 
-void insert(store::Session& session, std::span<const Key> posts,
+void insert(store::Session& session, KnownPosts& known, std::span<const Key> posts,
             std::span<const std::int32_t> new_actors, Timestamp now) {
-  if (posts.size() >= kWorthCopying && copy_absent(session, posts, new_actors, now)) return;
+  if (posts.size() >= kWorthCopying && copy_absent(session, known, posts, new_actors, now)) return;
   store::Params params = keys_of(posts);
   params.timestamp(now);
   session.execute(kInsert, params);
@@ -110,7 +114,7 @@ void insert_post_stubs(store::Session& session, KnownPosts& known, PostClaims& c
       }
       if (!mine.empty()) {
         crash_point("before_post_stubs");
-        insert(session, mine, new_actors, now);
+        insert(session, known, mine, new_actors, now);
         crash_point("after_post_stubs");
         for (const Key& key : mine) known.insert(key);
       }

@@ -73,7 +73,10 @@ void visit_collections(ResolvedEvent& event, F&& visit) {
 std::vector<KnownPosts::Key> posts_written_by(std::span<const ResolvedEvent* const> events) {
   std::vector<KnownPosts::Key> posts;
   for (const ResolvedEvent* event : events) {
-    if (event->collection_id != records::Post::kCollectionId || is_rejection(*event)) continue;
+    const auto* change = std::get_if<RecordChange>(&event->event.body);
+    if (change == nullptr || event->collection_id != records::Post::kCollectionId) continue;
+    // One that breaks its lexicon has its row elsewhere.
+    if (std::holds_alternative<std::monostate>(change->record.record)) continue;
     posts.push_back({event->actor_id, event->rkey_number});
   }
   return posts;

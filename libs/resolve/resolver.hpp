@@ -32,8 +32,8 @@ struct SharedIds {
   PostClaims post_claims;
 };
 
-/// The posts that these events, resolved, write: whoever writes them by COPY claims them before, so
-/// that no stub of one comes meanwhile.
+/// The posts that these events, resolved, give rows to: whoever writes them by COPY claims them
+/// before, so that no stub of one comes meanwhile.
 std::vector<KnownPosts::Key> posts_written_by(std::span<const event::ResolvedEvent* const> events);
 
 /// An event that must not become a row: the number of a record key in it stands for another text.

@@ -135,6 +135,9 @@ void BulkWorker::write_piece(std::span<event::ResolvedEvent* const> piece) {
   const Timestamp start = services_.clock.now();
   const BulkWriter::Outcome outcome = services_.writer.write(connection, piece, start);
   group_.took(piece.size(), services_.clock.now() - start);
+  if (outcome.held_back == 0) {
+    for (const resolve::KnownPosts::Key& post : posts.keys()) services_.ids.posts.insert(post);
+  }
 
   Counters& counters = services_.counters;
   counters.transactions += 1;

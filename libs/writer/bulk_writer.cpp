@@ -190,7 +190,9 @@ BulkWriter::Outcome write_once(store::Session& session, const SourceNames& sourc
     });
     const BulkGuard guard(session, actors_of(changes));
     const Manner manner{way, guard.settled(changes), now};
-    outcome.rows = write_changes(session, guard.news(changes), manner);
+    const std::vector<GuardedChange> news = guard.news(changes);
+    outcome.held_back = asked - news.size();
+    outcome.rows = write_changes(session, news, manner);
     outcome.unchanged = asked - std::min(asked, outcome.rows);
   }
   if (!letters.empty()) {

@@ -34,6 +34,7 @@ class BulkWriter {
   struct Outcome {
     std::size_t rows = 0;       // inserted or changed
     std::size_t unchanged = 0;  // there already, or held back
+    std::size_t held_back = 0;  // older than what is known of the account or the record
     std::size_t dead_letters = 0;
   };
 

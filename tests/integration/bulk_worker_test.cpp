@@ -454,6 +454,40 @@ TEST_F(BulkWorkerTest, its_posts_are_claimed_while_it_writes_them) {
   EXPECT_EQ(count("bsky.posts WHERE rev = 10"), "100");
   const resolve::PostClaims::Held held(ids_.post_claims, posts);
   EXPECT_TRUE(held.others().empty());
+  for (const auto& post : posts) EXPECT_TRUE(ids_.posts.contains(post));
+}
+
+/// One that is known to have a row and has none would never get its stub.
+TEST_F(BulkWorkerTest, posts_that_were_held_back_are_not_known) {
+  const auto known = [&] {
+    UnresolvedBulk same = records(1, kAlice, 100, 0, kPost);
+    resolve::Resolver(session(), ids_, clock_).resolve(std::span(same.events));
+    return std::count_if(same.events.begin(), same.events.end(), [&](const auto& event) {
+      return ids_.posts.contains({event.actor_id, event.rkey_number});
+    });
+  };
+  EXPECT_EQ(known(), 0);
+  session().run("UPDATE bsky.actors SET floor_rev = 20");
+  open(database_.url());
+  worker_->push(records(1, kAlice, 100, 0, kPost));
+  finish();
+  EXPECT_EQ(count("bsky.posts"), "0");
+  EXPECT_EQ(known(), 0);
+}
+
+/// They stand in bsky.records.
+TEST_F(BulkWorkerTest, posts_that_break_their_lexicon_are_not_known) {
+  open(database_.url());
+  worker_->push(records(1, kAlice, 100, 0, kPost, [](std::size_t i, nlohmann::json& record) {
+    if (i % 2 == 0) record["text"] = 5;
+  }));
+  finish();
+  UnresolvedBulk same = records(1, kAlice, 100, 0, kPost);
+  resolve::Resolver(session(), ids_, clock_).resolve(std::span(same.events));
+  for (std::size_t i = 0; i < same.events.size(); ++i) {
+    EXPECT_EQ(ids_.posts.contains({same.events[i].actor_id, same.events[i].rkey_number}),
+              i % 2 == 1);
+  }
 }
 
 TEST_F(BulkWorkerTest, what_cannot_be_written_is_not_told_of) {

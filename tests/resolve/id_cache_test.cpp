@@ -118,6 +118,20 @@ TEST(KnownPostsTest, tells_posts_apart) {
   }
 }
 
+TEST(KnownPostsTest, seem_complete_when_look_ups_are_in_vain) {
+  KnownPosts posts(10);
+  int look_ups = 0;
+  for (; !posts.seems_complete(); ++look_ups) posts.looked_up(false);
+  EXPECT_GT(look_ups, 1);
+  posts.looked_up(true);
+  for (int i = 1; i < look_ups; ++i) {
+    posts.looked_up(false);
+    EXPECT_FALSE(posts.seems_complete());
+  }
+  posts.looked_up(false);
+  EXPECT_TRUE(posts.seems_complete());
+}
+
 TEST(IdCacheTest, threads_may_share_it) {
   IdCache cache(2'000);
   std::vector<std::thread> threads;

@@ -376,6 +376,31 @@ TEST_F(ResolverCopyTest, accounts_that_another_process_inserted_are_found) {
   }
 }
 
+/// All posts seemed to be known: one of another process comes as a surprise.
+TEST_F(ResolverCopyTest, a_post_that_seemed_not_to_be_there_stays_as_it_is) {
+  auto some = likes(0);
+  ASSERT_TRUE(resolve(some).empty());
+  while (!ids_.posts.seems_complete()) ids_.posts.looked_up(false);
+  session().run(
+      "INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at) SELECT actor_id, rkey + 1, 9, "
+      "now() "
+      "FROM bsky.posts LIMIT 1");
+  const auto of_next_key = [&] {
+    std::vector<ResolvedEvent> batch;
+    const std::string next = atproto::Tid{atproto::Tid::parse(kKey)->value + 1}.to_string();
+    for (int i = 0; i < kMany; ++i) {
+      batch.push_back({made_write("did:plc:liker", kLike, "more-" + std::to_string(i), 5,
+                                  made_like(post_uri("did:plc:n" + std::to_string(i), next)))});
+    }
+    return batch;
+  };
+  auto more = of_next_key();
+  ASSERT_TRUE(resolve(more).empty());
+  EXPECT_EQ(count("bsky.posts"), 2 * kMany);
+  EXPECT_EQ(count("bsky.posts WHERE rev = 9"), 1);
+  EXPECT_FALSE(ids_.posts.seems_complete());
+}
+
 TEST_F(ResolverCopyTest, a_new_account_whose_posts_are_there_before_it_is_no_harm) {
   // Another process has written posts of an id between our two transactions.
   session().run(

@@ -131,6 +131,7 @@ int backfill(const Settings& settings, const BackfillFlags& flags) {
   const Timestamp started_at = system_clock().now();
   auto session = ask(database_url);
   if (flags.bootstrap) begin_bootstrap(*session);
+  options.is_alone = backfill::bootstrap_is_open(*session);
   queue_request(*session, request);
   session.reset();
 

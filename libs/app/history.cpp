@@ -53,9 +53,8 @@ class History::Impl {
  public:
   Impl(BackfillOptions options, const Clock& clock)
       : options_(std::move(options)),
-        backfiller_(
-            backfiller_options(options_.history, options_.database_url, kRole, *options_.accounts),
-            ids_, live_pressure_, clock, [this](const std::string& what) { defect_.report(what); }),
+        backfiller_(options_of_backfiller(), ids_, live_pressure_, clock,
+                    [this](const std::string& what) { defect_.report(what); }),
         watch_({.database_url = options_.database_url,
                 .holder = store::process_name(kRole),
                 .figures = [this] { return backfiller_.figures(); },
@@ -86,6 +85,12 @@ class History::Impl {
   std::optional<std::string> defect() const { return defect_.get(); }
 
  private:
+  backfill::BackfillerOptions options_of_backfiller() const {
+    backfill::BackfillerOptions backfiller =
+        backfiller_options(options_.history, options_.database_url, kRole, *options_.accounts);
+    backfiller.is_alone = options_.is_alone;
+    return backfiller;
+  }
   HandleLookups::Options handle_options() {
     return {.dns = *options_.check_handles,
             .ca_file = options_.history.ca_file,

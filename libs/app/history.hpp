@@ -46,6 +46,8 @@ struct BackfillOptions {
   std::unique_ptr<AccountSource> accounts;
   /// The DNS server that handles are looked up at; nothing: who claims one last has it.
   std::optional<identity::DnsServer> check_handles;
+  /// No live source of any process writes to the database: a bootstrap is open.
+  bool is_alone = false;
 };
 
 /// `skua backfill`: works on the queue of jobs. The composition root: it makes the parts, and stops

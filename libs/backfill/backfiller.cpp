@@ -34,7 +34,7 @@ class Backfiller::Impl {
                         unfinished_.written(chunk.repository, chunk.bytes);
                       },
                   .on_defect = on_defect_},
-        pool_(services_),
+        pool_(services_, options_.is_alone),
         reader_(reader_options(), unfinished_, clock),
         finisher_(finisher_options(), unfinished_, ids, clock),
         http_(http_options()),

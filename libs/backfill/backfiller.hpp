@@ -36,6 +36,8 @@ struct BackfillerOptions {
   std::size_t chunk_bytes = std::size_t{48} << 20;
   /// Of CARs.
   std::size_t held_bytes = std::size_t{256} << 20;
+  /// No live source of any process writes to the database.
+  bool is_alone = false;
   /// Whether repositories that wait for a resync are queued by themselves.
   bool resync = false;
   /// Works on the jobs of these accounts alone, and on no list; empty: on all.

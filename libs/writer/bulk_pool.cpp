@@ -8,7 +8,8 @@
 
 namespace skua::writer {
 
-BulkPool::BulkPool(BulkServices& services) : turns_(writers_at_once()) {
+BulkPool::BulkPool(BulkServices& services, bool is_alone)
+    : turns_(writers_at_once() + (is_alone ? 1 : 0)) {
   for (const auto type : records::kRecordTypes) {
     for (std::size_t number = 0; number < kWorkersPerLane; ++number) {
       const std::string name =

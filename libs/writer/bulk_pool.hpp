@@ -14,7 +14,10 @@ namespace skua::writer {
 /// made when a worker first has something to write.
 class BulkPool {
  public:
-  explicit BulkPool(BulkServices& services);
+  /// `is_alone`: no live events wait for the database; then one more writes at once than
+  /// `writers_at_once`, so that while one waits for its commit its core has work. (Beside live
+  /// events it makes them wait twice as long.)
+  BulkPool(BulkServices& services, bool is_alone);
 
   /// Hands a chunk to its worker. Never waits. Any thread; one DID's chunks from one thread.
   void push(event::UnresolvedBulk chunk);

@@ -208,11 +208,18 @@ class Stress:
         self.start_skua()
         connections = len(self.sim.events("connect"))
         wait_for("a connection", lambda: len(self.sim.events("connect")) > connections, alive=[self.skua, self.sim])
-        # A relay that counts anew is known by what it says next; until then its silence means nothing.
-        last_seq = self.control("/step", {"count": 5})["seq"]
+        last_seq = None
 
         def is_at_the_end():
-            return self.skua.says(f"cursor {last_seq} ")
+            nonlocal connections, last_seq
+            if last_seq is not None and self.skua.says(f"cursor {last_seq} "):
+                return True
+            # A relay that counts anew is known by what it says next; until then its silence means nothing. What it
+            # said last may have met a fault that ended the connection.
+            if len(self.sim.events("connect")) > connections:
+                connections = len(self.sim.events("connect"))
+                last_seq = self.control("/step", {"count": 5})["seq"]
+            return False
 
         wait_for("the last commit", is_at_the_end, seconds=180, alive=[self.skua, self.sim], every=0.2)
         if self.is_verified:

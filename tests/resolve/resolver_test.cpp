@@ -382,9 +382,8 @@ TEST_F(ResolverCopyTest, a_post_that_seemed_not_to_be_there_stays_as_it_is) {
   ASSERT_TRUE(resolve(some).empty());
   while (!ids_.posts.seems_complete()) ids_.posts.looked_up(false);
   session().run(
-      "INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at) SELECT actor_id, rkey + 1, 9, "
-      "now() "
-      "FROM bsky.posts LIMIT 1");
+      "INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at) "
+      "SELECT actor_id, rkey + 1, 9, now() FROM bsky.posts LIMIT 1");
   const auto of_next_key = [&] {
     std::vector<ResolvedEvent> batch;
     const std::string next = atproto::Tid{atproto::Tid::parse(kKey)->value + 1}.to_string();

@@ -9,7 +9,7 @@ namespace skua::sim {
 namespace {
 
 /// A turn of the simulation ends after so long: connections and requests come next.
-constexpr auto kTurn = std::chrono::milliseconds(5);
+constexpr auto kActTurn = std::chrono::milliseconds(5);
 constexpr auto kShortestWait = std::chrono::milliseconds(1);
 /// How late a fault that was planned for a time may be.
 constexpr auto kLongestWait = std::chrono::milliseconds(20);
@@ -100,7 +100,7 @@ void Simulation::tick() {
     credit_ = 0;
   } else {
     credit_ = std::min(credit_ + settings_.rate * passed.count(), std::max(settings_.rate, 1.0));
-    while (credit_ >= 1 && !quiet() && SteadyClock::now() - now < kTurn) {
+    while (credit_ >= 1 && !quiet() && SteadyClock::now() - now < kActTurn) {
       const auto before = events_;
       step_once();
       credit_ -= static_cast<double>(events_ - before);

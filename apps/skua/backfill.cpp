@@ -23,7 +23,7 @@
 namespace skua::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kPoll{20};
+constexpr std::chrono::milliseconds kBuildPoll{20};
 
 std::unique_ptr<store::Session> ask(const std::string& database_url) {
   return std::make_unique<store::Session>(database_url, store::process_name("skua backfill ask"));
@@ -61,7 +61,7 @@ bool finish_bootstrap(const std::string& database_url, StopSignal& stop_signal) 
                                         std::fflush(stdout);
                                       });
   });
-  while (building.wait_for(kPoll) != std::future_status::ready) {
+  while (building.wait_for(kBuildPoll) != std::future_status::ready) {
     if (stop.stop_requested() || !stop_signal.wait_for(std::chrono::milliseconds(0))) continue;
     fmt::print("stopping: the server undoes what is half built\n");
     std::fflush(stdout);

@@ -11,7 +11,7 @@
 namespace skua::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kPoll{20};
+constexpr std::chrono::milliseconds kHistoryPoll{20};
 constexpr std::chrono::milliseconds kRedraw{500};
 constexpr std::chrono::seconds kLook{1};
 
@@ -41,7 +41,7 @@ bool watch_history(const app::History& history, std::chrono::seconds every, Stop
   auto look_at = line_at;
   bool stopping = false;
   while (!stopping && !history.is_idle() && !history.defect()) {
-    stopping = stop_signal.wait_for(kPoll);
+    stopping = stop_signal.wait_for(kHistoryPoll);
     const auto now = std::chrono::steady_clock::now();
     if (look && now - look_at >= kLook) {
       look_at = now;

@@ -24,7 +24,7 @@ using backfill::HostList;
 using backfill::NewJob;
 
 /// Jobs are queued so many at a time.
-constexpr std::size_t kAtOnce = 5'000;
+constexpr std::size_t kJobsAtOnce = 5'000;
 constexpr std::size_t kShownProblems = 100;
 
 /// Says what is wrong with what was asked for; the rest goes on.
@@ -142,8 +142,8 @@ HistoryRequest history_request(const Settings& settings, const HistoryFlags& fla
 void queue_request(store::Session& session, const HistoryRequest& request) {
   std::size_t queued = 0;
   const std::span<const NewJob> jobs = request.jobs;
-  for (std::size_t begin = 0; begin < jobs.size(); begin += kAtOnce) {
-    const auto some = jobs.subspan(begin, std::min(kAtOnce, jobs.size() - begin));
+  for (std::size_t begin = 0; begin < jobs.size(); begin += kJobsAtOnce) {
+    const auto some = jobs.subspan(begin, std::min(kJobsAtOnce, jobs.size() - begin));
     queued += backfill::add_jobs(session, some, Again::Yes, system_clock().now());
   }
   const std::size_t lists =

@@ -32,7 +32,7 @@ namespace {
 using backfill::JobState;
 
 /// Repositories are brought in so many at a time: their rows are remembered that long.
-constexpr std::size_t kAtOnce = 200;
+constexpr std::size_t kRepositoriesAtOnce = 200;
 constexpr int kAttempts = 3;
 
 /// How the repositories of one round fared.
@@ -202,7 +202,7 @@ int repo_resync(const Settings& settings, const RepoResyncFlags& flags) {
 
   bool all_well = request.problems == 0;
   const std::span<const backfill::NewJob> jobs = request.jobs;
-  for (std::size_t begin = 0; begin < jobs.size(); begin += kAtOnce) {
+  for (std::size_t begin = 0; begin < jobs.size(); begin += kRepositoriesAtOnce) {
     app::BackfillOptions options;
     options.database_url = database_url;
     options.history = history_options(settings, asked, flags.verification);
@@ -210,7 +210,7 @@ int repo_resync(const Settings& settings, const RepoResyncFlags& flags) {
     options.history.max_attempts = attempts;
     if (!flags.did_docs) options.check_handles = handle_checks(settings, flags.verification);
     options.accounts = history_accounts(settings, flags.did_docs, flags.verification, database_url);
-    const auto some = jobs.subspan(begin, std::min(kAtOnce, jobs.size() - begin));
+    const auto some = jobs.subspan(begin, std::min(kRepositoriesAtOnce, jobs.size() - begin));
     const End end = resync_some(some, std::move(options), every, stop_signal);
     if (end == End::Stopped) {
       fmt::print(

@@ -18,7 +18,7 @@ namespace {
 /// Labelers that one stream speaks for, of which the keys are remembered.
 constexpr std::size_t kLabelers = 1'000;
 /// After this long a key is asked for again.
-constexpr std::chrono::hours kKeyFreshFor{24};
+constexpr std::chrono::hours kLabelKeyFreshFor{24};
 
 using Freshness = AccountSource::Freshness;
 
@@ -230,7 +230,8 @@ std::optional<LabelDecoder::KnownKey> LabelDecoder::key_of(const std::string& sr
                                                            Freshness freshness) {
   const Timestamp now = services_.clock.now();
   const KnownKey* known = keys_.find(src);
-  if (freshness == Freshness::Known && known != nullptr && now - known->asked_at < kKeyFreshFor) {
+  if (freshness == Freshness::Known && known != nullptr &&
+      now - known->asked_at < kLabelKeyFreshFor) {
     return *known;
   }
   const std::optional<atproto::Multikey> before = known != nullptr ? known->key : std::nullopt;

@@ -15,7 +15,7 @@ constexpr std::uint8_t kSha256Size = 0x20;
 
 constexpr std::string_view kBase32 = "abcdefghijklmnopqrstuvwxyz234567";
 /// The multibase letter and 58 characters of 5 bits for 36 bytes; the last two bits are zero.
-constexpr std::size_t kTextSize = 59;
+constexpr std::size_t kCidTextSize = 59;
 
 /// The value of each character; of what is none a bit that no value has.
 constexpr std::uint8_t kNoValue = 0x80;
@@ -36,7 +36,7 @@ Result<Cid> Cid::parse_bytes(ByteView bytes) {
 }
 
 Result<Cid> Cid::parse(std::string_view text) {
-  if (text.size() != kTextSize || text.front() != 'b') return errc::bad_cid;
+  if (text.size() != kCidTextSize || text.front() != 'b') return errc::bad_cid;
   const auto value = [text](std::size_t i) {
     return kBase32Values[static_cast<unsigned char>(text[i])];
   };
@@ -57,7 +57,7 @@ Result<Cid> Cid::parse(std::string_view text) {
   }
   // Two characters are left for the last byte: ten bits, of which two must be zero.
   const unsigned last = static_cast<unsigned>(value(at)) << 5 | value(at + 1);
-  seen |= value(at) | value(at + 1);
+  seen = static_cast<std::uint8_t>(seen | value(at) | value(at + 1));
   if ((seen & kNoValue) != 0 || (last & 3U) != 0) return errc::bad_cid;
   bytes[filled] = static_cast<std::uint8_t>(last >> 2);
   return parse_bytes(bytes);
@@ -71,7 +71,7 @@ std::array<std::uint8_t, Cid::kBinarySize> Cid::to_bytes() const {
 
 std::string Cid::to_string() const {
   std::string text;
-  text.reserve(kTextSize);
+  text.reserve(kCidTextSize);
   text.push_back('b');
   std::uint32_t bits = 0;
   int bit_count = 0;

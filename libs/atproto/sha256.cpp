@@ -1,6 +1,3 @@
-// The low-level calls are deprecated in OpenSSL 3 and still the fastest: no fetch, no allocation.
-#define OPENSSL_SUPPRESS_DEPRECATED
-
 #include "atproto/sha256.hpp"
 
 #include <algorithm>

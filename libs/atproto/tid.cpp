@@ -8,7 +8,7 @@ namespace skua::atproto {
 namespace {
 
 constexpr std::string_view kAlphabet = "234567abcdefghijklmnopqrstuvwxyz";
-constexpr std::size_t kTextSize = 13;
+constexpr std::size_t kTidTextSize = 13;
 constexpr int kClockIdBits = 10;
 
 int character_value(char c) {
@@ -21,7 +21,7 @@ int character_value(char c) {
 
 Result<Tid> Tid::parse(std::string_view text) {
   // 13 characters hold 65 bits: the first must leave the topmost clear.
-  if (text.size() != kTextSize || text.front() > 'j') return errc::bad_tid;
+  if (text.size() != kTidTextSize || text.front() > 'j') return errc::bad_tid;
   Tid tid;
   for (const char c : text) {
     const int bits = character_value(c);
@@ -37,9 +37,9 @@ Tid Tid::from_time(Timestamp time, unsigned clock_id) {
 }
 
 std::string Tid::to_string() const {
-  std::string text(kTextSize, '2');
+  std::string text(kTidTextSize, '2');
   std::uint64_t rest = value;
-  for (std::size_t i = kTextSize; i-- > 0; rest >>= 5) text[i] = kAlphabet[rest & 31U];
+  for (std::size_t i = kTidTextSize; i-- > 0; rest >>= 5) text[i] = kAlphabet[rest & 31U];
   return text;
 }
 

@@ -35,12 +35,12 @@ const std::string kRecordTables =
 
 constexpr std::chrono::milliseconds kCancelEvery{200};
 /// How long a thread waits for what other processes build, or for a server that is away.
-constexpr std::chrono::milliseconds kPause{1'000};
+constexpr std::chrono::milliseconds kBuildPause{1'000};
 
 const std::string kName = "skua indexes";
 
 const Statement kMissing{"bootstrap_missing", "SELECT count(*) FROM skua.dropped_indexes"};
-const Statement kCancel{"bootstrap_cancel", "SELECT pg_cancel_backend($1)"};
+const Statement kCancelBackend{"bootstrap_cancel", "SELECT pg_cancel_backend($1)"};
 
 // An index that a constraint needs cannot be dropped by itself, and a unique one is a promise.
 const Statement kRecord{"bootstrap_record",
@@ -50,10 +50,10 @@ const Statement kRecord{"bootstrap_record",
                         "AND i.indrelid IN (SELECT t.oid " +
                             kRecordTables + ") RETURNING name"};
 
-const Statement kNext{"bootstrap_next",
-                      "SELECT name, definition FROM skua.dropped_indexes "
-                      "ORDER BY pg_relation_size(to_regclass(relation)) DESC NULLS LAST, name "
-                      "LIMIT 1 FOR UPDATE SKIP LOCKED"};
+const Statement kNextIndex{"bootstrap_next",
+                           "SELECT name, definition FROM skua.dropped_indexes "
+                           "ORDER BY pg_relation_size(to_regclass(relation)) DESC NULLS LAST, name "
+                           "LIMIT 1 FOR UPDATE SKIP LOCKED"};
 
 const Statement kFound{"bootstrap_found",
                        "SELECT i.indisvalid FROM pg_index AS i "
@@ -76,7 +76,7 @@ void refuse_filled_tables(Session& session) {
 /// the row that asks for it, so that neither outlives the other.
 std::optional<std::string> build_next(Session& session) {
   Transaction transaction(session);
-  const Rows next = session.execute(kNext, {});
+  const Rows next = session.execute(kNextIndex, {});
   if (next.empty()) return std::nullopt;
   const std::string name(next.text(0, 0));
   Params params;
@@ -206,7 +206,7 @@ class Builders {
   /// Until another thread has built one since `built_before`, which may have been the last.
   void rest(const std::stop_token& stop, std::size_t built_before) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, stop, kPause,
+    changed_.wait_for(lock, stop, kBuildPause,
                       [&] { return failure_ != nullptr || built_ != built_before; });
   }
 
@@ -226,7 +226,7 @@ class Builders {
       for (const int backend : backends_) {
         Params params;
         params.int4(backend);
-        session.execute(kCancel, params);
+        session.execute(kCancelBackend, params);
       }
     } catch (const store::SqlError& error) {
       logger("backfill")->debug("builds cannot be cancelled: {}", error.what());

@@ -16,9 +16,9 @@ namespace {
 using transport::HostOrigin;
 
 /// How often it is looked whether a list is due.
-constexpr std::chrono::milliseconds kQuiet{1'000};
+constexpr std::chrono::milliseconds kListQuiet{1'000};
 /// A host that says "too often" without saying how long.
-constexpr std::chrono::seconds kUnsaidWait{30};
+constexpr std::chrono::seconds kListUnsaidWait{30};
 const std::string kCollectionPrefix = list_of_collection("");
 
 HostOrigin origin_of(const HostList& list) {
@@ -156,7 +156,7 @@ void Discoverer::rest(const std::stop_token& stop, bool first, bool was_down) {
   const auto seen = news_;
   const auto is_news = [&] { return !was_down && news_ != seen; };
   if (first || was_down || busy_ > 0) {
-    wake_.wait_for(lock, stop, kQuiet, is_news);
+    wake_.wait_for(lock, stop, kListQuiet, is_news);
   } else {
     wake_.wait(lock, stop, is_news);
   }
@@ -204,7 +204,7 @@ bool Discoverer::read(store::Session& session, const ClaimedList& claimed,
     if (stop.stop_requested()) return false;
     if (const auto* limited = std::get_if<HostLimited>(&answer)) {
       list_postponed(session, list, "the host asked us to wait (429)",
-                     limited->wait.value_or(kUnsaidWait), options_.holder, clock_.now());
+                     limited->wait.value_or(kListUnsaidWait), options_.holder, clock_.now());
       counters_.postponed += 1;
       return true;
     }

@@ -27,13 +27,13 @@ using std::chrono::seconds;
 
 constexpr milliseconds kTick{100};
 /// How long nothing is claimed when there was nothing to be had.
-constexpr milliseconds kQuiet{1'000};
-constexpr seconds kRenew{30};
+constexpr milliseconds kClaimQuiet{1'000};
+constexpr seconds kRenewEvery{30};
 constexpr seconds kResyncEvery{5};
 /// A resync that came to nothing is due again after it.
 constexpr seconds kResyncLease{3'600};
 constexpr std::size_t kResyncsAtOnce = 500;
-constexpr std::size_t kClaim = 200;
+constexpr std::size_t kClaimJobs = 200;
 constexpr std::size_t kFilesAtOnce = 400;
 /// Accounts whose host is looked for.
 constexpr std::size_t kUnknownAtOnce = 1'000;
@@ -42,7 +42,7 @@ constexpr std::size_t kShownHosts = 20;
 /// Larger bodies go to a file.
 constexpr std::size_t kSpoolAbove = std::size_t{8} << 20;
 /// A host that says "too often" without saying how long: its pace says when it is asked again.
-constexpr seconds kUnsaidWait{5};
+constexpr seconds kFetchUnsaidWait{5};
 
 /// Counts the bytes of a CAR for as long as somebody has it.
 class HeldBytes {
@@ -143,7 +143,7 @@ void Fetcher::run(const std::stop_token& stop) {
             ->warn("the database failed, nothing is lost, trying again: {}", error.what());
       }
       session_.reset();
-      pause = kQuiet;
+      pause = kClaimQuiet;
     } catch (const std::exception& error) {
       return options_.on_defect(std::string("fetching repositories: ") + error.what());
     }
@@ -185,7 +185,7 @@ void Fetcher::step() {
     const std::scoped_lock lock(mutex_);
     idle_ = idle && !poked_;
   }
-  next_claim_ = found ? Timestamp() : now + kQuiet;
+  next_claim_ = found ? Timestamp() : now + kClaimQuiet;
 }
 
 void Fetcher::run_tasks() {
@@ -235,7 +235,7 @@ void Fetcher::keep_leases() {
   if (now < next_lease_) return;
   renew_leases(session(), {options_.holder, now});
   take_back_expired(session(), now);
-  next_lease_ = now + kRenew;
+  next_lease_ = now + kRenewEvery;
 }
 
 void Fetcher::queue_resyncs() {
@@ -287,7 +287,7 @@ std::vector<Job> Fetcher::claim(const Place& place, std::size_t limit) {
 
 bool Fetcher::claim_unknown() {
   if (!options_.find_document || finding_hosts_ >= kUnknownAtOnce) return false;
-  auto jobs = claim(Place::unknown(), kClaim);
+  auto jobs = claim(Place::unknown(), kClaimJobs);
   if (jobs.empty()) return false;
   finding_hosts_ += jobs.size();
   for (FetchedRepository& fetched : take_in_hand(std::move(jobs))) find_host(std::move(fetched));
@@ -297,7 +297,7 @@ bool Fetcher::claim_unknown() {
 bool Fetcher::claim_files() {
   if (counters_.held_bytes >= options_.held_bytes || counters_.in_hand >= kFilesAtOnce)
     return false;
-  auto jobs = claim(Place::file(), kClaim);
+  auto jobs = claim(Place::file(), kClaimJobs);
   if (jobs.empty()) return false;
   for (FetchedRepository& fetched : take_in_hand(std::move(jobs))) {
     with_document(std::move(fetched), false,
@@ -435,8 +435,8 @@ void Fetcher::downloaded(FetchedRepository fetched, Result<transport::HttpAnswer
   if (const auto* unavailable = std::get_if<RepoUnavailable>(&meaning)) {
     not_here(std::move(fetched), unavailable->words);
   } else if (const auto* limited = std::get_if<HostLimited>(&meaning)) {
-    postponed_.push_back(
-        {fetched.job.did, "the host asked us to wait (429)", limited->wait.value_or(kUnsaidWait)});
+    postponed_.push_back({fetched.job.did, "the host asked us to wait (429)",
+                          limited->wait.value_or(kFetchUnsaidWait)});
   } else if (const auto* failure = std::get_if<RequestFailed>(&meaning)) {
     failed_.push_back({fetched.job.did, failure->words, failure->wait.value_or(seconds(0))});
   } else {

@@ -18,7 +18,7 @@ constexpr std::size_t kRecordsTogether = kLargeRepository;
 constexpr std::chrono::milliseconds kIdle{200};
 /// How long those that are ready wait for company: what a transaction costs, all share.
 constexpr std::chrono::milliseconds kLinger{250};
-constexpr std::chrono::milliseconds kPause{1'000};
+constexpr std::chrono::milliseconds kRetryPause{1'000};
 
 std::size_t records_of(const UnfinishedRepository& repository) {
   return repository.listing.size();
@@ -81,7 +81,7 @@ void Finisher::finish(std::span<const std::unique_ptr<UnfinishedRepository>> bat
       std::mutex mutex;
       std::condition_variable_any pause;
       std::unique_lock lock(mutex);
-      pause.wait_for(lock, stop, kPause, [] { return false; });
+      pause.wait_for(lock, stop, kRetryPause, [] { return false; });
     }
   }
 }

@@ -14,7 +14,7 @@ using store::Rows;
 using store::Session;
 using store::Statement;
 
-const Statement kInsert{
+const Statement kInsertHosts{
     "backfill_hosts_insert",
     "INSERT INTO skua.backfill_hosts (host, what, by_hand, next_attempt, updated_at) "
     "SELECT u.host, u.what, u.by_hand, $3::timestamptz, $3::timestamptz "
@@ -37,7 +37,7 @@ Statement update_asked(const char* name, const std::string& where, const std::st
 const Statement kAnew =
     update_asked("backfill_hosts_anew", "h.state IN ('listed', 'failed')",
                  "state = 'none', cursor = NULL, listed = 0, error = NULL, holder = NULL");
-const Statement kHurry = update_asked(
+const Statement kHurryHosts = update_asked(
     "backfill_hosts_hurry",
     "h.state IN ('none', 'listing') AND h.holder IS NULL AND h.next_attempt > $3::timestamptz",
     "error = NULL");
@@ -51,7 +51,7 @@ const Statement kHostsByHand{"backfill_hosts_by_hand",
                              "SELECT DISTINCT host FROM skua.backfill_hosts WHERE by_hand "
                              "ORDER BY host"};
 
-const Statement kClaim{
+const Statement kClaimListing{
     "backfill_hosts_claim",
     "WITH due AS MATERIALIZED (SELECT host, what FROM skua.backfill_hosts "
     "WHERE state IN ('none', 'listing') AND next_attempt <= $1::timestamptz "
@@ -69,7 +69,7 @@ const Statement kSavePage{
     "WHERE host = $1 AND what = $2 AND state = 'listing' AND holder = $5"};
 
 // $5: what the nth failure waits, $8: after how many it is given up.
-const Statement kFailed{
+const Statement kHostFailed{
     "backfill_hosts_failed",
     "UPDATE skua.backfill_hosts SET attempts = attempts + 1, error = $6, holder = NULL, "
     "updated_at = $4::timestamptz, next_attempt = $4::timestamptz + make_interval(secs => "
@@ -77,16 +77,16 @@ const Statement kFailed{
     "state = CASE WHEN attempts + 1 >= $8::int4 THEN 'failed' ELSE 'listing' END "
     "WHERE host = $1 AND what = $2 AND state = 'listing' AND holder = $3 RETURNING state"};
 
-const Statement kPostponed{
+const Statement kHostPostponed{
     "backfill_hosts_postponed",
     "UPDATE skua.backfill_hosts SET error = $5, holder = NULL, updated_at = $4::timestamptz, "
     "next_attempt = $4::timestamptz + make_interval(secs => $6::int8) "
     "WHERE host = $1 AND what = $2 AND state = 'listing' AND holder = $3"};
 
-const Statement kRelease{"backfill_hosts_release",
-                         "UPDATE skua.backfill_hosts SET holder = NULL, "
-                         "next_attempt = $2::timestamptz "
-                         "WHERE state = 'listing' AND holder = $1"};
+const Statement kReleaseHosts{"backfill_hosts_release",
+                              "UPDATE skua.backfill_hosts SET holder = NULL, "
+                              "next_attempt = $2::timestamptz "
+                              "WHERE state = 'listing' AND holder = $1"};
 
 const Statement kOrphans{
     "backfill_hosts_orphans",
@@ -95,9 +95,9 @@ const Statement kOrphans{
     "SELECT FROM pg_stat_activity AS s WHERE s.datname = current_database() "
     "AND s.application_name = holder)"};
 
-const Statement kNext{"backfill_hosts_next",
-                      "SELECT (extract(epoch FROM min(next_attempt)) * 1000000)::int8 "
-                      "FROM skua.backfill_hosts WHERE state IN ('none', 'listing')"};
+const Statement kNextHost{"backfill_hosts_next",
+                          "SELECT (extract(epoch FROM min(next_attempt)) * 1000000)::int8 "
+                          "FROM skua.backfill_hosts WHERE state IN ('none', 'listing')"};
 
 const Statement kCounts{"backfill_hosts_counts",
                         "SELECT what, state, count(*), sum(listed)::int8 "
@@ -144,13 +144,13 @@ std::size_t add_lists(Session& session, std::span<const HostList> lists, Again a
   params.array(hosts).array(whats).timestamp(now);
   Params insert = params;
   insert.array(by_hand);
-  std::size_t begun = session.execute(kInsert, insert).affected();
+  std::size_t begun = session.execute(kInsertHosts, insert).affected();
   Params named;
   named.array(hosts_by_hand).array(whats_by_hand);
   session.execute(kByHand, named);
   if (again == Again::Yes && begun < lists.size()) {
     begun += session.execute(kAnew, params).affected();
-    session.execute(kHurry, params);
+    session.execute(kHurryHosts, params);
   }
   return begun;
 }
@@ -166,7 +166,7 @@ std::vector<ClaimedList> claim_lists(Session& session, std::size_t limit, const 
   Params params;
   params.timestamp(claim.now).timestamp(claim.now + claim.lease).text(claim.holder);
   params.int8(static_cast<std::int64_t>(limit));
-  const Rows rows = session.execute(kClaim, params);
+  const Rows rows = session.execute(kClaimListing, params);
   std::vector<ClaimedList> lists;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     ClaimedList claimed;
@@ -198,7 +198,7 @@ bool list_failed(Session& session, const HostList& list, const std::string& word
   Params params = params_of(list, holder, now);
   params.array(delays).text(bounded_words(words));
   params.int8(std::max<std::int64_t>(asked.count(), 0)).int4(max_attempts);
-  const Rows rows = session.execute(kFailed, params);
+  const Rows rows = session.execute(kHostFailed, params);
   return rows.empty() || rows.text(0, 0) != "failed";
 }
 
@@ -206,13 +206,13 @@ void list_postponed(Session& session, const HostList& list, const std::string& w
                     std::chrono::seconds asked, const std::string& holder, Timestamp now) {
   Params params = params_of(list, holder, now);
   params.text(bounded_words(words)).int8(std::max<std::int64_t>(asked.count(), 0));
-  session.execute(kPostponed, params);
+  session.execute(kHostPostponed, params);
 }
 
 std::size_t release_lists(Session& session, const std::string& holder, Timestamp now) {
   Params params;
   params.text(holder).timestamp(now);
-  return session.execute(kRelease, params).affected();
+  return session.execute(kReleaseHosts, params).affected();
 }
 
 std::size_t take_back_orphan_lists(Session& session, Timestamp now) {
@@ -222,7 +222,7 @@ std::size_t take_back_orphan_lists(Session& session, Timestamp now) {
 }
 
 std::optional<Timestamp> next_page_due(Session& session) {
-  const Rows rows = session.execute(kNext, {});
+  const Rows rows = session.execute(kNextHost, {});
   if (rows.is_null(0, 0)) return std::nullopt;
   return Timestamp(std::chrono::microseconds(rows.int8(0, 0)));
 }

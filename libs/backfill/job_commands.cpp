@@ -51,12 +51,12 @@ const Command kRetry =
             "j.state <> 'running' AND (j.state <> 'queued' OR j.next_attempt > $3::timestamptz)",
             "state = 'queued', attempts = 0, lost = 0, error = NULL, "
             "next_attempt = $3::timestamptz");
-const Command kCancel = command("backfill_jobs_cancel", "j.state <> 'cancelled'",
-                                "state = 'cancelled', finished_at = $3::timestamptz");
+const Command kCancelJobs = command("backfill_jobs_cancel", "j.state <> 'cancelled'",
+                                    "state = 'cancelled', finished_at = $3::timestamptz");
 
-const Statement kBlocks{"backfill_jobs_blocks",
-                        "SELECT pg_relation_size('skua.backfill_jobs') / "
-                        "current_setting('block_size')::int8"};
+const Statement kJobBlocks{"backfill_jobs_blocks",
+                           "SELECT pg_relation_size('skua.backfill_jobs') / "
+                           "current_setting('block_size')::int8"};
 
 const Statement kRead{
     "backfill_jobs_read",
@@ -64,12 +64,6 @@ const Statement kRead{
     "(extract(epoch FROM next_attempt) * 1000000)::int8, "
     "(extract(epoch FROM finished_at) * 1000000)::int8 "
     "FROM skua.backfill_jobs WHERE did = ANY ($1::text[]) ORDER BY did COLLATE \"C\""};
-
-std::optional<std::string> text_or_null(const store::Rows& rows, std::size_t row,
-                                        std::size_t column) {
-  if (rows.is_null(row, column)) return std::nullopt;
-  return std::string(rows.text(row, column));
-}
 
 Timestamp instant(const store::Rows& rows, std::size_t row, std::size_t column) {
   return Timestamp(std::chrono::microseconds(rows.int8(row, column)));
@@ -105,7 +99,7 @@ std::size_t change_named(Session& session, const Statement& statement, const Par
 /// What a step changes moves to free places, and is met again unharmed, because it fits no more.
 std::size_t change_pieces(Session& session, const Statement& statement, const Params& common) {
   constexpr std::int64_t kBlocksAtOnce = 500;
-  const std::int64_t blocks = session.execute(kBlocks, {}).int8(0, 0);
+  const std::int64_t blocks = session.execute(kJobBlocks, {}).int8(0, 0);
   std::size_t changed = 0;
   for (std::int64_t block = 0; block < blocks; block += kBlocksAtOnce) {
     Params params = common;
@@ -146,7 +140,7 @@ std::size_t retry_jobs(Session& session, const JobFilter& filter, Timestamp now)
 }
 
 std::size_t cancel_jobs(Session& session, const JobFilter& filter, Timestamp now) {
-  return change(session, kCancel, filter, {JobState::Queued, JobState::Running}, now);
+  return change(session, kCancelJobs, filter, {JobState::Queued, JobState::Running}, now);
 }
 
 std::vector<JobRow> read_jobs(Session& session, std::span<const std::string> dids) {
@@ -161,9 +155,9 @@ std::vector<JobRow> read_jobs(Session& session, std::span<const std::string> did
     JobRow& job = jobs.emplace_back();
     job.did = rows.text(i, 0);
     job.state = job_state(rows.text(i, 1)).value();
-    job.error = text_or_null(rows, i, 2);
-    job.holder = text_or_null(rows, i, 3);
-    job.host = text_or_null(rows, i, 4);
+    job.error = rows.text_or_null(i, 2);
+    job.holder = rows.text_or_null(i, 3);
+    job.host = rows.text_or_null(i, 4);
     if (!rows.is_null(i, 5)) job.rev = atproto::Tid{static_cast<std::uint64_t>(rows.int8(i, 5))};
     job.records = rows.int8(i, 6);
     job.attempts = rows.int4(i, 7);

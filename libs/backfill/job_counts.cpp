@@ -37,9 +37,9 @@ const Statement kErrors{
     "GROUP BY s.state, last.error ORDER BY count(*) DESC, max(last.finished_at) DESC, last.error "
     "LIMIT 50"};
 
-const Statement kBlocks{"backfill_counts_blocks",
-                        "SELECT pg_relation_size('skua.backfill_jobs') / "
-                        "current_setting('block_size')::int8"};
+const Statement kCountBlocks{"backfill_counts_blocks",
+                             "SELECT pg_relation_size('skua.backfill_jobs') / "
+                             "current_setting('block_size')::int8"};
 
 const Statement kEndedSince{
     "backfill_jobs_ended_since",
@@ -97,7 +97,7 @@ void count_sampled(Session& session, JobCounts& counts, std::size_t hosts, doubl
 
 JobCounts job_counts(Session& session, std::size_t hosts, std::int64_t sampled_blocks) {
   JobCounts counts;
-  const std::int64_t blocks = session.execute(kBlocks, {}).int8(0, 0);
+  const std::int64_t blocks = session.execute(kCountBlocks, {}).int8(0, 0);
   counts.exact = blocks <= sampled_blocks;
   const double percent =
       counts.exact ? 100.0

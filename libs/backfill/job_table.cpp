@@ -220,11 +220,6 @@ void add_or_null(Array& array, const std::optional<atproto::Tid>& tid) {
   tid ? array.int8(static_cast<std::int64_t>(tid->value)) : array.null();
 }
 
-std::optional<std::string> text_or_null(const Rows& rows, std::size_t row, std::size_t column) {
-  if (rows.is_null(row, column)) return std::nullopt;
-  return std::string(rows.text(row, column));
-}
-
 std::optional<atproto::Tid> tid_or_null(const Rows& rows, std::size_t row, std::size_t column) {
   if (rows.is_null(row, column)) return std::nullopt;
   return atproto::Tid{static_cast<std::uint64_t>(rows.int8(row, column))};
@@ -335,8 +330,8 @@ std::vector<Job> claim_jobs(Session& session, const Place& place, std::size_t li
   for (std::size_t i = 0; i < rows.size(); ++i) {
     Job job;
     job.did = rows.text(i, 0);
-    job.host = text_or_null(rows, i, 1);
-    job.file = text_or_null(rows, i, 2);
+    job.host = rows.text_or_null(i, 1);
+    job.file = rows.text_or_null(i, 2);
     job.since = tid_or_null(rows, i, 3);
     job.rev = tid_or_null(rows, i, 4);
     job.attempt = rows.int4(i, 5);

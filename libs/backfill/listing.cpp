@@ -7,7 +7,6 @@
 namespace skua::backfill {
 namespace {
 
-constexpr unsigned kOk = 200;
 constexpr std::size_t kMaxPageBytes = 8 * 1024 * 1024;
 /// Pages of inactive accounts are not empty; this many without an entry are nobody's list.
 constexpr std::size_t kMostEmptyPages = 1000;
@@ -33,7 +32,7 @@ std::variant<Page, HostLimited, RequestFailed> Listing<Page>::next() {
   if (!answer) return RequestFailed{failure_words(answer), std::nullopt};
   const auto wait = transport::asked_wait(*answer, clock_.now());
   if (answer->status == 429) return HostLimited{wait};
-  if (answer->status != kOk) return RequestFailed{failure_words(answer), wait};
+  if (answer->status != 200) return RequestFailed{failure_words(answer), wait};
   auto page = source_.read(answer->body);
   if (!page) return RequestFailed{page.error().message(), std::nullopt};
   if (const auto error = advance(*page)) return RequestFailed{error.message(), std::nullopt};

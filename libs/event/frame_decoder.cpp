@@ -5,6 +5,7 @@
 #include "atproto/syntax.hpp"
 #include "base/ascii.hpp"
 #include "event/errc.hpp"
+#include "event/frame_fields.hpp"
 #include "event/message_type.hpp"
 #include "event/op_decoder.hpp"
 #include "repo/dag_cbor_reader.hpp"
@@ -14,7 +15,6 @@ namespace {
 
 using atproto::Value;
 
-constexpr std::size_t kMaxFrame = 5'000'000;
 constexpr std::size_t kMaxCommitBlocks = 2'000'000;
 constexpr std::size_t kMaxSyncBlocks = 10'000;
 constexpr std::size_t kMaxOps = 200;

@@ -7,7 +7,7 @@ namespace skua::event {
 namespace {
 
 /// The fields of both versions' envelopes; a version's own stay empty in the other.
-struct Envelope {
+struct JetstreamEnvelope {
   JsonSlice type;  // v2: of the frame, then of its payload
   JsonSlice kind;  // v1
   JsonSlice did;
@@ -52,7 +52,7 @@ std::string_view text_of(JsonSlice slice) {
   return slice.plain_string().value_or(std::string_view());
 }
 
-JetstreamKind kind_of(const Envelope& envelope) {
+JetstreamKind kind_of(const JetstreamEnvelope& envelope) {
   if (!envelope.is_v2()) return kind_of(text_of(envelope.kind));
   const std::string_view type = text_of(envelope.type);
   if (type == "error") return JetstreamKind::Error;
@@ -62,7 +62,7 @@ JetstreamKind kind_of(const Envelope& envelope) {
 }
 
 /// Reads the envelope, of v2 that of the payload. `at_end`: only blanks follow.
-Result<void> read_envelope(std::string_view text, Envelope& out, bool& at_end) {
+Result<void> read_envelope(std::string_view text, JetstreamEnvelope& out, bool& at_end) {
   JsonWalker walker(text);
   if (const auto read = out.read(walker); !read) return read.error();
   at_end = walker.at_end();
@@ -70,7 +70,7 @@ Result<void> read_envelope(std::string_view text, Envelope& out, bool& at_end) {
     out.whole = JsonSlice(text);
     return {};
   }
-  Envelope payload;
+  JetstreamEnvelope payload;
   JsonWalker inner(out.whole.text());
   if (const auto read = payload.read(inner); !read) return read.error();
   payload.whole = out.whole;
@@ -78,7 +78,7 @@ Result<void> read_envelope(std::string_view text, Envelope& out, bool& at_end) {
   return {};
 }
 
-std::int64_t cursor_of(const Envelope& envelope) {
+std::int64_t cursor_of(const JetstreamEnvelope& envelope) {
   const auto cursor = (envelope.is_v2() ? envelope.seq : envelope.time_us).integer();
   return cursor && *cursor >= 1 && *cursor <= kMaxSeq ? *cursor : 0;
 }
@@ -88,7 +88,7 @@ std::optional<Timestamp> time_of(JsonSlice slice) {
   return time ? std::optional(time->instant) : std::nullopt;
 }
 
-std::optional<Timestamp> time_of(const Envelope& envelope) {
+std::optional<Timestamp> time_of(const JetstreamEnvelope& envelope) {
   if (!envelope.is_v2()) return Timestamp(std::chrono::microseconds(cursor_of(envelope)));
   if (const auto witnessed = time_of(envelope.witnessed_at)) return witnessed;
   return time_of(envelope.time);
@@ -143,7 +143,7 @@ UnresolvedEvent& add_event(JetstreamMessage& out) {
 }  // namespace
 
 Result<JetstreamPeek> peek_jetstream(std::string_view text) {
-  Envelope envelope;
+  JetstreamEnvelope envelope;
   bool at_end = false;
   if (const auto read = read_envelope(text, envelope, at_end); !read) return read.error();
   JetstreamPeek peek;
@@ -161,7 +161,7 @@ Result<void> JetstreamDecoder::decode(std::string_view text, JetstreamMessage& o
   out.message.clear();
 
   if (text.size() > kMaxJsonMessage) return errc::json_too_large;
-  Envelope envelope;
+  JetstreamEnvelope envelope;
   bool at_end = false;
   if (const auto read = read_envelope(text, envelope, at_end); !read) return read.error();
   if (!at_end) return errc::json_malformed;

@@ -6,6 +6,7 @@
 
 #include "atproto/syntax.hpp"
 #include "event/errc.hpp"
+#include "event/frame_fields.hpp"
 #include "event/message_type.hpp"
 #include "repo/dag_cbor_reader.hpp"
 #include "repo/dag_cbor_writer.hpp"
@@ -15,7 +16,6 @@ namespace {
 
 using atproto::Value;
 
-constexpr std::size_t kMaxFrame = 5'000'000;
 constexpr std::size_t kMaxVal = 128;
 constexpr std::int64_t kVersion = 1;
 constexpr std::string_view kSig = "sig";
@@ -26,12 +26,6 @@ constexpr std::array<std::string_view, 9> kFields = {"ver", "src", "uri", "cid",
 std::optional<Value> optional_field(const Value& label, std::string_view key) {
   const auto value = label.find(key);
   return value && !value->is_null() ? value : std::nullopt;
-}
-
-std::optional<std::string_view> text_of(const Value& label, std::string_view key) {
-  const auto text = label.find(key);
-  if (!text || !text->is_string()) return std::nullopt;
-  return text->string();
 }
 
 /// False: neither an account nor a record that is named by DID.
@@ -65,7 +59,7 @@ std::optional<Timestamp> time_of(const Value& value) {
 /// Nothing: all is well.
 std::optional<errc> read_fields(const Value& label, Label& out) {
   if (!label.is_map()) return errc::label_malformed;
-  const auto src = text_of(label, "src");
+  const auto src = text_field(label, "src");
   if (!src || !atproto::is_did(*src)) return errc::label_bad_src;
   out.src = *src;
   // Labels from before there were versions have none.
@@ -73,7 +67,7 @@ std::optional<errc> read_fields(const Value& label, Label& out) {
       ver && !(ver->is_integer() && ver->integer() == kVersion)) {
     return errc::label_bad_version;
   }
-  const auto uri = text_of(label, "uri");
+  const auto uri = text_field(label, "uri");
   if (!uri || !read_subject(*uri, out)) return errc::label_bad_uri;
   if (const auto cid = optional_field(label, "cid")) {
     if (!cid->is_string()) return errc::label_bad_cid;
@@ -81,7 +75,7 @@ std::optional<errc> read_fields(const Value& label, Label& out) {
     if (!parsed || parsed->codec != atproto::Cid::kDagCbor) return errc::label_bad_cid;
     out.cid = *parsed;
   }
-  const auto val = text_of(label, "val");
+  const auto val = text_field(label, "val");
   if (!val || val->empty() || val->size() > kMaxVal || val->find('\0') != val->npos) {
     return errc::label_bad_val;
   }
@@ -130,7 +124,8 @@ Result<void> LabelFrameDecoder::decode(ByteView frame, DecodedLabelFrame& out) {
   const auto header_size = repo::read_dag_cbor_prefix(frame, header_);
   if (!header_size) return header_size.error();
   const auto op = header_.root().find("op");
-  if (op && op->is_integer() && op->integer() == 1 && text_of(header_.root(), "t") == "#labels") {
+  if (op && op->is_integer() && op->integer() == 1 &&
+      text_field(header_.root(), "t") == "#labels") {
     out.type = DecodedLabelFrame::Type::Labels;
     return read_labels(frame.subspan(*header_size), out);
   }

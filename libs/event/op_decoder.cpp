@@ -2,20 +2,11 @@
 
 #include <utility>
 
+#include "event/frame_fields.hpp"
 #include "event/record_decoder.hpp"
 #include "repo/dag_cbor_writer.hpp"
 
 namespace skua::event {
-namespace {
-
-std::optional<std::string_view> text_of(const atproto::Value& op, std::string_view key) {
-  const auto value = op.find(key);
-  if (!value || !value->is_string()) return std::nullopt;
-  return value->string();
-}
-
-}  // namespace
-
 std::optional<Operation> operation_of(std::string_view action) {
   if (action == "create") return Operation::Create;
   if (action == "update") return Operation::Update;
@@ -29,18 +20,18 @@ void OpDecoder::decode(const atproto::Value& op, UnresolvedEvent& out) {
   std::string error = read(op, out);
   if (error.empty()) return;
 
-  reject(text_of(op, "path").value_or("op"), std::move(error), out);
+  reject(text_field(op, "path").value_or("op"), std::move(error), out);
   Bytes& payload = std::get<Rejection>(out.body).payload;
   if (payload.empty()) repo::CborWriter(payload).value(op);
 }
 
 std::string OpDecoder::read(const atproto::Value& op, UnresolvedEvent& out) {
   out.body.emplace<RecordChange>();
-  const auto path = text_of(op, "path");
+  const auto path = text_field(op, "path");
   if (!path) return "op without a path";
   if (std::string error = read_path(*path, rev_, out); !error.empty()) return error;
 
-  const auto action = text_of(op, "action");
+  const auto action = text_field(op, "action");
   if (!action) return "op without an action";
   const auto operation = operation_of(*action);
   if (!operation) return "unknown action " + std::string(action->substr(0, 32));

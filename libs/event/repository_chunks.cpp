@@ -66,7 +66,7 @@ std::optional<UnresolvedBulk> RepositoryChunks::add(const repo::ListedRecord& re
 UnresolvedBulk RepositoryChunks::take(RecordType type) {
   Open& open = open_of(type);
   UnresolvedBulk bulk = std::move(open.bulk);
-  open = Open{.left = open.left - std::min(open.left, bulk.events.size())};
+  open = Open{.bulk = {}, .left = open.left - std::min(open.left, bulk.events.size())};
   bulk.did = did_;
   bulk.type = type;
   bulk.repository = repository_;

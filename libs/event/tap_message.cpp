@@ -19,7 +19,7 @@ std::int64_t id_of(JsonSlice slice) {
   return id && *id >= 1 ? *id : 0;
 }
 
-struct Envelope {
+struct TapEnvelope {
   JsonSlice id;
   JsonSlice type;
   JsonSlice record;
@@ -52,7 +52,7 @@ UnresolvedEvent& add_event(TapMessage& out) {
 }  // namespace
 
 Result<TapPeek> peek_tap(std::string_view text) {
-  Envelope envelope;
+  TapEnvelope envelope;
   JsonWalker walker(text);
   const auto walked = envelope.read(walker);
   TapPeek peek;
@@ -75,7 +75,7 @@ Result<void> TapDecoder::decode(std::string_view text, Timestamp received_at, Ta
   out.cid_matches = true;
 
   if (text.size() > kMaxJsonMessage) return errc::json_too_large;
-  Envelope envelope;
+  TapEnvelope envelope;
   JsonWalker walker(text);
   if (const auto read = envelope.read(walker); !read) return read.error();
   if (!walker.at_end()) return errc::json_malformed;

@@ -6,6 +6,7 @@
 #include "atproto/syntax.hpp"
 #include "base/ascii.hpp"
 #include "identity/errc.hpp"
+#include "identity/json_field.hpp"
 #include "transport/endpoint.hpp"
 
 namespace skua::identity {
@@ -15,21 +16,13 @@ using nlohmann::json;
 
 constexpr std::string_view kAlias = "at://";
 
-/// A text member; empty when it is missing or no text.
-std::string_view text_of(const json& object, const char* name) {
-  if (!object.is_object()) return {};
-  const auto member = object.find(name);
-  if (member == object.end() || !member->is_string()) return {};
-  return member->get_ref<const std::string&>();
-}
-
 /// The first entry of an array whose id is `fragment`, alone or after the DID; null: none.
 const json* entry(const json& document, const char* array, std::string_view did,
                   std::string_view fragment) {
   const auto entries = document.find(array);
   if (entries == document.end() || !entries->is_array()) return nullptr;
   for (const auto& candidate : *entries) {
-    auto id = text_of(candidate, "id");
+    auto id = text_field(candidate, "id");
     if (id.starts_with(did)) id.remove_prefix(did.size());
     if (id == fragment) return &candidate;
   }
@@ -45,8 +38,8 @@ Result<atproto::VerifyingKey> legacy_key(atproto::Curve curve, std::string_view 
 }
 
 Result<atproto::VerifyingKey> key_of(const json& method) {
-  const auto type = text_of(method, "type");
-  const auto multibase = text_of(method, "publicKeyMultibase");
+  const auto type = text_field(method, "type");
+  const auto multibase = text_field(method, "publicKeyMultibase");
   if (type == "Multikey") {
     const auto key = atproto::Multikey::parse(multibase);
     if (!key) return errc::document_key;
@@ -90,7 +83,7 @@ std::string handle_of_alias(std::string_view alias) {
 Result<DidDocument> parse_did_document(std::string_view text, std::string_view did) {
   const auto document = json::parse(text, nullptr, false);
   if (!document.is_object()) return errc::document_json;
-  if (text_of(document, "id") != did) return errc::document_of_other;
+  if (text_field(document, "id") != did) return errc::document_of_other;
 
   const auto* method = entry(document, "verificationMethod", did, "#atproto");
   if (method == nullptr) return errc::document_without_key;
@@ -98,10 +91,10 @@ Result<DidDocument> parse_did_document(std::string_view text, std::string_view d
   if (!key) return errc::document_key;
 
   const auto* service = entry(document, "service", did, "#atproto_pds");
-  if (service == nullptr || text_of(*service, "type") != "AtprotoPersonalDataServer") {
+  if (service == nullptr || text_field(*service, "type") != "AtprotoPersonalDataServer") {
     return errc::document_without_pds;
   }
-  auto pds = pds_origin(text_of(*service, "serviceEndpoint"));
+  auto pds = pds_origin(text_field(*service, "serviceEndpoint"));
   if (!pds) return pds.error();
 
   std::string handle;

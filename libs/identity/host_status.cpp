@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "identity/errc.hpp"
+#include "identity/json_field.hpp"
 
 namespace skua::identity {
 namespace {
@@ -12,11 +13,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMaxAnswer = 64 * 1024;
-
-std::string text_of(const json& object, const char* name) {
-  const auto field = object.find(name);
-  return field != object.end() && field->is_string() ? field->get<std::string>() : std::string();
-}
 
 /// A DID may hold a percent sign (did:web with a port), which means itself.
 std::string query_of(std::string_view did) {
@@ -30,15 +26,15 @@ std::string query_of(std::string_view did) {
 Result<HostStatus> read_host_status(const transport::HttpAnswer& answer, std::string_view did) {
   if (answer.status == 429) return errc::rate_limited;
   const json body = json::parse(answer.body, nullptr, false);
-  if (answer.status == 400 && body.is_object() && text_of(body, "error") == "RepoNotFound") {
+  if (answer.status == 400 && text_field(body, "error") == "RepoNotFound") {
     return HostStatus{false, "deleted"};
   }
   if (answer.status != 200) return errc::server_failed;
   if (!body.is_object()) return errc::document_json;
-  if (text_of(body, "did") != did) return errc::document_of_other;
+  if (text_field(body, "did") != did) return errc::document_of_other;
   const auto active = body.find("active");
   if (active == body.end() || !active->is_boolean()) return errc::document_json;
-  return HostStatus{active->get<bool>(), text_of(body, "status")};
+  return HostStatus{active->get<bool>(), std::string(text_field(body, "status"))};
 }
 
 void ask_host_status(transport::HttpClient& http, const std::string& pds, const std::string& did,

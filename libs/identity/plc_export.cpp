@@ -24,7 +24,7 @@ namespace {
 
 // The directory has a hundred million lines: with nlohmann's, which the rest of the program has,
 // reading them took two thirds of an import's time.
-namespace json = boost::json;
+namespace bjson = boost::json;
 using std::chrono::seconds;
 
 constexpr std::string_view kDidKey = "did:key:";
@@ -32,13 +32,14 @@ constexpr std::size_t kMaxLineBytes = 64 * 1024;
 constexpr std::uint64_t kProgressEvery = 100'000;
 constexpr int kPageLines = 1000;
 constexpr std::size_t kMaxPageBytes = 64 * 1024 * 1024;
-constexpr int kMaxFailures = 8;
+constexpr int kMaxPageFailures = 8;
 constexpr seconds kFirstWait{1};
-constexpr seconds kLongestWait{60};
+constexpr seconds kLongestPageWait{60};
 
 /// The member at a path of names; null when something on the way is missing.
-const json::value* member(const json::value& value, std::initializer_list<std::string_view> path) {
-  const json::value* at = &value;
+const bjson::value* member(const bjson::value& value,
+                           std::initializer_list<std::string_view> path) {
+  const bjson::value* at = &value;
   for (const auto name : path) {
     const auto* object = at->if_object();
     at = object == nullptr ? nullptr : object->if_contains({name.data(), name.size()});
@@ -47,13 +48,13 @@ const json::value* member(const json::value& value, std::initializer_list<std::s
   return at;
 }
 
-std::string_view view(const json::value* value) {
+std::string_view view(const bjson::value* value) {
   const auto* text = value == nullptr ? nullptr : value->if_string();
   return text == nullptr ? std::string_view() : std::string_view(text->data(), text->size());
 }
 
 /// The text at a path, a view into the value; empty when there is none.
-std::string_view text_of(const json::value& value, std::initializer_list<std::string_view> path) {
+std::string_view text_at(const bjson::value& value, std::initializer_list<std::string_view> path) {
   return view(member(value, path));
 }
 
@@ -69,10 +70,10 @@ std::string pds_of(std::string_view url) {
   return origin ? *std::move(origin) : std::string();
 }
 
-void read_operation(const json::value& operation, IdentityRow& row) {
-  row.signing_key = multikey_of(text_of(operation, {"verificationMethods", "atproto"}));
-  row.label_key = multikey_of(text_of(operation, {"verificationMethods", "atproto_label"}));
-  row.pds = pds_of(text_of(operation, {"services", "atproto_pds", "endpoint"}));
+void read_operation(const bjson::value& operation, IdentityRow& row) {
+  row.signing_key = multikey_of(text_at(operation, {"verificationMethods", "atproto"}));
+  row.label_key = multikey_of(text_at(operation, {"verificationMethods", "atproto_label"}));
+  row.pds = pds_of(text_at(operation, {"services", "atproto_pds", "endpoint"}));
   const auto* aliases = member(operation, {"alsoKnownAs"});
   if (aliases == nullptr || !aliases->is_array()) return;
   for (const auto& alias : aliases->get_array()) {
@@ -82,13 +83,13 @@ void read_operation(const json::value& operation, IdentityRow& row) {
 }
 
 /// The form from before plc_operation.
-void read_create(const json::value& operation, IdentityRow& row) {
-  row.signing_key = multikey_of(text_of(operation, {"signingKey"}));
-  std::string service(text_of(operation, {"service"}));
+void read_create(const bjson::value& operation, IdentityRow& row) {
+  row.signing_key = multikey_of(text_at(operation, {"signingKey"}));
+  std::string service(text_at(operation, {"service"}));
   // The directory adds the scheme, too.
   if (!service.empty() && !service.starts_with("http")) service.insert(0, "https://");
   row.pds = pds_of(service);
-  row.handle = handle_of_alias("at://" + std::string(text_of(operation, {"handle"})));
+  row.handle = handle_of_alias("at://" + std::string(text_at(operation, {"handle"})));
 }
 
 /// The export's own address, from that of the directory or of the export.
@@ -118,19 +119,19 @@ int add_page(std::string_view body, PlcImport& import) {
 Result<ExportLine> parse_export_line(std::string_view text) {
   // Most lines fit: nothing is allocated for them.
   std::array<unsigned char, 8 * 1024> buffer{};
-  json::monotonic_resource memory(buffer.data(), buffer.size());
-  json::error_code error;
-  const auto line = json::parse({text.data(), text.size()}, error, &memory);
+  bjson::monotonic_resource memory(buffer.data(), buffer.size());
+  bjson::error_code error;
+  const auto line = bjson::parse({text.data(), text.size()}, error, &memory);
   if (error) return errc::export_line;
   ExportLine result;
-  result.row.did = text_of(line, {"did"});
-  const auto created = parse_datetime(text_of(line, {"createdAt"}));
+  result.row.did = text_at(line, {"did"});
+  const auto created = parse_datetime(text_at(line, {"createdAt"}));
   if (!atproto::is_did(result.row.did) || !created) return errc::export_line;
   result.row.operation_at = created->instant;
   const auto* nullified = member(line, {"nullified"});
   result.nullified = nullified != nullptr && nullified->is_bool() && nullified->get_bool();
 
-  const auto type = text_of(line, {"operation", "type"});
+  const auto type = text_at(line, {"operation", "type"});
   const auto* operation = member(line, {"operation"});
   if (type == "plc_operation") {
     read_operation(*operation, result.row);
@@ -246,15 +247,15 @@ Result<void> import_pages(transport::HttpClient& http, const ExportSource& sourc
       const ErrorCode error = !answer   ? answer.error()
                               : limited ? make_error_code(errc::rate_limited)
                                         : make_error_code(errc::server_failed);
-      if (!passing || ++failures == kMaxFailures) {
+      if (!passing || ++failures == kMaxPageFailures) {
         // What came before counts: whoever goes on does so behind it.
         import.finish();
         return error;
       }
-      const auto own = std::min(kLongestWait, kFirstWait * (1 << failures));
+      const auto own = std::min(kLongestPageWait, kFirstWait * (1 << failures));
       const auto asked =
           answer ? transport::asked_wait(*answer, system_clock().now()) : std::optional<seconds>();
-      source.wait(std::min(kLongestWait * 5, asked.value_or(own)));
+      source.wait(std::min(kLongestPageWait * 5, asked.value_or(own)));
       continue;
     }
     failures = 0;

@@ -73,8 +73,8 @@ Result<void> take_header(ByteView& car, std::vector<Cid>& roots) {
 /// Empties `blocks` and keeps its memory, unless one huge CAR has left it far too large.
 void reset(BlockMap& blocks, std::size_t car_size) {
   constexpr std::size_t kSmall = 4096;
-  constexpr std::size_t kTypicalBlock = 256;
-  const std::size_t expected = car_size / kTypicalBlock;
+  constexpr std::size_t kTypicalCarBlock = 256;
+  const std::size_t expected = car_size / kTypicalCarBlock;
   if (blocks.bucket_count() > kSmall && blocks.bucket_count() / 8 > expected) {
     blocks = BlockMap();
   } else {

@@ -10,6 +10,7 @@
 #include "atproto/cid.hpp"
 #include "base/utf8.hpp"
 #include "repo/cbor_item.hpp"
+#include "repo/cbor_major.hpp"
 #include "repo/dag_cbor_writer.hpp"
 #include "repo/errc.hpp"
 
@@ -19,7 +20,6 @@ namespace {
 using atproto::Kind;
 using atproto::Node;
 
-constexpr std::uint64_t kLinkTag = 42;
 /// A link is a byte string: the multibase prefix 00, then the CID.
 constexpr std::size_t kLinkSize = atproto::Cid::kBinarySize + 1;
 
@@ -120,7 +120,7 @@ class TapeBuilder {
   }
 
   errc place_link() {
-    if (item_.argument != kLinkTag) return errc::cbor_bad_tag;
+    if (item_.argument != kCborLinkTag) return errc::cbor_bad_tag;
     if (const errc e = take_cbor_item(rest_, item_); e != errc{}) return e;
     if (item_.type == CborItem::Type::indefinite) return errc::cbor_indefinite_length;
     if (item_.type != CborItem::Type::bytes || item_.argument != kLinkSize || item_.data[0] != 0) {

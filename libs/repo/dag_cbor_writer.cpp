@@ -5,21 +5,9 @@
 namespace skua::repo {
 namespace {
 
-enum Major : std::uint8_t {
-  kUnsigned = 0,
-  kNegative = 1,
-  kBytes = 2,
-  kText = 3,
-  kList = 4,
-  kMap = 5,
-  kTag = 6,
-};
-
 constexpr std::uint8_t kFalse = 0xf4;
 constexpr std::uint8_t kTrue = 0xf5;
-constexpr std::uint8_t kNull = 0xf6;
 constexpr std::uint8_t kFloat64 = 0xfb;
-constexpr std::uint64_t kLinkTag = 42;
 
 void big_endian(Bytes& out, std::uint64_t value, int bytes) {
   for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8) {
@@ -29,8 +17,8 @@ void big_endian(Bytes& out, std::uint64_t value, int bytes) {
 
 }  // namespace
 
-void CborWriter::head(std::uint8_t major, std::uint64_t argument) {
-  const auto type = static_cast<std::uint8_t>(major << 5);
+void CborWriter::head(CborMajor major, std::uint64_t argument) {
+  const std::uint8_t type = cbor_type_bits(major);
   if (argument < 24) {
     out_.push_back(static_cast<std::uint8_t>(type | argument));
   } else if (argument <= 0xff) {
@@ -49,7 +37,7 @@ void CborWriter::head(std::uint8_t major, std::uint64_t argument) {
 }
 
 void CborWriter::null() {
-  out_.push_back(kNull);
+  out_.push_back(kCborNull);
 }
 
 void CborWriter::boolean(bool value) {
@@ -58,9 +46,9 @@ void CborWriter::boolean(bool value) {
 
 void CborWriter::integer(std::int64_t value) {
   if (value >= 0) {
-    head(kUnsigned, static_cast<std::uint64_t>(value));
+    head(CborMajor::unsigned_integer, static_cast<std::uint64_t>(value));
   } else {
-    head(kNegative, static_cast<std::uint64_t>(-1 - value));
+    head(CborMajor::negative_integer, static_cast<std::uint64_t>(-1 - value));
   }
 }
 
@@ -70,30 +58,30 @@ void CborWriter::floating(double value) {
 }
 
 void CborWriter::string(std::string_view text) {
-  head(kText, text.size());
+  head(CborMajor::text, text.size());
   const ByteView data = as_bytes(text);
   out_.insert(out_.end(), data.begin(), data.end());
 }
 
 void CborWriter::bytes(ByteView data) {
-  head(kBytes, data.size());
+  head(CborMajor::bytes, data.size());
   out_.insert(out_.end(), data.begin(), data.end());
 }
 
 void CborWriter::link(const atproto::Cid& cid) {
-  head(kTag, kLinkTag);
-  head(kBytes, atproto::Cid::kBinarySize + 1);
+  head(CborMajor::tag, kCborLinkTag);
+  head(CborMajor::bytes, atproto::Cid::kBinarySize + 1);
   out_.push_back(0);  // the multibase prefix of the binary form
   const auto binary = cid.to_bytes();
   out_.insert(out_.end(), binary.begin(), binary.end());
 }
 
 void CborWriter::list(std::size_t items) {
-  head(kList, items);
+  head(CborMajor::list, items);
 }
 
 void CborWriter::map(std::size_t entries) {
-  head(kMap, entries);
+  head(CborMajor::map, entries);
 }
 
 void CborWriter::value(const atproto::Value& value) {

@@ -6,6 +6,7 @@
 #include "atproto/cid.hpp"
 #include "atproto/data_model.hpp"
 #include "base/bytes.hpp"
+#include "repo/cbor_major.hpp"
 
 namespace skua::repo {
 
@@ -29,7 +30,7 @@ class CborWriter {
   void value(const atproto::Value& value);
 
  private:
-  void head(std::uint8_t major, std::uint64_t argument);
+  void head(CborMajor major, std::uint64_t argument);
   Bytes& out_;
 };
 

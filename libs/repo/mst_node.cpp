@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "atproto/data_model.hpp"
+#include "repo/cbor_major.hpp"
 #include "repo/dag_cbor_reader.hpp"
 #include "repo/errc.hpp"
 
@@ -24,11 +25,9 @@ constexpr Fixed<3> kEntry = {0xa4, 0x61, 'k'};  // a map of four and its first k
 constexpr Fixed<2> kPrefix = {0x61, 'p'};
 constexpr Fixed<2> kTree = {0x61, 't'};
 constexpr Fixed<2> kValue = {0x61, 'v'};
-constexpr Fixed<1> kNull = {0xf6};
+constexpr Fixed<1> kNoTree = {kCborNull};
 // Tag 42 and the head of 37 bytes: 00, the multibase prefix, and the CID.
 constexpr Fixed<5> kLink = {0xd8, 42, 0x58, 37, 0};
-
-enum Major : std::uint8_t { kUnsigned = 0, kBytes = 2, kList = 4 };
 
 /// Reads a node from front to back. Functions return false when something else stands there.
 class NodeReader {
@@ -38,7 +37,8 @@ class NodeReader {
   /// The whole of the block.
   bool read(MstNode& out) {
     std::uint32_t entries = 0;
-    if (!fixed(kNode) || !head(kList, entries) || entries > rest_.size() / kMinEntry) return false;
+    if (!fixed(kNode) || !head(CborMajor::list, entries) || entries > rest_.size() / kMinEntry)
+      return false;
     out.entries.resize(entries);
     for (MstNodeEntry& entry : out.entries) {
       if (!read_entry(entry)) return false;
@@ -51,9 +51,9 @@ class NodeReader {
   static constexpr std::size_t kMinEntry = 53;
 
   bool read_entry(MstNodeEntry& out) {
-    return fixed(kEntry) && bytes(out.suffix) && fixed(kPrefix) && head(kUnsigned, out.prefix) &&
-           out.prefix <= kMaxMstKey && fixed(kTree) && subtree(out.tree) && fixed(kValue) &&
-           link(out.value);
+    return fixed(kEntry) && bytes(out.suffix) && fixed(kPrefix) &&
+           head(CborMajor::unsigned_integer, out.prefix) && out.prefix <= kMaxMstKey &&
+           fixed(kTree) && subtree(out.tree) && fixed(kValue) && link(out.value);
   }
 
   template <std::size_t N>
@@ -64,8 +64,8 @@ class NodeReader {
   }
 
   /// The head of an item, in its shortest form. No block is so large that it had 64-bit ones.
-  bool head(Major major, std::uint32_t& argument) {
-    if (rest_.empty() || rest_.front() >> 5U != major) return false;
+  bool head(CborMajor major, std::uint32_t& argument) {
+    if (rest_.empty() || (rest_.front() & 0xe0U) != cbor_type_bits(major)) return false;
     const unsigned info = rest_.front() & 0x1fU;
     rest_ = rest_.subspan(1);
     argument = info;
@@ -82,7 +82,7 @@ class NodeReader {
 
   bool bytes(ByteView& out) {
     std::uint32_t size = 0;
-    if (!head(kBytes, size) || size > rest_.size()) return false;
+    if (!head(CborMajor::bytes, size) || size > rest_.size()) return false;
     out = rest_.first(size);
     rest_ = rest_.subspan(size);
     return true;
@@ -100,7 +100,7 @@ class NodeReader {
 
   /// `link or null`.
   bool subtree(std::optional<Cid>& out) {
-    if (!fixed(kNull)) return link(out.emplace());
+    if (!fixed(kNoTree)) return link(out.emplace());
     out.reset();
     return true;
   }
@@ -120,13 +120,13 @@ class NodeWriter {
 
   void write(const MstNode& node) {
     fixed(kNode);
-    head(kList, node.entries.size());
+    head(CborMajor::list, node.entries.size());
     for (const MstNodeEntry& entry : node.entries) {
       fixed(kEntry);
-      head(kBytes, entry.suffix.size());
+      head(CborMajor::bytes, entry.suffix.size());
       append(entry.suffix);
       fixed(kPrefix);
-      head(kUnsigned, entry.prefix);
+      head(CborMajor::unsigned_integer, entry.prefix);
       fixed(kTree);
       subtree(entry.tree);
       fixed(kValue);
@@ -152,8 +152,8 @@ class NodeWriter {
 
   void append(ByteView bytes) { place_ = std::copy(bytes.begin(), bytes.end(), place_); }
 
-  void head(Major major, std::size_t argument) {
-    const auto type = static_cast<std::uint8_t>(major << 5U);
+  void head(CborMajor major, std::size_t argument) {
+    const std::uint8_t type = cbor_type_bits(major);
     if (argument < 24) {
       *place_++ = static_cast<std::uint8_t>(type | argument);
       return;
@@ -174,7 +174,7 @@ class NodeWriter {
     if (tree) {
       link(*tree);
     } else {
-      fixed(kNull);
+      fixed(kNoTree);
     }
   }
 

@@ -88,7 +88,7 @@ struct MstTree::Impl {
   /// The nodes that were brought into memory. A key has one place, and so has a node: one that
   /// hangs in two gaps is not only wrong, it would be unfolded for each, which is how a small block
   /// could fill the memory.
-  boost::unordered_flat_set<atproto::Digest, DigestHash> loaded;
+  boost::unordered_flat_set<atproto::Digest, DigestHash> loaded_nodes;
   Subtree top;  // of level `height`; empty for a tree without entries
   int height = 0;
 
@@ -144,7 +144,7 @@ struct MstTree::Impl {
     if (subtree.node) return {};
     const auto encoded = decode(*subtree.cid);
     if (!encoded) return encoded.error();
-    if (!loaded.insert(subtree.cid->digest).second) return errc::mst_malformed;
+    if (!loaded_nodes.insert(subtree.cid->digest).second) return errc::mst_malformed;
     auto node = unfold(**encoded, level);
     if (!node) return node.error();
     subtree.node = std::move(*node);

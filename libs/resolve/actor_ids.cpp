@@ -13,9 +13,9 @@
 namespace skua::resolve {
 namespace {
 
-const store::Statement kFind{"actors_find",
-                             "SELECT id, did FROM bsky.actors WHERE did = ANY($1::text[])"};
-const store::Statement kInsert{
+const store::Statement kFindActors{"actors_find",
+                                   "SELECT id, did FROM bsky.actors WHERE did = ANY($1::text[])"};
+const store::Statement kInsertActors{
     "actors_insert",
     "INSERT INTO bsky.actors (did, indexed_at) SELECT did, $2::timestamptz "
     "FROM unnest($1::text[]) AS did ON CONFLICT (did) DO NOTHING RETURNING id, did"};
@@ -51,7 +51,7 @@ void find(store::Session& session, std::vector<std::string_view>& missing, IdCac
   if (missing.empty()) return;
   store::Params params;
   params.array(text_array(missing));
-  take(session.execute(kFind, params), missing, cache, found);
+  take(session.execute(kFindActors, params), missing, cache, found);
 }
 
 /// The same of what another thread has brought into the cache since.
@@ -68,7 +68,7 @@ void insert(store::Session& session, std::vector<std::string_view>& mine, IdCach
             ActorIds& found, Timestamp now) {
   store::Params params;
   params.array(text_array(mine)).timestamp(now);
-  take(session.execute(kInsert, params), mine, cache, found);
+  take(session.execute(kInsertActors, params), mine, cache, found);
 }
 
 /// The same for many: with its numbers drawn beforehand, a row costs half of what `insert` takes.

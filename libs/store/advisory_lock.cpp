@@ -23,7 +23,8 @@ constexpr std::uint8_t kAnySource = 0x82;
 
 const Statement kTryLock{"lock_try",
                          "SELECT pg_try_advisory_xact_lock(k) FROM unnest($1::int8[]) AS k"};
-const Statement kLock{"lock_take", "SELECT pg_advisory_xact_lock(k) FROM unnest($1::int8[]) AS k"};
+const Statement kLockTransaction{"lock_take",
+                                 "SELECT pg_advisory_xact_lock(k) FROM unnest($1::int8[]) AS k"};
 const Statement kTrySession{"lock_try_session", "SELECT pg_try_advisory_lock($1::int8)"};
 const Statement kLockSession{"lock_session", "SELECT pg_advisory_lock($1::int8)"};
 const Statement kUnlockSession{"unlock_session", "SELECT pg_advisory_unlock($1::int8)"};
@@ -110,7 +111,7 @@ void lock_xact(Session& session, std::vector<std::int64_t> keys) {
   if (keys.empty()) return;
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-  session.execute(kLock, key_array(keys));
+  session.execute(kLockTransaction, key_array(keys));
 }
 
 SourceLock::SourceLock(Session& session, std::string_view source,

@@ -7,7 +7,7 @@ namespace {
 
 const Statement kFind{"collections_find",
                       "SELECT id, nsid FROM bsky.collections WHERE nsid = ANY($1::text[])"};
-const Statement kInsert{
+const Statement kInsertCollections{
     "collections_insert",
     "INSERT INTO bsky.collections (nsid) SELECT nsid FROM unnest($1::text[]) AS nsid "
     "ON CONFLICT (nsid) DO NOTHING"};
@@ -50,7 +50,7 @@ std::vector<std::int32_t> CollectionIds::ids_of(Session& session,
   };
   find();
   if (!missing.empty()) {
-    session.execute(kInsert, name_array(missing));
+    session.execute(kInsertCollections, name_array(missing));
     find();
   }
   remember(found);

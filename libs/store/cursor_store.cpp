@@ -3,12 +3,12 @@
 namespace skua::store {
 namespace {
 
-const Statement kLoad{"cursor_load", "SELECT cursor FROM skua.cursors WHERE source = $1"};
-const Statement kSave{"cursor_save",
-                      "INSERT INTO skua.cursors (source, cursor, event_time, saved_at) "
-                      "VALUES ($1, $2::int8, $3::timestamptz, now()) "
-                      "ON CONFLICT (source) DO UPDATE SET cursor = EXCLUDED.cursor, "
-                      "event_time = EXCLUDED.event_time, saved_at = EXCLUDED.saved_at"};
+const Statement kLoadCursor{"cursor_load", "SELECT cursor FROM skua.cursors WHERE source = $1"};
+const Statement kSaveCursor{"cursor_save",
+                            "INSERT INTO skua.cursors (source, cursor, event_time, saved_at) "
+                            "VALUES ($1, $2::int8, $3::timestamptz, now()) "
+                            "ON CONFLICT (source) DO UPDATE SET cursor = EXCLUDED.cursor, "
+                            "event_time = EXCLUDED.event_time, saved_at = EXCLUDED.saved_at"};
 // While a backfill of a repository runs, its CAR may still bring what was deleted since. Those are
 // few: they are looked up once, not for each tombstone. Of a job that nobody has cared for in an
 // hour no rows will come any more (its lease is over, and a finish is refused then; the hour is for
@@ -28,7 +28,7 @@ const Statement kFigures{
 std::optional<std::int64_t> load_cursor(Session& session, std::string_view source) {
   Params params;
   params.text(source);
-  const Rows rows = session.execute(kLoad, params);
+  const Rows rows = session.execute(kLoadCursor, params);
   if (rows.empty()) return std::nullopt;
   return rows.int8(0, 0);
 }
@@ -42,7 +42,7 @@ void save_cursor(Session& session, std::string_view source, std::int64_t cursor,
   } else {
     save.timestamp(event_time);
   }
-  session.execute(kSave, save);
+  session.execute(kSaveCursor, save);
   Params purge;
   purge.text(source).int8(cursor);
   session.execute(kPurge, purge);

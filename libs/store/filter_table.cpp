@@ -14,22 +14,23 @@ const Statement kState{
     "clock_timestamp() > widened_at + interval '5 seconds', resync_from IS NOT NULL "
     "FROM skua.filter_state"};
 
-const Statement kLoad{
+const Statement kLoadFilter{
     "filter_load",
     "SELECT s.version, v.kind, v.value FROM skua.filter_state AS s LEFT JOIN LATERAL ("
     "SELECT 'collection' AS kind, c AS value FROM unnest(s.collections) AS c UNION ALL "
     "SELECT 'did', d FROM unnest(s.dids) AS d) AS v ON true"};
 
 // Whoever changes it waits for the others; whoever reads does not.
-constexpr const char* kLock = "LOCK TABLE skua.filter IN SHARE ROW EXCLUSIVE MODE";
+constexpr const char* kLockFilter = "LOCK TABLE skua.filter IN SHARE ROW EXCLUSIVE MODE";
 
 const Statement kStored{"filter_stored", "SELECT 0::int8, kind, value FROM skua.filter"};
 
 const std::string kGiven = "unnest($1::text[], $2::text[]) AS u(kind, value)";
-const Statement kInsert{"filter_insert", "INSERT INTO skua.filter (kind, value) SELECT * FROM " +
-                                             kGiven + " ON CONFLICT DO NOTHING"};
-const Statement kRemove{"filter_remove", "DELETE FROM skua.filter AS f USING " + kGiven +
-                                             " WHERE f.kind = u.kind AND f.value = u.value"};
+const Statement kInsertFilter{
+    "filter_insert",
+    "INSERT INTO skua.filter (kind, value) SELECT * FROM " + kGiven + " ON CONFLICT DO NOTHING"};
+const Statement kRemoveFilter{"filter_remove", "DELETE FROM skua.filter AS f USING " + kGiven +
+                                                   " WHERE f.kind = u.kind AND f.value = u.value"};
 const Statement kKeep{"filter_keep", "DELETE FROM skua.filter AS f WHERE NOT EXISTS (SELECT FROM " +
                                          kGiven + " WHERE f.kind = u.kind AND f.value = u.value)"};
 
@@ -81,18 +82,18 @@ FilterState load_filter_state(Session& session) {
 }
 
 std::shared_ptr<const Filter> load_filter(Session& session) {
-  const Rows rows = session.execute(kLoad, {});
+  const Rows rows = session.execute(kLoadFilter, {});
   return std::make_shared<const Filter>(rows.int8(0, 0), content_of(rows));
 }
 
 FilterChange change_filter(Session& session, FilterEdit edit, const FilterContent& content) {
   Transaction transaction(session);
-  session.run(kLock);
+  session.run(kLockFilter);
   FilterChange change;
   change.before = content_of(session.execute(kStored, {}));
   const Params given = params_of(content);
   if (edit == FilterEdit::Set) session.execute(kKeep, given);
-  session.execute(edit == FilterEdit::Remove ? kRemove : kInsert, given);
+  session.execute(edit == FilterEdit::Remove ? kRemoveFilter : kInsertFilter, given);
   change.after = content_of(session.execute(kStored, {}));
   transaction.commit();
   return change;

@@ -6,13 +6,14 @@
 namespace skua::store {
 namespace {
 
-const Statement kLoad{"repositories_load",
-                      "SELECT r.did, r.rev, encode(r.data, 'hex'), r.active, r.reason IS NOT NULL "
-                      "FROM unnest($1::text[]) AS asked(did) "
-                      "JOIN skua.repositories AS r ON r.did = asked.did"};
+const Statement kLoadRepositories{
+    "repositories_load",
+    "SELECT r.did, r.rev, encode(r.data, 'hex'), r.active, r.reason IS NOT NULL "
+    "FROM unnest($1::text[]) AS asked(did) "
+    "JOIN skua.repositories AS r ON r.did = asked.did"};
 
 // $7: what a break makes of a repository: 'complete' alone is desynchronized, or any.
-const Statement kSave{
+const Statement kSaveRepositories{
     "repositories_save",
     "INSERT INTO skua.repositories AS r (did, rev, data, active, breaks, anchor, broke_at, state, "
     "next_attempt) SELECT u.did, u.rev, u.data, u.active, u.breaks, u.anchor, "
@@ -91,7 +92,7 @@ std::vector<RepositoryRow> load_repositories(Session& session, std::span<const s
   for (const std::string& did : dids) asked.text(did);
   Params params;
   params.array(asked);
-  const Rows rows = session.execute(kLoad, params);
+  const Rows rows = session.execute(kLoadRepositories, params);
   std::vector<RepositoryRow> found;
   found.reserve(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -142,7 +143,7 @@ void save_repositories(Session& session, std::span<const RepositoryProgress> pro
     Params params;
     params.array(dids).array(revs).array(data).array(active).array(breaks);
     params.timestamp(now).boolean(resync == Resync::All).array(anchors);
-    session.execute(kSave, params);
+    session.execute(kSaveRepositories, params);
   }
 }
 

@@ -174,6 +174,11 @@ std::string_view Rows::text(std::size_t row, std::size_t column) const {
   return {field.c_str(), field.size()};
 }
 
+std::optional<std::string> Rows::text_or_null(std::size_t row, std::size_t column) const {
+  if (is_null(row, column)) return std::nullopt;
+  return std::string(text(row, column));
+}
+
 namespace {
 
 template <class T>

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -81,6 +82,7 @@ class Rows {
   std::size_t affected() const;
   bool is_null(std::size_t row, std::size_t column) const;
   std::string_view text(std::size_t row, std::size_t column) const;
+  std::optional<std::string> text_or_null(std::size_t row, std::size_t column) const;
   std::int32_t int4(std::size_t row, std::size_t column) const;
   std::int64_t int8(std::size_t row, std::size_t column) const;
   bool boolean(std::size_t row, std::size_t column) const;

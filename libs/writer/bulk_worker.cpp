@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "store/sqlstate.hpp"
 #include "writer/dead_letter.hpp"
 
 namespace skua::writer {
@@ -16,11 +17,8 @@ using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
 /// How long chunks of small repositories wait for company.
-constexpr milliseconds kLinger{100};
-constexpr milliseconds kIdle{500};
-
-/// Out of shared memory: the lock table is full.
-constexpr std::string_view kOutOfMemory = "53200";
+constexpr milliseconds kBulkLinger{100};
+constexpr milliseconds kBulkIdle{500};
 
 }  // namespace
 
@@ -71,14 +69,14 @@ void BulkWorker::run(const std::stop_token& stop) {
 std::vector<event::UnresolvedBulk> BulkWorker::take() {
   std::vector<event::UnresolvedBulk> chunks;
   std::size_t events = 0;
-  auto wait = kIdle;
+  auto wait = kBulkIdle;
   const auto take_one = [&] {
     if (queue_.pop_some(chunks, 1, wait) == 0) return false;
     events += chunks.back().events.size();
     return true;
   };
   if (!take_one()) return chunks;
-  const auto until = SteadyClock::now() + kLinger;
+  const auto until = SteadyClock::now() + kBulkLinger;
   while (events < group_.size()) {
     wait = std::max(milliseconds::zero(),
                     std::chrono::duration_cast<milliseconds>(until - SteadyClock::now()));
@@ -116,7 +114,7 @@ bool BulkWorker::write(Events events, const std::stop_token& stop) {
         if (!session_.back_off(error, turns_, turn, stop)) return false;
       }
     } catch (const store::ServerError& error) {
-      if (error.sqlstate() == kOutOfMemory) size = std::max<std::size_t>(size / 2, 1);
+      if (error.sqlstate() == store::kOutOfMemory) size = std::max<std::size_t>(size / 2, 1);
       if (!session_.back_off(error, turns_, turn, stop)) return false;
     }
   }

@@ -3,7 +3,7 @@
 namespace skua::writer {
 namespace {
 
-const store::Statement kUpsert{
+const store::Statement kUpsertTombstones{
     "tombstones_upsert",
     "INSERT INTO skua.tombstones AS t (actor_id, collection_id, rkey, rev, source, seq) "
     "SELECT d.actor_id, d.collection_id, d.rkey, d.rev, d.source, d.seq "
@@ -34,7 +34,7 @@ void write_tombstones(store::Session& session, std::span<const event::ResolvedEv
   }
   store::Params params;
   params.array(actors).array(collections).array(rkeys).array(revs).array(seqs).array(names);
-  session.execute(kUpsert, params);
+  session.execute(kUpsertTombstones, params);
 }
 
 }  // namespace skua::writer

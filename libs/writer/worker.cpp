@@ -12,6 +12,7 @@
 
 #include "base/log.hpp"
 #include "resolve/worth_copying.hpp"
+#include "store/sqlstate.hpp"
 #include "writer/dead_letter.hpp"
 #include "writer/purge.hpp"
 #include "writer/router.hpp"
@@ -34,9 +35,6 @@ std::string lane_name(event::Lane lane, std::size_t number) {
   name += records::name_of(lane.type);
   return name + " " + std::to_string(number);
 }
-
-/// Out of shared memory: the lock table is full.
-constexpr std::string_view kOutOfMemory = "53200";
 
 }  // namespace
 
@@ -135,7 +133,7 @@ void Worker::write(Batch& batch, const std::stop_token& stop) {
         if (!session_.back_off(error, turns_, turn, stop)) return;
       }
     } catch (const store::ServerError& error) {
-      if (error.sqlstate() == kOutOfMemory) group = std::max<std::size_t>(size / 2, 1);
+      if (error.sqlstate() == store::kOutOfMemory) group = std::max<std::size_t>(size / 2, 1);
       if (!session_.back_off(error, turns_, turn, stop)) return;
     }
   }

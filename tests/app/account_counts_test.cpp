@@ -8,7 +8,7 @@
 
 #include "support/postgres.hpp"
 
-namespace skua::app {
+namespace skua::app::account_counts_test {
 namespace {
 
 using testing::ElementsAre;
@@ -101,4 +101,4 @@ TEST_F(AccountCountsTest, repositories_are_counted_by_state) {
 }
 
 }  // namespace
-}  // namespace skua::app
+}  // namespace skua::app::account_counts_test

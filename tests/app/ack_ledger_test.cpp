@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace skua::app {
+namespace skua::app::ack_ledger_test {
 namespace {
 
 using Ticket = AckLedger::Ticket;
@@ -142,4 +142,4 @@ TEST(AckLedgerTest, HoldsUnderManyThreads) {
 }
 
 }  // namespace
-}  // namespace skua::app
+}  // namespace skua::app::ack_ledger_test

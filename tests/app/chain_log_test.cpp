@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace skua::app {
+namespace skua::app::chain_log_test {
 namespace {
 
 using store::RepositoryProgress;
@@ -228,4 +228,4 @@ TEST(ChainLog, many_threads_add_what_one_stores) {
 }
 
 }  // namespace
-}  // namespace skua::app
+}  // namespace skua::app::chain_log_test

@@ -19,7 +19,7 @@
 #include "support/manual_clock.hpp"
 #include "verify/signed_repository.hpp"
 
-namespace skua::app {
+namespace skua::app::decoder_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -1053,4 +1053,4 @@ TEST_P(DecoderInterleaving, keeps_each_accounts_order) {
 INSTANTIATE_TEST_SUITE_P(seeds, DecoderInterleaving, testing::Range(1U, 7U));
 
 }  // namespace
-}  // namespace skua::app
+}  // namespace skua::app::decoder_test

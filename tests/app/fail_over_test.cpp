@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace skua::app {
+namespace skua::app::fail_over_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -191,4 +191,4 @@ TEST(FailOver, whatever_happens_a_relay_that_is_well_is_read) {
 }
 
 }  // namespace
-}  // namespace skua::app
+}  // namespace skua::app::fail_over_test

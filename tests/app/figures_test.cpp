@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace skua::app {
+namespace skua::app::figures_test {
 namespace {
 
 Timestamp at(std::int64_t seconds) {
@@ -85,4 +85,4 @@ TEST(FiguresJson, has_the_lag_when_there_is_an_event) {
 }
 
 }  // namespace
-}  // namespace skua::app
+}  // namespace skua::app::figures_test

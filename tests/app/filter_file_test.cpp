@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace skua::app {
+namespace skua::app::filter_file_test {
 namespace {
 
 using testing::ElementsAre;
@@ -128,4 +128,4 @@ TEST(Merged, has_what_either_has_once) {
 }
 
 }  // namespace
-}  // namespace skua::app
+}  // namespace skua::app::filter_file_test

@@ -10,7 +10,7 @@
 #include "app/filter_words.hpp"
 #include "support/postgres.hpp"
 
-namespace skua::app {
+namespace skua::app::filter_watch_test {
 namespace {
 
 using testing::ElementsAre;
@@ -168,4 +168,4 @@ TEST(FilterWords, say_what_changed) {
 }
 
 }  // namespace
-}  // namespace skua::app
+}  // namespace skua::app::filter_watch_test

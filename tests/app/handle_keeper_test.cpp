@@ -26,7 +26,7 @@
 #include "support/postgres.hpp"
 #include "transport/errc.hpp"
 
-namespace skua::app {
+namespace skua::app::handle_keeper_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -488,4 +488,4 @@ TEST_F(HandleKeeperTest, what_it_leaves_the_next_one_looks_up) {
 }
 
 }  // namespace
-}  // namespace skua::app
+}  // namespace skua::app::handle_keeper_test

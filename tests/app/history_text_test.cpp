@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace skua::app {
+namespace skua::app::history_text_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -133,4 +133,4 @@ TEST(DurationText, is_as_exact_as_people_need_it) {
 }
 
 }  // namespace
-}  // namespace skua::app
+}  // namespace skua::app::history_text_test

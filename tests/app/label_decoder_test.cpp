@@ -16,7 +16,7 @@
 #include "support/made_labels.hpp"
 #include "support/manual_clock.hpp"
 
-namespace skua::app {
+namespace skua::app::label_decoder_test {
 namespace {
 
 using nlohmann::json;
@@ -244,4 +244,4 @@ TEST_F(LabelDecoderTest, a_bad_label_is_a_dead_letter_alone_and_a_bad_frame_whol
 }
 
 }  // namespace
-}  // namespace skua::app
+}  // namespace skua::app::label_decoder_test

@@ -14,7 +14,7 @@
 #include "atproto/tid.hpp"
 #include "support/manual_clock.hpp"
 
-namespace skua::app {
+namespace skua::app::message_decoder_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -228,4 +228,4 @@ TEST_F(MessageDecoderTest, a_filter_that_changes_holds_from_the_next_message_on)
 }
 
 }  // namespace
-}  // namespace skua::app
+}  // namespace skua::app::message_decoder_test

@@ -11,7 +11,7 @@
 #include "app/fake_accounts.hpp"
 #include "identity/errc.hpp"
 
-namespace skua::app {
+namespace skua::app::patient_accounts_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -157,4 +157,4 @@ TEST_F(PatientAccountsTest, answers_that_come_after_its_end_are_harmless) {
 }
 
 }  // namespace
-}  // namespace skua::app
+}  // namespace skua::app::patient_accounts_test

@@ -7,7 +7,7 @@
 
 #include "support/postgres.hpp"
 
-namespace skua::app {
+namespace skua::app::repository_info_test {
 namespace {
 
 using testing::AllOf;
@@ -67,4 +67,4 @@ TEST_F(RepositoryInfoTest, all_that_may_be_said_of_a_repository_is) {
 }
 
 }  // namespace
-}  // namespace skua::app
+}  // namespace skua::app::repository_info_test

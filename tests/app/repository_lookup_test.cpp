@@ -15,7 +15,7 @@
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 
-namespace skua::app {
+namespace skua::app::repository_lookup_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -235,4 +235,4 @@ TEST_F(StoredRepositories, are_waited_for_and_the_end_comes_all_the_same) {
 }
 
 }  // namespace
-}  // namespace skua::app
+}  // namespace skua::app::repository_lookup_test

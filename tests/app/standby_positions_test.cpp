@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace skua::app {
+namespace skua::app::standby_positions_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -116,4 +116,4 @@ TEST(StandbyPositions, nothing_before_a_durable_position_is_missing) {
 }
 
 }  // namespace
-}  // namespace skua::app
+}  // namespace skua::app::standby_positions_test

@@ -8,7 +8,7 @@
 #include "atproto/syntax.hpp"
 #include "support/test_vectors.hpp"
 
-namespace skua::atproto {
+namespace skua::atproto::cid_test {
 namespace {
 
 using test::LineVector;
@@ -116,4 +116,4 @@ INSTANTIATE_TEST_SUITE_P(Own, InvalidCidText,
                          test::NameOfLine());
 
 }  // namespace
-}  // namespace skua::atproto
+}  // namespace skua::atproto::cid_test

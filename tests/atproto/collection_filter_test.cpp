@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace skua::atproto {
+namespace skua::atproto::collection_filter_test {
 namespace {
 
 struct Pattern {
@@ -70,4 +70,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
-}  // namespace skua::atproto
+}  // namespace skua::atproto::collection_filter_test

@@ -6,7 +6,7 @@
 
 #include "atproto/errc.hpp"
 
-namespace skua::atproto {
+namespace skua::atproto::multikey_test {
 namespace {
 
 TEST(Base58, OwnCases) {
@@ -68,4 +68,4 @@ TEST(Multikey, RefusesOtherKeys) {
 }
 
 }  // namespace
-}  // namespace skua::atproto
+}  // namespace skua::atproto::multikey_test

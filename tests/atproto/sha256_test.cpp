@@ -8,7 +8,7 @@
 
 #include "support/test_vectors.hpp"
 
-namespace skua::atproto {
+namespace skua::atproto::sha256_test {
 namespace {
 
 std::string hex_of(std::string_view text) {
@@ -38,4 +38,4 @@ TEST(Sha256, IsThatOfTheLibraryAtEveryLength) {
 }
 
 }  // namespace
-}  // namespace skua::atproto
+}  // namespace skua::atproto::sha256_test

@@ -9,7 +9,7 @@
 #include "atproto/errc.hpp"
 #include "support/json_vectors.hpp"
 
-namespace skua::atproto {
+namespace skua::atproto::signing_test {
 namespace {
 
 using test::JsonVector;
@@ -242,4 +242,4 @@ TEST(SigningKey, GivesTheSameK256SignatureEachTime) {
 }
 
 }  // namespace
-}  // namespace skua::atproto
+}  // namespace skua::atproto::signing_test

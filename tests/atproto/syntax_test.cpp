@@ -7,7 +7,7 @@
 #include "atproto/errc.hpp"
 #include "support/test_vectors.hpp"
 
-namespace skua::atproto {
+namespace skua::atproto::syntax_test {
 namespace {
 
 using test::LineVector;
@@ -140,4 +140,4 @@ TEST(ParseRepoPath, WantsExactlyCollectionAndKey) {
 }
 
 }  // namespace
-}  // namespace skua::atproto
+}  // namespace skua::atproto::syntax_test

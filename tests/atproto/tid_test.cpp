@@ -7,7 +7,7 @@
 #include "atproto/errc.hpp"
 #include "support/test_vectors.hpp"
 
-namespace skua::atproto {
+namespace skua::atproto::tid_test {
 namespace {
 
 using test::LineVector;
@@ -78,4 +78,4 @@ TEST(Tid, SortsAsItsText) {
 }
 
 }  // namespace
-}  // namespace skua::atproto
+}  // namespace skua::atproto::tid_test

@@ -16,7 +16,7 @@
 #include "store/advisory_lock.hpp"
 #include "support/postgres.hpp"
 
-namespace skua::backfill {
+namespace skua::backfill::bootstrap_indexes_test {
 namespace {
 
 using store::Session;
@@ -242,4 +242,4 @@ TEST_F(BootstrapHeldUp, sessions_that_break_are_made_anew) {
 }
 
 }  // namespace
-}  // namespace skua::backfill
+}  // namespace skua::backfill::bootstrap_indexes_test

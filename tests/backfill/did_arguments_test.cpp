@@ -11,7 +11,7 @@
 #include "identity/errc.hpp"
 #include "transport/errc.hpp"
 
-namespace skua::backfill {
+namespace skua::backfill::did_arguments_test {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -97,4 +97,4 @@ TEST(ResolvedAccounts, AreDidsEachOnceAndInOrder) {
 }
 
 }  // namespace
-}  // namespace skua::backfill
+}  // namespace skua::backfill::did_arguments_test

@@ -22,7 +22,7 @@
 #include "transport/loopback_server.hpp"
 #include "transport/sim_process.hpp"
 
-namespace skua::backfill {
+namespace skua::backfill::discoverer_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -294,4 +294,4 @@ TEST_F(DiscovererTest, a_whole_network_by_its_relay) {
 }
 
 }  // namespace
-}  // namespace skua::backfill
+}  // namespace skua::backfill::discoverer_test

@@ -10,7 +10,7 @@
 
 #include "backfill/errc.hpp"
 
-namespace skua::backfill {
+namespace skua::backfill::discovery_test {
 namespace {
 
 const std::string kDid = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
@@ -243,4 +243,4 @@ INSTANTIATE_TEST_SUITE_P(
         refused("2130706433"), refused("0x7f.1")));
 
 }  // namespace
-}  // namespace skua::backfill
+}  // namespace skua::backfill::discovery_test

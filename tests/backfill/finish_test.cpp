@@ -28,7 +28,7 @@
 #include "writer/live_writer.hpp"
 #include "writer/table_samples.hpp"
 
-namespace skua::backfill {
+namespace skua::backfill::finish_test {
 namespace {
 
 using test::made_follow;
@@ -359,4 +359,4 @@ TEST_P(FinishLargeTest,
 INSTANTIATE_TEST_SUITE_P(Sizes, FinishLargeTest, testing::Values(Size::Large));
 
 }  // namespace
-}  // namespace skua::backfill
+}  // namespace skua::backfill::finish_test

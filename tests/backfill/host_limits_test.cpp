@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-namespace skua::backfill {
+namespace skua::backfill::host_limits_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -394,4 +394,4 @@ INSTANTIATE_TEST_SUITE_P(Seeds, HostLimitsSchedules, ::testing::ValuesIn(schedul
                          [](const auto& test) { return fmt::format("seed_{}", test.param.seed); });
 
 }  // namespace
-}  // namespace skua::backfill
+}  // namespace skua::backfill::host_limits_test

@@ -7,7 +7,7 @@
 
 #include "transport/errc.hpp"
 
-namespace skua::backfill {
+namespace skua::backfill::host_outcome_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -141,4 +141,4 @@ INSTANTIATE_TEST_SUITE_P(Table, HostOutcomeHeaders,
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace skua::backfill
+}  // namespace skua::backfill::host_outcome_test

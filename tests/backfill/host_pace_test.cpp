@@ -10,7 +10,7 @@
 
 #include "backfill/decaying_rate.hpp"
 
-namespace skua::backfill {
+namespace skua::backfill::host_pace_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -291,4 +291,4 @@ TEST(DecayingRate, IsWhatHappensASecondAndFades) {
 }
 
 }  // namespace
-}  // namespace skua::backfill
+}  // namespace skua::backfill::host_pace_test

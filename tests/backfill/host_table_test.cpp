@@ -10,7 +10,7 @@
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 
-namespace skua::backfill {
+namespace skua::backfill::host_table_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -229,4 +229,4 @@ TEST_F(HostTableTest, lists_are_counted_by_kind) {
 }
 
 }  // namespace
-}  // namespace skua::backfill
+}  // namespace skua::backfill::host_table_test

@@ -10,7 +10,7 @@
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 
-namespace skua::backfill {
+namespace skua::backfill::job_commands_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -162,4 +162,4 @@ TEST(JobStateTest, names_lead_there_and_back) {
 }
 
 }  // namespace
-}  // namespace skua::backfill
+}  // namespace skua::backfill::job_commands_test

@@ -10,7 +10,7 @@
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 
-namespace skua::backfill {
+namespace skua::backfill::job_counts_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -108,4 +108,4 @@ TEST_F(JobCountsTest, a_large_table_is_projected_but_a_single_failure_shows) {
 }
 
 }  // namespace
-}  // namespace skua::backfill
+}  // namespace skua::backfill::job_counts_test

@@ -14,7 +14,7 @@
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 
-namespace skua::backfill {
+namespace skua::backfill::job_table_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -539,4 +539,4 @@ INSTANTIATE_TEST_SUITE_P(JobTable, JobDelay,
                          [](const auto& test) { return "case" + std::to_string(test.index); });
 
 }  // namespace
-}  // namespace skua::backfill
+}  // namespace skua::backfill::job_table_test

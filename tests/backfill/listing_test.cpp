@@ -18,7 +18,7 @@
 #include "transport/loopback_server.hpp"
 #include "transport/sim_process.hpp"
 
-namespace skua::backfill {
+namespace skua::backfill::listing_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -274,4 +274,4 @@ TEST_F(SimulatedLists, NameNoHostUnlessPrivateOnesAreAllowed) {
 }
 
 }  // namespace
-}  // namespace skua::backfill
+}  // namespace skua::backfill::listing_test

@@ -19,7 +19,7 @@
 #include "transport/errc.hpp"
 #include "transport/sim_process.hpp"
 
-namespace skua::backfill {
+namespace skua::backfill::repo_answer_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -230,4 +230,4 @@ TEST(GetRepoUrl, EscapesTheDidAndNamesARevision) {
 }
 
 }  // namespace
-}  // namespace skua::backfill
+}  // namespace skua::backfill::repo_answer_test

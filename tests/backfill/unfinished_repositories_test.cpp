@@ -11,7 +11,7 @@
 
 #include "repo/made_repository.hpp"
 
-namespace skua::backfill {
+namespace skua::backfill::unfinished_repositories_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -95,4 +95,4 @@ TEST_F(UnfinishedRepositoriesTest, a_stop_ends_every_wait) {
 }
 
 }  // namespace
-}  // namespace skua::backfill
+}  // namespace skua::backfill::unfinished_repositories_test

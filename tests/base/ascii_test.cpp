@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace skua {
+namespace skua::ascii_test {
 namespace {
 
 TEST(Ascii, LowersItsOwnLettersAndNoOther) {
@@ -26,4 +26,4 @@ TEST(Ascii, TrimsBlanksAtBothEnds) {
 }
 
 }  // namespace
-}  // namespace skua
+}  // namespace skua::ascii_test

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace skua {
+namespace skua::bounded_queue_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -115,4 +115,4 @@ TEST(BoundedQueue, LosesAndDoublesNothingBetweenThreads) {
 }
 
 }  // namespace
-}  // namespace skua
+}  // namespace skua::bounded_queue_test

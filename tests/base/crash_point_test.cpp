@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace skua {
+namespace skua::crash_point_test {
 namespace {
 
 /// Death tests run their statement in a process of its own: what they arm there is armed nowhere
@@ -34,4 +34,4 @@ TEST(CrashPoint, refuses_what_it_cannot_read) {
 }
 
 }  // namespace
-}  // namespace skua
+}  // namespace skua::crash_point_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace skua {
+namespace skua::guarded_test {
 namespace {
 
 TEST(Guarded, CountsRightFromSeveralThreads) {
@@ -25,4 +25,4 @@ TEST(Guarded, CountsRightFromSeveralThreads) {
 }
 
 }  // namespace
-}  // namespace skua
+}  // namespace skua::guarded_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace skua {
+namespace skua::latency_histogram_test {
 namespace {
 
 using std::chrono::microseconds;
@@ -51,4 +51,4 @@ TEST(LatencyHistogram, takes_what_is_out_of_range) {
 }
 
 }  // namespace
-}  // namespace skua
+}  // namespace skua::latency_histogram_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace skua {
+namespace skua::log_test {
 namespace {
 
 TEST(Logger, IsMadeOnceAComponent) {
@@ -43,4 +43,4 @@ TEST(SetLogFrame, IsCalledAroundEachLineUntilItIsTakenAway) {
 }
 
 }  // namespace
-}  // namespace skua
+}  // namespace skua::log_test

@@ -7,7 +7,7 @@
 #include "base/errc.hpp"
 #include "support/test_vectors.hpp"
 
-namespace skua {
+namespace skua::time_test {
 namespace {
 
 using test::LineVector;
@@ -123,4 +123,4 @@ TEST(SystemClock, DoesNotRunBehindTheMachine) {
 }
 
 }  // namespace
-}  // namespace skua
+}  // namespace skua::time_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace skua {
+namespace skua::utf8_test {
 namespace {
 
 /// UTF-8 of a code point by the book, surrogates and too large ones included.
@@ -69,4 +69,4 @@ TEST(Utf8, TakesEmptyText) {
 }
 
 }  // namespace
-}  // namespace skua
+}  // namespace skua::utf8_test

@@ -12,7 +12,7 @@
 #include "repo/dag_cbor_reader.hpp"
 #include "support/json_vectors.hpp"
 
-namespace skua::event {
+namespace skua::event::decoded_repository_test {
 namespace {
 
 using nlohmann::json;
@@ -98,4 +98,4 @@ TEST(DecodedRepository, HasEveryBlockDecoded) {
 }
 
 }  // namespace
-}  // namespace skua::event
+}  // namespace skua::event::decoded_repository_test

@@ -6,7 +6,7 @@
 
 #include "event/frame_decoder.hpp"
 
-namespace skua::event {
+namespace skua::event::fold_commit_test {
 namespace {
 
 UnresolvedEvent op(Operation operation, std::string rkey, std::uint8_t content = 0,
@@ -134,4 +134,4 @@ TEST(FoldCommitTest, LeavesTheRepositoryThatTheOpsLeave) {
 }
 
 }  // namespace
-}  // namespace skua::event
+}  // namespace skua::event::fold_commit_test

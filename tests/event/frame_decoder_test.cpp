@@ -8,7 +8,7 @@
 #include "event/frame_builder.hpp"
 #include "repo/errc.hpp"
 
-namespace skua::test {
+namespace skua::test::frame_decoder_test {
 namespace {
 
 using event::DecodedFrame;
@@ -494,4 +494,4 @@ TEST(FrameDecoderTest, AFrameCutShortIsUnusable) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::frame_decoder_test

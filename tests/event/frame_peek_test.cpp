@@ -6,7 +6,7 @@
 #include "event/frame_builder.hpp"
 #include "event/frame_decoder.hpp"
 
-namespace skua::test {
+namespace skua::test::frame_peek_test {
 namespace {
 
 using event::errc;
@@ -83,4 +83,4 @@ TEST(FramePeekTest, AgreesWithDecodeHoweverAFrameIsDamaged) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::frame_peek_test

@@ -5,7 +5,7 @@
 #include "event/frame_builder.hpp"
 #include "event/frame_decoder.hpp"
 
-namespace skua::test {
+namespace skua::test::jetstream_json_test {
 namespace {
 
 /// The lines of a frame's events, parsed.
@@ -77,4 +77,4 @@ TEST(JetstreamJsonTest, HasNoShapeForARejection) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::jetstream_json_test

@@ -9,7 +9,7 @@
 #include "event/frame_builder.hpp"
 #include "event/frame_decoder.hpp"
 
-namespace skua::test {
+namespace skua::test::jetstream_message_test {
 namespace {
 
 using event::errc;
@@ -289,4 +289,4 @@ TEST(JetstreamMessageTest, PeekAgreesWithDecodeHoweverATextIsDamaged) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::jetstream_message_test

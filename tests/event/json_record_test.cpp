@@ -13,7 +13,7 @@
 #include "repo/dag_cbor_reader.hpp"
 #include "support/json_vectors.hpp"
 
-namespace skua::event {
+namespace skua::event::json_record_test {
 namespace {
 
 using nlohmann::json;
@@ -189,4 +189,4 @@ INSTANTIATE_TEST_SUITE_P(
     test::NameOfEntry());
 
 }  // namespace
-}  // namespace skua::event
+}  // namespace skua::event::json_record_test

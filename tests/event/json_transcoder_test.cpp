@@ -8,7 +8,7 @@
 #include "event/errc.hpp"
 #include "repo/dag_cbor_reader.hpp"
 
-namespace skua::event {
+namespace skua::event::json_transcoder_test {
 namespace {
 
 using nlohmann::json;
@@ -171,4 +171,4 @@ TEST(JsonTranscoderTest, AgreesWithAnotherParserHoweverATextIsDamaged) {
 }
 
 }  // namespace
-}  // namespace skua::event
+}  // namespace skua::event::json_transcoder_test

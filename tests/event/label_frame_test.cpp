@@ -14,7 +14,7 @@
 #include "support/shared_data.hpp"
 #include "support/test_vectors.hpp"
 
-namespace skua::event {
+namespace skua::event::label_frame_test {
 namespace {
 
 using nlohmann::json;
@@ -243,4 +243,4 @@ TEST_F(SharedLabelFrames, RealWords) {
 }
 
 }  // namespace
-}  // namespace skua::event
+}  // namespace skua::event::label_frame_test

@@ -14,7 +14,7 @@
 #include "repo/commit.hpp"
 #include "repo/mst_builder.hpp"
 
-namespace skua::event {
+namespace skua::event::repository_chunks_test {
 namespace {
 
 using test::kDid;
@@ -171,4 +171,4 @@ TEST(RepositoryChunks, HoldRejectionsToo) {
 }
 
 }  // namespace
-}  // namespace skua::event
+}  // namespace skua::event::repository_chunks_test

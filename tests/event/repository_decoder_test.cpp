@@ -7,7 +7,7 @@
 #include "event/frame_builder.hpp"
 #include "event/frame_decoder.hpp"
 
-namespace skua::event {
+namespace skua::event::repository_decoder_test {
 namespace {
 
 using test::kDid;
@@ -117,4 +117,4 @@ TEST(RepositoryDecoder, RejectsLargeRecordsAndKeepsSomeOfThem) {
 }
 
 }  // namespace
-}  // namespace skua::event
+}  // namespace skua::event::repository_decoder_test

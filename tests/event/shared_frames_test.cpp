@@ -12,7 +12,7 @@
 #include "event/tap_message.hpp"
 #include "support/shared_data.hpp"
 
-namespace skua::test {
+namespace skua::test::shared_frames_test {
 namespace {
 
 using event::DecodedFrame;
@@ -189,4 +189,4 @@ TEST(SharedFramesTest, TheErrorFrameHasItsWords) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::shared_frames_test

@@ -9,7 +9,7 @@
 #include "event/frame_builder.hpp"
 #include "event/frame_decoder.hpp"
 
-namespace skua::test {
+namespace skua::test::tap_message_test {
 namespace {
 
 using event::errc;
@@ -338,4 +338,4 @@ TEST(TapMessageTest, PeekAgreesWithDecodeHoweverATextIsDamaged) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::tap_message_test

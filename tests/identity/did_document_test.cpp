@@ -10,7 +10,7 @@
 #include "identity/made_document.hpp"
 #include "support/shared_data.hpp"
 
-namespace skua::identity {
+namespace skua::identity::did_document_test {
 namespace {
 
 using nlohmann::json;
@@ -218,4 +218,4 @@ TEST(DidDocument, ReadsRealOnes) {
 }
 
 }  // namespace
-}  // namespace skua::identity
+}  // namespace skua::identity::did_document_test

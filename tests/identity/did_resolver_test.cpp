@@ -12,7 +12,7 @@
 #include "transport/errc.hpp"
 #include "transport/loopback_server.hpp"
 
-namespace skua::identity {
+namespace skua::identity::did_resolver_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -162,4 +162,4 @@ TEST_F(DidResolverTest, AsksTheHostOfADidWebButNoPrivateOne) {
 }
 
 }  // namespace
-}  // namespace skua::identity
+}  // namespace skua::identity::did_resolver_test

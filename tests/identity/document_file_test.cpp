@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace skua::identity {
+namespace skua::identity::document_file_test {
 namespace {
 
 using nlohmann::json;
@@ -100,4 +100,4 @@ TEST_F(DocumentFileTest, says_what_is_wrong_with_a_file) {
 }
 
 }  // namespace
-}  // namespace skua::identity
+}  // namespace skua::identity::document_file_test

@@ -15,7 +15,7 @@
 #include "transport/errc.hpp"
 #include "transport/loopback_server.hpp"
 
-namespace skua::identity {
+namespace skua::identity::handle_check_test {
 namespace {
 
 using test::http_reply;
@@ -144,4 +144,4 @@ TEST_F(HandleCheckTest, GoesBothWays) {
 }
 
 }  // namespace
-}  // namespace skua::identity
+}  // namespace skua::identity::handle_check_test

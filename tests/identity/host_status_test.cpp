@@ -9,7 +9,7 @@
 #include "transport/errc.hpp"
 #include "transport/loopback_server.hpp"
 
-namespace skua::identity {
+namespace skua::identity::host_status_test {
 namespace {
 
 using test::http_reply;
@@ -178,4 +178,4 @@ TEST(AskHostStatus, nobody_is_asked_in_private_networks) {
 }
 
 }  // namespace
-}  // namespace skua::identity
+}  // namespace skua::identity::host_status_test

@@ -17,7 +17,7 @@
 #include "support/postgres.hpp"
 #include "transport/errc.hpp"
 
-namespace skua::identity {
+namespace skua::identity::identity_cache_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -376,4 +376,4 @@ TEST(RequestBudget, FillsWithTimeUpToItsBurst) {
 }
 
 }  // namespace
-}  // namespace skua::identity
+}  // namespace skua::identity::identity_cache_test

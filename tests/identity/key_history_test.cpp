@@ -8,7 +8,7 @@
 #include "atproto/signing.hpp"
 #include "identity/errc.hpp"
 
-namespace skua::identity {
+namespace skua::identity::key_history_test {
 namespace {
 
 using nlohmann::json;
@@ -85,4 +85,4 @@ TEST(KeyHistory, is_a_list) {
 }
 
 }  // namespace
-}  // namespace skua::identity
+}  // namespace skua::identity::key_history_test

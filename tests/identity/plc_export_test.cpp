@@ -22,7 +22,7 @@
 #include "transport/errc.hpp"
 #include "transport/loopback_server.hpp"
 
-namespace skua::identity {
+namespace skua::identity::plc_export_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -391,4 +391,4 @@ TEST_F(PlcImportTest, GivesUpOnADirectoryThatStaysAway) {
 }
 
 }  // namespace
-}  // namespace skua::identity
+}  // namespace skua::identity::plc_export_test

@@ -11,7 +11,7 @@
 #include "identity/dns_server.hpp"
 #include "identity/errc.hpp"
 
-namespace skua::identity {
+namespace skua::identity::txt_lookup_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -198,4 +198,4 @@ TEST(TxtLookup, ManyThreadsAskAtOnce) {
 }
 
 }  // namespace
-}  // namespace skua::identity
+}  // namespace skua::identity::txt_lookup_test

@@ -17,7 +17,7 @@
 #include "support/made_labels.hpp"
 #include "writer/table_samples.hpp"
 
-namespace skua::writer {
+namespace skua::writer::account_changes_test {
 namespace {
 
 using event::UnresolvedEvent;
@@ -303,4 +303,4 @@ TEST_F(HiddenAccountsTest, leave_every_view_and_come_back) {
 }
 
 }  // namespace
-}  // namespace skua::writer
+}  // namespace skua::writer::account_changes_test

@@ -26,7 +26,7 @@
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 
-namespace skua::writer {
+namespace skua::writer::bulk_worker_test {
 namespace {
 
 using event::UnresolvedBulk;
@@ -584,4 +584,4 @@ TEST_F(BulkWorkerTest, does_not_begin_while_live_lanes_are_deep_and_ends_when_to
 }
 
 }  // namespace
-}  // namespace skua::writer
+}  // namespace skua::writer::bulk_worker_test

@@ -21,7 +21,7 @@
 #include "writer/live_writer.hpp"
 #include "writer/table_samples.hpp"
 
-namespace skua::writer {
+namespace skua::writer::bulk_writer_test {
 namespace {
 
 using event::ResolvedEvent;
@@ -385,4 +385,4 @@ TEST_P(BulkSizes, rejections_are_dead_letters_once) {
 INSTANTIATE_TEST_SUITE_P(Events, BulkSizes, testing::Values(10, 200));
 
 }  // namespace
-}  // namespace skua::writer
+}  // namespace skua::writer::bulk_writer_test

@@ -32,7 +32,7 @@
 #include "writer/live_writer.hpp"
 #include "writer/purge.hpp"
 
-namespace skua {
+namespace skua::cut_over_test {
 namespace {
 
 using backfill::finish_repositories;
@@ -596,4 +596,4 @@ INSTANTIATE_TEST_SUITE_P(Seeds, CutOver, testing::ValuesIn(seeds()),
                          [](const auto& seed) { return std::to_string(seed.param); });
 
 }  // namespace
-}  // namespace skua
+}  // namespace skua::cut_over_test

@@ -19,7 +19,7 @@
 #include "support/postgres.hpp"
 #include "writer/handle_claims.hpp"
 
-namespace skua::writer {
+namespace skua::writer::handle_claims_model_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -344,4 +344,4 @@ TEST_F(HandlesAtTheSameTime, claims_and_results_leave_one_owner_and_never_wait_f
 }
 
 }  // namespace
-}  // namespace skua::writer
+}  // namespace skua::writer::handle_claims_model_test

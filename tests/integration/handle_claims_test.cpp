@@ -18,7 +18,7 @@
 #include "integration/account_events.hpp"
 #include "writer/account_changes.hpp"
 
-namespace skua::writer {
+namespace skua::writer::handle_claims_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -455,4 +455,4 @@ TEST_F(HandlesTest, a_claim_that_its_account_has_taken_back_already_is_no_contes
 }
 
 }  // namespace
-}  // namespace skua::writer
+}  // namespace skua::writer::handle_claims_test

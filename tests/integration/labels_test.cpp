@@ -13,7 +13,7 @@
 #include "support/made_labels.hpp"
 #include "writer/dead_letter.hpp"
 
-namespace skua::writer {
+namespace skua::writer::labels_test {
 namespace {
 
 using event::UnresolvedEvent;
@@ -192,4 +192,4 @@ TEST_F(LabelsTest, what_is_rejected_is_a_dead_letter_with_its_bytes) {
 }
 
 }  // namespace
-}  // namespace skua::writer
+}  // namespace skua::writer::labels_test

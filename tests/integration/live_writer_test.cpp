@@ -16,7 +16,7 @@
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 
-namespace skua::writer {
+namespace skua::writer::live_writer_test {
 namespace {
 
 using event::Operation;
@@ -343,4 +343,4 @@ TEST_P(LiveWriterHistories, end_as_the_history_does) {
 INSTANTIATE_TEST_SUITE_P(seeds, LiveWriterHistories, testing::Range(1U, 7U));
 
 }  // namespace
-}  // namespace skua::writer
+}  // namespace skua::writer::live_writer_test

@@ -12,7 +12,7 @@
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 
-namespace skua::writer {
+namespace skua::writer::worker_pool_test {
 namespace {
 
 using event::EventSource;
@@ -227,4 +227,4 @@ TEST_F(WorkerPoolTest, a_wrong_statement_stops_loudly) {
 }
 
 }  // namespace
-}  // namespace skua::writer
+}  // namespace skua::writer::worker_pool_test

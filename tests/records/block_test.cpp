@@ -2,7 +2,7 @@
 
 #include "records/record_rules.hpp"
 
-namespace skua::test {
+namespace skua::test::block_test {
 namespace {
 
 using records::Block;
@@ -28,4 +28,4 @@ TEST(BlockTest, FillsItsFields) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::block_test

@@ -2,7 +2,7 @@
 
 #include "records/record_rules.hpp"
 
-namespace skua::test {
+namespace skua::test::chat_declaration_test {
 namespace {
 
 using records::ChatDeclaration;
@@ -36,4 +36,4 @@ TEST(ChatDeclarationTest, KeepsWhatItsLexiconDoesNotHave) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::chat_declaration_test

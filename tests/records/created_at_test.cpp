@@ -1,6 +1,6 @@
 #include "records/record_rules.hpp"
 
-namespace skua::test {
+namespace skua::test::created_at_test {
 namespace {
 
 using records::Block;
@@ -49,4 +49,4 @@ TEST_P(CreatedAt, IsAnInstantOrAFault) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::created_at_test

@@ -2,7 +2,7 @@
 
 #include "records/record_rules.hpp"
 
-namespace skua::test {
+namespace skua::test::feed_generator_test {
 namespace {
 
 using records::FeedGenerator;
@@ -81,4 +81,4 @@ TEST(FeedGeneratorTest, RefusesADidThatIsNone) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::feed_generator_test

@@ -9,7 +9,7 @@
 #include "records/record_rules.hpp"
 #include "support/test_vectors.hpp"
 
-namespace skua::test {
+namespace skua::test::field_reader_test {
 namespace {
 
 /// A field of a format in the smallest record that has one.
@@ -170,4 +170,4 @@ INSTANTIATE_TEST_SUITE_P(Own, LanguageTag,
                          NameOfLine());
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::field_reader_test

@@ -2,7 +2,7 @@
 
 #include "records/record_rules.hpp"
 
-namespace skua::test {
+namespace skua::test::follow_test {
 namespace {
 
 using records::Follow;
@@ -49,4 +49,4 @@ TEST(FollowTest, RefusesAHandleAsSubject) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::follow_test

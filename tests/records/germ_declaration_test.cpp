@@ -2,7 +2,7 @@
 
 #include "records/record_rules.hpp"
 
-namespace skua::test {
+namespace skua::test::germ_declaration_test {
 namespace {
 
 using records::GermDeclaration;
@@ -35,4 +35,4 @@ TEST(GermDeclarationTest, CountsOnlyUnderSelf) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::germ_declaration_test

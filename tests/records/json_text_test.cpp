@@ -9,7 +9,7 @@
 #include "repo/dag_cbor_reader.hpp"
 #include "repo/dag_cbor_writer.hpp"
 
-namespace skua::records {
+namespace skua::records::json_text_test {
 namespace {
 
 using nlohmann::json;
@@ -128,4 +128,4 @@ TEST(JsonTextTest, JsonComesBackFromDagCbor) {
 }
 
 }  // namespace
-}  // namespace skua::records
+}  // namespace skua::records::json_text_test

@@ -2,7 +2,7 @@
 
 #include "records/record_rules.hpp"
 
-namespace skua::test {
+namespace skua::test::labeler_test {
 namespace {
 
 using records::Labeler;
@@ -54,4 +54,4 @@ TEST(LabelerTest, CountsOnlyUnderSelf) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::labeler_test

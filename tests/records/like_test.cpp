@@ -2,7 +2,7 @@
 
 #include "records/record_rules.hpp"
 
-namespace skua::test {
+namespace skua::test::like_test {
 namespace {
 
 using records::Like;
@@ -89,4 +89,4 @@ TEST(LikeTest, RefusesWhatIsNoUriAndNoCid) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::like_test

@@ -2,7 +2,7 @@
 
 #include "records/record_rules.hpp"
 
-namespace skua::test {
+namespace skua::test::list_block_test {
 namespace {
 
 using records::ListBlock;
@@ -39,4 +39,4 @@ TEST(ListBlockTest, KeepsAListOfAHandle) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::list_block_test

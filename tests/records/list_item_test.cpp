@@ -2,7 +2,7 @@
 
 #include "records/record_rules.hpp"
 
-namespace skua::test {
+namespace skua::test::list_item_test {
 namespace {
 
 using records::ListItem;
@@ -41,4 +41,4 @@ TEST(ListItemTest, KeepsAListThatIsNone) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::list_item_test

@@ -2,7 +2,7 @@
 
 #include "records/record_rules.hpp"
 
-namespace skua::test {
+namespace skua::test::list_test {
 namespace {
 
 using records::List;
@@ -49,4 +49,4 @@ TEST(ListTest, KeepsLabelsOfATypeThatItDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::list_test

@@ -2,7 +2,7 @@
 
 #include "records/record_rules.hpp"
 
-namespace skua::test {
+namespace skua::test::notification_declaration_test {
 namespace {
 
 using records::NotificationDeclaration;
@@ -36,4 +36,4 @@ TEST(NotificationDeclarationTest, KeepsWhatItsLexiconDoesNotHave) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::notification_declaration_test

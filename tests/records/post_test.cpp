@@ -2,7 +2,7 @@
 
 #include "records/record_rules.hpp"
 
-namespace skua::test {
+namespace skua::test::post_test {
 namespace {
 
 using records::Facet;
@@ -292,4 +292,4 @@ TEST(PostTest, ItsTypeMustBeItsCollection) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::post_test

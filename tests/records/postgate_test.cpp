@@ -2,7 +2,7 @@
 
 #include "records/record_rules.hpp"
 
-namespace skua::test {
+namespace skua::test::postgate_test {
 namespace {
 
 using records::Postgate;
@@ -44,4 +44,4 @@ TEST(PostgateTest, KeepsRulesThatItDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::postgate_test

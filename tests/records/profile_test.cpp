@@ -2,7 +2,7 @@
 
 #include "records/record_rules.hpp"
 
-namespace skua::test {
+namespace skua::test::profile_test {
 namespace {
 
 using records::Profile;
@@ -81,4 +81,4 @@ TEST(ProfileTest, KeepsABlobWithMoreThanItsFields) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::profile_test

@@ -6,7 +6,7 @@
 #include "repo/dag_cbor_reader.hpp"
 #include "repo/dag_cbor_writer.hpp"
 
-namespace skua::test {
+namespace skua::test::record_test {
 namespace {
 
 using namespace records;
@@ -94,4 +94,4 @@ TEST(RecordTest, MoreFieldsThanAnyLexiconHasGoToExtra) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::record_test

@@ -2,7 +2,7 @@
 
 #include "records/record_rules.hpp"
 
-namespace skua::test {
+namespace skua::test::repost_test {
 namespace {
 
 using records::Repost;
@@ -41,4 +41,4 @@ TEST(RepostTest, NeedsNoVia) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::repost_test

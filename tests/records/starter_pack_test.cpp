@@ -2,7 +2,7 @@
 
 #include "records/record_rules.hpp"
 
-namespace skua::test {
+namespace skua::test::starter_pack_test {
 namespace {
 
 using records::StarterPack;
@@ -45,4 +45,4 @@ TEST(StarterPackTest, KeepsFeedsWithMoreThanTheirUri) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::starter_pack_test

@@ -2,7 +2,7 @@
 
 #include "records/record_rules.hpp"
 
-namespace skua::test {
+namespace skua::test::status_test {
 namespace {
 
 using records::Status;
@@ -46,4 +46,4 @@ TEST(StatusTest, TakesAnEmbedThatItDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::status_test

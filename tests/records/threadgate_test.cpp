@@ -2,7 +2,7 @@
 
 #include "records/record_rules.hpp"
 
-namespace skua::test {
+namespace skua::test::threadgate_test {
 namespace {
 
 using records::TextList;
@@ -95,4 +95,4 @@ TEST(ThreadgateTest, KeepsAPostThatIsNone) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::threadgate_test

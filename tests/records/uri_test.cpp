@@ -6,7 +6,7 @@
 
 #include "support/test_vectors.hpp"
 
-namespace skua::records {
+namespace skua::records::uri_test {
 namespace {
 
 using test::LineVector;
@@ -64,4 +64,4 @@ INSTANTIATE_TEST_SUITE_P(Own, InvalidUri,
                          NameOfLine());
 
 }  // namespace
-}  // namespace skua::records
+}  // namespace skua::records::uri_test

@@ -2,7 +2,7 @@
 
 #include "records/record_rules.hpp"
 
-namespace skua::test {
+namespace skua::test::verification_test {
 namespace {
 
 using records::Verification;
@@ -32,4 +32,4 @@ TEST(VerificationTest, FillsItsFields) {
 }
 
 }  // namespace
-}  // namespace skua::test
+}  // namespace skua::test::verification_test

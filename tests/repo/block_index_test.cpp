@@ -10,7 +10,7 @@
 #include "repo/car_writer.hpp"
 #include "repo/errc.hpp"
 
-namespace skua::repo {
+namespace skua::repo::block_index_test {
 namespace {
 
 using atproto::Cid;
@@ -105,4 +105,4 @@ TEST(BlockIndex, ComparesHashes) {
 }
 
 }  // namespace
-}  // namespace skua::repo
+}  // namespace skua::repo::block_index_test

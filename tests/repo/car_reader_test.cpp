@@ -8,7 +8,7 @@
 #include "repo/dag_cbor_writer.hpp"
 #include "repo/errc.hpp"
 
-namespace skua::repo {
+namespace skua::repo::car_reader_test {
 namespace {
 
 using atproto::Cid;
@@ -230,4 +230,4 @@ TEST(LoadCar, RefusesOtherCids) {
 }
 
 }  // namespace
-}  // namespace skua::repo
+}  // namespace skua::repo::car_reader_test

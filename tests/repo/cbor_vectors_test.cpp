@@ -15,7 +15,7 @@
 #include "repo/errc.hpp"
 #include "support/json_vectors.hpp"
 
-namespace skua::repo {
+namespace skua::repo::cbor_vectors_test {
 namespace {
 
 using nlohmann::json;
@@ -221,4 +221,4 @@ INSTANTIATE_TEST_SUITE_P(
     test::NameOfEntry());
 
 }  // namespace
-}  // namespace skua::repo
+}  // namespace skua::repo::cbor_vectors_test

@@ -23,7 +23,7 @@
 #include "repo/mst_tree.hpp"
 #include "support/json_vectors.hpp"
 
-namespace skua::repo {
+namespace skua::repo::commit_inversion_test {
 namespace {
 
 using atproto::Cid;
@@ -275,4 +275,4 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomCommits, testing::Range(std::uint32_t{0}, 
                          [](const auto& test) { return "seed_" + std::to_string(test.param); });
 
 }  // namespace
-}  // namespace skua::repo
+}  // namespace skua::repo::commit_inversion_test

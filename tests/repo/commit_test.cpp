@@ -14,7 +14,7 @@
 #include "repo/repository.hpp"
 #include "support/test_vectors.hpp"
 
-namespace skua::repo {
+namespace skua::repo::commit_test {
 namespace {
 
 using atproto::Cid;
@@ -205,4 +205,4 @@ INSTANTIATE_TEST_SUITE_P(Files, SignedRepositories,
                          NameOfFile());
 
 }  // namespace
-}  // namespace skua::repo
+}  // namespace skua::repo::commit_test

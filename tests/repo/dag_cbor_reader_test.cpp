@@ -9,7 +9,7 @@
 #include "repo/errc.hpp"
 #include "support/test_vectors.hpp"
 
-namespace skua::repo {
+namespace skua::repo::dag_cbor_reader_test {
 namespace {
 
 using atproto::Document;
@@ -171,4 +171,4 @@ TEST(ReadDagCbor, EveryChangedByteIsRefusedOrRoundTrips) {
 }
 
 }  // namespace
-}  // namespace skua::repo
+}  // namespace skua::repo::dag_cbor_reader_test

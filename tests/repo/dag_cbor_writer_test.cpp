@@ -11,7 +11,7 @@
 #include "repo/dag_cbor_reader.hpp"
 #include "support/test_vectors.hpp"
 
-namespace skua::repo {
+namespace skua::repo::dag_cbor_writer_test {
 namespace {
 
 template <class F>
@@ -135,4 +135,4 @@ TEST(CborWriter, RandomValuesAreReadBackAndWrittenAlike) {
 }
 
 }  // namespace
-}  // namespace skua::repo
+}  // namespace skua::repo::dag_cbor_writer_test

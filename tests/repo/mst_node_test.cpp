@@ -11,7 +11,7 @@
 #include "repo/mst_tree.hpp"
 #include "support/json_vectors.hpp"
 
-namespace skua::repo {
+namespace skua::repo::mst_node_test {
 namespace {
 
 using atproto::Cid;
@@ -134,4 +134,4 @@ TEST(MstNode, SaysWhetherItIsNoDagCborOrNoNode) {
 }
 
 }  // namespace
-}  // namespace skua::repo
+}  // namespace skua::repo::mst_node_test

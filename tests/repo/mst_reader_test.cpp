@@ -11,7 +11,7 @@
 #include "repo/mst_node.hpp"
 #include "support/json_vectors.hpp"
 
-namespace skua::repo {
+namespace skua::repo::mst_reader_test {
 namespace {
 
 using atproto::Cid;
@@ -251,4 +251,4 @@ TEST(WalkMst, RefusesOtherBlocks) {
 }
 
 }  // namespace
-}  // namespace skua::repo
+}  // namespace skua::repo::mst_reader_test

@@ -16,7 +16,7 @@
 #include "repo/mst_tree.hpp"
 #include "support/test_vectors.hpp"
 
-namespace skua::repo {
+namespace skua::repo::mst_subsets_test {
 namespace {
 
 using atproto::Cid;
@@ -137,4 +137,4 @@ TEST(OwnSubsets, AllWaysLeadToOneTree) {
 }
 
 }  // namespace
-}  // namespace skua::repo
+}  // namespace skua::repo::mst_subsets_test

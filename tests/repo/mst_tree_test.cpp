@@ -11,7 +11,7 @@
 #include "repo/mst_node.hpp"
 #include "repo/mst_reader.hpp"
 
-namespace skua::repo {
+namespace skua::repo::mst_tree_test {
 namespace {
 
 using atproto::Cid;
@@ -245,4 +245,4 @@ TEST(MstTree, SaysWhatAPartialTreeLacks) {
 }
 
 }  // namespace
-}  // namespace skua::repo
+}  // namespace skua::repo::mst_tree_test

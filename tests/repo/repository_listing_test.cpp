@@ -22,7 +22,7 @@
 #include "repo/repository.hpp"
 #include "support/test_vectors.hpp"
 
-namespace skua::repo {
+namespace skua::repo::repository_listing_test {
 namespace {
 
 using atproto::Cid;
@@ -327,4 +327,4 @@ TEST(RepositoryListing, RefusesPathsFarLargerThanTheCar) {
 }
 
 }  // namespace
-}  // namespace skua::repo
+}  // namespace skua::repo::repository_listing_test

@@ -16,7 +16,7 @@
 #include "repo/mst_reader.hpp"
 #include "support/test_vectors.hpp"
 
-namespace skua::repo {
+namespace skua::repo::repository_test {
 namespace {
 
 using atproto::Cid;
@@ -255,4 +255,4 @@ TEST(SharedPds, RepositoriesHaveTheTreesThatWeWouldBuild) {
 }
 
 }  // namespace
-}  // namespace skua::repo
+}  // namespace skua::repo::repository_test

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace skua::resolve {
+namespace skua::resolve::claims_test {
 namespace {
 
 using IntClaims = Claims<int>;
@@ -76,4 +76,4 @@ TEST(ClaimsTest, threads_never_hold_the_same_and_none_waits_for_ever) {
 }
 
 }  // namespace
-}  // namespace skua::resolve
+}  // namespace skua::resolve::claims_test

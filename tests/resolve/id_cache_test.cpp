@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace skua::resolve {
+namespace skua::resolve::id_cache_test {
 namespace {
 
 std::string plc(std::uint64_t n) {
@@ -153,4 +153,4 @@ TEST(IdCacheTest, threads_may_share_it) {
 }
 
 }  // namespace
-}  // namespace skua::resolve
+}  // namespace skua::resolve::id_cache_test

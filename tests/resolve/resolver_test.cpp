@@ -15,7 +15,7 @@
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 
-namespace skua::resolve {
+namespace skua::resolve::resolver_test {
 namespace {
 
 using event::ResolvedEvent;
@@ -432,4 +432,4 @@ TEST_F(ResolverCopyTest, numbers_that_were_not_used_are_kept) {
 }
 
 }  // namespace
-}  // namespace skua::resolve
+}  // namespace skua::resolve::resolver_test

@@ -12,7 +12,7 @@
 #include "skua-sim/heard_network.hpp"
 #include "world/network.hpp"
 
-namespace skua::sim {
+namespace skua::sim::commits_test {
 namespace {
 
 using atproto::Cid;
@@ -160,4 +160,4 @@ TEST(Commits, FramesAreOfRealSize) {
 }
 
 }  // namespace
-}  // namespace skua::sim
+}  // namespace skua::sim::commits_test

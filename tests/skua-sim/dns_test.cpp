@@ -16,7 +16,7 @@
 #include "serve/handle_zone.hpp"
 #include "skua-sim/heard_network.hpp"
 
-namespace skua::sim {
+namespace skua::sim::dns_test {
 namespace {
 
 using namespace std::string_literals;
@@ -361,4 +361,4 @@ TEST(HandleZone, AVerdictStands) {
 }
 
 }  // namespace
-}  // namespace skua::sim
+}  // namespace skua::sim::dns_test

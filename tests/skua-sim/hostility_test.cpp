@@ -17,7 +17,7 @@
 #include "skua-sim/heard_network.hpp"
 #include "world/network.hpp"
 
-namespace skua::sim {
+namespace skua::sim::hostility_test {
 namespace {
 
 using test_cases::HeardNetwork;
@@ -156,4 +156,4 @@ TEST(Hostility, NeedsACommit) {
 }
 
 }  // namespace
-}  // namespace skua::sim
+}  // namespace skua::sim::hostility_test

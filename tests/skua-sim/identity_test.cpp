@@ -14,7 +14,7 @@
 #include "skua-sim/heard_network.hpp"
 #include "world/network.hpp"
 
-namespace skua::sim {
+namespace skua::sim::identity_test {
 namespace {
 
 using nlohmann::json;
@@ -172,4 +172,4 @@ TEST(Identity, AccountsMoveAndOldHostsSpeakLate) {
 }
 
 }  // namespace
-}  // namespace skua::sim
+}  // namespace skua::sim::identity_test

@@ -18,7 +18,7 @@
 #include "repo/dag_cbor_writer.hpp"
 #include "skua-sim/heard_network.hpp"
 
-namespace skua::sim {
+namespace skua::sim::labeler_test {
 namespace {
 
 using nlohmann::json;
@@ -288,4 +288,4 @@ TEST(Labeler, UnknownFlawsAreNone) {
 }
 
 }  // namespace
-}  // namespace skua::sim
+}  // namespace skua::sim::labeler_test

@@ -9,7 +9,7 @@
 #include "skua-sim/heard_network.hpp"
 #include "world/frames.hpp"
 
-namespace skua::sim {
+namespace skua::sim::message_log_test {
 namespace {
 
 std::shared_ptr<const Message> account_said() {
@@ -166,4 +166,4 @@ TEST(MessageLog, WaiterMayWaitAnewAndPublish) {
 }
 
 }  // namespace
-}  // namespace skua::sim
+}  // namespace skua::sim::message_log_test

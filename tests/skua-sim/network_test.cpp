@@ -11,7 +11,7 @@
 #include "skua-sim/heard_network.hpp"
 #include "world/collections.hpp"
 
-namespace skua::sim {
+namespace skua::sim::network_test {
 namespace {
 
 using event::Operation;
@@ -217,4 +217,4 @@ TEST(Network, ReferencesAreMostlyNewWithManyOutsiders) {
 }
 
 }  // namespace
-}  // namespace skua::sim
+}  // namespace skua::sim::network_test

@@ -14,7 +14,7 @@
 #include "skua-sim/heard_network.hpp"
 #include "world/network.hpp"
 
-namespace skua::sim {
+namespace skua::sim::oracle_test {
 namespace {
 
 using nlohmann::json;
@@ -149,4 +149,4 @@ TEST(Repository, IsNotThereWithoutRecords) {
 }
 
 }  // namespace
-}  // namespace skua::sim
+}  // namespace skua::sim::oracle_test

@@ -7,7 +7,7 @@
 
 #include "tap/outbox.hpp"
 
-namespace skua::sim {
+namespace skua::sim::tap_outbox_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -132,4 +132,4 @@ TEST_F(Outbox, LosesOnlyAcksThatWereNotWritten) {
 }
 
 }  // namespace
-}  // namespace skua::sim
+}  // namespace skua::sim::tap_outbox_test

@@ -10,7 +10,7 @@
 #include "skua-sim/heard_network.hpp"
 #include "transport/capture.hpp"
 
-namespace skua::sim {
+namespace skua::sim::write_capture_test {
 namespace {
 
 class WriteCapture : public testing::Test {
@@ -66,4 +66,4 @@ TEST_F(WriteCapture, RefusesAFileThatIsThere) {
 }
 
 }  // namespace
-}  // namespace skua::sim
+}  // namespace skua::sim::write_capture_test

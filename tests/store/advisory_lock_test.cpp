@@ -12,7 +12,7 @@
 
 #include "support/postgres.hpp"
 
-namespace skua::store {
+namespace skua::store::advisory_lock_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -167,4 +167,4 @@ TEST_F(AdvisoryLockTest, all_sources_can_be_kept_away_while_none_is_held) {
 }
 
 }  // namespace
-}  // namespace skua::store
+}  // namespace skua::store::advisory_lock_test

@@ -10,7 +10,7 @@
 
 #include "support/postgres.hpp"
 
-namespace skua::store {
+namespace skua::store::collection_ids_test {
 namespace {
 
 class CollectionIdsTest : public test::PostgresTest {
@@ -86,4 +86,4 @@ TEST_F(CollectionIdsTest, threads_agree) {
 }
 
 }  // namespace
-}  // namespace skua::store
+}  // namespace skua::store::collection_ids_test

@@ -12,7 +12,7 @@
 #include "store/session.hpp"
 #include "support/postgres.hpp"
 
-namespace skua::store {
+namespace skua::store::copy_test {
 namespace {
 
 using namespace std::string_view_literals;
@@ -214,4 +214,4 @@ TEST_F(CopyTest, a_connection_that_broke_is_the_servers_failure) {
 }
 
 }  // namespace
-}  // namespace skua::store
+}  // namespace skua::store::copy_test

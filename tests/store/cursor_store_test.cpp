@@ -6,7 +6,7 @@
 
 #include "support/postgres.hpp"
 
-namespace skua::store {
+namespace skua::store::cursor_store_test {
 namespace {
 
 class CursorStoreTest : public test::PostgresTest {
@@ -89,4 +89,4 @@ TEST_F(CursorStoreTest, figures_are_replaced) {
 }
 
 }  // namespace
-}  // namespace skua::store
+}  // namespace skua::store::cursor_store_test

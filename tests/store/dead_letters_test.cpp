@@ -7,7 +7,7 @@
 
 #include "support/postgres.hpp"
 
-namespace skua::store {
+namespace skua::store::dead_letters_test {
 namespace {
 
 using namespace std::string_literals;
@@ -62,4 +62,4 @@ TEST_F(DeadLettersTest, texts_that_postgres_cannot_hold_are_made_readable) {
 }
 
 }  // namespace
-}  // namespace skua::store
+}  // namespace skua::store::dead_letters_test

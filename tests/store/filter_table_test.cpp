@@ -11,7 +11,7 @@
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 
-namespace skua::store {
+namespace skua::store::filter_table_test {
 namespace {
 
 const std::string kPost = "app.bsky.feed.post";
@@ -224,4 +224,4 @@ TEST_F(FilterTableTest, a_finish_and_a_wider_filter_wait_for_each_other) {
 }
 
 }  // namespace
-}  // namespace skua::store
+}  // namespace skua::store::filter_table_test

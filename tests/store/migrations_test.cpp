@@ -12,7 +12,7 @@
 #include "support/postgres.hpp"
 #include "support/shared_data.hpp"
 
-namespace skua::store {
+namespace skua::store::migrations_test {
 namespace {
 
 using testing::HasSubstr;
@@ -217,4 +217,4 @@ TEST_F(SchemaTest, a_user_who_may_not_create_roles_can_migrate) {
 }
 
 }  // namespace
-}  // namespace skua::store
+}  // namespace skua::store::migrations_test

@@ -11,7 +11,7 @@
 #include "atproto/tid.hpp"
 #include "support/postgres.hpp"
 
-namespace skua::store {
+namespace skua::store::record_key_test {
 namespace {
 
 TEST(RecordKeyTest, a_tid_is_its_number) {
@@ -157,4 +157,4 @@ TEST_F(KeyFunctionsTest, counting_all_records_computes_no_texts) {
 }
 
 }  // namespace
-}  // namespace skua::store
+}  // namespace skua::store::record_key_test

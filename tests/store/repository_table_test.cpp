@@ -11,7 +11,7 @@
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 
-namespace skua::store {
+namespace skua::store::repository_table_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -302,4 +302,4 @@ INSTANTIATE_TEST_SUITE_P(Table, ResyncDelay,
                          [](const auto& test) { return "case" + std::to_string(test.index); });
 
 }  // namespace
-}  // namespace skua::store
+}  // namespace skua::store::repository_table_test

@@ -7,7 +7,7 @@
 
 #include "support/postgres.hpp"
 
-namespace skua::store {
+namespace skua::store::server_check_test {
 namespace {
 
 using testing::HasSubstr;
@@ -54,4 +54,4 @@ TEST_F(ServerCheckTest, another_encoding_is_told) {
 }
 
 }  // namespace
-}  // namespace skua::store
+}  // namespace skua::store::server_check_test

@@ -11,7 +11,7 @@
 
 #include "support/postgres.hpp"
 
-namespace skua::store {
+namespace skua::store::session_test {
 namespace {
 
 using namespace std::string_literals;
@@ -356,4 +356,4 @@ TEST(SqlErrorTest, the_classes_are_those_of_the_architecture) {
 }
 
 }  // namespace
-}  // namespace skua::store
+}  // namespace skua::store::session_test

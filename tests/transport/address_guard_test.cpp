@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace skua::transport {
+namespace skua::transport::address_guard_test {
 namespace {
 
 struct Case {
@@ -77,4 +77,4 @@ INSTANTIATE_TEST_SUITE_P(
     name_of);
 
 }  // namespace
-}  // namespace skua::transport
+}  // namespace skua::transport::address_guard_test

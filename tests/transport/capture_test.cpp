@@ -14,7 +14,7 @@
 #include "support/shared_data.hpp"
 #include "transport/errc.hpp"
 
-namespace skua::transport {
+namespace skua::transport::capture_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -172,4 +172,4 @@ TEST(SharedCapture, OfTheNetworkHas90Frames) {
 }
 
 }  // namespace
-}  // namespace skua::transport
+}  // namespace skua::transport::capture_test

@@ -10,7 +10,7 @@
 
 #include "transport/endpoint.hpp"
 
-namespace skua::transport::impl {
+namespace skua::transport::impl::connection_pool_test {
 namespace {
 
 namespace asio = boost::asio;
@@ -83,4 +83,4 @@ TEST_F(ConnectionPoolTest, LetsTheEventLoopEndWhenItIsClosed) {
 }
 
 }  // namespace
-}  // namespace skua::transport::impl
+}  // namespace skua::transport::impl::connection_pool_test

@@ -7,7 +7,7 @@
 
 #include "transport/errc.hpp"
 
-namespace skua::transport {
+namespace skua::transport::endpoint_test {
 namespace {
 
 const std::string kPath = "/xrpc/com.atproto.sync.subscribeRepos";
@@ -149,4 +149,4 @@ TEST(Endpoint, PutsTheCursorIntoTheTarget) {
 }
 
 }  // namespace
-}  // namespace skua::transport
+}  // namespace skua::transport::endpoint_test

@@ -25,7 +25,7 @@
 #include "transport/http_loopback.hpp"
 #include "transport/loopback_server.hpp"
 
-namespace skua::transport {
+namespace skua::transport::http_body_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -430,4 +430,4 @@ TEST(HttpSpeed, KnowsATruncatedBody) {
 }
 
 }  // namespace
-}  // namespace skua::transport
+}  // namespace skua::transport::http_body_test

@@ -15,7 +15,7 @@
 #include "transport/http_loopback.hpp"
 #include "transport/loopback_server.hpp"
 
-namespace skua::transport {
+namespace skua::transport::http_client_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -446,4 +446,4 @@ TEST(AskedWait, ReadsEveryForm) {
 }
 
 }  // namespace
-}  // namespace skua::transport
+}  // namespace skua::transport::http_client_test

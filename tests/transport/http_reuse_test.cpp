@@ -17,7 +17,7 @@
 #include "transport/http_loopback.hpp"
 #include "transport/loopback_server.hpp"
 
-namespace skua::transport {
+namespace skua::transport::http_reuse_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -268,4 +268,4 @@ TEST(HttpReuse, Keeps64ConnectionsInAll) {
 }
 
 }  // namespace
-}  // namespace skua::transport
+}  // namespace skua::transport::http_reuse_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace skua::transport {
+namespace skua::transport::reconnect_policy_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -87,4 +87,4 @@ TEST(ReconnectPolicy, HasNoDelayWhenToldSo) {
 }
 
 }  // namespace
-}  // namespace skua::transport
+}  // namespace skua::transport::reconnect_policy_test

@@ -16,7 +16,7 @@
 #include "transport/sim_process.hpp"
 #include "transport/stream_client.hpp"
 
-namespace skua::transport {
+namespace skua::transport::skua_sim_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -271,4 +271,4 @@ INSTANTIATE_TEST_SUITE_P(Table, SkuaSimUsage,
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace skua::transport
+}  // namespace skua::transport::skua_sim_test

@@ -19,7 +19,7 @@
 #include "transport/recording_sink.hpp"
 #include "transport/relay_stream.hpp"
 
-namespace skua::transport {
+namespace skua::transport::stream_client_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -648,4 +648,4 @@ TEST(StreamClientStop, WaitsForAnUnwillingServerOnlySoLong) {
 }
 
 }  // namespace
-}  // namespace skua::transport
+}  // namespace skua::transport::stream_client_test

@@ -14,7 +14,7 @@
 #include "transport/stream_client.hpp"
 #include "transport/throwaway_certificate.hpp"
 
-namespace skua::transport {
+namespace skua::transport::stream_client_tls_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -151,4 +151,4 @@ TEST_F(StreamClientTls, StopsPromptly) {
 }
 
 }  // namespace
-}  // namespace skua::transport
+}  // namespace skua::transport::stream_client_tls_test

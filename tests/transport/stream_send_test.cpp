@@ -13,7 +13,7 @@
 #include "transport/recording_sink.hpp"
 #include "transport/stream_client.hpp"
 
-namespace skua::transport {
+namespace skua::transport::stream_send_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -236,4 +236,4 @@ TEST(StreamSend, IsSafeWhileConnectionsComeAndGo) {
 }
 
 }  // namespace
-}  // namespace skua::transport
+}  // namespace skua::transport::stream_send_test

@@ -11,7 +11,7 @@
 #include "transport/recording_sink.hpp"
 #include "transport/stream_client.hpp"
 
-namespace skua::transport {
+namespace skua::transport::stream_upgrade_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -172,4 +172,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace skua::transport
+}  // namespace skua::transport::stream_upgrade_test

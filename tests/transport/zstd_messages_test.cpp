@@ -13,7 +13,7 @@
 
 #include "transport/errc.hpp"
 
-namespace skua::transport {
+namespace skua::transport::zstd_messages_test {
 namespace {
 
 /// The id of Jetstream's own.
@@ -168,4 +168,4 @@ TEST_F(Zstd, IsSharedByThreads) {
 }
 
 }  // namespace
-}  // namespace skua::transport
+}  // namespace skua::transport::zstd_messages_test

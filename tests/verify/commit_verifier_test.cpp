@@ -12,7 +12,7 @@
 #include "verify/errc.hpp"
 #include "verify/signed_repository.hpp"
 
-namespace skua::verify {
+namespace skua::verify::commit_verifier_test {
 namespace {
 
 using event::DecodedFrame;
@@ -378,4 +378,4 @@ TEST_P(RandomHistory, is_accepted_and_no_other_one) {
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomHistory, testing::Range(1U, 41U));
 
 }  // namespace
-}  // namespace skua::verify
+}  // namespace skua::verify::commit_verifier_test

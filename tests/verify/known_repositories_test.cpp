@@ -9,7 +9,7 @@
 
 #include "support/manual_clock.hpp"
 
-namespace skua::verify {
+namespace skua::verify::known_repositories_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -176,4 +176,4 @@ TEST(KnownRepositories, a_key_that_is_no_point_is_none_each_time) {
 }
 
 }  // namespace
-}  // namespace skua::verify
+}  // namespace skua::verify::known_repositories_test

@@ -13,7 +13,7 @@
 #include "verify/commit_verifier.hpp"
 #include "verify/errc.hpp"
 
-namespace skua::verify {
+namespace skua::verify::shared_frames_test {
 namespace {
 
 using nlohmann::json;
@@ -160,4 +160,4 @@ TEST(SharedFramesTotal, are_ninety_most_of_them_commits) {
 }
 
 }  // namespace
-}  // namespace skua::verify
+}  // namespace skua::verify::shared_frames_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace skua::writer {
+namespace skua::writer::bulk_group_test {
 namespace {
 
 using std::chrono::microseconds;
@@ -91,4 +91,4 @@ INSTANTIATE_TEST_SUITE_P(Microseconds, BulkGroupOnServer,
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace skua::writer
+}  // namespace skua::writer::bulk_group_test

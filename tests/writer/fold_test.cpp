@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace skua::writer {
+namespace skua::writer::fold_test {
 namespace {
 
 event::ResolvedEvent change(std::int32_t actor, std::int64_t rkey, std::uint64_t rev,
@@ -106,4 +106,4 @@ TEST_P(FoldProperty, leaves_the_effect_of_applying_all) {
 INSTANTIATE_TEST_SUITE_P(seeds, FoldProperty, testing::Range(1U, 9U));
 
 }  // namespace
-}  // namespace skua::writer
+}  // namespace skua::writer::fold_test

@@ -13,7 +13,7 @@
 
 #include "base/bounded_queue.hpp"
 
-namespace skua::writer {
+namespace skua::writer::in_flight_test {
 namespace {
 
 Timestamp at(std::int64_t microseconds) {
@@ -350,4 +350,4 @@ TEST(InFlightList, many_threads_finish_what_one_admits) {
 }
 
 }  // namespace
-}  // namespace skua::writer
+}  // namespace skua::writer::in_flight_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace skua::writer {
+namespace skua::writer::live_pressure_test {
 namespace {
 
 TEST(LivePressure, lets_backfill_through_while_live_queues_are_short) {
@@ -38,4 +38,4 @@ TEST(LivePressure, a_stop_ends_the_wait) {
 }
 
 }  // namespace
-}  // namespace skua::writer
+}  // namespace skua::writer::live_pressure_test

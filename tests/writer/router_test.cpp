@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace skua::writer {
+namespace skua::writer::router_test {
 namespace {
 
 using event::EventSource;
@@ -46,4 +46,4 @@ TEST(Router, spreads_accounts_evenly) {
 }
 
 }  // namespace
-}  // namespace skua::writer
+}  // namespace skua::writer::router_test

@@ -7,7 +7,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kCreatedAt = "2026-01-02T03:04:05.678Z";
+constexpr const char* kSampleCreatedAt = "2026-01-02T03:04:05.678Z";
 constexpr const char* kKey = "3l2s5xxv2ze2c";
 
 std::string cid_of(const std::string& text, std::uint8_t codec = atproto::Cid::kDagCbor) {
@@ -269,7 +269,7 @@ const std::vector<TableSample>& table_samples() {
     }
     for (TableSample& sample : samples) {
       sample.record["$type"] = sample.collection;
-      if (sample.has_created_at) sample.record["createdAt"] = kCreatedAt;
+      if (sample.has_created_at) sample.record["createdAt"] = kSampleCreatedAt;
       sample.record["zzNew"] = "not known";
     }
     return samples;

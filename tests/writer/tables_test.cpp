@@ -17,7 +17,7 @@
 #include "writer/table_samples.hpp"
 #include "writer/table_writer.hpp"
 
-namespace skua::writer {
+namespace skua::writer::tables_test {
 namespace {
 
 using event::ResolvedEvent;
@@ -452,4 +452,4 @@ TEST_F(TablesTest, a_view_shows_references_as_uris) {
 }
 
 }  // namespace
-}  // namespace skua::writer
+}  // namespace skua::writer::tables_test

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace skua::writer {
+namespace skua::writer::write_turns_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -90,4 +90,4 @@ TEST(WriteTurns, are_given_back_once_when_moved) {
 }
 
 }  // namespace
-}  // namespace skua::writer
+}  // namespace skua::writer::write_turns_test

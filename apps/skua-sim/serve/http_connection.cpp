@@ -9,7 +9,6 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -24,6 +23,7 @@
 #include <boost/beast/http/write.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
 
+#include "error_token.hpp"
 #include "websocket_session.hpp"
 
 namespace skua::sim {
@@ -41,11 +41,6 @@ constexpr std::size_t kMaxRequestBody = 1024 * 1024;
 constexpr std::size_t kPiece = 64 * 1024;
 /// Of a body that is sent slowly.
 constexpr auto kSlowPiece = std::chrono::milliseconds(100);
-
-/// Give it a name before the `co_await`: GCC 12.2 destroys temporaries in such an expression twice.
-auto into(ErrorCode& error) {
-  return asio::redirect_error(asio::use_awaitable, error);
-}
 
 Request to_request(const http::request<http::string_body>& message) {
   const auto view = [](beast::string_view text) {

@@ -36,7 +36,7 @@ Response refusal(const std::string& words) {
   return response;
 }
 
-Outcome<V1Options> options_of(const Request& request, const JetstreamHost& host) {
+Outcome<V1Options> v1_options(const Request& request, const JetstreamHost& host) {
   V1Options options;
   auto filter =
       make_jetstream_filter(all_of(request, "wantedCollections"), all_of(request, "wantedDids"));
@@ -119,11 +119,11 @@ class V1Session final : public JetstreamSession {
 WebsocketOffer offer_jetstream_v1(JetstreamHost& host) {
   WebsocketOffer offer;
   offer.refuse = [&host](const Request& request) -> std::optional<Response> {
-    const auto options = options_of(request, host);
+    const auto options = v1_options(request, host);
     return options ? std::nullopt : std::optional(options.error());
   };
   offer.open = [&host](const Request& request, std::unique_ptr<Websocket> websocket) {
-    auto options = *options_of(request, host);
+    auto options = *v1_options(request, host);
     // Older than what is kept: the oldest. In the future: live.
     const auto first = options.cursor ? host.log.seq_at(*options.cursor) : host.log.end();
     return std::make_shared<V1Session>(host, std::move(websocket), std::move(options), first);

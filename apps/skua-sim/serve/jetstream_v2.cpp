@@ -52,9 +52,9 @@ Outcome<JetstreamFilter> filter_of(const Request& request) {
   const auto collections = all_of(request, "collections");
   auto filter = make_jetstream_filter(collections, all_of(request, "dids"));
   if (!filter) return invalid(filter.error());
-  constexpr std::array<std::string_view, 4> kKinds = {"commit", "identity", "account", "sync"};
+  constexpr std::array<std::string_view, 4> kV2Kinds = {"commit", "identity", "account", "sync"};
   for (const auto& kind : all_of(request, "kinds")) {
-    if (std::ranges::find(kKinds, kind) == kKinds.end()) {
+    if (std::ranges::find(kV2Kinds, kind) == kV2Kinds.end()) {
       return invalid(fmt::format("unknown kind \"{}\"", kind));
     }
     filter->kinds.insert(kind);
@@ -96,7 +96,7 @@ Outcome<V2Options> begin_of(const Request& request, const JetstreamLog& log) {
   return options;
 }
 
-Outcome<V2Options> options_of(const Request& request, const JetstreamHost& host) {
+Outcome<V2Options> v2_options(const Request& request, const JetstreamHost& host) {
   if (auto old = old_parameter(request)) return *std::move(old);
   auto filter = filter_of(request);
   if (!filter) return filter.error();
@@ -179,11 +179,11 @@ class V2Session final : public JetstreamSession {
 WebsocketOffer offer_jetstream_v2(JetstreamHost& host) {
   WebsocketOffer offer;
   offer.refuse = [&host](const Request& request) -> std::optional<Response> {
-    const auto options = options_of(request, host);
+    const auto options = v2_options(request, host);
     return options ? std::nullopt : std::optional(options.error());
   };
   offer.open = [&host](const Request& request, std::unique_ptr<Websocket> websocket) {
-    return std::make_shared<V2Session>(host, std::move(websocket), *options_of(request, host));
+    return std::make_shared<V2Session>(host, std::move(websocket), *v2_options(request, host));
   };
   return offer;
 }

@@ -8,7 +8,7 @@ namespace {
 /// While the outbox has more than this, no repository is read.
 constexpr std::size_t kOutboxRoom = 100'000;
 /// A turn of reading ends after so long: connections come next.
-constexpr auto kTurn = std::chrono::milliseconds(5);
+constexpr auto kResyncTurn = std::chrono::milliseconds(5);
 constexpr auto kBetweenTurns = std::chrono::milliseconds(1);
 constexpr auto kIdle = std::chrono::milliseconds(10);
 
@@ -39,7 +39,7 @@ void TapHost::read_repositories() {
   const auto has_work = [this] {
     return tracker_.has_resyncs() && outbox_.unacked() < kOutboxRoom;
   };
-  while (has_work() && Clock::now() - began < kTurn) tracker_.resync_next(began);
+  while (has_work() && Clock::now() - began < kResyncTurn) tracker_.resync_next(began);
   wake_clients();
   reading_.expires_after(has_work() ? kBetweenTurns : kIdle);
   reading_.async_wait([this](boost::system::error_code error) {

@@ -2,13 +2,14 @@
 
 #include <utility>
 
-#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/buffers_to_string.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/stream_traits.hpp>
 #include <boost/beast/websocket/ssl.hpp>
 #include <boost/beast/websocket/stream.hpp>
+
+#include "error_token.hpp"
 
 namespace skua::sim {
 namespace {
@@ -18,11 +19,6 @@ namespace beast = boost::beast;
 namespace websocket = boost::beast::websocket;
 
 using ErrorCode = boost::system::error_code;
-
-/// Give it a name before the `co_await`: GCC 12.2 destroys temporaries in such an expression twice.
-auto into(ErrorCode& error) {
-  return asio::redirect_error(asio::use_awaitable, error);
-}
 
 template <class NextLayer>
 class BeastWebsocket final : public Websocket {

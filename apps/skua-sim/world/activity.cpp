@@ -10,32 +10,32 @@ namespace {
 
 constexpr double kUpdates = 0.06;
 constexpr double kDeletes = 0.10;
-/// Share of commits with more than one op.
-constexpr double kSeveral = 0.10;
+/// UpdateShare of commits with more than one op.
+constexpr double kSeveralActs = 0.10;
 constexpr double kThreadgate = 0.02;
 constexpr double kPostgate = 0.015;
 constexpr std::chrono::hours kHistory{300 * 24};
 
-struct Share {
+struct UpdateShare {
   Collection collection;
   double weight;
 };
-constexpr std::array<Share, 7> kUpdated = {{{Collection::profile, 40},
-                                            {Collection::post, 15},
-                                            {Collection::list, 10},
-                                            {Collection::reading_note, 10},
-                                            {Collection::garden_plot, 10},
-                                            {Collection::threadgate, 8},
-                                            {Collection::postgate, 7}}};
-constexpr std::array<Share, 9> kDeleted = {{{Collection::like, 60},
-                                            {Collection::follow, 14},
-                                            {Collection::repost, 12},
-                                            {Collection::post, 10},
-                                            {Collection::block, 1},
-                                            {Collection::list_item, 1},
-                                            {Collection::threadgate, 1},
-                                            {Collection::reading_note, 0.5},
-                                            {Collection::status, 0.5}}};
+constexpr std::array<UpdateShare, 7> kUpdated = {{{Collection::profile, 40},
+                                                  {Collection::post, 15},
+                                                  {Collection::list, 10},
+                                                  {Collection::reading_note, 10},
+                                                  {Collection::garden_plot, 10},
+                                                  {Collection::threadgate, 8},
+                                                  {Collection::postgate, 7}}};
+constexpr std::array<UpdateShare, 9> kDeleted = {{{Collection::like, 60},
+                                                  {Collection::follow, 14},
+                                                  {Collection::repost, 12},
+                                                  {Collection::post, 10},
+                                                  {Collection::block, 1},
+                                                  {Collection::list_item, 1},
+                                                  {Collection::threadgate, 1},
+                                                  {Collection::reading_note, 0.5},
+                                                  {Collection::status, 0.5}}};
 
 /// One of the collections in which the account has something; nothing: in none.
 template <class Shares>
@@ -94,7 +94,8 @@ std::size_t Activity::introduce(Account& account, Timestamp now) {
 
 std::size_t Activity::act(Account& account, Timestamp now) {
   constexpr std::size_t kMostAtOnce = 4;
-  return act_often(account, random_.chance(kSeveral) ? random_.between(2, kMostAtOnce) : 1, now);
+  return act_often(account, random_.chance(kSeveralActs) ? random_.between(2, kMostAtOnce) : 1,
+                   now);
 }
 
 std::size_t Activity::act_often(Account& account, std::size_t ops, Timestamp now) {

@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 /// Share of the network's steps that a frame of labels follows.
 constexpr double kFrames = 0.1;
 /// Share of frames with more than one label.
-constexpr double kSeveral = 0.2;
+constexpr double kSeveralLabels = 0.2;
 constexpr std::size_t kMostAtOnce = 5;
 /// Share of labels that change one that is there: withdraw it, or say again what was withdrawn.
 constexpr double kChanges = 0.3;
@@ -52,7 +52,7 @@ Labeler::Labeler(std::uint64_t seed, std::size_t number, Population& population,
 
 void Labeler::happen(Timestamp now) {
   if (!random_.chance(kFrames)) return;
-  const std::size_t count = random_.chance(kSeveral) ? random_.between(2, kMostAtOnce) : 1;
+  const std::size_t count = random_.chance(kSeveralLabels) ? random_.between(2, kMostAtOnce) : 1;
   std::vector<Wanted> wanted;
   std::set<Key> said;
   for (std::size_t i = 0; i < count; ++i) {

@@ -16,27 +16,27 @@ namespace {
 /// now and then (see Activity), which leaves less than one in a hundred for the rest.
 constexpr std::array kMix = {0.72, 0.10, 0.10, 0.07, 0.0065};
 
-struct Share {
+struct RestShare {
   Collection collection;
   double weight;
 };
-constexpr std::array<Share, 17> kRest = {{{Collection::block, 25},
-                                          {Collection::list_item, 22},
-                                          {Collection::threadgate, 4},
-                                          {Collection::postgate, 3},
-                                          {Collection::list, 6},
-                                          {Collection::list_block, 3},
-                                          {Collection::starter_pack, 3},
-                                          {Collection::feed_generator, 3},
-                                          {Collection::verification, 3},
-                                          {Collection::profile, 4},
-                                          {Collection::status, 2},
-                                          {Collection::chat_declaration, 3},
-                                          {Collection::notification_declaration, 3},
-                                          {Collection::germ_declaration, 2},
-                                          {Collection::labeler, 1},
-                                          {Collection::reading_note, 8},
-                                          {Collection::garden_plot, 8}}};
+constexpr std::array<RestShare, 17> kRest = {{{Collection::block, 25},
+                                              {Collection::list_item, 22},
+                                              {Collection::threadgate, 4},
+                                              {Collection::postgate, 3},
+                                              {Collection::list, 6},
+                                              {Collection::list_block, 3},
+                                              {Collection::starter_pack, 3},
+                                              {Collection::feed_generator, 3},
+                                              {Collection::verification, 3},
+                                              {Collection::profile, 4},
+                                              {Collection::status, 2},
+                                              {Collection::chat_declaration, 3},
+                                              {Collection::notification_declaration, 3},
+                                              {Collection::germ_declaration, 2},
+                                              {Collection::labeler, 1},
+                                              {Collection::reading_note, 8},
+                                              {Collection::garden_plot, 8}}};
 
 }  // namespace
 

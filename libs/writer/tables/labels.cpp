@@ -13,7 +13,7 @@ using event::Label;
 using store::Array;
 
 // In the order of the key, so that two writers never wait for each other in a circle.
-const store::Statement kUpsert{
+const store::Statement kUpsertLabels{
     "labels_upsert",
     "INSERT INTO bsky.labels AS t (actor_id, subject_actor, subject_collection, subject_rkey, val, "
     "cid, neg, cts, exp, seq, indexed_at) "
@@ -49,7 +49,7 @@ Subject subject_of(const Label& label) {
   return {std::get<records::ActorRef>(label.subject).id, 0, 0};
 }
 
-using Key = std::tuple<std::int32_t, Subject, std::string_view>;
+using LabelKey = std::tuple<std::int32_t, Subject, std::string_view>;
 
 struct Word {
   const Label* label = nullptr;
@@ -64,14 +64,14 @@ struct Word {
 LabelsWritten write_labels(store::Session& session,
                            std::span<const event::ResolvedEvent* const> events,
                            Timestamp indexed_at) {
-  std::map<Key, Word> newest;
+  std::map<LabelKey, Word> newest;
   std::size_t labels = 0;
   for (const event::ResolvedEvent* event : events) {
     const auto* change = std::get_if<event::LabelChange>(&event->event.body);
     if (change == nullptr) continue;
     ++labels;
     const Word word{&change->label, event->event.seq};
-    const Key key{event->actor_id, subject_of(change->label), change->label.val};
+    const LabelKey key{event->actor_id, subject_of(change->label), change->label.val};
     const auto [place, inserted] = newest.try_emplace(key, word);
     if (!inserted && place->second.is_older_than(word)) place->second = word;
   }
@@ -105,7 +105,7 @@ LabelsWritten write_labels(store::Session& session,
   params.array(actors).array(subject_actors).array(subject_collections).array(subject_rkeys);
   params.array(vals).array(cids).array(negs).array(made).array(expiries).array(seqs);
   params.timestamp(indexed_at);
-  const std::size_t rows = session.execute(kUpsert, params).affected();
+  const std::size_t rows = session.execute(kUpsertLabels, params).affected();
   return {rows, labels - rows};
 }
 

@@ -143,7 +143,7 @@ start_cluster() {
   as_owner "$bin/pg_ctl" -D "$cluster/data" -l "$cluster/data/server.log" -w -t 300 start \
     </dev/null >/dev/null 2>&1 ||
     { tail -n 20 "$cluster/data/server.log" >&2; die "PostgreSQL did not start; the end of its log is above"; }
-  if [[ -z $("$bin/psql" -XAtq "$(cluster_url)" -c 'select 1' 2>/dev/null) ]]; then
+  if [[ -z $("$bin/psql" -XAtq "$(cluster_url skua)" -c 'select 1' 2>/dev/null) ]]; then
     "$bin/psql" -XAtq "$(cluster_url postgres)" -c 'create database skua' >/dev/null
   fi
 }
@@ -164,13 +164,20 @@ destroy_cluster() {
   rm -rf -- "$cluster"
 }
 
-# Prints the URL of a database through the socket. $1 = database (default skua).
+# The database that was last run, which is what people want to see: $cluster/database names it.
+default_database() { cat "$cluster/database" 2>/dev/null || echo skua; }
+
+# $1 = database
+set_default_database() { echo "$1" >"$cluster/database"; }
+
+# Prints the URL of a database through the socket. $1 = database (default: the one that was last run).
 cluster_url() {
   local host
   host=$(socket_dir | sed 's/%/%25/g; s/ /%20/g; s/&/%26/g; s/+/%2B/g; s/#/%23/g')
-  printf 'postgresql://skua@/%s?host=%s&port=%s\n' "${1:-skua}" "$host" "$(cat "$cluster/port")"
+  printf 'postgresql://skua@/%s?host=%s&port=%s\n' "${1:-$(default_database)}" "$host" "$(cat "$cluster/port")"
 }
 
 cluster_tcp_url() {
-  printf 'postgresql://skua:%s@127.0.0.1:%s/%s\n' "$(cat "$cluster/password")" "$(cat "$cluster/port")" "${1:-skua}"
+  printf 'postgresql://skua:%s@127.0.0.1:%s/%s\n' "$(cat "$cluster/password")" "$(cat "$cluster/port")" \
+    "${1:-$(default_database)}"
 }

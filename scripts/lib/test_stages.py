@@ -1,6 +1,7 @@
 """The stages of scripts/test, which calls this with a throwaway server in SKUA_TEST_DATABASE_URL."""
 
 import argparse
+import functools
 import json
 import os
 import pathlib
@@ -14,10 +15,12 @@ SCRIPTS = ROOT / "scripts"
 LOGS = ROOT / "build/test-logs"
 # The libraries with threads of their own.
 THREADED = ["base", "transport", "identity", "resolve", "writer", "backfill", "app", "integration"]
-STAGES = ["format", "layers", "tidy", "release", "asan", "tsan", "e2e", "stress"]
-# (build, seeds, seconds of traffic each) of the stress suite; --long: much more of it.
-STRESS = [("release", 2, 25), ("asan", 1, 20), ("tsan", 1, 20)]
-LONG_STRESS = [("release", 30, 60), ("asan", 3, 60), ("tsan", 3, 60)]
+# What scripts/test runs, and what it runs with --sanitizers.
+STAGES = ["format", "layers", "release", "e2e", "stress-release"]
+SANITIZER_STAGES = ["asan", "tsan", "stress-asan", "stress-tsan"]
+# Seeds of the stress suite, seconds of traffic each, and events a second: a slower build gets less to do, not less time.
+STRESS = {"release": (2, 25, 400), "asan": (1, 20, 150), "tsan": (1, 20, 150)}
+LONG_STRESS = {"release": (30, 60, 400), "asan": (3, 60, 150), "tsan": (3, 60, 150)}
 # Networks that are backfilled through faults and kills: at rest, while they change, and from nothing to all indexes.
 BACKFILLS = {
     "backfill": ["--accounts", "20", "--records", "5000"],
@@ -82,7 +85,7 @@ class Run:
         chosen = [name.split("/")[0] for name in self.options.only]
         if chosen:
             return stage in chosen
-        return stage not in (("tidy", "asan", "tsan") if self.options.quick else ())
+        return stage in (SANITIZER_STAGES if self.options.sanitizers else STAGES)
 
     def parts(self, stage):
         return [name.split("/")[1] for name in self.options.only if name.startswith(stage + "/")]
@@ -141,30 +144,18 @@ class Run:
         self.check("layers", "self-test", [str(SCRIPTS / "check_layers"), "--self-test"])
         self.check("layers", "includes", [str(SCRIPTS / "check_layers")])
 
-    def tidy(self):
-        # What was clean stays clean, but for what a header's change does to files that include it.
-        recent = [] if self.options.long else ["--recent"]
-        self.check("tidy", "clang-tidy", [str(SCRIPTS / "tidy"), *recent])
-
     def release(self):
-        names = self.parts("release")
-        if self.options.quick or names:
-            if self.build("release", [f"test_{name}" for name in names]):
-                self.ctest("release", names)
-        else:
-            benches = [path.stem for path in sorted((ROOT / "bench").glob("*_bench.cpp"))]
-            if self.build("release", ["skua", "skua-sim", *benches]):
-                self.report.add("release", passed=1)
+        self.unit_and_integration("release", self.parts("release"))
 
     def asan(self):
-        names = self.parts("asan")
-        if self.build("asan", [f"test_{name}" for name in names]):
-            self.ctest("asan", names)
+        self.unit_and_integration("asan", self.parts("asan"))
 
     def tsan(self):
-        names = self.parts("tsan") or THREADED
-        if self.build("tsan", [f"test_{name}" for name in names]):
-            self.ctest("tsan", names)
+        self.unit_and_integration("tsan", self.parts("tsan") or THREADED)
+
+    def unit_and_integration(self, preset, names):
+        if self.build(preset, [f"tests_{name}" for name in names]):
+            self.ctest(preset, names)
 
     def ctest(self, preset, names=()):
         """Runs a preset's test programs and counts their single tests."""
@@ -175,7 +166,7 @@ class Run:
         junit = folder / "ctest.junit"
         arguments = ["ctest", "--preset", preset, "-LE", "e2e", "-j", "2", "--output-junit", str(junit)]
         if names:
-            arguments += ["-R", "^(" + "|".join(names) + ")$"]
+            arguments += ["-R", "^(" + "|".join(names) + ")(_postgres)?$"]
         arguments = unrandomised(preset) + arguments
         self.environment["GTEST_OUTPUT"] = f"xml:{folder}/"
         self.command(f"{preset}-ctest", arguments)
@@ -198,20 +189,16 @@ class Run:
                           + last_lines(case.findtext("system-out") or "")]
             self.report.add(preset, passed, failed, skipped)
 
-    def stress(self):
-        """The simulated network, with everything going wrong, beside skua of each build."""
-        for preset, seeds, seconds in LONG_STRESS if self.options.long else STRESS:
-            if self.options.quick and preset != "release":
-                continue
-            if not self.build(preset, ["skua", "skua-sim"]):
-                continue
-            self.environment["SKUA_BIN_DIR"] = str(ROOT / f"build/{preset}/bin")
-            # A slower build gets less to do, not less time.
-            rate = "400" if preset == "release" else "150"
-            self.stress_program("stress.py", f"stress-{preset}", preset,
-                                ["--seeds", str(seeds), "--seconds", str(seconds), "--rate", rate])
-            for name, options in (LONG_BACKFILLS if self.options.long else BACKFILLS).items():
-                self.stress_program("backfill.py", f"{name}-{preset}", preset, options)
+    def stress(self, preset):
+        """Runs skua of one build beside the simulated network with faults and kills."""
+        if not self.build(preset, ["skua", "skua-sim"]):
+            return
+        seeds, seconds, rate = (LONG_STRESS if self.options.long else STRESS)[preset]
+        self.environment["SKUA_BIN_DIR"] = str(ROOT / f"build/{preset}/bin")
+        self.stress_program("stress.py", f"stress-{preset}", preset,
+                            ["--seeds", str(seeds), "--seconds", str(seconds), "--rate", str(rate)])
+        for name, options in (LONG_BACKFILLS if self.options.long else BACKFILLS).items():
+            self.stress_program("backfill.py", f"{name}-{preset}", preset, options)
         self.environment["SKUA_BIN_DIR"] = str(ROOT / "build/release/bin")
 
     def stress_program(self, program, log, preset, options):
@@ -227,6 +214,8 @@ class Run:
             self.report.add(f"stress-{preset}", failed=[f"{program} did not run"])
 
     def e2e(self):
+        if not self.build("release", ["skua", "skua-sim"]):
+            return
         results = LOGS / "e2e.json"
         results.unlink(missing_ok=True)
         runner = [sys.executable, str(ROOT / "tests/e2e/run.py"), "--report", str(results)]
@@ -279,17 +268,18 @@ def reason_of(skip):
 
 def main():
     parser = argparse.ArgumentParser(prog="scripts/test")
-    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--sanitizers", action="store_true")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--only", action="append", default=[], metavar="STAGE[/PART]")
     options = parser.parse_args()
     for name in options.only:
-        if name.split("/")[0] not in STAGES:
-            parser.error(f"--only {name}: there is no such stage; there are: {', '.join(STAGES)}")
+        if name.split("/")[0] not in STAGES + SANITIZER_STAGES:
+            parser.error(f"--only {name}: no such stage; the stages are {', '.join(STAGES + SANITIZER_STAGES)}")
     started = time.monotonic()
     run = Run(options)
-    for stage in STAGES:
-        run.stage(stage, getattr(run, stage))
+    for stage in STAGES + SANITIZER_STAGES:
+        kind, _, preset = stage.partition("-")
+        run.stage(stage, functools.partial(run.stress, preset) if kind == "stress" else getattr(run, kind))
     print(f"\n{time.monotonic() - started:.0f} s")
     run.report.print()
     return 1 if run.report.failed else 0

@@ -15,6 +15,7 @@
 #include "store/advisory_lock.hpp"
 #include "support/made_events.hpp"
 #include "support/made_labels.hpp"
+#include "support/postgres.hpp"
 #include "writer/table_samples.hpp"
 
 namespace skua::writer::account_changes_test {

@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "integration/account_events.hpp"
+#include "support/postgres.hpp"
 #include "writer/account_changes.hpp"
 
 namespace skua::writer::handle_claims_test {

@@ -11,6 +11,7 @@
 
 #include "integration/account_events.hpp"
 #include "support/made_labels.hpp"
+#include "support/postgres.hpp"
 #include "writer/dead_letter.hpp"
 
 namespace skua::writer::labels_test {

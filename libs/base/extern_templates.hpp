@@ -1,0 +1,10 @@
+#pragma once
+
+#include <fmt/format.h>
+
+// libfmt holds this function, but its header does not say so: without this declaration every object
+// file compiles all of fmt's formatting again.
+namespace fmt::detail {
+extern template void vformat_to<char>(buffer<char>&, basic_string_view<char>,
+                                      basic_format_args<buffer_context<char>>, locale_ref);
+}  // namespace fmt::detail

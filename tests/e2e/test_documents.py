@@ -32,6 +32,21 @@ def blocks(document, language):
     return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / document).read_text(), re.MULTILINE | re.DOTALL)
 
 
+def queries():
+    """The statements of docs/queries.md."""
+    return [
+        statement
+        for block in blocks("docs/queries.md", "sql")
+        for statement in re.split(r";\s*$", block, flags=re.MULTILINE)
+        if statement.strip()
+    ]
+
+
+def queries_of_the_readme():
+    commands = "".join(blocks("README.md", "sh"))
+    return re.findall(r'psql -c "(.*)"$', commands, re.MULTILINE)
+
+
 class Documents(EndToEnd):
     def test_the_commands_of_the_readme(self):
         network, _ = busy_network(accounts=5, rounds=5)
@@ -78,16 +93,27 @@ class Documents(EndToEnd):
         capture.write_bytes(network.capture())
         database = self.database()
         self.skua(database, "replay", capture)
-        statements = [
-            statement
-            for block in blocks("docs/queries.md", "sql")
-            for statement in re.split(r";\s*$", block, flags=re.MULTILINE)
-            if statement.strip()
-        ]
+        statements = queries()
         self.assertGreater(len(statements), 8)
         for statement in statements:
             with self.subTest(statement):
                 database.run(statement + ";")
+
+    def test_the_accounts_that_they_name_are_valid(self):
+        documents = ("README.md", "docs/operations.md", "docs/queries.md")
+        text = "".join((ROOT / document).read_text() for document in documents)
+        dids = set(re.findall(r"did:[a-z]+:[^\s\"'`/|,)]+", text))
+        before = r"(?:actor_id\('|skua (?:backfill|identity|repo \w+) )"
+        handles = set(re.findall(before + r"([a-z0-9-]+(?:\.[a-z0-9-]+)+)", text))
+        self.assertGreater(len(dids), 1)
+        self.assertGreater(len(handles), 0)
+        for did in dids:
+            with self.subTest(did):
+                self.assertRegex(did, r"^did:plc:[a-z2-7]{24}$")
+        for handle in handles:
+            with self.subTest(handle):
+                # Domains that no handle may have (libs/identity/handle_check.cpp).
+                self.assertNotRegex(handle, r"\.(alt|arpa|example|internal|invalid|local|localhost|onion)$")
 
     def test_links_and_paths_exist(self):
         documents = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("libs/*.md"), *ROOT.glob("bench/*.md")]

@@ -9,8 +9,8 @@ import collections
 import oracle
 
 OWN_IN_TABLES = {"rev", "indexed_at"}
-# sort_at is the earlier of two times, one of which is indexed_at. The key is a part of the URI.
-OWN_IN_VIEWS = r"^(rev|indexed_at|sort_at|rkey|collection_id|(.*_)?(handle|actor|actor_id|rkey))$"
+# sort_at is the earlier of two times, one of which is indexed_at. Keys are compared as URIs.
+OWN_IN_VIEWS = r"^(rev|indexed_at|sort_at|collection_id|.+_collection|(.*_)?(handle|actor|actor_id|rkey))$"
 # It is in the record, which speaks of another account.
 SAID_HANDLE = "verified_handle"
 POST = "app.bsky.feed.post"

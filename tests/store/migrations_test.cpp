@@ -155,6 +155,23 @@ TEST_F(SchemaTest, every_relation_column_and_function_has_a_comment) {
             300);
 }
 
+TEST_F(SchemaTest, views_show_the_key_of_each_uri) {
+  // <x>_actor and <x>_rkey for each <x>_uri, and <x>_collection where the table has it.
+  const std::string keys =
+      "FROM pg_class v JOIN pg_attribute u ON u.attrelid = v.oid AND u.attname LIKE '%\\_uri' "
+      "CROSS JOIN (VALUES ('_actor', true), ('_rkey', true), ('_collection', false)) k(part, "
+      "always) "
+      "CROSS JOIN LATERAL (SELECT regexp_replace(u.attname, '_uri$', k.part) AS name) c "
+      "WHERE v.relkind = 'v' AND v.relnamespace = 'bsky'::regnamespace AND (k.always OR EXISTS ("
+      "SELECT FROM pg_attribute t WHERE t.attname = c.name AND t.attrelid = to_regclass("
+      "'bsky.' || regexp_replace(v.relname, '_view$', '')))) ";
+  EXPECT_GE(std::stoi(value("SELECT count(*) " + keys)), 36);
+  EXPECT_EQ(list("SELECT v.relname || '.' || c.name " + keys +
+                 "AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = v.oid "
+                 "AND a.attname = c.name)"),
+            "");
+}
+
 TEST_F(SchemaTest, record_tables_can_be_distributed) {
   EXPECT_EQ(list("SELECT conrelid::regclass::text FROM pg_constraint WHERE contype = 'f' "
                  "AND connamespace IN ('bsky'::regnamespace, 'skua'::regnamespace)"),

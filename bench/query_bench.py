@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""query_bench.py [--part queries|index|all] [--rows N] [--posts N] [--rounds N]
+
+How long do the README's queries take at a million likes, and what do the indexes on posts cost? The rows are those that
+live_bench.py loads: likes, reposts, follows and posts in the network's proportions, and a stub for each post that they
+name.
+bench/README.md says how to read it. Needs a release build.
+
+  --rows    rows loaded for the queries, of which 72 % are likes (default 1400000)
+  --posts   posts written for the cost of each index (default 1000000)
+  --rounds  each is measured as often (default 5)
+
+Example: bench/query_bench.py --part queries --rows 140000
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "bench"))
+
+from live_bench import Server, load, migrated  # noqa: E402
+
+# Which live_bench has made known.
+from test_documents import queries_of_the_readme  # noqa: E402
+
+SORT_AT = "(least(created_at, indexed_at)) where cid is not null"
+# What stands beside the other indexes of bsky.posts.
+INDEXES = {
+    "no more": "",
+    "btree on sort_at": f"create index i on measured {SORT_AT}",
+    "BRIN on sort_at": f"create index i on measured using brin {SORT_AT}",
+    "GIN on facets": "create index i on measured using gin (facets jsonb_path_ops) where facets is not null",
+}
+# As `skua run` and as `skua backfill` write them.
+ORDERS = {"by time": "at", "by account": "actor, at"}
+LATEST = ("select actor_id, text from measured where cid is not null "
+          "order by least(created_at, indexed_at) desc limit 10")
+LAST_HOUR = ("select count(*) from measured where cid is not null "
+             "and least(created_at, indexed_at) > now() - interval '1 hour'")
+# Posts of thirty days by 100,000 accounts. A seventh has a facet: a tag, a mention or a link.
+POSTS = """
+insert into {table} (rkey, rev, indexed_at, created_at, actor_id, cid, text, langs, facets)
+select (i * 1000000) << 10, i, now(), at, actor, sha256(int8send(i)), repeat(md5(i::text), 3), '{{en}}',
+  case when i % 7 = 0 then jsonb_build_array(jsonb_build_object('index', jsonb_build_object('byteStart', i % 290,
+    'byteEnd', i % 290 + 10), 'features', jsonb_build_array(case i % 3
+      when 0 then jsonb_build_object('$type', 'app.bsky.richtext.facet#tag', 'tag', 'tag' || i % 5000)
+      when 1 then jsonb_build_object('$type', 'app.bsky.richtext.facet#mention', 'did', 'did:web:n' || i % 9000)
+      else jsonb_build_object('$type', 'app.bsky.richtext.facet#link', 'uri', 'https://n' || i || '.test') end))) end
+from (select i, 1 + (random() * 99999)::int as actor, now() - random() * interval '30 days' as at
+      from generate_series(1, {posts}::int8) i) s order by {order}
+"""
+
+
+def milliseconds_of(db, query, rounds):
+    """What the server takes to plan and to run a query, in each round."""
+    plans = [json.loads(db.run(f"explain (analyze, timing off, format json) {query}"))[0] for _ in range(rounds)]
+    return [plan["Planning Time"] + plan["Execution Time"] for plan in plans]
+
+
+def queries(server, rows, rounds):
+    db = migrated(server, "queries")
+    load(server, db, rows, [])
+    print(f"  {db.value('select count(*) from bsky.likes')} likes", flush=True)
+    for query in queries_of_the_readme():
+        took = milliseconds_of(db, query, rounds)
+        print(f"  {statistics.median(took):6.1f} ms, at most {max(took):6.1f} ms   {query}", flush=True)
+
+
+def indexes(server, posts, rounds):
+    db = migrated(server, "indexes")
+    for order, by in ORDERS.items():
+        db.run("drop table if exists source; create unlogged table source (like bsky.posts including defaults); "
+               + POSTS.format(table="source", posts=posts, order=by))
+        for name, index in INDEXES.items():
+            seconds = []
+            for _ in range(rounds):
+                db.run("drop table if exists measured; create table measured (like bsky.posts including all); "
+                       f"drop index measured_least_idx, measured_facets_idx; {index}; checkpoint")
+                start = time.monotonic()
+                db.run("insert into measured select * from source")
+                seconds.append(time.monotonic() - start)
+            db.run("vacuum analyze measured")
+            size = db.value("select coalesce(pg_relation_size(to_regclass('i')), 0)") / 1e6
+            latest, last_hour = (statistics.median(milliseconds_of(db, query, rounds)) for query in (LATEST, LAST_HOUR))
+            cost = statistics.median(seconds) / posts * 1e6
+            print(f"  {order:10}  {name:16}  {cost:5.1f} us a post, {size:5.1f} MB; the latest {latest:6.1f} ms, "
+                  f"the last hour {last_hour:6.1f} ms", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", choices=["queries", "index", "all"], default="all")
+    parser.add_argument("--rows", type=int, default=1_400_000)
+    parser.add_argument("--posts", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    server = Server()
+    try:
+        if options.part != "index":
+            queries(server, options.rows, options.rounds)
+        if options.part != "queries":
+            indexes(server, options.posts, options.rounds)
+    finally:
+        server.destroy()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""The queries of README.md and docs/queries.md, on tables with many rows: which of them use indexes, and how much the
+others read.
+
+Nothing is timed. A query that names an account, a record, a tag or a label reads a small part of a table, by an index,
+in the functions that it calls too. The others read each row at most once, and compute texts for their results only.
+"""
+
+import collections
+import json
+import re
+
+import filled
+from harness import EndToEnd
+from test_documents import queries, queries_of_the_readme
+
+# What a query can name: an account, a record by its URI, a label, and what a text links, mentions or tags.
+NAMED = re.compile(rf"{filled.ACCOUNT}|'{filled.HANDLE}'|at://|@>|\bval = ")
+
+
+class Run:
+    """A query, run: how many rows it read of each table, which tables it read as a whole, how many rows it gave, and
+    how often it called functions of bsky."""
+
+    def __init__(self, database, statement):
+        statement = re.sub(r"^(\s*--.*\n)+", "", statement.strip())
+        output = database.run(
+            f"set track_functions = 'all'; begin; explain (analyze, timing off, format json) {statement}; "
+            "select 'scanned ' || coalesce(json_agg(relname), '[]') from pg_stat_xact_user_tables "
+            "where schemaname = 'bsky' and seq_scan > 0; "
+            "select 'calls ' || coalesce(sum(calls), 0) from pg_stat_xact_user_functions where schemaname = 'bsky'; "
+            "rollback")
+        self.text, scanned, calls = re.fullmatch(r"(.*)\nscanned (.*)\ncalls (\d+)", output, re.DOTALL).groups()
+        plan = json.loads(self.text)[0]["Plan"]
+        self.rows, self.calls = plan["Actual Rows"], int(calls)
+        # The functions' own scans are not in the plan.
+        self.read_whole = set(json.loads(scanned))
+        self.rows_read = collections.Counter()
+        self._add(plan)
+
+    def _add(self, node):
+        if "Relation Name" in node:
+            removed = node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0)
+            self.rows_read[node["Relation Name"]] += (node["Actual Rows"] + removed) * node["Actual Loops"]
+            if node["Node Type"] == "Seq Scan":
+                self.read_whole.add(node["Relation Name"])
+        for child in node.get("Plans", []):
+            self._add(child)
+
+    def reads_more_than(self, part, sizes):
+        """The tables of which it read more than a part, among those of known size."""
+        return {table for table, size in sizes.items() if self.rows_read[table] > part * size}
+
+
+class Queries(EndToEnd):
+    def test_each_reads_no_more_than_it_must(self):
+        database = self.database()
+        large = [*filled.fill(database), "actors"]
+        sizes = {table: database.value(f"select count(*) from bsky.{table}") for table in large}
+        self.assertGreater(min(sizes.values()), 5000)
+        statements = [*queries_of_the_readme(), *queries()]
+        named = [statement for statement in statements if NAMED.search(statement)]
+        self.assertGreater(len(named), 15)
+        self.assertGreater(len(statements) - len(named), 8)
+        for statement in statements:
+            with self.subTest(statement):
+                run = Run(database, statement)
+                self.assertGreater(run.rows, 0, run.text)
+                self.assertEqual(run.reads_more_than(0.1 if statement in named else 1, sizes), set(), run.text)
+                if statement in named:
+                    self.assertEqual(run.read_whole & sizes.keys(), set(), run.text)
+                elif "_facets_view" not in statement:
+                    self.assertLessEqual(run.calls, 2 * run.rows, run.text)
+                if re.search(r"order by sort_at desc limit|where sort_at >", statement):
+                    self.assertEqual(run.reads_more_than(0.2, {"posts": sizes["posts"]}), set(), run.text)
+        with self.subTest("the planner knows how many posts an hour has"):
+            plan = database.run("explain (format json) select from bsky.posts "
+                                "where least(created_at, indexed_at) > now() - interval '1 hour' and cid is not null")
+            self.assertLess(json.loads(plan)[0]["Plan"]["Plan Rows"], 300)
+        with self.subTest("a comparison of a URI's text, which the documents advise against, is seen"):
+            run = Run(database, "select count(*) from bsky.likes_view where subject_uri = "
+                                f"'at://{filled.ACCOUNT}/app.bsky.feed.post/{filled.FIRST_POST}'")
+            self.assertIn("likes", run.reads_more_than(0.1, sizes))
+            self.assertGreater(run.calls, 1000)
+
+    def test_each_key_is_that_of_the_uri_beside_it(self):
+        database = self.database()
+        filled.fill(database, rows=300, accounts=20)
+        uris = database.rows(
+            "select c.relname as view, substr(a.attname, 1, length(a.attname) - 4) as name, exists (select from "
+            "pg_attribute k where k.attrelid = c.oid and k.attname = replace(a.attname, '_uri', '_collection')) "
+            "as varies "
+            "from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname like '%\\_uri' "
+            "where c.relkind = 'v' and c.relnamespace = 'bsky'::regnamespace")
+        self.assertGreater(len(uris), 15)
+        for uri in uris:
+            with self.subTest(f"{uri['view']}.{uri['name']}_uri"):
+                collection = f"v.{uri['name']}_collection" if uri["varies"] else "k.collection_id"
+                found = database.rows(
+                    f"select count(*), count(*) filter (where (k.actor_id, k.collection_id, k.rkey) = "
+                    f"(v.{uri['name']}_actor, {collection}, v.{uri['name']}_rkey)) as equal "
+                    f"from bsky.{uri['view']} v join bsky.resolve_uri(v.{uri['name']}_uri) k on true")[0]
+                self.assertGreater(found["count"], 50)
+                self.assertEqual(found["equal"], found["count"])

@@ -1,0 +1,97 @@
+"""Every command of README.md works as it is written, after `scripts/run` and after `scripts/run --simulated`.
+
+A simulated network on loopback stands for the live one: the tests replace its names in the commands, and tell skua
+where its directory and its DNS server are by environment variables. `scripts/test` would run this test again: its help
+runs instead.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import unittest
+
+from harness import BIN, ROOT, EndToEnd, wait_for
+from test_documents import blocks
+from test_sim import Network
+
+LIVE = "wss://relay1.us-east.bsky.network"
+BINARIES = "build/release/bin"
+# Commands that a scenario runs itself, or that would run this test again.
+ELSEWHERE = {"scripts/run": None, "scripts/test": "scripts/test --help"}
+RUNNABLE = ("scripts/pg ", "scripts/build ", f"{BINARIES}/skua ", f"{BINARIES}/skua-sim ")
+
+
+def commands():
+    return [line for block in blocks("README.md", "sh") for line in block.splitlines() if line]
+
+
+class Readme(EndToEnd):
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.folder, 0o755)
+        self.network = Network("--accounts", 30, "--records", 600, "--rate", 20, "--oddities", 0)
+        self.addCleanup(self.network.kill)
+        self.plain = {"SKUA_STATE_DIR": str(self.folder / "state"), "SKUA_DATABASE_URL": ""}
+        # Where a machine on the internet finds all this by itself.
+        self.online = {**self.plain, "SKUA_RELAY": self.network.url, "SKUA_PLC_URL": self.network.ready["plc"],
+                       "SKUA_DNS": self.network.ready["dns"], "SKUA_ALLOW_PRIVATE_HOSTS": "1"}
+        self.addCleanup(self.shell, "scripts/pg destroy")
+
+    def shell(self, command):
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=ROOT, env={**os.environ, **self.online}, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=900, check=False,
+        )
+        self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout}\n{done.stderr}")
+        return done.stdout
+
+    def index(self, environment, *arguments):
+        """What a newcomer does first: scripts/run until there are posts, then Ctrl-C."""
+        program = self.start([ROOT / "scripts/run", *arguments], environment, cwd=ROOT)
+        wait_for("the closing hint", lambda: program.says("Ctrl-C stops"), seconds=900, alive=[program])
+        hint = next(line.strip() for line in program.stderr if "posts_view" in line)
+        wait_for("posts, by the command of the hint", lambda: "(0 rows)" not in self.shell(hint), seconds=60,
+                 alive=[program])
+        program.signal(signal.SIGINT)
+        self.assertEqual(program.wait(35), 0, program.tail())
+
+    def on_loopback(self, command):
+        command = command.replace(LIVE, self.network.url).replace("https://pds.example", self.network.ready["pds"][0])
+        command = re.sub(r"\bbsky\.app\b(?!\.)", self.handle, command)
+        command = command.replace("/tmp/", f"{self.folder}/").replace(BINARIES, str(BIN))
+        if " record " in command:
+            command = re.sub(r"--frames \d+", "--frames 20", command) + " --cursor oldest"
+        return command
+
+    def check_commands(self):
+        found = commands()
+        self.assertGreater(len(found), 15)
+        for command in ELSEWHERE:
+            self.assertIn(command, found)
+        self.handle = next(account["handle"] for account in self.network.accounts(self.folder / "accounts")
+                           if account["handle_valid"])
+        # What stops PostgreSQL comes last: the others need it.
+        for command in sorted(found, key=lambda command: command == "scripts/pg stop"):
+            with self.subTest(command):
+                if command in ELSEWHERE:
+                    command = ELSEWHERE[command]
+                    if command is None:
+                        continue
+                elif not command.startswith(RUNNABLE):
+                    self.fail("say in this test how it runs the command")
+                output = self.shell(self.on_loopback(command))
+                if " psql -c " in command:
+                    self.assertNotIn("(0 rows)", output)
+
+    def test_after_a_run_against_a_relay(self):
+        self.index(self.online)
+        self.check_commands()
+
+    def test_after_a_simulated_run(self):
+        self.index(self.plain, "--simulated")
+        self.check_commands()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -14,6 +14,7 @@
 #include "backfill/job_counts.hpp"
 #include "backfill/job_table.hpp"
 #include "commands.hpp"
+#include "database_choice.hpp"
 #include "history_command.hpp"
 #include "stop_signal.hpp"
 #include "store/process_name.hpp"
@@ -115,18 +116,18 @@ bool print_rest(store::Session& session, Timestamp started_at) {
 
 int backfill(const Settings& settings, const BackfillFlags& flags) {
   StopSignal stop_signal;
-  const std::string database_url =
-      settings.require(kDatabase, flags.database, "postgresql://...").value;
+  const std::string database_url = require_database(settings, flags.database);
   const std::chrono::seconds every = figures_every(settings, flags.figures_every);
   app::BackfillOptions options;
   options.database_url = database_url;
   options.history = history_options(settings, flags.history, flags.verification);
   options.history.reader_threads = decode_threads(settings, flags.decode_threads, true);
   if (!flags.did_docs) options.check_handles = handle_checks(settings, flags.verification);
-  app::check_database(database_url);
-  const HistoryRequest request =
+  HistoryRequest request =
       history_request(settings, flags.history, flags.verification, flags.relay);
   options.accounts = history_accounts(settings, flags.did_docs, flags.verification, database_url);
+  app::check_database(database_url);
+  look_up_accounts(request);
 
   const Timestamp started_at = system_clock().now();
   auto session = ask(database_url);

@@ -23,16 +23,20 @@ BackfillArguments::BackfillArguments(CLI::App& app)
   retry_ = add_change("retry", "Queue repositories again that wait, failed or are unavailable",
                       retry_flags_);
   retry_->footer(
-      "Without arguments: all that wait, failed or are unavailable. Accounts that are named: also "
+      "Without arguments: all that wait, failed or are unavailable, and lists that failed. "
+      "Accounts that are named: also "
       "those that are\ndone or cancelled.\n\n"
       "Examples:\n  skua backfill retry\n  skua backfill retry --state failed\n"
       "  skua backfill retry --host https://pds.example\n  skua backfill retry bsky.app");
-  cancel_ = add_change("cancel", "Take repositories out of the queue", cancel_flags_);
+  cancel_ =
+      add_change("cancel", "Take repositories, and lists of them, out of the queue", cancel_flags_);
   cancel_->add_flag("--all", cancel_flags_.all, "All that is queued or under way");
   cancel_->footer(
       "What is written of them stays. Only those that are queued or under way are cancelled, "
       "unless "
-      "--state\nsays otherwise.\n\n"
+      "--state\nsays otherwise. Lists of a host, a collection or the network are cancelled as "
+      "well, "
+      "unless accounts\nare named: no more of their pages are read.\n\n"
       "Examples:\n  skua backfill cancel bsky.app\n"
       "  skua backfill cancel --host https://pds.example\n  skua backfill cancel --all");
 }
@@ -41,8 +45,8 @@ BackfillArguments::BackfillArguments(CLI::App& app)
 // from a shell's pattern.
 void BackfillArguments::add_request() {
   HistoryFlags& history = flags_.history;
-  backfill_->add_option("WHO", history.who, "DIDs and handles");
-  backfill_->add_option("--file", history.files, "Files of DIDs and handles, one a line")
+  backfill_->add_option("WHO", history.who, kAccountForms);
+  backfill_->add_option("--file", history.files, "Files of accounts, one a line")
       ->allow_extra_args(false);
   backfill_
       ->add_option("--host", history.hosts,
@@ -93,8 +97,8 @@ void BackfillArguments::add_status() {
 CLI::App* BackfillArguments::add_change(const char* name, const char* what,
                                         BackfillJobsFlags& flags) {
   CLI::App* command = backfill_->add_subcommand(name, what);
-  command->add_option("WHO", flags.who, "DIDs and handles; none: all");
-  command->add_option("--file", flags.files, "Files of DIDs and handles, one a line")
+  command->add_option("WHO", flags.who, std::string(kAccountForms) + "; none: all");
+  command->add_option("--file", flags.files, "Files of accounts, one a line")
       ->allow_extra_args(false);
   command->add_option("--host", flags.host, "Only those of this PDS, such as https://pds.example");
   command
@@ -102,14 +106,7 @@ CLI::App* BackfillArguments::add_change(const char* name, const char* what,
                    "Only those that are queued, running, done, unavailable, failed, cancelled")
       ->allow_extra_args(false);
   add_database_option(command, flags.database);
-  command->add_option("--dns", flags.verification.dns,
-                      "DNS server for handles, ADDRESS or ADDRESS:PORT (SKUA_DNS; default the "
-                      "system's)");
-  command->add_option("--ca-file", flags.verification.ca_file,
-                      "PEM file of certificates to trust besides the system's (SKUA_CA_FILE)");
-  command->add_flag("--allow-private-hosts", flags.verification.allow_private_hosts,
-                    "Let handles lead to loopback and private addresses "
-                    "(SKUA_ALLOW_PRIVATE_HOSTS)");
+  add_handle_options(command, flags.verification);
   return command;
 }
 
@@ -122,6 +119,7 @@ std::optional<int> BackfillArguments::run(const Settings& settings) const {
 }
 
 void add_history_of_run(CLI::App* command, HistoryFlags& flags) {
+  flags.prefix = "--backfill-";
   command
       ->add_option("--backfill", flags.who,
                    "Beside the stream bring in the history of this DID or handle")

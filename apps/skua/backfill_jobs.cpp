@@ -6,18 +6,18 @@
 #include "app/history_text.hpp"
 #include "app/history_watch.hpp"
 #include "backfill/job_commands.hpp"
+#include "backfill/list_commands.hpp"
 #include "commands.hpp"
+#include "database_choice.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
 
 namespace skua::cli {
 namespace {
 
-/// Which jobs are meant.
-backfill::JobFilter filter_of(const Settings& settings, const BackfillJobsFlags& flags,
-                              std::size_t& problems) {
+/// Which jobs are meant, but for their accounts.
+backfill::JobFilter filter_of(const BackfillJobsFlags& flags) {
   backfill::JobFilter filter;
-  filter.dids = dids_of(settings, flags.verification, flags.who, flags.files, problems);
   if (flags.host) filter.host = host_origin({*flags.host, "--host"});
   for (const std::string& word : flags.states) {
     const auto state = backfill::job_state(word);
@@ -30,26 +30,38 @@ backfill::JobFilter filter_of(const Settings& settings, const BackfillJobsFlags&
   return filter;
 }
 
-/// Runs `change` on the jobs that are meant; names that lead nowhere change nothing.
-template <class Change>
-int change_jobs(const Settings& settings, const BackfillJobsFlags& flags, const char* done,
-                const Change& change) {
-  const std::string url = settings.require(kDatabase, flags.database, "postgresql://...").value;
+/// What a command does to jobs and to lists; both return how many there were.
+using Change = std::size_t(store::Session&, const backfill::JobFilter&, Timestamp);
+
+/// Changes the jobs and lists that are meant; names that lead nowhere change nothing.
+int change_jobs(const Settings& settings, const BackfillJobsFlags& flags, Change& jobs,
+                Change& lists, const char* done_to_jobs, const char* done_to_lists) {
+  const std::string url = require_database(settings, flags.database);
+  backfill::JobFilter filter = filter_of(flags);
+  const AccountChoice accounts =
+      account_choice(settings, flags.verification, flags.who, flags.files);
+  app::check_database(url);
   std::size_t problems = 0;
-  const backfill::JobFilter filter = filter_of(settings, flags, problems);
+  filter.dids = look_up(accounts, problems);
   const bool names_none = (!flags.who.empty() || !flags.files.empty()) && filter.dids.empty();
   // Without a single account that was meant, all would be.
   if (names_none) return kFailure;
-  app::check_database(url);
   store::Session session(url, store::process_name("skua backfill jobs"));
-  fmt::print("{} repositories {}\n", change(session, filter), done);
+  // Lists first: one that is read meanwhile would queue more repositories.
+  const Timestamp now = system_clock().now();
+  const std::size_t changed_lists = lists(session, filter, now);
+  fmt::print("{} repositories {}\n", jobs(session, filter, now), done_to_jobs);
+  if (changed_lists > 0) {
+    fmt::print("{} list{} of repositories {}\n", changed_lists, changed_lists == 1 ? "" : "s",
+               done_to_lists);
+  }
   return problems == 0 ? kSuccess : kFailure;
 }
 
 }  // namespace
 
 int backfill_status(const Settings& settings, const StatusFlags& flags) {
-  const std::string url = settings.require(kDatabase, flags.database, "postgresql://...").value;
+  const std::string url = require_database(settings, flags.database);
   app::check_database(url);
   store::Session session(url, store::process_name("skua backfill status"));
   const nlohmann::json status = app::read_backfill_status(session);
@@ -65,11 +77,9 @@ int backfill_status(const Settings& settings, const StatusFlags& flags) {
 }
 
 int backfill_retry(const Settings& settings, const BackfillJobsFlags& flags) {
-  return change_jobs(settings, flags,
+  return change_jobs(settings, flags, backfill::retry_jobs, backfill::retry_lists,
                      "are queued again; `skua backfill` or `skua run` works on them",
-                     [](store::Session& session, const backfill::JobFilter& filter) {
-                       return backfill::retry_jobs(session, filter, system_clock().now());
-                     });
+                     "queued again");
 }
 
 int backfill_cancel(const Settings& settings, const BackfillJobsFlags& flags) {
@@ -77,10 +87,9 @@ int backfill_cancel(const Settings& settings, const BackfillJobsFlags& flags) {
       !flags.all) {
     throw UsageError("backfill cancel: name accounts, --host or --state, or say --all");
   }
-  return change_jobs(settings, flags, "cancelled; what is written of them stays",
-                     [](store::Session& session, const backfill::JobFilter& filter) {
-                       return backfill::cancel_jobs(session, filter, system_clock().now());
-                     });
+  return change_jobs(settings, flags, backfill::cancel_jobs, backfill::cancel_lists,
+                     "cancelled; what is written of them stays",
+                     "cancelled; no more pages of them are read");
 }
 
 }  // namespace skua::cli

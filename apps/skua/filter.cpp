@@ -10,6 +10,7 @@
 #include "app/filter_file.hpp"
 #include "app/filter_words.hpp"
 #include "commands.hpp"
+#include "database_choice.hpp"
 #include "store/filter_table.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
@@ -17,16 +18,16 @@
 namespace skua::cli {
 namespace {
 
-store::Session session_of(const Settings& settings, const FilterCommandFlags& flags) {
-  const std::string url = settings.require(kDatabase, flags.database, "postgresql://...").value;
+store::Session session_at(const std::string& url) {
   app::check_database(url);
   return {url, store::process_name("skua filter")};
 }
 
 /// All that the command line names, the file's content included.
-store::FilterContent names_of(const FilterCommandFlags& flags, FilterCommand command) {
+store::FilterContent names_of(const Settings& settings, const FilterCommandFlags& flags,
+                              FilterCommand command) {
   if (command == FilterCommand::Clear) return {};
-  const auto choice = filter_choice(flags.names);
+  const auto choice = filter_choice(settings, flags.names, flags.verification);
   if (!choice) {
     throw UsageError("name collections with --collection, accounts with --did, or a --file");
   }
@@ -83,7 +84,7 @@ void print_what_follows(store::Session& session, const store::FilterChange& chan
 }  // namespace
 
 int filter_show(const Settings& settings, const FilterCommandFlags& flags) {
-  store::Session session = session_of(settings, flags);
+  store::Session session = session_at(require_database(settings, flags.database));
   const auto filter = store::load_filter(session);
   const store::FilterContent& content = filter->content();
   const std::int64_t waiting = store::waiting_for_filter(session);
@@ -104,8 +105,9 @@ int filter_show(const Settings& settings, const FilterCommandFlags& flags) {
 
 int filter_change(const Settings& settings, const FilterCommandFlags& flags,
                   FilterCommand command) {
-  const store::FilterContent names = names_of(flags, command);
-  store::Session session = session_of(settings, flags);
+  const std::string url = require_database(settings, flags.database);
+  const store::FilterContent names = names_of(settings, flags, command);
+  store::Session session = session_at(url);
   const store::FilterChange change = store::change_filter(session, edit_of(command), names);
   if (!change.is_change()) {
     fmt::print("nothing changed; stored: {}\n", app::filter_words(change.after));

@@ -11,7 +11,8 @@ namespace skua::cli {
 
 /// `skua filter ...`.
 struct FilterCommandFlags {
-  FilterFlags names;
+  FilterFlags names{.file_flag = "--file"};
+  VerificationFlags verification;
   std::optional<std::string> database;
   bool json = false;
 };

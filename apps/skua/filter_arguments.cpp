@@ -24,7 +24,8 @@ FilterArguments::FilterArguments(CLI::App& app)
   add_->footer(
       "Without names of a kind everything of that kind passes: the first that is added leaves the "
       "others out.\n\n"
-      "Example:\n  skua filter add --did did:plc:z72i7hdynmk6r22z27h6tvur");
+      "Example:\n  skua filter add --did did:plc:z72i7hdynmk6r22z27h6tvur\n"
+      "  skua filter add --did bsky.app");
   remove_->footer(
       "With the last name of a kind everything of that kind passes again.\n\n"
       "Example:\n  skua filter remove --collection app.bsky.feed.like");
@@ -43,9 +44,11 @@ CLI::App* FilterArguments::add_with_names(const char* name, const char* what) {
       ->add_option("--collection", flags_.names.collections,
                    "A collection, or all that begin alike: app.bsky.graph.*")
       ->allow_extra_args(false);
-  command->add_option("--did", flags_.names.dids, "An account")->allow_extra_args(false);
+  command->add_option("--did", flags_.names.dids, std::string("An account: ") + kAccountForms)
+      ->allow_extra_args(false);
   command->add_option("--file", flags_.names.file,
                       "File of collections, prefixes and DIDs, one a line; # begins a comment");
+  add_handle_options(command, flags_.verification);
   return command;
 }
 

@@ -1,14 +1,17 @@
 #include "filter_choice.hpp"
 
+#include <stdexcept>
+
 #include <fmt/format.h>
 
+#include "account_choice.hpp"
 #include "atproto/collection_filter.hpp"
-#include "atproto/syntax.hpp"
-#include "settings.hpp"
+#include "input_file.hpp"
 
 namespace skua::cli {
 
-std::optional<app::FilterChoice> filter_choice(const FilterFlags& flags) {
+std::optional<app::FilterChoice> filter_choice(const Settings& settings, const FilterFlags& flags,
+                                               const VerificationFlags& verification) {
   for (const std::string& name : flags.collections) {
     if (!atproto::is_collection_pattern(name)) {
       throw UsageError(
@@ -17,16 +20,19 @@ std::optional<app::FilterChoice> filter_choice(const FilterFlags& flags) {
                       name));
     }
   }
-  for (const std::string& did : flags.dids) {
-    if (!atproto::is_did(did)) throw UsageError(fmt::format("--did: '{}' is no DID", did));
-  }
+  const AccountChoice accounts = account_choice(settings, verification, flags.dids, {});
   if (flags.collections.empty() && flags.dids.empty() && !flags.file) return std::nullopt;
   try {
-    if (flags.file) app::FilterFile(*flags.file).read();
+    if (flags.file) {
+      require_file(flags.file_flag, *flags.file);
+      app::FilterFile(*flags.file).read();
+    }
   } catch (const app::FilterError& error) {
-    throw UsageError(error.what());
+    throw UsageError(fmt::format("{}: {}", flags.file_flag, error.what()));
   }
-  app::FilterChoice choice{{flags.collections, flags.dids}, flags.file};
+  std::size_t problems = 0;
+  app::FilterChoice choice{{flags.collections, look_up(accounts, problems)}, flags.file};
+  if (problems > 0) throw std::runtime_error("the filter stays as it is: an account is missing");
   app::normalize(choice.names);
   return choice;
 }

@@ -22,7 +22,7 @@ std::unique_ptr<app::AccountSource> history_accounts(const Settings& settings,
                                                      const VerificationFlags& verification,
                                                      const std::string& database_url) {
   if (did_docs) {
-    auto documents = std::make_unique<app::DocumentAccounts>(*did_docs);
+    auto documents = document_accounts(*did_docs);
     if (const std::string& problem = documents->problem(); !problem.empty()) {
       fmt::print(stderr, "skua: {}\n", problem);
     }

@@ -2,17 +2,14 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "atproto/syntax.hpp"
-#include "atproto/tid.hpp"
-#include "backfill/did_arguments.hpp"
 #include "car_files.hpp"
-#include "identity/handle_check.hpp"
+#include "input_file.hpp"
 #include "relay_address.hpp"
 #include "transport/endpoint.hpp"
 
@@ -34,23 +31,8 @@ void print_problems(const std::vector<std::string>& problems, std::size_t count)
   if (count > shown) fmt::print(stderr, "skua: and {} more\n", count - shown);
 }
 
-std::vector<std::string> names_of(const std::vector<std::string>& who,
-                                  const std::vector<std::string>& files, std::size_t& problems) {
-  auto named = backfill::read_account_arguments(who);
-  print_problems(named.problems, named.problem_count);
-  problems += named.problem_count;
-  for (const std::string& file : files) {
-    std::ifstream in(file);
-    if (!in) throw UsageError(fmt::format("--file: {} cannot be read", file));
-    auto listed = backfill::read_account_lines(in, file);
-    print_problems(listed.problems, listed.problem_count);
-    problems += listed.problem_count;
-    std::move(listed.names.begin(), listed.names.end(), std::back_inserter(named.names));
-  }
-  return named.names;
-}
-
 std::vector<NewJob> jobs_of_files(const HistoryFlags& flags, std::size_t& problems) {
+  for (const std::string& file : flags.cars) require_file("--car", file);
   std::vector<std::filesystem::path> files(flags.cars.begin(), flags.cars.end());
   for (const std::string& directory : flags.car_dirs) {
     const auto below = cars_below(directory);
@@ -67,14 +49,16 @@ std::vector<HostList> lists_of(const Settings& settings, const HistoryFlags& fla
                                const std::optional<std::string>& relay) {
   std::vector<HostList> lists;
   for (const std::string& host : flags.hosts) {
-    lists.push_back({host_origin({host, "--host"}), backfill::kListOfRepos, true});
+    lists.push_back({host_origin({host, flags.prefix + "host"}), backfill::kListOfRepos, true});
   }
   if (flags.collections.empty() && !flags.network) return lists;
   const std::string origin = host_origin(first_relay(settings, relay));
   for (const std::string& nsid : flags.collections) {
     if (!atproto::is_nsid(nsid)) {
-      throw UsageError(fmt::format(
-          "--collection: '{}' is no collection; an example is app.bsky.feed.generator", nsid));
+      throw UsageError(
+          fmt::format("{}collection: '{}' is not a collection; an example is "
+                      "app.bsky.feed.generator",
+                      flags.prefix, nsid));
     }
     lists.push_back({origin, backfill::list_of_collection(nsid), true});
   }
@@ -97,46 +81,34 @@ std::string host_origin(const Found& found) {
   return origin;
 }
 
-std::vector<std::string> dids_of(const Settings& settings, const VerificationFlags& verification,
-                                 const std::vector<std::string>& who,
-                                 const std::vector<std::string>& files, std::size_t& problems) {
-  std::vector<std::string> names = names_of(who, files, problems);
-  const auto is_handle = [](const std::string& name) { return !name.starts_with("did:"); };
-  if (std::none_of(names.begin(), names.end(), is_handle)) return names;
-  const auto accounts = network_accounts(settings, verification);
-  transport::HttpClientOptions options;
-  options.ca_file = accounts.ca_file;
-  options.allow_private_hosts = accounts.allow_private_hosts;
-  transport::HttpClient http(options);
-  const identity::HandleCheck check(
-      http, identity::dns_txt_lookup(dns_server(settings, verification.dns)));
-  auto resolved = backfill::resolve_accounts(names, check);
-  print_problems(resolved.problems, resolved.problem_count);
-  problems += resolved.problem_count;
-  return std::move(resolved.names);
-}
-
 HistoryRequest history_request(const Settings& settings, const HistoryFlags& flags,
                                const VerificationFlags& verification,
                                const std::optional<std::string>& relay) {
   HistoryRequest request;
   request.lists = lists_of(settings, flags, relay);
-  for (std::string& did :
-       dids_of(settings, verification, flags.who, flags.files, request.problems)) {
-    request.jobs.push_back({std::move(did)});
-  }
+  request.accounts =
+      account_choice(settings, verification, flags.who, flags.files, flags.prefix + "file");
   if (flags.since_rev) {
     const auto since = atproto::Tid::parse(*flags.since_rev);
     if (!since) {
-      throw UsageError(fmt::format("--since-rev: '{}' is no revision (a TID)", *flags.since_rev));
+      throw UsageError(
+          fmt::format("--since-rev: '{}' is not a revision (a TID)", *flags.since_rev));
     }
-    if (request.jobs.empty()) throw UsageError("--since-rev: it needs accounts, by name");
-    for (NewJob& job : request.jobs) job.since = *since;
+    if (request.accounts.names.empty()) {
+      throw UsageError("--since-rev: it needs accounts, by name");
+    }
+    request.since = *since;
   }
-  for (NewJob& job : jobs_of_files(flags, request.problems)) {
-    request.jobs.push_back(std::move(job));
-  }
+  request.jobs = jobs_of_files(flags, request.problems);
   return request;
+}
+
+void look_up_accounts(HistoryRequest& request) {
+  for (std::string& did : look_up(request.accounts, request.problems)) {
+    NewJob& job = request.jobs.emplace_back();
+    job.did = std::move(did);
+    job.since = request.since;
+  }
 }
 
 void queue_request(store::Session& session, const HistoryRequest& request) {

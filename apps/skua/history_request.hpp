@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "account_choice.hpp"
 #include "app/history.hpp"
+#include "atproto/tid.hpp"
 #include "backfill/host_table.hpp"
 #include "backfill/job_table.hpp"
 #include "settings.hpp"
@@ -16,6 +18,8 @@ namespace skua::cli {
 
 /// What the command line asks for of history.
 struct HistoryFlags {
+  /// What its flags begin with, for messages: `--host` is `--backfill-host` of `skua run`.
+  std::string prefix = "--";
   std::vector<std::string> who;
   std::vector<std::string> files;
   std::vector<std::string> hosts;
@@ -28,25 +32,27 @@ struct HistoryFlags {
   std::optional<std::string> per_host;
 };
 
-/// Jobs and lists that come of it. What cannot be used was said on stderr, and counted.
+/// What is to be queued. What cannot be used was said on stderr, and counted.
 struct HistoryRequest {
+  /// Become jobs by `look_up_accounts`.
+  AccountChoice accounts;
+  std::optional<atproto::Tid> since;
   std::vector<backfill::NewJob> jobs;
   std::vector<backfill::HostList> lists;
   std::size_t problems = 0;
 };
 
-/// Reads files, and looks handles up. `relay` is the flag of that name. Throws UsageError.
+/// Reads arguments and files; makes no request. `relay` is the flag of that name. Throws
+/// UsageError.
 HistoryRequest history_request(const Settings& settings, const HistoryFlags& flags,
                                const VerificationFlags& verification,
                                const std::optional<std::string>& relay);
 
+/// Looks handles up, and adds the jobs of the accounts.
+void look_up_accounts(HistoryRequest& request);
+
 /// Queues it, due now; says on stdout how much that is.
 void queue_request(store::Session& session, const HistoryRequest& request);
-
-/// The DIDs of accounts that were named; what is none is said and counted in `problems`.
-std::vector<std::string> dids_of(const Settings& settings, const VerificationFlags& verification,
-                                 const std::vector<std::string>& who,
-                                 const std::vector<std::string>& files, std::size_t& problems);
 
 /// The origin of a host as people write it: `pds.example`, `http://localhost:2583`. Throws
 /// UsageError, naming where it was found.

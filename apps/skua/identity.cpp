@@ -8,9 +8,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "account_choice.hpp"
 #include "app/database.hpp"
-#include "atproto/syntax.hpp"
+#include "atproto/account_name.hpp"
 #include "commands.hpp"
+#include "database_choice.hpp"
 #include "identity/did_resolver.hpp"
 #include "identity/handle_check.hpp"
 #include "identity/identity_cache.hpp"
@@ -82,42 +84,46 @@ identity::IdentityCache::Answer ask(identity::IdentityCache& cache, const std::s
 }  // namespace
 
 int identity(const Settings& settings, const IdentityFlags& flags) {
-  if (flags.who.empty()) throw UsageError("WHO is required: a DID or a handle");
-  const bool is_did = flags.who.starts_with("did:");
-  if (is_did ? !atproto::is_did(flags.who) : !atproto::is_handle(flags.who)) {
-    throw UsageError(fmt::format("WHO: '{}' is neither a DID nor a handle", flags.who));
-  }
+  if (flags.who.empty()) throw UsageError(fmt::format("WHO is required: {}", kAccountForms));
+  const auto who = atproto::parse_account_name(flags.who);
+  if (!who) throw UsageError(fmt::format("WHO: '{}' is {}", flags.who, who.error().message()));
+  VerificationFlags verification;
+  verification.plc = flags.plc;
+  verification.ca_file = flags.ca_file;
+  verification.allow_private_hosts = flags.allow_private_hosts;
+  const auto network = network_accounts(settings, verification);
   transport::HttpClientOptions http_options;
-  http_options.allow_private_hosts = flags.allow_private_hosts;
-  if (const auto file = settings.find(kCaFile, flags.ca_file)) http_options.ca_file = file->value;
+  http_options.allow_private_hosts = network.allow_private_hosts;
+  http_options.ca_file = network.ca_file;
   identity::DidResolverOptions resolver_options;
-  resolver_options.allow_private_hosts = flags.allow_private_hosts;
-  resolver_options.plc_url = plc_url(settings, flags.plc);
+  resolver_options.allow_private_hosts = network.allow_private_hosts;
+  resolver_options.plc_url = network.plc_url;
+  const auto dns = dns_server(settings, flags.dns);
   identity::IdentityCacheOptions cache_options;
-  if (const auto database = settings.find(kDatabase, flags.database)) {
-    app::check_database(database->value);
-    cache_options.database_url = database->value;
+  if (const auto database = find_database(settings, flags.database)) {
+    app::check_database(*database);
+    cache_options.database_url = *database;
     cache_options.application_name = store::process_name("skua identity");
   }
 
   transport::HttpClient http(http_options);
   const identity::DidResolver resolver(http, resolver_options);
   identity::IdentityCache cache(resolver, cache_options);
-  const auto dns = dns_server(settings, flags.dns);
   const identity::HandleCheck check(http, identity::dns_txt_lookup(dns));
 
-  auto did = flags.who;
-  if (!is_did) {
-    const auto found = check.resolve(flags.who);
+  auto did = *who;
+  if (!did.starts_with("did:")) {
+    const auto found = check.resolve(did);
     if (!found) {
-      fmt::print(stderr, "skua identity: {}: {}\n", flags.who, found.error().message());
+      fmt::print(stderr, "skua identity: {}: {}\n", did, found.error().message());
       return kFailure;
     }
     did = *found;
   }
   const auto answer = ask(cache, did, flags.refresh);
   if (!answer) {
-    fmt::print(stderr, "skua identity: {}: {}\n", did, answer.error().message());
+    fmt::print(stderr, "skua identity: {}: {}\n", did,
+               identity::failure_text(did, answer.error(), resolver_options));
     return kFailure;
   }
   Shown shown;

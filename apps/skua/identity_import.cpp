@@ -1,15 +1,19 @@
 #include <chrono>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "app/database.hpp"
 #include "commands.hpp"
+#include "database_choice.hpp"
 #include "identity/plc_export.hpp"
+#include "input_file.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
+#include "transport/endpoint.hpp"
 #include "transport/http_client.hpp"
 
 namespace skua::cli {
@@ -20,25 +24,42 @@ void show_progress(const identity::PlcImport::Figures& figures) {
 }
 
 bool is_url(const std::string& source) {
-  return source.starts_with("http://") || source.starts_with("https://");
+  return source.find("://") != std::string::npos;
 }
 
-/// Nothing when all went well; else what went wrong.
-std::string import_from_url(const Settings& settings, const IdentityImportFlags& flags,
-                            identity::PlcImport& import) {
-  transport::HttpClientOptions options;
-  options.total_timeout = std::chrono::minutes(2);
-  if (const auto file = settings.find(kCaFile, flags.ca_file)) options.ca_file = file->value;
+/// What an import from a directory's URL asks, and how.
+struct Download {
+  transport::HttpClientOptions http;
   identity::ExportSource source;
-  source.url = flags.source;
-  source.wait = [](std::chrono::seconds time) { std::this_thread::sleep_for(time); };
+};
+
+/// UsageError when the URL, the time or the CA file is malformed.
+Download download_of(const Settings& settings, const IdentityImportFlags& flags) {
+  if (const auto url = transport::parse_http_url(flags.source); !url) {
+    throw UsageError(fmt::format("SOURCE: '{}': {}; an example is https://plc.directory",
+                                 flags.source, url.error().message()));
+  }
+  Download download;
+  download.http.total_timeout = std::chrono::minutes(2);
+  download.http.ca_file = ca_file(settings, flags.ca_file);
+  download.source.url = flags.source;
+  download.source.wait = [url = flags.source](std::chrono::seconds time, const ErrorCode& failure) {
+    fmt::print(stderr, "skua identity import: {}: {}; trying again in {} s\n", url,
+               failure.message(), time.count());
+    std::this_thread::sleep_for(time);
+  };
   if (flags.after) {
     const auto after = parse_datetime(*flags.after);
     if (!after) throw UsageError("--after: " + after.error().message());
-    source.after = after->instant;
+    download.source.after = after->instant;
   }
-  transport::HttpClient http(options);
-  const auto done = identity::import_pages(http, source, import, show_progress);
+  return download;
+}
+
+/// Nothing when all went well; else what went wrong.
+std::string import_from_url(const Download& download, identity::PlcImport& import) {
+  transport::HttpClient http(download.http);
+  const auto done = identity::import_pages(http, download.source, import, show_progress);
   return done ? std::string() : done.error().message();
 }
 
@@ -46,7 +67,13 @@ std::string import_from_url(const Settings& settings, const IdentityImportFlags&
 
 int identity_import(const Settings& settings, const IdentityImportFlags& flags) {
   if (flags.after && !is_url(flags.source)) throw UsageError("--after is for a URL alone");
-  const auto database = settings.require(kDatabase, flags.database, "postgresql://...").value;
+  std::optional<Download> download;
+  if (is_url(flags.source)) {
+    download = download_of(settings, flags);
+  } else if (flags.source != "-") {
+    require_file("SOURCE", flags.source);
+  }
+  const auto database = require_database(settings, flags.database);
   app::check_database(database);
   store::Session session(database, store::process_name("skua identity import"));
   identity::PlcImport import(session);
@@ -55,8 +82,8 @@ int identity_import(const Settings& settings, const IdentityImportFlags& flags) 
     const auto done = identity::import_lines(in, import, show_progress);
     if (!done) failure = done.error().message();
   };
-  if (is_url(flags.source)) {
-    failure = import_from_url(settings, flags, import);
+  if (download) {
+    failure = import_from_url(*download, import);
   } else if (flags.source == "-") {
     // Shared with C's stdin it would be read a character at a time.
     std::ios::sync_with_stdio(false);

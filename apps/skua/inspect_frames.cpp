@@ -10,6 +10,7 @@
 #include "commit_judge.hpp"
 #include "event/frame_decoder.hpp"
 #include "event/jetstream_json.hpp"
+#include "input_file.hpp"
 #include "transport/capture.hpp"
 
 namespace skua::app {
@@ -148,6 +149,8 @@ class FramePrinter {
 int inspect_frames(const std::filesystem::path& file,
                    const std::optional<std::filesystem::path>& did_docs, std::ostream& out,
                    std::ostream& err) {
+  cli::require_file("FILE", file);
+  if (did_docs) cli::require_file("--did-docs", *did_docs);
   try {
     transport::CaptureReader capture(file);
     std::optional<CommitJudge> judge;

@@ -15,6 +15,7 @@
 #include "base/bytes.hpp"
 #include "base/utf8.hpp"
 #include "identity/document_file.hpp"
+#include "input_file.hpp"
 #include "records/json_text.hpp"
 #include "repo/dag_cbor_reader.hpp"
 #include "repo/mst_reader.hpp"
@@ -140,6 +141,8 @@ bool check_signature(const repo::Commit& commit, const std::filesystem::path& di
 int inspect_repo(const std::filesystem::path& file, bool json,
                  const std::optional<std::filesystem::path>& did_docs, std::ostream& out,
                  std::ostream& err) {
+  cli::require_file("FILE", file);
+  if (did_docs) cli::require_file("--did-docs", *did_docs);
   const auto bytes = read_whole(file, err);
   if (!bytes) return 1;
   const auto repository = repo::open_repository(*bytes);

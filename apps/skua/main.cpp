@@ -13,6 +13,7 @@
 #include "inspect_repo.hpp"
 #include "repo_arguments.hpp"
 #include "shared_arguments.hpp"
+#include "source_arguments.hpp"
 #include "tap_arguments.hpp"
 
 namespace {
@@ -104,6 +105,7 @@ int command_line(int argc, char** argv) {
   const RepoArguments repo_arguments(app);
   const TapArguments tap_arguments(app);
   const FilterArguments filter_arguments(app);
+  const SourceArguments source_arguments(app);
 
   RecordFlags record_flags;
   CLI::App* record_command =
@@ -153,7 +155,7 @@ int command_line(int argc, char** argv) {
   IdentityFlags identity_flags;
   CLI::App* identity_command =
       app.add_subcommand("identity", "Show who an account is: key, host, handle");
-  identity_command->add_option("WHO", identity_flags.who, "A DID or a handle");
+  identity_command->add_option("WHO", identity_flags.who, kAccountForms);
   identity_command->add_option("--plc", identity_flags.plc,
                                "PLC directory (SKUA_PLC_URL; default https://plc.directory)");
   add_database_option(identity_command, identity_flags.database);
@@ -226,6 +228,7 @@ int command_line(int argc, char** argv) {
   if (const auto code = repo_arguments.run(settings)) return *code;
   if (const auto code = tap_arguments.run(settings)) return *code;
   if (const auto code = filter_arguments.run(settings)) return *code;
+  if (const auto code = source_arguments.run(settings)) return *code;
   if (*record_command) return record(settings, record_flags);
   if (*frames_command)
     return skua::app::inspect_frames(frames_file, did_docs, std::cout, std::cerr);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "database_choice.hpp"
 #include "store/migrations.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
@@ -8,7 +9,7 @@
 namespace skua::cli {
 
 int migrate(const Settings& settings, const std::optional<std::string>& database) {
-  const std::string url = settings.require(kDatabase, database, "postgresql://...").value;
+  const std::string url = require_database(settings, database);
   store::Session session(url, store::process_name("skua migrate"));
   const auto applied = store::migrate(session, store::migrations());
   for (const auto& migration : applied) fmt::print("applied {}\n", migration.label());

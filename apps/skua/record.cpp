@@ -81,11 +81,12 @@ int record(const Settings& settings, const RecordFlags& flags) {
     const app::CursorChoice choice = cursor_choice(*cursor);
     if (choice.kind != app::CursorChoice::Kind::Live) start = choice.seq;
   }
+  const std::string ca_file = cli::ca_file(settings, flags.ca_file);
   transport::CaptureWriter capture(flags.file);
   Recorder recorder(capture, flags.frames);
   recorder.start_at(start);
   auto options = transport::relay_stream(relay, [&recorder] { return recorder.position(); });
-  if (const auto ca_file = settings.find(kCaFile, flags.ca_file)) options.ca_file = ca_file->value;
+  options.ca_file = ca_file;
   transport::StreamClient client(std::move(options), recorder);
   fmt::print(stderr, "recording into {}; Ctrl-C stops\n", flags.file);
   client.start();

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "database_choice.hpp"
+#include "input_file.hpp"
 #include "stop_signal.hpp"
 #include "tuning.hpp"
 
@@ -31,12 +33,13 @@ void print_verification(const app::Figures& figures) {
 int replay(const Settings& settings, const ReplayFlags& flags) {
   StopSignal stop_signal;
   app::ReplayOptions options;
+  require_file("FILE", flags.file);
   options.file = flags.file;
-  options.database_url = settings.require(kDatabase, flags.database, "postgresql://...").value;
+  options.database_url = require_database(settings, flags.database);
   const auto level = verify_level(settings, flags.verification);
   std::string problem_of_documents;
   if (level && flags.did_docs) {
-    auto documents = std::make_unique<app::DocumentAccounts>(*flags.did_docs);
+    auto documents = document_accounts(*flags.did_docs);
     problem_of_documents = documents->problem();
     options.accounts = std::move(documents);
   } else if (level && settings.find(kPlc, flags.verification.plc)) {

@@ -16,8 +16,8 @@ RepoArguments::RepoArguments(CLI::App& app)
 void RepoArguments::add_resync() {
   resync_ = repo_->add_subcommand(
       "resync", "Make what is stored of accounts equal to their repositories, at once");
-  resync_->add_option("WHO", resync_flags_.who, "DIDs and handles");
-  resync_->add_option("--file", resync_flags_.files, "Files of DIDs and handles, one a line")
+  resync_->add_option("WHO", resync_flags_.who, kAccountForms);
+  resync_->add_option("--file", resync_flags_.files, "Files of accounts, one a line")
       ->allow_extra_args(false);
   resync_->add_option("--car", resync_flags_.cars, "CAR files, one repository each, for those");
   resync_->add_option("--attempts", resync_flags_.attempts,
@@ -39,13 +39,9 @@ void RepoArguments::add_resync() {
 
 void RepoArguments::add_info() {
   info_ = repo_->add_subcommand("info", "What the database knows of accounts' repositories");
-  info_->add_option("WHO", info_flags_.who, "DIDs and handles")->required();
+  info_->add_option("WHO", info_flags_.who, kAccountForms)->required();
   add_database_option(info_, info_flags_.database);
-  info_->add_option("--dns", info_flags_.verification.dns, kDnsHelp);
-  info_->add_option("--ca-file", info_flags_.verification.ca_file,
-                    "PEM file of certificates to trust besides the system's (SKUA_CA_FILE)");
-  info_->add_flag("--allow-private-hosts", info_flags_.verification.allow_private_hosts,
-                  "Let handles lead to loopback and private addresses (SKUA_ALLOW_PRIVATE_HOSTS)");
+  add_handle_options(info_, info_flags_.verification);
   info_->add_flag("--json", info_flags_.json, "For programs");
   info_->footer(
       "State, head, what is queued or went wrong, and rows by collection.\n\n"

@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "account_choice.hpp"
 #include "app/database.hpp"
 #include "app/repository_info.hpp"
 #include "commands.hpp"
-#include "history_request.hpp"
+#include "database_choice.hpp"
 #include "repo.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
@@ -13,12 +14,12 @@
 namespace skua::cli {
 
 int repo_info(const Settings& settings, const RepoInfoFlags& flags) {
-  const std::string url = settings.require(kDatabase, flags.database, "postgresql://...").value;
-  std::size_t problems = 0;
-  const std::vector<std::string> dids =
-      dids_of(settings, flags.verification, flags.who, {}, problems);
-  if (dids.empty()) return kFailure;
+  const std::string url = require_database(settings, flags.database);
+  const AccountChoice accounts = account_choice(settings, flags.verification, flags.who, {});
   app::check_database(url);
+  std::size_t problems = 0;
+  const std::vector<std::string> dids = look_up(accounts, problems);
+  if (dids.empty()) return kFailure;
   store::Session session(url, store::process_name("skua repo info"));
   bool is_first = true;
   for (const std::string& did : dids) {

@@ -18,6 +18,7 @@
 #include "backfill/job_table.hpp"
 #include "backfill/resync_rows.hpp"
 #include "commands.hpp"
+#include "database_choice.hpp"
 #include "history_command.hpp"
 #include "history_request.hpp"
 #include "repo.hpp"
@@ -183,8 +184,7 @@ End resync_some(std::span<const backfill::NewJob> jobs, app::BackfillOptions opt
 
 int repo_resync(const Settings& settings, const RepoResyncFlags& flags) {
   StopSignal stop_signal;
-  const std::string database_url =
-      settings.require(kDatabase, flags.database, "postgresql://...").value;
+  const std::string database_url = require_database(settings, flags.database);
   const std::chrono::seconds every = figures_every(settings, flags.figures_every);
   const int attempts = flags.attempts
                            ? static_cast<int>(whole_number({*flags.attempts, "--attempts"}, 1, 15))
@@ -193,16 +193,11 @@ int repo_resync(const Settings& settings, const RepoResyncFlags& flags) {
   asked.who = flags.who;
   asked.files = flags.files;
   asked.cars = flags.cars;
-  const HistoryRequest request = history_request(settings, asked, flags.verification, std::nullopt);
-  if (request.jobs.empty() && request.problems == 0) {
+  HistoryRequest request = history_request(settings, asked, flags.verification, std::nullopt);
+  if (request.accounts.names.empty() && request.jobs.empty() && request.problems == 0) {
     throw UsageError("repo resync: name accounts, files of them with --file, or CAR files");
   }
-  if (request.jobs.empty()) return kFailure;
-  app::check_database(database_url);
-
-  bool all_well = request.problems == 0;
-  const std::span<const backfill::NewJob> jobs = request.jobs;
-  for (std::size_t begin = 0; begin < jobs.size(); begin += kRepositoriesAtOnce) {
+  const auto options_of_round = [&] {
     app::BackfillOptions options;
     options.database_url = database_url;
     options.history = history_options(settings, asked, flags.verification);
@@ -210,6 +205,18 @@ int repo_resync(const Settings& settings, const RepoResyncFlags& flags) {
     options.history.max_attempts = attempts;
     if (!flags.did_docs) options.check_handles = handle_checks(settings, flags.verification);
     options.accounts = history_accounts(settings, flags.did_docs, flags.verification, database_url);
+    return options;
+  };
+  // All that can be wrong with the arguments shows before anything begins.
+  app::BackfillOptions options = options_of_round();
+  app::check_database(database_url);
+  look_up_accounts(request);
+  if (request.jobs.empty()) return kFailure;
+
+  bool all_well = request.problems == 0;
+  const std::span<const backfill::NewJob> jobs = request.jobs;
+  for (std::size_t begin = 0; begin < jobs.size(); begin += kRepositoriesAtOnce) {
+    if (begin > 0) options = options_of_round();
     const auto some = jobs.subspan(begin, std::min(kRepositoriesAtOnce, jobs.size() - begin));
     const End end = resync_some(some, std::move(options), every, stop_signal);
     if (end == End::Stopped) {

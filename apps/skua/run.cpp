@@ -10,6 +10,7 @@
 #include "app/indexer.hpp"
 #include "base/log.hpp"
 #include "commands.hpp"
+#include "database_choice.hpp"
 #include "stop_signal.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
@@ -60,8 +61,7 @@ int run(const Settings& settings, const RunFlags& flags) {
   const FailOverChoice fail_over = fail_over_choice(settings, flags.source);
   options.fail_over = fail_over.options;
   options.fail_over_margin = fail_over.margin;
-  options.filter = filter_choice(flags.source.filter);
-  options.database_url = settings.require(kDatabase, flags.database, "postgresql://...").value;
+  options.database_url = require_database(settings, flags.database);
   options.verify = verify_level(settings, flags.verification);
   options.resync = resync(settings, flags.verification);
   options.accounts = network_accounts(settings, flags.verification);
@@ -73,12 +73,14 @@ int run(const Settings& settings, const RunFlags& flags) {
   options.decode_threads = decode_threads(settings, flags.decode_threads, is_verified);
   const std::chrono::seconds every = figures_every(settings, flags.figures_every);
 
-  const HistoryRequest request = history_request(
+  HistoryRequest request = history_request(
       settings, flags.history, flags.verification,
       flags.source.relays.empty() ? std::optional<std::string>() : flags.source.relays.front());
+  options.filter = filter_choice(settings, flags.source.filter, flags.verification);
   app::DiskSize disk(options.database_url);
   const auto indexer = make_indexer(options, stop_signal);
   if (!indexer) return kSuccess;
+  look_up_accounts(request);
   {
     store::Session session(options.database_url, store::process_name("skua run ask"));
     queue_request(session, request);

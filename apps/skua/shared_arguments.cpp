@@ -41,7 +41,8 @@ void add_source_options(CLI::App* command, SourceFlags& flags) {
       ->allow_extra_args(false);
   command
       ->add_option("--did", flags.filter.dids,
-                   "Read what this account sends only: sets the stored filter")
+                   "Read what this account (DID, handle, at:// URI, bsky.app URL) sends only: sets "
+                   "the stored filter")
       ->allow_extra_args(false);
   command->add_option("--filter-file", flags.filter.file,
                       "File of collections, prefixes and DIDs, one a line: sets the stored filter, "
@@ -65,11 +66,18 @@ void add_tuning_options(CLI::App* command, std::optional<std::string>& decode_th
                       "Seconds between lines of figures (SKUA_FIGURES_EVERY; default 5)");
 }
 
+void add_handle_options(CLI::App* command, VerificationFlags& flags) {
+  command->add_option("--dns", flags.dns, kDnsHelp);
+  command->add_option("--ca-file", flags.ca_file, kCaFileHelp);
+  command->add_flag("--allow-private-hosts", flags.allow_private_hosts,
+                    "Let handles lead to loopback and private addresses "
+                    "(SKUA_ALLOW_PRIVATE_HOSTS)");
+}
+
 void add_account_options(CLI::App* command, VerificationFlags& flags) {
   command->add_option("--plc", flags.plc,
                       "PLC directory (SKUA_PLC_URL; default https://plc.directory)");
-  command->add_option("--ca-file", flags.ca_file,
-                      "PEM file of certificates to trust besides the system's (SKUA_CA_FILE)");
+  command->add_option("--ca-file", flags.ca_file, kCaFileHelp);
   command->add_flag("--allow-private-hosts", flags.allow_private_hosts,
                     "Let DIDs and handles lead to loopback and private addresses "
                     "(SKUA_ALLOW_PRIVATE_HOSTS)");

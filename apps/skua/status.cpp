@@ -4,11 +4,12 @@
 
 #include "app/database.hpp"
 #include "commands.hpp"
+#include "database_choice.hpp"
 
 namespace skua::cli {
 
 int status(const Settings& settings, const StatusFlags& flags) {
-  const std::string url = settings.require(kDatabase, flags.database, "postgresql://...").value;
+  const std::string url = require_database(settings, flags.database);
   app::check_database(url);
   const nlohmann::json status = app::read_status(url, system_clock());
   fmt::print("{}", flags.json ? status.dump(2) + "\n" : app::status_text(status));

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "account_choice.hpp"
 #include "commands.hpp"
-#include "history_request.hpp"
 #include "tap_admin.hpp"
 
 namespace skua::cli {
@@ -12,8 +12,7 @@ namespace {
 
 TapAdmin admin_of(const Settings& settings, const TapFlags& flags) {
   const app::TapSource tap = tap_address(settings, flags.tap, flags.tap_password_file);
-  const auto ca_file = settings.find(kCaFile, flags.verification.ca_file);
-  return {tap.endpoint, tap.password, ca_file ? ca_file->value : ""};
+  return {tap.endpoint, tap.password, ca_file(settings, flags.verification.ca_file)};
 }
 
 /// Numbers with their names, a line each.
@@ -39,12 +38,11 @@ void print(const nlohmann::ordered_json& object, bool json) {
 
 int tap_change(const Settings& settings, const TapFlags& flags, TapChange change) {
   TapAdmin admin = admin_of(settings, flags);
+  const AccountChoice accounts =
+      account_choice(settings, flags.verification, flags.who, flags.files);
+  if (accounts.names.empty()) throw UsageError("name accounts, or files of them with --file");
   std::size_t problems = 0;
-  const std::vector<std::string> dids =
-      dids_of(settings, flags.verification, flags.who, flags.files, problems);
-  if (dids.empty() && problems == 0) {
-    throw UsageError("name accounts, or files of them with --file");
-  }
+  const std::vector<std::string> dids = look_up(accounts, problems);
   const bool is_add = change == TapChange::Add;
   const std::size_t told = is_add ? admin.add(dids) : admin.remove(dids);
   fmt::print("{} accounts {}\n", told, is_add ? "added" : "removed");
@@ -53,9 +51,10 @@ int tap_change(const Settings& settings, const TapFlags& flags, TapChange change
 
 int tap_info(const Settings& settings, const TapFlags& flags) {
   TapAdmin admin = admin_of(settings, flags);
+  const AccountChoice accounts =
+      account_choice(settings, flags.verification, flags.who, flags.files);
   std::size_t problems = 0;
-  for (const std::string& did :
-       dids_of(settings, flags.verification, flags.who, flags.files, problems)) {
+  for (const std::string& did : look_up(accounts, problems)) {
     if (const auto info = admin.info(did)) {
       print(*info, flags.json);
     } else {

@@ -32,8 +32,9 @@ CLI::App* TapArguments::add(const char* name, const char* what) {
 
 CLI::App* TapArguments::add_for_accounts(const char* name, const char* what) {
   CLI::App* command = add(name, what);
-  command->add_option("WHO", flags_.who, "DIDs or handles");
-  command->add_option("--file", flags_.files, "Files of DIDs and handles, one a line");
+  command->add_option("WHO", flags_.who, kAccountForms);
+  command->add_option("--file", flags_.files, "Files of accounts, one a line");
+  command->add_option("--dns", flags_.verification.dns, kDnsHelp);
   add_account_options(command, flags_.verification);
   return command;
 }

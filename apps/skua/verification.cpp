@@ -1,9 +1,11 @@
 #include "verification.hpp"
 
-#include <cstdint>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
+#include "input_file.hpp"
+#include "transport/ca_file.hpp"
 #include "transport/endpoint.hpp"
 
 namespace skua::cli {
@@ -30,33 +32,55 @@ std::string plc_url(const Settings& settings, const std::optional<std::string>& 
   const auto found = settings.find(kPlc, flag);
   if (!found) return identity::DidResolverOptions().plc_url;
   if (const auto url = transport::parse_http_url(found->value); !url) {
-    throw UsageError(
-        fmt::format("{}: '{}': {}", found->origin, found->value, url.error().message()));
+    throw UsageError(fmt::format("{}: '{}': {}; expected a URL such as https://plc.directory",
+                                 found->origin, found->value, url.error().message()));
   }
   return found->value;
+}
+
+std::string ca_file(const Settings& settings, const std::optional<std::string>& flag) {
+  const auto found = settings.find(kCaFile, flag);
+  if (!found) return {};
+  require_file(found->origin, found->value);
+  try {
+    transport::check_ca_file(found->value);
+  } catch (const std::runtime_error& error) {
+    throw UsageError(
+        fmt::format("{}: {}; expected certificates in PEM form", found->origin, error.what()));
+  }
+  return found->value;
+}
+
+std::unique_ptr<app::DocumentAccounts> document_accounts(const std::string& file) {
+  require_file("--did-docs", file);
+  try {
+    return std::make_unique<app::DocumentAccounts>(file);
+  } catch (const std::runtime_error& error) {
+    throw UsageError(fmt::format("--did-docs: {}", error.what()));
+  }
 }
 
 app::NetworkAccountsOptions network_accounts(const Settings& settings,
                                              const VerificationFlags& flags) {
   app::NetworkAccountsOptions accounts;
   accounts.plc_url = plc_url(settings, flags.plc);
-  if (const auto file = settings.find(kCaFile, flags.ca_file)) accounts.ca_file = file->value;
+  accounts.ca_file = ca_file(settings, flags.ca_file);
   accounts.allow_private_hosts =
       flags.allow_private_hosts || yes(settings.find(kAllowPrivateHosts, std::nullopt));
   return accounts;
 }
 
 identity::DnsServer dns_server(const Settings& settings, const std::optional<std::string>& flag) {
-  identity::DnsServer server;
   const auto found = settings.find(kDns, flag);
-  if (!found) return server;
-  const auto colon = found->value.find(':');
-  server.address = found->value.substr(0, colon);
-  if (colon != std::string::npos) {
-    const auto port = whole_number({found->value.substr(colon + 1), found->origin}, 1, 65'535);
-    server.port = static_cast<std::uint16_t>(port);
+  if (!found) return {};
+  const auto server = identity::parse_dns_server(found->value);
+  if (!server) {
+    throw UsageError(
+        fmt::format("{}: '{}': expected the IP address of a DNS server, ADDRESS or "
+                    "ADDRESS:PORT",
+                    found->origin, found->value));
   }
-  return server;
+  return *server;
 }
 
 std::optional<identity::DnsServer> handle_checks(const Settings& settings,

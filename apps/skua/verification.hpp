@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -31,9 +32,15 @@ store::Resync resync(const Settings& settings, const VerificationFlags& flags);
 /// `--plc`, or the directory of the network. UsageError when it is no URL.
 std::string plc_url(const Settings& settings, const std::optional<std::string>& flag);
 
+/// `--ca-file`; empty: none. UsageError when it cannot be used.
+std::string ca_file(const Settings& settings, const std::optional<std::string>& flag);
+
 /// `--plc`, `--ca-file`, `--allow-private-hosts`.
 app::NetworkAccountsOptions network_accounts(const Settings& settings,
                                              const VerificationFlags& flags);
+
+/// The documents of `--did-docs`. UsageError when the file cannot be used.
+std::unique_ptr<app::DocumentAccounts> document_accounts(const std::string& file);
 
 /// `--dns ADDRESS[:PORT]`; the system's by default.
 identity::DnsServer dns_server(const Settings& settings, const std::optional<std::string>& flag);

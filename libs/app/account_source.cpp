@@ -3,9 +3,11 @@
 #include <mutex>
 #include <utility>
 
+#include "base/log.hpp"
 #include "identity/did_resolver.hpp"
 #include "identity/errc.hpp"
 #include "identity/recent_map.hpp"
+#include "transport/errc.hpp"
 
 namespace skua::app {
 namespace {
@@ -45,6 +47,11 @@ identity::IdentityCacheOptions cache_options(const NetworkAccountsOptions& optio
   return cache;
 }
 
+void tell_no_status(const std::string& did, const std::string& reason, const ErrorCode& error) {
+  if (error == identity::errc::stopped || error == transport::errc::http_stopped) return;
+  logger("identity")->info("did={}: whether it is active is not known: {}", did, reason);
+}
+
 }  // namespace
 
 DocumentAccounts::DocumentAccounts(const std::filesystem::path& file)
@@ -67,6 +74,11 @@ void DocumentAccounts::key_at(const std::string& /*did*/, Timestamp /*time*/, Ke
   done(identity::errc::did_not_found);
 }
 
+std::string DocumentAccounts::failure_text(const std::string& /*did*/,
+                                           const ErrorCode& error) const {
+  return error.message();
+}
+
 struct NetworkAccounts::Histories {
   struct Known {
     Timestamp asked_at;
@@ -77,10 +89,10 @@ struct NetworkAccounts::Histories {
 };
 
 NetworkAccounts::NetworkAccounts(const NetworkAccountsOptions& options, const Clock& clock)
-    : plc_url_(options.plc_url),
+    : resolver_options_(resolver_options(options)),
       clock_(clock),
       http_(http_options(options)),
-      resolver_(http_, resolver_options(options), clock),
+      resolver_(http_, resolver_options_, clock),
       cache_(resolver_, cache_options(options), clock),
       histories_(std::make_shared<Histories>()) {}
 
@@ -109,8 +121,18 @@ void NetworkAccounts::status(const std::string& did, StatusDone done) {
   cache_.refresh(
       did,
       [this, did, done = std::move(done)](const auto& found) {
-        if (!found) return done(found.error());
-        identity::ask_host_status(http_, (*found)->pds, did, done);
+        if (!found) {
+          tell_no_status(did, failure_text(did, found.error()), found.error());
+          return done(found.error());
+        }
+        const std::string& pds = (*found)->pds;
+        identity::ask_host_status(
+            http_, pds, did, [did, pds, done](Result<identity::HostStatus> status) {
+              if (!status) {
+                tell_no_status(did, pds + ": " + status.error().message(), status.error());
+              }
+              done(std::move(status));
+            });
       },
       std::chrono::seconds(0));
 }
@@ -124,7 +146,7 @@ void NetworkAccounts::key_at(const std::string& did, Timestamp time, KeyUse use,
     if (known != nullptr && now - known->asked_at < kHistoryFresh) history = known->history;
   }
   if (history) return done(identity::key_at(*history, time, use));
-  identity::ask_key_history(http_, plc_url_, did,
+  identity::ask_key_history(http_, resolver_options_.plc_url, did,
                             [histories = histories_, did, time, use, now,
                              done = std::move(done)](Result<identity::KeyHistory> found) {
                               if (!found) return done(found.error());
@@ -136,6 +158,10 @@ void NetworkAccounts::key_at(const std::string& did, Timestamp time, KeyUse use,
                               }
                               done(identity::key_at(*kept, time, use));
                             });
+}
+
+std::string NetworkAccounts::failure_text(const std::string& did, const ErrorCode& error) const {
+  return identity::failure_text(did, error, resolver_options_);
 }
 
 void NetworkAccounts::stop() {

@@ -55,6 +55,8 @@ class AccountSource {
   /// commits, or a labeler's labels, from before a key was changed. Errors: those of
   /// identity::ask_key_history.
   virtual void key_at(const std::string& did, Timestamp time, KeyUse use, KeyDone done) = 0;
+  /// Why `identity` failed, for people: names the host that was asked, and what to do.
+  virtual std::string failure_text(const std::string& did, const ErrorCode& error) const = 0;
   /// Ends what is under way: each is answered with an error.
   virtual void stop() = 0;
 };
@@ -69,6 +71,7 @@ class DocumentAccounts final : public AccountSource {
   bool has_hosts() const override { return false; }
   void status(const std::string& did, StatusDone done) override;
   void key_at(const std::string& did, Timestamp time, KeyUse use, KeyDone done) override;
+  std::string failure_text(const std::string& did, const ErrorCode& error) const override;
   void stop() override {}
   const std::string& problem() const { return documents_.problem(); }
 
@@ -94,12 +97,13 @@ class NetworkAccounts final : public AccountSource {
   bool has_hosts() const override { return true; }
   void status(const std::string& did, StatusDone done) override;
   void key_at(const std::string& did, Timestamp time, KeyUse use, KeyDone done) override;
+  std::string failure_text(const std::string& did, const ErrorCode& error) const override;
   void stop() override;
 
  private:
   struct Histories;
 
-  const std::string plc_url_;
+  const identity::DidResolverOptions resolver_options_;
   const Clock& clock_;
   transport::HttpClient http_;
   const identity::DidResolver resolver_;

@@ -139,12 +139,7 @@ void Decoder::take(Settled settled) {
   Job* job = waiting_for(settled.did, settled.question);
   if (job == nullptr) return;
   job->word = settled.status ? Job::Word::Given : Job::Word::Unknown;
-  if (settled.status) {
-    job->host_status = *std::move(settled.status);
-  } else {
-    logger("verify")->info("did={}: its host cannot be asked whether it is active: {}", settled.did,
-                           settled.status.error().message());
-  }
+  if (settled.status) job->host_status = *std::move(settled.status);
   resume(settled.did);
 }
 

@@ -39,6 +39,9 @@ backfill::BackfillerOptions backfiller_options(const HistoryOptions& options,
   backfiller.database_url = database_url;
   backfiller.holder = store::process_name(role);
   backfiller.find_document = find_documents(accounts);
+  backfiller.document_failure = [&accounts](const std::string& did, const ErrorCode& error) {
+    return accounts.failure_text(did, error);
+  };
   backfiller.verify = options.verify;
   backfiller.limits = options.limits;
   backfiller.http.ca_file = options.ca_file;

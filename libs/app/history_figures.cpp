@@ -118,6 +118,8 @@ std::string_view to_string(backfill::ListState state) {
       return "listed";
     case backfill::ListState::Failed:
       return "failed";
+    case backfill::ListState::Cancelled:
+      return "cancelled";
   }
   return "failed";
 }

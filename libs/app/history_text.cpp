@@ -71,7 +71,7 @@ std::string list_words(const HistoryMoment& moment) {
   std::int64_t entries = 0;
   for (const auto& [kind, counts] : moment.queue->lists) {
     for (const auto& [state, count] : counts.lists) {
-      all += count;
+      if (state != backfill::ListState::Cancelled) all += count;
       if (state == backfill::ListState::Listed) read += count;
       if (state == backfill::ListState::Failed) failed += count;
     }
@@ -218,10 +218,10 @@ std::string history_status_text(const json& backfill) {
       figure(jobs, "running"), figure(jobs, "done"), figure(jobs, "unavailable"),
       figure(jobs, "failed"), figure(jobs, "cancelled"));
   for (const auto& [kind, counts] : lists.items()) {
-    text += fmt::format("  lists of {}: {} read, {} under way, {} wait, {} given up, {} entries\n",
-                        kind, figure(counts, "listed"), figure(counts, "listing"),
-                        figure(counts, "waiting"), figure(counts, "failed"),
-                        figure(counts, "listed_entries"));
+    text += fmt::format(
+        "  lists of {}: {} read, {} under way, {} wait, {} given up, {} cancelled, {} entries\n",
+        kind, figure(counts, "listed"), figure(counts, "listing"), figure(counts, "waiting"),
+        figure(counts, "failed"), figure(counts, "cancelled"), figure(counts, "listed_entries"));
   }
   if (backfill.value("bootstrap", false)) {
     text +=
@@ -245,6 +245,11 @@ std::string history_status_text(const json& backfill) {
   }
   for (const json& error : backfill["errors"]) {
     text += fmt::format("  {:>9} {:<11} {}\n", figure(error, "jobs"), error.value("state", ""),
+                        error.value("error", ""));
+  }
+  for (const json& error : backfill.value("list_errors", json::array())) {
+    text += fmt::format("  list of {}: {}: {}\n", error.value("list", ""),
+                        error.value("state", "") == "failed" ? "given up" : "waits",
                         error.value("error", ""));
   }
   return text;

@@ -18,6 +18,7 @@ using store::Session;
 using store::Statement;
 
 constexpr std::size_t kShownHosts = 10;
+constexpr std::size_t kShownErrors = 20;
 /// Rates need a newer figure than the queue does.
 constexpr std::chrono::milliseconds kBeat{500};
 
@@ -114,6 +115,13 @@ HistoryQueue read_history_queue(Session& session, std::size_t hosts) {
 
 nlohmann::json read_backfill_status(Session& session) {
   nlohmann::json status = to_json(read_history_queue(session, kShownHosts));
+  status["list_errors"] = nlohmann::json::array();
+  for (const backfill::ListError& error : backfill::list_errors(session, kShownErrors)) {
+    status["list_errors"].push_back({{"host", error.list.host},
+                                     {"list", error.list.what},
+                                     {"state", std::string(to_string(error.state))},
+                                     {"error", error.words}});
+  }
   status["bootstrap"] = backfill::bootstrap_is_open(session);
   status["figures"] = nullptr;
   status["figures_age_seconds"] = nullptr;

@@ -1,7 +1,9 @@
 #include "app/patient_accounts.hpp"
 
+#include <string_view>
 #include <utility>
 
+#include "base/log.hpp"
 #include "identity/errc.hpp"
 
 namespace skua::app {
@@ -10,10 +12,12 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kWebAttempts = 3;
+constexpr std::string_view kPlc = "did:plc:";
+constexpr std::chrono::minutes kWarnEvery{1};
 
 /// One directory serves all of did:plc: when it fails, waiting loses nothing.
 bool is_worth_waiting(const std::string& did, int attempts) {
-  return did.starts_with("did:plc:") || attempts < kWebAttempts;
+  return did.starts_with(kPlc) || attempts < kWebAttempts;
 }
 
 }  // namespace
@@ -27,6 +31,13 @@ PatientAccounts::~PatientAccounts() {
   stop();
 }
 
+void PatientAccounts::warn(Waiting& waiting, const std::string& reason) {
+  const auto now = SteadyClock::now();
+  if (now < waiting.warn_at) return;
+  waiting.warn_at = now + kWarnEvery;
+  logger("identity")->warn("{}; events of accounts whose keys are not known wait for it", reason);
+}
+
 template <class Answer>
 void PatientAccounts::ask(const std::shared_ptr<Waiting>& waiting, std::chrono::milliseconds pause,
                           const std::shared_ptr<Question<Answer>>& question) {
@@ -36,6 +47,9 @@ void PatientAccounts::ask(const std::shared_ptr<Waiting>& waiting, std::chrono::
         is_worth_waiting(question->did, question->attempts)) {
       const std::scoped_lock lock(waiting->mutex);
       if (waiting->ended) return;
+      if (question->did.starts_with(kPlc) && answer.error() != identity::errc::stopped) {
+        warn(*waiting, question->failure_text(answer.error()));
+      }
       waiting->later.push({SteadyClock::now() + pause,
                            [waiting, pause, question] { ask(waiting, pause, question); }});
       waiting->changed.notify_one();
@@ -49,6 +63,9 @@ void PatientAccounts::identity(const std::string& did, Freshness freshness, Iden
   if (freshness == Freshness::Now) return accounts_.identity(did, freshness, std::move(done));
   const auto question = std::make_shared<Question<AccountIdentity>>();
   question->did = did;
+  question->failure_text = [this, did](const ErrorCode& error) {
+    return accounts_.failure_text(did, error);
+  };
   question->ask = [this, did, freshness](IdentityDone answered) {
     accounts_.identity(did, freshness, std::move(answered));
   };
@@ -63,6 +80,9 @@ void PatientAccounts::status(const std::string& did, StatusDone done) {
 void PatientAccounts::key_at(const std::string& did, Timestamp time, KeyUse use, KeyDone done) {
   const auto question = std::make_shared<Question<std::optional<atproto::Multikey>>>();
   question->did = did;
+  question->failure_text = [this, did](const ErrorCode& error) {
+    return accounts_.failure_text(did, error);
+  };
   question->ask = [this, did, time, use](KeyDone answered) {
     accounts_.key_at(did, time, use, std::move(answered));
   };

@@ -35,6 +35,9 @@ class PatientAccounts final : public AccountSource {
   bool has_hosts() const override { return accounts_.has_hosts(); }
   void status(const std::string& did, StatusDone done) override;
   void key_at(const std::string& did, Timestamp time, KeyUse use, KeyDone done) override;
+  std::string failure_text(const std::string& did, const ErrorCode& error) const override {
+    return accounts_.failure_text(did, error);
+  }
   /// Stops the other source, and gives up what waits: it is never answered.
   void stop() override;
 
@@ -49,6 +52,8 @@ class PatientAccounts final : public AccountSource {
     std::mutex mutex;
     std::condition_variable_any changed;
     std::priority_queue<Later> later;
+    /// When the next failure of the directory is logged.
+    std::chrono::steady_clock::time_point warn_at;
     /// Nobody asks again: what is kept for later would never go.
     bool ended = false;
   };
@@ -58,11 +63,15 @@ class PatientAccounts final : public AccountSource {
     std::string did;
     std::function<void(std::function<void(Result<Answer>)>)> ask;
     std::function<void(Result<Answer>)> done;
+    /// See AccountSource::failure_text.
+    std::function<std::string(const ErrorCode&)> failure_text;
     int attempts = 0;
   };
   template <class Answer>
   static void ask(const std::shared_ptr<Waiting>& waiting, std::chrono::milliseconds pause,
                   const std::shared_ptr<Question<Answer>>& question);
+  /// Logs a failure of the directory, at most once a minute. With the lock held.
+  static void warn(Waiting& waiting, const std::string& reason);
   void run(const std::stop_token& stop);
 
   AccountSource& accounts_;

@@ -6,10 +6,9 @@
 #include <fmt/format.h>
 
 #include "app/account_counts.hpp"
-#include "app/history_figures.hpp"
 #include "app/history_text.hpp"
 #include "app/history_watch.hpp"
-#include "store/advisory_lock.hpp"
+#include "app/source_list.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
 
@@ -24,39 +23,6 @@ using store::Session;
 json text_or_null(const Rows& rows, std::size_t row, std::size_t column) {
   if (rows.is_null(row, column)) return nullptr;
   return std::string(rows.text(row, column));
-}
-
-json real_or_null(const Rows& rows, std::size_t row, std::size_t column) {
-  if (rows.is_null(row, column)) return nullptr;
-  return rows.real(row, column);
-}
-
-json sources(Session& session) {
-  // A source is running when somebody holds its lock; the lock's key is the hash that took it.
-  const Rows rows = session.run(
-      "SELECT coalesce(c.source, f.source), c.cursor::text, c.saved_at::text, c.event_time::text, "
-      "extract(epoch FROM now() - c.event_time)::float8, "
-      "extract(epoch FROM now() - f.at)::float8, f.figures::text "
-      "FROM skua.cursors AS c FULL JOIN (SELECT * FROM skua.figures WHERE source <> '" +
-      kHistoryFigures + "') AS f USING (source) ORDER BY 1");
-  json all = json::array();
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    json source = {{"source", std::string(rows.text(row, 0))},
-                   {"cursor", nullptr},
-                   {"saved_at", text_or_null(rows, row, 2)},
-                   {"event_time", text_or_null(rows, row, 3)},
-                   {"lag_seconds", real_or_null(rows, row, 4)},
-                   {"figures_age_seconds", real_or_null(rows, row, 5)},
-                   {"figures", nullptr},
-                   {"holder", nullptr}};
-    if (!rows.is_null(row, 1)) source["cursor"] = rows.int8(row, 1);
-    if (!rows.is_null(row, 6)) source["figures"] = json::parse(rows.text(row, 6));
-    if (const auto holder = store::source_holder(session, std::string(rows.text(row, 0)))) {
-      source["holder"] = *holder;
-    }
-    all.push_back(std::move(source));
-  }
-  return all;
 }
 
 json tables(Session& session) {
@@ -208,7 +174,7 @@ json read_status(const std::string& database_url, const Clock& clock) {
           {"database_bytes", size.int8(0, 0)},
           {"actor_ids_used", ids.int8(0, 0)},
           {"actor_ids_share", used},
-          {"sources", sources(session)},
+          {"sources", read_source_list(session)},
           {"tables", tables(session)},
           {"repositories", to_json(repository_counts(session))},
           {"accounts", to_json(account_counts(session))},

@@ -24,6 +24,8 @@ class AtprotoCategory final : public boost::system::error_category {
         return "not a record key";
       case errc::bad_at_uri:
         return "not an AT-URI";
+      case errc::bad_account_name:
+        return "not a DID, a handle, an at:// URI or a URL of bsky.app";
       case errc::bad_repo_path:
         return "not a repository path (collection/rkey)";
       case errc::bad_key:

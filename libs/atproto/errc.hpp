@@ -15,6 +15,7 @@ enum class errc {
   bad_nsid,
   bad_record_key,
   bad_at_uri,
+  bad_account_name,  // what a person typed names no account
   bad_repo_path,
   bad_key,
   bad_signature_form,  // not 64 bytes

@@ -50,6 +50,7 @@ class Backfiller::Impl {
   void stop() {
     if (std::exchange(stopped_, true)) return;
     discoverer_.request_stop();
+    fetcher_.request_stop();
     http_.stop();
     discoverer_.stop();
     reader_.stop();
@@ -92,6 +93,7 @@ class Backfiller::Impl {
     return {.database_url = options_.database_url,
             .holder = options_.holder,
             .find_document = options_.find_document,
+            .document_failure = options_.document_failure,
             .verify = options_.verify,
             .limits = options_.limits,
             .held_bytes = options_.held_bytes,

@@ -26,6 +26,8 @@ struct BackfillerOptions {
   /// Who signs for accounts and where they live; empty: hosts are where jobs say, and nothing is
   /// checked.
   FindDocument find_document;
+  /// Why it failed, for people; empty: the error's own message.
+  DocumentFailure document_failure = {};
   /// False: signatures are not checked.
   bool verify = true;
   HostLimitsOptions limits;

@@ -8,7 +8,7 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <fmt/format.h>
 
-#include "atproto/syntax.hpp"
+#include "atproto/account_name.hpp"
 #include "base/ascii.hpp"
 #include "base/utf8.hpp"
 
@@ -32,15 +32,11 @@ class Collector {
  public:
   /// `where` is put before the problem: `line 3 of FILE: `, or nothing.
   void add(std::string_view text, const std::string& where) {
-    if (atproto::is_did(text)) {
-      add_name(std::string(text));
-      return;
-    }
-    const auto name = text.starts_with('@') ? text.substr(1) : text;
-    if (atproto::is_handle(name)) {
-      add_name(ascii_lower(name));
+    auto name = atproto::parse_account_name(text);
+    if (name) {
+      add_name(*std::move(name));
     } else {
-      add_problem(fmt::format("{}{} is neither a DID nor a handle", where, quoted(text)));
+      add_problem(fmt::format("{}{} is {}", where, quoted(text), name.error().message()));
     }
   }
 

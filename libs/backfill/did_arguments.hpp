@@ -10,7 +10,7 @@
 
 namespace skua::backfill {
 
-/// Accounts as a person names them, and what is wrong with the rest.
+/// Accounts as a person names them (atproto::parse_account_name), and what is wrong with the rest.
 struct NamedAccounts {
   /// DIDs and handles (in lower case), each once, in the order in which they came.
   std::vector<std::string> names;

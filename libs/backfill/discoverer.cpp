@@ -203,15 +203,15 @@ bool Discoverer::read(store::Session& session, const ClaimedList& claimed,
     const auto answer = listing.next();
     if (stop.stop_requested()) return false;
     if (const auto* limited = std::get_if<HostLimited>(&answer)) {
-      list_postponed(session, list, "the host asked us to wait (429)",
+      list_postponed(session, list, list.host + ": " + kLimitedText,
                      limited->wait.value_or(kListUnsaidWait), options_.holder, clock_.now());
       counters_.postponed += 1;
       return true;
     }
     if (const auto* failure = std::get_if<RequestFailed>(&answer)) {
       const auto asked = failure->wait.value_or(std::chrono::seconds(0));
-      const bool again =
-          list_failed(session, list, failure->words, asked, options_.holder, clock_.now());
+      const bool again = list_failed(session, list, list.host + ": " + failure->words, asked,
+                                     options_.holder, clock_.now());
       counters_.failed += 1;
       logger("backfill")
           ->warn("the list {} of {} {}: {}", list.what, list.host,

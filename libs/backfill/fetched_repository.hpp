@@ -30,6 +30,9 @@ struct AccountDocument {
 using FindDocument = std::function<void(const std::string& did, bool fresh,
                                         std::function<void(Result<AccountDocument>)> done)>;
 
+/// Why a document was not found, for people: names the host that was asked. Any thread.
+using DocumentFailure = std::function<std::string(const std::string& did, const ErrorCode& error)>;
+
 /// A repository's CAR as it came, and what it is judged by. Moved, never copied.
 struct FetchedRepository {
   Job job;

@@ -18,6 +18,7 @@
 #include "base/log.hpp"
 #include "identity/errc.hpp"
 #include "store/repository_table.hpp"
+#include "transport/errc.hpp"
 
 namespace skua::backfill {
 namespace {
@@ -61,6 +62,12 @@ class HeldBytes {
   std::atomic<std::size_t>& total_;
 };
 
+/// Whether a question ended because this process stops. That is no failure: its job stays ours, and
+/// is queued again as if it had never begun.
+bool is_our_stop(const ErrorCode& error) {
+  return error == identity::errc::stopped || error == transport::errc::http_stopped;
+}
+
 std::string error_words(int error) {
   return std::generic_category().message(error);
 }
@@ -76,6 +83,10 @@ Fetcher::~Fetcher() {
 
 void Fetcher::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void Fetcher::request_stop() {
+  thread_.request_stop();
 }
 
 void Fetcher::stop() {
@@ -363,7 +374,11 @@ void Fetcher::ask_document(FetchedRepository fetched, bool fresh,
 void Fetcher::no_document(const FetchedRepository& fetched, const ErrorCode& error) {
   if (fetched.job.host && !fetched.bytes) give_back(fetched);
   if (!fetched.job.host && !fetched.job.file) --finding_hosts_;
-  const std::string words = "the account's key cannot be had: " + error.message();
+  if (is_our_stop(error)) return;
+  const std::string words =
+      "the account's key cannot be had: " + (options_.document_failure
+                                                 ? options_.document_failure(fetched.job.did, error)
+                                                 : error.message());
   const bool is_gone =
       error == identity::errc::did_not_found || error == identity::errc::did_tombstoned;
   (is_gone ? unavailable_ : failed_).push_back({fetched.job.did, words});
@@ -431,14 +446,17 @@ void Fetcher::downloaded(FetchedRepository fetched, Result<transport::HttpAnswer
   const auto took =
       std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - started_at);
   limits_.finished(*fetched.job.host, host_outcome(answer, took, now), now);
+  if (!answer && is_our_stop(answer.error())) return;
   const RepoAnswer meaning = classify_repo_answer(answer, now);
+  const std::string& host = *fetched.job.host;
   if (const auto* unavailable = std::get_if<RepoUnavailable>(&meaning)) {
     not_here(std::move(fetched), unavailable->words);
   } else if (const auto* limited = std::get_if<HostLimited>(&meaning)) {
-    postponed_.push_back({fetched.job.did, "the host asked us to wait (429)",
-                          limited->wait.value_or(kFetchUnsaidWait)});
+    postponed_.push_back(
+        {fetched.job.did, host + ": " + kLimitedText, limited->wait.value_or(kFetchUnsaidWait)});
   } else if (const auto* failure = std::get_if<RequestFailed>(&meaning)) {
-    failed_.push_back({fetched.job.did, failure->words, failure->wait.value_or(seconds(0))});
+    failed_.push_back(
+        {fetched.job.did, host + ": " + failure->words, failure->wait.value_or(seconds(0))});
   } else {
     auto body = std::make_shared<transport::HttpAnswer>(*std::move(answer));
     fetched.car = transport::body_of(*body);
@@ -456,6 +474,7 @@ void Fetcher::not_here(FetchedRepository fetched, const std::string& words) {
   const auto kept = std::make_shared<FetchedRepository>(std::move(fetched));
   options_.find_document(kept->job.did, true,
                          [this, kept, words](const Result<AccountDocument>& found) {
+                           if (!found && is_our_stop(found.error())) return;
                            const std::string pds = found ? found->pds : std::string();
                            post([this, kept, words, pds] {
                              if (pds.empty() || pds == *kept->job.host) {

@@ -50,6 +50,8 @@ class Fetcher {
     std::string holder;
     /// Empty: signatures are not checked, and hosts are where jobs say.
     FindDocument find_document;
+    /// Empty: the error's own message.
+    DocumentFailure document_failure = {};
     /// False: documents are asked for to find hosts only.
     bool verify = true;
     HostLimitsOptions limits;
@@ -74,6 +76,8 @@ class Fetcher {
   ~Fetcher();
 
   void start();
+  /// The thread claims no more jobs and ends soon.
+  void request_stop();
   /// Ends the thread and gives the jobs back that have not ended. Requests under way must have been
   /// ended before, by stopping their client. Again is harmless.
   void stop();

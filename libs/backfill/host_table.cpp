@@ -35,7 +35,7 @@ Statement update_asked(const char* name, const std::string& where, const std::st
 }
 
 const Statement kAnew =
-    update_asked("backfill_hosts_anew", "h.state IN ('listed', 'failed')",
+    update_asked("backfill_hosts_anew", "h.state IN ('listed', 'failed', 'cancelled')",
                  "state = 'none', cursor = NULL, listed = 0, error = NULL, holder = NULL");
 const Statement kHurryHosts = update_asked(
     "backfill_hosts_hurry",
@@ -103,6 +103,11 @@ const Statement kCounts{"backfill_hosts_counts",
                         "SELECT what, state, count(*), sum(listed)::int8 "
                         "FROM skua.backfill_hosts GROUP BY what, state"};
 
+const Statement kListErrors{"backfill_hosts_errors",
+                            "SELECT host, what, by_hand, state, error FROM skua.backfill_hosts "
+                            "WHERE error IS NOT NULL AND state <> 'cancelled' "
+                            "ORDER BY updated_at DESC, host, what LIMIT $1::int8"};
+
 const Statement kGivenUpSince{"backfill_hosts_given_up_since",
                               "SELECT count(*) FROM skua.backfill_hosts WHERE state = 'failed' "
                               "AND updated_at >= $1::timestamptz"};
@@ -116,7 +121,8 @@ Params params_of(const HostList& list, const std::string& holder, Timestamp now)
 ListState list_state(std::string_view text) {
   if (text == "listing") return ListState::Listing;
   if (text == "listed") return ListState::Listed;
-  return text == "failed" ? ListState::Failed : ListState::None;
+  if (text == "failed") return ListState::Failed;
+  return text == "cancelled" ? ListState::Cancelled : ListState::None;
 }
 
 }  // namespace
@@ -236,6 +242,20 @@ std::map<std::string, ListCounts> list_counts(Session& session) {
     kind.listed += rows.int8(i, 3);
   }
   return counts;
+}
+
+std::vector<ListError> list_errors(Session& session, std::size_t limit) {
+  Params params;
+  params.int8(static_cast<std::int64_t>(limit));
+  const Rows rows = session.execute(kListErrors, params);
+  std::vector<ListError> errors;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    errors.push_back(
+        {{std::string(rows.text(i, 0)), std::string(rows.text(i, 1)), rows.boolean(i, 2)},
+         list_state(rows.text(i, 3)),
+         std::string(rows.text(i, 4))});
+  }
+  return errors;
 }
 
 std::int64_t lists_given_up_since(Session& session, Timestamp since) {

@@ -36,8 +36,8 @@ struct HostList {
 };
 
 /// Adds lists, due now. One that is there goes on where it is, now if `Again::Yes`; one that was
-/// read to its end, or given up, begins anew if `Again::Yes`, and is left alone if `Again::No`. One
-/// that was named by hand once stays so. Returns how many are new or begin anew.
+/// read to its end, given up or cancelled begins anew if `Again::Yes`, and is left alone if
+/// `Again::No`. One that was named by hand once stays so. Returns how many are new or begin anew.
 std::size_t add_lists(store::Session& session, std::span<const HostList> lists, Again again,
                       Timestamp now);
 
@@ -86,7 +86,7 @@ std::size_t take_back_orphan_lists(store::Session& session, Timestamp now);
 std::optional<Timestamp> next_page_due(store::Session& session);
 
 /// As in `skua.backfill_hosts.state`.
-enum class ListState : std::uint8_t { None, Listing, Listed, Failed };
+enum class ListState : std::uint8_t { None, Listing, Listed, Failed, Cancelled };
 
 /// Lists of one kind (`repos`, `hosts`, `collection:NSID`) by state, and their entries so far.
 struct ListCounts {
@@ -95,6 +95,16 @@ struct ListCounts {
 };
 
 std::map<std::string, ListCounts> list_counts(store::Session& session);
+
+/// A list whose last page could not be read, and why, for people.
+struct ListError {
+  HostList list;
+  ListState state = ListState::Listing;
+  std::string words;
+};
+
+/// Lists that wait after a failure, or were given up; those that failed last first.
+std::vector<ListError> list_errors(store::Session& session, std::size_t limit);
 
 /// How many lists were given up since then.
 std::int64_t lists_given_up_since(store::Session& session, Timestamp since);

@@ -24,10 +24,10 @@ std::optional<JobState> job_state(std::string_view text);
 /// Which jobs a command is for: those to which all of it applies.
 struct JobFilter {
   /// Empty: all accounts.
-  std::vector<std::string> dids;
+  std::vector<std::string> dids = {};
   std::optional<std::string> host = std::nullopt;
   /// Empty: those that the command is meant for.
-  std::vector<JobState> states;
+  std::vector<JobState> states = {};
 };
 
 /// Queues jobs again, due now, with all their attempts before them; returns how many. Without

@@ -138,20 +138,21 @@ const Statement kRelease{
 /// Takes running jobs away from their holders: `which` says whose. No attempt, as nobody knows
 /// which of the jobs ended the process; a job whose host was only looked for did not.
 Statement take_back_statement(const char* name, const std::string& which, const char* words) {
-  return {
-      name,
-      "WITH lost AS MATERIALIZED (SELECT did, lost + (host IS NOT NULL OR file IS NOT NULL)::int4 "
-      "AS times FROM skua.backfill_jobs WHERE state = 'running' AND " +
-          which +
-          " ORDER BY did FOR UPDATE SKIP LOCKED) "
-          "UPDATE skua.backfill_jobs AS j SET lease = NULL, holder = NULL, "
-          "finished_at = $1::timestamptz, error = '" +
-          words +
-          "', attempts = j.attempts - 1, lost = lost.times, "
-          "state = CASE WHEN lost.times >= $2::int4 THEN 'failed' ELSE 'queued' END, "
-          "next_attempt = $1::timestamptz + make_interval(secs => "
-          "CASE WHEN lost.times <= 2 THEN 0 ELSE least(10 * 2 ^ (lost.times - 3), 3600) END) "
-          "FROM lost WHERE j.did = lost.did"};
+  return {name,
+          "WITH lost AS MATERIALIZED (SELECT did, times, times > 2 OR times >= $2::int4 AS often "
+          "FROM (SELECT did, lost + (host IS NOT NULL OR file IS NOT NULL)::int4 AS times "
+          "FROM skua.backfill_jobs WHERE state = 'running' AND " +
+              which +
+              " ORDER BY did FOR UPDATE SKIP LOCKED) AS held) "
+              "UPDATE skua.backfill_jobs AS j SET lease = NULL, holder = NULL, "
+              "finished_at = CASE WHEN lost.often THEN $1::timestamptz ELSE j.finished_at END, "
+              "error = CASE WHEN lost.often THEN '" +
+              words +
+              "' ELSE j.error END, attempts = j.attempts - 1, lost = lost.times, "
+              "state = CASE WHEN lost.times >= $2::int4 THEN 'failed' ELSE 'queued' END, "
+              "next_attempt = $1::timestamptz + make_interval(secs => "
+              "CASE WHEN lost.times <= 2 THEN 0 ELSE least(10 * 2 ^ (lost.times - 3), 3600) END) "
+              "FROM lost WHERE j.did = lost.did"};
 }
 
 const Statement kTakeExpired =

@@ -73,9 +73,6 @@ std::string what_to_do(const ErrorCode& error) {
   if (error == transport::errc::http_too_large) {
     return "; raise the limit for one repository if this account is wanted";
   }
-  if (error == transport::errc::address_not_public) {
-    return "; private hosts must be allowed if this network is your own";
-  }
   if (error == transport::errc::spool_failed) {
     return "; see that the folder for temporary files can be written to and has room";
   }

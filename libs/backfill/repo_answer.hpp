@@ -25,6 +25,9 @@ struct RepoUnavailable {
   std::string words;
 };
 
+/// What is said of a host that answered 429.
+inline const std::string kLimitedText = "the host asked us to wait (429)";
+
 /// The host asks us to come back later: no failure of the repository's.
 struct HostLimited {
   /// Nothing when the host does not say.

@@ -4,8 +4,12 @@
 #include <cstddef>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "atproto/syntax.hpp"
 #include "identity/errc.hpp"
+#include "transport/endpoint.hpp"
+#include "transport/errc.hpp"
 
 namespace skua::identity {
 namespace {
@@ -38,10 +42,9 @@ std::string local_host(std::string_view id) {
 Result<std::string> web_url(std::string_view id, bool allow_private_hosts) {
   constexpr std::string_view kPath = "/.well-known/did.json";
   // A colon begins a path, a percent sign a port: atproto has neither, save in development.
-  if (allow_private_hosts) {
-    if (const auto host = local_host(id); !host.empty()) {
-      return "http://" + host + std::string(kPath);
-    }
+  if (const auto host = local_host(id); !host.empty()) {
+    if (!allow_private_hosts) return transport::errc::address_not_public;
+    return "http://" + host + std::string(kPath);
   }
   if (!atproto::is_handle(id)) return errc::did_method;  // the same as: a domain name
   return "https://" + std::string(id) + std::string(kPath);
@@ -61,6 +64,21 @@ Result<std::string> document_url(std::string_view did, const DidResolverOptions&
     return web_url(did.substr(kWeb.size()), options.allow_private_hosts);
   }
   return errc::did_method;
+}
+
+std::string failure_text(std::string_view did, const ErrorCode& error,
+                         const DidResolverOptions& options) {
+  const bool is_ours = error == errc::busy || error == errc::stopped;
+  const bool is_of_network =
+      is_server_failure(error) || error.category() == make_error_code(transport::errc{}).category();
+  const auto url = document_url(did, options);
+  if (is_ours || !is_of_network || !url) return error.message();
+  if (did.starts_with(kPlc)) {
+    return fmt::format("the PLC directory {}: {}; --plc URL names another directory",
+                       options.plc_url, error.message());
+  }
+  const auto host = transport::parse_http_url(*url);
+  return fmt::format("{}: {}", host ? host->authority() : *url, error.message());
 }
 
 DidResolver::DidResolver(transport::HttpClient& http, DidResolverOptions options,

@@ -24,8 +24,13 @@ struct DidResolverOptions {
 
 /// Where a DID's document is: `<plc>/<did>` for did:plc, `https://<host>/.well-known/did.json` for
 /// did:web (atproto.com/specs/did: a host alone, without path; a port for localhost only). Errors:
-/// did_syntax, did_method.
+/// did_syntax, did_method, transport's address_not_public for localhost.
 Result<std::string> document_url(std::string_view did, const DidResolverOptions& options);
+
+/// Why the document of a DID was not obtained, for people. A failure of the network names the host
+/// that was asked and, for a did:plc, the flag that names another directory.
+std::string failure_text(std::string_view did, const ErrorCode& error,
+                         const DidResolverOptions& options);
 
 /// What a document's host had to say.
 struct DidAnswer {
@@ -45,7 +50,7 @@ class DidResolver {
   DidResolver(transport::HttpClient& http, DidResolverOptions options,
               const Clock& clock = system_clock());
 
-  /// Whether a DID can be asked for at all; no request is made. Errors: did_syntax, did_method.
+  /// Whether a DID can be asked for at all; no request is made. Errors: those of `document_url`.
   Result<void> can_resolve(std::string_view did) const;
 
   /// `done` is called once, on the HTTP client's thread, or here when nothing can be asked.

@@ -16,8 +16,8 @@ class Category final : public boost::system::error_category {
       case errc::did_syntax:
         return "not a DID";
       case errc::did_method:
-        return "a DID of a kind that atproto does not have: it must be did:plc, or did:web of a "
-               "host alone";
+        return "the DID's method is not supported: it must be did:plc, or did:web with a host "
+               "name only";
       case errc::did_not_found:
         return "there is no such DID";
       case errc::did_tombstoned:
@@ -47,7 +47,7 @@ class Category final : public boost::system::error_category {
       case errc::rate_limited:
         return "the server asks to come back later";
       case errc::dns_failed:
-        return "DNS does not answer";
+        return "DNS does not answer; --dns ADDRESS names another server";
       case errc::busy:
         return "too many identities are being looked up";
       case errc::stopped:
@@ -73,6 +73,7 @@ bool is_server_failure(transport::errc error) {
     case transport::errc::connect_failed:
     case transport::errc::connect_timed_out:
     case transport::errc::tls_failed:
+    case transport::errc::tls_untrusted:
     case transport::errc::http_timed_out:
     case transport::errc::http_too_slow:
     case transport::errc::http_dropped:

@@ -44,8 +44,11 @@ Result<std::string> HandleCheck::resolve(std::string_view handle) const {
   // What DNS says counts, also when it is nonsense: the owner of the name wrote it.
   if (by_dns || by_dns.error() == errc::handle_ambiguous) return by_dns;
   auto by_host = ask_host(*name);
-  if (by_host || by_host.error() != errc::handle_not_found) return by_host;
-  return by_dns;
+  // Where the host fails too, DNS is what should have answered.
+  const bool dns_decides =
+      !by_host && (by_host.error() == errc::handle_not_found ||
+                   (by_dns.error() == errc::dns_failed && is_server_failure(by_host.error())));
+  return dns_decides ? by_dns : by_host;
 }
 
 Result<std::string> HandleCheck::ask_dns(const std::string& handle) const {

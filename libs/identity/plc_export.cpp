@@ -255,7 +255,7 @@ Result<void> import_pages(transport::HttpClient& http, const ExportSource& sourc
       const auto own = std::min(kLongestPageWait, kFirstWait * (1 << failures));
       const auto asked =
           answer ? transport::asked_wait(*answer, system_clock().now()) : std::optional<seconds>();
-      source.wait(std::min(kLongestPageWait * 5, asked.value_or(own)));
+      source.wait(std::min(kLongestPageWait * 5, asked.value_or(own)), error);
       continue;
     }
     failures = 0;

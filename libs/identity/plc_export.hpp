@@ -91,8 +91,8 @@ struct ExportSource {
   std::string url;
   /// Operations made after this; the epoch: all.
   Timestamp after;
-  /// How to wait before a request is made again.
-  std::function<void(std::chrono::seconds)> wait;
+  /// How to wait before a request is made again, and why that is.
+  std::function<void(std::chrono::seconds, const ErrorCode& failure)> wait;
 };
 
 /// Imports a directory's export page by page until nothing new comes. A server that fails or asks

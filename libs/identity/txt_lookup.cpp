@@ -5,10 +5,12 @@
 #include <arpa/inet.h>
 #include <arpa/nameser.h>
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <memory>
 #include <poll.h>
 #include <sys/time.h>
+#include <system_error>
 
 #include "identity/errc.hpp"
 
@@ -136,7 +138,37 @@ class Channel {
   Result<Texts> result_ = errc::dns_failed;
 };
 
+bool is_ip_address(const std::string& text) {
+  in6_addr address{};
+  return ::inet_pton(AF_INET, text.c_str(), &address) == 1 ||
+         ::inet_pton(AF_INET6, text.c_str(), &address) == 1;
+}
+
 }  // namespace
+
+std::optional<DnsServer> parse_dns_server(std::string_view text) {
+  DnsServer server;
+  if (is_ip_address(std::string(text))) {
+    server.address = text;
+    return server;
+  }
+  const auto colon = text.ends_with(']') ? std::string_view::npos : text.rfind(':');
+  auto address = text.substr(0, colon);
+  if (address.starts_with('[') && address.ends_with(']')) {
+    address = address.substr(1, address.size() - 2);
+  } else if (address.find(':') != std::string_view::npos) {
+    return std::nullopt;
+  }
+  server.address = address;
+  if (!is_ip_address(server.address)) return std::nullopt;
+  if (colon == std::string_view::npos) return server;
+  const auto port = text.substr(colon + 1);
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), server.port);
+  if (error != std::errc() || end != port.data() + port.size() || server.port == 0) {
+    return std::nullopt;
+  }
+  return server;
+}
 
 TxtLookup dns_txt_lookup(const DnsServer& server, const DnsPatience& patience) {
   return [=](const std::string& name) -> Result<Texts> {

@@ -3,7 +3,9 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -20,6 +22,10 @@ struct DnsServer {
   std::string address;
   std::uint16_t port = 53;
 };
+
+/// Reads `ADDRESS` or `ADDRESS:PORT`, an IPv6 address in brackets where a port follows. Nothing: it
+/// is neither.
+std::optional<DnsServer> parse_dns_server(std::string_view text);
 
 /// How long a look-up may take.
 struct DnsPatience {

@@ -1,5 +1,7 @@
 #include "store/cursor_store.hpp"
 
+#include <limits>
+
 namespace skua::store {
 namespace {
 
@@ -23,6 +25,12 @@ const Statement kFigures{
     "INSERT INTO skua.figures (source, at, figures) VALUES ($1, now(), $2::text::jsonb) "
     "ON CONFLICT (source) DO UPDATE SET at = EXCLUDED.at, figures = EXCLUDED.figures"};
 
+void purge_tombstones(Session& session, std::string_view source, std::int64_t cursor) {
+  Params purge;
+  purge.text(source).int8(cursor);
+  session.execute(kPurge, purge);
+}
+
 }  // namespace
 
 std::optional<std::int64_t> load_cursor(Session& session, std::string_view source) {
@@ -43,9 +51,11 @@ void save_cursor(Session& session, std::string_view source, std::int64_t cursor,
     save.timestamp(event_time);
   }
   session.execute(kSaveCursor, save);
-  Params purge;
-  purge.text(source).int8(cursor);
-  session.execute(kPurge, purge);
+  purge_tombstones(session, source, cursor);
+}
+
+void purge_all_tombstones(Session& session, std::string_view source) {
+  purge_tombstones(session, source, std::numeric_limits<std::int64_t>::max());
 }
 
 void save_figures(Session& session, std::string_view source, std::string_view json) {

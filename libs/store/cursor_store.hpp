@@ -23,6 +23,9 @@ std::optional<std::int64_t> load_cursor(Session& session, std::string_view sourc
 void save_cursor(Session& session, std::string_view source, std::int64_t cursor,
                  Timestamp event_time);
 
+/// Removes the tombstones of a source, but for those of accounts whose backfill is running.
+void purge_all_tombstones(Session& session, std::string_view source);
+
 /// Replaces the source's figures by `json`, the text of a JSON object.
 void save_figures(Session& session, std::string_view source, std::string_view json);
 

@@ -16,13 +16,13 @@ class Category final : public boost::system::error_category {
       case errc::url_scheme:
         return "the scheme must be ws, wss, http or https";
       case errc::url_host:
-        return "the host is missing or is no host name";
+        return "the host name is missing or malformed";
       case errc::url_port:
         return "the port must be a number from 1 to 65535";
       case errc::url_credentials:
         return "a user name or password in the address is not supported";
       case errc::url_path:
-        return "the path has a blank, a control character or a #fragment";
+        return "the path contains a blank, a control character or a #fragment";
       case errc::url_cursor:
         return "the address must not hold a cursor: it is given apart";
       case errc::capture_frame_too_large:
@@ -34,13 +34,16 @@ class Category final : public boost::system::error_category {
       case errc::url_http_scheme:
         return "the URL must begin with http:// or https://";
       case errc::address_not_public:
-        return "the host has no public address";
+        return "the host has only private addresses; --allow-private-hosts permits them";
       case errc::connect_failed:
         return "the host cannot be reached";
       case errc::connect_timed_out:
         return "the host does not answer";
       case errc::tls_failed:
         return "TLS failed, or the certificate is not valid for the host";
+      case errc::tls_untrusted:
+        return "the host's TLS certificate is not trusted; --ca-file FILE adds a certificate to "
+               "trust";
       case errc::http_timed_out:
         return "the answer took too long";
       case errc::http_too_slow:

@@ -28,14 +28,17 @@ enum class errc {
   host_lookup_failed,
   /// Something else than http or https before `://`, or nothing.
   url_http_scheme,
-  /// The name leads to no public address, and such are not allowed.
+  /// The name has only private addresses (address_guard.hpp), and the client may not connect to
+  /// them.
   address_not_public,
   /// No TCP connection: refused, no route.
   connect_failed,
   /// The name, the connection or TLS took too long.
   connect_timed_out,
-  /// TLS failed, or the certificate is not trusted or not valid for the name.
+  /// TLS failed, or the certificate is not valid for the name.
   tls_failed,
+  /// No trusted authority signed the certificate, or it has expired.
+  tls_untrusted,
   /// The whole request took too long.
   http_timed_out,
   /// The body came more slowly than the request allows.

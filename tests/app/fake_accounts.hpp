@@ -113,6 +113,9 @@ class FakeAccounts final : public app::AccountSource {
       done(key);
     });
   }
+  std::string failure_text(const std::string& did, const ErrorCode& error) const override {
+    return did + ": " + error.message();
+  }
   void stop() override {}
 
  private:

@@ -25,11 +25,13 @@ NamedAccounts lines(const std::string& text) {
 }
 
 TEST(AccountArguments, AreDidsAndHandles) {
-  const auto read = read_account_arguments(
-      Texts{kDid, "Alice.Test", "@bob.test", kDid, "alice.test", "nobody", "did:plc:"});
+  const auto read =
+      read_account_arguments(Texts{kDid, "Alice.Test", "@bob.test", "at://" + kDid,
+                                   "https://bsky.app/profile/alice.test", "nobody", "did:plc:"});
   EXPECT_EQ(read.names, (Texts{kDid, "alice.test", "bob.test"}));
-  EXPECT_EQ(read.problems, (Texts{"'nobody' is neither a DID nor a handle",
-                                  "'did:plc:' is neither a DID nor a handle"}));
+  EXPECT_EQ(read.problems,
+            (Texts{"'nobody' is not a DID, a handle, an at:// URI or a URL of bsky.app",
+                   "'did:plc:' is not a DID, a handle, an at:// URI or a URL of bsky.app"}));
 }
 
 TEST(AccountLines, MayHaveCommentsBlanksAndAnyLineEnds) {
@@ -45,11 +47,16 @@ TEST(AccountLines, NameWrongOnesByTheirNumber) {
   EXPECT_EQ(read.names, (Texts{kDid, kOther}));
   EXPECT_EQ(
       read.problems,
-      (Texts{"line 3 of dids.txt: 'nobody' is neither a DID nor a handle",
-             "line 5 of dids.txt: '" + kDid + "#x' is neither a DID nor a handle",
-             "line 6 of dids.txt: '" + kDid + " " + kOther + "' is neither a DID nor a handle",
-             "line 7 of dids.txt: what stands there is neither a DID nor a handle",
-             "line 8 of dids.txt: what stands there is neither a DID nor a handle"}));
+      (Texts{
+          "line 3 of dids.txt: 'nobody' is not a DID, a handle, an at:// URI or a URL of bsky.app",
+          "line 5 of dids.txt: '" + kDid +
+              "#x' is not a DID, a handle, an at:// URI or a URL of bsky.app",
+          "line 6 of dids.txt: '" + kDid + " " + kOther +
+              "' is not a DID, a handle, an at:// URI or a URL of bsky.app",
+          "line 7 of dids.txt: what stands there is not a DID, a handle, an at:// URI or a URL of "
+          "bsky.app",
+          "line 8 of dids.txt: what stands there is not a DID, a handle, an at:// URI or a URL of "
+          "bsky.app"}));
 }
 
 TEST(AccountLines, ShowABoundedNumberOfProblems) {

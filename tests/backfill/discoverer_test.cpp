@@ -237,7 +237,7 @@ TEST_F(ScriptedHost, loopback_is_for_whom_the_user_named) {
   wait_for([&] { return value("SELECT count(*) FROM skua.backfill_jobs") == "1"; });
   EXPECT_EQ(value("SELECT state FROM skua.backfill_hosts WHERE by_hand"), "listed");
   EXPECT_THAT(value("SELECT error FROM skua.backfill_hosts WHERE NOT by_hand"),
-              HasSubstr("public"));
+              HasSubstr("--allow-private-hosts"));
 }
 
 TEST_F(ScriptedHost, a_stop_in_the_middle_gives_the_list_back_as_it_was) {

@@ -383,6 +383,19 @@ TEST_F(JobTableTest, a_lease_can_be_renewed_until_it_is_over) {
   EXPECT_EQ(claim(Place::at(kHost)).at(0).attempt, 1) << "it need not have ended its process";
 }
 
+TEST_F(JobTableTest, a_process_that_is_killed_now_and_then_is_no_error_of_its_jobs) {
+  add(kAlice);
+  for (int time = 1; time <= 2; ++time) {
+    EXPECT_THAT(claimed(), ElementsAre(kAlice));
+    EXPECT_EQ(take_back_orphans(session(), clock_.now()), 1U);
+    EXPECT_EQ(column(kAlice, "concat_ws(' ', state, attempts, error, finished_at)"), "queued 0");
+  }
+  EXPECT_THAT(claimed(), ElementsAre(kAlice));
+  EXPECT_EQ(take_back_orphans(session(), clock_.now()), 1U);
+  EXPECT_EQ(column(kAlice, "concat_ws(' ', state, attempts, error)"),
+            "queued 0 the process that had it ended");
+}
+
 TEST_F(JobTableTest, a_job_that_ends_process_after_process_is_given_up) {
   add(kAlice);
   for (int time = 1; time <= 3; ++time) {

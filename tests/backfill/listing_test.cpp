@@ -186,7 +186,7 @@ TEST_F(ListingTest, AHostOfTheNetworksMustBePublic) {
   serve([](const std::string&) { return page_of("did:web:a.test", ""); });
   const auto origin = "http://127.0.0.1:" + std::to_string(server_->port());
   Listing<RepoPage> listing(http_, system_clock(), repos_of(origin, HostOrigin::network), "");
-  EXPECT_THAT(std::get<RequestFailed>(listing.next()).words, HasSubstr("private hosts"));
+  EXPECT_THAT(std::get<RequestFailed>(listing.next()).words, HasSubstr("--allow-private-hosts"));
   EXPECT_EQ(server_->connections(), 0);
 }
 

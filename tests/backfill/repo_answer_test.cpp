@@ -156,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Error{transport::errc::http_dropped, ""},
                       Error{transport::errc::connect_failed, ""},
                       Error{transport::errc::http_too_large, "; raise the limit"},
-                      Error{transport::errc::address_not_public, "; private hosts"},
+                      Error{transport::errc::address_not_public, "; --allow-private-hosts"},
                       Error{transport::errc::spool_failed, "; see that the folder"}),
     [](const auto& test) { return std::to_string(static_cast<int>(test.param.error)); });
 

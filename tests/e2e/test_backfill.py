@@ -212,7 +212,7 @@ class Jobs(Backfill):
         for arguments in (["cancel"], ["retry", "--state", "lost"], ["cancel", "--host", "ftp://x"]):
             with self.subTest(arguments):
                 self.run_at(database, network, "backfill", *arguments, code=2)
-        self.run_at(database, network, "backfill", "retry", "no account", code=1)
+        self.run_at(database, network, "backfill", "retry", "no account", code=2)
         self.assertEqual(self.states(database), {"cancelled": done + 1})
 
     def test_wrong_usage(self):

@@ -205,7 +205,7 @@ class Command(Filter):
         self.assertIn("- app.bsky.feed.post", self.filter(database, "remove", "--collection", POST))
         self.assertIn("all records of all accounts", self.filter(database, "clear"))
         for arguments, words in ((["set"], "name collections"), (["set", "--collection", "posts"], "'posts'"),
-                                 (["add", "--did", "bsky.app"], "no DID"),
+                                 (["add", "--did", "alice"], "'alice'"),
                                  (["set", "--file", self.folder / "none"], "cannot be read")):
             with self.subTest(words):
                 self.assertIn(words, self.filter(database, *arguments, code=2))

@@ -51,7 +51,7 @@ class InspectFrames(EndToEnd):
         self.assertTrue(program.stderr)
 
     def test_a_file_that_is_not_there(self):
-        program = self.skua(None, "inspect", "frames", self.folder / "nothing", code=1)
+        program = self.skua(None, "inspect", "frames", self.folder / "nothing", code=2)
         self.assertIn("nothing", "\n".join(program.stderr))
 
 

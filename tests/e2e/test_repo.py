@@ -108,8 +108,8 @@ class Resync(Backfill):
             self.assertTrue(program.says(f"{nobody}: not to be had, what is stored stays: "), program.tail())
             self.assertEqual(self.changes(program)[other], "nothing differed")
         with self.subTest("no account"):
-            program = self.run_at(database, network, "repo", "resync", "did:x", code=1)
-            self.assertTrue(program.says("'did:x' is neither a DID nor a handle"), program.tail())
+            program = self.run_at(database, network, "repo", "resync", "did:x", code=2)
+            self.assertTrue(program.says("'did:x' is not a DID"), program.tail())
         with self.subTest("nothing"):
             self.run_at(database, network, "repo", "resync", code=2)
             self.run_at(database, network, "repo", code=2)

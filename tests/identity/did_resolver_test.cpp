@@ -69,6 +69,29 @@ INSTANTIATE_TEST_SUITE_P(
         Url{"no_did", "alice.example", nullptr}, Url{"empty", "", nullptr}),
     [](const auto& test) { return test.param.name; });
 
+TEST(FailureText, NamesTheHostOfANetworkErrorAndTheFlagOfADirectory) {
+  const DidResolverOptions options{"https://plc.example", false};
+  const auto text = [&](const std::string& did, ErrorCode error) {
+    return failure_text(did, error, options);
+  };
+  const std::string plc = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
+  EXPECT_EQ(text(plc, transport::errc::connect_failed),
+            "the PLC directory https://plc.example: the host cannot be reached; --plc URL names "
+            "another directory");
+  EXPECT_EQ(text(plc, errc::server_failed),
+            "the PLC directory https://plc.example: the server answered with an error; --plc URL "
+            "names another directory");
+  EXPECT_EQ(text("did:web:pds.example", transport::errc::connect_timed_out),
+            "pds.example: the host does not answer");
+  EXPECT_EQ(text("did:web:pds.example", transport::errc::address_not_public),
+            "pds.example: the host has only private addresses; --allow-private-hosts permits them");
+  EXPECT_EQ(text("did:web:localhost%3A2583", transport::errc::address_not_public),
+            "the host has only private addresses; --allow-private-hosts permits them");
+  for (const auto error : {errc::did_not_found, errc::document_key, errc::busy, errc::stopped}) {
+    EXPECT_EQ(text(plc, error), make_error_code(error).message());
+  }
+}
+
 class DidResolverTest : public ::testing::Test {
  protected:
   /// Asks a directory that gives this answer.

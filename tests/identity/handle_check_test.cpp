@@ -112,6 +112,7 @@ TEST_F(HandleCheckTest, SaysWhatItDidNotFind) {
   EXPECT_EQ(found("host.test"), words(errc::handle_not_found));
   reply_ = http_reply(503, "");
   EXPECT_EQ(found("host.test"), words(errc::server_failed));
+  EXPECT_EQ(found("failing.test"), words(errc::dns_failed)) << "DNS is what should have answered";
   reply_ = http_reply(200, std::string(10'000, 'x'));
   EXPECT_EQ(found("host.test"), make_error_code(transport::errc::http_too_large).message());
 }

@@ -164,7 +164,7 @@ TEST(IdentityCache, RefusesWhatIsNoDidOfOurs) {
   EXPECT_EQ(world.resolve("nobody").error(), errc::did_syntax);
   EXPECT_EQ(world.resolve("did:key:zabc").error(), errc::did_method);
   EXPECT_EQ(world.resolve("did:web:127.0.0.1").error(), errc::did_method);
-  EXPECT_EQ(world.resolve("did:web:localhost").error(), errc::did_method);
+  EXPECT_EQ(world.resolve("did:web:localhost").error(), transport::errc::address_not_public);
   EXPECT_EQ(world.plc.count(), 0U);
 }
 

@@ -301,7 +301,7 @@ TEST_F(PlcImportTest, ReadsADirectoryPageByPage) {
   std::vector<std::chrono::seconds> waits;
   ExportSource source;
   source.url = "http://127.0.0.1:" + std::to_string(server.port());
-  source.wait = [&](std::chrono::seconds time) { waits.push_back(time); };
+  source.wait = [&](std::chrono::seconds time, const ErrorCode&) { waits.push_back(time); };
   PlcImport import(session(), clock_);
   const auto done = import_pages(http, source, import, [](const auto&) {});
   ASSERT_TRUE(done) << done.error().message();
@@ -378,7 +378,7 @@ TEST_F(PlcImportTest, GivesUpOnADirectoryThatStaysAway) {
   int waits = 0;
   ExportSource source;
   source.url = "http://127.0.0.1:" + std::to_string(server.port()) + "/export";
-  source.wait = [&](std::chrono::seconds) { ++waits; };
+  source.wait = [&](std::chrono::seconds, const ErrorCode&) { ++waits; };
   PlcImport import(session(), clock_);
   EXPECT_EQ(import_pages(http, source, import, [](const auto&) {}).error(), errc::server_failed);
   EXPECT_EQ(waits, 7);

@@ -180,6 +180,27 @@ TEST(TxtLookup, SaysSoWhenNobodyIsThere) {
   EXPECT_EQ(dns_txt_lookup({"::1", port}, kImpatient)(kName).error(), errc::dns_failed);
 }
 
+TEST(DnsServer, IsReadAsAnAddressWithOrWithoutAPort) {
+  struct Read {
+    const char* text;
+    const char* address;  // null: refused
+    std::uint16_t port;
+  };
+  for (const Read& read :
+       {Read{"9.9.9.9", "9.9.9.9", 53}, Read{"127.0.0.1:5353", "127.0.0.1", 5353},
+        Read{"::1", "::1", 53}, Read{"[::1]", "::1", 53}, Read{"[::1]:5353", "::1", 5353},
+        Read{"", nullptr, 0}, Read{"dns.test", nullptr, 0}, Read{"dns.test:53", nullptr, 0},
+        Read{"9.9.9", nullptr, 0}, Read{"9.9.9.9:", nullptr, 0}, Read{"9.9.9.9:0", nullptr, 0},
+        Read{"9.9.9.9:65536", nullptr, 0}, Read{"9.9.9.9:53x", nullptr, 0},
+        Read{"[::1", nullptr, 0}, Read{"::1]:53", nullptr, 0}, Read{":53", nullptr, 0}}) {
+    const auto server = parse_dns_server(read.text);
+    ASSERT_EQ(server.has_value(), read.address != nullptr) << read.text;
+    if (!server) continue;
+    EXPECT_EQ(server->address, read.address) << read.text;
+    EXPECT_EQ(server->port, read.port) << read.text;
+  }
+}
+
 TEST(TxtLookup, ManyThreadsAskAtOnce) {
   const test::DnsServer server(kZone);
   const auto lookup = dns_txt_lookup({"127.0.0.1", server.port()}, kPatient);

@@ -9,6 +9,7 @@
 
 #include "transport/endpoint.hpp"
 #include "transport/impl/asio_types.hpp"
+#include "transport/impl/tls_client.hpp"
 
 namespace skua::transport::impl {
 
@@ -33,7 +34,7 @@ struct Connection {
   /// What it is connected to.
   boost::asio::ip::address address;
   /// Why the certificate was refused. Here, because a server may have it checked again.
-  std::string refusal;
+  CertificateRefusal refusal;
   Socket socket;
   /// Set once the TCP connection stands, if `secure`.
   std::optional<Tls> tls;

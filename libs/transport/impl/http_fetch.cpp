@@ -213,6 +213,7 @@ Awaitable<ErrorCode> HttpFetch::start_tls(const Endpoint& url) {
   if (error) co_return errc::tls_failed;
   auto token = into(error);
   co_await stream.async_handshake(asio::ssl::stream_base::client, token);
+  if (error && connection_->refusal.is_untrusted) co_return errc::tls_untrusted;
   if (error) co_return errc::tls_failed;
   co_return ErrorCode();
 }

@@ -63,19 +63,22 @@ void set_server_name(SSL* handle, const Endpoint& endpoint) {
 }
 
 std::function<bool(bool, ssl::verify_context&)> verify_host(const Endpoint& endpoint,
-                                                            std::string& refusal) {
+                                                            CertificateRefusal& refusal) {
   return [host = endpoint.host, rule = ssl::host_name_verification(endpoint.host), &refusal](
              bool trusted, ssl::verify_context& context) {
     X509_STORE_CTX* store = context.native_handle();
     if (!trusted) {
-      refusal = fmt::format("the TLS certificate of {} is not trusted: {}", host,
-                            X509_verify_cert_error_string(X509_STORE_CTX_get_error(store)));
+      refusal.is_untrusted = true;
+      refusal.reason = fmt::format(
+          "the TLS certificate of {} is not trusted: {}; --ca-file FILE adds a certificate to "
+          "trust",
+          host, X509_verify_cert_error_string(X509_STORE_CTX_get_error(store)));
       return false;
     }
     if (!rule(trusted, context)) {
-      refusal = fmt::format("the TLS certificate is not valid for {}", host);
+      refusal.reason = fmt::format("the TLS certificate is not valid for {}", host);
       const auto names = names_of(X509_STORE_CTX_get_current_cert(store));
-      if (!names.empty()) refusal += fmt::format(", only for {}", names);
+      if (!names.empty()) refusal.reason += fmt::format(", only for {}", names);
       return false;
     }
     return true;

@@ -17,9 +17,17 @@ boost::asio::ssl::context make_tls_client_context(const std::string& ca_file);
 /// Sends the endpoint's name along (SNI) where it is a name and not an address.
 void set_server_name(SSL* ssl, const Endpoint& endpoint);
 
+/// Why a certificate was refused.
+struct CertificateRefusal {
+  /// For people; empty: it was not refused.
+  std::string reason;
+  /// No trusted authority signed it, or it has expired; else it is of another name.
+  bool is_untrusted = false;
+};
+
 /// A verify callback that accepts a trusted certificate which is valid for the endpoint's host.
-/// When it refuses one it writes the reason in plain words to `refusal`, which must outlive it.
-std::function<bool(bool, boost::asio::ssl::verify_context&)> verify_host(const Endpoint& endpoint,
-                                                                         std::string& refusal);
+/// When it refuses one it writes the reason to `refusal`, which must outlive it.
+std::function<bool(bool, boost::asio::ssl::verify_context&)> verify_host(
+    const Endpoint& endpoint, CertificateRefusal& refusal);
 
 }  // namespace skua::transport::impl

@@ -69,7 +69,7 @@ class WebsocketSession final : public StreamSession {
       tls.set_verify_callback(verify_host(endpoint, certificate_refusal_), error);
       if (error) co_return tls_failed(endpoint, error);
       co_await tls.async_handshake(asio::ssl::stream_base::client, token);
-      if (error && !certificate_refusal_.empty()) co_return certificate_refusal_;
+      if (error && !certificate_refusal_.reason.empty()) co_return certificate_refusal_.reason;
       if (error) co_return tls_failed(endpoint, error);
     }
     at_stage("in the websocket upgrade");
@@ -149,7 +149,7 @@ class WebsocketSession final : public StreamSession {
   }
 
   /// Why the certificate was refused. Here, because a server may have it checked again.
-  std::string certificate_refusal_;
+  CertificateRefusal certificate_refusal_;
   websocket::stream<NextLayer, false> websocket_;  // false: permessage-deflate is never offered
   beast::flat_buffer buffer_;
 };

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+
+namespace skua::transport {
+
+/// Throws std::runtime_error, naming the file, when HttpClient or StreamClient could not use it as
+/// their `ca_file`: it cannot be read, or holds no certificate in PEM form.
+void check_ca_file(const std::string& file);
+
+}  // namespace skua::transport

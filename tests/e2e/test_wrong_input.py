@@ -1,0 +1,162 @@
+"""Wrong input ends with exit code 2 at once: the message names the argument and says what is expected, the database
+is not connected to, and nothing is queued."""
+
+import os
+import socket
+import unittest
+
+from harness import EndToEnd
+
+DID = "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa"
+RELAY = ["--relay", "ws://127.0.0.1:1"]
+
+
+class WrongInput(EndToEnd):
+    def setUp(self):
+        super().setUp()
+        # A database server that would accept connections: each that comes is seen.
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener.setblocking(False)
+        self.addCleanup(self.listener.close)
+        self.url = f"postgresql://127.0.0.1:{self.listener.getsockname()[1]}/nothing"
+        (self.folder / "text").write_text("no account, no CAR, no capture and no certificate\n")
+        self.text = str(self.folder / "text")
+        self.missing = str(self.folder / "missing")
+
+    def refused(self, *arguments, environment=None):
+        """What skua says when it refuses these arguments."""
+        clean = {name: "" for name in os.environ if name.startswith("SKUA_")}
+        program = self.start([self.binary("skua"), *arguments],
+                             {**clean, "SKUA_DATABASE_URL": self.url, **(environment or {})})
+        said = "\n".join(program.stderr if program.wait(60) == 2 else [f"exit code {program.process.returncode}"])
+        self.assertRaises(BlockingIOError, self.listener.accept)
+        return said
+
+    def check(self, cases):
+        for arguments, *words in cases:
+            with self.subTest(" ".join(arguments)):
+                said = self.refused(*arguments)
+                for word in words:
+                    self.assertIn(word, said)
+
+    def test_a_malformed_url_of_a_database(self):
+        commands = (["run", *RELAY], ["replay", self.text], ["migrate"], ["status"], ["backfill", DID],
+                    ["backfill", "status"], ["backfill", "retry"], ["backfill", "cancel", "--all"],
+                    ["repo", "info", DID], ["repo", "resync", DID], ["filter", "show"],
+                    ["filter", "set", "--collection", "app.bsky.feed.post"], ["identity", DID],
+                    ["identity", "import", self.text], ["source", "list"], ["source", "forget", "relay:x"])
+        self.check([(command + ["--database", "localhost/skua"], "--database: 'localhost/skua'",
+                     "expected postgresql://USER@HOST:PORT/DATABASE") for command in commands])
+        for url, word in (("http://localhost/skua", "missing"), ("postgresql://localhost:99999/skua", "99999"),
+                          ("postgresql://localhost/skua?sslmode=on", "sslmode"), ("postgresql://[::1/skua", "]")):
+            with self.subTest(url):
+                said = self.refused("run", *RELAY, environment={"SKUA_DATABASE_URL": url})
+                self.assertIn(f"SKUA_DATABASE_URL: '{url}'", said)
+                self.assertIn(word, said)
+
+    def test_a_password_is_not_shown(self):
+        said = self.refused("status", "--database", "postgresql://somebody:secret@localhost:port/skua")
+        self.assertIn("'postgresql://somebody:***@localhost:port/skua'", said)
+        self.assertNotIn("secret", said)
+
+    def test_a_malformed_url_of_a_host(self):
+        wrong = "ftp://host.test"
+        expected = "the scheme must be"
+        self.check((
+            (["run", "--relay", wrong], "--relay", wrong, expected),
+            (["run", *RELAY, "--tap", wrong], "--tap", wrong, expected),
+            (["run", "--jetstream", wrong], "--jetstream", wrong, expected),
+            (["run", *RELAY, "--labeler", wrong], "--labeler", wrong, expected),
+            (["run", *RELAY, "--plc", wrong], "--plc", wrong, "http:// or https://"),
+            (["run", *RELAY, "--backfill-host", wrong], "--backfill-host", wrong, expected),
+            (["run", *RELAY, "--dns", "dns.test"], "--dns", "dns.test", "ADDRESS:PORT"),
+            (["backfill", "--host", wrong], "--host", wrong, expected),
+            (["backfill", "--host", "https://pds test"], "--host", "https://pds test", "host name"),
+            (["backfill", "--network", "--relay", wrong], "--relay", wrong, expected),
+            (["backfill", DID, "--plc", "plc"], "--plc", "'plc'", "http:// or https://"),
+            (["backfill", DID, "--dns", "127.0.0.1:dns"], "--dns", "127.0.0.1:dns", "ADDRESS:PORT"),
+            (["backfill", "cancel", "--host", wrong], "--host", wrong, expected),
+            (["repo", "resync", DID, "--plc", wrong], "--plc", wrong, "http:// or https://"),
+            (["identity", DID, "--plc", wrong], "--plc", wrong, "http:// or https://"),
+            (["identity", "import", "https://plc directory"], "SOURCE", "host name"),
+            (["identity", "import", wrong], "SOURCE", wrong, "http:// or https://"),
+            (["tap", "add", DID, "--tap", wrong], "--tap", wrong, expected),
+            (["record", wrong, self.missing], "URL", wrong, expected),
+        ))
+
+    def test_what_is_not_an_account(self):
+        expected = "DID, handle, at:// URI or https://bsky.app URL"
+        self.check((
+            (["backfill", "alice"], "'alice'", expected),
+            (["backfill", DID, "did:plc:"], "'did:plc:'", expected),
+            (["backfill", "https://example.com/profile/alice.test"], "https://example.com/", expected),
+            (["backfill", "--file", self.text], "--file: line 1 of " + self.text, expected),
+            (["backfill", "cancel", "alice"], "'alice'", expected),
+            (["backfill", "retry", "at://alice"], "'at://alice'", expected),
+            (["run", *RELAY, "--backfill", "alice"], "'alice'", expected),
+            (["run", *RELAY, "--backfill-file", self.text], "--backfill-file", expected),
+            (["run", *RELAY, "--did", "alice"], "'alice'", expected),
+            (["repo", "info", "alice"], "'alice'", expected),
+            (["repo", "resync", "alice"], "'alice'", expected),
+            (["filter", "add", "--did", "alice"], "'alice'", expected),
+            (["identity", "alice"], "WHO: 'alice'", "bsky.app"),
+            (["tap", "add", "--tap", "ws://127.0.0.1:1", "alice"], "'alice'", expected),
+            (["tap", "remove", "--tap", "ws://127.0.0.1:1", "alice"], "'alice'", expected),
+            (["tap", "info", "--tap", "ws://127.0.0.1:1", "alice"], "'alice'", expected),
+        ))
+
+    def test_a_missing_file(self):
+        missing = (self.missing, "No such file")
+        self.check((
+            (["replay", self.missing], "FILE", *missing),
+            (["replay", self.text, "--did-docs", self.missing], "--did-docs", *missing),
+            (["backfill", "--file", self.missing], "--file", *missing),
+            (["backfill", "--car", self.missing], "--car", *missing),
+            (["backfill", "--car-dir", self.missing], "--car-dir", *missing),
+            (["backfill", DID, "--did-docs", self.missing], "--did-docs", *missing),
+            (["backfill", DID, "--ca-file", self.missing], "--ca-file", *missing),
+            (["backfill", "cancel", "--file", self.missing], "--file", *missing),
+            (["run", *RELAY, "--backfill-file", self.missing], "--backfill-file", *missing),
+            (["run", *RELAY, "--filter-file", self.missing], "--filter-file", *missing),
+            (["run", *RELAY, "--ca-file", self.missing], "--ca-file", *missing),
+            (["run", "--jetstream", "ws://127.0.0.1:1", "--zstd-dictionary", self.missing], "--zstd-dictionary",
+             self.missing),
+            (["run", "--tap", "ws://127.0.0.1:1", "--tap-password-file", self.missing], "--tap-password-file",
+             self.missing),
+            (["run", *RELAY, "--config", self.missing], "--config", self.missing),
+            (["repo", "resync", "--car", self.missing], "--car", *missing),
+            (["repo", "resync", DID, "--did-docs", self.missing], "--did-docs", *missing),
+            (["repo", "info", DID, "--ca-file", self.missing], "--ca-file", *missing),
+            (["filter", "set", "--file", self.missing], "--file", *missing),
+            (["identity", DID, "--ca-file", self.missing], "--ca-file", *missing),
+            (["identity", "import", self.missing], "SOURCE", *missing),
+            (["identity", "import", str(self.folder)], "SOURCE", "Is a directory"),
+            (["tap", "info", DID, "--tap", "ws://127.0.0.1:1", "--ca-file", self.missing], "--ca-file", *missing),
+            (["record", "ws://127.0.0.1:1", self.missing, "--ca-file", self.missing], "--ca-file", *missing),
+            (["inspect", "frames", self.missing], "FILE", *missing),
+            (["inspect", "frames", self.text, "--did-docs", self.missing], "--did-docs", *missing),
+            (["inspect", "repo", self.missing], "FILE", *missing),
+        ))
+        said = self.refused("run", *RELAY, environment={"SKUA_CA_FILE": self.missing})
+        self.assertIn("SKUA_CA_FILE: '" + self.missing, said)
+
+    def test_a_file_of_something_else(self):
+        self.check((
+            (["run", *RELAY, "--ca-file", self.text], "--ca-file", self.text, "PEM"),
+            (["run", *RELAY, "--filter-file", self.text], "--filter-file", self.text),
+            (["backfill", DID, "--did-docs", self.text], "--did-docs", self.text, "DID document"),
+        ))
+
+    def test_nothing_is_queued(self):
+        database = self.database()
+        good = ["did:plc:bbbbbbbbbbbbbbbbbbbbbbbb", "--host", "http://127.0.0.1:1"]
+        for wrong in (["alice"], ["--file", self.missing], ["--car", self.missing], ["--host", "ftp://x"],
+                      ["--did-docs", self.missing], ["--plc", "plc"], ["--ca-file", self.missing]):
+            with self.subTest(wrong):
+                self.skua(database, "backfill", *good, *wrong, code=2)
+        self.assertEqual(database.value("select count(*) from skua.backfill_jobs"), 0)
+        self.assertEqual(database.value("select count(*) from skua.backfill_hosts"), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

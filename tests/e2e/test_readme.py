@@ -57,7 +57,7 @@ class Readme(EndToEnd):
         self.assertEqual(program.wait(35), 0, program.tail())
 
     def on_loopback(self, command):
-        command = command.replace(LIVE, self.network.url).replace("https://pds.example", self.network.ready["pds"][0])
+        command = command.replace(LIVE, self.network.url).replace("https://pds.example", self.network.ready["hosts"][0])
         command = re.sub(r"\bbsky\.app\b(?!\.)", self.handle, command)
         command = command.replace("/tmp/", f"{self.folder}/").replace(BINARIES, str(BIN))
         if " record " in command:

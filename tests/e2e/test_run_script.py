@@ -89,19 +89,36 @@ class RunScript(EndToEnd):
         self.ctrl_c(program)
 
     def check_simulated(self, seen):
-        """The simulated network becomes rows, in its own database and nowhere else."""
+        """The simulated network becomes rows, in its own database and nowhere else. `scripts/pg` leads there."""
         url = urllib.parse.urlsplit(self.script("pg", "url").stdout.strip())
-        simulated = Database(urllib.parse.urlunsplit(url._replace(path="/skua_sim")))
-        wait_for("posts of the simulated network", lambda: "skua_sim" in simulated.run("select current_database()")
-                 and simulated.value("select count(*) from bsky.posts where cid is not null") > 0, **seen)
-        live = Database(urllib.parse.urlunsplit(url))
+        self.assertEqual(url.path, "/skua_sim")
+        simulated = Database(urllib.parse.urlunsplit(url))
+        wait_for("posts of the simulated network", lambda: simulated.value(
+            "select count(*) from bsky.posts where cid is not null") > 0, **seen)
+        live = Database(urllib.parse.urlunsplit(url._replace(path="/skua")))
         self.assertIsNone(live.value("select to_regclass('bsky.posts')::text"))
 
     def test_the_simulated_network_is_indexed_into_a_database_of_its_own(self):
         program = self.run_script(f"ws://127.0.0.1:{free_port()}", "--simulated")
         wait_for("its words on how to look", lambda: program.says("posts_view"), seconds=900, alive=[program])
         self.check_simulated({"seconds": 60, "alive": [program]})
-        self.ctrl_c(program)
+
+        # A second one would drop the database of the first.
+        oid = "select oid from pg_database where datname = current_database()"
+        first = Database(self.script("pg", "url").stdout.strip()).value(oid)
+        second = self.script("run", "--simulated")
+        self.assertEqual(second.returncode, 1, second.stderr)
+        self.assertRegex(second.stderr, r"a simulation runs already.* process \d+")
+        named = re.search(r"process (\d+)", second.stderr)[1]
+        self.check_simulated({"seconds": 60, "alive": [program]})
+        self.assertEqual(Database(self.script("pg", "url").stdout.strip()).value(oid), first)
+
+        # The process that it names ends the simulation, and then another one starts.
+        os.kill(int(named), signal.SIGTERM)
+        self.assertEqual(program.wait(35), 0, program.tail())
+        third = self.run_script(f"ws://127.0.0.1:{free_port()}", "--simulated")
+        wait_for("the next simulation", lambda: third.says("posts_view"), seconds=60, alive=[third])
+        self.ctrl_c(third)
 
     def test_a_terminal_is_offered_the_simulated_network(self):
         main, terminal = pty.openpty()

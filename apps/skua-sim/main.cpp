@@ -1,8 +1,12 @@
 #include <exception>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include "command_line/finish.hpp"
+#include "command_line/unknown_word.hpp"
 #include "serve_capture.hpp"
 #include "settings.hpp"
 #include "simulate.hpp"
@@ -11,6 +15,7 @@
 namespace {
 
 namespace sim = skua::sim;
+namespace command_line = skua::command_line;
 
 constexpr int kFailure = 1;
 constexpr int kUsage = 2;
@@ -27,9 +32,7 @@ void run(const sim::Settings& settings) {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int exit_code(int argc, char** argv) {
   CLI::App app(
       "A small AT network on loopback, for tests: simulates one, serves a capture as a relay does, "
       "or writes one.",
@@ -37,6 +40,12 @@ int main(int argc, char** argv) {
   sim::Settings settings;
   try {
     sim::describe(app, settings);
+    app.set_version_flag("-V,--version", "skua-sim " SKUA_VERSION, "Print the version and exit");
+    const std::vector<std::string> words(argv + 1, argv + argc);
+    if (const auto problem = command_line::unknown_word(app, words)) {
+      std::cerr << "skua-sim: " << *problem << '\n';
+      return kUsage;
+    }
     app.parse(argc, argv);
     sim::finish(app, settings);
   } catch (const CLI::ParseError& error) {
@@ -49,4 +58,10 @@ int main(int argc, char** argv) {
     return kFailure;
   }
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return command_line::finish("skua-sim", exit_code(argc, argv));
 }

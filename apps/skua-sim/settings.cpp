@@ -122,12 +122,16 @@ void describe_serving(CLI::App& app, Settings& settings) {
 
 void describe_network(CLI::App& app, Settings& settings) {
   auto& network = settings.simulation.network;
-  app.add_option("--seed", network.seed, "All follows from it (default: 1)")->group(kNetwork);
+  app.add_option("--seed", network.seed, "All follows from it (default: 1)")
+      ->type_name("NUMBER")
+      ->group(kNetwork);
   app.add_option("--accounts", network.accounts, "Accounts that act (default: 200)")
+      ->type_name("NUMBER")
       ->check(CLI::Range(std::size_t{1}, std::size_t{10'000'000}))
       ->group(kNetwork);
   app.add_option("--records", network.records,
                  "Records they hold together before the first message (default: 0)")
+      ->type_name("NUMBER")
       ->group(kNetwork);
   app.add_option("--records-spread", network.records_spread,
                  "How unequally: 1 as they act, 2 as on the real network, where few have most "
@@ -136,10 +140,12 @@ void describe_network(CLI::App& app, Settings& settings) {
       ->check(CLI::Range(0.1, 3.0))
       ->group(kNetwork);
   app.add_option("--hosts", network.hosts, "PDSes (default: 3)")
+      ->type_name("NUMBER")
       ->check(CLI::Range(std::size_t{1}, std::size_t{100}))
       ->group(kNetwork);
   app.add_option("--outsiders", network.outsiders,
                  "Accounts that are only referred to (default: 4000)")
+      ->type_name("NUMBER")
       ->group(kNetwork);
   app.add_option("--outside-share", network.outside_share,
                  "Share of references that go to them, 0 to 1 (default: 0.3)")
@@ -149,6 +155,7 @@ void describe_network(CLI::App& app, Settings& settings) {
   app.add_option("--page", settings.largest_page,
                  "Entries of a page of a list of hosts or repositories, at most (default: as many "
                  "as are asked for)")
+      ->type_name("NUMBER")
       ->check(CLI::Range(1, 2'000))
       ->group(kNetwork);
   app.add_flag("--one-op-a-path", network.one_op_a_path,
@@ -167,18 +174,22 @@ void describe_network(CLI::App& app, Settings& settings) {
 void describe_running(CLI::App& app, Settings& settings) {
   app.add_option("--port", settings.port,
                  "Port of the relay on 127.0.0.1 and ::1; 0: a free one, as for the others")
+      ->type_name("PORT")
       ->group(kRunning);
   app.add_option("--rate", settings.rate,
                  "Events a second (default: 100); of a served capture: frames a second and client "
                  "(default: as fast as they are taken)")
+      ->type_name("NUMBER")
       ->check(CLI::PositiveNumber)
       ->group(kRunning);
   app.add_option("--events", settings.simulation.events,
                  "Make no more events after so many, and go on serving (default: no end)")
+      ->type_name("NUMBER")
       ->check(CLI::PositiveNumber)
       ->group(kRunning);
   app.add_option("--first-seq", settings.simulation.first_seq,
                  "The relay's first number (default: 1)")
+      ->type_name("NUMBER")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 52))
       ->group(kRunning);
   app.add_flag("--second-relay", settings.simulation.second_relay,
@@ -186,6 +197,7 @@ void describe_running(CLI::App& app, Settings& settings) {
       ->group(kRunning);
   app.add_option("--window-mb", settings.window_mb,
                  "MiB of frames that the relay keeps (default: 512)")
+      ->type_name("NUMBER")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
       ->group(kRunning);
   app.add_option("--dump", settings.dump,
@@ -239,6 +251,7 @@ void describe_tap(CLI::App& app, Settings& settings) {
       ->group(kTap);
   app.add_option("--tap-password", settings.tap.password,
                  "HTTP Basic admin:PASSWORD for all of it (default: none)")
+      ->type_name("PASSWORD")
       ->group(kTap);
   app.add_option(
          "--tap-retry", settings.tap_retry_seconds,

@@ -13,9 +13,11 @@
 #include "backfill/host_table.hpp"
 #include "backfill/job_counts.hpp"
 #include "backfill/job_table.hpp"
+#include "base/count_text.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "history_command.hpp"
+#include "progress.hpp"
 #include "stop_signal.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
@@ -33,9 +35,10 @@ std::unique_ptr<store::Session> ask(const std::string& database_url) {
 void begin_bootstrap(store::Session& session) {
   const std::size_t dropped = backfill::begin_bootstrap(session);
   if (dropped > 0) {
-    fmt::print("bootstrap: {} indexes are built at the end; no `skua run` until then\n", dropped);
+    print_progress(fmt::format("bootstrap: {} to be built at the end; no `skua run` until then",
+                               counted(dropped, "index")));
   } else {
-    fmt::print("bootstrap: going on with the one that was begun\n");
+    print_progress("bootstrap: going on with the one that was begun");
   }
 }
 
@@ -44,28 +47,24 @@ void print_missing_indexes(store::Session& session) {
   const std::size_t missing = backfill::missing_indexes(session);
   if (missing == 0) return;
   fmt::print(
-      "the bootstrap is not over, {} missing: `skua backfill` without arguments goes on with it, "
-      "and `skua run` does not begin before its end\n",
-      missing == 1 ? "1 index is" : fmt::format("{} indexes are", missing));
+      "the bootstrap is not over, it has {} to build: `skua backfill` without arguments goes on "
+      "with it, and `skua run` does not begin before its end\n",
+      counted(missing, "index"));
 }
 
 /// Builds what a bootstrap left out. False: it was stopped, or a build failed; another call goes
 /// on.
 bool finish_bootstrap(const std::string& database_url, StopSignal& stop_signal) {
-  fmt::print("bootstrap: building indexes\n");
-  std::fflush(stdout);
+  print_progress("bootstrap: building indexes");
   std::stop_source stop;
   auto building = std::async(std::launch::async, [&] {
-    return backfill::finish_bootstrap(database_url, {}, stop.get_token(),
-                                      [](const std::string& name) {
-                                        fmt::print("bootstrap: {}\n", name);
-                                        std::fflush(stdout);
-                                      });
+    return backfill::finish_bootstrap(
+        database_url, {}, stop.get_token(),
+        [](const std::string& name) { print_progress("bootstrap: " + name); });
   });
   while (building.wait_for(kBuildPoll) != std::future_status::ready) {
     if (stop.stop_requested() || !stop_signal.wait_for(std::chrono::milliseconds(0))) continue;
-    fmt::print("stopping: the server undoes what is half built\n");
-    std::fflush(stdout);
+    print_progress("stopping: the server undoes what is half built");
     stop.request_stop();
   }
   try {
@@ -85,13 +84,14 @@ bool finish_bootstrap(const std::string& database_url, StopSignal& stop_signal) 
 }
 
 void print_end(const backfill::BackfillFigures& end, bool is_stopped) {
-  fmt::print("{}: {} repositories, {} records, {} rows changed, {} removed, {} dead letters\n",
-             is_stopped ? "stopped" : "done", end.repositories, end.records, end.rows, end.removed,
-             end.dead_letters);
+  fmt::print("{}: {}, {}, {} changed, {} removed, {}\n", is_stopped ? "stopped" : "done",
+             counted(end.repositories, "repository"), counted(end.records, "record"),
+             counted(end.rows, "row"), end.removed, counted(end.dead_letters, "dead letter"));
   const backfill::DiscoveryFigures& lists = end.discovery;
   if (lists.pages > 0) {
-    fmt::print("lists: {} pages, {} accounts, {} of them not active, {} entries refused\n",
-               lists.pages, lists.accounts + lists.inactive, lists.inactive, lists.refused);
+    fmt::print("lists: {}, {}, {} of them not active, {} refused\n", counted(lists.pages, "page"),
+               counted(lists.accounts + lists.inactive, "account"), lists.inactive,
+               counted(lists.refused, "entry"));
   }
 }
 
@@ -102,10 +102,10 @@ bool print_rest(store::Session& session, Timestamp started_at) {
       backfill::jobs_ended_since(session, backfill::JobState::Unavailable, started_at);
   const auto lists = backfill::lists_given_up_since(session, started_at);
   if (unavailable > 0) {
-    fmt::print("{} repositories are unavailable: their hosts have none to give\n", unavailable);
+    fmt::print("{} unavailable: no host serves it\n", counted(unavailable, "repository"));
   }
-  if (failed > 0) fmt::print("{} repositories failed for good\n", failed);
-  if (lists > 0) fmt::print("{} lists were given up\n", lists);
+  if (failed > 0) fmt::print("{} failed for good\n", counted(failed, "repository"));
+  if (lists > 0) fmt::print("{} given up\n", counted(lists, "list"));
   if (failed + unavailable + lists > 0) {
     fmt::print("`skua backfill status` says why, `skua backfill retry` tries again\n");
   }
@@ -140,8 +140,7 @@ int backfill(const Settings& settings, const BackfillFlags& flags) {
   history.start();
   const bool stopping = watch_history(history, every, stop_signal);
   if (stopping) {
-    fmt::print("stopping: what is under way goes back to the queue\n");
-    std::fflush(stdout);
+    print_progress("stopping: what is under way goes back to the queue");
   }
   const bool is_done = history.is_idle();
   if (!is_done) stop_signal.limit_the_end();

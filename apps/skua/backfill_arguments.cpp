@@ -6,11 +6,14 @@ namespace skua::cli {
 namespace {
 
 void add_limits(CLI::App* command, HistoryFlags& flags) {
-  command->add_option("--concurrency", flags.concurrency,
-                      "Downloads at once of all hosts (SKUA_BACKFILL_CONCURRENCY; default 64)");
-  command->add_option(
-      "--per-host", flags.per_host,
-      "Downloads at once of one host, at most (SKUA_BACKFILL_PER_HOST; default 16)");
+  command
+      ->add_option("--concurrency", flags.concurrency,
+                   "Downloads at once of all hosts (SKUA_BACKFILL_CONCURRENCY; default 64)")
+      ->type_name("NUMBER");
+  command
+      ->add_option("--per-host", flags.per_host,
+                   "Downloads at once of one host, at most (SKUA_BACKFILL_PER_HOST; default 16)")
+      ->type_name("NUMBER");
 }
 
 }  // namespace
@@ -47,24 +50,32 @@ void BackfillArguments::add_request() {
   HistoryFlags& history = flags_.history;
   backfill_->add_option("WHO", history.who, kAccountForms);
   backfill_->add_option("--file", history.files, "Files of accounts, one a line")
+      ->type_name("FILE")
       ->allow_extra_args(false);
   backfill_
       ->add_option("--host", history.hosts,
                    "All accounts of these PDSes, such as https://pds.example")
+      ->type_name("URL")
       ->allow_extra_args(false);
   backfill_
       ->add_option("--collection", history.collections,
                    "All accounts that have records of these collections, as --relay knows")
+      ->type_name("NSID")
       ->allow_extra_args(false);
   backfill_->add_flag("--network", history.network, "All accounts of all hosts of --relay");
-  backfill_->add_option("--relay", flags_.relay,
-                        "Whom --collection and --network ask (SKUA_RELAY)");
-  backfill_->add_option("--car", history.cars, "CAR files, one repository each");
+  backfill_
+      ->add_option("--relay", flags_.relay,
+                   "The relay that --collection and --network ask (SKUA_RELAY)")
+      ->type_name("URL");
+  backfill_->add_option("--car", history.cars, "CAR files, one repository each")->type_name("FILE");
   backfill_->add_option("--car-dir", history.car_dirs, "Folders: all files below that end in .car")
+      ->type_name("FOLDER")
       ->allow_extra_args(false);
-  backfill_->add_option(
-      "--since-rev", history.since_rev,
-      "Of the named accounts only what changed after this revision, if they are complete as of it");
+  backfill_
+      ->add_option("--since-rev", history.since_rev,
+                   "Of the named accounts only what changed after this revision, if they are "
+                   "complete as of it")
+      ->type_name("TID");
   backfill_->add_flag("--bootstrap", flags_.bootstrap,
                       "Fill an empty database: most indexes are built at the end, and `skua run` "
                       "waits until then");
@@ -90,8 +101,10 @@ void BackfillArguments::add_status() {
   status_ =
       backfill_->add_subcommand("status", "What is queued, under way and done, and what failed");
   add_database_option(status_, status_flags_.database);
-  status_->add_flag("--json", status_flags_.json, "For programs");
-  status_->footer("Example:\n  skua backfill status --database postgresql://localhost/skua");
+  add_json_flag(status_, status_flags_.json);
+  status_->footer(
+      "Examples:\n  skua backfill status --database postgresql://localhost/skua\n"
+      "  skua backfill status --json | jq .jobs");
 }
 
 CLI::App* BackfillArguments::add_change(const char* name, const char* what,
@@ -99,11 +112,12 @@ CLI::App* BackfillArguments::add_change(const char* name, const char* what,
   CLI::App* command = backfill_->add_subcommand(name, what);
   command->add_option("WHO", flags.who, std::string(kAccountForms) + "; none: all");
   command->add_option("--file", flags.files, "Files of accounts, one a line")
+      ->type_name("FILE")
       ->allow_extra_args(false);
-  command->add_option("--host", flags.host, "Only those of this PDS, such as https://pds.example");
-  command
-      ->add_option("--state", flags.states,
-                   "Only those that are queued, running, done, unavailable, failed, cancelled")
+  command->add_option("--host", flags.host, "Only those of this PDS, such as https://pds.example")
+      ->type_name("URL");
+  command->add_option("--state", flags.states, "Only those in this state; may be repeated")
+      ->type_name("queued|running|done|unavailable|failed|cancelled")
       ->allow_extra_args(false);
   add_database_option(command, flags.database);
   add_handle_options(command, flags.verification);
@@ -122,17 +136,21 @@ void add_history_of_run(CLI::App* command, HistoryFlags& flags) {
   flags.prefix = "--backfill-";
   command
       ->add_option("--backfill", flags.who,
-                   "Beside the stream bring in the history of this DID or handle")
+                   "Beside the stream bring in the history of this account")
+      ->type_name("DID|HANDLE")
       ->allow_extra_args(false);
   command
       ->add_option("--backfill-file", flags.files,
                    "The same for files of DIDs and handles, one a line")
+      ->type_name("FILE")
       ->allow_extra_args(false);
   command->add_option("--backfill-host", flags.hosts, "The same for all accounts of these PDSes")
+      ->type_name("URL")
       ->allow_extra_args(false);
   command
       ->add_option("--backfill-collection", flags.collections,
                    "The same for all accounts that have records of these collections")
+      ->type_name("NSID")
       ->allow_extra_args(false);
   command->add_flag("--backfill-network", flags.network,
                     "The same for all accounts of all hosts of the relay");

@@ -4,19 +4,17 @@
 
 #include <CLI/CLI.hpp>
 
+#include "command_arguments.hpp"
 #include "commands.hpp"
 #include "settings.hpp"
 
 namespace skua::cli {
 
-/// `skua backfill` and what stands below it, on the command line. Made before the parse; outlives
-/// it.
-class BackfillArguments {
+/// `skua backfill` and what stands below it, on the command line.
+class BackfillArguments final : public CommandArguments {
  public:
   explicit BackfillArguments(CLI::App& app);
-
-  /// Calls the command of these that was named, if one was; gives its exit code.
-  std::optional<int> run(const Settings& settings) const;
+  std::optional<int> run(const Settings& settings) const override;
 
  private:
   void add_request();

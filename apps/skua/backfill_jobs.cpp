@@ -7,6 +7,7 @@
 #include "app/history_watch.hpp"
 #include "backfill/job_commands.hpp"
 #include "backfill/list_commands.hpp"
+#include "base/count_text.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "store/process_name.hpp"
@@ -50,10 +51,9 @@ int change_jobs(const Settings& settings, const BackfillJobsFlags& flags, Change
   // Lists first: one that is read meanwhile would queue more repositories.
   const Timestamp now = system_clock().now();
   const std::size_t changed_lists = lists(session, filter, now);
-  fmt::print("{} repositories {}\n", jobs(session, filter, now), done_to_jobs);
+  fmt::print("{} {}\n", counted(jobs(session, filter, now), "repository"), done_to_jobs);
   if (changed_lists > 0) {
-    fmt::print("{} list{} of repositories {}\n", changed_lists, changed_lists == 1 ? "" : "s",
-               done_to_lists);
+    fmt::print("{} of repositories {}\n", counted(changed_lists, "list"), done_to_lists);
   }
   return problems == 0 ? kSuccess : kFailure;
 }
@@ -78,7 +78,7 @@ int backfill_status(const Settings& settings, const StatusFlags& flags) {
 
 int backfill_retry(const Settings& settings, const BackfillJobsFlags& flags) {
   return change_jobs(settings, flags, backfill::retry_jobs, backfill::retry_lists,
-                     "are queued again; `skua backfill` or `skua run` works on them",
+                     "queued again; `skua backfill` or `skua run` downloads what is queued",
                      "queued again");
 }
 
@@ -88,7 +88,7 @@ int backfill_cancel(const Settings& settings, const BackfillJobsFlags& flags) {
     throw UsageError("backfill cancel: name accounts, --host or --state, or say --all");
   }
   return change_jobs(settings, flags, backfill::cancel_jobs, backfill::cancel_lists,
-                     "cancelled; what is written of them stays",
+                     "cancelled; rows that are written stay",
                      "cancelled; no more pages of them are read");
 }
 

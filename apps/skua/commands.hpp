@@ -66,6 +66,7 @@ int backfill_cancel(const Settings& settings, const BackfillJobsFlags& flags);
 struct RecordFlags {
   std::string url;
   std::string file;
+  bool append = false;
   std::optional<std::string> cursor;
   std::optional<std::string> ca_file;
   std::uint64_t frames = 0;  // 0: until stopped

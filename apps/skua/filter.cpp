@@ -9,6 +9,7 @@
 #include "app/database.hpp"
 #include "app/filter_file.hpp"
 #include "app/filter_words.hpp"
+#include "base/count_text.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "store/filter_table.hpp"
@@ -48,18 +49,15 @@ store::FilterEdit edit_of(FilterCommand command) {
   return store::FilterEdit::Set;
 }
 
-std::string waiting_words(std::int64_t waiting) {
-  return fmt::format("{} repositories whose history was brought in wait for a resync", waiting);
-}
-
 void print_what_follows(store::Session& session, const store::FilterChange& change) {
   if (change.before.collections != change.after.collections) {
     const store::FilterState state = store::load_filter_state(session);
     if (state.widened == state.version) {
       fmt::print(
-          "more collections pass: {}, which brings their older records. Of all others they are "
-          "stored from now on; skua backfill brings what was before\n",
-          waiting_words(store::waiting_for_filter(session)));
+          "more collections pass: the resync of {} whose history was brought in adds their older "
+          "records. Of all others they are stored from now on; `skua backfill` brings in the older "
+          "ones\n",
+          counted(store::waiting_for_filter(session), "repository"));
     }
     if (!change.after.collections.empty()) {
       fmt::print(
@@ -99,7 +97,7 @@ int filter_show(const Settings& settings, const FilterCommandFlags& flags) {
   fmt::print("stored: {}\n", app::filter_words(content));
   for (const std::string& name : content.collections) fmt::print("  {}\n", name);
   for (const std::string& did : content.dids) fmt::print("  {}\n", did);
-  if (waiting > 0) fmt::print("{}\n", waiting_words(waiting));
+  if (waiting > 0) fmt::print("waiting for a resync: {}\n", counted(waiting, "repository"));
   return kSuccess;
 }
 

@@ -12,7 +12,9 @@ FilterArguments::FilterArguments(CLI::App& app)
       remove_(add_with_names("remove", "Take names away again")),
       clear_(add("clear", "Store everything")) {
   filter_->require_subcommand(1);
-  show_->add_flag("--json", flags_.json, "For programs");
+  filter_->footer(
+      "Examples:\n  skua filter show\n  skua filter set --collection app.bsky.feed.post");
+  add_json_flag(show_, flags_.json);
   show_->footer("Example:\n  skua filter show --database postgresql://localhost/skua");
   set_->footer(
       "Whatever runs on the database follows within a second or two. Repositories whose history "
@@ -43,11 +45,15 @@ CLI::App* FilterArguments::add_with_names(const char* name, const char* what) {
   command
       ->add_option("--collection", flags_.names.collections,
                    "A collection, or all that begin alike: app.bsky.graph.*")
+      ->type_name("NSID")
       ->allow_extra_args(false);
   command->add_option("--did", flags_.names.dids, std::string("An account: ") + kAccountForms)
+      ->type_name("DID")
       ->allow_extra_args(false);
-  command->add_option("--file", flags_.names.file,
-                      "File of collections, prefixes and DIDs, one a line; # begins a comment");
+  command
+      ->add_option("--file", flags_.names.file,
+                   "File of collections, prefixes and DIDs, one a line; # begins a comment")
+      ->type_name("FILE");
   add_handle_options(command, flags_.verification);
   return command;
 }

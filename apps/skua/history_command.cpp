@@ -7,6 +7,7 @@
 
 #include "app/history_text.hpp"
 #include "live_display.hpp"
+#include "progress.hpp"
 
 namespace skua::cli {
 namespace {
@@ -47,16 +48,14 @@ bool watch_history(const app::History& history, std::chrono::seconds every, Stop
       look_at = now;
       if (const std::string words = look(); !words.empty()) {
         display.clear();
-        fmt::print("{}\n", words);
-        std::fflush(stdout);
+        print_progress(words);
       }
     }
     if (display.is_live() && now - draw_at >= kRedraw) {
       display.draw(app::history_screen(history.moment(), display.width()));
       draw_at = now;
     } else if (!display.is_live() && now - line_at >= every) {
-      fmt::print("{}\n", app::history_line(history.moment()));
-      std::fflush(stdout);
+      print_progress(app::history_line(history.moment()));
       line_at = now;
     }
   }

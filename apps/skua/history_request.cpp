@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 
 #include "atproto/syntax.hpp"
+#include "base/count_text.hpp"
 #include "car_files.hpp"
 #include "input_file.hpp"
+#include "progress.hpp"
 #include "relay_address.hpp"
 #include "transport/endpoint.hpp"
 
@@ -120,10 +122,10 @@ void queue_request(store::Session& session, const HistoryRequest& request) {
   }
   const std::size_t lists =
       backfill::add_lists(session, request.lists, Again::Yes, system_clock().now());
-  if (!jobs.empty()) fmt::print("{} repositories queued\n", queued);
-  if (!request.lists.empty())
-    fmt::print("{} list{} of repositories to read\n", lists, lists == 1 ? "" : "s");
-  std::fflush(stdout);
+  if (!jobs.empty()) print_progress(counted(queued, "repository") + " queued");
+  if (!request.lists.empty()) {
+    print_progress(counted(lists, "list") + " of repositories to read");
+  }
 }
 
 app::HistoryOptions history_options(const Settings& settings, const HistoryFlags& flags,

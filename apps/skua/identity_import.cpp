@@ -7,10 +7,12 @@
 #include <fmt/format.h>
 
 #include "app/database.hpp"
+#include "base/count_text.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "identity/plc_export.hpp"
 #include "input_file.hpp"
+#include "progress.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
 #include "transport/endpoint.hpp"
@@ -20,7 +22,9 @@ namespace skua::cli {
 namespace {
 
 void show_progress(const identity::PlcImport::Figures& figures) {
-  fmt::print(stderr, "{} lines, up to {}\n", figures.lines, format_datetime(figures.newest));
+  print_progress(
+      fmt::format("{}, up to {}", counted(figures.lines, "line"), format_datetime(figures.newest)),
+      stderr);
 }
 
 bool is_url(const std::string& source) {
@@ -97,8 +101,8 @@ int identity_import(const Settings& settings, const IdentityImportFlags& flags) 
     }
   }
   const auto& figures = import.figures();
-  fmt::print("{} lines, {} identities written, {} nullified, {} bad", figures.lines,
-             figures.written, figures.nullified, figures.bad);
+  fmt::print("{}, {} written, {} nullified, {} bad", counted(figures.lines, "line"),
+             counted(figures.written, "identity"), figures.nullified, figures.bad);
   if (figures.newest != Timestamp{}) {
     fmt::print(", up to {}", format_datetime(figures.newest));
   }

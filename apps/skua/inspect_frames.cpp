@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/count_text.hpp"
 #include "commit_judge.hpp"
 #include "event/frame_decoder.hpp"
 #include "event/jetstream_json.hpp"
@@ -64,12 +65,9 @@ class FramePrinter {
       err_ << problem_with_file << '\n';
     }
     out_.flush();
-    if (!out_) {
-      ++bad_;
-      err_ << "the output could not be written\n";
-    }
-    err_ << fmt::format("{} frames, {} commits, {} events, {} syncs, {} unknown, {} bad\n", frames_,
-                        commits_, events_, syncs_, unknown_, bad_);
+    err_ << fmt::format("{}, {}, {}, {}, {} unknown, {} bad\n", counted(frames_, "frame"),
+                        counted(commits_, "commit"), counted(events_, "event"),
+                        counted(syncs_, "sync"), unknown_, bad_);
     tell_verdicts();
     return bad_ == 0 ? 0 : 1;
   }
@@ -159,7 +157,7 @@ int inspect_frames(const std::filesystem::path& file,
       if (!judge->problem().empty()) err << judge->problem() << '\n';
     }
     FramePrinter printer(judge ? &*judge : nullptr, out, err);
-    while (true) {
+    while (out) {
       const std::uint64_t offset = capture.offset();
       const auto frame = capture.next();
       // What is wrong with the file itself ends it and is told by `problem`.

@@ -13,6 +13,7 @@
 
 #include "atproto/data_model.hpp"
 #include "base/bytes.hpp"
+#include "base/count_text.hpp"
 #include "base/utf8.hpp"
 #include "identity/document_file.hpp"
 #include "input_file.hpp"
@@ -160,17 +161,14 @@ int inspect_repo(const std::filesystem::path& file, bool json,
     err << fmt::format("{}: {}\n", file.string(), walk.error().message());
     return 1;
   }
-  if (!out) {
-    err << "the output could not be written\n";
-    return 1;
-  }
   const auto& commit = repository->commit;
-  err << fmt::format("{} records, {} blocks, {} duplicates, did {}, rev {}, version {}\n",
-                     printer.printed(), blocks.size(), repository->car.duplicates, commit.did,
+  err << fmt::format("{}, {}, {}, did {}, rev {}, version {}\n",
+                     counted(printer.printed(), "record"), counted(blocks.size(), "block"),
+                     counted(repository->car.duplicates, "duplicate"), commit.did,
                      commit.rev ? commit.rev->to_string() : "none", commit.version);
   if (walk->missing_nodes + printer.missing() > 0) {
-    err << fmt::format("incomplete: {} tree nodes and {} records are missing\n",
-                       walk->missing_nodes, printer.missing());
+    err << fmt::format("incomplete: without {} and {}\n", counted(walk->missing_nodes, "tree node"),
+                       counted(printer.missing(), "record"));
   }
   const bool verified = !did_docs || check_signature(commit, *did_docs, err);
   const bool whole = walk->missing_nodes + printer.missing() + printer.bad() == 0;

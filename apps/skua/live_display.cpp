@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "progress.hpp"
 
 namespace skua::cli {
 namespace {
@@ -28,7 +29,7 @@ winsize size_of_terminal() {
 
 }  // namespace
 
-LiveDisplay::LiveDisplay() : is_live_(can_be_drawn_on()) {
+LiveDisplay::LiveDisplay() : is_live_(!is_quiet() && can_be_drawn_on()) {
   if (!is_live_) return;
   set_log_frame(
       [this] {

@@ -8,7 +8,8 @@
 namespace skua::cli {
 
 /// A few lines at the end of a terminal that are drawn anew in place; lines of the log go above
-/// them. Where stdout is no terminal it does nothing. One a process, on the main thread.
+/// them. With --quiet, or where stdout is not a terminal, it does nothing. One a process, on the
+/// main thread.
 class LiveDisplay {
  public:
   LiveDisplay();
@@ -17,7 +18,7 @@ class LiveDisplay {
   LiveDisplay(const LiveDisplay&) = delete;
   LiveDisplay& operator=(const LiveDisplay&) = delete;
 
-  /// Whether stdout is a terminal that can do this.
+  /// Whether it draws.
   bool is_live() const { return is_live_; }
   /// Characters of a line, at this moment.
   std::size_t width() const;

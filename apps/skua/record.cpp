@@ -1,15 +1,18 @@
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "base/count_text.hpp"
 #include "base/guarded.hpp"
 #include "base/log.hpp"
 #include "commands.hpp"
 #include "cursor_choice.hpp"
 #include "event/frame_decoder.hpp"
+#include "progress.hpp"
 #include "relay_address.hpp"
 #include "stop_signal.hpp"
 #include "transport/capture.hpp"
@@ -71,6 +74,14 @@ class Recorder final : public transport::FrameSink {
   std::atomic<std::uint64_t> bytes_{0};
 };
 
+/// Frames of another recording would follow in the same file: that must be asked for.
+void check_is_new(const RecordFlags& flags) {
+  std::error_code ignored;
+  if (flags.append || !std::filesystem::is_regular_file(flags.file, ignored)) return;
+  throw UsageError(
+      fmt::format("{}: the file exists; --append adds to it, or name a new file", flags.file));
+}
+
 }  // namespace
 
 int record(const Settings& settings, const RecordFlags& flags) {
@@ -81,6 +92,7 @@ int record(const Settings& settings, const RecordFlags& flags) {
     const app::CursorChoice choice = cursor_choice(*cursor);
     if (choice.kind != app::CursorChoice::Kind::Live) start = choice.seq;
   }
+  check_is_new(flags);
   const std::string ca_file = cli::ca_file(settings, flags.ca_file);
   transport::CaptureWriter capture(flags.file);
   Recorder recorder(capture, flags.frames);
@@ -88,7 +100,7 @@ int record(const Settings& settings, const RecordFlags& flags) {
   auto options = transport::relay_stream(relay, [&recorder] { return recorder.position(); });
   options.ca_file = ca_file;
   transport::StreamClient client(std::move(options), recorder);
-  fmt::print(stderr, "recording into {}; Ctrl-C stops\n", flags.file);
+  print_progress(fmt::format("recording into {}; Ctrl-C stops", flags.file), stderr);
   client.start();
   while (!recorder.done() && !stop_signal.wait_for(std::chrono::milliseconds(200))) {
   }
@@ -98,7 +110,8 @@ int record(const Settings& settings, const RecordFlags& flags) {
     return kFailure;
   }
   capture.flush();
-  fmt::print("recorded {} frames, {} bytes\n", recorder.frames(), recorder.bytes());
+  fmt::print("recorded {}, {}\n", counted(recorder.frames(), "frame"),
+             counted(recorder.bytes(), "byte"));
   return kSuccess;
 }
 

@@ -1,12 +1,17 @@
 #include "app/replay.hpp"
 
 #include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
 
 #include <fmt/format.h>
 
+#include "base/count_text.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "input_file.hpp"
+#include "progress.hpp"
 #include "stop_signal.hpp"
 #include "tuning.hpp"
 
@@ -18,14 +23,33 @@ void print_verification(const app::Figures& figures) {
     fmt::print("not verified: signatures and operation chains were not checked\n");
     return;
   }
-  fmt::print("verified: {} commits and #syncs, {} of them after a gap\n", figures.verified,
-             figures.broke);
+  fmt::print("verified: {}, #syncs included, {} of them after a gap\n",
+             counted(figures.verified, "commit"), figures.broke);
   for (const auto& [reason, count] : figures.dropped) {
     fmt::print("dropped: {} {}\n", count, reason);
   }
   if (figures.stale_accounts > 0) {
-    fmt::print("dropped: {} #account that the accounts' hosts deny\n", figures.stale_accounts);
+    fmt::print("dropped: {} that the account's host denies\n",
+               counted(figures.stale_accounts, "#account event"));
   }
+}
+
+void print_handles(const app::Figures& figures) {
+  fmt::print("handles: {} confirmed, {} not confirmed, {} failed\n", figures.handles_valid,
+             figures.handles_invalid, counted(figures.handles_failed, "lookup"));
+}
+
+/// Where handles are looked up: only if that is asked for, a capture may be old.
+std::optional<identity::DnsServer> handle_checks_of_replay(const Settings& settings,
+                                                           const VerificationFlags& flags,
+                                                           bool uses_network) {
+  if (!settings.find(kHandles, flags.handles)) return std::nullopt;
+  const auto checks = handle_checks(settings, flags);
+  if (checks && uses_network) return checks;
+  if (flags.handles == "checked") {
+    throw UsageError("--handles checked: it needs --plc, and commits that are verified");
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -38,19 +62,25 @@ int replay(const Settings& settings, const ReplayFlags& flags) {
   options.database_url = require_database(settings, flags.database);
   const auto level = verify_level(settings, flags.verification);
   std::string problem_of_documents;
+  const bool uses_network =
+      level && !flags.did_docs && settings.find(kPlc, flags.verification.plc).has_value();
+  options.check_handles = handle_checks_of_replay(settings, flags.verification, uses_network);
   if (level && flags.did_docs) {
     auto documents = document_accounts(*flags.did_docs);
     problem_of_documents = documents->problem();
     options.accounts = std::move(documents);
-  } else if (level && settings.find(kPlc, flags.verification.plc)) {
+  } else if (uses_network) {
     auto accounts = network_accounts(settings, flags.verification);
     accounts.database_url = options.database_url;
+    options.ca_file = accounts.ca_file;
+    options.allow_private_hosts = accounts.allow_private_hosts;
     options.accounts = std::make_unique<app::NetworkAccounts>(accounts, system_clock());
   }
   if (level) options.level = *level;
   options.decode_threads =
       decode_threads(settings, flags.decode_threads, options.accounts != nullptr);
   const std::chrono::seconds every = figures_every(settings, flags.figures_every);
+  const bool checks_handles = options.check_handles.has_value();
 
   app::Replay replay(std::move(options), system_clock());
   app::Figures before = replay.figures();
@@ -64,7 +94,7 @@ int replay(const Settings& settings, const ReplayFlags& flags) {
     if (std::chrono::steady_clock::now() >= next_line) {
       app::Figures now = replay.figures();
       now.connected = true;
-      fmt::print(stderr, "{}\n", app::figures_line(before, now, std::nullopt));
+      print_progress(app::figures_line(before, now, std::nullopt), stderr);
       before = now;
       next_line += every;
     }
@@ -72,10 +102,11 @@ int replay(const Settings& settings, const ReplayFlags& flags) {
   stop_signal.limit_the_end();
   const bool drained = replay.stop();
   const app::Figures end = replay.figures();
-  fmt::print("{}: {} frames, {} events, {} rows changed, {} unchanged, {} dead letters\n",
-             complete ? "replayed" : "not finished", end.frames, end.events, end.rows,
-             end.unchanged, end.dead_letters);
+  fmt::print("{}: {}, {}, {} changed, {} unchanged, {}\n", complete ? "replayed" : "not finished",
+             counted(end.frames, "frame"), counted(end.events, "event"), counted(end.rows, "row"),
+             end.unchanged, counted(end.dead_letters, "dead letter"));
   print_verification(end);
+  if (checks_handles) print_handles(end);
   if (!problem_of_documents.empty()) {
     fmt::print(stderr, "skua replay: {}\n", problem_of_documents);
   }

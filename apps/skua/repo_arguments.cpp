@@ -9,6 +9,7 @@ RepoArguments::RepoArguments(CLI::App& app)
                                "Single repositories: their state, and making them equal "
                                "to the network")) {
   repo_->require_subcommand(1);
+  repo_->footer("Examples:\n  skua repo info bsky.app\n  skua repo resync bsky.app");
   add_resync();
   add_info();
 }
@@ -18,10 +19,14 @@ void RepoArguments::add_resync() {
       "resync", "Make what is stored of accounts equal to their repositories, at once");
   resync_->add_option("WHO", resync_flags_.who, kAccountForms);
   resync_->add_option("--file", resync_flags_.files, "Files of accounts, one a line")
+      ->type_name("FILE")
       ->allow_extra_args(false);
-  resync_->add_option("--car", resync_flags_.cars, "CAR files, one repository each, for those");
-  resync_->add_option("--attempts", resync_flags_.attempts,
-                      "After how many failures one is given up, 1 to 15 (default 3)");
+  resync_->add_option("--car", resync_flags_.cars, "CAR files, one repository each, for those")
+      ->type_name("FILE");
+  resync_
+      ->add_option("--attempts", resync_flags_.attempts,
+                   "After how many failures one is given up, 1 to 15 (default 3)")
+      ->type_name("NUMBER");
   add_database_option(resync_, resync_flags_.database);
   add_repository_options(resync_, resync_flags_.did_docs, resync_flags_.verification);
   add_tuning_options(resync_, resync_flags_.decode_threads, resync_flags_.figures_every);
@@ -42,7 +47,7 @@ void RepoArguments::add_info() {
   info_->add_option("WHO", info_flags_.who, kAccountForms)->required();
   add_database_option(info_, info_flags_.database);
   add_handle_options(info_, info_flags_.verification);
-  info_->add_flag("--json", info_flags_.json, "For programs");
+  add_json_flag(info_, info_flags_.json);
   info_->footer(
       "State, head, what is queued or went wrong, and rows by collection.\n\n"
       "Example:\n  skua repo info bsky.app --database postgresql://localhost/skua");

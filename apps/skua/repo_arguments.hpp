@@ -4,18 +4,17 @@
 
 #include <CLI/CLI.hpp>
 
+#include "command_arguments.hpp"
 #include "repo.hpp"
 #include "settings.hpp"
 
 namespace skua::cli {
 
-/// `skua repo` and what stands below it, on the command line. Made before the parse; outlives it.
-class RepoArguments {
+/// `skua repo` and what stands below it, on the command line.
+class RepoArguments final : public CommandArguments {
  public:
   explicit RepoArguments(CLI::App& app);
-
-  /// Calls the command of these that was named, if one was; gives its exit code.
-  std::optional<int> run(const Settings& settings) const;
+  std::optional<int> run(const Settings& settings) const override;
 
  private:
   void add_resync();

@@ -17,10 +17,12 @@
 #include "backfill/job_commands.hpp"
 #include "backfill/job_table.hpp"
 #include "backfill/resync_rows.hpp"
+#include "base/count_text.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "history_command.hpp"
 #include "history_request.hpp"
+#include "progress.hpp"
 #include "repo.hpp"
 #include "stop_signal.hpp"
 #include "store/process_name.hpp"
@@ -96,7 +98,8 @@ class OtherHolders {
 std::string change_words(const backfill::RowsChanged* changed) {
   // Neither before nor now.
   if (changed == nullptr) return "no records; nothing differed";
-  std::string words = app::with_commas(changed->stored) + " records; ";
+  std::string words = fmt::format("{} {}; ", app::with_commas(changed->stored),
+                                  noun_for(changed->stored, "record"));
   if (changed->added + changed->removed + changed->replaced == 0) return words + "nothing differed";
   return words + fmt::format("{} added, {} removed, {} replaced", app::with_commas(changed->added),
                              app::with_commas(changed->removed),
@@ -163,7 +166,7 @@ End resync_some(std::span<const backfill::NewJob> jobs, app::BackfillOptions opt
   options.history.only = dids;
 
   OtherHolders others(asker, dids);
-  if (const std::string words = others.words(); !words.empty()) fmt::print("{}\n", words);
+  if (const std::string words = others.words(); !words.empty()) print_progress(words);
   app::History history(std::move(options), system_clock());
   history.start();
   watch_history(history, every, stop_signal, [&] { return others.words(); });
@@ -221,9 +224,8 @@ int repo_resync(const Settings& settings, const RepoResyncFlags& flags) {
     const End end = resync_some(some, std::move(options), every, stop_signal);
     if (end == End::Stopped) {
       fmt::print(
-          "stopped: what is queued is gone on with by `skua backfill` or `skua run`; {} were "
-          "not begun\n",
-          jobs.size() - begin - some.size());
+          "stopped: `skua backfill` or `skua run` goes on with what is queued; {} not begun\n",
+          counted(jobs.size() - begin - some.size(), "repository"));
       return kFailure;
     }
     all_well = all_well && end == End::AllWell;

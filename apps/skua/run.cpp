@@ -8,9 +8,11 @@
 #include "app/disk_size.hpp"
 #include "app/history_text.hpp"
 #include "app/indexer.hpp"
+#include "base/count_text.hpp"
 #include "base/log.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
+#include "progress.hpp"
 #include "stop_signal.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
@@ -86,8 +88,8 @@ int run(const Settings& settings, const RunFlags& flags) {
     queue_request(session, request);
   }
   auto before = indexer->figures();
-  fmt::print("indexing {}; Ctrl-C stops\n", source_words(options.sources, options.verify));
-  std::fflush(stdout);
+  print_progress(
+      fmt::format("indexing {}; Ctrl-C stops", source_words(options.sources, options.verify)));
   indexer->start();
 
   bool stopping = false;
@@ -98,20 +100,18 @@ int run(const Settings& settings, const RunFlags& flags) {
       stopping = stop_signal.wait_for(std::chrono::milliseconds(250)) || indexer->defect();
     }
     const auto now = indexer->figures();
-    fmt::print("{}{}\n", app::figures_line(before, now, disk.growth()), history_words(*indexer));
-    std::fflush(stdout);
+    print_progress(app::figures_line(before, now, disk.growth()) + history_words(*indexer));
     before = now;
   }
 
-  fmt::print("stopping: finishing what is in flight\n");
-  std::fflush(stdout);
+  print_progress("stopping: finishing what is in flight");
   stop_signal.limit_the_end();
   const bool clean = indexer->stop();
   const auto figures = indexer->figures();
   const app::Figures end = app::total(figures);
-  fmt::print("stopped {}: {} frames, {} events, {} rows",
-             clean ? "cleanly" : "with work unfinished, which the next start repeats", end.frames,
-             end.events, end.rows);
+  fmt::print("stopped {}: {}, {}, {}",
+             clean ? "cleanly" : "with work unfinished, which the next start repeats",
+             counted(end.frames, "frame"), counted(end.events, "event"), counted(end.rows, "row"));
   for (const app::Figures& one : figures) {
     fmt::print(", {}cursor {}", figures.size() > 1 ? one.source + " " : "",
                one.cursor ? std::to_string(*one.cursor) : "-");

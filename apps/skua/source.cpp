@@ -5,6 +5,7 @@
 
 #include "app/database.hpp"
 #include "app/source_list.hpp"
+#include "base/count_text.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "store/advisory_lock.hpp"
@@ -57,14 +58,14 @@ int source_forget(const Settings& settings, const SourceCommandFlags& flags) {
         flags.name);
     return kFailure;
   }
-  fmt::print("forgot {}: cursor {}, {} tombstone{}; its rows stay\n", flags.name,
-             forgotten.cursor ? std::to_string(*forgotten.cursor) : "-", forgotten.tombstones,
-             forgotten.tombstones == 1 ? "" : "s");
+  fmt::print("forgot {}: cursor {}, {}; its rows stay\n", flags.name,
+             forgotten.cursor ? std::to_string(*forgotten.cursor) : "-",
+             counted(forgotten.tombstones, "tombstone"));
   if (forgotten.tombstones_kept > 0) {
     fmt::print(
-        "{} tombstones are needed until a running backfill of their accounts has ended: "
-        "repeat this command then\n",
-        forgotten.tombstones_kept);
+        "{} kept until the running backfill of their accounts has ended: repeat this command "
+        "then\n",
+        counted(forgotten.tombstones_kept, "tombstone"));
   }
   return kSuccess;
 }

@@ -9,7 +9,9 @@ SourceArguments::SourceArguments(CLI::App& app)
       list_(add("list", "List sources: name, cursor, when it was saved, lag")),
       forget_(add("forget", "Remove a source's saved cursor, metrics and tombstones")) {
   source_->require_subcommand(1);
-  list_->add_flag("--json", flags_.json, "For programs");
+  source_->footer(
+      "Examples:\n  skua source list\n  skua source forget relay:relay1.us-east.bsky.network");
+  add_json_flag(list_, flags_.json);
   list_->footer("Example:\n  skua source list --database postgresql://localhost/skua");
   forget_->add_option("NAME", flags_.name, "A source, as `skua source list` names it")->required();
   forget_->footer(

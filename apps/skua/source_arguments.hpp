@@ -4,18 +4,17 @@
 
 #include <CLI/CLI.hpp>
 
+#include "command_arguments.hpp"
 #include "settings.hpp"
 #include "source.hpp"
 
 namespace skua::cli {
 
-/// `skua source` and what stands below it, on the command line. Made before the parse; outlives it.
-class SourceArguments {
+/// `skua source` and what stands below it, on the command line.
+class SourceArguments final : public CommandArguments {
  public:
   explicit SourceArguments(CLI::App& app);
-
-  /// Calls the command of these that was named, if one was; gives its exit code.
-  std::optional<int> run(const Settings& settings) const;
+  std::optional<int> run(const Settings& settings) const override;
 
  private:
   CLI::App* add(const char* name, const char* what);

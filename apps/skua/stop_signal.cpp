@@ -12,6 +12,8 @@
 #include <thread>
 #include <unistd.h>
 
+#include "command_line/finish.hpp"
+
 namespace skua::cli {
 namespace {
 
@@ -94,7 +96,7 @@ StopSignal::StopSignal() : state_(std::make_shared<State>()) {
 }
 
 bool StopSignal::wait_for(std::chrono::milliseconds time) {
-  return state_->wait_for(time);
+  return state_->wait_for(time) || command_line::output_failed();
 }
 
 void StopSignal::limit_the_end() {

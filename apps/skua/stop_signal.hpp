@@ -15,7 +15,7 @@ class StopSignal {
  public:
   StopSignal();
 
-  /// Waits at most so long. True: the user asked to stop.
+  /// Waits at most so long. True: the user asked to stop, or nobody reads stdout any more.
   bool wait_for(std::chrono::milliseconds time);
 
   /// The same limit for an end that nobody asked for, from now on.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "account_choice.hpp"
+#include "base/count_text.hpp"
 #include "commands.hpp"
 #include "tap_admin.hpp"
 
@@ -45,7 +46,7 @@ int tap_change(const Settings& settings, const TapFlags& flags, TapChange change
   const std::vector<std::string> dids = look_up(accounts, problems);
   const bool is_add = change == TapChange::Add;
   const std::size_t told = is_add ? admin.add(dids) : admin.remove(dids);
-  fmt::print("{} accounts {}\n", told, is_add ? "added" : "removed");
+  fmt::print("{} {}\n", counted(told, "account"), is_add ? "added" : "removed");
   return problems == 0 ? kSuccess : kFailure;
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/count_text.hpp"
 #include "transport/basic_authorization.hpp"
 
 namespace skua::cli {
@@ -41,8 +42,9 @@ std::size_t TapAdmin::change(const char* path, std::span<const std::string> dids
     const nlohmann::json body = {{"dids", std::vector<std::string>(some.begin(), some.end())}};
     const auto answer = ask(path, body.dump());
     if (answer.status / 100 != 2) {
-      throw std::runtime_error(fmt::format("{}{} answered {} after {} of {} accounts: {}", origin_,
-                                           path, answer.status, done, dids.size(), answer.body));
+      throw std::runtime_error(fmt::format("{}{} answered {} after {} of {}: {}", origin_, path,
+                                           answer.status, done, counted(dids.size(), "account"),
+                                           answer.body));
     }
     done += some.size();
   }

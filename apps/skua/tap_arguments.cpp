@@ -11,30 +11,31 @@ TapArguments::TapArguments(CLI::App& app)
       info_(add_for_accounts("info", "What Tap knows of accounts")),
       stats_(add("stats", "Tap's figures")) {
   tap_->require_subcommand(1);
+  tap_->footer(
+      "Examples:\n  skua tap add --tap ws://localhost:2480 bsky.app\n"
+      "  skua tap stats --tap ws://localhost:2480");
   add_->footer(
       "A thousand accounts a request. What is indexed stays when an account is removed.\n\n"
       "Example:\n  skua tap add --tap ws://localhost:2480 bsky.app\n"
       "  skua tap add --tap ws://localhost:2480 --file dids.txt");
   remove_->footer("Example:\n  skua tap remove --tap ws://localhost:2480 bsky.app");
-  info_->add_flag("--json", flags_.json, "For programs");
+  add_json_flag(info_, flags_.json);
   info_->footer("Example:\n  skua tap info --tap ws://localhost:2480 bsky.app");
-  stats_->add_flag("--json", flags_.json, "For programs");
+  add_json_flag(stats_, flags_.json);
   stats_->footer("Example:\n  skua tap stats --tap ws://localhost:2480");
 }
 
 CLI::App* TapArguments::add(const char* name, const char* what) {
   CLI::App* command = tap_->add_subcommand(name, what);
-  command->add_option("--tap", flags_.tap, "Its address, ws://host:2480 (SKUA_TAP)");
-  command->add_option("--tap-password-file", flags_.tap_password_file,
-                      "File whose first line is Tap's admin password (SKUA_TAP_PASSWORD_FILE)");
+  add_tap_options(command, flags_.tap, flags_.tap_password_file);
   return command;
 }
 
 CLI::App* TapArguments::add_for_accounts(const char* name, const char* what) {
   CLI::App* command = add(name, what);
   command->add_option("WHO", flags_.who, kAccountForms);
-  command->add_option("--file", flags_.files, "Files of accounts, one a line");
-  command->add_option("--dns", flags_.verification.dns, kDnsHelp);
+  command->add_option("--file", flags_.files, "Files of accounts, one a line")->type_name("FILE");
+  add_dns_option(command, flags_.verification.dns);
   add_account_options(command, flags_.verification);
   return command;
 }

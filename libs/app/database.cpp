@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/count_text.hpp"
 #include "resolve/actor_ids.hpp"
 #include "store/migrations.hpp"
 #include "store/process_name.hpp"
@@ -32,8 +33,8 @@ void check_database(const std::string& url) {
   const auto pending = store::pending_migrations(session, store::migrations());
   if (!pending.empty()) {
     throw std::runtime_error(
-        fmt::format("the database lacks {} migration{}, from {} on: run `skua migrate` first",
-                    pending.size(), pending.size() == 1 ? "" : "s", pending.front().label()));
+        fmt::format("the database lacks {}, from {} on: run `skua migrate` first",
+                    counted(pending.size(), "migration"), pending.front().label()));
   }
 }
 

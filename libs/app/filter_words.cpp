@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/count_text.hpp"
+
 namespace skua::app {
 namespace {
 
@@ -34,10 +36,9 @@ std::vector<std::string> without(const std::vector<std::string>& all,
 std::string filter_words(const store::FilterContent& content) {
   return fmt::format(
       "{} of {}", content.collections.empty() ? "all records" : list_words(content.collections),
-      content.dids.empty()
-          ? "all accounts"
-          : fmt::format("{} account{} ({})", content.dids.size(),
-                        content.dids.size() == 1 ? "" : "s", list_words(content.dids)));
+      content.dids.empty() ? "all accounts"
+                           : fmt::format("{} ({})", counted(content.dids.size(), "account"),
+                                         list_words(content.dids)));
 }
 
 std::string change_words(const store::FilterChange& change) {

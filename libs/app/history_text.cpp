@@ -6,6 +6,8 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "base/count_text.hpp"
+
 namespace skua::app {
 namespace {
 
@@ -50,15 +52,16 @@ std::string left_words(const HistoryMoment& moment) {
 /// What went wrong so far, in this process; empty: nothing.
 std::string trouble_words(const backfill::BackfillFigures& figures) {
   std::string words;
-  const auto add = [&](std::uint64_t count, const char* what) {
+  const auto add = [&](std::uint64_t count, const std::string& what) {
     if (count == 0) return;
     words += fmt::format("{}{} {}", words.empty() ? "" : ", ",
                          with_commas(static_cast<std::int64_t>(count)), what);
   };
   add(figures.unavailable, "unavailable");
-  add(figures.failed, "failed attempts");
+  add(figures.failed, noun_for(static_cast<std::int64_t>(figures.failed), "failed attempt"));
   add(figures.given_up, "given up");
-  add(figures.dead_letters, "dead letters");
+  add(figures.dead_letters,
+      noun_for(static_cast<std::int64_t>(figures.dead_letters), "dead letter"));
   return words;
 }
 
@@ -77,9 +80,9 @@ std::string list_words(const HistoryMoment& moment) {
     }
     entries += counts.listed;
   }
-  auto words = fmt::format("{} of {} lists read, {} entries", with_commas(read), with_commas(all),
-                           with_commas(entries));
-  if (failed > 0) words += fmt::format(", {} lists given up", with_commas(failed));
+  auto words = fmt::format("{} of {} read, {}", with_commas(read), counted_with_commas(all, "list"),
+                           counted_with_commas(entries, "entry"));
+  if (failed > 0) words += fmt::format(", {} given up", counted_with_commas(failed, "list"));
   return words;
 }
 
@@ -125,6 +128,10 @@ std::string with_commas(std::int64_t number) {
   return digits;
 }
 
+std::string counted_with_commas(std::int64_t number, std::string_view noun) {
+  return fmt::format("{} {}", with_commas(number), noun_for(number, noun));
+}
+
 std::string duration_text(std::chrono::seconds duration) {
   const auto seconds = duration.count();
   if (seconds < 120) return fmt::format("{} s", seconds);
@@ -152,9 +159,10 @@ std::string waiting_words(const HistoryMoment& moment) {
 
 std::string history_line(const HistoryMoment& moment) {
   const backfill::BackfillFigures& figures = moment.figures;
-  auto line =
-      fmt::format("{}  {} repositories done, {} under way", clock_time(moment.at),
-                  with_commas(static_cast<std::int64_t>(figures.repositories)), figures.in_hand);
+  auto line = fmt::format(
+      "{}  {} done, {} under way", clock_time(moment.at),
+      counted_with_commas(static_cast<std::int64_t>(figures.repositories), "repository"),
+      figures.in_hand);
   if (moment.queue) line += ", " + queued_words(*moment.queue);
   line +=
       fmt::format("  {:.0f} records/s  {}/s", moment.rates.records, megabytes(moment.rates.bytes));
@@ -176,16 +184,18 @@ std::string history_words(const HistoryMoment& moment) {
 std::vector<std::string> history_screen(const HistoryMoment& moment, std::size_t width) {
   const backfill::BackfillFigures& figures = moment.figures;
   std::vector<std::string> lines;
-  auto first =
-      fmt::format("{}  {} repositories done, {} under way", clock_time(moment.at),
-                  with_commas(static_cast<std::int64_t>(figures.repositories)), figures.in_hand);
+  auto first = fmt::format(
+      "{}  {} done, {} under way", clock_time(moment.at),
+      counted_with_commas(static_cast<std::int64_t>(figures.repositories), "repository"),
+      figures.in_hand);
   if (moment.queue) first += ", " + queued_words(*moment.queue);
   if (const auto left = left_words(moment); !left.empty()) first += "; " + left;
   lines.push_back(std::move(first));
-  lines.push_back(fmt::format("{} records, {:.0f}/s  {}, {}/s",
-                              with_commas(static_cast<std::int64_t>(figures.records)),
-                              moment.rates.records, megabytes(static_cast<double>(figures.bytes)),
-                              megabytes(moment.rates.bytes)));
+  lines.push_back(
+      fmt::format("{}, {:.0f}/s  {}, {}/s",
+                  counted_with_commas(static_cast<std::int64_t>(figures.records), "record"),
+                  moment.rates.records, megabytes(static_cast<double>(figures.bytes)),
+                  megabytes(moment.rates.bytes)));
   for (const std::string& words :
        {list_words(moment), trouble_words(figures), waiting_words(moment)}) {
     if (!words.empty()) lines.push_back(words);
@@ -212,16 +222,16 @@ std::string history_status_text(const json& backfill) {
   for (const json& count : jobs) all += count.get<std::int64_t>();
   if (all == 0 && lists.empty()) return {};
   std::string text = fmt::format(
-      "  {}{} repositories: {} queued, {} under way, {} done, {} unavailable, {} failed, "
-      "{} cancelled\n",
-      backfill.value("exact", true) ? "" : "about ", with_commas(all), figure(jobs, "queued"),
-      figure(jobs, "running"), figure(jobs, "done"), figure(jobs, "unavailable"),
-      figure(jobs, "failed"), figure(jobs, "cancelled"));
+      "  {}{}: {} queued, {} under way, {} done, {} unavailable, {} failed, {} cancelled\n",
+      backfill.value("exact", true) ? "" : "about ", counted_with_commas(all, "repository"),
+      figure(jobs, "queued"), figure(jobs, "running"), figure(jobs, "done"),
+      figure(jobs, "unavailable"), figure(jobs, "failed"), figure(jobs, "cancelled"));
   for (const auto& [kind, counts] : lists.items()) {
     text += fmt::format(
-        "  lists of {}: {} read, {} under way, {} wait, {} given up, {} cancelled, {} entries\n",
-        kind, figure(counts, "listed"), figure(counts, "listing"), figure(counts, "waiting"),
-        figure(counts, "failed"), figure(counts, "cancelled"), figure(counts, "listed_entries"));
+        "  lists of {}: {} read, {} under way, {} waiting, {} given up, {} cancelled, {}\n", kind,
+        figure(counts, "listed"), figure(counts, "listing"), figure(counts, "waiting"),
+        figure(counts, "failed"), figure(counts, "cancelled"),
+        counted_with_commas(counts.value("listed_entries", std::int64_t{0}), "entry"));
   }
   if (backfill.value("bootstrap", false)) {
     text +=

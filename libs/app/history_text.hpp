@@ -49,6 +49,8 @@ std::string history_status_text(const nlohmann::json& backfill);
 
 /// 1234567: `1,234,567`.
 std::string with_commas(std::int64_t number);
+/// `1 row`, `1,234 rows`.
+std::string counted_with_commas(std::int64_t number, std::string_view noun);
 /// `45 s`, `12 min`, `3 h 20 min`, `4 d 2 h`.
 std::string duration_text(std::chrono::seconds duration);
 

@@ -8,11 +8,14 @@
 
 #include "app/database.hpp"
 #include "app/defect.hpp"
+#include "app/handle_lookups.hpp"
 #include "app/pipeline.hpp"
 #include "app/verifying.hpp"
 #include "app/writing.hpp"
 #include "base/guarded.hpp"
+#include "store/process_name.hpp"
 #include "transport/capture.hpp"
+#include "writer/handle_claims.hpp"
 
 namespace skua::app {
 
@@ -34,6 +37,7 @@ class Replay::Impl {
                    .verification = verifying_ ? &verifying_->verification() : nullptr},
                   writing_, clock) {
     writing_.start();
+    if (options_.check_handles) handles_ = std::make_unique<HandleLookups>(handle_options(), clock);
   }
 
   ~Impl() { end_reading(); }
@@ -43,6 +47,7 @@ class Replay::Impl {
       read(stop);
       // All is durable only when nothing is in flight: that is what the user waits for.
       wait_until_empty(stop);
+      if (handles_) wait_for_handles(stop);
       const std::scoped_lock lock(mutex_);
       done_ = !stop.stop_requested();
       changed_.notify_all();
@@ -60,11 +65,18 @@ class Replay::Impl {
     const bool drained = pipeline_.drain(std::chrono::steady_clock::now() + patience);
     writing_.end(drained);
     if (verifying_) verifying_->stop();
+    if (handles_) handles_->stop();
     return drained;
   }
 
   Figures figures() const {
-    return pipeline_figures(pipeline_, source(), started_at_, clock_.now());
+    Figures figures = pipeline_figures(pipeline_, source(), started_at_, clock_.now());
+    if (handles_) {
+      figures.handles_valid = handles_->counters().valid;
+      figures.handles_invalid = handles_->counters().invalid;
+      figures.handles_failed = handles_->counters().failed;
+    }
+    return figures;
   }
   std::string file_problem() const {
     return problem_.with([](const auto& problem) { return problem; });
@@ -76,6 +88,14 @@ class Replay::Impl {
   RepositoryLookup::Options lookup_options() {
     return {.database_url = "",
             .on_defect = [this](const std::string& what) { defect_.report(what); }};
+  }
+
+  HandleLookups::Options handle_options() {
+    return {.dns = *options_.check_handles,
+            .ca_file = options_.ca_file,
+            .allow_private_hosts = options_.allow_private_hosts,
+            .keeper = {.database_url = options_.database_url,
+                       .on_defect = [this](const std::string& what) { defect_.report(what); }}};
   }
 
   std::string source() const { return "capture:" + options_.file.filename().string(); }
@@ -132,6 +152,25 @@ class Replay::Impl {
     }
   }
 
+  /// Until none is due. One whose server failed is due again later: it is not waited for.
+  void wait_for_handles(const std::stop_token& stop) {
+    constexpr std::chrono::milliseconds kPause{200};
+    std::unique_ptr<store::Session> session;
+    while (!stop.stop_requested() && !defect()) {
+      try {
+        if (!session || !session->connected()) {
+          session = std::make_unique<store::Session>(options_.database_url,
+                                                     store::process_name("skua replay"));
+        }
+        if (writer::due_handles(*session, clock_.now(), 1).empty()) return;
+      } catch (const store::ServerError&) {
+        session.reset();
+      }
+      std::unique_lock lock(mutex_);
+      pause_.wait_for(lock, stop, kPause, [] { return false; });
+    }
+  }
+
   const ReplayOptions options_;
   const Clock& clock_;
   const Timestamp started_at_;
@@ -142,8 +181,10 @@ class Replay::Impl {
   std::unique_ptr<Verifying> verifying_;
   Writing writing_;
   Pipeline pipeline_;
+  std::unique_ptr<HandleLookups> handles_;
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::condition_variable_any pause_;
   bool done_ = false;
   std::jthread reader_;
 };

@@ -10,6 +10,7 @@
 #include "app/account_source.hpp"
 #include "app/figures.hpp"
 #include "base/time.hpp"
+#include "identity/txt_lookup.hpp"
 #include "verify/commit_verifier.hpp"
 #include "writer/in_flight.hpp"
 
@@ -22,6 +23,12 @@ struct ReplayOptions {
   /// the database knows of repositories is neither used nor changed.
   std::unique_ptr<AccountSource> accounts;
   verify::Level level = verify::Level::Full;
+  /// The DNS server that handles are looked up at; nothing: the most recent claim of a handle
+  /// counts without verification.
+  std::optional<identity::DnsServer> check_handles;
+  /// For the hosts of handles.
+  std::string ca_file;
+  bool allow_private_hosts = false;
   std::size_t decode_threads = 2;
   writer::InFlightList::Limits in_flight;
   /// How long a stop waits for the database to take what is in flight.
@@ -37,7 +44,8 @@ class Replay {
   ~Replay();
 
   void start();
-  /// Waits for the end of the file, at most so long. True: all was read and is durable.
+  /// Waits for the end, at most so long. True: all was read and is durable, and no handle is due to
+  /// be looked up.
   bool wait_for(std::chrono::milliseconds time);
   /// Ends reading and drains. False: not all that was read is durable.
   bool stop();

@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include "app/history_text.hpp"
+#include "app/json_columns.hpp"
 #include "backfill/job_commands.hpp"
+#include "base/count_text.hpp"
 
 namespace skua::app {
 namespace {
@@ -20,8 +22,8 @@ using store::Statement;
 const Statement kAccount{
     "repository_info_account",
     "SELECT a.id, a.handle, a.active, a.status, bsky.tid_text(nullif(a.floor_rev, 0)), r.state, "
-    "bsky.tid_text(r.rev), bsky.tid_text(r.anchor), r.active, r.breaks, r.broke_at::text, "
-    "r.next_attempt::text, r.attempts, r.error, r.did IS NOT NULL "
+    "bsky.tid_text(r.rev), bsky.tid_text(r.anchor), r.active, r.breaks, r.broke_at, "
+    "r.next_attempt, r.attempts, r.error, r.did IS NOT NULL "
     "FROM (SELECT $1::text AS did) AS d LEFT JOIN bsky.actors AS a ON a.did = d.did "
     "LEFT JOIN skua.repositories AS r ON r.did = d.did"};
 
@@ -29,27 +31,17 @@ const Statement kRows{"repository_info_rows",
                       "SELECT collection, count(*) FROM bsky.all_records WHERE did = $1 "
                       "GROUP BY 1 ORDER BY 2 DESC, 1"};
 
-json text_or_null(const Rows& rows, std::size_t column) {
-  if (rows.is_null(0, column)) return nullptr;
-  return std::string(rows.text(0, column));
-}
-
-json boolean_or_null(const Rows& rows, std::size_t column) {
-  if (rows.is_null(0, column)) return nullptr;
-  return rows.boolean(0, column);
-}
-
 json chain_of(const Rows& rows) {
   if (!rows.boolean(0, 14)) return nullptr;
   return {{"state", std::string(rows.text(0, 5))},
-          {"rev", text_or_null(rows, 6)},
-          {"followed_from", text_or_null(rows, 7)},
+          {"rev", text_or_null(rows, 0, 6)},
+          {"followed_from", text_or_null(rows, 0, 7)},
           {"is_believed", rows.boolean(0, 8)},
           {"breaks", rows.int4(0, 9)},
-          {"broke_at", text_or_null(rows, 10)},
-          {"resync_due", text_or_null(rows, 11)},
+          {"broke_at", time_or_null(rows, 0, 10)},
+          {"resync_due", time_or_null(rows, 0, 11)},
           {"resyncs_failed", rows.int4(0, 12)},
-          {"resync_error", text_or_null(rows, 13)}};
+          {"resync_error", text_or_null(rows, 0, 13)}};
 }
 
 json to_json(const backfill::JobRow& job) {
@@ -106,8 +98,8 @@ std::string job_words(const json& job) {
   if (state == "queued") words += ", due " + text(job["next_attempt"], "");
   if (state == "running") words += ", " + text(job["holder"], "somebody") + " has it";
   if (state == "done") {
-    words += fmt::format(" up to {}, {} records", text(job["rev"], "?"),
-                         with_commas(job["records"].get<std::int64_t>()));
+    words += fmt::format(" up to {}, {}", text(job["rev"], "?"),
+                         counted_with_commas(job["records"].get<std::int64_t>(), "record"));
   }
   if (job["finished_at"].is_string()) {
     words += (state == "queued" ? ", last tried " : ", ended ") + text(job["finished_at"], "");
@@ -131,10 +123,10 @@ json read_repository_info(Session& session, const std::string& did) {
                {"job", nullptr}, {"rows", 0},          {"collections", json::object()}};
   if (is_stored) {
     info["account"] = {{"id", account.int4(0, 0)},
-                       {"handle", text_or_null(account, 1)},
-                       {"active", boolean_or_null(account, 2)},
-                       {"status", text_or_null(account, 3)},
-                       {"floor", text_or_null(account, 4)}};
+                       {"handle", text_or_null(account, 0, 1)},
+                       {"active", boolean_or_null(account, 0, 2)},
+                       {"status", text_or_null(account, 0, 3)},
+                       {"floor", text_or_null(account, 0, 4)}};
   }
   if (!jobs.empty()) info["job"] = to_json(jobs.front());
   const Rows rows = session.execute(kRows, params);
@@ -167,8 +159,9 @@ std::string repository_info_text(const json& info) {
       words += line("resync", "due " + text(chain["resync_due"], ""));
     }
     if (chain["resync_error"].is_string()) {
-      words += line("failed", fmt::format("{} times: {}", chain["resyncs_failed"].dump(),
-                                          text(chain["resync_error"], "")));
+      words +=
+          line("failed", fmt::format("{}: {}", counted(chain["resyncs_failed"].get<int>(), "time"),
+                                     text(chain["resync_error"], "")));
     }
     if (!chain["is_believed"].get<bool>()) {
       words += line("commits", "do not count: taken down or suspended");

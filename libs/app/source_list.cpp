@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/json_columns.hpp"
 #include "store/advisory_lock.hpp"
 #include "store/source_table.hpp"
 
@@ -16,10 +17,6 @@ using nlohmann::json;
 template <class T>
 json or_null(const std::optional<T>& value) {
   return value ? json(*value) : json(nullptr);
-}
-
-json time_or_null(const std::optional<Timestamp>& time) {
-  return time ? json(format_datetime(*time)) : json(nullptr);
 }
 
 std::string text_or_dash(const json& value) {

@@ -8,7 +8,9 @@
 #include "app/account_counts.hpp"
 #include "app/history_text.hpp"
 #include "app/history_watch.hpp"
+#include "app/json_columns.hpp"
 #include "app/source_list.hpp"
+#include "base/count_text.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
 
@@ -18,12 +20,6 @@ namespace {
 using nlohmann::json;
 using store::Rows;
 using store::Session;
-
-/// A column that may be null.
-json text_or_null(const Rows& rows, std::size_t row, std::size_t column) {
-  if (rows.is_null(row, column)) return nullptr;
-  return std::string(rows.text(row, column));
-}
 
 json tables(Session& session) {
   const Rows rows = session.run(
@@ -40,13 +36,13 @@ json tables(Session& session) {
 
 json dead_letters(Session& session) {
   const Rows rows = session.run(
-      "SELECT error, count(*), max(last_at)::text FROM skua.dead_letter GROUP BY error "
+      "SELECT error, count(*), max(last_at) FROM skua.dead_letter GROUP BY error "
       "ORDER BY 2 DESC, 1 LIMIT 20");
   json all = json::array();
   for (std::size_t row = 0; row < rows.size(); ++row) {
     all.push_back({{"error", std::string(rows.text(row, 0))},
                    {"count", rows.int8(row, 1)},
-                   {"last_at", text_or_null(rows, row, 2)}});
+                   {"last_at", time_or_null(rows, row, 2)}});
   }
   return all;
 }
@@ -77,9 +73,8 @@ std::string filtered_text(const json& figures) {
   const auto records = figures.value("filtered", std::uint64_t{0});
   const auto messages = figures.value("filtered_messages", std::uint64_t{0});
   if (records == 0 && messages == 0) return {};
-  return fmt::format(
-      "    left out by the filter (skua filter show): {} records, {} messages of other accounts\n",
-      records, messages);
+  return fmt::format("    left out by the filter (skua filter show): {}, {} of other accounts\n",
+                     counted(records, "record"), counted(messages, "message"));
 }
 
 constexpr const char* kLabeler = "labeler:";
@@ -97,22 +92,22 @@ std::string verification_text(const std::string& source, const json& figures) {
                : "not verified: signatures and operation chains are not checked";
   }
   const auto verified = figures.value("verified", std::uint64_t{0});
-  std::string text =
-      source.starts_with(kLabeler)
-          ? fmt::format("{} labels verified", verified)
-          : fmt::format("{} commits verified, {} after a gap", verified, figures.value("broke", 0));
+  std::string text = source.starts_with(kLabeler)
+                         ? counted(verified, "label") + " verified"
+                         : fmt::format("{} verified, {} after a gap", counted(verified, "commit"),
+                                       figures.value("broke", 0));
   const json dropped = figures.value("dropped", json::object());
   for (const auto& [reason, count] : dropped.items()) {
     text += fmt::format(", {} {}", count.dump(), reason);
   }
   if (const int stale = figures.value("stale_accounts", 0)) {
-    text += fmt::format(", {} #account denied by their hosts", stale);
+    text += fmt::format(", {} denied by the account's host", counted(stale, "#account event"));
   }
   if (const int invalid = figures.value("handles_invalid", 0)) {
-    text += fmt::format(", {} handles that lead elsewhere", invalid);
+    text += fmt::format(", {} not confirmed", counted(invalid, "handle"));
   }
   if (const int waiting = figures.value("accounts_waiting", 0)) {
-    text += fmt::format("; {} accounts wait for their keys", waiting);
+    text += fmt::format("; {} waiting for a key", counted(waiting, "account"));
   }
   return text;
 }
@@ -134,13 +129,13 @@ std::string count_text(const json& count, bool exact) {
 
 std::string repositories_text(const json& counts) {
   const bool exact = counts["exact"].get<bool>();
-  std::string text =
-      fmt::format("\nrepositories with a chain\n  {}{} partial, {} complete, {} wait for a resync",
-                  exact ? "" : "about ", count_text(counts["partial"], exact),
-                  count_text(counts["complete"], exact),
-                  with_commas(counts["desynchronized"].get<std::int64_t>()));
+  std::string text = fmt::format(
+      "\nrepositories with a chain\n  {}{} partial, {} complete, {} waiting for a resync",
+      exact ? "" : "about ", count_text(counts["partial"], exact),
+      count_text(counts["complete"], exact),
+      with_commas(counts["desynchronized"].get<std::int64_t>()));
   if (const auto failed = counts["resyncs_failed"].get<std::int64_t>(); failed > 0) {
-    text += fmt::format(" ({} tried in vain)", with_commas(failed));
+    text += fmt::format(" ({} failed before)", with_commas(failed));
   }
   return text + "\n";
 }
@@ -148,7 +143,7 @@ std::string repositories_text(const json& counts) {
 std::string accounts_text(const json& counts) {
   const bool exact = counts["exact"].get<bool>();
   std::string text = fmt::format(
-      "\naccounts\n  {}{} seen or named, {} have records, {} of these without a chain (from a Tap, "
+      "\naccounts\n  {}{} seen or named, {} with records, {} of these without a chain (from a Tap, "
       "a Jetstream, or not verified)\n",
       exact ? "" : "about ", count_text(counts["known"], exact),
       count_text(counts["with_records"], exact), count_text(counts["without_chain"], exact));
@@ -210,9 +205,11 @@ std::string status_text(const json& status) {
   }
   text += "\ntables\n";
   for (const json& table : status["tables"]) {
-    text +=
-        fmt::format("  {:<28}{:>14} rows (estimated) {:>12}\n", table["table"].get<std::string>(),
-                    table["rows_estimated"].dump(), size_text(table["bytes"].get<double>()));
+    text += fmt::format("  {:<28}{:>14} {} {:>12}\n", table["table"].get<std::string>(),
+                        table["rows_estimated"].dump(),
+                        // Below each other in a column.
+                        table["rows_estimated"] == 1 ? "row (estimated) " : "rows (estimated)",
+                        size_text(table["bytes"].get<double>()));
   }
   text += "\ndead letters\n";
   if (status["dead_letters"].empty()) text += "  none\n";

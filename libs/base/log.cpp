@@ -1,6 +1,7 @@
 #include "base/log.hpp"
 
 #include <array>
+#include <cstdlib>
 #include <mutex>
 #include <string_view>
 #include <utility>
@@ -15,6 +16,13 @@ namespace {
 std::mutex& registry_mutex() {
   static std::mutex mutex;
   return mutex;
+}
+
+/// Colours only where the user does not object (no-color.org).
+spdlog::color_mode color_mode() {
+  const char* no_color = std::getenv("NO_COLOR");
+  const bool is_refused = no_color != nullptr && *no_color != '\0';
+  return is_refused ? spdlog::color_mode::never : spdlog::color_mode::automatic;
 }
 
 /// stderr, with what is done around each line.
@@ -39,7 +47,7 @@ class FramedSink final : public spdlog::sinks::base_sink<std::mutex> {
   }
 
  private:
-  spdlog::sinks::stderr_color_sink_mt terminal_;
+  spdlog::sinks::stderr_color_sink_mt terminal_{color_mode()};
   std::function<void()> before_;
   std::function<void()> after_;
 };

@@ -14,6 +14,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/count_text.hpp"
+
 namespace skua::identity {
 namespace {
 
@@ -98,8 +100,8 @@ DocumentFile DocumentFile::read(const std::filesystem::path& file) {
     }
   }
   if (bad > 0) {
-    result.problem_ =
-        fmt::format("{} of {} documents cannot be used, the first is {}", bad, all.size(), first);
+    result.problem_ = fmt::format("{} of {} unusable, the first is {}", bad,
+                                  counted(all.size(), "document"), first);
   }
   return result;
 }

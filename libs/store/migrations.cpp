@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "atproto/sha256.hpp"
+#include "base/count_text.hpp"
 #include "store/advisory_lock.hpp"
 
 namespace skua::store {
@@ -82,9 +83,10 @@ std::vector<Migration> pending_migrations(Session& session, std::span<const Migr
   }
   if (!applied.empty()) {
     throw MigrationError(fmt::format(
-        "the database is newer than this skua: it had migration {:04}_{}, this program knows {} "
-        "migrations: use the newer skua",
-        applied.rbegin()->first, applied.rbegin()->second.name, known.size()));
+        "the database is newer than this skua: it had migration {:04}_{}, this program knows {}: "
+        "use the newer skua",
+        applied.rbegin()->first, applied.rbegin()->second.name,
+        counted(known.size(), "migration")));
   }
   std::sort(pending.begin(), pending.end(),
             [](const Migration& a, const Migration& b) { return a.version < b.version; });

@@ -10,6 +10,7 @@
 #include <pqxx/pqxx>
 
 #include "base/log.hpp"
+#include "base/time.hpp"
 #include "store/binary_form.hpp"
 
 namespace skua::store {
@@ -209,6 +210,16 @@ bool Rows::boolean(std::size_t row, std::size_t column) const {
   const std::string_view value = text(row, column);
   if (value != "t" && value != "f") throw std::invalid_argument("the answer has no boolean there");
   return value == "t";
+}
+
+Timestamp Rows::timestamp(std::size_t row, std::size_t column) const {
+  // Sessions have UTC and ISO: `2026-07-04 14:38:08.085434+00`.
+  std::string value(text(row, column));
+  if (const auto space = value.find(' '); space != std::string::npos) value[space] = 'T';
+  if (value.ends_with("+00")) value.replace(value.size() - 3, 3, "Z");
+  const auto time = parse_datetime(value);
+  if (!time) throw std::invalid_argument("the answer has no such time: '" + value + "'");
+  return time->instant;
 }
 
 class Session::Impl {

@@ -87,6 +87,8 @@ class Rows {
   std::int64_t int8(std::size_t row, std::size_t column) const;
   bool boolean(std::size_t row, std::size_t column) const;
   double real(std::size_t row, std::size_t column) const;
+  /// Of a timestamptz.
+  Timestamp timestamp(std::size_t row, std::size_t column) const;
 
  private:
   std::shared_ptr<const Impl> impl_;

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/count_text.hpp"
 #include "transport/errc.hpp"
 
 namespace skua::transport {
@@ -86,8 +87,8 @@ std::string CaptureReader::problem() const {
         path_.string(), offset_, oversized_, kMaxFrameBytes);
   }
   if (torn_bytes_ > 0) {
-    return fmt::format("{}: the last {} bytes, from offset {}, are an unfinished frame",
-                       path_.string(), torn_bytes_, offset_);
+    return fmt::format("{}: unfinished frame at the end, {} from offset {}", path_.string(),
+                       counted(torn_bytes_, "byte"), offset_);
   }
   return {};
 }

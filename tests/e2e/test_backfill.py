@@ -157,7 +157,7 @@ class Finding(Backfill):
             damaged[-40] ^= 1
             single.write_bytes(damaged)
             program = self.run_at(database, network, "backfill", "--car-dir", folder, code=1)
-            self.assertTrue(program.says("1 repositories failed for good"), program.tail())
+            self.assertTrue(program.says("1 repository failed for good"), program.tail())
             self.assertEqual(self.states(database), {"done": 3, "failed": 1})
             self.check(database, {did: repo for did, repo in self.repositories(network).items() if did in dids})
         with self.subTest("of two of one account the newer is taken, whatever their names"):
@@ -201,10 +201,10 @@ class Jobs(Backfill):
         everything = self.run_at(database, network, "status", "--json")
         self.assertEqual(json.loads("".join(everything.stdout))["backfill"]["jobs"], status["jobs"])
 
-        self.assertTrue(self.run_at(database, network, "backfill", "retry").says("1 repositories are queued again"))
+        self.assertTrue(self.run_at(database, network, "backfill", "retry").says("1 repository queued again"))
         self.assertEqual(self.states(database), {"done": done, "queued": 1})
         self.assertTrue(self.run_at(database, network, "backfill", "status").says("nobody works on it"))
-        self.assertTrue(self.run_at(database, network, "backfill", "cancel", gone).says("1 repositories cancelled"))
+        self.assertTrue(self.run_at(database, network, "backfill", "cancel", gone).says("1 repository cancelled"))
         self.run_at(database, network, "backfill", "retry", "--host", host, "--state", "done")
         self.assertEqual(self.states(database), {"cancelled": 1, "queued": done})
         self.run_at(database, network, "backfill", "cancel", "--all")
@@ -423,7 +423,7 @@ class Bootstrap(Backfill):
     def begin_a_build_that_waits(self, database, network):
         """A bootstrap all of whose indexes are there but one, and who keeps that one away."""
         program = self.begin(database, network, "backfill", "--network", "--bootstrap")
-        wait_for("the bootstrap", lambda: program.says("indexes are built at the end"), alive=[program])
+        wait_for("the bootstrap", lambda: program.says("to be built at the end"), alive=[program])
         holder = self.hold_up(database)
         wait_for("the other indexes", lambda: database.value("select count(*) from skua.dropped_indexes") == 1 and
                  database.value(self.WAITING.format(program.process.pid)) == 1, alive=[program])
@@ -460,7 +460,7 @@ class Bootstrap(Backfill):
         program.signal(signal.SIGINT)
         self.assertEqual(program.wait(30), 1, program.tail())
         self.assertLess(time.monotonic() - started, 10)
-        self.assertTrue(program.says("the bootstrap is not over, 1 index is missing: `skua backfill` without"),
+        self.assertTrue(program.says("the bootstrap is not over, it has 1 index to build: `skua backfill` without"),
                         program.tail())
         self.assertEqual(database.value(self.SESSIONS.format(program.process.pid)), 0)
         self.assertTrue(self.run_at(database, network, "run", "--relay", network.url, code=1).says("a bootstrap is open"))
@@ -491,7 +491,7 @@ class Bootstrap(Backfill):
                      f"where application_name like 'skua indexes pid {program.process.pid} %'")
         self.assertEqual(program.wait(30), 1, program.tail())
         self.assertTrue(program.says("an index cannot be built: "), program.tail())
-        self.assertTrue(program.says("1 index is missing"), program.tail())
+        self.assertTrue(program.says("it has 1 index to build"), program.tail())
         holder.kill()
         self.expect_the_end(self.begin(database, network, "backfill"), database, network, indexes)
 

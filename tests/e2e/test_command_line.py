@@ -20,8 +20,9 @@ class CommandLine(EndToEnd):
             (["run", "--relay", "ws://127.0.0.1:1"], "--database"),
             (["run", "--relay", "ws://127.0.0.1:1", "--database", "postgresql:///x", "--cursor", "soon"], "--cursor"),
             (["replay"], "FILE"),
-            (["no-such-command"], "no command 'no-such-command'"),
-            ([], "subcommand"),
+            (["no-such-command"], "unknown command 'no-such-command'"),
+            ([], "name a command"),
+            (["tap"], "skua tap --help"),
         ):
             with self.subTest(arguments):
                 code, output = self.run_skua(*arguments)

@@ -82,7 +82,7 @@ class Collections(Filter):
         network.control("/step", count=150)
         self.wait_until_equal(database, network, skua, below(POST))
         self.assertEqual(self.others(database, POST), [])
-        self.assertIn("10 repositories whose history was brought in wait for a resync",
+        self.assertIn("the resync of 10 repositories whose history was brought in",
                       self.filter(database, "add", "--collection", LIKE))
         network.control("/step", count=150)
         self.wait_until_equal(database, network, skua, below(POST, LIKE))

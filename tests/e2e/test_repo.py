@@ -193,7 +193,7 @@ class Resync(Backfill):
         self.assertIn("desynchronized: ", text)
         self.assertIn("2 times: words", text)
         status = self.run_at(database, network, "status")
-        self.assertTrue(status.says("0 partial, 5 complete, 1 wait for a resync (1 tried in vain)"), status.tail())
+        self.assertTrue(status.says("0 partial, 5 complete, 1 waiting for a resync (1 failed before)"), status.tail())
         counts = json.loads("".join(self.run_at(database, network, "status", "--json").stdout))
         self.assertEqual(counts["accounts"]["with_records"], 6)
         self.assertEqual(counts["accounts"]["without_chain"], 0)

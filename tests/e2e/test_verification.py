@@ -187,7 +187,7 @@ class Captures(EndToEnd):
         program = self.start([self.binary("skua"), "replay", data / "pds/frames.bin", "--did-docs",
                               data / "pds/did-docs.json"], environment)
         self.assertEqual(program.wait(120), 0, program.tail())
-        self.assertTrue(program.says("verified: 10967 commits and #syncs, 0 of them after a gap"), program.tail())
+        self.assertTrue(program.says("verified: 10967 commits, #syncs included, 0 of them after a gap"), program.tail())
         self.assertTrue(program.says("dropped: 103 old_rev"), program.tail())
         self.assertEqual(sum(line.startswith("dropped") for line in program.stdout), 1)
 
@@ -210,7 +210,8 @@ class Captures(EndToEnd):
                 program = self.start([self.binary("skua"), "replay", folder / "frames", "--did-docs",
                                       folder / "documents.json"], environment)
                 self.assertEqual(program.wait(60), 0, program.tail())
-                self.assertTrue(program.says(f"verified: {verified} commits"), program.tail())
+                self.assertTrue(program.says(f"verified: {verified} commit{'s' if verified != 1 else ''}, "),
+                                program.tail())
                 dropped = [line for line in program.stdout if line.startswith("dropped")]
                 self.assertEqual(dropped, [f"dropped: {old} old_rev"] if old else [], program.tail())
 

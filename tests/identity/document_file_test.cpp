@@ -84,7 +84,7 @@ TEST_F(DocumentFileTest, leaves_out_what_cannot_be_used_and_says_so) {
   keyless.erase("verificationMethod");
   const auto file = read(json({document_of(kAlice), keyless, 7}).dump());
   EXPECT_EQ(file.size(), 1U);
-  EXPECT_EQ(file.problem().find("2 of 3 documents cannot be used, the first is " + kBob), 0U)
+  EXPECT_EQ(file.problem().find("2 of 3 documents unusable, the first is " + kBob), 0U)
       << file.problem();
   // Under another account's name it is not that account's.
   EXPECT_EQ(read(json({{kBob, document_of(kAlice)}}).dump()).find(kBob), nullptr);

@@ -173,6 +173,15 @@ TEST_F(SessionTest, text_array_literals_arrive) {
   EXPECT_EQ(text_array_literal({}), "{}");
 }
 
+TEST_F(SessionTest, times_are_instants_whatever_the_zone_they_were_written_in) {
+  const Rows rows = session().run(
+      "SELECT '2026-07-04 16:38:08.085434+02'::timestamptz, '2026-07-04 00:00Z'::timestamptz, "
+      "'infinity'::timestamptz");
+  EXPECT_EQ(format_datetime(rows.timestamp(0, 0)), "2026-07-04T14:38:08.085434Z");
+  EXPECT_EQ(format_datetime(rows.timestamp(0, 1)), "2026-07-04T00:00:00.000000Z");
+  EXPECT_THROW(rows.timestamp(0, 2), std::invalid_argument);
+}
+
 TEST_F(SessionTest, rows_answer_in_each_type) {
   const Rows rows = session().run(
       "SELECT 1::int4, -5000000000::int8, true, 2.5::float8, NULL, 'x' UNION ALL "

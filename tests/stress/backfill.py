@@ -275,7 +275,7 @@ class Backfill:
             self.kills["run refused" if is_refused else "run at a crash point"] += 1
             self.start_live()
         if not self.is_queued:
-            self.is_queued = self.skua.says("repositories queued") or self.skua.says("of repositories to read")
+            self.is_queued = self.skua.says("repositories queued") or self.skua.says("repository queued") or self.skua.says("of repositories to read")
         if not self.options.patient and time.monotonic() - self.hurried_at > 0.5:
             self.hurried_at = time.monotonic()
             self.db.run("update skua.backfill_jobs set next_attempt = now() "

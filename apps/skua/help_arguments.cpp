@@ -1,0 +1,33 @@
+#include "help_arguments.hpp"
+
+#include <fmt/format.h>
+
+#include "command_line/unknown_word.hpp"
+#include "command_line/walk.hpp"
+
+namespace skua::cli {
+
+HelpArguments::HelpArguments(CLI::App& app)
+    : root_(app), help_(app.add_subcommand("help", "Explain a command, as its --help does")) {
+  help_->add_option("COMMAND", words_, "A command, and one of its subcommands");
+  help_->footer("Examples:\n  skua help\n  skua help run\n  skua help backfill status");
+}
+
+std::optional<int> HelpArguments::run(const Settings& /*settings*/) const {
+  if (!*help_) return std::nullopt;
+  const CLI::App* command = &root_;
+  for (const std::string& word : words_) {
+    const CLI::App* subcommand = command_line::find_command(*command, word);
+    if (subcommand == nullptr) {
+      const auto problem = command_line::unknown_word(root_, words_);
+      throw UsageError(problem.value_or(fmt::format("unknown command '{}'; `{} --help` lists them",
+                                                    word, command_line::full_name(*command))));
+    }
+    command = subcommand;
+  }
+  fmt::print("{}", command->get_formatter()->make_help(command, command_line::full_name(*command),
+                                                       CLI::AppFormatMode::Normal));
+  return 0;
+}
+
+}  // namespace skua::cli

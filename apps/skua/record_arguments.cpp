@@ -1,0 +1,28 @@
+#include "record_arguments.hpp"
+
+#include "shared_arguments.hpp"
+
+namespace skua::cli {
+
+RecordArguments::RecordArguments(CLI::App& app)
+    : record_(app.add_subcommand("record", "Write a relay's frames to a capture, until stopped")) {
+  record_->add_option("URL", flags_.url, "Relay or PDS, wss://host")->required();
+  record_->add_option("FILE", flags_.file, "The capture, a new file")->required();
+  record_->add_flag("--append", flags_.append, "Add to the capture if the file exists");
+  record_
+      ->add_option("--cursor", flags_.cursor,
+                   "Where to begin: live, oldest, or a sequence number (default live)")
+      ->type_name("live|oldest|NUMBER");
+  add_ca_file_option(record_, flags_.ca_file);
+  record_->add_option("--frames", flags_.frames, "Stop after so many frames")->type_name("NUMBER");
+  record_->footer(
+      "Examples:\n  skua record wss://relay1.us-east.bsky.network monday.frames --frames 10000\n"
+      "  skua record wss://relay1.us-east.bsky.network monday.frames --append");
+}
+
+std::optional<int> RecordArguments::run(const Settings& settings) const {
+  if (!*record_) return std::nullopt;
+  return record(settings, flags_);
+}
+
+}  // namespace skua::cli

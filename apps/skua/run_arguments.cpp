@@ -1,0 +1,45 @@
+#include "run_arguments.hpp"
+
+#include "backfill_arguments.hpp"
+#include "shared_arguments.hpp"
+
+namespace skua::cli {
+
+RunArguments::RunArguments(CLI::App& app)
+    : run_(app.add_subcommand("run", "Index live sources until stopped")) {
+  add_source_options(run_, flags_.source);
+  add_verify_option(run_, flags_.verification);
+  run_->add_option("--resync", flags_.verification.resync,
+                   "Which repositories are downloaded again after a gap: those whose history was "
+                   "brought in, or all (SKUA_RESYNC; default complete)")
+      ->type_name("complete|all");
+  add_handles_option(run_, flags_.verification, "checked");
+  add_dns_option(run_, flags_.verification.dns);
+  add_account_options(run_, flags_.verification);
+  add_database_option(run_, flags_.database);
+  add_tuning_options(run_, flags_.decode_threads, flags_.figures_every);
+  add_history_of_run(run_, flags_.history);
+  run_->footer(
+      "Beside the stream it works on whatever `skua backfill` left queued, and downloads "
+      "repositories of which\nsomething was missed anew.\n"
+      "Keys come from DID documents, which are asked for when an account is first seen; `skua "
+      "identity import`\nbrings most of them ahead.\n\n"
+      "Examples:\n  skua run --relay wss://relay1.us-east.bsky.network --database "
+      "postgresql://localhost/skua\n"
+      "  skua run --relay wss://relay1.us-east.bsky.network --collection 'app.bsky.graph.*' "
+      "--filter-file more.txt\n"
+      "  skua run --relay wss://relay1.us-east.bsky.network --relay "
+      "wss://relay1.us-west.bsky.network "
+      "--database postgresql://localhost/skua\n"
+      "  skua run --tap ws://localhost:2480 --tap-password-file tap.password --database "
+      "postgresql://localhost/skua\n"
+      "  skua run --relay wss://relay1.us-east.bsky.network --labeler wss://mod.bsky.app "
+      "--database postgresql://localhost/skua");
+}
+
+std::optional<int> RunArguments::run(const Settings& settings) const {
+  if (!*run_) return std::nullopt;
+  return cli::run(settings, flags_);
+}
+
+}  // namespace skua::cli

@@ -1,0 +1,23 @@
+#include "status_arguments.hpp"
+
+#include "shared_arguments.hpp"
+
+namespace skua::cli {
+
+StatusArguments::StatusArguments(CLI::App& app)
+    : status_(app.add_subcommand("status",
+                                 "Sources, cursors, lag, tables and dead letters of a database")) {
+  add_database_option(status_, flags_.database);
+  add_json_flag(status_, flags_.json);
+  status_->footer(
+      "The role skua_reader may run it.\n\n"
+      "Examples:\n  skua status --database postgresql://localhost/skua\n"
+      "  skua status --json | jq .sources");
+}
+
+std::optional<int> StatusArguments::run(const Settings& settings) const {
+  if (!*status_) return std::nullopt;
+  return status(settings, flags_);
+}
+
+}  // namespace skua::cli

@@ -1,0 +1,121 @@
+#include "command_line/completion.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "command_line/walk.hpp"
+
+namespace skua::command_line {
+namespace {
+
+/// Collects what begins as the word under the cursor does.
+class Candidates {
+ public:
+  Candidates(std::string_view beginning, Completion& completion)
+      : beginning_(beginning), completion_(completion) {}
+
+  void add(std::string text, const std::string& description) {
+    if (!text.starts_with(beginning_)) return;
+    completion_.candidates.push_back(
+        {std::move(text), description.substr(0, description.find('\n'))});
+  }
+
+  void add_commands(const CLI::App& parent) {
+    for (const CLI::App* command : visible_commands(parent)) {
+      add(command->get_name(), command->get_description());
+    }
+  }
+
+  void add_options(const Walk& walk) {
+    for (const CLI::App* command : walk.scopes()) {
+      for (const CLI::Option* option : command->get_options()) {
+        // Each command has a --help of its own.
+        if (option == command->get_help_ptr() && command != &walk.command()) continue;
+        for (const std::string& name : option->get_lnames()) {
+          add("--" + name, option->get_description());
+        }
+      }
+    }
+  }
+
+  /// What can be told of a value from its type; `before` stands before it in the same word.
+  void add_values(std::string_view type, const std::string& before) {
+    while (!type.empty()) {
+      const std::string_view part = type.substr(0, type.find('|'));
+      type.remove_prefix(std::min(type.size(), part.size() + 1));
+      if (part == "FILE") {
+        completion_.paths = Completion::Paths::Files;
+      } else if (part == "FOLDER") {
+        completion_.paths = Completion::Paths::Directories;
+      } else if (std::islower(static_cast<unsigned char>(part.front())) != 0) {
+        add(before + std::string(part), "");
+      }
+    }
+  }
+
+ private:
+  const std::string beginning_;
+  Completion& completion_;
+};
+
+/// `skua help run`: the words after it are commands, nothing else.
+void complete_help(const CLI::App& root, std::span<const std::string> words,
+                   Candidates& candidates) {
+  const CLI::App* command = &root;
+  for (const std::string& word : words) {
+    command = find_command(*command, word);
+    if (command == nullptr) return;
+  }
+  candidates.add_commands(*command);
+}
+
+}  // namespace
+
+Completion complete(const CLI::App& root, std::span<const std::string> words) {
+  const std::string last = words.empty() ? std::string() : words.back();
+  const auto before = words.empty() ? words : words.first(words.size() - 1);
+  Completion completion;
+  Candidates candidates(last, completion);
+  if (!before.empty() && before.front() == "help") {
+    complete_help(root, before.subspan(1), candidates);
+    return completion;
+  }
+  Walk walk(root);
+  for (const std::string& word : before) walk.take(word);
+
+  if (const CLI::Option* option = walk.option_with_value()) {
+    if (walk.must_be_value() || !last.starts_with('-')) {
+      candidates.add_values(option->get_type_name(), "");
+    }
+    if (walk.must_be_value()) return completion;
+  }
+  if (walk.takes_options() && last.starts_with('-')) {
+    const std::size_t equals = last.find('=');
+    if (equals == std::string::npos) {
+      candidates.add_options(walk);
+    } else if (const CLI::Option* option = walk.find_option(last.substr(0, equals))) {
+      candidates.add_values(option->get_type_name(), last.substr(0, equals + 1));
+    }
+    return completion;
+  }
+  if (walk.takes_options()) candidates.add_commands(walk.command());
+  if (const CLI::Option* argument = walk.argument()) {
+    candidates.add_values(argument->get_name(true), "");
+  }
+  return completion;
+}
+
+std::string completion_text(const Completion& completion) {
+  std::string text;
+  for (const auto& candidate : completion.candidates) {
+    text += fmt::format("{}\t{}\n", candidate.text, candidate.description);
+  }
+  if (completion.paths == Completion::Paths::Files) text += ":files\n";
+  if (completion.paths == Completion::Paths::Directories) text += ":directories\n";
+  return text;
+}
+
+}  // namespace skua::command_line

@@ -1,0 +1,29 @@
+#include "command_line/finish.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <iostream>
+#include <string>
+#include <system_error>
+
+#include <fmt/format.h>
+
+namespace skua::command_line {
+
+bool output_failed() {
+  return std::ferror(stdout) != 0 || !std::cout;
+}
+
+int finish(const char* program, int code) {
+  std::cout.flush();
+  const bool is_flushed = std::fflush(stdout) == 0;
+  const int error = errno;
+  if (is_flushed && !output_failed()) return code;
+  // Of an earlier write only that it failed is known.
+  const std::string reason =
+      is_flushed ? std::string() : ": " + std::generic_category().message(error);
+  fmt::print(stderr, "{}: cannot write to stdout{}\n", program, reason);
+  return code == 0 ? 1 : code;
+}
+
+}  // namespace skua::command_line

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace skua::command_line {
+
+/// Follows the words of a command line through the tree of commands as CLI11 does, without taking
+/// their values: for questions that must be answered before the parse, or instead of it. The tree
+/// must outlive it. One thread.
+class Walk {
+ public:
+  enum class Word : std::uint8_t {
+    Command,
+    Option,
+    Value,
+    Argument,
+    UnknownOption,
+    UnknownCommand
+  };
+
+  explicit Walk(const CLI::App& root) : command_(&root) {}
+
+  /// Says what the next word is. Unknown words change nothing.
+  Word take(const std::string& word);
+
+  /// The command that the words so far name.
+  const CLI::App& command() const { return *command_; }
+
+  /// The option whose value the next word is, or may be; null: none.
+  const CLI::Option* option_with_value() const { return option_; }
+  /// True: the next word is its value whatever it looks like.
+  bool must_be_value() const { return is_value_due_; }
+
+  /// The argument without a name that the next word would be; null: the command takes no more.
+  const CLI::Option* argument() const;
+
+  /// False after `--`: all that follows are arguments.
+  bool takes_options() const { return takes_options_; }
+
+  /// An option of the command, or of one above it, by its name with dashes; null: there is none.
+  const CLI::Option* find_option(const std::string& name) const;
+
+  /// The command and those above it, from the inside out: their options apply.
+  std::vector<const CLI::App*> scopes() const;
+
+ private:
+  Word take_option(const std::string& word);
+
+  const CLI::App* command_;
+  const CLI::Option* option_ = nullptr;
+  bool is_value_due_ = false;
+  bool takes_options_ = true;
+  std::size_t arguments_ = 0;
+};
+
+/// The subcommand of that name; null: there is none.
+const CLI::App* find_command(const CLI::App& parent, const std::string& name);
+
+/// The subcommands that `--help` lists.
+std::vector<const CLI::App*> visible_commands(const CLI::App& parent);
+
+/// A command with those above it, as it is typed: "skua backfill status".
+std::string full_name(const CLI::App& command);
+
+}  // namespace skua::command_line

@@ -1,0 +1,68 @@
+"""Completion files, in the shells themselves: what they offer comes from the program's own commands."""
+
+import os
+import shutil
+import subprocess
+import unittest
+
+from harness import BIN, EndToEnd
+
+# Does what bash does at the tab key, and prints what it would offer.
+BASH = """
+source <(skua completion bash)
+COMP_WORDS=("$@")
+COMP_CWORD=$(($# - 1))
+_skua 2>/dev/null
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+class Completion(EndToEnd):
+    def setUp(self):
+        super().setUp()
+        self.environment_of_shell = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
+
+    def shell(self, *command):
+        done = subprocess.run(command, env=self.environment_of_shell, cwd=self.folder, capture_output=True,
+                              text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def offered(self, *words):
+        return self.shell("bash", "-c", BASH, "bash", "skua", *words).split()
+
+    def test_bash_completes_commands_and_options(self):
+        self.assertEqual(self.offered("stat"), ["status"])
+        self.assertEqual(self.offered("backfill", "re"), ["retry"])
+        self.assertEqual(self.offered("help", "tap", "st"), ["stats"])
+        self.assertEqual(self.offered("run", "--verif"), ["--verify"])
+        self.assertEqual(self.offered("status", "--log-l"), ["--log-level"])
+        self.assertIn("identity", self.offered(""))
+
+    def test_bash_completes_values_also_after_an_equals_sign(self):
+        self.assertEqual(self.offered("run", "--verify", ""), ["full", "signature", "none"])
+        # bash hands over '=' as a word of its own.
+        self.assertEqual(self.offered("run", "--verify", "=", "sig"), ["signature"])
+        self.assertEqual(self.offered("run", "--verify", "="), ["full", "signature", "none"])
+
+    def test_bash_completes_names_of_files(self):
+        (self.folder / "monday one.frames").touch()
+        (self.folder / "mondays").mkdir()
+        offered = self.shell("bash", "-c", BASH, "bash", "skua", "replay", "mon").splitlines()
+        self.assertCountEqual(offered, ["monday one.frames", "mondays"])
+        self.assertEqual(self.offered("backfill", "--car-dir", "mon"), ["mondays"])
+
+    def test_bash_registers_it(self):
+        self.assertIn("_skua", self.shell("bash", "-c", "source <(skua completion bash); complete -p skua"))
+
+    def test_the_syntax_of_the_other_shells(self):
+        for shell in ("zsh", "fish"):
+            script = self.folder / shell
+            script.write_text(self.shell("skua", "completion", shell))
+            self.assertIn("completion words --", script.read_text())
+            if shutil.which(shell):
+                self.shell(shell, "-n", str(script))
+
+
+if __name__ == "__main__":
+    unittest.main()

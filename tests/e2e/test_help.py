@@ -1,0 +1,69 @@
+"""`--help` of every command: types instead of TEXT, an example of its own; and the other ways to ask."""
+
+import re
+import subprocess
+import unittest
+
+from harness import EndToEnd
+
+
+class Help(EndToEnd):
+    def run_skua(self, *arguments, program="skua"):
+        return subprocess.run(
+            [self.binary(program), *arguments], capture_output=True, text=True, timeout=60, check=False,
+        )
+
+    def help_of(self, path):
+        done = self.run_skua(*path, "--help")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def subcommands(self, help_text):
+        section = re.search(r"^Subcommands:\n((?:  .*\n)+)", help_text, re.MULTILINE)
+        return re.findall(r"^  (\w[\w-]*)", section.group(1), re.MULTILINE) if section else []
+
+    def all_commands(self, path=()):
+        text = self.help_of(path)
+        yield path, text
+        for name in self.subcommands(text):
+            yield from self.all_commands((*path, name))
+
+    def test_each_command_has_an_example_of_its_own_and_typed_options(self):
+        commands = dict(self.all_commands())
+        self.assertGreater(len(commands), 30)
+        for path in (("run",), ("backfill", "status"), ("identity", "import"), ("completion", "zsh")):
+            self.assertIn(path, commands)
+        for path, text in commands.items():
+            with self.subTest(" ".join(path)):
+                examples = text.rpartition("Example")[2]
+                self.assertIn(" ".join(("skua", *path)), examples)
+                for option in re.findall(r"^  -.*$", text, re.MULTILINE):
+                    self.assertNotRegex(option, r"\b(TEXT|U?INT|FLOAT)\b")
+                self.assertEqual(self.run_skua("help", *path).stdout, text)
+
+    def test_types_and_alternatives_are_shown(self):
+        for path, parts in (
+            (["run"], ["--relay URL", "--database URL", "--did DID", "--filter-file FILE",
+                       "--verify full|signature|none", "--decode-threads NUMBER"]),
+            (["record"], ["--frames NUMBER", "--cursor live|oldest|NUMBER"]),
+            ([], ["--config FILE", "-q,--quiet", "-V,--version"]),
+        ):
+            text = self.help_of(path)
+            for part in parts:
+                self.assertIn(part, text)
+
+    def test_the_simulator_shows_types(self):
+        done = self.run_skua("--help", program="skua-sim")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("TEXT", done.stdout)
+        self.assertIn("--port PORT", done.stdout)
+
+    def test_the_version_by_each_name(self):
+        versions = {self.run_skua(word).stdout for word in ("-V", "--version", "version")}
+        self.assertEqual(len(versions), 1)
+        self.assertRegex(versions.pop(), r"^skua \d+\.\d+\.\d+\n$")
+        self.assertRegex(self.run_skua("-V", program="skua-sim").stdout, r"^skua-sim \d+\.\d+\.\d+\n$")
+
+
+if __name__ == "__main__":
+    unittest.main()

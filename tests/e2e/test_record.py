@@ -1,0 +1,41 @@
+"""`skua record`: what it writes is a capture, and a file that is there is not added to by accident."""
+
+import unittest
+
+import atproto
+from harness import BIN, EndToEnd
+from made import busy_network
+
+
+class Record(EndToEnd):
+    def record(self, relay, file, *arguments):
+        program = self.start([BIN / "skua", "record", relay, file, "--cursor", "oldest", "--frames", "5", *arguments])
+        return program.wait(30), program
+
+    def test_a_file_that_exists_is_refused(self):
+        network, _ = busy_network(accounts=3, rounds=3)
+        capture = self.folder / "served.frames"
+        capture.write_bytes(network.capture())
+        relay = self.sim(capture)
+        file = self.folder / "recorded.frames"
+
+        code, program = self.record(relay.url, file)
+        self.assertEqual(code, 0, program.tail())
+        first = file.read_bytes()
+        self.assertEqual(first, atproto.write_capture(network.frames[:5]))
+
+        code, program = self.record(relay.url, file)
+        self.assertEqual(code, 2, program.tail())
+        self.assertTrue(program.says("recorded.frames: the file exists; --append adds to it"), program.tail())
+        self.assertEqual(file.read_bytes(), first)
+
+        code, program = self.record(relay.url, file, "--append")
+        self.assertEqual(code, 0, program.tail())
+        self.assertEqual(file.read_bytes(), first + first)
+
+        # A device is not a file that could hold another recording.
+        self.assertEqual(self.record(relay.url, "/dev/null")[0], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

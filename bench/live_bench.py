@@ -275,7 +275,7 @@ def index(server, db, frames, *sim_arguments, verify="none"):
     try:
         server_before = server.cpu()
         program = Program([BIN / "skua", "run", "--relay", relay.url, "--database", db.url, "--cursor", "oldest",
-                           "--figures-every", "1", "--log-level", "warn", "--verify", verify, "--handles", "claimed"])
+                           "--stats-interval", "1", "--log-level", "warn", "--verify", verify, "--handles", "claimed"])
         try:
             wait_for("a connection", lambda: relay.events("connect"), alive=[program], every=0.01)
             start = time.monotonic()

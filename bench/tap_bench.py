@@ -57,7 +57,7 @@ class Source:
     def is_read(self, kind, program):
         if kind == "tap":
             return self.unacked() == 0
-        return program.says(f"cursor {self.network.state()['seq']} ")
+        return program.reached(self.network.state()['seq'])
 
 
 def measure(server, template, source, kind):
@@ -66,7 +66,7 @@ def measure(server, template, source, kind):
     server_before = server.cpu()
     before = cpu_of(source.network.process.pid)[0]
     start = time.monotonic()
-    program = Program([BIN / "skua", "run", *source.arguments(kind), "--database", db.url, "--figures-every", "1",
+    program = Program([BIN / "skua", "run", *source.arguments(kind), "--database", db.url, "--stats-interval", "1",
                        "--log-level", "warn", "--handles", "claimed"])
     try:
         wait_for("the end", lambda: source.is_read(kind, program), seconds=600, alive=[program], every=0.1)

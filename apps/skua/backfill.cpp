@@ -117,7 +117,7 @@ bool print_rest(store::Session& session, Timestamp started_at) {
 int backfill(const Settings& settings, const BackfillFlags& flags) {
   StopSignal stop_signal;
   const std::string database_url = require_database(settings, flags.database);
-  const std::chrono::seconds every = figures_every(settings, flags.figures_every);
+  const std::chrono::seconds every = stats_interval(settings, flags.stats_interval);
   app::BackfillOptions options;
   options.database_url = database_url;
   options.history = history_options(settings, flags.history, flags.verification);

@@ -82,7 +82,7 @@ void BackfillArguments::add_request() {
   add_limits(backfill_, history);
   add_database_option(backfill_, flags_.database);
   add_repository_options(backfill_, flags_.did_docs, flags_.verification);
-  add_tuning_options(backfill_, flags_.decode_threads, flags_.figures_every);
+  add_tuning_options(backfill_, flags_.decode_threads, flags_.stats_interval);
   backfill_->footer(
       "What is asked for is queued in the database, and worked on until the queue is empty. "
       "Ctrl-C leaves the rest\nqueued: `skua backfill` without arguments goes on, and so does "

@@ -22,7 +22,7 @@ struct RunFlags {
   SourceFlags source;
   std::optional<std::string> database;
   std::optional<std::string> decode_threads;
-  std::optional<std::string> figures_every;
+  std::optional<std::string> stats_interval;
   HistoryFlags history;
   VerificationFlags verification;
 };
@@ -34,7 +34,7 @@ struct ReplayFlags {
   VerificationFlags verification;
   std::optional<std::string> database;
   std::optional<std::string> decode_threads;
-  std::optional<std::string> figures_every;
+  std::optional<std::string> stats_interval;
 };
 int replay(const Settings& settings, const ReplayFlags& flags);
 
@@ -46,7 +46,7 @@ struct BackfillFlags {
   VerificationFlags verification;
   std::optional<std::string> database;
   std::optional<std::string> decode_threads;
-  std::optional<std::string> figures_every;
+  std::optional<std::string> stats_interval;
 };
 int backfill(const Settings& settings, const BackfillFlags& flags);
 

@@ -157,5 +157,6 @@ int exit_code(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const skua::LogSummaries log_summaries;
   return command_line::finish("skua", exit_code(argc, argv));
 }

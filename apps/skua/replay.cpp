@@ -7,36 +7,39 @@
 
 #include <fmt/format.h>
 
+#include "app/metrics_text.hpp"
+#include "app/rate_window.hpp"
 #include "base/count_text.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "input_file.hpp"
 #include "progress.hpp"
 #include "stop_signal.hpp"
+#include "store/outage.hpp"
 #include "tuning.hpp"
 
 namespace skua::cli {
 namespace {
 
-void print_verification(const app::Figures& figures) {
-  if (!figures.is_verified) {
+void print_verification(const app::Metrics& metrics) {
+  if (!metrics.is_verified) {
     fmt::print("not verified: signatures and operation chains were not checked\n");
     return;
   }
   fmt::print("verified: {}, #syncs included, {} of them after a gap\n",
-             counted(figures.verified, "commit"), figures.broke);
-  for (const auto& [reason, count] : figures.dropped) {
+             counted(metrics.verified, "commit"), metrics.broke);
+  for (const auto& [reason, count] : metrics.dropped) {
     fmt::print("dropped: {} {}\n", count, reason);
   }
-  if (figures.stale_accounts > 0) {
+  if (metrics.stale_accounts > 0) {
     fmt::print("dropped: {} that the account's host denies\n",
-               counted(figures.stale_accounts, "#account event"));
+               counted(metrics.stale_accounts, "#account event"));
   }
 }
 
-void print_handles(const app::Figures& figures) {
-  fmt::print("handles: {} confirmed, {} not confirmed, {} failed\n", figures.handles_valid,
-             figures.handles_invalid, counted(figures.handles_failed, "lookup"));
+void print_handles(const app::Metrics& metrics) {
+  fmt::print("handles: {} confirmed, {} not confirmed, {} failed\n", metrics.handles_valid,
+             metrics.handles_invalid, counted(metrics.handles_failed, "lookup"));
 }
 
 /// Where handles are looked up: only if that is asked for, a capture may be old.
@@ -79,11 +82,12 @@ int replay(const Settings& settings, const ReplayFlags& flags) {
   if (level) options.level = *level;
   options.decode_threads =
       decode_threads(settings, flags.decode_threads, options.accounts != nullptr);
-  const std::chrono::seconds every = figures_every(settings, flags.figures_every);
+  const std::chrono::seconds every = stats_interval(settings, flags.stats_interval);
   const bool checks_handles = options.check_handles.has_value();
 
   app::Replay replay(std::move(options), system_clock());
-  app::Figures before = replay.figures();
+  app::RateWindow rates;
+  rates.add(replay.metrics(), std::nullopt);
   replay.start();
   bool stopping = false;
   bool complete = false;
@@ -92,16 +96,17 @@ int replay(const Settings& settings, const ReplayFlags& flags) {
     complete = replay.wait_for(std::chrono::milliseconds(100));
     stopping = stop_signal.wait_for(std::chrono::milliseconds(0));
     if (std::chrono::steady_clock::now() >= next_line) {
-      app::Figures now = replay.figures();
+      app::Metrics now = replay.metrics();
       now.connected = true;
-      print_progress(app::figures_line(before, now, std::nullopt), stderr);
-      before = now;
+      print_progress(
+          app::metrics_text(rates.add(now, std::nullopt), {now}, store::outage_monitor().current()),
+          stderr);
       next_line += every;
     }
   }
   stop_signal.limit_the_end();
   const bool drained = replay.stop();
-  const app::Figures end = replay.figures();
+  const app::Metrics end = replay.metrics();
   fmt::print("{}: {}, {}, {} changed, {} unchanged, {}\n", complete ? "replayed" : "not finished",
              counted(end.frames, "frame"), counted(end.events, "event"), counted(end.rows, "row"),
              end.unchanged, counted(end.dead_letters, "dead letter"));

@@ -13,7 +13,7 @@ ReplayArguments::ReplayArguments(CLI::App& app)
   add_handles_option(replay_, flags_.verification, "claimed");
   add_dns_option(replay_, flags_.verification.dns);
   add_account_options(replay_, flags_.verification);
-  add_tuning_options(replay_, flags_.decode_threads, flags_.figures_every);
+  add_tuning_options(replay_, flags_.decode_threads, flags_.stats_interval);
   replay_->footer(
       "No cursor is saved: a second replay changes nothing. Commits are verified with --did-docs "
       "or --plc, and\nagainst what the capture itself says before them. With --handles checked and "

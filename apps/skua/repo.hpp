@@ -19,7 +19,7 @@ struct RepoResyncFlags {
   VerificationFlags verification;
   std::optional<std::string> database;
   std::optional<std::string> decode_threads;
-  std::optional<std::string> figures_every;
+  std::optional<std::string> stats_interval;
 };
 int repo_resync(const Settings& settings, const RepoResyncFlags& flags);
 

@@ -29,7 +29,7 @@ void RepoArguments::add_resync() {
       ->type_name("NUMBER");
   add_database_option(resync_, resync_flags_.database);
   add_repository_options(resync_, resync_flags_.did_docs, resync_flags_.verification);
-  add_tuning_options(resync_, resync_flags_.decode_threads, resync_flags_.figures_every);
+  add_tuning_options(resync_, resync_flags_.decode_threads, resync_flags_.stats_interval);
   resync_->footer(
       "Rows that the repository does not have are removed, missing ones inserted, those of other "
       "content replaced:\nwhat a Tap does not tell after a resync of its own, and what became "

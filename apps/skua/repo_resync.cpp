@@ -188,7 +188,7 @@ End resync_some(std::span<const backfill::NewJob> jobs, app::BackfillOptions opt
 int repo_resync(const Settings& settings, const RepoResyncFlags& flags) {
   StopSignal stop_signal;
   const std::string database_url = require_database(settings, flags.database);
-  const std::chrono::seconds every = figures_every(settings, flags.figures_every);
+  const std::chrono::seconds every = stats_interval(settings, flags.stats_interval);
   const int attempts = flags.attempts
                            ? static_cast<int>(whole_number({*flags.attempts, "--attempts"}, 1, 15))
                            : kAttempts;

@@ -1,19 +1,26 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "app/disk_size.hpp"
 #include "app/history_text.hpp"
 #include "app/indexer.hpp"
+#include "app/line_layout.hpp"
+#include "app/metrics_text.hpp"
+#include "app/rate_window.hpp"
 #include "base/count_text.hpp"
 #include "base/log.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "progress.hpp"
 #include "stop_signal.hpp"
+#include "store/outage.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
 #include "tuning.hpp"
@@ -40,19 +47,42 @@ std::unique_ptr<app::Indexer> make_indexer(const app::IndexerOptions& options,
       return std::make_unique<app::Indexer>(options, system_clock());
     } catch (const store::ServerError& error) {
       if (is_refusal(error)) throw;
-      logger("skua")->warn(
-          "cannot use the database, trying again in {} s: {} (is it up, and is the address right?)",
-          wait.count(), error.what());
+      store::log_retry("skua", "cannot use the database", error);
     }
     if (stop_signal.wait_for(wait)) return nullptr;
   }
 }
 
-/// What of the line of figures is about history; empty while there is nothing to do.
-std::string history_words(const app::Indexer& indexer) {
-  const auto moment = indexer.history();
-  return moment ? fmt::format("  {}", app::history_words(*moment)) : std::string();
-}
+/// Prints the metrics every so often, with a line about the backfill while it has work.
+class MetricsPrinter {
+ public:
+  MetricsPrinter(const app::Indexer& indexer, const std::string& database_url)
+      : indexer_(indexer), disk_(database_url, system_clock()) {
+    rates_.add(app::total(indexer.metrics()), std::nullopt);
+    disk_.start();
+  }
+
+  void print() {
+    const std::vector<app::Metrics> metrics = indexer_.metrics();
+    const app::Rates rates = rates_.add(app::total(metrics), disk_.latest());
+    print_progress(app::metrics_text(rates, metrics, outage()));
+    if (const auto moment = indexer_.history()) {
+      print_progress(app::indented({app::history_summary(*moment)}));
+    }
+  }
+
+ private:
+  /// A server that takes connections and does not answer is of no more use than one that is down.
+  std::optional<store::Outage> outage() const {
+    if (auto outage = store::outage_monitor().current()) return outage;
+    if (const auto since = disk_.unanswered_since()) return store::Outage{*since, "no answer"};
+    return std::nullopt;
+  }
+
+  const app::Indexer& indexer_;
+  app::RateWindow rates_;
+  app::DiskSize disk_;
+};
 
 }  // namespace
 
@@ -73,13 +103,12 @@ int run(const Settings& settings, const RunFlags& flags) {
   options.history = history_options(settings, flags.history, flags.verification);
   const bool is_verified = options.verify && app::is_relay(options.sources.front());
   options.decode_threads = decode_threads(settings, flags.decode_threads, is_verified);
-  const std::chrono::seconds every = figures_every(settings, flags.figures_every);
+  const std::chrono::seconds every = stats_interval(settings, flags.stats_interval);
 
   HistoryRequest request = history_request(
       settings, flags.history, flags.verification,
       flags.source.relays.empty() ? std::optional<std::string>() : flags.source.relays.front());
   options.filter = filter_choice(settings, flags.source.filter, flags.verification);
-  app::DiskSize disk(options.database_url);
   const auto indexer = make_indexer(options, stop_signal);
   if (!indexer) return kSuccess;
   look_up_accounts(request);
@@ -87,10 +116,10 @@ int run(const Settings& settings, const RunFlags& flags) {
     store::Session session(options.database_url, store::process_name("skua run ask"));
     queue_request(session, request);
   }
-  auto before = indexer->figures();
   print_progress(
       fmt::format("indexing {}; Ctrl-C stops", source_words(options.sources, options.verify)));
   indexer->start();
+  MetricsPrinter printer(*indexer, options.database_url);
 
   bool stopping = false;
   while (!stopping && !indexer->defect()) {
@@ -99,21 +128,19 @@ int run(const Settings& settings, const RunFlags& flags) {
          waited += std::chrono::milliseconds(250)) {
       stopping = stop_signal.wait_for(std::chrono::milliseconds(250)) || indexer->defect();
     }
-    const auto now = indexer->figures();
-    print_progress(app::figures_line(before, now, disk.growth()) + history_words(*indexer));
-    before = now;
+    printer.print();
   }
 
   print_progress("stopping: finishing what is in flight");
   stop_signal.limit_the_end();
   const bool clean = indexer->stop();
-  const auto figures = indexer->figures();
-  const app::Figures end = app::total(figures);
+  const auto metrics = indexer->metrics();
+  const app::Metrics end = app::total(metrics);
   fmt::print("stopped {}: {}, {}, {}",
              clean ? "cleanly" : "with work unfinished, which the next start repeats",
              counted(end.frames, "frame"), counted(end.events, "event"), counted(end.rows, "row"));
-  for (const app::Figures& one : figures) {
-    fmt::print(", {}cursor {}", figures.size() > 1 ? one.source + " " : "",
+  for (const app::Metrics& one : metrics) {
+    fmt::print(", {}cursor {}", metrics.size() > 1 ? one.source + " " : "",
                one.cursor ? std::to_string(*one.cursor) : "-");
   }
   fmt::print("\n");

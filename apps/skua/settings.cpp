@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array kAll = {
     kDatabase, kRelay,          kCaFile,        kCursor,        kDecodeThreads,     kLogLevel,
-    kPlc,      kFiguresEvery,   kVerify,        kResync,        kAllowPrivateHosts, kDns,
+    kPlc,      kStatsInterval,  kVerify,        kResync,        kAllowPrivateHosts, kDns,
     kHandles,  kConcurrency,    kPerHost,       kTap,           kTapPasswordFile,   kJetstream,
     kLabeler,  kZstdDictionary, kFailoverAfter, kFailbackAfter, kFailoverMargin,
 };
@@ -47,8 +47,9 @@ Settings::Settings(const std::optional<std::string>& config_flag) {
   }
   for (const auto& [key, node] : table) {
     const std::string name(key.str());
-    const bool known =
-        std::any_of(kAll.begin(), kAll.end(), [&](const auto& entry) { return name == entry.key; });
+    const bool known = std::any_of(kAll.begin(), kAll.end(), [&](const SettingName& entry) {
+      return name == entry.key || (entry.former_key != nullptr && name == entry.former_key);
+    });
     if (!known) {
       std::string names;
       for (const auto& entry : kAll) names += std::string(names.empty() ? "" : ", ") + entry.key;
@@ -64,12 +65,15 @@ Settings::Settings(const std::optional<std::string>& config_flag) {
 std::optional<Found> Settings::find(const SettingName& name,
                                     const std::optional<std::string>& flag) const {
   if (flag) return Found{*flag, name.flag};
-  // An empty variable is an unset one.
-  if (const char* value = std::getenv(name.environment); value != nullptr && *value != '\0') {
-    return Found{value, name.environment};
+  for (const char* variable : {name.environment, name.former_environment}) {
+    // An empty variable is an unset one.
+    const char* value = variable == nullptr ? nullptr : std::getenv(variable);
+    if (value != nullptr && *value != '\0') return Found{value, variable};
   }
-  if (const auto place = values_.find(name.key); place != values_.end()) {
-    return Found{place->second, file_ + ": " + name.key};
+  for (const char* key : {name.key, name.former_key}) {
+    if (key == nullptr) continue;
+    const auto place = values_.find(key);
+    if (place != values_.end()) return Found{place->second, file_ + ": " + key};
   }
   return std::nullopt;
 }

@@ -25,6 +25,9 @@ struct SettingName {
   const char* flag;         // "--relay"
   const char* environment;  // "SKUA_RELAY"
   const char* key;          // "relay", in the TOML file
+  // Former names that still work; null: it has none.
+  const char* former_environment = nullptr;
+  const char* former_key = nullptr;
 };
 
 inline constexpr SettingName kDatabase{"--database", "SKUA_DATABASE_URL", "database_url"};
@@ -47,8 +50,9 @@ inline constexpr SettingName kFailoverMargin{"--failover-margin", "SKUA_FAILOVER
 inline constexpr SettingName kDecodeThreads{"--decode-threads", "SKUA_DECODE_THREADS",
                                             "decode_threads"};
 inline constexpr SettingName kLogLevel{"--log-level", "SKUA_LOG_LEVEL", "log_level"};
-inline constexpr SettingName kFiguresEvery{"--figures-every", "SKUA_FIGURES_EVERY",
-                                           "figures_every"};
+inline constexpr SettingName kStatsInterval{"--stats-interval", "SKUA_STATS_INTERVAL",
+                                            "stats_interval", "SKUA_FIGURES_EVERY",
+                                            "figures_every"};
 inline constexpr SettingName kPlc{"--plc", "SKUA_PLC_URL", "plc_url"};
 inline constexpr SettingName kDns{"--dns", "SKUA_DNS", "dns"};
 inline constexpr SettingName kHandles{"--handles", "SKUA_HANDLES", "handles"};

@@ -92,16 +92,18 @@ void add_tap_options(CLI::App* command, std::optional<std::string>& tap,
 }
 
 void add_tuning_options(CLI::App* command, std::optional<std::string>& decode_threads,
-                        std::optional<std::string>& figures_every) {
+                        std::optional<std::string>& stats_interval) {
   command
       ->add_option("--decode-threads", decode_threads,
                    "Threads that decode and verify (SKUA_DECODE_THREADS; default the cores, half "
                    "of them without verification)")
       ->type_name("NUMBER");
   command
-      ->add_option("--figures-every", figures_every,
-                   "Time between lines of figures (SKUA_FIGURES_EVERY; default 5)")
+      ->add_option("--stats-interval", stats_interval,
+                   "Time between lines of metrics (SKUA_STATS_INTERVAL; default 5)")
       ->type_name("SECONDS");
+  // Its former name, for one version; without a group the help leaves it out.
+  command->add_option("--figures-every", stats_interval)->group("");
 }
 
 void add_did_docs_option(CLI::App* command, std::optional<std::string>& did_docs) {

@@ -21,7 +21,7 @@ void add_source_options(CLI::App* command, SourceFlags& flags);
 void add_tap_options(CLI::App* command, std::optional<std::string>& tap,
                      std::optional<std::string>& password_file);
 void add_tuning_options(CLI::App* command, std::optional<std::string>& decode_threads,
-                        std::optional<std::string>& figures_every);
+                        std::optional<std::string>& stats_interval);
 
 void add_did_docs_option(CLI::App* command, std::optional<std::string>& did_docs);
 void add_did_docs_option(CLI::App* command, std::optional<std::filesystem::path>& did_docs);

@@ -14,9 +14,9 @@ std::size_t decode_threads(const Settings& settings, const std::optional<std::st
   return std::max(1U, is_verified ? cores : cores / 2);
 }
 
-std::chrono::seconds figures_every(const Settings& settings,
-                                   const std::optional<std::string>& flag) {
-  if (const auto found = settings.find(kFiguresEvery, flag)) {
+std::chrono::seconds stats_interval(const Settings& settings,
+                                    const std::optional<std::string>& flag) {
+  if (const auto found = settings.find(kStatsInterval, flag)) {
     return std::chrono::seconds(whole_number(*found, 1, 86'400));
   }
   return std::chrono::seconds(5);

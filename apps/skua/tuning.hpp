@@ -14,8 +14,8 @@ namespace skua::cli {
 std::size_t decode_threads(const Settings& settings, const std::optional<std::string>& flag,
                            bool is_verified);
 
-/// `--figures-every`, in seconds, 5 by default.
-std::chrono::seconds figures_every(const Settings& settings,
-                                   const std::optional<std::string>& flag);
+/// `--stats-interval`, in seconds, 5 by default.
+std::chrono::seconds stats_interval(const Settings& settings,
+                                    const std::optional<std::string>& flag);
 
 }  // namespace skua::cli

@@ -7,6 +7,7 @@
 #include "backfill/bootstrap_indexes.hpp"
 #include "base/crash_point.hpp"
 #include "base/log.hpp"
+#include "store/outage.hpp"
 #include "store/process_name.hpp"
 
 namespace skua::app {
@@ -64,7 +65,7 @@ void CursorKeeper::run(const std::stop_token& stop) {
       on_lost_(busy.what());
       return;
     } catch (const store::ServerError& error) {
-      logger("cursor")->warn("not saved, trying again: {}", error.what());
+      store::log_retry("cursor", "not saved", error);
       interval = std::min(interval, kRetry);
     } catch (const std::exception& error) {
       on_lost_(std::string("the cursor cannot be saved: ") + error.what());
@@ -86,7 +87,7 @@ void CursorKeeper::save() {
   try {
     save_position();
     for (std::size_t i = 0; i < options_.sources.size(); ++i) {
-      store::save_figures(*session_, options_.sources[i], progress_.figures(i));
+      store::save_figures(*session_, options_.sources[i], progress_.metrics(i));
     }
   } catch (const store::ServerError&) {
     locks_.clear();

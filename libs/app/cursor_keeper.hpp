@@ -47,7 +47,7 @@ class CursorKeeper {
     std::function<std::optional<Watermark>(std::size_t)> watermark;
     std::function<writer::InFlightList::Ticket()> first_unfinished;
     /// The JSON that `skua status` shows of a source.
-    std::function<std::string(std::size_t)> figures;
+    std::function<std::string(std::size_t)> metrics;
   };
 
   /// Takes the locks. Throws store::SourceBusy, naming the holder, std::runtime_error while a

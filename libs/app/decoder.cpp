@@ -98,6 +98,7 @@ void Decoder::take(Job job) {
     }
   }
   if (step(job) == Step::Done) return;
+  services_.out.in_flight.made_at(job.ticket, decoded_.time);
   std::string did(job.did);
   parked_[std::move(did)].push_back(std::move(job));
   services_.out.intake.accounts_waiting += 1;

@@ -1,27 +1,63 @@
 #include "app/disk_size.hpp"
 
+#include <memory>
+#include <utility>
+
 #include "store/process_name.hpp"
+#include "store/session.hpp"
 
 namespace skua::app {
+namespace {
 
-std::optional<std::int64_t> DiskSize::growth() {
-  const std::optional<std::int64_t> now = size();
-  std::optional<std::int64_t> grown;
-  if (now && last_) grown = *now - *last_;
-  last_ = now;
-  return grown;
+constexpr std::chrono::seconds kDiskInterval{5};
+/// A busy server answers sooner.
+constexpr std::chrono::seconds kUnusual{10};
+
+}  // namespace
+
+DiskSize::DiskSize(std::string database_url, const Clock& clock)
+    : database_url_(std::move(database_url)), clock_(clock) {}
+
+DiskSize::~DiskSize() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
 }
 
-std::optional<std::int64_t> DiskSize::size() {
-  try {
-    if (!session_) {
-      session_ = std::make_unique<store::Session>(database_url_, store::process_name("skua disk"));
+void DiskSize::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+std::optional<DiskSize::Sample> DiskSize::latest() const {
+  const std::scoped_lock lock(mutex_);
+  return latest_;
+}
+
+std::optional<Timestamp> DiskSize::unanswered_since() const {
+  const Timestamp now = clock_.now();
+  const std::scoped_lock lock(mutex_);
+  return asked_at_ && now - *asked_at_ >= kUnusual ? asked_at_ : std::nullopt;
+}
+
+void DiskSize::run(const std::stop_token& stop) {
+  std::unique_ptr<store::Session> session;
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    asked_at_ = clock_.now();
+    lock.unlock();
+    std::optional<Sample> sample;
+    try {
+      if (!session || !session->connected()) {
+        session = std::make_unique<store::Session>(database_url_, store::process_name("skua disk"));
+      }
+      const store::Rows rows = session->run("SELECT pg_database_size(current_database())");
+      sample = Sample{clock_.now(), rows.int8(0, 0)};
+    } catch (const store::SqlError&) {
+      session.reset();
     }
-    const store::Rows rows = session_->run("SELECT pg_database_size(current_database())");
-    return rows.int8(0, 0);
-  } catch (const store::SqlError&) {
-    session_.reset();
-    return std::nullopt;
+    lock.lock();
+    asked_at_.reset();
+    latest_ = sample;
+    wake_.wait_for(lock, stop, kDiskInterval, [] { return false; });
   }
 }
 

@@ -1,30 +1,50 @@
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
-#include <memory>
+#include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <thread>
 
-#include "store/session.hpp"
+#include "base/time.hpp"
 
 namespace skua::app {
 
-/// Watches how fast the database grows on disk, on a connection of its own. One thread. Never
-/// throws: a figure for people is no reason to stop.
+/// Watches how large the database is on disk, and whether it answers at all: on a thread and a
+/// connection of its own, because a server that neither answers nor hangs up must not keep others
+/// waiting. Never fails.
 class DiskSize {
  public:
-  explicit DiskSize(std::string database_url) : database_url_(std::move(database_url)) {}
+  struct Sample {
+    Timestamp at;
+    std::int64_t bytes = 0;
+  };
 
-  /// Bytes by which the database grew since the last call; nothing at the first call and when it
-  /// cannot be asked.
-  std::optional<std::int64_t> growth();
+  DiskSize(std::string database_url, const Clock& clock);
+  ~DiskSize();
+  DiskSize(const DiskSize&) = delete;
+  DiskSize& operator=(const DiskSize&) = delete;
+
+  void start();
+
+  /// The latest; nothing: the database could not be asked. Any thread.
+  std::optional<Sample> latest() const;
+  /// Since when a question has been without an answer, if that is unusually long. Any thread.
+  std::optional<Timestamp> unanswered_since() const;
 
  private:
-  std::optional<std::int64_t> size();
+  void run(const std::stop_token& stop);
 
   const std::string database_url_;
-  std::unique_ptr<store::Session> session_;
-  std::optional<std::int64_t> last_;
+  const Clock& clock_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::optional<Sample> latest_;
+  std::optional<Timestamp> asked_at_;
+  std::jthread thread_;
 };
 
 }  // namespace skua::app

@@ -4,6 +4,7 @@
 
 #include "app/filter_words.hpp"
 #include "base/log.hpp"
+#include "store/outage.hpp"
 #include "store/process_name.hpp"
 
 namespace skua::app {
@@ -38,17 +39,12 @@ void FilterWatch::stop() {
 
 void FilterWatch::run(const std::stop_token& stop) {
   stop_ = stop;
-  bool was_down = false;
   while (!stop.stop_requested()) {
     try {
       look();
-      was_down = false;
     } catch (const store::ServerError& error) {
       session_.reset();
-      if (!std::exchange(was_down, true)) {
-        logger("filter")->warn("the stored filter cannot be read, the last one stays: {}",
-                               error.what());
-      }
+      store::log_retry("filter", "the stored filter cannot be read, the last one stays", error);
     } catch (const std::exception& error) {
       return options_.on_defect(std::string("following the stored filter: ") + error.what());
     }

@@ -7,6 +7,7 @@
 
 #include "base/log.hpp"
 #include "identity/errc.hpp"
+#include "store/outage.hpp"
 
 namespace skua::app {
 namespace {
@@ -53,7 +54,7 @@ void HandleKeeper::run(const std::stop_token& stop) {
     } catch (const store::ServerError& error) {
       session_.reset();
       is_away = true;
-      logger("identity")->warn("handles cannot be checked, trying again: {}", error.what());
+      store::log_retry("identity", "handles cannot be checked", error);
     } catch (const std::exception& error) {
       // A wrong statement of ours, or memory that ran out: going on would only hide it.
       options_.on_defect(std::string("handles cannot be checked: ") + error.what());

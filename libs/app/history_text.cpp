@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "app/line_layout.hpp"
+#include "app/metrics_text.hpp"
 #include "base/count_text.hpp"
+#include "base/utf8.hpp"
 
 namespace skua::app {
 namespace {
@@ -24,12 +27,6 @@ std::int64_t count_of(const HistoryQueue& queue, JobState state) {
 
 std::string megabytes(double bytes) {
   return fmt::format("{:.1f} MB", bytes / 1e6);
-}
-
-std::string clock_time(Timestamp at) {
-  return fmt::format(
-      "{:%H:%M:%S}",
-      fmt::gmtime(std::chrono::duration_cast<std::chrono::seconds>(at.time_since_epoch()).count()));
 }
 
 /// `123 queued`, or `about 123 queued` of a table that is too large to be counted.
@@ -97,21 +94,6 @@ std::string host_line(const backfill::HostFigures& host, Timestamp now) {
   return line;
 }
 
-/// Cut at a character, not inside of one.
-std::string cut(std::string line, std::size_t width) {
-  std::size_t characters = 0;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const bool begins = (static_cast<unsigned char>(line[i]) & 0xC0U) != 0x80U;
-    if (begins && ++characters > width) {
-      line.resize(i);
-      break;
-    }
-    // What a host says is shown, not obeyed.
-    if (static_cast<unsigned char>(line[i]) < 0x20 || line[i] == 0x7F) line[i] = '?';
-  }
-  return line;
-}
-
 std::string figure(const json& object, const char* name) {
   return with_commas(object.value(name, std::int64_t{0}));
 }
@@ -130,14 +112,6 @@ std::string with_commas(std::int64_t number) {
 
 std::string counted_with_commas(std::int64_t number, std::string_view noun) {
   return fmt::format("{} {}", with_commas(number), noun_for(number, noun));
-}
-
-std::string duration_text(std::chrono::seconds duration) {
-  const auto seconds = duration.count();
-  if (seconds < 120) return fmt::format("{} s", seconds);
-  if (seconds < 7'200) return fmt::format("{} min", seconds / 60);
-  if (seconds < 172'800) return fmt::format("{} h {} min", seconds / 3'600, seconds / 60 % 60);
-  return fmt::format("{} d {} h", seconds / 86'400, seconds / 3'600 % 24);
 }
 
 std::string waiting_words(const HistoryMoment& moment) {
@@ -159,22 +133,25 @@ std::string waiting_words(const HistoryMoment& moment) {
 
 std::string history_line(const HistoryMoment& moment) {
   const backfill::BackfillFigures& figures = moment.figures;
-  auto line = fmt::format(
-      "{}  {} done, {} under way", clock_time(moment.at),
+  auto first = fmt::format(
+      "{} done, {} under way",
       counted_with_commas(static_cast<std::int64_t>(figures.repositories), "repository"),
       figures.in_hand);
-  if (moment.queue) line += ", " + queued_words(*moment.queue);
-  line +=
-      fmt::format("  {:.0f} records/s  {}/s", moment.rates.records, megabytes(moment.rates.bytes));
+  if (moment.queue) first += ", " + queued_words(*moment.queue);
+  std::vector<std::string> parts{clock_time(moment.at)};
+  if (moment.outage) parts.push_back(outage_text(*moment.outage, moment.at));
+  parts.push_back(std::move(first));
+  parts.push_back(fmt::format("{:.0f} records/s", moment.rates.records));
+  parts.push_back(megabytes(moment.rates.bytes) + "/s");
   for (const std::string& words :
        {left_words(moment), list_words(moment), trouble_words(figures), waiting_words(moment)}) {
-    if (!words.empty()) line += "  " + words;
+    if (!words.empty()) parts.push_back(words);
   }
-  return line;
+  return laid_out(parts);
 }
 
-std::string history_words(const HistoryMoment& moment) {
-  auto words = fmt::format("history: {} done, {} under way",
+std::string history_summary(const HistoryMoment& moment) {
+  auto words = fmt::format("backfill: {} done, {} under way",
                            with_commas(static_cast<std::int64_t>(moment.figures.repositories)),
                            moment.figures.in_hand);
   if (moment.queue) words += ", " + queued_words(*moment.queue);
@@ -191,6 +168,7 @@ std::vector<std::string> history_screen(const HistoryMoment& moment, std::size_t
   if (moment.queue) first += ", " + queued_words(*moment.queue);
   if (const auto left = left_words(moment); !left.empty()) first += "; " + left;
   lines.push_back(std::move(first));
+  if (moment.outage) lines.push_back(outage_text(*moment.outage, moment.at));
   lines.push_back(
       fmt::format("{}, {:.0f}/s  {}, {}/s",
                   counted_with_commas(static_cast<std::int64_t>(figures.records), "record"),
@@ -211,7 +189,7 @@ std::vector<std::string> history_screen(const HistoryMoment& moment, std::size_t
                                   to_string(errors[i].state), errors[i].words));
     }
   }
-  for (std::string& line : lines) line = cut(std::move(line), width);
+  for (std::string& line : lines) line = printable(line, width);
   return lines;
 }
 

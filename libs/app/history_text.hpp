@@ -12,6 +12,7 @@
 #include "app/history_figures.hpp"
 #include "backfill/backfiller.hpp"
 #include "base/time.hpp"
+#include "store/outage.hpp"
 
 namespace skua::app {
 
@@ -24,17 +25,19 @@ struct HistoryMoment {
   HistoryRates rates;
   /// Nothing: it was not counted yet.
   std::optional<HistoryQueue> queue;
+  /// Of the database, at this moment.
+  std::optional<store::Outage> outage = std::nullopt;
 };
 
-/// One line, for pipes and logs:
+/// For pipes and logs, at most 80 columns wide:
 ///
-///   12:00:05  1,204 repositories done, 64 under way, 48,210 queued  41,230 records/s  18.2 MB/s
-///   2 h 10 min left  3 failed
+///   12:00:05  1,204 repositories done, 64 under way, 48,210 queued  41230 records/s
+///             18.2 MB/s  80 min left  3 failed attempts
 std::string history_line(const HistoryMoment& moment);
 
-/// A few words for a line that is about something else: `history: 1,204 done, 64 under way, 48,210
+/// In short, beside what is about something else: `backfill: 1,204 done, 64 under way, 48,210
 /// queued`.
-std::string history_words(const HistoryMoment& moment);
+std::string history_summary(const HistoryMoment& moment);
 
 /// The same and more for a terminal, none longer than `width` characters.
 std::vector<std::string> history_screen(const HistoryMoment& moment, std::size_t width);
@@ -51,7 +54,5 @@ std::string history_status_text(const nlohmann::json& backfill);
 std::string with_commas(std::int64_t number);
 /// `1 row`, `1,234 rows`.
 std::string counted_with_commas(std::int64_t number, std::string_view noun);
-/// `45 s`, `12 min`, `3 h 20 min`, `4 d 2 h`.
-std::string duration_text(std::chrono::seconds duration);
 
 }  // namespace skua::app

@@ -7,6 +7,7 @@
 #include "backfill/bootstrap_indexes.hpp"
 #include "base/log.hpp"
 #include "store/cursor_store.hpp"
+#include "store/outage.hpp"
 #include "store/process_name.hpp"
 
 namespace skua::app {
@@ -51,7 +52,7 @@ void HistoryWatch::stop() {
 HistoryMoment HistoryWatch::moment() const {
   backfill::BackfillFigures figures = options_.figures();
   const std::scoped_lock lock(mutex_);
-  return {clock_.now(), std::move(figures), rates_, queue_};
+  return {clock_.now(), std::move(figures), rates_, queue_, store::outage_monitor().current()};
 }
 
 void HistoryWatch::run(const std::stop_token& stop) {

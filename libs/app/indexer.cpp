@@ -96,10 +96,10 @@ class Indexer::Impl {
     return drained && saved;
   }
 
-  std::vector<Figures> figures() const {
-    std::vector<Figures> all;
+  std::vector<Metrics> metrics() const {
+    std::vector<Metrics> all;
     for (const auto& run : runs_) {
-      for (Figures& figures : run->figures()) all.push_back(std::move(figures));
+      for (Metrics& metrics : run->metrics()) all.push_back(std::move(metrics));
     }
     return all;
   }
@@ -168,14 +168,14 @@ class Indexer::Impl {
             .cursor_interval = options_.cursor_interval,
             .read_timeout = options_.read_timeout,
             .filter = &filter_,
-            .complete = [this](Figures& figures) { add_handles(figures); }};
+            .complete = [this](Metrics& metrics) { add_handles(metrics); }};
   }
 
-  void add_handles(Figures& figures) const {
+  void add_handles(Metrics& metrics) const {
     if (!handles_) return;
-    figures.handles_valid = handles_->counters().valid;
-    figures.handles_invalid = handles_->counters().invalid;
-    figures.handles_failed = handles_->counters().failed;
+    metrics.handles_valid = handles_->counters().valid;
+    metrics.handles_invalid = handles_->counters().invalid;
+    metrics.handles_failed = handles_->counters().failed;
   }
 
   const IndexerOptions options_;
@@ -213,8 +213,8 @@ std::optional<HistoryMoment> Indexer::history() const {
   return impl_->history();
 }
 
-std::vector<Figures> Indexer::figures() const {
-  return impl_->figures();
+std::vector<Metrics> Indexer::metrics() const {
+  return impl_->metrics();
 }
 
 std::optional<std::string> Indexer::defect() const {

@@ -8,10 +8,10 @@
 
 #include "app/account_source.hpp"
 #include "app/fail_over.hpp"
-#include "app/figures.hpp"
 #include "app/filter_watch.hpp"
 #include "app/history.hpp"
 #include "app/history_text.hpp"
+#include "app/metrics.hpp"
 #include "app/source.hpp"
 #include "base/time.hpp"
 #include "identity/txt_lookup.hpp"
@@ -73,7 +73,7 @@ class Indexer {
   bool stop();
 
   /// One of each source, in their order.
-  std::vector<Figures> figures() const;
+  std::vector<Metrics> metrics() const;
   /// Of history; nothing while none is under way or queued.
   std::optional<HistoryMoment> history() const;
   /// Why the process must stop; nothing while all is well.

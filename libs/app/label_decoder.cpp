@@ -137,6 +137,10 @@ bool LabelDecoder::take(AdmittedMessage& message) {
 }
 
 bool LabelDecoder::take_labels(const AdmittedMessage& message) {
+  // It may wait for a key.
+  if (!frame_.labels.empty()) {
+    services_.in_flight.made_at(message.ticket, frame_.labels.front().label.cts);
+  }
   std::vector<event::UnresolvedEvent> events;
   events.reserve(frame_.labels.size());
   std::vector<verify::errc> dropped;

@@ -102,53 +102,57 @@ bool Pipeline::drain(std::chrono::steady_clock::time_point deadline) {
   return in_flight_.wait_until_at_most(abandoned, deadline);
 }
 
-Figures pipeline_figures(const Pipeline& pipeline, std::string source, Timestamp started_at,
+Metrics pipeline_metrics(const Pipeline& pipeline, std::string source, Timestamp started_at,
                          Timestamp now) {
   const IntakeCounters& in = pipeline.intake();
   const writer::Counters& out = pipeline.written();
-  Figures figures;
-  figures.source = std::move(source);
-  figures.at = now;
-  figures.started_at = started_at;
-  figures.frames = in.frames;
-  figures.bytes = in.bytes;
-  figures.commits = in.commits;
-  figures.syncs = in.syncs;
-  figures.identities = in.identities;
-  figures.accounts = in.accounts;
-  figures.labels = in.labels;
-  figures.infos = in.infos;
-  figures.errors = in.errors;
-  figures.unknown = in.unknown;
-  figures.events = out.events;
-  figures.rows = out.rows;
-  figures.unchanged = out.unchanged;
-  figures.transactions = out.transactions;
-  figures.altered = in.altered;
-  figures.filtered = in.filtered;
-  figures.filtered_messages = in.filtered_messages;
-  figures.is_verified = pipeline.is_verified();
-  figures.verified = in.verified;
-  figures.broke = in.broke;
-  figures.former_keys = in.former_keys;
+  Metrics metrics;
+  metrics.source = std::move(source);
+  metrics.at = now;
+  metrics.started_at = started_at;
+  metrics.frames = in.frames;
+  metrics.bytes = in.bytes;
+  metrics.commits = in.commits;
+  metrics.syncs = in.syncs;
+  metrics.identities = in.identities;
+  metrics.accounts = in.accounts;
+  metrics.labels = in.labels;
+  metrics.infos = in.infos;
+  metrics.errors = in.errors;
+  metrics.unknown = in.unknown;
+  metrics.events = out.events;
+  metrics.rows = out.rows;
+  metrics.unchanged = out.unchanged;
+  metrics.transactions = out.transactions;
+  metrics.altered = in.altered;
+  metrics.filtered = in.filtered;
+  metrics.filtered_messages = in.filtered_messages;
+  metrics.is_verified = pipeline.is_verified();
+  metrics.verified = in.verified;
+  metrics.broke = in.broke;
+  metrics.former_keys = in.former_keys;
   for (std::size_t i = 0; i < verify::kReasons; ++i) {
     if (const std::uint64_t count = in.dropped[i]; count > 0) {
-      figures.dropped[verify::name_of(static_cast<verify::errc>(i + 1))] = count;
+      metrics.dropped[verify::name_of(static_cast<verify::errc>(i + 1))] = count;
     }
   }
-  figures.stale_accounts = in.stale_accounts;
-  figures.unsettled_accounts = in.unsettled_accounts;
-  figures.accounts_waiting = in.accounts_waiting;
-  figures.retries = out.retries;
-  figures.dead_letters = out.dead_letters;
-  figures.nuls_removed = out.nuls_removed;
-  figures.in_flight = pipeline.frames_in_flight();
-  figures.latency = pipeline.latency().counts();
-  if (const auto watermark = pipeline.watermark()) figures.cursor = watermark->seq;
+  metrics.stale_accounts = in.stale_accounts;
+  metrics.unsettled_accounts = in.unsettled_accounts;
+  metrics.accounts_waiting = in.accounts_waiting;
+  metrics.retries = out.retries;
+  metrics.dead_letters = out.dead_letters;
+  metrics.nuls_removed = out.nuls_removed;
+  metrics.in_flight = pipeline.frames_in_flight();
+  metrics.latency = pipeline.latency().counts();
+  if (const auto watermark = pipeline.watermark()) metrics.cursor = watermark->seq;
   if (const std::int64_t newest = in.newest_time_us; newest != 0) {
-    figures.newest = Timestamp(std::chrono::microseconds(newest));
+    metrics.newest = Timestamp(std::chrono::microseconds(newest));
   }
-  return figures;
+  const auto backlog = pipeline.backlog();
+  metrics.waiting = backlog.waiting;
+  metrics.committed = backlog.newest_committed;
+  metrics.oldest_waiting = backlog.oldest_waiting;
+  return metrics;
 }
 
 }  // namespace skua::app

@@ -13,8 +13,8 @@
 #include "app/account_source.hpp"
 #include "app/decode_thread.hpp"
 #include "app/decoder.hpp"
-#include "app/figures.hpp"
 #include "app/intake_counters.hpp"
+#include "app/metrics.hpp"
 #include "app/writing.hpp"
 #include "base/time.hpp"
 #include "event/frame_decoder.hpp"
@@ -108,6 +108,8 @@ class Pipeline {
   const IntakeCounters& intake() const { return intake_; }
   /// Of all sources of the process.
   const writer::Counters& written() const { return writing_.counters(); }
+  /// How far behind the source what is durable is.
+  writer::InFlightList::Backlog backlog() const { return in_flight_.backlog(); }
   std::size_t frames_in_flight() const { return in_flight_.frames(); }
   /// From reading a frame to its commit.
   const LatencyHistogram& latency() const { return in_flight_.latency(); }
@@ -126,8 +128,8 @@ class Pipeline {
   bool ended_ = false;
 };
 
-/// The figures that a pipeline knows of itself.
-Figures pipeline_figures(const Pipeline& pipeline, std::string source, Timestamp started_at,
+/// The metrics that a pipeline knows of itself.
+Metrics pipeline_metrics(const Pipeline& pipeline, std::string source, Timestamp started_at,
                          Timestamp now);
 
 }  // namespace skua::app

@@ -69,14 +69,15 @@ class Replay::Impl {
     return drained;
   }
 
-  Figures figures() const {
-    Figures figures = pipeline_figures(pipeline_, source(), started_at_, clock_.now());
+  Metrics metrics() const {
+    Metrics metrics = pipeline_metrics(pipeline_, source(), started_at_, clock_.now());
+    metrics.is_live = false;
     if (handles_) {
-      figures.handles_valid = handles_->counters().valid;
-      figures.handles_invalid = handles_->counters().invalid;
-      figures.handles_failed = handles_->counters().failed;
+      metrics.handles_valid = handles_->counters().valid;
+      metrics.handles_invalid = handles_->counters().invalid;
+      metrics.handles_failed = handles_->counters().failed;
     }
-    return figures;
+    return metrics;
   }
   std::string file_problem() const {
     return problem_.with([](const auto& problem) { return problem; });
@@ -208,8 +209,8 @@ bool Replay::stop() {
   return impl_->stop();
 }
 
-Figures Replay::figures() const {
-  return impl_->figures();
+Metrics Replay::metrics() const {
+  return impl_->metrics();
 }
 
 std::string Replay::file_problem() const {

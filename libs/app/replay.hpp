@@ -8,7 +8,7 @@
 #include <string>
 
 #include "app/account_source.hpp"
-#include "app/figures.hpp"
+#include "app/metrics.hpp"
 #include "base/time.hpp"
 #include "identity/txt_lookup.hpp"
 #include "verify/commit_verifier.hpp"
@@ -50,7 +50,7 @@ class Replay {
   /// Ends reading and drains. False: not all that was read is durable.
   bool stop();
 
-  Figures figures() const;
+  Metrics metrics() const;
   /// What is wrong with the file itself (torn tail, garbage), for the user; empty when nothing is.
   /// Known at the end.
   std::string file_problem() const;

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "base/log.hpp"
+#include "store/outage.hpp"
 
 namespace skua::app {
 
@@ -92,7 +92,7 @@ std::vector<store::RepositoryRow> RepositoryLookup::load(std::vector<std::string
       return store::load_repositories(*session_, dids);
     } catch (const store::ServerError& error) {
       session_.reset();
-      logger("verify")->warn("repositories cannot be looked up, trying again: {}", error.what());
+      store::log_retry("verify", "repositories cannot be looked up", error);
     }
     std::unique_lock lock(mutex_);
     filled_.wait_for(lock, stop, options_.database_pause, [] { return false; });

@@ -150,7 +150,7 @@ std::unique_ptr<transport::StreamClient> SourceRun::make_client(std::size_t memb
 void SourceRun::start() {
   keeper_.start({.watermark = [this](std::size_t member) { return pipeline_.watermark(member); },
                  .first_unfinished = [this] { return pipeline_.first_unfinished(); },
-                 .figures = [this](std::size_t member) { return to_json(figures_of(member)); }},
+                 .metrics = [this](std::size_t member) { return to_json(metrics_of(member)); }},
                 on_defect_);
   client_->start();
   if (members_.size() > 1) {
@@ -186,13 +186,13 @@ bool SourceRun::save() {
   return keeper_.stop();
 }
 
-std::vector<Figures> SourceRun::figures() const {
-  std::vector<Figures> all;
-  for (std::size_t i = 0; i < members_.size(); ++i) all.push_back(figures_of(i));
+std::vector<Metrics> SourceRun::metrics() const {
+  std::vector<Metrics> all;
+  for (std::size_t i = 0; i < members_.size(); ++i) all.push_back(metrics_of(i));
   return all;
 }
 
-Figures SourceRun::figures_of(std::size_t member) const {
+Metrics SourceRun::metrics_of(std::size_t member) const {
   const Member& one = members_[member];
   std::size_t active = 0;
   std::uint64_t connections = 0;
@@ -202,28 +202,28 @@ Figures SourceRun::figures_of(std::size_t member) const {
     connections = one.earlier_connections;
     if (active == member && client_) connections += client_->statistics().connections;
   }
-  Figures figures;
+  Metrics metrics;
   if (active == member) {
     // Those of relays that stand by for each other are counted together, by whoever is read.
-    figures = pipeline_figures(pipeline_, one.name, started_at_, clock_.now());
-    if (options_.complete) options_.complete(figures);
+    metrics = pipeline_metrics(pipeline_, one.name, started_at_, clock_.now());
+    if (options_.complete) options_.complete(metrics);
   } else {
-    figures.source = one.name;
-    figures.at = clock_.now();
-    figures.started_at = started_at_;
-    figures.is_verified = pipeline_.is_verified();
+    metrics.source = one.name;
+    metrics.at = clock_.now();
+    metrics.started_at = started_at_;
+    metrics.is_verified = pipeline_.is_verified();
   }
   if (members_.size() > 1) {
-    figures.role = active == member ? Figures::Role::Active : Figures::Role::Standby;
+    metrics.role = active == member ? Metrics::Role::Active : Metrics::Role::Standby;
   }
-  figures.cursor.reset();
-  if (const auto watermark = pipeline_.watermark(member)) figures.cursor = watermark->seq;
-  if (!figures.cursor) figures.cursor = keeper_.saved(member);
-  figures.connected = one.intake->connected();
-  figures.reconnects = connections > 0 ? connections - 1 : 0;
-  figures.skipped = one.intake->skipped();
-  figures.restarts = one.intake->restarts();
-  return figures;
+  metrics.cursor.reset();
+  if (const auto watermark = pipeline_.watermark(member)) metrics.cursor = watermark->seq;
+  if (!metrics.cursor) metrics.cursor = keeper_.saved(member);
+  metrics.connected = one.intake->connected();
+  metrics.reconnects = connections > 0 ? connections - 1 : 0;
+  metrics.skipped = one.intake->skipped();
+  metrics.restarts = one.intake->restarts();
+  return metrics;
 }
 
 void SourceRun::watch(const std::stop_token& stop) {

@@ -18,8 +18,8 @@
 #include "app/chain_log.hpp"
 #include "app/cursor_keeper.hpp"
 #include "app/fail_over.hpp"
-#include "app/figures.hpp"
 #include "app/frame_intake.hpp"
+#include "app/metrics.hpp"
 #include "app/patient_accounts.hpp"
 #include "app/pipeline.hpp"
 #include "app/relay_probe.hpp"
@@ -54,8 +54,8 @@ struct SourceRunOptions {
   std::chrono::milliseconds read_timeout{60'000};
   /// What is stored; null: everything. Outlives the run.
   CurrentFilter* filter = nullptr;
-  /// Adds to the figures what is counted elsewhere in the process; called on any thread.
-  std::function<void(Figures&)> complete;
+  /// Adds to the metrics what is counted elsewhere in the process; called on any thread.
+  std::function<void(Metrics&)> complete;
 };
 
 /// One source of a process, with all that is its own: the client, the intake, the decoders with
@@ -85,7 +85,7 @@ class SourceRun {
   bool save();
 
   /// One of each source, in their order.
-  std::vector<Figures> figures() const;
+  std::vector<Metrics> metrics() const;
 
  private:
   struct Member {
@@ -113,7 +113,7 @@ class SourceRun {
   bool verifies_commits() const;
   CursorKeeper::Options keeper_options();
   PipelineOptions pipeline_options();
-  Figures figures_of(std::size_t member) const;
+  Metrics metrics_of(std::size_t member) const;
 
   // Of several relays; all but the last on a thread of their own.
   void watch(const std::stop_token& stop);

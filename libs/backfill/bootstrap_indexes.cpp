@@ -17,6 +17,7 @@
 #include "base/crash_point.hpp"
 #include "base/log.hpp"
 #include "store/advisory_lock.hpp"
+#include "store/outage.hpp"
 #include "store/process_name.hpp"
 
 namespace skua::backfill {
@@ -161,12 +162,10 @@ class Builders {
   void work(const std::stop_token& stop) {
     try {
       std::unique_ptr<BuildSession> builder;
-      bool was_down = false;
       while (goes_on(stop)) {
         const std::size_t built_before = built();
         try {
           if (!builder) builder = std::make_unique<BuildSession>(*this);
-          if (std::exchange(was_down, false)) logger("backfill")->info("the database is back");
           if (const auto name = build_next(builder->session)) {
             tell(*name);
             continue;
@@ -176,11 +175,7 @@ class Builders {
           if (stop.stop_requested()) break;
           if (builder && builder->session.connected()) throw;
           builder.reset();
-          if (!std::exchange(was_down, true)) {
-            logger("backfill")
-                ->warn("the database failed while indexes were built, trying again: {}",
-                       error.what());
-          }
+          store::log_retry("backfill", "indexes cannot be built", error);
         }
         rest(stop, built_before);
       }

@@ -9,6 +9,7 @@
 #include "backfill/listing.hpp"
 #include "base/crash_point.hpp"
 #include "base/log.hpp"
+#include "store/outage.hpp"
 
 namespace skua::backfill {
 namespace {
@@ -139,10 +140,8 @@ void Discoverer::run(const std::stop_token& stop, bool first) {
       if (read_one(*session, stop)) continue;
       if (!first && busy_ == 0) session.reset();
     } catch (const store::ServerError& error) {
-      if (!std::exchange(was_down, true)) {
-        logger("backfill")
-            ->warn("lists: the database failed, nothing is lost, trying again: {}", error.what());
-      }
+      was_down = true;
+      store::log_retry("backfill", "lists cannot be read", error);
       session.reset();
     } catch (const std::exception& error) {
       return options_.on_defect(std::string("reading lists: ") + error.what());

@@ -17,6 +17,7 @@
 #include "backfill/repo_answer.hpp"
 #include "base/log.hpp"
 #include "identity/errc.hpp"
+#include "store/outage.hpp"
 #include "store/repository_table.hpp"
 #include "transport/errc.hpp"
 
@@ -147,12 +148,10 @@ void Fetcher::run(const std::stop_token& stop) {
     auto pause = kTick;
     try {
       step();
-      if (std::exchange(was_down, false)) logger("backfill")->info("the database is back");
+      was_down = false;
     } catch (const store::ServerError& error) {
-      if (!std::exchange(was_down, true)) {
-        logger("backfill")
-            ->warn("the database failed, nothing is lost, trying again: {}", error.what());
-      }
+      was_down = true;
+      store::log_retry("backfill", "jobs cannot be taken or ended", error);
       session_.reset();
       pause = kClaimQuiet;
     } catch (const std::exception& error) {

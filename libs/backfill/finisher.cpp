@@ -6,8 +6,8 @@
 #include <mutex>
 #include <utility>
 
-#include "base/log.hpp"
 #include "resolve/actor_ids.hpp"
+#include "store/outage.hpp"
 
 namespace skua::backfill {
 namespace {
@@ -76,7 +76,7 @@ void Finisher::finish(std::span<const std::unique_ptr<UnfinishedRepository>> bat
       for (std::size_t i = 0; i < batch.size(); ++i) finish(batch.subspan(i, 1), stop);
       return;
     } catch (const store::ServerError& error) {
-      logger("backfill")->warn("repositories cannot be finished, trying again: {}", error.what());
+      store::log_retry("backfill", "repositories cannot be finished", error);
       session_.reset();
       std::mutex mutex;
       std::condition_variable_any pause;

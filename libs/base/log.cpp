@@ -1,13 +1,23 @@
 #include "base/log.hpp"
 
 #include <array>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <mutex>
+#include <stop_token>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
+
+#include "base/guarded.hpp"
+#include "base/log_throttle.hpp"
+#include "base/utf8.hpp"
 
 namespace skua {
 namespace {
@@ -58,15 +68,70 @@ const std::shared_ptr<FramedSink>& stderr_sink() {
   return sink;
 }
 
+/// The longest message.
+constexpr std::size_t kMessage = 1'000;
+
+using SteadyClock = std::chrono::steady_clock;
+
+/// One for all loggers.
+Guarded<LogThrottle>& throttle() {
+  static Guarded<LogThrottle> throttle;
+  return throttle;
+}
+
+void write_summaries(const std::vector<LogThrottle::Summary>& summaries) {
+  for (const LogThrottle::Summary& summary : summaries) {
+    const auto level = static_cast<spdlog::level::level_enum>(summary.level);
+    logger(summary.logger)->log(level, spdlog::string_view_t(summary.text));
+  }
+}
+
 constexpr std::array<std::string_view, 6> kLevels = {"trace", "debug", "info",
                                                      "warn",  "error", "off"};
 
 }  // namespace
 
-std::shared_ptr<spdlog::logger> logger(const std::string& component) {
+void Logger::write(spdlog::level::level_enum level, fmt::string_view format,
+                   fmt::format_args args) {
+  if (!should_log(level)) return;
+  const std::string message = printable(fmt::vformat(format, args), kMessage);
+  const LogThrottle::Site site{name(), level, std::string(format.data(), format.size())};
+  const auto now = SteadyClock::now();
+  std::vector<LogThrottle::Summary> summaries;
+  const bool is_written = throttle().with([&](LogThrottle& all) {
+    summaries = all.due(now);
+    return all.admit(site, message, now);
+  });
+  write_summaries(summaries);
+  if (is_written) log(level, spdlog::string_view_t(message));
+}
+
+LogSummaries::LogSummaries()
+    : thread_([](const std::stop_token& stop) {
+        // Signals are for the threads that wait for them.
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_BLOCK, &all, nullptr);
+        std::mutex mutex;
+        std::condition_variable_any wake;
+        std::unique_lock lock(mutex);
+        while (!stop.stop_requested()) {
+          wake.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; });
+          write_summaries(
+              throttle().with([](LogThrottle& log) { return log.due(SteadyClock::now()); }));
+        }
+      }) {}
+
+LogSummaries::~LogSummaries() {
+  thread_.request_stop();
+  thread_.join();
+  write_summaries(throttle().with([](LogThrottle& log) { return log.rest(SteadyClock::now()); }));
+}
+
+std::shared_ptr<Logger> logger(const std::string& component) {
   const std::scoped_lock lock(registry_mutex());
-  if (auto known = spdlog::get(component)) return known;
-  auto made = std::make_shared<spdlog::logger>(component, stderr_sink());
+  if (auto known = spdlog::get(component)) return std::static_pointer_cast<Logger>(known);
+  auto made = std::make_shared<Logger>(component, stderr_sink());
   made->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %^%l%$ %n: %v", spdlog::pattern_time_type::utc);
   made->set_level(spdlog::get_level());
   made->flush_on(spdlog::level::warn);

@@ -125,6 +125,14 @@ std::string format_datetime(Timestamp instant) {
                      time.subseconds().count());
 }
 
+std::string duration_text(std::chrono::seconds duration) {
+  const auto seconds = duration.count();
+  if (seconds < 120) return fmt::format("{} s", seconds);
+  if (seconds < 7'200) return fmt::format("{} min", seconds / 60);
+  if (seconds < 172'800) return fmt::format("{} h {} min", seconds / 3'600, seconds / 60 % 60);
+  return fmt::format("{} d {} h", seconds / 86'400, seconds / 3'600 % 24);
+}
+
 const Clock& system_clock() {
   static const SystemClock clock;
   return clock;

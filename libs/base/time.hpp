@@ -28,6 +28,9 @@ Result<Datetime> parse_datetime(std::string_view text);
 /// `2026-07-04T14:38:08.085434Z`: always UTC, always six digits.
 std::string format_datetime(Timestamp instant);
 
+/// `45 s`, `12 min`, `3 h 20 min`, `4 d 2 h`.
+std::string duration_text(std::chrono::seconds duration);
+
 /// Where the time comes from. Tests inject their own; nothing in the libraries asks the system.
 class Clock {
  public:

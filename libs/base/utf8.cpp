@@ -44,4 +44,24 @@ bool is_utf8_beyond_ascii(std::string_view text) {
   return true;
 }
 
+std::string printable(std::string_view text, std::size_t characters) {
+  const bool is_text = is_utf8(text);
+  std::string out;
+  for (std::size_t i = 0; i < text.size() && characters > 0; --characters) {
+    const auto* p = reinterpret_cast<const unsigned char*>(text.data()) + i;
+    const std::size_t length = is_text ? sequence_length(p, text.size() - i) : 1;
+    // U+0080 to U+009F are control characters, too.
+    const bool is_control = *p < 0x20 || *p == 0x7f || (*p == 0xc2 && length == 2 && p[1] < 0xa0);
+    if (*p == '\t' || *p == '\n' || *p == '\r') {
+      out += ' ';
+    } else if (is_control || (!is_text && *p >= 0x80)) {
+      out += '?';
+    } else {
+      out += text.substr(i, length);
+    }
+    i += length;
+  }
+  return out;
+}
+
 }  // namespace skua

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 namespace skua {
@@ -24,5 +26,9 @@ inline bool is_utf8(std::string_view text) {
   for (; left > 0; ++p, --left) seen |= static_cast<unsigned char>(*p);
   return (seen & kHighBits) == 0 || is_utf8_beyond_ascii(text);
 }
+
+/// `text` for a terminal: at most `characters` long, tabs and line ends as spaces, other control
+/// characters, and all beyond ASCII if it is not UTF-8, as `?`.
+std::string printable(std::string_view text, std::size_t characters);
 
 }  // namespace skua

@@ -10,11 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/log.hpp"
+#include <fmt/format.h>
+
 #include "identity/errc.hpp"
 #include "identity/identity_table.hpp"
 #include "identity/recent_map.hpp"
 #include "identity/request_budget.hpp"
+#include "store/outage.hpp"
 #include "store/session.hpp"
 
 namespace skua::identity {
@@ -86,8 +88,9 @@ class Table {
     } catch (const store::SqlError& error) {
       session_.reset();
       away_until_ = SteadyClock::now() + kTablePause;
-      logger("identity")
-          ->warn("working without skua.identities for {} s: {}", kTablePause.count(), error.what());
+      store::log_retry("identity",
+                       fmt::format("working without skua.identities for {} s", kTablePause.count()),
+                       error);
     }
   }
 

@@ -1,6 +1,5 @@
 #include "store/session.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <stdexcept>
 #include <string>
@@ -12,6 +11,7 @@
 #include "base/log.hpp"
 #include "base/time.hpp"
 #include "store/binary_form.hpp"
+#include "store/outage.hpp"
 
 namespace skua::store {
 namespace {
@@ -42,11 +42,19 @@ std::string with_defaults(const std::string& url) {
   return result;
 }
 
-/// One line: the server breaks its messages, a log should not.
-std::string trimmed(std::string text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
+/// One line: the server breaks and indents its messages, a log should not.
+std::string trimmed(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    const bool is_space = c == ' ' || c == '\n' || c == '\t';
+    if (!is_space) {
+      line += c;
+    } else if (!line.empty() && line.back() != ' ') {
+      line += ' ';
+    }
+  }
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  return line;
 }
 
 /// Runs `f`, and throws what libpqxx throws in it as one of our three errors. libpqxx has classes
@@ -134,7 +142,13 @@ class Notices : public pqxx::errorhandler {
 
   bool operator()(const char message[]) noexcept override {
     try {
-      logger("store")->warn("{}", trimmed(message));
+      const std::string text = trimmed(message);
+      // A server that stops says so to each session: the outage monitor says it once.
+      if (text.find("terminating connection") != std::string::npos) {
+        logger("store")->debug("{}", text);
+      } else {
+        logger("store")->warn("{}", text);
+      }
     } catch (...) {
       // A log that fails must not break the connection.
     }
@@ -272,8 +286,21 @@ class Session::Impl {
   bool broken = false;
 };
 
-Session::Session(const std::string& url, const std::string& application_name)
-    : impl_(translating([&] { return std::make_unique<Impl>(url); })) {
+Session::Session(const std::string& url, const std::string& application_name) {
+  const Timestamp began = system_clock().now();
+  try {
+    impl_ = translating([&] { return std::make_unique<Impl>(url); });
+    prepare(application_name);
+    outage_monitor().connected();
+  } catch (const SqlError& error) {
+    if (error.is_unreachable()) outage_monitor().attempt_failed(began, error.what());
+    throw;
+  }
+}
+
+Session::~Session() = default;
+
+void Session::prepare(const std::string& application_name) {
   Params name;
   name.text(application_name.substr(0, 63));
   execute({"session_name", "SELECT set_config('application_name', $1, false)"}, name);
@@ -285,8 +312,6 @@ Session::Session(const std::string& url, const std::string& application_name)
   run("SET jit = off; SET enable_seqscan = off; SET enable_hashjoin = off; "
       "SET enable_mergejoin = off");
 }
-
-Session::~Session() = default;
 
 bool Session::connected() const {
   return !impl_->broken && impl_->connection.is_open();

@@ -24,6 +24,9 @@ class SqlError : public std::runtime_error {
       : std::runtime_error(message), sqlstate_(std::move(sqlstate)) {}
   /// Five characters, empty when the connection broke.
   const std::string& sqlstate() const { return sqlstate_; }
+  /// Whether the connection broke, or could not be made for another reason than that the server has
+  /// too many.
+  bool is_unreachable() const;
 
  private:
   std::string sqlstate_;
@@ -138,6 +141,9 @@ class Session {
   std::uint64_t nuls_removed() const;
 
  private:
+  /// Gives the session its name and its settings.
+  void prepare(const std::string& application_name);
+
   class Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -13,4 +13,14 @@ void throw_sql_error(const std::string& message, const std::string& sqlstate) {
   throw ServerError(message, sqlstate);
 }
 
+bool SqlError::is_unreachable() const {
+  // libpqxx gives no SQLSTATE for a connection that could not be made.
+  if (sqlstate_.empty()) {
+    const std::string_view message = what();
+    return message.find("too many") == message.npos &&
+           message.find("connection slots") == message.npos;
+  }
+  return sqlstate_.starts_with("08") || sqlstate_.starts_with("57P");
+}
+
 }  // namespace skua::store

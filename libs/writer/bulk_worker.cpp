@@ -27,7 +27,7 @@ BulkWorker::BulkWorker(std::string name, WriteTurns& turns, BulkServices& servic
       turns_(turns),
       services_(services),
       queue_(std::numeric_limits<std::size_t>::max()),
-      session_({services.database_url, name_, services.counters, services.database_is_down}),
+      session_({services.database_url, name_, services.counters}),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 BulkWorker::~BulkWorker() {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -44,7 +43,6 @@ struct BulkServices {
   std::function<void(const BulkWritten&)> on_written;
   /// Called from a worker's thread when a statement of ours is wrong: the process must stop.
   std::function<void(const std::string& what)> on_defect;
-  std::atomic<bool> database_is_down{false};
 };
 
 /// A worker of the backfill lanes: takes chunks of history in their order, puts those of small

@@ -1,8 +1,18 @@
 #include "writer/in_flight.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace skua::writer {
+namespace {
+
+/// How far a host's clock may be ahead of ours: a wrong one must not say how far behind we are.
+constexpr std::chrono::minutes kClockSkew{5};
+
+/// Of a frame without a time.
+constexpr Timestamp kNoTime{};
+
+}  // namespace
 
 std::optional<InFlightList::Ticket> InFlightList::admit(const Frame& frame) {
   const std::scoped_lock lock(mutex_);
@@ -31,6 +41,10 @@ std::size_t InFlightList::stream_of(Ticket ticket) const {
   return entries_[ticket - first_].frame.stream;
 }
 
+bool InFlightList::has_credible_time(const Entry& entry) {
+  return entry.time != kNoTime && entry.time <= entry.frame.received_at + kClockSkew;
+}
+
 std::optional<InFlightList::Watermark>& InFlightList::watermark_of(std::size_t stream) {
   if (watermarks_.size() <= stream) watermarks_.resize(stream + 1);
   return watermarks_[stream];
@@ -40,6 +54,11 @@ void InFlightList::move_watermark(std::size_t stream, const Watermark& watermark
   auto& last = watermark_of(stream);
   // A host may send a frame twice: the watermark never goes back for that.
   if (!last || watermark.seq > last->seq) last = watermark;
+}
+
+void InFlightList::made_at(Ticket ticket, Timestamp time) {
+  const std::scoped_lock lock(mutex_);
+  entry(ticket).time = time;
 }
 
 void InFlightList::decoded(Ticket ticket, std::size_t events, Timestamp time) {
@@ -67,6 +86,9 @@ void InFlightList::finish(std::span<const Ticket> tickets, Timestamp now) {
       if (--finished.remaining == 0) {
         if (on_finished_) whole.push_back(ticket);
         finish(finished);
+        if (has_credible_time(finished)) {
+          newest_committed_ = std::max(newest_committed_, finished.time);
+        }
         latency_.add(now - finished.frame.received_at);
       }
     }
@@ -108,6 +130,18 @@ void InFlightList::when_room(std::function<void()> wake) {
     }
   }
   wake();
+}
+
+InFlightList::Backlog InFlightList::backlog() const {
+  const std::scoped_lock lock(mutex_);
+  Backlog backlog;
+  backlog.waiting = unfinished_;
+  if (newest_committed_ != kNoTime) backlog.newest_committed = newest_committed_;
+  // What has finished at the front is gone.
+  if (!entries_.empty() && has_credible_time(entries_.front())) {
+    backlog.oldest_waiting = entries_.front().time;
+  }
+  return backlog;
 }
 
 std::size_t InFlightList::frames() const {

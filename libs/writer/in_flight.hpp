@@ -80,6 +80,9 @@ class InFlightList {
   /// Of a frame that has not finished.
   std::size_t stream_of(Ticket ticket) const;
 
+  /// Says when the host made a frame that is decoded later, as when it waits for a key first.
+  void made_at(Ticket ticket, Timestamp time);
+
   /// Says into how many events a frame was decoded, once. None: it has finished.
   void decoded(Ticket ticket, std::size_t events, Timestamp time);
 
@@ -95,6 +98,19 @@ class InFlightList {
   /// Calls `wake` once there is room again, or at once when there is; from any thread, without
   /// locks.
   void when_room(std::function<void()> wake);
+
+  /// How far behind the stream what is durable is.
+  struct Backlog {
+    /// Frames that have not finished.
+    std::size_t waiting = 0;
+    // When the host made a frame. A time more than 5 minutes after it was read does not count.
+    /// The newest frame of which all events are durable; those without events do not count, because
+    /// they finish though nothing can be committed.
+    std::optional<Timestamp> newest_committed;
+    /// The oldest frame that has not finished, if its time is known yet.
+    std::optional<Timestamp> oldest_waiting;
+  };
+  Backlog backlog() const;
 
   std::size_t frames() const;
   /// Of these, those that have not finished; the others wait for one before them.
@@ -120,6 +136,7 @@ class InFlightList {
   };
   static constexpr std::size_t kUndecoded = static_cast<std::size_t>(-1);
 
+  static bool has_credible_time(const Entry& entry);
   /// The last event of a frame is durable.
   void finish(const Entry& entry);
   Entry& entry(Ticket ticket) { return entries_[ticket - first_]; }
@@ -138,6 +155,7 @@ class InFlightList {
   Ticket first_ = 0;                                  // ticket of entries_.front()
   std::size_t bytes_ = 0;                             // of the unfinished ones
   std::vector<std::optional<Watermark>> watermarks_;  // by stream
+  Timestamp newest_committed_{};                      // the epoch: none
   LatencyHistogram latency_;
   std::vector<std::function<void()>> waiting_;
 };

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/log.hpp"
+#include <fmt/format.h>
+
+#include "store/outage.hpp"
+#include "store/sqlstate.hpp"
 
 namespace skua::writer {
 namespace {
@@ -30,16 +33,17 @@ bool PatientSession::back_off(const store::SqlError& error, WriteTurns& turns,
   // A deadlock or a full lock table leaves the connection usable; after anything else a new one is
   // the surest way to the server that now answers.
   const std::string sqlstate_class = error.sqlstate().substr(0, 2);
-  const bool keep = session_ && session_->connected() &&
-                    (sqlstate_class == "40" || sqlstate_class == "53" || sqlstate_class == "55");
+  const bool is_conflict = sqlstate_class == "40" || sqlstate_class == "55";
+  const bool keep = session_ && session_->connected() && (is_conflict || sqlstate_class == "53");
   if (!keep) session_.reset();
+  // Conflicts and full lock tables are part of the work.
+  if (!is_conflict && error.sqlstate() != store::kOutOfMemory) {
+    store::log_retry("writer", fmt::format("lane={}: the transaction failed", options_.name),
+                     error);
+  }
 
   milliseconds wait = kFirstBackOff * (1 << std::min(failures_ - 1, 10));
   wait = std::min(wait, kLongestBackOff);
-  if (!keep && !options_.database_is_down.exchange(true)) {
-    logger("writer")->warn("lane={}: the database failed, nothing is lost, trying again: {}",
-                           options_.name, error.what());
-  }
   std::unique_lock lock(wait_mutex_);
   wait_.wait_for(lock, stop, wait, [] { return false; });
   lock.unlock();
@@ -49,9 +53,6 @@ bool PatientSession::back_off(const store::SqlError& error, WriteTurns& turns,
 
 void PatientSession::succeeded() {
   failures_ = 0;
-  if (options_.database_is_down.exchange(false)) {
-    logger("writer")->info("the database is back");
-  }
 }
 
 }  // namespace skua::writer

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -24,8 +23,6 @@ class PatientSession {
     /// Whose it is, in words, for the log and for who looks at the server's sessions.
     std::string name;
     Counters& counters;
-    /// True while the database cannot be used, so that only the first to notice says so.
-    std::atomic<bool>& database_is_down;
   };
 
   explicit PatientSession(Options options) : options_(std::move(options)) {}

@@ -44,7 +44,7 @@ Worker::Worker(event::Lane lane, std::size_t number, WriteTurns& turns, WorkerSe
       turns_(turns),
       services_(services),
       queue_(std::numeric_limits<std::size_t>::max()),
-      session_({services.database_url, name_, services.counters, services.database_is_down}),
+      session_({services.database_url, name_, services.counters}),
       bulk_(services.writer.sources()),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -46,8 +45,6 @@ struct WorkerServices {
   const Clock& clock;
   /// Called from a worker's thread when a statement of ours is wrong: the process must stop.
   std::function<void(const std::string& what)> on_defect;
-  /// True while the database cannot be used, so that only the first worker to notice says so.
-  std::atomic<bool> database_is_down{false};
 };
 
 /// One of the 30: takes the events of its lane in their order, resolves and writes them in groups,

@@ -34,8 +34,8 @@ HistoryMoment moment() {
 
 TEST(HistoryLine, says_how_far_it_is_and_how_long_it_takes) {
   EXPECT_EQ(history_line(moment()),
-            "14:38:18  1,204 repositories done, 64 under way, 48,210 queued  41230 records/s  "
-            "18.2 MB/s  80 min left");
+            "14:38:18  1,204 repositories done, 64 under way, 48,210 queued  41230 records/s\n"
+            "          18.2 MB/s  80 min left");
 }
 
 TEST(HistoryLine, says_what_is_not_counted_and_what_went_wrong) {
@@ -45,8 +45,8 @@ TEST(HistoryLine, says_what_is_not_counted_and_what_went_wrong) {
   now.figures.given_up = 3;
   now.figures.failed = 20;
   EXPECT_EQ(history_line(now),
-            "14:38:18  1,204 repositories done, 64 under way, about 48,210 queued  0 records/s  "
-            "0.0 MB/s  20 failed attempts, 3 given up");
+            "14:38:18  1,204 repositories done, 64 under way, about 48,210 queued\n"
+            "          0 records/s  0.0 MB/s  20 failed attempts, 3 given up");
   now.queue.reset();
   EXPECT_THAT(history_line(now), Not(HasSubstr("queued")));
 }
@@ -75,6 +75,20 @@ TEST(WaitingWords, are_for_when_nothing_is_under_way_and_nothing_due) {
   EXPECT_EQ(waiting_words(due), "");
 }
 
+TEST(HistoryLine, says_that_the_database_is_down) {
+  HistoryMoment now = moment();
+  now.outage = store::Outage{kNow - 12s, "refused"};
+  EXPECT_THAT(history_line(now), HasSubstr("  database down since 14:38:06 (12 s)\n"));
+  EXPECT_THAT(history_screen(now, 80), testing::Contains("database down since 14:38:06 (12 s)"));
+}
+
+TEST(HistorySummary, is_a_line_beside_what_is_about_something_else) {
+  HistoryMoment now = moment();
+  EXPECT_EQ(history_summary(now), "backfill: 1,204 done, 64 under way, 48,210 queued");
+  now.queue.reset();
+  EXPECT_EQ(history_summary(now), "backfill: 1,204 done, 64 under way");
+}
+
 class HistoryScreen : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(HistoryScreen, fits_into_the_width_and_obeys_no_host) {
@@ -100,7 +114,7 @@ TEST_P(HistoryScreen, fits_into_the_width_and_obeys_no_host) {
   }
   if (GetParam() < 200) return;
   EXPECT_THAT(lines[3], HasSubstr("3 of 8"));
-  EXPECT_THAT(lines[3], HasSubstr("waits 32 s  caf\u00e9 ?[2J??"));
+  EXPECT_THAT(lines[3], HasSubstr("waits 32 s  caf\u00e9 ?[2J  "));
   EXPECT_EQ(lines[8], "  7 failed: the signature is not the account's");
 }
 
@@ -123,13 +137,6 @@ TEST(WithCommas, sets_thousands_apart) {
       {0, "0"},       {999, "999"},       {1'000, "1,000"},
       {-999, "-999"}, {-1'000, "-1,000"}, {1234567, "1,234,567"}};
   for (const auto& [number, text] : cases) EXPECT_EQ(with_commas(number), text);
-}
-
-TEST(DurationText, is_as_exact_as_people_need_it) {
-  const std::vector<std::pair<std::chrono::seconds, std::string>> cases = {
-      {0s, "0 s"},         {119s, "119 s"},         {120s, "2 min"},
-      {7'199s, "119 min"}, {12'000s, "3 h 20 min"}, {180'000s, "2 d 2 h"}};
-  for (const auto& [duration, text] : cases) EXPECT_EQ(duration_text(duration), text);
 }
 
 }  // namespace

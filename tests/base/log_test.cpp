@@ -1,8 +1,12 @@
 #include "base/log.hpp"
 
+#include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
+#include <spdlog/sinks/base_sink.h>
 
 namespace skua::log_test {
 namespace {
@@ -40,6 +44,54 @@ TEST(SetLogFrame, IsCalledAroundEachLineUntilItIsTakenAway) {
   set_log_frame({}, {});
   logger("log_test.framed")->error("three");
   EXPECT_EQ(calls, "<><>");
+}
+
+TEST(Logger, WritesARepeatedWarningOnceAndItsNumberAtTheEnd) {
+  int lines = 0;
+  set_log_frame([&] { ++lines; }, {});
+  {
+    const LogSummaries summaries;
+    for (int i = 0; i < 1'000; ++i) logger("log_test.repeated")->warn("{} is down", "it");
+    EXPECT_EQ(lines, 1);
+  }
+  set_log_frame({}, {});
+  EXPECT_EQ(lines, 2);
+}
+
+TEST(Logger, BoundsWarningsThatDifferOnlyByTheirArguments) {
+  int lines = 0;
+  set_log_frame([&] { ++lines; }, {});
+  {
+    const LogSummaries summaries;
+    for (int i = 0; i < 1'000; ++i) logger("log_test.many")->warn("seq={}: bad", i);
+  }
+  set_log_frame({}, {});
+  EXPECT_EQ(lines, 11);
+}
+
+TEST(Logger, ShowsWhatTheNetworkSaidWithoutObeyingIt) {
+  std::vector<std::string> lines;
+  class Sink final : public spdlog::sinks::base_sink<std::mutex> {
+   public:
+    explicit Sink(std::vector<std::string>& lines) : lines_(lines) {}
+
+   protected:
+    void sink_it_(const spdlog::details::log_msg& message) override {
+      lines_.emplace_back(message.payload.data(), message.payload.size());
+    }
+    void flush_() override {}
+
+   private:
+    std::vector<std::string>& lines_;
+  };
+  const auto log = logger("log_test.hostile");
+  log->sinks() = {std::make_shared<Sink>(lines)};
+  log->warn("{}", "two\nlines \x1b[2J");
+  log->warn("{}", std::string(1'000'000, 'x'));
+  log->sinks().clear();
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0], "two lines ?[2J");
+  EXPECT_EQ(lines[1].size(), 1'000U);
 }
 
 }  // namespace

@@ -1,6 +1,10 @@
 #include "base/time.hpp"
 
+#include <chrono>
 #include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -114,6 +118,14 @@ TEST(FormatDatetime, IsReadBack) {
     EXPECT_EQ(read->instant, instant);
     EXPECT_TRUE(read->exact);
   }
+}
+
+TEST(DurationText, IsAsExactAsPeopleNeedIt) {
+  using namespace std::chrono_literals;
+  const std::vector<std::pair<std::chrono::seconds, std::string>> cases = {
+      {0s, "0 s"},         {119s, "119 s"},         {120s, "2 min"},
+      {7'199s, "119 min"}, {12'000s, "3 h 20 min"}, {180'000s, "2 d 2 h"}};
+  for (const auto& [duration, text] : cases) EXPECT_EQ(duration_text(duration), text);
 }
 
 TEST(SystemClock, DoesNotRunBehindTheMachine) {

@@ -68,5 +68,24 @@ TEST(Utf8, TakesEmptyText) {
   EXPECT_TRUE(is_utf8({}));
 }
 
+TEST(Printable, ReplacesControlCharacters) {
+  EXPECT_EQ(printable("a\nb\x1b[2J\x7f\xc2\x9b.", 100), "a b?[2J??.");
+  EXPECT_EQ(printable("caf\xc3\xa9 \xc2\xa0", 100), "caf\xc3\xa9 \xc2\xa0");
+}
+
+TEST(Printable, CutsAtACharacter) {
+  EXPECT_EQ(printable("\xc3\xa4\xc3\xb6\xc3\xbc", 2), "\xc3\xa4\xc3\xb6");
+  EXPECT_EQ(printable("abc", 3), "abc");
+  EXPECT_EQ(printable("abc", 0), "");
+}
+
+TEST(Printable, KeepsOnlyAsciiOfWhatIsNoUtf8) {
+  EXPECT_EQ(printable("a\x80\x80\xff"
+                      "b",
+                      100),
+            "a???b");
+  EXPECT_EQ(printable(std::string(1'000, '\x80'), 10), "??????????");
+}
+
 }  // namespace
 }  // namespace skua::utf8_test

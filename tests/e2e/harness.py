@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import queue
+import re
 import shutil
 import signal
 import socket
@@ -155,6 +156,14 @@ class Program:
     def says(self, text):
         return any(text in line for line in self.output())
 
+    def metrics(self):
+        """Its lines of metrics: each begins with a time of day, or is indented and continues the one before."""
+        return [line for line in list(self.stdout) if re.match(r"\d\d:\d\d:\d\d  | {10}", line)]
+
+    def reached(self, seq):
+        """Whether its lines of metrics have named this cursor."""
+        return any(re.search(rf"cursor {seq}\b", line) for line in self.output())
+
     def signal(self, number):
         self.process.send_signal(number)
 
@@ -250,7 +259,7 @@ class EndToEnd(unittest.TestCase):
 
     def indexer(self, database, relay, *arguments):
         """A running `skua run`."""
-        command = [BIN / "skua", "run", "--relay", relay, "--figures-every", "1", *arguments]
+        command = [BIN / "skua", "run", "--relay", relay, "--stats-interval", "1", *arguments]
         return self.start(command, self.environment(database))
 
     def sim(self, capture, *arguments):

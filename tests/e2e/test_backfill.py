@@ -33,7 +33,7 @@ class Backfill(EndToEnd):
     def environment_at(self, database, network):
         return {**self.environment(database), "SKUA_VERIFY": "full", "SKUA_PLC_URL": network.ready["plc"],
                 "SKUA_DNS": network.ready["dns"], "SKUA_RELAY": network.ready["relay"],
-                "SKUA_ALLOW_PRIVATE_HOSTS": "true", "SKUA_FIGURES_EVERY": "1"}
+                "SKUA_ALLOW_PRIVATE_HOSTS": "true", "SKUA_STATS_INTERVAL": "1"}
 
     def begin(self, database, network, *arguments):
         """A running skua."""
@@ -285,7 +285,7 @@ class Display(Backfill):
 
 class BesideTheStream(Backfill):
     def catch_up(self, skua, seq):
-        wait_for(f"cursor {seq}", lambda: skua.says(f"cursor {seq} "), seconds=60, alive=[skua])
+        wait_for(f"cursor {seq}", lambda: skua.reached(seq), seconds=60, alive=[skua])
 
     def test_history_and_live_traffic_in_one_process(self):
         network = self.network(accounts=300, records=6000)
@@ -299,7 +299,7 @@ class BesideTheStream(Backfill):
         wait_for("the end of the queue", lambda: database.value(DONE) == 300, alive=[skua])
         seq = network.control("/step", count=60)["seq"]
         self.catch_up(skua, seq)
-        self.assertTrue(skua.says("history: "), skua.tail())
+        self.assertTrue(skua.says("backfill: "), skua.tail())
         self.assertEqual(skua.stop(), 0, skua.tail())
         self.check(database, self.repositories(network))
         self.assertEqual(database.value("select count(*) from skua.repositories where state = 'complete'"), 300)
@@ -338,7 +338,7 @@ class ServerAway(Backfill, OwnServer):
     def stop_without_server(self, program):
         wait_for("some repositories", lambda: self.db.value(DONE) > 5, alive=[program])
         self.cluster.pg("stop", "immediate")
-        wait_for("its words about the database", lambda: program.says("the database failed"), alive=[program])
+        wait_for("its words about the database", lambda: program.says("the database is down"), alive=[program])
         self.stop_in_time(program)
         self.cluster.pg("start")
         self.assertLess(self.db.value(DONE), 300)
@@ -353,7 +353,7 @@ class ServerAway(Backfill, OwnServer):
         skua = self.begin(self.db, network, "run", "--relay", network.url, "--cursor", "oldest")
         seq = network.control("/step", count=60)["seq"]
         wait_for("the end of the queue", lambda: self.db.value(DONE) == 300, seconds=60, alive=[skua])
-        wait_for(f"cursor {seq}", lambda: skua.says(f"cursor {seq} "), seconds=60, alive=[skua])
+        wait_for(f"cursor {seq}", lambda: skua.reached(seq), seconds=60, alive=[skua])
         self.assertEqual(skua.stop(), 0, skua.tail())
         self.check(self.db, self.repositories(network))
         self.assertEqual(self.db.value("select count(*) from skua.dead_letter"), 0)
@@ -366,16 +366,7 @@ class ServerAway(Backfill, OwnServer):
         wait_for("some repositories", lambda: self.db.value(DONE) > 5, alive=[skua])
         thaw = self.cluster.freeze()
         self.addCleanup(thaw)
-        # Its main thread asks for figures too.
-        said, at = len(skua.stdout), time.monotonic()
-
-        def is_silent():
-            nonlocal said, at
-            if len(skua.stdout) > said:
-                said, at = len(skua.stdout), time.monotonic()
-            return time.monotonic() - at > 3
-
-        wait_for("its silence", is_silent, alive=[skua])
+        wait_for("its words", lambda: skua.says("database down since"), alive=[skua])
         self.stop_in_time(skua)
         self.assertTrue(skua.says("does the database answer?"), skua.tail())
         thaw()

@@ -57,6 +57,27 @@ class CommandLine(EndToEnd):
         self.assertEqual(code, 0, output)
         self.assertIn("up to date", output)
 
+    def test_former_names_of_a_setting_still_work(self):
+        """Each place in turn holds a value that is refused, the weaker ones too; the error tells which was taken."""
+        config = self.folder / "skua.toml"
+        replay = ["replay", "x", "--database", "postgresql:///x", "--config", config]
+        former = {"SKUA_FIGURES_EVERY": "0"}
+        for flags, environment, key, origin in (
+            (["--figures-every", "0"], former, "stats_interval", "--stats-interval"),
+            (["--stats-interval", "0"], former, "stats_interval", "--stats-interval"),
+            ([], {**former, "SKUA_STATS_INTERVAL": "0"}, "figures_every", "SKUA_STATS_INTERVAL"),
+            ([], former, "stats_interval", "SKUA_FIGURES_EVERY"),
+            ([], {}, "figures_every", "skua.toml: figures_every"),
+        ):
+            with self.subTest(origin):
+                config.write_text(f"{key} = 0\n")
+                code, output = self.run_skua(*replay, *flags, environment=environment)
+                self.assertEqual(code, 2, output)
+                self.assertIn(f"{origin}: '0'", output)
+        code, output = self.run_skua("run", "--help")
+        self.assertIn("--stats-interval", output)
+        self.assertNotIn("--figures-every", output)
+
     def test_an_unknown_setting_in_the_file(self):
         config = self.folder / "skua.toml"
         config.write_text('databse_url = "x"\n')

@@ -24,7 +24,7 @@ def below(*patterns):
 class Filter(Sources):
     def environment_at(self, database, network):
         return {**self.environment(database), "SKUA_VERIFY": "full", "SKUA_PLC_URL": network.ready["plc"],
-                "SKUA_DNS": network.ready["dns"], "SKUA_ALLOW_PRIVATE_HOSTS": "true", "SKUA_FIGURES_EVERY": "1",
+                "SKUA_DNS": network.ready["dns"], "SKUA_ALLOW_PRIVATE_HOSTS": "true", "SKUA_STATS_INTERVAL": "1",
                 "SKUA_HANDLES": "claimed"}
 
     def begin(self, database, network, *arguments):

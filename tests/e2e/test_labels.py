@@ -199,7 +199,7 @@ class Indexed(LabelTest):
         source = ["--labeler", network.ready["labeler"], *(["--relay", network.url] if relay else [])]
         return self.start([self.binary("skua"), "run", *source, *arguments], {
             **self.environment(database), "SKUA_VERIFY": "full", "SKUA_PLC_URL": network.ready["plc"],
-            "SKUA_DNS": network.ready["dns"], "SKUA_ALLOW_PRIVATE_HOSTS": "true", "SKUA_FIGURES_EVERY": "1"})
+            "SKUA_DNS": network.ready["dns"], "SKUA_ALLOW_PRIVATE_HOSTS": "true", "SKUA_STATS_INTERVAL": "1"})
 
     def stored(self, database):
         return {(row["src"], row["uri"], row["val"]): row for row in database.rows(STORED)}

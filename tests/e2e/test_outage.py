@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -10,6 +11,7 @@ import unittest
 
 from harness import ROOT, Database, EndToEnd, free_port, wait_for, with_database
 from made import busy_network
+from test_sim import SimTest
 
 
 class Cluster:
@@ -97,7 +99,7 @@ class Outage(OwnServer):
         wait_for("the first posts", lambda: self.posts() > 100, alive=[program])
 
         self.cluster.pg("stop", "immediate")
-        wait_for("its words about the database", lambda: program.says("the database failed"), alive=[program])
+        wait_for("its words about the database", lambda: program.says("the database is down"), alive=[program])
         self.cluster.pg("start")
         reached = self.posts()
         wait_for("new posts after the outage", lambda: self.posts() > reached + 50, alive=[program])
@@ -124,11 +126,22 @@ class Outage(OwnServer):
     def test_a_database_that_is_not_up_yet_is_waited_for(self):
         self.cluster.pg("stop")
         program = self.serve(rate=2_000)
-        wait_for("its words about the database", lambda: program.says("cannot use the database"), alive=[program])
+        wait_for("its words about the database", lambda: program.says("the database is down"), alive=[program])
         self.cluster.pg("start")
         wait_for("the end of the capture", lambda: self.saved_cursor() == self.network.seq, seconds=60, alive=[program])
         self.assertEqual(program.stop(), 0)
         self.check_end()
+
+    def test_a_database_that_is_not_up_yet_is_said_once(self):
+        self.cluster.pg("stop")
+        program = self.serve(rate=2_000)
+        wait_for("its words about the database", lambda: program.says("the database is down"), alive=[program])
+        time.sleep(5)  # Some more attempts.
+        self.assertEqual(len(program.stderr), 1, program.tail())
+        self.assertIn("is it up, and is the address right?", program.stderr[0])
+        self.cluster.pg("start")
+        wait_for("its connection", lambda: program.says("connected to"), alive=[program])
+        self.assertIn("the database is back after", program.stderr[1])
 
     def test_a_database_that_is_not_there_is_an_error(self):
         nowhere = Database(with_database(self.cluster.url, "no_such_database"))
@@ -139,7 +152,7 @@ class Outage(OwnServer):
         program = self.serve(rate=400)
         wait_for("the first posts", lambda: self.posts() > 50, alive=[program])
         self.cluster.pg("stop", "immediate")
-        wait_for("its words about the database", lambda: program.says("the database failed"), alive=[program])
+        wait_for("its words about the database", lambda: program.says("the database is down"), alive=[program])
         started = time.monotonic()
         code = program.stop(seconds=40)
         self.assertLess(time.monotonic() - started, 30)
@@ -152,6 +165,60 @@ class Outage(OwnServer):
         wait_for("the end of the capture", lambda: self.saved_cursor() == self.network.seq, seconds=60, alive=[program])
         self.assertEqual(program.stop(), 0)
         self.check_end()
+
+
+class WhatIsSaid(OwnServer, SimTest):
+    """An outage seen by all that use the database at once: workers, cursor, filter, handles, keys, backfill."""
+
+    def test_an_outage_is_said_in_four_lines_of_the_log_at_most_and_in_every_line_of_metrics(self):
+        network = self.network("--accounts", 40, "--records", 2_000, "--rate", 60, "--oddities", 0)
+        program = self.start(
+            [self.binary("skua"), "run", "--relay", network.url, "--cursor", "oldest", "--backfill-network"],
+            {"SKUA_DATABASE_URL": self.db.url, "SKUA_PLC_URL": network.ready["plc"],
+             "SKUA_DNS": network.ready["dns"], "SKUA_ALLOW_PRIVATE_HOSTS": "true", "SKUA_STATS_INTERVAL": "1"})
+        wait_for("rows", lambda: (self.db.value("select count(*) from bsky.posts") or 0) > 100, alive=[program])
+        logged = len(program.stderr)
+
+        self.cluster.pg("stop", "immediate")
+        wait_for("an outage of 12 s", lambda: program.says("(12 s)  lag "), alive=[program])
+        down = [line for line in program.stdout if "database down since" in line]
+        self.cluster.pg("start")
+        wait_for("its words", lambda: program.says("the database is back after"), alive=[program])
+        reached = self.db.value("select count(*) from bsky.posts")
+        wait_for("new rows", lambda: self.db.value("select count(*) from bsky.posts") > reached, alive=[program])
+        back = len(program.stdout)
+        wait_for("more lines of metrics", lambda: len(program.stdout) > back + 2, alive=[program])
+        lines = program.stderr[logged:]
+        self.assertLessEqual(len(lines), 4, "\n".join(lines))
+        self.assertEqual(sum("the database is down, retrying: " in line for line in lines), 1, lines)
+        self.assertEqual(sum("the database is back after" in line for line in lines), 1, lines)
+
+        # Each says since when, and how far behind it is.
+        self.assertEqual(len({re.search(r"down since (\S+)", line)[1] for line in down}), 1, down)
+        told = [re.fullmatch(r"[\d:]{8}  database down since [\d:]{8} \((\d+) s\)  lag ([\d.]+) s  cursor \d+.*", line)
+                for line in down]
+        self.assertNotIn(None, told, down)
+        seconds = [int(match[1]) for match in told]
+        self.assertEqual(seconds, sorted(seconds))
+        # Events wait from the first moment on.
+        self.assertGreater(float(told[-1][2]), seconds[-1] - 5, down)
+        self.assertNotIn("database down", program.stdout[-1])
+        self.assertEqual([line for line in program.metrics() if len(line) > 80], [])
+        self.assertEqual(program.stop(), 0, program.tail())
+
+    def test_a_server_that_hangs_is_said_too(self):
+        network = self.network("--accounts", 10, "--rate", 60, "--oddities", 0)
+        program = self.start(
+            [self.binary("skua"), "run", "--relay", network.url, "--cursor", "oldest", "--verify", "none"],
+            {"SKUA_DATABASE_URL": self.db.url, "SKUA_STATS_INTERVAL": "1"})
+        wait_for("rows", lambda: (self.db.value("select count(*) from bsky.posts") or 0) > 10, alive=[program])
+        thaw = self.cluster.freeze()
+        self.addCleanup(thaw)
+        wait_for("its words", lambda: program.says("database down since"), alive=[program])
+        thaw()
+        said = len(program.stdout)
+        wait_for("its work", lambda: any("events/s" in line for line in program.stdout[said:]), alive=[program])
+        self.assertEqual(program.stop(), 0, program.tail())
 
 
 if __name__ == "__main__":

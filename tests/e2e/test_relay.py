@@ -33,7 +33,7 @@ class Relay(EndToEnd):
         """Waits until all is durable, stops the indexer, checks the saved cursor."""
         wait_for("the end of the capture", lambda: relay.events("caught_up"), seconds=seconds, alive=[program])
         # What the relay has sent may still be on its way.
-        wait_for("the last cursor", lambda: program.says(f"cursor {self.network.seq} "), alive=[program])
+        wait_for("the last cursor", lambda: program.reached(self.network.seq), alive=[program])
         self.assertEqual(program.stop(), 0)
         self.assertEqual(self.cursor(), self.network.seq)
 
@@ -53,7 +53,7 @@ class Relay(EndToEnd):
     def test_a_ctrl_c_that_comes_twice_in_a_moment_is_one(self):
         relay = self.sim(self.capture)
         program = self.indexer(self.db, relay.url, "--cursor", "oldest")
-        wait_for("the last cursor", lambda: program.says(f"cursor {self.network.seq} "), alive=[program])
+        wait_for("the last cursor", lambda: program.reached(self.network.seq), alive=[program])
         # The terminal sends it to everybody, and a script passes on what it gets.
         program.signal(signal.SIGINT)
         program.signal(signal.SIGTERM)

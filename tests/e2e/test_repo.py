@@ -139,7 +139,7 @@ class Resync(Backfill):
         seq = network.control("/step", count=100)["seq"]
         self.assertEqual(program.wait(60), 0, program.tail())
         self.assertEqual(self.changes(program).keys(), set(dids))
-        wait_for(f"cursor {seq}", lambda: skua.says(f"cursor {seq} "), seconds=60, alive=[skua])
+        wait_for(f"cursor {seq}", lambda: skua.reached(seq), seconds=60, alive=[skua])
         self.assertEqual(skua.stop(), 0, skua.tail())
         self.check(database, self.repositories(network))
 

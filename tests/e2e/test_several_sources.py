@@ -157,7 +157,7 @@ class AtOnce(Sources):
         skua = self.begin(database, network, *sources)
         self.wait_until_equal(database, network, skua)
         wait_for("all acks", lambda: network.state()["tap"]["unacked"] == 0, alive=[skua])
-        wait_for(f"cursor {seq}", lambda: skua.says(f"cursor {seq} "), alive=[skua])
+        wait_for(f"cursor {seq}", lambda: skua.reached(seq), alive=[skua])
         network.control("/step", count=200)
         skua.kill()
         network.control("/step", count=200)

@@ -21,7 +21,7 @@ class Sources(SimTest):
     def begin(self, database, network, *source):
         return self.start([self.binary("skua"), "run", *source], {
             **self.environment(database), "SKUA_PLC_URL": network.ready["plc"], "SKUA_DNS": network.ready["dns"],
-            "SKUA_ALLOW_PRIVATE_HOSTS": "true", "SKUA_FIGURES_EVERY": "1", "SKUA_HANDLES": "claimed"})
+            "SKUA_ALLOW_PRIVATE_HOSTS": "true", "SKUA_STATS_INTERVAL": "1", "SKUA_HANDLES": "claimed"})
 
     def differences(self, database, network):
         folder = self.folder / "oracle"
@@ -59,7 +59,7 @@ class Equal(Sources):
         }
         databases = {name: self.database() for name in sources}
         programs = {name: self.begin(databases[name], network, *arguments) for name, arguments in sources.items()}
-        wait_for(f"cursor {seq}", lambda: programs["relay"].says(f"cursor {seq} "), seconds=60,
+        wait_for(f"cursor {seq}", lambda: programs["relay"].reached(seq), seconds=60,
                  alive=programs.values())
         for name in sources:
             self.wait_until_equal(databases[name], network, programs[name])

@@ -21,11 +21,11 @@ class Verification(EndToEnd):
     def indexer(self, database, network, *arguments):
         environment = {**self.environment(database), "SKUA_VERIFY": "full"}
         return self.start([self.binary("skua"), "run", "--relay", network.url, "--plc", network.ready["plc"],
-                           "--dns", network.ready["dns"], "--allow-private-hosts", "--figures-every", "1",
+                           "--dns", network.ready["dns"], "--allow-private-hosts", "--stats-interval", "1",
                            *arguments], environment)
 
     def catch_up(self, skua, seq):
-        wait_for(f"cursor {seq}", lambda: skua.says(f"cursor {seq} "), seconds=60, alive=[skua])
+        wait_for(f"cursor {seq}", lambda: skua.reached(seq), seconds=60, alive=[skua])
 
     def stop(self, database, skua):
         """Stops it; what it says of itself."""

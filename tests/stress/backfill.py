@@ -238,7 +238,7 @@ class Backfill:
 
     def flags(self):
         ready = self.network.ready
-        return ["--plc", ready["plc"], "--allow-private-hosts", "--figures-every", "1"]
+        return ["--plc", ready["plc"], "--allow-private-hosts", "--stats-interval", "1"]
 
     def environment(self, crash_at):
         return {"SKUA_CRASH_AT": crash_at or "", "SKUA_DATABASE_URL": self.cluster.url,
@@ -398,7 +398,7 @@ class Backfill:
         self.live.kill()
         self.start_live()
         last = self.network.control("/state")["seq"]
-        wait_for("the last commit", lambda: self.live.says(f"cursor {last} "), seconds=120, alive=[self.live], every=0.2)
+        wait_for("the last commit", lambda: self.live.reached(last), seconds=120, alive=[self.live], every=0.2)
         again = self.db.run("select did from skua.backfill_jobs where state <> 'done'").split()
         if self.options.network:
             # One that moves while lists are read may be on none.

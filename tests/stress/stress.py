@@ -167,7 +167,7 @@ class Stress:
         begin = [] if saved else ["--cursor", "oldest"]
         verify = (["--plc", self.sim.ready["plc"], "--dns", self.sim.ready["dns"], "--allow-private-hosts"]
                   if self.is_verified else ["--verify", "none"])
-        self.skua = Program([BIN / "skua", "run", "--relay", self.sim.url, "--figures-every", "1", *verify, *begin],
+        self.skua = Program([BIN / "skua", "run", "--relay", self.sim.url, "--stats-interval", "1", *verify, *begin],
                             environment)
 
     def live_through_it(self):
@@ -211,7 +211,7 @@ class Stress:
 
         def is_at_the_end():
             nonlocal connections, last_seq
-            if last_seq is not None and self.skua.says(f"cursor {last_seq} "):
+            if last_seq is not None and self.skua.reached(last_seq):
                 return True
             # A relay that counts anew is known by what it says next; until then its silence means nothing. What it
             # said last may have met a fault that ended the connection.

@@ -44,6 +44,57 @@ TEST(InFlightList, watermark_is_the_end_of_the_contiguous_finished_prefix) {
   EXPECT_EQ(list.frames(), 1U);
 }
 
+TEST(InFlightList, backlog_tells_how_old_what_is_durable_and_what_waits_is) {
+  InFlightList list({});
+  EXPECT_EQ(list.backlog().waiting, 0U);
+  EXPECT_FALSE(list.backlog().newest_committed);
+  EXPECT_FALSE(list.backlog().oldest_waiting);
+  std::vector<InFlightList::Ticket> tickets;
+  for (const std::int64_t seq : {11, 12, 13}) tickets.push_back(*list.admit({.seq = seq}));
+  EXPECT_FALSE(list.backlog().oldest_waiting) << "it is not decoded yet";
+  list.made_at(tickets[0], at(110));
+  EXPECT_EQ(list.backlog().oldest_waiting, at(110)) << "it is read, and waits for a key";
+  for (std::size_t i = 0; i < 3; ++i) list.decoded(tickets[i], 1, at(110 + 10 * i));
+  finish(list, tickets[1]);
+  EXPECT_EQ(list.backlog().waiting, 2U);
+  EXPECT_EQ(list.backlog().newest_committed, at(120)) << "beyond the watermark";
+  EXPECT_EQ(list.backlog().oldest_waiting, at(110));
+  finish(list, tickets[0]);
+  EXPECT_EQ(list.backlog().newest_committed, at(120)) << "it never goes back";
+  EXPECT_EQ(list.backlog().oldest_waiting, at(130));
+  finish(list, tickets[2]);
+  EXPECT_EQ(list.backlog().waiting, 0U);
+  EXPECT_EQ(list.backlog().newest_committed, at(130));
+  EXPECT_FALSE(list.backlog().oldest_waiting);
+}
+
+TEST(InFlightList, backlog_counts_frames_without_events_as_no_commit) {
+  InFlightList list({});
+  const auto waiting = *list.admit({.seq = 1});
+  list.decoded(waiting, 1, at(10));
+  list.decoded(*list.admit({.seq = 2}), 0, at(900));
+  EXPECT_EQ(list.backlog().waiting, 1U);
+  EXPECT_FALSE(list.backlog().newest_committed);
+  EXPECT_EQ(list.backlog().oldest_waiting, at(10));
+}
+
+TEST(InFlightList, backlog_does_not_believe_a_time_far_in_the_future_or_none) {
+  using namespace std::chrono_literals;
+  InFlightList list({});
+  const Timestamp now = at(0) + 1h;
+  const auto believed = *list.admit({.seq = 1, .received_at = now});
+  const auto ahead = *list.admit({.seq = 2, .received_at = now});
+  const auto untimed = *list.admit({.seq = 3, .received_at = now});
+  list.decoded(believed, 1, now + 4min);
+  list.decoded(ahead, 1, now + 6min);
+  list.decoded(untimed, 1, Timestamp{});
+  finish(list, believed);
+  EXPECT_FALSE(list.backlog().oldest_waiting);
+  finish(list, ahead);
+  finish(list, untimed);
+  EXPECT_EQ(list.backlog().newest_committed, now + 4min);
+}
+
 TEST(InFlightList, each_stream_has_a_watermark_that_waits_for_what_came_before_of_all) {
   InFlightList list({});
   const auto first = *list.admit({.stream = 0, .seq = 11, .bytes = 1});

@@ -14,7 +14,7 @@ namespace skua::app {
 /// A running source at one moment. Counts are since the process started. Those of rows,
 /// transactions and what became of them, and of handles, are of all sources of the process; those
 /// of relays that stand by for each other are counted together, by the one that is read.
-struct Figures {
+struct Metrics {
   /// Whether it is read, of relays that stand by for each other.
   enum class Role : std::uint8_t { Alone, Active, Standby };
 
@@ -22,6 +22,8 @@ struct Figures {
   Role role = Role::Alone;
   Timestamp at;
   Timestamp started_at;
+  /// False of a capture: how long ago its events were says nothing.
+  bool is_live = true;
   bool connected = false;
   std::uint64_t frames = 0;
   std::uint64_t bytes = 0;
@@ -74,32 +76,24 @@ struct Figures {
   std::optional<std::int64_t> cursor;
   /// When the host made the newest frame that was read; nothing before the first.
   std::optional<Timestamp> newest;
+  /// When the host made the newest frame whose events are committed; nothing before the first.
+  std::optional<Timestamp> committed;
+  /// Frames that were read and of which not all is committed, and when the host made the oldest of
+  /// them, if that is known yet.
+  std::uint64_t waiting = 0;
+  std::optional<Timestamp> oldest_waiting;
 };
 
+/// How far behind the source is: now minus the time of the newest event that is committed, while
+/// others wait; zero when none does. No more than the age of the oldest one that waits. Nothing
+/// before the first event.
+std::optional<Timestamp::duration> lag_of(const Metrics& metrics);
+
 /// Names and values as JSON, for `skua.figures` and `skua status`.
-std::string to_json(const Figures& figures);
+std::string to_json(const Metrics& metrics);
 
-/// One line for people: what changed between two moments, a second.
-///
-///   14:38:08  812 events/s  790 rows/s  lag 0.4 s  commit 9/31 ms  cursor 12345678  35.1 GB/day
-///   in, 9.8 GB/day on disk
-///
-/// `commit` is the time from reading a frame to its commit: half of them took no longer than the
-/// first number, 99 % no longer than the second
-///
-/// `disk_bytes` is how much the database grew meanwhile; nothing when that is not known.
-std::string figures_line(const Figures& before, const Figures& now,
-                         std::optional<std::int64_t> disk_bytes);
-
-/// The figures of a process, with the names and the positions left out: what its sources count for
+/// The metrics of a process, with the names and the positions left out: what its sources count for
 /// themselves, together. At least one.
-Figures total(const std::vector<Figures>& sources);
-
-/// The line of a process. Of several sources each is named behind it, with its own lag and cursor:
-///
-///   14:38:08  812 events/s  790 rows/s  commit 9/31 ms  35.1 GB/day in | relay:a.example active,
-///   lag 0.4 s, cursor 12345678 | relay:b.example stands by, cursor 87
-std::string figures_line(const std::vector<Figures>& before, const std::vector<Figures>& now,
-                         std::optional<std::int64_t> disk_bytes);
+Metrics total(const std::vector<Metrics>& sources);
 
 }  // namespace skua::app

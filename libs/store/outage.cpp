@@ -1,0 +1,79 @@
+#include "store/outage.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+
+namespace skua::store {
+namespace {
+
+constexpr std::chrono::minutes kLineEvery{1};
+
+std::string lasted(const Outage& outage, Timestamp now) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - outage.since);
+  return duration_text(std::max(seconds, std::chrono::seconds(0)));
+}
+
+}  // namespace
+
+OutageMonitor::OutageMonitor(const Clock& clock, Log log) : clock_(clock), log_(std::move(log)) {}
+
+void OutageMonitor::attempt_failed(Timestamp began, const std::string& reason) {
+  const std::scoped_lock lock(mutex_);
+  if (!outage_) outage_ = Outage{began, {}};
+  outage_->reason = reason;
+}
+
+void OutageMonitor::connected() {
+  const std::scoped_lock lock(mutex_);
+  was_connected_ = true;
+  if (!outage_) return;
+  if (logged_at_) {
+    log_.info(fmt::format("the database is back after {}", lasted(*outage_, clock_.now())));
+  }
+  outage_.reset();
+  logged_at_.reset();
+}
+
+void OutageMonitor::retrying() {
+  const std::scoped_lock lock(mutex_);
+  if (!outage_) return;
+  const Timestamp now = clock_.now();
+  if (!logged_at_) {
+    log_.warn(fmt::format("the database is down, retrying: {}{}", outage_->reason,
+                          was_connected_ ? "" : " (is it up, and is the address right?)"));
+  } else if (now - *logged_at_ >= kLineEvery) {
+    log_.warn(fmt::format("the database has been down for {}, retrying: {}", lasted(*outage_, now),
+                          outage_->reason));
+  } else {
+    return;
+  }
+  logged_at_ = now;
+}
+
+std::optional<Outage> OutageMonitor::current() const {
+  const std::scoped_lock lock(mutex_);
+  return outage_;
+}
+
+OutageMonitor& outage_monitor() {
+  static OutageMonitor monitor(
+      system_clock(), {.warn = [](const std::string& line) { logger("store")->warn("{}", line); },
+                       .info = [](const std::string& line) { logger("store")->info("{}", line); }});
+  return monitor;
+}
+
+void log_retry(const std::string& component, std::string_view what, const SqlError& error) {
+  if (!error.is_unreachable()) {
+    logger(component)->warn("{}, trying again: {}", what, error.what());
+    return;
+  }
+  outage_monitor().retrying();
+  logger(component)->debug("{}, trying again: {}", what, error.what());
+}
+
+}  // namespace skua::store

@@ -60,7 +60,7 @@ class CommandLine(EndToEnd):
     def test_former_names_of_a_setting_still_work(self):
         """Each place in turn holds a value that is refused, the weaker ones too; the error tells which was taken."""
         config = self.folder / "skua.toml"
-        replay = ["replay", "x", "--database", "postgresql:///x", "--config", config]
+        replay = ["replay", config, "--database", "postgresql:///x", "--config", config]
         former = {"SKUA_FIGURES_EVERY": "0"}
         for flags, environment, key, origin in (
             (["--figures-every", "0"], former, "stats_interval", "--stats-interval"),

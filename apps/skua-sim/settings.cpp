@@ -41,7 +41,9 @@ labeler's stream frame:N counts their own messages; frame numbers are for tests 
 
 The control server (URL "control") takes POST /fault {{"kind":"cut","count":1}} (with "arg" where the
 kind has one), POST /pause, /resume, /step {{"count":N}}, /dump {{"dir":"DIR"}}, /stop, and GET /state;
-and POST /relay {{"relay":N,"state":"up|down|silent"}}, with 2 for the one of --second-relay.
+and POST /relay {{"relay":N,"state":"up|down|silent"}}, with 2 for the one of --second-relay. "plc" and
+"hosts" in /state count the requests to the PLC directory and to each PDS: in all, and at most at once and in
+one second.
 
 With --tap the control server has POST /tap/restart {{"end":"clean|crash|renumber"}}, POST /tap/resync
 {{"did":DID,"all":true}} (without a DID: all that has lost commits), GET /tap/stalled?ms=N (accounts whose
@@ -157,6 +159,16 @@ void describe_network(CLI::App& app, Settings& settings) {
                  "as are asked for)")
       ->type_name("NUMBER")
       ->check(CLI::Range(1, 2'000))
+      ->group(kNetwork);
+  app.add_option("--plc-delay", settings.plc_delay_ms,
+                 "Milliseconds that the PLC directory takes to answer (default: 0)")
+      ->type_name("MS")
+      ->check(CLI::Range(0, 600'000))
+      ->group(kNetwork);
+  app.add_option("--pds-delay", settings.pds_delay_ms,
+                 "Milliseconds that a PDS takes to answer (default: 0)")
+      ->type_name("MS")
+      ->check(CLI::Range(0, 600'000))
       ->group(kNetwork);
   app.add_flag("--one-op-a-path", network.one_op_a_path,
                "No commit names a path twice: for an indexer that verifies")
@@ -343,8 +355,8 @@ void check_mode(const CLI::App& app, const Settings& settings) {
   } else {
     refuse(app,
            {"--write-capture", "--seed", "--accounts", "--records", "--records-spread", "--hosts",
-            "--outsiders", "--outside-share", "--oddities", "--one-op-a-path", "--even", "--events",
-            "--first-seq", "--window-mb", "--dump"},
+            "--outsiders", "--outside-share", "--plc-delay", "--pds-delay", "--oddities",
+            "--one-op-a-path", "--even", "--events", "--first-seq", "--window-mb", "--dump"},
            "means nothing with --serve");
     if (!settings.tls) refuse(app, {"--host", "--ca-file"}, "needs --tls");
   }
@@ -353,8 +365,8 @@ void check_mode(const CLI::App& app, const Settings& settings) {
   } else {
     refuse(app,
            {"--port", "--log", "--first-seq", "--window-mb", "--inclusive", "--future-cursor",
-            "--ping", "--fault", "--fault-rate", "--fault-schedule", "--cut-at", "--stall-at",
-            "--slow-at", "--corrupt-at", "--error-at"},
+            "--ping", "--plc-delay", "--pds-delay", "--fault", "--fault-rate", "--fault-schedule",
+            "--cut-at", "--stall-at", "--slow-at", "--corrupt-at", "--error-at"},
            "means nothing with --write-capture");
     if (settings.simulation.events == 0) {
       throw CLI::ValidationError("--write-capture", "needs --events, how many");
@@ -410,6 +422,8 @@ void finish(const CLI::App& app, Settings& settings) {
   behaviour.future_cursor_error = settings.future_cursor == "error";
   settings.ping_interval =
       std::chrono::milliseconds(static_cast<std::int64_t>(settings.ping_seconds * 1000));
+  settings.plc_delay = std::chrono::milliseconds(settings.plc_delay_ms);
+  settings.pds_delay = std::chrono::milliseconds(settings.pds_delay_ms);
   settings.tap.settings.full_network = settings.tap_repos == "all";
   settings.tap.retry_after =
       std::chrono::milliseconds(static_cast<std::int64_t>(settings.tap_retry_seconds * 1000));

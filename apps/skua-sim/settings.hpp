@@ -24,6 +24,9 @@ struct Settings {
   std::string log;
   StreamBehaviour behaviour;
   std::chrono::milliseconds ping_interval = std::chrono::seconds(30);
+  /// How long the PLC directory and the PDSes take to answer.
+  std::chrono::milliseconds plc_delay{0};
+  std::chrono::milliseconds pds_delay{0};
   /// Entries of a page of a list, whatever the client asks for.
   std::int64_t largest_page = 2'000;
   std::vector<PlannedFault> faults;
@@ -52,6 +55,8 @@ struct Settings {
   std::string live_from = "1";
   std::string future_cursor = "silence";
   double ping_seconds = 30;
+  std::int64_t plc_delay_ms = 0;
+  std::int64_t pds_delay_ms = 0;
   double tap_retry_seconds = 60;
   std::string tap_repos = "all";
   double rate = 0;

@@ -182,7 +182,9 @@ void NetworkServers::make_sites() {
                           pds_routes(network, number, url, settings_.largest_page),
                           {{std::string(kStreamPath), offer_stream(*pds.stream)}},
                           &plan_});
+    pds.site->delay = settings_.pds_delay;
     targets_->streams.push_back(&*pds.stream);
+    targets_->pds_loads.push_back(&pds.site->load);
     known_hosts_.push_back({pds.server.address(), url, messages});
     ++number;
   }
@@ -194,6 +196,8 @@ void NetworkServers::make_sites() {
   if (second_relay_) make_second_relay();
   if (labeler_server_) make_labeler();
   plc_site_.emplace(Site{"plc", log_, plc_routes(network), {}, &plan_});
+  plc_site_->delay = settings_.plc_delay;
+  targets_->plc_load = &plc_site_->load;
   control_site_.emplace(Site{"control", log_, control_routes(*targets_)});
 }
 

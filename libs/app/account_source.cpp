@@ -24,12 +24,23 @@ constexpr std::size_t kCachedIdentities = 50'000;
 constexpr std::size_t kHistories = 1'000;
 constexpr std::chrono::seconds kHistoryFresh{10};
 
+/// Requests for key histories, besides those for documents.
+constexpr std::size_t kHistoriesAtOnce = 16;
+
 transport::HttpClientOptions http_options(const NetworkAccountsOptions& options) {
   transport::HttpClientOptions http;
   http.ca_file = options.ca_file;
   http.allow_private_hosts = options.allow_private_hosts;
   http.connect_timeout = kConnectTimeout;
   http.total_timeout = kTotalTimeout;
+  return http;
+}
+
+transport::HttpClientOptions directory_options(const NetworkAccountsOptions& options) {
+  auto http = http_options(options);
+  http.max_at_once =
+      identity::IdentityCacheOptions().directory.under_way_at_most + kHistoriesAtOnce;
+  http.idle_of_one_origin = http.max_at_once;
   return http;
 }
 
@@ -91,8 +102,10 @@ struct NetworkAccounts::Histories {
 NetworkAccounts::NetworkAccounts(const NetworkAccountsOptions& options, const Clock& clock)
     : resolver_options_(resolver_options(options)),
       clock_(clock),
-      http_(http_options(options)),
-      resolver_(http_, resolver_options_, clock),
+      directory_(directory_options(options)),
+      web_(http_options(options)),
+      hosts_(http_options(options)),
+      resolver_(directory_, web_, resolver_options_, clock),
       cache_(resolver_, cache_options(options), clock),
       histories_(std::make_shared<Histories>()) {}
 
@@ -127,7 +140,7 @@ void NetworkAccounts::status(const std::string& did, StatusDone done) {
         }
         const std::string& pds = (*found)->pds;
         identity::ask_host_status(
-            http_, pds, did, [did, pds, done](Result<identity::HostStatus> status) {
+            hosts_, pds, did, [did, pds, done](Result<identity::HostStatus> status) {
               if (!status) {
                 tell_no_status(did, pds + ": " + status.error().message(), status.error());
               }
@@ -146,7 +159,7 @@ void NetworkAccounts::key_at(const std::string& did, Timestamp time, KeyUse use,
     if (known != nullptr && now - known->asked_at < kHistoryFresh) history = known->history;
   }
   if (history) return done(identity::key_at(*history, time, use));
-  identity::ask_key_history(http_, resolver_options_.plc_url, did,
+  identity::ask_key_history(directory_, resolver_options_.plc_url, did,
                             [histories = histories_, did, time, use, now,
                              done = std::move(done)](Result<identity::KeyHistory> found) {
                               if (!found) return done(found.error());
@@ -165,8 +178,10 @@ std::string NetworkAccounts::failure_text(const std::string& did, const ErrorCod
 }
 
 void NetworkAccounts::stop() {
-  // The client first: its answers end in the cache.
-  http_.stop();
+  // The clients first: their answers end in the cache.
+  directory_.stop();
+  web_.stop();
+  hosts_.stop();
   cache_.stop();
 }
 

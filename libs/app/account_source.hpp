@@ -105,7 +105,11 @@ class NetworkAccounts final : public AccountSource {
 
   const identity::DidResolverOptions resolver_options_;
   const Clock& clock_;
-  transport::HttpClient http_;
+  // One each, so that none waits behind the others: the PLC directory, the hosts of did:web
+  // documents, the accounts' own hosts.
+  transport::HttpClient directory_;
+  transport::HttpClient web_;
+  transport::HttpClient hosts_;
   const identity::DidResolver resolver_;
   identity::IdentityCache cache_;
   /// Those asked for lately; answers may come after the end.

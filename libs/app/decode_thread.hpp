@@ -40,6 +40,8 @@ class DecodeThread {
   /// elsewhere: they stay unfinished.
   virtual void close() = 0;
   virtual void join() = 0;
+  /// Messages that it has not looked at yet, and that need no answer before it does. Any thread.
+  virtual std::size_t backlog() const = 0;
   /// Messages that were left at the end.
   virtual std::size_t abandoned() const = 0;
 };

@@ -77,6 +77,7 @@ class Decoder final : public DecodeThread {
   void push(AdmittedMessage message) override;
   void close() override;
   void join() override;
+  std::size_t backlog() const override { return queue_->size(); }
   std::size_t abandoned() const override { return abandoned_; }
 
  private:

@@ -22,7 +22,7 @@ HandleKeeper::HandleKeeper(Check check, Options options, const Clock& clock)
     : check_(std::move(check)),
       options_(std::move(options)),
       clock_(clock),
-      budget_(options_.per_second, options_.per_second),
+      budget_(options_.per_second),
       queue_(options_.at_once * kWaitingEach) {
   for (std::size_t i = 0; i < options_.at_once; ++i) {
     lookers_.emplace_back([this] { look_up(); });

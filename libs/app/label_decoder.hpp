@@ -34,6 +34,8 @@ class LabelDecoder final : public DecodeThread {
   void push(AdmittedMessage message) override;
   void close() override;
   void join() override;
+  /// One key holds all of them up.
+  std::size_t backlog() const override { return 0; }
   std::size_t abandoned() const override { return abandoned_; }
 
  private:

@@ -23,7 +23,8 @@ class MessageDecoder final : public DecodeThread {
   void push(AdmittedMessage message) override;
   void close() override;
   void join() override;
-  /// None ever waits for anything.
+  std::size_t backlog() const override { return queue_.size(); }
+  /// No message ever waits for an answer.
   std::size_t abandoned() const override { return 0; }
 
  private:

@@ -10,8 +10,10 @@
 namespace skua::app {
 namespace {
 
-/// How long a stop waits for answers about accounts.
+/// How long a stop waits for answers about accounts, once all frames have been looked at.
 constexpr std::chrono::seconds kAnswerPatience{2};
+/// How often it looks whether they have.
+constexpr std::chrono::milliseconds kBacklogTick{10};
 
 }  // namespace
 
@@ -87,11 +89,20 @@ bool Pipeline::submit(transport::RawFrame& message, const Route& route,
   return true;
 }
 
-bool Pipeline::drain(std::chrono::steady_clock::time_point deadline) {
-  if (is_verified()) {
-    in_flight_.wait_until_empty(
-        std::min(deadline, std::chrono::steady_clock::now() + kAnswerPatience));
+void Pipeline::wait_for_answers(std::chrono::steady_clock::time_point deadline) {
+  using SteadyClock = std::chrono::steady_clock;
+  const auto is_behind = [this] {
+    return std::any_of(decoders_.begin(), decoders_.end(),
+                       [](const auto& decoder) { return decoder->backlog() > 0; });
+  };
+  while (is_behind() && SteadyClock::now() < deadline) {
+    in_flight_.wait_until_empty(std::min(deadline, SteadyClock::now() + kBacklogTick));
   }
+  in_flight_.wait_until_empty(std::min(deadline, SteadyClock::now() + kAnswerPatience));
+}
+
+bool Pipeline::drain(std::chrono::steady_clock::time_point deadline) {
+  if (is_verified()) wait_for_answers(deadline);
   for (const auto& decoder : decoders_) decoder->close();
   std::size_t abandoned = 0;
   for (const auto& decoder : decoders_) {

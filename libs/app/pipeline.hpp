@@ -88,9 +88,9 @@ class Pipeline {
   Ticket first_unfinished() const { return in_flight_.first_unfinished(); }
 
   /// Waits until all that was submitted is durable, at most until the deadline, and ends the
-  /// decoders; the workers are left to their owner. What waits for answers about its account is
-  /// given a moment, and then left: it is as if it had not been read. False: something else was
-  /// left unfinished. No `submit` after it.
+  /// decoders; the workers are left to their owner. Frames that still wait for answers about their
+  /// account some time after all frames were looked at are left: it is as if they had not been
+  /// read. False: something else was left unfinished. No `submit` after it.
   bool drain(std::chrono::steady_clock::time_point deadline);
 
   /// An error frame is never submitted: it belongs to the connection.
@@ -117,6 +117,7 @@ class Pipeline {
  private:
   std::unique_ptr<DecodeThread> make_decoder();
   void push(event::UnresolvedEvent event);
+  void wait_for_answers(std::chrono::steady_clock::time_point deadline);
 
   const PipelineOptions options_;
   Writing& writing_;

@@ -117,6 +117,7 @@ class Backfiller::Impl {
   transport::HttpClientOptions http_options() const {
     transport::HttpClientOptions http = options_.http;
     http.max_at_once = options_.limits.in_all + kListsAtOnce;
+    http.idle_of_one_origin = options_.limits.host.at_most;
     return http;
   }
 

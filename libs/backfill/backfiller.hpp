@@ -31,7 +31,7 @@ struct BackfillerOptions {
   /// False: signatures are not checked.
   bool verify = true;
   HostLimitsOptions limits;
-  /// `max_at_once` follows from the limits.
+  /// `max_at_once` and `idle_of_one_origin` follow from the limits.
   transport::HttpClientOptions http;
   std::size_t reader_threads = 2;
   /// Of records that wait for workers.

@@ -11,6 +11,7 @@
 #include "backfill/job_table.hpp"
 #include "base/bytes.hpp"
 #include "base/result.hpp"
+#include "base/time.hpp"
 #include "store/filter_table.hpp"
 #include "transport/spooled_body.hpp"
 
@@ -43,6 +44,8 @@ struct FetchedRepository {
   const transport::SpooledBody* mapped = nullptr;
   /// Nothing: signatures are not checked.
   std::optional<AccountDocument> document;
+  /// When a place at its host was taken for it (HostLimits::started).
+  Timestamp started_at;
   bool document_is_fresh = false;
   /// Where the repository was known to stand when its job began: a CAR that is older may hold what
   /// was deleted since.

@@ -36,7 +36,9 @@ constexpr seconds kResyncEvery{5};
 constexpr seconds kResyncLease{3'600};
 constexpr std::size_t kResyncsAtOnce = 500;
 constexpr std::size_t kClaimJobs = 200;
-constexpr std::size_t kFilesAtOnce = 400;
+/// Jobs between their claim and their end, besides those whose host is looked for: what a process
+/// that is killed has to do again.
+constexpr std::size_t kInHandAtOnce = 400;
 /// Accounts whose host is looked for.
 constexpr std::size_t kUnknownAtOnce = 1'000;
 constexpr std::size_t kHostsAtOnce = 1'000;
@@ -304,9 +306,13 @@ bool Fetcher::claim_unknown() {
   return true;
 }
 
+bool Fetcher::has_room() const {
+  return counters_.held_bytes < options_.held_bytes &&
+         counters_.in_hand - finding_hosts_ < kInHandAtOnce;
+}
+
 bool Fetcher::claim_files() {
-  if (counters_.held_bytes >= options_.held_bytes || counters_.in_hand >= kFilesAtOnce)
-    return false;
+  if (!has_room()) return false;
   auto jobs = claim(Place::file(), kClaimJobs);
   if (jobs.empty()) return false;
   for (FetchedRepository& fetched : take_in_hand(std::move(jobs))) {
@@ -317,7 +323,7 @@ bool Fetcher::claim_files() {
 }
 
 bool Fetcher::claim_hosts() {
-  if (counters_.held_bytes >= options_.held_bytes) return false;
+  if (!has_room()) return false;
   const Timestamp now = clock_.now();
   std::vector<std::string> hosts = options_.only.empty()
                                        ? due_hosts(session(), now, kHostsAtOnce, last_host_)
@@ -331,7 +337,8 @@ bool Fetcher::claim_hosts() {
     if (jobs.empty()) continue;
     any = true;
     for (FetchedRepository& fetched : take_in_hand(std::move(jobs))) {
-      limits_.started(slots.host, clock_.now());
+      fetched.started_at = clock_.now();
+      limits_.started(slots.host, fetched.started_at);
       with_document(std::move(fetched), false,
                     [this](FetchedRepository found) { download(std::move(found)); });
     }
@@ -371,7 +378,7 @@ void Fetcher::ask_document(FetchedRepository fetched, bool fresh,
 }
 
 void Fetcher::no_document(const FetchedRepository& fetched, const ErrorCode& error) {
-  if (fetched.job.host && !fetched.bytes) give_back(fetched);
+  if (fetched.job.host && !fetched.bytes) free_place(fetched, {.end = HostOutcome::End::Ours});
   if (!fetched.job.host && !fetched.job.file) --finding_hosts_;
   if (is_our_stop(error)) return;
   const std::string words =
@@ -383,8 +390,11 @@ void Fetcher::no_document(const FetchedRepository& fetched, const ErrorCode& err
   (is_gone ? unavailable_ : failed_).push_back({fetched.job.did, words});
 }
 
-void Fetcher::give_back(const FetchedRepository& fetched) {
-  limits_.finished(*fetched.job.host, {.end = HostOutcome::End::Ours}, clock_.now());
+void Fetcher::free_place(const FetchedRepository& fetched, HostOutcome outcome) {
+  outcome.started_at = fetched.started_at;
+  limits_.finished(*fetched.job.host, outcome, clock_.now());
+  // The next job for this place is claimed now, not when this one has been written.
+  if (outcome.end != HostOutcome::End::Ours) next_claim_ = Timestamp();
 }
 
 void Fetcher::open_file(FetchedRepository fetched) {
@@ -413,7 +423,7 @@ void Fetcher::download(FetchedRepository fetched) {
   // Who hosts an account stands in its document, whatever a list said.
   if (fetched.document && !fetched.document->pds.empty() &&
       fetched.document->pds != *fetched.job.host) {
-    give_back(fetched);
+    free_place(fetched, {.end = HostOutcome::End::Ours});
     moved_.push_back({fetched.job.did, fetched.document->pds});
     return;
   }
@@ -444,7 +454,7 @@ void Fetcher::downloaded(FetchedRepository fetched, Result<transport::HttpAnswer
   const Timestamp now = clock_.now();
   const auto took =
       std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - started_at);
-  limits_.finished(*fetched.job.host, host_outcome(answer, took, now), now);
+  free_place(fetched, host_outcome(answer, took, now));
   if (!answer && is_our_stop(answer.error())) return;
   const RepoAnswer meaning = classify_repo_answer(answer, now);
   const std::string& host = *fetched.job.host;

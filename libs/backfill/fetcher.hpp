@@ -111,6 +111,8 @@ class Fetcher {
   void keep_leases();
   void queue_resyncs();
   std::vector<Job> claim(const Place& place, std::size_t limit);
+  /// Whether more jobs may be claimed, by the memory and the number of jobs in hand.
+  bool has_room() const;
   bool claim_unknown();
   bool claim_files();
   bool claim_hosts();
@@ -131,8 +133,8 @@ class Fetcher {
   /// The host's final answer is that it has no such repository to give.
   void not_here(FetchedRepository fetched, const std::string& words);
   void hand_on(FetchedRepository fetched, std::shared_ptr<const void> bytes);
-  /// A place at a host that was kept for a job is not needed.
-  void give_back(const FetchedRepository& fetched);
+  /// A job's place at its host is free again.
+  void free_place(const FetchedRepository& fetched, HostOutcome outcome);
   store::Session& session();
 
   const Options options_;

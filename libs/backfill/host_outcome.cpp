@@ -1,9 +1,5 @@
 #include "backfill/host_outcome.hpp"
 
-#include <algorithm>
-#include <charconv>
-#include <string_view>
-
 #include "backfill/repo_answer.hpp"
 #include "transport/errc.hpp"
 
@@ -11,37 +7,6 @@ namespace skua::backfill {
 namespace {
 
 using End = HostOutcome::End;
-using std::chrono::seconds;
-
-/// Whole seconds or requests. Larger numbers are those of nobody who means them.
-std::optional<std::int64_t> number_of(std::string_view text) {
-  constexpr std::int64_t kLargest = 100'000'000'000;
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
-  return std::min(number, kLargest);
-}
-
-std::optional<RateLimit> rate_limit_of(transport::HttpAnswer head, Timestamp now) {
-  const auto remaining = number_of(head.rate_limit_remaining);
-  if (!remaining) return std::nullopt;
-  // asked_wait knows both forms of a reset, but speaks only when nothing remains.
-  head.retry_after.clear();
-  head.rate_limit_remaining = "0";
-  const auto until_reset = transport::asked_wait(head, now);
-  if (!until_reset) return std::nullopt;
-  return RateLimit{number_of(head.rate_limit), *remaining, *until_reset};
-}
-
-/// The headers that asked_wait and rate_limit_of look at, without the body.
-transport::HttpAnswer head_of(const transport::HttpAnswer& answer) {
-  transport::HttpAnswer head;
-  head.retry_after = answer.retry_after;
-  head.rate_limit = answer.rate_limit;
-  head.rate_limit_remaining = answer.rate_limit_remaining;
-  head.rate_limit_reset = answer.rate_limit_reset;
-  return head;
-}
 
 End end_of_status(unsigned status) {
   constexpr unsigned kForbidden = 403;  // what a firewall says to a guest who comes too often
@@ -89,10 +54,9 @@ HostOutcome host_outcome(const Result<transport::HttpAnswer>& answer,
     outcome.end = end_of_error(answer.error());
     return outcome;
   }
-  const auto head = head_of(*answer);
   outcome.end = end_of_status(answer->status);
-  outcome.asked_wait = transport::asked_wait(head, now);
-  outcome.rate_limit = rate_limit_of(head, now);
+  outcome.asked_wait = transport::asked_wait(*answer, now);
+  outcome.rate_limit = transport::stated_rate_limit(*answer, now);
   outcome.bytes = transport::body_of(*answer).size();
   return outcome;
 }

@@ -8,18 +8,9 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "transport/http_client.hpp"
+#include "transport/rate_limit.hpp"
 
 namespace skua::backfill {
-
-/// What a host says of its own limit (RateLimit-Limit, -Remaining, -Reset).
-struct RateLimit {
-  /// Requests a window; nothing when it does not say.
-  std::optional<std::int64_t> limit;
-  /// Left in this window; never negative.
-  std::int64_t remaining = 0;
-  /// The time until the next window; never negative, as long as it pleases the host.
-  std::chrono::seconds until_reset{0};
-};
 
 /// How a download ended, as far as it says something about its host. Of a request that was
 /// redirected it says something about the host that answered.
@@ -36,16 +27,18 @@ struct HostOutcome {
   bool repository = false;
   /// How long the host wants us to stay away, whatever it answered.
   std::optional<std::chrono::seconds> asked_wait = std::nullopt;
-  std::optional<RateLimit> rate_limit = std::nullopt;
+  std::optional<transport::RateLimit> rate_limit = std::nullopt;
   std::uint64_t bytes = 0;
-  /// From HostLimits::started until now: what began before the host had to be spared says nothing
-  /// about it any more.
+  /// How long the request took.
   std::chrono::microseconds duration{0};
+  /// When HostLimits::started was called for it. The account's document is looked up between that
+  /// moment and the request.
+  Timestamp started_at;
   /// For people; empty when all is well.
   std::string error = {};
 };
 
-/// Reads the outcome off an answer of getRepo. Pure; any thread.
+/// Reads the outcome of a getRepo from its answer, all but `started_at`. Pure; any thread.
 HostOutcome host_outcome(const Result<transport::HttpAnswer>& answer,
                          std::chrono::microseconds duration, Timestamp now);
 

@@ -7,7 +7,6 @@ namespace skua::backfill {
 namespace {
 
 using End = HostOutcome::End;
-using std::chrono::microseconds;
 using std::chrono::seconds;
 
 constexpr auto kFirstLimitedWait = seconds(5);
@@ -20,9 +19,6 @@ constexpr int kMostSteps = 18;
 /// A download is fast that takes no longer than this, and its bytes at this speed.
 constexpr auto kFastStart = seconds(2);
 constexpr double kFastBytesPerSecond = 512.0 * 1024;
-
-/// Of a limit that is not told.
-constexpr std::int64_t kUsualLimit = 1000;
 
 bool is_fast(const HostOutcome& outcome) {
   const std::chrono::duration<double> fast =
@@ -44,23 +40,20 @@ std::size_t HostPace::at_once() const {
 
 std::size_t HostPace::free(Timestamp now) const {
   if (now < not_before_ || under_way_ >= at_once()) return 0;
-  if (now >= spaced_until_) return at_once() - under_way_;
-  return now < last_start_ + spacing_ ? 0 : 1;
+  if (now >= spacing_.until()) return at_once() - under_way_;
+  return now < spacing_.next_start(last_start_) ? 0 : 1;
 }
 
 std::optional<Timestamp> HostPace::next_start(Timestamp now) const {
   if (under_way_ >= at_once()) return std::nullopt;
-  auto next = not_before_;
-  if (next < spaced_until_) {
-    next = std::max(next, std::min(spaced_until_, last_start_ + spacing_));
-  }
+  const auto next = std::max(not_before_, spacing_.next_start(last_start_));
   if (next <= now) return std::nullopt;
   return next;
 }
 
 std::optional<Timestamp> HostPace::idle_since() const {
   if (under_way_ > 0) return std::nullopt;
-  return std::max({last_finish_, not_before_, spaced_until_});
+  return std::max({last_finish_, not_before_, spacing_.until()});
 }
 
 void HostPace::started(Timestamp now) {
@@ -75,10 +68,9 @@ void HostPace::finished(const HostOutcome& outcome, Timestamp now) {
   count(outcome, now);
   obey(outcome, now);
   // All that were under way when the host had too much tell of one and the same trouble.
-  const auto started = now - outcome.duration;
-  if (started < shrunk_at_ || outcome.end == End::Ours) return;
+  if (outcome.started_at < shrunk_at_ || outcome.end == End::Ours) return;
   if (outcome.end == End::Answered) {
-    grow(outcome, started);
+    grow(outcome);
   } else {
     shrink(outcome.end, now);
   }
@@ -99,26 +91,19 @@ void HostPace::count(const HostOutcome& outcome, Timestamp now) {
 void HostPace::obey(const HostOutcome& outcome, Timestamp now) {
   if (outcome.asked_wait) wait(*outcome.asked_wait, now);
   if (!outcome.rate_limit) return;
-  const auto& limit = *outcome.rate_limit;
-  // Those under way may not have been counted when the host answered.
-  const auto left =
-      std::max<std::int64_t>(0, limit.remaining - static_cast<std::int64_t>(under_way_));
-  const auto little = std::max<std::int64_t>(limit.limit.value_or(kUsualLimit) / 10,
-                                             static_cast<std::int64_t>(2 * options_.at_most));
-  const auto time = std::min(limit.until_reset, options_.longest_wait);
-  spaced_until_ = left < little ? now + time : now;
-  spacing_ = microseconds(time) / (left + 1);
+  spacing_.state(*outcome.rate_limit, under_way_, 2 * options_.at_most, options_.longest_wait, now);
 }
 
-void HostPace::grow(const HostOutcome& outcome, Timestamp started) {
+void HostPace::grow(const HostOutcome& outcome) {
   failed_last_ = false;
   if (steps_ > 0) {
     --steps_;
     return;
   }
   // A number that is not used up says nothing about a larger one.
-  if (used_up_at_ < started || !is_fast(outcome)) return;
-  at_once_ = std::min(static_cast<double>(options_.at_most), at_once_ + 1 / at_once_);
+  if (used_up_at_ < outcome.started_at || !is_fast(outcome)) return;
+  const double step = shrunk_at_ == Timestamp() ? 1 : 1 / at_once_;
+  at_once_ = std::min(static_cast<double>(options_.at_most), at_once_ + step);
 }
 
 void HostPace::shrink(End end, Timestamp now) {

@@ -9,6 +9,7 @@
 #include "backfill/decaying_rate.hpp"
 #include "backfill/host_outcome.hpp"
 #include "base/time.hpp"
+#include "transport/rate_limit.hpp"
 
 namespace skua::backfill {
 
@@ -21,11 +22,12 @@ struct HostPaceOptions {
   std::chrono::seconds longest_wait = std::chrono::hours(1);
 };
 
-/// How many downloads of one host may be under way, and when the next may start. It grows by one
-/// for as many fast answers as it is itself, and halves at each sign that the host has too much.
+/// How many downloads of one host may be under way, and when the next may start. The number grows
+/// by one with each fast answer until the first sign that the host has too much, and from then on
+/// by one with as many fast answers as it is itself. Each such sign halves it.
 /// Waits that the host asks for are kept; for those it does not name, ours double from 5 s to 5 min
 /// (429) or from 2 s to 10 min (all else), and after one a single download at a time feels the way.
-/// When little remains of a limit that the host tells, it is spread over the time that is left.
+/// The last requests of a limit that the host states are spread (RateLimitSpacing).
 ///
 /// No clock of its own, no I/O; one thread. Owned by HostLimits.
 class HostPace {
@@ -60,7 +62,7 @@ class HostPace {
  private:
   void count(const HostOutcome& outcome, Timestamp now);
   void obey(const HostOutcome& outcome, Timestamp now);
-  void grow(const HostOutcome& outcome, Timestamp started);
+  void grow(const HostOutcome& outcome);
   void shrink(HostOutcome::End end, Timestamp now);
   void back_off(std::chrono::seconds first, std::chrono::seconds longest, Timestamp now);
   void wait(std::chrono::seconds duration, Timestamp now);
@@ -73,13 +75,12 @@ class HostPace {
   int steps_ = 0;
   /// The last outcome that counts was End::Failed.
   bool failed_last_ = false;
+  /// The epoch: not yet.
   Timestamp shrunk_at_;
   /// When as many were under way as may be.
   Timestamp used_up_at_;
 
-  /// Until then starts are `spacing_` apart.
-  Timestamp spaced_until_;
-  std::chrono::microseconds spacing_{0};
+  transport::RateLimitSpacing spacing_;
   Timestamp last_start_;
   Timestamp last_finish_;
 

@@ -50,6 +50,21 @@ Result<std::string> web_url(std::string_view id, bool allow_private_hosts) {
   return "https://" + std::string(id) + std::string(kPath);
 }
 
+Result<DidDocument> document_of(const std::string& did, const transport::HttpAnswer& answer) {
+  switch (answer.status) {
+    case 200:
+      return parse_did_document(answer.body, did);
+    case 404:
+      return errc::did_not_found;
+    case 410:
+      return errc::did_tombstoned;
+    case 429:
+      return errc::rate_limited;
+    default:
+      return errc::server_failed;
+  }
+}
+
 }  // namespace
 
 Result<std::string> document_url(std::string_view did, const DidResolverOptions& options) {
@@ -81,9 +96,13 @@ std::string failure_text(std::string_view did, const ErrorCode& error,
   return fmt::format("{}: {}", host ? host->authority() : *url, error.message());
 }
 
-DidResolver::DidResolver(transport::HttpClient& http, DidResolverOptions options,
-                         const Clock& clock)
-    : http_(http), options_(std::move(options)), clock_(clock) {}
+DidResolver::DidResolver(transport::HttpClient& directory, transport::HttpClient& hosts,
+                         DidResolverOptions options, const Clock& clock)
+    : directory_(directory), hosts_(hosts), options_(std::move(options)), clock_(clock) {}
+
+transport::HttpClient& DidResolver::client_for(const std::string& did) const {
+  return did.starts_with(kPlc) ? directory_ : hosts_;
+}
 
 Result<void> DidResolver::can_resolve(std::string_view did) const {
   const auto url = document_url(did, options_);
@@ -104,36 +123,27 @@ Result<transport::HttpRequest> DidResolver::request(const std::string& did) cons
 void DidResolver::resolve(const std::string& did, Callback done) const {
   auto asked = request(did);
   if (!asked) {
-    done({asked.error(), std::nullopt});
+    done({asked.error()});
     return;
   }
-  http_.get(*std::move(asked),
-            [this, did, done = std::move(done)](const Result<transport::HttpAnswer>& answer) {
-              done(judge(did, answer));
-            });
+  client_for(did).get(*std::move(asked), [this, did, done = std::move(done)](
+                                             const Result<transport::HttpAnswer>& answer) {
+    done(judge(did, answer));
+  });
 }
 
 DidAnswer DidResolver::resolve(const std::string& did) const {
   auto asked = request(did);
-  if (!asked) return {asked.error(), std::nullopt};
-  return judge(did, http_.get(*std::move(asked)));
+  if (!asked) return {asked.error()};
+  return judge(did, client_for(did).get(*std::move(asked)));
 }
 
 DidAnswer DidResolver::judge(const std::string& did,
                              const Result<transport::HttpAnswer>& answer) const {
-  if (!answer) return {answer.error(), std::nullopt};
-  switch (answer->status) {
-    case 200:
-      return {parse_did_document(answer->body, did), std::nullopt};
-    case 404:
-      return {errc::did_not_found, std::nullopt};
-    case 410:
-      return {errc::did_tombstoned, std::nullopt};
-    case 429:
-      return {errc::rate_limited, transport::asked_wait(*answer, clock_.now())};
-    default:
-      return {errc::server_failed, transport::asked_wait(*answer, clock_.now())};
-  }
+  if (!answer) return {answer.error()};
+  const auto now = clock_.now();
+  return {document_of(did, *answer), transport::asked_wait(*answer, now),
+          transport::stated_rate_limit(*answer, now)};
 }
 
 }  // namespace skua::identity

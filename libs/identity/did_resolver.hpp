@@ -5,11 +5,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "identity/did_document.hpp"
 #include "transport/http_client.hpp"
+#include "transport/rate_limit.hpp"
 
 namespace skua::identity {
 
@@ -37,18 +39,23 @@ struct DidAnswer {
   /// Or an error of errc, or of transport; `is_server_failure` tells whose it is.
   Result<DidDocument> document;
   /// How long it asks us to wait before the next request, if it does.
-  std::optional<std::chrono::seconds> wait;
+  std::optional<std::chrono::seconds> wait = std::nullopt;
+  std::optional<transport::RateLimit> rate_limit = std::nullopt;
 };
 
 /// Fetches DID documents, one request each; remembers nothing. Owned by whoever needs documents;
-/// any thread. The HTTP client and the clock must outlive it, and it the requests under way: stop
-/// the client first.
+/// any thread. The HTTP clients and the clock must outlive it, and it the requests under way: stop
+/// the clients first.
 class DidResolver {
  public:
   using Callback = std::function<void(DidAnswer)>;
 
   DidResolver(transport::HttpClient& http, DidResolverOptions options,
-              const Clock& clock = system_clock());
+              const Clock& clock = system_clock())
+      : DidResolver(http, http, std::move(options), clock) {}
+  /// `directory` asks the PLC directory, `hosts` those of did:web.
+  DidResolver(transport::HttpClient& directory, transport::HttpClient& hosts,
+              DidResolverOptions options, const Clock& clock);
 
   /// Whether a DID can be asked for at all; no request is made. Errors: those of `document_url`.
   Result<void> can_resolve(std::string_view did) const;
@@ -63,7 +70,10 @@ class DidResolver {
   DidAnswer judge(const std::string& did, const Result<transport::HttpAnswer>& answer) const;
   Result<transport::HttpRequest> request(const std::string& did) const;
 
-  transport::HttpClient& http_;
+  transport::HttpClient& client_for(const std::string& did) const;
+
+  transport::HttpClient& directory_;
+  transport::HttpClient& hosts_;
   const DidResolverOptions options_;
   const Clock& clock_;
 };

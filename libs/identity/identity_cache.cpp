@@ -10,29 +10,21 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "identity/errc.hpp"
-#include "identity/identity_table.hpp"
 #include "identity/recent_map.hpp"
 #include "identity/request_budget.hpp"
-#include "store/outage.hpp"
-#include "store/session.hpp"
+#include "identity/site_queue.hpp"
+#include "identity/stored_identities.hpp"
+#include "transport/errc.hpp"
 
 namespace skua::identity {
 namespace {
 
-using std::chrono::seconds;
-using SteadyClock = std::chrono::steady_clock;
 using Known = std::shared_ptr<const Identity>;
 
-/// How soon to look again when requests wait for the budget or a directory's pause.
+/// How soon to look again when requests wait for a rate or a wait to be over.
 constexpr auto kHeldBack = std::chrono::milliseconds(20);
-/// What a 429 without a word means, and the longest that one may ask for.
-constexpr seconds kDefaultWait{10};
-constexpr seconds kLongestWait{300};
 constexpr int kMaxAttempts = 5;
-constexpr auto kTablePause = std::chrono::seconds(10);
 /// By default no more than this can fail in the time for which failures are remembered.
 constexpr std::size_t kMaxFailures = 30'000;
 
@@ -46,6 +38,8 @@ struct Ask {
 struct Fetched {
   std::string did;
   DidAnswer answer;
+  Timestamp started_at;
+  std::chrono::microseconds duration;
 };
 
 /// What other threads hand over. Shared with requests under way, which may outlive the cache.
@@ -57,67 +51,25 @@ struct Inbox {
   bool stopped = false;
 };
 
-/// The table, as far as the database is there. One thread.
-class Table {
- public:
-  Table(std::string url, std::string name) : url_(std::move(url)), name_(std::move(name)) {}
-
-  std::vector<IdentityRow> load(const std::vector<std::string>& dids) {
-    std::vector<IdentityRow> rows;
-    perform([&](store::Session& session) { rows = load_identities(session, dids); });
-    return rows;
+/// How an answer of the directory concerns its load.
+RequestOutcome outcome_of(const Fetched& fetched) {
+  RequestOutcome outcome;
+  outcome.started_at = fetched.started_at;
+  outcome.duration = fetched.duration;
+  outcome.asked_wait = fetched.answer.wait;
+  outcome.rate_limit = fetched.answer.rate_limit;
+  const auto& document = fetched.answer.document;
+  if (document || !identity::is_server_failure(document.error())) return outcome;
+  const auto error = document.error();
+  if (error == errc::rate_limited) {
+    outcome.end = RequestOutcome::End::Limited;
+  } else if (error == transport::errc::http_busy || error == transport::errc::http_stopped ||
+             error == transport::errc::spool_failed) {
+    outcome.end = RequestOutcome::End::Ours;
+  } else {
+    outcome.end = RequestOutcome::End::Failed;
   }
-
-  void save(std::vector<IdentityRow> rows) {
-    if (rows.empty()) return;
-    perform([&](store::Session& session) { save_identities(session, std::move(rows)); });
-  }
-
- private:
-  /// What fails is done without: everything in the table can be fetched again.
-  template <class F>
-  void perform(F&& f) {
-    if (url_.empty() || SteadyClock::now() < away_until_) return;
-    try {
-      if (!session_ || !session_->connected()) {
-        session_ = std::make_unique<store::Session>(url_, name_);
-      }
-      f(*session_);
-    } catch (const store::DefectError&) {
-      throw;
-    } catch (const store::SqlError& error) {
-      session_.reset();
-      away_until_ = SteadyClock::now() + kTablePause;
-      store::log_retry("identity",
-                       fmt::format("working without skua.identities for {} s", kTablePause.count()),
-                       error);
-    }
-  }
-
-  const std::string url_;
-  const std::string name_;
-  std::unique_ptr<store::Session> session_;
-  SteadyClock::time_point away_until_;
-};
-
-Known identity_of(const IdentityRow& row) {
-  const auto multikey = atproto::Multikey::parse(row.signing_key);
-  if (!multikey) return nullptr;
-  auto key = atproto::VerifyingKey::from_multikey(*multikey);
-  if (!key) return nullptr;
-  std::optional<atproto::Multikey> label_key;
-  if (const auto found = atproto::Multikey::parse(row.label_key)) label_key = *found;
-  return std::make_shared<const Identity>(
-      Identity{row.did, *std::move(key), row.pds, row.handle, row.fetched_at, label_key});
-}
-
-IdentityRow row_of(const Identity& identity) {
-  return {.did = identity.did,
-          .signing_key = identity.key.multikey().to_string(),
-          .pds = identity.pds,
-          .handle = identity.handle,
-          .fetched_at = identity.fetched_at,
-          .label_key = identity.label_key ? identity.label_key->to_string() : std::string()};
+  return outcome;
 }
 
 }  // namespace
@@ -131,8 +83,9 @@ class IdentityCache::Impl {
         table_(options_.database_url, options_.application_name),
         known_(options_.max_cached),
         failures_(std::min(options_.max_cached, kMaxFailures)),
-        plc_(options_.requests_per_second),
-        web_(options_.requests_per_second),
+        directory_(options_.directory),
+        web_(options_.web_at_once, options_.web_at_once_of_one_site),
+        web_budget_(options_.web_per_second),
         thread_([this] { run(); }) {}
 
   ~Impl() { stop(); }
@@ -183,22 +136,12 @@ class IdentityCache::Impl {
     ErrorCode error;
     Timestamp until;
   };
-  /// The DIDs of one kind that wait for a request, and what keeps them waiting.
-  struct Lane {
-    explicit Lane(double per_second) : budget(per_second, std::max(1.0, per_second)) {}
-    std::deque<std::string> queue;
-    std::size_t running = 0;
-    RequestBudget budget;
-    Timestamp paused_until;
-  };
+  static bool is_plc(const std::string& did) { return did.starts_with("did:plc:"); }
 
-  /// Anybody can have any number of slow hosts asked for: they must not stand before the directory,
-  /// nor wait for its pauses.
-  Lane& lane_of(const std::string& did) { return did.starts_with("did:plc:") ? plc_ : web_; }
-
-  /// Whether time alone lets more of a lane be sent.
-  bool held_back(const Lane& lane) const {
-    return !lane.queue.empty() && lane.running < options_.max_at_once;
+  /// Whether time alone lets more requests be made.
+  bool held_back() const {
+    const bool plc = !plc_queue_.empty() && directory_.under_way() < directory_.at_once();
+    return plc || web_.has_next();
   }
 
   void give(const Callback& done, const Answer& answer) {
@@ -215,7 +158,7 @@ class IdentityCache::Impl {
         const auto filled = [this] {
           return inbox_->stopped || !inbox_->asks.empty() || !inbox_->fetched.empty();
         };
-        if (held_back(plc_) || held_back(web_)) {
+        if (held_back()) {
           inbox_->filled.wait_for(lock, kHeldBack, filled);
         } else {
           inbox_->filled.wait(lock, filled);
@@ -227,8 +170,8 @@ class IdentityCache::Impl {
       std::vector<IdentityRow> news;
       for (auto& one : fetched) take(std::move(one), news);
       take(std::move(asks));
-      send(plc_);
-      send(web_);
+      ask_directory();
+      ask_hosts();
       statistics_.waiting = pending_.size();
       table_.save(std::move(news));
     }
@@ -310,30 +253,45 @@ class IdentityCache::Impl {
   }
 
   void enqueue(std::string did) {
-    auto& lane = lane_of(did);
-    lane.queue.push_back(std::move(did));
-  }
-
-  /// Makes as many requests as may be made now.
-  void send(Lane& lane) {
-    while (held_back(lane)) {
-      const auto now = clock_.now();
-      if (now < lane.paused_until || !lane.budget.take(now)) return;
-      const auto did = std::move(lane.queue.front());
-      lane.queue.pop_front();
-      ++lane.running;
-      ++pending_.at(did).attempts;
-      resolver_.resolve(did, [inbox = inbox_, did](DidAnswer answer) {
-        const std::scoped_lock lock(inbox->mutex);
-        inbox->fetched.push_back({did, std::move(answer)});
-        inbox->filled.notify_one();
-      });
+    if (is_plc(did)) {
+      plc_queue_.push_back(std::move(did));
+    } else {
+      web_.push(std::move(did));
     }
   }
 
+  void ask_directory() {
+    while (!plc_queue_.empty() && directory_.start(clock_.now())) {
+      auto did = std::move(plc_queue_.front());
+      plc_queue_.pop_front();
+      request(did);
+    }
+  }
+
+  /// Anybody can have any number of slow hosts asked for: they stand neither before the directory,
+  /// nor before each other.
+  void ask_hosts() {
+    while (web_.has_next() && web_budget_.take(clock_.now())) request(web_.take());
+  }
+
+  void request(const std::string& did) {
+    ++pending_.at(did).attempts;
+    resolver_.resolve(
+        did, [inbox = inbox_, did, &clock = clock_, started_at = clock_.now()](DidAnswer answer) {
+          const auto duration = clock.now() - started_at;
+          const std::scoped_lock lock(inbox->mutex);
+          inbox->fetched.push_back({did, std::move(answer), started_at, duration});
+          inbox->filled.notify_one();
+        });
+  }
+
   void take(Fetched fetched, std::vector<IdentityRow>& news) {
-    auto& lane = lane_of(fetched.did);
-    --lane.running;
+    const bool plc = is_plc(fetched.did);
+    if (plc) {
+      directory_.finished(outcome_of(fetched), clock_.now());
+    } else {
+      web_.finished(fetched.did);
+    }
     const auto now = clock_.now();
     auto& document = fetched.answer.document;
     if (document) {
@@ -347,15 +305,12 @@ class IdentityCache::Impl {
       return;
     }
     const auto error = document.error();
-    // One directory serves the whole lane: what it says to one holds for the others. Hosts of
+    // One directory serves all of did:plc: what it says to one holds for the others. Hosts of
     // did:web speak for themselves.
-    if (error == errc::rate_limited && &lane == &plc_) {
+    if (error == errc::rate_limited && plc) {
       ++statistics_.waits;
-      const auto wait =
-          std::clamp(fetched.answer.wait.value_or(kDefaultWait), seconds(1), kLongestWait);
-      lane.paused_until = std::max(lane.paused_until, now + wait);
       if (pending_.at(fetched.did).attempts < kMaxAttempts) {
-        lane.queue.push_front(std::move(fetched.did));
+        plc_queue_.push_front(std::move(fetched.did));
         return;
       }
     }
@@ -394,12 +349,14 @@ class IdentityCache::Impl {
   std::atomic<std::size_t> unanswered_{0};
 
   // On the cache's thread.
-  Table table_;
+  StoredIdentities table_;
   RecentMap<Known> known_;
   RecentMap<Failure> failures_;
   std::unordered_map<std::string, Pending> pending_;
-  Lane plc_;
-  Lane web_;
+  std::deque<std::string> plc_queue_;
+  AdaptiveRate directory_;
+  SiteQueue web_;
+  RequestBudget web_budget_;
 
   std::thread thread_;
 };

@@ -13,6 +13,7 @@
 #include "atproto/signing.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "identity/adaptive_rate.hpp"
 #include "identity/did_resolver.hpp"
 
 namespace skua::identity {
@@ -44,11 +45,12 @@ struct IdentityCacheOptions {
   /// For how long a failure is given again without asking: the data's, and the server's.
   std::chrono::seconds remember_data_failure = std::chrono::minutes(5);
   std::chrono::seconds remember_server_failure = std::chrono::seconds(30);
-  /// Requests under way to the PLC directory, and as many again to hosts of did:web: slow hosts
-  /// hold up nobody but each other.
-  std::size_t max_at_once = 16;
-  /// The same: of each of the two.
-  double requests_per_second = 50;
+  /// Requests to the PLC directory.
+  AdaptiveRateOptions directory = {};
+  /// Requests to hosts of did:web: under way in all, and to the hosts of one site (SiteQueue).
+  std::size_t web_at_once = 32;
+  std::size_t web_at_once_of_one_site = 4;
+  double web_per_second = 50;
   /// Asks without an answer so far, several for one DID included; further ones are refused
   /// (errc::busy).
   std::size_t max_waiting = 100'000;

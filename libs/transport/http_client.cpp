@@ -81,7 +81,7 @@ class HttpClient::Impl {
       : options_(completed(std::move(options))),
         tls_(impl::make_tls_client_context(options_.ca_file)),
         inbox_(std::make_shared<impl::Inbox>(io_)),
-        pool_(io_.get_executor(), options_.idle_timeout),
+        pool_(io_.get_executor(), options_.idle_timeout, options_.idle_of_one_origin),
         context_{io_, inbox_, tls_, options_, pool_},
         work_(io_.get_executor()),
         thread_([this] { io_.run(); }) {}

@@ -87,9 +87,11 @@ struct HttpClientOptions {
   /// For a request with all its redirects, from the moment it leaves the queue.
   std::chrono::milliseconds total_timeout = std::chrono::seconds(30);
   int max_redirects = 3;
-  /// How long a connection is kept for the next request to its origin; zero: none is kept. Four an
-  /// origin, 64 in all.
+  /// How long a connection is kept for the next request to its origin; zero: none is kept. 64 in
+  /// all are kept.
   std::chrono::milliseconds idle_timeout = std::chrono::seconds(10);
+  /// How many are kept for one origin.
+  std::size_t idle_of_one_origin = 4;
   /// What HttpRequest::min_bytes_per_second is an average of.
   std::chrono::milliseconds speed_window = std::chrono::seconds(30);
   /// Where bodies above HttpRequest::spool_above go, as files without a name; empty: the system's

@@ -18,6 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using End = HostOutcome::End;
+using transport::RateLimit;
 using Names = std::vector<std::string>;
 
 const Timestamp kStart{std::chrono::hours(500'000)};
@@ -296,7 +297,8 @@ class HostLimitsSchedules : public ::testing::TestWithParam<Schedule> {
     ++host.under_way;
     host.starts.push_back(now_);
     limits_.started(name, now_);
-    const auto outcome = host.answer(now_, random_);
+    auto outcome = host.answer(now_, random_);
+    outcome.started_at = now_;
     endings_.emplace(now_ + outcome.duration, Ending{name, outcome});
     ASSERT_LE(host.under_way, 16U);
     ASSERT_LE(limits_.under_way(), GetParam().in_all);

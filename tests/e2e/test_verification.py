@@ -10,7 +10,9 @@ from harness import EndToEnd, need_shared, wait_for
 from test_sim import Network
 
 
-class Verification(EndToEnd):
+class VerifiedNetwork(EndToEnd):
+    """A simulated network, and a skua that verifies what it says."""
+
     def network(self, *arguments, accounts=20):
         """A network that makes a step only when it is told to."""
         network = Network("--accounts", accounts, "--rate", "0.001", "--one-op-a-path", *arguments)
@@ -18,9 +20,9 @@ class Verification(EndToEnd):
         network.control("/pause")
         return network
 
-    def indexer(self, database, network, *arguments):
+    def indexer(self, database, network, *arguments, plc=None):
         environment = {**self.environment(database), "SKUA_VERIFY": "full"}
-        return self.start([self.binary("skua"), "run", "--relay", network.url, "--plc", network.ready["plc"],
+        return self.start([self.binary("skua"), "run", "--relay", network.url, "--plc", plc or network.ready["plc"],
                            "--dns", network.ready["dns"], "--allow-private-hosts", "--stats-interval", "1",
                            *arguments], environment)
 
@@ -53,6 +55,8 @@ class Verification(EndToEnd):
                 self.assertEqual(stored[did], account["rev"], did)
         self.assertTrue(stored)
 
+
+class Verification(VerifiedNetwork):
     def test_what_lies_is_dropped_with_its_reason_and_honest_commits_go_on(self):
         network = self.network()
         database = self.database()

@@ -189,7 +189,7 @@ TEST(IdentityCache, WaitsWhenTheDirectoryAsksItTo) {
 
 TEST(IdentityCache, BoundsRequestsAtOnceAndWaiting) {
   IdentityCacheOptions options;
-  options.max_at_once = 3;
+  options.directory.under_way_at_most = 3;
   options.max_waiting = 10;
   CacheWorld world(options);
   world.plc.hold();
@@ -208,7 +208,7 @@ TEST(IdentityCache, BoundsRequestsAtOnceAndWaiting) {
 
 TEST(IdentityCache, SpendsNothingOnWhatCannotBeAsked) {
   IdentityCacheOptions options;
-  options.requests_per_second = 1;
+  options.directory.at_most = 1;
   options.max_waiting = 2;
   CacheWorld world(options);
   for (int i = 0; i < 10; ++i) {
@@ -221,8 +221,9 @@ TEST(IdentityCache, SpendsNothingOnWhatCannotBeAsked) {
 
 TEST(IdentityCache, SlowHostsHoldUpNoDirectory) {
   IdentityCacheOptions options;
-  options.max_at_once = 2;
-  options.requests_per_second = 3;
+  options.directory.at_most = 3;
+  options.web_at_once = 2;
+  options.web_per_second = 3;
   std::promise<void> open;
   transport::HttpClientOptions http;
   http.connect_timeout = 10min;
@@ -253,9 +254,73 @@ TEST(IdentityCache, SlowHostsHoldUpNoDirectory) {
   EXPECT_NE(limited.wait_for(0s), std::future_status::ready);
 }
 
+TEST(IdentityCache, ASlowSiteHoldsUpNoOther) {
+  IdentityCacheOptions options;
+  options.web_at_once = 4;
+  options.web_at_once_of_one_site = 2;
+  std::promise<void> open;
+  transport::HttpClientOptions http;
+  http.connect_timeout = 10min;
+  http.total_timeout = 10min;
+  http.lookup = [opened = open.get_future().share()](const std::string& host) {
+    if (host.ends_with("slow.test")) opened.wait();
+    return Result<std::vector<std::string>>(transport::errc::host_not_found);
+  };
+  CacheWorld world(options, http);
+  std::vector<std::future<IdentityCache::Answer>> slow;
+  for (int i = 0; i < 20; ++i) {
+    slow.push_back(world.ask("did:web:host" + std::to_string(i) + ".slow.test"));
+  }
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(world.resolve("did:web:quick" + std::to_string(i) + ".test").error(),
+              transport::errc::host_not_found);
+  }
+  for (auto& each : slow) EXPECT_NE(each.wait_for(0s), std::future_status::ready);
+  open.set_value();
+  world.clock.advance(1h);
+  for (auto& each : slow) EXPECT_EQ(each.get().error(), transport::errc::host_not_found);
+}
+
+TEST(IdentityCache, AsksADirectoryThatFailsLessOften) {
+  IdentityCacheOptions options;
+  options.directory.at_first = 4;
+  options.directory.at_least = 1;
+  CacheWorld world(options);
+  std::vector<std::future<IdentityCache::Answer>> answers;
+  for (int i = 0; i < 10; ++i) world.plc.reply_with(did_number(i), http_reply(503, "down"));
+  for (int i = 0; i < 10; ++i) answers.push_back(world.ask(did_number(i)));
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(answers[i].get().error(), errc::server_failed);
+  // One a second is left of four.
+  for (std::size_t second = 1; second <= 6; ++second) {
+    while (world.cache.statistics().waiting != 7 - second) std::this_thread::yield();
+    EXPECT_EQ(world.plc.count(), 3 + second);
+    world.clock.advance(1s);
+  }
+  for (std::size_t i = 4; i < 10; ++i) EXPECT_EQ(answers[i].get().error(), errc::server_failed);
+}
+
+TEST(IdentityCache, KeepsTheLimitThatTheDirectoryStates) {
+  CacheWorld world;
+  const std::string headers =
+      "RateLimit-Limit: 100\r\nRateLimit-Remaining: 2\r\nRateLimit-Reset: 60\r\n";
+  world.plc.reply_with(kDid, http_reply(200, test::made_document(kDid).dump(), headers));
+  EXPECT_TRUE(world.resolve(kDid));
+  // Two remain for a minute: one each 20 seconds.
+  auto second = world.ask(did_number(0));
+  auto third = world.ask(did_number(1));
+  while (world.cache.statistics().waiting != 2) std::this_thread::yield();
+  EXPECT_EQ(world.plc.count(), 1U);
+  world.clock.advance(20s);
+  EXPECT_TRUE(second.get());
+  while (world.cache.statistics().waiting != 1) std::this_thread::yield();
+  EXPECT_EQ(world.plc.count(), 2U);
+  world.clock.advance(20s);
+  EXPECT_TRUE(third.get());
+}
+
 TEST(IdentityCache, KeepsToItsRate) {
   IdentityCacheOptions options;
-  options.requests_per_second = 2;
+  options.directory.at_most = 2;
   CacheWorld world(options);
   std::vector<std::future<IdentityCache::Answer>> answers;
   for (int i = 0; i < 5; ++i) answers.push_back(world.ask(did_number(i)));
@@ -363,16 +428,30 @@ TEST(RecentMap, KeepsWhatIsAskedForAndForgetsTheRest) {
 }
 
 TEST(RequestBudget, FillsWithTimeUpToItsBurst) {
-  RequestBudget budget(2, 4);
+  RequestBudget budget(4);
   Timestamp now{std::chrono::hours(1000)};
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(budget.take(now));
   EXPECT_FALSE(budget.take(now));
-  EXPECT_FALSE(budget.take(now + 499ms));
-  EXPECT_TRUE(budget.take(now + 501ms));
+  EXPECT_FALSE(budget.take(now + 249ms));
+  EXPECT_TRUE(budget.take(now + 251ms));
   EXPECT_FALSE(budget.take(now));  // the clock was set back
   now += 1h;
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(budget.take(now));
   EXPECT_FALSE(budget.take(now));
+}
+
+TEST(RequestBudget, ANewRateCountsFromItsMomentOn) {
+  RequestBudget budget(4);
+  Timestamp now{std::chrono::hours(1000)};
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(budget.take(now));
+  now += 250ms;
+  budget.set_rate(1, now);
+  EXPECT_TRUE(budget.take(now));  // what had come before
+  EXPECT_FALSE(budget.take(now + 999ms));
+  EXPECT_TRUE(budget.take(now + 1s));
+  now += 1h;
+  EXPECT_TRUE(budget.take(now));
+  EXPECT_FALSE(budget.take(now)) << "its burst is that of the new rate";
 }
 
 }  // namespace

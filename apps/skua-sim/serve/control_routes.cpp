@@ -46,6 +46,12 @@ Outcome<std::string> fault_text(const Json& body) {
   return text;
 }
 
+Json to_json(const RequestLoad& load) {
+  return {{"requests", load.requests()},
+          {"most_at_once", load.most_at_once()},
+          {"most_in_a_second", load.most_in_a_second()}};
+}
+
 Response show_state(const ControlTargets& targets) {
   auto& simulation = targets.simulation;
   Json connections = Json::array();
@@ -70,6 +76,9 @@ Response show_state(const ControlTargets& targets) {
                 {"rate", {{"wished", simulation.rate()}, {"measured", simulation.measured_rate()}}},
                 {"connections", connections},
                 {"faults", faults}};
+  state["plc"] = to_json(*targets.plc_load);
+  state["hosts"] = Json::array();
+  for (const auto* load : targets.pds_loads) state["hosts"].push_back(to_json(*load));
   if (targets.tap != nullptr) state["tap"] = targets.tap->figures();
   if (auto* const labeler = simulation.network().labeler()) {
     state["labeler"] = {{"did", labeler->did()}, {"seq", labeler->log().last_seq().value_or(0)}};

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "request_load.hpp"
 #include "router.hpp"
 #include "server.hpp"
 #include "simulation.hpp"
@@ -32,6 +33,10 @@ struct ControlTargets {
   std::vector<SteeredRelay> relays = {};
   /// Nothing: there is none.
   std::optional<SteeredRelay> labeler = std::nullopt;
+  /// Of the PLC directory.
+  const RequestLoad* plc_load = nullptr;
+  /// Of the PDSes, in their order.
+  std::vector<const RequestLoad*> pds_loads = {};
 };
 
 /// How a test steers the simulator: POST /fault, /relay, /labeler, /pause, /resume, /step, /dump,

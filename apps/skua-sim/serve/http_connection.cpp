@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -52,6 +53,20 @@ Request to_request(const http::request<http::string_body>& message) {
   return request;
 }
 
+/// Counts a request until its answer has been sent.
+class Counted {
+ public:
+  explicit Counted(RequestLoad& load) : load_(load) {
+    load_.begin(std::chrono::steady_clock::now());
+  }
+  ~Counted() { load_.end(); }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  RequestLoad& load_;
+};
+
 template <class NextLayer>
 class HttpConnection final : public Connection,
                              public std::enable_shared_from_this<HttpConnection<NextLayer>> {
@@ -100,10 +115,17 @@ class HttpConnection final : public Connection,
       keep_alive = message.keep_alive();
       const auto offer = site_.websockets.find(request.path);
       Response response;
+      std::optional<Counted> counted;
       if (auto refused = unauthorized(site_, request)) {
         response = *std::move(refused);
         log_answer(site_, request, response);
       } else if (offer == site_.websockets.end()) {
+        counted.emplace(site_.load);
+        if (site_.delay.count() > 0) {
+          timer_.expires_after(site_.delay);
+          co_await timer_.async_wait(token);
+          if (gone_) break;
+        }
         response = answer(site_, request);
       } else if (auto against = offer->second.refuse(request)) {
         response = *std::move(against);

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
 
 #include "event_log.hpp"
 #include "fault_plan.hpp"
+#include "request_load.hpp"
 #include "router.hpp"
 #include "websocket_session.hpp"
 
@@ -23,6 +25,9 @@ struct Site {
   FaultPlan* faults = nullptr;
   /// Of `admin`, wanted for everything (HTTP Basic, RFC 7617); empty: none.
   std::string password = {};
+  /// How long each answer is held back.
+  std::chrono::milliseconds delay{0};
+  RequestLoad load = {};
 };
 
 /// 401 where the request does not name the password; nothing: it may go on.

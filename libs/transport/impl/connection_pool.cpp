@@ -12,7 +12,6 @@
 namespace skua::transport::impl {
 namespace {
 
-constexpr std::size_t kMaxOfOneOrigin = 4;
 constexpr std::size_t kMaxOfAll = 64;
 
 /// Nothing has come since: no end, and nothing that would pass for the next answer.
@@ -24,8 +23,9 @@ bool is_quiet(Connection& connection) {
 
 }  // namespace
 
-ConnectionPool::ConnectionPool(const Executor& executor, std::chrono::milliseconds idle_timeout)
-    : idle_timeout_(idle_timeout), timer_(executor) {}
+ConnectionPool::ConnectionPool(const Executor& executor, std::chrono::milliseconds idle_timeout,
+                               std::size_t of_one_origin)
+    : idle_timeout_(idle_timeout), of_one_origin_(of_one_origin), timer_(executor) {}
 
 std::unique_ptr<Connection> ConnectionPool::take(const Endpoint& url, bool any_address) {
   std::unique_ptr<Connection> found;
@@ -53,7 +53,7 @@ void ConnectionPool::make_room(const Connection& connection) {
            idle.connection->port == connection.port && idle.connection->host == connection.host;
   };
   const auto count = std::count_if(idle_.begin(), idle_.end(), of_same_origin);
-  if (static_cast<std::size_t>(count) >= kMaxOfOneOrigin) {
+  if (count > 0 && static_cast<std::size_t>(count) >= of_one_origin_) {
     idle_.erase(std::find_if(idle_.begin(), idle_.end(), of_same_origin));
   } else if (idle_.size() >= kMaxOfAll) {
     idle_.pop_front();

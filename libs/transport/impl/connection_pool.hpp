@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <list>
 #include <memory>
 
@@ -17,7 +18,9 @@ namespace skua::transport::impl {
 /// opened to, and whoever may reach public addresses only gets none that leads elsewhere.
 class ConnectionPool {
  public:
-  ConnectionPool(const Executor& executor, std::chrono::milliseconds idle_timeout);
+  /// `of_one_origin`: how many connections are kept for one origin.
+  ConnectionPool(const Executor& executor, std::chrono::milliseconds idle_timeout,
+                 std::size_t of_one_origin);
 
   /// The one to that origin that was used last; null when there is none. It stood a moment ago, but
   /// may have ended since. `any_address`: also one to an address that is not public.
@@ -39,6 +42,7 @@ class ConnectionPool {
   void wait();
 
   const std::chrono::milliseconds idle_timeout_;
+  const std::size_t of_one_origin_;
   std::list<Idle> idle_;  // the oldest first
   Timer timer_;           // for the oldest
   bool closed_ = false;

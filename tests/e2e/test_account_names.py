@@ -27,7 +27,7 @@ class AccountNames(Backfill):
     def test_backfill_and_repo(self):
         self.db = self.database()
         program = self.of_all("backfill")
-        self.assertTrue(program.says("1 repository queued"), program.tail())
+        self.assertTrue(program.says("1 repositories queued"), program.tail())
         self.assertEqual(self.db.value(DONE), 1)
         program = self.of_all("repo", "info", "--json")
         self.assertEqual([json.loads(line)["did"] for line in program.stdout], [self.did])
@@ -67,7 +67,7 @@ class AccountNames(Backfill):
         self.db = self.database()
         tap = self.net.ready["tap"]
         program = self.of_all("tap", "add", "--tap", tap)
-        self.assertTrue(program.says("1 account added"), program.tail())
+        self.assertTrue(program.says("1 accounts added"), program.tail())
         program = self.of_all("tap", "info", "--tap", tap)
         self.assertTrue(program.says(self.did), program.tail())
         program = self.of_all("tap", "remove", "--tap", tap)

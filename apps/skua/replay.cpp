@@ -96,7 +96,8 @@ int replay(const Settings& settings, const ReplayFlags& flags) {
     complete = replay.wait_for(std::chrono::milliseconds(100));
     stopping = stop_signal.wait_for(std::chrono::milliseconds(0));
     if (std::chrono::steady_clock::now() >= next_line) {
-      const app::Metrics now = replay.metrics();
+      app::Metrics now = replay.metrics();
+      now.connected = true;
       print_progress(
           app::metrics_text(rates.add(now, std::nullopt), {now}, store::outage_monitor().current()),
           stderr);

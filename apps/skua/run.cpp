@@ -15,6 +15,7 @@
 #include "app/metrics_text.hpp"
 #include "app/rate_window.hpp"
 #include "base/count_text.hpp"
+#include "base/log.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "progress.hpp"

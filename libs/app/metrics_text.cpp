@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdint>
 
 #include <fmt/format.h>
 
 #include "app/line_layout.hpp"
-#include "base/count_text.hpp"
 
 namespace skua::app {
 namespace {
@@ -82,9 +80,7 @@ std::string metrics_text(const Rates& rates, const std::vector<Metrics>& sources
   if (all.accounts_waiting > 0) {
     parts.push_back(fmt::format("{} await keys", all.accounts_waiting));
   }
-  if (all.dead_letters > 0) {
-    parts.push_back(counted(static_cast<std::int64_t>(all.dead_letters), "dead letter"));
-  }
+  if (all.dead_letters > 0) parts.push_back(fmt::format("{} dead letters", all.dead_letters));
   std::string text = laid_out(parts);
   if (sources.size() == 1) return text;
   for (const Metrics& source : sources) text += "\n" + indented(source_parts(source));

@@ -27,16 +27,16 @@ class AccountNames(Backfill):
     def test_backfill_and_repo(self):
         self.db = self.database()
         program = self.of_all("backfill")
-        self.assertTrue(program.says("1 repositories queued"), program.tail())
+        self.assertTrue(program.says("1 repository queued"), program.tail())
         self.assertEqual(self.db.value(DONE), 1)
         program = self.of_all("repo", "info", "--json")
         self.assertEqual([json.loads(line)["did"] for line in program.stdout], [self.did])
         program = self.of_all("repo", "resync")
         self.assertTrue(program.says(f"{self.did}: equal to its repository"), program.tail())
         program = self.of_all("backfill", "retry", "--state", "done")
-        self.assertTrue(program.says("1 repository queued again"), program.tail())
+        self.assertTrue(program.says("1 repositories are queued again"), program.tail())
         program = self.of_all("backfill", "cancel")
-        self.assertTrue(program.says("1 repository cancelled"), program.tail())
+        self.assertTrue(program.says("1 repositories cancelled"), program.tail())
 
     def test_identity(self):
         self.db = self.database()
@@ -67,11 +67,11 @@ class AccountNames(Backfill):
         self.db = self.database()
         tap = self.net.ready["tap"]
         program = self.of_all("tap", "add", "--tap", tap)
-        self.assertTrue(program.says("1 accounts added"), program.tail())
+        self.assertTrue(program.says("1 account added"), program.tail())
         program = self.of_all("tap", "info", "--tap", tap)
         self.assertTrue(program.says(self.did), program.tail())
         program = self.of_all("tap", "remove", "--tap", tap)
-        self.assertTrue(program.says("1 account removed"), program.tail())
+        self.assertTrue(program.says("1 accounts removed"), program.tail())
 
 
 if __name__ == "__main__":

@@ -124,7 +124,7 @@ class Cancelled(WithSlowHosts):
             {"what": "repos", "state": "cancelled", "listed": 0, "holder": None, "error": None}])
         self.assertEqual(self.states(database), {})
         status = self.run_at(database, network, "backfill", "status")
-        self.assertTrue(status.says("lists of repos: 0 read, 0 under way, 0 wait, 0 given up, 1 cancelled"),
+        self.assertTrue(status.says("lists of repos: 0 read, 0 under way, 0 waiting, 0 given up, 1 cancelled"),
                         status.tail())
 
     def test_lists_that_are_queued(self):

@@ -58,7 +58,7 @@ class Output(EndToEnd):
         relay = self.sim(self.capture())
         reader, writer = os.pipe()
         skua = subprocess.Popen(
-            [BIN / "skua", "run", "--relay", relay.url, "--cursor", "oldest", "--figures-every", "1"],
+            [BIN / "skua", "run", "--relay", relay.url, "--cursor", "oldest", "--stats-interval", "1"],
             stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE, text=True,
             env={**os.environ, **self.environment(database)},
         )
@@ -79,13 +79,13 @@ class Output(EndToEnd):
         network.account("lonely").post("one")
         capture = self.capture(network)
         relay = self.sim(capture)
-        loud = self.start([BIN / "skua", "run", "--relay", relay.url, "--figures-every", "1"],
+        loud = self.start([BIN / "skua", "run", "--relay", relay.url, "--stats-interval", "1"],
                           self.environment(database))
         wait_for("a line of figures", lambda: loud.says("events/s"), alive=[loud])
         self.assertEqual(loud.stop(), 0)
         self.assertTrue(loud.says("indexing "))
 
-        quiet = self.start([BIN / "skua", "run", "--relay", relay.url, "--figures-every", "1", "--cursor", "oldest",
+        quiet = self.start([BIN / "skua", "run", "--relay", relay.url, "--stats-interval", "1", "--cursor", "oldest",
                             "-q"], self.environment(database))
         wait_for("its rows", lambda: database.value("select count(*) from bsky.posts") == 1, alive=[quiet])
         self.assertEqual(quiet.stop(), 0)

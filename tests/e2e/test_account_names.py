@@ -34,9 +34,9 @@ class AccountNames(Backfill):
         program = self.of_all("repo", "resync")
         self.assertTrue(program.says(f"{self.did}: equal to its repository"), program.tail())
         program = self.of_all("backfill", "retry", "--state", "done")
-        self.assertTrue(program.says("1 repositories are queued again"), program.tail())
+        self.assertTrue(program.says("1 repository queued again"), program.tail())
         program = self.of_all("backfill", "cancel")
-        self.assertTrue(program.says("1 repositories cancelled"), program.tail())
+        self.assertTrue(program.says("1 repository cancelled"), program.tail())
 
     def test_identity(self):
         self.db = self.database()
@@ -71,7 +71,7 @@ class AccountNames(Backfill):
         program = self.of_all("tap", "info", "--tap", tap)
         self.assertTrue(program.says(self.did), program.tail())
         program = self.of_all("tap", "remove", "--tap", tap)
-        self.assertTrue(program.says("1 accounts removed"), program.tail())
+        self.assertTrue(program.says("1 account removed"), program.tail())
 
 
 if __name__ == "__main__":

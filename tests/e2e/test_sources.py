@@ -168,7 +168,7 @@ class Admin(Sources):
         self.assertIn("5 accounts added", self.tap(network, "add", dids[0], "--file", some))
         self.assertIn(dids[0], self.tap(network, "info", dids[0]))
         self.assertIn("5", self.tap(network, "stats"))
-        self.assertIn("1 accounts removed", self.tap(network, "remove", dids[1]))
+        self.assertIn("1 account removed", self.tap(network, "remove", dids[1]))
         self.assertIn("does not follow", self.tap(network, "info", dids[1], code=1))
 
     def test_what_is_no_tap_is_said(self):

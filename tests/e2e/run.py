@@ -117,6 +117,8 @@ def run_all(names, jobs):
 
 
 def main():
+    # A shell that starts this in the background ignores SIGINT for it, and so would every program of the tests.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--report", type=pathlib.Path)
     parser.add_argument("--jobs", type=int, default=3)

@@ -94,11 +94,11 @@ void apply(const Settings& settings, const GlobalFlags& flags) {
 /// The words of which a shell wants the last one completed: `skua completion words -- WORD...`.
 /// Null: this command line is another.
 std::optional<std::vector<std::string>> words_to_complete(const std::vector<std::string>& words) {
-  const std::vector<std::string> kBefore = {"completion", "words", "--"};
-  if (words.size() < kBefore.size() || !std::equal(kBefore.begin(), kBefore.end(), words.begin())) {
+  const std::vector<std::string> before = {"completion", "words", "--"};
+  if (words.size() < before.size() || !std::equal(before.begin(), before.end(), words.begin())) {
     return std::nullopt;
   }
-  return std::vector<std::string>(words.begin() + static_cast<std::ptrdiff_t>(kBefore.size()),
+  return std::vector<std::string>(words.begin() + static_cast<std::ptrdiff_t>(before.size()),
                                   words.end());
 }
 

@@ -47,7 +47,7 @@ std::optional<identity::DnsServer> handle_checks_of_replay(const Settings& setti
                                                            const VerificationFlags& flags,
                                                            bool uses_network) {
   if (!settings.find(kHandles, flags.handles)) return std::nullopt;
-  const auto checks = handle_checks(settings, flags);
+  auto checks = handle_checks(settings, flags);
   if (checks && uses_network) return checks;
   if (flags.handles == "checked") {
     throw UsageError("--handles checked: it needs --plc, and commits that are verified");

@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -211,7 +212,7 @@ int repo_resync(const Settings& settings, const RepoResyncFlags& flags) {
     return options;
   };
   // All that can be wrong with the arguments shows before anything begins.
-  app::BackfillOptions options = options_of_round();
+  std::optional<app::BackfillOptions> options = options_of_round();
   app::check_database(database_url);
   look_up_accounts(request);
   if (request.jobs.empty()) return kFailure;
@@ -219,9 +220,10 @@ int repo_resync(const Settings& settings, const RepoResyncFlags& flags) {
   bool all_well = request.problems == 0;
   const std::span<const backfill::NewJob> jobs = request.jobs;
   for (std::size_t begin = 0; begin < jobs.size(); begin += kRepositoriesAtOnce) {
-    if (begin > 0) options = options_of_round();
+    if (!options) options = options_of_round();
     const auto some = jobs.subspan(begin, std::min(kRepositoriesAtOnce, jobs.size() - begin));
-    const End end = resync_some(some, std::move(options), every, stop_signal);
+    const End end =
+        resync_some(some, std::exchange(options, std::nullopt).value(), every, stop_signal);
     if (end == End::Stopped) {
       fmt::print(
           "stopped: `skua backfill` or `skua run` goes on with what is queued; {} not begun\n",

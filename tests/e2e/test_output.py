@@ -2,6 +2,7 @@
 
 import os
 import pty
+import select
 import subprocess
 import unittest
 
@@ -116,7 +117,8 @@ class Output(EndToEnd):
             self.addCleanup(program.wait)
             self.addCleanup(program.kill)
             text = b""
-            while b"cannot use the database" not in text or not text.endswith(b"\n"):
+            while b"the database is down" not in text or not text.endswith(b"\n"):
+                self.assertTrue(select.select([terminal], [], [], 30)[0], text)
                 text += os.read(terminal, 4096)
             os.close(terminal)
             return text

@@ -3,10 +3,10 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
-#include <optional>
 #include <utility>
 #include <vector>
 

@@ -33,7 +33,7 @@ struct HostOutcome {
   std::chrono::microseconds duration{0};
   /// When HostLimits::started was called for it. The account's document is looked up between that
   /// moment and the request.
-  Timestamp started_at;
+  Timestamp started_at{};
   /// For people; empty when all is well.
   std::string error = {};
 };

@@ -4,10 +4,11 @@ add_library(skua_options INTERFACE)
 target_compile_options(skua_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
                                               -Wno-sign-conversion)
 # GCC 12 reports a copy of a short text as overlapping (GCC bug 105651).
-target_compile_options(skua_options INTERFACE -Wno-restrict)
-if(CMAKE_UNITY_BUILD)
+target_compile_options(skua_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # A class of a .cpp may use that file's anonymous namespace; GCC takes the file for a header there.
   target_compile_options(skua_options INTERFACE -Wno-subobject-linkage)
+  # Clang names this function otherwise than the library that GCC compiled.
   target_compile_options(skua_options INTERFACE
                          "SHELL:-include ${CMAKE_SOURCE_DIR}/libs/base/extern_templates.hpp")
 endif()
@@ -17,6 +18,8 @@ endif()
 if(SKUA_SANITIZE)
   target_compile_options(skua_options INTERFACE -fsanitize=${SKUA_SANITIZE} -fno-omit-frame-pointer
                                                 -fno-sanitize-recover=all)
+  # clang 14 cannot compile coroutines with this check of UndefinedBehaviorSanitizer.
+  target_compile_options(skua_options INTERFACE $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function>)
   target_link_options(skua_options INTERFACE -fsanitize=${SKUA_SANITIZE})
 endif()
 

@@ -20,6 +20,7 @@
 #include "progress.hpp"
 #include "stop_signal.hpp"
 #include "store/process_name.hpp"
+#include "store/server_clock.hpp"
 #include "store/session.hpp"
 #include "tuning.hpp"
 
@@ -92,6 +93,10 @@ void print_end(const backfill::BackfillFigures& end, bool is_stopped) {
     fmt::print("lists: {}, {}, {} of them not active, {} refused\n", counted(lists.pages, "page"),
                counted(lists.accounts + lists.inactive, "account"), lists.inactive,
                counted(lists.refused, "entry"));
+    if (lists.surplus > 0) {
+      fmt::print("{} left out: their hosts name far more accounts than were announced\n",
+                 counted(lists.surplus, "entry"));
+    }
   }
 }
 
@@ -120,17 +125,18 @@ int backfill(const Settings& settings, const BackfillFlags& flags) {
   const std::chrono::seconds every = stats_interval(settings, flags.stats_interval);
   app::BackfillOptions options;
   options.database_url = database_url;
+  options.durability = durability(settings, flags.allow_unsafe_database);
   options.history = history_options(settings, flags.history, flags.verification);
   options.history.reader_threads = decode_threads(settings, flags.decode_threads, true);
   if (!flags.did_docs) options.check_handles = handle_checks(settings, flags.verification);
   HistoryRequest request =
       history_request(settings, flags.history, flags.verification, flags.relay);
   options.accounts = history_accounts(settings, flags.did_docs, flags.verification, database_url);
-  app::check_database(database_url);
+  app::check_database(database_url, options.durability);
   look_up_accounts(request);
 
-  const Timestamp started_at = system_clock().now();
   auto session = ask(database_url);
+  const Timestamp started_at = store::server_time(*session);
   if (flags.bootstrap) begin_bootstrap(*session);
   options.is_alone = backfill::bootstrap_is_open(*session);
   queue_request(*session, request);

@@ -14,6 +14,11 @@ void add_limits(CLI::App* command, HistoryFlags& flags) {
       ->add_option("--per-host", flags.per_host,
                    "Downloads at once of one host, at most (SKUA_BACKFILL_PER_HOST; default 16)")
       ->type_name("NUMBER");
+  command
+      ->add_option("--largest-repository", flags.largest_repository,
+                   "Repositories of more MiB are not downloaded (SKUA_BACKFILL_LARGEST_REPOSITORY; "
+                   "default 2048)")
+      ->type_name("NUMBER");
 }
 
 }  // namespace
@@ -81,6 +86,7 @@ void BackfillArguments::add_request() {
                       "waits until then");
   add_limits(backfill_, history);
   add_database_option(backfill_, flags_.database);
+  add_unsafe_database_flag(backfill_, flags_.allow_unsafe_database);
   add_repository_options(backfill_, flags_.did_docs, flags_.verification);
   add_tuning_options(backfill_, flags_.decode_threads, flags_.stats_interval);
   backfill_->footer(

@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "store/process_name.hpp"
+#include "store/server_clock.hpp"
 #include "store/session.hpp"
 
 namespace skua::cli {
@@ -49,7 +50,7 @@ int change_jobs(const Settings& settings, const BackfillJobsFlags& flags, Change
   if (names_none) return kFailure;
   store::Session session(url, store::process_name("skua backfill jobs"));
   // Lists first: one that is read meanwhile would queue more repositories.
-  const Timestamp now = system_clock().now();
+  const Timestamp now = store::server_time(session);
   const std::size_t changed_lists = lists(session, filter, now);
   fmt::print("{} {}\n", counted(jobs(session, filter, now), "repository"), done_to_jobs);
   if (changed_lists > 0) {

@@ -21,6 +21,7 @@ inline constexpr int kUsage = 2;
 struct RunFlags {
   SourceFlags source;
   std::optional<std::string> database;
+  bool allow_unsafe_database = false;
   std::optional<std::string> decode_threads;
   std::optional<std::string> stats_interval;
   HistoryFlags history;
@@ -33,6 +34,7 @@ struct ReplayFlags {
   std::optional<std::string> did_docs;
   VerificationFlags verification;
   std::optional<std::string> database;
+  bool allow_unsafe_database = false;
   std::optional<std::string> decode_threads;
   std::optional<std::string> stats_interval;
 };
@@ -45,6 +47,7 @@ struct BackfillFlags {
   std::optional<std::string> did_docs;
   VerificationFlags verification;
   std::optional<std::string> database;
+  bool allow_unsafe_database = false;
   std::optional<std::string> decode_threads;
   std::optional<std::string> stats_interval;
 };

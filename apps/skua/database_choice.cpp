@@ -22,4 +22,10 @@ std::string require_database(const Settings& settings, const std::optional<std::
   return *find_database(settings, flag);
 }
 
+app::Durability durability(const Settings& settings, bool allow_unsafe_database) {
+  const bool allowed =
+      allow_unsafe_database || yes(settings.find(kAllowUnsafeDatabase, std::nullopt));
+  return allowed ? app::Durability::Any : app::Durability::Needed;
+}
+
 }  // namespace skua::cli

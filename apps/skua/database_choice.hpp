@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "app/database.hpp"
 #include "settings.hpp"
 
 namespace skua::cli {
@@ -14,5 +15,8 @@ std::string require_database(const Settings& settings, const std::optional<std::
 /// The same, where a command works without a database: nothing when none is named.
 std::optional<std::string> find_database(const Settings& settings,
                                          const std::optional<std::string>& flag);
+
+/// Whether the server must keep what is committed: unless the flag or a setting allows another one.
+app::Durability durability(const Settings& settings, bool allow_unsafe_database);
 
 }  // namespace skua::cli

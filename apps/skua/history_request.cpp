@@ -13,6 +13,7 @@
 #include "input_file.hpp"
 #include "progress.hpp"
 #include "relay_address.hpp"
+#include "store/server_clock.hpp"
 #include "transport/endpoint.hpp"
 
 namespace skua::cli {
@@ -118,10 +119,10 @@ void queue_request(store::Session& session, const HistoryRequest& request) {
   const std::span<const NewJob> jobs = request.jobs;
   for (std::size_t begin = 0; begin < jobs.size(); begin += kJobsAtOnce) {
     const auto some = jobs.subspan(begin, std::min(kJobsAtOnce, jobs.size() - begin));
-    queued += backfill::add_jobs(session, some, Again::Yes, system_clock().now());
+    queued += backfill::add_jobs(session, some, Again::Yes, store::server_time(session));
   }
   const std::size_t lists =
-      backfill::add_lists(session, request.lists, Again::Yes, system_clock().now());
+      backfill::add_lists(session, request.lists, Again::Yes, store::server_time(session));
   if (!jobs.empty()) print_progress(counted(queued, "repository") + " queued");
   if (!request.lists.empty()) {
     print_progress(counted(lists, "list") + " of repositories to read");
@@ -139,6 +140,9 @@ app::HistoryOptions history_options(const Settings& settings, const HistoryFlags
     auto& host = options.limits.host;
     host.at_most = static_cast<std::size_t>(whole_number(*found, 1, 100));
     host.at_first = std::min(host.at_first, host.at_most);
+  }
+  if (const auto found = settings.find(kLargestRepository, flags.largest_repository)) {
+    options.largest_repository = static_cast<std::size_t>(whole_number(*found, 1, 1'000'000)) << 20;
   }
   const auto network = network_accounts(settings, verification);
   options.ca_file = network.ca_file;

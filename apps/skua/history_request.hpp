@@ -30,6 +30,7 @@ struct HistoryFlags {
   std::optional<std::string> since_rev;
   std::optional<std::string> concurrency;
   std::optional<std::string> per_host;
+  std::optional<std::string> largest_repository;
 };
 
 /// What is to be queued. What cannot be used was said on stderr, and counted.
@@ -58,7 +59,8 @@ void queue_request(store::Session& session, const HistoryRequest& request);
 /// UsageError, naming where it was found.
 std::string host_origin(const Found& found);
 
-/// How repositories are fetched: `--concurrency`, `--per-host`, and what is verified.
+/// How repositories are fetched: `--concurrency`, `--per-host`, `--largest-repository`, and what is
+/// verified.
 app::HistoryOptions history_options(const Settings& settings, const HistoryFlags& flags,
                                     const VerificationFlags& verification);
 

@@ -83,9 +83,7 @@ class RecordPrinter {
   }
 
   bool append_json_line(std::string_view path, const atproto::Cid& cid, ByteView block) {
-    repo::CborOptions options;
-    options.allow_floats = true;
-    const auto read = repo::read_dag_cbor(block, record_, options);
+    const auto read = repo::read_dag_cbor(block, record_, repo::kAnyForm);
     if (!read || !is_utf8(path)) {
       ++bad_;
       err_ << fmt::format("bad record: {} {}: {}\n", readable(path), cid.to_string(),

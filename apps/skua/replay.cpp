@@ -63,6 +63,7 @@ int replay(const Settings& settings, const ReplayFlags& flags) {
   require_file("FILE", flags.file);
   options.file = flags.file;
   options.database_url = require_database(settings, flags.database);
+  options.durability = durability(settings, flags.allow_unsafe_database);
   const auto level = verify_level(settings, flags.verification);
   std::string problem_of_documents;
   const bool uses_network =

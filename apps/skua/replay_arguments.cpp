@@ -8,6 +8,7 @@ ReplayArguments::ReplayArguments(CLI::App& app)
     : replay_(app.add_subcommand("replay", "Index a capture from its first frame, and end")) {
   replay_->add_option("FILE", flags_.file, "A capture, as `skua record` makes it")->required();
   add_database_option(replay_, flags_.database);
+  add_unsafe_database_flag(replay_, flags_.allow_unsafe_database);
   add_did_docs_option(replay_, flags_.did_docs);
   add_verify_option(replay_, flags_.verification);
   add_handles_option(replay_, flags_.verification, "claimed");

@@ -18,6 +18,7 @@ struct RepoResyncFlags {
   std::optional<std::string> did_docs;
   VerificationFlags verification;
   std::optional<std::string> database;
+  bool allow_unsafe_database = false;
   std::optional<std::string> decode_threads;
   std::optional<std::string> stats_interval;
 };

@@ -28,6 +28,7 @@ void RepoArguments::add_resync() {
                    "After how many failures one is given up, 1 to 15 (default 3)")
       ->type_name("NUMBER");
   add_database_option(resync_, resync_flags_.database);
+  add_unsafe_database_flag(resync_, resync_flags_.allow_unsafe_database);
   add_repository_options(resync_, resync_flags_.did_docs, resync_flags_.verification);
   add_tuning_options(resync_, resync_flags_.decode_threads, resync_flags_.stats_interval);
   resync_->footer(

@@ -27,6 +27,7 @@
 #include "repo.hpp"
 #include "stop_signal.hpp"
 #include "store/process_name.hpp"
+#include "store/server_clock.hpp"
 #include "store/session.hpp"
 #include "tuning.hpp"
 
@@ -163,7 +164,8 @@ End resync_some(std::span<const backfill::NewJob> jobs, app::BackfillOptions opt
   const std::vector<std::string> dids = dids_of_jobs(jobs);
   backfill::remember_rows(asker.session(), dids);
   for (const std::string& did : dids) backfill::doubt_newest_rows(asker.session(), did);
-  backfill::add_jobs(asker.session(), jobs, backfill::Again::Yes, system_clock().now());
+  backfill::add_jobs(asker.session(), jobs, backfill::Again::Yes,
+                     store::server_time(asker.session()));
   options.history.only = dids;
 
   OtherHolders others(asker, dids);
@@ -204,6 +206,7 @@ int repo_resync(const Settings& settings, const RepoResyncFlags& flags) {
   const auto options_of_round = [&] {
     app::BackfillOptions options;
     options.database_url = database_url;
+    options.durability = durability(settings, flags.allow_unsafe_database);
     options.history = history_options(settings, asked, flags.verification);
     options.history.reader_threads = decode_threads(settings, flags.decode_threads, true);
     options.history.max_attempts = attempts;
@@ -213,7 +216,7 @@ int repo_resync(const Settings& settings, const RepoResyncFlags& flags) {
   };
   // All that can be wrong with the arguments shows before anything begins.
   std::optional<app::BackfillOptions> options = options_of_round();
-  app::check_database(database_url);
+  app::check_database(database_url, options->durability);
   look_up_accounts(request);
   if (request.jobs.empty()) return kFailure;
 

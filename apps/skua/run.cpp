@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@
 #include "database_choice.hpp"
 #include "progress.hpp"
 #include "stop_signal.hpp"
+#include "store/database_watch.hpp"
 #include "store/outage.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
@@ -37,20 +39,44 @@ bool is_refusal(const store::ServerError& error) {
          !says("too many") && !says("terminating connection");
 }
 
-/// Waits for a database that is not up (yet): a machine that boots starts its services in any
-/// order. Null: the user asked to stop.
-std::unique_ptr<app::Indexer> make_indexer(const app::IndexerOptions& options,
-                                           StopSignal& stop_signal) {
-  constexpr std::chrono::seconds kLongestWait{10};
+constexpr std::chrono::seconds kLongestWait{10};
+
+/// Does what needs the database, again and again while the server cannot be used: a machine that
+/// boots starts its services in any order, and a server may fail at any moment. False: the user
+/// asked to stop.
+template <class F>
+bool patiently(StopSignal& stop_signal, F&& work) {
   for (std::chrono::seconds wait{1};; wait = std::min(wait * 2, kLongestWait)) {
     try {
-      return std::make_unique<app::Indexer>(options, system_clock());
+      work();
+      return true;
+    } catch (const store::DatabaseChanged&) {
+      throw;
     } catch (const store::ServerError& error) {
       if (is_refusal(error)) throw;
       store::log_retry("skua", "cannot use the database", error);
     }
-    if (stop_signal.wait_for(wait)) return nullptr;
+    if (stop_signal.wait_for(wait)) return false;
   }
+}
+
+/// Null: the user asked to stop.
+std::unique_ptr<app::Indexer> make_indexer(const app::IndexerOptions& options,
+                                           StopSignal& stop_signal) {
+  std::unique_ptr<app::Indexer> indexer;
+  patiently(stop_signal, [&] {
+    for (;;) {
+      // Nothing is remembered yet: whichever database answers is the one.
+      store::database_watch().forget(options.database_url);
+      try {
+        indexer = std::make_unique<app::Indexer>(options, system_clock());
+        return;
+      } catch (const store::DatabaseChanged& change) {
+        logger("skua")->warn("{}: beginning again", change.what());
+      }
+    }
+  });
+  return indexer;
 }
 
 /// Prints the metrics every so often, with a line about the backfill while it has work.
@@ -84,6 +110,90 @@ class MetricsPrinter {
   app::DiskSize disk_;
 };
 
+/// How a run of the indexer came to its end.
+enum class RunEnd : std::uint8_t {
+  /// It was asked to stop, or cannot go on.
+  Stop,
+  /// What it remembers of the database is of another one.
+  OtherDatabase,
+};
+
+/// Queues what the command line asks for. False: the user asked to stop.
+bool queue_patiently(const app::IndexerOptions& options, const HistoryRequest& request,
+                     StopSignal& stop_signal) {
+  return patiently(stop_signal, [&] {
+    store::Session session(options.database_url, store::process_name("skua run ask"));
+    app::Indexer::give_back_history(session, system_clock());
+    queue_request(session, request);
+  });
+}
+
+RunEnd watch_run(const app::Indexer& indexer, const std::string& database_url,
+                 std::chrono::seconds every, StopSignal& stop_signal) {
+  constexpr std::chrono::milliseconds kGlance{250};
+  MetricsPrinter printer(indexer, database_url);
+  const auto ends = [&] { return indexer.defect() || indexer.database_change(); };
+  bool stopping = false;
+  while (!stopping && !ends()) {
+    // Short waits, so that a defect is noticed soon; a line only every so often.
+    for (auto waited = std::chrono::milliseconds(0); waited < every && !stopping;
+         waited += kGlance) {
+      stopping = stop_signal.wait_for(kGlance) || ends();
+    }
+    printer.print();
+  }
+  const bool was_asked = stop_signal.wait_for(std::chrono::milliseconds(0));
+  return was_asked || indexer.defect() ? RunEnd::Stop : RunEnd::OtherDatabase;
+}
+
+/// Stops it, and says how that went: the exit code.
+int end_run(app::Indexer& indexer, StopSignal& stop_signal) {
+  print_progress("stopping: finishing what is in flight");
+  stop_signal.limit_the_end();
+  const bool clean = indexer.stop();
+  const auto metrics = indexer.metrics();
+  const app::Metrics end = app::total(metrics);
+  fmt::print("stopped {}: {}, {}, {}",
+             clean ? "cleanly" : "with work unfinished, which the next start repeats",
+             counted(end.frames, "frame"), counted(end.events, "event"), counted(end.rows, "row"));
+  for (const app::Metrics& one : metrics) {
+    fmt::print(", {}cursor {}", metrics.size() > 1 ? one.source + " " : "",
+               one.cursor ? std::to_string(*one.cursor) : "-");
+  }
+  fmt::print("\n");
+  if (const auto defect = indexer.defect()) {
+    fmt::print(stderr, "skua: {}\n", *defect);
+    return kFailure;
+  }
+  return clean ? kSuccess : kFailure;
+}
+
+/// One run of the indexer, from what is stored. Nothing: what it remembers of the database is of
+/// another one, and the next begins with `options`.
+std::optional<int> run_once(app::IndexerOptions& options, const HistoryRequest& request,
+                            std::chrono::seconds every, StopSignal& stop_signal) {
+  const auto indexer = make_indexer(options, stop_signal);
+  if (!indexer) return kSuccess;
+  RunEnd end = RunEnd::OtherDatabase;
+  try {
+    if (!queue_patiently(options, request, stop_signal)) return kSuccess;
+    print_progress(
+        fmt::format("indexing {}; Ctrl-C stops", source_words(options.sources, options.verify)));
+    indexer->start();
+    end = watch_run(*indexer, options.database_url, every, stop_signal);
+  } catch (const store::DatabaseChanged&) {
+    // Between two connections of the start.
+  }
+  if (end == RunEnd::Stop) return end_run(*indexer, stop_signal);
+  logger("skua")->warn(
+      "the database is another one: {}; all that is remembered of it is dropped, each source goes "
+      "on at its stored cursor",
+      indexer->database_change().value_or("it was for a moment"));
+  indexer->drop();
+  options.sources = indexer->resumed_sources();
+  return std::nullopt;
+}
+
 }  // namespace
 
 int run(const Settings& settings, const RunFlags& flags) {
@@ -94,6 +204,7 @@ int run(const Settings& settings, const RunFlags& flags) {
   options.fail_over = fail_over.options;
   options.fail_over_margin = fail_over.margin;
   options.database_url = require_database(settings, flags.database);
+  options.durability = durability(settings, flags.allow_unsafe_database);
   options.verify = verify_level(settings, flags.verification);
   options.resync = resync(settings, flags.verification);
   options.accounts = network_accounts(settings, flags.verification);
@@ -109,46 +220,10 @@ int run(const Settings& settings, const RunFlags& flags) {
       settings, flags.history, flags.verification,
       flags.source.relays.empty() ? std::optional<std::string>() : flags.source.relays.front());
   options.filter = filter_choice(settings, flags.source.filter, flags.verification);
-  const auto indexer = make_indexer(options, stop_signal);
-  if (!indexer) return kSuccess;
   look_up_accounts(request);
-  {
-    store::Session session(options.database_url, store::process_name("skua run ask"));
-    queue_request(session, request);
+  for (;;) {
+    if (const auto code = run_once(options, request, every, stop_signal)) return *code;
   }
-  print_progress(
-      fmt::format("indexing {}; Ctrl-C stops", source_words(options.sources, options.verify)));
-  indexer->start();
-  MetricsPrinter printer(*indexer, options.database_url);
-
-  bool stopping = false;
-  while (!stopping && !indexer->defect()) {
-    // Short waits, so that a defect is noticed soon; a line only every so often.
-    for (auto waited = std::chrono::milliseconds(0); waited < every && !stopping;
-         waited += std::chrono::milliseconds(250)) {
-      stopping = stop_signal.wait_for(std::chrono::milliseconds(250)) || indexer->defect();
-    }
-    printer.print();
-  }
-
-  print_progress("stopping: finishing what is in flight");
-  stop_signal.limit_the_end();
-  const bool clean = indexer->stop();
-  const auto metrics = indexer->metrics();
-  const app::Metrics end = app::total(metrics);
-  fmt::print("stopped {}: {}, {}, {}",
-             clean ? "cleanly" : "with work unfinished, which the next start repeats",
-             counted(end.frames, "frame"), counted(end.events, "event"), counted(end.rows, "row"));
-  for (const app::Metrics& one : metrics) {
-    fmt::print(", {}cursor {}", metrics.size() > 1 ? one.source + " " : "",
-               one.cursor ? std::to_string(*one.cursor) : "-");
-  }
-  fmt::print("\n");
-  if (const auto defect = indexer->defect()) {
-    fmt::print(stderr, "skua: {}\n", *defect);
-    return kFailure;
-  }
-  return clean ? kSuccess : kFailure;
 }
 
 }  // namespace skua::cli

@@ -17,6 +17,7 @@ RunArguments::RunArguments(CLI::App& app)
   add_dns_option(run_, flags_.verification.dns);
   add_account_options(run_, flags_.verification);
   add_database_option(run_, flags_.database);
+  add_unsafe_database_flag(run_, flags_.allow_unsafe_database);
   add_tuning_options(run_, flags_.decode_threads, flags_.stats_interval);
   add_history_of_run(run_, flags_.history);
   run_->footer(

@@ -13,10 +13,30 @@ namespace skua::cli {
 namespace {
 
 constexpr std::array kAll = {
-    kDatabase, kRelay,          kCaFile,        kCursor,        kDecodeThreads,     kLogLevel,
-    kPlc,      kStatsInterval,  kVerify,        kResync,        kAllowPrivateHosts, kDns,
-    kHandles,  kConcurrency,    kPerHost,       kTap,           kTapPasswordFile,   kJetstream,
-    kLabeler,  kZstdDictionary, kFailoverAfter, kFailbackAfter, kFailoverMargin,
+    kDatabase,
+    kRelay,
+    kCaFile,
+    kCursor,
+    kDecodeThreads,
+    kLogLevel,
+    kPlc,
+    kStatsInterval,
+    kVerify,
+    kResync,
+    kAllowPrivateHosts,
+    kDns,
+    kHandles,
+    kConcurrency,
+    kPerHost,
+    kTap,
+    kTapPasswordFile,
+    kJetstream,
+    kLabeler,
+    kZstdDictionary,
+    kFailoverAfter,
+    kFailbackAfter,
+    kFailoverMargin,
+    kAllowUnsafeDatabase,
 };
 
 std::string text_of(const toml::node& node) {

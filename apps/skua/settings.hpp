@@ -60,9 +60,13 @@ inline constexpr SettingName kVerify{"--verify", "SKUA_VERIFY", "verify"};
 inline constexpr SettingName kResync{"--resync", "SKUA_RESYNC", "resync"};
 inline constexpr SettingName kAllowPrivateHosts{"--allow-private-hosts", "SKUA_ALLOW_PRIVATE_HOSTS",
                                                 "allow_private_hosts"};
+inline constexpr SettingName kAllowUnsafeDatabase{
+    "--allow-unsafe-database", "SKUA_ALLOW_UNSAFE_DATABASE", "allow_unsafe_database"};
 inline constexpr SettingName kConcurrency{"--concurrency", "SKUA_BACKFILL_CONCURRENCY",
                                           "backfill_concurrency"};
 inline constexpr SettingName kPerHost{"--per-host", "SKUA_BACKFILL_PER_HOST", "backfill_per_host"};
+inline constexpr SettingName kLargestRepository{
+    "--largest-repository", "SKUA_BACKFILL_LARGEST_REPOSITORY", "backfill_largest_repository"};
 
 /// Looks settings up with one precedence: flag > environment > TOML file > default. (CLI11's own
 /// lets the file beat the environment.)

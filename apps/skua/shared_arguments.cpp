@@ -18,6 +18,13 @@ void add_database_option(CLI::App* command, std::optional<std::string>& database
       ->type_name("URL");
 }
 
+void add_unsafe_database_flag(CLI::App* command, bool& allow_unsafe_database) {
+  command->add_flag(
+      "--allow-unsafe-database", allow_unsafe_database,
+      "Accept a server with fsync or full_page_writes off, for a database that may be "
+      "lost (SKUA_ALLOW_UNSAFE_DATABASE)");
+}
+
 void add_source_options(CLI::App* command, SourceFlags& flags) {
   command
       ->add_option("--relay", flags.relays,

@@ -16,6 +16,8 @@ namespace skua::cli {
 // tells shells what to complete: FILE and FOLDER are paths, words in small letters are values.
 
 void add_database_option(CLI::App* command, std::optional<std::string>& database);
+/// Of commands that write what must not be lost.
+void add_unsafe_database_flag(CLI::App* command, bool& allow_unsafe_database);
 /// Where `skua run` reads from.
 void add_source_options(CLI::App* command, SourceFlags& flags);
 void add_tap_options(CLI::App* command, std::optional<std::string>& tap,

@@ -8,9 +8,9 @@
 #include "base/count_text.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
-#include "store/advisory_lock.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
+#include "store/source_lock.hpp"
 #include "store/source_table.hpp"
 
 namespace skua::cli {

@@ -55,6 +55,7 @@ identity::IdentityCacheOptions cache_options(const NetworkAccountsOptions& optio
   identity::IdentityCacheOptions cache;
   cache.database_url = options.database_url;
   cache.max_cached = kCachedIdentities;
+  cache.pace = &monotonic_clock();
   return cache;
 }
 

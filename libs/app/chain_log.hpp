@@ -9,6 +9,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "base/seeded_hash.hpp"
 #include "store/repository_table.hpp"
 #include "verify/commit_verifier.hpp"
 #include "writer/in_flight.hpp"
@@ -48,7 +49,7 @@ class ChainLog {
 
   /// Each DID's in the order of its tickets.
   std::vector<Entry> entries_;
-  boost::unordered_flat_map<std::string, Newest> newest_;
+  boost::unordered_flat_map<std::string, Newest, SeededHash> newest_;
   mutable std::mutex mutex_;
   std::vector<store::RepositoryProgress> collected_;
   Ticket collected_end_ = 0;

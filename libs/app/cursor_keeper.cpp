@@ -11,6 +11,13 @@
 #include "store/process_name.hpp"
 
 namespace skua::app {
+namespace {
+
+/// How long another holder of a source is waited for after a lost connection. A server that was cut
+/// off from a process ends its session after a minute (store/session_setup.cpp).
+constexpr std::chrono::minutes kBusyPatience{5};
+
+}  // namespace
 
 CursorKeeper::CursorKeeper(Options options, const Clock& clock)
     : options_(std::move(options)), clock_(clock) {
@@ -61,9 +68,13 @@ void CursorKeeper::run(const std::stop_token& stop) {
     interval = options_.interval;
     try {
       save();
+      busy_since_.reset();
     } catch (const store::SourceBusy& busy) {
-      on_lost_(busy.what());
-      return;
+      if (!waits_for(busy)) {
+        on_lost_(busy.what());
+        return;
+      }
+      interval = std::min(interval, kRetry);
     } catch (const store::ServerError& error) {
       store::log_retry("cursor", "not saved", error);
       interval = std::min(interval, kRetry);
@@ -73,6 +84,16 @@ void CursorKeeper::run(const std::stop_token& stop) {
     }
     lock.lock();
   }
+}
+
+bool CursorKeeper::waits_for(const store::SourceBusy& busy) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!busy_since_) {
+    busy_since_ = now;
+    logger("cursor")->warn("not saved, waiting for {}: {}",
+                           duration_text(std::chrono::seconds(kBusyPatience)), busy.what());
+  }
+  return now - *busy_since_ < kBusyPatience;
 }
 
 void CursorKeeper::save_soon() {
@@ -89,6 +110,8 @@ void CursorKeeper::save() {
     for (std::size_t i = 0; i < options_.sources.size(); ++i) {
       store::save_figures(*session_, options_.sources[i], progress_.metrics(i));
     }
+    // What the server had on disk by now a later server must have, too.
+    session_->note_wal_position();
   } catch (const store::ServerError&) {
     locks_.clear();
     session_.reset();
@@ -124,16 +147,19 @@ void CursorKeeper::save_position() {
   crash_point("after_cursor");
 }
 
+void CursorKeeper::drop() {
+  if (!thread_.joinable()) return;
+  thread_.request_stop();
+  thread_.join();
+}
+
 bool CursorKeeper::stop() {
-  if (thread_.joinable()) {
-    thread_.request_stop();
-    thread_.join();
-  }
+  drop();
   if (!progress_.watermark) return true;
   try {
     save();
     return true;
-  } catch (const store::SqlError& error) {
+  } catch (const std::runtime_error& error) {
     logger("cursor")->error(
         "the cursor could not be saved, the next start repeats from the one before: {}",
         error.what());

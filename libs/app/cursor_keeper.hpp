@@ -15,10 +15,10 @@
 
 #include "app/chain_log.hpp"
 #include "base/time.hpp"
-#include "store/advisory_lock.hpp"
 #include "store/cursor_store.hpp"
 #include "store/repository_table.hpp"
 #include "store/session.hpp"
+#include "store/source_lock.hpp"
 #include "writer/in_flight.hpp"
 
 namespace skua::app {
@@ -27,8 +27,9 @@ namespace skua::app {
 /// session advisory locks that keep a second process away, and saves the watermarks as cursors, and
 /// where the verified repositories stand then, in one transaction, at an interval and at the end. A
 /// connection of its own, on a thread of its own. While the database is away nothing is saved; the
-/// locks are taken anew when it is back, and if another process has one by then, this one must
-/// stop.
+/// locks are taken anew when it is back, from a former connection of this process if the server has
+/// not noticed its end; another process that has one is waited for some minutes, and then this one
+/// must stop.
 class CursorKeeper {
  public:
   struct Options {
@@ -70,9 +71,14 @@ class CursorKeeper {
   /// stands.
   bool stop();
 
+  /// Ends the thread and saves nothing.
+  void drop();
+
  private:
   void run(const std::stop_token& stop);
   void connect();
+  /// Another session has the source. False: for so long that it is another process's.
+  bool waits_for(const store::SourceBusy& busy);
   /// One round. Throws store::ServerError when the database is away, store::SourceBusy when another
   /// process has the source.
   void save();
@@ -81,6 +87,8 @@ class CursorKeeper {
   const Options options_;
   const Clock& clock_;
   std::unique_ptr<store::Session> session_;
+  /// Since when another session has a source; nothing: none has.
+  std::optional<std::chrono::steady_clock::time_point> busy_since_;
   std::vector<std::unique_ptr<store::SourceLock>> locks_;
   // By source.
   std::vector<std::optional<std::int64_t>> saved_at_start_;

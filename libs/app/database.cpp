@@ -7,6 +7,7 @@
 
 #include "base/count_text.hpp"
 #include "resolve/actor_ids.hpp"
+#include "store/database_watch.hpp"
 #include "store/migrations.hpp"
 #include "store/process_name.hpp"
 #include "store/server_check.hpp"
@@ -18,15 +19,18 @@ namespace {
 
 /// What can be held at one time: locks of the accounts of full groups, of either source, and of the
 /// relations that 30 workers touch.
-constexpr store::ServerNeeds kNeeds{.locks = 2 * writer::kMostWriters * writer::kGroup + 30 * 32,
-                                    .connections = 58};
+constexpr std::size_t kLocks = 2 * writer::kMostWriters * writer::kGroup + 30 * 32;
+constexpr std::size_t kConnections = 59;
 
 }  // namespace
 
-void check_database(const std::string& url) {
+void check_database(const std::string& url, Durability durability) {
   store::Session session(url, store::process_name("skua check"));
+  if (const auto problem = store::pooling_problem(session, url)) throw std::runtime_error(*problem);
+  const store::ServerNeeds needs{
+      .locks = kLocks, .connections = kConnections, .durable = durability == Durability::Needed};
   std::string problems;
-  for (const std::string& problem : store::server_problems(session, kNeeds)) {
+  for (const std::string& problem : store::server_problems(session, needs)) {
     problems += (problems.empty() ? "" : "\n") + problem;
   }
   if (!problems.empty()) throw std::runtime_error(problems);
@@ -36,6 +40,14 @@ void check_database(const std::string& url) {
         fmt::format("the database lacks {}, from {} on: run `skua migrate` first",
                     counted(pending.size(), "migration"), pending.front().label()));
   }
+}
+
+std::optional<std::string> reason_to_stop(std::optional<std::string> defect,
+                                          const std::string& url) {
+  if (defect) return defect;
+  const auto change = store::database_watch().change(url);
+  if (!change) return std::nullopt;
+  return "the database is not the one that this began with: " + *change + "; start it again";
 }
 
 void fill_with_actors(const std::string& url, resolve::IdCache& cache) {

@@ -59,6 +59,7 @@ Decoder::Decoder(DecoderServices services)
     : services_(std::move(services)),
       // What may be in flight at all bounds the queue.
       queue_(std::make_shared<Queue>(std::numeric_limits<std::size_t>::max())),
+      gate_(services_.out.clock, services_.out.intake),
       verifier_(services_.verification != nullptr ? services_.verification->level
                                                   : verify::Level::Full),
       known_(services_.verification != nullptr
@@ -84,13 +85,26 @@ void Decoder::join() {
 }
 
 void Decoder::run() {
-  while (auto item = queue_->pop()) {
-    std::visit([this](auto&& one) { take(std::forward<decltype(one)>(one)); }, *std::move(item));
+  std::vector<Item> items;
+  while (next_items(*queue_, gate_, items)) {
+    for (Item& item : items) {
+      std::visit([this](auto&& one) { take(std::forward<decltype(one)>(one)); }, std::move(item));
+    }
+    if (gate_.empty()) continue;
+    for (AdmittedMessage& message : gate_.release(FutureGate::SteadyTime::clock::now())) {
+      begin(Job(std::move(message)));
+    }
   }
+  abandoned_ += gate_.size();
   for (const auto& [did, jobs] : parked_) abandoned_ += jobs.size();
 }
 
 void Decoder::take(Job job) {
+  const auto now = FutureGate::SteadyTime::clock::now();
+  if (gate_.pass(job, dates_of_frame(job.bytes), now)) begin(std::move(job));
+}
+
+void Decoder::begin(Job job) {
   if (!parked_.empty() && !job.did.empty()) {
     if (const auto place = parked_.find(std::string(job.did)); place != parked_.end()) {
       place->second.push_back(std::move(job));
@@ -196,7 +210,7 @@ Decoder::Step Decoder::step(Job& job) {
 Decoder::Step Decoder::step_commit(Job& job) {
   const Timestamp now = services_.out.clock.now();
   if (services_.verification == nullptr) {
-    if (decoded_.rev->time() > now + verify::kFuture) {
+    if (verify::is_of_the_future(*decoded_.rev, decoded_.time, now)) {
       drop(job, verify::errc::future_rev);
     } else {
       dispatch(job);

@@ -17,9 +17,11 @@
 #include "app/chain_log.hpp"
 #include "app/decode_thread.hpp"
 #include "app/dispatch.hpp"
+#include "app/future_gate.hpp"
 #include "app/repository_lookup.hpp"
 #include "base/bounded_queue.hpp"
 #include "base/bytes.hpp"
+#include "base/seeded_hash.hpp"
 #include "base/time.hpp"
 #include "event/frame_decoder.hpp"
 #include "event/unresolved_event.hpp"
@@ -103,6 +105,8 @@ class Decoder final : public DecodeThread {
 
   void run();
   void take(Job job);
+  /// A job that need not wait for our clock.
+  void begin(Job job);
   void take(FoundRepository found);
   void take(Identified identified);
   void take(Settled settled);
@@ -139,13 +143,14 @@ class Decoder final : public DecodeThread {
 
   DecoderServices services_;
   const std::shared_ptr<Queue> queue_;  // answers may come after the end
+  FutureGate gate_;
   event::FrameDecoder decoder_;
   event::DecodedFrame decoded_;
   verify::CommitVerifier verifier_;
   verify::KnownRepositories known_;
   /// Of the frame at hand.
   CurrentFilter::Snapshot filter_;
-  std::unordered_map<std::string, std::deque<Job>> parked_;
+  std::unordered_map<std::string, std::deque<Job>, SeededHash> parked_;
   std::uint64_t questions_ = 0;
   std::size_t abandoned_ = 0;
   std::thread thread_;

@@ -33,16 +33,17 @@ std::optional<DiskSize::Sample> DiskSize::latest() const {
 }
 
 std::optional<Timestamp> DiskSize::unanswered_since() const {
-  const Timestamp now = clock_.now();
+  const auto now = std::chrono::steady_clock::now();
   const std::scoped_lock lock(mutex_);
-  return asked_at_ && now - *asked_at_ >= kUnusual ? asked_at_ : std::nullopt;
+  if (!asked_ || now - asked_->steady < kUnusual) return std::nullopt;
+  return asked_->at;
 }
 
 void DiskSize::run(const std::stop_token& stop) {
   std::unique_ptr<store::Session> session;
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
-    asked_at_ = clock_.now();
+    asked_ = {clock_.now(), std::chrono::steady_clock::now()};
     lock.unlock();
     std::optional<Sample> sample;
     try {
@@ -55,7 +56,7 @@ void DiskSize::run(const std::stop_token& stop) {
       session.reset();
     }
     lock.lock();
-    asked_at_.reset();
+    asked_.reset();
     latest_ = sample;
     wake_.wait_for(lock, stop, kDiskInterval, [] { return false; });
   }

@@ -43,7 +43,12 @@ class DiskSize {
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;
   std::optional<Sample> latest_;
-  std::optional<Timestamp> asked_at_;
+  /// The question that has no answer yet.
+  struct Asked {
+    Timestamp at;
+    std::chrono::steady_clock::time_point steady;
+  };
+  std::optional<Asked> asked_;
   std::jthread thread_;
 };
 

@@ -28,7 +28,9 @@ FrameIntake::FrameIntake(Pipeline& pipeline, transport::Endpoint endpoint,
       words_(kind_, url_, advice(sender)),
       on_restart_(std::move(on_restart)),
       stream_(stream),
-      position_(start) {}
+      position_(start) {
+  if (start) begins_after(*start);
+}
 
 void FrameIntake::begin_at(std::optional<std::int64_t> position) {
   position_ = position;
@@ -67,6 +69,7 @@ bool FrameIntake::try_accept(transport::RawFrame& frame) {
   route.stream = stream_;
   waits_for_room_ = !pipeline_.submit(frame, route);
   if (waits_for_room_) return false;
+  if (seq != 0) begins_after(seq - 1);
   // A number from before, within a connection, is a relay's slip: going back would repeat all.
   if (seq != 0 && (!position_ || seq > *position_)) position_ = seq;
   return true;

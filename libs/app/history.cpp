@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "app/clock_watch.hpp"
 #include "app/database.hpp"
 #include "app/defect.hpp"
 #include "app/handle_lookups.hpp"
@@ -47,6 +48,7 @@ backfill::BackfillerOptions backfiller_options(const HistoryOptions& options,
   backfiller.http.ca_file = options.ca_file;
   backfiller.http.allow_private_hosts = options.allow_private_hosts;
   backfiller.reader_threads = options.reader_threads;
+  backfiller.largest_repository = options.largest_repository;
   backfiller.only = options.only;
   backfiller.max_attempts = options.max_attempts;
   return backfiller;
@@ -56,14 +58,16 @@ class History::Impl {
  public:
   Impl(BackfillOptions options, const Clock& clock)
       : options_(std::move(options)),
-        backfiller_(options_of_backfiller(), ids_, live_pressure_, clock,
+        clock_watch_({.database_url = options_.database_url}, clock),
+        backfiller_(options_of_backfiller(), ids_, live_pressure_, clock_watch_.latest(),
                     [this](const std::string& what) { defect_.report(what); }),
         watch_({.database_url = options_.database_url,
                 .holder = store::process_name(kRole),
                 .figures = [this] { return backfiller_.figures(); },
                 .is_idle = [this] { return backfiller_.is_idle(); }},
-               clock) {
-    if (options_.check_handles) handles_ = std::make_unique<HandleLookups>(handle_options(), clock);
+               clock_watch_.latest()) {
+    if (!options_.check_handles) return;
+    handles_ = std::make_unique<HandleLookups>(handle_options(), clock_watch_.latest());
   }
 
   ~Impl() { stop(); }
@@ -85,13 +89,16 @@ class History::Impl {
   bool is_idle() const { return backfiller_.is_idle(); }
   backfill::BackfillFigures figures() const { return backfiller_.figures(); }
   HistoryMoment moment() const { return watch_.moment(); }
-  std::optional<std::string> defect() const { return defect_.get(); }
+  std::optional<std::string> defect() const {
+    return reason_to_stop(defect_.get(), options_.database_url);
+  }
 
  private:
   backfill::BackfillerOptions options_of_backfiller() const {
     backfill::BackfillerOptions backfiller =
         backfiller_options(options_.history, options_.database_url, kRole, *options_.accounts);
     backfiller.is_alone = options_.is_alone;
+    backfiller.jobs_clock = &clock_watch_.server();
     return backfiller;
   }
   HandleLookups::Options handle_options() {
@@ -103,6 +110,7 @@ class History::Impl {
   }
 
   const BackfillOptions options_;
+  ClockWatch clock_watch_;
   Defect defect_;
   resolve::SharedIds ids_;
   // No live lanes here: nothing to wait for.
@@ -113,7 +121,7 @@ class History::Impl {
 };
 
 History::History(BackfillOptions options, const Clock& clock) {
-  check_database(options.database_url);
+  check_database(options.database_url, options.durability);
   impl_ = std::make_unique<Impl>(std::move(options), clock);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/account_source.hpp"
+#include "app/database.hpp"
 #include "app/history_text.hpp"
 #include "backfill/backfiller.hpp"
 #include "backfill/host_limits.hpp"
@@ -27,6 +28,8 @@ struct HistoryOptions {
   std::string ca_file;
   bool allow_private_hosts = false;
   std::size_t reader_threads = 2;
+  /// Longer CARs are not downloaded.
+  std::size_t largest_repository = backfill::kLargestRepository;
   /// Works on the jobs of these accounts alone; empty: on all, and on lists.
   std::vector<std::string> only = {};
   /// Attempts after which a job is given up.
@@ -41,6 +44,7 @@ backfill::BackfillerOptions backfiller_options(const HistoryOptions& options,
 
 struct BackfillOptions {
   std::string database_url;
+  Durability durability = Durability::Needed;
   HistoryOptions history;
   /// Who signs for accounts and where they live.
   std::unique_ptr<AccountSource> accounts;

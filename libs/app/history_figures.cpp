@@ -65,6 +65,7 @@ json to_json(const backfill::BackfillFigures& figures, const HistoryRates& rates
           {"accounts_inactive", lists.inactive},
           {"hosts_listed", lists.hosts},
           {"entries_refused", lists.refused},
+          {"entries_surplus", lists.surplus},
           {"pages_failed", lists.failed},
           {"pages_postponed", lists.postponed},
           {"lists_under_way", lists.under_way},

@@ -1,5 +1,6 @@
 #include "app/history_watch.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -57,18 +58,18 @@ HistoryMoment HistoryWatch::moment() const {
 
 void HistoryWatch::run(const std::stop_token& stop) {
   std::unique_ptr<Session> session;
-  Timestamp next_look;
+  std::chrono::steady_clock::time_point next_look;
   std::uint64_t told = 0;
   bool was_idle = false;
   bool is_last = false;
   while (!is_last) {
     is_last = stop.stop_requested();
-    const Timestamp now = clock_.now();
+    const auto now = std::chrono::steady_clock::now();
     const bool is_idle = options_.is_idle();
     const backfill::BackfillFigures figures = options_.figures();
     {
       const std::scoped_lock lock(mutex_);
-      rates_ = pace_.add(figures, now);
+      rates_ = pace_.add(figures, monotonic_clock().now());
     }
     const std::uint64_t ended =
         figures.repositories + figures.failed + figures.unavailable + figures.discovery.pages;
@@ -89,7 +90,7 @@ void HistoryWatch::run(const std::stop_token& stop) {
         logger("backfill")->debug("the queue was not counted: {}", error.what());
         session.reset();
       }
-      next_look = clock_.now() + options_.interval;
+      next_look = std::chrono::steady_clock::now() + options_.interval;
     }
     if (is_last) return;
     std::unique_lock lock(mutex_);

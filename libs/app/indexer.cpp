@@ -4,6 +4,7 @@
 #include <future>
 #include <utility>
 
+#include "app/clock_watch.hpp"
 #include "app/database.hpp"
 #include "app/defect.hpp"
 #include "app/handle_lookups.hpp"
@@ -11,9 +12,15 @@
 #include "app/source_run.hpp"
 #include "app/writing.hpp"
 #include "backfill/backfiller.hpp"
+#include "backfill/host_table.hpp"
+#include "backfill/job_table.hpp"
+#include "store/database_watch.hpp"
+#include "store/process_name.hpp"
 
 namespace skua::app {
 namespace {
+
+const std::string kRunRole = "skua run";
 
 /// Relays are one row, which stand by for each other; all others are on their own.
 std::vector<std::vector<Source>> rows_of(const std::vector<Source>& sources) {
@@ -36,15 +43,16 @@ class Indexer::Impl {
  public:
   Impl(IndexerOptions options, const Clock& clock)
       : options_(std::move(options)),
-        clock_(clock),
+        clock_watch_({.database_url = options_.database_url}, clock),
+        clock_(clock_watch_.latest()),
         accounts_(options_.verify || options_.history
-                      ? std::make_unique<NetworkAccounts>(options_.accounts, clock)
+                      ? std::make_unique<NetworkAccounts>(options_.accounts, clock_)
                       : nullptr),
-        writing_(options_.database_url, clock,
+        writing_(options_.database_url, clock_,
                  [this](const std::string& what) { defect_.report(what); }) {
     for (auto& row : rows_of(options_.sources)) {
       runs_.push_back(
-          std::make_unique<SourceRun>(run_options(std::move(row)), writing_, clock,
+          std::make_unique<SourceRun>(run_options(std::move(row)), writing_, clock_,
                                       [this](const std::string& what) { defect_.report(what); }));
     }
     // When the sources are this process's, and before anything of theirs is read.
@@ -56,7 +64,8 @@ class Indexer::Impl {
         filter_);
     writing_.start();
     if (options_.history) history_ = make_history();
-    if (options_.check_handles) handles_ = std::make_unique<HandleLookups>(handle_options(), clock);
+    if (options_.check_handles)
+      handles_ = std::make_unique<HandleLookups>(handle_options(), clock_);
   }
 
   ~Impl() {
@@ -75,25 +84,23 @@ class Indexer::Impl {
   }
 
   bool stop() {
-    filter_watch_->stop();
-    for (const auto& run : runs_) run->close();
-    // Meanwhile: neither waits for the other, and both for the database.
-    const auto history_ended = std::async(std::launch::async, [this] {
-      if (history_) history_->stop();
-    });
-    // After a defect a worker is gone, and what it had is never finished.
-    const auto patience = defect() ? std::chrono::milliseconds(0) : options_.drain_timeout;
-    const auto deadline = std::chrono::steady_clock::now() + patience;
-    bool drained = true;
-    for (const auto& run : runs_) drained = run->drain(deadline) && drained;
-    writing_.end(drained);
-    for (const auto& run : runs_) run->end();
-    if (accounts_) accounts_->stop();
-    history_ended.wait();
-    if (handles_) handles_->stop();
+    const bool drained = end(defect() ? std::chrono::milliseconds(0) : options_.drain_timeout);
     bool saved = true;
     for (const auto& run : runs_) saved = run->save() && saved;
     return drained && saved;
+  }
+
+  void drop() {
+    end(std::chrono::milliseconds(0));
+    for (const auto& run : runs_) run->drop();
+  }
+
+  std::vector<Source> resumed_sources() const {
+    std::vector<Source> sources;
+    for (const auto& run : runs_) {
+      for (Source& source : run->resumed_sources()) sources.push_back(std::move(source));
+    }
+    return sources;
   }
 
   std::vector<Metrics> metrics() const {
@@ -111,7 +118,31 @@ class Indexer::Impl {
 
   std::optional<std::string> defect() const { return defect_.get(); }
 
+  std::optional<std::string> database_change() const {
+    return store::database_watch().change(options_.database_url);
+  }
+
  private:
+  /// All but the cursor. False: something was left unfinished. `patience`: after a defect a worker
+  /// is gone, and what it had is never finished.
+  bool end(std::chrono::milliseconds patience) {
+    filter_watch_->stop();
+    for (const auto& run : runs_) run->close();
+    // Meanwhile: neither waits for the other, and both for the database.
+    const auto history_ended = std::async(std::launch::async, [this] {
+      if (history_) history_->stop();
+    });
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    bool drained = true;
+    for (const auto& run : runs_) drained = run->drain(deadline) && drained;
+    writing_.end(drained);
+    for (const auto& run : runs_) run->end();
+    if (accounts_) accounts_->stop();
+    history_ended.wait();
+    if (handles_) handles_->stop();
+    return drained;
+  }
+
   /// History beside the stream.
   struct Beside {
     backfill::Backfiller backfiller;
@@ -138,9 +169,10 @@ class Indexer::Impl {
 
   std::unique_ptr<Beside> make_history() {
     auto options =
-        backfiller_options(*options_.history, options_.database_url, "skua run", *accounts_);
+        backfiller_options(*options_.history, options_.database_url, kRunRole, *accounts_);
     options.verify = options_.verify.has_value();
     options.resync = options_.verify.has_value();
+    options.jobs_clock = &clock_watch_.server();
     return std::make_unique<Beside>(std::move(options), writing_, clock_,
                                     [this](const std::string& what) { defect_.report(what); });
   }
@@ -168,10 +200,11 @@ class Indexer::Impl {
             .cursor_interval = options_.cursor_interval,
             .read_timeout = options_.read_timeout,
             .filter = &filter_,
-            .complete = [this](Metrics& metrics) { add_handles(metrics); }};
+            .complete = [this](Metrics& metrics) { complete(metrics); }};
   }
 
-  void add_handles(Metrics& metrics) const {
+  void complete(Metrics& metrics) const {
+    metrics.server_clock_ahead = clock_watch_.server_ahead();
     if (!handles_) return;
     metrics.handles_valid = handles_->counters().valid;
     metrics.handles_invalid = handles_->counters().invalid;
@@ -179,6 +212,7 @@ class Indexer::Impl {
   }
 
   const IndexerOptions options_;
+  ClockWatch clock_watch_;
   const Clock& clock_;
   Defect defect_;
   CurrentFilter filter_;
@@ -191,7 +225,7 @@ class Indexer::Impl {
 };
 
 Indexer::Indexer(IndexerOptions options, const Clock& clock) {
-  check_database(options.database_url);
+  check_database(options.database_url, options.durability);
   impl_ = std::make_unique<Impl>(std::move(options), clock);
 }
 
@@ -203,6 +237,24 @@ void Indexer::start() {
 
 bool Indexer::stop() {
   return impl_->stop();
+}
+
+std::optional<std::string> Indexer::database_change() const {
+  return impl_->database_change();
+}
+
+void Indexer::drop() {
+  impl_->drop();
+}
+
+std::vector<Source> Indexer::resumed_sources() const {
+  return impl_->resumed_sources();
+}
+
+void Indexer::give_back_history(store::Session& session, const Clock& clock) {
+  const std::string holder = store::process_name(kRunRole);
+  backfill::release_jobs(session, holder);
+  backfill::release_lists(session, holder, clock.now());
 }
 
 void Indexer::poke_history() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/account_source.hpp"
+#include "app/database.hpp"
 #include "app/fail_over.hpp"
 #include "app/filter_watch.hpp"
 #include "app/history.hpp"
@@ -16,6 +17,7 @@
 #include "base/time.hpp"
 #include "identity/txt_lookup.hpp"
 #include "store/repository_table.hpp"
+#include "store/session.hpp"
 #include "verify/commit_verifier.hpp"
 #include "writer/in_flight.hpp"
 
@@ -23,6 +25,7 @@ namespace skua::app {
 
 struct IndexerOptions {
   std::string database_url;
+  Durability durability = Durability::Needed;
   /// Relays stand by for each other, in the order of preference; everything else is read at once.
   std::vector<Source> sources;
   /// PEM file of certificates to trust besides the system's; empty: none.
@@ -71,6 +74,20 @@ class Indexer {
   /// reads again. Takes `drain_timeout` at most, and some seconds when the database does not
   /// answer.
   bool stop();
+
+  /// In what way the database has become another one since this began (store::DatabaseWatch);
+  /// nothing while it has not. What is remembered of it is wrong then: `drop` this, and make
+  /// another one of `resumed_sources`.
+  std::optional<std::string> database_change() const;
+  /// Instead of `stop`: ends without a look at the database, and saves nothing.
+  void drop();
+  /// The sources for the next one: each goes on at its stored cursor, or where this one began.
+  /// After `drop`.
+  std::vector<Source> resumed_sources() const;
+
+  /// Queues again what an indexer of this process that was dropped had in hand. Before `start`.
+  /// Throws store::SqlError.
+  static void give_back_history(store::Session& session, const Clock& clock);
 
   /// One of each source, in their order.
   std::vector<Metrics> metrics() const;

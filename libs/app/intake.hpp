@@ -1,6 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "transport/frame_sink.hpp"
 #include "transport/stream_client.hpp"
@@ -21,6 +23,22 @@ class Intake : public transport::FrameSink {
   virtual std::uint64_t restarts() const { return 0; }
   /// Numbers missing between what was asked for and what came.
   virtual std::uint64_t skipped() const { return 0; }
+
+  /// After which position this run began to read; nothing: nothing came yet, or it has none.
+  std::optional<std::int64_t> began_after() const {
+    const std::int64_t position = began_after_;
+    return position < 0 ? std::nullopt : std::optional(position);
+  }
+
+ protected:
+  /// The first call counts.
+  void begins_after(std::int64_t position) {
+    std::int64_t none = -1;
+    began_after_.compare_exchange_strong(none, position);
+  }
+
+ private:
+  std::atomic<std::int64_t> began_after_{-1};
 };
 
 }  // namespace skua::app

@@ -42,6 +42,8 @@ struct IntakeCounters {
   std::atomic<std::uint64_t> unsettled_accounts{0};  // #account whose host could not be asked
   /// Accounts whose frames wait for an answer at this moment.
   std::atomic<std::uint64_t> accounts_waiting{0};
+  /// Messages that are held at this moment because our clock seems to be wrong (FutureGate).
+  std::atomic<std::uint64_t> frames_held{0};
 
   void drop(verify::errc reason) { dropped.at(static_cast<std::size_t>(reason) - 1) += 1; }
 };

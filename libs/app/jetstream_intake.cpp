@@ -42,7 +42,9 @@ JetstreamIntake::JetstreamIntake(Pipeline& pipeline, JetstreamSource source,
           "is the address right, and does this machine reach it (curl -I https://HOST)? v1 is at "
           "/subscribe, v2 at /xrpc/network.bsky.jetstream.subscribeEvents"),
       inflate_(source_.dictionary.get()),
-      position_(start) {}
+      position_(start) {
+  if (start) begins_after(*start);
+}
 
 JetstreamIntake::~JetstreamIntake() {
   if (filter_ != nullptr) filter_->forget(this);
@@ -156,6 +158,7 @@ bool JetstreamIntake::try_accept(transport::RawFrame& frame) {
   const std::int64_t cursor = route.seq;
   if (!pipeline_.submit(frame, route)) return false;
   is_plain_ = false;
+  if (cursor != 0) begins_after(cursor - 1);
   if (cursor != 0 && (!position_ || cursor > *position_)) position_ = cursor;
   return true;
 }

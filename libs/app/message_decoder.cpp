@@ -12,9 +12,9 @@
 namespace skua::app {
 namespace {
 
-bool is_of_the_future(const event::UnresolvedEvent& event, Timestamp now) {
+bool is_of_the_future(const event::UnresolvedEvent& event, Timestamp time, Timestamp now) {
   const auto* change = std::get_if<event::RecordChange>(&event.body);
-  return change != nullptr && change->rev.time() > now + verify::kFuture;
+  return change != nullptr && verify::is_of_the_future(change->rev, time, now);
 }
 
 }  // namespace
@@ -24,6 +24,7 @@ MessageDecoder::MessageDecoder(Format format, DispatchServices services)
       services_(std::move(services)),
       // What may be in flight at all bounds the queue.
       queue_(std::numeric_limits<std::size_t>::max()),
+      gate_(services_.clock, services_.intake),
       thread_([this] { run(); }) {}
 
 MessageDecoder::~MessageDecoder() {
@@ -44,18 +45,39 @@ void MessageDecoder::join() {
 }
 
 void MessageDecoder::run() {
-  while (auto message = queue_.pop()) {
-    filter_ = services_.filter_now();
-    if (leave_out(services_, filter_, message->ticket, message->did)) continue;
-    if (format_ == Format::Tap) {
-      take_tap(*std::move(message));
-    } else {
-      take_jetstream(*std::move(message));
+  std::vector<AdmittedMessage> messages;
+  while (next_items(queue_, gate_, messages)) {
+    for (AdmittedMessage& message : messages) take(std::move(message), Gate::Ahead);
+    if (gate_.empty()) continue;
+    for (AdmittedMessage& message : gate_.release(FutureGate::SteadyTime::clock::now())) {
+      take(std::move(message), Gate::Behind);
     }
+  }
+  abandoned_ = gate_.size();
+}
+
+void MessageDecoder::take(AdmittedMessage message, Gate gate) {
+  filter_ = services_.filter_now();
+  if (leave_out(services_, filter_, message.ticket, message.did)) return;
+  if (format_ == Format::Tap) {
+    take_tap(std::move(message), gate);
+  } else {
+    take_jetstream(std::move(message), gate);
   }
 }
 
-void MessageDecoder::take_tap(AdmittedMessage message) {
+bool MessageDecoder::passes(AdmittedMessage& message,
+                            const std::vector<event::UnresolvedEvent>& events, Timestamp time,
+                            Gate gate) {
+  if (gate == Gate::Behind) return true;
+  MessageDates dates{std::nullopt, time};
+  for (const event::UnresolvedEvent& event : events) {
+    if (const auto* change = std::get_if<event::RecordChange>(&event.body)) dates.rev = change->rev;
+  }
+  return gate_.pass(message, dates, FutureGate::SteadyTime::clock::now());
+}
+
+void MessageDecoder::take_tap(AdmittedMessage message, Gate gate) {
   const auto decoded = tap_decoder_.decode(as_text(message.bytes), message.received_at, tap_);
   if (!decoded) {
     // Its number is not part of it: the same message comes again under another.
@@ -63,6 +85,8 @@ void MessageDecoder::take_tap(AdmittedMessage message) {
                    std::move(message.bytes));
     return;
   }
+  // Tap does not say when a message was made.
+  if (!passes(message, tap_.events, Timestamp{}, gate)) return;
   Timestamp time{};
   switch (tap_.type) {
     case event::TapType::Record:
@@ -85,16 +109,17 @@ void MessageDecoder::take_tap(AdmittedMessage message) {
       if (event.source == event::EventSource::Live) time = change->rev.time();
     }
   }
-  hand_on(message, tap_.events, time);
+  hand_on(message, tap_.events, Timestamp{}, time);
 }
 
-void MessageDecoder::take_jetstream(AdmittedMessage message) {
+void MessageDecoder::take_jetstream(AdmittedMessage message, Gate gate) {
   const auto decoded = jetstream_decoder_.decode(as_text(message.bytes), jetstream_);
   if (!decoded) {
     reject_message(services_, message.ticket, message.did, message.seq, decoded.error().message(),
                    std::move(message.bytes));
     return;
   }
+  if (!passes(message, jetstream_.events, jetstream_.time, gate)) return;
   switch (jetstream_.kind) {
     case event::JetstreamKind::Commit:
       services_.intake.commits += 1;
@@ -125,14 +150,15 @@ void MessageDecoder::take_jetstream(AdmittedMessage message) {
       services_.intake.unknown += 1;
       break;
   }
-  hand_on(message, jetstream_.events, jetstream_.time);
+  hand_on(message, jetstream_.events, jetstream_.time, jetstream_.time);
 }
 
 void MessageDecoder::hand_on(const AdmittedMessage& message,
-                             std::vector<event::UnresolvedEvent>& events, Timestamp time) {
+                             std::vector<event::UnresolvedEvent>& events, Timestamp stated,
+                             Timestamp time) {
   const Timestamp now = services_.clock.now();
   for (const event::UnresolvedEvent& event : events) {
-    if (!is_of_the_future(event, now)) continue;
+    if (!is_of_the_future(event, stated, now)) continue;
     services_.intake.drop(verify::errc::future_rev);
     logger("intake")->debug("did={} seq={}: dropped: its revision lies in the future", event.did,
                             event.seq);

@@ -6,6 +6,7 @@
 
 #include "app/decode_thread.hpp"
 #include "app/dispatch.hpp"
+#include "app/future_gate.hpp"
 #include "base/bounded_queue.hpp"
 #include "event/jetstream_message.hpp"
 #include "event/tap_message.hpp"
@@ -24,20 +25,30 @@ class MessageDecoder final : public DecodeThread {
   void close() override;
   void join() override;
   std::size_t backlog() const override { return queue_.size(); }
-  /// No message ever waits for an answer.
-  std::size_t abandoned() const override { return 0; }
+  /// No message ever waits for an answer, but some may for our clock.
+  std::size_t abandoned() const override { return abandoned_; }
 
  private:
+  /// Whether a message was before FutureGate.
+  enum class Gate : std::uint8_t { Ahead, Behind };
+
   void run();
-  void take_tap(AdmittedMessage message);
-  void take_jetstream(AdmittedMessage message);
-  /// Judges the events and hands them on.
+  void take(AdmittedMessage message, Gate gate);
+  void take_tap(AdmittedMessage message, Gate gate);
+  void take_jetstream(AdmittedMessage message, Gate gate);
+  /// False: the message waits for our clock.
+  bool passes(AdmittedMessage& message, const std::vector<event::UnresolvedEvent>& events,
+              Timestamp time, Gate gate);
+  /// Judges the events and hands them on. `stated`: when the source says that it made the message;
+  /// the epoch: it does not. `time`: when it was made, as far as that is known.
   void hand_on(const AdmittedMessage& message, std::vector<event::UnresolvedEvent>& events,
-               Timestamp time);
+               Timestamp stated, Timestamp time);
 
   const Format format_;
   const DispatchServices services_;
   BoundedQueue<AdmittedMessage> queue_;
+  FutureGate gate_;
+  std::size_t abandoned_ = 0;
   /// Of the message at hand.
   CurrentFilter::Snapshot filter_;
   event::TapDecoder tap_decoder_;

@@ -27,7 +27,7 @@ std::optional<Timestamp::duration> lag_of(const Metrics& metrics) {
 }
 
 std::string to_json(const Metrics& metrics) {
-  nlohmann::json json = {
+  nlohmann::json all = {
       {"started_at", format_datetime(metrics.started_at)},
       {"connected", metrics.connected},
       {"frames", metrics.frames},
@@ -46,6 +46,7 @@ std::string to_json(const Metrics& metrics) {
       {"transactions", metrics.transactions},
       {"retries", metrics.retries},
       {"dead_letters", metrics.dead_letters},
+      {"dead_letters_left_out", metrics.dead_letters_left_out},
       {"altered", metrics.altered},
       {"filtered", metrics.filtered},
       {"filtered_messages", metrics.filtered_messages},
@@ -57,10 +58,12 @@ std::string to_json(const Metrics& metrics) {
       {"stale_accounts", metrics.stale_accounts},
       {"unsettled_accounts", metrics.unsettled_accounts},
       {"accounts_waiting", metrics.accounts_waiting},
+      {"frames_held", metrics.frames_held},
       {"handles_valid", metrics.handles_valid},
       {"handles_invalid", metrics.handles_invalid},
       {"handles_failed", metrics.handles_failed},
       {"nuls_removed", metrics.nuls_removed},
+      {"not_canonical", metrics.not_canonical},
       {"reconnects", metrics.reconnects},
       {"skipped", metrics.skipped},
       {"restarts", metrics.restarts},
@@ -68,15 +71,19 @@ std::string to_json(const Metrics& metrics) {
       {"commit_ms_p50", milliseconds_at(metrics.latency, 0.5)},
       {"commit_ms_p99", milliseconds_at(metrics.latency, 0.99)},
   };
-  if (metrics.role == Metrics::Role::Active) json["role"] = "active";
-  if (metrics.role == Metrics::Role::Standby) json["role"] = "standby";
-  if (metrics.cursor) json["cursor"] = *metrics.cursor;
+  if (metrics.role == Metrics::Role::Active) all["role"] = "active";
+  if (metrics.role == Metrics::Role::Standby) all["role"] = "standby";
+  if (metrics.cursor) all["cursor"] = *metrics.cursor;
   if (metrics.newest) {
-    json["newest"] = format_datetime(*metrics.newest);
-    json["lag_seconds"] = std::chrono::duration<double>(*lag_of(metrics)).count();
+    all["newest"] = format_datetime(*metrics.newest);
+    all["lag_seconds"] = std::chrono::duration<double>(*lag_of(metrics)).count();
   }
-  if (metrics.committed) json["committed"] = format_datetime(*metrics.committed);
-  return json.dump();
+  if (metrics.server_clock_ahead) {
+    all["server_clock_ahead_seconds"] =
+        std::chrono::duration<double>(*metrics.server_clock_ahead).count();
+  }
+  if (metrics.committed) all["committed"] = format_datetime(*metrics.committed);
+  return all.dump();
 }
 
 Metrics total(const std::vector<Metrics>& sources) {
@@ -91,6 +98,7 @@ Metrics total(const std::vector<Metrics>& sources) {
     all.frames += one.frames;
     all.bytes += one.bytes;
     all.accounts_waiting += one.accounts_waiting;
+    all.frames_held += one.frames_held;
     all.in_flight += one.in_flight;
     for (std::size_t i = 0; i < all.latency.size(); ++i) all.latency[i] += one.latency[i];
   }

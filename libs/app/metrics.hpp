@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -41,6 +42,8 @@ struct Metrics {
   std::uint64_t transactions = 0;
   std::uint64_t retries = 0;
   std::uint64_t dead_letters = 0;
+  /// Beyond what skua.dead_letter may hold; of the whole process.
+  std::uint64_t dead_letters_left_out = 0;
   /// Records of JSON sources that do not hash to the CID they came with: JSON has lost something.
   std::uint64_t altered = 0;
   /// What the filter leaves out: records, and whole messages of accounts that do not pass.
@@ -61,12 +64,18 @@ struct Metrics {
   std::uint64_t unsettled_accounts = 0;
   /// Accounts whose frames wait for a key or an answer at this moment.
   std::uint64_t accounts_waiting = 0;
+  /// Messages that are held at this moment because our clock seems to be wrong.
+  std::uint64_t frames_held = 0;
+  /// How far PostgreSQL's clock is ahead of ours; nothing: not known.
+  std::optional<std::chrono::microseconds> server_clock_ahead;
   /// Claims of handles that were looked up: right, wrong, and to be looked up again because a
   /// server failed.
   std::uint64_t handles_valid = 0;
   std::uint64_t handles_invalid = 0;
   std::uint64_t handles_failed = 0;
   std::uint64_t nuls_removed = 0;
+  /// Records whose blocks have another form than DAG-CBOR's.
+  std::uint64_t not_canonical = 0;
   std::uint64_t reconnects = 0;
   std::uint64_t skipped = 0;
   std::uint64_t restarts = 0;

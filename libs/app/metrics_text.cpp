@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "app/clock_watch.hpp"
 #include "app/line_layout.hpp"
 
 namespace skua::app {
@@ -79,6 +80,12 @@ std::string metrics_text(const Rates& rates, const std::vector<Metrics>& sources
   if (rates.disk_bytes && !outage) parts.push_back(disk_text(*rates.disk_bytes));
   if (all.accounts_waiting > 0) {
     parts.push_back(fmt::format("{} await keys", all.accounts_waiting));
+  }
+  if (all.frames_held > 0) parts.push_back(fmt::format("{} held by the clock", all.frames_held));
+  if (all.server_clock_ahead) {
+    if (const auto difference = clock_difference_text(*all.server_clock_ahead)) {
+      parts.push_back("clock " + *difference + " PostgreSQL's");
+    }
   }
   if (all.dead_letters > 0) parts.push_back(fmt::format("{} dead letters", all.dead_letters));
   std::string text = laid_out(parts);

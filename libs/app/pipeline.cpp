@@ -5,6 +5,7 @@
 
 #include "app/label_decoder.hpp"
 #include "app/message_decoder.hpp"
+#include "store/dead_letters.hpp"
 #include "writer/router.hpp"
 
 namespace skua::app {
@@ -150,9 +151,12 @@ Metrics pipeline_metrics(const Pipeline& pipeline, std::string source, Timestamp
   metrics.stale_accounts = in.stale_accounts;
   metrics.unsettled_accounts = in.unsettled_accounts;
   metrics.accounts_waiting = in.accounts_waiting;
+  metrics.frames_held = in.frames_held;
   metrics.retries = out.retries;
   metrics.dead_letters = out.dead_letters;
   metrics.nuls_removed = out.nuls_removed;
+  metrics.not_canonical = out.not_canonical;
+  metrics.dead_letters_left_out = store::dead_letters_left_out();
   metrics.in_flight = pipeline.frames_in_flight();
   metrics.latency = pipeline.latency().counts();
   if (const auto watermark = pipeline.watermark()) metrics.cursor = watermark->seq;

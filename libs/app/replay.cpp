@@ -83,7 +83,9 @@ class Replay::Impl {
     return problem_.with([](const auto& problem) { return problem; });
   }
   bool file_is_broken() const { return broken_; }
-  std::optional<std::string> defect() const { return defect_.get(); }
+  std::optional<std::string> defect() const {
+    return reason_to_stop(defect_.get(), options_.database_url);
+  }
 
  private:
   RepositoryLookup::Options lookup_options() {
@@ -191,7 +193,7 @@ class Replay::Impl {
 };
 
 Replay::Replay(ReplayOptions options, const Clock& clock) {
-  check_database(options.database_url);
+  check_database(options.database_url, options.durability);
   impl_ = std::make_unique<Impl>(std::move(options), clock);
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "app/account_source.hpp"
+#include "app/database.hpp"
 #include "app/metrics.hpp"
 #include "base/time.hpp"
 #include "identity/txt_lookup.hpp"
@@ -18,6 +19,7 @@ namespace skua::app {
 
 struct ReplayOptions {
   std::string database_url;
+  Durability durability = Durability::Needed;
   std::filesystem::path file;
   /// Where keys come from; null: nothing is verified. A capture is verified against itself: what
   /// the database knows of repositories is neither used nor changed.

@@ -17,6 +17,25 @@ const transport::Endpoint& endpoint_of(const Source& source) {
 
 }  // namespace
 
+Source resumed(Source source, std::optional<std::int64_t> began) {
+  const auto go_on = [&](CursorChoice& cursor) {
+    using Kind = CursorChoice::Kind;
+    if (began) {
+      cursor = {Kind::Resume, *began};
+    } else if (cursor.kind == Kind::Oldest) {
+      cursor = {Kind::Resume, 0};
+    } else if (cursor.kind == Kind::At) {
+      cursor.kind = Kind::Resume;
+    }
+  };
+  std::visit(
+      [&](auto& one) {
+        if constexpr (requires { one.cursor; }) go_on(one.cursor);
+      },
+      source);
+  return source;
+}
+
 std::string source_name(const Source& source) {
   return std::visit(Kind{}, source) + endpoint_of(source).authority();
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -18,6 +19,7 @@ struct CursorChoice {
     Live,    // what comes from now on
     Oldest,  // the oldest that the source keeps
     At,      // after `seq`
+    Resume,  // the saved cursor; after `seq` when there is none
   };
   Kind kind = Kind::Saved;
   std::int64_t seq = 0;
@@ -66,6 +68,11 @@ inline bool is_labeler(const Source& source) {
 inline bool is_signed(const Source& source) {
   return is_relay(source) || is_labeler(source);
 }
+
+/// The same source for a run that goes on in the place of another, whose database has become an
+/// older one: at the saved cursor, or where there is none, where the other one began. `began`:
+/// after which position that was; nothing: it had read nothing.
+Source resumed(Source source, std::optional<std::int64_t> began);
 
 /// `relay:host`, `tap:host`, `jetstream:host` or `labeler:host`, with the port where there is one:
 /// names a source in cursors, tombstones and dead letters.

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/json_columns.hpp"
-#include "store/advisory_lock.hpp"
+#include "store/source_lock.hpp"
 #include "store/source_table.hpp"
 
 namespace skua::app {

@@ -33,6 +33,8 @@ std::optional<std::int64_t> start_position(const CursorChoice& choice,
       return 0;
     case CursorChoice::Kind::At:
       return choice.seq;
+    case CursorChoice::Kind::Resume:
+      return saved.value_or(choice.seq);
   }
   return saved;
 }
@@ -184,6 +186,18 @@ void SourceRun::end() {
 
 bool SourceRun::save() {
   return keeper_.stop();
+}
+
+void SourceRun::drop() {
+  keeper_.drop();
+}
+
+std::vector<Source> SourceRun::resumed_sources() const {
+  std::vector<Source> sources;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    sources.push_back(resumed(options_.sources[i], members_[i].intake->began_after()));
+  }
+  return sources;
 }
 
 std::vector<Metrics> SourceRun::metrics() const {
@@ -359,6 +373,7 @@ std::optional<std::int64_t> SourceRun::position_to_read_from(std::size_t member)
   if (const auto known = known_position(member)) return known;
   const auto& choice = std::get<RelaySource>(options_.sources[member]).cursor;
   if (choice.kind == CursorChoice::Kind::Oldest) return 0;
+  if (choice.kind == CursorChoice::Kind::Resume) return choice.seq;
   // It has never been read, and nothing says yet how far it need not be.
   const auto seen = positions_.oldest_seen(member);
   if (!is_promised()) return seen;

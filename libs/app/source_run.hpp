@@ -83,6 +83,11 @@ class SourceRun {
   bool drain(std::chrono::steady_clock::time_point deadline);
   void end();
   bool save();
+  /// Instead of `save`: the database is another one, in which this run has saved nothing.
+  void drop();
+
+  /// The sources for a run in this one's place, see `resumed`. After `close`.
+  std::vector<Source> resumed_sources() const;
 
   /// One of each source, in their order.
   std::vector<Metrics> metrics() const;

@@ -1,11 +1,14 @@
 #include "app/status.hpp"
 
+#include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "app/account_counts.hpp"
+#include "app/clock_watch.hpp"
 #include "app/history_text.hpp"
 #include "app/history_watch.hpp"
 #include "app/json_columns.hpp"
@@ -112,6 +115,21 @@ std::string verification_text(const std::string& source, const json& figures) {
   return text;
 }
 
+/// What the clock of the process that reads a source does to it; empty while all is well.
+std::string clock_text(const json& figures) {
+  std::string text;
+  const std::chrono::duration<double> ahead(figures.value("server_clock_ahead_seconds", 0.0));
+  if (const auto difference =
+          clock_difference_text(std::chrono::duration_cast<std::chrono::microseconds>(ahead))) {
+    text += fmt::format("    its machine's clock is {} PostgreSQL's\n", *difference);
+  }
+  if (const auto held = figures.value("frames_held", std::uint64_t{0})) {
+    text += fmt::format("    {} held: revisions lie ahead of its machine's clock\n",
+                        counted(held, "message"));
+  }
+  return text;
+}
+
 std::string size_text(double bytes) {
   if (bytes >= 1e9) return fmt::format("{:.1f} GB", bytes / 1e9);
   if (bytes >= 1e6) return fmt::format("{:.1f} MB", bytes / 1e6);
@@ -197,6 +215,7 @@ std::string status_text(const json& status) {
       text += std::string("    ") + (is_active ? "active: " : "") +
               verification_text(source["source"].get<std::string>(), source["figures"]) + "\n";
       text += filtered_text(source["figures"]);
+      text += clock_text(source["figures"]);
     }
   }
   text += repositories_text(status["repositories"]) + accounts_text(status["accounts"]);

@@ -166,18 +166,23 @@ class Document {
   bool empty() const { return nodes_.empty(); }
   /// True when a float stands anywhere in it: legal DAG-CBOR, illegal in atproto.
   bool has_floats() const { return has_floats_; }
+  /// False: it was encoded in another form than DAG-CBOR's, which the reader was told to accept.
+  bool is_canonical() const { return is_canonical_; }
 
   /// For readers.
   void clear() {
     nodes_.clear();
     has_floats_ = false;
+    is_canonical_ = true;
   }
   std::vector<Node>& nodes() { return nodes_; }
   void set_has_floats() { has_floats_ = true; }
+  void set_not_canonical() { is_canonical_ = false; }
 
  private:
   std::vector<Node> nodes_;
   bool has_floats_ = false;
+  bool is_canonical_ = true;
 };
 
 }  // namespace skua::atproto

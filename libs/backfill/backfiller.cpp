@@ -1,5 +1,7 @@
 #include "backfill/backfiller.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "backfill/finisher.hpp"
@@ -21,7 +23,8 @@ class Backfiller::Impl {
        const Clock& clock, std::function<void(const std::string&)> on_defect)
       : options_(std::move(options)),
         on_defect_(std::move(on_defect)),
-        fetcher_(fetcher_options(), http_, clock),
+        jobs_clock_(options_.jobs_clock != nullptr ? *options_.jobs_clock : clock),
+        fetcher_(fetcher_options(), http_, jobs_clock_),
         unfinished_(options_.chunk_bytes),
         services_{.database_url = options_.database_url,
                   .writer = writer_,
@@ -29,6 +32,7 @@ class Backfiller::Impl {
                   .live_pressure = live_pressure,
                   .counters = counters_,
                   .clock = clock,
+                  .pace = monotonic_clock(),
                   .on_written =
                       [this](const writer::BulkWritten& chunk) {
                         unfinished_.written(chunk.repository, chunk.bytes);
@@ -36,9 +40,9 @@ class Backfiller::Impl {
                   .on_defect = on_defect_},
         pool_(services_, options_.is_alone),
         reader_(reader_options(), unfinished_, clock),
-        finisher_(finisher_options(), unfinished_, ids, clock),
+        finisher_(finisher_options(), unfinished_, ids, jobs_clock_),
         http_(http_options()),
-        discoverer_(discoverer_options(), http_, clock) {}
+        discoverer_(discoverer_options(), http_, jobs_clock_) {}
 
   ~Impl() { stop(); }
 
@@ -97,6 +101,10 @@ class Backfiller::Impl {
             .verify = options_.verify,
             .limits = options_.limits,
             .held_bytes = options_.held_bytes,
+            .largest_repository = options_.largest_repository,
+            // Four of the largest at once: two of one site.
+            .spooled_bytes =
+                std::max(std::uint64_t{16} << 30, std::uint64_t{4} * options_.largest_repository),
             .resync = options_.resync,
             .only = options_.only,
             .max_attempts = options_.max_attempts,
@@ -148,6 +156,7 @@ class Backfiller::Impl {
 
   const BackfillerOptions options_;
   const std::function<void(const std::string&)> on_defect_;
+  const Clock& jobs_clock_;
   std::atomic<std::uint64_t> repositories_{0};
   std::atomic<std::uint64_t> removed_{0};
   writer::Counters counters_;

@@ -38,6 +38,8 @@ struct BackfillerOptions {
   std::size_t chunk_bytes = std::size_t{48} << 20;
   /// Of CARs.
   std::size_t held_bytes = std::size_t{256} << 20;
+  /// Longer CARs are not downloaded.
+  std::size_t largest_repository = kLargestRepository;
   /// No live source of any process writes to the database.
   bool is_alone = false;
   /// Whether repositories that wait for a resync are queued by themselves.
@@ -46,6 +48,9 @@ struct BackfillerOptions {
   std::vector<std::string> only = {};
   /// Attempts after which a job is given up.
   int max_attempts = kMaxAttempts;
+  /// By which jobs are due and leased: one that all processes of the database share. Null: the
+  /// backfiller's. Outlives it.
+  const Clock* jobs_clock = nullptr;
 };
 
 /// What a backfill did since it started; all but jobs in hand and hosts only grow.

@@ -16,9 +16,10 @@
 
 #include "base/crash_point.hpp"
 #include "base/log.hpp"
-#include "store/advisory_lock.hpp"
 #include "store/outage.hpp"
 #include "store/process_name.hpp"
+#include "store/source_lock.hpp"
+#include "store/sqlstate.hpp"
 
 namespace skua::backfill {
 namespace {
@@ -173,7 +174,8 @@ class Builders {
           if (!bootstrap_is_open(builder->session)) break;
         } catch (const store::ServerError& error) {
           if (stop.stop_requested()) break;
-          if (builder && builder->session.connected()) throw;
+          const bool is_locked = error.sqlstate() == store::kLockNotAvailable;
+          if (builder && builder->session.connected() && !is_locked) throw;
           builder.reset();
           store::log_retry("backfill", "indexes cannot be built", error);
         }

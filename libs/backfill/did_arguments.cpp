@@ -10,6 +10,7 @@
 
 #include "atproto/account_name.hpp"
 #include "base/ascii.hpp"
+#include "base/seeded_hash.hpp"
 #include "base/utf8.hpp"
 
 namespace skua::backfill {
@@ -54,7 +55,7 @@ class Collector {
 
  private:
   NamedAccounts accounts_;
-  boost::unordered_flat_set<std::string> seen_;
+  boost::unordered_flat_set<std::string, SeededHash> seen_;
 };
 
 /// Without a comment. A # inside a word is part of it, and makes it wrong.

@@ -1,9 +1,12 @@
 #include "backfill/discoverer.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
 #include <variant>
+
+#include <fmt/format.h>
 
 #include "backfill/job_table.hpp"
 #include "backfill/listing.hpp"
@@ -56,7 +59,8 @@ std::vector<NewJob> jobs_of(const HostList& list, const RepoPage& page) {
 std::vector<HostList> lists_of(const HostPage& page) {
   std::vector<HostList> lists;
   for (const ListedHost& host : page.hosts) {
-    if (host.status != "offline" && host.status != "banned") lists.push_back({host.origin});
+    if (host.status == "offline" || host.status == "banned") continue;
+    lists.push_back({.host = host.origin, .announced = host.accounts});
   }
   return lists;
 }
@@ -118,6 +122,7 @@ DiscoveryFigures Discoverer::figures() const {
   figures.inactive = counters_.inactive;
   figures.hosts = counters_.hosts;
   figures.refused = counters_.refused;
+  figures.surplus = counters_.surplus;
   figures.queued = counters_.queued;
   figures.failed = counters_.failed;
   figures.postponed = counters_.postponed;
@@ -198,8 +203,9 @@ bool Discoverer::read(store::Session& session, const ClaimedList& claimed,
   const HostList& list = claimed.list;
   Listing<Page> listing(http_, clock_, source_of<Page>(list, options_.allow_private_hosts),
                         claimed.cursor.value_or(""));
+  std::int64_t left = most_entries(list) - claimed.listed;
   for (;;) {
-    const auto answer = listing.next();
+    auto answer = listing.next();
     if (stop.stop_requested()) return false;
     if (const auto* limited = std::get_if<HostLimited>(&answer)) {
       list_postponed(session, list, list.host + ": " + kLimitedText,
@@ -217,16 +223,29 @@ bool Discoverer::read(store::Session& session, const ClaimedList& claimed,
                  again ? "failed, trying again later" : "is given up", failure->words);
       return true;
     }
-    const Page& page = std::get<Page>(answer);
-    if (!keep(session, list, page) || page.cursor.empty()) return true;
+    Page& page = std::get<Page>(answer);
+    const bool is_last = page.cursor.empty();
+    const auto entries = static_cast<std::int64_t>(page.entries());
+    if (!keep(session, list, std::move(page), left) || is_last) return true;
+    left -= entries;
   }
 }
 
+void Discoverer::give_up(store::Session& session, const HostList& list) {
+  const std::string words = fmt::format(
+      "it names more than {} accounts{}: the rest is left out", most_entries(list),
+      list.announced ? fmt::format(", where {} were announced", *list.announced) : std::string());
+  list_failed(session, list, list.host + ": " + words, std::chrono::seconds(0), options_.holder,
+              clock_.now(), 1);
+  logger("backfill")->warn("the list {} of {} is given up: {}", list.what, list.host, words);
+}
+
 template <class Page>
-bool Discoverer::keep(store::Session& session, const HostList& list, const Page& page) {
+bool Discoverer::keep(store::Session& session, const HostList& list, Page page, std::int64_t left) {
   const auto entries = static_cast<std::int64_t>(page.entries());
   const auto cursor = page.cursor.empty() ? std::nullopt : std::optional(page.cursor);
   std::size_t queued = 0;
+  std::size_t surplus = 0;
   store::Transaction transaction(session);
   if (!save_page(session, list, cursor, entries, claim())) return false;
   if constexpr (std::is_same_v<Page, HostPage>) {
@@ -236,7 +255,15 @@ bool Discoverer::keep(store::Session& session, const HostList& list, const Page&
     counters_.hosts += lists.size();
     poke();
   } else {
+    if (const auto room = static_cast<std::size_t>(std::max<std::int64_t>(left, 0));
+        page.entries() > room) {
+      const std::size_t taken = std::min(page.repos.size(), room);
+      surplus = page.repos.size() - taken;
+      page.repos.resize(taken);
+    }
     queued = add_jobs(session, jobs_of(list, page), Again::No, clock_.now());
+    // A page that uses up what is left is the last, whatever it says.
+    if (entries >= left && cursor) give_up(session, list);
     commit_page(transaction);
     counters_.accounts += page.repos.size();
     counters_.inactive += page.inactive;
@@ -244,8 +271,9 @@ bool Discoverer::keep(store::Session& session, const HostList& list, const Page&
   }
   counters_.pages += 1;
   counters_.refused += page.refused;
+  counters_.surplus += surplus;
   counters_.queued += queued;
-  return true;
+  return entries < left;
 }
 
 }  // namespace skua::backfill

@@ -29,6 +29,9 @@ struct DiscoveryFigures {
   std::uint64_t hosts = 0;
   /// Entries that cannot be used.
   std::uint64_t refused = 0;
+  /// Entries that were left out, of pages that were read, because their list has far more than its
+  /// host announced (most_entries).
+  std::uint64_t surplus = 0;
   /// Jobs that came of all that.
   std::uint64_t queued = 0;
   /// Pages that could not be read, and are asked for again.
@@ -41,7 +44,8 @@ struct DiscoveryFigures {
 /// Reads the lists of `skua.backfill_hosts`, several at once, each page by page: accounts become
 /// jobs, hosts of a relay become lists. A page, what comes of it and where the next begins are one
 /// transaction, so that whoever goes on after a kill misses nothing. A list is given up after
-/// kMaxAttempts failures in a row; a failure of the database is retried for ever.
+/// kMaxAttempts failures in a row, or when it goes beyond `most_entries`; a failure of the database
+/// is retried for ever.
 ///
 /// Threads of its own, each with a database session of its own while there is something to read.
 /// Owned by Backfiller.
@@ -84,6 +88,7 @@ class Discoverer {
     std::atomic<std::uint64_t> inactive{0};
     std::atomic<std::uint64_t> hosts{0};
     std::atomic<std::uint64_t> refused{0};
+    std::atomic<std::uint64_t> surplus{0};
     std::atomic<std::uint64_t> queued{0};
     std::atomic<std::uint64_t> failed{0};
     std::atomic<std::uint64_t> postponed{0};
@@ -96,8 +101,10 @@ class Discoverer {
   /// False: it was broken off, and the list is still ours.
   template <class Page>
   bool read(store::Session& session, const ClaimedList& claimed, const std::stop_token& stop);
+  /// `left`: how many of its entries are taken. False: the list is another's, or given up.
   template <class Page>
-  bool keep(store::Session& session, const HostList& list, const Page& page);
+  bool keep(store::Session& session, const HostList& list, Page page, std::int64_t left);
+  void give_up(store::Session& session, const HostList& list);
   void rest(const std::stop_token& stop, bool first, bool was_down);
   Claim claim() const { return {options_.holder, clock_.now()}; }
 

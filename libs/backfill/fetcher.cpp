@@ -13,9 +13,11 @@
 #include <fmt/format.h>
 
 #include "backfill/host_outcome.hpp"
+#include "backfill/host_site.hpp"
 #include "backfill/host_table.hpp"
 #include "backfill/repo_answer.hpp"
 #include "base/log.hpp"
+#include "base/seeded_hash.hpp"
 #include "identity/errc.hpp"
 #include "store/outage.hpp"
 #include "store/repository_table.hpp"
@@ -35,6 +37,9 @@ constexpr seconds kResyncEvery{5};
 /// A resync that came to nothing is due again after it.
 constexpr seconds kResyncLease{3'600};
 constexpr std::size_t kResyncsAtOnce = 500;
+/// Jobs that ended badly days ago: few at a time, they are not urgent.
+constexpr seconds kRareRetriesEvery{60};
+constexpr std::size_t kRareRetriesAtOnce = 200;
 constexpr std::size_t kClaimJobs = 200;
 /// Jobs between their claim and their end, besides those whose host is looked for: what a process
 /// that is killed has to do again.
@@ -48,22 +53,8 @@ constexpr std::size_t kSpoolAbove = std::size_t{8} << 20;
 /// A host that says "too often" without saying how long: its pace says when it is asked again.
 constexpr seconds kFetchUnsaidWait{5};
 
-/// Counts the bytes of a CAR for as long as somebody has it.
-class HeldBytes {
- public:
-  HeldBytes(std::shared_ptr<const void> bytes, std::size_t size, std::atomic<std::size_t>& total)
-      : bytes_(std::move(bytes)), size_(size), total_(total) {
-    total_ += size_;
-  }
-  ~HeldBytes() { total_ -= size_; }
-  HeldBytes(const HeldBytes&) = delete;
-  HeldBytes& operator=(const HeldBytes&) = delete;
-
- private:
-  std::shared_ptr<const void> bytes_;
-  const std::size_t size_;
-  std::atomic<std::size_t>& total_;
-};
+/// How long a job waits for room on the disk.
+constexpr seconds kNoRoomWait{60};
 
 /// Whether a question ended because this process stops. That is no failure: its job stays ours, and
 /// is queued again as if it had never begun.
@@ -78,7 +69,11 @@ std::string error_words(int error) {
 }  // namespace
 
 Fetcher::Fetcher(Options options, transport::HttpClient& http, const Clock& clock)
-    : options_(std::move(options)), http_(http), clock_(clock), limits_(options_.limits) {}
+    : options_(std::move(options)),
+      http_(http),
+      clock_(clock),
+      disk_(options_.spooled_bytes),
+      limits_(options_.limits) {}
 
 Fetcher::~Fetcher() {
   stop();
@@ -166,10 +161,10 @@ void Fetcher::run(const std::stop_token& stop) {
 
 void Fetcher::step() {
   run_tasks();
-  const Timestamp now = clock_.now();
+  const Timestamp now = pace_.now();
   if (!std::exchange(took_orphans_, true)) {
     try {
-      take_back_orphans(session(), now);
+      take_back_orphans(session(), clock_.now());
     } catch (...) {
       took_orphans_ = false;
       throw;
@@ -178,11 +173,13 @@ void Fetcher::step() {
   flush();
   keep_leases();
   if (options_.resync) queue_resyncs();
+  if (options_.only.empty()) queue_rare_retries();
   bool poked = false;
+  auto figures = host_figures();
   {
     const std::scoped_lock lock(mutex_);
     poked = std::exchange(poked_, false);
-    host_figures_ = limits_.figures(kShownHosts, now);
+    host_figures_ = std::move(figures);
   }
   if (!poked && now < next_claim_) return;
   const bool unknown = claim_unknown();
@@ -198,6 +195,15 @@ void Fetcher::step() {
     idle_ = idle && !poked_;
   }
   next_claim_ = found ? Timestamp() : now + kClaimQuiet;
+}
+
+std::vector<HostFigures> Fetcher::host_figures() const {
+  std::vector<HostFigures> figures = limits_.figures(kShownHosts, pace_.now());
+  const auto difference = clock_.now() - pace_.now();
+  for (HostFigures& host : figures) {
+    if (host.waits_until) *host.waits_until += difference;
+  }
+  return figures;
 }
 
 void Fetcher::run_tasks() {
@@ -243,17 +249,17 @@ void Fetcher::flush() {
 }
 
 void Fetcher::keep_leases() {
+  if (pace_.now() < next_lease_) return;
   const Timestamp now = clock_.now();
-  if (now < next_lease_) return;
   renew_leases(session(), {options_.holder, now});
   take_back_expired(session(), now);
-  next_lease_ = now + kRenewEvery;
+  next_lease_ = pace_.now() + kRenewEvery;
 }
 
 void Fetcher::queue_resyncs() {
+  if (pace_.now() < next_resync_) return;
+  next_resync_ = pace_.now() + kResyncEvery;
   const Timestamp now = clock_.now();
-  if (now < next_resync_) return;
-  next_resync_ = now + kResyncEvery;
   const std::vector<std::string> due =
       store::take_due_resyncs(session(), now, kResyncLease, kResyncsAtOnce);
   if (due.empty()) return;
@@ -264,6 +270,12 @@ void Fetcher::queue_resyncs() {
   poke();
 }
 
+void Fetcher::queue_rare_retries() {
+  if (pace_.now() < next_rare_retries_) return;
+  next_rare_retries_ = pace_.now() + kRareRetriesEvery;
+  if (retry_rarely(session(), clock_.now(), kRareRetriesAtOnce) > 0) poke();
+}
+
 std::vector<FetchedRepository> Fetcher::take_in_hand(std::vector<Job> jobs) {
   counters_.in_hand += jobs.size();
   std::vector<std::string> dids;
@@ -272,7 +284,7 @@ std::vector<FetchedRepository> Fetcher::take_in_hand(std::vector<Job> jobs) {
   // Before anything is asked for: what is let through from now on is not missed.
   const store::FilterState state = store::load_filter_state(session());
   if (!filter_ || filter_->version() != state.version) filter_ = store::load_filter(session());
-  boost::unordered_flat_map<std::string, store::RepositoryRow> rows;
+  boost::unordered_flat_map<std::string, store::RepositoryRow, SeededHash> rows;
   for (store::RepositoryRow& row : store::load_repositories(session(), dids)) {
     std::string did = row.did;
     rows.emplace(std::move(did), std::move(row));
@@ -332,12 +344,12 @@ bool Fetcher::claim_hosts() {
   // In turns, where there are more than are looked at in one go.
   last_host_ = hosts.size() < kHostsAtOnce ? std::string() : hosts.back();
   bool any = false;
-  for (const HostSlots& slots : limits_.free_slots(hosts, now)) {
+  for (const HostSlots& slots : limits_.free_slots(hosts, pace_.now())) {
     auto jobs = claim(Place::at(slots.host), slots.count);
     if (jobs.empty()) continue;
     any = true;
     for (FetchedRepository& fetched : take_in_hand(std::move(jobs))) {
-      fetched.started_at = clock_.now();
+      fetched.started_at = pace_.now();
       limits_.started(slots.host, fetched.started_at);
       with_document(std::move(fetched), false,
                     [this](FetchedRepository found) { download(std::move(found)); });
@@ -392,7 +404,7 @@ void Fetcher::no_document(const FetchedRepository& fetched, const ErrorCode& err
 
 void Fetcher::free_place(const FetchedRepository& fetched, HostOutcome outcome) {
   outcome.started_at = fetched.started_at;
-  limits_.finished(*fetched.job.host, outcome, clock_.now());
+  limits_.finished(*fetched.job.host, outcome, pace_.now());
   // The next job for this place is claimed now, not when this one has been written.
   if (outcome.end != HostOutcome::End::Ours) next_claim_ = Timestamp();
 }
@@ -416,7 +428,7 @@ void Fetcher::open_file(FetchedRepository fetched) {
   }
   fetched.car = (*mapped)->view();
   fetched.mapped = mapped->get();
-  hand_on(std::move(fetched), *std::move(mapped));
+  hand_on(std::move(fetched), held_car({}), *std::move(mapped));
 }
 
 void Fetcher::download(FetchedRepository fetched) {
@@ -438,26 +450,36 @@ void Fetcher::download(FetchedRepository fetched) {
   request.max_body_bytes = options_.largest_repository;
   request.spool_above = kSpoolAbove;
   request.min_bytes_per_second = options_.slowest;
+  request.min_average_bytes_per_second = options_.slowest_on_average;
+  // Of a few bytes compression makes as many as somebody likes.
+  request.plain = true;
+  const auto held = held_car(site_of_origin(*fetched.job.host));
+  request.may_hold = [held](std::size_t bytes) { return held->add(bytes); };
   request.on_bytes = [this](std::size_t bytes) { counters_.bytes += bytes; };
   const auto kept = std::make_shared<FetchedRepository>(std::move(fetched));
   const auto started_at = SteadyClock::now();
-  http_.get(std::move(request), [this, kept, started_at](Result<transport::HttpAnswer> answer) {
-    const auto came = std::make_shared<Result<transport::HttpAnswer>>(std::move(answer));
-    post([this, kept, started_at, came] {
-      downloaded(std::move(*kept), std::move(*came), started_at);
-    });
-  });
+  http_.get(std::move(request),
+            [this, kept, held, started_at](Result<transport::HttpAnswer> answer) {
+              const auto came = std::make_shared<Result<transport::HttpAnswer>>(std::move(answer));
+              post([this, kept, held, started_at, came] {
+                downloaded(std::move(*kept), std::move(*came), held, started_at);
+              });
+            });
 }
 
 void Fetcher::downloaded(FetchedRepository fetched, Result<transport::HttpAnswer> answer,
-                         SteadyClock::time_point started_at) {
+                         std::shared_ptr<HeldCar> held, SteadyClock::time_point started_at) {
   const Timestamp now = clock_.now();
   const auto took =
       std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - started_at);
   free_place(fetched, host_outcome(answer, took, now));
   if (!answer && is_our_stop(answer.error())) return;
-  const RepoAnswer meaning = classify_repo_answer(answer, now);
   const std::string& host = *fetched.job.host;
+  if (!answer && answer.error() == transport::errc::http_no_room) {
+    postponed_.push_back({fetched.job.did, host + ": " + failure_words(answer), kNoRoomWait});
+    return;
+  }
+  const RepoAnswer meaning = classify_repo_answer(answer, now);
   if (const auto* unavailable = std::get_if<RepoUnavailable>(&meaning)) {
     not_here(std::move(fetched), unavailable->words);
   } else if (const auto* limited = std::get_if<HostLimited>(&meaning)) {
@@ -470,7 +492,7 @@ void Fetcher::downloaded(FetchedRepository fetched, Result<transport::HttpAnswer
     auto body = std::make_shared<transport::HttpAnswer>(*std::move(answer));
     fetched.car = transport::body_of(*body);
     fetched.mapped = body->spooled.get();
-    hand_on(std::move(fetched), std::move(body));
+    hand_on(std::move(fetched), held, std::move(body));
   }
 }
 
@@ -495,9 +517,14 @@ void Fetcher::not_here(FetchedRepository fetched, const std::string& words) {
                          });
 }
 
-void Fetcher::hand_on(FetchedRepository fetched, std::shared_ptr<const void> bytes) {
-  fetched.bytes =
-      std::make_shared<HeldBytes>(std::move(bytes), fetched.car.size(), counters_.held_bytes);
+std::shared_ptr<HeldCar> Fetcher::held_car(const std::string& site) {
+  return std::make_shared<HeldCar>(counters_.held_bytes, disk_, site, kSpoolAbove);
+}
+
+void Fetcher::hand_on(FetchedRepository fetched, const std::shared_ptr<HeldCar>& held,
+                      std::shared_ptr<const void> bytes) {
+  held->keep(std::move(bytes), fetched.car.size());
+  fetched.bytes = held;
   counters_.repositories += 1;
   options_.sink(std::move(fetched));
 }

@@ -15,13 +15,18 @@
 #include <vector>
 
 #include "backfill/fetched_repository.hpp"
+#include "backfill/held_car.hpp"
 #include "backfill/host_limits.hpp"
 #include "backfill/job_table.hpp"
+#include "backfill/spool_budget.hpp"
 #include "base/time.hpp"
 #include "store/session.hpp"
 #include "transport/http_client.hpp"
 
 namespace skua::backfill {
+
+/// The longest CAR that is downloaded, unless told otherwise.
+inline constexpr std::size_t kLargestRepository = std::size_t{2} << 30;
 
 /// What a fetcher did since it started. Any thread; each only grows, but those that say otherwise.
 struct FetchCounters {
@@ -32,7 +37,7 @@ struct FetchCounters {
   std::atomic<std::uint64_t> given_up{0};
   std::atomic<std::uint64_t> unavailable{0};
   std::atomic<std::uint64_t> postponed{0};
-  /// Of CARs that are in memory, or mapped, at this moment.
+  /// Of CARs that are in memory, or mapped, at this moment; those that are coming included.
   std::atomic<std::size_t> held_bytes{0};
   /// Jobs that were claimed and have not ended, at this moment.
   std::atomic<std::size_t> in_hand{0};
@@ -57,9 +62,12 @@ class Fetcher {
     HostLimitsOptions limits;
     /// How much of CARs may be held before the next is fetched.
     std::size_t held_bytes = std::size_t{256} << 20;
-    std::size_t largest_repository = std::size_t{8} << 30;
-    /// What a download must bring a second, over half a minute.
+    std::size_t largest_repository = kLargestRepository;
+    /// How much of the disk CARs may take that are too large for memory.
+    std::uint64_t spooled_bytes = std::uint64_t{16} << 30;
+    /// What a download must bring a second, over half a minute, and on average when it takes long.
     std::uint64_t slowest = 64 * 1024;
+    std::uint64_t slowest_on_average = 128 * 1024;
     /// Whether repositories that wait for a resync are queued by themselves.
     bool resync = false;
     /// Works on the jobs of these accounts alone; empty: on all.
@@ -71,7 +79,8 @@ class Fetcher {
     std::function<void(const std::string& what)> on_defect;
   };
 
-  /// The client and the clock outlive it.
+  /// The client and the clock outlive it. `clock`: by which jobs are due and leased, in the
+  /// database; deadlines of this process go by the steady clock.
   Fetcher(Options options, transport::HttpClient& http, const Clock& clock);
   ~Fetcher();
 
@@ -110,6 +119,7 @@ class Fetcher {
   void flush();
   void keep_leases();
   void queue_resyncs();
+  void queue_rare_retries();
   std::vector<Job> claim(const Place& place, std::size_t limit);
   /// Whether more jobs may be claimed, by the memory and the number of jobs in hand.
   bool has_room() const;
@@ -129,10 +139,14 @@ class Fetcher {
   void no_document(const FetchedRepository& fetched, const ErrorCode& error);
   void download(FetchedRepository fetched);
   void downloaded(FetchedRepository fetched, Result<transport::HttpAnswer> answer,
-                  SteadyClock::time_point started_at);
+                  std::shared_ptr<HeldCar> held, SteadyClock::time_point started_at);
   /// The host's final answer is that it has no such repository to give.
   void not_here(FetchedRepository fetched, const std::string& words);
-  void hand_on(FetchedRepository fetched, std::shared_ptr<const void> bytes);
+  void hand_on(FetchedRepository fetched, const std::shared_ptr<HeldCar>& held,
+               std::shared_ptr<const void> bytes);
+  std::shared_ptr<HeldCar> held_car(const std::string& site);
+  /// The busiest hosts, with times as others see them.
+  std::vector<HostFigures> host_figures() const;
   /// A job's place at its host is free again.
   void free_place(const FetchedRepository& fetched, HostOutcome outcome);
   store::Session& session();
@@ -140,7 +154,9 @@ class Fetcher {
   const Options options_;
   transport::HttpClient& http_;
   const Clock& clock_;
+  const Clock& pace_ = monotonic_clock();
   FetchCounters counters_;
+  SpoolBudget disk_;
   std::atomic<bool> idle_{false};
 
   // The thread's own.
@@ -160,8 +176,10 @@ class Fetcher {
   /// Whom the person who runs this named: any address is meant.
   std::vector<std::string> hosts_by_hand_;
   bool took_orphans_ = false;
+  // By `pace_`, as all times of `limits_`.
   Timestamp next_lease_;
   Timestamp next_resync_;
+  Timestamp next_rare_retries_;
   Timestamp next_claim_;
 
   mutable std::mutex mutex_;

@@ -42,13 +42,14 @@ std::int64_t int8_of(atproto::Tid rev) {
 }
 
 void lock_accounts(store::Session& session, const Repositories& repositories) {
-  std::vector<std::int64_t> keys;
+  std::vector<store::Lock> locks;
   for (const WrittenRepository* repository : repositories) {
     for (const auto type : records::kRecordTypes) {
-      keys.push_back(store::lock_key(static_cast<std::uint8_t>(type), repository->did));
+      const auto number = static_cast<std::uint8_t>(type);
+      locks.push_back(store::account_lock(session, number, repository->did));
     }
   }
-  store::lock_xact(session, std::move(keys));
+  store::lock_xact(session, std::move(locks));
 }
 
 /// Takes those whose floor is above their CAR out, into `stale`.

@@ -6,12 +6,14 @@
 #include <tuple>
 #include <utility>
 
+#include "backfill/host_site.hpp"
+
 namespace skua::backfill {
 namespace {
 
 constexpr auto kForgetEvery = std::chrono::minutes(1);
 
-/// A host among those that want a place.
+/// A host, or a site, among those that want a place.
 struct Wanting {
   std::size_t under_way = 0;
   /// Its place in the turn.
@@ -22,6 +24,12 @@ struct Wanting {
   bool operator<(const Wanting& other) const {
     return std::tie(under_way, turn) > std::tie(other.under_way, other.turn);
   }
+};
+
+/// A site and its hosts that want one.
+struct WantingSite {
+  std::size_t under_way = 0;
+  std::priority_queue<Wanting> hosts;
 };
 
 bool by_name(const std::string* left, const std::string* right) {
@@ -58,18 +66,38 @@ std::vector<HostSlots> HostLimits::free_slots(std::span<const std::string> hosts
   const auto most =
       hosts.size() > 1 ? std::max<std::size_t>(1, options_.in_all / 2) : options_.in_all;
 
-  std::priority_queue<Wanting> queue;
+  boost::unordered_flat_map<std::string, WantingSite, SeededHash> sites;
   for (std::size_t turn = 0; turn < hosts.size(); ++turn) {
+    auto& site = sites[site_of_origin(*hosts[turn])];
     const auto [under_way, free] = standing_of(*hosts[turn], most, now);
-    if (free > 0) queue.push({under_way, turn, free});
+    if (free > 0) site.hosts.push({under_way, turn, free});
+  }
+  const auto most_of_site =
+      sites.size() > 1 ? std::max<std::size_t>(1, options_.in_all * 3 / 4) : options_.in_all;
+  // A site stands where its next host does.
+  std::vector<WantingSite*> of_turn(hosts.size());
+  std::priority_queue<Wanting> queue;
+  const auto put = [&](WantingSite& site) {
+    if (site.hosts.empty() || site.under_way >= most_of_site) return;
+    const auto turn = site.hosts.top().turn;
+    of_turn[turn] = &site;
+    queue.push({site.under_way, turn, 0});
+  };
+  for (auto& [name, site] : sites) {
+    site.under_way = under_way_of_site(name);
+    put(site);
   }
   std::vector<std::size_t> given(hosts.size());
   for (; left > 0 && !queue.empty(); --left) {
-    auto next = queue.top();
+    WantingSite& site = *of_turn[queue.top().turn];
     queue.pop();
+    auto next = site.hosts.top();
+    site.hosts.pop();
     ++given[next.turn];
     ++next.under_way;
-    if (--next.free > 0) queue.push(next);
+    ++site.under_way;
+    if (--next.free > 0) site.hosts.push(next);
+    put(site);
   }
   std::vector<HostSlots> slots;
   for (std::size_t turn = 0; turn < hosts.size(); ++turn) {
@@ -86,6 +114,11 @@ HostLimits::Standing HostLimits::standing_of(const std::string& host, std::size_
   return {under_way, std::min(most - std::min(most, under_way), place->second.free(now))};
 }
 
+std::size_t HostLimits::under_way_of_site(const std::string& site) const {
+  const auto place = sites_.find(site);
+  return place == sites_.end() ? 0 : place->second;
+}
+
 void HostLimits::started(const std::string& host, Timestamp now) {
   if (now >= next_forget_) {
     forget(options_.forget_after, now);
@@ -96,6 +129,7 @@ void HostLimits::started(const std::string& host, Timestamp now) {
   }
   hosts_.try_emplace(host, options_.host).first->second.started(now);
   ++under_way_;
+  ++sites_[site_of_origin(host)];
   last_started_ = host;
 }
 
@@ -104,6 +138,8 @@ void HostLimits::finished(const std::string& host, const HostOutcome& outcome, T
   if (place == hosts_.end()) throw std::logic_error("a download finished that was not started");
   place->second.finished(outcome, now);
   --under_way_;
+  const auto site = sites_.find(site_of_origin(host));
+  if (--site->second == 0) sites_.erase(site);
 }
 
 std::optional<Timestamp> HostLimits::next_change(Timestamp now) const {

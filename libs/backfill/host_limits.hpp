@@ -12,6 +12,7 @@
 
 #include "backfill/host_outcome.hpp"
 #include "backfill/host_pace.hpp"
+#include "base/seeded_hash.hpp"
 #include "base/time.hpp"
 
 namespace skua::backfill {
@@ -50,8 +51,10 @@ struct HostFigures {
 
 /// Says which hosts (origins of PDSes) may be asked for how many repositories now: each as its
 /// HostPace allows, all together up to a number that is shared out fairly. A free place goes to the
-/// host that holds the fewest, in turns among equals; while several hosts have work none gets more
-/// than half of all places, so that slow hosts cannot take them away from the rest.
+/// site (site_of_origin) that holds the fewest, in turns among equals, and there to the host that
+/// holds the fewest: whoever owns a domain can name any number of hosts below it. While several
+/// hosts have work none gets more than half of all places, and while several sites have, none gets
+/// more than three quarters, so that slow ones cannot take them away from the rest.
 ///
 /// Whoever drives the downloads owns it and calls it on one thread. No clock of its own, no I/O. It
 /// remembers about `most_known` hosts besides those that are under way or have to wait.
@@ -87,10 +90,13 @@ class HostLimits {
   };
 
   Standing standing_of(const std::string& host, std::size_t most, Timestamp now) const;
+  std::size_t under_way_of_site(const std::string& site) const;
   void forget(std::chrono::seconds idle_for, Timestamp now);
 
   const HostLimitsOptions options_;
-  boost::unordered_flat_map<std::string, HostPace> hosts_;
+  boost::unordered_flat_map<std::string, HostPace, SeededHash> hosts_;
+  /// Downloads under way by site; those with none are left out.
+  boost::unordered_flat_map<std::string, std::size_t, SeededHash> sites_;
   std::size_t under_way_ = 0;
   /// Whose turn was last.
   std::string last_started_;

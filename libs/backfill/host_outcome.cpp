@@ -23,12 +23,14 @@ End end_of_error(const ErrorCode& error) {
     case transport::errc::http_busy:
     case transport::errc::http_stopped:
     case transport::errc::http_too_large:
+    case transport::errc::http_no_room:
     case transport::errc::spool_failed:
       return End::Ours;
     case transport::errc::http_timed_out:
     case transport::errc::http_too_slow:
     case transport::errc::http_dropped:
     case transport::errc::http_malformed:
+    case transport::errc::http_inflated:
     case transport::errc::http_too_many_redirects:
     case transport::errc::http_bad_redirect:
     case transport::errc::http_downgrade:

@@ -1,6 +1,7 @@
 #include "backfill/host_table.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
 
 #include "backfill/bounded_words.hpp"
@@ -16,10 +17,10 @@ using store::Statement;
 
 const Statement kInsertHosts{
     "backfill_hosts_insert",
-    "INSERT INTO skua.backfill_hosts (host, what, by_hand, next_attempt, updated_at) "
-    "SELECT u.host, u.what, u.by_hand, $3::timestamptz, $3::timestamptz "
-    "FROM unnest($1::text[], $2::text[], $4::boolean[]) AS u(host, what, by_hand) ORDER BY u.host, "
-    "u.what "
+    "INSERT INTO skua.backfill_hosts (host, what, by_hand, announced, next_attempt, updated_at) "
+    "SELECT u.host, u.what, u.by_hand, u.announced, $3::timestamptz, $3::timestamptz "
+    "FROM unnest($1::text[], $2::text[], $4::boolean[], $5::int8[]) "
+    "AS u(host, what, by_hand, announced) ORDER BY u.host, u.what "
     "ON CONFLICT (host, what) DO NOTHING"};
 
 /// What happens to lists that are there, sorted as the insert is.
@@ -47,6 +48,16 @@ const Statement kByHand{"backfill_hosts_set_by_hand",
                         "FROM unnest($1::text[], $2::text[]) AS u(host, what) "
                         "WHERE h.host = u.host AND h.what = u.what AND NOT h.by_hand"};
 
+const Statement kAnnounced{
+    "backfill_hosts_announced",
+    "WITH said AS MATERIALIZED (SELECT h.host, h.what, u.announced "
+    "FROM unnest($1::text[], $2::text[], $3::int8[]) AS u(host, what, announced) "
+    "JOIN skua.backfill_hosts AS h ON h.host = u.host AND h.what = u.what "
+    "WHERE u.announced IS DISTINCT FROM h.announced AND u.announced IS NOT NULL "
+    "ORDER BY h.host, h.what FOR UPDATE OF h) "
+    "UPDATE skua.backfill_hosts AS h SET announced = said.announced "
+    "FROM said WHERE h.host = said.host AND h.what = said.what"};
+
 const Statement kHostsByHand{"backfill_hosts_by_hand",
                              "SELECT DISTINCT host FROM skua.backfill_hosts WHERE by_hand "
                              "ORDER BY host"};
@@ -58,7 +69,7 @@ const Statement kClaimListing{
     "ORDER BY next_attempt LIMIT $4::int8 FOR UPDATE SKIP LOCKED) "
     "UPDATE skua.backfill_hosts AS h SET state = 'listing', next_attempt = $2::timestamptz, "
     "holder = $3 FROM due WHERE h.host = due.host AND h.what = due.what "
-    "RETURNING h.host, h.what, h.cursor, h.listed, h.by_hand"};
+    "RETURNING h.host, h.what, h.cursor, h.listed, h.by_hand, h.announced"};
 
 const Statement kSavePage{
     "backfill_hosts_save_page",
@@ -131,17 +142,30 @@ std::string list_of_collection(const std::string& nsid) {
   return "collection:" + nsid;
 }
 
+std::int64_t most_entries(const HostList& list) {
+  constexpr std::int64_t kTimes = 10;
+  constexpr std::int64_t kAtLeast = 1'000;
+  constexpr std::int64_t kByHand = 1'000'000;
+  constexpr std::int64_t kUnannounced = 100'000;
+  constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+  if (list.what != kListOfRepos) return kAll;
+  if (!list.announced) return list.by_hand ? kByHand : kUnannounced;
+  return std::max(kAtLeast, std::clamp<std::int64_t>(*list.announced, 0, kAll / kTimes) * kTimes);
+}
+
 std::size_t add_lists(Session& session, std::span<const HostList> lists, Again again,
                       Timestamp now) {
   Array hosts(Array::Type::text);
   Array whats(Array::Type::text);
   Array by_hand(Array::Type::boolean);
+  Array announced(Array::Type::int8);
   Array hosts_by_hand(Array::Type::text);
   Array whats_by_hand(Array::Type::text);
   for (const HostList& list : lists) {
     hosts.text(list.host);
     whats.text(list.what);
     by_hand.boolean(list.by_hand);
+    list.announced ? announced.int8(*list.announced) : announced.null();
     if (!list.by_hand) continue;
     hosts_by_hand.text(list.host);
     whats_by_hand.text(list.what);
@@ -149,8 +173,11 @@ std::size_t add_lists(Session& session, std::span<const HostList> lists, Again a
   Params params;
   params.array(hosts).array(whats).timestamp(now);
   Params insert = params;
-  insert.array(by_hand);
+  insert.array(by_hand).array(announced);
   std::size_t begun = session.execute(kInsertHosts, insert).affected();
+  Params said;
+  said.array(hosts).array(whats).array(announced);
+  session.execute(kAnnounced, said);
   Params named;
   named.array(hosts_by_hand).array(whats_by_hand);
   session.execute(kByHand, named);
@@ -177,6 +204,7 @@ std::vector<ClaimedList> claim_lists(Session& session, std::size_t limit, const 
   for (std::size_t i = 0; i < rows.size(); ++i) {
     ClaimedList claimed;
     claimed.list = {std::string(rows.text(i, 0)), std::string(rows.text(i, 1)), rows.boolean(i, 4)};
+    if (!rows.is_null(i, 5)) claimed.list.announced = rows.int8(i, 5);
     if (!rows.is_null(i, 2)) claimed.cursor = rows.text(i, 2);
     claimed.listed = rows.int8(i, 3);
     lists.push_back(std::move(claimed));

@@ -32,17 +32,25 @@ struct HostList {
   std::string what = kListOfRepos;
   /// Named by the person who runs this (transport::HostOrigin::configured), not by a list.
   bool by_hand = false;
+  /// How many accounts a relay says that the host has; nothing: nobody says.
+  std::optional<std::int64_t> announced = std::nullopt;
   friend bool operator==(const HostList&, const HostList&) = default;
 };
 
 /// Adds lists, due now. One that is there goes on where it is, now if `Again::Yes`; one that was
 /// read to its end, given up or cancelled begins anew if `Again::Yes`, and is left alone if
-/// `Again::No`. One that was named by hand once stays so. Returns how many are new or begin anew.
+/// `Again::No`. One that was named by hand once stays so; what is announced of one replaces what
+/// was. Returns how many are new or begin anew.
 std::size_t add_lists(store::Session& session, std::span<const HostList> lists, Again again,
                       Timestamp now);
 
 /// The hosts of which some list was named by hand, sorted.
 std::vector<std::string> hosts_by_hand(store::Session& session);
+
+/// How many entries of a list are taken. A list of repositories: ten times as many as are announced
+/// of its host, a thousand at least; where nothing is announced, a million of a host that was named
+/// by hand, a hundred thousand of another. Other lists: all.
+std::int64_t most_entries(const HostList& list);
 
 /// A list to go on with.
 struct ClaimedList {

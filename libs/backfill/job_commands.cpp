@@ -49,7 +49,7 @@ Command command(const std::string& name, const std::string& where, const std::st
 const Command kRetry =
     command("backfill_jobs_retry",
             "j.state <> 'running' AND (j.state <> 'queued' OR j.next_attempt > $3::timestamptz)",
-            "state = 'queued', attempts = 0, lost = 0, error = NULL, "
+            "state = 'queued', attempts = 0, lost = 0, retries = 0, error = NULL, "
             "next_attempt = $3::timestamptz");
 const Command kCancelJobs = command("backfill_jobs_cancel", "j.state <> 'cancelled'",
                                     "state = 'cancelled', finished_at = $3::timestamptz");

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "backfill/bounded_words.hpp"
 
 namespace skua::backfill {
@@ -32,7 +34,8 @@ const Statement kAgain{
     "j.host)))) "
     "ORDER BY j.did FOR UPDATE OF j) "
     "UPDATE skua.backfill_jobs AS j SET state = 'queued', host = ended.host, file = ended.file, "
-    "since = ended.since, attempts = 0, lost = 0, error = NULL, next_attempt = $5::timestamptz "
+    "since = ended.since, attempts = 0, lost = 0, retries = 0, error = NULL, "
+    "next_attempt = $5::timestamptz "
     "FROM ended WHERE j.did = ended.did"};
 
 const Statement kHurry{
@@ -54,8 +57,9 @@ Statement claim_statement(const char* name, const std::string& which) {
               " AND next_attempt <= $1::timestamptz ORDER BY next_attempt LIMIT $4::int8 "
               "FOR UPDATE SKIP LOCKED) "
               "UPDATE skua.backfill_jobs AS j SET state = 'running', attempts = j.attempts + 1, "
-              "lease = $2::timestamptz, holder = $3 FROM due WHERE j.did = due.did "
-              "RETURNING j.did, j.host, j.file, j.since, j.rev, j.attempts"};
+              "claim = j.claim + 1, lease = $2::timestamptz, holder = $3 FROM due "
+              "WHERE j.did = due.did "
+              "RETURNING j.did, j.host, j.file, j.since, j.rev, j.attempts, j.claim"};
 }
 
 /// Jobs of one kind of place, out of all or of some accounts.
@@ -121,11 +125,12 @@ const Statement kRemainOf{
     "backfill_jobs_remain_of",
     "SELECT " + exists("did = ANY ($1::text[]) AND state IN ('queued', 'running')")};
 
-// A job that is locked is just ending: it needs no lease.
+// A job that is locked is just ending: it needs no lease. Those of which a chunk is being written
+// are locked less strongly, and renewed.
 const Statement kRenew{
     "backfill_jobs_renew",
     "WITH held AS MATERIALIZED (SELECT did FROM skua.backfill_jobs WHERE state = 'running' "
-    "AND holder = $1 AND lease > $2::timestamptz FOR UPDATE SKIP LOCKED) "
+    "AND holder = $1 AND lease > $2::timestamptz FOR NO KEY UPDATE SKIP LOCKED) "
     "UPDATE skua.backfill_jobs AS j SET lease = $3::timestamptz FROM held WHERE j.did = held.did"};
 
 const Statement kRelease{
@@ -134,6 +139,12 @@ const Statement kRelease{
     "AND holder = $1 ORDER BY did FOR UPDATE) "
     "UPDATE skua.backfill_jobs AS j SET state = 'queued', lease = NULL, holder = NULL, "
     "attempts = j.attempts - 1 FROM held WHERE j.did = held.did"};
+
+/// How long a job that has ended badly waits, in seconds: see kRareDelay.
+const std::string kRareWait = fmt::format(
+    "least({} * 2 ^ least(j.retries, 10), {}) * "
+    "(0.75 + random() / 2)",
+    std::chrono::seconds(kRareDelay).count(), std::chrono::seconds(kLongestRareDelay).count());
 
 /// Takes running jobs away from their holders: `which` says whose. No attempt, as nobody knows
 /// which of the jobs ended the process; a job whose host was only looked for did not.
@@ -151,7 +162,9 @@ Statement take_back_statement(const char* name, const std::string& which, const 
               "' ELSE j.error END, attempts = j.attempts - 1, lost = lost.times, "
               "state = CASE WHEN lost.times >= $2::int4 THEN 'failed' ELSE 'queued' END, "
               "next_attempt = $1::timestamptz + make_interval(secs => "
-              "CASE WHEN lost.times <= 2 THEN 0 ELSE least(10 * 2 ^ (lost.times - 3), 3600) END) "
+              "CASE WHEN lost.times >= $2::int4 THEN " +
+              kRareWait +
+              " WHEN lost.times <= 2 THEN 0 ELSE least(10 * 2 ^ (lost.times - 3), 3600) END) "
               "FROM lost WHERE j.did = lost.did"};
 }
 
@@ -186,20 +199,27 @@ const Statement kSetHosts =
 const Statement kFinish = end_statement(
     "backfill_jobs_finish", ", $4::int8[], $5::int8[], $6::int8[]", ", rev, records, bytes",
     "state = 'done', rev = greatest(j.rev, ours.rev), records = ours.records, "
-    "bytes = ours.bytes, finished_at = $3::timestamptz, error = NULL, attempts = 0, lost = 0",
+    "bytes = ours.bytes, finished_at = $3::timestamptz, error = NULL, attempts = 0, lost = 0, "
+    "retries = 0",
     "j.did");
 
-const Statement kUnavailable = end_statement(
-    "backfill_jobs_unavailable", ", $4::text[]", ", words",
-    "state = 'unavailable', error = ours.words, finished_at = $3::timestamptz", "j.did");
+const Statement kUnavailable =
+    end_statement("backfill_jobs_unavailable", ", $4::text[]", ", words",
+                  "state = 'unavailable', error = ours.words, finished_at = $3::timestamptz, "
+                  "next_attempt = $3::timestamptz + make_interval(secs => " +
+                      kRareWait + ")",
+                  "j.did");
 
 // $6: what the nth attempt waits, $7: after how many it is given up.
 const Statement kFailed =
     end_statement("backfill_jobs_failed", ", $4::text[], $5::int8[]", ", words, asked",
                   "state = CASE WHEN j.attempts >= $7::int4 THEN 'failed' ELSE 'queued' END, "
                   "lost = 0, error = ours.words, finished_at = $3::timestamptz, "
-                  "next_attempt = $3::timestamptz + make_interval(secs => ours.asked + "
-                  "($6::int8[])[least(j.attempts, cardinality($6::int8[]))])",
+                  "next_attempt = $3::timestamptz + make_interval(secs => CASE "
+                  "WHEN j.attempts >= $7::int4 THEN " +
+                      kRareWait +
+                      " ELSE ours.asked + "
+                      "($6::int8[])[least(j.attempts, cardinality($6::int8[]))] END)",
                   "j.state = 'failed'");
 
 const Statement kPostponed =
@@ -208,6 +228,16 @@ const Statement kPostponed =
                   "attempts = j.attempts - 1, "
                   "next_attempt = $3::timestamptz + make_interval(secs => ours.asked)",
                   "j.did");
+
+const Statement kRetryRarely{
+    "backfill_jobs_retry_rarely",
+    "WITH due AS MATERIALIZED (SELECT did FROM skua.backfill_jobs "
+    "WHERE state IN ('unavailable', 'failed') AND file IS NULL "
+    "AND next_attempt <= $1::timestamptz ORDER BY next_attempt LIMIT $2::int8 "
+    "FOR UPDATE SKIP LOCKED) "
+    "UPDATE skua.backfill_jobs AS j SET state = 'queued', retries = j.retries + 1, "
+    "attempts = CASE WHEN j.state = 'failed' THEN greatest(j.attempts - 1, 0) ELSE 0 END "
+    "FROM due WHERE j.did = due.did"};
 
 const Statement kRunning{"backfill_jobs_running",
                          "SELECT j.did FROM unnest($1::text[]) AS u(did) "
@@ -336,6 +366,7 @@ std::vector<Job> claim_jobs(Session& session, const Place& place, std::size_t li
     job.since = tid_or_null(rows, i, 3);
     job.rev = tid_or_null(rows, i, 4);
     job.attempt = rows.int4(i, 5);
+    job.claim = rows.int8(i, 6);
     jobs.push_back(std::move(job));
   }
   return jobs;
@@ -423,6 +454,12 @@ std::vector<std::string> finish_jobs(Session& session, std::span<const FinishedJ
   std::vector<std::string> ours = first_column(session.execute(kFinish, params));
   std::sort(ours.begin(), ours.end());
   return ours;
+}
+
+std::size_t retry_rarely(Session& session, Timestamp now, std::size_t limit) {
+  Params params;
+  params.timestamp(now).int8(static_cast<std::int64_t>(limit));
+  return session.execute(kRetryRarely, params).affected();
 }
 
 std::size_t jobs_unavailable(Session& session, std::span<const JobError> jobs,

@@ -20,10 +20,12 @@ namespace skua::backfill {
 /// statement in its own, and throw store::SqlError. None reads more of the table than what it
 /// gives: the queue may hold tens of millions.
 ///
-/// A *holder* is a process: the `application_name` (store::process_name) of a session that it keeps
-/// open for as long as it has jobs, at most 63 bytes. A running job is its holder's until the
-/// lease is over, or the job is cancelled; from then on the functions below leave the job alone,
-/// and what came of it must not be kept.
+/// A *holder* is a process: the `application_name` (store::process_name, which no other process
+/// ever has) of a session that it keeps open for as long as it has jobs, at most 63 bytes. A
+/// running job is its holder's until the lease is over, or the job is cancelled; from then on the
+/// functions below leave the job alone, and what came of it must not be kept. While a chunk of it
+/// is being written (BulkWriter) nobody takes it away: whoever cancels it waits for that
+/// transaction, and a lease that is over is looked at again later.
 
 /// Attempts after which a job is given up.
 constexpr int kMaxAttempts = 15;
@@ -67,6 +69,8 @@ struct Job {
   std::optional<atproto::Tid> rev;
   /// Which attempt this is, from 1.
   int attempt = 0;
+  /// Which claim of this job this is, from 1: no other ever has the number.
+  std::int64_t claim = 0;
 };
 
 /// Which jobs are claimed: those of one host, those whose host is to be found, those of files.
@@ -163,7 +167,18 @@ struct JobError {
   std::chrono::seconds asked{0};
 };
 
-/// The host's final answer: there is nothing to fetch. Returns how many were still the holder's.
+/// How long a job that is unavailable or failed waits until it is tried again by itself: a day, and
+/// twice as long each time, 30 days at most; a quarter more or less, by chance.
+inline constexpr std::chrono::hours kRareDelay{24};
+inline constexpr std::chrono::hours kLongestRareDelay = 30 * kRareDelay;
+
+/// Queues up to `limit` jobs again that are unavailable or failed and have waited so long, those
+/// first that are due first; not those of files. A failed one has one attempt. Returns how many.
+std::size_t retry_rarely(store::Session& session, Timestamp now, std::size_t limit);
+
+/// The host's answer is that there is nothing to fetch, and will be none soon (retry_rarely, and
+/// writer::write_account_changes when the account is active again). Returns how many were still the
+/// holder's.
 std::size_t jobs_unavailable(store::Session& session, std::span<const JobError> jobs,
                              const std::string& holder, Timestamp now);
 

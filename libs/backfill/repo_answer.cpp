@@ -71,7 +71,7 @@ bool is_page(const transport::HttpAnswer& answer) {
 
 std::string what_to_do(const ErrorCode& error) {
   if (error == transport::errc::http_too_large) {
-    return "; raise the limit for one repository if this account is wanted";
+    return "; --largest-repository raises it, if this account is wanted";
   }
   if (error == transport::errc::spool_failed) {
     return "; see that the folder for temporary files can be written to and has room";

@@ -127,6 +127,7 @@ void RepositoryReader::send(std::unique_ptr<UnfinishedRepository> repository,
                                  chunk_options(kept.fetched.filter));
   std::size_t mapped = kept.fetched.car.size();
   while (auto chunk = chunks.next()) {
+    chunk->claim = kept.fetched.job.claim;
     mapped += chunk->bytes;
     if (kept.fetched.mapped != nullptr && mapped > kMappedBytes) {
       kept.fetched.mapped->let_go();

@@ -6,6 +6,7 @@
 
 #include "records/record.hpp"
 #include "store/advisory_lock.hpp"
+#include "store/sqlstate.hpp"
 
 namespace skua::backfill {
 namespace {
@@ -93,12 +94,29 @@ std::int64_t newest_row(Session& session, const std::vector<RecordTable>& tables
 }
 
 void lock_account(Session& session, const std::string& did) {
-  std::vector<std::int64_t> keys;
-  keys.reserve(records::kRecordTypes.size());
+  std::vector<store::Lock> locks;
+  locks.reserve(records::kRecordTypes.size());
   for (const auto type : records::kRecordTypes) {
-    keys.push_back(store::lock_key(static_cast<std::uint8_t>(type), did));
+    locks.push_back(store::account_lock(session, static_cast<std::uint8_t>(type), did));
   }
-  store::lock_xact(session, std::move(keys));
+  store::lock_xact(session, std::move(locks));
+}
+
+/// Changes some rows of an account; returns how many.
+std::size_t doubt_some(Session& session, const Statement& statement, const Params& params,
+                       const std::string& did) {
+  for (;;) {
+    try {
+      store::Transaction transaction(session);
+      lock_account(session, did);
+      const std::size_t rows = session.execute(statement, params).affected();
+      transaction.commit();
+      return rows;
+    } catch (const store::ServerError& error) {
+      // Somebody else writes to the account for longer than one waits at a time.
+      if (error.sqlstate() != store::kLockNotAvailable || !session.connected()) throw;
+    }
+  }
 }
 
 }  // namespace
@@ -125,10 +143,7 @@ std::size_t doubt_newest_rows(Session& session, const std::string& did) {
                                           "(ARRAY(SELECT ctid FROM {0} WHERE {1} LIMIT {2}))",
                                           table.name, newest, kRows)};
     for (;;) {
-      store::Transaction transaction(session);
-      lock_account(session, did);
-      const std::size_t rows = session.execute(statement, params).affected();
-      transaction.commit();
+      const std::size_t rows = doubt_some(session, statement, params, did);
       changed += rows;
       if (rows < std::size_t{kRows}) break;
     }

@@ -106,6 +106,12 @@ void Logger::write(spdlog::level::level_enum level, fmt::string_view format,
   if (is_written) log(level, spdlog::string_view_t(message));
 }
 
+void Logger::write_detail(spdlog::level::level_enum level, fmt::string_view format,
+                          fmt::format_args args) {
+  if (!should_log(level)) return;
+  log(level, spdlog::string_view_t(printable(fmt::vformat(format, args), kMessage)));
+}
+
 LogSummaries::LogSummaries()
     : thread_([](const std::stop_token& stop) {
         // Signals are for the threads that wait for them.

@@ -10,12 +10,20 @@
 
 namespace skua {
 
-/// A component's log. Messages from info on are bounded in length and number (LogThrottle), and
-/// their control characters are replaced: they may quote the network. Any thread.
+/// A component's log. Messages are bounded in length, from info on also in number (LogThrottle),
+/// and their control characters are replaced: they may quote the network. Any thread.
 class Logger final : public spdlog::logger {
  public:
   using spdlog::logger::logger;
 
+  template <class... Args>
+  void trace(fmt::format_string<Args...> format, Args&&... args) {
+    write_detail(spdlog::level::trace, format, fmt::make_format_args(args...));
+  }
+  template <class... Args>
+  void debug(fmt::format_string<Args...> format, Args&&... args) {
+    write_detail(spdlog::level::debug, format, fmt::make_format_args(args...));
+  }
   template <class... Args>
   void info(fmt::format_string<Args...> format, Args&&... args) {
     write(spdlog::level::info, format, fmt::make_format_args(args...));
@@ -31,6 +39,8 @@ class Logger final : public spdlog::logger {
 
  private:
   void write(spdlog::level::level_enum level, fmt::string_view format, fmt::format_args args);
+  void write_detail(spdlog::level::level_enum level, fmt::string_view format,
+                    fmt::format_args args);
 };
 
 /// The named logger of a component ("relay", "writer", ...), made on first use, writing to stderr.

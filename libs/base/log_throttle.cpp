@@ -1,9 +1,10 @@
 #include "base/log_throttle.hpp"
 
 #include <algorithm>
-#include <functional>
 
 #include <fmt/format.h>
+
+#include "base/seeded_hash.hpp"
 
 namespace skua {
 
@@ -14,7 +15,7 @@ bool LogThrottle::admit(const Site& site, std::string_view message, Time now) {
     window.begins = now;
     next_end_ = std::min(next_end_, now + kWindow);
   }
-  const std::size_t hash = std::hash<std::string_view>()(message);
+  const std::size_t hash = seeded_hash(message);
   const bool is_repeated =
       std::find(window.written.begin(), window.written.end(), hash) != window.written.end();
   if (!window.is_muted && !is_repeated && window.written.size() < kLines) {

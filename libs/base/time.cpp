@@ -57,6 +57,18 @@ class SystemClock final : public Clock {
   }
 };
 
+class MonotonicClock final : public Clock {
+ public:
+  Timestamp now() const override {
+    return began_ + std::chrono::floor<std::chrono::microseconds>(std::chrono::steady_clock::now() -
+                                                                  began_steady_);
+  }
+
+ private:
+  const Timestamp began_ = system_clock().now();
+  const std::chrono::steady_clock::time_point began_steady_ = std::chrono::steady_clock::now();
+};
+
 }  // namespace
 
 Result<Datetime> parse_datetime(std::string_view text) {
@@ -135,6 +147,11 @@ std::string duration_text(std::chrono::seconds duration) {
 
 const Clock& system_clock() {
   static const SystemClock clock;
+  return clock;
+}
+
+const Clock& monotonic_clock() {
+  static const MonotonicClock clock;
   return clock;
 }
 

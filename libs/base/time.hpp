@@ -41,4 +41,8 @@ class Clock {
 /// The system's clock, for production.
 const Clock& system_clock();
 
+/// The system's time when it was first asked for, counted on by the steady clock: it never jumps.
+/// For deadlines, rates and waits inside the process; not for what is stored or sent.
+const Clock& monotonic_clock();
+
 }  // namespace skua

@@ -1,6 +1,9 @@
 #include "base/utf8.hpp"
 
 #include <cstddef>
+#include <cstdint>
+
+#include <fmt/format.h>
 
 namespace skua {
 namespace {
@@ -30,6 +33,22 @@ std::size_t sequence_length(const unsigned char* p, std::size_t left) {
              : 0;
 }
 
+/// The code point of a well-formed sequence.
+std::uint32_t code_point(const unsigned char* p, std::size_t length) {
+  if (length == 1) return p[0];
+  std::uint32_t value = p[0] & (0x7fU >> length);
+  for (std::size_t i = 1; i < length; ++i) value = value << 6U | (p[i] & 0x3fU);
+  return value;
+}
+
+/// Whether a terminal acts on a character instead of showing it: C0 and C1 controls, line and
+/// paragraph separators, and marks, embeddings, overrides and isolates of the Unicode Bidirectional
+/// Algorithm, by which text can look as if it were in another order.
+bool is_control(std::uint32_t c) {
+  return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||
+         (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
 }  // namespace
 
 bool is_utf8_beyond_ascii(std::string_view text) {
@@ -50,16 +69,34 @@ std::string printable(std::string_view text, std::size_t characters) {
   for (std::size_t i = 0; i < text.size() && characters > 0; --characters) {
     const auto* p = reinterpret_cast<const unsigned char*>(text.data()) + i;
     const std::size_t length = is_text ? sequence_length(p, text.size() - i) : 1;
-    // U+0080 to U+009F are control characters, too.
-    const bool is_control = *p < 0x20 || *p == 0x7f || (*p == 0xc2 && length == 2 && p[1] < 0xa0);
     if (*p == '\t' || *p == '\n' || *p == '\r') {
       out += ' ';
-    } else if (is_control || (!is_text && *p >= 0x80)) {
+    } else if (is_control(code_point(p, length)) || (!is_text && *p >= 0x80)) {
       out += '?';
     } else {
       out += text.substr(i, length);
     }
     i += length;
+  }
+  return out;
+}
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const auto* p = reinterpret_cast<const unsigned char*>(text.data());
+    const std::size_t length = sequence_length(p, text.size());
+    if (length == 0) {
+      out += fmt::format("\\x{:02x}", *p);
+    } else if (const std::uint32_t c = code_point(p, length); is_control(c)) {
+      out += fmt::format("\\u{{{:x}}}", c);
+    } else if (c == '\\') {
+      out += "\\\\";
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
   }
   return out;
 }

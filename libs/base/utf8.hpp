@@ -28,7 +28,12 @@ inline bool is_utf8(std::string_view text) {
 }
 
 /// `text` for a terminal: at most `characters` long, tabs and line ends as spaces, other control
-/// characters, and all beyond ASCII if it is not UTF-8, as `?`.
+/// characters, those that change the direction of text, and all beyond ASCII if it is not UTF-8, as
+/// `?`.
 std::string printable(std::string_view text, std::size_t characters);
+
+/// `text` for a column or a report, without loss: control characters and those that change the
+/// direction of text as `\u{202e}`, bytes that are not UTF-8 as `\xff`, a backslash as two.
+std::string escaped(std::string_view text);
 
 }  // namespace skua

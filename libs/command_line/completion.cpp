@@ -31,7 +31,7 @@ class Candidates {
 
   void add_options(const Walk& walk) {
     for (const CLI::App* command : walk.scopes()) {
-      for (const CLI::Option* option : command->get_options()) {
+      for (const CLI::Option* option : visible_options(*command)) {
         // Each command has a --help of its own.
         if (option == command->get_help_ptr() && command != &walk.command()) continue;
         for (const std::string& name : option->get_lnames()) {

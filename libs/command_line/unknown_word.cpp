@@ -21,7 +21,7 @@ std::vector<std::string> command_names(const CLI::App& parent) {
 std::vector<std::string> option_names(const Walk& walk) {
   std::vector<std::string> names;
   for (const CLI::App* command : walk.scopes()) {
-    for (const CLI::Option* option : command->get_options()) {
+    for (const CLI::Option* option : visible_options(*command)) {
       for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
     }
   }

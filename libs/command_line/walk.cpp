@@ -27,6 +27,12 @@ std::vector<const CLI::App*> visible_commands(const CLI::App& parent) {
   });
 }
 
+std::vector<const CLI::Option*> visible_options(const CLI::App& command) {
+  return command.get_options([](const CLI::Option* option) {
+    return option->nonpositional() && !option->get_group().empty();
+  });
+}
+
 std::string full_name(const CLI::App& command) {
   const CLI::App* parent = command.get_parent();
   return parent == nullptr ? command.get_name() : full_name(*parent) + " " + command.get_name();

@@ -65,6 +65,9 @@ const CLI::App* find_command(const CLI::App& parent, const std::string& name);
 /// The subcommands that `--help` lists.
 std::vector<const CLI::App*> visible_commands(const CLI::App& parent);
 
+/// The options of the command itself that `--help` lists.
+std::vector<const CLI::Option*> visible_options(const CLI::App& command);
+
 /// A command with those above it, as it is typed: "skua backfill status".
 std::string full_name(const CLI::App& command);
 

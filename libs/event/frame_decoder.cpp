@@ -227,12 +227,13 @@ Result<void> FrameDecoder::decode(ByteView frame, DecodedFrame& out) {
   out.message.clear();
 
   if (frame.size() > kMaxFrame) return errc::frame_too_large;
-  const auto header_size = repo::read_dag_cbor_prefix(frame, header_);
+  const auto header_size = repo::read_dag_cbor_prefix(frame, header_, repo::kAnyForm);
   if (!header_size) return header_size.error();
   const auto type = read_header(header_.root());
   if (!type) return type.error();
   out.type = *type;
-  if (const auto read = repo::read_dag_cbor(frame.subspan(*header_size), body_); !read) {
+  if (const auto read = repo::read_dag_cbor(frame.subspan(*header_size), body_, repo::kAnyForm);
+      !read) {
     return read.error();
   }
   const Value body = body_.root();

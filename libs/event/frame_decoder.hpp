@@ -22,9 +22,13 @@ struct FramePeek {
   MessageType type = MessageType::Unknown;
   std::int64_t seq = 0;  // 0 when the message has none
   std::string_view did;  // `repo` or `did`; empty when the message has none
+  // Of #commit and #sync, as they stand there; empty when the message has none.
+  std::string_view rev;
+  std::string_view time;
 };
 
-/// Looks at a frame's header, `seq` and DID only; values are skipped, not checked. Error: no frame.
+/// Looks at a frame's header, `seq`, DID, `rev` and `time` only; values are skipped, not checked.
+/// Error: no frame.
 Result<FramePeek> peek_frame(ByteView frame);
 
 /// An op of a commit as the message lists it. Views into the frame.

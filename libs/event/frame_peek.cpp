@@ -119,6 +119,18 @@ class Walker {
 /// Stands for all operations that mean nothing here.
 constexpr std::int64_t kOtherOp = 0;
 
+bool has_revision(MessageType type) {
+  return type == MessageType::Commit || type == MessageType::Sync;
+}
+
+bool has_route(const FramePeek& peek) {
+  return peek.seq != 0 && !peek.did.empty();
+}
+
+bool is_complete(const FramePeek& peek) {
+  return has_route(peek) && (!has_revision(peek.type) || (!peek.rev.empty() && !peek.time.empty()));
+}
+
 /// The key under which a message has its account; Unknown ones may have either.
 bool is_did_key(MessageType type, std::string_view key) {
   if (key == "repo") return type == MessageType::Commit || type == MessageType::Unknown;
@@ -163,12 +175,18 @@ Result<FramePeek> peek_frame(ByteView frame) {
       const auto text = walker.content(value.argument);
       if (!text) return text.error();
       peek.did = *text;
+    } else if (value.major == Major::text && has_revision(peek.type) &&
+               (key == "rev" || key == "time")) {
+      const auto text = walker.content(value.argument);
+      if (!text) return text.error();
+      (key == "rev" ? peek.rev : peek.time) = *text;
     } else if (const auto skipped = walker.skip(value); !skipped) {
       return skipped.error();
     }
-    return peek.seq == 0 || peek.did.empty() ? Go::On : Go::Stop;
+    return is_complete(peek) ? Go::Stop : Go::On;
   });
-  if (!body) return body.error();
+  // Behind what routes it a frame may be damaged: the decoder says so.
+  if (!body && !has_route(peek)) return body.error();
   return peek;
 }
 

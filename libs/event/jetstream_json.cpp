@@ -33,9 +33,7 @@ void append_commit(std::string& out, const RecordChange& change, atproto::Docume
   append_field(out, R"(,"collection":)", change.collection);
   append_field(out, R"(,"rkey":)", change.rkey);
   if (change.operation != Operation::Delete) {
-    repo::CborOptions options;
-    options.allow_floats = true;
-    if (repo::read_dag_cbor(change.block, record, options)) {
+    if (repo::read_dag_cbor(change.block, record, repo::kAnyForm)) {
       out += R"(,"record":)";
       records::append_json(out, record.root(), records::Nul::Escape);
     }

@@ -121,7 +121,7 @@ Result<void> LabelFrameDecoder::decode(ByteView frame, DecodedLabelFrame& out) {
   out.name.clear();
   out.message.clear();
   if (frame.size() > kMaxFrame) return errc::frame_too_large;
-  const auto header_size = repo::read_dag_cbor_prefix(frame, header_);
+  const auto header_size = repo::read_dag_cbor_prefix(frame, header_, repo::kAnyForm);
   if (!header_size) return header_size.error();
   const auto op = header_.root().find("op");
   if (op && op->is_integer() && op->integer() == 1 &&
@@ -140,7 +140,7 @@ Result<void> LabelFrameDecoder::decode(ByteView frame, DecodedLabelFrame& out) {
 
 Result<void> LabelFrameDecoder::read_labels(ByteView bytes, DecodedLabelFrame& out) {
   // A float in one label does no harm to its siblings.
-  if (const auto read = repo::read_dag_cbor(bytes, body_, {.allow_floats = true}); !read) {
+  if (const auto read = repo::read_dag_cbor(bytes, body_, repo::kAnyForm); !read) {
     return read.error();
   }
   const Value body = body_.root();
@@ -158,7 +158,7 @@ Result<void> LabelFrameDecoder::read_labels(ByteView bytes, DecodedLabelFrame& o
 }
 
 void LabelFrameDecoder::read_label(const Value& value, LabelEntry& out) {
-  // DAG-CBOR has one form: these are the bytes that were sent.
+  // DAG-CBOR has one form: these are the bytes that were signed, whatever form the frame has.
   repo::CborWriter(out.block).value(value);
   if (!repo::read_dag_cbor(out.block, label_)) {
     out.error = errc::label_malformed;

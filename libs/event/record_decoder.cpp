@@ -35,11 +35,10 @@ std::string read_record(const atproto::Cid& cid, ByteView block, atproto::Docume
   change.block.assign(copied.begin(), copied.end());
   if (block.size() > kMaxRecord) return "the record is larger than 1,000,000 bytes";
 
-  repo::CborOptions options;
-  options.allow_floats = true;
-  if (const auto read = repo::read_dag_cbor(change.block, scratch, options); !read) {
+  if (const auto read = repo::read_dag_cbor(change.block, scratch, repo::kAnyForm); !read) {
     return "the record's block: " + read.error().message();
   }
+  change.is_canonical = scratch.is_canonical();
   change.record = records::decode_record(change.collection, change.rkey, scratch);
   return {};
 }

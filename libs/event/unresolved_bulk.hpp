@@ -20,6 +20,9 @@ struct UnresolvedBulk {
   std::size_t bytes = 0;
   /// Whose chunk it is, for whoever counts them.
   std::uint64_t repository = 0;
+  /// Which claim of the account's job brought it (`skua.backfill_jobs.claim`): it is written only
+  /// while that is the last one, and the job is running. 0: it belongs to no job.
+  std::int64_t claim = 0;
 };
 
 }  // namespace skua::event

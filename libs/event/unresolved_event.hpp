@@ -38,6 +38,8 @@ struct RecordChange {
   atproto::Tid rev;
   /// The record's DAG-CBOR, empty on delete. `record` holds views into it: move, never copy.
   Bytes block;
+  /// False: `block` has another form than DAG-CBOR's, such as keys in another order.
+  bool is_canonical = true;
   records::Decoded record;
 
   RecordChange() = default;
@@ -109,5 +111,11 @@ struct UnresolvedEvent {
   /// `at://did/collection/rkey` of a record change, `at://did` of the rest.
   std::string at_uri() const;
 };
+
+/// False: the event brings a record whose block has another form than DAG-CBOR's.
+inline bool is_canonical(const UnresolvedEvent& event) {
+  const auto* change = std::get_if<RecordChange>(&event.body);
+  return change == nullptr || change->is_canonical;
+}
 
 }  // namespace skua::event

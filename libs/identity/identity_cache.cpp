@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/seeded_hash.hpp"
 #include "identity/errc.hpp"
 #include "identity/recent_map.hpp"
 #include "identity/request_budget.hpp"
@@ -80,6 +81,7 @@ class IdentityCache::Impl {
       : resolver_(resolver),
         options_(std::move(options)),
         clock_(clock),
+        pace_(options_.pace != nullptr ? *options_.pace : clock),
         table_(options_.database_url, options_.application_name),
         known_(options_.max_cached),
         failures_(std::min(options_.max_cached, kMaxFailures)),
@@ -214,7 +216,8 @@ class IdentityCache::Impl {
   bool answered_from_memory(const Ask& ask) {
     const auto now = clock_.now();
     const auto* known = known_.find(ask.did);
-    if (const auto* failure = failures_.find(ask.did); failure && now < failure->until) {
+    const auto* failure = failures_.find(ask.did);
+    if (failure != nullptr && pace_.now() < failure->until) {
       // A server's failure does not make what we know wrong.
       const bool stale_serves = known && !ask.refresh && is_server_failure(failure->error);
       give(ask.done, stale_serves ? Answer(*known) : Answer(failure->error));
@@ -261,7 +264,7 @@ class IdentityCache::Impl {
   }
 
   void ask_directory() {
-    while (!plc_queue_.empty() && directory_.start(clock_.now())) {
+    while (!plc_queue_.empty() && directory_.start(pace_.now())) {
       auto did = std::move(plc_queue_.front());
       plc_queue_.pop_front();
       request(did);
@@ -271,13 +274,13 @@ class IdentityCache::Impl {
   /// Anybody can have any number of slow hosts asked for: they stand neither before the directory,
   /// nor before each other.
   void ask_hosts() {
-    while (web_.has_next() && web_budget_.take(clock_.now())) request(web_.take());
+    while (web_.has_next() && web_budget_.take(pace_.now())) request(web_.take());
   }
 
   void request(const std::string& did) {
     ++pending_.at(did).attempts;
     resolver_.resolve(
-        did, [inbox = inbox_, did, &clock = clock_, started_at = clock_.now()](DidAnswer answer) {
+        did, [inbox = inbox_, did, &clock = pace_, started_at = pace_.now()](DidAnswer answer) {
           const auto duration = clock.now() - started_at;
           const std::scoped_lock lock(inbox->mutex);
           inbox->fetched.push_back({did, std::move(answer), started_at, duration});
@@ -288,7 +291,7 @@ class IdentityCache::Impl {
   void take(Fetched fetched, std::vector<IdentityRow>& news) {
     const bool plc = is_plc(fetched.did);
     if (plc) {
-      directory_.finished(outcome_of(fetched), clock_.now());
+      directory_.finished(outcome_of(fetched), pace_.now());
     } else {
       web_.finished(fetched.did);
     }
@@ -321,8 +324,8 @@ class IdentityCache::Impl {
       known_.erase(fetched.did);
       news.push_back({fetched.did, {}, {}, {}, now, std::nullopt});
     }
-    failures_.put(fetched.did, {error, now + (servers ? options_.remember_server_failure
-                                                      : options_.remember_data_failure)});
+    failures_.put(fetched.did, {error, pace_.now() + (servers ? options_.remember_server_failure
+                                                              : options_.remember_data_failure)});
     fail(fetched.did, error, servers);
   }
 
@@ -343,6 +346,7 @@ class IdentityCache::Impl {
   const DidResolver& resolver_;
   const IdentityCacheOptions options_;
   const Clock& clock_;
+  const Clock& pace_;
   IdentityStatistics statistics_;
   const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
   /// Asks, in the inbox and among the pending.
@@ -352,7 +356,7 @@ class IdentityCache::Impl {
   StoredIdentities table_;
   RecentMap<Known> known_;
   RecentMap<Failure> failures_;
-  std::unordered_map<std::string, Pending> pending_;
+  std::unordered_map<std::string, Pending, SeededHash> pending_;
   std::deque<std::string> plc_queue_;
   AdaptiveRate directory_;
   SiteQueue web_;

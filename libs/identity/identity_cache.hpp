@@ -54,6 +54,9 @@ struct IdentityCacheOptions {
   /// Asks without an answer so far, several for one DID included; further ones are refused
   /// (errc::busy).
   std::size_t max_waiting = 100'000;
+  /// By which requests are paced and failures remembered: one that does not jump. Null: the cache's
+  /// clock. Outlives the cache.
+  const Clock* pace = nullptr;
 };
 
 /// What happened so far. Written by the cache's thread, read by any.

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "base/result.hpp"
+#include "base/seeded_hash.hpp"
 #include "base/time.hpp"
 #include "identity/identity_table.hpp"
 #include "store/session.hpp"
@@ -72,7 +73,7 @@ class PlcImport {
   store::Session& session_;
   const Clock& clock_;
   const std::size_t batch_;
-  std::unordered_map<std::string, IdentityRow> rows_;
+  std::unordered_map<std::string, IdentityRow, SeededHash> rows_;
   Figures figures_;
   /// The batch that is being written; its end waits for it.
   std::future<std::size_t> writing_;

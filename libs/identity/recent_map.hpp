@@ -6,6 +6,8 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "base/seeded_hash.hpp"
+
 namespace skua::identity {
 
 /// A map that never holds more than about `capacity` entries and forgets those that were not asked
@@ -42,7 +44,7 @@ class RecentMap {
   std::size_t size() const { return young_.size() + old_.size(); }
 
  private:
-  using Map = boost::unordered_flat_map<std::string, Value>;
+  using Map = boost::unordered_flat_map<std::string, Value, SeededHash>;
 
   const std::size_t half_;
   Map young_;

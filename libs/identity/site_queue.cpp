@@ -6,7 +6,10 @@
 namespace skua::identity {
 
 std::string site_of(std::string_view did) {
-  const auto host = did.substr(did.rfind(':') + 1);
+  return site_of_host(did.substr(did.rfind(':') + 1));
+}
+
+std::string site_of_host(std::string_view host) {
   const auto last = host.rfind('.');
   if (last == std::string_view::npos || last == 0) return std::string(host);
   const auto before = host.rfind('.', last - 1);

@@ -6,7 +6,13 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/seeded_hash.hpp"
+
 namespace skua::identity {
+
+/// The site of a host name: its last two labels. A name of a public suffix with two labels (co.uk)
+/// counts as one site: that costs its hosts some of their share, and nobody else.
+std::string site_of_host(std::string_view host);
 
 /// The site of a did:web: the last two labels of its host. Whoever owns `example.com` can name any
 /// number of hosts below it.
@@ -41,7 +47,7 @@ class SiteQueue {
   const std::size_t at_once_;
   const std::size_t of_one_site_;
   std::size_t under_way_ = 0;
-  std::unordered_map<std::string, Site> sites_;
+  std::unordered_map<std::string, Site, SeededHash> sites_;
   /// The sites that have room and something that waits, in the order of their turns.
   std::deque<std::string> turns_;
 };

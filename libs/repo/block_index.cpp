@@ -21,6 +21,22 @@ std::uint64_t leading_bits(const Digest& digest) {
   return bits;
 }
 
+/// Notices blocks that come again soon: those of a CAR that is made of few. Each takes the place of
+/// another, so that its size does not depend on theirs.
+class RecentDigests {
+ public:
+  /// Whether it was among the last; it is from now on.
+  bool repeats(const Digest& digest) {
+    Digest& place = places_[leading_bits(digest) % places_.size()];
+    if (place == digest) return true;
+    place = digest;
+    return false;
+  }
+
+ private:
+  std::vector<Digest> places_ = std::vector<Digest>(4096);
+};
+
 /// Asks for what lies there, soon.
 void prefetch(const void* address) {
   __builtin_prefetch(address);
@@ -34,6 +50,8 @@ Result<BlockIndex> BlockIndex::build(ByteView car, unsigned key_bits) {
   auto reader = CarReader::open(car);
   if (!reader) return reader.error();
   index.entries_.reserve(car.size() / kTypicalBlock);
+  RecentDigests recent;
+  std::size_t repeated = 0;
   while (reader->left() > 0) {
     const std::size_t section = car.size() - reader->left();
     const auto block = reader->next();
@@ -41,8 +59,10 @@ Result<BlockIndex> BlockIndex::build(ByteView car, unsigned key_bits) {
     const Digest& digest = (*block)->cid.digest;
     if (atproto::sha256((*block)->data) != digest) return errc::car_hash_mismatch;
     index.entries_.push_back({index.key_of(digest), section});
+    if (recent.repeats(digest) && index.has_too_many(++repeated)) return errc::car_duplicates;
   }
   index.sort();
+  if (index.has_too_many(index.duplicates())) return errc::car_duplicates;
   index.divide();
   return index;
 }
@@ -68,6 +88,15 @@ void BlockIndex::sort() {
     begin = end;
   }
   entries_ = std::move(sorted);
+}
+
+std::size_t BlockIndex::duplicates() const {
+  std::size_t count = 0;
+  for (std::size_t i = 1; i < entries_.size(); ++i) {
+    if (entries_[i].key != entries_[i - 1].key) continue;
+    if (digest_of(entries_[i]) == digest_of(entries_[i - 1])) ++count;
+  }
+  return count;
 }
 
 void BlockIndex::divide() {

@@ -25,9 +25,13 @@ class BlockIndex {
   /// What stands for a block that is not there.
   static constexpr std::size_t kMissing = std::numeric_limits<std::size_t>::max();
 
+  /// Beside so many, one block in 64 may stand in a CAR more than once: who writes a repository
+  /// by walking its tree repeats records that are equal.
+  static constexpr std::size_t kDuplicatesAllowed = 1'000;
+
   /// Reads the whole CAR and compares each block's SHA-256 with its CID. Errors: those of
-  /// `load_car`. `key_bits`, 64 at most: how many bits of a digest are looked at before the CAR is;
-  /// tests take fewer.
+  /// `load_car`, and car_duplicates, as soon as most of them are known for it. `key_bits`, 64 at
+  /// most: how many bits of a digest are looked at before the CAR is; tests take fewer.
   static Result<BlockIndex> build(ByteView car, unsigned key_bits = 64);
 
   /// Where in the CAR the section of a block begins, see `car_block_at`; or kMissing.
@@ -48,7 +52,12 @@ class BlockIndex {
 
   explicit BlockIndex(ByteView car) : car_(car) {}
 
+  bool has_too_many(std::size_t duplicates) const {
+    return duplicates > kDuplicatesAllowed + entries_.size() / 64;
+  }
   void sort();
+  /// Once sorted.
+  std::size_t duplicates() const;
   void divide();
   std::uint64_t key_of(const atproto::Digest& digest) const;
   std::size_t bucket_of(std::uint64_t key) const {

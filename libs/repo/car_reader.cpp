@@ -1,9 +1,12 @@
 #include "repo/car_reader.hpp"
 
+#include <array>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
 #include "atproto/data_model.hpp"
+#include "base/seeded_hash.hpp"
 #include "repo/dag_cbor_reader.hpp"
 #include "repo/errc.hpp"
 
@@ -55,7 +58,7 @@ Result<void> take_header(ByteView& car, std::vector<Cid>& roots) {
   if (!section) return section.error();
 
   thread_local atproto::Document document;
-  if (const auto read = read_dag_cbor(*section, document); !read) {
+  if (const auto read = read_dag_cbor(*section, document, kAnyForm); !read) {
     return read.error() == errc::cbor_bad_link ? errc::car_bad_cid : errc::car_bad_header;
   }
   const auto version = document.root().find("version");
@@ -86,9 +89,10 @@ void reset(BlockMap& blocks, std::size_t car_size) {
 }  // namespace
 
 std::size_t DigestHash::operator()(const atproto::Digest& digest) const {
-  std::size_t hash = 0;
-  std::memcpy(&hash, digest.data(), sizeof hash);
-  return hash;
+  // Whoever makes the blocks can make many whose digests begin alike.
+  std::array<std::uint64_t, 2> words{};
+  std::memcpy(words.data(), digest.data(), sizeof words);
+  return seeded_hash(words[0], words[1]);
 }
 
 Result<CarReader> CarReader::open(ByteView car) {

@@ -34,6 +34,8 @@ struct CborItem {
   std::uint64_t argument = 0;
   const std::uint8_t* data = nullptr;  // bytes and strings
   double floating = 0;
+  /// False: the argument has more bytes than it needs.
+  bool is_shortest = true;
 };
 
 namespace cbor_callback {
@@ -113,8 +115,7 @@ inline bool is_shortest(std::uint8_t head, std::uint64_t argument) {
 }
 
 /// Takes the item at the front of `in` off it: text and bytes with their content, of lists, maps
-/// and tags the head alone. Returns errc{} or what is wrong: cut short, undefined, not in shortest
-/// form.
+/// and tags the head alone. Returns errc{} or what is wrong: cut short or undefined.
 inline errc take_cbor_item(ByteView& in, CborItem& item) {
   if (in.empty()) return errc::cbor_truncated;
   const std::uint8_t head = in.front();
@@ -125,9 +126,7 @@ inline errc take_cbor_item(ByteView& in, CborItem& item) {
     constexpr unsigned kSimpleValues = 7;
     return (head >> 5U) == kSimpleValues ? errc::cbor_bad_simple : errc::cbor_malformed;
   }
-  if (item.type <= CborItem::Type::tag && !is_shortest(head, item.argument)) {
-    return errc::cbor_not_shortest;
-  }
+  item.is_shortest = item.type > CborItem::Type::tag || is_shortest(head, item.argument);
   in = in.subspan(decoded.read);
   return errc{};
 }

@@ -1,5 +1,6 @@
 #include "repo/dag_cbor_reader.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -33,9 +34,10 @@ class TapeBuilder {
   /// Reads one value; returns the bytes it took.
   Result<std::size_t> run() {
     do {
-      if (const errc e = take_cbor_item(rest_, item_); e != errc{}) return e;
+      if (const errc e = take(); e != errc{}) return e;
       if (const errc e = place(); e != errc{}) return e;
     } while (!open_.empty());
+    if (is_unsorted_ && has_duplicate_key()) return errc::cbor_key_order;
     return static_cast<std::size_t>(rest_.data() - in_.data());
   }
 
@@ -49,6 +51,18 @@ class TapeBuilder {
 
     bool wants_key() const { return is_map && remaining % 2 == 0; }
   };
+
+  errc take() {
+    if (const errc e = take_cbor_item(rest_, item_); e != errc{}) return e;
+    return item_.is_shortest ? errc{} : deviate(errc::cbor_not_shortest);
+  }
+
+  /// The value has another form than DAG-CBOR's: an error, unless any form will do.
+  errc deviate(errc error) {
+    if (options_.canonical) return error;
+    document_.set_not_canonical();
+    return errc{};
+  }
 
   std::uint32_t next_index() const { return static_cast<std::uint32_t>(nodes_.size()); }
 
@@ -78,7 +92,8 @@ class TapeBuilder {
         push(Kind::null);
         break;
       case CborItem::Type::short_float:
-        return errc::cbor_float;
+        if (const errc e = deviate(errc::cbor_float); e != errc{}) return e;
+        return place_float();
       case CborItem::Type::undefined:
         return errc::cbor_bad_simple;
       case CborItem::Type::indefinite:
@@ -95,7 +110,10 @@ class TapeBuilder {
     Open& map = open_.back();
     if (map.last_key != 0) {
       const Node& last = nodes_[map.last_key];
-      if (!cbor_key_less(as_text({last.data, last.size}), text())) return errc::cbor_key_order;
+      if (!cbor_key_less(as_text({last.data, last.size}), text())) {
+        if (const errc e = deviate(errc::cbor_key_order); e != errc{}) return e;
+        is_unsorted_ = true;
+      }
     }
     map.last_key = next_index();
     return place_content(Kind::string);
@@ -121,7 +139,7 @@ class TapeBuilder {
 
   errc place_link() {
     if (item_.argument != kCborLinkTag) return errc::cbor_bad_tag;
-    if (const errc e = take_cbor_item(rest_, item_); e != errc{}) return e;
+    if (const errc e = take(); e != errc{}) return e;
     if (item_.type == CborItem::Type::indefinite) return errc::cbor_indefinite_length;
     if (item_.type != CborItem::Type::bytes || item_.argument != kLinkSize || item_.data[0] != 0) {
       return errc::cbor_bad_link;
@@ -175,6 +193,19 @@ class TapeBuilder {
     }
   }
 
+  /// Looks at all maps: each of them may be the one that is not sorted.
+  bool has_duplicate_key() const {
+    std::vector<std::string_view> keys;
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+      if (nodes_[i].kind != Kind::map) continue;
+      keys.clear();
+      for (const auto entry : atproto::Value(nodes_.data(), i).entries()) keys.push_back(entry.key);
+      std::sort(keys.begin(), keys.end());
+      if (std::adjacent_find(keys.begin(), keys.end()) != keys.end()) return true;
+    }
+    return false;
+  }
+
   std::string_view text() const { return as_text({item_.data, item_.argument}); }
 
   ByteView in_;
@@ -184,6 +215,7 @@ class TapeBuilder {
   std::vector<Node>& nodes_;
   const CborOptions& options_;
   boost::container::small_vector<Open, 32> open_;
+  bool is_unsorted_ = false;  // a key of some map stands after a greater one
 };
 
 }  // namespace

@@ -14,7 +14,15 @@ struct CborOptions {
   /// Floats (64 bits) are legal DAG-CBOR, but not in atproto: allowed only to keep a record that
   /// has them.
   bool allow_floats = false;
+  /// False: map keys may come in any order, integers and lengths in more bytes than they need, and
+  /// floats of 16 and 32 bits where floats are allowed. `Document::is_canonical` tells whether the
+  /// value has DAG-CBOR's one form.
+  bool canonical = true;
 };
+
+/// For bytes whose form proves nothing: the maps of an event stream's frame, the header of a CAR,
+/// and records, which their CID identifies in whatever form they were written.
+inline constexpr CborOptions kAnyForm{.allow_floats = true, .canonical = false};
 
 /// Reads one DAG-CBOR value that fills `in` (ipld.io/specs/codecs/dag-cbor,
 /// atproto.com/specs/data-model): definite lengths, shortest integers, keys that are UTF-8 strings

@@ -1,6 +1,8 @@
 #include "repo/dag_cbor_writer.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <vector>
 
 namespace skua::repo {
 namespace {
@@ -13,6 +15,18 @@ void big_endian(Bytes& out, std::uint64_t value, int bytes) {
   for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8) {
     out.push_back(static_cast<std::uint8_t>(value >> shift));
   }
+}
+
+/// A map's entries in DAG-CBOR's order.
+std::vector<atproto::Value::Entries::Entry> in_order(const atproto::Value& map) {
+  std::vector<atproto::Value::Entries::Entry> entries;
+  entries.reserve(map.size());
+  for (const auto entry : map.entries()) entries.push_back(entry);
+  const auto less = [](const auto& a, const auto& b) { return cbor_key_less(a.key, b.key); };
+  if (!std::is_sorted(entries.begin(), entries.end(), less)) {
+    std::sort(entries.begin(), entries.end(), less);
+  }
+  return entries;
 }
 
 }  // namespace
@@ -106,7 +120,7 @@ void CborWriter::value(const atproto::Value& value) {
       return;
     case atproto::Kind::map:
       map(value.size());
-      for (const auto entry : value.entries()) {
+      for (const auto& entry : in_order(value)) {
         string(entry.key);
         this->value(entry.value);
       }

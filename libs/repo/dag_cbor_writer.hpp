@@ -26,7 +26,7 @@ class CborWriter {
   void link(const atproto::Cid& cid);
   void list(std::size_t items);
   void map(std::size_t entries);
-  /// A whole value, in the order its document has.
+  /// A whole value. The order of keys in its document does not matter.
   void value(const atproto::Value& value);
 
  private:

@@ -71,6 +71,8 @@ class RepoCategory final : public boost::system::error_category {
         return "a section of the CAR has a length that is zero or malformed";
       case errc::record_missing:
         return "a record of the repository is not among the blocks";
+      case errc::car_duplicates:
+        return "far too many blocks stand in the CAR more than once";
     }
     return "unknown error";
   }

@@ -36,6 +36,7 @@ enum class errc {
   cbor_malformed,  // a head byte that CBOR leaves undefined
   car_bad_length,  // a section length that is zero or no varint
   record_missing,
+  car_duplicates,  // more blocks that stand there before than an honest CAR has
 };
 
 boost::system::error_code make_error_code(errc e);

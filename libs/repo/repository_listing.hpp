@@ -34,7 +34,8 @@ class RepositoryListing {
   enum class Extent : std::uint8_t { Whole, Since };
 
   /// Reads a CAR as `open_repository` does and walks its tree as `walk_mst` does; the signature is
-  /// not checked. Blocks that no entry names are tolerated, and so are duplicates. A commit of
+  /// not checked. Blocks that no entry names are tolerated, and so are a few
+  /// duplicates (BlockIndex::kDuplicatesAllowed). A commit of
   /// version 2 is taken: then it has no `rev`. Errors: those of both, mst_missing_node and
   /// record_missing when the whole was expected, mst_too_large also for paths that are longer in
   /// all than four times the CAR.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/crash_point.hpp"
+#include "resolve/actor_sequence.hpp"
 #include "resolve/worth_copying.hpp"
 #include "store/sqlstate.hpp"
 
@@ -17,8 +18,11 @@ const store::Statement kFindActors{"actors_find",
                                    "SELECT id, did FROM bsky.actors WHERE did = ANY($1::text[])"};
 const store::Statement kInsertActors{
     "actors_insert",
+    // DIDs that have a row are left out before numbers are drawn: a conflict would use one up.
     "INSERT INTO bsky.actors (did, indexed_at) SELECT did, $2::timestamptz "
-    "FROM unnest($1::text[]) AS did ON CONFLICT (did) DO NOTHING RETURNING id, did"};
+    "FROM unnest($1::text[]) AS u(did) "
+    "WHERE NOT EXISTS (SELECT FROM bsky.actors AS a WHERE a.did = u.did) "
+    "ON CONFLICT (did) DO NOTHING RETURNING id, did"};
 
 const store::Statement kNewest{"actors_newest", "SELECT coalesce(max(id), 0) FROM bsky.actors"};
 const store::Statement kAll{
@@ -35,7 +39,7 @@ store::Array text_array(std::span<const std::string_view> texts) {
 /// Moves what the answer has from `missing` to `found`.
 void take(const store::Rows& rows, std::vector<std::string_view>& missing, IdCache& cache,
           ActorIds& found) {
-  boost::unordered_flat_map<std::string_view, std::int32_t> ids;
+  ActorIds ids;
   for (std::size_t i = 0; i < rows.size(); ++i) ids.emplace(rows.text(i, 1), rows.int4(i, 0));
   std::erase_if(missing, [&](std::string_view did) {
     const auto place = ids.find(did);
@@ -68,7 +72,15 @@ void insert(store::Session& session, std::vector<std::string_view>& mine, IdCach
             ActorIds& found, Timestamp now) {
   store::Params params;
   params.array(text_array(mine)).timestamp(now);
-  take(session.execute(kInsertActors, params), mine, cache, found);
+  try {
+    take(session.execute(kInsertActors, params), mine, cache, found);
+  } catch (const store::DataError& error) {
+    if (error.sqlstate() != store::kUniqueViolation) throw;
+    // The number conflicts: the statement passes over DIDs that have a row. Another session may
+    // have moved the sequence meanwhile.
+    raise_actor_sequence(session);
+    take(session.execute(kInsertActors, params), mine, cache, found);
+  }
 }
 
 /// The same for many: with its numbers drawn beforehand, a row costs half of what `insert` takes.
@@ -92,8 +104,11 @@ bool copy(store::Session& session, std::vector<std::string_view>& mine, IdCache&
   try {
     session.copy("bsky.actors", "id, did, indexed_at", rows);
   } catch (const store::DataError& error) {
-    numbers.give_back(ids);
-    if (error.sqlstate() != store::kUniqueViolation) throw;
+    if (error.sqlstate() != store::kUniqueViolation) {
+      numbers.give_back(ids);
+      throw;
+    }
+    numbers.give_back_after_conflict(session, ids);
     return false;
   }
   for (std::size_t i = 0; i < mine.size(); ++i) {
@@ -122,6 +137,7 @@ void read_between(store::Session& session, IdCache& cache, std::int32_t after, s
 void fill_with_actors(const std::function<std::unique_ptr<store::Session>()>& connect,
                       IdCache& cache) {
   const auto session = connect();
+  raise_actor_sequence(*session);
   const std::int32_t newest = session->execute(kNewest, {}).int4(0, 0);
   if (static_cast<std::size_t>(newest) > cache.room()) return;
   // Before the first is read: what comes while it reads forgets as well.

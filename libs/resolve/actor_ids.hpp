@@ -10,6 +10,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "base/seeded_hash.hpp"
 #include "base/time.hpp"
 #include "resolve/actor_numbers.hpp"
 #include "resolve/claims.hpp"
@@ -18,8 +19,8 @@
 
 namespace skua::resolve {
 
-using ActorIds = boost::unordered_flat_map<std::string_view, std::int32_t>;
-using ActorClaims = Claims<std::string, std::string_view>;
+using ActorIds = boost::unordered_flat_map<std::string_view, std::int32_t, SeededHash>;
+using ActorClaims = Claims<std::string, std::string_view, SeededHash>;
 
 struct FoundActors {
   ActorIds ids;
@@ -30,7 +31,8 @@ struct FoundActors {
 
 /// Reads all of `bsky.actors` into the cache if they fit, a million in half a second, over two
 /// sessions that `connect` makes: from then on most accounts need not be looked up, nor those that
-/// are new. Throws store::SqlError.
+/// are new. A sequence of their numbers that stands behind them is moved first. Throws
+/// store::SqlError.
 void fill_with_actors(const std::function<std::unique_ptr<store::Session>()>& connect,
                       IdCache& cache);
 

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 
+#include "resolve/actor_sequence.hpp"
+
 namespace skua::resolve {
 namespace {
 
 const store::Statement kDraw{
     "actors_draw", "SELECT nextval('bsky.actors_id_seq') FROM generate_series(1, $1::int4)"};
+const store::Statement kAnyTaken{
+    "actors_any_taken", "SELECT EXISTS (SELECT FROM bsky.actors WHERE id = ANY($1::int4[]))"};
 
 }  // namespace
 
@@ -35,6 +39,20 @@ void ActorNumbers::give_back(std::span<const std::int32_t> numbers) {
   spare_.with([&](std::vector<std::int32_t>& spare) {
     spare.insert(spare.end(), numbers.begin(), numbers.end());
   });
+}
+
+void ActorNumbers::give_back_after_conflict(store::Session& session,
+                                            std::span<const std::int32_t> numbers) {
+  store::Array ids(store::Array::Type::int4);
+  for (const std::int32_t number : numbers) ids.int4(number);
+  store::Params params;
+  params.array(ids);
+  if (!session.execute(kAnyTaken, params).boolean(0, 0)) {
+    give_back(numbers);
+    return;
+  }
+  spare_.with([](std::vector<std::int32_t>& spare) { spare.clear(); });
+  raise_actor_sequence(session);
 }
 
 }  // namespace skua::resolve

@@ -14,7 +14,7 @@ namespace skua::resolve {
 /// Which new rows are being inserted by some thread of this process at this moment. Two threads
 /// that insert the same one at once would cost: a number, as `ON CONFLICT` takes one before it sees
 /// the conflict, or a whole COPY. `Given` is how a key is named in calls, `Key` how it is kept.
-template <class Key, class Given = Key>
+template <class Key, class Given = Key, class Hash = boost::hash<Key>>
 class Claims {
  public:
   /// The claims of one thread; released when it ends.
@@ -84,7 +84,7 @@ class Claims {
 
   std::mutex mutex_;
   std::condition_variable released_;
-  boost::unordered_flat_set<Key> held_;
+  boost::unordered_flat_set<Key, Hash> held_;
 };
 
 }  // namespace skua::resolve

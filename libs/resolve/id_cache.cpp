@@ -1,8 +1,9 @@
 #include "resolve/id_cache.hpp"
 
 #include <array>
-#include <functional>
 #include <utility>
+
+#include "base/seeded_hash.hpp"
 
 namespace skua::resolve {
 namespace {
@@ -51,7 +52,7 @@ std::int32_t IdCache::find(std::string_view did) {
       return value_of(shard.plc.find(key));
     });
   }
-  return shard_of(std::hash<std::string_view>{}(did)).with([&](Shard& shard) {
+  return shard_of(seeded_hash(did)).with([&](Shard& shard) {
     return value_of(shard.other.find(std::string(did)));
   });
 }
@@ -63,7 +64,7 @@ void IdCache::insert(std::string_view did, std::int32_t id) {
       if (shard.plc.has_forgotten()) holds_all_ = false;
     });
   } else {
-    shard_of(std::hash<std::string_view>{}(did)).with([&](Shard& shard) {
+    shard_of(seeded_hash(did)).with([&](Shard& shard) {
       shard.other.insert(std::string(did), id);
       if (shard.other.has_forgotten()) holds_all_ = false;
     });

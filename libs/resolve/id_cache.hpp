@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/guarded.hpp"
+#include "base/seeded_hash.hpp"
 #include "resolve/generational_map.hpp"
 
 namespace skua::resolve {
@@ -40,8 +41,8 @@ class IdCache {
     std::uint64_t low = 0;
     friend bool operator==(const PlcKey&, const PlcKey&) = default;
     friend std::size_t hash_value(const PlcKey& key) {
-      // The characters are those of a hash: mixing the halves is enough.
-      return static_cast<std::size_t>((key.high ^ (key.low << 3)) * 0x9E3779B97F4A7C15U);
+      // Nobody checks that the characters are those of a hash.
+      return seeded_hash(key.high, key.low);
     }
   };
   static bool parse_plc(std::string_view did, PlcKey& key);
@@ -50,7 +51,7 @@ class IdCache {
     explicit Shard(std::size_t capacity) : plc(capacity), other(capacity / 16 + 1) {}
     GenerationalMap<PlcKey, std::int32_t> plc;
     /// did:web and whatever comes: few.
-    GenerationalMap<std::string, std::int32_t> other;
+    GenerationalMap<std::string, std::int32_t, SeededHash> other;
   };
   Guarded<Shard>& shard_of(std::size_t hash) { return shards_[(hash >> 32) % kShards]; }
 
@@ -69,9 +70,8 @@ class KnownPosts {
     std::int64_t rkey = 0;
     friend auto operator<=>(const Key&, const Key&) = default;
     friend std::size_t hash_value(const Key& key) {
-      return static_cast<std::size_t>(
-          (static_cast<std::uint64_t>(key.rkey) ^ static_cast<std::uint64_t>(key.actor_id) << 40U) *
-          0x9E3779B97F4A7C15U);
+      return seeded_hash(static_cast<std::uint64_t>(key.rkey),
+                         static_cast<std::uint64_t>(key.actor_id));
     }
   };
 

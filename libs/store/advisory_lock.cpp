@@ -1,160 +1,115 @@
 #include "store/advisory_lock.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <string>
 
 #include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "base/sip_hash.hpp"
+#include "base/time.hpp"
+#include "store/busy_locks.hpp"
+#include "store/lock_holder.hpp"
+#include "store/sqlstate.hpp"
 
 namespace skua::store {
 namespace {
 
-constexpr std::uint64_t kFnvOffset = 14695981039346656037U;
-constexpr std::uint64_t kFnvPrime = 1099511628211U;
-
-std::uint64_t fnv1a(std::uint64_t hash, std::string_view text) {
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * kFnvPrime;
-  return hash;
-}
-
-/// The first byte of what is hashed tells the kinds of lock apart: 0 to 4 are the record types.
-constexpr std::uint8_t kSource = 0x80;
-constexpr std::uint8_t kMigration = 0x81;
-/// Shared by all that hold a source, so that there is one to ask for.
-constexpr std::uint8_t kAnySource = 0x82;
+constexpr unsigned kKindBits = 3;
+constexpr std::uint64_t kHandleKind = 5;
 
 const Statement kTryLock{"lock_try",
                          "SELECT pg_try_advisory_xact_lock(k) FROM unnest($1::int8[]) AS k"};
 const Statement kLockTransaction{"lock_take",
                                  "SELECT pg_advisory_xact_lock(k) FROM unnest($1::int8[]) AS k"};
-const Statement kTrySession{"lock_try_session", "SELECT pg_try_advisory_lock($1::int8)"};
-const Statement kLockSession{"lock_session", "SELECT pg_advisory_lock($1::int8)"};
-const Statement kUnlockSession{"unlock_session", "SELECT pg_advisory_unlock($1::int8)"};
-const Statement kShareSession{"lock_share_session", "SELECT pg_advisory_lock_shared($1::int8)"};
-const Statement kUnshareSession{"unlock_share_session",
-                                "SELECT pg_advisory_unlock_shared($1::int8)"};
-// An advisory lock of one 64-bit key shows its halves; objsubid 1 says that they belong together.
-const Statement kHolder{
-    "lock_holder",
-    "SELECT l.pid, a.application_name, a.client_addr::text, to_char(a.backend_start, "
-    "'YYYY-MM-DD HH24:MI:SS') "
-    "FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid "
-    "WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 "
-    "AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
-    "AND (l.classid::int8 << 32 | l.objid::int8) = $1::int8"};
 
-Params one_key(std::int64_t key) {
-  Params params;
-  params.int8(key);
-  return params;
+Lock make_lock(Session& session, std::uint64_t kind, std::string_view name) {
+  const std::uint64_t hash = sip_hash(session.lock_secret(), name);
+  const std::uint64_t key = kind << (64 - kKindBits) | hash >> kKindBits;
+  return {static_cast<std::int64_t>(key), name};
 }
 
-Params key_array(std::span<const std::int64_t> keys) {
+Params key_array(std::span<const Lock> locks) {
   Array array(Array::Type::int8);
-  for (const std::int64_t key : keys) array.int8(key);
+  for (const Lock& lock : locks) array.int8(lock.key);
   Params params;
   params.array(array);
   return params;
 }
 
-void unlock(Session& session, std::int64_t key,
-            const Statement& statement = kUnlockSession) noexcept {
-  if (!session.connected()) return;
-  try {
-    session.execute(statement, one_key(key));
-  } catch (const std::exception&) {
-    // Then the connection is gone, and the lock with it.
-    return;
+/// Those that others hold at this moment. Outside a transaction: it keeps none.
+std::vector<Lock> busy_of(Session& session, std::span<const Lock> locks) {
+  const std::vector<bool> free = try_lock_xact(session, locks);
+  std::vector<Lock> busy;
+  for (std::size_t i = 0; i < locks.size(); ++i) {
+    if (!free[i]) busy.push_back(locks[i]);
   }
+  return busy;
 }
 
-std::optional<std::string> holder_of(Session& session, std::int64_t key) {
-  const Rows rows = session.execute(kHolder, one_key(key));
-  if (rows.empty()) return std::nullopt;
-  std::string name = "another user's session";
-  if (!rows.is_null(0, 1)) name = "'" + std::string(rows.text(0, 1)) + "'";
-  std::string text = fmt::format("{} (server process {}", name, rows.text(0, 0));
-  if (!rows.is_null(0, 2)) text += fmt::format(", from {}", rows.text(0, 2));
-  if (!rows.is_null(0, 3)) text += fmt::format(", since {} UTC", rows.text(0, 3));
-  return text + ")";
-}
-
-bool try_source(Session& session, std::int64_t key, std::chrono::milliseconds patience) {
-  if (session.execute(kTrySession, one_key(key)).boolean(0, 0)) return true;
-  if (patience.count() <= 0) return false;
-  session.run(fmt::format("SET lock_timeout = {}", patience.count()));
-  bool taken = true;
-  try {
-    session.execute(kLockSession, one_key(key));
-  } catch (const ServerError& e) {
-    if (e.sqlstate() != "55P03") throw;  // any other than: it took too long
-    taken = false;
-  }
-  session.run("RESET lock_timeout");
-  return taken;
+std::string busy_words(Session& session, std::span<const Lock> locks) {
+  const std::vector<Lock> busy = busy_of(session, locks);
+  // It was let go of this moment.
+  if (busy.empty()) return "a lock was not free in time";
+  note_busy(session, busy);
+  const auto holder = lock_holder(session, RecordLockKey{busy.front().key});
+  return fmt::format("{} is locked by {}{}", busy.front().name,
+                     holder.value_or("a session that has just ended"),
+                     busy.size() == 1 ? "" : fmt::format(", and {} more", busy.size() - 1));
 }
 
 }  // namespace
 
-std::int64_t lock_key(std::uint8_t record_type, std::string_view did) {
-  const char first = static_cast<char>(record_type);
-  return static_cast<std::int64_t>(fnv1a(fnv1a(kFnvOffset, {&first, 1}), did));
+Lock account_lock(Session& session, std::uint8_t record_type, std::string_view did) {
+  return make_lock(session, record_type, did);
 }
 
-std::vector<bool> try_lock_xact(Session& session, std::span<const std::int64_t> keys) {
-  std::vector<bool> taken(keys.size());
-  if (keys.empty()) return taken;
-  const Rows rows = session.execute(kTryLock, key_array(keys));
-  for (std::size_t i = 0; i < keys.size(); ++i) taken[i] = rows.boolean(i, 0);
+Lock handle_lock(Session& session, std::string_view handle) {
+  return make_lock(session, kHandleKind, handle);
+}
+
+void sort_locks(std::vector<Lock>& locks) {
+  std::sort(locks.begin(), locks.end(),
+            [](const Lock& one, const Lock& other) { return one.key < other.key; });
+  locks.erase(std::unique(locks.begin(), locks.end(),
+                          [](const Lock& one, const Lock& other) { return one.key == other.key; }),
+              locks.end());
+}
+
+std::vector<bool> try_lock_xact(Session& session, std::span<const Lock> locks) {
+  std::vector<bool> taken(locks.size());
+  if (locks.empty()) return taken;
+  const Rows rows = session.execute(kTryLock, key_array(locks));
+  for (std::size_t i = 0; i < locks.size(); ++i) taken[i] = rows.boolean(i, 0);
   return taken;
 }
 
-void lock_xact(Session& session, std::vector<std::int64_t> keys) {
-  if (keys.empty()) return;
-  std::sort(keys.begin(), keys.end());
-  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-  session.execute(kLockTransaction, key_array(keys));
-}
-
-SourceLock::SourceLock(Session& session, std::string_view source,
-                       std::chrono::milliseconds patience)
-    : session_(session), key_(lock_key(kSource, source)) {
-  if (!try_source(session_, key_, patience)) {
-    throw SourceBusy(
-        fmt::format("source {} is already being indexed into this database by {}", source,
-                    holder_of(session_, key_)
-                        .value_or("another session, which has ended meanwhile: try again")));
-  }
+void lock_xact(Session& session, std::vector<Lock> locks) {
+  if (locks.empty()) return;
+  sort_locks(locks);
   try {
-    session_.execute(kShareSession, one_key(lock_key(kAnySource, "")));
-  } catch (...) {
-    unlock(session_, key_);
-    throw;
+    session.execute(kLockTransaction, key_array(locks));
+  } catch (const ServerError& error) {
+    if (error.sqlstate() != kLockNotAvailable) throw;
+    session.rollback();
+    if (!session.connected()) throw;
+    throw ServerError(busy_words(session, locks), error.sqlstate());
   }
 }
 
-SourceLock::~SourceLock() {
-  unlock(session_, lock_key(kAnySource, ""), kUnshareSession);
-  unlock(session_, key_);
-}
-
-std::optional<std::string> source_holder(Session& session, std::string_view source) {
-  return holder_of(session, lock_key(kSource, source));
-}
-
-bool keep_sources_away_xact(Session& session) {
-  const std::int64_t key = lock_key(kAnySource, "");
-  return try_lock_xact(session, {&key, 1}).front();
-}
-
-std::optional<std::string> any_source_holder(Session& session) {
-  return holder_of(session, lock_key(kAnySource, ""));
-}
-
-MigrationLock::MigrationLock(Session& session) : session_(session) {
-  session_.execute(kLockSession, one_key(lock_key(kMigration, "")));
-}
-
-MigrationLock::~MigrationLock() {
-  unlock(session_, lock_key(kMigration, ""));
+void note_busy(Session& session, std::span<const Lock> locks) noexcept {
+  try {
+    for (const auto& one : busy_locks().seen(locks, std::chrono::steady_clock::now())) {
+      const auto holder = lock_holder(session, RecordLockKey{one.lock.key});
+      if (!holder) continue;
+      logger("store")->warn("{} has been locked for {} by {}: what is to be written of it waits",
+                            one.lock.name, duration_text(one.busy_for), *holder);
+    }
+  } catch (const std::exception&) {
+    // The connection is gone, which its next use shows.
+    return;
+  }
 }
 
 }  // namespace skua::store

@@ -1,11 +1,7 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <stdexcept>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,62 +9,41 @@
 
 namespace skua::store {
 
-/// The number that stands for (record type, DID) in PostgreSQL's advisory locks: FNV-1a, 64 bits.
-/// Fixed here, because all processes on a database must agree on it.
-std::int64_t lock_key(std::uint8_t record_type, std::string_view did);
+// PostgreSQL has two spaces of advisory locks: one 64-bit number, and two 32-bit numbers. Accounts
+// and handles are in the first, sources and migrations in the second (store/source_lock.hpp). In
+// the first the three highest bits say the kind: 0 to 4 are the record types, 5 are handles. The
+// rest is a SipHash with the database's secret, so that nobody can choose a name that meets
+// another's lock.
 
-/// Takes the transaction's locks of `keys`, in their order, in one statement; does not wait. `keys`
-/// is sorted and without doubles: that is what keeps two batches from a deadlock. True at the
-/// places whose lock this transaction now holds.
-std::vector<bool> try_lock_xact(Session& session, std::span<const std::int64_t> keys);
-
-/// Takes the transaction's locks of `keys`, which may come in any order and twice, and waits for
-/// each: in ascending order and in one statement, so that no two callers deadlock.
-void lock_xact(Session& session, std::vector<std::int64_t> keys);
-
-/// Another session holds the source; the message names it.
-class SourceBusy : public std::runtime_error {
-  using std::runtime_error::runtime_error;
+/// The lock of an account's record type, or of a handle. `name` is the DID or the handle, for the
+/// log; the caller's text must outlive it.
+struct Lock {
+  std::int64_t key = 0;
+  std::string_view name;
 };
 
-/// Keeps a second process away from a source of the same database, for as long as this object and
-/// its session live. If the session's connection breaks, the lock is gone.
-class SourceLock {
- public:
-  /// Waits at most `patience`: a process that was killed holds its lock until the server notices.
-  /// Throws SourceBusy with the holder's application name, process id and start, or SqlError.
-  SourceLock(Session& session, std::string_view source,
-             std::chrono::milliseconds patience = std::chrono::seconds(2));
-  ~SourceLock();
-  SourceLock(const SourceLock&) = delete;
-  SourceLock& operator=(const SourceLock&) = delete;
+/// The lock of (record type, DID). `record_type` is below 5. Reads the database's secret once a
+/// session. Throws SqlError.
+Lock account_lock(Session& session, std::uint8_t record_type, std::string_view did);
+/// The lock of a handle.
+Lock handle_lock(Session& session, std::string_view handle);
 
- private:
-  Session& session_;
-  const std::int64_t key_;
-};
+/// Puts locks into the order in which all take them, and removes doubles.
+void sort_locks(std::vector<Lock>& locks);
 
-/// Who holds a source, in words; nothing when nobody does.
-std::optional<std::string> source_holder(Session& session, std::string_view source);
+/// Takes the transaction's locks, in their order, in one statement; does not wait. `locks` comes
+/// from `sort_locks`: the order is what keeps two batches from a deadlock. True at the places whose
+/// lock this transaction now holds.
+std::vector<bool> try_lock_xact(Session& session, std::span<const Lock> locks);
 
-/// Whether no source at all is held, and none will be until the caller's transaction ends: whoever
-/// asks for one waits. For work that no source may run beside. False: `any_source_holder` names
-/// one.
-bool keep_sources_away_xact(Session& session);
+/// Takes the transaction's locks, which may come in any order and twice, and waits for each: in
+/// ascending order and in one statement, so that no two callers deadlock. When one is not free
+/// within the session's `lock_timeout`, the transaction is rolled back, which lets go of the
+/// others, and ServerError (55P03) names who has it: the caller repeats the transaction.
+void lock_xact(Session& session, std::vector<Lock> locks);
 
-/// Who holds any source, in words; nothing when nobody does.
-std::optional<std::string> any_source_holder(Session& session);
-
-/// Keeps two processes from migrating one database at once: waits for the other.
-class MigrationLock {
- public:
-  explicit MigrationLock(Session& session);
-  ~MigrationLock();
-  MigrationLock(const MigrationLock&) = delete;
-  MigrationLock& operator=(const MigrationLock&) = delete;
-
- private:
-  Session& session_;
-};
+/// Notes that others hold these locks. The log names those that have been held for a minute, with
+/// the holder, once a minute. Outside a transaction. Never throws: it is a courtesy.
+void note_busy(Session& session, std::span<const Lock> locks) noexcept;
 
 }  // namespace skua::store

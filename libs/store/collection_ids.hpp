@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/guarded.hpp"
+#include "base/seeded_hash.hpp"
 #include "store/session.hpp"
 
 namespace skua::store {
@@ -26,13 +27,7 @@ class CollectionIds {
   std::vector<std::int32_t> ids_of(Session& session, std::span<const std::string_view> nsids);
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const {
-      return std::hash<std::string_view>{}(text);
-    }
-  };
-  using Ids = std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>>;
+  using Ids = std::unordered_map<std::string, std::int32_t, SeededHash, std::equal_to<>>;
 
   void remember(const Ids& ids);
 

@@ -1,70 +1,94 @@
 #include "store/dead_letters.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <map>
-#include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "base/count_text.hpp"
+#include "base/log.hpp"
 #include "base/utf8.hpp"
 
 namespace skua::store {
 namespace {
 
+// An account's letters are counted up to its limit, by an index.
 const Statement kWrite{
     "dead_letters_write",
-    "INSERT INTO skua.dead_letter AS t "
-    "(consumer, key, payload, error, sqlstate, created_at, last_at) "
-    "SELECT l.consumer, l.key, l.payload, l.error, l.sqlstate, $6::timestamptz, $6::timestamptz "
-    "FROM unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::text[]) "
-    "AS l(consumer, key, payload, error, sqlstate) "
-    "ON CONFLICT (consumer, key) DO UPDATE SET attempts = t.attempts + 1, "
-    "payload = EXCLUDED.payload, error = EXCLUDED.error, sqlstate = EXCLUDED.sqlstate, "
-    "last_at = EXCLUDED.last_at "
-    "WHERE (t.payload, t.error, t.sqlstate) IS DISTINCT FROM "
-    "(EXCLUDED.payload, EXCLUDED.error, EXCLUDED.sqlstate)"};
+    "WITH given AS ("
+    "  SELECT l.*, row_number() OVER (PARTITION BY l.did ORDER BY l.consumer, l.key) AS n,"
+    "    EXISTS (SELECT FROM skua.dead_letter d"
+    "            WHERE d.consumer = l.consumer AND d.key = l.key) AS is_known"
+    "  FROM unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::text[], $6::text[])"
+    "    AS l(consumer, key, did, payload, error, sqlstate)), "
+    "fitting AS ("
+    "  SELECT g.* FROM given g"
+    "  WHERE g.is_known OR (pg_total_relation_size('skua.dead_letter') < $9::int8 AND"
+    "    g.n + (SELECT count(*) FROM (SELECT FROM skua.dead_letter d WHERE d.did = g.did"
+    "                                 LIMIT $8::int8) AS present) <= $8::int8)), "
+    "written AS ("
+    "  INSERT INTO skua.dead_letter AS t"
+    "    (consumer, key, did, payload, error, sqlstate, created_at, last_at)"
+    "  SELECT consumer, key, did, payload, error, sqlstate, $7::timestamptz, $7::timestamptz"
+    "  FROM fitting"
+    "  ON CONFLICT (consumer, key) DO UPDATE SET attempts = t.attempts + 1,"
+    "    payload = EXCLUDED.payload, error = EXCLUDED.error, sqlstate = EXCLUDED.sqlstate,"
+    "    last_at = EXCLUDED.last_at"
+    "  WHERE (t.payload, t.error, t.sqlstate) IS DISTINCT FROM"
+    "    (EXCLUDED.payload, EXCLUDED.error, EXCLUDED.sqlstate)"
+    "  RETURNING 1) "
+    "SELECT (SELECT count(*) FROM written), (SELECT count(*) FROM fitting)"};
 
-/// The text with U+FFFD for each byte that is no UTF-8.
-std::string readable(std::string_view text) {
-  if (is_utf8(text)) return std::string(text);
-  std::string out;
-  while (!text.empty()) {
-    const auto lead = static_cast<unsigned char>(text.front());
-    const std::size_t length = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-    const std::string_view character = text.substr(0, length);
-    if (character.size() == length && is_utf8(character)) {
-      out += character;
-      text.remove_prefix(length);
-    } else {
-      out += "\xEF\xBF\xBD";
-      text.remove_prefix(1);
-    }
+std::atomic<std::uint64_t> left_out{0};
+
+/// The letter's error, which also says what was cut off its payload.
+std::string error_of(const DeadLetter& letter, std::size_t payload_bytes) {
+  std::string error = escaped(letter.error);
+  if (letter.payload.size() > payload_bytes) {
+    error += fmt::format(" (the payload had {} bytes; the first {} are kept)",
+                         letter.payload.size(), payload_bytes);
   }
-  return out;
+  return error;
+}
+
+void count_left_out(const DeadLetter& example, std::size_t count) {
+  if (count == 0) return;
+  left_out += count;
+  logger("store")->warn(
+      "skua.dead_letter is full, for an account or as a whole (docs/operations.md): not kept: {}, "
+      "such as {}: {}",
+      counted(static_cast<std::int64_t>(count), "dead letter"), example.key, example.error);
 }
 
 }  // namespace
 
 std::size_t write_dead_letters(Session& session, const std::vector<DeadLetter>& letters,
-                               Timestamp now) {
+                               Timestamp now, const DeadLetterLimits& limits) {
   // Sorted by the conflict key, and one letter a key: a statement may not touch a row twice.
   std::map<std::pair<std::string, std::string>, const DeadLetter*> by_key;
   for (const DeadLetter& letter : letters) {
-    by_key[{readable(letter.consumer), readable(letter.key)}] = &letter;
+    by_key[{escaped(letter.consumer), escaped(letter.key)}] = &letter;
   }
   if (by_key.empty()) return 0;
   Array consumers(Array::Type::text);
   Array keys(Array::Type::text);
+  Array dids(Array::Type::text);
   Array payloads(Array::Type::bytea);
   Array errors(Array::Type::text);
   Array sqlstates(Array::Type::text);
   for (const auto& [key, letter] : by_key) {
     consumers.text(key.first);
     keys.text(key.second);
+    dids.text(escaped(letter->did));
     if (letter->payload.empty()) {
       payloads.null();
     } else {
-      payloads.bytea(letter->payload);
+      const ByteView payload = letter->payload;
+      payloads.bytea(payload.first(std::min(payload.size(), limits.payload_bytes)));
     }
-    errors.text(readable(letter->error));
+    errors.text(error_of(*letter, limits.payload_bytes));
     if (letter->sqlstate.empty()) {
       sqlstates.null();
     } else {
@@ -72,9 +96,16 @@ std::size_t write_dead_letters(Session& session, const std::vector<DeadLetter>& 
     }
   }
   Params params;
-  params.array(consumers).array(keys).array(payloads).array(errors).array(sqlstates);
-  params.timestamp(now);
-  return session.execute(kWrite, params).affected();
+  params.array(consumers).array(keys).array(dids).array(payloads).array(errors).array(sqlstates);
+  params.timestamp(now).int8(limits.per_account).int8(limits.table_bytes);
+  const Rows rows = session.execute(kWrite, params);
+  count_left_out(*by_key.rbegin()->second,
+                 by_key.size() - static_cast<std::size_t>(rows.int8(0, 1)));
+  return static_cast<std::size_t>(rows.int8(0, 0));
+}
+
+std::uint64_t dead_letters_left_out() {
+  return left_out;
 }
 
 }  // namespace skua::store

@@ -1,6 +1,7 @@
 #include "store/migrations.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <map>
 
@@ -8,7 +9,7 @@
 
 #include "atproto/sha256.hpp"
 #include "base/count_text.hpp"
-#include "store/advisory_lock.hpp"
+#include "store/source_lock.hpp"
 
 namespace skua::store {
 namespace {
@@ -31,6 +32,9 @@ std::map<int, Applied> applied_migrations(Session& session) {
 const Statement kRecord{
     "migrations_record",
     "INSERT INTO skua.migrations (version, name, checksum) VALUES ($1::int4, $2, $3)"};
+
+/// What uses a table for longer than that should end first: the next one would wait behind us.
+constexpr std::chrono::minutes kTablePatience{1};
 
 void apply(Session& session, const Migration& migration) {
   Transaction transaction(session);
@@ -96,7 +100,11 @@ std::vector<Migration> pending_migrations(Session& session, std::span<const Migr
 std::vector<Migration> migrate(Session& session, std::span<const Migration> known) {
   const MigrationLock lock(session);
   std::vector<Migration> pending = pending_migrations(session, known);
+  if (pending.empty()) return pending;
+  const NoSources no_sources(session);
+  session.limit_lock_waits(kTablePatience);
   for (const Migration& migration : pending) apply(session, migration);
+  session.limit_lock_waits(kLockPatience);
   return pending;
 }
 

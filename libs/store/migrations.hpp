@@ -36,7 +36,8 @@ std::vector<Migration> migrations();
 std::vector<Migration> pending_migrations(Session& session, std::span<const Migration> known);
 
 /// Applies what is pending, each in a transaction of its own, and returns that. Waits while another
-/// process migrates. Throws as above; what was applied before a failure stays.
+/// process migrates. Throws as above, and SourceBusy while a source is indexed into the database;
+/// what was applied before a failure stays.
 std::vector<Migration> migrate(Session& session, std::span<const Migration> known);
 
 }  // namespace skua::store

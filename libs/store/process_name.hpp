@@ -4,8 +4,13 @@
 
 namespace skua::store {
 
-/// What other sessions see of this process in `pg_stat_activity`: `<role> pid N at HOST`, cut to
-/// the 63 bytes that PostgreSQL keeps.
+/// What identifies this process: 128 random bits, drawn once, as 22 characters of base64url. A
+/// number of a process is not enough: in a container it is 1 after every restart, under the same
+/// host name.
+const std::string& process_token();
+
+/// What other sessions see of this process in `pg_stat_activity`: `<role> pid N at HOST TOKEN`, cut
+/// to the 63 bytes that PostgreSQL keeps. The token is always whole.
 std::string process_name(const std::string& role);
 
 }  // namespace skua::store

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/utf8.hpp"
+
 namespace skua::store {
 namespace {
 
@@ -173,7 +175,7 @@ void resync_failed(Session& session, const std::string& did, const std::string& 
                    Timestamp now) {
   Transaction transaction(session);
   Params count;
-  count.text(did).text(error);
+  count.text(did).text(printable(error, 500));
   const Rows rows = session.execute(kAttempts, count);
   if (!rows.empty()) {
     Params retry;

@@ -14,6 +14,27 @@ std::int64_t setting(Session& session, const std::string& name) {
   return session.run("SELECT current_setting('" + name + "')::int8").int8(0, 0);
 }
 
+bool is_off(Session& session, const std::string& name) {
+  return session.run("SHOW " + name).text(0, 0) == "off";
+}
+
+void add_safety_problems(Session& session, std::vector<std::string>& problems) {
+  for (const std::string name : {"fsync", "full_page_writes"}) {
+    if (!is_off(session, name)) continue;
+    problems.push_back(fmt::format(
+        "{0} is off: a crash of the server's machine loses or damages rows that the saved cursor "
+        "has passed; set {0} = on, or allow it for a database that may be lost "
+        "(--allow-unsafe-database, SKUA_ALLOW_UNSAFE_DATABASE=true)",
+        name));
+  }
+}
+
+constexpr int kPoolRounds = 5;
+
+int server_process(Session& session) {
+  return session.run("SELECT pg_backend_pid()").int4(0, 0);
+}
+
 }  // namespace
 
 std::vector<std::string> server_problems(Session& session, const ServerNeeds& needs) {
@@ -55,7 +76,27 @@ std::vector<std::string> server_problems(Session& session, const ServerNeeds& ne
         "postgresql.conf (it is {}) and restart the server",
         per_transaction * sharers, needed_locks, enough, per_transaction));
   }
+  if (needs.durable) add_safety_problems(session, problems);
   return problems;
+}
+
+std::optional<std::string> pooling_problem(Session& one, const std::string& url) {
+  if (!one.is_pooled()) return std::nullopt;
+  Session other(url, "skua check");
+  const int first = server_process(one);
+  for (int round = 0; round < kPoolRounds; ++round) {
+    const int before = server_process(one);
+    const Transaction transaction(other);
+    const int others = server_process(other);
+    // In this order: where both have one process, the question would wait for the transaction.
+    if (before == others || before != first || server_process(one) != first) {
+      return "a pooler in transaction mode is between skua and PostgreSQL (PgBouncer's pool_mode = "
+             "transaction, or statement): sessions lose their settings, prepared statements and "
+             "the locks that keep a second process away; connect to PostgreSQL itself, or set "
+             "pool_mode = session for this database";
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace skua::store

@@ -1,6 +1,7 @@
 #include "store/session.hpp"
 
 #include <charconv>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <unordered_set>
@@ -11,7 +12,9 @@
 #include "base/log.hpp"
 #include "base/time.hpp"
 #include "store/binary_form.hpp"
+#include "store/database_watch.hpp"
 #include "store/outage.hpp"
+#include "store/session_setup.hpp"
 
 namespace skua::store {
 namespace {
@@ -279,6 +282,7 @@ class Session::Impl {
   pqxx::nontransaction direct;
   std::unordered_set<std::string> prepared;
   std::uint64_t nuls_removed = 0;
+  std::optional<SipKey> lock_secret;
   bool in_transaction = false;
   std::uint64_t transactions = 0;
   /// A statement of this transaction failed, and none succeeded after it.
@@ -286,12 +290,20 @@ class Session::Impl {
   bool broken = false;
 };
 
-Session::Session(const std::string& url, const std::string& application_name) {
+Session::Session(const std::string& url, const std::string& application_name) : url_(url) {
   const Timestamp began = system_clock().now();
+  DatabaseWatch& watch = database_watch();
+  const auto flushed = watch.flushed(url);
   try {
     impl_ = translating([&] { return std::make_unique<Impl>(url); });
-    prepare(application_name);
+    const SessionFacts facts = set_up_session(*this, application_name);
+    server_pid_ = facts.server_pid;
+    knows_wal_ = facts.database.wal_flushed.has_value();
+    watch.connected(url, facts.database, flushed);
     outage_monitor().connected();
+  } catch (const DatabaseChanged&) {
+    outage_monitor().connected();
+    throw;
   } catch (const SqlError& error) {
     if (error.is_unreachable()) outage_monitor().attempt_failed(began, error.what());
     throw;
@@ -300,25 +312,18 @@ Session::Session(const std::string& url, const std::string& application_name) {
 
 Session::~Session() = default;
 
-void Session::prepare(const std::string& application_name) {
-  Params name;
-  name.text(application_name.substr(0, 63));
-  execute({"session_name", "SELECT set_config('application_name', $1, false)"}, name);
-  run("SET client_encoding = 'UTF8'; SET timezone = 'UTC'; SET datestyle = 'ISO'; "
-      "SET standard_conforming_strings = on; SET client_min_messages = warning");
-  // Our statements look rows up by key. A plan made while a table was small, and kept, would read
-  // the whole of it once it has grown: before the server's statistics notice, that is millions of
-  // rows.
-  run("SET jit = off; SET enable_seqscan = off; SET enable_hashjoin = off; "
-      "SET enable_mergejoin = off");
-}
-
 bool Session::connected() const {
   return !impl_->broken && impl_->connection.is_open();
 }
 
-int Session::backend_pid() const {
-  return impl_->connection.backendpid();
+bool Session::is_pooled() const {
+  return impl_->connection.backendpid() != server_pid_;
+}
+
+void Session::note_wal_position() {
+  if (!knows_wal_) return;
+  const Rows rows = run("SELECT (pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::int8");
+  database_watch().note_flushed(url_, rows.int8(0, 0));
 }
 
 void Session::begin() {
@@ -395,6 +400,22 @@ void Session::copy(const std::string& table, const std::string& columns, const C
               rows.encoded());
     return true;
   });
+}
+
+void Session::limit_lock_waits(std::chrono::milliseconds patience) {
+  run("SET lock_timeout = " + std::to_string(patience.count()));
+}
+
+const SipKey& Session::lock_secret() {
+  if (!impl_->lock_secret) {
+    // Its halves, as numbers.
+    const Rows rows =
+        run("SELECT ('x' || encode(substr(secret, 1, 8), 'hex'))::bit(64)::int8, "
+            "('x' || encode(substr(secret, 9, 8), 'hex'))::bit(64)::int8 FROM skua.lock_secret");
+    impl_->lock_secret = SipKey{static_cast<std::uint64_t>(rows.int8(0, 0)),
+                                static_cast<std::uint64_t>(rows.int8(0, 1))};
+  }
+  return *impl_->lock_secret;
 }
 
 std::uint64_t Session::nuls_removed() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/sip_hash.hpp"
 #include "base/time.hpp"
 #include "store/values.hpp"
 
@@ -103,14 +105,21 @@ struct Statement {
   std::string sql;
 };
 
+/// How long a statement waits for a lock, of a row, a table or an advisory one, before it fails
+/// with 55P03, which a repetition follows: whoever waits lets go of what it holds itself.
+inline constexpr std::chrono::milliseconds kLockPatience{10'000};
+
 /// One connection to PostgreSQL. Lives on one thread, is never shared, blocks. All functions throw
 /// SqlError. After a ServerError that broke the connection `connected()` is false: make a new one.
 class Session {
  public:
   /// Connects to `url`, `postgresql://...` or `key=value ...`; unless it says otherwise, waits 10 s
   /// for the server and notices a dead one by itself. `application_name` is what other sessions
-  /// see; beyond 63 bytes it is cut. Times are in UTC. The planner is told to look rows up by key,
-  /// which is what our statements do: settings for reports are the caller's to reset.
+  /// see; beyond 63 bytes it is cut. All settings that matter are the session's own (see
+  /// set_up_session): commits wait for the disk, locks are waited for `kLockPatience`, times are in
+  /// UTC, and the planner is told to look rows up by key, which is what our statements do; settings
+  /// for reports are the caller's to reset. Throws DatabaseChanged, too, when the database is not
+  /// the one that this process had at that address before (DatabaseWatch).
   Session(const std::string& url, const std::string& application_name);
   ~Session();
   Session(const Session&) = delete;
@@ -118,7 +127,11 @@ class Session {
 
   bool connected() const;
   /// The server's process id of this connection.
-  int backend_pid() const;
+  int backend_pid() const { return server_pid_; }
+  /// Something between pools connections: the server's process is not the one that greeted us.
+  bool is_pooled() const;
+  /// Up to where the server's WAL is on disk now is told to the DatabaseWatch.
+  void note_wal_position();
 
   /// Transactions, READ COMMITTED. `rollback` never throws. Outside of one, each call is its own.
   void begin();
@@ -137,14 +150,22 @@ class Session {
   /// column's type: the server converts nothing.
   void copy(const std::string& table, const std::string& columns, const CopyRows& rows);
 
+  /// Statements wait that long for a lock from now on; 0: without a limit. It is `kLockPatience` at
+  /// first.
+  void limit_lock_waits(std::chrono::milliseconds patience);
+
+  /// What the numbers of the locks of accounts and handles are hashed with
+  /// (store/advisory_lock.hpp). Read from the database once.
+  const SipKey& lock_secret();
+
   /// How many NULs this session's parameters and copied rows lost so far.
   std::uint64_t nuls_removed() const;
 
  private:
-  /// Gives the session its name and its settings.
-  void prepare(const std::string& application_name);
-
   class Impl;
+  const std::string url_;
+  int server_pid_ = 0;
+  bool knows_wal_ = false;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -2,8 +2,8 @@
 
 #include <chrono>
 
-#include "store/advisory_lock.hpp"
 #include "store/cursor_store.hpp"
+#include "store/source_lock.hpp"
 
 namespace skua::store {
 namespace {

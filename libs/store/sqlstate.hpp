@@ -6,7 +6,11 @@ namespace skua::store {
 
 /// unique_violation: a row of this key is there already.
 inline constexpr std::string_view kUniqueViolation = "23505";
+/// insufficient_privilege.
+inline constexpr std::string_view kInsufficientPrivilege = "42501";
 /// out_of_memory in shared memory: the lock table is full.
 inline constexpr std::string_view kOutOfMemory = "53200";
+/// lock_not_available: a lock was not free within `lock_timeout`.
+inline constexpr std::string_view kLockNotAvailable = "55P03";
 
 }  // namespace skua::store

@@ -75,6 +75,10 @@ class Category final : public boost::system::error_category {
                "given";
       case errc::zstd_too_large:
         return "the message without compression is over the limit of size";
+      case errc::http_inflated:
+        return "the answer is compressed so that far more comes of it than an honest one";
+      case errc::http_no_room:
+        return "there is no room for more of the answer now";
     }
     return "unknown transport error";
   }

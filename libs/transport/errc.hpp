@@ -69,6 +69,10 @@ enum class errc {
   zstd_other_dictionary,
   /// A message would become too long.
   zstd_too_large,
+  /// A compressed body becomes far longer than what was sent of it.
+  http_inflated,
+  /// Whoever asked has no room for more of the body (HttpRequest::may_hold).
+  http_no_room,
 };
 
 boost::system::error_code make_error_code(errc e);

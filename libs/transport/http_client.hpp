@@ -46,6 +46,16 @@ struct HttpRequest {
   /// as it likes while each window (HttpClientOptions::speed_window) brings so much on average, as
   /// it is sent; else http_too_slow.
   std::optional<std::uint64_t> min_bytes_per_second;
+  /// Beside it: what the whole body must bring on average from HttpClientOptions::average_after on,
+  /// so that it takes a time in proportion to its size; else http_too_slow.
+  std::uint64_t min_average_bytes_per_second = 0;
+  /// Asks for a body without compression. A host that compresses it all the same is taken at its
+  /// word, as any: what becomes more than 16 times as long ends the request (http_inflated).
+  bool plain = false;
+  /// Called on the client's thread before so many bytes of a body, without compression, are held
+  /// besides those before; false ends the request (http_no_room). Must not block or throw. May be
+  /// empty.
+  std::function<bool(std::size_t)> may_hold;
   /// Called on the client's thread with the number of bytes that have come since, heads and
   /// redirects included, before their compression is undone. Must not block or throw. May be empty.
   std::function<void(std::size_t)> on_bytes;
@@ -94,6 +104,8 @@ struct HttpClientOptions {
   std::size_t idle_of_one_origin = 4;
   /// What HttpRequest::min_bytes_per_second is an average of.
   std::chrono::milliseconds speed_window = std::chrono::seconds(30);
+  /// From when on HttpRequest::min_average_bytes_per_second counts.
+  std::chrono::milliseconds average_after = std::chrono::minutes(10);
   /// Where bodies above HttpRequest::spool_above go, as files without a name; empty: the system's
   /// folder for temporary files.
   std::filesystem::path spool_dir;

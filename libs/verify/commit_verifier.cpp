@@ -60,12 +60,17 @@ Continuity continuity(const event::DecodedFrame& frame, const repo::Commit& comm
 
 }  // namespace
 
+bool is_of_the_future(atproto::Tid rev, Timestamp message_time, Timestamp now) {
+  const Timestamp present = std::max(now, std::min(message_time, now + kBelievedAhead));
+  return rev.time() > present + kFuture;
+}
+
 Result<repo::Commit> CommitVerifier::admit(const event::DecodedFrame& frame,
                                            const repo::LoadedCar& car, const RepositoryState& state,
                                            Timestamp now) {
   if (!state.active) return errc::inactive_account;
   if (state.last && *frame.rev <= state.last->rev) return errc::old_rev;
-  if (frame.rev->time() > now + kFuture) return errc::future_rev;
+  if (is_of_the_future(*frame.rev, frame.time, now)) return errc::future_rev;
   if (car.roots.empty()) return errc::commit_missing;
   const atproto::Cid& root = car.roots.front();
   if (frame.claim.commit && *frame.claim.commit != root) return errc::wrong_root;

@@ -53,6 +53,15 @@ struct Accepted {
 /// How far a host's clock may be ahead of ours (atproto.com/specs/sync).
 inline constexpr std::chrono::minutes kFuture{5};
 
+/// How far ahead of our clock the time that a message states is believed. It is the word of the
+/// account's host, which a relay passes on (of Jetstream: the server's): whoever states a later
+/// one moves the bound of its own accounts' revisions by so much at most, and harms nobody else.
+inline constexpr std::chrono::hours kBelievedAhead{1};
+
+/// Whether a revision lies more than `kFuture` after the later of our clock and the message's time,
+/// the latter believed within `kBelievedAhead`. `message_time`: the epoch when there is none.
+bool is_of_the_future(atproto::Tid rev, Timestamp message_time, Timestamp now);
+
 /// Checks #commit and #sync messages against themselves, their account's key and what is known of
 /// the repository (atproto.com/specs/sync, "Firehose validation"): nothing is believed because the
 /// host says it. Pure: no I/O. Holds scratch memory: one a thread.

@@ -11,7 +11,7 @@ namespace skua::verify {
 enum class errc {
   inactive_account = 1,  // ignored: its host does not serve it
   old_rev,               // ignored: not newer than what is known
-  future_rev,            // more than 5 minutes ahead of our clock
+  future_rev,            // more than 5 minutes ahead of our clock and the frame's
   wrong_root,            // the CAR's first root is not the message's commit
   commit_missing,        // the commit is not among the blocks
   commit_malformed,      // it is no commit object

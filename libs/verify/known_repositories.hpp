@@ -14,6 +14,7 @@
 #include "atproto/sha256.hpp"
 #include "atproto/signing.hpp"
 #include "base/bytes.hpp"
+#include "base/seeded_hash.hpp"
 #include "base/time.hpp"
 #include "verify/commit_verifier.hpp"
 
@@ -31,7 +32,9 @@ struct DidHash {
     return hash;
   }
   friend bool operator==(const DidHash&, const DidHash&) = default;
-  friend std::size_t hash_value(const DidHash& hash) { return hash.halves[0]; }
+  friend std::size_t hash_value(const DidHash& hash) {
+    return seeded_hash(hash.halves[0], hash.halves[1]);
+  }
 };
 
 /// What messages of a repository are checked against, in at most 112 bytes with its DID.
@@ -77,9 +80,7 @@ class KnownRepositories {
   using Map = boost::unordered_flat_map<DidHash, KnownRepository>;
   struct KeyHash {
     std::size_t operator()(const atproto::Multikey& key) const {
-      std::size_t hash = 0;
-      std::memcpy(&hash, key.point.data() + 1, sizeof hash);
-      return hash;
+      return seeded_hash(as_text(key.point));
     }
   };
   using Keys =

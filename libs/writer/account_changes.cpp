@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
+#include <string_view>
 #include <variant>
 
 #include "writer/handle_claims.hpp"
@@ -27,6 +30,17 @@ const store::Statement kFloors{
     "UPDATE bsky.actors AS a SET floor_rev = greatest(a.floor_rev, f.rev) "
     "FROM unnest($1::int4[], $2::int8[], $3::timestamptz[]) AS f(id, rev, time) "
     "WHERE a.id = f.id AND (a.status_time = f.time OR a.floor_rev >= f.rev) RETURNING a.id"};
+
+// What its host refused while it was not active it gives now; not at once where it refused a moment
+// ago, so that who is active and inactive in turns costs little. Jobs that run are left alone.
+const store::Statement kQueueAgain{
+    "actors_queue_again",
+    "WITH again AS MATERIALIZED (SELECT j.did FROM unnest($1::text[]) AS u(did) "
+    "JOIN skua.backfill_jobs AS j ON j.did = u.did WHERE j.state = 'unavailable' "
+    "AND j.file IS NULL ORDER BY j.did FOR UPDATE OF j) "
+    "UPDATE skua.backfill_jobs AS j SET state = 'queued', attempts = 0, retries = 0, "
+    "next_attempt = greatest($2::timestamptz, j.finished_at + interval '1 minute') "
+    "FROM again WHERE j.did = again.did"};
 
 /// Keeps the newest change of each account, the later one where the times are equal.
 template <class Change>
@@ -66,6 +80,15 @@ std::size_t write_statuses(store::Session& session,
   return session.execute(kStatuses, params).affected();
 }
 
+/// Accounts that are active now get the history that could not be had before.
+void queue_again(store::Session& session, const std::set<std::string_view>& dids, Timestamp now) {
+  Array array(Array::Type::text);
+  for (const std::string_view did : dids) array.text(did);
+  store::Params params;
+  params.array(array).timestamp(now);
+  session.execute(kQueueAgain, params);
+}
+
 /// The newest revision that a deleted account had, as far as it is known: else whatever was made
 /// before it was said, for which a host's clock may not run ahead of ours.
 atproto::Tid floor_of(const AccountChange& change, Timestamp now) {
@@ -75,6 +98,7 @@ atproto::Tid floor_of(const AccountChange& change, Timestamp now) {
 
 /// What a batch says of an account's end.
 struct Deletion {
+  std::string did;
   atproto::Tid floor;
   Timestamp said_at;
 };
@@ -96,7 +120,8 @@ std::vector<Purge> write_floors(store::Session& session,
   std::vector<Purge> purges;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::int32_t id = rows.int4(i, 0);
-    purges.push_back({id, deletions.at(id).floor, deletions.at(id).said_at});
+    const Deletion& deletion = deletions.at(id);
+    purges.push_back({deletion.did, id, deletion.floor, deletion.said_at});
   }
   return purges;
 }
@@ -109,6 +134,7 @@ AccountsWritten write_account_changes(store::Session& session,
   std::map<std::int32_t, const IdentityChange*> identities;
   std::map<std::int32_t, const AccountChange*> accounts;
   std::map<std::int32_t, Deletion> deletions;
+  std::set<std::string_view> active;
   for (const event::ResolvedEvent* event : events) {
     const auto& body = event->event.body;
     // An identity event without a handle says "look again", not "there is none".
@@ -116,8 +142,10 @@ AccountsWritten write_account_changes(store::Session& session,
       keep_newest(identities, event->actor_id, *identity);
     } else if (const auto* account = std::get_if<AccountChange>(&body)) {
       keep_newest(accounts, event->actor_id, *account);
+      if (account->active) active.insert(event->event.did);
       if (account->purge) {
         Deletion& deletion = deletions[event->actor_id];
+        deletion.did = event->event.did;
         deletion.floor = std::max(deletion.floor, floor_of(*account, now));
         deletion.said_at = std::max(deletion.said_at, account->time);
       }
@@ -126,6 +154,7 @@ AccountsWritten write_account_changes(store::Session& session,
   AccountsWritten written;
   if (!identities.empty()) written.accounts += write_handles(session, identities, now);
   if (!accounts.empty()) written.accounts += write_statuses(session, accounts);
+  if (!active.empty()) queue_again(session, active, now);
   if (!deletions.empty()) written.purges = write_floors(session, deletions, accounts);
   return written;
 }

@@ -56,9 +56,9 @@ BulkGuard::BulkGuard(store::Session& session, std::span<const std::int32_t> acto
     heads_.emplace(heads.int4(i, 0), rev_of(heads, i, 1));
   }
 
-  const auto take = [](const store::Rows& rows, Map<Key, std::uint64_t>& map) {
+  const auto take = [](const store::Rows& rows, Map<RecordId, std::uint64_t>& map) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      map.emplace(Key{rows.int4(i, 0), rows.int4(i, 1), rows.int8(i, 2)}, rev_of(rows, i, 3));
+      map.emplace(RecordId{rows.int4(i, 0), rows.int4(i, 1), rows.int8(i, 2)}, rev_of(rows, i, 3));
     }
   };
   take(session.execute(kTombstones, params), tombstones_);
@@ -77,7 +77,7 @@ std::vector<GuardedChange> BulkGuard::news(
     }
     bool has_records_row = false;
     if (!tombstones_.empty() || !records_.empty()) {
-      const Key key{change->actor_id, change->collection_id, change->rkey_number};
+      const RecordId key = RecordId::of(*change);
       const auto tombstone = tombstones_.find(key);
       if (tombstone != tombstones_.end() && rev <= tombstone->second) continue;
       const auto record = records_.find(key);

@@ -10,6 +10,7 @@
 #include "event/resolved_event.hpp"
 #include "store/session.hpp"
 #include "writer/guard.hpp"
+#include "writer/record_id.hpp"
 
 namespace skua::writer {
 
@@ -29,19 +30,6 @@ class BulkGuard {
   std::vector<std::int32_t> settled(std::span<const event::ResolvedEvent* const> changes) const;
 
  private:
-  struct Key {
-    std::int32_t actor_id = 0;
-    std::int32_t collection_id = 0;
-    std::int64_t rkey = 0;
-    friend bool operator==(const Key&, const Key&) = default;
-    friend std::size_t hash_value(const Key& key) {
-      std::size_t seed = 0;
-      boost::hash_combine(seed, key.actor_id);
-      boost::hash_combine(seed, key.collection_id);
-      boost::hash_combine(seed, key.rkey);
-      return seed;
-    }
-  };
   template <class Key, class Value>
   using Map = boost::unordered_flat_map<Key, Value, boost::hash<Key>>;
 
@@ -49,8 +37,8 @@ class BulkGuard {
   Map<std::int32_t, std::uint64_t> old_;
   /// Where the account's repository is known to stand.
   Map<std::int32_t, std::uint64_t> heads_;
-  Map<Key, std::uint64_t> tombstones_;
-  Map<Key, std::uint64_t> records_;
+  Map<RecordId, std::uint64_t> tombstones_;
+  Map<RecordId, std::uint64_t> records_;
 };
 
 }  // namespace skua::writer

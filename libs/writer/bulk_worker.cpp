@@ -53,10 +53,12 @@ void BulkWorker::run(const std::stop_token& stop) {
         continue;
       }
       Events events;
+      std::vector<std::int64_t> claims;
       for (event::UnresolvedBulk& chunk : chunks) {
         for (event::ResolvedEvent& event : chunk.events) events.push_back(&event);
+        claims.resize(events.size(), chunk.claim);
       }
-      if (!write(std::move(events), stop)) return;
+      if (!write(std::move(events), claims, stop)) return;
       for (const event::UnresolvedBulk& chunk : chunks) {
         services_.on_written({chunk.repository, chunk.events.size(), chunk.bytes});
       }
@@ -85,7 +87,8 @@ std::vector<event::UnresolvedBulk> BulkWorker::take() {
   return chunks;
 }
 
-bool BulkWorker::write(Events events, const std::stop_token& stop) {
+bool BulkWorker::write(Events events, std::span<const std::int64_t> claims,
+                       const std::stop_token& stop) {
   std::optional<WriteTurns::Turn> turn;
   std::size_t written = 0;
   std::size_t size = group_.size();
@@ -96,7 +99,7 @@ bool BulkWorker::write(Events events, const std::stop_token& stop) {
     if (!turn || stop.stop_requested()) return false;
     size = std::min(size, events.size() - written);
     try {
-      write_piece(std::span(events).subspan(written, size));
+      write_piece(std::span(events).subspan(written, size), claims.subspan(written, size));
       written += size;
       size = std::min(2 * size, group_.size());
     } catch (const store::DataError& poison) {
@@ -121,7 +124,8 @@ bool BulkWorker::write(Events events, const std::stop_token& stop) {
   return true;
 }
 
-void BulkWorker::write_piece(std::span<event::ResolvedEvent* const> piece) {
+void BulkWorker::write_piece(std::span<event::ResolvedEvent* const> piece,
+                             std::span<const std::int64_t> claims) {
   store::Session& connection = session_.get();
   const std::uint64_t nuls_before = connection.nuls_removed();
   resolve::Resolver resolver(connection, services_.ids, services_.clock);
@@ -130,16 +134,19 @@ void BulkWorker::write_piece(std::span<event::ResolvedEvent* const> piece) {
   }
   const resolve::PostClaims::HeldAll posts(services_.ids.post_claims,
                                            resolve::posts_written_by(piece));
-  const Timestamp start = services_.clock.now();
-  const BulkWriter::Outcome outcome = services_.writer.write(connection, piece, start);
-  group_.took(piece.size(), services_.clock.now() - start);
-  if (outcome.held_back == 0) {
+  const Timestamp now = services_.clock.now();
+  const Timestamp start = services_.pace.now();
+  const BulkWriter::Outcome outcome = services_.writer.write(connection, piece, now, claims);
+  group_.took(piece.size(), services_.pace.now() - start);
+  if (outcome.held_back + outcome.lost == 0) {
     for (const resolve::KnownPosts::Key& post : posts.keys()) services_.ids.posts.insert(post);
   }
 
   Counters& counters = services_.counters;
   counters.transactions += 1;
   counters.events += piece.size();
+  counters.not_canonical += static_cast<std::uint64_t>(std::count_if(
+      piece.begin(), piece.end(), [](const auto* event) { return !is_canonical(event->event); }));
   counters.rows += outcome.rows;
   counters.unchanged += outcome.unchanged;
   counters.dead_letters += outcome.dead_letters;

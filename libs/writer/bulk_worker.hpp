@@ -39,6 +39,8 @@ struct BulkServices {
   LivePressure& live_pressure;
   Counters& counters;
   const Clock& clock;
+  /// By which it is measured how long transactions take: one that does not jump.
+  const Clock& pace;
   /// From a worker's thread, once a chunk.
   std::function<void(const BulkWritten&)> on_written;
   /// Called from a worker's thread when a statement of ours is wrong: the process must stop.
@@ -72,9 +74,11 @@ class BulkWorker {
   /// Waits for chunks, until they are enough for a transaction or others have waited long enough.
   std::vector<event::UnresolvedBulk> take();
   /// Writes the events, whatever it takes. False: stop was asked for first.
-  bool write(Events events, const std::stop_token& stop);
+  /// `claims`: as for BulkWriter.
+  bool write(Events events, std::span<const std::int64_t> claims, const std::stop_token& stop);
   /// One transaction.
-  void write_piece(std::span<event::ResolvedEvent* const> piece);
+  void write_piece(std::span<event::ResolvedEvent* const> piece,
+                   std::span<const std::int64_t> claims);
   void dead_letter(const event::ResolvedEvent& event, const store::SqlError& error);
 
   const std::string name_;

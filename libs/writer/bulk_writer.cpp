@@ -20,6 +20,7 @@ namespace skua::writer {
 namespace {
 
 using event::ResolvedEvent;
+using store::Array;
 using EventPointers = std::vector<const ResolvedEvent*>;
 using resolve::kWorthCopying;
 
@@ -30,14 +31,70 @@ void sort_unique(std::vector<T>& values) {
 }
 
 void lock_accounts(store::Session& session, BulkWriter::Events events) {
-  std::vector<std::int64_t> keys;
+  std::vector<store::Lock> locks;
   std::string_view last;
   for (const ResolvedEvent* event : events) {
     if (event->event.did == last) continue;
     last = event->event.did;
-    keys.push_back(store::lock_key(static_cast<std::uint8_t>(event->event.type), last));
+    const auto type = static_cast<std::uint8_t>(event->event.type);
+    locks.push_back(store::account_lock(session, type, last));
   }
-  store::lock_xact(session, std::move(keys));
+  store::lock_xact(session, std::move(locks));
+}
+
+// An hour after its lease the deletes of a running job are forgotten all the same
+// (store::save_cursor): long before that nobody writes for it any more. The lock lets leases be
+// renewed, and keeps everybody else from taking the job. In the order in which all lock jobs; each
+// is looked up by key, whatever the table looked like when it was planned.
+const store::Statement kOurJobs{
+    "bulk_our_jobs",
+    "SELECT k.place - 1 FROM (SELECT * FROM unnest($1::text[], $2::int8[]) WITH ORDINALITY "
+    "AS u(did, claim, place) ORDER BY u.did) AS k CROSS JOIN LATERAL (SELECT j.did "
+    "FROM skua.backfill_jobs AS j WHERE j.did = k.did AND j.state = 'running' "
+    "AND j.claim = k.claim AND j.lease > now() - interval '30 minutes' FOR KEY SHARE) AS j"};
+
+/// Leaves the events that belong to no job, or to one that is still ours, and counts the others.
+EventPointers events_of_our_jobs(store::Session& session, BulkWriter::Events events,
+                                 std::span<const std::int64_t> claims, std::size_t& lost) {
+  // A job's events stand together.
+  struct Run {
+    std::size_t first = 0;
+    bool is_ours = false;
+  };
+  std::vector<Run> runs;
+  std::vector<std::size_t> asked;
+  Array dids(Array::Type::text);
+  Array numbers(Array::Type::int8);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (i > 0 && claims[i] == claims[i - 1] && events[i]->event.did == events[i - 1]->event.did) {
+      continue;
+    }
+    if (claims[i] != 0) {
+      asked.push_back(runs.size());
+      dids.text(events[i]->event.did);
+      numbers.int8(claims[i]);
+    }
+    runs.push_back({i, claims[i] == 0});
+  }
+  if (!asked.empty()) {
+    store::Params params;
+    params.array(dids).array(numbers);
+    const store::Rows rows = session.execute(kOurJobs, params);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      runs[asked[static_cast<std::size_t>(rows.int8(i, 0))]].is_ours = true;
+    }
+  }
+  EventPointers ours;
+  ours.reserve(events.size());
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    const std::size_t end = run + 1 < runs.size() ? runs[run + 1].first : events.size();
+    if (!runs[run].is_ours) {
+      lost += end - runs[run].first;
+      continue;
+    }
+    for (std::size_t i = runs[run].first; i < end; ++i) ours.push_back(events[i]);
+  }
+  return ours;
 }
 
 std::vector<std::int32_t> actors_of(const EventPointers& changes) {
@@ -167,10 +224,14 @@ std::size_t write_changes(store::Session& session, const std::vector<GuardedChan
 }
 
 BulkWriter::Outcome write_once(store::Session& session, const SourceNames& sources,
-                               BulkWriter::Events events, Way way, Timestamp now) {
+                               BulkWriter::Events given, std::span<const std::int64_t> claims,
+                               Way way, Timestamp now) {
   BulkWriter::Outcome outcome;
   store::Transaction transaction(session);
-  lock_accounts(session, events);
+  lock_accounts(session, given);
+  const EventPointers events = claims.empty()
+                                   ? EventPointers(given.begin(), given.end())
+                                   : events_of_our_jobs(session, given, claims, outcome.lost);
 
   EventPointers changes;
   changes.reserve(events.size());
@@ -207,13 +268,14 @@ BulkWriter::Outcome write_once(store::Session& session, const SourceNames& sourc
 
 }  // namespace
 
-BulkWriter::Outcome BulkWriter::write(store::Session& session, Events events, Timestamp now) const {
+BulkWriter::Outcome BulkWriter::write(store::Session& session, Events events, Timestamp now,
+                                      std::span<const std::int64_t> claims) const {
   try {
-    return write_once(session, sources_, events, Way::Copy, now);
+    return write_once(session, sources_, events, claims, Way::Copy, now);
   } catch (const store::DataError& error) {
     if (error.sqlstate() != store::kUniqueViolation) throw;
     // Live rows came after it looked.
-    return write_once(session, sources_, events, Way::Merge, now);
+    return write_once(session, sources_, events, claims, Way::Merge, now);
   }
 }
 

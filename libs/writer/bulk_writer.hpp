@@ -15,8 +15,9 @@ namespace skua::writer {
 
 /// Writes records of history, many thousands in a transaction:
 ///
-///   locks of the accounts -> what holds records back -> COPY, of records that have no row yet
-///   straight into their table, of others into one of the session's own and from there a merge
+///   locks of the accounts -> whose jobs are still ours -> what holds records back -> COPY, of
+///   records that have no row yet straight into their table, of others into one of the session's
+///   own and from there a merge
 ///
 /// As with the LiveWriter, the rev guard, tombstones and floors make it idempotent, and live events
 /// that come before, between or after change nothing of what is left in the end. Rows that hold the
@@ -35,12 +36,18 @@ class BulkWriter {
     std::size_t rows = 0;       // inserted or changed
     std::size_t unchanged = 0;  // there already, or held back
     std::size_t held_back = 0;  // older than what is known of the account or the record
+    std::size_t lost = 0;       // left out: their job was cancelled, or another has it
     std::size_t dead_letters = 0;
   };
 
   /// Creates, and rejections, of one record type and any accounts, resolved; a record's key stands
-  /// there once. Throws store::SqlError; nothing is written then.
-  Outcome write(store::Session& session, Events events, Timestamp now) const;
+  /// there once. `claims`: beside each event the claim of the job that brought it (see
+  /// UnresolvedBulk), 0: none; empty: all have none. Of a job that is no longer running by this
+  /// claim nothing is written: what was deleted meanwhile is remembered only while it is. The jobs'
+  /// rows stay locked until the commit, so that nobody takes a job away before. Throws
+  /// store::SqlError; nothing is written then.
+  Outcome write(store::Session& session, Events events, Timestamp now,
+                std::span<const std::int64_t> claims = {}) const;
 
   /// Puts one event into `skua.dead_letter`, in a transaction of its own.
   void write_dead_letter(store::Session& session, const event::ResolvedEvent& event,

@@ -16,6 +16,8 @@ struct Counters {
   std::atomic<std::uint64_t> set_aside{0};  // events that waited for a busy account
   std::atomic<std::uint64_t> retries{0};    // transactions that a failure of the server undid
   std::atomic<std::uint64_t> nuls_removed{0};
+  /// Records whose blocks have another form than DAG-CBOR's: indexed as any other.
+  std::atomic<std::uint64_t> not_canonical{0};
 };
 
 }  // namespace skua::writer

@@ -42,6 +42,7 @@ store::DeadLetter dead_letter_of(const std::string& source, const ResolvedEvent&
                                  const std::string& error, const std::string& sqlstate) {
   store::DeadLetter letter;
   letter.consumer = "indexer";
+  letter.did = event.event.did;
   std::string what = event.event.at_uri();
   if (const auto* rejection = std::get_if<event::Rejection>(&event.event.body)) {
     what = event.event.did + "/" + rejection->what;

@@ -1,47 +1,25 @@
 #include "writer/fold.hpp"
 
-#include <cstdint>
 #include <variant>
 
-#include <boost/container_hash/hash.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "writer/record_id.hpp"
+
 namespace skua::writer {
-namespace {
-
-struct Key {
-  std::int32_t actor_id;
-  std::int32_t collection_id;
-  std::int64_t rkey_number;
-  friend bool operator==(const Key&, const Key&) = default;
-};
-
-struct KeyHash {
-  std::size_t operator()(const Key& key) const {
-    std::size_t seed = 0;
-    boost::hash_combine(seed, key.actor_id);
-    boost::hash_combine(seed, key.collection_id);
-    boost::hash_combine(seed, key.rkey_number);
-    return seed;
-  }
-};
-
-}  // namespace
 
 Folded fold_batch(std::span<const event::ResolvedEvent> batch) {
-  using Newest = boost::unordered_flat_map<Key, std::size_t, KeyHash>;
+  using Newest = boost::unordered_flat_map<RecordId, std::size_t>;
   Newest newest;
   Newest newest_deletes;
   newest.reserve(batch.size());
-  const auto take = [&](Newest& map, const Key& key, std::size_t i) {
+  const auto take = [&](Newest& map, const RecordId& key, std::size_t i) {
     const auto [place, inserted] = map.try_emplace(key, i);
     if (!inserted && batch[i].change().rev >= batch[place->second].change().rev) {
       place->second = i;
     }
   };
-  const auto key_of = [&](std::size_t i) {
-    return Key{batch[i].actor_id, batch[i].collection_id, batch[i].rkey_number};
-  };
+  const auto key_of = [&](std::size_t i) { return RecordId::of(batch[i]); };
   const auto is_change = [&](std::size_t i) {
     return std::holds_alternative<event::RecordChange>(batch[i].event.body);
   };

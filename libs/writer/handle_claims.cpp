@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "store/advisory_lock.hpp"
 
@@ -65,9 +68,6 @@ const Statement kDispossess{
     "FROM bsky.actors AS o WHERE o.id = ANY($1::int4[]) AND o.handle_valid "
     "AND o.handle = ANY($2::text[]) AND a.handle = o.handle AND a.id <> o.id"};
 
-/// In the place of a record type: none has this number.
-constexpr std::uint8_t kHandleLock = 255;
-
 /// Who loses a handle to one that is right is looked up again, but two that DNS calls right in turn
 /// must not keep us busy.
 constexpr std::chrono::minutes kContestPause{1};
@@ -79,11 +79,14 @@ class HandleLocks {
     ids_.int4(actor_id);
     if (handle.empty()) return;
     handles_.text(handle);
-    keys_.push_back(store::lock_key(kHandleLock, handle));
+    names_.push_back(handle);
   }
   void take(Session& session) {
     // Two claims of one handle that do not see each other would both keep it: the second waits.
-    store::lock_xact(session, keys_);
+    std::vector<store::Lock> locks;
+    locks.reserve(names_.size());
+    for (const std::string_view name : names_) locks.push_back(store::handle_lock(session, name));
+    store::lock_xact(session, std::move(locks));
     Params params;
     params.array(ids_).array(handles_);
     session.execute(kLockActors, params);
@@ -92,7 +95,8 @@ class HandleLocks {
  private:
   Array ids_{Array::Type::int4};
   Array handles_{Array::Type::text};
-  std::vector<std::int64_t> keys_;
+  // The callers'.
+  std::vector<std::string_view> names_;
 };
 
 /// Claims as the statements take them.

@@ -18,10 +18,7 @@ namespace skua::writer {
 namespace {
 
 using event::ResolvedEvent;
-
-std::int64_t account_lock(const ResolvedEvent& event) {
-  return store::lock_key(static_cast<std::uint8_t>(event.event.type), event.event.did);
-}
+using store::Lock;
 
 /// An account's deletion concerns its records of every type.
 bool is_account_wide(const ResolvedEvent& event) {
@@ -29,47 +26,57 @@ bool is_account_wide(const ResolvedEvent& event) {
   return change != nullptr && change->purge;
 }
 
-template <class F>
-void for_each_lock(const ResolvedEvent& event, F&& f) {
-  f(account_lock(event));
-  if (!is_account_wide(event)) return;
-  for (const auto type : records::kRecordTypes) {
-    f(store::lock_key(static_cast<std::uint8_t>(type), event.event.did));
-  }
+Lock lock_of(store::Session& session, const ResolvedEvent& event, records::RecordType type) {
+  return store::account_lock(session, static_cast<std::uint8_t>(type), event.event.did);
 }
+
+struct LockedAccounts {
+  /// By event of the batch.
+  std::vector<bool> writable;
+  /// Locks that others hold.
+  std::vector<Lock> busy;
+};
 
 /// Takes the locks of the batch's accounts, in the order of their keys, and tells which events may
 /// be written: all of them in a backfill batch, those of accounts that nobody else holds in a live
 /// one.
-std::vector<bool> lock_accounts(store::Session& session, std::span<const ResolvedEvent> batch) {
-  std::vector<std::int64_t> keys;
-  keys.reserve(batch.size());
+LockedAccounts lock_accounts(store::Session& session, std::span<const ResolvedEvent> batch) {
+  std::vector<Lock> own;
+  own.reserve(batch.size());
   for (const ResolvedEvent& event : batch) {
-    for_each_lock(event, [&](std::int64_t key) { keys.push_back(key); });
+    own.push_back(lock_of(session, event, event.event.type));
   }
-  std::sort(keys.begin(), keys.end());
-  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-
-  if (batch.front().event.source == event::EventSource::Backfill) {
-    store::lock_xact(session, keys);
-    return std::vector<bool>(batch.size(), true);
-  }
-  std::vector<bool> taken = store::try_lock_xact(session, keys);
-  const auto place_of = [&](std::int64_t key) {
-    return static_cast<std::size_t>(std::lower_bound(keys.begin(), keys.end(), key) - keys.begin());
-  };
-  // Who misses one of several is as busy as who misses its only one, with all of its events.
+  std::vector<Lock> locks = own;
   for (const ResolvedEvent& event : batch) {
     if (!is_account_wide(event)) continue;
-    for_each_lock(event, [&](std::int64_t key) {
-      if (!taken[place_of(key)]) taken[place_of(account_lock(event))] = false;
-    });
+    for (const auto type : records::kRecordTypes) locks.push_back(lock_of(session, event, type));
   }
-  std::vector<bool> writable(batch.size());
+  if (batch.front().event.source == event::EventSource::Backfill) {
+    store::lock_xact(session, std::move(locks));
+    return {std::vector<bool>(batch.size(), true), {}};
+  }
+  store::sort_locks(locks);
+  std::vector<bool> taken = store::try_lock_xact(session, locks);
+  LockedAccounts outcome;
+  for (std::size_t i = 0; i < locks.size(); ++i) {
+    if (!taken[i]) outcome.busy.push_back(locks[i]);
+  }
+  const auto place_of = [&](const Lock& lock) {
+    return static_cast<std::size_t>(
+        std::lower_bound(locks.begin(), locks.end(), lock,
+                         [](const Lock& one, const Lock& other) { return one.key < other.key; }) -
+        locks.begin());
+  };
+  // Who misses one of several is as busy as who misses its only one, with all of its events.
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    writable[i] = taken[place_of(account_lock(batch[i]))];
+    if (!is_account_wide(batch[i])) continue;
+    for (const auto type : records::kRecordTypes) {
+      if (!taken[place_of(lock_of(session, batch[i], type))]) taken[place_of(own[i])] = false;
+    }
   }
-  return writable;
+  outcome.writable.resize(batch.size());
+  for (std::size_t i = 0; i < batch.size(); ++i) outcome.writable[i] = taken[place_of(own[i])];
+  return outcome;
 }
 
 }  // namespace
@@ -78,7 +85,8 @@ LiveWriter::Outcome LiveWriter::write(store::Session& session, std::span<const R
                                       Timestamp now) const {
   Outcome outcome;
   store::Transaction transaction(session);
-  const std::vector<bool> writable = lock_accounts(session, batch);
+  const LockedAccounts locked = lock_accounts(session, batch);
+  const std::vector<bool>& writable = locked.writable;
 
   std::vector<const ResolvedEvent*> changes;
   std::vector<const ResolvedEvent*> others;
@@ -161,6 +169,7 @@ LiveWriter::Outcome LiveWriter::write(store::Session& session, std::span<const R
   crash_point("before_commit");
   transaction.commit();
   crash_point("after_commit");
+  if (!locked.busy.empty()) store::note_busy(session, locked.busy);
   return outcome;
 }
 

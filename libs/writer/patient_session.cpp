@@ -15,6 +15,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstBackOff{50};
 constexpr milliseconds kLongestBackOff{5000};
+/// A lock that is not free for that long is worth a line.
+constexpr std::chrono::minutes kUsualFor{1};
 
 }  // namespace
 
@@ -36,8 +38,12 @@ bool PatientSession::back_off(const store::SqlError& error, WriteTurns& turns,
   const bool is_conflict = sqlstate_class == "40" || sqlstate_class == "55";
   const bool keep = session_ && session_->connected() && (is_conflict || sqlstate_class == "53");
   if (!keep) session_.reset();
-  // Conflicts and full lock tables are part of the work.
-  if (!is_conflict && error.sqlstate() != store::kOutOfMemory) {
+  // Conflicts and full lock tables are part of the work, unless nothing else comes of it.
+  const auto now = std::chrono::steady_clock::now();
+  if (failures_ == 1) said_at_ = now;
+  const bool is_usual = is_conflict || error.sqlstate() == store::kOutOfMemory;
+  if (!is_usual || now - said_at_ >= kUsualFor) {
+    said_at_ = now;
     store::log_retry("writer", fmt::format("lane={}: the transaction failed", options_.name),
                      error);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -41,6 +42,8 @@ class PatientSession {
   const Options options_;
   std::unique_ptr<store::Session> session_;
   int failures_ = 0;  // in a row
+  /// When the first of them came, or the log was told last.
+  std::chrono::steady_clock::time_point said_at_;
   std::mutex wait_mutex_;
   std::condition_variable_any wait_;
 };

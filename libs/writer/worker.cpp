@@ -4,17 +4,18 @@
 #include <chrono>
 #include <iterator>
 #include <limits>
-#include <tuple>
 #include <utility>
 #include <variant>
 
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include "base/log.hpp"
+#include "base/seeded_hash.hpp"
 #include "resolve/worth_copying.hpp"
 #include "store/sqlstate.hpp"
 #include "writer/dead_letter.hpp"
 #include "writer/purge.hpp"
+#include "writer/record_id.hpp"
 #include "writer/router.hpp"
 
 namespace skua::writer {
@@ -178,7 +179,7 @@ bool Worker::write_in_bulk(store::Session& connection,
     return false;
   }
   std::vector<const event::ResolvedEvent*> events;
-  boost::unordered_flat_set<std::tuple<std::int32_t, std::int32_t, std::int64_t>> keys;
+  boost::unordered_flat_set<RecordId> keys;
   events.reserve(front.size());
   for (const event::ResolvedEvent& event : front) {
     events.push_back(&event);
@@ -186,7 +187,7 @@ bool Worker::write_in_bulk(store::Session& connection,
     const auto* change = std::get_if<event::RecordChange>(&event.event.body);
     if (change == nullptr || change->operation == event::Operation::Delete) return false;
     // What came twice is folded by the live writer.
-    if (!keys.emplace(event.actor_id, event.collection_id, event.rkey_number).second) return false;
+    if (!keys.insert(RecordId::of(event)).second) return false;
   }
   // As the sources of whole repositories give them.
   std::stable_sort(events.begin(), events.end(), [](const auto* one, const auto* other) {
@@ -229,6 +230,7 @@ void Worker::finish_front(Batch& batch, std::size_t size,
       place->second.reserve(size);
     }
     place->second.push_back(event.ticket);
+    if (!is_canonical(event)) services_.counters.not_canonical += 1;
   };
   std::size_t count = 0;
   auto next_busy = busy_indices.begin();
@@ -244,7 +246,7 @@ void Worker::finish_front(Batch& batch, std::size_t size,
   batch.erase(batch.begin(), batch.begin() + static_cast<std::ptrdiff_t>(size));
   if (!busy_indices.empty()) {
     // What follows of a busy account waits behind what was set aside of it.
-    boost::unordered_flat_set<std::string_view> accounts;
+    boost::unordered_flat_set<std::string_view, SeededHash> accounts;
     for (const event::ResolvedEvent& event : busy) accounts.insert(event.event.did);
     const auto follows = std::stable_partition(
         batch.begin(), batch.end(),

@@ -232,6 +232,7 @@ TEST_F(DecoderTest, unverified_only_what_lies_in_the_future_is_dropped) {
   open(false);
   const auto first = push("#commit", commit(alice_, bob_));
   json future = commit(alice_);
+  future["time"] = format_datetime(clock_.now());
   future["rev"] = atproto::Tid::from_time(clock_.now() + verify::kFuture + 1s, 0).to_string();
   push("#commit", future);
   future["rev"] = atproto::Tid::from_time(clock_.now() + verify::kFuture - 1s, 0).to_string();
@@ -243,6 +244,42 @@ TEST_F(DecoderTest, unverified_only_what_lies_in_the_future_is_dropped) {
   EXPECT_EQ(intake_.verified, 0U);
   EXPECT_EQ(intake_.commits, 2U);
   EXPECT_EQ(accounts_.asked("known " + kAlice), 0U);
+}
+
+TEST_F(DecoderTest, of_a_clock_that_is_ten_minutes_behind_the_time_of_frames_counts) {
+  open(false);
+  json late = commit(alice_);
+  late["time"] = format_datetime(clock_.now() + 10min);
+  late["rev"] = atproto::Tid::from_time(clock_.now() + 10min, 0).to_string();
+  push("#commit", late);
+  expect_all_done();
+  EXPECT_EQ(events_.size(), 1U);
+  EXPECT_EQ(dropped(), 0U);
+}
+
+TEST_F(DecoderTest, several_accounts_of_the_future_wait_for_our_clock_and_keep_their_order) {
+  open(false);
+  json late = commit(alice_);
+  late["time"] = format_datetime(clock_.now() + 3h);
+  late["rev"] = atproto::Tid::from_time(clock_.now() + 3h, 0).to_string();
+  for (int i = 0; i < 10; ++i) {
+    const std::string did = "did:plc:" + std::string(24, static_cast<char>('b' + i));
+    late["repo"] = did;
+    push("#commit", late);
+    push("#account", account(true, "", did));
+  }
+  const auto deadline = std::chrono::steady_clock::now() + 1min;
+  while (intake_.frames_held < 20 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(in_flight_.unfinished(), 20U);
+  EXPECT_EQ(events_.size(), 0U);
+  clock_.advance(3h);
+  expect_all_done();
+  EXPECT_EQ(dropped(), 0U);
+  const auto tickets = events_.tickets();
+  EXPECT_EQ(tickets.size(), 20U);
+  EXPECT_TRUE(std::is_sorted(tickets.begin(), tickets.end()));
 }
 
 TEST_F(DecoderTest, unverified_the_stream_is_believed) {
@@ -524,6 +561,7 @@ TEST_F(DecoderTest, what_is_not_news_is_counted) {
   EXPECT_EQ(events_.seqs(kAlice), (Seqs{1, 2}));
   EXPECT_EQ(dropped(errc::old_rev), 2U);
   json future = commit(alice_);
+  future["time"] = format_datetime(clock_.now());
   future["rev"] = atproto::Tid::from_time(clock_.now() + verify::kFuture + 1s, 0).to_string();
   push("#commit", future);
   expect_all_done();

@@ -1,9 +1,11 @@
 #include "app/message_decoder.hpp"
 
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -39,11 +41,11 @@ class MessageDecoderTest : public testing::Test {
                                  .clock = clock_,
                                  .filter = filter_});
   }
-  void push(const std::string& text, std::int64_t seq, std::string_view did = {}) {
+  void push(const std::string& text, std::int64_t seq, std::string did = {}) {
     AdmittedMessage message;
     message.bytes = Bytes(text.begin(), text.end());
     message.seq = seq;
-    message.did = did;
+    message.did = dids_.emplace_back(std::move(did));
     message.received_at = clock_.now();
     message.ticket = *in_flight_.admit({.seq = seq, .bytes = text.size()});
     decoder_->push(std::move(message));
@@ -60,6 +62,8 @@ class MessageDecoderTest : public testing::Test {
   }
 
   test::ManualClock clock_;
+  /// Outlive the messages that point to them.
+  std::deque<std::string> dids_;
   IntakeCounters intake_;
   const CurrentFilter* filter_ = nullptr;
   std::vector<writer::InFlightList::Ticket> finished_;
@@ -120,11 +124,35 @@ TEST_F(MessageDecoderTest, what_is_no_message_is_a_dead_letter) {
 TEST_F(MessageDecoderTest, a_revision_of_the_future_is_dropped_and_counted) {
   begin(MessageDecoder::Format::Tap);
   const auto future = atproto::Tid::from_time(clock_.now() + 1h, 0).to_string();
-  push(tap(true, future, R"("action":"delete")"), 1);
+  push(tap(true, future, R"("action":"delete")"), 1, kDid);
+  // It waits for one that shows that our clock is right.
+  push(tap(true, "3l2s5xxv2ze2c", R"("action":"delete")"), 2, "did:plc:other");
   end();
-  EXPECT_THAT(events_, IsEmpty());
+  ASSERT_EQ(events_.size(), 1U);
+  EXPECT_EQ(events_[0].seq, 2);
   EXPECT_EQ(finished_.size(), 1U);
   EXPECT_EQ(intake_.dropped[static_cast<std::size_t>(verify::errc::future_rev) - 1], 1U);
+}
+
+TEST_F(MessageDecoderTest, of_a_clock_that_is_behind_nothing_is_dropped) {
+  begin(MessageDecoder::Format::Tap);
+  const auto rev = atproto::Tid::from_time(clock_.now() + 1h, 0).to_string();
+  for (int i = 1; i <= 10; ++i) {
+    push(tap(true, rev, R"("action":"delete")"), i, "did:plc:" + std::to_string(i));
+  }
+  const auto deadline = std::chrono::steady_clock::now() + 1min;
+  while (intake_.frames_held < 10 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(intake_.frames_held, 10U);
+  EXPECT_EQ(in_flight_.frames(), 10U);
+  clock_.advance(1h);
+  while (intake_.frames_held > 0 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  end();
+  EXPECT_EQ(decoder_->abandoned(), 0U);
+  EXPECT_EQ(events_.size(), 10U);
 }
 
 TEST_F(MessageDecoderTest, a_deleted_account_is_purged_and_others_are_hidden) {

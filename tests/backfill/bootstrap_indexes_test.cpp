@@ -13,7 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "store/advisory_lock.hpp"
+#include "store/source_lock.hpp"
 #include "support/postgres.hpp"
 
 namespace skua::backfill::bootstrap_indexes_test {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -139,6 +140,40 @@ class ScriptedHost : public DiscovererTest {
   std::vector<std::string> asked_;
   std::unique_ptr<LoopbackServer> server_;
 };
+
+/// A page of a thousand accounts that nobody has, and always another one behind it.
+std::string endless_page(const std::string& query) {
+  const auto place = query.find("cursor=");
+  const int page = place == query.npos ? 0 : std::stoi(query.substr(place + 7));
+  std::string repos;
+  for (int i = 0; i < 1'000; ++i) {
+    repos += fmt::format(R"({}{{"did":"did:web:a{}.test"}})", i == 0 ? "" : ",", page * 1'000 + i);
+  }
+  return json_reply(fmt::format(R"({{"repos":[{}],"cursor":"{}"}})", repos, page + 1));
+}
+
+TEST_F(ScriptedHost, a_list_without_end_is_given_up_at_ten_times_what_was_announced) {
+  serve(endless_page);
+  add({{.host = origin(), .announced = 250}});
+  begin();
+  wait_until_idle();
+  EXPECT_EQ(value("SELECT count(*) FROM skua.backfill_jobs"), "2500");
+  EXPECT_EQ(asked().size(), 3U);
+  EXPECT_EQ(list("state"), "failed");
+  EXPECT_EQ(list("error"), origin() +
+                               ": it names more than 2500 accounts, where 250 were "
+                               "announced: the rest is left out");
+  EXPECT_EQ(discoverer_->figures().surplus, 500U);
+}
+
+TEST_F(ScriptedHost, who_goes_on_with_a_list_has_no_more_of_it_left) {
+  serve(endless_page);
+  add({{.host = origin(), .announced = 250}});
+  session().run("UPDATE skua.backfill_hosts SET listed = 2000, cursor = '7', state = 'listing'");
+  begin();
+  wait_until_idle();
+  EXPECT_EQ(value("SELECT count(*) FROM skua.backfill_jobs"), "500");
+}
 
 TEST_F(ScriptedHost, accounts_of_every_page_become_jobs_at_their_host) {
   serve([](const std::string& query) {

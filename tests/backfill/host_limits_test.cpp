@@ -56,6 +56,35 @@ std::size_t total(const std::vector<HostSlots>& slots) {
                          [](std::size_t sum, const auto& slot) { return sum + slot.count; });
 }
 
+TEST(HostLimits, ManyHostsOfOneDomainGetItsShare) {
+  HostLimits limits(in_all(9));
+  Names hosts{"https://pds.alice.example", "https://pds.bob.example.org"};
+  for (int i = 0; i < 100; ++i) hosts.push_back(fmt::format("https://{}.crowd.test", i));
+  std::map<std::string, std::size_t> given;
+  for (const HostSlots& slots : limits.free_slots(hosts, kStart)) given[slots.host] = slots.count;
+  // A third each.
+  EXPECT_EQ(given["https://pds.alice.example"], 3U);
+  EXPECT_EQ(given["https://pds.bob.example.org"], 3U);
+  EXPECT_EQ(total(limits.free_slots(hosts, kStart)), 9U);
+}
+
+TEST(HostLimits, OneDomainNeverHasAllWhileOthersWait) {
+  auto options = in_all(8);
+  options.host.at_first = 1;
+  HostLimits limits(options);
+  Names crowd;
+  for (int i = 0; i < 100; ++i) crowd.push_back(fmt::format("https://{}.crowd.test", i));
+  EXPECT_EQ(total(limits.free_slots(crowd, kStart)), 8U) << "alone it may";
+  Names all = crowd;
+  all.push_back("https://pds.alice.example");
+  for (const HostSlots& slots : limits.free_slots(all, kStart)) limits.started(slots.host, kStart);
+  EXPECT_EQ(limits.under_way(), 7U) << "three quarters of the places, and alice's";
+  all.push_back("https://pds.bob.example.org");
+  const auto free = limits.free_slots(all, kStart);
+  ASSERT_EQ(free.size(), 1U);
+  EXPECT_EQ(free[0].host, "https://pds.bob.example.org");
+}
+
 TEST(HostLimits, GivesEachHostItsTurn) {
   HostLimits limits(in_all(8));
   const auto hosts = names(100);

@@ -1,6 +1,7 @@
 #include "backfill/host_table.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,29 @@ TEST_F(HostTableTest, a_list_is_read_page_by_page_to_its_end) {
   clock_.advance(std::chrono::hours(1000));
   EXPECT_THAT(claimed(), IsEmpty());
   EXPECT_EQ(next_page_due(session()), std::nullopt);
+}
+
+TEST_F(HostTableTest, what_is_announced_of_a_host_is_kept_and_replaced) {
+  const HostList announced{.host = "https://a.test", .announced = 12};
+  add({kB, announced});
+  auto lists = claim();
+  std::sort(lists.begin(), lists.end(),
+            [](const auto& a, const auto& b) { return a.list.host < b.list.host; });
+  ASSERT_EQ(lists.size(), 2U);
+  EXPECT_EQ(lists[0].list, announced);
+  EXPECT_EQ(lists[1].list.announced, std::nullopt);
+  add({kA, {.host = "https://b.test", .announced = 7}}, Again::No);
+  EXPECT_EQ(column(kA, "announced"), "12") << "who says nothing takes nothing back";
+  EXPECT_EQ(column(kB, "announced"), "7");
+}
+
+TEST(MostEntries, follows_from_what_is_announced) {
+  EXPECT_EQ(most_entries({.host = "a", .announced = 5'000}), 50'000);
+  EXPECT_EQ(most_entries({.host = "a", .announced = 1}), 1'000);
+  EXPECT_EQ(most_entries({.host = "a", .announced = -1}), 1'000);
+  EXPECT_EQ(most_entries({.host = "a"}), 100'000);
+  EXPECT_EQ(most_entries({.host = "a", .by_hand = true}), 1'000'000);
+  EXPECT_EQ(most_entries(kHosts), std::numeric_limits<std::int64_t>::max());
 }
 
 TEST_F(HostTableTest, a_host_may_have_several_lists) {

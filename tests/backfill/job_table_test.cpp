@@ -82,6 +82,80 @@ TEST_F(JobTableTest, a_claimed_job_is_what_was_added) {
             "running " + kHolder + " 2026-01-02 00:02:00+00 1");
 }
 
+TEST_F(JobTableTest, each_claim_has_a_number_of_its_own) {
+  add(kAlice);
+  EXPECT_EQ(claim(Place::at(kHost)).at(0).claim, 1);
+  release_jobs(session(), kHolder);
+  const auto again = claim(Place::at(kHost));
+  EXPECT_EQ(again.at(0).claim, 2);
+  EXPECT_EQ(again.at(0).attempt, 1) << "it was no attempt";
+}
+
+/// As BulkWriter locks it.
+const std::string kLockAsAChunk = "SELECT did FROM skua.backfill_jobs FOR KEY SHARE";
+
+TEST_F(JobTableTest, while_a_chunk_is_written_the_lease_is_renewed_and_nobody_takes_the_job) {
+  add(kAlice);
+  claimed();
+  Session writing(database_.url(), "writing");
+  Transaction chunk(writing);
+  writing.run(kLockAsAChunk);
+  clock_.advance(1min);
+  EXPECT_EQ(renew_leases(session(), {kHolder, clock_.now(), 2min}), 1U);
+  clock_.advance(1h);
+  EXPECT_EQ(take_back_expired(session(), clock_.now()), 0U);
+  EXPECT_EQ(take_back_orphans(session(), clock_.now()), 0U);
+  EXPECT_EQ(state(kAlice), "running");
+  chunk.commit();
+  EXPECT_EQ(take_back_expired(session(), clock_.now()), 1U);
+}
+
+TEST_F(JobTableTest, what_could_not_be_had_is_tried_again_after_days) {
+  add({{kAlice, kHost}, {kBob, kHost}, {kCarol, std::nullopt, "/tmp/carol.car"}});
+  claimed();
+  claimed(Place::file());
+  jobs_unavailable(session(), std::vector<JobError>{{kAlice, "gone"}, {kCarol, "gone"}}, kHolder,
+                   clock_.now());
+  jobs_failed(session(), std::vector<JobError>{{kBob, "no answer"}}, kHolder, clock_.now(), 1);
+  EXPECT_EQ(state(kBob), "failed");
+  clock_.advance(kRareDelay * 3 / 4 - 1s);
+  EXPECT_EQ(retry_rarely(session(), clock_.now(), 10), 0U);
+  EXPECT_FALSE(jobs_remain(session())) << "nobody waits for them";
+  clock_.advance(kRareDelay / 2 + 2s);
+  EXPECT_EQ(retry_rarely(session(), clock_.now(), 1), 1U);
+  EXPECT_EQ(retry_rarely(session(), clock_.now(), 10), 1U);
+  EXPECT_THAT(claimed(), ElementsAre(kAlice, kBob));
+  EXPECT_EQ(state(kCarol), "unavailable") << "a file stays as it is";
+  // The failed one has one attempt, and then waits twice as long.
+  jobs_failed(session(), std::vector<JobError>{{kBob, "no answer"}}, kHolder, clock_.now(), 1);
+  EXPECT_EQ(state(kBob), "failed");
+  clock_.advance(kRareDelay * 3 / 2 - 1s);
+  EXPECT_EQ(retry_rarely(session(), clock_.now(), 10), 0U);
+  clock_.advance(kRareDelay);
+  EXPECT_EQ(retry_rarely(session(), clock_.now(), 10), 1U);
+  // Success forgets all that.
+  EXPECT_THAT(claimed(), ElementsAre(kBob));
+  finish({kBob});
+  EXPECT_EQ(column(kBob, "retries"), "0");
+}
+
+TEST_F(JobTableTest, rare_retries_are_a_month_apart_at_most_and_not_all_at_once) {
+  std::vector<NewJob> jobs;
+  std::vector<JobError> errors;
+  for (int i = 0; i < 100; ++i) {
+    jobs.push_back({"did:plc:" + std::to_string(i), kHost});
+    errors.push_back({jobs.back().did, "gone"});
+  }
+  add(jobs);
+  claimed(Place::at(kHost), 100);
+  session().run("UPDATE skua.backfill_jobs SET retries = 1000");
+  jobs_unavailable(session(), errors, kHolder, clock_.now());
+  const std::string days = "extract(epoch FROM next_attempt - finished_at) / 86400";
+  EXPECT_EQ(value("SELECT bool_and(" + days + " BETWEEN 22.5 AND 37.5) FROM skua.backfill_jobs"),
+            "t");
+  EXPECT_EQ(value("SELECT max(" + days + ") - min(" + days + ") > 5 FROM skua.backfill_jobs"), "t");
+}
+
 TEST_F(JobTableTest, each_place_has_its_jobs) {
   EXPECT_EQ(add({{kAlice, kHost},
                  {kBob, std::nullopt, "/tmp/bob.car"},
@@ -449,13 +523,15 @@ TEST_F(JobTableTest, a_job_whose_host_was_only_looked_for_ended_no_process) {
 
 TEST_F(JobTableTest, a_clean_stop_gives_all_back_as_if_never_claimed) {
   add({{kAlice, kHost}, {kBob, kHost}});
-  const std::string before =
-      value("SELECT string_agg(j::text, ' ' ORDER BY did) FROM skua.backfill_jobs AS j");
+  // But for the number of the claim, which nobody else ever gets.
+  const std::string all =
+      "SELECT string_agg((to_jsonb(j) - 'claim')::text, ' ' ORDER BY did) FROM skua.backfill_jobs "
+      "AS j";
+  const std::string before = value(all);
   claimed();
   EXPECT_EQ(release_jobs(session(), "somebody else"), 0U);
   EXPECT_EQ(release_jobs(session(), kHolder), 2U);
-  EXPECT_EQ(value("SELECT string_agg(j::text, ' ' ORDER BY did) FROM skua.backfill_jobs AS j"),
-            before);
+  EXPECT_EQ(value(all), before);
 }
 
 TEST_F(JobTableTest, what_is_unavailable_is_not_tried_again) {
@@ -524,7 +600,7 @@ TEST_F(JobTableTest, words_are_bounded_and_no_character_is_cut) {
   words += "é and a whole page";
   words.push_back('\0');
   jobs_failed(session(), std::vector<JobError>{{kAlice, words}}, kHolder, clock_.now());
-  EXPECT_EQ(column(kAlice, "error"), std::string(499, 'x'));
+  EXPECT_EQ(column(kAlice, "error"), std::string(499, 'x') + "é");
 }
 
 TEST_F(JobTableTest, running_jobs_are_known_by_did) {

@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(
     Table, ErrorAnswer,
     ::testing::Values(Error{transport::errc::http_dropped, ""},
                       Error{transport::errc::connect_failed, ""},
-                      Error{transport::errc::http_too_large, "; raise the limit"},
+                      Error{transport::errc::http_too_large, "; --largest-repository raises it"},
                       Error{transport::errc::address_not_public, "; --allow-private-hosts"},
                       Error{transport::errc::spool_failed, "; see that the folder"}),
     [](const auto& test) { return std::to_string(static_cast<int>(test.param.error)); });

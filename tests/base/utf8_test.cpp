@@ -73,6 +73,33 @@ TEST(Printable, ReplacesControlCharacters) {
   EXPECT_EQ(printable("caf\xc3\xa9 \xc2\xa0", 100), "caf\xc3\xa9 \xc2\xa0");
 }
 
+TEST(Printable, ReplacesWhatChangesTheDirectionOfText) {
+  // U+202E turns all that follows on its line around.
+  EXPECT_EQ(printable("gpj.\xe2\x80\xae"
+                      "exe",
+                      100),
+            "gpj.?exe");
+  for (const char* mark :
+       {"\xd8\x9c", "\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaa",
+        "\xe2\x80\xad", "\xe2\x81\xa6", "\xe2\x81\xa9"}) {
+    EXPECT_EQ(printable(mark, 100), "?");
+  }
+  // Joins emoji.
+  EXPECT_EQ(printable("\xe2\x80\x8d", 100), "\xe2\x80\x8d");
+}
+
+TEST(Escaped, KeepsTextsApartAndShowsEachByte) {
+  EXPECT_EQ(escaped("caf\xc3\xa9 \xf0\x9f\xa6\x86"), "caf\xc3\xa9 \xf0\x9f\xa6\x86");
+  EXPECT_EQ(escaped("a\nb\x1b[2J\x7f"), "a\\u{a}b\\u{1b}[2J\\u{7f}");
+  EXPECT_EQ(escaped("\xe2\x80\xae"
+                    "x"),
+            "\\u{202e}x");
+  EXPECT_EQ(escaped("\\u{a}"), "\\\\u{a}");
+  EXPECT_EQ(escaped("\xff\xc3"), "\\xff\\xc3");
+  EXPECT_EQ(escaped(std::string_view("\0", 1)), "\\u{0}");
+  EXPECT_EQ(escaped(""), "");
+}
+
 TEST(Printable, CutsAtACharacter) {
   EXPECT_EQ(printable("\xc3\xa4\xc3\xb6\xc3\xbc", 2), "\xc3\xa4\xc3\xb6");
   EXPECT_EQ(printable("abc", 3), "abc");

@@ -27,6 +27,7 @@ struct SmallProgram {
     copy->add_option("FILE", first, "From")->required();
     copy->add_option("TARGET", second, "To")->required();
     copy->add_option("--mode", text, "How")->type_name("fast|safe|NUMBER");
+    copy->add_option("--speed", text, "The former name of --mode")->group("");
     copy->add_option("--into", text, "Where")->type_name("FOLDER");
     copy->add_option("--car", texts, "Several")->type_name("FILE");
     CLI::App* fetch = app.add_subcommand("fetch", "Fetches");

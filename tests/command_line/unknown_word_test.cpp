@@ -31,6 +31,8 @@ TEST(UnknownWord, says_where_commands_are_listed_when_none_is_near) {
 
 TEST(UnknownWord, never_names_what_help_does_not_list) {
   EXPECT_EQ(problem({"secre"}), "unknown command 'secre'; `program --help` lists them");
+  EXPECT_EQ(problem({"copy", "--sped"}),
+            "unknown option '--sped'; `program copy --help` lists them");
 }
 
 TEST(UnknownWord, names_the_option_that_was_meant_also_of_a_command_above) {

@@ -24,6 +24,8 @@ import uuid
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BIN = pathlib.Path(os.environ.get("SKUA_BIN_DIR") or ROOT / "build/release/bin")
+# The stress suite takes skua of another build than its network.
+SIM = pathlib.Path(os.environ.get("SKUA_SIM") or BIN / "skua-sim")
 SHARED = pathlib.Path(os.environ.get("SKUA_SHARED") or ROOT.parent / "shared")
 
 

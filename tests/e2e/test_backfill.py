@@ -261,6 +261,48 @@ class Jobs(Backfill):
         self.assertEqual(program.stop(), 1)
 
 
+class Retries(Backfill):
+    def test_accounts_that_are_active_again_get_their_history(self):
+        network = self.network()
+        database = self.database()
+        for _ in range(8):
+            network.control("/incident", kind="deactivate")
+        inactive = [account["did"] for account in self.accounts(network) if account["status"] == "deactivated"]
+        self.assertGreater(len(inactive), 2)
+        named = [argument for did in inactive for argument in ("--backfill", did)]
+        skua = self.begin(database, network, "run", "--relay", network.url, *named)
+        wait_for("their hosts to refuse them", lambda: self.states(database) == {"unavailable": len(inactive)},
+                 alive=[skua])
+        # Who was refused a moment ago is asked again after a minute.
+        database.run("update skua.backfill_jobs set finished_at = finished_at - interval '1 hour'")
+        # They all come back within some hundred steps.
+        network.steps(500)
+        wait_for("their history", lambda: self.states(database) == {"done": len(inactive)}, alive=[skua])
+        self.assertEqual(skua.stop(), 0, skua.tail())
+        accounts = {account["did"]: account for account in self.accounts(network)}
+        for did in inactive:
+            repository = self.repositories(network)[did]
+            self.assertEqual(accounts[did]["status"], "active")
+            stored = database.value(f"select count(*) from bsky.all_records where did = '{did}'")
+            self.assertEqual(stored, len(repository.records), did)
+
+    def test_what_is_unavailable_is_tried_again_by_itself_when_it_is_due(self):
+        network = self.network()
+        database = self.database()
+        for _ in range(8):
+            network.control("/incident", kind="deactivate")
+        did = next(account["did"] for account in self.accounts(network) if account["status"] == "deactivated")
+        self.run_at(database, network, "backfill", did, code=0)
+        self.assertEqual(self.states(database), {"unavailable": 1})
+        network.steps(500)
+        self.run_at(database, network, "backfill")
+        self.assertEqual(self.states(database), {"unavailable": 1})
+        database.run("update skua.backfill_jobs set next_attempt = now()")
+        skua = self.begin(database, network, "run", "--relay", network.url)
+        wait_for("its history", lambda: self.states(database) == {"done": 1}, alive=[skua])
+        self.assertEqual(skua.stop(), 0, skua.tail())
+
+
 class Display(Backfill):
     def test_a_terminal_sees_a_few_lines_drawn_in_place(self):
         network = self.network(accounts=300, records=3000)

@@ -3,11 +3,12 @@
 import http.server
 import json
 import signal
+import subprocess
 import threading
 import unittest
 import urllib.parse
 
-from harness import wait_for
+from harness import missing
 from test_backfill import Backfill
 
 JOBS = "select state, attempts, error, host is not null as has_host from skua.backfill_jobs order by did"
@@ -103,6 +104,35 @@ class Interrupted(WithSlowHosts):
         self.assertTrue(directory.asked.acquire(timeout=30), program.tail())
         self.interrupt(program)
         self.check_queued(database, network, has_host=False)
+
+
+class Container(WithSlowHosts):
+    """Restarts with the same number of a process under the same host name."""
+
+    UNSHARE = ("unshare", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc")
+
+    def setUp(self):
+        super().setUp()
+        if subprocess.run([*self.UNSHARE, "true"], capture_output=True, check=False).returncode != 0:
+            missing("namespaces of process numbers", "SKUA_REQUIRE_NAMESPACES")
+
+    def begin_as_1(self, database, network, *arguments):
+        return self.start([*self.UNSHARE, self.binary("skua"), *arguments], self.environment_at(database, network))
+
+    def test_the_next_one_takes_the_jobs_of_the_one_that_was_killed(self):
+        network, database, directory = self.network(accounts=2, records=2), self.database(), self.host()
+        did = self.accounts(network)[0]["did"]
+        holder = "select holder from skua.backfill_jobs where state = 'running'"
+        program = self.begin_as_1(database, network, "backfill", did, "--plc", directory.url)
+        self.assertTrue(directory.asked.acquire(timeout=30), program.tail())
+        before = database.value(holder)
+        self.assertIn(" pid 1 at ", before)
+        program.kill()
+        program = self.begin_as_1(database, network, "backfill", "--plc", directory.url)
+        self.assertTrue(directory.asked.acquire(timeout=30), program.tail())
+        now = database.value(holder)
+        self.assertIn(" pid 1 at ", now)
+        self.assertNotEqual(now, before)
 
 
 class Cancelled(WithSlowHosts):

@@ -59,7 +59,9 @@ class OwnServer(EndToEnd):
         self.skua(self.db, "migrate")
 
 
-class Outage(OwnServer):
+class BusyServer(OwnServer):
+    """With a busy network, to be served at a rate, and what must be stored of it."""
+
     def setUp(self):
         super().setUp()
         self.network, self.people = busy_network()
@@ -94,6 +96,11 @@ class Outage(OwnServer):
             ), 0,
         )
 
+    def saved_cursor(self):
+        return self.db.value("select max(cursor) from skua.cursors")
+
+
+class Outage(BusyServer):
     def test_stopped_at_once_and_a_backend_killed(self):
         program = self.serve(rate=400)
         wait_for("the first posts", lambda: self.posts() > 100, alive=[program])
@@ -119,9 +126,6 @@ class Outage(OwnServer):
         wait_for("the end of the capture", lambda: self.saved_cursor() == self.network.seq, seconds=60, alive=[program])
         self.assertEqual(program.stop(), 0)
         self.check_end()
-
-    def saved_cursor(self):
-        return self.db.value("select max(cursor) from skua.cursors")
 
     def test_a_database_that_is_not_up_yet_is_waited_for(self):
         self.cluster.pg("stop")

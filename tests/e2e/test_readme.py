@@ -53,6 +53,9 @@ class Readme(EndToEnd):
         hint = next(line.strip() for line in program.stderr if "posts_view" in line)
         wait_for("posts, by the command of the hint", lambda: "(0 rows)" not in self.shell(hint), seconds=60,
                  alive=[program])
+        # The README asks for languages, which not every post names.
+        languages = 'scripts/pg psql -Atc "select count(*) from bsky.posts, unnest(langs)"'
+        wait_for("posts with languages", lambda: int(self.shell(languages)) > 0, seconds=60, alive=[program])
         program.signal(signal.SIGINT)
         self.assertEqual(program.wait(35), 0, program.tail())
 

@@ -37,6 +37,16 @@ def content(database):
 
 
 class Replay(EndToEnd):
+    def test_a_relay_may_write_the_keys_of_its_headers_in_any_order(self):
+        """Jetstream's simulated relay writes {op, t}, DAG-CBOR's order is {t, op}."""
+        data = need_shared() / "frames"
+        database = self.database()
+        self.skua(database, "replay", "--verify", "full", "--did-docs", data / "jetstream-simulator.did-docs.json",
+                  data / "jetstream-simulator.frames")
+        self.assertEqual(database.value("select count(*) from skua.dead_letter"), 0)
+        self.assertEqual(database.value("select count(*) from bsky.posts_view"), 202)
+        self.assertEqual(database.value("select count(*) from bsky.likes"), 65)
+
     def test_a_real_capture_becomes_exactly_its_repositories(self):
         data = need_shared()
         database = self.database()

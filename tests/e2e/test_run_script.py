@@ -117,7 +117,7 @@ class RunScript(EndToEnd):
         os.kill(int(named), signal.SIGTERM)
         self.assertEqual(program.wait(35), 0, program.tail())
         third = self.run_script(f"ws://127.0.0.1:{free_port()}", "--simulated")
-        wait_for("the next simulation", lambda: third.says("posts_view"), seconds=60, alive=[third])
+        wait_for("the next simulation", lambda: third.says("events/s"), seconds=60, alive=[third])
         self.ctrl_c(third)
 
     def test_a_terminal_is_offered_the_simulated_network(self):

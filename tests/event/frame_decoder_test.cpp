@@ -239,6 +239,61 @@ TEST(FrameDecoderTest, ABlockThatIsNotDagCborIsRejectedAlone) {
   }
 }
 
+/// {"createdAt", "text", "$type"}: neither by length nor by name.
+Bytes post_in_another_order(const std::string& text) {
+  const json post = post_json(text);
+  Bytes bytes = {0xa3};
+  for (const char* key : {"createdAt", "text", "$type"}) {
+    const Bytes encoded_key = cbor_of(key);
+    bytes.insert(bytes.end(), encoded_key.begin(), encoded_key.end());
+    const Bytes value = cbor_of(post.at(key));
+    bytes.insert(bytes.end(), value.begin(), value.end());
+  }
+  return bytes;
+}
+
+TEST(FrameDecoderTest, ARecordOfAnotherFormIsARecordLikeAnyOther) {
+  const Bytes odd = post_in_another_order("odd");
+  const Bytes plain = cbor_of(post_json("plain"));
+  const DecodedFrame frame = decode(CommitBuilder()
+                                        .create("app.bsky.feed.post/1", odd)
+                                        .create("app.bsky.feed.post/2", plain)
+                                        .frame());
+  ASSERT_EQ(frame.events.size(), 2U);
+  EXPECT_EQ(post_of(frame, 0).text, "odd");
+  EXPECT_EQ(change_of(frame, 0).cid, atproto::Cid::of(odd));
+  EXPECT_EQ(change_of(frame, 0).block, odd);
+  EXPECT_FALSE(is_canonical(frame.events[0]));
+  EXPECT_TRUE(is_canonical(frame.events[1]));
+}
+
+/// Bytes of a map with these entries, in this order.
+Bytes map_in_order(const std::vector<std::pair<std::string, Bytes>>& entries) {
+  Bytes bytes = {static_cast<std::uint8_t>(0xa0 + entries.size())};
+  for (const auto& [key, value] : entries) {
+    const Bytes encoded_key = cbor_of(key);
+    bytes.insert(bytes.end(), encoded_key.begin(), encoded_key.end());
+    bytes.insert(bytes.end(), value.begin(), value.end());
+  }
+  return bytes;
+}
+
+TEST(FrameDecoderTest, TheMapsOfAFrameMayHaveAnyOrderAndUnknownKeys) {
+  const Bytes half_float = {0xf9, 0x3e, 0x00};
+  Bytes bytes = map_in_order({{"op", cbor_of(1)}, {"t", cbor_of("#identity")}, {"v", half_float}});
+  const Bytes body = map_in_order({{"time", cbor_of(kTime)},
+                                   {"zone", half_float},
+                                   {"handle", cbor_of("alice.example")},
+                                   {"did", cbor_of(kDid)},
+                                   {"seq", Bytes{0x1b, 0, 0, 0, 0, 0, 0, 0, 42}}});
+  bytes.insert(bytes.end(), body.begin(), body.end());
+  const DecodedFrame frame = decode(bytes);
+  EXPECT_EQ(frame.type, MessageType::Identity);
+  EXPECT_EQ(frame.seq, 42);
+  EXPECT_EQ(frame.did, kDid);
+  ASSERT_EQ(frame.events.size(), 1U);
+}
+
 TEST(FrameDecoderTest, ARecordHasAMillionBytesAtMost) {
   const std::size_t rest = cbor_of(post_json(std::string(999'000, 'x'))).size() - 999'000;
   const Bytes largest = cbor_of(post_json(std::string(1'000'000 - rest, 'x')));

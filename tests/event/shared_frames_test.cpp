@@ -117,6 +117,24 @@ TEST(SharedFramesTest, EveryFrameOfTheCaptureDecodes) {
   EXPECT_EQ(invalid, expected);
 }
 
+/// A relay that writes its headers as {op, t}.
+TEST(SharedFramesTest, FramesOfTheSimulatorOfJetstreamDecode) {
+  SKUA_NEED_SHARED();
+  std::map<event::MessageType, int> messages;
+  int rejected = 0;
+  const std::size_t frames = each_frame(
+      *shared_dir() / "data/frames/jetstream-simulator.frames", [&](const DecodedFrame& frame) {
+        ++messages[frame.type];
+        for (const auto& event : frame.events) {
+          rejected += std::holds_alternative<event::Rejection>(event.body) ? 1 : 0;
+        }
+      });
+  EXPECT_EQ(frames, 400U);
+  EXPECT_EQ(messages[event::MessageType::Commit], 385);
+  EXPECT_EQ(messages[event::MessageType::Identity], 15);
+  EXPECT_EQ(rejected, 0);
+}
+
 /// The text that production Jetstream sent, read back, is what the frame decoder made of the
 /// frames.
 TEST(SharedFramesTest, TheEventsOfJetstreamAreThoseOfTheFrames) {

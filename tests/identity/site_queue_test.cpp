@@ -26,6 +26,12 @@ TEST(SiteQueue, ASiteIsTheLastTwoLabels) {
   EXPECT_EQ(site_of("did:web:localhost"), "localhost");
 }
 
+TEST(SiteQueue, AHostNameHasASite) {
+  EXPECT_EQ(site_of_host("a.b.example.com"), "example.com");
+  EXPECT_EQ(site_of_host("example.com"), "example.com");
+  EXPECT_EQ(site_of_host("localhost"), "localhost");
+}
+
 TEST(SiteQueue, ASiteThatDoesNotAnswerDelaysItsOwnAccountsOnly) {
   SiteQueue queue(8, 2);
   for (int i = 0; i < 100; ++i) queue.push(of_site("slow.test", i));

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -210,7 +211,71 @@ TEST_F(AccountChangesTest, more_rows_than_go_at_once_go) {
   EXPECT_EQ(value("SELECT count(*) FROM bsky.follows"), "0");
 }
 
+// --- the history of an account that is back
+
+TEST_F(AccountChangesTest, an_account_that_is_active_again_gets_the_history_that_was_refused) {
+  const auto job = [&](const std::string& did, const std::string& state) {
+    session().run(
+        "INSERT INTO skua.backfill_jobs (did, host, state, error, attempts, retries, created_at, "
+        "finished_at, next_attempt) VALUES ('" +
+        did + "', 'https://pds.test', '" + state +
+        "', 'RepoDeactivated', 1, 3, now(), '2020-01-01', '2040-01-01')");
+  };
+  const auto states = [&] {
+    return value(
+        "SELECT string_agg(did || ' ' || state, ', ' ORDER BY did) FROM "
+        "skua.backfill_jobs");
+  };
+  job(kAlice, "unavailable");
+  job(kBob, "cancelled");
+  write(status(kAlice, false, 1), status(kBob, false, 1));
+  EXPECT_EQ(states(), kAlice + " unavailable, " + kBob + " cancelled");
+  write(status(kAlice, true, 2), status(kBob, true, 2));
+  EXPECT_EQ(states(), kAlice + " queued, " + kBob + " cancelled");
+  EXPECT_EQ(value("SELECT next_attempt = '" + format_datetime(clock_.now()) +
+                  "' AND attempts = 0 AND retries = 0 FROM skua.backfill_jobs WHERE did = '" +
+                  kAlice + "'"),
+            "t");
+}
+
+TEST_F(AccountChangesTest, who_is_inactive_and_active_in_turns_is_not_asked_each_time) {
+  session().run(
+      "INSERT INTO skua.backfill_jobs (did, state, created_at, finished_at, next_attempt) VALUES "
+      "('" +
+      kAlice + "', 'unavailable', now(), '" + format_datetime(clock_.now()) + "', now())");
+  write(status(kAlice, true, 2));
+  EXPECT_EQ(value("SELECT next_attempt FROM skua.backfill_jobs"),
+            value("SELECT finished_at + interval '1 minute' FROM skua.backfill_jobs"));
+}
+
 // --- locks
+
+TEST_F(AccountChangesTest, a_purge_waits_for_whoever_writes_the_account) {
+  write(one_of_each(kAlice, 10));
+  const auto purges = write_only(list(gone(kAlice, 10))).purges;
+  ASSERT_EQ(purges.size(), 1U);
+  EXPECT_EQ(purges[0].did, kAlice);
+  store::Session other(database_.url(), "other");
+  store::Transaction writing(other);
+  const std::vector lock = {
+      store::account_lock(other, static_cast<std::uint8_t>(records::RecordType::Like), kAlice)};
+  ASSERT_EQ(store::try_lock_xact(other, lock), std::vector{true});
+  std::thread purging([&] { purge_account(session(), purges[0]); });
+  const auto waits = [&] {
+    return !other
+                .run(
+                    "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND "
+                    "database = (SELECT oid FROM pg_database WHERE datname = current_database())")
+                .empty();
+  };
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!waits() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  EXPECT_TRUE(waits());
+  EXPECT_EQ(other.run("SELECT count(*) FROM bsky.likes WHERE cid IS NOT NULL").int8(0, 0), 1);
+  writing.commit();
+  purging.join();
+  EXPECT_EQ(records_of(kAlice), "0");
+}
 
 class DeletionLocks : public AccountChangesTest,
                       public testing::WithParamInterface<records::RecordType> {};
@@ -218,8 +283,9 @@ class DeletionLocks : public AccountChangesTest,
 TEST_P(DeletionLocks, a_deletion_waits_for_whoever_writes_records_of_this_type) {
   store::Session other(database_.url(), "other");
   other.begin();
-  const std::vector key = {store::lock_key(static_cast<std::uint8_t>(GetParam()), kAlice)};
-  ASSERT_EQ(store::try_lock_xact(other, key), std::vector{true});
+  const std::vector lock = {
+      store::account_lock(other, static_cast<std::uint8_t>(GetParam()), kAlice)};
+  ASSERT_EQ(store::try_lock_xact(other, lock), std::vector{true});
   const auto batch = [] {
     return list(claim(kAlice, "alice.example", 9), gone(kAlice, 20), status(kBob, false, 10),
                 claim(kAlice, "newer.example", 11));

@@ -74,6 +74,7 @@ class BulkWorkerTest : public test::PostgresTest {
                                                           .live_pressure = pressure,
                                                           .counters = counters,
                                                           .clock = clock_,
+                                                          .pace = clock_,
                                                           .on_written =
                                                               [this](const BulkWritten& chunk) {
                                                                 written_.push_back(chunk);
@@ -440,7 +441,7 @@ TEST_F(BulkWorkerTest, its_posts_are_claimed_while_it_writes_them) {
   const auto type = static_cast<std::uint8_t>(records::record_type_of(kPost));
   {
     store::Transaction holding(session());
-    store::lock_xact(session(), {store::lock_key(type, kAlice)});
+    store::lock_xact(session(), {store::account_lock(session(), type, kAlice)});
     open(database_.url());
     worker_->push(records(1, kAlice, 100, 0, kPost));
     store::Session watching(database_.url(), "watching");

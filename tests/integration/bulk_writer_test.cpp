@@ -14,6 +14,7 @@
 
 #include "atproto/tid.hpp"
 #include "resolve/resolver.hpp"
+#include "store/cursor_store.hpp"
 #include "store/repository_table.hpp"
 #include "support/made_events.hpp"
 #include "support/manual_clock.hpp"
@@ -53,6 +54,21 @@ class BulkWriterTest : public test::PostgresTest {
     for (auto& event : events) batch.push_back({std::move(event)});
     EXPECT_TRUE(resolve::Resolver(session(), ids_, clock_).resolve(batch).empty());
     return batch;
+  }
+  /// As the chunk of a job.
+  BulkWriter::Outcome bulk_by(std::int64_t claim, Events events) {
+    const std::vector<ResolvedEvent> batch = resolved(std::move(events));
+    std::vector<const ResolvedEvent*> pointers;
+    for (const auto& event : batch) pointers.push_back(&event);
+    const std::vector<std::int64_t> claims(pointers.size(), claim);
+    return bulk_.write(session(), pointers, clock_.now(), claims);
+  }
+  /// A job of Alice's that runs by its third claim.
+  void begin_job() {
+    session().run(
+        "INSERT INTO skua.backfill_jobs (did, state, holder, lease, claim, created_at, "
+        "next_attempt) VALUES ('" +
+        kAlice + "', 'running', 'somebody', now() + interval '10 minutes', 3, now(), now())");
   }
   BulkWriter::Outcome bulk(Events events) {
     const std::vector<ResolvedEvent> batch = resolved(std::move(events));
@@ -208,6 +224,58 @@ TEST_F(BulkWriterTest, what_was_between_does_not_come_back_where_live_lags_behin
   EXPECT_EQ(value("SELECT count(*) || ' ' || min(extra ->> 'n') || max(extra ->> 'n') || ' ' || "
                   "min(rev) FROM bsky.follows"),
             "100 00 20");
+}
+
+TEST_F(BulkWriterTest, a_chunk_is_written_while_its_job_runs_by_its_claim) {
+  begin_job();
+  const auto ours = bulk_by(3, follows(100, 10));
+  EXPECT_EQ(ours.rows, 100U);
+  EXPECT_EQ(ours.lost, 0U);
+  const auto former = bulk_by(2, follows(100, 20, 1));
+  EXPECT_EQ(former.rows, 0U);
+  EXPECT_EQ(former.lost, 100U);
+  EXPECT_EQ(count("bsky.follows WHERE rev = 10"), "100");
+}
+
+TEST_F(BulkWriterTest, a_cancelled_or_expired_job_brings_nothing_back_that_was_deleted) {
+  for (const std::string end : {"state = 'cancelled', holder = NULL, lease = NULL",
+                                "state = 'running', holder = 'another', claim = claim + 1",
+                                "lease = now() - interval '1 hour'"}) {
+    SCOPED_TRACE(end);
+    session().run("TRUNCATE bsky.follows, skua.backfill_jobs, skua.tombstones");
+    begin_job();
+    live(follows(100, 10));
+    // Its CAR was read before; now a record goes, and its tombstone when the job is over.
+    live(made_delete(kAlice, kFollow, key(7), 20));
+    session().run("UPDATE skua.backfill_jobs SET " + end);
+    store::purge_all_tombstones(session(), "relay:test");
+    EXPECT_EQ(bulk_by(3, follows(100, 10)).lost, 100U);
+    EXPECT_EQ(count("bsky.follows"), "99");
+  }
+}
+
+TEST_F(BulkWriterTest, chunks_of_jobs_and_of_none_share_a_transaction) {
+  begin_job();
+  Events events = follows(10, 10);
+  for (auto& event : follows(10, 10)) {
+    event.did = kBob;
+    events.push_back(std::move(event));
+  }
+  for (auto& event : many(
+           10, 10, [](std::size_t) { return made_post("words"); }, kPost)) {
+    event.type = records::RecordType::Social;
+    events.push_back(std::move(event));
+  }
+  const std::vector<ResolvedEvent> batch = resolved(std::move(events));
+  std::vector<const ResolvedEvent*> pointers;
+  for (const auto& event : batch) pointers.push_back(&event);
+  std::vector<std::int64_t> claims(10, 2);
+  claims.resize(20, 0);
+  claims.resize(30, 3);
+  const auto outcome = bulk_.write(session(), pointers, clock_.now(), claims);
+  EXPECT_EQ(outcome.lost, 10U);
+  EXPECT_EQ(count("bsky.follows"), "10");
+  EXPECT_EQ(count("bsky.posts WHERE cid IS NOT NULL"), "10");
 }
 
 TEST_F(BulkWriterTest, stubs_become_posts) {

@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "integration/account_events.hpp"
+#include "store/source_lock.hpp"
 #include "support/postgres.hpp"
 #include "writer/account_changes.hpp"
 
@@ -78,6 +79,23 @@ class HandlesTest : public test::AccountEventsTest {
  private:
   std::string now() { return fmt::format("'{}'::timestamptz", format_datetime(clock_.now())); }
 };
+
+// --- locks
+
+/// With the numbers that locks had once, a hash that everybody can compute, this handle had the one
+/// that each run holds for as long as it reads a source. Such a handle is found in seconds.
+TEST_F(HandlesTest, a_handle_that_was_chosen_to_meet_another_lock_does_not_wait_for_it) {
+  const std::string chosen =
+      "6dbemtbj3sidpf03zm1mtos6x4np6x4fn7z2qe41zpy0l9wn2jujj46."
+      "4al0pxwbd8qol71uqn69ullr83hcg63nv3n7oty39otyk1oqcz6rwc9."
+      "3bnd7yakygkzau83hrg88zk612lj09.ha08mpeggge91.test";
+  store::Session run(database_.url(), "skua run");
+  const store::SourceLock source(run, "relay:a.test");
+  write(claim(kAlice, "first.example", 10));
+  session().run("SET lock_timeout = '2s'");
+  write(claim(kAlice, chosen, 20));
+  EXPECT_EQ(handle(kAlice), chosen);
+}
 
 // --- claims
 

@@ -215,8 +215,9 @@ TEST_F(LiveWriterTest, several_changes_of_one_record_in_a_batch_leave_the_last) 
 TEST_F(LiveWriterTest, events_of_an_account_that_is_held_elsewhere_are_set_aside_in_order) {
   store::Session other(database_.url(), "other");
   other.begin();
-  const auto key = store::lock_key(static_cast<std::uint8_t>(records::RecordType::Social), kAlice);
-  ASSERT_EQ(store::try_lock_xact(other, std::vector{key}), std::vector{true});
+  const auto lock =
+      store::account_lock(other, static_cast<std::uint8_t>(records::RecordType::Social), kAlice);
+  ASSERT_EQ(store::try_lock_xact(other, std::vector{lock}), std::vector{true});
   const auto events = [] {
     std::vector<UnresolvedEvent> all;
     all.push_back(made_write(kAlice, kFollow, "3l2s5xxv2ze2c", 10, made_follow(kBob)));

@@ -64,15 +64,27 @@ TEST_P(BlockIndexOfBits, FindsManyAsItFindsOne) {
 }
 
 TEST_P(BlockIndexOfBits, FindsOneOfSeveralCopies) {
-  const Bytes car = car_of(50, 20);
+  const Bytes car = car_of(30, 3);
   const auto index = BlockIndex::build(car, GetParam());
   ASSERT_TRUE(index);
-  EXPECT_EQ(index->size(), 1000U);
-  for (std::size_t i = 0; i < 50; ++i) {
+  EXPECT_EQ(index->size(), 90U);
+  for (std::size_t i = 0; i < 30; ++i) {
     const std::size_t section = index->find(Cid::of(as_bytes(content(i))).digest);
     ASSERT_NE(section, BlockIndex::kMissing) << i;
     EXPECT_EQ(as_text(car_block_at(car, section).data), content(i));
   }
+}
+
+TEST_P(BlockIndexOfBits, TakesAFewDuplicatesOnly) {
+  constexpr std::size_t kFew = BlockIndex::kDuplicatesAllowed;
+  EXPECT_TRUE(BlockIndex::build(car_of(1, kFew), GetParam()));
+  EXPECT_EQ(BlockIndex::build(car_of(1, kFew + 100), GetParam()).error(),
+            make_error_code(errc::car_duplicates));
+  EXPECT_EQ(BlockIndex::build(car_of(1'000, 3), GetParam()).error(),
+            make_error_code(errc::car_duplicates));
+  // Further apart than it remembers while it reads.
+  EXPECT_EQ(BlockIndex::build(car_of(20'000, 2), GetParam()).error(),
+            make_error_code(errc::car_duplicates));
 }
 
 // A digest that no block has, but whose bits that are compared first a block has.

@@ -114,6 +114,64 @@ TEST(ReadDagCbor, TakesFiniteFloatsWhenTold) {
   }
 }
 
+/// What a writer that knows nothing of DAG-CBOR's one form may have made, and that form.
+struct OtherForm {
+  const char* name;
+  const char* bytes;
+  const char* canonical;
+};
+
+class InAnyForm : public testing::TestWithParam<OtherForm> {};
+
+TEST_P(InAnyForm, IsReadAndWrittenInTheOneForm) {
+  const Bytes bytes = test::from_hex(GetParam().bytes);
+  Document document;
+  ASSERT_TRUE(read_dag_cbor(bytes, document, kAnyForm));
+  EXPECT_FALSE(document.is_canonical());
+  Bytes written;
+  CborWriter(written).value(document.root());
+  EXPECT_EQ(written, test::from_hex(GetParam().canonical));
+  ASSERT_TRUE(read_dag_cbor(written, document, kAnyForm));
+  EXPECT_TRUE(document.is_canonical());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Forms, InAnyForm,
+    testing::Values(OtherForm{"keys_by_bytes", "a262616101616202", "a261620262616101"},
+                    OtherForm{"keys_in_reverse", "a2616201616102", "a2616102616201"},
+                    OtherForm{"keys_in_reverse_within", "81a2616201616102", "81a2616102616201"},
+                    OtherForm{"integer_in_eight_bytes", "1b0000000000000001", "01"},
+                    OtherForm{"negative_in_one_byte", "3801", "21"},
+                    OtherForm{"text_length_in_one_byte", "780161", "6161"},
+                    OtherForm{"bytes_length_in_two_bytes", "59000161", "4161"},
+                    OtherForm{"list_length_in_one_byte", "980100", "8100"},
+                    OtherForm{"map_length_in_one_byte", "b801616100", "a1616100"},
+                    OtherForm{"key_length_in_one_byte", "a178016100", "a1616100"},
+                    OtherForm{"half_float", "f93e00", "fb3ff8000000000000"},
+                    OtherForm{"single_float", "fa3fc00000", "fb3ff8000000000000"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(ReadDagCbor, AnyFormDoesNotTakeWhatTheDataModelCannotExpress) {
+  for (const CborCase& c : test_cases::own_cases()) {
+    const bool is_of_form = c.error == errc::cbor_not_shortest || c.error == errc::cbor_key_order ||
+                            c.error == errc::cbor_float;
+    if (!c.error || is_of_form) continue;
+    Document document;
+    const auto read = read_dag_cbor(c.bytes, document, kAnyForm);
+    ASSERT_FALSE(read) << c.name;
+    EXPECT_EQ(read.error(), *c.error) << c.name;
+  }
+  // A key that stands twice, in order and out of order.
+  for (const char* doubled : {"a2616101616102", "a36161016162026161f6", "a26161a1616200616102",
+                              "a1616183a26162016162020102"}) {
+    Document document;
+    const auto read = read_dag_cbor(test::from_hex(doubled), document, kAnyForm);
+    ASSERT_FALSE(read) << doubled;
+    EXPECT_EQ(read.error(), errc::cbor_key_order);
+    EXPECT_TRUE(document.empty());
+  }
+}
+
 TEST(ReadDagCbor, DepthIsAnOption) {
   CborOptions shallow;
   shallow.max_depth = 1;

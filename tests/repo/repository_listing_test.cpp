@@ -156,8 +156,8 @@ TEST(RepositoryListing, SaysWhatAPartialSliceLacks) {
   expect_error(car, errc::mst_missing_node);
 }
 
-TEST(RepositoryListing, ToleratesCopiesAndBlocksThatNobodyNames) {
-  const Bytes car = test_cases::made_repository(1, 100);
+TEST(RepositoryListing, ToleratesAFewCopiesAndBlocksThatNobodyNames) {
+  const Bytes car = test_cases::made_repository(1, 30);
   std::vector<CarBlock> blocks = blocks_of(car);
   const auto originals = blocks;
   blocks.insert(blocks.end(), originals.rbegin(), originals.rend());
@@ -165,7 +165,7 @@ TEST(RepositoryListing, ToleratesCopiesAndBlocksThatNobodyNames) {
   blocks.insert(blocks.begin() + 3, {Cid::of(stranger), stranger});
   const auto listing = RepositoryListing::open(car_with(car, blocks));
   ASSERT_TRUE(listing) << listing.error().message();
-  EXPECT_EQ(listing->size(), 100U);
+  EXPECT_EQ(listing->size(), 30U);
 }
 
 TEST(RepositoryListing, MissesAnyBlockOfAWholeRepository) {

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "resolve/actor_sequence.hpp"
 #include "store/record_key.hpp"
 #include "support/made_events.hpp"
 #include "support/manual_clock.hpp"
@@ -429,6 +430,104 @@ TEST_F(ResolverCopyTest, numbers_that_were_not_used_are_kept) {
   const std::vector<std::int32_t> drawn = numbers.take(session(), 5);
   numbers.give_back(drawn);
   EXPECT_THAT(numbers.take(session(), 7), testing::UnorderedElementsAre(1, 2, 3, 4, 5, 6, 7));
+}
+
+/// As after a restore of the rows alone: the sequence gives numbers that accounts have.
+class ResolverBehindTest : public ResolverTest {
+ protected:
+  void SetUp() override {
+    ResolverTest::SetUp();
+    session().run(
+        "INSERT INTO bsky.actors (id, did, indexed_at) OVERRIDING SYSTEM VALUE "
+        "SELECT n, 'did:plc:old' || n, now() FROM generate_series(1, 500) AS n");
+  }
+  static std::vector<ResolvedEvent> news(const std::string& name, int count) {
+    std::vector<ResolvedEvent> batch;
+    for (int i = 0; i < count; ++i) {
+      const std::string did = "did:plc:" + name + std::to_string(i);
+      batch.push_back({made_write(did, kFollow, kKey, 1, made_follow(did))});
+    }
+    return batch;
+  }
+  void expect_sound(int accounts) {
+    EXPECT_EQ(count("bsky.actors"), accounts);
+    EXPECT_EQ(value("SELECT max(id) <= (SELECT last_value FROM bsky.actors_id_seq) "
+                    "FROM bsky.actors"),
+              "t");
+  }
+};
+
+TEST_F(ResolverBehindTest, is_mended_by_the_first_copy_that_meets_it) {
+  auto batch = news("many", 100);
+  EXPECT_TRUE(resolve(batch).empty());
+  expect_sound(600);
+  for (int i = 0; i < 5; ++i) {
+    auto more = news("more" + std::to_string(i) + "x", 100);
+    EXPECT_TRUE(resolve(more).empty());
+  }
+  expect_sound(1'100);
+  EXPECT_EQ(value("SELECT last_value FROM bsky.actors_id_seq"), "1100") << "numbers were burnt";
+}
+
+TEST_F(ResolverBehindTest, is_mended_by_the_first_insert_that_meets_it) {
+  auto batch = news("few", 3);
+  EXPECT_TRUE(resolve(batch).empty());
+  expect_sound(503);
+}
+
+TEST_F(ResolverBehindTest, is_mended_by_numbers_that_were_kept_as_well) {
+  ids_.numbers.give_back(ids_.numbers.take(session(), 400));
+  auto batch = news("many", 100);
+  EXPECT_TRUE(resolve(batch).empty());
+  auto more = news("more", 100);
+  EXPECT_TRUE(resolve(more).empty());
+  expect_sound(700);
+}
+
+TEST_F(ResolverBehindTest, is_mended_at_the_start) {
+  fill_with_actors([this] { return std::make_unique<store::Session>(database_.url(), "filling"); },
+                   ids_.actors);
+  expect_sound(500);
+  // And is not moved again.
+  session().run("SELECT setval('bsky.actors_id_seq', 900)");
+  EXPECT_FALSE(raise_actor_sequence(session()));
+  EXPECT_EQ(value("SELECT last_value FROM bsky.actors_id_seq"), "900");
+}
+
+TEST_F(ResolverTest, a_did_that_collides_gives_its_numbers_back) {
+  ids_.actors.set_holds_all(true);
+  session().run("INSERT INTO bsky.actors (did, indexed_at) VALUES ('did:plc:n7', now())");
+  std::vector<ResolvedEvent> batch;
+  for (int i = 0; i < 100; ++i) {
+    const std::string did = "did:plc:n" + std::to_string(i);
+    batch.push_back({made_write(did, kFollow, kKey, 1, made_follow(did))});
+  }
+  EXPECT_TRUE(resolve(batch).empty());
+  std::vector<ResolvedEvent> more;
+  for (int i = 100; i < 200; ++i) {
+    const std::string did = "did:plc:n" + std::to_string(i);
+    more.push_back({made_write(did, kFollow, kKey, 1, made_follow(did))});
+  }
+  EXPECT_TRUE(resolve(more).empty());
+  // The second COPY took the numbers that the first gave back.
+  EXPECT_EQ(value("SELECT last_value - count(*) FROM bsky.actors, bsky.actors_id_seq "
+                  "GROUP BY last_value"),
+            "0");
+}
+
+TEST_F(ResolverTest, accounts_of_another_process_burn_no_ids) {
+  ids_.actors.set_holds_all(true);
+  session().run(
+      "INSERT INTO bsky.actors (did, indexed_at) VALUES ('did:plc:a', now()), "
+      "('did:plc:b', now())");
+  for (int i = 0; i < 3; ++i) {
+    SharedIds fresh;
+    fresh.actors.set_holds_all(true);
+    auto batch = batch_of(made_write("did:plc:a", kFollow, kKey, 5, made_follow("did:plc:b")));
+    Resolver(session(), fresh, clock_).resolve(batch);
+    EXPECT_EQ(batch[0].actor_id, 1);
+  }
+  EXPECT_EQ(value("SELECT last_value FROM bsky.actors_id_seq"), "2");
 }
 
 }  // namespace

@@ -40,6 +40,21 @@ TEST_F(ServerCheckTest, too_few_connections_are_told_with_the_setting) {
   EXPECT_THAT(problems[0], HasSubstr("set max_connections = "));
 }
 
+TEST_F(ServerCheckTest, a_server_that_may_lose_what_is_committed_is_told_to_who_needs_it) {
+  // The tests' own server is one.
+  if (value("SHOW fsync") == "on") GTEST_SKIP() << "a server with fsync on";
+  const auto problems = server_problems(session(), {.locks = 1, .connections = 1, .durable = true});
+  ASSERT_EQ(problems.size(), 2U);
+  EXPECT_THAT(problems[0], HasSubstr("set fsync = on"));
+  EXPECT_THAT(problems[0], HasSubstr("--allow-unsafe-database"));
+  EXPECT_THAT(problems[1], HasSubstr("set full_page_writes = on"));
+}
+
+TEST_F(ServerCheckTest, a_direct_connection_is_not_pooled) {
+  EXPECT_FALSE(session().is_pooled());
+  EXPECT_EQ(pooling_problem(session(), database_.url()), std::nullopt);
+}
+
 TEST_F(ServerCheckTest, another_encoding_is_told) {
   session().run("CREATE DATABASE " + database_.name() +
                 "_latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'");

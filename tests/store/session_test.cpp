@@ -59,6 +59,53 @@ Timestamp at(std::int64_t microseconds) {
   return Timestamp(std::chrono::microseconds(microseconds));
 }
 
+TEST_F(SessionTest, its_settings_are_its_own_whatever_the_database_says) {
+  const std::string alter = "ALTER DATABASE " + database_->name() + " SET ";
+  for (const char* setting :
+       {"synchronous_commit = off", "default_transaction_read_only = on",
+        "statement_timeout = '1s'", "lock_timeout = '1ms'",
+        "idle_in_transaction_session_timeout = '1s'", "idle_session_timeout = '1s'",
+        "search_path = bsky", "timezone = 'Asia/Tokyo'",
+        "default_transaction_isolation = serializable", "bytea_output = escape",
+        "datestyle = 'German'"}) {
+    Session(database_->url(), "test").run(alter + setting);
+  }
+  Session changed(database_->url(), "it's");
+  const auto show = [&](const std::string& name) {
+    return std::string(changed.run("SHOW " + name).text(0, 0));
+  };
+  EXPECT_EQ(show("application_name"), "it's");
+  EXPECT_EQ(show("synchronous_commit"), "on");
+  EXPECT_EQ(show("default_transaction_read_only"), "off");
+  EXPECT_EQ(show("default_transaction_isolation"), "read committed");
+  EXPECT_EQ(show("statement_timeout"), "0");
+  EXPECT_EQ(show("lock_timeout"), "10s");
+  EXPECT_EQ(show("idle_in_transaction_session_timeout"), "1min");
+  EXPECT_EQ(show("idle_session_timeout"), "0");
+  EXPECT_EQ(show("search_path"), "public");
+  EXPECT_EQ(show("timezone"), "UTC");
+  EXPECT_EQ(show("bytea_output"), "hex");
+  EXPECT_EQ(show("datestyle").substr(0, 3), "ISO");
+  changed.run("ALTER DATABASE " + database_->name() + " RESET ALL");
+}
+
+TEST_F(SessionTest, a_role_that_may_ask_for_little_has_a_session) {
+  session().run(
+      "REVOKE EXECUTE ON FUNCTION pg_catalog.pg_control_system() FROM PUBLIC; "
+      "REVOKE EXECUTE ON FUNCTION pg_catalog.pg_current_wal_flush_lsn() FROM PUBLIC; "
+      "DROP ROLE IF EXISTS skua_test_little; CREATE ROLE skua_test_little LOGIN");
+  const std::string url = database_->url();
+  const std::size_t user = url.find("://") + 3;
+  const std::string theirs =
+      url.substr(0, user) + "skua_test_little" + url.substr(url.find_first_of(":@/", user));
+  {
+    Session little(theirs, "little");
+    EXPECT_EQ(little.run("SHOW application_name").text(0, 0), "little");
+    EXPECT_NO_THROW(little.note_wal_position());
+  }
+  session().run("DROP ROLE skua_test_little");
+}
+
 TEST_F(SessionTest, plans_anew_as_tables_grow) {
   const Statement later{"later_words", "SELECT word FROM public.words WHERE word > $1::text"};
   Params params;

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "store/advisory_lock.hpp"
 #include "store/cursor_store.hpp"
+#include "store/source_lock.hpp"
 #include "support/postgres.hpp"
 
 namespace skua::store::source_table_test {

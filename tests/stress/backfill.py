@@ -31,7 +31,7 @@ the schema is there, as it was made.
   --report    a JSON file: {"passed": N, "failed": [[name, what differs], ...], "skipped": []}
   --keep      leave the folder of a seed that failed, and print where it is
 
-SKUA_BIN_DIR names the folder of skua and skua-sim. Each seed has a PostgreSQL of its own.
+SKUA_BIN_DIR names the folder of skua and skua-sim, SKUA_SIM another skua-sim. Each seed has a PostgreSQL of its own.
 
 Examples:
   tests/stress/backfill.py --seeds 10
@@ -61,7 +61,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/e2e"), str(ROOT / "tests/stress")]
 
 import whole_network  # noqa: E402
-from harness import BIN, Database, Program, wait_for  # noqa: E402
+from harness import BIN, SIM, Database, Program, wait_for  # noqa: E402
 from seeds import run_seeds  # noqa: E402
 from stress import Cluster  # noqa: E402
 
@@ -93,7 +93,7 @@ class Network(Program):
         # Those before the start count too.
         events = int(options.live * options.seconds) + 10 * options.steps if options.live else 1
         super().__init__([
-            BIN / "skua-sim", "--seed", seed, "--accounts", options.accounts, "--records", options.records,
+            SIM, "--seed", seed, "--accounts", options.accounts, "--records", options.records,
             "--records-spread", 2, "--hosts", options.hosts, "--page", options.page, "--rate", options.live or 1, "--events", events,
             "--one-op-a-path", "--log", self.log, *faults,
         ])
@@ -242,7 +242,7 @@ class Backfill:
 
     def environment(self, crash_at):
         return {"SKUA_CRASH_AT": crash_at or "", "SKUA_DATABASE_URL": self.cluster.url,
-                "SKUA_DNS": self.network.ready["dns"]}
+                "SKUA_DNS": self.network.ready["dns"], "SKUA_ALLOW_UNSAFE_DATABASE": "true"}
 
     def request(self):
         """What a process is told that goes on with what there is, and what one that begins."""

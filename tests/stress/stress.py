@@ -14,7 +14,7 @@ and no dead letters but those that were provoked.
   --report   a JSON file: {"passed": N, "failed": [[name, what differs], ...], "skipped": []}
   --keep     leave the folder of a seed that failed, and print where it is
 
-SKUA_BIN_DIR names the folder of skua and skua-sim. Each seed has a PostgreSQL of its own.
+SKUA_BIN_DIR names the folder of skua and skua-sim, SKUA_SIM another skua-sim. Each seed has a PostgreSQL of its own.
 
 Example: tests/stress/stress.py --seeds 30 --seconds 60
 """
@@ -38,7 +38,7 @@ sys.path[:0] = [str(ROOT / "tests/e2e"), str(ROOT / "tests/stress")]
 
 import atproto  # noqa: E402
 import comparison  # noqa: E402
-from harness import BIN, Database, Program, Sim, wait_for  # noqa: E402
+from harness import BIN, SIM, Database, Program, Sim, wait_for  # noqa: E402
 from seeds import run_seeds  # noqa: E402
 from trouble import DEAD_LETTERS, FIRST_SEQ, Trouble  # noqa: E402
 
@@ -153,7 +153,7 @@ class Stress:
         if self.trouble.restart_at is not None:
             faults += ["--fault", f"seq-restart@{self.trouble.restart_at:.1f}s"]
         self.sim = Sim([
-            BIN / "skua-sim", "--seed", str(self.seed), "--accounts", str(40 + self.seed * 37 % 400),
+            SIM, "--seed", str(self.seed), "--accounts", str(40 + self.seed * 37 % 400),
             "--rate", str(self.rate), "--events", str(int(self.rate * self.seconds)),
             "--first-seq", str(FIRST_SEQ), "--dump", str(self.folder / "oracle"), *faults,
             # Who verifies refuses a commit that names a path twice.
@@ -161,7 +161,8 @@ class Stress:
         ])
 
     def start_skua(self, crash_at=None):
-        environment = {"SKUA_CRASH_AT": crash_at or "", "SKUA_DATABASE_URL": self.cluster.url}
+        environment = {"SKUA_CRASH_AT": crash_at or "", "SKUA_DATABASE_URL": self.cluster.url,
+                       "SKUA_ALLOW_UNSAFE_DATABASE": "true"}
         # From the beginning until a cursor is saved, then from where the process before was.
         saved = self.db.value("select max(cursor) from skua.cursors")
         begin = [] if saved else ["--cursor", "oldest"]

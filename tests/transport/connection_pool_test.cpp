@@ -21,7 +21,7 @@ class ConnectionPoolTest : public ::testing::Test {
  protected:
   std::unique_ptr<Connection> connected(const std::string& url, const std::string& address) {
     auto connection = std::make_unique<Connection>(io_.get_executor(), *parse_http_url(url));
-    connection->socket.connect(listener_.local_endpoint());
+    connection->stream.socket().connect(listener_.local_endpoint());
     connection->address = asio::ip::make_address(address);
     return connection;
   }
@@ -63,7 +63,7 @@ TEST_F(ConnectionPoolTest, DropsWhatHasEndedOrSaysMore) {
   const auto url = *parse_http_url("http://pds.example");
   for (const bool more : {false, true}) {
     auto connection = connected("http://pds.example", "8.8.8.8");
-    auto* socket = &connection->socket;
+    auto* socket = &connection->stream.socket();
     auto peer = listener_.accept();
     pool_.put(std::move(connection));
     if (more) peer.send(asio::buffer("x", 1));

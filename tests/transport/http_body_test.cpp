@@ -210,6 +210,57 @@ TEST_P(HttpBodyEncoded, MayBeAbsent) {
 INSTANTIATE_TEST_SUITE_P(Table, HttpBodyEncoded, ::testing::Values("gzip", "zstd"),
                          [](const auto& tested) { return std::string(tested.param); });
 
+TEST(HttpBody, IsAskedForWithoutCompressionWhereThatIsWanted) {
+  std::string accepted;
+  const auto server = http_server([&](const LoopbackServer::HttpRequest& asked) {
+    accepted = std::string(asked["Accept-Encoding"]);
+    return http_reply(200, "plain");
+  });
+  HttpClient client(private_allowed());
+  auto asked = request(url_of(*server));
+  asked.plain = true;
+  ASSERT_TRUE(client.get(asked));
+  EXPECT_EQ(accepted, "identity");
+}
+
+TEST(HttpBody, ThatBecomesFarMoreThanWasSentIsRefused) {
+  // 49 kB that would be 50 MB.
+  const std::string zeros(50'000'000, '\0');
+  for (const std::string encoding : {"gzip", "zstd"}) {
+    const auto body = compressed(encoding, zeros);
+    ASSERT_LT(body.size(), 50'000U);
+    for (const bool plain : {false, true}) {
+      std::size_t held = 0;
+      HttpRequest asked;
+      asked.max_body_bytes = std::size_t{2} << 30;
+      asked.plain = plain;
+      asked.may_hold = [&](std::size_t bytes) {
+        held += bytes;
+        return true;
+      };
+      EXPECT_EQ(error_of(answer_to(asked, http_reply(200, body, content_encoding(encoding)))),
+                errc::http_inflated);
+      EXPECT_LT(held, 9'000'000U);
+    }
+  }
+}
+
+TEST(HttpBody, IsHeldAsFarAsThereIsRoom) {
+  std::size_t held = 0;
+  HttpRequest asked = roomy();
+  asked.spool_above = 100'000;
+  asked.may_hold = [&](std::size_t bytes) {
+    held += bytes;
+    return true;
+  };
+  const auto text = some_text(1'000'000);
+  ASSERT_TRUE(answer_to(asked, chunked_reply(text, "")));
+  EXPECT_EQ(held, text.size());
+  held = 0;
+  asked.may_hold = [&](std::size_t bytes) { return (held += bytes) < 500'000; };
+  EXPECT_EQ(error_of(answer_to(asked, chunked_reply(text, ""))), errc::http_no_room);
+}
+
 TEST(HttpBody, ComesInAnEncodingThatWeAskedFor) {
   std::string accepted;
   const auto server = http_server([&](const LoopbackServer::HttpRequest& asked) {
@@ -407,6 +458,20 @@ TEST(HttpSpeed, EndsWhatComesTooSlowly) {
   asked.url = url_of(*slow);
   asked.min_bytes_per_second = 1'000'000;
   EXPECT_EQ(error_of(client.get(asked)), errc::http_too_slow);
+}
+
+TEST(HttpSpeed, GivesABodyATimeInProportionToItsSize) {
+  const auto server = trickling_server(kHeadOf100, 100);
+  auto options = private_allowed();
+  options.speed_window = 50ms;
+  options.average_after = 100ms;
+  HttpClient client(options);
+  auto asked = request(url_of(*server));
+  asked.min_bytes_per_second = 1;
+  asked.min_average_bytes_per_second = 10'000;
+  EXPECT_EQ(error_of(client.get(asked)), errc::http_too_slow);
+  asked.min_average_bytes_per_second = 10;
+  EXPECT_TRUE(client.get(asked));
 }
 
 TEST(HttpSpeed, LeavesTheHeadAndRedirectsToTheTotalTime) {

@@ -173,6 +173,7 @@ std::vector<Wrong> wrongs() {
                  .after_signing = [](json& body) {
                    const auto rev = atproto::Tid::from_time(now() + kFuture + kFuture, 0);
                    body["rev"] = rev.to_string();
+                   body["time"] = format_datetime(now());
                  }});
   all.push_back(
       {.name = "another commit than the root",
@@ -278,6 +279,21 @@ std::vector<Wrong> wrongs() {
                  .reason = errc::wrong_prev_data,
                  .after_signing = [](json& body) { body["ops"].clear(); }});
   return all;
+}
+
+TEST(IsOfTheFuture, is_judged_by_the_later_of_our_clock_and_the_messages_time) {
+  using namespace std::chrono_literals;
+  const auto judged = [](std::chrono::seconds rev, std::chrono::seconds time) {
+    return is_of_the_future(atproto::Tid::from_time(now() + rev, 0), now() + time, now());
+  };
+  EXPECT_FALSE(judged(5min, -24h));
+  EXPECT_TRUE(judged(5min + 1s, -24h));
+  EXPECT_FALSE(judged(15min, 10min));
+  EXPECT_TRUE(judged(15min + 1s, 10min));
+  // No more than an hour of what a host says is believed.
+  EXPECT_FALSE(judged(65min, 24h));
+  EXPECT_TRUE(judged(65min + 1s, 24h));
+  EXPECT_TRUE(is_of_the_future(atproto::Tid::from_time(now() + 6min, 0), Timestamp{}, now()));
 }
 
 class CommitVerifierRefuses : public testing::TestWithParam<Wrong> {};

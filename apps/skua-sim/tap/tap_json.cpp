@@ -25,9 +25,7 @@ std::string tap_record_json(const TapRecord& record, atproto::Document& scratch,
   add_text(out, R"(,"collection":)", record.path.substr(0, slash));
   add_text(out, R"(,"rkey":)", record.path.substr(slash + 1));
   add_text(out, R"(,"action":)", record.action);
-  repo::CborOptions options;
-  options.allow_floats = true;
-  if (!record.block.empty() && repo::read_dag_cbor(record.block, scratch, options)) {
+  if (!record.block.empty() && repo::read_dag_cbor(record.block, scratch, repo::kAnyForm)) {
     out += R"(,"record":)";
     records::append_json(out, scratch.root(), records::Nul::Escape);
   }

@@ -5,6 +5,14 @@
 #include "transport/errc.hpp"
 
 namespace skua::transport::impl {
+namespace {
+
+/// CARs compress to a half or a third, JSON to a tenth.
+constexpr std::size_t kMostInflation = 16;
+/// Where little is held anyway.
+constexpr std::size_t kAlwaysAllowed = std::size_t{8} << 20;
+
+}  // namespace
 
 ErrorCode AnswerBody::begin(std::string_view encoding, std::optional<std::uint64_t> length) {
   auto decoder = content_decoder_for(encoding);
@@ -20,6 +28,7 @@ ErrorCode AnswerBody::begin(std::string_view encoding, std::optional<std::uint64
 
 ErrorCode AnswerBody::put(ByteView bytes) {
   if (!bytes.empty()) empty_ = false;
+  sent_ += bytes.size();
   return decoder_ ? decoder_->decode(bytes, hold_) : hold(bytes);
 }
 
@@ -42,6 +51,10 @@ ErrorCode AnswerBody::give_to(HttpAnswer& answer) {
 ErrorCode AnswerBody::hold(ByteView bytes) {
   if (bytes.size() > request_.max_body_bytes - size_) return errc::http_too_large;
   size_ += bytes.size();
+  if (decoder_ && size_ > kAlwaysAllowed && size_ / kMostInflation > sent_) {
+    return errc::http_inflated;
+  }
+  if (request_.may_hold && !request_.may_hold(bytes.size())) return errc::http_no_room;
   if (!file_ && request_.spool_above > 0 && size_ > request_.spool_above) {
     if (const auto error = spool()) return error;
   }

@@ -21,7 +21,7 @@ namespace skua::transport::impl {
 
 /// The body of one answer as it comes: decoded, counted, and held in memory or in a temporary file.
 /// A part of one exchange, on the client's thread. Errors: http_malformed, http_too_large,
-/// http_dropped, spool_failed.
+/// http_dropped, http_inflated, http_no_room, spool_failed.
 class AnswerBody {
  public:
   /// Both outlive it.
@@ -49,6 +49,7 @@ class AnswerBody {
   std::unique_ptr<ContentDecoder> decoder_;
   const ContentDecoder::Put hold_ = [this](ByteView bytes) { return hold(bytes); };
   bool empty_ = true;
+  std::size_t sent_ = 0;  // as it came
   std::size_t size_ = 0;  // decoded
   std::string text_;
   std::unique_ptr<SpoolFile> file_;

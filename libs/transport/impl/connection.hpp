@@ -1,26 +1,22 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include <boost/asio/ip/address.hpp>
-#include <boost/asio/ssl/stream.hpp>
 
 #include "transport/endpoint.hpp"
 #include "transport/impl/asio_types.hpp"
+#include "transport/impl/tcp_or_tls_stream.hpp"
 #include "transport/impl/tls_client.hpp"
 
 namespace skua::transport::impl {
 
 /// A TCP connection of the HTTP client to one origin (RFC 9110, section 4.3.1), with TLS on it
 /// where the scheme is https. Belongs to a request or, idle, to the pool; on the client's thread.
-/// Does not move: TLS refers to the socket.
 struct Connection {
-  using Tls = boost::asio::ssl::stream<Socket&>;
-
   Connection(const Executor& executor, const Endpoint& url)
-      : secure(url.tls), host(url.host), port(url.port), socket(executor) {}
+      : secure(url.tls), host(url.host), port(url.port), stream(executor) {}
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -35,9 +31,7 @@ struct Connection {
   boost::asio::ip::address address;
   /// Why the certificate was refused. Here, because a server may have it checked again.
   CertificateRefusal refusal;
-  Socket socket;
-  /// Set once the TCP connection stands, if `secure`.
-  std::optional<Tls> tls;
+  TcpOrTlsStream stream;
 };
 
 }  // namespace skua::transport::impl

@@ -17,7 +17,8 @@ constexpr std::size_t kMaxOfAll = 64;
 /// Nothing has come since: no end, and nothing that would pass for the next answer.
 bool is_quiet(Connection& connection) {
   char byte = 0;
-  const auto got = ::recv(connection.socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  const auto got =
+      ::recv(connection.stream.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 

@@ -27,7 +27,6 @@
 namespace skua::transport::impl {
 namespace {
 
-namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
@@ -175,7 +174,7 @@ Awaitable<Result<std::vector<Tcp::endpoint>>> HttpFetch::find_addresses(const En
 }
 
 Awaitable<ErrorCode> HttpFetch::connect(const std::vector<Tcp::endpoint>& addresses) {
-  auto& socket = connection_->socket;
+  auto& socket = connection_->stream.socket();
   for (std::size_t i = 0; i < addresses.size() && !aborted_; ++i) {
     // An address that swallows packets must leave time for those after it.
     const auto now = SteadyClock::now();
@@ -187,7 +186,7 @@ Awaitable<ErrorCode> HttpFetch::connect(const std::vector<Tcp::endpoint>& addres
         // connection.
         if (cancelled || self->step_.expiry() > SteadyClock::now()) return;
         ErrorCode ignored;
-        if (self->connection_) self->connection_->socket.close(ignored);
+        if (self->connection_) self->connection_->stream.socket().close(ignored);
       });
     }
     ErrorCode error;
@@ -206,13 +205,13 @@ Awaitable<ErrorCode> HttpFetch::connect(const std::vector<Tcp::endpoint>& addres
 }
 
 Awaitable<ErrorCode> HttpFetch::start_tls(const Endpoint& url) {
-  auto& stream = connection_->tls.emplace(connection_->socket, context_.tls);
-  set_server_name(stream.native_handle(), url);
+  auto& tls = connection_->stream.add_tls(context_.tls);
+  set_server_name(tls.native_handle(), url);
   ErrorCode error;
-  stream.set_verify_callback(verify_host(url, connection_->refusal), error);
+  tls.set_verify_callback(verify_host(url, connection_->refusal), error);
   if (error) co_return errc::tls_failed;
   auto token = into(error);
-  co_await stream.async_handshake(asio::ssl::stream_base::client, token);
+  co_await connection_->stream.async_handshake(token);
   if (error && connection_->refusal.is_untrusted) co_return errc::tls_untrusted;
   if (error) co_return errc::tls_failed;
   co_return ErrorCode();
@@ -221,23 +220,13 @@ Awaitable<ErrorCode> HttpFetch::start_tls(const Endpoint& url) {
 Awaitable<Result<HttpAnswer>> HttpFetch::exchange(const Endpoint& url, bool is_first) {
   heard_ = false;
   set_deadline(end_, errc::http_timed_out);
-  if (connection_->tls) {
-    auto answer = co_await exchange_over(*connection_->tls, url, is_first);
-    co_return answer;
-  }
-  auto answer = co_await exchange_over(connection_->socket, url, is_first);
-  co_return answer;
-}
-
-template <class Stream>
-Awaitable<Result<HttpAnswer>> HttpFetch::exchange_over(Stream& stream, const Endpoint& url,
-                                                       bool is_first) {
+  auto& stream = connection_->stream;
   http::request<http::string_body> request(request_.json ? http::verb::post : http::verb::get,
                                            url.target(std::nullopt), 11);
   request.set(http::field::host, url.authority());
   request.set(http::field::user_agent, context_.options.user_agent);
   request.set(http::field::accept, "*/*");
-  request.set(http::field::accept_encoding, kAcceptedEncodings);
+  request.set(http::field::accept_encoding, request_.plain ? "identity" : kAcceptedEncodings);
   if (is_first) {
     for (const auto& [name, value] : request_.headers) request.set(name, value);
   }
@@ -268,8 +257,11 @@ Awaitable<Result<HttpAnswer>> HttpFetch::exchange_over(Stream& stream, const End
   if (error) co_return error;
   parser.get().body() = &body;
   // A redirect has little to say, whoever wrote it.
-  if (request_.min_bytes_per_second && !is_redirect(answer.status))
+  if (request_.min_bytes_per_second && !is_redirect(answer.status)) {
+    body_began_ = SteadyClock::now();
+    received_before_body_ = received_;
     watch_speed(*request_.min_bytes_per_second);
+  }
   parser.eager(true);
   while (!parser.is_done()) {
     const std::size_t bytes = co_await http::async_read_some(stream, buffer, parser, token);
@@ -299,7 +291,7 @@ void HttpFetch::abort(ErrorCode why) {
   lookup_.cancel();
   step_.cancel();
   ErrorCode ignored;
-  if (connection_) connection_->socket.close(ignored);
+  if (connection_) connection_->stream.socket().close(ignored);
 }
 
 void HttpFetch::set_deadline(TimePoint at, ErrorCode why) {
@@ -322,10 +314,17 @@ void HttpFetch::watch_speed(std::uint64_t min_bytes_per_second) {
     if (cancelled || self->deadline_.expiry() > SteadyClock::now()) return;
     const std::chrono::duration<double> seconds = window;
     const auto wanted = static_cast<double>(min_bytes_per_second) * seconds.count();
-    if (static_cast<double>(self->received_ - before) < wanted)
+    if (static_cast<double>(self->received_ - before) < wanted || self->is_below_average())
       return self->abort(errc::http_too_slow);
     self->watch_speed(min_bytes_per_second);
   });
+}
+
+bool HttpFetch::is_below_average() const {
+  const std::chrono::duration<double> counted =
+      SteadyClock::now() - body_began_ - context_.options.average_after;
+  const auto wanted = counted.count() * static_cast<double>(request_.min_average_bytes_per_second);
+  return static_cast<double>(received_ - received_before_body_) < wanted;
 }
 
 void HttpFetch::count(std::size_t bytes) {

@@ -54,8 +54,6 @@ class HttpFetch : public std::enable_shared_from_this<HttpFetch> {
   Awaitable<ErrorCode> start_tls(const Endpoint& url);
   /// Asks on `connection_`, which goes to the pool afterwards if it may be used again.
   Awaitable<Result<HttpAnswer>> exchange(const Endpoint& url, bool is_first);
-  template <class Stream>
-  Awaitable<Result<HttpAnswer>> exchange_over(Stream& stream, const Endpoint& url, bool is_first);
 
   /// The error that explains the end: ours, when we ended it ourselves.
   ErrorCode reason(ErrorCode otherwise) const;
@@ -64,6 +62,7 @@ class HttpFetch : public std::enable_shared_from_this<HttpFetch> {
   void clear_deadline();
   /// Ends it when one of the windows from now on brings too little.
   void watch_speed(std::uint64_t min_bytes_per_second);
+  bool is_below_average() const;
   void count(std::size_t bytes);
 
   const HttpContext& context_;
@@ -77,6 +76,8 @@ class HttpFetch : public std::enable_shared_from_this<HttpFetch> {
   /// A byte of the answer has come.
   bool heard_ = false;
   std::uint64_t received_ = 0;
+  TimePoint body_began_;
+  std::uint64_t received_before_body_ = 0;
   /// Set when we gave up ourselves.
   ErrorCode aborted_;
 };

@@ -1,20 +1,17 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/stream_traits.hpp>
 #include <boost/beast/http/field.hpp>
-#include <boost/beast/websocket/ssl.hpp>
 #include <boost/beast/websocket/stream.hpp>
 #include <fmt/format.h>
 
 #include "transport/impl/failure_words.hpp"
 #include "transport/impl/stream_session.hpp"
+#include "transport/impl/tcp_or_tls_stream.hpp"
 #include "transport/impl/tls_client.hpp"
 #include "transport/impl/upgrade_refusal.hpp"
 
@@ -25,17 +22,10 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace websocket = boost::beast::websocket;
 
-using TlsSocket = asio::ssl::stream<Socket>;
-
-/// The websocket over a plain or an encrypted socket.
-template <class NextLayer>
 class WebsocketSession final : public StreamSession {
  public:
-  static constexpr bool kTls = std::is_same_v<NextLayer, TlsSocket>;
-
-  template <class... Args>
-  explicit WebsocketSession(const SessionContext& context, Args&&... next_layer)
-      : StreamSession(context), websocket_(std::forward<Args>(next_layer)...) {
+  explicit WebsocketSession(const SessionContext& context)
+      : StreamSession(context), websocket_(context.io.get_executor()) {
     buffer_.reserve(kBufferBytes);
     websocket_.read_message_max(context_.options.max_frame_bytes);
     websocket_.control_callback([this](websocket::frame_type kind, beast::string_view) {
@@ -56,19 +46,19 @@ class WebsocketSession final : public StreamSession {
  private:
   static constexpr std::size_t kBufferBytes = 64 * 1024;
 
-  Socket& socket() override { return beast::get_lowest_layer(websocket_); }
+  Socket& socket() override { return websocket_.next_layer().socket(); }
 
   Awaitable<std::optional<std::string>> open_websocket(std::string target) override {
     const auto& endpoint = context_.options.endpoint;
     ErrorCode error;
     auto token = into(error);
-    if constexpr (kTls) {
+    if (endpoint.tls) {
       at_stage("in the TLS handshake");
-      auto& tls = websocket_.next_layer();
+      auto& tls = websocket_.next_layer().add_tls(*context_.tls);
       set_server_name(tls.native_handle(), endpoint);
       tls.set_verify_callback(verify_host(endpoint, certificate_refusal_), error);
       if (error) co_return tls_failed(endpoint, error);
-      co_await tls.async_handshake(asio::ssl::stream_base::client, token);
+      co_await websocket_.next_layer().async_handshake(token);
       if (error && !certificate_refusal_.reason.empty()) co_return certificate_refusal_.reason;
       if (error) co_return tls_failed(endpoint, error);
     }
@@ -150,18 +140,14 @@ class WebsocketSession final : public StreamSession {
 
   /// Why the certificate was refused. Here, because a server may have it checked again.
   CertificateRefusal certificate_refusal_;
-  websocket::stream<NextLayer, false> websocket_;  // false: permessage-deflate is never offered
+  websocket::stream<TcpOrTlsStream, false> websocket_;  // false: it never offers permessage-deflate
   beast::flat_buffer buffer_;
 };
 
 }  // namespace
 
 std::shared_ptr<StreamSession> make_stream_session(const SessionContext& context) {
-  if (context.options.endpoint.tls) {
-    return std::make_shared<WebsocketSession<TlsSocket>>(context, context.io.get_executor(),
-                                                         *context.tls);
-  }
-  return std::make_shared<WebsocketSession<Socket>>(context, context.io.get_executor());
+  return std::make_shared<WebsocketSession>(context);
 }
 
 }  // namespace skua::transport::impl

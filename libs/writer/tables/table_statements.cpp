@@ -196,12 +196,10 @@ std::string TableStatements::read_keys_sql() const {
 std::string TableStatements::drop_stubs_sql() const {
   Lists lists;
   lists.append(keys_);
-  // By place, which the statement's snapshot keeps: whatever the table looked like when it was
-  // planned, the rows are looked up by key.
-  return "DELETE FROM bsky." + table_ + " AS t WHERE " + kIsStub +
-         " AND t.ctid = ANY (ARRAY(SELECT s.ctid FROM unnest(" + lists.arrays + ") AS u(" +
-         lists.names + ") CROSS JOIN LATERAL (SELECT t.ctid FROM bsky." + table_ + " AS t WHERE " +
-         same_key() + " AND " + kIsStub + " OFFSET 0) AS s))";
+  // By key: a stub that changes meanwhile is looked at anew, and not passed over because it lies
+  // elsewhere now.
+  return "DELETE FROM bsky." + table_ + " AS t USING unnest(" + lists.arrays + ") AS u(" +
+         lists.names + ") WHERE " + same_key() + " AND " + kIsStub;
 }
 
 std::string TableStatements::read_revs_sql() const {

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "store/session.hpp"
+
+namespace skua::store {
+
+/// An advisory lock of one 64-bit number.
+struct RecordLockKey {
+  std::int64_t key = 0;
+};
+
+/// An advisory lock of two 32-bit numbers, both not negative.
+struct NamedLockKey {
+  std::int32_t space = 0;
+  std::int32_t key = 0;
+};
+
+/// Who holds a lock in the session's database, in words: its application name, server process,
+/// address and start. Nothing when nobody does. Throws SqlError.
+std::optional<std::string> lock_holder(Session& session, RecordLockKey key);
+std::optional<std::string> lock_holder(Session& session, NamedLockKey key);
+
+}  // namespace skua::store

@@ -1,0 +1,50 @@
+#include "store/server_clock.hpp"
+
+namespace skua::store {
+namespace {
+
+using std::chrono::microseconds;
+
+const Statement kNow{"server_clock_now",
+                     "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::int8"};
+
+/// Half of it is how wrong a comparison may be.
+constexpr std::chrono::seconds kLongestAnswer{2};
+
+microseconds steady_now() {
+  return std::chrono::floor<microseconds>(std::chrono::steady_clock::now().time_since_epoch());
+}
+
+}  // namespace
+
+Timestamp server_time(Session& session) {
+  return Timestamp(microseconds(session.execute(kNow, {}).int8(0, 0)));
+}
+
+ServerClock::ServerClock(const Clock& ours) : ours_(ours) {
+  set(ours.now(), steady_now());
+}
+
+void ServerClock::compare(Session& session) {
+  const microseconds asked = steady_now();
+  const Timestamp time = server_time(session);
+  const microseconds answered = steady_now();
+  if (compared_ && answered - asked > kLongestAnswer) return;
+  set(time, asked + (answered - asked) / 2);
+  compared_ = true;
+}
+
+Timestamp ServerClock::now() const {
+  return Timestamp(steady_now() + microseconds(offset_.load(std::memory_order_relaxed)));
+}
+
+std::optional<microseconds> ServerClock::ahead() const {
+  if (!compared_) return std::nullopt;
+  return now() - ours_.now();
+}
+
+void ServerClock::set(Timestamp now, microseconds steady) {
+  offset_ = (now.time_since_epoch() - steady).count();
+}
+
+}  // namespace skua::store

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "base/time.hpp"
+#include "store/session.hpp"
+
+namespace skua::store {
+
+/// PostgreSQL's time at this moment (`clock_timestamp()`). Throws SqlError.
+Timestamp server_time(Session& session);
+
+/// PostgreSQL's clock, which all processes of a database share: read now and then, and in between
+/// counted on by the steady clock, so that a jump of our own clock does not move it. For what is
+/// stored and compared by several processes, such as leases. Any thread.
+class ServerClock final : public Clock {
+ public:
+  /// Until it is first compared it goes on from what `ours` says now. `ours` outlives it.
+  explicit ServerClock(const Clock& ours);
+
+  /// Reads the server's clock. An answer that took longer than two seconds is not used, unless it
+  /// is the first. Throws SqlError.
+  void compare(Session& session);
+
+  Timestamp now() const override;
+
+  /// How far it is ahead of our clock at this moment, negative: behind; nothing: it was never
+  /// compared.
+  std::optional<std::chrono::microseconds> ahead() const;
+
+ private:
+  void set(Timestamp now, std::chrono::microseconds steady);
+
+  const Clock& ours_;
+  /// What is added to the steady clock, in microseconds.
+  std::atomic<std::int64_t> offset_{0};
+  std::atomic<bool> compared_{false};
+};
+
+/// The later of two clocks: a clock that is behind does no harm while the other is right. Both
+/// outlive it.
+class LaterClock final : public Clock {
+ public:
+  LaterClock(const Clock& one, const Clock& other) : one_(one), other_(other) {}
+  Timestamp now() const override { return std::max(one_.now(), other_.now()); }
+
+ private:
+  const Clock& one_;
+  const Clock& other_;
+};
+
+}  // namespace skua::store

@@ -1,0 +1,116 @@
+#include "store/session_setup.hpp"
+
+#include <cstdint>
+#include <optional>
+
+#include "store/sqlstate.hpp"
+
+namespace skua::store {
+namespace {
+
+/// What a transaction of ours waits for its next statement at most: a process that hangs must not
+/// keep accounts locked.
+constexpr const char* kIdleInTransaction = "1min";
+
+/// Bytes since the beginning of the WAL.
+std::string wal_bytes(const std::string& function) {
+  return "CASE WHEN NOT pg_is_in_recovery() THEN (" + function + " - '0/0'::pg_lsn)::int8 END";
+}
+
+std::string settings(const std::string& application_name) {
+  std::string name;
+  // The server may still take a backslash for an escape.
+  for (const char c : application_name.substr(0, 63)) {
+    if (c == '\'') name += '\'';
+    name += c == '\\' ? '?' : c;
+  }
+  return "SET application_name = '" + name +
+         "'; "
+         // What is committed is on disk, and may be written.
+         "SET synchronous_commit = on; SET default_transaction_read_only = off; "
+         "SET default_transaction_isolation = 'read committed'; "
+         // An index may take hours to build; who waits for a lock repeats.
+         "SET statement_timeout = 0; SET idle_session_timeout = 0; SET lock_timeout = " +
+         std::to_string(kLockPatience.count()) + "; SET idle_in_transaction_session_timeout = '" +
+         kIdleInTransaction +
+         "'; "
+         // A client that cannot be reached any more holds nothing for longer than a minute; through
+         // a local socket these do nothing.
+         "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; "
+         "SET tcp_keepalives_count = 3; SET tcp_user_timeout = 60000; "
+         // How texts are read and written. Names have their schema, but for those of pg_catalog.
+         "SET search_path = public; SET timezone = 'UTC'; SET datestyle = 'ISO'; "
+         "SET bytea_output = 'hex'; SET client_encoding = 'UTF8'; "
+         "SET standard_conforming_strings = on; SET client_min_messages = warning; "
+         // Our statements look rows up by key. A plan made while a table was small, and kept, would
+         // read the whole of it once it has grown: before the server's statistics notice, that is
+         // millions of rows.
+         "SET jit = off; SET enable_seqscan = off; SET enable_hashjoin = off; "
+         "SET enable_mergejoin = off; ";
+}
+
+/// How much a role may ask for.
+enum class Question : std::uint8_t { All, WithoutSystem, WithoutWal };
+
+std::string identity(Question question) {
+  std::string sql =
+      "SELECT pg_backend_pid(), pg_is_in_recovery(), "
+      "(SELECT oid FROM pg_database WHERE datname = current_database()), "
+      "EXISTS (SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace "
+      "WHERE n.nspname = 'skua' AND c.relname = 'database_token'), ";
+  if (question == Question::WithoutWal) return sql + "NULL, NULL, NULL, NULL";
+  sql +=
+      "CASE WHEN NOT pg_is_in_recovery() THEN "
+      "left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END, " +
+      wal_bytes("pg_current_wal_insert_lsn()") + ", " + wal_bytes("pg_current_wal_flush_lsn()");
+  return sql + (question == Question::All
+                    ? ", (SELECT system_identifier::text FROM pg_control_system())"
+                    : ", NULL");
+}
+
+/// In one round trip, if the role may ask for all of it.
+Rows ask(Session& session, const std::string& application_name) {
+  const std::string before = settings(application_name);
+  for (const Question question : {Question::All, Question::WithoutSystem}) {
+    try {
+      return session.run(before + identity(question));
+    } catch (const DefectError& error) {
+      if (error.sqlstate() != kInsufficientPrivilege) throw;
+    }
+  }
+  return session.run(before + identity(Question::WithoutWal));
+}
+
+std::optional<std::string> read_token(Session& session) {
+  try {
+    const Rows rows = session.run("SELECT token FROM skua.database_token");
+    return rows.empty() ? std::nullopt : rows.text_or_null(0, 0);
+  } catch (const DefectError&) {
+    // A role that may read other things only.
+    return std::nullopt;
+  }
+}
+
+std::optional<std::int64_t> int8_or_null(const Rows& rows, std::size_t column) {
+  if (rows.is_null(0, column)) return std::nullopt;
+  return rows.int8(0, column);
+}
+
+}  // namespace
+
+SessionFacts set_up_session(Session& session, const std::string& application_name) {
+  const Rows rows = ask(session, application_name);
+  SessionFacts facts;
+  facts.server_pid = rows.int4(0, 0);
+  DatabaseIdentity& database = facts.database;
+  database.in_recovery = rows.boolean(0, 1);
+  database.oid = rows.text(0, 2);
+  database.timeline = rows.text_or_null(0, 4);
+  database.wal_end = int8_or_null(rows, 5);
+  database.wal_flushed = int8_or_null(rows, 6);
+  database.system = rows.text_or_null(0, 7);
+  if (rows.boolean(0, 3)) database.token = read_token(session);
+  return facts;
+}
+
+}  // namespace skua::store

@@ -1,0 +1,121 @@
+"""A clock that is wrong, or that jumps, costs nothing: skua under libfaketime, which shifts the time of day and
+leaves the steady clock alone."""
+
+import os
+import pathlib
+import unittest
+
+from harness import BIN, missing, wait_for
+from test_sim import Network
+from test_verification import VerifiedNetwork
+
+
+def faketime():
+    """The library that shifts a program's time of day."""
+    found = sorted(pathlib.Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
+    if not found:
+        missing("libfaketime (apt-get install faketime)", "SKUA_REQUIRE_FAKETIME")
+    return found[0]
+
+
+class ShiftedClock(VerifiedNetwork):
+    def shift(self, by):
+        """The environment of a program whose clock is wrong by so much (`-10m`), until `set_shift`."""
+        file = self.folder / f"shift-{len(list(self.folder.glob('shift-*')))}"
+        self.set_shift(file, by)
+        return file, {"LD_PRELOAD": str(faketime()), "FAKETIME_TIMESTAMP_FILE": str(file), "FAKETIME_NO_CACHE": "1",
+                      "FAKETIME_DONT_FAKE_MONOTONIC": "1", "DONT_FAKE_MONOTONIC": "1"}
+
+    def set_shift(self, file, by):
+        fresh = file.with_suffix(".new")
+        fresh.write_text(by + "\n")
+        os.replace(fresh, file)
+
+    def shifted_indexer(self, database, network, by):
+        file, shifted = self.shift(by)
+        environment = {**self.environment(database), "SKUA_VERIFY": "full", **shifted}
+        skua = self.start([BIN / "skua", "run", "--relay", network.url, "--plc", network.ready["plc"],
+                           "--dns", network.ready["dns"], "--allow-private-hosts", "--stats-interval", "1",
+                           "--cursor", "oldest"], environment)
+        return file, skua
+
+    def check_rows(self, database, network):
+        """Every record of every repository is there, and nothing else."""
+        _, repositories = self.dump(network)
+        expected = sorted((did, path) for did, repository in repositories.items() for path in repository.records)
+        found = sorted((row["did"], row["path"]) for row in database.rows(
+            "select did, collection || '/' || rkey as path from bsky.all_records"))
+        self.assertEqual(found, expected)
+
+
+class Clock(ShiftedClock):
+    def check_stream(self, by, words):
+        network = self.network()
+        database = self.database()
+        network.steps(200)
+        _, skua = self.shifted_indexer(database, network, by)
+        self.catch_up(skua, network.steps(200)["seq"])
+        wait_for("its words about the clock", lambda: skua.says(words), alive=[skua])
+        figures = self.stop(database, skua)
+        self.assertNotIn("future_rev", figures["dropped"])
+        self.check_rows(database, network)
+        return figures
+
+    def test_of_a_clock_ten_minutes_behind_the_stream_is_indexed(self):
+        figures = self.check_stream("-10m", "10 min behind PostgreSQL's")
+        self.assertAlmostEqual(figures["server_clock_ahead_seconds"], 600, delta=5)
+
+    def test_of_a_clock_three_days_behind_the_stream_is_indexed(self):
+        self.check_stream("-3d", "3 d 0 h behind PostgreSQL's")
+
+    def test_of_a_clock_an_hour_ahead_the_stream_is_indexed(self):
+        self.check_stream("+1h", "60 min ahead of PostgreSQL's")
+
+    def test_jumps_both_ways_cost_nothing(self):
+        network = self.network()
+        database = self.database()
+        network.steps(100)
+        file, skua = self.shifted_indexer(database, network, "+0")
+        for by in ("-2h", "+3h", "-30d", "+0"):
+            self.set_shift(file, by)
+            self.catch_up(skua, network.steps(100)["seq"])
+        figures = self.stop(database, skua)
+        self.assertNotIn("future_rev", figures["dropped"])
+        self.check_rows(database, network)
+
+    def test_of_clocks_that_are_all_behind_nothing_is_dropped_and_the_cursor_waits(self):
+        # The network's clock is ahead: the same as ours and PostgreSQL's being behind.
+        _, ahead = self.shift("+3h")
+        before = dict(os.environ)
+        os.environ.update(ahead)
+        try:
+            network = Network("--accounts", 20, "--rate", "0.001", "--one-op-a-path")
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+        self.addCleanup(network.kill)
+        network.control("/pause")
+        database = self.database()
+        seq = network.steps(300)["seq"]
+        file, skua = self.shifted_indexer(database, network, "+0")
+        wait_for("its words about the clock", lambda: skua.says("Nothing is taken in until it is right"), alive=[skua])
+        wait_for("its line about what it holds", lambda: skua.says("held by the clock"), alive=[skua])
+        self.assertEqual(database.value("select count(*) from bsky.all_records"), 0)
+        # A stop leaves what is held, and the next start reads it again.
+        figures = self.stop(database, skua)
+        self.assertGreater(figures["frames_held"], 5)
+        # Before the first commit stand some messages that have no revision.
+        self.assertLess(figures["cursor"], 20)
+        self.assertEqual(database.value("select max(cursor) from skua.cursors"), figures["cursor"])
+        file, skua = self.shifted_indexer(database, network, "+0")
+        wait_for("its line about what it holds", lambda: skua.says("held by the clock"), alive=[skua])
+        self.set_shift(file, "+3h")
+        self.catch_up(skua, seq)
+        figures = self.stop(database, skua)
+        self.assertNotIn("future_rev", figures["dropped"])
+        self.assertEqual(figures["frames_held"], 0)
+        self.check_rows(database, network)
+
+
+if __name__ == "__main__":
+    unittest.main()

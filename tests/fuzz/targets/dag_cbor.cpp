@@ -1,0 +1,67 @@
+#include <array>
+#include <cstddef>
+
+#include <nlohmann/json.hpp>
+
+#include "atproto/data_model.hpp"
+#include "fuzz/target.hpp"
+#include "records/record.hpp"
+#include "repo/dag_cbor_reader.hpp"
+#include "repo/dag_cbor_writer.hpp"
+
+namespace skua::fuzz {
+namespace {
+
+constexpr repo::CborOptions kCanonical{.allow_floats = true};
+
+Bytes written(const atproto::Document& document) {
+  Bytes bytes;
+  repo::CborWriter(bytes).value(document.root());
+  return bytes;
+}
+
+/// Reads the value as a record of each collection with a struct, and of one without.
+template <std::size_t... Ids>
+void decode_as_records(const atproto::Document& document, std::index_sequence<Ids...>) {
+  const std::array collections{std::string_view("com.example.other"),
+                               std::string_view(records::TypedRecord<Ids + 1>::kCollection)...};
+  for (const std::string_view collection : collections) {
+    const auto decoded = records::decode_record(collection, "self", document);
+    const bool is_typed = !std::holds_alternative<std::monostate>(decoded.record);
+    require(is_typed == decoded.json.empty(), "a record is a struct or JSON");
+    require(is_typed || nlohmann::json::accept(decoded.json), "the JSON of a record is JSON");
+    std::visit(
+        [](const auto& record) {
+          if constexpr (requires { record.extra; }) {
+            require(record.extra.empty() || nlohmann::json::accept(record.extra),
+                    "what has no column is JSON");
+          }
+        },
+        decoded.record);
+  }
+}
+
+}  // namespace
+
+void run_dag_cbor(ByteView input) {
+  atproto::Document any;
+  atproto::Document canonical;
+  const bool is_any = repo::read_dag_cbor(input, any, repo::kAnyForm).has_value();
+  const bool is_canonical = repo::read_dag_cbor(input, canonical, kCanonical).has_value();
+  require(is_any || !is_canonical, "DAG-CBOR is CBOR of some form");
+  if (!is_any) return;
+  require(is_canonical == any.is_canonical(), "both readers judge the form alike");
+
+  const Bytes first = written(any);
+  if (is_canonical) {
+    require(std::equal(first.begin(), first.end(), input.begin(), input.end()),
+            "DAG-CBOR has one form");
+  }
+  atproto::Document again;
+  require(repo::read_dag_cbor(first, again, kCanonical).has_value(), "what is written is DAG-CBOR");
+  require(written(again) == first, "reading it changes nothing");
+
+  decode_as_records(any, std::make_index_sequence<records::kTypedCollections>());
+}
+
+}  // namespace skua::fuzz

@@ -34,7 +34,14 @@ class Websocket:
             "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": key.decode(), **(headers or {}),
         }
         head = f"GET {target} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-        self.socket.sendall(head.encode() + b"\r\n")
+        try:
+            self.upgrade(head, key)
+        except Closed:
+            self.close()
+            raise
+
+    def upgrade(self, head, key):
+        self.put(head.encode() + b"\r\n")
         while b"\r\n\r\n" not in self.arrived:
             self.arrive()
         end = self.arrived.index(b"\r\n\r\n")
@@ -46,6 +53,12 @@ class Websocket:
             assert self.headers["sec-websocket-accept"] == expected
         else:
             self.body = self.take(int(self.headers.get("content-length", 0)))
+
+    def put(self, data):
+        try:
+            self.socket.sendall(data)
+        except ConnectionError:
+            raise Closed from None
 
     def arrive(self):
         try:
@@ -92,10 +105,7 @@ class Websocket:
         else:
             head += bytes([0x80 | 127]) + struct.pack(">Q", len(content))
         # A mask of zeros leaves the content as it is.
-        try:
-            self.socket.sendall(head + bytes(4) + content)
-        except ConnectionError:
-            raise Closed from None
+        self.put(head + bytes(4) + content)
 
     def send_json(self, value):
         self.send(json.dumps(value))

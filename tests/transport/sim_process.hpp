@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <spawn.h>
@@ -46,7 +47,10 @@ class SimProcess {
     char c = 0;
     while (error == 0 && ::read(out[0], &c, 1) == 1 && c != '\n') line += c;
     ::close(out[0]);
-    if (error != 0) throw std::runtime_error("cannot start " + program.string());
+    if (error != 0) {
+      throw std::runtime_error("cannot start " + program.string() + ": " + std::strerror(error) +
+                               " (scripts/build release skua-sim)");
+    }
     ready_ = nlohmann::json::parse(line, nullptr, false);
   }
 

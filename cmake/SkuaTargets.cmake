@@ -23,6 +23,10 @@ if(SKUA_SANITIZE)
   target_link_options(skua_options INTERFACE -fsanitize=${SKUA_SANITIZE})
 endif()
 
+# For the tests' own files. Linked after skua_options: a compiler heeds -fno-sanitize only behind -fsanitize.
+add_library(skua_test_options INTERFACE)
+target_compile_options(skua_test_options INTERFACE ${SKUA_TEST_FLAGS})
+
 # skua_library(name PUBLIC deps... PRIVATE deps...): libs/<name> as skua::<name>
 function(skua_library name)
   cmake_parse_arguments(ARG "" "" "PUBLIC;PRIVATE" ${ARGN})
@@ -66,8 +70,7 @@ function(skua_test name)
       endif()
       add_executable(test_${test} ${${label}} ${support})
       target_include_directories(test_${test} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-      target_link_libraries(test_${test} PRIVATE ${ARG_LIBS} skua_options GTest::gmock GTest::gtest_main)
-      target_compile_options(test_${test} PRIVATE ${SKUA_TEST_FLAGS})
+      target_link_libraries(test_${test} PRIVATE ${ARG_LIBS} skua_options skua_test_options GTest::gmock GTest::gtest_main)
       target_compile_definitions(test_${test} PRIVATE ${ARG_DEFINITIONS})
       add_dependencies(tests_${name} test_${test})
       if(ARG_DEPENDS)

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -24,52 +23,84 @@ const Statement kLockActors{"handles_lock_actors",
                             "SELECT FROM bsky.actors WHERE id = ANY($1::int4[]) "
                             "OR handle = ANY($2::text[]) ORDER BY id FOR NO KEY UPDATE"};
 
-// A claim is due at once. $4 is now: it tells this claim from one made before.
+// A claim is looked up at once, unless the account has used up its look-ups ($4: now). The same claim
+// made again keeps what was found of it, and does not bring forward a look-up that waits. A new
+// claim gives the handle at once, but not from an account that has it by a look-up, claimed it later,
+// or has it while this account has used up its look-ups.
 const Statement kClaim{
     "handles_claim",
-    "UPDATE bsky.actors AS a SET handle_time = h.time, handle_claim = h.handle, "
-    "handle_valid = NULL, handle_check_due = CASE WHEN h.handle IS NOT NULL THEN $4::timestamptz "
-    "END, handle = CASE WHEN EXISTS ("
-    "SELECT FROM bsky.actors AS o WHERE o.handle = h.handle AND o.id <> a.id "
-    "AND (o.handle_time, o.id) > (h.time, a.id)) THEN NULL ELSE h.handle END "
+    "UPDATE bsky.actors AS a SET handle_time = c.time, handle_claim = c.handle, "
+    "handle_valid = c.valid, handle_check_due = c.due, handle_lookups_charged_to = c.charged_to, "
+    "handle = CASE WHEN c.valid IS FALSE THEN NULL "
+    "WHEN c.is_repeat AND a.handle = c.handle THEN a.handle "
+    "WHEN EXISTS (SELECT FROM bsky.actors AS o WHERE o.handle = c.handle AND o.id <> a.id "
+    "AND (o.handle_valid OR c.due > $4::timestamptz OR (o.handle_time, o.id) > (c.time, a.id))) "
+    "THEN NULL ELSE c.handle END "
+    "FROM (SELECT h.id, h.handle, h.time, r.is_repeat, "
+    "CASE WHEN r.is_repeat THEN b.handle_valid END AS valid, "
+    "CASE WHEN h.handle IS NULL THEN NULL WHEN r.waits THEN b.handle_check_due "
+    "ELSE skua.handle_lookup_due(r.charged_to, $4::timestamptz) END AS due, "
+    "CASE WHEN h.handle IS NULL OR r.waits THEN b.handle_lookups_charged_to "
+    "ELSE r.charged_to END AS charged_to "
     "FROM unnest($1::int4[], $2::text[], $3::timestamptz[]) AS h(id, handle, time) "
-    "WHERE a.id = h.id AND (a.handle_time IS NULL OR a.handle_time < h.time) RETURNING a.id"};
+    "JOIN bsky.actors AS b ON b.id = h.id AND (b.handle_time IS NULL OR b.handle_time < h.time), "
+    "LATERAL (SELECT coalesce(b.handle_claim = h.handle, false) AS is_repeat, "
+    "coalesce(b.handle_claim = h.handle AND b.handle_check_due > $4::timestamptz, false) AS waits, "
+    "skua.charge_handle_lookup(b.handle_lookups_charged_to, $4::timestamptz) AS charged_to) AS r"
+    ") AS c WHERE a.id = c.id RETURNING a.id"};
 
-// Whoever had a handle that somebody else claimed later has none until it is looked up again. Of
-// two claims of one instant the higher id's counts as the later one. Claims that were not written
-// contest nothing: they were made before, or taken back already.
+// An account has a handle no more that another account has claimed later and was given, unless a
+// look-up gave it to the former. Of two claims of one instant the higher id's counts as the later
+// one.
 const Statement kContest{
     "handles_contest",
-    "UPDATE bsky.actors AS a SET handle = NULL, handle_valid = NULL, "
-    "handle_check_due = $4::timestamptz "
-    "FROM unnest($1::int4[], $2::text[], $3::timestamptz[]) AS h(id, handle, time) "
-    "WHERE a.handle = h.handle AND a.id <> h.id AND (a.handle_time, a.id) < (h.time, h.id)"};
+    "UPDATE bsky.actors AS a SET handle = NULL, "
+    "handle_check_due = least(a.handle_check_due, $2::timestamptz) "
+    "FROM bsky.actors AS o WHERE o.id = ANY($1::int4[]) AND a.handle = o.handle AND a.id <> o.id "
+    "AND a.handle_valid IS NOT TRUE AND (a.handle_time, a.id) < (o.handle_time, o.id)"};
 
-const Statement kDue{"handles_due",
-                     "SELECT id, did, handle_claim, "
-                     "(extract(epoch FROM handle_check_due) * 1000000)::int8, "
-                     "(extract(epoch FROM handle_time) * 1000000)::int8 "
-                     "FROM bsky.actors WHERE handle_check_due <= $1::timestamptz "
-                     "ORDER BY handle_check_due LIMIT $2::int8"};
+const Statement kDue{
+    "handles_due",
+    "SELECT id, did, handle_claim, (extract(epoch FROM handle_check_due) * 1000000)::int8, "
+    "(extract(epoch FROM handle_time) * 1000000)::int8 FROM ("
+    "(SELECT * FROM bsky.actors WHERE handle_check_due <= $1::timestamptz "
+    "AND handle_valid IS NOT FALSE ORDER BY handle_check_due LIMIT $2::int8) UNION ALL "
+    "(SELECT * FROM bsky.actors WHERE handle_check_due <= $1::timestamptz "
+    "AND handle_valid IS FALSE ORDER BY handle_check_due LIMIT $2::int8)) AS due "
+    "ORDER BY handle_valid IS FALSE, handle_check_due LIMIT $2::int8"};
 
+// A result counts for the look-up that was due. A refusal also counts while the same claim, made
+// again meanwhile, waits for its own look-up: an account that repeats a false claim gains nothing.
+// $6 is now, $5 when a look-up that failed is repeated at the earliest.
 const Statement kChecked{
     "handles_checked",
-    "UPDATE bsky.actors AS a SET handle_valid = c.valid, handle_check_due = c.next, "
+    "UPDATE bsky.actors AS a SET handle_valid = coalesce(c.valid, a.handle_valid), "
+    "handle_check_due = CASE WHEN a.handle_check_due > c.due THEN a.handle_check_due "
+    "WHEN c.valid IS NULL THEN greatest(c.next, skua.handle_lookup_due(r.charged_to, "
+    "$6::timestamptz)) END, "
+    "handle_lookups_charged_to = CASE WHEN c.valid IS NULL THEN r.charged_to "
+    "ELSE a.handle_lookups_charged_to END, "
     "handle = CASE WHEN c.valid THEN a.handle_claim WHEN NOT c.valid THEN NULL ELSE a.handle END "
     "FROM unnest($1::int4[], $2::text[], $3::timestamptz[], $4::boolean[], $5::timestamptz[]) "
-    "AS c(id, handle, due, valid, next) "
-    "WHERE a.id = c.id AND a.handle_claim = c.handle AND a.handle_check_due = c.due"};
+    "AS c(id, handle, due, valid, next) JOIN bsky.actors AS b ON b.id = c.id, "
+    "LATERAL (SELECT skua.charge_handle_lookup(b.handle_lookups_charged_to, $6::timestamptz) "
+    "AS charged_to) AS r "
+    "WHERE a.id = c.id AND a.handle_claim = c.handle AND (a.handle_check_due = c.due "
+    "OR (NOT c.valid AND a.handle_check_due > c.due))"};
 
 // After them in the same transaction: what was written as right has no other owner.
 const Statement kDispossess{
     "handles_dispossess",
     "UPDATE bsky.actors AS a SET handle = NULL, handle_valid = NULL, "
-    "handle_check_due = $3::timestamptz "
+    "handle_check_due = greatest($3::timestamptz, skua.handle_lookup_due("
+    "skua.charge_handle_lookup(a.handle_lookups_charged_to, $4::timestamptz), $4::timestamptz)), "
+    "handle_lookups_charged_to = "
+    "skua.charge_handle_lookup(a.handle_lookups_charged_to, $4::timestamptz) "
     "FROM bsky.actors AS o WHERE o.id = ANY($1::int4[]) AND o.handle_valid "
     "AND o.handle = ANY($2::text[]) AND a.handle = o.handle AND a.id <> o.id"};
 
-/// Who loses a handle to one that is right is looked up again, but two that DNS calls right in turn
-/// must not keep us busy.
+/// An account that loses a handle to one that is right is looked up again, but two that DNS calls
+/// right in turn must not keep us busy.
 constexpr std::chrono::minutes kContestPause{1};
 
 /// What a transaction that gives or takes handles locks first.
@@ -99,30 +130,6 @@ class HandleLocks {
   std::vector<std::string_view> names_;
 };
 
-/// Claims as the statements take them.
-class ClaimArrays {
- public:
-  void add(const HandleClaim& claim) {
-    ids_.int4(claim.actor_id);
-    if (claim.handle.empty()) {
-      handles_.null();
-    } else {
-      handles_.text(claim.handle);
-    }
-    times_.timestamp(claim.time);
-  }
-  Params params(Timestamp now) const {
-    Params params;
-    params.array(ids_).array(handles_).array(times_).timestamp(now);
-    return params;
-  }
-
- private:
-  Array ids_{Array::Type::int4};
-  Array handles_{Array::Type::text};
-  Array times_{Array::Type::timestamptz};
-};
-
 Timestamp timestamp_of(std::int64_t microseconds) {
   return Timestamp(std::chrono::microseconds(microseconds));
 }
@@ -140,7 +147,7 @@ void dispossess_others(Session& session, std::span<const CheckedHandle> checked,
   }
   if (!any) return;
   Params params;
-  params.array(ids).array(handles).timestamp(now + kContestPause);
+  params.array(ids).array(handles).timestamp(now + kContestPause).timestamp(now);
   session.execute(kDispossess, params);
 }
 
@@ -149,21 +156,29 @@ void dispossess_others(Session& session, std::span<const CheckedHandle> checked,
 std::size_t write_handle_claims(Session& session, std::span<const HandleClaim> claims,
                                 Timestamp now) {
   HandleLocks locks;
-  ClaimArrays all;
+  Array claimants(Array::Type::int4);
+  Array handles(Array::Type::text);
+  Array times(Array::Type::timestamptz);
   for (const HandleClaim& claim : claims) {
     locks.add(claim.actor_id, claim.handle);
-    all.add(claim);
+    claimants.int4(claim.actor_id);
+    if (claim.handle.empty()) {
+      handles.null();
+    } else {
+      handles.text(claim.handle);
+    }
+    times.timestamp(claim.time);
   }
   locks.take(session);
-  const Rows written = session.execute(kClaim, all.params(now));
+  Params claimed;
+  claimed.array(claimants).array(handles).array(times).timestamp(now);
+  const Rows written = session.execute(kClaim, claimed);
   if (written.empty()) return 0;
-  std::set<std::int32_t> ids;
-  for (std::size_t i = 0; i < written.size(); ++i) ids.insert(written.int4(i, 0));
-  ClaimArrays contests;
-  for (const HandleClaim& claim : claims) {
-    if (ids.contains(claim.actor_id)) contests.add(claim);
-  }
-  return ids.size() + session.execute(kContest, contests.params(now)).affected();
+  Array ids(Array::Type::int4);
+  for (std::size_t i = 0; i < written.size(); ++i) ids.int4(written.int4(i, 0));
+  Params params;
+  params.array(ids).timestamp(now + kContestPause);
+  return written.size() + session.execute(kContest, params).affected();
 }
 
 std::vector<DueHandle> due_handles(Session& session, Timestamp now, std::size_t limit) {
@@ -206,7 +221,7 @@ void write_checked_handles(Session& session, std::span<const CheckedHandle> chec
   store::Transaction transaction(session);
   locks.take(session);
   Params params;
-  params.array(ids).array(handles).array(due).array(valid).array(next);
+  params.array(ids).array(handles).array(due).array(valid).array(next).timestamp(now);
   session.execute(kChecked, params);
   dispossess_others(session, checked, now);
   transaction.commit();

@@ -13,10 +13,15 @@
 
 namespace skua::writer {
 
-// Who has a handle (atproto.com/specs/handle). What an account claims is one thing, what it has
-// another: a claim counts until it is looked up, and of several the latest; once one was seen to
-// lead back to its account it alone counts. Every contest lets all who are part of it be looked up
-// again, so that in whatever order claims and checks come, who is right has the handle in the end.
+// The owner of a handle (atproto.com/specs/handle). The handle that an account claims and the handle
+// that it has are kept apart. A claim gives the handle at once when nobody has it by a look-up, and of
+// several such claims the latest; a look-up that leads back to the account gives it for good. A
+// claimant of a handle that another account has by a look-up gets it only by its own look-up. A claim
+// that was refused stays refused until a look-up finds otherwise, also when it is made again. In
+// whatever order claims and look-ups come, the account that is right has the handle in the end.
+//
+// An account gets ten look-ups at once and then one in five minutes; claims that were refused are
+// looked up after all others.
 
 /// That an account claims a handle.
 struct HandleClaim {
@@ -43,7 +48,7 @@ struct DueHandle {
   Timestamp claimed_at;
 };
 
-/// Those that are due, the oldest first.
+/// Those that are due: the oldest first, and those that were refused after all others.
 std::vector<DueHandle> due_handles(store::Session& session, Timestamp now, std::size_t limit);
 
 /// What came of a look-up.
@@ -53,8 +58,8 @@ struct CheckedHandle {
   std::optional<bool> is_valid;
 };
 
-/// Writes what look-ups found, in a transaction of its own. A claim that was changed or contested
-/// meanwhile is left as it is: it is due again.
+/// Writes what look-ups found, in a transaction of its own. A claim that was changed meanwhile is
+/// left as it is. One that was made again meanwhile is due again; only a refusal counts for it.
 void write_checked_handles(store::Session& session, std::span<const CheckedHandle> checked,
                            Timestamp now);
 

@@ -59,9 +59,9 @@ class HandleClaimsModelTest : public test::PostgresTest {
         << "two have it";
     EXPECT_EQ(value("SELECT id FROM bsky.actors WHERE handle IS DISTINCT FROM handle_claim AND "
                     "handle IS NOT NULL OR handle_valid AND handle IS NULL OR NOT handle_valid AND "
-                    "handle IS NOT NULL OR handle_valid IS NOT NULL AND handle_check_due IS NOT "
-                    "NULL OR handle_claim IS NOT NULL AND handle_valid IS NULL AND "
-                    "handle_check_due IS NULL"),
+                    "handle IS NOT NULL OR handle_claim IS NOT NULL AND handle_valid IS NULL AND "
+                    "handle_check_due IS NULL OR handle_claim IS NULL AND "
+                    "handle_check_due IS NOT NULL"),
               "")
         << actors();
   }
@@ -91,12 +91,24 @@ class HandlesInAnyOrder : public HandleClaimsModelTest,
     return time;
   }
   void tell(std::vector<HandleClaim> claims) {
+    const auto owners = "SELECT string_agg(id || ' ' || handle, ',' ORDER BY id) FROM bsky.actors "
+                        "WHERE handle_valid AND id <> ALL('{" +
+                        ids_of(claims) + "}')";
+    const std::string before = value(owners);
     write(session(), claims, clock_.now());
+    EXPECT_EQ(value(owners), before) << "a claim alone takes nothing from those that are right";
     for (const HandleClaim& claim : claims) {
       Account& account = accounts_[claim.actor_id];
       if (claim.time > account.claimed_at) account = {claim.handle, claim.time, step_};
     }
     told_.push_back(std::move(claims));
+  }
+  static std::string ids_of(const std::vector<HandleClaim>& claims) {
+    std::string ids;
+    for (const HandleClaim& claim : claims) {
+      ids += (ids.empty() ? "" : ",") + std::to_string(claim.actor_id);
+    }
+    return ids;
   }
   void tell_some() {
     std::vector<std::int32_t> ids = ids_;

@@ -120,6 +120,7 @@ TEST_F(HandlesTest, the_newest_claim_wins_whatever_the_order) {
                 kBob)
           << round;
       EXPECT_EQ(handle(kAlice) + handle(kCarol), "") << round;
+      clock_.advance(1h);  // They may be looked up again.
     }
   } while (std::next_permutation(claims.begin(), claims.end()));
   EXPECT_EQ(round, 12);
@@ -212,9 +213,28 @@ TEST_F(HandlesTest, a_claim_that_is_seen_to_be_wrong_gives_no_handle) {
   EXPECT_EQ(value("SELECT handle_claim FROM bsky.actors"), "x.example");
   clock_.advance(1'000h);
   EXPECT_TRUE(due().empty());
-  // Until it is made anew.
+}
+
+TEST_F(HandlesTest, a_refused_claim_that_is_made_again_is_looked_up_again_and_gives_none_before) {
+  write(claim(kAlice, "x.example", 10));
+  check(kAlice, false);
   write(claim(kAlice, "x.example", 11));
-  EXPECT_EQ(state(kAlice), "x.example unchecked due");
+  EXPECT_EQ(state(kAlice), "none wrong due");
+  check(kAlice, true);
+  EXPECT_EQ(state(kAlice), "x.example right");
+}
+
+TEST_F(HandlesTest, a_claim_that_was_right_and_is_made_again_stays_right_until_it_is_seen_to_be_wrong) {
+  write(claim(kAlice, "x.example", 10));
+  check(kAlice, true);
+  write(claim(kAlice, "x.example", 11));
+  EXPECT_EQ(state(kAlice), "x.example right due");
+  clock_.advance(1h);
+  check(kAlice, std::nullopt);
+  EXPECT_EQ(state(kAlice), "x.example right due in 86400 s");
+  clock_.advance(24h);
+  check(kAlice, false);
+  EXPECT_EQ(state(kAlice), "none wrong");
 }
 
 TEST_F(HandlesTest, after_a_servers_failure_a_claim_counts_as_before_and_waits_longer_each_time) {
@@ -266,47 +286,64 @@ INSTANTIATE_TEST_SUITE_P(Ages, HandleCheckDelay,
                                          Delay{"from_the_future", -1h, 1min}),
                          [](const auto& test) { return test.param.name; });
 
-/// What comes between a look-up and its result.
+/// What comes between a look-up and its result, and alice's state before and after each result.
 struct Meanwhile {
   const char* name;
   const char* did;
   const char* handle;
-  const char* state;  // of alice then
+  const char* before;
+  const char* right;
+  const char* wrong;
+  const char* failed;
   friend std::ostream& operator<<(std::ostream& out, const Meanwhile& meanwhile) {
     return out << meanwhile.name;
   }
 };
 
-class OldResults : public HandlesTest,
-                   public testing::WithParamInterface<std::tuple<Meanwhile, const char*>> {};
+class LateResults : public HandlesTest, public testing::WithParamInterface<Meanwhile> {
+ protected:
+  void expect_after(std::optional<bool> result, const char* state_after) {
+    const std::string suffix = result ? *result ? "-right" : "-wrong" : "-failed";
+    const std::string alice = kAlice + suffix;
+    const bool is_alice = GetParam().did == kAlice;
+    const std::string name = suffix.substr(1) + "." + "x.example";
+    const std::string handle = GetParam().handle;
+    write(claim(alice, name, 10), claim(kBob + suffix, suffix.substr(1) + ".y.example", 10));
+    const DueHandle asked = due_of(alice);
+    clock_.advance(1s);
+    write(claim(is_alice ? alice : kBob + suffix,
+                handle.empty() ? "" : suffix.substr(1) + "." + handle, 20));
+    EXPECT_EQ(state(alice), named(GetParam().before, suffix));
+    found(asked, result);
+    EXPECT_EQ(state(alice), named(state_after, suffix));
+  }
 
-TEST_P(OldResults, are_ignored) {
-  const auto& [meanwhile, result] = GetParam();
-  write(claim(kAlice, "x.example", 10), claim(kBob, "y.example", 10));
-  const DueHandle asked = due_of(kAlice);
-  clock_.advance(1s);
-  write(claim(meanwhile.did, meanwhile.handle, 20));
-  ASSERT_EQ(state(kAlice), meanwhile.state);
-  const std::string before = actors();
-  const std::map<std::string, std::optional<bool>> results = {
-      {"right", true}, {"wrong", false}, {"failed", std::nullopt}};
-  found(asked, results.at(result));
-  EXPECT_EQ(actors(), before);
+ private:
+  /// A state, with the handle that has the result's name in front.
+  static std::string named(const std::string& state, const std::string& suffix) {
+    return state.starts_with("none") ? state : suffix.substr(1) + "." + state;
+  }
+};
+
+TEST_P(LateResults, count_for_what_was_looked_up) {
+  expect_after(true, GetParam().right);
+  expect_after(false, GetParam().wrong);
+  expect_after(std::nullopt, GetParam().failed);
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Claims, OldResults,
-    testing::Combine(testing::Values(Meanwhile{"changed", "did:plc:alice", "z.example",
-                                               "z.example unchecked due"},
-                                     Meanwhile{"repeated", "did:plc:alice", "x.example",
-                                               "x.example unchecked due"},
-                                     Meanwhile{"given_up", "did:plc:alice", "", "none unchecked"},
-                                     Meanwhile{"contested", "did:plc:bob", "x.example",
-                                               "none unchecked due"}),
-                     testing::Values("right", "wrong", "failed")),
-    [](const auto& test) {
-      return std::string(std::get<0>(test.param).name) + "_and_" + std::get<1>(test.param);
-    });
+    Claims, LateResults,
+    testing::Values(
+        Meanwhile{"changed", "did:plc:alice", "z.example", "z.example unchecked due",
+                  "z.example unchecked due", "z.example unchecked due", "z.example unchecked due"},
+        // Only a refusal counts: it may be right by now.
+        Meanwhile{"repeated", "did:plc:alice", "x.example", "x.example unchecked due",
+                  "x.example unchecked due", "none wrong due", "x.example unchecked due"},
+        Meanwhile{"given_up", "did:plc:alice", "", "none unchecked", "none unchecked",
+                  "none unchecked", "none unchecked"},
+        Meanwhile{"contested", "did:plc:bob", "x.example", "none unchecked due", "x.example right",
+                  "none wrong", "none unchecked due in 86400 s"}),
+    [](const auto& test) { return test.param.name; });
 
 TEST_F(HandlesTest, a_result_that_comes_twice_counts_once) {
   write(claim(kAlice, "x.example", 10));
@@ -321,19 +358,122 @@ TEST_F(HandlesTest, a_result_that_comes_twice_counts_once) {
 
 // --- contests
 
-TEST_F(HandlesTest, a_false_claim_takes_a_handle_until_it_is_looked_up) {
+TEST_F(HandlesTest, a_false_claim_takes_no_handle_from_an_account_that_has_it_by_a_look_up) {
   write(claim(kAlice, "x.example", 10));
   check(kAlice, true);
   clock_.advance(1h);
   write(claim(kBob, "x.example", 20));
-  EXPECT_EQ(state(kBob), "x.example unchecked due");
-  EXPECT_EQ(state(kAlice), "none unchecked due");
+  EXPECT_EQ(state(kBob), "none unchecked due");
+  EXPECT_EQ(state(kAlice), "x.example right");
   check(kBob, false);
   EXPECT_EQ(state(kBob), "none wrong");
-  check(kAlice, true);
   EXPECT_EQ(state(kAlice), "x.example right");
   EXPECT_TRUE(due().empty());
 }
+
+TEST_F(HandlesTest, a_handle_that_moved_has_its_new_owner_once_that_was_looked_up) {
+  write(claim(kAlice, "x.example", 10));
+  check(kAlice, true);
+  write(claim(kBob, "x.example", 20));
+  check(kBob, true);
+  EXPECT_EQ(state(kBob), "x.example right");
+  EXPECT_EQ(state(kAlice), "none unchecked due in 60 s");
+}
+
+TEST_F(HandlesTest, a_false_claim_takes_a_handle_that_nobody_has_by_a_look_up) {
+  write(claim(kAlice, "x.example", 10));
+  write(claim(kBob, "x.example", 20));
+  EXPECT_EQ(state(kBob), "x.example unchecked due");
+  EXPECT_EQ(state(kAlice), "none unchecked due");
+  check(kBob, false);
+  check(kAlice, true);
+  EXPECT_EQ(state(kBob) + ", " + state(kAlice), "none wrong, x.example right");
+}
+
+/// The account repeats its claim between any two steps of its look-ups, so that no result is ever
+/// about its newest claim.
+TEST_F(HandlesTest, an_account_that_repeats_a_false_claim_never_has_the_handle) {
+  write(claim(kAlice, "x.example", 10));
+  check(kAlice, true);
+  for (int i = 0; i < 200; ++i) {
+    // In turn with a name of its own, which is right.
+    write(claim(kBob, i % 5 == 4 ? "bob.example" : "x.example", 20 + 2 * i));
+    EXPECT_EQ(state(kAlice), "x.example right") << i;
+    const auto asked = due();
+    write(claim(kBob, i % 5 == 4 ? "bob.example" : "x.example", 21 + 2 * i));
+    EXPECT_EQ(state(kAlice), "x.example right") << i;
+    for (const DueHandle& one : asked) found(one, one.handle == "bob.example");
+    EXPECT_EQ(state(kAlice), "x.example right") << i;
+    clock_.advance(7s);
+  }
+}
+
+// --- limits
+
+TEST_F(HandlesTest, an_account_gets_ten_look_ups_at_once_and_then_one_in_five_minutes) {
+  for (const bool same : {true, false}) {
+    const std::string did = same ? kAlice : kBob;
+    const std::string name = did.substr(8);
+    int lookups = 0;
+    for (int second = 0; second < 3'600; ++second) {
+      write(claim(did, same ? name + ".example" : fmt::format("{}{}.example", name, second % 2),
+                  10 + second));
+      for (const DueHandle& one : due()) {
+        ++lookups;
+        found(one, false);
+      }
+      clock_.advance(1s);
+    }
+    EXPECT_GE(lookups, 10) << did;
+    EXPECT_LE(lookups, 10 + 12) << did;
+    // It is looked up in the end.
+    clock_.advance(1h);
+    for (const DueHandle& one : due()) found(one, true);
+    EXPECT_TRUE(due().empty());
+    EXPECT_EQ(value("SELECT handle_valid FROM bsky.actors WHERE did = '" + did + "'"), "t");
+    clock_.advance(24h);
+  }
+}
+
+TEST_F(HandlesTest, look_ups_that_fail_are_limited_too) {
+  int lookups = 0;
+  for (int i = 0; i < 3'600; ++i) {
+    write(claim(kAlice, "x.example", second()));
+    for (const DueHandle& one : due()) {
+      ++lookups;
+      found(one, std::nullopt);
+    }
+    clock_.advance(1s);
+  }
+  EXPECT_GE(lookups, 5);
+  EXPECT_LE(lookups, 10 + 12);
+}
+
+TEST_F(HandlesTest, an_account_without_look_ups_left_takes_no_handle_from_another) {
+  for (int i = 0; i < 10; ++i) write(claim(kBob, fmt::format("bob{}.example", i), 10 + i));
+  EXPECT_EQ(state(kBob), "bob9.example unchecked due");
+  write(claim(kAlice, "x.example", 10));
+  write(claim(kBob, "x.example", 30));
+  EXPECT_EQ(state(kAlice), "x.example unchecked due");
+  EXPECT_EQ(state(kBob), "none unchecked due in 300 s");
+  // One that nobody has it can have, as an account can that was never looked up.
+  write(claim(kBob, "y.example", 31));
+  EXPECT_EQ(handle(kBob), "y.example");
+}
+
+TEST_F(HandlesTest, refused_claims_are_looked_up_after_all_others) {
+  write(claim(kBob, "x.example", 10));
+  check(kBob, false);
+  write(claim(kBob, "x.example", 11));
+  clock_.advance(1h);
+  write(claim(kAlice, "a.example", 20), claim(kCarol, "c.example", 20));
+  EXPECT_EQ(due_dids().back(), kBob);
+  EXPECT_EQ(due_dids().size(), 3U);
+  EXPECT_EQ(due_dids(2).size(), 2U);
+  EXPECT_EQ(std::ranges::count(due_dids(2), kBob), 0);
+}
+
+// --- contests between claims that are right
 
 TEST_F(HandlesTest, who_is_seen_to_be_right_takes_it_from_a_later_claim) {
   write(claim(kAlice, "x.example", 10));
@@ -380,7 +520,7 @@ TEST_F(HandlesTest,
   EXPECT_EQ(state(kBob), "none unchecked due in 60 s");
 }
 
-TEST_F(HandlesTest, two_that_are_right_in_turn_are_looked_up_about_once_a_minute) {
+TEST_F(HandlesTest, two_that_are_right_in_turn_are_looked_up_ever_more_rarely) {
   write(claim(kAlice, "x.example", 10));
   write(claim(kBob, "x.example", 20));
   std::map<std::string, int> lookups;
@@ -393,8 +533,8 @@ TEST_F(HandlesTest, two_that_are_right_in_turn_are_looked_up_about_once_a_minute
     clock_.advance(5s);
   }
   for (const std::string& did : {kAlice, kBob}) {
-    EXPECT_GE(lookups[did], 10) << "whoever is right has it soon";
-    EXPECT_LE(lookups[did], 31);
+    EXPECT_GE(lookups[did], 10) << "the account that is right has it soon";
+    EXPECT_LE(lookups[did], 10 + 6);
   }
 }
 

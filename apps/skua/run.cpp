@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "app/disk_size.hpp"
+#include "app/database_size.hpp"
 #include "app/history_text.hpp"
 #include "app/indexer.hpp"
 #include "app/line_layout.hpp"
@@ -107,7 +107,7 @@ class MetricsPrinter {
 
   const app::Indexer& indexer_;
   app::RateWindow rates_;
-  app::DiskSize disk_;
+  app::DatabaseSize disk_;
 };
 
 /// How a run of the indexer came to its end.

@@ -87,6 +87,10 @@ std::string metrics_text(const Rates& rates, const std::vector<Metrics>& sources
       parts.push_back("clock " + *difference + " PostgreSQL's");
     }
   }
+  if (rates.actor_numbers_used.value_or(0) >= 0.5) {
+    parts.push_back(
+        fmt::format("{:.0f} % of account numbers used", *rates.actor_numbers_used * 100));
+  }
   if (all.dead_letters > 0) parts.push_back(fmt::format("{} dead letters", all.dead_letters));
   std::string text = laid_out(parts);
   if (sources.size() == 1) return text;

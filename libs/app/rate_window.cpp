@@ -18,7 +18,7 @@ double grown(std::uint64_t before, std::uint64_t now) {
 
 }  // namespace
 
-Rates RateWindow::add(const Metrics& all, const std::optional<DiskSize::Sample>& disk) {
+Rates RateWindow::add(const Metrics& all, const std::optional<DatabaseSize::Sample>& disk) {
   // The clock was set back: what was before says nothing.
   if (!samples_.empty() && samples_.back().at > all.at) samples_.clear();
   samples_.push_back({all.at, all.events, all.rows, all.latency, disk});
@@ -32,6 +32,7 @@ Rates RateWindow::add(const Metrics& all, const std::optional<DiskSize::Sample>&
     rates.latency = LatencyHistogram::between(first.latency, all.latency);
   }
   rates.disk_bytes = disk_growth();
+  if (disk) rates.actor_numbers_used = disk->actor_numbers_used;
   return rates;
 }
 

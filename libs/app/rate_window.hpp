@@ -5,7 +5,7 @@
 #include <deque>
 #include <optional>
 
-#include "app/disk_size.hpp"
+#include "app/database_size.hpp"
 #include "app/metrics.hpp"
 #include "base/latency_histogram.hpp"
 #include "base/time.hpp"
@@ -23,6 +23,8 @@ struct Rates {
   /// Growth of the database on disk, in bytes a minute; nothing before it was watched for about a
   /// minute. Negative when the server has given space back.
   std::optional<double> disk_bytes;
+  /// Of all account numbers, 0 to 1; nothing while the database does not answer.
+  std::optional<double> actor_numbers_used;
 };
 
 /// Works out means over a minute. One thread.
@@ -30,7 +32,7 @@ class RateWindow {
  public:
   /// Takes the process's metrics (see `total`) and the size of the database, if it is known; gives
   /// the rates until then. The first call gives none: it begins the window.
-  Rates add(const Metrics& all, const std::optional<DiskSize::Sample>& disk);
+  Rates add(const Metrics& all, const std::optional<DatabaseSize::Sample>& disk);
 
  private:
   struct Sample {
@@ -38,7 +40,7 @@ class RateWindow {
     std::uint64_t events;
     std::uint64_t rows;
     LatencyHistogram::Counts latency;
-    std::optional<DiskSize::Sample> disk;
+    std::optional<DatabaseSize::Sample> disk;
   };
   std::optional<double> disk_growth() const;
 

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -14,6 +13,7 @@
 #include "app/json_columns.hpp"
 #include "app/source_list.hpp"
 #include "base/count_text.hpp"
+#include "resolve/actor_sequence.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
 
@@ -179,14 +179,12 @@ std::string accounts_text(const json& counts) {
 
 json read_status(const std::string& database_url, const Clock& clock) {
   Session session(database_url, store::process_name("skua status"));
-  const Rows ids = session.run("SELECT coalesce(max(id), 0) FROM bsky.actors");
+  const Rows ids = session.run("SELECT last_value FROM bsky.actors_id_seq");
   const Rows size = session.run("SELECT pg_database_size(current_database())");
-  const double used =
-      static_cast<double>(ids.int8(0, 0)) / static_cast<double>(std::numeric_limits<int>::max());
   return {{"at", format_datetime(clock.now())},
           {"database_bytes", size.int8(0, 0)},
-          {"actor_ids_used", ids.int8(0, 0)},
-          {"actor_ids_share", used},
+          {"actor_numbers_used", ids.int8(0, 0)},
+          {"actor_numbers_share", resolve::actor_numbers_used(session)},
           {"sources", read_source_list(session)},
           {"tables", tables(session)},
           {"repositories", to_json(repository_counts(session))},
@@ -196,10 +194,10 @@ json read_status(const std::string& database_url, const Clock& clock) {
 }
 
 std::string status_text(const json& status) {
-  std::string text = fmt::format("database {}, account ids {} ({:.2f} % of what there is)\n",
+  std::string text = fmt::format("database {}, {} account numbers used ({:.2f} % of all)\n",
                                  size_text(status["database_bytes"].get<double>()),
-                                 status["actor_ids_used"].get<std::int64_t>(),
-                                 status["actor_ids_share"].get<double>() * 100);
+                                 with_commas(status["actor_numbers_used"].get<std::int64_t>()),
+                                 status["actor_numbers_share"].get<double>() * 100);
   text += "\nsources\n";
   if (status["sources"].empty()) text += "  none yet: start `skua run`\n";
   for (const json& source : status["sources"]) {

@@ -138,6 +138,7 @@ void fill_with_actors(const std::function<std::unique_ptr<store::Session>()>& co
                       IdCache& cache) {
   const auto session = connect();
   raise_actor_sequence(*session);
+  ActorNumberAlarm().look_at(actor_numbers_used(*session));
   const std::int32_t newest = session->execute(kNewest, {}).int4(0, 0);
   if (static_cast<std::size_t>(newest) > cache.room()) return;
   // Before the first is read: what comes while it reads forgets as well.

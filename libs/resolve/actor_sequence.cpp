@@ -12,7 +12,25 @@ const store::Statement kRaise{"actors_sequence_raise",
                               "SELECT setval('bsky.actors_id_seq', max(id)) FROM bsky.actors "
                               "HAVING max(id) > (SELECT last_value FROM bsky.actors_id_seq)"};
 
+const store::Statement kLast{"actors_sequence_last",
+                             "SELECT last_value::float8 / 2147483647 FROM bsky.actors_id_seq"};
+
 }  // namespace
+
+double actor_numbers_used(store::Session& session) {
+  return session.execute(kLast, {}).real(0, 0);
+}
+
+bool ActorNumberAlarm::look_at(double used) {
+  const int percent = used >= 0.8 ? 80 : used >= 0.5 ? 50 : 0;
+  if (percent <= warned_percent_) return false;
+  warned_percent_ = percent;
+  logger("store")->warn(
+      "{:.0f} % of all account numbers are used; when none is left, indexing stops: see "
+      "docs/operations.md, 'Account numbers'",
+      used * 100);
+  return true;
+}
 
 bool raise_actor_sequence(store::Session& session) {
   if (!session.execute(kIsBehind, {}).boolean(0, 0)) return false;

@@ -34,11 +34,13 @@ class SqlError : public std::runtime_error {
   std::string sqlstate_;
 };
 
-/// The data is at fault (classes 22, 23, 54): isolate the event, let the others through.
+/// The data is at fault (classes 22, 23, 54, but for 2200H): isolate the event, let the others
+/// through.
 class DataError : public SqlError {
   using SqlError::SqlError;
 };
-/// Our statement is at fault (classes 42, 21): stop loudly.
+/// Our statement is at fault (classes 42, 21), or a sequence has no number left (2200H): stop
+/// loudly.
 class DefectError : public SqlError {
   using SqlError::SqlError;
 };

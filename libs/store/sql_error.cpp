@@ -1,10 +1,15 @@
 #include <string_view>
 
 #include "store/session.hpp"
+#include "store/sqlstate.hpp"
 
 namespace skua::store {
 
 void throw_sql_error(const std::string& message, const std::string& sqlstate) {
+  if (sqlstate == kSequenceExhausted) {
+    throw DefectError("no numbers are left, see docs/operations.md, 'Account numbers': " + message,
+                      sqlstate);
+  }
   const std::string_view sqlstate_class = std::string_view(sqlstate).substr(0, 2);
   if (sqlstate_class == "22" || sqlstate_class == "23" || sqlstate_class == "54") {
     throw DataError(message, sqlstate);

@@ -4,6 +4,8 @@
 
 namespace skua::store {
 
+/// sequence_generator_limit_exceeded: the sequence has no number left.
+inline constexpr std::string_view kSequenceExhausted = "2200H";
 /// unique_violation: a row of this key is there already.
 inline constexpr std::string_view kUniqueViolation = "23505";
 /// insufficient_privilege.

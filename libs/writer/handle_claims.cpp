@@ -23,10 +23,10 @@ const Statement kLockActors{"handles_lock_actors",
                             "SELECT FROM bsky.actors WHERE id = ANY($1::int4[]) "
                             "OR handle = ANY($2::text[]) ORDER BY id FOR NO KEY UPDATE"};
 
-// A claim is looked up at once, unless the account has used up its look-ups ($4: now). The same claim
-// made again keeps what was found of it, and does not bring forward a look-up that waits. A new
-// claim gives the handle at once, but not from an account that has it by a look-up, claimed it later,
-// or has it while this account has used up its look-ups.
+// A claim is looked up at once, unless the account has used up its look-ups ($4: now). The same
+// claim made again keeps what was found of it, and does not bring forward a look-up that waits. A
+// new claim gives the handle at once, but not from an account that has it by a look-up, claimed it
+// later, or has it while this account has used up its look-ups.
 const Statement kClaim{
     "handles_claim",
     "UPDATE bsky.actors AS a SET handle_time = c.time, handle_claim = c.handle, "

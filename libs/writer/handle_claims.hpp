@@ -13,12 +13,13 @@
 
 namespace skua::writer {
 
-// The owner of a handle (atproto.com/specs/handle). The handle that an account claims and the handle
-// that it has are kept apart. A claim gives the handle at once when nobody has it by a look-up, and of
-// several such claims the latest; a look-up that leads back to the account gives it for good. A
-// claimant of a handle that another account has by a look-up gets it only by its own look-up. A claim
-// that was refused stays refused until a look-up finds otherwise, also when it is made again. In
-// whatever order claims and look-ups come, the account that is right has the handle in the end.
+// The owner of a handle (atproto.com/specs/handle). The handle that an account claims and the
+// handle that it has are kept apart. A claim gives the handle at once when nobody has it by a
+// look-up, and of several such claims the latest; a look-up that leads back to the account gives it
+// for good. A claimant of a handle that another account has by a look-up gets it only by its own
+// look-up. A claim that was refused stays refused until a look-up finds otherwise, also when it is
+// made again. In whatever order claims and look-ups come, the account that is right has the handle
+// in the end.
 //
 // An account gets ten look-ups at once and then one in five minutes; claims that were refused are
 // looked up after all others.

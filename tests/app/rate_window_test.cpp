@@ -21,8 +21,8 @@ class RateWindowTest : public testing::Test {
     now_.at += time;
     now_.events += events;
     now_.rows += rows;
-    std::optional<DiskSize::Sample> sample;
-    if (disk) sample = DiskSize::Sample{now_.at, *disk};
+    std::optional<DatabaseSize::Sample> sample;
+    if (disk) sample = DatabaseSize::Sample{now_.at, *disk, 0.25};
     return window_.add(now_, sample);
   }
 
@@ -74,7 +74,9 @@ TEST_F(RateWindowTest, tells_growth_on_disk_of_a_minute_and_of_no_less) {
   after(0s, 0, 0, size);
   for (int i = 0; i < 9; ++i) EXPECT_FALSE(after(5s, 0, 0, size += 500'000).disk_bytes) << i;
   for (int i = 0; i < 20; ++i) {
-    EXPECT_NEAR(after(5s, 0, 0, size += 500'000).disk_bytes.value_or(0), 6e6, 1) << i;
+    const Rates rates = after(5s, 0, 0, size += 500'000);
+    EXPECT_NEAR(rates.disk_bytes.value_or(0), 6e6, 1) << i;
+    EXPECT_EQ(rates.actor_numbers_used, 0.25);
   }
   EXPECT_FALSE(after(5s, 0).disk_bytes);  // The size is not known.
 }

@@ -91,9 +91,10 @@ class HandlesInAnyOrder : public HandleClaimsModelTest,
     return time;
   }
   void tell(std::vector<HandleClaim> claims) {
-    const auto owners = "SELECT string_agg(id || ' ' || handle, ',' ORDER BY id) FROM bsky.actors "
-                        "WHERE handle_valid AND id <> ALL('{" +
-                        ids_of(claims) + "}')";
+    const auto owners =
+        "SELECT string_agg(id || ' ' || handle, ',' ORDER BY id) FROM bsky.actors "
+        "WHERE handle_valid AND id <> ALL('{" +
+        ids_of(claims) + "}')";
     const std::string before = value(owners);
     write(session(), claims, clock_.now());
     EXPECT_EQ(value(owners), before) << "a claim alone takes nothing from those that are right";

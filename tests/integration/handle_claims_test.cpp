@@ -224,7 +224,8 @@ TEST_F(HandlesTest, a_refused_claim_that_is_made_again_is_looked_up_again_and_gi
   EXPECT_EQ(state(kAlice), "x.example right");
 }
 
-TEST_F(HandlesTest, a_claim_that_was_right_and_is_made_again_stays_right_until_it_is_seen_to_be_wrong) {
+TEST_F(HandlesTest,
+       a_claim_that_was_right_and_is_made_again_stays_right_until_it_is_seen_to_be_wrong) {
   write(claim(kAlice, "x.example", 10));
   check(kAlice, true);
   write(claim(kAlice, "x.example", 11));
@@ -333,16 +334,17 @@ TEST_P(LateResults, count_for_what_was_looked_up) {
 
 INSTANTIATE_TEST_SUITE_P(
     Claims, LateResults,
-    testing::Values(
-        Meanwhile{"changed", "did:plc:alice", "z.example", "z.example unchecked due",
-                  "z.example unchecked due", "z.example unchecked due", "z.example unchecked due"},
-        // Only a refusal counts: it may be right by now.
-        Meanwhile{"repeated", "did:plc:alice", "x.example", "x.example unchecked due",
-                  "x.example unchecked due", "none wrong due", "x.example unchecked due"},
-        Meanwhile{"given_up", "did:plc:alice", "", "none unchecked", "none unchecked",
-                  "none unchecked", "none unchecked"},
-        Meanwhile{"contested", "did:plc:bob", "x.example", "none unchecked due", "x.example right",
-                  "none wrong", "none unchecked due in 86400 s"}),
+    testing::Values(Meanwhile{"changed", "did:plc:alice", "z.example", "z.example unchecked due",
+                              "z.example unchecked due", "z.example unchecked due",
+                              "z.example unchecked due"},
+                    // Only a refusal counts: it may be right by now.
+                    Meanwhile{"repeated", "did:plc:alice", "x.example", "x.example unchecked due",
+                              "x.example unchecked due", "none wrong due",
+                              "x.example unchecked due"},
+                    Meanwhile{"given_up", "did:plc:alice", "", "none unchecked", "none unchecked",
+                              "none unchecked", "none unchecked"},
+                    Meanwhile{"contested", "did:plc:bob", "x.example", "none unchecked due",
+                              "x.example right", "none wrong", "none unchecked due in 86400 s"}),
     [](const auto& test) { return test.param.name; });
 
 TEST_F(HandlesTest, a_result_that_comes_twice_counts_once) {

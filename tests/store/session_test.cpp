@@ -402,7 +402,7 @@ TEST(SqlErrorTest, the_classes_are_those_of_the_architecture) {
   for (const char* state : {"22021", "23505", "54000"}) {
     EXPECT_THROW(throw_sql_error("x", state), DataError) << state;
   }
-  for (const char* state : {"42601", "21000"}) {
+  for (const char* state : {"42601", "21000", "2200H"}) {
     EXPECT_THROW(throw_sql_error("x", state), DefectError) << state;
   }
   for (const char* state : {"", "08006", "25006", "40P01", "53200", "55P03", "57P01", "58030",

@@ -1,8 +1,9 @@
-#include "app/disk_size.hpp"
+#include "app/database_size.hpp"
 
 #include <memory>
 #include <utility>
 
+#include "resolve/actor_sequence.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
 
@@ -15,32 +16,33 @@ constexpr std::chrono::seconds kUnusual{10};
 
 }  // namespace
 
-DiskSize::DiskSize(std::string database_url, const Clock& clock)
+DatabaseSize::DatabaseSize(std::string database_url, const Clock& clock)
     : database_url_(std::move(database_url)), clock_(clock) {}
 
-DiskSize::~DiskSize() {
+DatabaseSize::~DatabaseSize() {
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();
 }
 
-void DiskSize::start() {
+void DatabaseSize::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
-std::optional<DiskSize::Sample> DiskSize::latest() const {
+std::optional<DatabaseSize::Sample> DatabaseSize::latest() const {
   const std::scoped_lock lock(mutex_);
   return latest_;
 }
 
-std::optional<Timestamp> DiskSize::unanswered_since() const {
+std::optional<Timestamp> DatabaseSize::unanswered_since() const {
   const auto now = std::chrono::steady_clock::now();
   const std::scoped_lock lock(mutex_);
   if (!asked_ || now - asked_->steady < kUnusual) return std::nullopt;
   return asked_->at;
 }
 
-void DiskSize::run(const std::stop_token& stop) {
+void DatabaseSize::run(const std::stop_token& stop) {
   std::unique_ptr<store::Session> session;
+  resolve::ActorNumberAlarm alarm;
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     asked_ = {clock_.now(), std::chrono::steady_clock::now()};
@@ -51,7 +53,8 @@ void DiskSize::run(const std::stop_token& stop) {
         session = std::make_unique<store::Session>(database_url_, store::process_name("skua disk"));
       }
       const store::Rows rows = session->run("SELECT pg_database_size(current_database())");
-      sample = Sample{clock_.now(), rows.int8(0, 0)};
+      sample = Sample{clock_.now(), rows.int8(0, 0), resolve::actor_numbers_used(*session)};
+      alarm.look_at(sample->actor_numbers_used);
     } catch (const store::SqlError&) {
       session.reset();
     }

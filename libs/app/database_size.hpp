@@ -13,20 +13,22 @@
 
 namespace skua::app {
 
-/// Watches how large the database is on disk, and whether it answers at all: on a thread and a
-/// connection of its own, because a server that neither answers nor hangs up must not keep others
-/// waiting. Never fails.
-class DiskSize {
+/// Watches how large the database is on disk, how many account numbers are used, which it warns of,
+/// and whether the database answers at all: on a thread and a connection of its own, because a
+/// server that neither answers nor hangs up must not keep others waiting. Never fails.
+class DatabaseSize {
  public:
   struct Sample {
     Timestamp at;
     std::int64_t bytes = 0;
+    /// Of all account numbers, 0 to 1.
+    double actor_numbers_used = 0;
   };
 
-  DiskSize(std::string database_url, const Clock& clock);
-  ~DiskSize();
-  DiskSize(const DiskSize&) = delete;
-  DiskSize& operator=(const DiskSize&) = delete;
+  DatabaseSize(std::string database_url, const Clock& clock);
+  ~DatabaseSize();
+  DatabaseSize(const DatabaseSize&) = delete;
+  DatabaseSize& operator=(const DatabaseSize&) = delete;
 
   void start();
 

@@ -93,6 +93,10 @@ void print_end(const backfill::BackfillFigures& end, bool is_stopped) {
     fmt::print("lists: {}, {}, {} of them not active, {} refused\n", counted(lists.pages, "page"),
                counted(lists.accounts + lists.inactive, "account"), lists.inactive,
                counted(lists.refused, "entry"));
+    if (lists.current > 0) {
+      fmt::print("{} left out: stored whole as of the listed revision\n",
+                 counted(lists.current, "account"));
+    }
     if (lists.surplus > 0) {
       fmt::print("{} left out: their hosts name far more accounts than were announced\n",
                  counted(lists.surplus, "entry"));

@@ -66,6 +66,7 @@ json to_json(const backfill::BackfillFigures& figures, const HistoryRates& rates
           {"hosts_listed", lists.hosts},
           {"entries_refused", lists.refused},
           {"entries_surplus", lists.surplus},
+          {"accounts_current", lists.current},
           {"pages_failed", lists.failed},
           {"pages_postponed", lists.postponed},
           {"lists_under_way", lists.under_way},

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "backfill/current_repositories.hpp"
 #include "backfill/job_table.hpp"
 #include "backfill/listing.hpp"
 #include "base/crash_point.hpp"
@@ -123,6 +124,7 @@ DiscoveryFigures Discoverer::figures() const {
   figures.hosts = counters_.hosts;
   figures.refused = counters_.refused;
   figures.surplus = counters_.surplus;
+  figures.current = counters_.current;
   figures.queued = counters_.queued;
   figures.failed = counters_.failed;
   figures.postponed = counters_.postponed;
@@ -246,6 +248,7 @@ bool Discoverer::keep(store::Session& session, const HostList& list, Page page, 
   const auto cursor = page.cursor.empty() ? std::nullopt : std::optional(page.cursor);
   std::size_t queued = 0;
   std::size_t surplus = 0;
+  std::size_t current = 0;
   store::Transaction transaction(session);
   if (!save_page(session, list, cursor, entries, claim())) return false;
   if constexpr (std::is_same_v<Page, HostPage>) {
@@ -261,7 +264,9 @@ bool Discoverer::keep(store::Session& session, const HostList& list, Page page, 
       surplus = page.repos.size() - taken;
       page.repos.resize(taken);
     }
-    queued = add_jobs(session, jobs_of(list, page), Again::No, clock_.now());
+    std::vector<NewJob> jobs = jobs_of(list, page);
+    current = leave_out_current(session, jobs);
+    queued = add_jobs(session, jobs, Again::No, clock_.now());
     // A page that uses up what is left is the last, whatever it says.
     if (entries >= left && cursor) give_up(session, list);
     commit_page(transaction);
@@ -272,6 +277,7 @@ bool Discoverer::keep(store::Session& session, const HostList& list, Page page, 
   counters_.pages += 1;
   counters_.refused += page.refused;
   counters_.surplus += surplus;
+  counters_.current += current;
   counters_.queued += queued;
   return entries < left;
 }

@@ -32,6 +32,8 @@ struct DiscoveryFigures {
   /// Entries that were left out, of pages that were read, because their list has far more than its
   /// host announced (most_entries).
   std::uint64_t surplus = 0;
+  /// Accounts whose repositories are stored whole as of the listed revision: they get no job.
+  std::uint64_t current = 0;
   /// Jobs that came of all that.
   std::uint64_t queued = 0;
   /// Pages that could not be read, and are asked for again.
@@ -89,6 +91,7 @@ class Discoverer {
     std::atomic<std::uint64_t> hosts{0};
     std::atomic<std::uint64_t> refused{0};
     std::atomic<std::uint64_t> surplus{0};
+    std::atomic<std::uint64_t> current{0};
     std::atomic<std::uint64_t> queued{0};
     std::atomic<std::uint64_t> failed{0};
     std::atomic<std::uint64_t> postponed{0};

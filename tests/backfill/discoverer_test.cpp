@@ -38,10 +38,12 @@ std::string json_reply(const std::string& body) {
   return http_reply(200, body, "Content-Type: application/json\r\n");
 }
 
-std::string page_of(const std::string& dids, const std::string& cursor) {
+std::string page_of(const std::string& dids, const std::string& cursor,
+                    const std::string& rev = "") {
   std::string repos;
   for (const char name : dids) {
-    repos += std::string(repos.empty() ? "" : ",") + R"({"did":"did:web:)" + name + R"(.test"})";
+    repos += std::string(repos.empty() ? "" : ",") + R"({"did":"did:web:)" + name + R"(.test")" +
+             (rev.empty() ? "" : R"(,"rev":")" + rev + '"') + "}";
   }
   std::string body = R"({"repos":[)" + repos + "]";
   if (!cursor.empty()) body += R"(,"cursor":")" + cursor + '"';
@@ -190,6 +192,34 @@ TEST_F(ScriptedHost, accounts_of_every_page_become_jobs_at_their_host) {
   EXPECT_EQ(figures.accounts, 3U);
   EXPECT_EQ(figures.queued, 3U);
   EXPECT_EQ(told_, 2);
+}
+
+TEST_F(ScriptedHost, a_repository_that_is_stored_as_of_the_listed_revision_gets_no_job) {
+  const std::string rev = "3laaaaaaaaa2a";
+  const atproto::Tid listed = *atproto::Tid::parse(rev);
+  serve([rev](const std::string&) { return page_of("abcdefg", "", rev); });
+  const auto store_repository = [&](char name, const char* state, std::int64_t after) {
+    session().run(
+        fmt::format("INSERT INTO skua.repositories (did, rev, data, state, active, breaks) "
+                    "VALUES ('did:web:{}.test', {}, '\\x00', '{}', true, 0)",
+                    name, static_cast<std::int64_t>(listed.value) + after, state));
+  };
+  store_repository('a', "complete", 0);
+  store_repository('b', "complete", 1);
+  store_repository('c', "complete", -1);
+  store_repository('d', "partial", 1);
+  store_repository('e', "desynchronized", 1);
+  session().run(
+      "INSERT INTO skua.repositories (did, state, active, breaks) "
+      "VALUES ('did:web:f.test', 'partial', true, 0)");
+  add({{origin()}});
+  begin();
+  wait_until_idle();
+  EXPECT_EQ(jobs("did"),
+            "did:web:c.test did:web:d.test did:web:e.test did:web:f.test did:web:g.test");
+  EXPECT_EQ(discoverer_->figures().accounts, 7U);
+  EXPECT_EQ(discoverer_->figures().current, 2U);
+  EXPECT_EQ(discoverer_->figures().queued, 5U);
 }
 
 TEST_F(ScriptedHost, who_knows_a_collection_is_not_where_accounts_live) {

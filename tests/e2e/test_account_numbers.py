@@ -29,7 +29,7 @@ class AccountNumbers(EndToEnd):
     def indexed(self, database, arguments):
         """All records, once the stream was read to its end."""
         skua = self.start([self.binary("skua"), *arguments], {**self.environment(database), "SKUA_VERIFY": "full"})
-        wait_for("the end", lambda: database.value("select max(cursor) from skua.cursors") == 50, alive=[skua])
+        wait_for("the end", lambda: skua.reached(50), alive=[skua])
         self.assertEqual(skua.stop(), 0, skua.tail())
         records = database.rows("select uri, cid from bsky.all_records order by 1")
         self.assertGreater(len(records), 0)

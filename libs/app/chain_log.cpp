@@ -35,6 +35,7 @@ const std::vector<store::RepositoryProgress>& ChainLog::collect(Ticket end) {
     store::RepositoryProgress& progress = folded[entry.row.did];
     progress.row = std::move(entry.row);
     progress.breaks += entry.continuity == verify::Continuity::Broken ? 1 : 0;
+    progress.is_born = progress.is_born || entry.continuity == verify::Continuity::Born;
     if (entry.continuity != verify::Continuity::Next && progress.row.head) {
       progress.anchor = progress.row.head->rev;
     }

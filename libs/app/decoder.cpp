@@ -254,7 +254,7 @@ Decoder::Step Decoder::step_commit(Job& job) {
     drop(job, reason_of(accepted));
     return Step::Done;
   }
-  const bool is_first = accepted->continuity == verify::Continuity::First;
+  const bool is_first = verify::is_first(accepted->continuity);
   // What was known when it was looked up went with a frame that was dropped.
   if (is_first && !job.document_handle && !job.has_fresh_identity) {
     return refresh_identity(job, Freshness::Known);

@@ -14,24 +14,31 @@ const Statement kLoadRepositories{
     "FROM unnest($1::text[]) AS asked(did) "
     "JOIN skua.repositories AS r ON r.did = asked.did"};
 
-// $7: what a break makes of a repository: 'complete' alone is desynchronized, or any.
+// $7: what a break makes of a repository: 'complete' alone is desynchronized, or any. Rows that are
+// older than a birth come from a source that was not verified, and the new repository lacks them.
 const Statement kSaveRepositories{
     "repositories_save",
     "INSERT INTO skua.repositories AS r (did, rev, data, active, breaks, anchor, broke_at, state, "
     "next_attempt) SELECT u.did, u.rev, u.data, u.active, u.breaks, u.anchor, "
     "CASE WHEN u.breaks > 0 THEN $6::timestamptz END, "
-    "CASE WHEN u.breaks > 0 AND $7::boolean THEN 'desynchronized' ELSE 'partial' END, "
-    "CASE WHEN u.breaks > 0 AND $7::boolean THEN $6::timestamptz END "
-    "FROM unnest($1::text[], $2::int8[], $3::bytea[], $4::boolean[], $5::int4[], $8::int8[]) "
-    "AS u(did, rev, data, active, breaks, anchor) "
+    "CASE WHEN u.breaks > 0 AND ($7::boolean OR b.is_whole) THEN 'desynchronized' "
+    "WHEN b.is_whole THEN 'complete' ELSE 'partial' END, "
+    "CASE WHEN u.breaks > 0 AND ($7::boolean OR b.is_whole) THEN $6::timestamptz END "
+    "FROM unnest($1::text[], $2::int8[], $3::bytea[], $4::boolean[], $5::int4[], $8::int8[], "
+    "$9::boolean[]) AS u(did, rev, data, active, breaks, anchor, is_born), "
+    "LATERAL (SELECT u.is_born AND NOT EXISTS (SELECT FROM bsky.all_records AS old "
+    "WHERE old.did = u.did AND old.rev < bsky.tid_text(u.anchor)) AS is_whole) AS b "
     "ON CONFLICT (did) DO UPDATE SET active = EXCLUDED.active, "
     "rev = CASE WHEN EXCLUDED.rev > coalesce(r.rev, 0) THEN EXCLUDED.rev ELSE r.rev END, "
     "data = CASE WHEN EXCLUDED.rev > coalesce(r.rev, 0) THEN EXCLUDED.data ELSE r.data END, "
     "breaks = r.breaks + EXCLUDED.breaks, anchor = greatest(r.anchor, EXCLUDED.anchor), "
     "broke_at = coalesce(EXCLUDED.broke_at, r.broke_at), "
-    "state = CASE WHEN EXCLUDED.breaks > 0 AND (r.state = 'complete' OR $7::boolean) "
-    "THEN 'desynchronized' ELSE r.state END, "
-    "next_attempt = CASE WHEN EXCLUDED.breaks > 0 AND r.state <> 'desynchronized' "
+    // EXCLUDED.state is 'complete' or 'desynchronized' of one that is whole since its birth.
+    "state = CASE WHEN r.rev IS NULL AND r.state = 'partial' THEN EXCLUDED.state "
+    "WHEN EXCLUDED.breaks > 0 AND (r.state = 'complete' OR $7::boolean) THEN 'desynchronized' "
+    "ELSE r.state END, "
+    "next_attempt = CASE WHEN r.rev IS NULL AND r.state = 'partial' THEN EXCLUDED.next_attempt "
+    "WHEN EXCLUDED.breaks > 0 AND r.state <> 'desynchronized' "
     "AND (r.state = 'complete' OR $7::boolean) THEN $6::timestamptz ELSE r.next_attempt END"};
 
 const Statement kTakeDue{"repositories_take_due",
@@ -124,7 +131,8 @@ void save_repositories(Session& session, std::span<const RepositoryProgress> pro
     Array active(Array::Type::boolean);
     Array breaks(Array::Type::int4);
     Array anchors(Array::Type::int8);
-    for (const auto& [row, row_breaks, anchor] :
+    Array born(Array::Type::boolean);
+    for (const auto& [row, row_breaks, anchor, is_born] :
          progress.subspan(begin, std::min(kAtOnce, progress.size() - begin))) {
       dids.text(row.did);
       if (row.head) {
@@ -136,6 +144,7 @@ void save_repositories(Session& session, std::span<const RepositoryProgress> pro
       }
       active.boolean(row.active);
       breaks.int4(row_breaks);
+      born.boolean(is_born);
       if (anchor) {
         anchors.int8(int8_of(*anchor));
       } else {
@@ -144,7 +153,7 @@ void save_repositories(Session& session, std::span<const RepositoryProgress> pro
     }
     Params params;
     params.array(dids).array(revs).array(data).array(active).array(breaks);
-    params.timestamp(now).boolean(resync == Resync::All).array(anchors);
+    params.timestamp(now).boolean(resync == Resync::All).array(anchors).array(born);
     session.execute(kSaveRepositories, params);
   }
 }

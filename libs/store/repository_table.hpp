@@ -44,6 +44,9 @@ struct RepositoryProgress {
   std::int32_t breaks = 0;
   /// The revision of the last of those, or of the first message that was seen at all.
   std::optional<atproto::Tid> anchor = std::nullopt;
+  /// The first message that was seen at all was about a repository that was empty before: with it
+  /// the repository is complete, unless rows from before the anchor are stored.
+  bool is_born = false;
 };
 
 /// Which repositories a break makes wait for a resync: those whose history was brought in, or all.

@@ -114,6 +114,22 @@ Result<void> CommitVerifier::check_ops(const event::RepoClaim& claim, const repo
   return {};
 }
 
+bool CommitVerifier::was_empty_before(const event::DecodedFrame& frame, const repo::LoadedCar& car,
+                                      const repo::Commit& commit) {
+  static const atproto::Cid kEmpty = repo::MstTree().root();
+  if (commit.data == kEmpty) return true;
+  if (frame.type == event::MessageType::Sync) return false;
+  const event::RepoClaim& claim = frame.claim;
+  if (claim.prev_data) return *claim.prev_data == kEmpty;
+  // An old producer does not say what was before.
+  auto tree = repo::MstTree::open(commit.data, car.blocks);
+  if (!tree) return false;
+  for (const OpClaim& op : claim.ops) {
+    if (op.operation != Operation::Create || !undo(op, *tree)) return false;
+  }
+  return tree->root() == kEmpty;
+}
+
 Result<Accepted> CommitVerifier::verify(const event::DecodedFrame& frame,
                                         const repo::LoadedCar& car, const repo::Commit& commit,
                                         const atproto::VerifyingKey& key,
@@ -122,6 +138,9 @@ Result<Accepted> CommitVerifier::verify(const event::DecodedFrame& frame,
   if (level_ == Level::Full && frame.type == event::MessageType::Commit) {
     const auto checked = check_ops(frame.claim, car, commit, !state.last);
     if (!checked) return checked.error();
+  }
+  if (level_ == Level::Full && !state.last && was_empty_before(frame, car, commit)) {
+    return Accepted{{*commit.rev, commit.data}, Continuity::Born};
   }
   return Accepted{{*commit.rev, commit.data}, continuity(frame, commit, state.last)};
 }

@@ -39,9 +39,15 @@ struct RepositoryState {
 /// How an accepted message follows what is known of its repository.
 enum class Continuity : std::uint8_t {
   First,   // nothing was known
+  Born,    // nothing was known, and there is nothing: the repository was empty before (Level::Full)
   Next,    // `since` and `prevData` are where the repository stood; of a #sync: nothing was missed
   Broken,  // something in between was missed: the repository is desynchronized
 };
+
+/// Whether the message is the first that was seen of its repository.
+constexpr bool is_first(Continuity continuity) {
+  return continuity == Continuity::First || continuity == Continuity::Born;
+}
 
 /// A message that passed its checks.
 struct Accepted {
@@ -88,6 +94,10 @@ class CommitVerifier {
                          const repo::Commit& commit, bool is_first);
 
  private:
+  /// Whether the repository was empty before a message that passed `check_ops`.
+  static bool was_empty_before(const event::DecodedFrame& frame, const repo::LoadedCar& car,
+                               const repo::Commit& commit);
+
   Level level_;
   std::vector<std::string_view> paths_;
 };

@@ -38,7 +38,8 @@ Texts texts(const std::vector<RepositoryProgress>& all) {
   Texts lines;
   for (const auto& one : all) {
     lines.push_back(text(one.row) + " " + std::to_string(one.breaks) +
-                    (one.anchor ? " from " + std::to_string(one.anchor->value) : ""));
+                    (one.anchor ? " from " + std::to_string(one.anchor->value) : "") +
+                    (one.is_born ? " born" : ""));
   }
   return lines;
 }
@@ -149,7 +150,7 @@ TEST_P(ChainLogInterleaving, equals_the_naive_model) {
       const std::string& did = dids[below(dids.size())];
       const ChainLog::Ticket ticket = std::max(end, next[did]) + below(8);
       next[did] = ticket + 1;
-      entries.push_back({ticket, row(did, step, below(5) != 0), static_cast<Continuity>(below(3))});
+      entries.push_back({ticket, row(did, step, below(5) != 0), static_cast<Continuity>(below(4))});
       log.add(ticket, entries.back().row, entries.back().continuity);
     } else {
       end += below(10);
@@ -163,6 +164,7 @@ TEST_P(ChainLogInterleaving, equals_the_naive_model) {
           saved.row = one.row;
           saved.breaks += one.breaks;
           if (one.anchor) saved.anchor = one.anchor;
+          saved.is_born = saved.is_born || one.is_born;
         }
         log.stored();
         stored_end = end;
@@ -177,6 +179,7 @@ TEST_P(ChainLogInterleaving, equals_the_naive_model) {
           expected.row = entry.row;
           expected.breaks += entry.continuity == Continuity::Broken ? 1 : 0;
           if (entry.continuity != Continuity::Next) expected.anchor = entry.row.head->rev;
+          expected.is_born = expected.is_born || entry.continuity == Continuity::Born;
         } else {
           expected_newest = text(entry.row);
         }

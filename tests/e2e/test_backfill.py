@@ -346,9 +346,8 @@ class BesideTheStream(Backfill):
         self.check(database, self.repositories(network))
         self.assertEqual(database.value("select count(*) from skua.repositories where state = 'complete'"), 300)
 
-    def test_what_was_missed_is_downloaded_anew(self):
-        network = self.network(accounts=8, records=0)
-        database = self.database()
+    def miss_something(self, network, database):
+        """Reads all from the first message on, and misses what comes after that."""
         seq = network.control("/step", count=300)["seq"]
         skua = self.begin(database, network, "run", "--relay", network.url, "--cursor", "oldest")
         self.catch_up(skua, seq)
@@ -357,13 +356,15 @@ class BesideTheStream(Backfill):
         before = self.repositories(network)
         missed = [path for path in comparison.path_differences(database, before) if "repository has None" in path]
         self.assertTrue(missed, "no delete was missed")
-        skua = self.begin(database, network, "run", "--relay", network.url, "--cursor", "live", "--resync", "all")
+
+    def bring_in_what_was_missed(self, network, database, *arguments):
+        skua = self.begin(database, network, "run", "--relay", network.url, "--cursor", "live", *arguments)
         wait_for("the connection", lambda: skua.says("live from now on"), alive=[skua])
         seq = network.control("/step", count=200)["seq"]
         self.catch_up(skua, seq)
         # What is noticed is saved with the cursor, and due then.
         wait_for("the resyncs", lambda: database.value(
-            "select count(*) from skua.repositories where state = 'complete'") >= 7, seconds=60, alive=[skua])
+            "select count(*) from skua.repositories where breaks > 0 and state = 'complete'") >= 7, seconds=60, alive=[skua])
         wait_for("the end", lambda: database.value(
             "select count(*) from skua.repositories where state = 'desynchronized'") == 0, alive=[skua])
         self.assertEqual(skua.stop(), 0, skua.tail())
@@ -372,6 +373,19 @@ class BesideTheStream(Backfill):
         self.assertEqual([line for line in differences if line.split("/")[2] in complete], [])
         self.assertGreater(database.value("select (figures->>'removed')::int from skua.figures "
                                           "where source = 'backfill'"), 0)
+
+    def test_what_was_missed_is_downloaded_anew(self):
+        network, database = self.network(accounts=8, records=80), self.database()
+        self.miss_something(network, database)
+        self.assertEqual(database.rows("select distinct state from skua.repositories"), [{"state": "partial"}])
+        self.bring_in_what_was_missed(network, database, "--resync", "all")
+
+    def test_an_account_that_is_heard_from_its_first_commit_on_is_complete(self):
+        network, database = self.network(accounts=8, records=0), self.database()
+        self.miss_something(network, database)
+        self.assertEqual(database.rows("select distinct state from skua.repositories"), [{"state": "complete"}])
+        # Nobody asked for anything: its gaps are repaired as those of all that are complete.
+        self.bring_in_what_was_missed(network, database)
 
 
 class ServerAway(Backfill, OwnServer):

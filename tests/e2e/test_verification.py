@@ -103,7 +103,7 @@ class Verification(VerifiedNetwork):
 
     def test_what_was_missed_is_noticed(self):
         """What is downloaded then: test_backfill.py."""
-        network = self.network(accounts=8)
+        network = self.network("--records", 80, accounts=8)
         database = self.database()
         seq = network.control("/step", count=200)["seq"]
         skua = self.indexer(database, network, "--cursor", "oldest")

@@ -91,6 +91,49 @@ TEST_F(RepositoryTableTest, a_first_head_comes_after_a_row_without_one) {
   EXPECT_EQ(load(kAlice).head, head(3));
 }
 
+RepositoryProgress birth(const std::string& did, std::uint64_t rev, std::int32_t breaks = 0) {
+  return {{did, head(rev), true}, breaks, atproto::Tid{rev}, true};
+}
+
+TEST_F(RepositoryTableTest, one_that_was_empty_before_its_first_message_is_complete) {
+  // Of bob an #account message came first.
+  save({{{kBob, std::nullopt, true}, 0}});
+  save({birth(kAlice, 5), birth(kBob, 5), progress(kCarol, 5)});
+  for (const std::string& did : {kAlice, kBob}) EXPECT_EQ(column(did, "state"), "complete") << did;
+  EXPECT_EQ(column(kCarol, "state"), "partial");
+  // What is missed from then on is brought in, in the same save or later.
+  save({birth("did:plc:dave", 7, 1), progress(kAlice, 8, 1), progress(kCarol, 8, 1)});
+  for (const std::string& did : {std::string("did:plc:dave"), kAlice}) {
+    EXPECT_EQ(column(did, "state"), "desynchronized") << did;
+  }
+  EXPECT_EQ(column(kCarol, "state"), "partial");
+  EXPECT_EQ(take(), (Dids{kAlice, "did:plc:dave"}));
+}
+
+TEST_F(RepositoryTableTest, a_birth_changes_nothing_of_a_repository_that_is_known) {
+  save({progress(kAlice, 3)});
+  ask_for_resync(session(), kBob, clock_.now());
+  save({birth(kAlice, 5), birth(kBob, 5)});
+  EXPECT_EQ(column(kAlice, "state"), "partial");
+  EXPECT_EQ(column(kBob, "state"), "desynchronized");
+}
+
+TEST_F(RepositoryTableTest, one_with_rows_from_before_its_birth_is_not_complete) {
+  const auto like = [&](const std::string& did, std::int64_t rev) {
+    session().run("INSERT INTO bsky.actors (did, indexed_at) VALUES ('" + did +
+                  "', now()) ON CONFLICT DO NOTHING");
+    session().run("INSERT INTO bsky.likes (actor_id, rkey, rev, indexed_at, cid) SELECT id, " +
+                  std::to_string(rev) + ", " + std::to_string(rev) +
+                  ", now(), '\\x00' FROM bsky.actors WHERE did = '" + did + "'");
+  };
+  like(kAlice, 4);
+  like(kBob, 5);
+  like(kBob, 6);
+  save({birth(kAlice, 5), birth(kBob, 5)});
+  EXPECT_EQ(column(kAlice, "state"), "partial") << "it has a like that its repository lacks";
+  EXPECT_EQ(column(kBob, "state"), "complete");
+}
+
 TEST_F(RepositoryTableTest, more_than_one_statement_holds_are_saved) {
   std::vector<RepositoryProgress> all;
   for (std::uint64_t i = 1; i <= 10'001; ++i) {

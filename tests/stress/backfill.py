@@ -404,6 +404,9 @@ class Backfill:
             # One that moves while lists are read may be on none.
             known = self.db.run("select did from skua.backfill_jobs").split()
             again += sorted(set(self.network.dids()) - set(known))
+        # A resync that a kill broke off waits until its lease is over.
+        again += self.db.run("select did from skua.repositories where state = 'desynchronized'").split()
+        again = sorted(set(again))
         self.outcome["asked for again"] = len(again)
         if again:
             self.work_to_the_end(*again)

@@ -104,9 +104,13 @@ class Comparison:
             did, job = account["did"], self.jobs.get(account["did"])
             row = stored.get(did)
             rev = atproto.tid_number(account["rev"])
-            if job is None or row is None:
+            if row is None:
                 if job:
                     found.append(f"{did}: no such account, although its job is done")
+                continue
+            if job is None:
+                if row["state"] != "complete":
+                    found.append(f"{did}: the repository is {row['state']}, though all of it was heard")
                 continue
             if row["state"] != "complete":
                 found.append(f"{did}: the repository is {row['state']}, it should be complete")

@@ -64,7 +64,7 @@ TEST(CommitVerifier, accepts_the_first_commit_and_then_each_next_one) {
   SignedRepository repository;
   auto first = judge(repository, repository.commit(creates(0, 20)));
   EXPECT_FALSE(first.error) << first.error.message();
-  EXPECT_EQ(first.accepted.continuity, Continuity::First);
+  EXPECT_EQ(first.accepted.continuity, Continuity::Born);
   EXPECT_EQ(first.accepted.link, repository.link());
 
   const RepositoryState state{first.accepted.link};
@@ -86,6 +86,42 @@ TEST(CommitVerifier, accepts_a_commit_that_follows_something_missed_and_says_so)
       judge(repository, repository.commit(creates(10, 5)), RepositoryState{first.accepted.link});
   EXPECT_FALSE(third.error) << third.error.message();
   EXPECT_EQ(third.accepted.continuity, Continuity::Broken);
+}
+
+TEST(CommitVerifier, knows_a_repository_that_was_empty_before) {
+  const auto continuity_of = [](SignedRepository& repository, const json& body,
+                                Level level = Level::Full) {
+    const auto judged = judge("#commit", body, repository.key(), {}, level);
+    EXPECT_FALSE(judged.error) << judged.error.message();
+    return judged.accepted.continuity;
+  };
+  SignedRepository made;
+  json first = made.commit(creates(0, 5));
+  EXPECT_EQ(continuity_of(made, first), Continuity::Born);
+  // The operations are not checked then, and may leave something out.
+  EXPECT_EQ(continuity_of(made, first, Level::Signature), Continuity::First);
+  // An old producer does not say what was before; undone, its operations do.
+  first.erase("prevData");
+  EXPECT_EQ(continuity_of(made, first), Continuity::Born);
+
+  json second = made.commit(creates(5, 5));
+  EXPECT_EQ(continuity_of(made, second), Continuity::First);
+  second.erase("prevData");
+  EXPECT_EQ(continuity_of(made, second), Continuity::First);
+  json update = made.commit({{Operation::Update, kPost + "key3", "new"}});
+  update.erase("prevData");
+  EXPECT_EQ(continuity_of(made, update), Continuity::First);
+}
+
+TEST(CommitVerifier, a_repository_that_is_empty_has_no_history_to_bring_in) {
+  SignedRepository empty;
+  const json founding = empty.commit({});
+  EXPECT_EQ(judge(empty, founding).accepted.continuity, Continuity::Born);
+  const auto sync = judge("#sync", empty.sync(), empty.key(), {});
+  EXPECT_FALSE(sync.error) << sync.error.message();
+  EXPECT_EQ(sync.accepted.continuity, Continuity::Born);
+  empty.commit(creates(0, 1));
+  EXPECT_EQ(judge("#sync", empty.sync(), empty.key(), {}).accepted.continuity, Continuity::First);
 }
 
 TEST(CommitVerifier, accepts_a_commit_without_ops) {
@@ -369,7 +405,7 @@ TEST_P(RandomHistory, is_accepted_and_no_other_one) {
     ASSERT_TRUE(commit) << commit.error().message();
     const auto accepted = verifier.verify(decoded, decoder.car(), *commit, key, state);
     ASSERT_TRUE(accepted) << "round " << round << ": " << accepted.error().message();
-    EXPECT_EQ(accepted->continuity, round == 0 ? Continuity::First : Continuity::Next);
+    EXPECT_EQ(accepted->continuity, round == 0 ? Continuity::Born : Continuity::Next);
     EXPECT_EQ(accepted->link, repository.link());
 
     DecodedFrame& lie = decoded;

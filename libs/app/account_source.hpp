@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.hpp"
 #include "base/time.hpp"
@@ -27,6 +28,12 @@ struct AccountIdentity {
   /// What it signs labels with; nothing: it is no labeler.
   std::optional<atproto::Multikey> label_key = {};
 };
+
+/// Whether the PLC directory serves the account's document, as of all of did:plc; the document of
+/// others is on a host of their own.
+inline bool is_of_directory(std::string_view did) {
+  return did.starts_with("did:plc:");
+}
 
 /// Where what a stream says of accounts is checked: DID documents, and the accounts' own hosts.
 /// Answers come once each, on a thread of the source, or at once on the caller's.

@@ -13,6 +13,11 @@ void ChainLog::add(Ticket ticket, const store::RepositoryRow& row, verify::Conti
   newest_.insert_or_assign(row.did, Newest{ticket, row});
 }
 
+void ChainLog::add_gap(Ticket ticket, std::string did) {
+  const std::scoped_lock lock(mutex_);
+  gaps_.emplace_back(ticket, std::move(did));
+}
+
 std::optional<store::RepositoryRow> ChainLog::newest(std::string_view did) const {
   const std::scoped_lock lock(mutex_);
   const auto place = newest_.find(std::string(did));
@@ -47,7 +52,24 @@ const std::vector<store::RepositoryProgress>& ChainLog::collect(Ticket end) {
   return collected_;
 }
 
+const std::vector<std::string>& ChainLog::collect_gaps(Ticket end) {
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto left = std::partition(gaps_.begin(), gaps_.end(),
+                                     [&](const auto& gap) { return gap.first >= end; });
+    for (auto gap = left; gap != gaps_.end(); ++gap) {
+      collected_gaps_.push_back(std::move(gap->second));
+    }
+    gaps_.erase(left, gaps_.end());
+  }
+  std::sort(collected_gaps_.begin(), collected_gaps_.end());
+  collected_gaps_.erase(std::unique(collected_gaps_.begin(), collected_gaps_.end()),
+                        collected_gaps_.end());
+  return collected_gaps_;
+}
+
 void ChainLog::stored() {
+  collected_gaps_.clear();
   const std::scoped_lock lock(mutex_);
   for (const store::RepositoryProgress& progress : collected_) {
     const auto place = newest_.find(progress.row.did);

@@ -129,12 +129,15 @@ void CursorKeeper::save_position() {
   }
   // In this order: what the cursor has passed must be among what is saved of repositories.
   static const std::vector<store::RepositoryProgress> kNone;
-  const auto& repositories =
-      options_.chain != nullptr ? options_.chain->collect(progress_.first_unfinished()) : kNone;
-  if (!has_moved && repositories.empty()) return;
+  static const std::vector<std::string> kNoGaps;
+  const auto end = options_.chain != nullptr ? progress_.first_unfinished() : 0;
+  const auto& repositories = options_.chain != nullptr ? options_.chain->collect(end) : kNone;
+  const auto& gaps = options_.chain != nullptr ? options_.chain->collect_gaps(end) : kNoGaps;
+  if (!has_moved && repositories.empty() && gaps.empty()) return;
   crash_point("before_cursor");
   store::Transaction transaction(*session_);
   store::save_repositories(*session_, repositories, options_.resync, clock_.now());
+  store::desynchronize(*session_, gaps, clock_.now());
   for (std::size_t i = 0; i < moved.size(); ++i) {
     if (!moved[i]) continue;
     store::save_cursor(*session_, options_.sources[i], moved[i]->seq, moved[i]->time);

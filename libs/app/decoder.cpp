@@ -65,6 +65,7 @@ Decoder::Decoder(DecoderServices services)
       known_(services_.verification != nullptr
                  ? services_.verification->remembered / services_.decoders
                  : 0),
+      budget_(services_.parked),
       thread_([this] { run(); }) {}
 
 Decoder::~Decoder() {
@@ -86,17 +87,18 @@ void Decoder::join() {
 
 void Decoder::run() {
   std::vector<Item> items;
-  while (next_items(*queue_, gate_, items)) {
+  while (next_items(*queue_, !gate_.empty() || !budget_.empty(), items)) {
     for (Item& item : items) {
       std::visit([this](auto&& one) { take(std::forward<decltype(one)>(one)); }, std::move(item));
     }
+    keep_to_budget();
     if (gate_.empty()) continue;
     for (AdmittedMessage& message : gate_.release(FutureGate::SteadyTime::clock::now())) {
       begin(Job(std::move(message)));
     }
   }
   abandoned_ += gate_.size();
-  for (const auto& [did, jobs] : parked_) abandoned_ += jobs.size();
+  for (const auto& [did, parked] : parked_) abandoned_ += parked.jobs.size();
 }
 
 void Decoder::take(Job job) {
@@ -107,82 +109,20 @@ void Decoder::take(Job job) {
 void Decoder::begin(Job job) {
   if (!parked_.empty() && !job.did.empty()) {
     if (const auto place = parked_.find(std::string(job.did)); place != parked_.end()) {
-      place->second.push_back(std::move(job));
+      place->second.bytes += job.bytes.size();
+      place->second.jobs.push_back(std::move(job));
+      count_parked(place->first, place->second);
       return;
     }
   }
   if (step(job) == Step::Done) return;
   services_.out.in_flight.made_at(job.ticket, decoded_.time);
-  std::string did(job.did);
-  parked_[std::move(did)].push_back(std::move(job));
+  const std::string did(job.did);
+  Parked& parked = parked_[did];
+  parked.bytes += job.bytes.size();
+  parked.jobs.push_back(std::move(job));
+  count_parked(did, parked);
   services_.out.intake.accounts_waiting += 1;
-}
-
-void Decoder::take(FoundRepository found) {
-  const Timestamp now = services_.out.clock.now();
-  verify::KnownRepository repository;
-  if (found.row.head) repository.set_last({found.row.head->rev, found.row.head->data});
-  repository.set_active(found.row.active);
-  std::optional<atproto::Multikey> key;
-  if (found.identity) key = found.identity->key;
-  repository.set_key(key, now);
-  known_.put(verify::DidHash::of(found.row.did), repository);
-  if (const auto place = parked_.find(found.row.did); found.identity && place != parked_.end()) {
-    place->second.front().document_handle = found.identity->handle;
-  }
-  resume(found.row.did);
-}
-
-void Decoder::take(Identified identified) {
-  auto* repository = known_.find(verify::DidHash::of(identified.did));
-  if (repository != nullptr) {
-    // A server's failure does not make what is known wrong.
-    if (identified.identity) {
-      repository->set_key(identified.identity->key, services_.out.clock.now());
-    } else if (!identity::is_server_failure(identified.identity.error())) {
-      repository->set_key(std::nullopt, services_.out.clock.now());
-    }
-  }
-  Job* job = waiting_for(identified.did, identified.question);
-  if (job == nullptr) return;  // A refresh beside the work.
-  job->has_fresh_identity = true;
-  if (identified.identity) job->document_handle = identified.identity->handle;
-  resume(identified.did);
-}
-
-void Decoder::take(Settled settled) {
-  Job* job = waiting_for(settled.did, settled.question);
-  if (job == nullptr) return;
-  job->word = settled.status ? Job::Word::Given : Job::Word::Unknown;
-  if (settled.status) job->host_status = *std::move(settled.status);
-  resume(settled.did);
-}
-
-void Decoder::take(FormerlySigned former) {
-  Job* job = waiting_for(former.did, former.question);
-  if (job == nullptr) return;
-  job->has_former_key = true;
-  if (former.key) job->former_key = *former.key;
-  resume(former.did);
-}
-
-Decoder::Job* Decoder::waiting_for(const std::string& did, std::uint64_t question) {
-  const auto place = parked_.find(did);
-  if (question == 0 || place == parked_.end()) return nullptr;
-  Job& job = place->second.front();
-  if (job.question != question) return nullptr;
-  job.question = 0;
-  return &job;
-}
-
-void Decoder::resume(const std::string& did) {
-  const auto place = parked_.find(did);
-  if (place == parked_.end()) return;
-  std::deque<Job>& jobs = place->second;
-  while (!jobs.empty() && step(jobs.front()) == Step::Done) jobs.pop_front();
-  if (!jobs.empty()) return;
-  parked_.erase(place);
-  services_.out.intake.accounts_waiting -= 1;
 }
 
 Decoder::Step Decoder::step(Job& job) {
@@ -218,8 +158,11 @@ Decoder::Step Decoder::step_commit(Job& job) {
     return Step::Done;
   }
   verify::KnownRepository* repository = repository_of(job);
-  if (repository == nullptr) return find_repository(job);
-
+  if (repository == nullptr) {
+    if (!is_given_up(job)) return find_repository(job);
+    drop_unverified(job);
+    return Step::Done;
+  }
   const auto reason_of = [](const auto& failed) {
     return static_cast<verify::errc>(failed.error().value());
   };
@@ -234,14 +177,20 @@ Decoder::Step Decoder::step_commit(Job& job) {
     if (!job.has_fresh_identity && repository->key_age(now) >= kUselessFor) {
       return refresh_identity(job, Freshness::Recent);
     }
-    drop(job, verify::errc::no_did_document);
+    if (job.was_given_up) {
+      drop_unverified(job);
+    } else {
+      drop(job, verify::errc::no_did_document);
+    }
     return Step::Done;
   }
   auto accepted = verifier_.verify(decoded_, decoder_.car(), *commit, *key, state);
   if (!accepted && reason_of(accepted) == verify::errc::wrong_signature) {
     // Keys change, and nobody may have told; or we are behind, and the key of that time is meant.
     if (!job.has_fresh_identity) return refresh_identity(job, Freshness::Recent);
-    if (!job.has_former_key && services_.verification->accounts.has_hosts()) {
+    // Only the directory keeps the keys of the past.
+    if (!job.has_former_key && is_of_directory(job.did) &&
+        services_.verification->accounts.has_hosts()) {
       return ask_former_key(job);
     }
     const auto* former = job.former_key ? known_.parsed_key(*job.former_key) : nullptr;
@@ -251,7 +200,12 @@ Decoder::Step Decoder::step_commit(Job& job) {
     }
   }
   if (!accepted) {
-    drop(job, reason_of(accepted));
+    // Perhaps by a key that the account's host would have told.
+    if (job.was_given_up && reason_of(accepted) == verify::errc::wrong_signature) {
+      drop_unverified(job);
+    } else {
+      drop(job, reason_of(accepted));
+    }
     return Step::Done;
   }
   const bool is_first = verify::is_first(accepted->continuity);
@@ -289,7 +243,7 @@ Decoder::Step Decoder::step_account(Job& job) {
     return Step::Done;
   }
   verify::KnownRepository* repository = repository_of(job);
-  if (repository == nullptr) return find_repository(job);
+  if (repository == nullptr && !is_given_up(job)) return find_repository(job);
   // The host's word hides an account and no more: what it says is about now, and who is behind
   // still has commits from before it, which prove themselves.
   const bool counts = change->active || is_hosts_word(*change);
@@ -311,9 +265,11 @@ Decoder::Step Decoder::step_account(Job& job) {
       if (!job.host_status.status.empty()) change->status = job.host_status.status;
     }
   }
-  if (const auto last = repository->state().last) change->last_rev = last->rev;
-  repository->set_active(counts);
-  log(job, *repository, verify::Continuity::Next);
+  if (repository != nullptr) {
+    if (const auto last = repository->state().last) change->last_rev = last->rev;
+    repository->set_active(counts);
+    log(job, *repository, verify::Continuity::Next);
+  }
   dispatch(job);
   return Step::Done;
 }
@@ -341,52 +297,6 @@ void Decoder::introduce(const Job& job) {
   decoded_.events.push_back(std::move(event));
 }
 
-verify::KnownRepository* Decoder::repository_of(const Job& job) {
-  return known_.find(verify::DidHash::of(job.did));
-}
-
-Decoder::Step Decoder::find_repository(const Job& job) {
-  services_.verification->repositories.find(
-      std::string(job.did),
-      [queue = queue_](FoundRepository found) { queue->push(std::move(found)); });
-  return Step::Waits;
-}
-
-Decoder::Step Decoder::refresh_identity(Job& job, Freshness freshness) {
-  job.question = ++questions_;
-  ask_identity(job, job.question, freshness);
-  return Step::Waits;
-}
-
-void Decoder::ask_identity(const Job& job, std::uint64_t question, Freshness freshness) {
-  const std::string did(job.did);
-  services_.verification->accounts.identity(
-      did, freshness, [queue = queue_, did, question](Result<AccountIdentity> identity) {
-        queue->push(Identified{did, question, std::move(identity)});
-      });
-}
-
-Decoder::Step Decoder::ask_host(Job& job) {
-  job.question = ++questions_;
-  const std::string did(job.did);
-  services_.verification->accounts.status(
-      did, [queue = queue_, did, question = job.question](Result<identity::HostStatus> status) {
-        queue->push(Settled{did, question, std::move(status)});
-      });
-  return Step::Waits;
-}
-
-Decoder::Step Decoder::ask_former_key(Job& job) {
-  job.question = ++questions_;
-  const std::string did(job.did);
-  services_.verification->accounts.key_at(
-      did, decoded_.rev->time(), AccountSource::KeyUse::Commits,
-      [queue = queue_, did, question = job.question](Result<std::optional<atproto::Multikey>> key) {
-        queue->push(FormerlySigned{did, question, key});
-      });
-  return Step::Waits;
-}
-
 void Decoder::log(const Job& job, const verify::KnownRepository& repository,
                   verify::Continuity continuity) {
   if (services_.verification->chain == nullptr) return;
@@ -412,6 +322,13 @@ void Decoder::drop(const Job& job, verify::errc reason) {
   logger("verify")->debug("did={} seq={}: dropped: {}", job.did, job.seq,
                           make_error_code(reason).message());
   finish(job);
+}
+
+void Decoder::drop_unverified(const Job& job) {
+  if (services_.verification->chain != nullptr) {
+    services_.verification->chain->add_gap(job.ticket, std::string(job.did));
+  }
+  drop(job, verify::errc::parked_over_budget);
 }
 
 void Decoder::finish(const Job& job) {

@@ -18,6 +18,7 @@
 #include "app/decode_thread.hpp"
 #include "app/dispatch.hpp"
 #include "app/future_gate.hpp"
+#include "app/parked_budget.hpp"
 #include "app/repository_lookup.hpp"
 #include "base/bounded_queue.hpp"
 #include "base/bytes.hpp"
@@ -50,11 +51,17 @@ struct DecoderServices {
   const Verification* verification = nullptr;
   /// How many decoders there are: they share out what is remembered.
   std::size_t decoders = 1;
+  /// Of this decoder alone.
+  ParkedBudget::Limits parked = {};
 };
 
 /// Decodes and verifies the frames of a relay. When one needs an answer from outside (a key, the
 /// word of a host), it and those of its account behind it are parked until the answer is there, and
-/// other accounts go on. What may be in flight at all bounds what is parked.
+/// other accounts go on. What may be in flight at all bounds what is parked; of accounts whose own
+/// host is asked ParkedBudget does. An account beyond that is given up until its host has answered:
+/// its messages wait for that host no longer. What cannot be verified without it is dropped and
+/// counted (parked_over_budget), and the repository waits for a resync; #account and #identity pass
+/// as if the host could not be asked.
 class Decoder final : public DecodeThread {
  public:
   /// A frame on its way.
@@ -64,6 +71,10 @@ class Decoder final : public DecodeThread {
 
     /// The question about its account's identity or status that it waits for; 0: none.
     std::uint64_t question = 0;
+    /// It waits for the account's own host.
+    bool waits_for_host = false;
+    /// Its account's host was to be asked for it, but the account is given up.
+    bool was_given_up = false;
     // What was asked for it already.
     bool has_fresh_identity = false;
     std::optional<std::string> document_handle;  // empty: it claims none
@@ -83,9 +94,13 @@ class Decoder final : public DecodeThread {
   std::size_t abandoned() const override { return abandoned_; }
 
  private:
+  struct FoundRow {
+    store::RepositoryRow row;
+  };
   struct Identified {
     std::string did;
     std::uint64_t question = 0;
+    AccountSource::Freshness freshness = AccountSource::Freshness::Known;
     Result<AccountIdentity> identity;
   };
   struct Settled {
@@ -98,15 +113,22 @@ class Decoder final : public DecodeThread {
     std::uint64_t question = 0;
     Result<std::optional<atproto::Multikey>> key;
   };
-  using Item = std::variant<Job, FoundRepository, Identified, Settled, FormerlySigned>;
+  using Item = std::variant<Job, FoundRow, FoundRepository, Identified, Settled, FormerlySigned>;
   using Queue = BoundedQueue<Item>;
   /// Whether a frame is done with, or waits for an answer that was asked for.
   enum class Step : std::uint8_t { Done, Waits };
+  /// The frames of an account that wait, in their order: the first for an answer, the others for
+  /// the first.
+  struct Parked {
+    std::deque<Job> jobs;
+    std::size_t bytes = 0;
+  };
 
   void run();
   void take(Job job);
   /// A job that need not wait for our clock.
   void begin(Job job);
+  void take(const FoundRow& found);
   void take(FoundRepository found);
   void take(Identified identified);
   void take(Settled settled);
@@ -115,6 +137,14 @@ class Decoder final : public DecodeThread {
   Job* waiting_for(const std::string& did, std::uint64_t question);
   /// Goes on with the frames that waited behind an answer.
   void resume(const std::string& did);
+  void count_parked(const std::string& did, const Parked& parked);
+  /// Gives up accounts until the rest is within the budget.
+  void keep_to_budget();
+  void give_up(const std::string& did);
+  /// Whether the account of this frame is given up, so that its host is not waited for.
+  bool is_given_up(const Job& job) const;
+  /// What an account was given up for was answered. False: it was not given up for this.
+  bool end_given_up(const std::string& did, std::uint64_t question);
 
   Step step(Job& job);
   Step step_commit(Job& job);
@@ -138,6 +168,8 @@ class Decoder final : public DecodeThread {
   /// `is_first`: nothing of its account was seen before.
   void dispatch(const Job& job, bool is_first = false);
   void drop(const Job& job, verify::errc reason);
+  /// Drops what cannot be verified because its account is given up.
+  void drop_unverified(const Job& job);
   void finish(const Job& job);
   void reject(Job& job, const std::string& error);
 
@@ -150,7 +182,12 @@ class Decoder final : public DecodeThread {
   verify::KnownRepositories known_;
   /// Of the frame at hand.
   CurrentFilter::Snapshot filter_;
-  std::unordered_map<std::string, std::deque<Job>, SeededHash> parked_;
+  std::unordered_map<std::string, Parked, SeededHash> parked_;
+  ParkedBudget budget_;
+  /// Accounts that are given up, and the question whose answer ends that; kLookup: where the
+  /// repository stands.
+  std::unordered_map<std::string, std::uint64_t, SeededHash> given_up_;
+  static constexpr std::uint64_t kLookup = 0;
   std::uint64_t questions_ = 0;
   std::size_t abandoned_ = 0;
   std::thread thread_;

@@ -88,12 +88,13 @@ class FutureGate {
   std::optional<SteadyTime> told_at_;
 };
 
-/// Takes what a decode thread does next off its queue, into `items`: an item, or none when messages
-/// are held and the gate is to be looked at. False: the queue is closed and empty.
+/// Takes what a decode thread does next off its queue, into `items`: an item; with `ticks` none
+/// when none comes, so that the gate, or what else is held back, is looked at. False: the queue is
+/// closed and empty.
 template <class Item>
-bool next_items(BoundedQueue<Item>& queue, const FutureGate& gate, std::vector<Item>& items) {
+bool next_items(BoundedQueue<Item>& queue, bool ticks, std::vector<Item>& items) {
   items.clear();
-  if (gate.empty()) {
+  if (!ticks) {
     auto item = queue.pop();
     if (!item) return false;
     items.push_back(*std::move(item));

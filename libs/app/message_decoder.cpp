@@ -46,7 +46,7 @@ void MessageDecoder::join() {
 
 void MessageDecoder::run() {
   std::vector<AdmittedMessage> messages;
-  while (next_items(queue_, gate_, messages)) {
+  while (next_items(queue_, !gate_.empty(), messages)) {
     for (AdmittedMessage& message : messages) take(std::move(message), Gate::Ahead);
     if (gate_.empty()) continue;
     for (AdmittedMessage& message : gate_.release(FutureGate::SteadyTime::clock::now())) {

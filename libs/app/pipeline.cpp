@@ -46,9 +46,11 @@ std::unique_ptr<DecodeThread> Pipeline::make_decoder() {
     case SourceFormat::Frames:
       break;
   }
-  return std::make_unique<Decoder>(DecoderServices{.out = std::move(out),
-                                                   .verification = options_.verification,
-                                                   .decoders = options_.decode_threads});
+  return std::make_unique<Decoder>(DecoderServices{
+      .out = std::move(out),
+      .verification = options_.verification,
+      .decoders = options_.decode_threads,
+      .parked = ParkedBudget::Limits::of(options_.in_flight, options_.decode_threads)});
 }
 
 Pipeline::~Pipeline() {

@@ -25,9 +25,9 @@ void RepositoryLookup::stop() {
   thread_.join();
 }
 
-void RepositoryLookup::find(const std::string& did, Done done) {
+void RepositoryLookup::find(const std::string& did, Done done, RowFound row_found) {
   const std::scoped_lock lock(mutex_);
-  wanted_.push_back({did, std::move(done)});
+  wanted_.push_back({did, std::move(done), std::move(row_found)});
   filled_.notify_one();
 }
 
@@ -74,6 +74,7 @@ void RepositoryLookup::look_up(std::vector<Wanted> wanted, const std::stop_token
   for (Wanted& one : wanted) {
     store::RepositoryRow row{one.did, std::nullopt, true};
     if (const auto place = rows.find(one.did); place != rows.end()) row = place->second;
+    if (one.row_found) one.row_found(row);
     accounts_.identity(one.did, AccountSource::Freshness::Known,
                        [row = std::move(row),
                         done = std::move(one.done)](Result<AccountIdentity> identity) mutable {

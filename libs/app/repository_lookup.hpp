@@ -31,6 +31,7 @@ struct FoundRepository {
 class RepositoryLookup {
  public:
   using Done = std::function<void(FoundRepository)>;
+  using RowFound = std::function<void(const store::RepositoryRow&)>;
 
   struct Options {
     /// Not used without a chain.
@@ -47,8 +48,10 @@ class RepositoryLookup {
   RepositoryLookup(AccountSource& accounts, const ChainLog* chain, Options options);
   ~RepositoryLookup();
 
-  /// `done` is called once, on some thread, or never when the lookup is stopped before.
-  void find(const std::string& did, Done done);
+  /// `done` is called once, on some thread, or never when the lookup is stopped before. `row_found`
+  /// is called before it, when the row is there and the account's identity is about to be asked
+  /// for: from then on nothing waits for the database. It may be empty.
+  void find(const std::string& did, Done done, RowFound row_found = nullptr);
 
   /// Ends the thread. The accounts' source is stopped by its owner, before. Again is harmless.
   void stop();
@@ -57,6 +60,7 @@ class RepositoryLookup {
   struct Wanted {
     std::string did;
     Done done;
+    RowFound row_found;
   };
 
   void run(const std::stop_token& stop);

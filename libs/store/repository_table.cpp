@@ -41,6 +41,13 @@ const Statement kSaveRepositories{
     "WHEN EXCLUDED.breaks > 0 AND r.state <> 'desynchronized' "
     "AND (r.state = 'complete' OR $7::boolean) THEN $6::timestamptz ELSE r.next_attempt END"};
 
+const Statement kDesynchronize{
+    "repositories_desynchronize",
+    "INSERT INTO skua.repositories AS r (did, state, next_attempt) "
+    "SELECT u.did, 'desynchronized', $2::timestamptz FROM unnest($1::text[]) AS u(did) "
+    "ON CONFLICT (did) DO UPDATE SET state = 'desynchronized', next_attempt = $2::timestamptz "
+    "WHERE r.state <> 'desynchronized'"};
+
 const Statement kTakeDue{"repositories_take_due",
                          "UPDATE skua.repositories AS r SET next_attempt = $2::timestamptz FROM ("
                          "SELECT did FROM skua.repositories WHERE state = 'desynchronized' "
@@ -156,6 +163,15 @@ void save_repositories(Session& session, std::span<const RepositoryProgress> pro
     params.timestamp(now).boolean(resync == Resync::All).array(anchors).array(born);
     session.execute(kSaveRepositories, params);
   }
+}
+
+void desynchronize(Session& session, std::span<const std::string> dids, Timestamp now) {
+  if (dids.empty()) return;
+  Array all(Array::Type::text);
+  for (const std::string& did : dids) all.text(did);
+  Params params;
+  params.array(all).timestamp(now);
+  session.execute(kDesynchronize, params);
 }
 
 std::chrono::seconds resync_delay(int attempts) {

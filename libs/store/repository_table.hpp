@@ -58,6 +58,11 @@ enum class Resync : std::uint8_t { Complete, All };
 void save_repositories(Session& session, std::span<const RepositoryProgress> progress,
                        Resync resync, Timestamp now);
 
+/// Frames of these repositories were dropped without a look at what they say: each waits for a
+/// resync from `now` on, also one whose history was never brought in; those that wait already go on
+/// to. In the caller's transaction; sorted.
+void desynchronize(Session& session, std::span<const std::string> dids, Timestamp now);
+
 /// How long a repository waits after its nth failed resync, n from 1: from a minute on twice as
 /// long each time, a day at most.
 std::chrono::seconds resync_delay(int attempts);

@@ -31,6 +31,7 @@ constexpr std::array<Words, kReasons> kWords{{
     {"tree_malformed", "a node of the repository's tree is malformed"},
     {"wrong_prev_data", "the ops, undone, do not lead back to the tree that prevData names"},
     {"no_did_document", "the account has no DID document, or none with a usable key"},
+    {"parked_over_budget", "the account's host is silent, and too many messages waited for it"},
 }};
 
 const Words& words(int value) {

@@ -28,10 +28,11 @@ enum class errc {
   tree_malformed,        // a node that is no tree node, or stands where it may not
   wrong_prev_data,       // the ops undone do not give the tree that `prevData` names
   no_did_document,       // the account has no DID document, or one without a usable key
+  parked_over_budget,    // its account's host is silent, and too much of the account waited for it
 };
 
 /// How many there are: they count from 1 without a gap.
-inline constexpr std::size_t kReasons = 19;
+inline constexpr std::size_t kReasons = 20;
 
 /// False: the message is honest, but no news: it is ignored (inactive_account, old_rev).
 constexpr bool is_refusal(errc reason) {

@@ -164,6 +164,11 @@ InFlightList::Ticket InFlightList::first_unfinished() const {
   return first_;
 }
 
+InFlightList::Ticket InFlightList::next_ticket() const {
+  const std::scoped_lock lock(mutex_);
+  return first_ + entries_.size();
+}
+
 bool InFlightList::wait_until_at_most(std::size_t frames,
                                       std::chrono::steady_clock::time_point deadline) {
   std::unique_lock lock(mutex_);

@@ -120,6 +120,8 @@ class InFlightList {
 
   /// All frames with smaller tickets have finished.
   Ticket first_unfinished() const;
+  /// The one that the next frame gets.
+  Ticket next_ticket() const;
 
   /// Waits until no more than so many frames are in flight that have not finished. False: the
   /// deadline came first.

@@ -71,6 +71,23 @@ TEST(ChainLog, folds_an_account_to_its_last_and_sums_its_breaks) {
   EXPECT_EQ(texts(log.collect(5)), Texts{kAlice + " 3 inactive 2 from 3"});
 }
 
+TEST(ChainLog, gaps_are_given_with_their_frames_until_they_are_stored) {
+  ChainLog log;
+  EXPECT_TRUE(log.collect_gaps(9).empty());
+  log.add_gap(3, kBob);
+  log.add_gap(7, kAlice);
+  log.add_gap(4, kBob);
+  log.add_gap(5, kAlice);
+  log.add_gap(8, kCarol);
+  EXPECT_TRUE(log.collect_gaps(3).empty());
+  EXPECT_EQ(log.collect_gaps(5), Texts{kBob});
+  EXPECT_EQ(log.collect_gaps(8), (Texts{kAlice, kBob})) << "nothing was stored";
+  log.stored();
+  EXPECT_EQ(log.collect_gaps(8), Texts{});
+  EXPECT_EQ(log.collect_gaps(9), Texts{kCarol});
+  EXPECT_EQ(newest(log, kBob), "") << "a gap says nothing of where a repository stands";
+}
+
 TEST(ChainLog, sorts_by_did_though_tickets_come_in_any_order) {
   ChainLog log;
   log.add(3, row(kCarol, 1), Continuity::Next);

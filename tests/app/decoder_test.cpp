@@ -603,6 +603,25 @@ TEST_F(DecoderTest, an_account_without_a_document_is_asked_for_again_after_minut
   EXPECT_EQ(intake_.verified, 1U);
 }
 
+TEST_F(DecoderTest, a_host_of_its_own_that_fails_is_left_alone_for_minutes) {
+  const std::string did = "did:web:failing.example";
+  accounts_.knows(did, identity::errc::server_failed);
+  open();
+  for (const std::string& asked : {"known " + did, "recent " + did}) {
+    for (int i = 0; i < 3; ++i) {
+      push("#commit", commit(alice_, did));
+      expect_all_done();
+      EXPECT_EQ(accounts_.asked(asked), 3U) << "tries of one question";
+    }
+    clock_.advance(5min);
+  }
+  EXPECT_EQ(dropped(errc::no_did_document), 6U);
+  accounts_.knows(did, identity_of(alice_));
+  push("#commit", commit(alice_, did));
+  expect_all_done();
+  EXPECT_EQ(intake_.verified, 1U);
+}
+
 TEST_F(DecoderTest, a_key_of_a_day_ago_is_refreshed_beside_the_work) {
   accounts_.knows(kAlice, identity_of(alice_));
   open();

@@ -189,6 +189,25 @@ INSTANTIATE_TEST_SUITE_P(
                     Broken{"complete_all", "complete", Resync::All, "desynchronized", true}),
     [](const auto& test) { return test.param.name; });
 
+TEST_F(RepositoryTableTest, what_was_dropped_makes_any_repository_wait_for_a_resync) {
+  save({progress(kAlice, 1), progress(kBob, 2, 0, false)});
+  session().run("UPDATE skua.repositories SET state = 'complete' WHERE did = '" + kBob + "'");
+  desynchronize(session(), Dids{}, clock_.now());
+  EXPECT_EQ(take(), Dids{});
+  desynchronize(session(), Dids{kAlice, kBob, kCarol}, clock_.now());
+  EXPECT_EQ(take(), (Dids{kAlice, kBob, kCarol}));
+  EXPECT_EQ(load(kAlice).head, head(1));
+  EXPECT_EQ(load(kBob).head, head(2));
+  EXPECT_FALSE(load(kBob).active);
+  EXPECT_EQ(load(kCarol).head, std::nullopt);
+  EXPECT_EQ(column(kCarol, "state || ' ' || breaks || ' ' || active"), "desynchronized 0 true");
+  // One that waits, or is lent, is not hurried.
+  desynchronize(session(), Dids{kAlice}, clock_.now());
+  EXPECT_EQ(take(), Dids{});
+  clock_.advance(10min);
+  EXPECT_EQ(take(), (Dids{kAlice, kBob, kCarol}));
+}
+
 TEST_F(RepositoryTableTest, a_further_break_does_not_hurry_a_resync_that_waits_or_is_lent) {
   save({progress(kAlice, 1, 1)}, Resync::All);
   EXPECT_EQ(take(), Dids{kAlice});

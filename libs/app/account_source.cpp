@@ -44,6 +44,13 @@ transport::HttpClientOptions directory_options(const NetworkAccountsOptions& opt
   return http;
 }
 
+transport::HttpClientOptions status_options(const NetworkAccountsOptions& options) {
+  const identity::StatusLaneLimits limits;
+  auto http = http_options(options);
+  http.max_at_once = limits.web_at_once + limits.hosts_at_once;
+  return http;
+}
+
 identity::DidResolverOptions resolver_options(const NetworkAccountsOptions& options) {
   identity::DidResolverOptions resolver;
   resolver.plc_url = options.plc_url;
@@ -105,9 +112,11 @@ NetworkAccounts::NetworkAccounts(const NetworkAccountsOptions& options, const Cl
       clock_(clock),
       directory_(directory_options(options)),
       web_(http_options(options)),
-      hosts_(http_options(options)),
+      hosts_(status_options(options)),
       resolver_(directory_, web_, resolver_options_, clock),
+      status_resolver_(directory_, hosts_, resolver_options_, clock),
       cache_(resolver_, cache_options(options), clock),
+      statuses_(status_requests()),
       histories_(std::make_shared<Histories>()) {}
 
 NetworkAccounts::~NetworkAccounts() {
@@ -130,25 +139,49 @@ void NetworkAccounts::identity(const std::string& did, Freshness freshness, Iden
   }
 }
 
+identity::StatusLane::Requests NetworkAccounts::status_requests() {
+  identity::StatusLane::Requests requests;
+  // The account's document as it is now: what it says of its host is what is in doubt.
+  requests.find_pds = [this](const std::string& did, identity::StatusLane::PdsDone done) {
+    const auto answer = [this, did, done = std::move(done)](Result<std::string> pds) {
+      if (!pds) tell_no_status(did, failure_text(did, pds.error()), pds.error());
+      done(std::move(pds));
+    };
+    if (is_of_directory(did)) {
+      // The directory's own limits hold for all questions together.
+      cache_.refresh(
+          did,
+          [answer](const auto& found) {
+            answer(found ? Result<std::string>((*found)->pds) : found.error());
+          },
+          std::chrono::seconds(0));
+    } else {
+      status_resolver_.resolve(did, [answer](const identity::DidAnswer& found) {
+        answer(found.document ? Result<std::string>(found.document->pds) : found.document.error());
+      });
+    }
+  };
+  requests.ask_pds = [this](const std::string& pds, const std::string& did, StatusDone done) {
+    identity::ask_host_status(
+        hosts_, pds, did, [did, pds, done = std::move(done)](Result<identity::HostStatus> status) {
+          if (!status) tell_no_status(did, pds + ": " + status.error().message(), status.error());
+          done(std::move(status));
+        });
+  };
+  return requests;
+}
+
 void NetworkAccounts::status(const std::string& did, StatusDone done) {
-  // Its document as it is now: what it says of an account's host is what is in doubt.
-  cache_.refresh(
-      did,
-      [this, did, done = std::move(done)](const auto& found) {
-        if (!found) {
-          tell_no_status(did, failure_text(did, found.error()), found.error());
-          return done(found.error());
-        }
-        const std::string& pds = (*found)->pds;
-        identity::ask_host_status(
-            hosts_, pds, did, [did, pds, done](Result<identity::HostStatus> status) {
-              if (!status) {
-                tell_no_status(did, pds + ": " + status.error().message(), status.error());
-              }
-              done(std::move(status));
-            });
-      },
-      std::chrono::seconds(0));
+  if (const auto possible = resolver_.can_resolve(did); !possible) {
+    tell_no_status(did, possible.error().message(), possible.error());
+    return done(possible.error());
+  }
+  statuses_.ask(did, [did, done = std::move(done)](Result<identity::HostStatus> status) {
+    if (!status && status.error() == identity::errc::busy) {
+      tell_no_status(did, "too many hosts are being asked", status.error());
+    }
+    done(std::move(status));
+  });
 }
 
 void NetworkAccounts::key_at(const std::string& did, Timestamp time, KeyUse use, KeyDone done) {
@@ -179,7 +212,8 @@ std::string NetworkAccounts::failure_text(const std::string& did, const ErrorCod
 }
 
 void NetworkAccounts::stop() {
-  // The clients first: their answers end in the cache.
+  // What waits first, then the clients: their answers end in the cache.
+  statuses_.stop();
   directory_.stop();
   web_.stop();
   hosts_.stop();

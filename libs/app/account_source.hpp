@@ -14,6 +14,7 @@
 #include "identity/host_status.hpp"
 #include "identity/identity_cache.hpp"
 #include "identity/key_history.hpp"
+#include "identity/status_lane.hpp"
 #include "transport/http_client.hpp"
 
 namespace skua::app {
@@ -110,15 +111,19 @@ class NetworkAccounts final : public AccountSource {
  private:
   struct Histories;
 
+  identity::StatusLane::Requests status_requests();
+
   const identity::DidResolverOptions resolver_options_;
   const Clock& clock_;
   // One each, so that none waits behind the others: the PLC directory, the hosts of did:web
-  // documents, the accounts' own hosts.
+  // documents, and what StatusLane asks for, documents of did:web included.
   transport::HttpClient directory_;
   transport::HttpClient web_;
   transport::HttpClient hosts_;
   const identity::DidResolver resolver_;
+  const identity::DidResolver status_resolver_;
   identity::IdentityCache cache_;
+  identity::StatusLane statuses_;
   /// Those asked for lately; answers may come after the end.
   const std::shared_ptr<Histories> histories_;
 };

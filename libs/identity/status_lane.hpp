@@ -1,0 +1,69 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.hpp"
+#include "identity/host_status.hpp"
+
+namespace skua::identity {
+
+/// How much may be asked for accounts' status. Further questions than `waiting` are refused, and a
+/// question that has waited for `patience` is given up (errc::busy).
+struct StatusLaneLimits {
+  /// Documents of did:plc accounts, which the directory is asked for.
+  std::size_t directory_at_once = 16;
+  /// Hosts of did:web documents.
+  std::size_t web_at_once = 64;
+  /// Accounts' own hosts.
+  std::size_t hosts_at_once = 128;
+  /// Of the hosts of either kind, each.
+  std::size_t of_one_host = 2;
+  std::size_t waiting = 1'000;
+  std::chrono::milliseconds patience{10'000};
+};
+
+/// Questions about what accounts' own hosts say of them: first an account's document is found, then
+/// the host that it names is asked. Anybody can have any number of silent hosts asked for, so that
+/// these questions have places of their own, and take none from those who wait for a key. A
+/// question waits for a place twice, for the document and for the host.
+///
+/// It makes no request itself. Any thread; a thread of its own gives up what waits too long.
+class StatusLane {
+ public:
+  using StatusDone = std::function<void(Result<HostStatus>)>;
+  using PdsDone = std::function<void(Result<std::string>)>;
+
+  /// How it asks. Each calls its `done` once, on any thread, also at once on the caller's.
+  struct Requests {
+    /// The origin of the account's PDS, as its document says now.
+    std::function<void(const std::string& did, PdsDone done)> find_pds;
+    std::function<void(const std::string& pds, const std::string& did, StatusDone done)> ask_pds;
+  };
+
+  explicit StatusLane(Requests requests, StatusLaneLimits limits = {});
+  ~StatusLane();
+  StatusLane(const StatusLane&) = delete;
+  StatusLane& operator=(const StatusLane&) = delete;
+
+  /// `done` is called once, on some thread, or at once on the caller's. Errors: those of the
+  /// requests, busy, stopped.
+  void ask(const std::string& did, StatusDone done);
+
+  /// Ends what waits (errc::stopped) and joins the thread. Requests under way are their clients' to
+  /// end; their answers may come after the end of the lane. Again is harmless.
+  void stop();
+
+  /// Questions that wait for a place.
+  std::size_t waiting() const;
+
+ private:
+  class Impl;
+  const std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace skua::identity

@@ -63,6 +63,7 @@ identity::IdentityCacheOptions cache_options(const NetworkAccountsOptions& optio
   cache.database_url = options.database_url;
   cache.max_cached = kCachedIdentities;
   cache.pace = &monotonic_clock();
+  cache.on_defect = options.on_defect;
   return cache;
 }
 

@@ -93,6 +93,9 @@ struct NetworkAccountsOptions {
   /// Where `skua.identities` lies.
   std::string database_url;
   bool allow_private_hosts = false;
+  /// Called at most once, on a thread of the source, when no identities can be looked up any more.
+  /// Empty: the process ends.
+  std::function<void(const std::string& what)> on_defect = nullptr;
 };
 
 /// The network: the PLC directory, the hosts of did:web accounts, the accounts' own hosts.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "app/decode_guard.hpp"
 #include "base/log.hpp"
 #include "identity/errc.hpp"
 #include "verify/errc.hpp"
@@ -66,7 +67,7 @@ Decoder::Decoder(DecoderServices services)
                  ? services_.verification->remembered / services_.decoders
                  : 0),
       budget_(services_.parked),
-      thread_([this] { run(); }) {}
+      thread_([this] { guard_thread(services_.out, [this] { run(); }); }) {}
 
 Decoder::~Decoder() {
   close();
@@ -103,7 +104,9 @@ void Decoder::run() {
 
 void Decoder::take(Job job) {
   const auto now = FutureGate::SteadyTime::clock::now();
-  if (gate_.pass(job, dates_of_frame(job.bytes), now)) begin(std::move(job));
+  const bool passes = guard_message(
+      services_.out, job, false, [&] { return gate_.pass(job, dates_of_frame(job.bytes), now); });
+  if (passes) begin(std::move(job));
 }
 
 void Decoder::begin(Job job) {
@@ -126,6 +129,10 @@ void Decoder::begin(Job job) {
 }
 
 Decoder::Step Decoder::step(Job& job) {
+  return guard_message(services_.out, job, Step::Done, [&] { return step_on(job); });
+}
+
+Decoder::Step Decoder::step_on(Job& job) {
   // Where its repository stands is left as it is: what is missed meanwhile shows as a gap.
   filter_ = services_.out.filter_now();
   if (leave_out(services_.out, filter_, job.ticket, job.did)) return Step::Done;

@@ -146,7 +146,10 @@ class Decoder final : public DecodeThread {
   /// What an account was given up for was answered. False: it was not given up for this.
   bool end_given_up(const std::string& did, std::uint64_t question);
 
+  /// Takes a frame as far as it gets.
   Step step(Job& job);
+  /// The same, with whatever exceptions it makes.
+  Step step_on(Job& job);
   Step step_commit(Job& job);
   Step step_account(Job& job);
   Step step_identity(Job& job);

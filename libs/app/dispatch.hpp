@@ -24,6 +24,8 @@ struct DispatchServices {
   const Clock& clock;
   /// Null: everything passes. Read once a message.
   const CurrentFilter* filter = nullptr;
+  /// Called on a decoder's thread, at most once, when going on would be wrong: the thread ends.
+  std::function<void(const std::string& what)> on_defect = nullptr;
 
   CurrentFilter::Snapshot filter_now() const { return filter != nullptr ? filter->get() : nullptr; }
 };

@@ -46,7 +46,7 @@ class Indexer::Impl {
         clock_watch_({.database_url = options_.database_url}, clock),
         clock_(clock_watch_.latest()),
         accounts_(options_.verify || options_.history
-                      ? std::make_unique<NetworkAccounts>(options_.accounts, clock_)
+                      ? std::make_unique<NetworkAccounts>(account_options(), clock_)
                       : nullptr),
         writing_(options_.database_url, clock_,
                  [this](const std::string& what) { defect_.report(what); }) {
@@ -175,6 +175,12 @@ class Indexer::Impl {
     options.jobs_clock = &clock_watch_.server();
     return std::make_unique<Beside>(std::move(options), writing_, clock_,
                                     [this](const std::string& what) { defect_.report(what); });
+  }
+
+  NetworkAccountsOptions account_options() {
+    NetworkAccountsOptions accounts = options_.accounts;
+    accounts.on_defect = [this](const std::string& what) { defect_.report(what); };
+    return accounts;
   }
 
   HandleLookups::Options handle_options() {

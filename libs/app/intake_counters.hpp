@@ -25,6 +25,8 @@ struct IntakeCounters {
   std::atomic<std::uint64_t> unknown{0};     // of a type, or labels with a field, not known here
   std::atomic<std::uint64_t> bad_frames{0};  // dead-lettered whole
   std::atomic<std::uint64_t> bad_ops{0};     // dead-lettered alone
+  std::atomic<std::uint64_t> unforeseen{
+      0};  // of bad_frames: because of an exception (guard_message)
   /// Records of JSON sources that do not hash to the CID they came with: JSON has lost something.
   std::atomic<std::uint64_t> altered{0};
   /// What the filter leaves out: records, and whole messages of accounts that do not pass.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "app/decode_guard.hpp"
 #include "base/log.hpp"
 #include "identity/errc.hpp"
 
@@ -64,7 +65,7 @@ LabelDecoder::LabelDecoder(DispatchServices services, AccountSource* accounts)
       // What may be in flight at all bounds the queue.
       queue_(std::numeric_limits<std::size_t>::max()),
       keys_(kLabelers),
-      thread_([this] { run(); }) {}
+      thread_([this] { guard_thread(services_, [this] { run(); }); }) {}
 
 LabelDecoder::~LabelDecoder() {
   close();
@@ -88,7 +89,7 @@ void LabelDecoder::join() {
 
 void LabelDecoder::run() {
   while (auto message = queue_.pop()) {
-    if (!take(*message)) ++abandoned_;
+    if (!guard_message(services_, *message, true, [&] { return take(*message); })) ++abandoned_;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "app/decode_guard.hpp"
 #include "base/bytes.hpp"
 #include "base/log.hpp"
 #include "verify/commit_verifier.hpp"
@@ -25,7 +26,7 @@ MessageDecoder::MessageDecoder(Format format, DispatchServices services)
       // What may be in flight at all bounds the queue.
       queue_(std::numeric_limits<std::size_t>::max()),
       gate_(services_.clock, services_.intake),
-      thread_([this] { run(); }) {}
+      thread_([this] { guard_thread(services_, [this] { run(); }); }) {}
 
 MessageDecoder::~MessageDecoder() {
   close();
@@ -47,23 +48,26 @@ void MessageDecoder::join() {
 void MessageDecoder::run() {
   std::vector<AdmittedMessage> messages;
   while (next_items(queue_, !gate_.empty(), messages)) {
-    for (AdmittedMessage& message : messages) take(std::move(message), Gate::Ahead);
+    for (AdmittedMessage& message : messages) take(message, Gate::Ahead);
     if (gate_.empty()) continue;
     for (AdmittedMessage& message : gate_.release(FutureGate::SteadyTime::clock::now())) {
-      take(std::move(message), Gate::Behind);
+      take(message, Gate::Behind);
     }
   }
   abandoned_ = gate_.size();
 }
 
-void MessageDecoder::take(AdmittedMessage message, Gate gate) {
-  filter_ = services_.filter_now();
-  if (leave_out(services_, filter_, message.ticket, message.did)) return;
-  if (format_ == Format::Tap) {
-    take_tap(std::move(message), gate);
-  } else {
-    take_jetstream(std::move(message), gate);
-  }
+void MessageDecoder::take(AdmittedMessage& message, Gate gate) {
+  guard_message(services_, message, true, [&] {
+    filter_ = services_.filter_now();
+    if (leave_out(services_, filter_, message.ticket, message.did)) return true;
+    if (format_ == Format::Tap) {
+      take_tap(message, gate);
+    } else {
+      take_jetstream(message, gate);
+    }
+    return true;
+  });
 }
 
 bool MessageDecoder::passes(AdmittedMessage& message,
@@ -77,7 +81,7 @@ bool MessageDecoder::passes(AdmittedMessage& message,
   return gate_.pass(message, dates, FutureGate::SteadyTime::clock::now());
 }
 
-void MessageDecoder::take_tap(AdmittedMessage message, Gate gate) {
+void MessageDecoder::take_tap(AdmittedMessage& message, Gate gate) {
   const auto decoded = tap_decoder_.decode(as_text(message.bytes), message.received_at, tap_);
   if (!decoded) {
     // Its number is not part of it: the same message comes again under another.
@@ -112,7 +116,7 @@ void MessageDecoder::take_tap(AdmittedMessage message, Gate gate) {
   hand_on(message, tap_.events, Timestamp{}, time);
 }
 
-void MessageDecoder::take_jetstream(AdmittedMessage message, Gate gate) {
+void MessageDecoder::take_jetstream(AdmittedMessage& message, Gate gate) {
   const auto decoded = jetstream_decoder_.decode(as_text(message.bytes), jetstream_);
   if (!decoded) {
     reject_message(services_, message.ticket, message.did, message.seq, decoded.error().message(),

@@ -33,9 +33,9 @@ class MessageDecoder final : public DecodeThread {
   enum class Gate : std::uint8_t { Ahead, Behind };
 
   void run();
-  void take(AdmittedMessage message, Gate gate);
-  void take_tap(AdmittedMessage message, Gate gate);
-  void take_jetstream(AdmittedMessage message, Gate gate);
+  void take(AdmittedMessage& message, Gate gate);
+  void take_tap(AdmittedMessage& message, Gate gate);
+  void take_jetstream(AdmittedMessage& message, Gate gate);
   /// False: the message waits for our clock.
   bool passes(AdmittedMessage& message, const std::vector<event::UnresolvedEvent>& events,
               Timestamp time, Gate gate);

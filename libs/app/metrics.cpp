@@ -47,6 +47,7 @@ std::string to_json(const Metrics& metrics) {
       {"retries", metrics.retries},
       {"dead_letters", metrics.dead_letters},
       {"dead_letters_left_out", metrics.dead_letters_left_out},
+      {"unforeseen", metrics.unforeseen},
       {"altered", metrics.altered},
       {"filtered", metrics.filtered},
       {"filtered_messages", metrics.filtered_messages},

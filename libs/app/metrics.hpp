@@ -44,6 +44,8 @@ struct Metrics {
   std::uint64_t dead_letters = 0;
   /// Beyond what skua.dead_letter may hold; of the whole process.
   std::uint64_t dead_letters_left_out = 0;
+  /// Messages that became dead letters because of an exception that nobody foresaw.
+  std::uint64_t unforeseen = 0;
   /// Records of JSON sources that do not hash to the CID they came with: JSON has lost something.
   std::uint64_t altered = 0;
   /// What the filter leaves out: records, and whole messages of accounts that do not pass.

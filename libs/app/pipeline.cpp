@@ -35,7 +35,8 @@ std::unique_ptr<DecodeThread> Pipeline::make_decoder() {
                        .in_flight = in_flight_,
                        .sink = [this](auto event) { push(std::move(event)); },
                        .clock = clock_,
-                       .filter = options_.filter};
+                       .filter = options_.filter,
+                       .on_defect = options_.on_defect};
   switch (options_.format) {
     case SourceFormat::Tap:
       return std::make_unique<MessageDecoder>(MessageDecoder::Format::Tap, std::move(out));
@@ -138,6 +139,7 @@ Metrics pipeline_metrics(const Pipeline& pipeline, std::string source, Timestamp
   metrics.rows = out.rows;
   metrics.unchanged = out.unchanged;
   metrics.transactions = out.transactions;
+  metrics.unforeseen = in.unforeseen;
   metrics.altered = in.altered;
   metrics.filtered = in.filtered;
   metrics.filtered_messages = in.filtered_messages;

@@ -54,6 +54,8 @@ struct PipelineOptions {
   AccountSource* labelers = nullptr;
   /// See DispatchServices. Outlives the pipeline.
   const CurrentFilter* filter = nullptr;
+  /// See DispatchServices.
+  std::function<void(const std::string& what)> on_defect = nullptr;
 };
 
 /// From a raw message to events for the workers: decoders, and the in-flight list that says what is

@@ -34,7 +34,8 @@ class Replay::Impl {
         pipeline_({.sources = {source()},
                    .decode_threads = options_.decode_threads,
                    .in_flight = options_.in_flight,
-                   .verification = verifying_ ? &verifying_->verification() : nullptr},
+                   .verification = verifying_ ? &verifying_->verification() : nullptr,
+                   .on_defect = [this](const std::string& what) { defect_.report(what); }},
                   writing_, clock) {
     writing_.start();
     if (options_.check_handles) handles_ = std::make_unique<HandleLookups>(handle_options(), clock);

@@ -110,7 +110,8 @@ PipelineOptions SourceRun::pipeline_options() {
                              : writer::InFlightList::OnFinished(),
           .verification = verifying_ ? &verifying_->verification() : nullptr,
           .labelers = labelers_.get(),
-          .filter = options_.filter};
+          .filter = options_.filter,
+          .on_defect = on_defect_};
 }
 
 std::unique_ptr<Intake> SourceRun::make_intake(const RelaySource& source, std::size_t member) {

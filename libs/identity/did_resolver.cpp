@@ -8,6 +8,7 @@
 
 #include "atproto/syntax.hpp"
 #include "identity/errc.hpp"
+#include "identity/read_input.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/errc.hpp"
 
@@ -142,7 +143,8 @@ DidAnswer DidResolver::judge(const std::string& did,
                              const Result<transport::HttpAnswer>& answer) const {
   if (!answer) return {answer.error()};
   const auto now = clock_.now();
-  return {document_of(did, *answer), transport::asked_wait(*answer, now),
+  auto document = read_input<Result<DidDocument>>(did, [&] { return document_of(did, *answer); });
+  return {std::move(document), transport::asked_wait(*answer, now),
           transport::stated_rate_limit(*answer, now)};
 }
 

@@ -56,6 +56,8 @@ class Category final : public boost::system::error_category {
         return "not a line of a PLC directory's export";
       case errc::export_unreadable:
         return "the export cannot be read to its end";
+      case errc::unforeseen:
+        return "what was answered cannot be processed";
     }
     return "unknown identity error";
   }

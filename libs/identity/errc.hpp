@@ -49,6 +49,8 @@ enum class errc {
   /// The stream of an export failed before its end, or its directory gives the same again and
   /// again.
   export_unreadable,
+  /// Reading the answer made an exception that nobody foresaw.
+  unforeseen,
 };
 
 boost::system::error_code make_error_code(errc e);

@@ -6,6 +6,7 @@
 
 #include "identity/errc.hpp"
 #include "identity/json_field.hpp"
+#include "identity/read_input.hpp"
 
 namespace skua::identity {
 namespace {
@@ -44,7 +45,7 @@ void ask_host_status(transport::HttpClient& http, const std::string& pds, const 
   request.max_body_bytes = kMaxAnswer;
   http.get(std::move(request), [did, done = std::move(done)](Result<transport::HttpAnswer> answer) {
     if (!answer) return done(answer.error());
-    done(read_host_status(*answer, did));
+    done(read_input<Result<HostStatus>>(did, [&] { return read_host_status(*answer, did); }));
   });
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -88,7 +89,7 @@ class IdentityCache::Impl {
         directory_(options_.directory),
         web_(options_.web_at_once, options_.web_at_once_of_one_site),
         web_budget_(options_.web_per_second),
-        thread_([this] { run(); }) {}
+        thread_([this] { run_guarded(); }) {}
 
   ~Impl() { stop(); }
 
@@ -149,6 +150,19 @@ class IdentityCache::Impl {
   void give(const Callback& done, const Answer& answer) {
     --unanswered_;
     done(answer);
+  }
+
+  void run_guarded() {
+    try {
+      run();
+    } catch (const std::exception& error) {
+      if (!options_.on_defect) throw;
+      {
+        const std::scoped_lock lock(inbox_->mutex);
+        inbox_->stopped = true;
+      }
+      options_.on_defect(std::string("identities cannot be looked up: ") + error.what());
+    }
   }
 
   void run() {

@@ -57,6 +57,9 @@ struct IdentityCacheOptions {
   /// By which requests are paced and failures remembered: one that does not jump. Null: the cache's
   /// clock. Outlives the cache.
   const Clock* pace = nullptr;
+  /// Called once, on the cache's thread, when it cannot go on: from then on all asks are refused
+  /// (errc::stopped). Empty: the process ends.
+  std::function<void(const std::string& what)> on_defect = nullptr;
 };
 
 /// What happened so far. Written by the cache's thread, read by any.

@@ -7,6 +7,7 @@
 
 #include "identity/errc.hpp"
 #include "identity/plc_export.hpp"
+#include "identity/read_input.hpp"
 
 namespace skua::identity {
 namespace {
@@ -57,7 +58,7 @@ void ask_key_history(transport::HttpClient& http, const std::string& plc_url,
   request.max_body_bytes = kMaxLog;
   http.get(std::move(request),
            [did, done = std::move(done)](const Result<transport::HttpAnswer>& answer) {
-             done(judge(answer, did));
+             done(read_input<Result<KeyHistory>>(did, [&] { return judge(answer, did); }));
            });
 }
 

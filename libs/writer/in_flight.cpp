@@ -76,6 +76,11 @@ void InFlightList::decoded(Ticket ticket, std::size_t events, Timestamp time) {
   for (const auto& call : wake) call();
 }
 
+bool InFlightList::is_decoded(Ticket ticket) const {
+  const std::scoped_lock lock(mutex_);
+  return ticket < first_ || entries_[ticket - first_].remaining != kUndecoded;
+}
+
 void InFlightList::finish(std::span<const Ticket> tickets, Timestamp now) {
   std::vector<std::function<void()>> wake;
   std::vector<Ticket> whole;

@@ -86,6 +86,9 @@ class InFlightList {
   /// Says into how many events a frame was decoded, once. None: it has finished.
   void decoded(Ticket ticket, std::size_t events, Timestamp time);
 
+  /// Whether that was said, or the frame has finished.
+  bool is_decoded(Ticket ticket) const;
+
   /// Finishes one event of each ticket (a ticket may stand there several times), at `now`.
   void finish(std::span<const Ticket> tickets, Timestamp now);
 

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "app/decode_thread.hpp"
+#include "app/dispatch.hpp"
+#include "base/machine_error.hpp"
+
+namespace skua::app {
+
+/// Runs the decoding of a message, and gives what it gives. An exception that nobody foresaw,
+/// before the message was handed on, is the message's: it becomes a dead letter with that reason,
+/// counted
+/// (`unforeseen`), and `given_up` is the result; the stream goes on. What is the machine's, or
+/// comes after the hand-over, goes on to `guard_thread`.
+template <class Work, class Outcome>
+Outcome guard_message(const DispatchServices& services, AdmittedMessage& message, Outcome given_up,
+                      Work&& work) {
+  try {
+    return std::forward<Work>(work)();
+  } catch (const std::exception& error) {
+    if (is_of_machine(error) || services.in_flight.is_decoded(message.ticket)) throw;
+    services.intake.unforeseen += 1;
+    reject_message(services, message.ticket, message.did, message.seq,
+                   std::string("an exception that nobody foresaw: ") + error.what(),
+                   std::move(message.bytes));
+    return given_up;
+  }
+}
+
+/// Runs a decoder's thread. An exception ends it, and stops the process by `on_defect`, loudly and
+/// once; without that the process ends at once.
+template <class Work>
+void guard_thread(const DispatchServices& services, Work&& work) {
+  try {
+    std::forward<Work>(work)();
+  } catch (const std::exception& error) {
+    if (!services.on_defect) throw;
+    services.on_defect(std::string("messages cannot be decoded: ") + error.what());
+  }
+}
+
+}  // namespace skua::app

@@ -228,7 +228,7 @@ bool Discoverer::read(store::Session& session, const ClaimedList& claimed,
     Page& page = std::get<Page>(answer);
     const bool is_last = page.cursor.empty();
     const auto entries = static_cast<std::int64_t>(page.entries());
-    if (!keep(session, list, std::move(page), left) || is_last) return true;
+    if (!keep(session, claimed, std::move(page), left) || is_last) return true;
     left -= entries;
   }
 }
@@ -243,7 +243,9 @@ void Discoverer::give_up(store::Session& session, const HostList& list) {
 }
 
 template <class Page>
-bool Discoverer::keep(store::Session& session, const HostList& list, Page page, std::int64_t left) {
+bool Discoverer::keep(store::Session& session, const ClaimedList& claimed, Page page,
+                      std::int64_t left) {
+  const HostList& list = claimed.list;
   const auto entries = static_cast<std::int64_t>(page.entries());
   const auto cursor = page.cursor.empty() ? std::nullopt : std::optional(page.cursor);
   std::size_t queued = 0;
@@ -253,7 +255,7 @@ bool Discoverer::keep(store::Session& session, const HostList& list, Page page, 
   if (!save_page(session, list, cursor, entries, claim())) return false;
   if constexpr (std::is_same_v<Page, HostPage>) {
     const std::vector<HostList> lists = lists_of(page);
-    add_lists(session, lists, Again::No, clock_.now());
+    add_named_lists(session, lists, claimed.begun_at, clock_.now());
     commit_page(transaction);
     counters_.hosts += lists.size();
     poke();

@@ -106,7 +106,7 @@ class Discoverer {
   bool read(store::Session& session, const ClaimedList& claimed, const std::stop_token& stop);
   /// `left`: how many of its entries are taken. False: the list is another's, or given up.
   template <class Page>
-  bool keep(store::Session& session, const HostList& list, Page page, std::int64_t left);
+  bool keep(store::Session& session, const ClaimedList& claimed, Page page, std::int64_t left);
   void give_up(store::Session& session, const HostList& list);
   void rest(const std::stop_token& stop, bool first, bool was_down);
   Claim claim() const { return {options_.holder, clock_.now()}; }

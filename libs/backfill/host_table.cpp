@@ -17,8 +17,9 @@ using store::Statement;
 
 const Statement kInsertHosts{
     "backfill_hosts_insert",
-    "INSERT INTO skua.backfill_hosts (host, what, by_hand, announced, next_attempt, updated_at) "
-    "SELECT u.host, u.what, u.by_hand, u.announced, $3::timestamptz, $3::timestamptz "
+    "INSERT INTO skua.backfill_hosts (host, what, by_hand, announced, next_attempt, updated_at, "
+    "begun_at) SELECT u.host, u.what, u.by_hand, u.announced, $3::timestamptz, $3::timestamptz, "
+    "$3::timestamptz "
     "FROM unnest($1::text[], $2::text[], $4::boolean[], $5::int8[]) "
     "AS u(host, what, by_hand, announced) ORDER BY u.host, u.what "
     "ON CONFLICT (host, what) DO NOTHING"};
@@ -35,9 +36,14 @@ Statement update_asked(const char* name, const std::string& where, const std::st
               set + " FROM asked WHERE h.host = asked.host AND h.what = asked.what"};
 }
 
-const Statement kAnew =
-    update_asked("backfill_hosts_anew", "h.state IN ('listed', 'failed', 'cancelled')",
-                 "state = 'none', cursor = NULL, listed = 0, error = NULL, holder = NULL");
+const std::string kFromTheBeginning =
+    "state = 'none', cursor = NULL, listed = 0, error = NULL, holder = NULL, "
+    "begun_at = $3::timestamptz";
+const Statement kAnew = update_asked(
+    "backfill_hosts_anew", "h.state IN ('listed', 'failed', 'cancelled')", kFromTheBeginning);
+const Statement kAnewIfOlder = update_asked(
+    "backfill_hosts_anew_if_older",
+    "h.state IN ('listed', 'failed') AND h.begun_at < $4::timestamptz", kFromTheBeginning);
 const Statement kHurryHosts = update_asked(
     "backfill_hosts_hurry",
     "h.state IN ('none', 'listing') AND h.holder IS NULL AND h.next_attempt > $3::timestamptz",
@@ -69,7 +75,8 @@ const Statement kClaimListing{
     "ORDER BY next_attempt LIMIT $4::int8 FOR UPDATE SKIP LOCKED) "
     "UPDATE skua.backfill_hosts AS h SET state = 'listing', next_attempt = $2::timestamptz, "
     "holder = $3 FROM due WHERE h.host = due.host AND h.what = due.what "
-    "RETURNING h.host, h.what, h.cursor, h.listed, h.by_hand, h.announced"};
+    "RETURNING h.host, h.what, h.cursor, h.listed, h.by_hand, h.announced, "
+    "(extract(epoch FROM greatest(h.begun_at, to_timestamp(0))) * 1000000)::int8"};
 
 const Statement kSavePage{
     "backfill_hosts_save_page",
@@ -153,8 +160,12 @@ std::int64_t most_entries(const HostList& list) {
   return std::max(kAtLeast, std::clamp<std::int64_t>(*list.announced, 0, kAll / kTimes) * kTimes);
 }
 
-std::size_t add_lists(Session& session, std::span<const HostList> lists, Again again,
-                      Timestamp now) {
+namespace {
+
+/// Adds those that are new, and what is said of all. `asked`: hosts, what, now. Returns how many
+/// are new.
+std::size_t add_new_lists(Session& session, std::span<const HostList> lists, Params& asked,
+                          Timestamp now) {
   Array hosts(Array::Type::text);
   Array whats(Array::Type::text);
   Array by_hand(Array::Type::boolean);
@@ -170,22 +181,39 @@ std::size_t add_lists(Session& session, std::span<const HostList> lists, Again a
     hosts_by_hand.text(list.host);
     whats_by_hand.text(list.what);
   }
-  Params params;
-  params.array(hosts).array(whats).timestamp(now);
-  Params insert = params;
+  asked.array(hosts).array(whats).timestamp(now);
+  Params insert = asked;
   insert.array(by_hand).array(announced);
-  std::size_t begun = session.execute(kInsertHosts, insert).affected();
+  const std::size_t begun = session.execute(kInsertHosts, insert).affected();
   Params said;
   said.array(hosts).array(whats).array(announced);
   session.execute(kAnnounced, said);
   Params named;
   named.array(hosts_by_hand).array(whats_by_hand);
   session.execute(kByHand, named);
+  return begun;
+}
+
+}  // namespace
+
+std::size_t add_lists(Session& session, std::span<const HostList> lists, Again again,
+                      Timestamp now) {
+  Params asked;
+  std::size_t begun = add_new_lists(session, lists, asked, now);
   if (again == Again::Yes && begun < lists.size()) {
-    begun += session.execute(kAnew, params).affected();
-    session.execute(kHurryHosts, params);
+    begun += session.execute(kAnew, asked).affected();
+    session.execute(kHurryHosts, asked);
   }
   return begun;
+}
+
+std::size_t add_named_lists(Session& session, std::span<const HostList> lists,
+                            Timestamp named_since, Timestamp now) {
+  Params asked;
+  const std::size_t begun = add_new_lists(session, lists, asked, now);
+  if (begun == lists.size()) return begun;
+  asked.timestamp(named_since);
+  return begun + session.execute(kAnewIfOlder, asked).affected();
 }
 
 std::vector<std::string> hosts_by_hand(Session& session) {
@@ -207,6 +235,7 @@ std::vector<ClaimedList> claim_lists(Session& session, std::size_t limit, const 
     if (!rows.is_null(i, 5)) claimed.list.announced = rows.int8(i, 5);
     if (!rows.is_null(i, 2)) claimed.cursor = rows.text(i, 2);
     claimed.listed = rows.int8(i, 3);
+    claimed.begun_at = Timestamp(std::chrono::microseconds(rows.int8(i, 6)));
     lists.push_back(std::move(claimed));
   }
   return lists;

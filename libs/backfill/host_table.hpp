@@ -44,6 +44,12 @@ struct HostList {
 std::size_t add_lists(store::Session& session, std::span<const HostList> lists, Again again,
                       Timestamp now);
 
+/// Adds lists that a list of hosts names which began at `named_since`, due now. One that was read
+/// to its end or given up begins anew if it had begun before that; any other that is there is left
+/// alone. Returns how many are new or begin anew.
+std::size_t add_named_lists(store::Session& session, std::span<const HostList> lists,
+                            Timestamp named_since, Timestamp now);
+
 /// The hosts of which some list was named by hand, sorted.
 std::vector<std::string> hosts_by_hand(store::Session& session);
 
@@ -59,6 +65,8 @@ struct ClaimedList {
   std::optional<std::string> cursor;
   /// How many entries its pages had so far.
   std::int64_t listed = 0;
+  /// When it was asked for last, from its beginning.
+  Timestamp begun_at{};
 };
 
 /// Takes up to `limit` lists of which a page is due, those first that wait longest. Each is the

@@ -189,7 +189,7 @@ TEST_F(ParkedAccountsTest, a_host_that_never_answers_delays_its_own_account_only
   close();
   EXPECT_EQ(value("SELECT cursor FROM skua.cursors"), std::to_string(last));
   EXPECT_EQ(state_of(kSilent), "desynchronized, due");
-  for (const Account& one : honest_) EXPECT_EQ(state_of(one.did), "partial") << one.did;
+  for (const Account& one : honest_) EXPECT_EQ(state_of(one.did), "complete") << one.did;
 }
 
 TEST_F(ParkedAccountsTest, an_account_whose_key_comes_in_time_loses_nothing) {
@@ -209,7 +209,7 @@ TEST_F(ParkedAccountsTest, an_account_whose_key_comes_in_time_loses_nothing) {
   EXPECT_EQ(dropped(), 0U);
   EXPECT_EQ(pipeline_->intake().broke, 0U);
   close();
-  EXPECT_EQ(state_of(kSilent), "partial");
+  EXPECT_EQ(state_of(kSilent), "complete");
 }
 
 TEST_F(ParkedAccountsTest, an_account_that_was_given_up_goes_on_when_its_host_answers) {
@@ -276,7 +276,7 @@ TEST_F(ParkedAccountsTest, a_host_that_does_not_tell_a_status_costs_no_commit) {
   ASSERT_TRUE(wait_for_cursor(seq_));
   EXPECT_EQ(pipeline_->intake().stale_accounts, 1U) << "hosts are asked again";
   close();
-  EXPECT_EQ(state_of(moved.did), "partial");
+  EXPECT_EQ(state_of(moved.did), "complete");
 }
 
 TEST_F(ParkedAccountsTest, a_document_that_does_not_come_costs_no_commit_of_a_known_key) {

@@ -354,6 +354,19 @@ TEST_F(DiscovererTest, a_whole_network_by_its_relay) {
   const std::uint64_t jobs = std::stoull(value("SELECT count(*) FROM skua.backfill_jobs"));
   EXPECT_EQ(jobs, discoverer_->figures().queued);
   EXPECT_EQ(jobs + discoverer_->figures().inactive, 1200U);
+
+  // Whoever asks for the network again has all lists read again, once each.
+  const DiscoveryFigures before = discoverer_->figures();
+  clock_.advance(1h);
+  add({{sim.ready().at("relay").get<std::string>(), kListOfHosts, true}});
+  discoverer_->poke();
+  wait_for([&] {
+    clock_.advance(1s);
+    return discoverer_->is_idle();
+  });
+  EXPECT_EQ(discoverer_->figures().accounts, 2 * before.accounts);
+  EXPECT_EQ(discoverer_->figures().hosts, 2 * before.hosts);
+  EXPECT_EQ(discoverer_->figures().queued, before.queued);
   sim.end();
   std::filesystem::remove_all(folder);
 }

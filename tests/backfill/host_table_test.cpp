@@ -78,6 +78,35 @@ TEST_F(HostTableTest, a_list_is_read_page_by_page_to_its_end) {
   EXPECT_EQ(next_page_due(session()), std::nullopt);
 }
 
+TEST_F(HostTableTest, lists_that_a_list_of_hosts_names_are_read_once_each_time_it_is_read) {
+  const HostList kC{"https://c.test"};
+  const auto add_named = [&](Timestamp since) {
+    return add_named_lists(session(), std::vector{kA, kB, kC}, since, clock_.now());
+  };
+  add({kHosts});
+  const Timestamp first = claim().front().begun_at;
+  EXPECT_EQ(first, clock_.now());
+  clock_.advance(1s);
+  EXPECT_EQ(add_named(first), 3U);
+  claim();
+  save(kA, std::nullopt);
+  fail(kB, 0s, 1);
+  save(kC, "page 2");
+  EXPECT_EQ(add_named(first), 0U) << "on another page of the same list";
+  save(kHosts, std::nullopt);
+  clock_.advance(1h);
+  add({kHosts});
+  const Timestamp second = clock_.now();
+  for (const ClaimedList& each : claim()) {
+    EXPECT_EQ(each.begun_at == second, each.list == kHosts) << each.list.host;
+  }
+  EXPECT_EQ(add_named(second), 2U) << "the third is still being read";
+  EXPECT_EQ(column(kA, "state || listed"), "none0");
+  EXPECT_EQ(column(kB, "state"), "none");
+  EXPECT_EQ(column(kC, "state || cursor"), "listingpage 2");
+  EXPECT_EQ(add_named(second), 0U);
+}
+
 TEST_F(HostTableTest, what_is_announced_of_a_host_is_kept_and_replaced) {
   const HostList announced{.host = "https://a.test", .announced = 12};
   add({kB, announced});

@@ -173,7 +173,7 @@ class Run:
         for old in folder.glob("*.xml"):
             old.unlink()
         junit = folder / "ctest.junit"
-        arguments = ["ctest", "--preset", preset, "-LE", "e2e", "-j", "2", "--output-junit", str(junit)]
+        arguments = ["ctest", "--preset", preset, "-LE", "e2e", "-j", "3", "--output-junit", str(junit)]
         if names:
             arguments += ["-R", "^(" + "|".join(names) + ")(_postgres)?$"]
         arguments = unrandomised(preset) + arguments

@@ -10,11 +10,10 @@
 
 namespace skua::app {
 
-/// Runs the decoding of a message, and gives what it gives. An exception that nobody foresaw,
-/// before the message was handed on, is the message's: it becomes a dead letter with that reason,
-/// counted
-/// (`unforeseen`), and `given_up` is the result; the stream goes on. What is the machine's, or
-/// comes after the hand-over, goes on to `guard_thread`.
+/// Runs the decoding of a message and returns its result. An unexpected exception before the
+/// message was handed on is blamed on the message: the message becomes a dead letter with the
+/// exception as its reason, the counter `unforeseen` grows, and the result is `given_up`. Errors of
+/// the machine (is_of_machine) and exceptions after the hand-over pass on to `guard_thread`.
 template <class Work, class Outcome>
 Outcome guard_message(const DispatchServices& services, AdmittedMessage& message, Outcome given_up,
                       Work&& work) {
@@ -30,8 +29,8 @@ Outcome guard_message(const DispatchServices& services, AdmittedMessage& message
   }
 }
 
-/// Runs a decoder's thread. An exception ends it, and stops the process by `on_defect`, loudly and
-/// once; without that the process ends at once.
+/// Runs a decoder's thread. An exception ends the thread and is reported once to `on_defect`, which
+/// stops the process in order. Without `on_defect` the process ends at once.
 template <class Work>
 void guard_thread(const DispatchServices& services, Work&& work) {
   try {

@@ -6,9 +6,9 @@
 
 namespace skua {
 
-/// Whether an exception is the machine's doing (memory, threads, files): it says nothing of the
-/// input at hand, and whoever blamed that would go on with a machine that fails. All others, while
-/// an input is read and nothing was handed on, are the input's: it goes, and the stream goes on.
+/// Whether an exception comes from the machine (memory, threads, files) and not from the input that
+/// is being read. The input must not be dropped for such an exception: the machine would fail again
+/// with the next one.
 inline bool is_of_machine(const std::exception& error) {
   return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
          dynamic_cast<const std::system_error*>(&error) != nullptr;

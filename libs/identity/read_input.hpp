@@ -10,9 +10,9 @@
 
 namespace skua::identity {
 
-/// Runs what reads an answer of the network about an account. An exception that nobody foresaw is
-/// the answer's, which then counts as unusable (errc::unforeseen): it must not end the thread that
-/// reads all answers. What is the machine's passes. `Outcome` is made from an errc.
+/// Reads an answer of the network about an account by calling `work`. An unexpected exception makes
+/// the answer unusable (errc::unforeseen) and must not end the thread that reads all answers. Errors
+/// of the machine (is_of_machine) pass on. `Outcome` can be made from an errc.
 template <class Outcome, class Work>
 Outcome read_input(std::string_view did, Work&& work) {
   try {

@@ -4,7 +4,8 @@
 Runs the end-to-end tests (all, or those of test_NAME.py) against the programs in SKUA_BIN_DIR and the
 server in SKUA_TEST_DATABASE_URL: N files at once (default 5, most of them wait most of the time), then
 those that measure time, alone. A test that failed beside others runs once more, alone: a machine that was too
-slow for five files is not a defect of Skua's. The output shows both runs, and the end counts such tests.
+slow for five files is not a defect of Skua's. The output shows both runs, and the end names such tests. They
+must be looked into: a defect that shows rarely passes a second run as well.
 --report writes {"passed": N, "failed": [...], "skipped": [[test, why]], "passed alone": [...]}.
 """
 

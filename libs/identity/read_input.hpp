@@ -11,8 +11,8 @@
 namespace skua::identity {
 
 /// Reads an answer of the network about an account by calling `work`. An unexpected exception makes
-/// the answer unusable (errc::unforeseen) and must not end the thread that reads all answers. Errors
-/// of the machine (is_of_machine) pass on. `Outcome` can be made from an errc.
+/// the answer unusable (errc::unforeseen) and must not end the thread that reads all answers.
+/// Errors of the machine (is_of_machine) pass on. `Outcome` can be made from an errc.
 template <class Outcome, class Work>
 Outcome read_input(std::string_view did, Work&& work) {
   try {

@@ -15,6 +15,7 @@
 #include "app/line_layout.hpp"
 #include "app/metrics_text.hpp"
 #include "app/rate_window.hpp"
+#include "audit_choice.hpp"
 #include "base/count_text.hpp"
 #include "base/log.hpp"
 #include "commands.hpp"
@@ -212,6 +213,8 @@ int run(const Settings& settings, const RunFlags& flags) {
   options.check_handles = handle_checks(settings, flags.verification);
   options.ca_file = options.accounts.ca_file;
   options.history = history_options(settings, flags.history, flags.verification);
+  options.history->audit =
+      audit_choice(settings, flags.audit_every, options.sources, options.verify);
   const bool is_verified = options.verify && app::is_relay(options.sources.front());
   options.decode_threads = decode_threads(settings, flags.decode_threads, is_verified);
   const std::chrono::seconds every = stats_interval(settings, flags.stats_interval);

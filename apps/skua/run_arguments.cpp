@@ -13,6 +13,11 @@ RunArguments::RunArguments(CLI::App& app)
                    "Which repositories are downloaded again after a gap: those whose history was "
                    "brought in, or all (SKUA_RESYNC; default complete)")
       ->type_name("complete|all");
+  run_->add_option("--audit-every", flags_.audit_every,
+                   "How often the hosts' lists are compared with what is stored, to find what the "
+                   "stream missed (SKUA_AUDIT_EVERY; default 24h, off while the filter names "
+                   "accounts)")
+      ->type_name("DURATION|off");
   add_handles_option(run_, flags_.verification, "checked");
   add_dns_option(run_, flags_.verification.dns);
   add_account_options(run_, flags_.verification);

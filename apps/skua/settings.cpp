@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <sstream>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
@@ -28,6 +29,8 @@ constexpr std::array kAll = {
     kHandles,
     kConcurrency,
     kPerHost,
+    kLargestRepository,
+    kAuditEvery,
     kTap,
     kTapPasswordFile,
     kJetstream,
@@ -121,6 +124,43 @@ std::int64_t whole_number(const Found& found, std::int64_t least, std::int64_t m
                                  found.value, least, most));
   }
   return number;
+}
+
+namespace {
+
+/// Zero: there is no such unit.
+std::chrono::seconds unit_of(std::string_view name) {
+  if (name == "s") return std::chrono::seconds(1);
+  if (name == "m") return std::chrono::minutes(1);
+  if (name == "h") return std::chrono::hours(1);
+  return name == "d" ? std::chrono::days(1) : std::chrono::seconds(0);
+}
+
+/// The longest of those units that leaves no remainder.
+std::string duration_text(std::chrono::seconds duration) {
+  for (const char* name : {"d", "h", "m"}) {
+    if (duration % unit_of(name) == std::chrono::seconds(0)) {
+      return std::to_string(duration / unit_of(name)) + name;
+    }
+  }
+  return std::to_string(duration.count()) + "s";
+}
+
+}  // namespace
+
+std::chrono::seconds duration(const Found& found, std::chrono::seconds least,
+                              std::chrono::seconds most) {
+  std::int64_t number = 0;
+  const char* end = found.value.data() + found.value.size();
+  const auto [stop, error] = std::from_chars(found.value.data(), end, number);
+  const auto unit = unit_of({stop, end});
+  if (error != std::errc{} || unit.count() == 0 || number < 0 || number > most / unit ||
+      number * unit < least) {
+    throw UsageError(
+        fmt::format("{}: '{}' is not a duration from {} to {}; examples are 90s, 30m, 24h and 7d",
+                    found.origin, found.value, duration_text(least), duration_text(most)));
+  }
+  return number * unit;
 }
 
 }  // namespace skua::cli

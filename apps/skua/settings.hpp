@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -58,6 +59,7 @@ inline constexpr SettingName kDns{"--dns", "SKUA_DNS", "dns"};
 inline constexpr SettingName kHandles{"--handles", "SKUA_HANDLES", "handles"};
 inline constexpr SettingName kVerify{"--verify", "SKUA_VERIFY", "verify"};
 inline constexpr SettingName kResync{"--resync", "SKUA_RESYNC", "resync"};
+inline constexpr SettingName kAuditEvery{"--audit-every", "SKUA_AUDIT_EVERY", "audit_every"};
 inline constexpr SettingName kAllowPrivateHosts{"--allow-private-hosts", "SKUA_ALLOW_PRIVATE_HOSTS",
                                                 "allow_private_hosts"};
 inline constexpr SettingName kAllowUnsafeDatabase{
@@ -93,5 +95,9 @@ bool yes(const std::optional<Found>& found);
 
 /// Reads a whole number in a range, else UsageError naming the origin.
 std::int64_t whole_number(const Found& found, std::int64_t least, std::int64_t most);
+
+/// Reads a duration such as 90s, 30m, 24h or 7d in a range, else UsageError naming the origin.
+std::chrono::seconds duration(const Found& found, std::chrono::seconds least,
+                              std::chrono::seconds most);
 
 }  // namespace skua::cli

@@ -49,6 +49,7 @@ backfill::BackfillerOptions backfiller_options(const HistoryOptions& options,
   backfiller.http.allow_private_hosts = options.allow_private_hosts;
   backfiller.reader_threads = options.reader_threads;
   backfiller.largest_repository = options.largest_repository;
+  backfiller.audit = options.audit;
   backfiller.only = options.only;
   backfiller.max_attempts = options.max_attempts;
   return backfiller;

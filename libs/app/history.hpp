@@ -30,6 +30,8 @@ struct HistoryOptions {
   std::size_t reader_threads = 2;
   /// Longer CARs are not downloaded.
   std::size_t largest_repository = backfill::kLargestRepository;
+  /// Nothing: there are no audits.
+  std::optional<backfill::AuditOptions> audit = std::nullopt;
   /// Works on the jobs of these accounts alone; empty: on all, and on lists.
   std::vector<std::string> only = {};
   /// Attempts after which a job is given up.

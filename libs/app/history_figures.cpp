@@ -96,18 +96,23 @@ json to_json(const HistoryQueue& queue) {
                       {"jobs", error.jobs},
                       {"last_at", format_datetime(error.last)}});
   }
-  json lists = json::object();
-  for (const auto& [kind, counts] : queue.lists) {
+  json next_due = nullptr;
+  if (queue.jobs.next_due) next_due = format_datetime(*queue.jobs.next_due);
+  return {{"exact", queue.jobs.exact},   {"jobs", std::move(states)},
+          {"next_due", next_due},        {"hosts", std::move(hosts)},
+          {"errors", std::move(errors)}, {"lists", to_json(queue.lists)}};
+}
+
+json to_json(const std::map<std::string, backfill::ListCounts>& lists) {
+  json kinds = json::object();
+  for (const auto& [kind, counts] : lists) {
     json object = {{"listed_entries", counts.listed}};
     for (const auto& [state, count] : counts.lists) {
       object[std::string(to_string(state))] = count;
     }
-    lists[kind] = std::move(object);
+    kinds[kind] = std::move(object);
   }
-  json next_due = nullptr;
-  if (queue.jobs.next_due) next_due = format_datetime(*queue.jobs.next_due);
-  return {{"exact", queue.jobs.exact}, {"jobs", std::move(states)},   {"next_due", next_due},
-          {"hosts", std::move(hosts)}, {"errors", std::move(errors)}, {"lists", std::move(lists)}};
+  return kinds;
 }
 
 std::string_view to_string(backfill::ListState state) {

@@ -57,6 +57,9 @@ nlohmann::json to_json(const backfill::BackfillFigures& figures, const HistoryRa
 /// The same for `skua backfill status --json`.
 nlohmann::json to_json(const HistoryQueue& queue);
 
+/// The lists of each kind, by state.
+nlohmann::json to_json(const std::map<std::string, backfill::ListCounts>& lists);
+
 /// The words of a list's state.
 std::string_view to_string(backfill::ListState state);
 

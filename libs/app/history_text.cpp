@@ -193,12 +193,28 @@ std::vector<std::string> history_screen(const HistoryMoment& moment, std::size_t
   return lines;
 }
 
+namespace {
+
+/// How far the last audit is; empty: none has begun to compare accounts.
+std::string audit_line(const json& audit) {
+  const json hosts = audit.value(backfill::kAuditOfRepos, json::object());
+  if (hosts.empty()) return {};
+  const auto count = [&](const char* name) { return hosts.value(name, std::int64_t{0}); };
+  return fmt::format("  audit: the lists of {} read, {} waiting, {} given up, {}\n",
+                     counted_with_commas(count("listed"), "host"),
+                     with_commas(count("listing") + count("waiting")), with_commas(count("failed")),
+                     counted_with_commas(count("listed_entries"), "entry"));
+}
+
+}  // namespace
+
 std::string history_status_text(const json& backfill) {
   const json& jobs = backfill["jobs"];
   const json& lists = backfill["lists"];
   std::int64_t all = 0;
   for (const json& count : jobs) all += count.get<std::int64_t>();
-  if (all == 0 && lists.empty()) return {};
+  const std::string audit = audit_line(backfill.value("audit", json::object()));
+  if (all == 0 && lists.empty()) return audit;
   std::string text = fmt::format(
       "  {}{}: {} queued, {} under way, {} done, {} unavailable, {} failed, {} cancelled\n",
       backfill.value("exact", true) ? "" : "about ", counted_with_commas(all, "repository"),
@@ -211,6 +227,7 @@ std::string history_status_text(const json& backfill) {
         figure(counts, "failed"), figure(counts, "cancelled"),
         counted_with_commas(counts.value("listed_entries", std::int64_t{0}), "entry"));
   }
+  text += audit;
   if (backfill.value("bootstrap", false)) {
     text +=
         "  a bootstrap is open: indexes are missing until `skua backfill` has come to its end\n";

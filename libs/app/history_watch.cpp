@@ -117,6 +117,7 @@ HistoryQueue read_history_queue(Session& session, std::size_t hosts) {
 
 nlohmann::json read_backfill_status(Session& session) {
   nlohmann::json status = to_json(read_history_queue(session, kShownHosts));
+  status["audit"] = to_json(backfill::list_counts(session, backfill::ListPurpose::Audit));
   status["list_errors"] = nlohmann::json::array();
   for (const backfill::ListError& error : backfill::list_errors(session, kShownErrors)) {
     status["list_errors"].push_back({{"host", error.list.host},

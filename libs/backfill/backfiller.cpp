@@ -42,21 +42,29 @@ class Backfiller::Impl {
         reader_(reader_options(), unfinished_, clock),
         finisher_(finisher_options(), unfinished_, ids, jobs_clock_),
         http_(http_options()),
-        discoverer_(discoverer_options(), http_, jobs_clock_) {}
+        discoverer_(discoverer_options(), http_, jobs_clock_) {
+    if (!options_.audit || !options_.only.empty()) return;
+    Discoverer::Options audit = discoverer_options();
+    audit.audit = options_.audit;
+    audit_ = std::make_unique<Discoverer>(std::move(audit), http_, jobs_clock_);
+  }
 
   ~Impl() { stop(); }
 
   void start() {
     fetcher_.start();
     if (options_.only.empty()) discoverer_.start();
+    if (audit_) audit_->start();
   }
 
   void stop() {
     if (std::exchange(stopped_, true)) return;
     discoverer_.request_stop();
+    if (audit_) audit_->request_stop();
     fetcher_.request_stop();
     http_.stop();
     discoverer_.stop();
+    if (audit_) audit_->stop();
     reader_.stop();
     pool_.abandon();
     finisher_.stop();
@@ -124,7 +132,7 @@ class Backfiller::Impl {
   /// Lists do not wait for downloads.
   transport::HttpClientOptions http_options() const {
     transport::HttpClientOptions http = options_.http;
-    http.max_at_once = options_.limits.in_all + kListsAtOnce;
+    http.max_at_once = options_.limits.in_all + kListsAtOnce * (options_.audit ? 2 : 1);
     http.idle_of_one_origin = options_.limits.host.at_most;
     return http;
   }
@@ -170,6 +178,8 @@ class Backfiller::Impl {
   Finisher finisher_;
   transport::HttpClient http_;
   Discoverer discoverer_;
+  /// Null: there are no audits.
+  std::unique_ptr<Discoverer> audit_;
   bool stopped_ = false;
 };
 

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "backfill/audit.hpp"
 #include "backfill/discoverer.hpp"
 #include "backfill/fetcher.hpp"
 #include "backfill/host_limits.hpp"
@@ -44,6 +46,8 @@ struct BackfillerOptions {
   bool is_alone = false;
   /// Whether repositories that wait for a resync are queued by themselves.
   bool resync = false;
+  /// Nothing: there are no audits.
+  std::optional<AuditOptions> audit = std::nullopt;
   /// Works on the jobs of these accounts alone, and on no list; empty: on all.
   std::vector<std::string> only = {};
   /// Attempts after which a job is given up.

@@ -11,6 +11,7 @@
 #include "backfill/current_repositories.hpp"
 #include "backfill/job_table.hpp"
 #include "backfill/listing.hpp"
+#include "base/count_text.hpp"
 #include "base/crash_point.hpp"
 #include "base/log.hpp"
 #include "store/outage.hpp"
@@ -22,6 +23,9 @@ using transport::HostOrigin;
 
 /// How often it is looked whether a list is due.
 constexpr std::chrono::milliseconds kListQuiet{1'000};
+constexpr std::chrono::seconds kAuditQuiet{10};
+/// Many hosts of the network are gone; an audit asks them all again the next time.
+constexpr int kAuditAttempts = 3;
 /// A host that says "too often" without saying how long.
 constexpr std::chrono::seconds kListUnsaidWait{30};
 const std::string kCollectionPrefix = list_of_collection("");
@@ -34,7 +38,7 @@ template <class Page>
 typename Listing<Page>::Source source_of(const HostList& list, bool allow_private_hosts) {
   if constexpr (std::is_same_v<Page, HostPage>) {
     return hosts_of(list.host, origin_of(list), allow_private_hosts);
-  } else if (list.what == kListOfRepos) {
+  } else if (list.what == kListOfRepos || list.what == kAuditOfRepos) {
     return repos_of(list.host, origin_of(list));
   } else {
     return repos_with_collection(list.host, list.what.substr(kCollectionPrefix.size()),
@@ -44,10 +48,10 @@ typename Listing<Page>::Source source_of(const HostList& list, bool allow_privat
 
 /// A host that lists its own accounts is where they live; who knows all that use a collection is
 /// not.
-std::vector<NewJob> jobs_of(const HostList& list, const RepoPage& page) {
+std::vector<NewJob> jobs_of(const HostList& list, const std::vector<ListedRepo>& repos) {
   std::vector<NewJob> jobs;
-  jobs.reserve(page.repos.size());
-  for (const ListedRepo& repo : page.repos) {
+  jobs.reserve(repos.size());
+  for (const ListedRepo& repo : repos) {
     NewJob& job = jobs.emplace_back();
     job.did = repo.did;
     job.listed = repo.rev;
@@ -57,11 +61,11 @@ std::vector<NewJob> jobs_of(const HostList& list, const RepoPage& page) {
 }
 
 /// Those that are worth asking: a relay knows which are gone, and whom it does not want.
-std::vector<HostList> lists_of(const HostPage& page) {
+std::vector<HostList> lists_of(const HostPage& page, const std::string& what) {
   std::vector<HostList> lists;
   for (const ListedHost& host : page.hosts) {
     if (host.status == "offline" || host.status == "banned") continue;
-    lists.push_back({.host = host.origin, .announced = host.accounts});
+    lists.push_back({.host = host.origin, .what = what, .announced = host.accounts});
   }
   return lists;
 }
@@ -125,6 +129,7 @@ DiscoveryFigures Discoverer::figures() const {
   figures.refused = counters_.refused;
   figures.surplus = counters_.surplus;
   figures.current = counters_.current;
+  figures.behind = counters_.behind;
   figures.queued = counters_.queued;
   figures.failed = counters_.failed;
   figures.postponed = counters_.postponed;
@@ -144,6 +149,7 @@ void Discoverer::run(const std::stop_token& stop, bool first) {
       if (!took_orphans) take_back_orphan_lists(*session, clock_.now());
       took_orphans = true;
       was_down = false;
+      if (first && options_.audit) begin_audit(*session, *options_.audit, clock_.now());
       if (read_one(*session, stop)) continue;
       if (!first && busy_ == 0) session.reset();
     } catch (const store::ServerError& error) {
@@ -162,7 +168,7 @@ void Discoverer::rest(const std::stop_token& stop, bool first, bool was_down) {
   const auto seen = news_;
   const auto is_news = [&] { return !was_down && news_ != seen; };
   if (first || was_down || busy_ > 0) {
-    wake_.wait_for(lock, stop, kListQuiet, is_news);
+    wake_.wait_for(lock, stop, options_.audit ? kAuditQuiet : kListQuiet, is_news);
   } else {
     wake_.wait(lock, stop, is_news);
   }
@@ -182,9 +188,9 @@ bool Discoverer::read_one(store::Session& session, const std::stop_token& stop) 
   // Before the claim and until everything is told: no moment is left in which neither the table nor
   // this says that something is under way.
   const Busy busy(busy_);
-  const auto claimed = claim_lists(session, 1, claim());
+  const auto claimed = claim_lists(session, 1, claim(), purpose());
   if (claimed.empty()) {
-    const bool none = !next_page_due(session);
+    const bool none = !next_page_due(session, purpose());
     const std::scoped_lock lock(mutex_);
     idle_ = none && news_ == seen;
     return false;
@@ -192,7 +198,8 @@ bool Discoverer::read_one(store::Session& session, const std::stop_token& stop) 
   // Where one is due there may be more.
   poke();
   ++held_;
-  const bool is_of_hosts = claimed.front().list.what == kListOfHosts;
+  const std::string& what = claimed.front().list.what;
+  const bool is_of_hosts = what == kListOfHosts || what == kAuditOfHosts;
   const bool ended = is_of_hosts ? read<HostPage>(session, claimed.front(), stop)
                                  : read<RepoPage>(session, claimed.front(), stop);
   if (ended) --held_;
@@ -207,6 +214,7 @@ bool Discoverer::read(store::Session& session, const ClaimedList& claimed,
                         claimed.cursor.value_or(""));
   std::int64_t left = most_entries(list) - claimed.listed;
   for (;;) {
+    if (!wait_for_turn(stop)) return false;
     auto answer = listing.next();
     if (stop.stop_requested()) return false;
     if (const auto* limited = std::get_if<HostLimited>(&answer)) {
@@ -216,13 +224,7 @@ bool Discoverer::read(store::Session& session, const ClaimedList& claimed,
       return true;
     }
     if (const auto* failure = std::get_if<RequestFailed>(&answer)) {
-      const auto asked = failure->wait.value_or(std::chrono::seconds(0));
-      const bool again = list_failed(session, list, list.host + ": " + failure->words, asked,
-                                     options_.holder, clock_.now());
-      counters_.failed += 1;
-      logger("backfill")
-          ->warn("the list {} of {} {}: {}", list.what, list.host,
-                 again ? "failed, trying again later" : "is given up", failure->words);
+      failed(session, list, *failure);
       return true;
     }
     Page& page = std::get<Page>(answer);
@@ -231,6 +233,28 @@ bool Discoverer::read(store::Session& session, const ClaimedList& claimed,
     if (!keep(session, claimed, std::move(page), left) || is_last) return true;
     left -= entries;
   }
+}
+
+bool Discoverer::wait_for_turn(const std::stop_token& stop) {
+  if (!options_.audit) return true;
+  std::unique_lock lock(mutex_);
+  const auto turn = std::max(next_turn_, std::chrono::steady_clock::now());
+  next_turn_ = turn + options_.audit->page_interval;
+  wake_.wait_until(lock, stop, turn, [] { return false; });
+  return !stop.stop_requested();
+}
+
+void Discoverer::failed(store::Session& session, const HostList& list,
+                        const RequestFailed& failure) {
+  const bool is_audited_host = list.what == kAuditOfRepos;
+  const bool again = list_failed(session, list, list.host + ": " + failure.words,
+                                 failure.wait.value_or(std::chrono::seconds(0)), options_.holder,
+                                 clock_.now(), is_audited_host ? kAuditAttempts : kMaxAttempts);
+  counters_.failed += 1;
+  logger("backfill")
+      ->log(is_audited_host ? spdlog::level::debug : spdlog::level::warn,
+            "the list {} of {} {}: {}", list.what, list.host,
+            again ? "failed, trying again later" : "is given up", failure.words);
 }
 
 void Discoverer::give_up(store::Session& session, const HostList& list) {
@@ -248,13 +272,13 @@ bool Discoverer::keep(store::Session& session, const ClaimedList& claimed, Page 
   const HostList& list = claimed.list;
   const auto entries = static_cast<std::int64_t>(page.entries());
   const auto cursor = page.cursor.empty() ? std::nullopt : std::optional(page.cursor);
-  std::size_t queued = 0;
   std::size_t surplus = 0;
-  std::size_t current = 0;
+  KeptRepos kept;
   store::Transaction transaction(session);
   if (!save_page(session, list, cursor, entries, claim())) return false;
   if constexpr (std::is_same_v<Page, HostPage>) {
-    const std::vector<HostList> lists = lists_of(page);
+    const std::vector<HostList> lists =
+        lists_of(page, options_.audit ? kAuditOfRepos : kListOfRepos);
     add_named_lists(session, lists, claimed.begun_at, clock_.now());
     commit_page(transaction);
     counters_.hosts += lists.size();
@@ -266,22 +290,40 @@ bool Discoverer::keep(store::Session& session, const ClaimedList& claimed, Page 
       surplus = page.repos.size() - taken;
       page.repos.resize(taken);
     }
-    std::vector<NewJob> jobs = jobs_of(list, page);
-    current = leave_out_current(session, jobs);
-    queued = add_jobs(session, jobs, Again::No, clock_.now());
+    kept = keep_repos(session, list, page.repos);
     // A page that uses up what is left is the last, whatever it says.
     if (entries >= left && cursor) give_up(session, list);
     commit_page(transaction);
+    if (kept.behind > 0) {
+      logger("backfill")
+          ->info("audit: {} lists newer revisions of {} than are stored: queued for a resync",
+                 list.host, counted(kept.behind, "repository"));
+    }
     counters_.accounts += page.repos.size();
     counters_.inactive += page.inactive;
-    if (queued > 0) options_.on_jobs();
+    if (kept.queued > 0) options_.on_jobs();
   }
   counters_.pages += 1;
   counters_.refused += page.refused;
   counters_.surplus += surplus;
-  counters_.current += current;
-  counters_.queued += queued;
+  counters_.current += kept.current;
+  counters_.behind += kept.behind;
+  counters_.queued += kept.queued;
   return entries < left;
+}
+
+Discoverer::KeptRepos Discoverer::keep_repos(store::Session& session, const HostList& list,
+                                             const std::vector<ListedRepo>& repos) {
+  KeptRepos kept;
+  if (options_.audit) {
+    kept.behind =
+        desynchronize_behind(session, list.host, repos, options_.audit->sources, clock_.now());
+    return kept;
+  }
+  std::vector<NewJob> jobs = jobs_of(list, repos);
+  kept.current = leave_out_current(session, jobs);
+  kept.queued = add_jobs(session, jobs, Again::No, clock_.now());
+  return kept;
 }
 
 }  // namespace skua::backfill

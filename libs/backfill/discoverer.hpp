@@ -7,12 +7,16 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "backfill/audit.hpp"
+#include "backfill/discovery.hpp"
 #include "backfill/host_table.hpp"
+#include "backfill/repo_answer.hpp"
 #include "base/time.hpp"
 #include "store/session.hpp"
 #include "transport/http_client.hpp"
@@ -34,6 +38,8 @@ struct DiscoveryFigures {
   std::uint64_t surplus = 0;
   /// Accounts whose repositories are stored whole as of the listed revision: they get no job.
   std::uint64_t current = 0;
+  /// Repositories that an audit found behind what their hosts list.
+  std::uint64_t behind = 0;
   /// Jobs that came of all that.
   std::uint64_t queued = 0;
   /// Pages that could not be read, and are asked for again.
@@ -43,11 +49,11 @@ struct DiscoveryFigures {
   std::size_t under_way = 0;
 };
 
-/// Reads the lists of `skua.backfill_hosts`, several at once, each page by page: accounts become
-/// jobs, hosts of a relay become lists. A page, what comes of it and where the next begins are one
-/// transaction, so that whoever goes on after a kill misses nothing. A list is given up after
-/// kMaxAttempts failures in a row, or when it goes beyond `most_entries`; a failure of the database
-/// is retried for ever.
+/// Reads the lists of `skua.backfill_hosts`, several at once, each page by page: hosts of a relay
+/// become lists; accounts become jobs, or in an audit are compared with what is stored (audit.hpp).
+/// A page, what comes of it and where the next begins are one transaction, so that whoever goes on
+/// after a kill misses nothing. A list is given up after some failures in a row, or when it goes
+/// beyond `most_entries`; a failure of the database is retried for ever.
 ///
 /// Threads of its own, each with a database session of its own while there is something to read.
 /// Owned by Backfiller.
@@ -61,8 +67,10 @@ class Discoverer {
     bool allow_private_hosts = false;
     /// Lists that are read at once.
     std::size_t threads = 4;
+    /// Reads the lists of audits, and begins these; nothing: reads those of backfills.
+    std::optional<AuditOptions> audit = std::nullopt;
     /// Jobs were added. Called on any of the threads.
-    std::function<void()> on_jobs;
+    std::function<void()> on_jobs = [] {};
     std::function<void(const std::string& what)> on_defect;
   };
 
@@ -92,6 +100,7 @@ class Discoverer {
     std::atomic<std::uint64_t> refused{0};
     std::atomic<std::uint64_t> surplus{0};
     std::atomic<std::uint64_t> current{0};
+    std::atomic<std::uint64_t> behind{0};
     std::atomic<std::uint64_t> queued{0};
     std::atomic<std::uint64_t> failed{0};
     std::atomic<std::uint64_t> postponed{0};
@@ -104,11 +113,25 @@ class Discoverer {
   /// False: it was broken off, and the list is still ours.
   template <class Page>
   bool read(store::Session& session, const ClaimedList& claimed, const std::stop_token& stop);
+  /// Waits until a page may be asked for. False: stop was asked for.
+  bool wait_for_turn(const std::stop_token& stop);
+  void failed(store::Session& session, const HostList& list, const RequestFailed& failure);
   /// `left`: how many of its entries are taken. False: the list is another's, or given up.
   template <class Page>
   bool keep(store::Session& session, const ClaimedList& claimed, Page page, std::int64_t left);
+  /// What became of the accounts of a page.
+  struct KeptRepos {
+    std::size_t current = 0;
+    std::size_t queued = 0;
+    std::size_t behind = 0;
+  };
+  KeptRepos keep_repos(store::Session& session, const HostList& list,
+                       const std::vector<ListedRepo>& repos);
   void give_up(store::Session& session, const HostList& list);
   void rest(const std::stop_token& stop, bool first, bool was_down);
+  ListPurpose purpose() const {
+    return options_.audit ? ListPurpose::Audit : ListPurpose::Backfill;
+  }
   Claim claim() const { return {options_.holder, clock_.now()}; }
 
   const Options options_;
@@ -124,6 +147,8 @@ class Discoverer {
   std::condition_variable_any wake_;
   /// How often there was something new to look at.
   std::uint64_t news_ = 0;
+  /// When the next page may be asked for.
+  std::chrono::steady_clock::time_point next_turn_{};
   std::vector<std::jthread> threads_;
 };
 

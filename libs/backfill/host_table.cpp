@@ -72,6 +72,7 @@ const Statement kClaimListing{
     "backfill_hosts_claim",
     "WITH due AS MATERIALIZED (SELECT host, what FROM skua.backfill_hosts "
     "WHERE state IN ('none', 'listing') AND next_attempt <= $1::timestamptz "
+    "AND starts_with(what, 'audit:') = $5::boolean "
     "ORDER BY next_attempt LIMIT $4::int8 FOR UPDATE SKIP LOCKED) "
     "UPDATE skua.backfill_hosts AS h SET state = 'listing', next_attempt = $2::timestamptz, "
     "holder = $3 FROM due WHERE h.host = due.host AND h.what = due.what "
@@ -115,20 +116,24 @@ const Statement kOrphans{
 
 const Statement kNextHost{"backfill_hosts_next",
                           "SELECT (extract(epoch FROM min(next_attempt)) * 1000000)::int8 "
-                          "FROM skua.backfill_hosts WHERE state IN ('none', 'listing')"};
+                          "FROM skua.backfill_hosts WHERE state IN ('none', 'listing') "
+                          "AND starts_with(what, 'audit:') = $1::boolean"};
 
 const Statement kCounts{"backfill_hosts_counts",
                         "SELECT what, state, count(*), sum(listed)::int8 "
-                        "FROM skua.backfill_hosts GROUP BY what, state"};
+                        "FROM skua.backfill_hosts WHERE starts_with(what, 'audit:') = $1::boolean "
+                        "GROUP BY what, state"};
 
 const Statement kListErrors{"backfill_hosts_errors",
                             "SELECT host, what, by_hand, state, error FROM skua.backfill_hosts "
                             "WHERE error IS NOT NULL AND state <> 'cancelled' "
+                            "AND NOT starts_with(what, 'audit:') "
                             "ORDER BY updated_at DESC, host, what LIMIT $1::int8"};
 
 const Statement kGivenUpSince{"backfill_hosts_given_up_since",
                               "SELECT count(*) FROM skua.backfill_hosts WHERE state = 'failed' "
-                              "AND updated_at >= $1::timestamptz"};
+                              "AND updated_at >= $1::timestamptz "
+                              "AND NOT starts_with(what, 'audit:')"};
 
 Params params_of(const HostList& list, const std::string& holder, Timestamp now) {
   Params params;
@@ -155,7 +160,7 @@ std::int64_t most_entries(const HostList& list) {
   constexpr std::int64_t kByHand = 1'000'000;
   constexpr std::int64_t kUnannounced = 100'000;
   constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
-  if (list.what != kListOfRepos) return kAll;
+  if (list.what != kListOfRepos && list.what != kAuditOfRepos) return kAll;
   if (!list.announced) return list.by_hand ? kByHand : kUnannounced;
   return std::max(kAtLeast, std::clamp<std::int64_t>(*list.announced, 0, kAll / kTimes) * kTimes);
 }
@@ -223,10 +228,11 @@ std::vector<std::string> hosts_by_hand(Session& session) {
   return hosts;
 }
 
-std::vector<ClaimedList> claim_lists(Session& session, std::size_t limit, const Claim& claim) {
+std::vector<ClaimedList> claim_lists(Session& session, std::size_t limit, const Claim& claim,
+                                     ListPurpose purpose) {
   Params params;
   params.timestamp(claim.now).timestamp(claim.now + claim.lease).text(claim.holder);
-  params.int8(static_cast<std::int64_t>(limit));
+  params.int8(static_cast<std::int64_t>(limit)).boolean(purpose == ListPurpose::Audit);
   const Rows rows = session.execute(kClaimListing, params);
   std::vector<ClaimedList> lists;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -284,14 +290,18 @@ std::size_t take_back_orphan_lists(Session& session, Timestamp now) {
   return session.execute(kOrphans, params).affected();
 }
 
-std::optional<Timestamp> next_page_due(Session& session) {
-  const Rows rows = session.execute(kNextHost, {});
+std::optional<Timestamp> next_page_due(Session& session, ListPurpose purpose) {
+  Params params;
+  params.boolean(purpose == ListPurpose::Audit);
+  const Rows rows = session.execute(kNextHost, params);
   if (rows.is_null(0, 0)) return std::nullopt;
   return Timestamp(std::chrono::microseconds(rows.int8(0, 0)));
 }
 
-std::map<std::string, ListCounts> list_counts(Session& session) {
-  const Rows rows = session.execute(kCounts, {});
+std::map<std::string, ListCounts> list_counts(Session& session, ListPurpose purpose) {
+  Params params;
+  params.boolean(purpose == ListPurpose::Audit);
+  const Rows rows = session.execute(kCounts, params);
   std::map<std::string, ListCounts> counts;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     ListCounts& kind = counts[std::string(rows.text(i, 0))];

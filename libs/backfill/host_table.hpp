@@ -25,6 +25,12 @@ inline const std::string kListOfRepos = "repos";
 inline const std::string kListOfHosts = "hosts";
 /// All that use a collection, as a relay knows them.
 std::string list_of_collection(const std::string& nsid);
+/// What an audit asks for (audit.hpp): the hosts that a relay knows, the accounts of a host.
+inline const std::string kAuditOfHosts = "audit:hosts";
+inline const std::string kAuditOfRepos = "audit:repos";
+
+/// What lists are read for. Each process reads those of one purpose apart from the others.
+enum class ListPurpose : std::uint8_t { Backfill, Audit };
 
 /// A list: who is asked, as an origin such as `https://pds.example`, and for what.
 struct HostList {
@@ -53,9 +59,9 @@ std::size_t add_named_lists(store::Session& session, std::span<const HostList> l
 /// The hosts of which some list was named by hand, sorted.
 std::vector<std::string> hosts_by_hand(store::Session& session);
 
-/// How many entries of a list are taken. A list of repositories: ten times as many as are announced
-/// of its host, a thousand at least; where nothing is announced, a million of a host that was named
-/// by hand, a hundred thousand of another. Other lists: all.
+/// How many entries of a list are taken. A list of the accounts of a host: ten times as many as are
+/// announced of its host, a thousand at least; where nothing is announced, a million of a host that
+/// was named by hand, a hundred thousand of another. Other lists: all.
 std::int64_t most_entries(const HostList& list);
 
 /// A list to go on with.
@@ -71,8 +77,8 @@ struct ClaimedList {
 
 /// Takes up to `limit` lists of which a page is due, those first that wait longest. Each is the
 /// holder's until the lease is over: each page that is saved extends it.
-std::vector<ClaimedList> claim_lists(store::Session& session, std::size_t limit,
-                                     const Claim& claim);
+std::vector<ClaimedList> claim_lists(store::Session& session, std::size_t limit, const Claim& claim,
+                                     ListPurpose purpose = ListPurpose::Backfill);
 
 /// A page was read: it had so many entries, and the next begins at the cursor; nothing: it was the
 /// last. In one transaction with what became of its entries (`add_jobs`, `add_lists`). False: the
@@ -99,18 +105,20 @@ std::size_t take_back_orphan_lists(store::Session& session, Timestamp now);
 
 /// When the next page of any list is due, or was; of one that is being read: when another may go on
 /// with it. Nothing: all were read, or given up.
-std::optional<Timestamp> next_page_due(store::Session& session);
+std::optional<Timestamp> next_page_due(store::Session& session,
+                                       ListPurpose purpose = ListPurpose::Backfill);
 
 /// As in `skua.backfill_hosts.state`.
 enum class ListState : std::uint8_t { None, Listing, Listed, Failed, Cancelled };
 
-/// Lists of one kind (`repos`, `hosts`, `collection:NSID`) by state, and their entries so far.
+/// Lists of one kind (`HostList::what`) by state, and their entries so far.
 struct ListCounts {
   std::map<ListState, std::int64_t> lists;
   std::int64_t listed = 0;
 };
 
-std::map<std::string, ListCounts> list_counts(store::Session& session);
+std::map<std::string, ListCounts> list_counts(store::Session& session,
+                                              ListPurpose purpose = ListPurpose::Backfill);
 
 /// A list whose last page could not be read, and why, for people.
 struct ListError {
@@ -119,10 +127,10 @@ struct ListError {
   std::string words;
 };
 
-/// Lists that wait after a failure, or were given up; those that failed last first.
+/// Lists of backfills that wait after a failure, or were given up; those that failed last first.
 std::vector<ListError> list_errors(store::Session& session, std::size_t limit);
 
-/// How many lists were given up since then.
+/// How many lists of backfills were given up since then.
 std::int64_t lists_given_up_since(store::Session& session, Timestamp since);
 
 }  // namespace skua::backfill

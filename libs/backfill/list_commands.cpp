@@ -16,7 +16,8 @@ Statement list_command(const char* name, const std::string& where, const std::st
           "WITH hit AS MATERIALIZED (SELECT h.host, h.what FROM skua.backfill_hosts AS h "
           "WHERE CASE h.state WHEN 'none' THEN 'queued' WHEN 'listed' THEN 'done' "
           "WHEN 'listing' THEN CASE WHEN h.holder IS NULL THEN 'queued' ELSE 'running' END "
-          "ELSE h.state END = ANY ($1::text[]) AND ($2::text IS NULL OR h.host = $2::text) AND " +
+          "ELSE h.state END = ANY ($1::text[]) AND ($2::text IS NULL OR h.host = $2::text) "
+          "AND NOT starts_with(h.what, 'audit:') AND " +
               where +
               " ORDER BY h.host, h.what FOR UPDATE) "
               "UPDATE skua.backfill_hosts AS h SET holder = NULL, updated_at = $3::timestamptz, " +

@@ -8,7 +8,7 @@
 
 namespace skua::backfill {
 
-// What `skua backfill retry` and `cancel` do to lists of repositories (host_table.hpp). A list has
+// What `skua backfill retry` and `cancel` do to lists of backfills (host_table.hpp). A list has
 // the state of a job: queued while no page of it is being read, running while one is, done when it
 // was read to its end, failed or cancelled. A filter that names accounts selects no list. Both
 // throw store::SqlError.

@@ -8,9 +8,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -58,13 +60,14 @@ class DiscovererTest : public test::PostgresTest {
     EXPECT_EQ(defects_, 0);
   }
 
-  void begin(bool allow_private_hosts = true) {
+  void begin(bool allow_private_hosts = true, std::optional<AuditOptions> audit = std::nullopt) {
     transport::HttpClientOptions http;
     http.allow_private_hosts = allow_private_hosts;
     http_ = std::make_unique<transport::HttpClient>(http);
     Discoverer::Options options{.database_url = database_.url(),
                                 .holder = kHolder,
                                 .allow_private_hosts = allow_private_hosts,
+                                .audit = std::move(audit),
                                 .on_jobs = [this] { ++told_; },
                                 .on_defect = [this](const std::string&) { ++defects_; }};
     discoverer_ = std::make_unique<Discoverer>(std::move(options), *http_, clock_);
@@ -333,6 +336,91 @@ TEST_F(ScriptedHost, lists_that_come_later_are_read_too) {
   EXPECT_FALSE(discoverer_->is_idle());
   wait_until_idle();
   EXPECT_EQ(jobs("did"), "did:web:a.test");
+}
+
+class Audit : public ScriptedHost {
+ protected:
+  static constexpr const char* kRev = "3laaaaaaaaa2a";
+
+  /// A repository of the host, one revision behind what it lists.
+  void store_behind(const std::string& did) {
+    session().run(fmt::format(
+        "INSERT INTO skua.repositories (did, rev, data, state) VALUES ('{0}', {1}, '\\x00', "
+        "'complete'); INSERT INTO skua.identities (did, fetched_at, pds) VALUES ('{0}', now(), "
+        "'{2}')",
+        did, atproto::Tid::parse(kRev)->value - 1, origin()));
+  }
+  AuditOptions options() const {
+    return {.relay = origin(), .sources = {"relay:a"}, .page_interval = 0ms};
+  }
+  /// The next audit is due, and the stream was read long past what hosts list.
+  void make_due() {
+    session().run(
+        "INSERT INTO skua.cursors (source, cursor, event_time, saved_at) "
+        "VALUES ('relay:a', 1, now(), now())");
+    begin_audit(session(), options(), clock_.now());
+    clock_.advance(24h);
+  }
+  std::string hosts_reply(const std::string& more = "") {
+    return json_reply(R"({"hosts":[{"hostname":")" + origin().substr(7) + R"("})" + more + "]}");
+  }
+};
+
+TEST_F(Audit, has_the_repositories_downloaded_again_that_are_behind_and_no_others) {
+  serve([this](const std::string&) {
+    if (asked().size() == 1) return hosts_reply();
+    return asked().size() == 2 ? page_of("ab", "2", kRev) : page_of("c", "", kRev);
+  });
+  store_behind("did:web:a.test");
+  store_behind("did:web:c.test");
+  make_due();
+  begin(true, options());
+  wait_for([&] { return discoverer_->figures().behind == 2; });
+  wait_until_idle();
+  EXPECT_EQ(list("what || state"), "audit:hostslisted audit:reposlisted");
+  EXPECT_EQ(value("SELECT string_agg(did, ' ' ORDER BY did) FROM skua.repositories "
+                  "WHERE state = 'desynchronized'"),
+            "did:web:a.test did:web:c.test");
+  EXPECT_EQ(value("SELECT count(*) FROM skua.backfill_jobs"), "0");
+  EXPECT_EQ(told_, 0);
+}
+
+TEST_F(Audit, a_host_that_fails_three_times_is_left_for_the_next_audit) {
+  std::atomic<bool> broken{true};
+  serve([&](const std::string&) {
+    if (asked().size() == 1) return hosts_reply();
+    if (broken) return http_reply(500, "");
+    return asked().size() == 5 ? hosts_reply() : page_of("a", "", kRev);
+  });
+  store_behind("did:web:a.test");
+  make_due();
+  begin(true, options());
+  for (std::uint64_t failures = 1; failures <= 3; ++failures) {
+    wait_for([&] { return discoverer_->figures().failed == failures; });
+    clock_.advance(job_delay(static_cast<int>(failures)));
+    discoverer_->poke();
+  }
+  wait_until_idle();
+  EXPECT_EQ(list("what || state"), "audit:hostslisted audit:reposfailed");
+  broken = false;
+  clock_.advance(24h);
+  discoverer_->poke();
+  wait_for([&] { return discoverer_->figures().behind == 1; });
+}
+
+TEST_F(Audit, pages_are_asked_for_one_at_a_time) {
+  serve([this](const std::string&) {
+    return asked().size() == 1 ? hosts_reply() : page_of("a", "", kRev);
+  });
+  make_due();
+  AuditOptions slow = options();
+  slow.page_interval = 1h;
+  begin(true, slow);
+  wait_for([&] { return list("what || state") == "audit:hostslisted audit:reposlisting"; });
+  // The second page has its turn in an hour; a stop does not wait for it.
+  end();
+  EXPECT_EQ(asked().size(), 1U);
+  EXPECT_EQ(list("what || (holder IS NULL)"), "audit:hoststrue audit:repostrue");
 }
 
 TEST_F(DiscovererTest, a_whole_network_by_its_relay) {

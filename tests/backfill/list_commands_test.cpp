@@ -27,6 +27,8 @@ class ListCommandsTest : public test::PostgresTest {
       insert(host, "listed", "listed", "NULL", "NULL", "NULL", "0");
       insert(host, "failed", "failed", "'page 9'", "NULL", "'no answer'", "0");
       insert(host, "cancelled", "cancelled", "NULL", "NULL", "NULL", "0");
+      // Not theirs.
+      insert(host, "audit:repos", "failed", "NULL", "NULL", "'no answer'", "0");
     }
   }
 
@@ -43,7 +45,7 @@ class ListCommandsTest : public test::PostgresTest {
   std::string in_state(const std::string& state, const std::string& host = "%") {
     return value(
         "SELECT coalesce(string_agg(what, ' ' ORDER BY what), '') FROM "
-        "skua.backfill_hosts WHERE state = '" +
+        "skua.backfill_hosts WHERE what <> 'audit:repos' AND state = '" +
         state + "' AND host LIKE '" + host + "'");
   }
   std::size_t cancel(const JobFilter& filter) {

@@ -18,18 +18,23 @@ def faketime():
     return found[0]
 
 
+def set_shift(file, by):
+    fresh = file.with_suffix(".new")
+    fresh.write_text(by + "\n")
+    os.replace(fresh, file)
+
+
+def shifted_environment(file, by):
+    """The environment of a program whose clock is wrong by what the file says, at first by so much (`-10m`)."""
+    set_shift(file, by)
+    return {"LD_PRELOAD": str(faketime()), "FAKETIME_TIMESTAMP_FILE": str(file), "FAKETIME_NO_CACHE": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1", "DONT_FAKE_MONOTONIC": "1"}
+
+
 class ShiftedClock(VerifiedNetwork):
     def shift(self, by):
-        """The environment of a program whose clock is wrong by so much (`-10m`), until `set_shift`."""
         file = self.folder / f"shift-{len(list(self.folder.glob('shift-*')))}"
-        self.set_shift(file, by)
-        return file, {"LD_PRELOAD": str(faketime()), "FAKETIME_TIMESTAMP_FILE": str(file), "FAKETIME_NO_CACHE": "1",
-                      "FAKETIME_DONT_FAKE_MONOTONIC": "1", "DONT_FAKE_MONOTONIC": "1"}
-
-    def set_shift(self, file, by):
-        fresh = file.with_suffix(".new")
-        fresh.write_text(by + "\n")
-        os.replace(fresh, file)
+        return file, shifted_environment(file, by)
 
     def shifted_indexer(self, database, network, by):
         file, shifted = self.shift(by)
@@ -77,7 +82,7 @@ class Clock(ShiftedClock):
         network.steps(100)
         file, skua = self.shifted_indexer(database, network, "+0")
         for by in ("-2h", "+3h", "-30d", "+0"):
-            self.set_shift(file, by)
+            set_shift(file, by)
             self.catch_up(skua, network.steps(100)["seq"])
         figures = self.stop(database, skua)
         self.assertNotIn("future_rev", figures["dropped"])
@@ -109,7 +114,7 @@ class Clock(ShiftedClock):
         self.assertEqual(database.value("select max(cursor) from skua.cursors"), figures["cursor"])
         file, skua = self.shifted_indexer(database, network, "+0")
         wait_for("its line about what it holds", lambda: skua.says("held by the clock"), alive=[skua])
-        self.set_shift(file, "+3h")
+        set_shift(file, "+3h")
         self.catch_up(skua, seq)
         figures = self.stop(database, skua)
         self.assertNotIn("future_rev", figures["dropped"])

@@ -56,8 +56,8 @@ class Answer:
 class Network(Program):
     """A running skua-sim that simulates."""
 
-    def __init__(self, *arguments):
-        super().__init__([BIN / "skua-sim", *map(str, arguments)])
+    def __init__(self, *arguments, environment=None):
+        super().__init__([BIN / "skua-sim", *map(str, arguments)], environment)
         self.ready = self.first_json()
         self.url = self.ready["url"]
 

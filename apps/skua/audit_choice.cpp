@@ -1,0 +1,49 @@
+#include "audit_choice.hpp"
+
+#include <chrono>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+namespace skua::cli {
+namespace {
+
+/// The origin of a relay's HTTP interface: `https://relay.example`.
+std::string http_origin(transport::Endpoint endpoint) {
+  endpoint.path.assign(1, '/');
+  endpoint.query.clear();
+  std::string origin = endpoint.http_url();
+  origin.pop_back();  // the slash
+  return origin;
+}
+
+}  // namespace
+
+std::optional<backfill::AuditOptions> audit_choice(const Settings& settings,
+                                                   const std::optional<std::string>& flag,
+                                                   const std::vector<app::Source>& sources,
+                                                   const std::optional<verify::Level>& verify) {
+  const auto found = settings.find(kAuditEvery, flag);
+  if (found && found->value == "off") return std::nullopt;
+  backfill::AuditOptions audit;
+  if (found) {
+    audit.every = duration(*found, std::chrono::minutes(1), std::chrono::days(365));
+    audit.with_filtered_accounts = true;
+  }
+  for (const app::Source& source : sources) {
+    const auto* relay = std::get_if<app::RelaySource>(&source);
+    if (relay == nullptr) continue;
+    audit.sources.push_back(app::source_name(source));
+    if (audit.relay.empty()) audit.relay = http_origin(relay->endpoint);
+  }
+  if (!audit.relay.empty() && verify) return audit;
+  if (found) {
+    throw UsageError(fmt::format(
+        "{}: only repositories that a relay brings and that are verified can be audited",
+        found->origin));
+  }
+  return std::nullopt;
+}
+
+}  // namespace skua::cli

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <utility>
 
+#include "atproto/syntax.hpp"
 #include "base/log.hpp"
 #include "identity/did_resolver.hpp"
 #include "identity/errc.hpp"
@@ -148,7 +149,7 @@ identity::StatusLane::Requests NetworkAccounts::status_requests() {
       if (!pds) tell_no_status(did, failure_text(did, pds.error()), pds.error());
       done(std::move(pds));
     };
-    if (is_of_directory(did)) {
+    if (atproto::is_plc_did(did)) {
       // The directory's own limits hold for all questions together.
       cache_.refresh(
           did,

@@ -30,12 +30,6 @@ struct AccountIdentity {
   std::optional<atproto::Multikey> label_key = {};
 };
 
-/// Whether the PLC directory serves the account's document, as of all of did:plc; the document of
-/// others is on a host of their own.
-inline bool is_of_directory(std::string_view did) {
-  return did.starts_with("did:plc:");
-}
-
 /// Where what a stream says of accounts is checked: DID documents, and the accounts' own hosts.
 /// Answers come once each, on a thread of the source, or at once on the caller's.
 class AccountSource {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/decode_guard.hpp"
+#include "atproto/syntax.hpp"
 #include "base/log.hpp"
 #include "identity/errc.hpp"
 #include "verify/errc.hpp"
@@ -196,7 +197,7 @@ Decoder::Step Decoder::step_commit(Job& job) {
     // Keys change, and nobody may have told; or we are behind, and the key of that time is meant.
     if (!job.has_fresh_identity) return refresh_identity(job, Freshness::Recent);
     // Only the directory keeps the keys of the past.
-    if (!job.has_former_key && is_of_directory(job.did) &&
+    if (!job.has_former_key && atproto::is_plc_did(job.did) &&
         services_.verification->accounts.has_hosts()) {
       return ask_former_key(job);
     }

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "app/decoder.hpp"
+#include "atproto/syntax.hpp"
 #include "base/log.hpp"
 #include "identity/errc.hpp"
 
@@ -26,7 +27,7 @@ verify::KnownRepository* Decoder::repository_of(const Job& job) {
 
 Decoder::Step Decoder::find_repository(const Job& job) {
   RepositoryLookup::RowFound row_found;
-  if (!is_of_directory(job.did)) {
+  if (!atproto::is_plc_did(job.did)) {
     row_found = [queue = queue_](const store::RepositoryRow& row) { queue->push(FoundRow{row}); };
   }
   services_.verification->repositories.find(
@@ -37,7 +38,7 @@ Decoder::Step Decoder::find_repository(const Job& job) {
 }
 
 Decoder::Step Decoder::refresh_identity(Job& job, Freshness freshness) {
-  const bool is_of_host = !is_of_directory(job.did);
+  const bool is_of_host = !atproto::is_plc_did(job.did);
   if (is_of_host && is_given_up(job)) {
     job.has_fresh_identity = true;
     job.was_given_up = true;

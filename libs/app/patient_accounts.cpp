@@ -1,8 +1,8 @@
 #include "app/patient_accounts.hpp"
 
-#include <string_view>
 #include <utility>
 
+#include "atproto/syntax.hpp"
 #include "base/log.hpp"
 #include "identity/errc.hpp"
 
@@ -12,12 +12,11 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kWebAttempts = 3;
-constexpr std::string_view kPlc = "did:plc:";
 constexpr std::chrono::minutes kWarnEvery{1};
 
 /// One directory serves all of did:plc: when it fails, waiting loses nothing.
 bool is_worth_waiting(const std::string& did, int attempts) {
-  return did.starts_with(kPlc) || attempts < kWebAttempts;
+  return atproto::is_plc_did(did) || attempts < kWebAttempts;
 }
 
 }  // namespace
@@ -47,7 +46,7 @@ void PatientAccounts::ask(const std::shared_ptr<Waiting>& waiting, std::chrono::
         is_worth_waiting(question->did, question->attempts)) {
       const std::scoped_lock lock(waiting->mutex);
       if (waiting->ended) return;
-      if (question->did.starts_with(kPlc) && answer.error() != identity::errc::stopped) {
+      if (atproto::is_plc_did(question->did) && answer.error() != identity::errc::stopped) {
         warn(*waiting, question->failure_text(answer.error()));
       }
       waiting->later.push({SteadyClock::now() + pause,

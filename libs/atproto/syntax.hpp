@@ -6,6 +6,15 @@
 
 namespace skua::atproto {
 
+/// What a DID begins with whose document the PLC directory serves.
+inline constexpr std::string_view kPlcPrefix = "did:plc:";
+
+/// Whether the PLC directory serves the DID's document (atproto.com/specs/did). The document of any
+/// other is on a host of its own.
+inline bool is_plc_did(std::string_view did) {
+  return did.starts_with(kPlcPrefix);
+}
+
 /// Whether a text has the syntax of the identifier (atproto.com/specs/did, /handle, /nsid,
 /// /record-key). Limits: DID 2048 bytes, handle 253, NSID 317 with three segments or more, record
 /// key 512.

@@ -15,7 +15,6 @@
 namespace skua::identity {
 namespace {
 
-constexpr std::string_view kPlc = "did:plc:";
 constexpr std::string_view kWeb = "did:web:";
 constexpr std::string_view kLocalhost = "localhost";
 constexpr std::size_t kPlcLength = 24;
@@ -70,8 +69,8 @@ Result<DidDocument> document_of(const std::string& did, const transport::HttpAns
 
 Result<std::string> document_url(std::string_view did, const DidResolverOptions& options) {
   if (!atproto::is_did(did)) return errc::did_syntax;
-  if (did.starts_with(kPlc)) {
-    if (!is_plc_id(did.substr(kPlc.size()))) return errc::did_syntax;
+  if (atproto::is_plc_did(did)) {
+    if (!is_plc_id(did.substr(atproto::kPlcPrefix.size()))) return errc::did_syntax;
     std::string_view directory = options.plc_url;
     while (directory.ends_with('/')) directory.remove_suffix(1);
     return std::string(directory) + "/" + std::string(did);
@@ -89,7 +88,7 @@ std::string failure_text(std::string_view did, const ErrorCode& error,
       is_server_failure(error) || error.category() == make_error_code(transport::errc{}).category();
   const auto url = document_url(did, options);
   if (is_ours || !is_of_network || !url) return error.message();
-  if (did.starts_with(kPlc)) {
+  if (atproto::is_plc_did(did)) {
     return fmt::format("the PLC directory {}: {}; --plc URL names another directory",
                        options.plc_url, error.message());
   }
@@ -102,7 +101,7 @@ DidResolver::DidResolver(transport::HttpClient& directory, transport::HttpClient
     : directory_(directory), hosts_(hosts), options_(std::move(options)), clock_(clock) {}
 
 transport::HttpClient& DidResolver::client_for(const std::string& did) const {
-  return did.starts_with(kPlc) ? directory_ : hosts_;
+  return atproto::is_plc_did(did) ? directory_ : hosts_;
 }
 
 Result<void> DidResolver::can_resolve(std::string_view did) const {
@@ -117,7 +116,7 @@ Result<transport::HttpRequest> DidResolver::request(const std::string& did) cons
   transport::HttpRequest request;
   request.url = *std::move(url);
   request.max_body_bytes = kMaxDocumentBytes;
-  if (did.starts_with(kPlc)) request.origin = transport::HostOrigin::configured;
+  if (atproto::is_plc_did(did)) request.origin = transport::HostOrigin::configured;
   return request;
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "atproto/syntax.hpp"
 #include "base/seeded_hash.hpp"
 #include "identity/errc.hpp"
 #include "identity/recent_map.hpp"
@@ -139,7 +140,6 @@ class IdentityCache::Impl {
     ErrorCode error;
     Timestamp until;
   };
-  static bool is_plc(const std::string& did) { return did.starts_with("did:plc:"); }
 
   /// Whether time alone lets more requests be made.
   bool held_back() const {
@@ -270,7 +270,7 @@ class IdentityCache::Impl {
   }
 
   void enqueue(std::string did) {
-    if (is_plc(did)) {
+    if (atproto::is_plc_did(did)) {
       plc_queue_.push_back(std::move(did));
     } else {
       web_.push(std::move(did));
@@ -303,7 +303,7 @@ class IdentityCache::Impl {
   }
 
   void take(Fetched fetched, std::vector<IdentityRow>& news) {
-    const bool plc = is_plc(fetched.did);
+    const bool plc = atproto::is_plc_did(fetched.did);
     if (plc) {
       directory_.finished(outcome_of(fetched), pace_.now());
     } else {

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "atproto/syntax.hpp"
 #include "identity/errc.hpp"
 #include "identity/plc_export.hpp"
 #include "identity/read_input.hpp"
@@ -51,7 +52,7 @@ std::optional<atproto::Multikey> key_at(const KeyHistory& history, Timestamp tim
 
 void ask_key_history(transport::HttpClient& http, const std::string& plc_url,
                      const std::string& did, std::function<void(Result<KeyHistory>)> done) {
-  if (!did.starts_with("did:plc:")) return done(errc::did_method);
+  if (!atproto::is_plc_did(did)) return done(errc::did_method);
   transport::HttpRequest request;
   request.url = plc_url + "/" + did + "/log/audit";
   request.origin = transport::HostOrigin::configured;

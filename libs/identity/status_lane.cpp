@@ -10,14 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "atproto/syntax.hpp"
 #include "identity/errc.hpp"
 #include "identity/host_turns.hpp"
 #include "transport/endpoint.hpp"
 
 namespace skua::identity {
 namespace {
-
-constexpr std::string_view kDirectory = "did:plc:";
 
 /// Who is asked for an account's document, as a name for its turns.
 std::string document_host(std::string_view did) {
@@ -51,11 +50,11 @@ class StatusLane::Impl : public std::enable_shared_from_this<Impl> {
         refusal = errc::busy;
       } else {
         const std::uint64_t id = ++last_id_;
-        const bool is_of_directory = did.starts_with(kDirectory);
+        const bool is_plc = atproto::is_plc_did(did);
         Question& question = questions_[id];
         question.did = did;
-        question.turns = is_of_directory ? &directory_ : &web_;
-        question.host = is_of_directory ? std::string() : document_host(did);
+        question.turns = is_plc ? &directory_ : &web_;
+        question.host = is_plc ? std::string() : document_host(did);
         question.done = std::move(done);
         question.turns->push(id, question.host, Clock::now());
         start_what_may(lock);

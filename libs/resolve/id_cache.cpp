@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "atproto/syntax.hpp"
 #include "base/seeded_hash.hpp"
 
 namespace skua::resolve {
@@ -24,7 +25,6 @@ constexpr std::array<std::uint8_t, 256> kBase32 = [] {
   return values;
 }();
 
-constexpr std::string_view kPlc = "did:plc:";
 constexpr std::size_t kPlcCharacters = 24;
 
 }  // namespace
@@ -34,8 +34,9 @@ IdCache::IdCache(std::size_t capacity)
       shards_(make_shards<Shard>(capacity, std::make_index_sequence<kShards>())) {}
 
 bool IdCache::parse_plc(std::string_view did, PlcKey& key) {
-  if (did.size() != kPlc.size() + kPlcCharacters || !did.starts_with(kPlc)) return false;
-  const std::string_view text = did.substr(kPlc.size());
+  if (did.size() != atproto::kPlcPrefix.size() + kPlcCharacters || !atproto::is_plc_did(did))
+    return false;
+  const std::string_view text = did.substr(atproto::kPlcPrefix.size());
   for (std::size_t i = 0; i < kPlcCharacters; ++i) {
     const std::uint64_t value = kBase32[static_cast<std::uint8_t>(text[i])];
     if (value == 32) return false;

@@ -1,24 +1,15 @@
 #include "backfill_arguments.hpp"
 
+#include "setting_option.hpp"
 #include "shared_arguments.hpp"
 
 namespace skua::cli {
 namespace {
 
 void add_limits(CLI::App* command, HistoryFlags& flags) {
-  command
-      ->add_option("--concurrency", flags.concurrency,
-                   "Downloads at once of all hosts (SKUA_BACKFILL_CONCURRENCY; default 64)")
-      ->type_name("NUMBER");
-  command
-      ->add_option("--per-host", flags.per_host,
-                   "Downloads at once of one host, at most (SKUA_BACKFILL_PER_HOST; default 16)")
-      ->type_name("NUMBER");
-  command
-      ->add_option("--largest-repository", flags.largest_repository,
-                   "Repositories of more MiB are not downloaded (SKUA_BACKFILL_LARGEST_REPOSITORY; "
-                   "default 2048)")
-      ->type_name("NUMBER");
+  add_setting(command, kConcurrency, flags.concurrency);
+  add_setting(command, kPerHost, flags.per_host);
+  add_setting(command, kLargestRepository, flags.largest_repository);
 }
 
 }  // namespace
@@ -68,10 +59,8 @@ void BackfillArguments::add_request() {
       ->type_name("NSID")
       ->allow_extra_args(false);
   backfill_->add_flag("--network", history.network, "All accounts of all hosts of --relay");
-  backfill_
-      ->add_option("--relay", flags_.relay,
-                   "The relay that --collection and --network ask (SKUA_RELAY)")
-      ->type_name("URL");
+  add_setting(backfill_, kRelay, flags_.relay,
+              {.meaning = "The relay that --collection and --network ask"});
   backfill_->add_option("--car", history.cars, "CAR files, one repository each")->type_name("FILE");
   backfill_->add_option("--car-dir", history.car_dirs, "Folders: all files below that end in .car")
       ->type_name("FOLDER")

@@ -4,17 +4,25 @@
 
 #include "command_line/unknown_word.hpp"
 #include "command_line/walk.hpp"
+#include "settings_text.hpp"
 
 namespace skua::cli {
 
 HelpArguments::HelpArguments(CLI::App& app)
     : root_(app), help_(app.add_subcommand("help", "Explain a command, as its --help does")) {
-  help_->add_option("COMMAND", words_, "A command, and one of its subcommands");
-  help_->footer("Examples:\n  skua help\n  skua help run\n  skua help backfill status");
+  help_->add_option("COMMAND", words_,
+                    "A command, and one of its subcommands; settings: all settings");
+  help_->add_flag("--markdown", is_markdown_, "The settings as a table of Markdown");
+  help_->footer(
+      "Examples:\n  skua help\n  skua help run\n  skua help backfill status\n  skua help settings");
 }
 
 std::optional<int> HelpArguments::run(const Settings& /*settings*/) const {
   if (!*help_) return std::nullopt;
+  if (words_ == std::vector<std::string>{"settings"}) {
+    fmt::print("{}", is_markdown_ ? settings_markdown() : settings_text());
+    return 0;
+  }
   const CLI::App* command = &root_;
   for (const std::string& word : words_) {
     const CLI::App* subcommand = command_line::find_command(*command, word);

@@ -10,7 +10,7 @@
 
 namespace skua::cli {
 
-/// `skua help`: the help of any command, as `--help` prints it.
+/// `skua help`: the help of any command, as `--help` prints it; and all settings.
 class HelpArguments final : public CommandArguments {
  public:
   explicit HelpArguments(CLI::App& app);
@@ -20,6 +20,7 @@ class HelpArguments final : public CommandArguments {
   const CLI::App& root_;
   CLI::App* help_;
   std::vector<std::string> words_;
+  bool is_markdown_ = false;
 };
 
 }  // namespace skua::cli

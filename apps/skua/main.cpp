@@ -29,6 +29,7 @@
 #include "replay_arguments.hpp"
 #include "repo_arguments.hpp"
 #include "run_arguments.hpp"
+#include "setting_option.hpp"
 #include "source_arguments.hpp"
 #include "status_arguments.hpp"
 #include "tap_arguments.hpp"
@@ -73,9 +74,7 @@ void declare_global_options(CLI::App& app, GlobalFlags& flags) {
   app.fallthrough();
   app.add_option("--config", flags.config, "TOML file with settings (SKUA_CONFIG)")
       ->type_name("FILE");
-  app.add_option("--log-level", flags.log_level,
-                 "What the log shows (SKUA_LOG_LEVEL; default info, error with --quiet)")
-      ->type_name("trace|debug|info|warn|error|off");
+  add_setting(&app, kLogLevel, flags.log_level);
   app.add_flag("-q,--quiet", flags.quiet, "Print errors and the result only");
 }
 

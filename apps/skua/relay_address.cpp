@@ -15,13 +15,13 @@ transport::Endpoint relay_address(const Found& found) {
   return *endpoint;
 }
 
-std::vector<Found> all_of(const Settings& settings, const SettingName& name,
+std::vector<Found> all_of(const Settings& settings, const Setting& setting,
                           const std::vector<std::string>& flags) {
   std::vector<Found> all;
   all.reserve(flags.size());
-  for (const std::string& flag : flags) all.push_back({flag, name.flag});
+  for (const std::string& flag : flags) all.push_back({flag, setting.flag});
   if (!all.empty()) return all;
-  const auto found = settings.find(name, std::nullopt);
+  const auto found = settings.find(setting, std::nullopt);
   if (!found) return all;
   std::istringstream words(found->value);
   for (std::string word; words >> word;) all.push_back({word, found->origin});

@@ -13,7 +13,7 @@ namespace skua::cli {
 transport::Endpoint relay_address(const Found& found);
 
 /// What flags name, or else a setting, which has spaces between several; none: empty.
-std::vector<Found> all_of(const Settings& settings, const SettingName& name,
+std::vector<Found> all_of(const Settings& settings, const Setting& setting,
                           const std::vector<std::string>& flags);
 
 /// The relays that flags or a setting name.

@@ -1,6 +1,7 @@
 #include "run_arguments.hpp"
 
 #include "backfill_arguments.hpp"
+#include "setting_option.hpp"
 #include "shared_arguments.hpp"
 
 namespace skua::cli {
@@ -9,15 +10,8 @@ RunArguments::RunArguments(CLI::App& app)
     : run_(app.add_subcommand("run", "Index live sources until stopped")) {
   add_source_options(run_, flags_.source);
   add_verify_option(run_, flags_.verification);
-  run_->add_option("--resync", flags_.verification.resync,
-                   "Which repositories are downloaded again after a gap: those whose history was "
-                   "brought in, or all (SKUA_RESYNC; default complete)")
-      ->type_name("complete|all");
-  run_->add_option("--audit-every", flags_.audit_every,
-                   "How often the hosts' lists are compared with what is stored, to find what the "
-                   "stream missed (SKUA_AUDIT_EVERY; default 24h, off while the filter names "
-                   "accounts)")
-      ->type_name("DURATION|off");
+  add_setting(run_, kResync, flags_.verification.resync);
+  add_setting(run_, kAuditEvery, flags_.audit_every);
   add_handles_option(run_, flags_.verification, "checked");
   add_dns_option(run_, flags_.verification.dns);
   add_account_options(run_, flags_.verification);

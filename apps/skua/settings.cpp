@@ -1,7 +1,6 @@
 #include "settings.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <sstream>
@@ -13,34 +12,11 @@
 namespace skua::cli {
 namespace {
 
-constexpr std::array kAll = {
-    kDatabase,
-    kRelay,
-    kCaFile,
-    kCursor,
-    kDecodeThreads,
-    kLogLevel,
-    kPlc,
-    kStatsInterval,
-    kVerify,
-    kResync,
-    kAllowPrivateHosts,
-    kDns,
-    kHandles,
-    kConcurrency,
-    kPerHost,
-    kLargestRepository,
-    kAuditEvery,
-    kTap,
-    kTapPasswordFile,
-    kJetstream,
-    kLabeler,
-    kZstdDictionary,
-    kFailoverAfter,
-    kFailbackAfter,
-    kFailoverMargin,
-    kAllowUnsafeDatabase,
-};
+/// In a function, because settings are made before the variables of this file may be.
+std::vector<const Setting*>& declared() {
+  static std::vector<const Setting*> all;
+  return all;
+}
 
 std::string text_of(const toml::node& node) {
   if (const auto text = node.value_exact<std::string>()) return *text;
@@ -50,6 +26,14 @@ std::string text_of(const toml::node& node) {
 }
 
 }  // namespace
+
+Setting::Setting(const SettingWords& words) : SettingWords(words) {
+  declared().push_back(this);
+}
+
+const std::vector<const Setting*>& Setting::all() {
+  return declared();
+}
 
 Settings::Settings(const std::optional<std::string>& config_flag) {
   std::string origin = "--config";
@@ -70,12 +54,15 @@ Settings::Settings(const std::optional<std::string>& config_flag) {
   }
   for (const auto& [key, node] : table) {
     const std::string name(key.str());
-    const bool known = std::any_of(kAll.begin(), kAll.end(), [&](const SettingName& entry) {
-      return name == entry.key || (entry.former_key != nullptr && name == entry.former_key);
+    const auto& all = Setting::all();
+    const bool known = std::any_of(all.begin(), all.end(), [&](const Setting* each) {
+      return name == each->key || (each->former_key != nullptr && name == each->former_key);
     });
     if (!known) {
       std::string names;
-      for (const auto& entry : kAll) names += std::string(names.empty() ? "" : ", ") + entry.key;
+      for (const Setting* each : all) {
+        names += std::string(names.empty() ? "" : ", ") + each->key;
+      }
       throw UsageError(fmt::format("{}: {} is no setting; there are {}", file_, name, names));
     }
     if (node.is_table() || node.is_array()) {
@@ -85,15 +72,15 @@ Settings::Settings(const std::optional<std::string>& config_flag) {
   }
 }
 
-std::optional<Found> Settings::find(const SettingName& name,
+std::optional<Found> Settings::find(const Setting& setting,
                                     const std::optional<std::string>& flag) const {
-  if (flag) return Found{*flag, name.flag};
-  for (const char* variable : {name.environment, name.former_environment}) {
+  if (flag) return Found{*flag, setting.flag};
+  for (const char* variable : {setting.environment, setting.former_environment}) {
     // An empty variable is an unset one.
     const char* value = variable == nullptr ? nullptr : std::getenv(variable);
     if (value != nullptr && *value != '\0') return Found{value, variable};
   }
-  for (const char* key : {name.key, name.former_key}) {
+  for (const char* key : {setting.key, setting.former_key}) {
     if (key == nullptr) continue;
     const auto place = values_.find(key);
     if (place != values_.end()) return Found{place->second, file_ + ": " + key};
@@ -101,12 +88,12 @@ std::optional<Found> Settings::find(const SettingName& name,
   return std::nullopt;
 }
 
-Found Settings::require(const SettingName& name, const std::optional<std::string>& flag,
+Found Settings::require(const Setting& setting, const std::optional<std::string>& flag,
                         const std::string& example) const {
-  if (auto found = find(name, flag)) return *found;
+  if (auto found = find(setting, flag)) return *found;
   throw UsageError(
       fmt::format("{} is needed: give {} {}, set {}, or put {} = \"...\" into the file of --config",
-                  name.flag, name.flag, example, name.environment, name.key));
+                  setting.flag, setting.flag, example, setting.environment, setting.key));
 }
 
 bool yes(const std::optional<Found>& found) {

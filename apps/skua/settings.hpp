@@ -7,6 +7,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace skua::cli {
 
@@ -21,54 +22,113 @@ struct Found {
   std::string origin;
 };
 
-/// Where one setting may stand.
-struct SettingName {
+/// Where a setting may stand, and what it means.
+struct SettingWords {
   const char* flag;         // "--relay"
   const char* environment;  // "SKUA_RELAY"
   const char* key;          // "relay", in the TOML file
+  const char* type;         // of its value, as --help shows it; empty: it is true or false
+  const char* meaning;
+  // What holds where it stands nowhere; empty: nothing.
+  const char* otherwise = "";
   // Former names that still work; null: it has none.
   const char* former_environment = nullptr;
   const char* former_key = nullptr;
 };
 
-inline constexpr SettingName kDatabase{"--database", "SKUA_DATABASE_URL", "database_url"};
-inline constexpr SettingName kRelay{"--relay", "SKUA_RELAY", "relay"};
-inline constexpr SettingName kTap{"--tap", "SKUA_TAP", "tap"};
-inline constexpr SettingName kTapPasswordFile{"--tap-password-file", "SKUA_TAP_PASSWORD_FILE",
-                                              "tap_password_file"};
-inline constexpr SettingName kJetstream{"--jetstream", "SKUA_JETSTREAM", "jetstream"};
-inline constexpr SettingName kLabeler{"--labeler", "SKUA_LABELER", "labeler"};
-inline constexpr SettingName kZstdDictionary{"--zstd-dictionary", "SKUA_ZSTD_DICTIONARY",
-                                             "zstd_dictionary"};
-inline constexpr SettingName kCaFile{"--ca-file", "SKUA_CA_FILE", "ca_file"};
-inline constexpr SettingName kCursor{"--cursor", "SKUA_CURSOR", "cursor"};
-inline constexpr SettingName kFailoverAfter{"--failover-after", "SKUA_FAILOVER_AFTER",
-                                            "failover_after"};
-inline constexpr SettingName kFailbackAfter{"--failback-after", "SKUA_FAILBACK_AFTER",
-                                            "failback_after"};
-inline constexpr SettingName kFailoverMargin{"--failover-margin", "SKUA_FAILOVER_MARGIN",
-                                             "failover_margin"};
-inline constexpr SettingName kDecodeThreads{"--decode-threads", "SKUA_DECODE_THREADS",
-                                            "decode_threads"};
-inline constexpr SettingName kLogLevel{"--log-level", "SKUA_LOG_LEVEL", "log_level"};
-inline constexpr SettingName kStatsInterval{"--stats-interval", "SKUA_STATS_INTERVAL",
-                                            "stats_interval", "SKUA_FIGURES_EVERY",
-                                            "figures_every"};
-inline constexpr SettingName kPlc{"--plc", "SKUA_PLC_URL", "plc_url"};
-inline constexpr SettingName kDns{"--dns", "SKUA_DNS", "dns"};
-inline constexpr SettingName kHandles{"--handles", "SKUA_HANDLES", "handles"};
-inline constexpr SettingName kVerify{"--verify", "SKUA_VERIFY", "verify"};
-inline constexpr SettingName kResync{"--resync", "SKUA_RESYNC", "resync"};
-inline constexpr SettingName kAuditEvery{"--audit-every", "SKUA_AUDIT_EVERY", "audit_every"};
-inline constexpr SettingName kAllowPrivateHosts{"--allow-private-hosts", "SKUA_ALLOW_PRIVATE_HOSTS",
-                                                "allow_private_hosts"};
-inline constexpr SettingName kAllowUnsafeDatabase{
-    "--allow-unsafe-database", "SKUA_ALLOW_UNSAFE_DATABASE", "allow_unsafe_database"};
-inline constexpr SettingName kConcurrency{"--concurrency", "SKUA_BACKFILL_CONCURRENCY",
-                                          "backfill_concurrency"};
-inline constexpr SettingName kPerHost{"--per-host", "SKUA_BACKFILL_PER_HOST", "backfill_per_host"};
-inline constexpr SettingName kLargestRepository{
-    "--largest-repository", "SKUA_BACKFILL_LARGEST_REPOSITORY", "backfill_largest_repository"};
+/// A setting, declared once, below: options of commands (setting_option.hpp), the environment, the
+/// file of --config, `skua help settings` and the table of README.md follow from that.
+struct Setting : SettingWords {
+  explicit Setting(const SettingWords& words);
+  Setting(const Setting&) = delete;
+  Setting& operator=(const Setting&) = delete;
+
+  /// All of them, in the order of their declarations.
+  static const std::vector<const Setting*>& all();
+};
+
+inline const Setting kDatabase({"--database", "SKUA_DATABASE_URL", "database_url", "URL",
+                                "The PostgreSQL database, postgresql://user@host/name"});
+inline const Setting kRelay({"--relay", "SKUA_RELAY", "relay", "URL",
+                             "Relay or PDS, wss://host; several (the flag again, or spaces between "
+                             "URLs): each stands by for those before it"});
+inline const Setting kFailoverAfter({"--failover-after", "SKUA_FAILOVER_AFTER", "failover_after",
+                                     "SECONDS",
+                                     "Time without a connection after which the next relay takes "
+                                     "over; twice this time without a frame",
+                                     "30"});
+inline const Setting kFailbackAfter(
+    {"--failback-after", "SKUA_FAILBACK_AFTER", "failback_after", "SECONDS",
+     "Time that a preferred relay must work before it takes over again", "300"});
+inline const Setting kFailoverMargin({"--failover-margin", "SKUA_FAILOVER_MARGIN",
+                                      "failover_margin", "SECONDS",
+                                      "Maximum propagation skew between relays", "120"});
+inline const Setting kTap({"--tap", "SKUA_TAP", "tap", "URL", "A Tap, ws://host:2480"});
+inline const Setting kTapPasswordFile({"--tap-password-file", "SKUA_TAP_PASSWORD_FILE",
+                                       "tap_password_file", "FILE",
+                                       "File whose first line is Tap's admin password"});
+inline const Setting kJetstream({"--jetstream", "SKUA_JETSTREAM", "jetstream", "URL",
+                                 "A Jetstream, wss://host, also beside other sources; version 2 "
+                                 "with the path /xrpc/network.bsky.jetstream.subscribeEvents"});
+inline const Setting kLabeler(
+    {"--labeler", "SKUA_LABELER", "labeler", "URL",
+     "A labeler, wss://host, also beside other sources; several as with --relay"});
+inline const Setting kZstdDictionary({"--zstd-dictionary", "SKUA_ZSTD_DICTIONARY",
+                                      "zstd_dictionary", "FILE",
+                                      "Dictionary with which a Jetstream compresses",
+                                      "no compression"});
+inline const Setting kCursor({"--cursor", "SKUA_CURSOR", "cursor", "live|oldest|NUMBER",
+                              "Where to begin: live, oldest, or a sequence number; of a Jetstream "
+                              "its own cursor",
+                              "the saved cursor, else live; of a labeler else oldest"});
+inline const Setting kVerify({"--verify", "SKUA_VERIFY", "verify", "full|signature|none",
+                              "What of a commit is checked before it is indexed: signature and "
+                              "operations, the signature, or nothing",
+                              "full"});
+inline const Setting kResync(
+    {"--resync", "SKUA_RESYNC", "resync", "complete|all",
+     "Which repositories are downloaded again after a gap: those that were complete, or all",
+     "complete"});
+inline const Setting kAuditEvery(
+    {"--audit-every", "SKUA_AUDIT_EVERY", "audit_every", "DURATION|off",
+     "How often the revisions that hosts list are compared with the stored ones: 90s, 30m, 24h, 7d",
+     "24h, off while the filter names accounts"});
+inline const Setting kHandles({"--handles", "SKUA_HANDLES", "handles", "checked|claimed",
+                               "checked: look each handle up, both ways; claimed: accept the most "
+                               "recent claim without verification",
+                               "checked"});
+inline const Setting kDns({"--dns", "SKUA_DNS", "dns", "ADDRESS[:PORT]", "DNS server for handles",
+                           "the system's"});
+inline const Setting kPlc({"--plc", "SKUA_PLC_URL", "plc_url", "URL", "PLC directory",
+                           "https://plc.directory"});
+inline const Setting kCaFile({"--ca-file", "SKUA_CA_FILE", "ca_file", "FILE",
+                              "PEM file of certificates to trust in addition to the system's"});
+inline const Setting kAllowPrivateHosts({"--allow-private-hosts", "SKUA_ALLOW_PRIVATE_HOSTS",
+                                         "allow_private_hosts", "",
+                                         "Let DIDs and handles lead to loopback and private "
+                                         "addresses"});
+inline const Setting kAllowUnsafeDatabase(
+    {"--allow-unsafe-database", "SKUA_ALLOW_UNSAFE_DATABASE", "allow_unsafe_database", "",
+     "Accept a server with fsync or full_page_writes off, for a database that may be lost"});
+inline const Setting kConcurrency({"--concurrency", "SKUA_BACKFILL_CONCURRENCY",
+                                   "backfill_concurrency", "NUMBER",
+                                   "Maximum number of concurrent downloads", "64"});
+inline const Setting kPerHost({"--per-host", "SKUA_BACKFILL_PER_HOST", "backfill_per_host",
+                               "NUMBER", "Maximum number of concurrent downloads from one host",
+                               "16"});
+inline const Setting kLargestRepository({"--largest-repository", "SKUA_BACKFILL_LARGEST_REPOSITORY",
+                                         "backfill_largest_repository", "NUMBER",
+                                         "Maximum size of a repository that is downloaded, in MiB",
+                                         "2048"});
+inline const Setting kDecodeThreads({"--decode-threads", "SKUA_DECODE_THREADS", "decode_threads",
+                                     "NUMBER", "Threads that decode and verify",
+                                     "the cores, half of them without verification"});
+inline const Setting kStatsInterval({"--stats-interval", "SKUA_STATS_INTERVAL", "stats_interval",
+                                     "SECONDS", "Time between lines of metrics", "5",
+                                     "SKUA_FIGURES_EVERY", "figures_every"});
+inline const Setting kLogLevel({"--log-level", "SKUA_LOG_LEVEL", "log_level",
+                                "trace|debug|info|warn|error|off", "What the log shows",
+                                "info, error with --quiet"});
 
 /// Looks settings up with one precedence: flag > environment > TOML file > default. (CLI11's own
 /// lets the file beat the environment.)
@@ -79,10 +139,10 @@ class Settings {
   explicit Settings(const std::optional<std::string>& config_flag);
 
   /// Nothing when it stands nowhere. `flag` is what the command line gave.
-  std::optional<Found> find(const SettingName& name, const std::optional<std::string>& flag) const;
+  std::optional<Found> find(const Setting& setting, const std::optional<std::string>& flag) const;
 
   /// The same, but UsageError, saying where to put it, when it stands nowhere.
-  Found require(const SettingName& name, const std::optional<std::string>& flag,
+  Found require(const Setting& setting, const std::optional<std::string>& flag,
                 const std::string& example) const;
 
  private:

@@ -115,8 +115,8 @@ std::vector<app::Source> source_choice(const Settings& settings, const SourceFla
   // What the command line names stands before all settings of other kinds.
   const bool is_named =
       !flags.relays.empty() || flags.tap || flags.jetstream || !flags.labelers.empty();
-  const auto find = [&](const SettingName& name, const std::optional<std::string>& flag) {
-    return is_named && !flag ? std::optional<Found>() : settings.find(name, flag);
+  const auto find = [&](const Setting& setting, const std::optional<std::string>& flag) {
+    return is_named && !flag ? std::optional<Found>() : settings.find(setting, flag);
   };
   const auto relay_urls =
       is_named && flags.relays.empty() ? std::vector<Found>() : relays(settings, flags.relays);
@@ -144,9 +144,9 @@ std::vector<app::Source> source_choice(const Settings& settings, const SourceFla
 
 FailOverChoice fail_over_choice(const Settings& settings, const SourceFlags& flags) {
   using std::chrono::milliseconds;
-  const auto seconds = [&](const SettingName& name, const std::optional<std::string>& flag,
+  const auto seconds = [&](const Setting& setting, const std::optional<std::string>& flag,
                            milliseconds otherwise) {
-    const auto found = settings.find(name, flag);
+    const auto found = settings.find(setting, flag);
     return found ? milliseconds(std::chrono::seconds(whole_number(*found, 1, 86'400))) : otherwise;
   };
   FailOverChoice choice;

@@ -4,7 +4,7 @@ import re
 import subprocess
 import unittest
 
-from harness import EndToEnd
+from harness import ROOT, EndToEnd
 
 
 class Help(EndToEnd):
@@ -12,6 +12,24 @@ class Help(EndToEnd):
         return subprocess.run(
             [self.binary(program), *arguments], capture_output=True, text=True, timeout=60, check=False,
         )
+
+    def test_the_settings_in_the_readme_are_those_of_the_program(self):
+        table = self.run_skua("help", "settings", "--markdown").stdout
+        self.assertIn(f"\n{table}\n", (ROOT / "README.md").read_text(), "paste `skua help settings --markdown`")
+        flags = set(re.findall(r"^\| `(--[a-z-]+)", table, re.MULTILINE))
+        self.assertEqual({line.split()[0] for line in self.run_skua("help", "settings").stdout.splitlines()
+                          if line.startswith("--")}, flags)
+
+    def test_helps_name_no_variable_that_is_not_a_setting(self):
+        table = self.run_skua("help", "settings", "--markdown").stdout
+        named = {name for _, text in self.all_commands() for name in re.findall(r"SKUA_[A-Z_]+", text)}
+        self.assertEqual(named - set(re.findall(r"SKUA_[A-Z_]+", table)), {"SKUA_CONFIG"})
+
+    def test_the_readme_has_every_command(self):
+        readme = (ROOT / "README.md").read_text()
+        for path, _ in self.all_commands():
+            if len(path) == 1:
+                self.assertIn(f"`skua {path[0]}", readme)
 
     def help_of(self, path):
         done = self.run_skua(*path, "--help")

@@ -1,0 +1,55 @@
+#include "settings_text.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "settings.hpp"
+
+namespace skua::cli {
+namespace {
+
+constexpr std::string_view kOrder =
+    "A setting is looked for in this order: flag, environment variable, TOML file (--config FILE "
+    "or "
+    "SKUA_CONFIG), default.";
+
+std::string otherwise_of(const Setting& setting) {
+  if (*setting.otherwise != '\0') return setting.otherwise;
+  return *setting.type == '\0' ? "false" : "none";
+}
+
+/// A vertical line ends a cell.
+std::string cell(std::string text) {
+  for (auto place = text.find('|'); place != text.npos; place = text.find('|', place + 2)) {
+    text.insert(place, 1, '\\');
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string settings_text() {
+  std::string text = fmt::format("{}\n", kOrder);
+  for (const Setting* setting : Setting::all()) {
+    text += fmt::format("\n{} {}\n  {}\n  variable {}, key {}, default: {}\n", setting->flag,
+                        setting->type, setting->meaning, setting->environment, setting->key,
+                        otherwise_of(*setting));
+  }
+  return text;
+}
+
+std::string settings_markdown() {
+  std::string text =
+      "| flag | variable | key in the file | default | meaning |\n|---|---|---|---|---|\n";
+  for (const Setting* setting : Setting::all()) {
+    const std::string type = *setting->type == '\0' ? "" : fmt::format(" {}", cell(setting->type));
+    text += fmt::format("| `{}{}` | `{}` | `{}` | {} | {} |\n", setting->flag, type,
+                        setting->environment, setting->key, cell(otherwise_of(*setting)),
+                        cell(setting->meaning));
+  }
+  return text;
+}
+
+}  // namespace skua::cli

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "app/source.hpp"
-#include "backfill/audit.hpp"
+#include "backfill/discovery/audit.hpp"
 #include "settings.hpp"
 #include "verify/commit_verifier.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "backfill/job_table.hpp"
+#include "backfill/queue/job_table.hpp"
 
 namespace skua::cli {
 

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "backfill/bootstrap_indexes.hpp"
+#include "backfill/bootstrap/bootstrap_indexes.hpp"
 #include "base/crash_point.hpp"
 #include "base/log.hpp"
 #include "store/outage.hpp"

@@ -10,8 +10,8 @@
 #include "app/database.hpp"
 #include "app/history_text.hpp"
 #include "backfill/backfiller.hpp"
-#include "backfill/host_limits.hpp"
-#include "backfill/job_table.hpp"
+#include "backfill/hosts/host_limits.hpp"
+#include "backfill/queue/job_table.hpp"
 #include "base/time.hpp"
 #include "identity/txt_lookup.hpp"
 
@@ -65,7 +65,7 @@ class History {
   History(BackfillOptions options, const Clock& clock);
   ~History();
 
-  /// How this process is called in the jobs that it has (backfill/job_table.hpp).
+  /// How this process is called in the jobs that it has (backfill/queue/job_table.hpp).
   static std::string holder();
 
   void start();

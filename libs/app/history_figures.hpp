@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "backfill/backfiller.hpp"
-#include "backfill/host_table.hpp"
-#include "backfill/job_counts.hpp"
+#include "backfill/discovery/host_table.hpp"
+#include "backfill/queue/job_counts.hpp"
 #include "base/time.hpp"
 
 namespace skua::app {
@@ -50,7 +50,7 @@ struct HistoryQueue {
   std::optional<Timestamp> next_page = std::nullopt;
 };
 
-/// Names and values, for `skua.figures`. `holder`: see backfill/job_table.hpp.
+/// Names and values, for `skua.figures`. `holder`: see backfill/queue/job_table.hpp.
 nlohmann::json to_json(const backfill::BackfillFigures& figures, const HistoryRates& rates,
                        const std::string& holder);
 

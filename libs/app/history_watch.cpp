@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "backfill/bootstrap_indexes.hpp"
+#include "backfill/bootstrap/bootstrap_indexes.hpp"
 #include "base/log.hpp"
 #include "store/cursor_store.hpp"
 #include "store/outage.hpp"

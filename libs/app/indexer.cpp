@@ -12,8 +12,8 @@
 #include "app/source_run.hpp"
 #include "app/writing.hpp"
 #include "backfill/backfiller.hpp"
-#include "backfill/host_table.hpp"
-#include "backfill/job_table.hpp"
+#include "backfill/discovery/host_table.hpp"
+#include "backfill/queue/job_table.hpp"
 #include "store/database_watch.hpp"
 #include "store/process_name.hpp"
 

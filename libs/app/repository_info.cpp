@@ -7,7 +7,7 @@
 
 #include "app/history_text.hpp"
 #include "app/json_columns.hpp"
-#include "backfill/job_commands.hpp"
+#include "backfill/queue/job_commands.hpp"
 #include "base/count_text.hpp"
 
 namespace skua::app {

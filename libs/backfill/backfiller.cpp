@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "backfill/finisher.hpp"
-#include "backfill/repository_reader.hpp"
-#include "backfill/unfinished_repositories.hpp"
+#include "backfill/repository/finisher.hpp"
+#include "backfill/repository/repository_reader.hpp"
+#include "backfill/repository/unfinished_repositories.hpp"
 #include "writer/bulk_pool.hpp"
 #include "writer/bulk_writer.hpp"
 

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "backfill/audit.hpp"
-#include "backfill/discoverer.hpp"
-#include "backfill/fetcher.hpp"
-#include "backfill/host_limits.hpp"
-#include "backfill/job_table.hpp"
+#include "backfill/discovery/audit.hpp"
+#include "backfill/discovery/discoverer.hpp"
+#include "backfill/hosts/host_limits.hpp"
+#include "backfill/queue/job_table.hpp"
+#include "backfill/repository/fetcher.hpp"
 #include "base/time.hpp"
 #include "resolve/resolver.hpp"
 #include "transport/http_client.hpp"

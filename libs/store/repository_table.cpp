@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/utf8.hpp"
+#include "store/error_text.hpp"
 
 namespace skua::store {
 namespace {
@@ -200,7 +200,7 @@ void resync_failed(Session& session, const std::string& did, const std::string& 
                    Timestamp now) {
   Transaction transaction(session);
   Params count;
-  count.text(did).text(printable(error, 500));
+  count.text(did).text(error_text(error));
   const Rows rows = session.execute(kAttempts, count);
   if (!rows.empty()) {
     Params retry;

@@ -18,8 +18,8 @@
 
 #include <gtest/gtest.h>
 
-#include "backfill/finish.hpp"
-#include "backfill/job_table.hpp"
+#include "backfill/queue/job_table.hpp"
+#include "backfill/repository/finish.hpp"
 #include "event/repository_chunks.hpp"
 #include "integration/model_repository.hpp"
 #include "repo/repository_listing.hpp"

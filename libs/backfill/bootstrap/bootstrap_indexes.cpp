@@ -1,0 +1,283 @@
+#include "backfill/bootstrap/bootstrap_indexes.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/crash_point.hpp"
+#include "base/log.hpp"
+#include "store/outage.hpp"
+#include "store/process_name.hpp"
+#include "store/source_lock.hpp"
+#include "store/sqlstate.hpp"
+
+namespace skua::backfill {
+namespace {
+
+using store::Params;
+using store::Rows;
+using store::Session;
+using store::Statement;
+using store::Transaction;
+
+/// All tables of bsky but those of names, which every row is looked up in.
+const std::string kRecordTables =
+    "FROM pg_class AS t WHERE t.relnamespace = 'bsky'::regnamespace AND t.relkind = 'r' "
+    "AND t.relname NOT IN ('actors', 'collections', 'rkeys')";
+
+constexpr std::chrono::milliseconds kCancelEvery{200};
+/// How long a thread waits for what other processes build, or for a server that is away.
+constexpr std::chrono::milliseconds kBuildPause{1'000};
+
+const std::string kName = "skua indexes";
+
+const Statement kMissing{"bootstrap_missing", "SELECT count(*) FROM skua.dropped_indexes"};
+const Statement kCancelBackend{"bootstrap_cancel", "SELECT pg_cancel_backend($1)"};
+
+// An index that a constraint needs cannot be dropped by itself, and a unique one is a promise.
+const Statement kRecord{"bootstrap_record",
+                        "INSERT INTO skua.dropped_indexes (name, relation, definition) "
+                        "SELECT i.indexrelid::regclass::text, i.indrelid::regclass::text, "
+                        "pg_get_indexdef(i.indexrelid) FROM pg_index AS i WHERE NOT i.indisunique "
+                        "AND i.indrelid IN (SELECT t.oid " +
+                            kRecordTables + ") RETURNING name"};
+
+const Statement kNextIndex{"bootstrap_next",
+                           "SELECT name, definition FROM skua.dropped_indexes "
+                           "ORDER BY pg_relation_size(to_regclass(relation)) DESC NULLS LAST, name "
+                           "LIMIT 1 FOR UPDATE SKIP LOCKED"};
+
+const Statement kFound{"bootstrap_found",
+                       "SELECT i.indisvalid FROM pg_index AS i "
+                       "WHERE i.indexrelid = to_regclass($1)"};
+
+const Statement kForget{"bootstrap_forget", "DELETE FROM skua.dropped_indexes WHERE name = $1"};
+
+void refuse_filled_tables(Session& session) {
+  const Rows tables = session.run("SELECT t.oid::regclass " + kRecordTables + " ORDER BY 1");
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    const std::string table(tables.text(i, 0));
+    if (session.run("SELECT EXISTS (SELECT FROM " + table + ")").boolean(0, 0)) {
+      throw BootstrapRefused(fmt::format(
+          "a bootstrap fills an empty database, and {} has rows: leave --bootstrap out", table));
+    }
+  }
+}
+
+/// Builds the next index that nobody else builds; nothing: there is none. In one transaction with
+/// the row that asks for it, so that neither outlives the other.
+std::optional<std::string> build_next(Session& session) {
+  Transaction transaction(session);
+  const Rows next = session.execute(kNextIndex, {});
+  if (next.empty()) return std::nullopt;
+  const std::string name(next.text(0, 0));
+  Params params;
+  params.text(name);
+  // Somebody may have made it by hand, and may have broken off CREATE INDEX CONCURRENTLY.
+  const Rows found = session.execute(kFound, params);
+  const bool is_there = !found.empty() && found.boolean(0, 0);
+  if (!found.empty() && !is_there) session.run("DROP INDEX " + name);
+  if (!is_there) session.run(std::string(next.text(0, 1)));
+  session.execute(kForget, params);
+  crash_point("before_index_commit");
+  transaction.commit();
+  crash_point("after_index_commit");
+  return name;
+}
+
+/// Has the server look whether its client is still there. Otherwise it would go on building for one
+/// that was killed, for hours, undo it all in the end, and keep the next one waiting.
+void watch_client(Session& session) {
+  try {
+    session.run("SET client_connection_check_interval = '2s'");
+  } catch (const store::ServerError&) {
+    throw;
+  } catch (const store::SqlError&) {
+    // Only some servers can: since PostgreSQL 14, on Linux.
+  }
+}
+
+/// The threads of one `finish_bootstrap`, each with a session that builds one index after the
+/// other.
+class Builders {
+ public:
+  Builders(const std::string& url, const IndexBuilds& builds,
+           const std::function<void(const std::string& name)>& on_built)
+      : url_(url),
+        threads_(std::max(builds.at_once, 1)),
+        memory_mb_(std::max<std::int64_t>(builds.memory_mb / threads_, 16)),
+        on_built_(on_built) {}
+
+  std::size_t run(const std::stop_token& stop) {
+    std::vector<std::jthread> threads;
+    threads.reserve(static_cast<std::size_t>(threads_));
+    running_ = threads_;
+    for (int i = 0; i < threads_; ++i) threads.emplace_back([this, stop] { work(stop); });
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, stop, [this] { return running_ == 0; });
+    // Again and again: a cancel that comes between two statements is lost.
+    while (running_ > 0) {
+      lock.unlock();
+      cancel();
+      lock.lock();
+      changed_.wait_for(lock, kCancelEvery, [this] { return running_ == 0; });
+    }
+    lock.unlock();
+    threads.clear();
+    if (failure_) std::rethrow_exception(failure_);
+    return built_;
+  }
+
+ private:
+  /// A session whose statement can be cancelled for as long as it lives.
+  struct BuildSession {
+    explicit BuildSession(Builders& builders)
+        : all(builders), session(all.url_, store::process_name(kName)) {
+      session.run(fmt::format("SET maintenance_work_mem = '{}MB'", all.memory_mb_));
+      watch_client(session);
+      const std::scoped_lock lock(all.mutex_);
+      all.backends_.insert(session.backend_pid());
+    }
+    ~BuildSession() {
+      const std::scoped_lock lock(all.mutex_);
+      all.backends_.erase(session.backend_pid());
+    }
+    BuildSession(const BuildSession&) = delete;
+    BuildSession& operator=(const BuildSession&) = delete;
+
+    Builders& all;
+    Session session;
+  };
+
+  /// Builds until none is missing.
+  void work(const std::stop_token& stop) {
+    try {
+      std::unique_ptr<BuildSession> builder;
+      while (goes_on(stop)) {
+        const std::size_t built_before = built();
+        try {
+          if (!builder) builder = std::make_unique<BuildSession>(*this);
+          if (const auto name = build_next(builder->session)) {
+            tell(*name);
+            continue;
+          }
+          if (!bootstrap_is_open(builder->session)) break;
+        } catch (const store::ServerError& error) {
+          if (stop.stop_requested()) break;
+          const bool is_locked = error.sqlstate() == store::kLockNotAvailable;
+          if (builder && builder->session.connected() && !is_locked) throw;
+          builder.reset();
+          store::log_retry("backfill", "indexes cannot be built", error);
+        }
+        rest(stop, built_before);
+      }
+    } catch (...) {
+      const std::scoped_lock lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+    }
+    const std::scoped_lock lock(mutex_);
+    --running_;
+    changed_.notify_all();
+  }
+
+  bool goes_on(const std::stop_token& stop) {
+    const std::scoped_lock lock(mutex_);
+    return !stop.stop_requested() && !failure_;
+  }
+
+  std::size_t built() {
+    const std::scoped_lock lock(mutex_);
+    return built_;
+  }
+
+  /// Until another thread has built one since `built_before`, which may have been the last.
+  void rest(const std::stop_token& stop, std::size_t built_before) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, stop, kBuildPause,
+                      [&] { return failure_ != nullptr || built_ != built_before; });
+  }
+
+  void tell(const std::string& name) {
+    const std::scoped_lock lock(mutex_);
+    ++built_;
+    changed_.notify_all();
+    if (on_built_) on_built_(name);
+  }
+
+  /// Breaks off what the server does for us.
+  void cancel() {
+    try {
+      Session session(url_, store::process_name(kName));
+      // While it is held no session ends, and no other process can have its number.
+      const std::scoped_lock lock(mutex_);
+      for (const int backend : backends_) {
+        Params params;
+        params.int4(backend);
+        session.execute(kCancelBackend, params);
+      }
+    } catch (const store::SqlError& error) {
+      logger("backfill")->debug("builds cannot be cancelled: {}", error.what());
+    }
+  }
+
+  const std::string& url_;
+  const int threads_;
+  const std::int64_t memory_mb_;
+  const std::function<void(const std::string& name)>& on_built_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  /// Threads that have not ended.
+  int running_ = 0;
+  std::set<int> backends_;
+  std::size_t built_ = 0;
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+bool bootstrap_is_open(Session& session) {
+  return missing_indexes(session) > 0;
+}
+
+std::size_t missing_indexes(Session& session) {
+  return static_cast<std::size_t>(session.execute(kMissing, {}).int8(0, 0));
+}
+
+std::size_t begin_bootstrap(Session& session) {
+  Transaction transaction(session);
+  if (!store::keep_sources_away_xact(session)) {
+    throw BootstrapRefused(fmt::format(
+        "a bootstrap fills a database that nothing else writes to, and a source is being indexed "
+        "by {}: stop that first, and start it again when the bootstrap is over",
+        store::any_source_holder(session).value_or("a session that has just ended")));
+  }
+  if (bootstrap_is_open(session)) return 0;
+  refuse_filled_tables(session);
+  session.run("SET LOCAL lock_timeout = '10s'");
+  const Rows names = session.execute(kRecord, {});
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    session.run("DROP INDEX " + std::string(names.text(i, 0)));
+  }
+  crash_point("before_drop_commit");
+  transaction.commit();
+  crash_point("after_drop_commit");
+  return names.size();
+}
+
+std::size_t finish_bootstrap(const std::string& url, const IndexBuilds& builds,
+                             const std::stop_token& stop,
+                             const std::function<void(const std::string& name)>& on_built) {
+  return Builders(url, builds, on_built).run(stop);
+}
+
+}  // namespace skua::backfill

@@ -1,0 +1,329 @@
+#include "backfill/discovery/discoverer.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "backfill/discovery/current_repositories.hpp"
+#include "backfill/discovery/listing.hpp"
+#include "backfill/queue/job_table.hpp"
+#include "base/count_text.hpp"
+#include "base/crash_point.hpp"
+#include "base/log.hpp"
+#include "store/outage.hpp"
+
+namespace skua::backfill {
+namespace {
+
+using transport::HostOrigin;
+
+/// How often it is looked whether a list is due.
+constexpr std::chrono::milliseconds kListQuiet{1'000};
+constexpr std::chrono::seconds kAuditQuiet{10};
+/// Many hosts of the network are gone; an audit asks them all again the next time.
+constexpr int kAuditAttempts = 3;
+/// A host that says "too often" without saying how long.
+constexpr std::chrono::seconds kListUnsaidWait{30};
+const std::string kCollectionPrefix = list_of_collection("");
+
+HostOrigin origin_of(const HostList& list) {
+  return list.by_hand ? HostOrigin::configured : HostOrigin::network;
+}
+
+template <class Page>
+typename Listing<Page>::Source source_of(const HostList& list, bool allow_private_hosts) {
+  if constexpr (std::is_same_v<Page, HostPage>) {
+    return hosts_of(list.host, origin_of(list), allow_private_hosts);
+  } else if (list.what == kListOfRepos || list.what == kAuditOfRepos) {
+    return repos_of(list.host, origin_of(list));
+  } else {
+    return repos_with_collection(list.host, list.what.substr(kCollectionPrefix.size()),
+                                 origin_of(list));
+  }
+}
+
+/// A host that lists its own accounts is where they live; who knows all that use a collection is
+/// not.
+std::vector<NewJob> jobs_of(const HostList& list, const std::vector<ListedRepo>& repos) {
+  std::vector<NewJob> jobs;
+  jobs.reserve(repos.size());
+  for (const ListedRepo& repo : repos) {
+    NewJob& job = jobs.emplace_back();
+    job.did = repo.did;
+    job.listed = repo.rev;
+    if (list.what == kListOfRepos) job.host = list.host;
+  }
+  return jobs;
+}
+
+/// Those that are worth asking: a relay knows which are gone, and whom it does not want.
+std::vector<HostList> lists_of(const HostPage& page, const std::string& what) {
+  std::vector<HostList> lists;
+  for (const ListedHost& host : page.hosts) {
+    if (host.status == "offline" || host.status == "banned") continue;
+    lists.push_back({.host = host.origin, .what = what, .announced = host.accounts});
+  }
+  return lists;
+}
+
+void commit_page(store::Transaction& transaction) {
+  crash_point("before_page_commit");
+  transaction.commit();
+  crash_point("after_page_commit");
+}
+
+}  // namespace
+
+Discoverer::Discoverer(Options options, transport::HttpClient& http, const Clock& clock)
+    : options_(std::move(options)), http_(http), clock_(clock) {}
+
+Discoverer::~Discoverer() {
+  stop();
+}
+
+void Discoverer::start() {
+  for (std::size_t i = 0; i < options_.threads; ++i) {
+    threads_.emplace_back([this, i](const std::stop_token& stop) { run(stop, i == 0); });
+  }
+}
+
+void Discoverer::request_stop() {
+  for (std::jthread& thread : threads_) thread.request_stop();
+}
+
+void Discoverer::stop() {
+  if (threads_.empty()) return;
+  request_stop();
+  threads_.clear();
+  if (held_ == 0) return;
+  try {
+    store::Session session(options_.database_url, options_.holder);
+    release_lists(session, options_.holder, clock_.now());
+  } catch (const store::SqlError& error) {
+    logger("backfill")
+        ->warn("lists were not given back, the next process takes them: {}", error.what());
+  }
+}
+
+void Discoverer::poke() {
+  const std::scoped_lock lock(mutex_);
+  ++news_;
+  idle_ = false;
+  wake_.notify_all();
+}
+
+bool Discoverer::is_idle() const {
+  return idle_ && busy_ == 0;
+}
+
+DiscoveryFigures Discoverer::figures() const {
+  DiscoveryFigures figures;
+  figures.pages = counters_.pages;
+  figures.accounts = counters_.accounts;
+  figures.inactive = counters_.inactive;
+  figures.hosts = counters_.hosts;
+  figures.refused = counters_.refused;
+  figures.surplus = counters_.surplus;
+  figures.current = counters_.current;
+  figures.behind = counters_.behind;
+  figures.queued = counters_.queued;
+  figures.failed = counters_.failed;
+  figures.postponed = counters_.postponed;
+  figures.under_way = held_;
+  return figures;
+}
+
+void Discoverer::run(const std::stop_token& stop, bool first) {
+  std::unique_ptr<store::Session> session;
+  bool took_orphans = !first;
+  bool was_down = false;
+  while (!stop.stop_requested()) {
+    try {
+      if (!session || !session->connected()) {
+        session = std::make_unique<store::Session>(options_.database_url, options_.holder);
+      }
+      if (!took_orphans) take_back_orphan_lists(*session, clock_.now());
+      took_orphans = true;
+      was_down = false;
+      if (first && options_.audit) begin_audit(*session, *options_.audit, clock_.now());
+      if (read_one(*session, stop)) continue;
+      if (!first && busy_ == 0) session.reset();
+    } catch (const store::ServerError& error) {
+      was_down = true;
+      store::log_retry("backfill", "lists cannot be read", error);
+      session.reset();
+    } catch (const std::exception& error) {
+      return options_.on_defect(std::string("reading lists: ") + error.what());
+    }
+    rest(stop, first, was_down);
+  }
+}
+
+void Discoverer::rest(const std::stop_token& stop, bool first, bool was_down) {
+  std::unique_lock lock(mutex_);
+  const auto seen = news_;
+  const auto is_news = [&] { return !was_down && news_ != seen; };
+  if (first || was_down || busy_ > 0) {
+    wake_.wait_for(lock, stop, options_.audit ? kAuditQuiet : kListQuiet, is_news);
+  } else {
+    wake_.wait(lock, stop, is_news);
+  }
+}
+
+bool Discoverer::read_one(store::Session& session, const std::stop_token& stop) {
+  struct Busy {
+    std::atomic<std::size_t>& count;
+    explicit Busy(std::atomic<std::size_t>& counted) : count(counted) { ++count; }
+    ~Busy() { --count; }
+  };
+  std::uint64_t seen = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    seen = news_;
+  }
+  // Before the claim and until everything is told: no moment is left in which neither the table nor
+  // this says that something is under way.
+  const Busy busy(busy_);
+  const auto claimed = claim_lists(session, 1, claim(), purpose());
+  if (claimed.empty()) {
+    const bool none = !next_page_due(session, purpose());
+    const std::scoped_lock lock(mutex_);
+    idle_ = none && news_ == seen;
+    return false;
+  }
+  // Where one is due there may be more.
+  poke();
+  ++held_;
+  const std::string& what = claimed.front().list.what;
+  const bool is_of_hosts = what == kListOfHosts || what == kAuditOfHosts;
+  const bool ended = is_of_hosts ? read<HostPage>(session, claimed.front(), stop)
+                                 : read<RepoPage>(session, claimed.front(), stop);
+  if (ended) --held_;
+  return true;
+}
+
+template <class Page>
+bool Discoverer::read(store::Session& session, const ClaimedList& claimed,
+                      const std::stop_token& stop) {
+  const HostList& list = claimed.list;
+  Listing<Page> listing(http_, clock_, source_of<Page>(list, options_.allow_private_hosts),
+                        claimed.cursor.value_or(""));
+  std::int64_t left = most_entries(list) - claimed.listed;
+  for (;;) {
+    if (!wait_for_turn(stop)) return false;
+    auto answer = listing.next();
+    if (stop.stop_requested()) return false;
+    if (const auto* limited = std::get_if<HostLimited>(&answer)) {
+      list_postponed(session, list, list.host + ": " + kLimitedText,
+                     limited->wait.value_or(kListUnsaidWait), options_.holder, clock_.now());
+      counters_.postponed += 1;
+      return true;
+    }
+    if (const auto* failure = std::get_if<RequestFailed>(&answer)) {
+      failed(session, list, *failure);
+      return true;
+    }
+    Page& page = std::get<Page>(answer);
+    const bool is_last = page.cursor.empty();
+    const auto entries = static_cast<std::int64_t>(page.entries());
+    if (!keep(session, claimed, std::move(page), left) || is_last) return true;
+    left -= entries;
+  }
+}
+
+bool Discoverer::wait_for_turn(const std::stop_token& stop) {
+  if (!options_.audit) return true;
+  std::unique_lock lock(mutex_);
+  const auto turn = std::max(next_turn_, std::chrono::steady_clock::now());
+  next_turn_ = turn + options_.audit->page_interval;
+  wake_.wait_until(lock, stop, turn, [] { return false; });
+  return !stop.stop_requested();
+}
+
+void Discoverer::failed(store::Session& session, const HostList& list,
+                        const RequestFailed& failure) {
+  const bool is_audited_host = list.what == kAuditOfRepos;
+  const bool again = list_failed(session, list, list.host + ": " + failure.words,
+                                 failure.wait.value_or(std::chrono::seconds(0)), options_.holder,
+                                 clock_.now(), is_audited_host ? kAuditAttempts : kMaxAttempts);
+  counters_.failed += 1;
+  logger("backfill")
+      ->log(is_audited_host ? spdlog::level::debug : spdlog::level::warn,
+            "the list {} of {} {}: {}", list.what, list.host,
+            again ? "failed, trying again later" : "is given up", failure.words);
+}
+
+void Discoverer::give_up(store::Session& session, const HostList& list) {
+  const std::string words = fmt::format(
+      "it names more than {} accounts{}: the rest is left out", most_entries(list),
+      list.announced ? fmt::format(", where {} were announced", *list.announced) : std::string());
+  list_failed(session, list, list.host + ": " + words, std::chrono::seconds(0), options_.holder,
+              clock_.now(), 1);
+  logger("backfill")->warn("the list {} of {} is given up: {}", list.what, list.host, words);
+}
+
+template <class Page>
+bool Discoverer::keep(store::Session& session, const ClaimedList& claimed, Page page,
+                      std::int64_t left) {
+  const HostList& list = claimed.list;
+  const auto entries = static_cast<std::int64_t>(page.entries());
+  const auto cursor = page.cursor.empty() ? std::nullopt : std::optional(page.cursor);
+  std::size_t surplus = 0;
+  KeptRepos kept;
+  store::Transaction transaction(session);
+  if (!save_page(session, list, cursor, entries, claim())) return false;
+  if constexpr (std::is_same_v<Page, HostPage>) {
+    const std::vector<HostList> lists =
+        lists_of(page, options_.audit ? kAuditOfRepos : kListOfRepos);
+    add_named_lists(session, lists, claimed.begun_at, clock_.now());
+    commit_page(transaction);
+    counters_.hosts += lists.size();
+    poke();
+  } else {
+    if (const auto room = static_cast<std::size_t>(std::max<std::int64_t>(left, 0));
+        page.entries() > room) {
+      const std::size_t taken = std::min(page.repos.size(), room);
+      surplus = page.repos.size() - taken;
+      page.repos.resize(taken);
+    }
+    kept = keep_repos(session, list, page.repos);
+    // A page that uses up what is left is the last, whatever it says.
+    if (entries >= left && cursor) give_up(session, list);
+    commit_page(transaction);
+    if (kept.behind > 0) {
+      logger("backfill")
+          ->info("audit: {} lists newer revisions of {} than are stored: queued for a resync",
+                 list.host, counted(kept.behind, "repository"));
+    }
+    counters_.accounts += page.repos.size();
+    counters_.inactive += page.inactive;
+    if (kept.queued > 0) options_.on_jobs();
+  }
+  counters_.pages += 1;
+  counters_.refused += page.refused;
+  counters_.surplus += surplus;
+  counters_.current += kept.current;
+  counters_.behind += kept.behind;
+  counters_.queued += kept.queued;
+  return entries < left;
+}
+
+Discoverer::KeptRepos Discoverer::keep_repos(store::Session& session, const HostList& list,
+                                             const std::vector<ListedRepo>& repos) {
+  KeptRepos kept;
+  if (options_.audit) {
+    kept.behind =
+        desynchronize_behind(session, list.host, repos, options_.audit->sources, clock_.now());
+    return kept;
+  }
+  std::vector<NewJob> jobs = jobs_of(list, repos);
+  kept.current = leave_out_current(session, jobs);
+  kept.queued = add_jobs(session, jobs, Again::No, clock_.now());
+  return kept;
+}
+
+}  // namespace skua::backfill

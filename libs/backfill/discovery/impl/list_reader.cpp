@@ -1,0 +1,145 @@
+#include "backfill/discovery/impl/list_reader.hpp"
+
+#include <cstddef>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "backfill/errc.hpp"
+
+namespace skua::backfill::impl {
+namespace {
+
+/// Ten times what the largest page may have: hosts that do not mind the limit are kept, madness is
+/// not.
+constexpr std::size_t kMostEntries = 20'000;
+constexpr std::size_t kLongestCursor = 4096;
+
+/// Takes the parser's events. A tree of values would take a hundred times the text's length for
+/// nothing but brackets.
+class Handler final : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  Handler(std::string_view list, const std::function<void(const ListEntry&)>& each)
+      : list_(list), each_(each) {}
+
+  bool null() override { return begin(Kind::Null); }
+  bool number_integer(number_integer_t) override { return begin(Kind::Other); }
+  bool number_float(number_float_t, const string_t&) override { return begin(Kind::Other); }
+  bool binary(binary_t&) override { return begin(Kind::Other); }
+
+  bool boolean(bool value) override {
+    if (in_entry() && key_ == "active") entry_.active = value;
+    return begin(Kind::Other);
+  }
+
+  bool number_unsigned(number_unsigned_t value) override {
+    if (in_entry() && key_ == "accountCount") entry_.account_count = value;
+    return begin(Kind::Other);
+  }
+
+  bool string(string_t& value) override {
+    if (!begin(Kind::Text)) return false;
+    if (at_cursor()) return take(value);
+    if (auto* field = in_entry() ? text_field() : nullptr) *field = std::move(value);
+    return true;
+  }
+
+  bool key(string_t& value) override {
+    if (depth_ == 1 || in_entry()) key_ = std::move(value);
+    return true;
+  }
+
+  bool start_object(std::size_t) override {
+    if (!begin(Kind::Object)) return false;
+    ++depth_;
+    return true;
+  }
+
+  bool end_object() override {
+    --depth_;
+    if (depth_ == 2 && std::exchange(is_entry_open_, false)) each_(entry_);
+    return true;
+  }
+
+  bool start_array(std::size_t) override {
+    if (!begin(Kind::Array)) return false;
+    if (at_list()) has_list_ = in_list_ = true;
+    ++depth_;
+    return true;
+  }
+
+  bool end_array() override {
+    --depth_;
+    if (depth_ == 1) in_list_ = false;
+    return true;
+  }
+
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
+    return false;
+  }
+
+  bool has_list() const { return has_list_; }
+  bool is_too_long() const { return entries_ > kMostEntries; }
+  const std::string& cursor() const { return cursor_; }
+
+ private:
+  enum class Kind : std::uint8_t { Object, Array, Text, Null, Other };
+
+  bool at_cursor() const { return depth_ == 1 && key_ == "cursor"; }
+  bool at_list() const { return depth_ == 1 && key_ == list_; }
+  /// Among the fields of an entry, not deeper.
+  bool in_entry() const { return depth_ == 3 && is_entry_open_; }
+
+  /// A value begins: whether it may be here.
+  bool begin(Kind kind) {
+    if (depth_ == 0) return kind == Kind::Object;
+    if (at_cursor()) return kind == Kind::Text || kind == Kind::Null;
+    if (at_list()) return kind == Kind::Array;
+    if (depth_ != 2 || !in_list_) return true;
+    if (++entries_ > kMostEntries) return false;
+    entry_ = {};
+    is_entry_open_ = kind == Kind::Object;
+    if (!is_entry_open_) each_(entry_);
+    return true;
+  }
+
+  /// The cursor is to be stored as it is, and PostgreSQL's text has no NUL.
+  bool take(std::string& cursor) {
+    if (cursor.size() > kLongestCursor || cursor.find('\0') != std::string::npos) return false;
+    cursor_ = std::move(cursor);
+    return true;
+  }
+
+  std::string* text_field() {
+    if (key_ == "did") return &entry_.did;
+    if (key_ == "rev") return &entry_.rev;
+    if (key_ == "hostname") return &entry_.hostname;
+    if (key_ == "status") return &entry_.status;
+    return nullptr;
+  }
+
+  const std::string_view list_;
+  const std::function<void(const ListEntry&)>& each_;
+  std::size_t depth_ = 0;
+  /// The last one of the page or, in an entry, of the entry.
+  std::string key_;
+  std::string cursor_;
+  bool has_list_ = false;
+  bool in_list_ = false;
+  bool is_entry_open_ = false;
+  ListEntry entry_;
+  std::size_t entries_ = 0;
+};
+
+}  // namespace
+
+Result<std::string> read_list(std::string_view json, std::string_view name,
+                              const std::function<void(const ListEntry&)>& each) {
+  Handler handler(name, each);
+  const bool is_whole = nlohmann::json::sax_parse(json, &handler);
+  if (handler.is_too_long()) return errc::list_too_long;
+  if (!is_whole || !handler.has_list()) return errc::list_form;
+  return handler.cursor();
+}
+
+}  // namespace skua::backfill::impl

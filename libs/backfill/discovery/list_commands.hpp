@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+
+#include "backfill/queue/job_commands.hpp"
+#include "base/time.hpp"
+#include "store/session.hpp"
+
+namespace skua::backfill {
+
+// What `skua backfill retry` and `cancel` do to lists of backfills (host_table.hpp). A list has
+// the state of a job: queued while no page of it is being read, running while one is, done when it
+// was read to its end, failed or cancelled. A filter that names accounts selects no list. Both
+// throw store::SqlError.
+
+/// Queues lists again, due now, from the page that was not read; returns how many. Without states:
+/// those that wait after a failure, and those that were given up.
+std::size_t retry_lists(store::Session& session, const JobFilter& filter, Timestamp now);
+
+/// Cancels lists; returns how many. Without states: those that are queued or running. The process
+/// that reads a page of one discards it. Repositories that were queued by earlier pages stay.
+std::size_t cancel_lists(store::Session& session, const JobFilter& filter, Timestamp now);
+
+}  // namespace skua::backfill

@@ -1,0 +1,189 @@
+#include "backfill/hosts/host_limits.hpp"
+
+#include <algorithm>
+#include <queue>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+
+#include "backfill/hosts/host_site.hpp"
+
+namespace skua::backfill {
+namespace {
+
+constexpr auto kForgetEvery = std::chrono::minutes(1);
+
+/// A host, or a site, among those that want a place.
+struct Wanting {
+  std::size_t under_way = 0;
+  /// Its place in the turn.
+  std::size_t turn = 0;
+  std::size_t free = 0;
+
+  /// What std::priority_queue gives last.
+  bool operator<(const Wanting& other) const {
+    return std::tie(under_way, turn) > std::tie(other.under_way, other.turn);
+  }
+};
+
+/// A site and its hosts that want one.
+struct WantingSite {
+  std::size_t under_way = 0;
+  std::priority_queue<Wanting> hosts;
+};
+
+bool by_name(const std::string* left, const std::string* right) {
+  return *left < *right;
+}
+
+/// Each once, in the order of the turn: by name, beginning behind the last one's.
+std::vector<const std::string*> in_turn(std::span<const std::string> hosts,
+                                        const std::string& last) {
+  std::vector<const std::string*> sorted;
+  sorted.reserve(hosts.size());
+  for (const auto& host : hosts) sorted.push_back(&host);
+  // There may be thousands, and most callers have them in order.
+  if (!std::is_sorted(sorted.begin(), sorted.end(), by_name)) {
+    std::sort(sorted.begin(), sorted.end(), by_name);
+  }
+  sorted.erase(std::unique(sorted.begin(), sorted.end(),
+                           [](const auto* left, const auto* right) { return *left == *right; }),
+               sorted.end());
+  std::rotate(sorted.begin(), std::upper_bound(sorted.begin(), sorted.end(), &last, by_name),
+              sorted.end());
+  return sorted;
+}
+
+}  // namespace
+
+HostLimits::HostLimits(const HostLimitsOptions& options) : options_(options) {}
+
+std::vector<HostSlots> HostLimits::free_slots(std::span<const std::string> hosts_with_work,
+                                              Timestamp now) const {
+  auto left = options_.in_all - std::min(options_.in_all, under_way_);
+  if (left == 0) return {};
+  const auto hosts = in_turn(hosts_with_work, last_started_);
+  const auto most =
+      hosts.size() > 1 ? std::max<std::size_t>(1, options_.in_all / 2) : options_.in_all;
+
+  boost::unordered_flat_map<std::string, WantingSite, SeededHash> sites;
+  for (std::size_t turn = 0; turn < hosts.size(); ++turn) {
+    auto& site = sites[site_of_origin(*hosts[turn])];
+    const auto [under_way, free] = standing_of(*hosts[turn], most, now);
+    if (free > 0) site.hosts.push({under_way, turn, free});
+  }
+  const auto most_of_site =
+      sites.size() > 1 ? std::max<std::size_t>(1, options_.in_all * 3 / 4) : options_.in_all;
+  // A site stands where its next host does.
+  std::vector<WantingSite*> of_turn(hosts.size());
+  std::priority_queue<Wanting> queue;
+  const auto put = [&](WantingSite& site) {
+    if (site.hosts.empty() || site.under_way >= most_of_site) return;
+    const auto turn = site.hosts.top().turn;
+    of_turn[turn] = &site;
+    queue.push({site.under_way, turn, 0});
+  };
+  for (auto& [name, site] : sites) {
+    site.under_way = under_way_of_site(name);
+    put(site);
+  }
+  std::vector<std::size_t> given(hosts.size());
+  for (; left > 0 && !queue.empty(); --left) {
+    WantingSite& site = *of_turn[queue.top().turn];
+    queue.pop();
+    auto next = site.hosts.top();
+    site.hosts.pop();
+    ++given[next.turn];
+    ++next.under_way;
+    ++site.under_way;
+    if (--next.free > 0) site.hosts.push(next);
+    put(site);
+  }
+  std::vector<HostSlots> slots;
+  for (std::size_t turn = 0; turn < hosts.size(); ++turn) {
+    if (given[turn] > 0) slots.push_back({*hosts[turn], given[turn]});
+  }
+  return slots;
+}
+
+HostLimits::Standing HostLimits::standing_of(const std::string& host, std::size_t most,
+                                             Timestamp now) const {
+  const auto place = hosts_.find(host);
+  if (place == hosts_.end()) return {0, std::min(most, HostPace(options_.host).free(now))};
+  const auto under_way = place->second.under_way();
+  return {under_way, std::min(most - std::min(most, under_way), place->second.free(now))};
+}
+
+std::size_t HostLimits::under_way_of_site(const std::string& site) const {
+  const auto place = sites_.find(site);
+  return place == sites_.end() ? 0 : place->second;
+}
+
+void HostLimits::started(const std::string& host, Timestamp now) {
+  if (now >= next_forget_) {
+    forget(options_.forget_after, now);
+    next_forget_ = now + kForgetEvery;
+  }
+  if (hosts_.size() >= options_.most_known && !hosts_.contains(host)) {
+    forget(std::chrono::seconds(0), now);
+  }
+  hosts_.try_emplace(host, options_.host).first->second.started(now);
+  ++under_way_;
+  ++sites_[site_of_origin(host)];
+  last_started_ = host;
+}
+
+void HostLimits::finished(const std::string& host, const HostOutcome& outcome, Timestamp now) {
+  const auto place = hosts_.find(host);
+  if (place == hosts_.end()) throw std::logic_error("a download finished that was not started");
+  place->second.finished(outcome, now);
+  --under_way_;
+  const auto site = sites_.find(site_of_origin(host));
+  if (--site->second == 0) sites_.erase(site);
+}
+
+std::optional<Timestamp> HostLimits::next_change(Timestamp now) const {
+  std::optional<Timestamp> first;
+  for (const auto& [host, pace] : hosts_) {
+    const auto next = pace.next_start(now);
+    if (next && (!first || *next < *first)) first = next;
+  }
+  return first;
+}
+
+std::vector<HostFigures> HostLimits::figures(std::size_t count, Timestamp now) const {
+  std::vector<std::pair<std::size_t, const std::string*>> order;
+  order.reserve(hosts_.size());
+  for (const auto& [host, pace] : hosts_) order.emplace_back(pace.under_way(), &host);
+  count = std::min(count, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+                    [](const auto& left, const auto& right) {
+                      if (left.first != right.first) return left.first > right.first;
+                      return *left.second < *right.second;
+                    });
+  std::vector<HostFigures> figures;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& pace = hosts_.at(*order[i].second);
+    HostFigures figure;
+    figure.host = *order[i].second;
+    figure.under_way = pace.under_way();
+    figure.at_once = pace.at_once();
+    figure.waits_until = pace.next_start(now);
+    figure.repositories = pace.repositories();
+    figure.bytes = pace.bytes();
+    figure.failures = pace.failures();
+    figure.repositories_per_second = pace.repositories_per_second(now);
+    figure.last_error = pace.last_error();
+    figures.push_back(std::move(figure));
+  }
+  return figures;
+}
+
+void HostLimits::forget(std::chrono::seconds idle_for, Timestamp now) {
+  boost::unordered::erase_if(hosts_, [&](const auto& entry) {
+    const auto idle_since = entry.second.idle_since();
+    return idle_since && now >= *idle_since + idle_for;
+  });
+}
+
+}  // namespace skua::backfill

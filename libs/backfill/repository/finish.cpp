@@ -1,0 +1,253 @@
+#include "backfill/repository/finish.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "backfill/queue/job_table.hpp"
+#include "base/crash_point.hpp"
+#include "event/resolved_event.hpp"
+#include "records/record.hpp"
+#include "store/advisory_lock.hpp"
+#include "store/repository_table.hpp"
+#include "writer/handle_claims.hpp"
+#include "writer/table_writer.hpp"
+
+namespace skua::backfill {
+namespace {
+
+using store::Array;
+using writer::StoredRow;
+using writer::TableWriter;
+using Repositories = std::vector<const WrittenRepository*>;
+
+/// Rows that are looked at, and removed, at a time.
+constexpr std::size_t kPage = 5'000;
+/// How long a large repository may take from its floor to its end before a resync is due.
+constexpr std::chrono::minutes kPatience{30};
+
+const store::Statement kFloors{"finish_floors",
+                               "SELECT id, floor_rev FROM bsky.actors "
+                               "WHERE id = ANY($1::int4[]) AND floor_rev > 0"};
+const store::Statement kRaise{"finish_raise",
+                              "UPDATE bsky.actors AS a SET floor_rev = f.rev "
+                              "FROM unnest($1::int4[], $2::int8[]) AS f(id, rev) "
+                              "WHERE a.id = f.id AND a.floor_rev < f.rev"};
+
+std::int64_t int8_of(atproto::Tid rev) {
+  return static_cast<std::int64_t>(rev.value);
+}
+
+void lock_accounts(store::Session& session, const Repositories& repositories) {
+  std::vector<store::Lock> locks;
+  for (const WrittenRepository* repository : repositories) {
+    for (const auto type : records::kRecordTypes) {
+      const auto number = static_cast<std::uint8_t>(type);
+      locks.push_back(store::account_lock(session, number, repository->did));
+    }
+  }
+  store::lock_xact(session, std::move(locks));
+}
+
+/// Takes those whose floor is above their CAR out, into `stale`.
+void drop_stale(store::Session& session, Repositories& repositories, Finished& finished) {
+  Array ids(Array::Type::int4);
+  for (const WrittenRepository* repository : repositories) ids.int4(repository->actor_id);
+  store::Params params;
+  params.array(ids);
+  const store::Rows rows = session.execute(kFloors, params);
+  boost::unordered_flat_map<std::int32_t, std::int64_t> floors;
+  for (std::size_t i = 0; i < rows.size(); ++i) floors.emplace(rows.int4(i, 0), rows.int8(i, 1));
+  std::erase_if(repositories, [&](const WrittenRepository* repository) {
+    const auto floor = floors.find(repository->actor_id);
+    if (floor == floors.end() || floor->second <= int8_of(repository->rev)) return false;
+    finished.stale.push_back(repository->did);
+    return true;
+  });
+}
+
+void raise_floors(store::Session& session, const Repositories& repositories) {
+  Array ids(Array::Type::int4);
+  Array revs(Array::Type::int8);
+  for (const WrittenRepository* repository : repositories) {
+    ids.int4(repository->actor_id);
+    revs.int8(int8_of(repository->rev));
+  }
+  store::Params params;
+  params.array(ids).array(revs);
+  session.execute(kRaise, params);
+}
+
+/// Ends the jobs; those that were taken away go out of `repositories`.
+void end_jobs(store::Session& session, Repositories& repositories, const std::string& holder,
+              Timestamp now, Finished& finished) {
+  std::vector<FinishedJob> jobs;
+  for (const WrittenRepository* repository : repositories) {
+    jobs.push_back({repository->did, repository->rev, repository->records, repository->bytes});
+  }
+  finished.done = finish_jobs(session, jobs, holder, now);
+  std::erase_if(repositories, [&](const WrittenRepository* repository) {
+    return !std::binary_search(finished.done.begin(), finished.done.end(), repository->did);
+  });
+}
+
+/// What is known of an account once all of it is there.
+void write_accounts(store::Session& session, const Repositories& repositories, Timestamp now) {
+  std::vector<store::WholeRepository> whole;
+  std::vector<writer::HandleClaim> claims;
+  for (const WrittenRepository* repository : repositories) {
+    whole.push_back(
+        {repository->did, {repository->rev, repository->data}, repository->filter_version});
+    if (repository->handle.empty()) continue;
+    claims.push_back(
+        {repository->actor_id, repository->handle, std::min(repository->rev.time(), now)});
+  }
+  std::sort(whole.begin(), whole.end(), [](const auto& a, const auto& b) { return a.did < b.did; });
+  store::resyncs_done(session, whole, now);
+  if (!claims.empty()) writer::write_handle_claims(session, claims, now);
+}
+
+/// Whether the CAR may hold a record of this path: it does, or it is a part of the repository that
+/// says nothing about it.
+bool may_hold(const repo::RepositoryListing& listing, std::string_view path) {
+  std::size_t first = 0;
+  std::size_t last = listing.size();
+  while (first < last) {
+    const std::size_t middle = first + (last - first) / 2;
+    if (listing.at(middle).path < path) {
+      first = middle + 1;
+    } else {
+      last = middle;
+    }
+  }
+  if (first < listing.size() && listing.at(first).path == path) return true;
+  return listing.has_gap_before(first);
+}
+
+std::size_t remove_rows(store::Session& session, const TableWriter& table, atproto::Tid rev,
+                        const std::vector<StoredRow>& rows, Timestamp now) {
+  std::vector<event::ResolvedEvent> deletes(rows.size());
+  std::vector<const event::ResolvedEvent*> pointers;
+  pointers.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    event::RecordChange change;
+    change.operation = event::Operation::Delete;
+    change.rev = rev;
+    deletes[i].event.body = std::move(change);
+    deletes[i].actor_id = rows[i].key.actor_id;
+    deletes[i].collection_id = rows[i].key.collection_id;
+    deletes[i].rkey_number = rows[i].key.rkey;
+    pointers.push_back(&deletes[i]);
+  }
+  return table.remove(session, pointers, now);
+}
+
+/// Goes through an account's rows of a table that are older than its CAR, and calls `remove` with
+/// those, page by page, that the CAR does not hold.
+template <class F>
+void for_absent(store::Session& session, const TableWriter& table,
+                const WrittenRepository& repository, F&& remove) {
+  std::optional<writer::RowKey> last;
+  for (;;) {
+    std::vector<StoredRow> page =
+        table.rows_before(session, repository.actor_id, int8_of(repository.rev), last, kPage);
+    if (page.empty()) return;
+    last = page.back().key;
+    const bool is_last = page.size() < kPage;
+    std::erase_if(page,
+                  [&](const StoredRow& row) { return may_hold(*repository.listing, row.path); });
+    if (!page.empty()) remove(page);
+    if (is_last) return;
+  }
+}
+
+template <class F>
+void for_each_table(F&& f) {
+  f(writer::records_table());
+  for (int id = 1; id <= static_cast<int>(records::kTypedCollections); ++id) {
+    if (const TableWriter* table = writer::table_of(id)) f(*table);
+  }
+}
+
+Finished finish_small(store::Session& session, Repositories repositories, const std::string& holder,
+                      Timestamp now) {
+  Finished finished;
+  store::Transaction transaction(session);
+  lock_accounts(session, repositories);
+  drop_stale(session, repositories, finished);
+  end_jobs(session, repositories, holder, now, finished);
+  if (!repositories.empty()) {
+    std::vector<std::int32_t> actors;
+    std::vector<std::int64_t> revs;
+    boost::unordered_flat_map<std::int32_t, const WrittenRepository*> by_actor;
+    for (const WrittenRepository* repository : repositories) {
+      actors.push_back(repository->actor_id);
+      revs.push_back(int8_of(repository->rev));
+      by_actor.emplace(repository->actor_id, repository);
+    }
+    for_each_table([&](const TableWriter& table) {
+      for (const std::int32_t actor : table.actors_with_rows_before(session, actors, revs)) {
+        const WrittenRepository& repository = *by_actor.at(actor);
+        for_absent(session, table, repository, [&](const std::vector<StoredRow>& rows) {
+          finished.removed += remove_rows(session, table, repository.rev, rows, now);
+        });
+      }
+    });
+    raise_floors(session, repositories);
+    write_accounts(session, repositories, now);
+  }
+  crash_point("before_finish_commit");
+  transaction.commit();
+  crash_point("after_finish_commit");
+  return finished;
+}
+
+Finished finish_large(store::Session& session, const WrittenRepository& repository,
+                      const std::string& holder, Timestamp now) {
+  Finished finished;
+  Repositories one{&repository};
+  {
+    store::Transaction transaction(session);
+    lock_accounts(session, one);
+    drop_stale(session, one, finished);
+    if (one.empty()) return finished;
+    raise_floors(session, one);
+    store::ask_for_resync(session, repository.did, now + kPatience);
+    transaction.commit();
+  }
+  crash_point("after_floor_commit");
+  // Nothing as old as the CAR comes to these tables any more: what is old and not in it stays so.
+  for_each_table([&](const TableWriter& table) {
+    for_absent(session, table, repository, [&](const std::vector<StoredRow>& rows) {
+      store::Transaction transaction(session);
+      lock_accounts(session, one);
+      finished.removed += remove_rows(session, table, repository.rev, rows, now);
+      transaction.commit();
+    });
+  });
+  store::Transaction transaction(session);
+  end_jobs(session, one, holder, now, finished);
+  if (!one.empty()) write_accounts(session, one, now);
+  crash_point("before_finish_commit");
+  transaction.commit();
+  crash_point("after_finish_commit");
+  return finished;
+}
+
+}  // namespace
+
+Finished finish_repositories(store::Session& session,
+                             std::span<const WrittenRepository> repositories,
+                             const std::string& holder, Timestamp now) {
+  if (repositories.size() == 1 && repositories.front().records >= std::int64_t{kLargeRepository}) {
+    return finish_large(session, repositories.front(), holder, now);
+  }
+  Repositories all;
+  for (const WrittenRepository& repository : repositories) all.push_back(&repository);
+  return finish_small(session, std::move(all), holder, now);
+}
+
+}  // namespace skua::backfill

@@ -1,0 +1,134 @@
+#include "backfill/repository/finisher.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include "resolve/actor_ids.hpp"
+#include "store/outage.hpp"
+
+namespace skua::backfill {
+namespace {
+
+/// Small repositories that end in one transaction: five locks each, and their rows are looked at.
+constexpr std::size_t kTogether = 100;
+constexpr std::size_t kRecordsTogether = kLargeRepository;
+constexpr std::chrono::milliseconds kIdle{200};
+/// How long those that are ready wait for company: what a transaction costs, all share.
+constexpr std::chrono::milliseconds kLinger{250};
+constexpr std::chrono::milliseconds kRetryPause{1'000};
+
+std::size_t records_of(const UnfinishedRepository& repository) {
+  return repository.listing.size();
+}
+
+}  // namespace
+
+Finisher::Finisher(Options options, UnfinishedRepositories& unfinished, resolve::SharedIds& ids,
+                   const Clock& clock)
+    : options_(std::move(options)),
+      unfinished_(unfinished),
+      ids_(ids),
+      clock_(clock),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+Finisher::~Finisher() {
+  stop();
+}
+
+void Finisher::stop() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Finisher::run(const std::stop_token& stop) {
+  try {
+    while (!stop.stop_requested()) {
+      const Batch ready = unfinished_.take_ready(kTogether, kIdle, kLinger, stop);
+      std::span<const std::unique_ptr<UnfinishedRepository>> rest(ready);
+      while (!rest.empty()) {
+        std::size_t size = 0;
+        std::size_t records = 0;
+        while (size < rest.size() &&
+               (size == 0 || records + records_of(*rest[size]) < kRecordsTogether)) {
+          records += records_of(*rest[size]);
+          ++size;
+        }
+        finish(rest.first(size), stop);
+        if (stop.stop_requested()) return;
+        rest = rest.subspan(size);
+      }
+    }
+  } catch (const std::exception& error) {
+    options_.on_defect(std::string("finishing repositories: ") + error.what());
+  }
+}
+
+void Finisher::finish(std::span<const std::unique_ptr<UnfinishedRepository>> batch,
+                      const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    try {
+      return finish_once(batch);
+    } catch (const store::DataError& error) {
+      if (batch.size() == 1) return options_.on_failed(batch.front()->fetched.job, error.what());
+      for (std::size_t i = 0; i < batch.size(); ++i) finish(batch.subspan(i, 1), stop);
+      return;
+    } catch (const store::ServerError& error) {
+      store::log_retry("backfill", "repositories cannot be finished", error);
+      session_.reset();
+      std::mutex mutex;
+      std::condition_variable_any pause;
+      std::unique_lock lock(mutex);
+      pause.wait_for(lock, stop, kRetryPause, [] { return false; });
+    }
+  }
+}
+
+void Finisher::finish_once(std::span<const std::unique_ptr<UnfinishedRepository>> batch) {
+  if (!session_) {
+    session_ = std::make_unique<store::Session>(options_.database_url, "skua backfill finish");
+  }
+  std::vector<std::string_view> dids;
+  for (const auto& repository : batch) dids.push_back(repository->fetched.job.did);
+  std::sort(dids.begin(), dids.end());
+  std::vector<std::string_view> missing;
+  for (const std::string_view did : dids) {
+    if (ids_.actors.find(did) == 0) missing.push_back(did);
+  }
+  const resolve::ActorIds found =
+      resolve::find_or_insert_actors(*session_, ids_.actors, ids_.claims, ids_.numbers, missing,
+                                     clock_.now())
+          .ids;
+  std::vector<WrittenRepository> written;
+  for (const auto& repository : batch) {
+    const FetchedRepository& fetched = repository->fetched;
+    WrittenRepository& one = written.emplace_back();
+    one.did = fetched.job.did;
+    const auto place = found.find(one.did);
+    one.actor_id = place == found.end() ? ids_.actors.find(one.did) : place->second;
+    one.rev = *repository->listing.commit().rev;
+    one.data = repository->listing.commit().data;
+    if (fetched.document) one.handle = fetched.document->handle;
+    one.records = static_cast<std::int64_t>(repository->listing.size());
+    one.bytes = static_cast<std::int64_t>(fetched.car.size());
+    one.filter_version = fetched.filter_version;
+    one.listing = &repository->listing;
+  }
+  const Finished finished = finish_repositories(*session_, written, options_.holder, clock_.now());
+  for (const auto& repository : batch) {
+    const Job& job = repository->fetched.job;
+    const auto is_in = [&](const std::vector<std::string>& sorted) {
+      return std::find(sorted.begin(), sorted.end(), job.did) != sorted.end();
+    };
+    if (is_in(finished.stale)) {
+      options_.on_failed(job, "stale: the account is known at a newer revision than the CAR's");
+    } else if (!is_in(finished.done)) {
+      options_.on_lost(job);
+    }
+  }
+  options_.on_done(finished.done.size(), finished.removed);
+}
+
+}  // namespace skua::backfill

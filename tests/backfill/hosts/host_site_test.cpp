@@ -1,0 +1,21 @@
+#include "backfill/hosts/host_site.hpp"
+
+#include <gtest/gtest.h>
+
+namespace skua::backfill::host_site_test {
+namespace {
+
+TEST(HostSite, IsTheLastTwoLabelsOfAName) {
+  EXPECT_EQ(site_of_origin("https://pds.example.com"), "example.com");
+  EXPECT_EQ(site_of_origin("https://a.b.example.com:8443"), "example.com");
+  EXPECT_EQ(site_of_origin("https://example.com"), "example.com");
+}
+
+TEST(HostSite, OfWhatHasNoDomainIsItself) {
+  EXPECT_EQ(site_of_origin("http://localhost:2583"), "localhost:2583");
+  EXPECT_EQ(site_of_origin("http://127.0.0.1:2583"), "127.0.0.1:2583");
+  EXPECT_EQ(site_of_origin("http://[::1]:2583"), "[::1]:2583");
+}
+
+}  // namespace
+}  // namespace skua::backfill::host_site_test

@@ -1,0 +1,362 @@
+#include "backfill/repository/finish.hpp"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backfill/queue/job_table.hpp"
+#include "backfill/repository/resync_rows.hpp"
+#include "event/repository_chunks.hpp"
+#include "repo/car_writer.hpp"
+#include "repo/commit.hpp"
+#include "repo/mst_builder.hpp"
+#include "resolve/resolver.hpp"
+#include "store/advisory_lock.hpp"
+#include "store/filter_table.hpp"
+#include "support/made_events.hpp"
+#include "support/manual_clock.hpp"
+#include "support/postgres.hpp"
+#include "writer/bulk_writer.hpp"
+#include "writer/live_writer.hpp"
+#include "writer/table_samples.hpp"
+
+namespace skua::backfill::finish_test {
+namespace {
+
+using test::made_follow;
+using test::made_post;
+using test::made_write;
+
+const std::string kAlice = "did:plc:alice";
+const std::string kBob = "did:plc:bob";
+const std::string kHost = "https://pds.test";
+const std::string kHolder = "skua backfill pid 1 at here";
+const std::string kPost = "app.bsky.feed.post";
+
+using Records = std::map<std::string, nlohmann::json>;
+
+/// A repository's CAR, and what is read from it.
+struct Car {
+  Car(const std::string& did, std::uint64_t rev, const Records& records,
+      const std::vector<std::string>& left_out = {}) {
+    std::vector<std::pair<std::string, atproto::Cid>> entries;
+    std::map<std::string, Bytes> blocks;
+    for (const auto& [path, record] : records) {
+      blocks[path] = event::json_to_dag_cbor(record).value();
+      entries.emplace_back(path, atproto::Cid::of(blocks[path]));
+    }
+    for (const std::string& path : left_out) blocks.erase(path);
+    const repo::BuiltMst tree = repo::build_mst(entries);
+    const Bytes signature(64);
+    repo::Commit commit;
+    commit.did = did;
+    commit.data = tree.root;
+    commit.rev = atproto::Tid{rev};
+    commit.signature = signature;
+    const Bytes commit_block = repo::commit_bytes(commit);
+    repo::CarWriter writer(bytes, std::array{atproto::Cid::of(commit_block)});
+    writer.block(commit_block);
+    for (const auto& [cid, node] : tree.blocks) writer.block(cid, node);
+    for (const auto& [path, block] : blocks) writer.block(block);
+    using Extent = repo::RepositoryListing::Extent;
+    listing = std::make_unique<repo::RepositoryListing>(
+        repo::RepositoryListing::open(bytes, left_out.empty() ? Extent::Whole : Extent::Since)
+            .value());
+  }
+  Bytes bytes;
+  std::unique_ptr<repo::RepositoryListing> listing;
+};
+
+/// Whether the repository is finished among others, or alone as a large one.
+enum class Size : std::uint8_t { Small, Large };
+
+class FinishTest : public test::PostgresTest, public testing::WithParamInterface<Size> {
+ protected:
+  void SetUp() override { SKUA_NEED_POSTGRES(); }
+
+  void live(event::UnresolvedEvent event) {
+    std::vector<event::ResolvedEvent> batch;
+    batch.push_back({std::move(event)});
+    EXPECT_TRUE(resolve::Resolver(session(), ids_, clock_).resolve(batch).empty());
+    live_.write(session(), batch, clock_.now());
+  }
+  void claim(const std::string& did) {
+    const std::vector<NewJob> jobs = {{did, kHost}};
+    add_jobs(session(), jobs, Again::Yes, clock_.now());
+    ASSERT_EQ(claim_jobs(session(), Place::at(kHost), 1, {kHolder, clock_.now()}).size(), 1U);
+  }
+  /// Every record of the CAR, as the workers write them.
+  void write(const Car& car, const std::string& did, std::uint64_t rev) {
+    event::RepositoryChunks chunks(*car.listing, did, {rev}, 1);
+    while (auto chunk = chunks.next()) {
+      EXPECT_TRUE(resolve::Resolver(session(), ids_, clock_).resolve(chunk->events).empty());
+      std::vector<const event::ResolvedEvent*> events;
+      for (const auto& event : chunk->events) events.push_back(&event);
+      bulk_.write(session(), events, clock_.now());
+    }
+  }
+  WrittenRepository written(const Car& car, const std::string& did, Size size) {
+    WrittenRepository one;
+    one.did = did;
+    one.actor_id = std::stoi(value("SELECT bsky.actor_id('" + did + "')"));
+    one.rev = *car.listing->commit().rev;
+    one.data = car.listing->commit().data;
+    one.records = size == Size::Large ? std::int64_t{kLargeRepository} : 1;
+    one.listing = car.listing.get();
+    return one;
+  }
+  Finished finish(const Car& car, const std::string& did = kAlice) {
+    const std::vector<WrittenRepository> one = {written(car, did, GetParam())};
+    return finish_repositories(session(), one, kHolder, clock_.now());
+  }
+  Finished bring_in(const Car& car, std::uint64_t rev) {
+    claim(kAlice);
+    write(car, kAlice, rev);
+    return finish(car);
+  }
+  std::string paths() {
+    return value(
+        "SELECT string_agg(substr(uri, 20), ' ' ORDER BY uri) FROM bsky.all_records "
+        "WHERE did = '" +
+        kAlice + "'");
+  }
+
+  test::ManualClock clock_;
+  resolve::SharedIds ids_;
+  const writer::BulkWriter bulk_{"backfill"};
+  const writer::LiveWriter live_{"relay:test"};
+};
+
+TEST_P(FinishTest, rows_that_the_car_does_not_hold_go_from_every_table) {
+  for (const test::TableSample& sample : test::table_samples()) {
+    live(made_write(kAlice, sample.collection, sample.rkey, 10, sample.record));
+  }
+  live(made_write(kAlice, "com.example.thing", "odd:key", 10, {{"a", 1}}));
+  live(made_write(kAlice, "com.example.thing", "3l2s5xxv2ze2c", 10, {{"a", 1}}));
+  live(made_write(kAlice, "app.bsky.graph.follow", "3l2s5xxv2ze2z", 10,
+                  {{"$type", "app.bsky.graph.follow"}, {"subject", kBob}}));
+  live(made_write(kAlice, "com.example.thing", "newer", 21, {{"a", 1}}));
+  live(made_write(kBob, kPost, "3l2s5xxv2ze2c", 10, made_post("of another")));
+  const Car car(kAlice, 20, {{"com.example.thing/kept", {{"a", 2}}}});
+  const Finished finished = bring_in(car, 20);
+  EXPECT_EQ(finished.done, std::vector{kAlice});
+  EXPECT_EQ(finished.removed, test::table_samples().size() + 3);
+  EXPECT_EQ(paths(), "com.example.thing/kept com.example.thing/newer");
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.all_records WHERE did = '" + kBob + "'"), "1");
+  EXPECT_EQ(value("SELECT count(*) || ' ' || min(rev) FROM bsky.posts WHERE is_deleted"), "1 20");
+  EXPECT_EQ(value("SELECT floor_rev FROM bsky.actors WHERE did = '" + kAlice + "'"), "20");
+  EXPECT_EQ(value("SELECT concat_ws(' ', state, rev) FROM skua.repositories"), "complete 20");
+  EXPECT_EQ(value("SELECT concat_ws(' ', state, rev) FROM skua.backfill_jobs"), "done 20");
+}
+
+TEST_P(FinishTest, what_it_brought_stays_when_it_is_brought_again) {
+  Records records;
+  for (int i = 0; i < 120; ++i) {
+    records["app.bsky.graph.follow/odd:" + std::to_string(i)] = made_follow(kBob);
+    records["com.example.thing/odd:" + std::to_string(i)] = {{"a", i}};
+  }
+  const Car car(kAlice, 20, records);
+  EXPECT_EQ(bring_in(car, 20).removed, 0U);
+  const std::string before =
+      value("SELECT string_agg(r::text, ';' ORDER BY uri) FROM bsky.all_records r");
+  const Finished again = bring_in(car, 20);
+  EXPECT_EQ(again.done, std::vector{kAlice});
+  EXPECT_EQ(again.removed, 0U);
+  EXPECT_EQ(value("SELECT string_agg(r::text, ';' ORDER BY uri) FROM bsky.all_records r"), before);
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.all_records"), "240");
+}
+
+// Without a doubt an equal revision changes nothing.
+TEST_P(FinishTest, doubted_rows_of_the_same_revision_give_way) {
+  Records records;
+  for (int i = 0; i < 120; ++i) {
+    const std::string rkey = "odd:" + std::to_string(i);
+    records["app.bsky.graph.follow/" + rkey] = made_follow(kBob);
+    records["com.example.thing/" + rkey] = {{"a", i}};
+  }
+  for (const test::TableSample& sample : test::table_samples()) {
+    records[std::string(sample.collection) + "/" + std::string(sample.rkey)] = sample.record;
+  }
+  const Car car(kAlice, 20, records);
+  bring_in(car, 20);
+  const std::string before = value(
+      "SELECT string_agg(uri || cid, ';' ORDER BY uri) FROM "
+      "bsky.all_records");
+  const std::vector<std::string> alice = {kAlice};
+  remember_rows(session(), alice);
+  EXPECT_EQ(rows_changed(session(), alice).at(0).added, 0);
+
+  const std::string other = "'\\x" + std::string(64, '1') + "'";
+  session().run("DELETE FROM bsky.records WHERE record ->> 'a' = '7'");
+  session().run("DELETE FROM bsky.posts WHERE cid IS NOT NULL");
+  for (const char* table : {"follows", "likes", "profiles"}) {
+    session().run("UPDATE bsky." + std::string(table) + " SET cid = " + other +
+                  " WHERE ctid = (SELECT min(ctid) FROM bsky." + table + ")");
+  }
+  session().run(
+      "INSERT INTO bsky.blocks SELECT (f).* FROM (SELECT jsonb_populate_record(f, "
+      "jsonb_build_object('rkey', f.rkey + n)) AS f FROM bsky.blocks f, "
+      "generate_series(1, 60) n) AS more");
+  const std::vector<RowsChanged> damage = rows_changed(session(), alice);
+  ASSERT_EQ(damage.size(), 1U);
+  EXPECT_EQ(damage[0].did, kAlice);
+  EXPECT_EQ(damage[0].stored, static_cast<std::int64_t>(records.size()) - 2 + 60);
+  EXPECT_EQ(damage[0].added, 60);
+  EXPECT_EQ(damage[0].removed, 2);
+  EXPECT_EQ(damage[0].replaced, 3);
+
+  EXPECT_EQ(doubt_newest_rows(session(), kAlice), records.size() - 2 + 60);
+  EXPECT_EQ(bring_in(car, 20).removed, 60U);
+  EXPECT_EQ(value("SELECT string_agg(uri || cid, ';' ORDER BY uri) FROM bsky.all_records"), before);
+  EXPECT_EQ(rows_changed(session(), alice).at(0).replaced, 0);
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.all_records WHERE rev < bsky.tid_text(19)"), "0");
+}
+
+TEST_P(FinishTest, rows_of_whom_nobody_knows_are_not_doubted) {
+  EXPECT_EQ(doubt_newest_rows(session(), "did:plc:nobody"), 0U);
+  const std::vector<std::string> nobody = {"did:plc:nobody"};
+  remember_rows(session(), nobody);
+  EXPECT_TRUE(rows_changed(session(), nobody).empty());
+}
+
+TEST_P(FinishTest, more_rows_than_a_page_go) {
+  live(made_write(kAlice, "app.bsky.graph.follow", "3l2s5xxv2ze2c", 10, made_follow(kBob)));
+  session().run(
+      "INSERT INTO bsky.follows SELECT (f).* FROM (SELECT jsonb_populate_record(f, "
+      "jsonb_build_object('rkey', f.rkey + n)) AS f FROM bsky.follows f, "
+      "generate_series(1, 12000) n) AS more");
+  const Car car(kAlice, 20, {{"app.bsky.graph.follow/3l2s5xxv2ze2c", made_follow(kBob)}});
+  EXPECT_EQ(bring_in(car, 20).removed, 12'000U);
+  EXPECT_EQ(paths(), "app.bsky.graph.follow/3l2s5xxv2ze2c");
+}
+
+TEST_P(FinishTest, of_a_part_only_what_it_speaks_of_goes) {
+  Records records;
+  std::vector<std::string> unchanged;
+  for (int i = 0; i < 10; ++i) {
+    const std::string path = "com.example.thing/" + std::to_string(i);
+    live(made_write(kAlice, "com.example.thing", std::to_string(i), 10, {{"a", i}}));
+    if (i != 5) records[path] = {{"a", i}};
+    if (i < 3) unchanged.push_back(path);
+  }
+  records["com.example.thing/4"] = {{"a", "changed"}};
+  const Car car(kAlice, 20, records, unchanged);
+  const Finished finished = bring_in(car, 20);
+  EXPECT_EQ(finished.removed, 1U);
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.records"), "9");
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.records WHERE record ->> 'a' = '5'"), "0");
+}
+
+TEST_P(FinishTest, a_car_below_the_floor_is_stale_and_changes_nothing) {
+  live(made_write(kAlice, "com.example.thing", "one", 10, {{"a", 1}}));
+  session().run("UPDATE bsky.actors SET floor_rev = 21");
+  const Finished finished = bring_in(Car(kAlice, 20, {}), 20);
+  EXPECT_EQ(finished.stale, std::vector{kAlice});
+  EXPECT_TRUE(finished.done.empty());
+  EXPECT_EQ(paths(), "com.example.thing/one");
+  EXPECT_EQ(value("SELECT state FROM skua.backfill_jobs"), "running");
+  EXPECT_EQ(value("SELECT count(*) FROM skua.repositories WHERE state = 'complete'"), "0");
+}
+
+TEST_P(FinishTest, a_job_that_was_taken_away_is_not_done) {
+  claim(kAlice);
+  const Car car(kAlice, 20, {{"com.example.thing/kept", {{"a", 2}}}});
+  write(car, kAlice, 20);
+  session().run("UPDATE skua.backfill_jobs SET holder = 'another'");
+  const Finished finished = finish(car);
+  EXPECT_TRUE(finished.done.empty());
+  EXPECT_TRUE(finished.stale.empty());
+  EXPECT_EQ(value("SELECT count(*) FROM skua.repositories WHERE state = 'complete'"), "0");
+  EXPECT_EQ(value("SELECT state FROM skua.backfill_jobs"), "running");
+}
+
+TEST_P(FinishTest, two_at_once_make_it_done_once) {
+  claim(kAlice);
+  live(made_write(kAlice, "com.example.thing", "absent", 10, {{"a", 1}}));
+  const Car car(kAlice, 20, {{"com.example.thing/kept", {{"a", 2}}}});
+  write(car, kAlice, 20);
+  const std::vector<WrittenRepository> one = {written(car, kAlice, GetParam())};
+  store::Session other(database_.url(), "other");
+  Finished by_other;
+  std::thread thread([&] { by_other = finish_repositories(other, one, kHolder, clock_.now()); });
+  const Finished finished = finish_repositories(session(), one, kHolder, clock_.now());
+  thread.join();
+  EXPECT_EQ(finished.done.size() + by_other.done.size(), 1U);
+  EXPECT_EQ(paths(), "com.example.thing/kept");
+}
+
+TEST_P(FinishTest, a_handle_in_the_document_is_claimed) {
+  claim(kAlice);
+  const Car car(kAlice, 20, {{"com.example.thing/kept", {{"a", 2}}}});
+  write(car, kAlice, 20);
+  std::vector<WrittenRepository> one = {written(car, kAlice, GetParam())};
+  one[0].handle = "alice.test";
+  finish_repositories(session(), one, kHolder, clock_.now());
+  EXPECT_EQ(value("SELECT handle FROM bsky.actors WHERE did = '" + kAlice + "'"), "alice.test");
+}
+
+TEST_P(FinishTest, what_was_asked_for_under_a_narrower_filter_waits_for_a_resync) {
+  const auto state = [&] {
+    return value("SELECT state FROM skua.repositories WHERE did = '" + kAlice + "'");
+  };
+  store::change_filter(session(), store::FilterEdit::Set, {{kPost}, {}});
+  const Car car(kAlice, 50, {{kPost + "/a", made_post("a")}});
+  claim(kAlice);
+  write(car, kAlice, 50);
+  const std::vector<WrittenRepository> one = [&] {
+    std::vector<WrittenRepository> all = {written(car, kAlice, GetParam())};
+    all.front().filter_version = store::load_filter_state(session()).settled;
+    return all;
+  }();
+  store::change_filter(session(), store::FilterEdit::Set, {});
+  EXPECT_EQ(finish_repositories(session(), one, kHolder, clock_.now()).done.size(), 1U);
+  EXPECT_EQ(state(), "desynchronized");
+  session().run("UPDATE skua.filter_state SET widened_at = widened_at - interval '1 minute'");
+  claim(kAlice);
+  std::vector<WrittenRepository> again = one;
+  again.front().filter_version = store::load_filter_state(session()).settled;
+  EXPECT_EQ(finish_repositories(session(), again, kHolder, clock_.now()).done.size(), 1U);
+  EXPECT_EQ(state(), "complete");
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, FinishTest, testing::Values(Size::Small, Size::Large),
+                         [](const auto& test) {
+                           return test.param == Size::Large ? "large" : "small";
+                         });
+
+/// The large one's rows go after its floor is committed: a failure in between leaves it marked, and
+/// it can be said again.
+class FinishLargeTest : public FinishTest {};
+
+TEST_P(FinishLargeTest,
+       what_is_cut_off_after_its_floor_leaves_a_resync_due_and_goes_on_when_repeated) {
+  live(made_write(kAlice, "com.example.thing", "absent", 10, {{"a", 1}}));
+  claim(kAlice);
+  const Car car(kAlice, 20, {{"com.example.thing/kept", {{"a", 2}}}});
+  write(car, kAlice, 20);
+  session().run(
+      "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+      "RAISE EXCEPTION 'refused' USING ERRCODE = '53100'; END $$; "
+      "CREATE TRIGGER refuse BEFORE DELETE ON bsky.records EXECUTE FUNCTION refuse()");
+  EXPECT_THROW(finish(car), store::ServerError);
+  EXPECT_EQ(value("SELECT floor_rev FROM bsky.actors WHERE did = '" + kAlice + "'"), "20");
+  EXPECT_EQ(value("SELECT state FROM skua.repositories"), "desynchronized");
+  EXPECT_EQ(value("SELECT state FROM skua.backfill_jobs"), "running");
+  session().run("DROP TRIGGER refuse ON bsky.records");
+  EXPECT_EQ(finish(car).done, std::vector{kAlice});
+  EXPECT_EQ(paths(), "com.example.thing/kept");
+  EXPECT_EQ(value("SELECT state FROM skua.repositories"), "complete");
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, FinishLargeTest, testing::Values(Size::Large));
+
+}  // namespace
+}  // namespace skua::backfill::finish_test

@@ -39,6 +39,8 @@ whichever client reaches it first, or when the relay has got that far:
 WHEN is frame:N (from 1), seq:N, or SECONDSs after the start. On Tap's channel, on Jetstream and on the
 labeler's stream frame:N counts their own messages; frame numbers are for tests with one kind of client.
 
+The account of silent-account is a did:web that is not of the network ("silent_did" of the first line).
+
 The control server (URL "control") takes POST /fault {{"kind":"cut","count":1}} (with "arg" where the
 kind has one), POST /pause, /resume, /step {{"count":N}}, /dump {{"dir":"DIR"}}, /stop, and GET /state;
 and POST /relay {{"relay":N,"state":"up|down|silent"}}, with 2 for the one of --second-relay. "plc" and

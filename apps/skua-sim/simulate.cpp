@@ -45,6 +45,7 @@ class NetworkServers {
   void stop();
   Network& network() { return simulation_->network(); }
   Json ready_line() const;
+  std::string silent_did() const { return "did:web:localhost%3A" + std::to_string(silent_.port()); }
 
   /// Called by POST /stop.
   std::function<void()> on_stop;
@@ -68,6 +69,8 @@ class NetworkServers {
   Server relay_;
   Server plc_;
   Server control_;
+  /// Never started: whoever connects waits for ever.
+  Server silent_;
   DnsServer dns_;
   std::list<Pds> pdses_;
   std::vector<KnownHost> known_hosts_;
@@ -102,6 +105,7 @@ NetworkServers::NetworkServers(boost::asio::io_context& io, const Settings& sett
       relay_(io, settings.port, nullptr),
       plc_(io, 0, nullptr),
       control_(io, 0, nullptr),
+      silent_(io, 0, nullptr),
       dns_(io, 0) {
   std::vector<std::string> urls;
   for (std::size_t i = 0; i < settings.simulation.network.hosts; ++i) {
@@ -109,6 +113,7 @@ NetworkServers::NetworkServers(boost::asio::io_context& io, const Settings& sett
     urls.push_back("http://" + pds.server.address());
   }
   auto simulated = settings.simulation;
+  simulated.silent_did = silent_did();
   if (settings.has_labeler) {
     labeler_server_.emplace(io, std::uint16_t{0}, nullptr);
     simulated.network.labeler_url = "http://" + labeler_server_->address();
@@ -252,6 +257,7 @@ void NetworkServers::stop() {
   if (second_relay_) second_relay_->stop();
   plc_.stop();
   control_.stop();
+  silent_.stop();
   dns_.stop();
   if (tap_) {
     tap_->stop();
@@ -265,10 +271,15 @@ void NetworkServers::stop() {
 Json NetworkServers::ready_line() const {
   Json hosts = Json::array();
   for (const auto& host : known_hosts_) hosts.push_back(host.url);
-  Json line = {{"url", "ws://" + relay_.address()},         {"relay", "http://" + relay_.address()},
-               {"plc", "http://" + plc_.address()},         {"hosts", hosts},
-               {"control", "http://" + control_.address()}, {"dns", dns_.address()},
-               {"seed", settings_.simulation.network.seed}, {"pid", ::getpid()}};
+  Json line = {{"url", "ws://" + relay_.address()},
+               {"relay", "http://" + relay_.address()},
+               {"plc", "http://" + plc_.address()},
+               {"hosts", hosts},
+               {"control", "http://" + control_.address()},
+               {"dns", dns_.address()},
+               {"seed", settings_.simulation.network.seed},
+               {"pid", ::getpid()},
+               {"silent_did", silent_did()}};
   if (second_relay_) line["second_relay"] = "ws://" + second_relay_->address();
   if (tap_) line["tap"] = "http://" + tap_server_->address();
   if (labeler_) line["labeler"] = "ws://" + labeler_server_->address();

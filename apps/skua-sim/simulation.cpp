@@ -66,6 +66,9 @@ bool Simulation::befall(const Fault& fault) {
   nlohmann::ordered_json line = {{"event", "fault"}, {"fault", fault_name(fault.kind)}};
   if (const auto hostility = fault_hostility(fault.kind)) {
     if (!network_->provoke(*hostility, real_time())) return false;
+  } else if (fault.kind == FaultKind::silent_account) {
+    const auto bytes = static_cast<std::size_t>(fault.number) * 1000;
+    if (!network_->provoke_as(settings_.silent_did, bytes, real_time())) return false;
   } else if (is_tap_fault(fault.kind)) {
     if (!befall_tap_ || !befall_tap_(fault)) return false;
   } else if (fault.kind == FaultKind::label_repeat) {

@@ -29,6 +29,8 @@ struct SimulationSettings {
   std::int64_t first_seq = 1;
   /// Another relay says the same under other numbers: every third from 1,000 on.
   bool second_relay = false;
+  /// The account of the fault silent-account.
+  std::string silent_did;
   /// What a relay keeps. The PDSes keep as much together.
   std::size_t window_bytes = 512 * std::size_t{1024} * 1024;
 };

@@ -149,6 +149,22 @@ TEST_F(Hostile, FutureRevIsSignedAndAnHourAhead) {
   EXPECT_EQ(data, read(good).data);
 }
 
+TEST_F(Hostile, CommitInTheNameOfAnotherIsSignedAndAsLargeAsWished) {
+  const std::string did = "did:web:localhost%3A1234";
+  constexpr std::size_t kBytes = 900'000;
+  network_.steps(200);
+  ASSERT_TRUE(network_.network().provoke_as(did, kBytes, network_.now()));
+  hostile_index_ = network_.heard().size() - 1;
+  const OpenFrame bad = open_hostile();
+  EXPECT_EQ(bad.field("repo").string(), did);
+  EXPECT_EQ(read(bad).did, did);
+  EXPECT_GT(bad.bytes().size(), kBytes);
+  EXPECT_FALSE(hostile().honest);
+  event::FrameDecoder decoder;
+  event::DecodedFrame frame;
+  EXPECT_TRUE(decoder.decode(network_.frame(hostile_index_), frame));
+}
+
 TEST(Hostility, NeedsACommit) {
   HeardNetwork network(small_settings(31));
   EXPECT_FALSE(network.provoke(Hostility::replayed_rev));

@@ -34,10 +34,11 @@ enum class FaultKind : std::uint8_t {
   wrong_prev_data,
   replayed_rev,
   future_rev,
-  repeated_seq,  // the newest message once more, under the same seq
-  missing_seq,   // `number` seqs are skipped
-  seq_restart,   // the relay numbers all it has anew, from 1, and drops its connections
-  tap_restart,   // those of Tap: see TapOutbox::End
+  silent_account,  // a commit of an account whose host never answers, `number` KB large
+  repeated_seq,    // the newest message once more, under the same seq
+  missing_seq,     // `number` seqs are skipped
+  seq_restart,     // the relay numbers all it has anew, from 1, and drops its connections
+  tap_restart,     // those of Tap: see TapOutbox::End
   tap_crash,
   tap_renumber,
   tap_lose,  // see TapTracker

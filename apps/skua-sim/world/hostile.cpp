@@ -93,4 +93,14 @@ std::optional<Message> hostile_message(Hostility kind, CommitFrame commit,
   return commit_message(commit);
 }
 
+Message commit_in_name_of(const std::string& did, std::size_t bytes, CommitFrame commit,
+                          const atproto::SigningKey& key) {
+  commit.did = did;
+  sign_as(commit, *atproto::Tid::parse(commit.rev), key);
+  Bytes filler(bytes);
+  const auto cid = atproto::Cid::of(filler);
+  commit.blocks.emplace_back(cid, std::move(filler));
+  return commit_message(commit);
+}
+
 }  // namespace skua::sim

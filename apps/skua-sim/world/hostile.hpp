@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <string>
 
 #include "atproto/signing.hpp"
 #include "base/time.hpp"
@@ -14,5 +16,10 @@ namespace skua::sim {
 /// whose bytes could be changed).
 std::optional<Message> hostile_message(Hostility kind, CommitFrame commit,
                                        const atproto::SigningKey& key, Timestamp now);
+
+/// A copy of a commit's message in the name of another account, with so many bytes more that
+/// belong to no record.
+Message commit_in_name_of(const std::string& did, std::size_t bytes, CommitFrame commit,
+                          const atproto::SigningKey& key);
 
 }  // namespace skua::sim

@@ -92,20 +92,16 @@ class Network::Impl {
 
   bool provoke(Hostility kind, Timestamp now) {
     last_ = std::max(last_, now);
-    const auto& commits = announcements_.commits();
-    const std::size_t count = commits.items().size();
-    const std::size_t first = count == 0 ? 0 : hostile_random_.below(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      const CommitFrame& commit = commits.newest((first + i) % count);
-      const Account& account = *population_.find(commit.did);
-      const bool newest = account.repository.head() == commit.commit;
-      if (!newest || account.status != AccountStatus::active) continue;
-      auto message = hostile_message(kind, commit, account.signing_key, last_);
-      if (!message) continue;
-      announcements_.hostile(account, std::move(*message));
-      return true;
-    }
-    return false;
+    return say_hostile([&](const CommitFrame& commit, const atproto::SigningKey& key) {
+      return hostile_message(kind, commit, key, last_);
+    });
+  }
+
+  bool provoke_as(const std::string& did, std::size_t bytes, Timestamp now) {
+    last_ = std::max(last_, now);
+    return say_hostile([&](const CommitFrame& commit, const atproto::SigningKey& key) {
+      return std::optional(commit_in_name_of(did, bytes, commit, key));
+    });
   }
 
   std::optional<std::size_t> cause(std::string_view incident, Timestamp now) {
@@ -134,6 +130,25 @@ class Network::Impl {
     return account == nullptr ? incidents_.join(last_) : activity_.act(*account, last_);
   }
 
+  /// Says what `make` makes of some account's newest commit, if it makes something of one.
+  template <class Make>
+  bool say_hostile(Make make) {
+    const auto& commits = announcements_.commits();
+    const std::size_t count = commits.items().size();
+    const std::size_t first = count == 0 ? 0 : hostile_random_.below(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const CommitFrame& commit = commits.newest((first + i) % count);
+      const Account& account = *population_.find(commit.did);
+      const bool newest = account.repository.head() == commit.commit;
+      if (!newest || account.status != AccountStatus::active) continue;
+      std::optional<Message> message = make(commit, account.signing_key);
+      if (!message) continue;
+      announcements_.hostile(account, std::move(*message));
+      return true;
+    }
+    return false;
+  }
+
   Timestamp last_;
   Random random_;
   /// Of its own: hostile messages change nothing that happens honestly.
@@ -159,6 +174,10 @@ std::size_t Network::step(Timestamp now) {
 
 bool Network::provoke(Hostility kind, Timestamp now) {
   return impl_->provoke(kind, now);
+}
+
+bool Network::provoke_as(const std::string& did, std::size_t bytes, Timestamp now) {
+  return impl_->provoke_as(did, bytes, now);
 }
 
 std::optional<std::size_t> Network::cause(std::string_view incident, Timestamp now) {

@@ -102,6 +102,9 @@ class Network {
   /// Says one hostile message, made from an account's newest commit. False: nobody has committed
   /// yet.
   bool provoke(Hostility kind, Timestamp now);
+  /// Says a copy of an account's newest commit in the name of `did`, an account that is not of this
+  /// network, with so many bytes more. False: nobody has committed yet.
+  bool provoke_as(const std::string& did, std::size_t bytes, Timestamp now);
 
   /// Makes something happen that happens seldom, to some active account: `move`, `take_handle`,
   /// `leave_for_good`... Returns how many record operations and events that were, 0 where it could

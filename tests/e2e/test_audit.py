@@ -4,8 +4,8 @@ import unittest
 
 import comparison
 from harness import wait_for
+from shifted_clock import set_shift, shifted_environment
 from test_backfill import Backfill
-from test_clock import set_shift, shifted_environment
 from test_sim import Network
 
 AUDITED = "select count(*) from skua.backfill_hosts where what = 'audit:repos' and state = 'listed'"

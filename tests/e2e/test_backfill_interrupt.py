@@ -3,12 +3,11 @@
 import http.server
 import json
 import signal
-import subprocess
 import threading
 import unittest
 import urllib.parse
 
-from harness import missing
+from process_numbers import UNSHARE, need_namespaces
 from test_backfill import Backfill
 
 JOBS = "select state, attempts, error, host is not null as has_host from skua.backfill_jobs order by did"
@@ -109,15 +108,12 @@ class Interrupted(WithSlowHosts):
 class Container(WithSlowHosts):
     """Restarts with the same number of a process under the same host name."""
 
-    UNSHARE = ("unshare", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc")
-
     def setUp(self):
         super().setUp()
-        if subprocess.run([*self.UNSHARE, "true"], capture_output=True, check=False).returncode != 0:
-            missing("namespaces of process numbers", "SKUA_REQUIRE_NAMESPACES")
+        need_namespaces()
 
     def begin_as_1(self, database, network, *arguments):
-        return self.start([*self.UNSHARE, self.binary("skua"), *arguments], self.environment_at(database, network))
+        return self.start([*UNSHARE, self.binary("skua"), *arguments], self.environment_at(database, network))
 
     def test_the_next_one_takes_the_jobs_of_the_one_that_was_killed(self):
         network, database, directory = self.network(accounts=2, records=2), self.database(), self.host()

@@ -1,6 +1,5 @@
 """Another database at the same address, or an older state of it; servers that skua refuses to trust."""
 
-import os
 import pathlib
 import shutil
 import stat
@@ -12,6 +11,7 @@ import urllib.parse
 from database_proxy import TransactionPooler
 from harness import Database, EndToEnd, free_port, wait_for
 from made import Network
+from standby import Standby
 from test_backfill import DONE, QUEUED, Backfill
 from test_outage import OwnServer
 
@@ -29,49 +29,6 @@ def growing_network(accounts=130):
             other.post(f"person {number} is new")
         people.append(person)
     return network, people
-
-
-class Standby:
-    """A streaming copy of a cluster, which can take its place."""
-
-    def __init__(self, test, cluster):
-        self.cluster = cluster
-        self.bin = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"))[-1]
-        self.data = test.folder / "standby"
-        owner = os.stat(cluster.folder / "data")
-        self.data.mkdir(mode=0o700)
-        os.chown(self.data, owner.st_uid, owner.st_gid)
-        self.as_owner = (["runuser", "-u", (cluster.folder / "data").owner(), "--"]
-                         if os.getuid() == 0 and owner.st_uid != 0 else [])
-        self.run("pg_basebackup", "-D", self.data, "-R", "-X", "stream", "-c", "fast", "-d", cluster.url)
-        self.port = free_port()
-        parts = urllib.parse.urlsplit(cluster.url)
-        query = urllib.parse.parse_qs(parts.query)
-        self.url = urllib.parse.urlunsplit(parts._replace(query=urllib.parse.urlencode(
-            {"host": query["host"][0], "port": self.port})))
-        self.start(f"-c port={self.port}")
-        test.addCleanup(self.stop)
-
-    def run(self, program, *arguments):
-        done = subprocess.run([*self.as_owner, self.bin / program, *arguments], cwd="/", text=True, check=False,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
-        if done.returncode != 0:
-            raise AssertionError(f"{program}: {done.stdout}")
-
-    def start(self, options):
-        # Its words go to a file: a pipe would be kept open by the server.
-        self.run("pg_ctl", "-D", self.data, "-l", self.data / "server.log", "-o", options, "-w", "start")
-
-    def stop(self):
-        if (self.data / "postmaster.pid").exists():
-            self.run("pg_ctl", "-D", self.data, "-m", "fast", "-w", "stop")
-
-    def take_the_place(self):
-        """After the primary has ended: at its address. Still in recovery until `promote`."""
-        self.start("-c primary_conninfo=")
-
-    def promote(self):
-        self.run("pg_ctl", "-D", self.data, "-w", "promote")
 
 
 class OtherDatabase(OwnServer):
@@ -117,7 +74,8 @@ class OtherDatabase(OwnServer):
         self.assertTrue(program.says("the database is another one"), program.tail())
 
     def test_a_standby_that_lacks_the_last_commits_takes_over(self):
-        standby = Standby(self, self.cluster)
+        standby = Standby(self.cluster)
+        self.addCleanup(standby.stop)
         program = self.indexer(self.db, self.relay.url, "--cursor", "oldest")
         wait_for("the first accounts", lambda: self.accounts() > 8, alive=[program])
         reached = self.accounts()

@@ -1,0 +1,36 @@
+"""Programs that get the same process number again and again, as in a container that is restarted."""
+
+import contextlib
+import os
+import pathlib
+import subprocess
+
+from harness import Program, missing
+
+UNSHARE = ("unshare", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc")
+
+
+def need_namespaces():
+    if subprocess.run([*UNSHARE, "true"], capture_output=True, check=False).returncode != 0:
+        missing("namespaces of process numbers", "SKUA_REQUIRE_NAMESPACES")
+
+
+class SecondProcess(Program):
+    """A program that is always process 2, of a namespace of its own. Process 1 is a shell: the kernel ignores a SIGKILL
+    that process 1 sends itself."""
+
+    def __init__(self, arguments, environment=None):
+        super().__init__([*UNSHARE, "sh", "-c", '"$@"; exit $?', "sh", *arguments], environment)
+
+    def signal(self, number):
+        """Reaches the program alone: the others end with it."""
+        with contextlib.suppress(OSError, IndexError):  # It has ended.
+            pid = self.process.pid
+            for _ in ("the shell", "the program"):
+                pid = int(pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+            os.kill(pid, number)
+
+    def wait(self, seconds=30):
+        """The exit code; as a shell names a signal, -9 for SIGKILL."""
+        code = super().wait(seconds)
+        return 128 - code if code > 128 else code

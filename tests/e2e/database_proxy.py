@@ -21,6 +21,8 @@ class DatabaseProxy:
         self._lock = threading.Lock()
         self._pairs = []
         self._ghosts = []
+        self._passes = threading.Event()
+        self._passes.set()
         self.connections = 0
         # Which connections, counted from 1, the server refuses, and in which words.
         self.refused = {}
@@ -44,7 +46,19 @@ class DatabaseProxy:
             with contextlib.suppress(OSError):
                 client.shutdown(socket.SHUT_RD)
             client.close()
+        self._passes.set()
         return len(pairs)
+
+    def fall_silent(self):
+        """Nothing is passed on, in either direction, until the clients are cut off."""
+        self._passes.clear()
+
+    def end_ghosts(self):
+        """The server notices that its clients are gone."""
+        with self._lock:
+            ghosts, self._ghosts = self._ghosts, []
+        for server in ghosts:
+            server.close()
 
     def _accept(self):
         while True:
@@ -76,9 +90,9 @@ class DatabaseProxy:
             client.shutdown(socket.SHUT_WR)
             client.recv(4096)
 
-    def _is_ghost(self, server):
+    def _is_cut_off(self, pair):
         with self._lock:
-            return server in self._ghosts
+            return pair not in self._pairs
 
     def _pass_on(self, client, server):
         other = {client: server, server: client}
@@ -86,14 +100,15 @@ class DatabaseProxy:
             while True:
                 for end in select.select([client, server], [], [])[0]:
                     data = end.recv(65536)
-                    if self._is_ghost(server):
+                    self._passes.wait()
+                    if self._is_cut_off((client, server)):
                         return
                     if not data:
                         raise OSError
                     other[end].sendall(data)
         except (OSError, ValueError):
             with self._lock:
-                if server in self._ghosts:
+                if (client, server) not in self._pairs:
                     return
                 self._pairs.remove((client, server))
             client.close()

@@ -3,8 +3,10 @@
 
 The simulated network beside its indexer, with everything going wrong: the relay cuts, stalls, damages, repeats
 and counts anew; skua is killed at named crash points and at random moments, PostgreSQL's backends and PostgreSQL
-itself too. In the end the database must equal the network: every record, every column, every account's state,
-and no dead letters but those that were provoked.
+itself too. Some seeds have more (trouble.py): skua's clock jumps, its processes get the same number, the network to
+PostgreSQL falls silent, an older copy of the database takes over, handles are stolen, the host of an account that
+writes much never answers. In the end the database must equal the network: every record, every column, every account's
+state, and no dead letters but those that were provoked.
 
   --seed     the first seed (default 1); everything but the clock follows from it
   --seeds    how many, one after the other (default 1)
@@ -20,6 +22,8 @@ Example: tests/stress/stress.py --seeds 30 --seconds 60
 """
 
 import argparse
+import collections
+import functools
 import json
 import os
 import pathlib
@@ -31,6 +35,7 @@ import sys
 import tempfile
 import time
 import traceback
+import unittest
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -38,9 +43,39 @@ sys.path[:0] = [str(ROOT / "tests/e2e"), str(ROOT / "tests/stress")]
 
 import atproto  # noqa: E402
 import comparison  # noqa: E402
+from database_proxy import DatabaseProxy  # noqa: E402
 from harness import BIN, SIM, Database, Program, Sim, wait_for  # noqa: E402
+from process_numbers import SecondProcess, need_namespaces  # noqa: E402
 from seeds import run_seeds  # noqa: E402
+from shifted_clock import set_shift, shifted_environment  # noqa: E402
+from standby import Copy  # noqa: E402
 from trouble import DEAD_LETTERS, FIRST_SEQ, Trouble  # noqa: E402
+
+
+# What may wait for the host of an account: libs/app/parked_budget.hpp.
+MOST_PARKED_KB = 2048
+
+
+@functools.cache
+def can_shift_clock():
+    """Whether skua runs under libfaketime: not with an address sanitizer."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            environment = shifted_environment(pathlib.Path(folder) / "shift", "+0")
+        except unittest.SkipTest:
+            return False
+        done = subprocess.run([BIN / "skua", "--version"], env={**os.environ, **environment}, check=False,
+                              capture_output=True, timeout=60)
+        return done.returncode == 0
+
+
+@functools.cache
+def has_namespaces():
+    try:
+        need_namespaces()
+    except unittest.SkipTest:
+        return False
+    return True
 
 
 class Cluster:
@@ -48,13 +83,16 @@ class Cluster:
 
     def __init__(self, folder):
         self.folder = folder / "pg"
-        self.pg("start", "--unsafe")
+        self.start()
         self.url = self.pg("url").strip()
+        self.tcp_url = self.pg("url", "--tcp").strip()
+        self.copy = None
+
+    def start(self):
+        self.pg("--unsafe", "start")
 
     def pg(self, *arguments):
-        options = [argument for argument in arguments if argument.startswith("--")]
-        rest = [argument for argument in arguments if not argument.startswith("--")]
-        done = subprocess.run([ROOT / "scripts/pg", "--dir", self.folder, *options, *rest], text=True, check=False,
+        done = subprocess.run([ROOT / "scripts/pg", "--dir", self.folder, *arguments], text=True, check=False,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
         if done.returncode != 0:
             raise AssertionError(f"scripts/pg {' '.join(arguments)}: {done.stderr}")
@@ -63,10 +101,18 @@ class Cluster:
     def main_pid(self):
         return int((self.folder / "data/postmaster.pid").read_text().split()[0])
 
-    def hit(self, how, chance):
-        if how == "immediate":
+    def hit(self, how, seconds, chance):
+        if how == "copy":
+            self.wait_until_up()
+            self.copy = Copy(self)
+        elif how == "fail-over":
             self.pg("stop", "immediate")
-            self.pg("start", "--unsafe")
+            self.copy.take_the_place()
+            time.sleep(seconds)  # It is asked for a while and is no primary yet.
+            self.copy.promote()
+        elif how == "immediate":
+            self.pg("stop", "immediate")
+            self.start()
         elif how == "main":
             # Its children notice and end, as after the kernel's out-of-memory killer.
             everyone = [self.main_pid(), *self.backends()]
@@ -76,7 +122,7 @@ class Cluster:
             (self.folder / "data/postmaster.pid").unlink(missing_ok=True)
             for lock in (self.folder / "socket").glob(".s.*.lock"):
                 lock.unlink()
-            self.pg("start", "--unsafe")
+            self.start()
         else:
             of_skua = [pid for pid in self.backends() if b"skua" in command_line(pid)]
             if of_skua:
@@ -122,20 +168,29 @@ class Stress:
     def __init__(self, seed, seconds, rate):
         self.seed, self.seconds, self.rate = seed, seconds, rate
         self.trouble = Trouble(seed, seconds)
+        self.sim = None
+        self.skua = None
         self.chance = random.Random(seed)
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"skua-stress-{seed}-"))
         self.folder.chmod(0o755)
-        self.outcome = {}
+        self.outcome = collections.Counter()
         # All that came before verification works without it.
         self.is_verified = seed % 4 != 0
+        # Without verification nobody's host is asked.
+        self.silent_account = self.trouble.silent_account if self.is_verified else None
+        self.has_wrong_clocks = self.trouble.has_wrong_clocks and can_shift_clock()
+        self.has_same_number = self.trouble.has_same_number and has_namespaces()
 
     def run(self):
         """What differs; nothing: all is as it must be."""
         self.cluster = Cluster(self.folder)
-        self.sim = None
-        self.skua = None
+        self.proxy = None
         try:
             self.db = Database(self.cluster.url)
+            self.skua_url = self.cluster.url
+            if self.trouble.has_failing_network:
+                self.proxy = DatabaseProxy(self.cluster.tcp_url)
+                self.skua_url = self.proxy.url
             subprocess.run([BIN / "skua", "migrate", "--database", self.cluster.url], check=True,
                            stdout=subprocess.DEVNULL)
             self.start_network()
@@ -146,12 +201,16 @@ class Stress:
             for program in (self.skua, self.sim):
                 if program:
                     program.kill()
+            if self.proxy:
+                self.proxy.close()
             self.cluster.pg("destroy")
 
     def start_network(self):
         faults = [flag for rate in self.trouble.faults for flag in ("--fault-rate", rate)]
         if self.trouble.restart_at is not None:
             faults += ["--fault", f"seq-restart@{self.trouble.restart_at:.1f}s"]
+        if self.silent_account:
+            faults += ["--fault-rate", f"silent-account:{self.silent_account}=0.5"]
         self.sim = Sim([
             SIM, "--seed", str(self.seed), "--accounts", str(40 + self.seed * 37 % 400),
             "--rate", str(self.rate), "--events", str(int(self.rate * self.seconds)),
@@ -160,52 +219,92 @@ class Stress:
             *(["--one-op-a-path"] if self.is_verified else []),
         ])
 
-    def start_skua(self, crash_at=None):
-        environment = {"SKUA_CRASH_AT": crash_at or "", "SKUA_DATABASE_URL": self.cluster.url,
+    def start_skua(self, crash_at=None, shift=0):
+        environment = {"SKUA_CRASH_AT": crash_at or "", "SKUA_DATABASE_URL": self.skua_url,
                        "SKUA_ALLOW_UNSAFE_DATABASE": "true"}
+        if self.has_wrong_clocks:
+            environment.update(shifted_environment(self.folder / "shift", f"{shift:+d}m"))
         # From the beginning until a cursor is saved, then from where the process before was.
         saved = self.db.value("select max(cursor) from skua.cursors")
         begin = [] if saved else ["--cursor", "oldest"]
         verify = (["--plc", self.sim.ready["plc"], "--dns", self.sim.ready["dns"], "--allow-private-hosts"]
                   if self.is_verified else ["--verify", "none"])
-        self.skua = Program([BIN / "skua", "run", "--relay", self.sim.url, "--stats-interval", "1", *verify, *begin],
-                            environment)
+        kind = SecondProcess if self.has_same_number else Program
+        self.skua = kind([BIN / "skua", "run", "--relay", self.sim.url, "--stats-interval", "1", *verify, *begin],
+                         environment)
 
     def live_through_it(self):
         started = time.monotonic()
-        server = list(self.trouble.server)
-        crashes = {}
+        hits = list(self.trouble.hits)
+        crashes = collections.Counter()
         while not self.sim.events("quiet"):
             life = self.trouble.next_life()
+            shifts = life["shifts"] if self.has_wrong_clocks else []
             self.cluster.wait_until_up()
-            self.start_skua(life.get("crash_at"))
-            end = time.monotonic() + life["seconds"]
+            began = time.monotonic()
+            end = began + life["seconds"]
+            self.start_skua(life.get("crash_at"), shifts.pop(0)[1] if shifts else 0)
             while time.monotonic() < end and self.skua.process.poll() is None:
-                if server and time.monotonic() - started > server[0][0]:
-                    how = server.pop(0)[1]
-                    self.cluster.hit(how, self.chance)
-                    crashes[f"postgres {how}"] = crashes.get(f"postgres {how}", 0) + 1
+                if hits and time.monotonic() - started > hits[0][0]:
+                    _, how, seconds = hits.pop(0)
+                    hit_at = time.monotonic()
+                    crashes[self.hit(how, seconds)] += 1
+                    # Time to notice.
+                    end += time.monotonic() - hit_at
+                if shifts and time.monotonic() - began > shifts[0][0]:
+                    set_shift(self.folder / "shift", f"{shifts.pop(0)[1]:+d}m")
+                    crashes["clock jump"] += 1
                 time.sleep(0.02)
-            how = life["kind"]
-            if self.skua.process.poll() is not None:
-                code = self.skua.wait()
-                if code != -signal.SIGKILL:
-                    raise AssertionError(f"skua ended by itself with {code}:\n{self.skua.tail()}")
-                how = life["crash_at"].split(":")[0]
-            elif how == "stop":
-                code = self.skua.stop(seconds=40)
-                if code not in (0, 1):
-                    raise AssertionError(f"skua stopped with {code}:\n{self.skua.tail()}")
-            else:
-                how = "kill"
-                self.skua.kill()
-            crashes[how] = crashes.get(how, 0) + 1
-        self.outcome["crashes"] = crashes
+            crashes[self.end_life(life)] += 1
+            self.look_back()
+        self.outcome["crashes"] = dict(crashes)
+
+    def hit(self, how, seconds):
+        """Returns what it is called in the outcome."""
+        if how == "silence":
+            self.proxy.fall_silent()
+            time.sleep(seconds)
+            self.proxy.cut_clients_off()
+            return how
+        if how == "theft":
+            is_done = self.control("/incident", {"kind": "take_handle"})["events"] > 0
+            return how if is_done else "theft in vain"
+        self.cluster.hit(how, seconds, self.chance)
+        return f"postgres {how}"
+
+    def end_life(self, life):
+        """Returns how it ended."""
+        if self.skua.process.poll() is not None:
+            code = self.skua.wait()
+            if code != -signal.SIGKILL:
+                raise AssertionError(f"skua ended by itself with {code}:\n{self.skua.tail()}")
+            return life["crash_at"].split(":")[0]
+        if life["kind"] == "stop":
+            code = self.skua.stop(seconds=40)
+            if code not in (0, 1):
+                raise AssertionError(f"skua stopped with {code}:\n{self.skua.tail()}")
+            return "stop"
+        self.skua.kill()
+        return "kill"
+
+    def look_back(self):
+        """After the end of a process: what it has noticed, and what it has left behind."""
+        for words in ("the database is another one", "its host is silent", "still held the source"):
+            self.outcome[words] += self.skua.says(words)
+        if self.proxy:
+            # Another process is refused the source as long as the server takes the one before for alive.
+            self.proxy.end_ghosts()
+        if self.has_wrong_clocks:
+            # What libfaketime makes for each process, which a killed one cannot remove.
+            for path in pathlib.Path("/dev/shm").glob(f"*faketime_???_{self.skua.process.pid}"):
+                path.unlink()
 
     def catch_up(self):
         """No more trouble: the indexer reads all that is left."""
         self.cluster.wait_until_up()
         wait_for("the network to fall quiet", lambda: self.sim.events("quiet"), seconds=self.seconds * 3 + 60)
+        if self.silent_account:
+            self.exceed_budget()
         connections = len(self.sim.events("connect"))
         self.start_skua()
         last_seq = None
@@ -229,8 +328,21 @@ class Stress:
                      seconds=180, alive=[self.skua, self.sim], every=0.5)
         if self.skua.stop() != 0:
             raise AssertionError(f"skua did not stop cleanly:\n{self.skua.tail()}")
+        self.look_back()
+        if self.silent_account and not self.skua.says("its host is silent"):
+            raise AssertionError(f"the account whose host is silent was not given up:\n{self.skua.tail()}")
         if self.sim.stop() != 0:
             raise AssertionError(f"skua-sim did not stop cleanly:\n{self.sim.tail()}")
+
+    def exceed_budget(self):
+        """More than may wait for a silent host is said, so that the end waits for no time limit of that host."""
+        def said():
+            return sum(fault["fault"] == "silent-account" for fault in self.sim.events("fault"))
+
+        more = MOST_PARKED_KB // self.silent_account + 1
+        expected = said() + more
+        self.control("/fault", {"kind": "silent-account", "arg": self.silent_account, "count": more})
+        wait_for("the messages of the account whose host is silent", lambda: said() >= expected)
 
     def control(self, path, body):
         request = urllib.request.Request(self.sim.ready["control"] + path, json.dumps(body).encode())
@@ -249,13 +361,13 @@ class Stress:
         columns = comparison.ColumnComparison(self.db, repositories)
         faults = self.sim.events("fault")
         for fault in faults:
-            self.outcome[fault["fault"]] = self.outcome.get(fault["fault"], 0) + 1
+            self.outcome[fault["fault"]] += 1
         self.outcome["records"] = sum(columns.checked.values())
         self.outcome["invalid"] = sum(columns.invalid.values())
         return [
             *comparison.path_differences(self.db, repositories), *columns.differences,
             *self.account_differences(accounts), *self.dead_letter_differences(faults),
-            *self.id_differences(),
+            *self.id_differences(), *self.silent_account_differences(),
         ]
 
     def account_differences(self, accounts):
@@ -355,6 +467,11 @@ class Stress:
             "union all select 'posts', count(*) from bsky.posts p where parent_actor is not null and not exists "
             "(select from bsky.posts q where q.actor_id = p.parent_actor and q.rkey = p.parent_rkey)")
         return [f"{row['t']}: {row['n']} references lead nowhere" for row in wrong if row["n"]]
+
+    def silent_account_differences(self):
+        """Nothing that it said is verified: the comparison of paths finds its records."""
+        did = self.sim.ready["silent_did"]
+        return [f"{did} has a row" for _ in self.db.rows(f"select did from bsky.actors where did = '{did}'")]
 
 
 def run_seed(seed, options):

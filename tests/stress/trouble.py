@@ -38,20 +38,57 @@ DEAD_LETTERS = {"truncated-frame", "bad-hash"}
 FIRST_SEQ = 1_000_000_000
 
 
+# Minutes that a clock is wrong at most: less than the hour of future-rev.
+MOST_SHIFT = 40
+
+
 class Trouble:
-    """`next_life` says how each process of skua ends, one after the other; `server` when the server is hit, in
-    seconds after the start, and how."""
+    """`next_life` says how each process of skua ends, one after the other, and when its clock jumps; `hits` what
+    befalls the rest: (seconds after the start, what, seconds that it takes).
+
+    Which of the troubles a run has beside those that all have: wrong clocks, the same process number again and again,
+    a network that fails between skua and the server, a fail-over, thefts of handles, an account whose host is silent.
+    """
 
     def __init__(self, seed, seconds):
         chance = random.Random(seed)
         self._lives = random.Random(seed + 1)
-        self.server = sorted(
-            (chance.uniform(2, seconds), chance.choice(["backend", "backend", "immediate", "main"]))
+        self.hits = [
+            (chance.uniform(2, seconds), chance.choice(["backend", "backend", "immediate", "main"]), 0)
             for _ in range(max(1, int(seconds / 12)))
-        )
+        ]
         self.faults = [f"{kind}={rate * chance.uniform(0.5, 1.5):.3f}" for kind, rate in STREAM_FAULTS.items()]
         # Once: a second time the new numbers could not be told from the first ones.
         self.restart_at = chance.uniform(0.2, 0.8) * seconds if chance.random() < 0.7 else None
+        # Each of the others has a chance of its own, so that they change nothing above.
+        self._shifts = random.Random(f"shifts {seed}")
+        self.has_wrong_clocks = self._shifts.random() < 0.4
+        self.has_same_number = random.Random(f"number {seed}").random() < 0.4
+        self.has_failing_network = self._add_silence(random.Random(f"silence {seed}"), seconds)
+        self._add_fail_over(random.Random(f"fail-over {seed}"), seconds)
+        self._add_thefts(random.Random(f"thefts {seed}"), seconds)
+        self.hits.sort()
+        # How many KB each of its messages has.
+        silent = random.Random(f"silent account {seed}")
+        self.silent_account = silent.randint(300, 1200) if silent.random() < 0.5 else None
+
+    def _add_silence(self, chance, seconds):
+        if chance.random() > 0.5:
+            return False
+        for _ in range(max(1, int(seconds / 15))):
+            self.hits.append((chance.uniform(2, seconds), "silence", chance.uniform(1, 4)))
+        return True
+
+    def _add_fail_over(self, chance, seconds):
+        if chance.random() > 0.4:
+            return
+        copied_at = chance.uniform(0.1, 0.6) * seconds
+        self.hits.append((copied_at, "copy", 0))
+        self.hits.append((copied_at + chance.uniform(2, 6), "fail-over", chance.uniform(0, 2)))
+
+    def _add_thefts(self, chance, seconds):
+        if chance.random() < 0.5:
+            self.hits += [(chance.uniform(1, seconds), "theft", 0) for _ in range(int(seconds))]
 
     def next_life(self):
         chance = self._lives
@@ -63,4 +100,16 @@ class Trouble:
             life["crash_at"] = f"{name}:{passes}"
             # The cursor is saved every ten seconds.
             life["seconds"] = 12 if "cursor" in name else 8
+        life["shifts"] = self._next_shifts(life["seconds"])
         return life
+
+    def _next_shifts(self, seconds):
+        """How many minutes a clock is wrong: (seconds after the start, minutes), from the beginning of the life on."""
+        if not self.has_wrong_clocks:
+            return []
+        chance = self._shifts
+        shifts = [(0, chance.choice([0, chance.randint(-MOST_SHIFT, MOST_SHIFT)]))]
+        while shifts[-1][0] < seconds:
+            minutes = chance.choice([0, chance.randint(-MOST_SHIFT, MOST_SHIFT)])
+            shifts.append((shifts[-1][0] + chance.uniform(0.5, 4), minutes))
+        return shifts

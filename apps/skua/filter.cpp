@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "app/database.hpp"
-#include "app/filter_file.hpp"
-#include "app/filter_words.hpp"
 #include "base/count_text.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
+#include "filter/filter_file.hpp"
+#include "filter/filter_text.hpp"
 #include "store/filter_table.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
@@ -33,7 +33,7 @@ store::FilterContent names_of(const Settings& settings, const FilterCommandFlags
     throw UsageError("name collections with --collection, accounts with --did, or a --file");
   }
   if (!choice->file) return choice->names;
-  return app::merged(choice->names, app::FilterFile(*choice->file).read());
+  return filter::merged(choice->names, filter::FilterFile(*choice->file).read());
 }
 
 store::FilterEdit edit_of(FilterCommand command) {
@@ -94,7 +94,7 @@ int filter_show(const Settings& settings, const FilterCommandFlags& flags) {
     fmt::print("{}\n", json.dump(2));
     return kSuccess;
   }
-  fmt::print("stored: {}\n", app::filter_words(content));
+  fmt::print("stored: {}\n", filter::filter_text(content));
   for (const std::string& name : content.collections) fmt::print("  {}\n", name);
   for (const std::string& did : content.dids) fmt::print("  {}\n", did);
   if (waiting > 0) fmt::print("waiting for a resync: {}\n", counted(waiting, "repository"));
@@ -108,10 +108,10 @@ int filter_change(const Settings& settings, const FilterCommandFlags& flags,
   store::Session session = session_at(url);
   const store::FilterChange change = store::change_filter(session, edit_of(command), names);
   if (!change.is_change()) {
-    fmt::print("nothing changed; stored: {}\n", app::filter_words(change.after));
+    fmt::print("nothing changed; stored: {}\n", filter::filter_text(change.after));
     return kSuccess;
   }
-  fmt::print("{}\nstored: {}\n", app::change_words(change), app::filter_words(change.after));
+  fmt::print("{}\nstored: {}\n", filter::change_text(change), filter::filter_text(change.after));
   std::fflush(stdout);
   while (store::mark_for_filter(session)) {
   }

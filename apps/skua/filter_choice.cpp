@@ -10,8 +10,9 @@
 
 namespace skua::cli {
 
-std::optional<app::FilterChoice> filter_choice(const Settings& settings, const FilterFlags& flags,
-                                               const VerificationFlags& verification) {
+std::optional<filter::FilterChoice> filter_choice(const Settings& settings,
+                                                  const FilterFlags& flags,
+                                                  const VerificationFlags& verification) {
   for (const std::string& name : flags.collections) {
     if (!atproto::is_collection_pattern(name)) {
       throw UsageError(
@@ -25,15 +26,15 @@ std::optional<app::FilterChoice> filter_choice(const Settings& settings, const F
   try {
     if (flags.file) {
       require_file(flags.file_flag, *flags.file);
-      app::FilterFile(*flags.file).read();
+      filter::FilterFile(*flags.file).read();
     }
-  } catch (const app::FilterError& error) {
+  } catch (const filter::FilterError& error) {
     throw UsageError(fmt::format("{}: {}", flags.file_flag, error.what()));
   }
   std::size_t problems = 0;
-  app::FilterChoice choice{{flags.collections, look_up(accounts, problems)}, flags.file};
+  filter::FilterChoice choice{{flags.collections, look_up(accounts, problems)}, flags.file};
   if (problems > 0) throw std::runtime_error("the filter stays as it is: an account is missing");
-  app::normalize(choice.names);
+  filter::normalize(choice.names);
   return choice;
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/filter_watch.hpp"
+#include "filter/filter_watch.hpp"
 #include "settings.hpp"
 #include "verification.hpp"
 
@@ -24,7 +24,8 @@ struct FilterFlags {
 /// looked up, once everything else is known to be right. UsageError for what is neither a
 /// collection nor an account, and for a file that holds no filter; std::runtime_error for a handle
 /// that leads nowhere.
-std::optional<app::FilterChoice> filter_choice(const Settings& settings, const FilterFlags& flags,
-                                               const VerificationFlags& verification);
+std::optional<filter::FilterChoice> filter_choice(const Settings& settings,
+                                                  const FilterFlags& flags,
+                                                  const VerificationFlags& verification);
 
 }  // namespace skua::cli

@@ -97,7 +97,7 @@ class OtherHolders {
   std::set<std::string> said_;
 };
 
-std::string change_words(const backfill::RowsChanged* changed) {
+std::string change_text(const backfill::RowsChanged* changed) {
   // Neither before nor now.
   if (changed == nullptr) return "no records; nothing differed";
   std::string words = fmt::format("{} {}; ", app::with_commas(changed->stored),
@@ -150,7 +150,7 @@ bool print_ends(Asker& asker, const std::vector<std::string>& dids) {
                                      [&](const auto& one) { return one.did == did; });
     const std::string what = !is_compared
                                  ? "what changed was not counted, the database was away"
-                                 : change_words(change == changes.end() ? nullptr : &*change);
+                                 : change_text(change == changes.end() ? nullptr : &*change);
     fmt::print(is_done ? stdout : stderr, "{}: {}\n", did,
                job == jobs.end() ? "its job is gone" : end_words(job->second, what));
   }

@@ -184,7 +184,7 @@ class Decoder final : public DecodeThread {
   verify::CommitVerifier verifier_;
   verify::KnownRepositories known_;
   /// Of the frame at hand.
-  CurrentFilter::Snapshot filter_;
+  filter::CurrentFilter::Snapshot filter_;
   std::unordered_map<std::string, Parked, SeededHash> parked_;
   ParkedBudget budget_;
   /// Accounts that are given up, and the question whose answer ends that; kLookup: where the

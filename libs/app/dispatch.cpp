@@ -37,7 +37,7 @@ bool is_outside(const store::Filter& filter, const event::UnresolvedEvent& event
 
 }  // namespace
 
-bool leave_out(const DispatchServices& services, const CurrentFilter::Snapshot& filter,
+bool leave_out(const DispatchServices& services, const filter::CurrentFilter::Snapshot& filter,
                writer::InFlightList::Ticket ticket, std::string_view did) {
   if (!filter || did.empty() || filter->passes_did(did)) return false;
   services.intake.filtered_messages += 1;
@@ -45,7 +45,7 @@ bool leave_out(const DispatchServices& services, const CurrentFilter::Snapshot& 
   return true;
 }
 
-void dispatch(const DispatchServices& services, const CurrentFilter::Snapshot& filter,
+void dispatch(const DispatchServices& services, const filter::CurrentFilter::Snapshot& filter,
               writer::InFlightList::Ticket ticket, std::vector<event::UnresolvedEvent>& events,
               Timestamp time) {
   crash_point("decoded");

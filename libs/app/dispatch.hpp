@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
-#include "app/current_filter.hpp"
 #include "app/intake_counters.hpp"
 #include "base/bytes.hpp"
 #include "base/time.hpp"
 #include "event/unresolved_event.hpp"
+#include "filter/current_filter.hpp"
 #include "writer/in_flight.hpp"
 
 namespace skua::app {
@@ -23,21 +23,23 @@ struct DispatchServices {
   std::function<void(event::UnresolvedEvent)> sink;
   const Clock& clock;
   /// Null: everything passes. Read once a message.
-  const CurrentFilter* filter = nullptr;
+  const filter::CurrentFilter* filter = nullptr;
   /// Called on a decoder's thread, at most once, when going on would be wrong: the thread ends.
   std::function<void(const std::string& what)> on_defect = nullptr;
 
-  CurrentFilter::Snapshot filter_now() const { return filter != nullptr ? filter->get() : nullptr; }
+  filter::CurrentFilter::Snapshot filter_now() const {
+    return filter != nullptr ? filter->get() : nullptr;
+  }
 };
 
 /// Whether a message about this account is of no interest; then it has finished, and is counted.
 /// `filter` may be null.
-bool leave_out(const DispatchServices& services, const CurrentFilter::Snapshot& filter,
+bool leave_out(const DispatchServices& services, const filter::CurrentFilter::Snapshot& filter,
                writer::InFlightList::Ticket ticket, std::string_view did);
 
 /// Hands a message's events to the workers, but for records that the filter leaves out; none: it
 /// has finished. `time` is when its host made it. `filter` may be null.
-void dispatch(const DispatchServices& services, const CurrentFilter::Snapshot& filter,
+void dispatch(const DispatchServices& services, const filter::CurrentFilter::Snapshot& filter,
               writer::InFlightList::Ticket ticket, std::vector<event::UnresolvedEvent>& events,
               Timestamp time);
 

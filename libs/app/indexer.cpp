@@ -56,8 +56,8 @@ class Indexer::Impl {
                                       [this](const std::string& what) { defect_.report(what); }));
     }
     // When the sources are this process's, and before anything of theirs is read.
-    filter_watch_ = std::make_unique<FilterWatch>(
-        FilterWatch::Options{
+    filter_watch_ = std::make_unique<filter::FilterWatch>(
+        filter::FilterWatch::Options{
             .database_url = options_.database_url,
             .choice = options_.filter,
             .on_defect = [this](const std::string& what) { defect_.report(what); }},
@@ -221,13 +221,13 @@ class Indexer::Impl {
   ClockWatch clock_watch_;
   const Clock& clock_;
   Defect defect_;
-  CurrentFilter filter_;
+  filter::CurrentFilter filter_;
   std::unique_ptr<NetworkAccounts> accounts_;
   Writing writing_;
   std::unique_ptr<Beside> history_;
   std::unique_ptr<HandleLookups> handles_;
   std::vector<std::unique_ptr<SourceRun>> runs_;
-  std::unique_ptr<FilterWatch> filter_watch_;
+  std::unique_ptr<filter::FilterWatch> filter_watch_;
 };
 
 Indexer::Indexer(IndexerOptions options, const Clock& clock) {

@@ -9,12 +9,12 @@
 #include "app/account_source.hpp"
 #include "app/database.hpp"
 #include "app/fail_over.hpp"
-#include "app/filter_watch.hpp"
 #include "app/history.hpp"
 #include "app/history_text.hpp"
 #include "app/metrics.hpp"
 #include "app/source.hpp"
 #include "base/time.hpp"
+#include "filter/filter_watch.hpp"
 #include "identity/txt_lookup.hpp"
 #include "store/repository_table.hpp"
 #include "store/session.hpp"
@@ -41,7 +41,7 @@ struct IndexerOptions {
   /// beside the stream; nothing: they are not. Its `verify` follows from the above.
   std::optional<HistoryOptions> history = HistoryOptions();
   /// What the stored filter is to be; nothing: it holds as it is.
-  std::optional<FilterChoice> filter;
+  std::optional<filter::FilterChoice> filter;
   /// Of several relays.
   FailOver::Options fail_over;
   /// The most that a relay may have a thing later than another (StandbyPositions).

@@ -33,7 +33,7 @@ void add(std::string& query, std::string_view name, std::string_view value) {
 }  // namespace
 
 JetstreamIntake::JetstreamIntake(Pipeline& pipeline, JetstreamSource source,
-                                 std::optional<std::int64_t> start, CurrentFilter* filter)
+                                 std::optional<std::int64_t> start, filter::CurrentFilter* filter)
     : pipeline_(pipeline),
       source_(std::move(source)),
       filter_(filter),

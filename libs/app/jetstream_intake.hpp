@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "app/connection_words.hpp"
-#include "app/current_filter.hpp"
 #include "app/intake.hpp"
 #include "app/pipeline.hpp"
 #include "app/source.hpp"
 #include "base/guarded.hpp"
+#include "filter/current_filter.hpp"
 #include "store/filter_table.hpp"
 #include "transport/zstd_messages.hpp"
 
@@ -27,7 +27,7 @@ class JetstreamIntake final : public Intake {
   /// `start` is the cursor of the first connection; nothing: live.
   /// `filter` outlives it; null: everything is asked for.
   JetstreamIntake(Pipeline& pipeline, JetstreamSource source, std::optional<std::int64_t> start,
-                  CurrentFilter* filter = nullptr);
+                  filter::CurrentFilter* filter = nullptr);
   ~JetstreamIntake() override;
 
   transport::StreamClientOptions stream() override;
@@ -56,7 +56,7 @@ class JetstreamIntake final : public Intake {
 
   Pipeline& pipeline_;
   const JetstreamSource source_;
-  CurrentFilter* const filter_;
+  filter::CurrentFilter* const filter_;
   /// What this connection, or the next, asks for.
   Guarded<store::FilterContent> asked_;
   ConnectionWords words_;

@@ -50,7 +50,7 @@ class MessageDecoder final : public DecodeThread {
   FutureGate gate_;
   std::size_t abandoned_ = 0;
   /// Of the message at hand.
-  CurrentFilter::Snapshot filter_;
+  filter::CurrentFilter::Snapshot filter_;
   event::TapDecoder tap_decoder_;
   event::TapMessage tap_;
   event::JetstreamDecoder jetstream_decoder_;

@@ -53,7 +53,7 @@ struct PipelineOptions {
   /// Who tells the keys of labelers; null: labels are not verified. Outlives the pipeline.
   AccountSource* labelers = nullptr;
   /// See DispatchServices. Outlives the pipeline.
-  const CurrentFilter* filter = nullptr;
+  const filter::CurrentFilter* filter = nullptr;
   /// See DispatchServices.
   std::function<void(const std::string& what)> on_defect = nullptr;
 };

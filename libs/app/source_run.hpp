@@ -53,7 +53,7 @@ struct SourceRunOptions {
   std::chrono::milliseconds cursor_interval{10'000};
   std::chrono::milliseconds read_timeout{60'000};
   /// What is stored; null: everything. Outlives the run.
-  CurrentFilter* filter = nullptr;
+  filter::CurrentFilter* filter = nullptr;
   /// Adds to the metrics what is counted elsewhere in the process; called on any thread.
   std::function<void(Metrics&)> complete;
 };

@@ -210,7 +210,7 @@ class DecoderTest : public testing::Test {
   }
 
   test::ManualClock clock_;
-  CurrentFilter filter_;
+  filter::CurrentFilter filter_;
   IntakeCounters intake_;
   writer::InFlightList in_flight_{{.frames = 100'000, .bytes = std::size_t{1} << 30}};
   Events events_{in_flight_};

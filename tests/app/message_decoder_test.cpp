@@ -65,7 +65,7 @@ class MessageDecoderTest : public testing::Test {
   /// Outlive the messages that point to them.
   std::deque<std::string> dids_;
   IntakeCounters intake_;
-  const CurrentFilter* filter_ = nullptr;
+  const filter::CurrentFilter* filter_ = nullptr;
   std::vector<writer::InFlightList::Ticket> finished_;
   writer::InFlightList in_flight_{
       {},
@@ -213,7 +213,7 @@ TEST_F(MessageDecoderTest, a_record_that_json_has_changed_is_stored_and_counted)
 
 /// A message, and what the filter {collection app.bsky.feed.like, did kDid} makes of it.
 TEST_F(MessageDecoderTest, what_the_filter_leaves_out_is_finished_and_counted) {
-  CurrentFilter filter;
+  filter::CurrentFilter filter;
   filter_ = &filter;
   begin(MessageDecoder::Format::Tap);
   const std::string like = tap(true, "3l2s5xxv2ze2c", R"("action":"delete")");
@@ -239,7 +239,7 @@ TEST_F(MessageDecoderTest, what_the_filter_leaves_out_is_finished_and_counted) {
 }
 
 TEST_F(MessageDecoderTest, a_filter_that_changes_holds_from_the_next_message_on) {
-  CurrentFilter filter;
+  filter::CurrentFilter filter;
   filter_ = &filter;
   begin(MessageDecoder::Format::Tap);
   const std::string like = tap(true, "3l2s5xxv2ze2c", R"("action":"delete")");

@@ -10,12 +10,12 @@
 #include <string>
 #include <thread>
 
-#include "app/current_filter.hpp"
-#include "app/filter_file.hpp"
+#include "filter/current_filter.hpp"
+#include "filter/filter_file.hpp"
 #include "store/filter_table.hpp"
 #include "store/session.hpp"
 
-namespace skua::app {
+namespace skua::filter {
 
 /// What a process was told to set the stored filter to.
 struct FilterChoice {
@@ -70,4 +70,4 @@ class FilterWatch {
   std::jthread thread_;
 };
 
-}  // namespace skua::app
+}  // namespace skua::filter

@@ -1,4 +1,4 @@
-#include "app/filter_file.hpp"
+#include "filter/filter_file.hpp"
 
 #include <sstream>
 #include <string>
@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace skua::app::filter_file_test {
+namespace skua::filter::filter_file_test {
 namespace {
 
 using testing::ElementsAre;
@@ -128,4 +128,4 @@ TEST(Merged, has_what_either_has_once) {
 }
 
 }  // namespace
-}  // namespace skua::app::filter_file_test
+}  // namespace skua::filter::filter_file_test

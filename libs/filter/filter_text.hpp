@@ -4,13 +4,13 @@
 
 #include "store/filter_table.hpp"
 
-namespace skua::app {
+namespace skua::filter {
 
 /// What a filter lets through, for people: "app.bsky.feed.post of all accounts". Of many names the
 /// first ten.
-std::string filter_words(const store::FilterContent& content);
+std::string filter_text(const store::FilterContent& content);
 
 /// What a change added and took away, on a line: "+ app.bsky.graph.*, - did:plc:...".
-std::string change_words(const store::FilterChange& change);
+std::string change_text(const store::FilterChange& change);
 
-}  // namespace skua::app
+}  // namespace skua::filter

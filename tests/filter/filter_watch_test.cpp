@@ -1,4 +1,4 @@
-#include "app/filter_watch.hpp"
+#include "filter/filter_watch.hpp"
 
 #include <memory>
 #include <string>
@@ -7,10 +7,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "app/filter_words.hpp"
+#include "filter/filter_text.hpp"
 #include "support/postgres.hpp"
 
-namespace skua::app::filter_watch_test {
+namespace skua::filter::filter_watch_test {
 namespace {
 
 using testing::ElementsAre;
@@ -154,18 +154,18 @@ TEST_F(FilterWatchTest, goes_on_when_the_database_is_back) {
 }
 
 TEST(FilterWords, say_what_passes) {
-  EXPECT_EQ(filter_words({}), "all records of all accounts");
-  EXPECT_EQ(filter_words({{kPost, "app.bsky.graph.*"}, {"did:plc:a"}}),
+  EXPECT_EQ(filter_text({}), "all records of all accounts");
+  EXPECT_EQ(filter_text({{kPost, "app.bsky.graph.*"}, {"did:plc:a"}}),
             "app.bsky.feed.post, app.bsky.graph.* of 1 account (did:plc:a)");
 }
 
 TEST(FilterWords, say_what_changed) {
-  EXPECT_EQ(change_words({{{kLike}, {"did:plc:a"}}, {{kLike, kPost}, {"did:plc:b"}}}),
+  EXPECT_EQ(change_text({{{kLike}, {"did:plc:a"}}, {{kLike, kPost}, {"did:plc:b"}}}),
             "+ app.bsky.feed.post, + did:plc:b, - did:plc:a");
   std::vector<std::string> many;
   for (char c = 'a'; c < 'n'; ++c) many.push_back(std::string("did:plc:") + c);
-  EXPECT_THAT(change_words({{}, {{}, many}}), testing::EndsWith("+ did:plc:j and 3 more"));
+  EXPECT_THAT(change_text({{}, {{}, many}}), testing::EndsWith("+ did:plc:j and 3 more"));
 }
 
 }  // namespace
-}  // namespace skua::app::filter_watch_test
+}  // namespace skua::filter::filter_watch_test

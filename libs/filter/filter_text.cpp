@@ -1,4 +1,4 @@
-#include "app/filter_words.hpp"
+#include "filter/filter_text.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 #include "base/count_text.hpp"
 
-namespace skua::app {
+namespace skua::filter {
 namespace {
 
 constexpr std::size_t kShown = 10;
@@ -33,7 +33,7 @@ std::vector<std::string> without(const std::vector<std::string>& all,
 
 }  // namespace
 
-std::string filter_words(const store::FilterContent& content) {
+std::string filter_text(const store::FilterContent& content) {
   return fmt::format(
       "{} of {}", content.collections.empty() ? "all records" : list_words(content.collections),
       content.dids.empty() ? "all accounts"
@@ -41,7 +41,7 @@ std::string filter_words(const store::FilterContent& content) {
                                          list_words(content.dids)));
 }
 
-std::string change_words(const store::FilterChange& change) {
+std::string change_text(const store::FilterChange& change) {
   std::string words;
   const auto add = [&](const std::vector<std::string>& names, const char* sign) {
     if (!names.empty()) words += (words.empty() ? "" : ", ") + list_words(names, sign);
@@ -53,4 +53,4 @@ std::string change_words(const store::FilterChange& change) {
   return words;
 }
 
-}  // namespace skua::app
+}  // namespace skua::filter

@@ -1,4 +1,4 @@
-#include "app/filter_file.hpp"
+#include "filter/filter_file.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -14,7 +14,7 @@
 #include "atproto/collection_filter.hpp"
 #include "atproto/syntax.hpp"
 
-namespace skua::app {
+namespace skua::filter {
 namespace {
 
 constexpr const char* kBlanks = " \t\r";
@@ -125,4 +125,4 @@ std::optional<store::FilterContent> FilterFile::look() {
   return read();
 }
 
-}  // namespace skua::app
+}  // namespace skua::filter

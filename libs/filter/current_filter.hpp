@@ -8,7 +8,7 @@
 #include "base/guarded.hpp"
 #include "store/filter_table.hpp"
 
-namespace skua::app {
+namespace skua::filter {
 
 /// The filter that a process goes by at this moment: each snapshot never changes, and is replaced
 /// as a whole. At first everything passes. Any thread.
@@ -45,4 +45,4 @@ class CurrentFilter {
   Guarded<Listeners> listeners_;
 };
 
-}  // namespace skua::app
+}  // namespace skua::filter

@@ -9,7 +9,7 @@
 
 #include "store/filter_table.hpp"
 
-namespace skua::app {
+namespace skua::filter {
 
 /// A filter that a person wrote and that is none, in words for that person.
 class FilterError : public std::runtime_error {
@@ -67,4 +67,4 @@ class FilterFile {
   std::optional<FileStamp> seen_;
 };
 
-}  // namespace skua::app
+}  // namespace skua::filter

@@ -1,13 +1,13 @@
-#include "app/filter_watch.hpp"
+#include "filter/filter_watch.hpp"
 
 #include <utility>
 
-#include "app/filter_words.hpp"
 #include "base/log.hpp"
+#include "filter/filter_text.hpp"
 #include "store/outage.hpp"
 #include "store/process_name.hpp"
 
-namespace skua::app {
+namespace skua::filter {
 
 FilterWatch::FilterWatch(Options options, CurrentFilter& current)
     : options_(std::move(options)), current_(current) {
@@ -78,7 +78,7 @@ void FilterWatch::set_stored() {
   wanted_.reset();
   if (!change.is_change()) return;
   logger("filter")->info("stored filter changed{}: {}", file_ ? " by " + file_->path() : "",
-                         change_words(change));
+                         change_text(change));
 }
 
 void FilterWatch::adopt() {
@@ -86,7 +86,7 @@ void FilterWatch::adopt() {
   store::FilterState state = store::load_filter_state(session());
   if (state.version != known) {
     current_.set(store::load_filter(session()));
-    logger("filter")->info("stored from now on: {}", filter_words(current_.get()->content()));
+    logger("filter")->info("stored from now on: {}", filter_text(current_.get()->content()));
     // What was left out since it became wider may be in no CAR that was asked for meanwhile.
     if (state.widened > known && state.is_late) {
       logger("filter")->warn("the wider filter was noticed late, resyncs begin anew");
@@ -109,4 +109,4 @@ store::Session& FilterWatch::session() {
   return *session_;
 }
 
-}  // namespace skua::app
+}  // namespace skua::filter

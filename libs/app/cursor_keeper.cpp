@@ -19,8 +19,8 @@ constexpr std::chrono::minutes kBusyPatience{5};
 
 }  // namespace
 
-CursorKeeper::CursorKeeper(Options options, const Clock& clock)
-    : options_(std::move(options)), clock_(clock) {
+CursorKeeper::CursorKeeper(Options options, const Clock& server_clock)
+    : options_(std::move(options)), server_clock_(server_clock) {
   connect();
   for (const std::string& source : options_.sources) {
     saved_at_start_.push_back(store::load_cursor(*session_, source));
@@ -136,8 +136,8 @@ void CursorKeeper::save_position() {
   if (!has_moved && repositories.empty() && gaps.empty()) return;
   crash_point("before_cursor");
   store::Transaction transaction(*session_);
-  store::save_repositories(*session_, repositories, options_.resync, clock_.now());
-  store::desynchronize(*session_, gaps, clock_.now());
+  store::save_repositories(*session_, repositories, options_.resync, server_clock_.now());
+  store::desynchronize(*session_, gaps, server_clock_.now());
   for (std::size_t i = 0; i < moved.size(); ++i) {
     if (!moved[i]) continue;
     store::save_cursor(*session_, options_.sources[i], moved[i]->seq, moved[i]->time);

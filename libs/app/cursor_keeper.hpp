@@ -53,7 +53,7 @@ class CursorKeeper {
 
   /// Takes the locks. Throws store::SourceBusy, naming the holder, std::runtime_error while a
   /// bootstrap is open, or store::SqlError.
-  CursorKeeper(Options options, const Clock& clock);
+  CursorKeeper(Options options, const Clock& server_clock);
   ~CursorKeeper();
 
   /// The cursor that was saved last, by this process or one before; nothing: none ever was.
@@ -85,7 +85,7 @@ class CursorKeeper {
   void save_position();
 
   const Options options_;
-  const Clock& clock_;
+  const Clock& server_clock_;
   std::unique_ptr<store::Session> session_;
   /// Since when another session has a source; nothing: none has.
   std::optional<std::chrono::steady_clock::time_point> busy_since_;

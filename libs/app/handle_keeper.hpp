@@ -56,7 +56,7 @@ class HandleKeeper {
     std::function<void(const std::string& what)> on_defect;
   };
 
-  /// `clock` must outlive it.
+  /// `clock`: PostgreSQL's, by which claims become due. It must outlive the keeper.
   HandleKeeper(Check check, Options options, const Clock& clock);
   ~HandleKeeper();
   HandleKeeper(const HandleKeeper&) = delete;

@@ -68,7 +68,7 @@ class History::Impl {
                 .is_idle = [this] { return backfiller_.is_idle(); }},
                clock_watch_.latest()) {
     if (!options_.check_handles) return;
-    handles_ = std::make_unique<HandleLookups>(handle_options(), clock_watch_.latest());
+    handles_ = std::make_unique<HandleLookups>(handle_options(), clock_watch_.server());
   }
 
   ~Impl() { stop(); }

@@ -46,9 +46,9 @@ class Indexer::Impl {
         clock_watch_({.database_url = options_.database_url}, clock),
         clock_(clock_watch_.latest()),
         accounts_(options_.verify || options_.history
-                      ? std::make_unique<NetworkAccounts>(account_options(), clock_)
+                      ? std::make_unique<NetworkAccounts>(account_options(), clock_watch_.server())
                       : nullptr),
-        writing_(options_.database_url, clock_,
+        writing_(options_.database_url, clock_, clock_watch_.server(),
                  [this](const std::string& what) { defect_.report(what); }) {
     for (auto& row : rows_of(options_.sources)) {
       runs_.push_back(
@@ -65,7 +65,7 @@ class Indexer::Impl {
     writing_.start();
     if (options_.history) history_ = make_history();
     if (options_.check_handles)
-      handles_ = std::make_unique<HandleLookups>(handle_options(), clock_);
+      handles_ = std::make_unique<HandleLookups>(handle_options(), clock_watch_.server());
   }
 
   ~Impl() {

@@ -29,7 +29,7 @@ class Replay::Impl {
         verifying_(options_.accounts ? std::make_unique<Verifying>(*options_.accounts, nullptr,
                                                                    options_.level, lookup_options())
                                      : nullptr),
-        writing_(options_.database_url, clock,
+        writing_(options_.database_url, clock, clock,
                  [this](const std::string& what) { defect_.report(what); }),
         pipeline_({.sources = {source()},
                    .decode_threads = options_.decode_threads,

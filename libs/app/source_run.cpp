@@ -60,7 +60,7 @@ SourceRun::SourceRun(SourceRunOptions options, Writing& writing, const Clock& cl
       clock_(clock),
       on_defect_(std::move(on_defect)),
       started_at_(clock.now()),
-      keeper_(keeper_options(), clock),
+      keeper_(keeper_options(), writing.server_clock()),
       verifying_(verifies_commits()
                      ? std::make_unique<Verifying>(
                            *options_.accounts, &chain_, options_.level,

@@ -12,10 +12,11 @@ constexpr std::size_t kDeep = 2'000;
 
 }  // namespace
 
-Writing::Writing(std::string database_url, const Clock& clock,
+Writing::Writing(std::string database_url, const Clock& clock, const Clock& server_clock,
                  std::function<void(const std::string&)> on_defect)
     : database_url_(std::move(database_url)),
       clock_(clock),
+      server_clock_(server_clock),
       on_defect_(std::move(on_defect)),
       live_pressure_(kDeep) {}
 
@@ -41,6 +42,7 @@ void Writing::start() {
                                  .live_pressure = live_pressure_,
                                  .counters = counters_,
                                  .clock = clock_,
+                                 .server_clock = server_clock_,
                                  .on_defect = on_defect_});
   pool_ = std::make_unique<writer::WorkerPool>(*services_);
 }

@@ -22,8 +22,9 @@ namespace skua::app {
 /// pipelines; made and ended by their owner.
 class Writing {
  public:
-  /// `on_defect` is called, from some thread, when going on would be wrong; the owner then stops.
-  Writing(std::string database_url, const Clock& clock,
+  /// `server_clock`: PostgreSQL's, for what is stored. `on_defect` is called, from some thread,
+  /// when going on would be wrong; the owner then stops.
+  Writing(std::string database_url, const Clock& clock, const Clock& server_clock,
           std::function<void(const std::string&)> on_defect);
   ~Writing();
   Writing(const Writing&) = delete;
@@ -35,6 +36,8 @@ class Writing {
 
   /// Reads the ids of accounts and starts the workers. Once. Throws store::SqlError.
   void start();
+
+  const Clock& server_clock() const { return server_clock_; }
 
   /// Hands an event to its worker. Never waits. Any thread; one DID's events of one source from one
   /// thread.
@@ -51,6 +54,7 @@ class Writing {
  private:
   const std::string database_url_;
   const Clock& clock_;
+  const Clock& server_clock_;
   const std::function<void(const std::string&)> on_defect_;
   writer::Counters counters_;
   writer::LivePressure live_pressure_;

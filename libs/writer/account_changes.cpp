@@ -90,10 +90,10 @@ void queue_again(store::Session& session, const std::set<std::string_view>& dids
 }
 
 /// The newest revision that a deleted account had, as far as it is known: else whatever was made
-/// before it was said, for which a host's clock may not run ahead of ours.
-atproto::Tid floor_of(const AccountChange& change, Timestamp now) {
+/// before it was said. A host whose clock runs ahead has been bounded by then (app::dispatch).
+atproto::Tid floor_of(const AccountChange& change) {
   if (change.last_rev.value != 0) return change.last_rev;
-  return atproto::Tid::from_time(std::min(change.time, now), 1023);
+  return atproto::Tid::from_time(change.time, 1023);
 }
 
 /// What a batch says of an account's end.
@@ -146,7 +146,7 @@ AccountsWritten write_account_changes(store::Session& session,
       if (account->purge) {
         Deletion& deletion = deletions[event->actor_id];
         deletion.did = event->event.did;
-        deletion.floor = std::max(deletion.floor, floor_of(*account, now));
+        deletion.floor = std::max(deletion.floor, floor_of(*account));
         deletion.said_at = std::max(deletion.said_at, account->time);
       }
     }

@@ -145,7 +145,7 @@ void Worker::write_front(Batch& batch, std::size_t size, Batch& busy) {
   const std::span<event::ResolvedEvent> front(batch.data(), size);
   store::Session& connection = session_.get();
   const std::uint64_t nuls_before = connection.nuls_removed();
-  resolve::Resolver resolver(connection, services_.ids, services_.clock);
+  resolve::Resolver resolver(connection, services_.ids, services_.server_clock);
   for (const resolve::Conflict& conflict : resolver.resolve(front)) {
     // It cannot become a row, but its bytes are kept: the live writer makes a dead letter of it.
     reject(front[conflict.index], conflict.reason);
@@ -159,7 +159,7 @@ void Worker::write_front(Batch& batch, std::size_t size, Batch& busy) {
     return;
   }
   const LiveWriter::Outcome outcome =
-      services_.writer.write(connection, front, services_.clock.now());
+      services_.writer.write(connection, front, services_.server_clock.now());
 
   // Before the batch is done with: after a crash its events come again.
   for (const Purge& purge : outcome.purges) counters.rows += purge_account(connection, purge);
@@ -195,7 +195,7 @@ bool Worker::write_in_bulk(store::Session& connection,
   });
   const resolve::PostClaims::HeldAll posts(services_.ids.post_claims,
                                            resolve::posts_written_by(events));
-  const BulkWriter::Outcome outcome = bulk_.write(connection, events, services_.clock.now());
+  const BulkWriter::Outcome outcome = bulk_.write(connection, events, services_.server_clock.now());
   services_.counters.rows += outcome.rows;
   services_.counters.unchanged += outcome.unchanged;
   services_.counters.dead_letters += outcome.dead_letters;
@@ -205,7 +205,7 @@ bool Worker::write_in_bulk(store::Session& connection,
 void Worker::dead_letter_front(Batch& batch, const store::SqlError& error) {
   try {
     services_.writer.write_dead_letter(session_.get(), batch.front(), error.what(),
-                                       error.sqlstate(), services_.clock.now());
+                                       error.sqlstate(), services_.server_clock.now());
   } catch (const store::DataError& again) {
     throw store::DefectError(std::string("a dead letter was refused: ") + again.what(),
                              again.sqlstate());

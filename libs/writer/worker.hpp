@@ -43,6 +43,8 @@ struct WorkerServices {
   LivePressure& live_pressure;
   Counters& counters;
   const Clock& clock;
+  /// PostgreSQL's, for the times that are stored: other processes compare with them.
+  const Clock& server_clock;
   /// Called from a worker's thread when a statement of ours is wrong: the process must stop.
   std::function<void(const std::string& what)> on_defect;
 };

@@ -61,7 +61,7 @@ class ParkedAccountsTest : public test::PostgresTest {
   void open(std::size_t frames = 100'000, std::size_t decode_threads = 2) {
     const auto on_defect = [](const std::string& what) { ADD_FAILURE() << what; };
     const writer::InFlightList::Limits limits{.frames = frames, .bytes = std::size_t{64} << 20};
-    writing_ = std::make_unique<Writing>(database_.url(), clock_, on_defect);
+    writing_ = std::make_unique<Writing>(database_.url(), clock_, clock_, on_defect);
     keeper_ = std::make_unique<CursorKeeper>(
         CursorKeeper::Options{
             .database_url = database_.url(), .sources = {kSource}, .chain = &chain_},

@@ -55,6 +55,32 @@ class Clock(ShiftedClock):
     def test_of_a_clock_an_hour_ahead_the_stream_is_indexed(self):
         self.check_stream("+1h", "60 min ahead of PostgreSQL's")
 
+    def test_what_is_stored_has_the_time_of_postgresql(self):
+        network = self.network()
+        database = self.database()
+        _, skua = self.shifted_indexer(database, network, "+3h")
+        self.catch_up(skua, network.steps(200)["seq"])
+        self.stop(database, skua)
+        self.assertTrue(database.value("select max(indexed_at) <= now() from bsky.posts"))
+        # Otherwise look-ups of handles wait until it is so late.
+        self.assertTrue(database.value(
+            "select max(handle_lookups_charged_to) < now() + interval '1 hour' from bsky.actors"))
+
+    def test_documents_that_were_read_while_the_clock_was_ahead_are_read_again(self):
+        network = self.network()
+        database = self.database()
+        file, skua = self.shifted_indexer(database, network, "+30m")
+        self.catch_up(skua, network.steps(200)["seq"])
+        set_shift(file, "+0")
+        for _ in range(10):
+            network.control("/incident", kind="change_handle")
+        self.catch_up(skua, network.steps(1)["seq"])
+        self.stop(database, skua)
+        accounts, _ = self.dump(network)
+        claims = database.rows("select did, handle_claim from bsky.actors where handle_claim is not null")
+        self.assertEqual({row["did"]: row["handle_claim"] for row in claims},
+                         {row["did"]: accounts[row["did"]]["handle"] for row in claims})
+
     def test_jumps_both_ways_cost_nothing(self):
         network = self.network()
         database = self.database()

@@ -45,6 +45,7 @@ class WorkerPoolTest : public test::PostgresTest {
                            .live_pressure = pressure_,
                            .counters = counters_,
                            .clock = clock_,
+                           .server_clock = clock_,
                            .on_defect = [this](const std::string& what) { defect_ = what; }});
     pool_ = std::make_unique<WorkerPool>(*services_);
   }

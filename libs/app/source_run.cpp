@@ -76,6 +76,7 @@ SourceRun::SourceRun(SourceRunOptions options, Writing& writing, const Clock& cl
   members_.resize(options_.sources.size());
   for (std::size_t i = 0; i < members_.size(); ++i) {
     members_[i].name = source_name(options_.sources[i]);
+    members_[i].found_cursor = keeper_.saved(i);
     members_[i].intake =
         std::visit([&](const auto& source) { return make_intake(source, i); }, options_.sources[i]);
     members_[i].frames = dynamic_cast<FrameIntake*>(members_[i].intake.get());
@@ -196,7 +197,10 @@ void SourceRun::drop() {
 std::vector<Source> SourceRun::resumed_sources() const {
   std::vector<Source> sources;
   for (std::size_t i = 0; i < members_.size(); ++i) {
-    sources.push_back(resumed(options_.sources[i], members_[i].intake->began_after()));
+    auto began = members_[i].intake->began_after();
+    // A database without the cursor that this began at lacks rows from before it, too.
+    if (began && began == members_[i].found_cursor) began = 0;
+    sources.push_back(resumed(options_.sources[i], began));
   }
   return sources;
 }

@@ -95,6 +95,8 @@ class SourceRun {
  private:
   struct Member {
     std::string name;
+    /// The cursor that was stored when this began.
+    std::optional<std::int64_t> found_cursor;
     std::unique_ptr<Intake> intake;
     /// The same, of a relay.
     FrameIntake* frames = nullptr;

@@ -90,17 +90,32 @@ class OtherDatabase(OwnServer):
         self.assertLess(self.accounts(), reached + 20, "the standby had it all")
         self.check_end(program)
 
-    def test_an_older_copy_of_the_same_cluster_is_put_in_its_place(self):
+    def copy(self):
         self.cluster.pg("stop")
-        data, copy = self.cluster.folder / "data", self.cluster.folder / "copy"
-        subprocess.run(["cp", "-a", data, copy], check=True)
+        subprocess.run(["cp", "-a", self.cluster.folder / "data", self.cluster.folder / "copy"], check=True)
         self.cluster.pg("start")
+
+    def put_copy_in_place(self):
+        self.cluster.pg("stop", "immediate")
+        shutil.rmtree(self.cluster.folder / "data")
+        (self.cluster.folder / "copy").rename(self.cluster.folder / "data")
+        self.cluster.pg("start")
+
+    def test_an_older_copy_of_the_same_cluster_is_put_in_its_place(self):
+        self.copy()
         program = self.indexer(self.db, self.relay.url, "--cursor", "oldest")
         self.wait_for_more(program, 25)
-        self.cluster.pg("stop", "immediate")
-        shutil.rmtree(data)
-        copy.rename(data)
-        self.cluster.pg("start")
+        self.put_copy_in_place()
+        self.check_end(program)
+
+    def test_a_copy_lacks_the_cursor_that_a_process_went_on_from(self):
+        self.copy()
+        program = self.indexer(self.db, self.relay.url, "--cursor", "oldest")
+        self.wait_for_more(program, 15)
+        self.assertEqual(program.stop(), 0, program.tail())
+        program = self.indexer(self.db, self.relay.url)
+        self.wait_for_more(program, 10)
+        self.put_copy_in_place()
         self.check_end(program)
 
     def test_the_database_is_made_anew(self):

@@ -227,8 +227,13 @@ class IdentityCache::Impl {
     if (!to_load.empty()) load(to_load);
   }
 
-  bool answered_from_memory(const Ask& ask) {
+  /// What was fetched in the future was so by a clock that was wrong: nobody knows how old it is.
+  bool is_younger(const Identity& identity, std::chrono::seconds age) const {
     const auto now = clock_.now();
+    return identity.fetched_at <= now && now - identity.fetched_at < age;
+  }
+
+  bool answered_from_memory(const Ask& ask) {
     const auto* known = known_.find(ask.did);
     const auto* failure = failures_.find(ask.did);
     if (failure != nullptr && pace_.now() < failure->until) {
@@ -238,8 +243,7 @@ class IdentityCache::Impl {
       return true;
     }
     if (!known) return false;
-    const auto age = now - (*known)->fetched_at;
-    if (age >= ask.max_age) return false;
+    if (!is_younger(**known, ask.max_age)) return false;
     ++statistics_.from_memory;
     give(ask.done, *known);
     return true;
@@ -252,7 +256,7 @@ class IdentityCache::Impl {
       if (!identity) continue;
       known_.put(row.did, identity);
       auto& pending = pending_.at(row.did);
-      if (clock_.now() - identity->fetched_at < options_.fresh_for && !wants_refresh(pending)) {
+      if (is_younger(*identity, options_.fresh_for) && !wants_refresh(pending)) {
         ++statistics_.from_table;
         finish(row.did, identity);
       } else {

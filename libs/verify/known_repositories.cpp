@@ -31,8 +31,9 @@ void KnownRepository::set_key(const std::optional<atproto::Multikey>& key, Times
 }
 
 std::chrono::minutes KnownRepository::key_age(Timestamp now) const {
-  return std::chrono::floor<std::chrono::minutes>(now.time_since_epoch()) -
-         std::chrono::minutes(key_minute_);
+  const auto age = std::chrono::floor<std::chrono::minutes>(now.time_since_epoch()) -
+                   std::chrono::minutes(key_minute_);
+  return age < age.zero() ? age.max() : age;
 }
 
 KnownRepositories::KnownRepositories(std::size_t capacity) : half_((capacity + 1) / 2) {}

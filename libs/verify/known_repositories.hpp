@@ -48,7 +48,7 @@ class KnownRepository {
   /// The account's key, as of `now`; nothing: its DID document is of no use.
   void set_key(const std::optional<atproto::Multikey>& key, Timestamp now);
   const std::optional<atproto::Multikey>& key() const { return key_; }
-  /// How long ago that was, by the minute.
+  /// How long ago that was, by the minute; the longest time if the clock was set back since.
   std::chrono::minutes key_age(Timestamp now) const;
 
  private:

@@ -88,6 +88,14 @@ TEST(IdentityCache, KeepsAnIdentityForADay) {
   EXPECT_EQ(world.cache.statistics().fetched, 2U);
 }
 
+TEST(IdentityCache, FetchesAgainWhenTheClockWasSetBack) {
+  CacheWorld world;
+  EXPECT_TRUE(world.resolve(kDid));
+  world.clock.advance(-1h);
+  EXPECT_EQ(world.refresh(kDid).value()->fetched_at, world.clock.now());
+  EXPECT_EQ(world.plc.count(), 2U);
+}
+
 TEST(IdentityCache, RefreshesOnceAFailure) {
   CacheWorld world;
   EXPECT_TRUE(world.resolve(kDid));

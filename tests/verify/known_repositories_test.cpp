@@ -73,6 +73,13 @@ TEST(KnownRepository, knows_how_old_its_key_is_by_the_minute) {
   EXPECT_EQ(repository.key_age(clock.now()), 0min);
 }
 
+TEST(KnownRepository, takes_a_key_for_old_when_the_clock_was_set_back) {
+  test::ManualClock clock;
+  KnownRepository repository;
+  repository.set_key(std::nullopt, clock.now() + 1h);
+  EXPECT_EQ(repository.key_age(clock.now()), std::chrono::minutes::max());
+}
+
 TEST(KnownRepositories, replaces_what_it_knows_of_a_did) {
   KnownRepositories known(10);
   EXPECT_EQ(known.find(did(1)), nullptr);

@@ -70,8 +70,8 @@ inline bool is_signed(const Source& source) {
 }
 
 /// The same source for a run that goes on in the place of another, whose database has become an
-/// older one: at the saved cursor, or where there is none, after `began`; nothing: the other one had
-/// read nothing.
+/// older one: at the saved cursor, or where there is none, after `began`; nothing: the other one
+/// had read nothing.
 Source resumed(Source source, std::optional<std::int64_t> began);
 
 /// `relay:host`, `tap:host`, `jetstream:host` or `labeler:host`, with the port where there is one:

@@ -48,8 +48,8 @@ Download download_of(const Settings& settings, const IdentityImportFlags& flags)
   download.http.ca_file = ca_file(settings, flags.ca_file);
   download.source.url = flags.source;
   download.source.wait = [url = flags.source](std::chrono::seconds time, const ErrorCode& failure) {
-    fmt::print(stderr, "skua identity import: {}: {}; trying again in {} s\n", url,
-               failure.message(), time.count());
+    fmt::print(stderr, "skua identity import: {}: {}; retrying in {} s\n", url, failure.message(),
+               time.count());
     std::this_thread::sleep_for(time);
   };
   if (flags.after) {

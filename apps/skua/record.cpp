@@ -52,7 +52,7 @@ class Recorder final : public transport::FrameSink {
         "connected{}", position_ ? fmt::format(", continuing after seq {}", *position_) : ", live");
   }
   void on_disconnected(const transport::Disconnection& end) override {
-    logger("relay")->warn("{}; the next try comes in {:.1f} s", end.reason,
+    logger("relay")->warn("{}; retrying in {:.1f} s", end.reason,
                           static_cast<double>(end.next_attempt_in.count()) / 1000.0);
   }
 

@@ -73,7 +73,7 @@ std::unique_ptr<app::Indexer> make_indexer(const app::IndexerOptions& options,
         indexer = std::make_unique<app::Indexer>(options, system_clock());
         return;
       } catch (const store::DatabaseChanged& change) {
-        logger("skua")->warn("{}: beginning again", change.what());
+        logger("skua")->warn("{}: starting again", change.what());
       }
     }
   });
@@ -187,9 +187,9 @@ std::optional<int> run_once(app::IndexerOptions& options, const HistoryRequest& 
   }
   if (end == RunEnd::Stop) return end_run(*indexer, stop_signal);
   logger("skua")->warn(
-      "the database is another one: {}; all that is remembered of it is dropped, each source goes "
-      "on at its stored cursor",
-      indexer->database_change().value_or("it was for a moment"));
+      "the database has changed: {}; discarding the state in memory, each source continues at its "
+      "stored cursor",
+      indexer->database_change().value_or("for a moment another one answered"));
   indexer->drop();
   options.sources = indexer->resumed_sources();
   return std::nullopt;

@@ -70,7 +70,7 @@ identity::IdentityCacheOptions cache_options(const NetworkAccountsOptions& optio
 
 void tell_no_status(const std::string& did, const std::string& reason, const ErrorCode& error) {
   if (error == identity::errc::stopped || error == transport::errc::http_stopped) return;
-  logger("identity")->info("did={}: whether it is active is not known: {}", did, reason);
+  logger("identity")->info("did={}: its hosting status is unknown: {}", did, reason);
 }
 
 }  // namespace

@@ -19,11 +19,10 @@ void ConnectionWords::on_disconnected(const transport::Disconnection& end) {
   ++failures_;
   const double seconds = static_cast<double>(end.next_attempt_in.count()) / 1000.0;
   if (was_connected) {
-    logger(log_)->warn("the connection to {} ended: {}; the next try comes in {:.1f} s", source_,
-                       end.reason, seconds);
-  } else {
-    logger(log_)->warn("cannot reach {}: {}; the next try comes in {:.1f} s", source_, end.reason,
+    logger(log_)->warn("the connection to {} ended: {}; retrying in {:.1f} s", source_, end.reason,
                        seconds);
+  } else {
+    logger(log_)->warn("cannot reach {}: {}; retrying in {:.1f} s", source_, end.reason, seconds);
     if (failures_ == 1) logger(log_)->warn("{}", advice_);
   }
 }

@@ -164,8 +164,7 @@ bool CursorKeeper::stop() {
     return true;
   } catch (const std::runtime_error& error) {
     logger("cursor")->error(
-        "the cursor could not be saved, the next start repeats from the one before: {}",
-        error.what());
+        "the cursor was not saved; the next start continues at the previous one: {}", error.what());
     return false;
   }
 }

@@ -191,8 +191,9 @@ void Decoder::keep_to_budget() {
 void Decoder::give_up(const std::string& did) {
   Parked& parked = parked_.at(did);
   logger("verify")->warn(
-      "did={}: its host is silent, and {} of its messages ({} bytes) waited for it: those that "
-      "cannot be verified without it are dropped, a resync brings what they said",
+      "did={}: its host does not answer, and {} messages ({} bytes) waited for it: commits that "
+      "need "
+      "it are dropped, and a resync follows",
       did, parked.jobs.size(), parked.bytes);
   Job& first = parked.jobs.front();
   given_up_[did] = std::exchange(first.question, kLookup);

@@ -72,7 +72,7 @@ void reject_message(const DispatchServices& services, writer::InFlightList::Tick
   services.intake.bad_frames += 1;
   event::UnresolvedEvent event;
   event.did = std::string(did);
-  logger("intake")->warn("did={} seq={}: dead-lettered whole: {}", event.did, seq, error);
+  logger("intake")->warn("did={} seq={}: the frame is dead-lettered: {}", event.did, seq, error);
   event.type = event::RecordType::Metadata;
   event.seq = seq;
   event.ticket = ticket;

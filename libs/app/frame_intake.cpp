@@ -80,9 +80,9 @@ bool FrameIntake::check_first(std::int64_t seq) {
   const std::int64_t cursor = *position_;
   if (seq < cursor) {
     logger(kind_)->warn(
-        "{} counts anew: it sent seq {} where {} was asked for; reading all that it has", url_, seq,
-        cursor);
-    end_ = "its numbers began anew";
+        "{}: sequence reset: it sent seq {} after cursor {}; reading everything that it keeps",
+        url_, seq, cursor);
+    end_ = "its sequence numbers were reset";
     begin_anew();
     return false;
   }
@@ -90,8 +90,8 @@ bool FrameIntake::check_first(std::int64_t seq) {
   if (seq > cursor + 1 && cursor > 0 && has_gap) {
     skipped_ += static_cast<std::uint64_t>(seq - cursor - 1);
     logger(kind_)->warn(
-        "{} went on at seq {}, {} after the cursor: what it no longer keeps of these is missing{}",
-        url_, seq, seq - cursor, sender_ == Sender::Relay ? ", a backfill brings it" : "");
+        "{} continued at seq {}, {} after the cursor: the events between them are missing{}", url_,
+        seq, seq - cursor, sender_ == Sender::Relay ? "; a backfill adds them" : "");
   }
   return true;
 }
@@ -115,7 +115,8 @@ void FrameIntake::take_error(ByteView frame) {
   end_ = "the " + kind_ + " sent the error " + decoded.name;
   if (!decoded.message.empty()) *end_ += ": " + decoded.message;
   if (decoded.name == "FutureCursor") {
-    *end_ += " (it was rebuilt, and counts anew: reading all that it has)";
+    *end_ +=
+        " (it was rebuilt, and its sequence numbers were reset: reading everything that it keeps)";
     begin_anew();
   }
 }

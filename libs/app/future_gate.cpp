@@ -60,7 +60,7 @@ std::vector<AdmittedMessage> FutureGate::release(SteadyTime now) {
   ahead_.clear();
   present_.clear();
   if (std::exchange(told_at_, std::nullopt)) {
-    logger("clock")->info("revisions no longer lie in the future: going on");
+    logger("clock")->info("revisions are no longer in the future: intake continues");
   }
   return out;
 }
@@ -77,8 +77,9 @@ void FutureGate::tell(SteadyTime now) {
   const auto& dates = held_.front().dates;
   const auto by = std::chrono::round<std::chrono::seconds>(dates.rev->time() - clock_.now());
   logger("clock")->warn(
-      "{} accounts at once are ahead of this machine's clock, by {}: it seems to be wrong. Nothing "
-      "is taken in until it is right",
+      "revisions of {} accounts are ahead of this machine's clock, by {}: the clock seems to be "
+      "wrong. "
+      "Intake waits until it is correct",
       ahead_.size(), duration_text(by));
 }
 

@@ -193,7 +193,7 @@ void JetstreamIntake::on_disconnected(const transport::Disconnection& end) {
   words_.on_disconnected(end);
   if (end.http_error == "CursorTooOld") {
     logger("jetstream")
-        ->warn("what lies between {} and now is missing: a backfill brings it; live from now on",
+        ->warn("the events between {} and now are missing; a backfill adds them; live from now on",
                position_.value_or(0));
     position_.reset();
   }

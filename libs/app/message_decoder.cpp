@@ -139,8 +139,8 @@ void MessageDecoder::take_jetstream(AdmittedMessage& message, Gate gate) {
     case event::JetstreamKind::Sync:
       services_.intake.syncs += 1;
       logger("intake")->info(
-          "did={}: its repository was replaced as a whole, which Jetstream does not bring: skua "
-          "backfill does",
+          "did={}: its repository was replaced, and Jetstream does not send its records: run skua "
+          "backfill",
           jetstream_.did);
       break;
     case event::JetstreamKind::Info:

@@ -34,7 +34,7 @@ void PatientAccounts::warn(Waiting& waiting, const std::string& reason) {
   const auto now = SteadyClock::now();
   if (now < waiting.warn_at) return;
   waiting.warn_at = now + kWarnEvery;
-  logger("identity")->warn("{}; events of accounts whose keys are not known wait for it", reason);
+  logger("identity")->warn("{}; events of accounts without a known key wait", reason);
 }
 
 template <class Answer>

@@ -346,8 +346,8 @@ bool SourceRun::check_numbers(std::size_t member, std::int64_t seq) {
   if (++one.lower_numbers < kLowerNumbers) return false;
   one.lower_numbers = 0;
   one.counts_anew = true;
-  logger("relay")->warn("{} counts anew: it stands at seq {}, and was known up to {}", one.name,
-                        seq, *known);
+  logger("relay")->warn("{}: sequence reset: it is at seq {}, and was at seq {}", one.name, seq,
+                        *known);
   positions_.forget(member);
   pipeline_.restart(member);
   keeper_.save_soon();
@@ -385,14 +385,16 @@ std::optional<std::int64_t> SourceRun::position_to_read_from(std::size_t member)
   const Timestamp newest{std::chrono::microseconds(pipeline_.intake().newest_time_us.load())};
   if (seen && one.first_seen && newest >= *one.first_seen - options_.margin) {
     logger("relay")->warn(
-        "{} was seen for the first time just before: reading from there, seq {}; what the other "
-        "relay had not sent by then would be missing until a resync",
+        "{} was seen for the first time a moment ago: reading it from seq {}; events that the "
+        "other "
+        "relay had not sent by then are missing until a resync",
         one.name, *seen);
     return seen;
   }
   logger("relay")->warn(
-      "nothing says how far {} was read by way of the other relay, which was behind: reading all "
-      "that it keeps",
+      "the position in {} that corresponds to the other relay is not known: reading everything "
+      "that "
+      "it keeps",
       one.name);
   return 0;
 }
@@ -414,7 +416,7 @@ void SourceRun::switch_to(std::size_t member) {
 
   const auto position = position_to_read_from(member);
   logger("relay")->warn("{} {}: {} takes over, {}", members_[before].name,
-                        member < before ? "steps back" : "cannot be read", members_[member].name,
+                        member < before ? "is replaced" : "cannot be read", members_[member].name,
                         position ? "after seq " + std::to_string(*position) : "live from now on");
   members_[member].frames->begin_at(position);
   members_[member].was_read = true;

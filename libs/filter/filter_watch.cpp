@@ -58,7 +58,7 @@ void FilterWatch::look() {
   try {
     if (wanted_) set_stored();
   } catch (const store::DataError& error) {
-    logger("filter")->warn("the database does not take this filter, it stays as it was: {}",
+    logger("filter")->warn("the database refuses this filter; the previous filter stays: {}",
                            error.what());
     wanted_.reset();
   }
@@ -69,7 +69,7 @@ void FilterWatch::look_at_file() {
   try {
     if (auto content = file_->look()) wanted_ = merged(options_.choice->names, *content);
   } catch (const FilterError& error) {
-    logger("filter")->warn("{}; the filter stays as it was", error.what());
+    logger("filter")->warn("{}; the previous filter stays", error.what());
   }
 }
 
@@ -89,7 +89,7 @@ void FilterWatch::adopt() {
     logger("filter")->info("stored from now on: {}", filter_text(current_.get()->content()));
     // What was left out since it became wider may be in no CAR that was asked for meanwhile.
     if (state.widened > known && state.is_late) {
-      logger("filter")->warn("the wider filter was noticed late, resyncs begin anew");
+      logger("filter")->warn("this process noticed the wider filter late: the resyncs start again");
       store::widen_filter_again(session());
       state = store::load_filter_state(session());
       current_.set(store::load_filter(session()));

@@ -42,7 +42,7 @@ bool raise_actor_sequence(store::Session& session) {
   transaction.commit();
   if (moved.empty()) return false;
   logger("store")->warn(
-      "the sequence of account numbers stood behind the accounts, as after a restore: it goes on "
+      "the sequence of account numbers was behind the accounts, as after a restore; it continues "
       "after {}",
       moved.int8(0, 0));
   return true;

@@ -103,8 +103,8 @@ void note_busy(Session& session, std::span<const Lock> locks) noexcept {
     for (const auto& one : busy_locks().seen(locks, std::chrono::steady_clock::now())) {
       const auto holder = lock_holder(session, RecordLockKey{one.lock.key});
       if (!holder) continue;
-      logger("store")->warn("{} has been locked for {} by {}: what is to be written of it waits",
-                            one.lock.name, duration_text(one.busy_for), *holder);
+      logger("store")->warn("{} has been locked for {} by {}: its rows wait", one.lock.name,
+                            duration_text(one.busy_for), *holder);
     }
   } catch (const std::exception&) {
     // The connection is gone, which its next use shows.

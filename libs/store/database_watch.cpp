@@ -47,7 +47,7 @@ void DatabaseWatch::connected(const std::string& url, const DatabaseIdentity& fo
                               std::optional<std::int64_t> flushed) {
   const std::scoped_lock lock(mutex_);
   Known& known = known_[url];
-  if (known.change) throw DatabaseChanged("the database is another one: " + *known.change);
+  if (known.change) throw DatabaseChanged("the database has changed: " + *known.change);
   if (found.in_recovery) {
     if (!known.was_primary) return;
     throw ServerError("the server is a standby in recovery, it is waited for until it is promoted",
@@ -55,7 +55,7 @@ void DatabaseWatch::connected(const std::string& url, const DatabaseIdentity& fo
   }
   known.was_primary = true;
   if (known.identity) known.change = difference(*known.identity, found, flushed);
-  if (known.change) throw DatabaseChanged("the database is another one: " + *known.change);
+  if (known.change) throw DatabaseChanged("the database has changed: " + *known.change);
   known.flushed = std::max(known.flushed, found.wal_flushed);
   if (!known.identity) known.identity = found;
   // The first session may have come before the migration that made it.

@@ -57,8 +57,8 @@ void count_left_out(const DeadLetter& example, std::size_t count) {
   if (count == 0) return;
   left_out += count;
   logger("store")->warn(
-      "skua.dead_letter is full, for an account or as a whole (docs/operations.md): not kept: {}, "
-      "such as {}: {}",
+      "skua.dead_letter is full, for an account or in all (docs/operations.md): {} not stored, for "
+      "example {}: {}",
       counted(static_cast<std::int64_t>(count), "dead letter"), example.key, example.error);
 }
 

@@ -69,11 +69,11 @@ OutageMonitor& outage_monitor() {
 
 void log_retry(const std::string& component, std::string_view what, const SqlError& error) {
   if (!error.is_unreachable()) {
-    logger(component)->warn("{}, trying again: {}", what, error.what());
+    logger(component)->warn("{}, retrying: {}", what, error.what());
     return;
   }
   outage_monitor().retrying();
-  logger(component)->debug("{}, trying again: {}", what, error.what());
+  logger(component)->debug("{}, retrying: {}", what, error.what());
 }
 
 }  // namespace skua::store

@@ -83,7 +83,7 @@ void end_former_session(Session& session, NamedLockKey key) {
   params.text(process_token());
   if (session.execute(kEndFormer, params).empty()) return;
   logger("store")->warn(
-      "a former connection of this process still held the source: the server was told to end it");
+      "a former connection of this process still held the source: it was terminated");
 }
 
 bool try_source(Session& session, NamedLockKey key, std::chrono::milliseconds patience) {

@@ -71,7 +71,7 @@ class OtherDatabase(OwnServer):
         self.assertEqual(found, expected)
         self.assertEqual(self.db.value("select count(*) from bsky.actors"), len(self.people))
         self.assertEqual(self.db.value("select count(*) from skua.dead_letter"), 0)
-        self.assertTrue(program.says("the database is another one"), program.tail())
+        self.assertTrue(program.says("the database has changed"), program.tail())
 
     def test_a_standby_that_lacks_the_last_commits_takes_over(self):
         standby = Standby(self.cluster)
@@ -137,7 +137,7 @@ class OtherDatabase(OwnServer):
                     "update skua.database_token set token = gen_random_uuid()")
         self.db.run("select pg_terminate_backend(pid) from pg_stat_activity "
                     "where application_name like 'skua %'")
-        wait_for("its words", lambda: program.says("the database is another one"), alive=[program])
+        wait_for("its words", lambda: program.says("the database has changed"), alive=[program])
         wait_for("the posts from before", lambda: self.posts() >= first, alive=[program])
         self.assertEqual(program.stop(), 0, program.tail())
 
@@ -168,7 +168,7 @@ class VerifiedWithHistory(Backfill):
         wait_for("some repositories", lambda: database.value(DONE) >= 3, every=0.02, alive=[program])
         # Jobs that this process has are running, for ever if nobody takes them back.
         database.run(self.CHANGE)
-        wait_for("its words", lambda: program.says("the database is another one"), alive=[program])
+        wait_for("its words", lambda: program.says("the database has changed"), alive=[program])
         wait_for("all repositories", lambda: database.value(QUEUED) == 0 and database.value(DONE) == 60, seconds=120,
                  alive=[program])
         self.check(database, self.repositories(network))

@@ -78,10 +78,10 @@ class NetworkErrors(EndToEnd):
         wait_for("the refusal", lambda: skua.says(f"connection refused by {host}"), alive=[skua])
         self.assertIn(self.away, self.said(None, "tap", "stats", "--tap", f"ws://{host}"))
         imported = self.start([self.binary("skua"), "identity", "import", self.away], self.environment(database))
-        wait_for("the failure", lambda: imported.says(f"{self.away}: the host cannot be reached; trying again"),
+        wait_for("the failure", lambda: imported.says(f"{self.away}: the host cannot be reached; retrying"),
                  alive=[imported])
         listed = self.start([self.binary("skua"), "backfill", "--host", self.away], self.environment(database))
-        wait_for("the failure", lambda: listed.says(f"of {self.away} failed, trying again later"), alive=[listed])
+        wait_for("the failure", lambda: listed.says(f"of {self.away} failed, retrying later"), alive=[listed])
         status = self.skua(database, "backfill", "status")
         self.assertTrue(status.says(f"list of repos: waits: {self.away}: the host cannot be reached"), status.tail())
 

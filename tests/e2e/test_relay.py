@@ -47,7 +47,7 @@ class Relay(EndToEnd):
         # Each connection goes on behind the last frame that came whole.
         self.assertEqual(relay.cursors(), [0, 99, 100, half - 1])
         self.assertEqual(len(relay.events("fault")), 4)
-        self.assertTrue(program.says("the next try comes in"))
+        self.assertTrue(program.says("retrying in"))
         self.check_all_there()
 
     def test_a_ctrl_c_that_comes_twice_in_a_moment_is_one(self):

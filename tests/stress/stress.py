@@ -291,7 +291,7 @@ class Stress:
 
     def look_back(self):
         """After the end of a process: what it has noticed, and what it has left behind."""
-        for words in ("the database is another one", "its host is silent", "still held the source"):
+        for words in ("the database has changed", "its host does not answer", "still held the source"):
             self.outcome[words] += self.skua.says(words)
         if self.proxy:
             # Another process is refused the source as long as the server takes the one before for alive.

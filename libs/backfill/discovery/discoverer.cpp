@@ -105,7 +105,7 @@ void Discoverer::stop() {
     release_lists(session, options_.holder, clock_.now());
   } catch (const store::SqlError& error) {
     logger("backfill")
-        ->warn("lists were not given back, the next process takes them: {}", error.what());
+        ->warn("lists were not released; the next process takes them: {}", error.what());
   }
 }
 
@@ -254,7 +254,7 @@ void Discoverer::failed(store::Session& session, const HostList& list,
   logger("backfill")
       ->log(is_audited_host ? spdlog::level::debug : spdlog::level::warn,
             "the list {} of {} {}: {}", list.what, list.host,
-            again ? "failed, trying again later" : "is given up", failure.words);
+            again ? "failed, retrying later" : "is abandoned", failure.words);
 }
 
 void Discoverer::give_up(store::Session& session, const HostList& list) {
@@ -263,7 +263,7 @@ void Discoverer::give_up(store::Session& session, const HostList& list) {
       list.announced ? fmt::format(", where {} were announced", *list.announced) : std::string());
   list_failed(session, list, list.host + ": " + words, std::chrono::seconds(0), options_.holder,
               clock_.now(), 1);
-  logger("backfill")->warn("the list {} of {} is given up: {}", list.what, list.host, words);
+  logger("backfill")->warn("the list {} of {} is abandoned: {}", list.what, list.host, words);
 }
 
 template <class Page>

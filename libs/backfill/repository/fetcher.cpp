@@ -96,7 +96,7 @@ void Fetcher::stop() {
     release_jobs(session(), options_.holder);
   } catch (const store::SqlError& error) {
     logger("backfill")
-        ->warn("jobs were not given back, they are taken back when their lease is over: {}",
+        ->warn("jobs were not released; they return to the queue when their leases expire: {}",
                error.what());
   }
 }

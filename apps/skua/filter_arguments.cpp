@@ -5,32 +5,29 @@
 namespace skua::cli {
 
 FilterArguments::FilterArguments(CLI::App& app)
-    : filter_(app.add_subcommand("filter", "What of the network is stored")),
-      show_(add("show", "What is stored, and what waits because of it")),
-      set_(add_with_names("set", "Store what is named, and nothing else")),
-      add_(add_with_names("add", "Store what is named as well")),
-      remove_(add_with_names("remove", "Take names away again")),
-      clear_(add("clear", "Store everything")) {
+    : filter_(app.add_subcommand("filter",
+                                 "Show and change which collections and accounts are stored")),
+      show_(add("show", "Print the filter, and repositories that wait because of it")),
+      set_(add_with_names("set", "Replace the filter")),
+      add_(add_with_names("add", "Add collections and accounts to the filter")),
+      remove_(add_with_names("remove", "Remove collections and accounts from the filter")),
+      clear_(add("clear", "Remove the filter: store everything")) {
   filter_->require_subcommand(1);
   filter_->footer(
       "Examples:\n  skua filter show\n  skua filter set --collection app.bsky.feed.post");
   add_json_flag(show_, flags_.json);
   show_->footer("Example:\n  skua filter show --database postgresql://localhost/skua");
   set_->footer(
-      "Whatever runs on the database follows within a second or two. Repositories whose history "
-      "was "
-      "brought in\nare downloaded again when more collections pass.\n\n"
-      "Example:\n  skua filter set --collection app.bsky.feed.post --collection "
-      "'app.bsky.graph.*'\n"
-      "  skua filter set --file filter.txt");
+      "Running processes apply the change within two seconds. If more collections pass, complete "
+      "repositories are downloaded\nagain.\n\nExample:\n  skua filter set --collection "
+      "app.bsky.feed.post --collection 'app.bsky.graph.*'\n  skua filter set --file filter.txt");
   add_->footer(
-      "Without names of a kind everything of that kind passes: the first that is added leaves the "
-      "others out.\n\n"
-      "Example:\n  skua filter add --did did:plc:z72i7hdynmk6r22z27h6tvur\n"
-      "  skua filter add --did bsky.app");
+      "Without an entry of a kind (collection, account) everything of that kind passes. The first "
+      "entry excludes all others.\n\nExample:\n  skua filter add --did "
+      "did:plc:z72i7hdynmk6r22z27h6tvur\n  skua filter add --did bsky.app");
   remove_->footer(
-      "With the last name of a kind everything of that kind passes again.\n\n"
-      "Example:\n  skua filter remove --collection app.bsky.feed.like");
+      "After the last entry of a kind (collection, account) is removed, everything of that kind "
+      "passes.\n\nExample:\n  skua filter remove --collection app.bsky.feed.like");
   clear_->footer("Example:\n  skua filter clear");
 }
 
@@ -44,7 +41,7 @@ CLI::App* FilterArguments::add_with_names(const char* name, const char* what) {
   CLI::App* command = add(name, what);
   command
       ->add_option("--collection", flags_.names.collections,
-                   "A collection, or all that begin alike: app.bsky.graph.*")
+                   "A collection, or a prefix such as app.bsky.graph.*")
       ->type_name("NSID")
       ->allow_extra_args(false);
   command->add_option("--did", flags_.names.dids, std::string("An account: ") + kAccountForms)
@@ -52,7 +49,7 @@ CLI::App* FilterArguments::add_with_names(const char* name, const char* what) {
       ->allow_extra_args(false);
   command
       ->add_option("--file", flags_.names.file,
-                   "File of collections, prefixes and DIDs, one a line; # begins a comment")
+                   "File of collections, prefixes and DIDs, one per line; # begins a comment")
       ->type_name("FILE");
   add_handle_options(command, flags_.verification);
   return command;

@@ -9,9 +9,10 @@
 namespace skua::cli {
 
 HelpArguments::HelpArguments(CLI::App& app)
-    : root_(app), help_(app.add_subcommand("help", "Explain a command, as its --help does")) {
+    : root_(app),
+      help_(app.add_subcommand("help", "Print the help of a command, or all settings")) {
   help_->add_option("COMMAND", words_,
-                    "A command, and one of its subcommands; settings: all settings");
+                    "A command and a subcommand, or `settings` for all settings");
   help_->add_flag("--markdown", is_markdown_, "The settings as a table of Markdown");
   help_->footer(
       "Examples:\n  skua help\n  skua help run\n  skua help backfill status\n  skua help settings");

@@ -5,9 +5,8 @@
 namespace skua::cli {
 
 IdentityArguments::IdentityArguments(CLI::App& app)
-    : identity_(app.add_subcommand("identity", "Show who an account is: key, host, handle")),
-      import_(identity_->add_subcommand("import",
-                                        "Bring an export of the PLC directory into the database")) {
+    : identity_(app.add_subcommand("identity", "Print signing key, host and handle of an account")),
+      import_(identity_->add_subcommand("import", "Import an export of the PLC directory")) {
   identity_->add_option("WHO", flags_.who, kAccountForms);
   add_plc_option(identity_, flags_.plc);
   add_database_option(identity_, flags_.database);
@@ -15,13 +14,12 @@ IdentityArguments::IdentityArguments(CLI::App& app)
   add_dns_option(identity_, flags_.dns);
   add_private_hosts_flag(identity_, flags_.allow_private_hosts);
   identity_->add_flag("--refresh", flags_.refresh,
-                      "Ask the directory, whatever the database knows");
+                      "Ask the directory even if the database has a recent answer");
   add_json_flag(identity_, flags_.json);
   identity_->footer(
-      "With a database, what it knows of the account for less than a day is shown, and what is "
-      "fetched is kept.\n\n"
-      "Examples:\n  skua identity bsky.app\n"
-      "  skua identity did:plc:z72i7hdynmk6r22z27h6tvur --json");
+      "With a database, the command uses answers that are less than a day old, and stores new "
+      "ones.\n\nExamples:\n  skua identity bsky.app\n  skua identity "
+      "did:plc:z72i7hdynmk6r22z27h6tvur --json");
 
   import_
       ->add_option("SOURCE", import_flags_.source,
@@ -31,13 +29,13 @@ IdentityArguments::IdentityArguments(CLI::App& app)
   add_ca_file_option(import_, import_flags_.ca_file);
   import_
       ->add_option("--after", import_flags_.after,
-                   "Of a URL: only operations made later, such as 2026-07-04T00:00:00Z")
+                   "For a URL: only operations after this time, such as 2026-07-04T00:00:00Z")
       ->type_name("TIME");
   import_->footer(
-      "Newer operations replace older ones, in whatever order they come: it can be repeated.\n\n"
-      "Examples:\n  zstdcat plc-export.jsonl.zst | skua identity import - --database "
-      "postgresql://localhost/skua\n"
-      "  skua identity import https://plc.directory --after 2026-07-04T00:00:00Z");
+      "Newer operations replace older ones in any order. You can repeat the import.\n\nExamples:\n "
+      " zstdcat plc-export.jsonl.zst | skua identity import - --database "
+      "postgresql://localhost/skua\n  skua identity import https://plc.directory --after "
+      "2026-07-04T00:00:00Z");
 }
 
 std::optional<int> IdentityArguments::run(const Settings& settings) const {

@@ -9,24 +9,25 @@
 namespace skua::cli {
 
 InspectArguments::InspectArguments(CLI::App& app)
-    : inspect_(app.add_subcommand("inspect", "Show what a capture or a repository holds")),
+    : inspect_(app.add_subcommand("inspect", "Print the content of a capture or a repository")),
       frames_(inspect_->add_subcommand(
-          "frames", "One JSON line an op, account or identity event of a capture")),
-      repo_(inspect_->add_subcommand("repo", "The records of a repository's CAR file")) {
+          "frames",
+          "Print a JSON line for each operation, account and identity event of a capture")),
+      repo_(inspect_->add_subcommand("repo", "List the records of a CAR file")) {
   inspect_->require_subcommand(1);
   inspect_->footer("Examples:\n  skua inspect frames monday.frames\n  skua inspect repo alice.car");
   frames_->add_option("FILE", file_, "A capture")->required();
   add_did_docs_option(frames_, did_docs_);
   frames_->footer(
-      "After a bad frame it goes on, and exits with 1 at the end. With --did-docs each line of a "
-      "commit says\n\"verified\":true, or false and the reason.\n\n"
-      "Examples:\n  skua inspect frames monday.frames | jq .commit.collection\n"
-      "  skua inspect frames monday.frames --did-docs documents.json > /dev/null");
-  repo_->add_option("FILE", file_, "A CAR file, as getRepo gives it")->required();
-  repo_->add_flag("--json", json_, "One JSON line a record, with its content");
+      "If a frame is invalid, the command continues and exits with 1. With --did-docs each line of "
+      "a commit contains\n\"verified\":true, or false with the reason.\n\nExamples:\n  skua "
+      "inspect frames monday.frames | jq .commit.collection\n  skua inspect frames monday.frames "
+      "--did-docs documents.json > /dev/null");
+  repo_->add_option("FILE", file_, "A CAR file of getRepo")->required();
+  repo_->add_flag("--json", json_, "Print a JSON line for each record, with its content");
   add_did_docs_option(repo_, did_docs_);
   repo_->footer(
-      "Prints path<TAB>cid a line, totals on stderr.\n\n"
+      "Prints a line path<TAB>cid for each record, and totals to stderr.\n\n"
       "Example:\n  skua inspect repo alice.car | cut -f1");
 }
 

@@ -65,10 +65,9 @@ struct GlobalFlags {
 
 void declare_global_options(CLI::App& app, GlobalFlags& flags) {
   app.footer(
-      "Every setting is looked for in this order: flag, environment, file of --config, default.\n\n"
-      "Examples:\n  skua migrate --database postgresql://localhost/skua\n"
-      "  skua run --database postgresql://localhost/skua --relay "
-      "wss://relay1.us-east.bsky.network");
+      "Skua looks for each setting in this order: flag, environment, file of --config, "
+      "default.\n\nExamples:\n  skua migrate --database postgresql://localhost/skua\n  skua run "
+      "--database postgresql://localhost/skua --relay wss://relay1.us-east.bsky.network");
   app.set_version_flag("-V,--version", kVersion, "Print the version and exit");
   app.require_subcommand(1);
   app.fallthrough();

@@ -5,7 +5,8 @@
 namespace skua::cli {
 
 RecordArguments::RecordArguments(CLI::App& app)
-    : record_(app.add_subcommand("record", "Write a relay's frames to a capture, until stopped")) {
+    : record_(
+          app.add_subcommand("record", "Write the frames of a relay to a capture until stopped")) {
   record_->add_option("URL", flags_.url, "Relay or PDS, wss://host")->required();
   record_->add_option("FILE", flags_.file, "The capture, a new file")->required();
   record_->add_flag("--append", flags_.append, "Add to the capture if the file exists");

@@ -5,8 +5,8 @@
 namespace skua::cli {
 
 ReplayArguments::ReplayArguments(CLI::App& app)
-    : replay_(app.add_subcommand("replay", "Index a capture from its first frame, and end")) {
-  replay_->add_option("FILE", flags_.file, "A capture, as `skua record` makes it")->required();
+    : replay_(app.add_subcommand("replay", "Index a capture")) {
+  replay_->add_option("FILE", flags_.file, "A capture of `skua record`")->required();
   add_database_option(replay_, flags_.database);
   add_unsafe_database_flag(replay_, flags_.allow_unsafe_database);
   add_did_docs_option(replay_, flags_.did_docs);
@@ -16,12 +16,12 @@ ReplayArguments::ReplayArguments(CLI::App& app)
   add_account_options(replay_, flags_.verification);
   add_tuning_options(replay_, flags_.decode_threads, flags_.stats_interval);
   replay_->footer(
-      "No cursor is saved: a second replay changes nothing. Commits are verified with --did-docs "
-      "or --plc, and\nagainst what the capture itself says before them. With --handles checked and "
-      "--plc it also looks up every\nhandle that is due before it ends.\n\n"
-      "Examples:\n  skua replay monday.frames --database postgresql://localhost/skua\n"
-      "  skua replay monday.frames --did-docs documents.json\n"
-      "  skua replay monday.frames --plc https://plc.directory --handles checked");
+      "Does not save a cursor. A second replay changes nothing. Verifies commits with the keys of "
+      "--did-docs or --plc, and against\nearlier commits of the capture. With --handles checked "
+      "and --plc it also verifies all due handles before it exits.\n\nExamples:\n  skua replay "
+      "monday.frames --database postgresql://localhost/skua\n  skua replay monday.frames "
+      "--did-docs documents.json\n  skua replay monday.frames --plc https://plc.directory "
+      "--handles checked");
 }
 
 std::optional<int> ReplayArguments::run(const Settings& settings) const {

@@ -20,21 +20,16 @@ RunArguments::RunArguments(CLI::App& app)
   add_tuning_options(run_, flags_.decode_threads, flags_.stats_interval);
   add_history_of_run(run_, flags_.history);
   run_->footer(
-      "Beside the stream it works on whatever `skua backfill` left queued, and downloads "
-      "repositories of which\nsomething was missed anew.\n"
-      "Keys come from DID documents, which are asked for when an account is first seen; `skua "
-      "identity import`\nbrings most of them ahead.\n\n"
-      "Examples:\n  skua run --relay wss://relay1.us-east.bsky.network --database "
-      "postgresql://localhost/skua\n"
-      "  skua run --relay wss://relay1.us-east.bsky.network --collection 'app.bsky.graph.*' "
-      "--filter-file more.txt\n"
-      "  skua run --relay wss://relay1.us-east.bsky.network --relay "
-      "wss://relay1.us-west.bsky.network "
-      "--database postgresql://localhost/skua\n"
-      "  skua run --tap ws://localhost:2480 --tap-password-file tap.password --database "
-      "postgresql://localhost/skua\n"
-      "  skua run --relay wss://relay1.us-east.bsky.network --labeler wss://mod.bsky.app "
-      "--database postgresql://localhost/skua");
+      "It also processes the queue of `skua backfill`, and downloads repositories again of which "
+      "it missed a commit.\nSigning keys come from DID documents, which it fetches when it first "
+      "sees an account. `skua identity import` loads most\nof them in advance.\n\nExamples:\n  "
+      "skua run --relay wss://relay1.us-east.bsky.network --database postgresql://localhost/skua\n "
+      " skua run --relay wss://relay1.us-east.bsky.network --collection 'app.bsky.graph.*' "
+      "--filter-file more.txt\n  skua run --relay wss://relay1.us-east.bsky.network --relay "
+      "wss://relay1.us-west.bsky.network --database postgresql://localhost/skua\n  skua run --tap "
+      "ws://localhost:2480 --tap-password-file tap.password --database "
+      "postgresql://localhost/skua\n  skua run --relay wss://relay1.us-east.bsky.network --labeler "
+      "wss://mod.bsky.app --database postgresql://localhost/skua");
 }
 
 std::optional<int> RunArguments::run(const Settings& settings) const {

@@ -6,8 +6,8 @@ namespace skua::cli {
 namespace {
 
 constexpr const char* kDidDocsHelp =
-    "Verify commits with the keys of this file: a DID document, a JSON array of them, or an "
-    "object of them by DID; also .zst";
+    "Verify commits with the keys in this file: a DID document, or a JSON array or object of them; "
+    "may be a .zst file";
 
 }  // namespace
 
@@ -29,20 +29,20 @@ void add_source_options(CLI::App* command, SourceFlags& flags) {
   add_setting(command, kLabeler, flags.labelers);
   command
       ->add_option("--collection", flags.filter.collections,
-                   "Store this collection only, or all of app.bsky.graph.*: sets the stored filter "
-                   "(skua filter)")
+                   "Store only this collection, or a prefix such as app.bsky.graph.*; replaces the "
+                   "stored filter (see skua filter)")
       ->type_name("NSID")
       ->allow_extra_args(false);
   command
       ->add_option("--did", flags.filter.dids,
-                   "Read what this account (DID, handle, at:// URI, bsky.app URL) sends only: sets "
-                   "the stored filter")
+                   "Store only the records of this account (DID, handle, at:// URI, bsky.app URL); "
+                   "replaces the stored filter")
       ->type_name("DID")
       ->allow_extra_args(false);
   command
       ->add_option("--filter-file", flags.filter.file,
-                   "File of collections, prefixes and DIDs, one a line: sets the stored filter, "
-                   "and again when the file changes")
+                   "File of collections, prefixes and DIDs, one per line; replaces the stored "
+                   "filter now and when the file changes")
       ->type_name("FILE");
   add_setting(command, kZstdDictionary, flags.zstd_dictionary);
   add_setting(command, kCursor, flags.cursor);
@@ -118,7 +118,7 @@ void add_repository_options(CLI::App* command, std::optional<std::string>& did_d
 }
 
 void add_json_flag(CLI::App* command, bool& json) {
-  command->add_flag("--json", json, "For programs");
+  command->add_flag("--json", json, "Print JSON");
 }
 
 }  // namespace skua::cli

@@ -5,19 +5,20 @@
 namespace skua::cli {
 
 SourceArguments::SourceArguments(CLI::App& app)
-    : source_(app.add_subcommand("source", "The sources that a database was filled from")),
-      list_(add("list", "List sources: name, cursor, when it was saved, lag")),
-      forget_(add("forget", "Remove a source's saved cursor, metrics and tombstones")) {
+    : source_(app.add_subcommand("source", "List and remove the sources of a database")),
+      list_(add("list", "List the sources with cursor, time and lag")),
+      forget_(add("forget", "Delete the saved cursor, metrics and tombstones of a source")) {
   source_->require_subcommand(1);
   source_->footer(
       "Examples:\n  skua source list\n  skua source forget relay:relay1.us-east.bsky.network");
   add_json_flag(list_, flags_.json);
   list_->footer("Example:\n  skua source list --database postgresql://localhost/skua");
-  forget_->add_option("NAME", flags_.name, "A source, as `skua source list` names it")->required();
+  forget_->add_option("NAME", flags_.name, "The name of a source, see `skua source list`")
+      ->required();
   forget_->footer(
-      "Rows that the source brought stay. The next `skua run` reads the source from --cursor, else "
-      "live. A source\nthat `skua run` reads at this moment is refused.\n\n"
-      "Example:\n  skua source forget relay:relay1.us-east.bsky.network");
+      "The rows of the source stay. The next `skua run` starts at --cursor, else live. The command "
+      "refuses a source that `skua run`\nis reading.\n\nExample:\n  skua source forget "
+      "relay:relay1.us-east.bsky.network");
 }
 
 CLI::App* SourceArguments::add(const char* name, const char* what) {

@@ -5,19 +5,19 @@
 namespace skua::cli {
 
 TapArguments::TapArguments(CLI::App& app)
-    : tap_(app.add_subcommand("tap", "Which accounts a Tap follows, and how it fares")),
-      add_(add_for_accounts("add", "Have Tap follow accounts, their history included")),
-      remove_(add_for_accounts("remove", "Have Tap forget accounts")),
-      info_(add_for_accounts("info", "What Tap knows of accounts")),
-      stats_(add("stats", "Tap's figures")) {
+    : tap_(app.add_subcommand("tap", "Administer a Tap: its accounts and its state")),
+      add_(add_for_accounts("add", "Tell Tap to follow accounts, including their history")),
+      remove_(add_for_accounts("remove", "Tell Tap to stop following accounts")),
+      info_(add_for_accounts("info", "Print Tap's state of accounts")),
+      stats_(add("stats", "Print Tap's metrics")) {
   tap_->require_subcommand(1);
   tap_->footer(
       "Examples:\n  skua tap add --tap ws://localhost:2480 bsky.app\n"
       "  skua tap stats --tap ws://localhost:2480");
   add_->footer(
-      "A thousand accounts a request. What is indexed stays when an account is removed.\n\n"
-      "Example:\n  skua tap add --tap ws://localhost:2480 bsky.app\n"
-      "  skua tap add --tap ws://localhost:2480 --file dids.txt");
+      "Sends a thousand accounts per request. Stored rows stay when you remove an "
+      "account.\n\nExample:\n  skua tap add --tap ws://localhost:2480 bsky.app\n  skua tap add "
+      "--tap ws://localhost:2480 --file dids.txt");
   remove_->footer("Example:\n  skua tap remove --tap ws://localhost:2480 bsky.app");
   add_json_flag(info_, flags_.json);
   info_->footer("Example:\n  skua tap info --tap ws://localhost:2480 bsky.app");
@@ -34,7 +34,7 @@ CLI::App* TapArguments::add(const char* name, const char* what) {
 CLI::App* TapArguments::add_for_accounts(const char* name, const char* what) {
   CLI::App* command = add(name, what);
   command->add_option("WHO", flags_.who, kAccountForms);
-  command->add_option("--file", flags_.files, "Files of accounts, one a line")->type_name("FILE");
+  command->add_option("--file", flags_.files, "Files of accounts, one per line")->type_name("FILE");
   add_dns_option(command, flags_.verification.dns);
   add_account_options(command, flags_.verification);
   return command;

@@ -6,7 +6,7 @@
 
 namespace skua::atproto {
 
-/// What can be wrong with an identifier, a key or a signature.
+/// Errors of identifiers, keys and signatures.
 enum class errc {
   bad_cid = 1,
   bad_tid,

@@ -20,8 +20,8 @@ struct Multikey {
   Curve curve = Curve::k256;
   std::array<std::uint8_t, 33> point{};
 
-  /// Reads `z` and base58btc of the multicodec (K-256 E7 01, P-256 80 24) and the point: what a
-  /// verification method of type Multikey has as publicKeyMultibase.
+  /// Reads `z` and base58btc of the multicodec (K-256 E7 01, P-256 80 24) and the point: the
+  /// publicKeyMultibase of a verification method of type Multikey.
   static Result<Multikey> parse(std::string_view text);
   /// Reads `did:key:` and a multikey.
   static Result<Multikey> parse_did_key(std::string_view did);

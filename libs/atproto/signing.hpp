@@ -20,8 +20,8 @@ class VerifyingKey {
   /// Error: the point is not on the curve.
   static Result<VerifyingKey> from_multikey(const Multikey& key);
 
-  /// From a point, compressed (33 bytes) or not (65): what the verification methods from before
-  /// Multikey carry, without a prefix that names the curve. Error: no point of the curve.
+  /// From a compressed (33 bytes) or uncompressed (65 bytes) point, as in verification methods
+  /// older than Multikey, which have no prefix for the curve. Error: not a point of the curve.
   static Result<VerifyingKey> from_point(Curve curve, ByteView point);
 
   /// Checks the signature of a message (which is hashed here). Error: bad_signature_form,

@@ -6,7 +6,7 @@
 
 namespace skua::atproto {
 
-/// What a DID begins with whose document the PLC directory serves.
+/// The prefix of DIDs whose document the PLC directory serves.
 inline constexpr std::string_view kPlcPrefix = "did:plc:";
 
 /// Whether the PLC directory serves the DID's document (atproto.com/specs/did). The document of any
@@ -23,8 +23,8 @@ bool is_handle(std::string_view text);
 bool is_nsid(std::string_view text);
 bool is_record_key(std::string_view text);
 
-/// Whether a text looks like a CID of any kind, also one that `Cid::parse` refuses: 8 to 256
-/// letters, digits, `+` and `=`, not CIDv0. What the lexicons' string format `cid` asks for.
+/// Whether a text looks like a CID of any kind, including kinds that `Cid::parse` refuses: 8 to 256
+/// letters, digits, `+` and `=`, not CIDv0. The lexicons' string format `cid` requires this.
 bool is_cid_text(std::string_view text);
 
 /// An AT-URI taken apart (atproto.com/specs/at-uri-scheme). Views into the text that was parsed.

@@ -6,8 +6,8 @@
 
 namespace skua {
 
-/// The letters A to Z in lower case, all else as it is, whatever the locale: what host names,
-/// schemes and handles are compared by.
+/// Converts the letters A to Z to lower case and keeps all other bytes, in every locale. For
+/// comparisons of host names, schemes and handles.
 constexpr char ascii_lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }

@@ -11,9 +11,9 @@
 
 namespace skua {
 
-/// A first-in first-out queue between threads that never holds more than `capacity` items.
-/// Any number of producers and consumers. After `close()` nothing more goes in, what is inside
-/// still comes out, and consumers then see the end.
+/// A first-in first-out queue between threads with at most `capacity` items. Any number of
+/// producers and consumers. After `close()` it accepts no items; consumers receive the remaining
+/// ones and then see the end.
 template <class T>
 class BoundedQueue {
  public:

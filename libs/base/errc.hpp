@@ -4,7 +4,7 @@
 
 namespace skua {
 
-/// What can be wrong with the text of a datetime.
+/// Errors in the text of a datetime.
 enum class errc {
   datetime_form = 1,      // not YYYY-MM-DDTHH:MM:SS[.fraction](Z|+hh:mm|-hh:mm)
   datetime_out_of_range,  // a month, day, hour, minute or second that does not exist

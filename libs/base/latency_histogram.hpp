@@ -32,8 +32,8 @@ class LatencyHistogram {
     return counts;
   }
 
-  /// The bound, from above, of the bucket in which the share `quantile` (0 to 1) of what is counted
-  /// is reached; zero when nothing is.
+  /// The upper bound of the bucket that contains the quantile `quantile` (0 to 1); zero if nothing
+  /// was counted.
   static Duration quantile(const Counts& counts, double quantile) {
     std::uint64_t all = 0;
     for (const std::uint64_t count : counts) all += count;
@@ -50,7 +50,7 @@ class LatencyHistogram {
     return upper_bound(last);
   }
 
-  /// What was counted between two moments.
+  /// The counts between two moments.
   static Counts between(const Counts& before, const Counts& now) {
     Counts difference{};
     for (std::size_t i = 0; i < kBuckets; ++i) difference[i] = now[i] - before[i];

@@ -51,9 +51,9 @@ std::shared_ptr<Logger> logger(const std::string& component);
 /// Returns false for any other word.
 bool set_log_level(const std::string& level);
 
-/// What is done before and after each line is written, as when something else on the screen has to
-/// make room; on the thread that logs. Empty: nothing. Neither may log. Returns after lines that
-/// are being written.
+/// Functions that run before and after each line is written, for example to move other text on the
+/// screen; on the thread that logs. Empty: none. Neither may log. Returns after lines that are
+/// being written.
 void set_log_frame(std::function<void()> before, std::function<void()> after);
 
 /// Writes how many messages the log left out, when a minute is over and at the end of the process.

@@ -11,10 +11,10 @@
 
 namespace skua {
 
-/// Bounds what a log says: of messages with the same logger, level and format string the first few
-/// different ones are written, the rest are counted, and the count is written once a window. While
-/// they keep coming, only the count is. Format strings are part of the program, so neither the
-/// number of lines nor the memory depends on what the network sends. Not thread-safe.
+/// Limits the log: of messages with the same logger, level and format string it writes the first
+/// few different ones. It counts the rest and writes the count once a window. Format strings are
+/// part of the program, so neither the number of lines nor the memory depends on the network. Not
+/// thread-safe.
 class LogThrottle {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -46,7 +46,7 @@ class LogThrottle {
   /// Whether a message is written. Call `due` before it.
   bool admit(const Site& site, std::string_view message, Time now);
 
-  /// What is to be written of windows that have ended.
+  /// The lines to write for windows that have ended.
   std::vector<Summary> due(Time now);
 
   /// The same of all windows, at the end of the process.

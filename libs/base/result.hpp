@@ -5,9 +5,9 @@
 
 namespace skua {
 
-/// What a function returns whose failure depends on its input: a value, or an error code whose
-/// `message()` is plain words. A failure of the infrastructure (database, memory) throws instead.
-/// Each library has one `errc` with a category of its own.
+/// The result of a function whose failure depends on its input: a value, or an error code with a
+/// readable `message()`. A failure of the infrastructure (database, memory) is an exception
+/// instead. Each library has one `errc` with its own category.
 template <class T>
 using Result = boost::system::result<T>;
 

@@ -21,8 +21,8 @@ struct Datetime {
   bool exact = true;
 };
 
-/// Parses a lexicon datetime: years 0000 to 9999 as the specification allows them, seconds and zone
-/// required, `-00:00` refused. The error says what is wrong.
+/// Parses a lexicon datetime: years 0000 to 9999 as the specification allows, seconds and zone
+/// required, `-00:00` refused. The error describes the problem.
 Result<Datetime> parse_datetime(std::string_view text);
 
 /// `2026-07-04T14:38:08.085434Z`: always UTC, always six digits.
@@ -41,8 +41,8 @@ class Clock {
 /// The system's clock, for production.
 const Clock& system_clock();
 
-/// The system's time when it was first asked for, counted on by the steady clock: it never jumps.
-/// For deadlines, rates and waits inside the process; not for what is stored or sent.
+/// The system's time at the first call, advanced by the steady clock: it never jumps. For timeouts,
+/// rates and waits inside the process, not for times that are stored or sent.
 const Clock& monotonic_clock();
 
 }  // namespace skua

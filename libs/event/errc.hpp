@@ -4,7 +4,7 @@
 
 namespace skua::event {
 
-/// What can be wrong with a frame as a whole, with a record or message in JSON, or with a label.
+/// Errors of a frame, of a record or message in JSON, or of a label.
 enum class errc {
   frame_too_large = 1,
   frame_truncated,  // the peek ran into the end

@@ -17,7 +17,7 @@ namespace skua::event {
 
 enum class MessageType : std::uint8_t { Commit, Sync, Identity, Account, Info, Error, Unknown };
 
-/// What can be had of a frame without decoding it: enough to route it.
+/// The fields of a frame that routing needs, without decoding the rest.
 struct FramePeek {
   MessageType type = MessageType::Unknown;
   std::int64_t seq = 0;  // 0 when the message has none
@@ -39,7 +39,7 @@ struct OpClaim {
   std::optional<atproto::Cid> prev;  // of update and delete; old producers leave it out
 };
 
-/// What a #commit or #sync says of its repository, for whoever checks it (libs/verify).
+/// The statements of a #commit or #sync about its repository, for libs/verify.
 struct RepoClaim {
   std::optional<std::string_view> since;  // the rev before; view into the frame
   std::optional<atproto::Cid> commit;     // #commit only
@@ -89,9 +89,10 @@ class FrameDecoder {
   repo::LoadedCar car_;
 };
 
-/// Folds a commit's ops to the last effect per path, in place: a delete followed by a create of one
-/// key is an update, whatever follows a create is judged by its end. Order is kept otherwise. Ops
-/// of one commit share their rev, so the rev guard cannot order them: this does.
+/// Reduces a commit's operations to the last effect for each path, in place: a delete followed by a
+/// create of the same key is an update; operations after a create are reduced to their end state.
+/// Otherwise the order stays. All operations of a commit have one revision, so the revision guard
+/// cannot order them.
 void fold_commit(std::vector<UnresolvedEvent>& events);
 
 }  // namespace skua::event

@@ -16,7 +16,7 @@ namespace skua::event {
 
 enum class JetstreamKind : std::uint8_t { Commit, Identity, Account, Sync, Info, Error, Unknown };
 
-/// What can be had of an event without decoding it: enough to route it.
+/// The fields of an event that routing needs, without decoding the rest.
 struct JetstreamPeek {
   JetstreamKind kind = JetstreamKind::Unknown;
   /// Where a stream may go on: v1's `time_us`, v2's `seq`. 0 when the event has none.
@@ -24,8 +24,7 @@ struct JetstreamPeek {
   std::string_view did;  // empty when the event has none
 };
 
-/// Looks at kind, cursor and DID only; of what stands twice the first counts. Error: this is no
-/// JSON object.
+/// Reads kind, cursor and DID only; of a repeated key the first counts. Error: not a JSON object.
 Result<JetstreamPeek> peek_jetstream(std::string_view text);
 
 /// One event of Jetstream (github.com/bluesky-social/jetstream), decoded. v1 says

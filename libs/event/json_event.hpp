@@ -43,7 +43,7 @@ class JsonOpDecoder {
   bool decode(const JsonOp& op, UnresolvedEvent& out);
 
  private:
-  /// An empty string when all is well, else what is wrong.
+  /// The error message; empty on success.
   std::string read(const JsonOp& op, UnresolvedEvent& out);
   std::string read_json_record(const JsonOp& op, RecordChange& change);
 

@@ -32,7 +32,7 @@ class JsonTranscoder {
     std::size_t end;
   };
 
-  // Each reads what stands at `at_`; errc{} is success.
+  // Each reads the value at `at_`; errc{} is success.
   errc value(int depth);
   errc object(int depth);
   errc list(int depth);

@@ -19,7 +19,7 @@ class JsonSlice {
 
   /// Without blanks around it.
   std::string_view text() const { return text_; }
-  /// False for null too, which some producers write for what is absent.
+  /// False for null too: some producers write null for a missing value.
   bool is_present() const { return !text_.empty() && text_ != "null"; }
   bool is_object() const { return text_.starts_with('{'); }
 
@@ -41,19 +41,19 @@ struct JsonField {
   JsonSlice& value;
 };
 
-/// Walks an object's entries without looking into their values: what is skipped may be wrong
-/// within. No memory, no recursion.
+/// Walks the entries of an object without parsing their values; skipped values may be malformed. No
+/// allocation, no recursion.
 class JsonWalker {
  public:
   /// At an object; blanks may stand before it.
   explicit JsonWalker(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
 
-  /// Walks to the object's end and fills the fields that it meets. Of a key that stands twice the
-  /// first counts, so that all who look see the same; a key written with escapes is none of these.
-  /// Error: this is no object, or it has no end; what was met before is filled.
+  /// Walks to the end of the object and fills the fields. Of a repeated key the first counts, so
+  /// that all readers agree; a key with escapes matches no field. Error: not an object, or it has
+  /// no end; fields before the error are filled.
   Result<void> find(std::initializer_list<JsonField> fields);
 
-  /// Whether only blanks follow what was walked.
+  /// Whether only whitespace follows.
   bool at_end();
 
  private:
@@ -66,7 +66,7 @@ class JsonWalker {
   /// False: the object ended.
   Result<bool> next(bool first, Entry& out);
   void skip_blanks();
-  /// Each leaves `at_` behind what it skips. False: the text ends before.
+  /// Each advances `at_` behind the skipped value. False: the text ends before.
   bool skip_string();
   bool skip_value();
 

@@ -25,7 +25,8 @@ struct LabelEntry {
   /// Its DAG-CBOR, all fields as they were sent.
   Bytes block;
   Label label;
-  /// Nothing: it is well-formed. Else `label` has what could be read of it, its src first.
+  /// Empty: the label is well-formed. Otherwise `label` contains the readable fields, beginning
+  /// with src.
   std::optional<errc> error;
   /// It has fields that this program does not know.
   bool has_unknown_fields = false;
@@ -61,7 +62,8 @@ class LabelFrameDecoder {
   atproto::Document label_;
 };
 
-/// What a label's signature signs: its DAG-CBOR without `sig`. `block` is a label's own.
+/// The bytes that a label's signature covers: its DAG-CBOR without `sig`. `block` is the label's
+/// block.
 Bytes signed_bytes_of_label(ByteView block);
 
 }  // namespace skua::event

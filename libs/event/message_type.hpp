@@ -12,8 +12,8 @@ namespace skua::event {
 /// Sequence numbers are 1 to this (atproto.com/specs/event-stream#sequence-numbers).
 inline constexpr std::int64_t kMaxSeq = std::int64_t{1} << 53;
 
-/// What a header's `op` and `t` mean. Those not known here are legal and make the message Unknown.
-/// Error: there is no `op`, or no `t` where one is needed.
+/// The meaning of a header's `op` and `t`. Unknown values are legal and make the message Unknown.
+/// Error: `op` is missing, or a required `t`.
 Result<MessageType> message_type(std::optional<std::int64_t> op, std::optional<std::string_view> t);
 
 }  // namespace skua::event

@@ -28,7 +28,7 @@ class OpDecoder {
   void decode(const atproto::Value& op, UnresolvedEvent& out);
 
  private:
-  /// An empty string when all is well, else what is wrong.
+  /// The error message; empty on success.
   std::string read(const atproto::Value& op, UnresolvedEvent& out);
   std::string read_block(const atproto::Value& op, RecordChange& change);
 

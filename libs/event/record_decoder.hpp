@@ -10,14 +10,14 @@
 
 namespace skua::event {
 
-// What is done with a record wherever it comes from, a commit or a whole repository. Functions that
-// read return what is wrong in plain words, an empty string when all is well.
+// Common steps for a record of a commit or of a whole repository. Functions that read return an
+// error message, which is empty on success.
 
 /// Makes `out` a RecordChange at this path, with this revision and the type of its collection.
 std::string read_path(std::string_view path, atproto::Tid rev, UnresolvedEvent& out);
 
-/// Fills the change with its record, whose bytes are copied: it then lives without what they came
-/// in. `scratch` is memory that is reused.
+/// Fills the change with its record. It copies the bytes of the record, so the change does not
+/// depend on its input. `scratch` is reusable memory.
 std::string read_record(const atproto::Cid& cid, ByteView block, atproto::Document& scratch,
                         RecordChange& change);
 

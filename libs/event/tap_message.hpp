@@ -14,15 +14,15 @@ namespace skua::event {
 
 enum class TapType : std::uint8_t { Record, Identity, Unknown };
 
-/// What can be had of a message without decoding it: enough to route and to acknowledge it.
+/// The fields of a message that routing and acknowledging need, without decoding the rest.
 struct TapPeek {
   std::int64_t id = 0;
   TapType type = TapType::Unknown;
   std::string_view did;  // empty when the message has none
 };
 
-/// Looks at id, type and DID only; of what stands twice the first counts. Error: this has no id. A
-/// message that is broken behind its id has a peek, so that it can be acknowledged.
+/// Reads id, type and DID only; of a repeated key the first counts. Error: the id is missing. A
+/// message that is malformed after its id has a peek, so that it can be acknowledged.
 Result<TapPeek> peek_tap(std::string_view text);
 
 /// One text frame of Tap's `/channel` (github.com/bluesky-social/indigo, cmd/tap), decoded.
@@ -30,9 +30,9 @@ struct TapMessage {
   std::int64_t id = 0;
   TapType type = TapType::Unknown;
   std::string did;
-  /// Record: the one change. Identity: the handle, and the status. What cannot be used stands here
-  /// as a Rejection, whose payload is the message without its envelope: ids change when an event
-  /// comes again. For the same reason, and as Tap has no cursor, `seq` is 0. Unknown: none.
+  /// Record: the one change. Identity: the handle and the status. Unusable content is a Rejection
+  /// with the message without its envelope as payload, because the id changes when the event is
+  /// sent again. For this reason, and because Tap has no cursor, `seq` is 0. Unknown: none.
   std::vector<UnresolvedEvent> events;
   /// See JsonOpDecoder.
   bool cid_matches = true;

@@ -16,7 +16,7 @@ struct UnresolvedBulk {
   RecordType type = RecordType::Metadata;
   /// Not resolved yet: their numbers are 0, and they get them in place.
   std::vector<ResolvedEvent> events;
-  /// About what it takes in memory.
+  /// Approximate size in memory.
   std::size_t bytes = 0;
   /// Whose chunk it is, for whoever counts them.
   std::uint64_t repository = 0;

@@ -68,7 +68,8 @@ struct AccountChange {
 
 /// Input that cannot become rows: it goes to `skua.dead_letter` with its bytes.
 struct Rejection {
-  /// What was rejected: an op's path, a label's place, or the message type of a whole frame.
+  /// The rejected item: the path of an operation, the position of a label, or the message type of a
+  /// whole frame.
   std::string what;
   /// Why, in plain words.
   std::string error;
@@ -90,7 +91,7 @@ struct LabelChange {
   LabelChange& operator=(const LabelChange&) = delete;
 };
 
-/// What was rejected, of a label: `labels/3`.
+/// The rejected item of a label message, for example `labels/3`.
 std::string label_path(std::uint32_t place);
 
 /// What decoding leaves: one change of one account, naming others by DID and AT-URI.

@@ -20,7 +20,7 @@ struct Blob {
   /// Bytes; absent in the legacy form.
   std::optional<std::int64_t> size;
 
-  /// The blob's CID in text, whatever the form.
+  /// The blob's CID as text, in either form of blob.
   std::string cid_text() const { return ref ? ref->to_string() : std::string(legacy_cid); }
 };
 

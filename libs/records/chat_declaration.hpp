@@ -12,7 +12,7 @@ namespace skua::records {
 
 class FieldReader;
 
-/// Who may write chat messages to the account. The lexicon has no createdAt.
+/// Rules for chat messages to the account. The lexicon has no createdAt.
 struct ChatDeclaration {
   static constexpr std::string_view kCollection = "chat.bsky.actor.declaration";
   static constexpr std::int32_t kCollectionId = 16;

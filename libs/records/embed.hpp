@@ -42,8 +42,8 @@ struct EmbeddedExternal {
   std::optional<Blob> thumb;
 };
 
-/// What a post embeds besides another record, which is `Post::quote`. At most one of the members
-/// holds something; none does for a plain quote and for an embed of a type not known here.
+/// The embed of a post, except another record (see `Post::quote`). At most one member is set; none
+/// for a plain quote and for an unknown type of embed.
 struct Embed {
   std::vector<EmbeddedImage> images;
   /// None or one. Vectors, because they keep the struct of the many posts without them small.

@@ -5,9 +5,8 @@
 
 namespace skua::records {
 
-/// One feature of a rich text facet (app.bsky.richtext.facet): what the bytes
-/// [byte_start, byte_end) of the text stand for. A facet with several features gives several of
-/// these.
+/// One feature of a rich text facet (app.bsky.richtext.facet): the meaning of the bytes
+/// [byte_start, byte_end) of the text. A facet with several features becomes several of these.
 struct Facet {
   enum class Kind : std::uint8_t { Mention, Link, Tag };
 

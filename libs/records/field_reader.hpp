@@ -24,14 +24,14 @@ namespace skua::records {
 /// the stack of one decode.
 class FieldReader {
  public:
-  /// What the readers of one record share.
+  /// Shared state of the readers of one record.
   struct Notes {
     /// The first fault: path, colon, words. Empty when there is none.
     std::string fault;
     std::size_t nuls_removed = 0;
   };
 
-  /// What a text must be; `Any` is only valid UTF-8.
+  /// The requirement for a text; `Any` is only valid UTF-8.
   enum class Format : std::uint8_t { Any, AtUri, Uri, Did };
 
   /// The record. `value` must be a map.

@@ -12,7 +12,7 @@ namespace skua::records {
 
 class FieldReader;
 
-/// Who may subscribe to the account's activity. The lexicon has no createdAt.
+/// Rules for subscriptions to the account's activity. The lexicon has no createdAt.
 struct NotificationDeclaration {
   static constexpr std::string_view kCollection = "app.bsky.notification.declaration";
   static constexpr std::int32_t kCollectionId = 17;

@@ -14,7 +14,7 @@ namespace skua::records {
 
 class FieldReader;
 
-/// Who may quote a post of the same account and record key.
+/// Rules for quotes of the post with the same account and record key.
 struct Postgate {
   static constexpr std::string_view kCollection = "app.bsky.feed.postgate";
   static constexpr std::int32_t kCollectionId = 5;

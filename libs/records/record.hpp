@@ -53,7 +53,7 @@ inline constexpr std::size_t kTypedCollections = std::variant_size_v<Record> - 1
 template <std::size_t Id>
 using TypedRecord = std::variant_alternative_t<Id, Record>;
 
-/// What a record became.
+/// The result of decoding a record.
 struct Decoded {
   /// Empty (monostate): the collection has no struct, or the record breaks its lexicon.
   Record record;

@@ -14,7 +14,7 @@ namespace skua::records {
 
 class FieldReader;
 
-/// Who may reply to a post of the same account and record key.
+/// Rules for replies to the post with the same account and record key.
 struct Threadgate {
   static constexpr std::string_view kCollection = "app.bsky.feed.threadgate";
   static constexpr std::int32_t kCollectionId = 4;
@@ -22,7 +22,7 @@ struct Threadgate {
   static constexpr bool kSingleton = false;
 
   std::optional<RecordRef> post;
-  /// `allow` is present: only those whom a rule names may reply, nobody if there is no rule.
+  /// `allow` is present: only accounts that match a rule may reply; nobody if there are no rules.
   bool is_restricted = false;
   bool allow_mentioned = false;
   bool allow_following = false;

@@ -12,21 +12,21 @@
 
 namespace skua::repo {
 
-/// Where the blocks of a CAR lie, by digest: what a BlockMap is for frames, in a third of its
-/// memory (16 bytes a block and 1 to 2 % of the CAR; twice as much while it is built). Views the
-/// CAR, which must outlive it. Of blocks that stand in the CAR more than once any is found. Never
-/// changes: many threads may read it.
+/// The positions of the blocks of a CAR by digest. It corresponds to BlockMap for frames and needs
+/// a third of its memory (16 bytes a block and 1 to 2 % of the CAR; twice as much while it is
+/// built). It views the CAR, which must outlive it. If a block is in the CAR more than once, it
+/// finds any of them. Immutable: many threads may read it.
 ///
-/// Digests are told apart by their first bits, and only where these agree by the whole, which the
-/// CAR has. Whoever makes up blocks that agree in them costs each look-up some steps more, the
-/// logarithm of their number.
+/// Digests are distinguished by their first bits, and if these are equal, by the whole digest in
+/// the CAR. Blocks with equal first bits make each look-up a few steps longer: the logarithm of
+/// their number.
 class BlockIndex {
  public:
-  /// What stands for a block that is not there.
+  /// The marker for a missing block.
   static constexpr std::size_t kMissing = std::numeric_limits<std::size_t>::max();
 
-  /// Beside so many, one block in 64 may stand in a CAR more than once: who writes a repository
-  /// by walking its tree repeats records that are equal.
+  /// Number of repeated blocks that are always allowed; beyond it one block in 64 may be repeated.
+  /// A writer that walks the tree repeats equal records.
   static constexpr std::size_t kDuplicatesAllowed = 1'000;
 
   /// Reads the whole CAR and compares each block's SHA-256 with its CID. Errors: those of

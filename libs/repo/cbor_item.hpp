@@ -114,8 +114,8 @@ inline bool is_shortest(std::uint8_t head, std::uint64_t argument) {
   }
 }
 
-/// Takes the item at the front of `in` off it: text and bytes with their content, of lists, maps
-/// and tags the head alone. Returns errc{} or what is wrong: cut short or undefined.
+/// Removes the item at the front of `in`: text and bytes with their content, and only the head of
+/// lists, maps and tags. Returns errc{} or the error: truncated or undefined.
 inline errc take_cbor_item(ByteView& in, CborItem& item) {
   if (in.empty()) return errc::cbor_truncated;
   const std::uint8_t head = in.front();

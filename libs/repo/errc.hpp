@@ -4,7 +4,7 @@
 
 namespace skua::repo {
 
-/// What can be wrong with the bytes of a repository or a frame.
+/// Errors in the bytes of a repository or a frame.
 enum class errc {
   cbor_truncated = 1,
   cbor_trailing_bytes,

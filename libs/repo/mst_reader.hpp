@@ -16,16 +16,15 @@ namespace skua::repo {
 struct MstWalk {
   std::size_t entries = 0;
   std::size_t nodes = 0;
-  /// Subtrees whose node is not among the blocks; what they hold was not visited.
+  /// Subtrees whose node is not among the blocks; their entries were not visited.
   std::size_t missing_nodes = 0;
 };
 
-/// What a walk asks and tells while it goes through a tree in key order.
+/// The callbacks of a walk through a tree in key order.
 class MstVisitor {
  public:
   virtual ~MstVisitor() = default;
-  /// These nodes will be asked for one after the other: whoever has them in memory far away may
-  /// bring them nearer.
+  /// The next nodes of the walk, in order; an implementation may prefetch them.
   virtual void expect(std::span<const atproto::Digest> /*nodes*/) {}
   /// The block of a node, which must last until the walk ends; nothing when it is not there.
   virtual std::optional<ByteView> find(const atproto::Digest& digest) = 0;
@@ -35,10 +34,11 @@ class MstVisitor {
   virtual void missing_node() {}
 };
 
-/// Visits the entries of a tree (atproto.com/specs/repository#mst-structure) in key order and
-/// checks what a hash cannot: order, prefix lengths, depth of each key, children exactly one level
-/// down, caps on entries, depth and key size (1024 bytes). Error: a malformed node. A missing node
-/// is counted, not an error: event streams carry partial trees.
+/// Visits the entries of a tree (atproto.com/specs/repository#mst-structure) in key order. Checks
+/// the properties that a hash does not prove: order, prefix lengths, depth of each key, children
+/// exactly one level down, and limits of entries, depth and key size (1024 bytes). Error: a
+/// malformed node. A missing node is counted and is not an error, because event streams contain
+/// partial trees.
 Result<MstWalk> walk_mst(const atproto::Cid& root, MstVisitor& visitor);
 
 /// The same, over blocks in a map. `visit` gets the whole key, valid during the call only.

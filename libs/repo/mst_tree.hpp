@@ -38,8 +38,9 @@ class MstTree {
   /// Builds a tree from entries in key order without duplicates, faster than one `set` for each.
   static MstTree build(std::span<const std::pair<std::string, atproto::Cid>> entries);
 
-  /// Opens a tree on existing blocks. Nodes are decoded and checked when they are first needed;
-  /// `blocks` and what it views must outlive the tree. Error: the top node is absent or malformed.
+  /// Opens a tree on existing blocks. It decodes and checks nodes when it first needs them;
+  /// `blocks` and the bytes that it views must outlive the tree. Error: the top node is missing or
+  /// malformed.
   static Result<MstTree> open(const atproto::Cid& root, const BlockMap& blocks);
 
   /// The value under a key, nothing when it is absent. Error: mst_missing_node when the tree is
@@ -59,8 +60,8 @@ class MstTree {
   /// All nodes that are in memory, encoded: of a tree made here, the whole tree.
   OwnedBlocks blocks();
 
-  /// Adds to `out` the nodes that prove what stands under `key`, or that nothing does, and that let
-  /// a reader undo an operation on it: the paths to the key and to its neighbours on both sides.
+  /// Adds to `out` the nodes that prove the value of `key`, or its absence, and that allow a reader
+  /// to invert an operation on it: the paths to the key and to its neighbours on both sides.
   Result<void> add_proof(std::string_view key, OwnedBlocks& out);
 
  private:

@@ -21,9 +21,9 @@ class CaptureReader {
   CaptureReader(const CaptureReader&) = delete;
   CaptureReader& operator=(const CaptureReader&) = delete;
 
-  /// The next frame, valid until the next call; nothing at the end, where a torn tail counts as the
-  /// end (see `torn_bytes`). Error: capture_frame_too_large, and the same again on every later
-  /// call: what follows an impossible length cannot be found.
+  /// The next frame, valid until the next call; nothing at the end. A truncated tail counts as the
+  /// end (see `torn_bytes`). Error: capture_frame_too_large, repeated on every later call: after an
+  /// impossible length the next frame cannot be found.
   Result<std::optional<ByteView>> next();
 
   /// Where the next frame's length stands in the file, in bytes; after an error or a torn tail,
@@ -34,7 +34,7 @@ class CaptureReader {
   /// that was killed leaves them.
   std::uint64_t torn_bytes() const { return torn_bytes_; }
 
-  /// What is wrong with the file, with name and offset, for people; empty while nothing is.
+  /// An error message with name and offset for users; empty while there is no error.
   std::string problem() const;
 
  private:
@@ -55,8 +55,8 @@ class CaptureReader {
 /// cannot be written, the disk is full) throws std::runtime_error with the file's name.
 class CaptureWriter {
  public:
-  /// Refuses a file that is no capture or ends in a torn frame, because whatever is appended there
-  /// could never be read again. Nothing is ever cut off; the message says how to.
+  /// Refuses a file that is not a capture or ends in a truncated frame, because appended frames
+  /// could not be read. Never truncates a file; the message explains how to do it.
   explicit CaptureWriter(const std::filesystem::path& path);
   /// Flushes, without a word about failure: call `flush` before.
   ~CaptureWriter();

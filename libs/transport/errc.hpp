@@ -4,7 +4,7 @@
 
 namespace skua::transport {
 
-/// What can be wrong with an address, a capture file, an HTTP request, or a compressed message.
+/// Errors of addresses, capture files, HTTP requests and compressed messages.
 enum class errc {
   /// Nothing but blanks.
   url_empty = 1,
@@ -45,7 +45,7 @@ enum class errc {
   http_too_slow,
   /// The connection, or a compressed body, ended before the answer did.
   http_dropped,
-  /// What came is no HTTP, or its body cannot be decoded.
+  /// The answer is not HTTP, or its body cannot be decoded.
   http_malformed,
   /// The answer's body (or head) is over the limit.
   http_too_large,
@@ -69,7 +69,7 @@ enum class errc {
   zstd_other_dictionary,
   /// A message would become too long.
   zstd_too_large,
-  /// A compressed body becomes far longer than what was sent of it.
+  /// A compressed body expands to much more than its size.
   http_inflated,
   /// Whoever asked has no room for more of the body (HttpRequest::may_hold).
   http_no_room,

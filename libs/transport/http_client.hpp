@@ -46,8 +46,9 @@ struct HttpRequest {
   /// as it likes while each window (HttpClientOptions::speed_window) brings so much on average, as
   /// it is sent; else http_too_slow.
   std::optional<std::uint64_t> min_bytes_per_second;
-  /// Beside it: what the whole body must bring on average from HttpClientOptions::average_after on,
-  /// so that it takes a time in proportion to its size; else http_too_slow.
+  /// In addition: the minimum average rate of the whole body after
+  /// HttpClientOptions::average_after, so that the time is in proportion to the size; otherwise
+  /// http_too_slow.
   std::uint64_t min_average_bytes_per_second = 0;
   /// Asks for a body without compression. A host that compresses it all the same is taken at its
   /// word, as any: what becomes more than 16 times as long ends the request (http_inflated).
@@ -68,7 +69,7 @@ struct HttpAnswer {
   std::string body;
   /// Set when the body was longer than HttpRequest::spool_above.
   std::shared_ptr<const SpooledBody> spooled;
-  /// What was asked last.
+  /// The URL of the last request, after redirects.
   std::string url;
   std::string content_type;
   std::string location;
@@ -150,8 +151,8 @@ class HttpClient {
   /// Waits for the answer. Any thread but the client's own.
   Result<HttpAnswer> get(HttpRequest request);
 
-  /// Ends what is under way or waits (http_stopped) and joins the thread. Any thread but the
-  /// client's own; again is harmless. Requests that come later are refused on the caller's thread.
+  /// Aborts active and queued requests (http_stopped) and joins the thread. Any thread except the
+  /// client's own; idempotent. Later requests are refused on the caller's thread.
   void stop();
 
  private:

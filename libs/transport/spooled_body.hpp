@@ -8,9 +8,8 @@
 
 namespace skua::transport {
 
-/// The bytes of a file that has no name any more, mapped to be read: a body that was too large for
-/// memory. Shared by whoever reads it; the disk's room is free again when the last one lets go. Any
-/// thread.
+/// The bytes of an unnamed file, mapped for reading: a body that was too large for memory. Shared
+/// by its readers; the disk space is free when the last one releases it. Any thread.
 class SpooledBody {
  public:
   /// Maps the first `size` (not 0) bytes of an open file, which may be closed afterwards. Error:
@@ -24,9 +23,9 @@ class SpooledBody {
   /// Valid as long as this is.
   ByteView view() const { return bytes_; }
 
-  /// Gives the memory back that the bytes take in this process; they come again from the file, or
-  /// the system's cache of it, as they are read. Whoever goes through them once calls it now and
-  /// then, so that they never are in memory all at once.
+  /// Releases the memory of the mapped bytes in this process; later reads load them again from the
+  /// file or the page cache. A reader that goes through them once calls it regularly, so that they
+  /// are never in memory all at once.
   void let_go() const;
 
  private:

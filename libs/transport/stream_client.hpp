@@ -23,13 +23,13 @@ enum class MessageKinds : std::uint8_t { Binary, Text, Both };
 
 struct StreamClientOptions {
   Endpoint endpoint;
-  /// Asked before each attempt, on the client's thread: path and query of what is asked for. Must
-  /// not throw. Empty: the endpoint's.
+  /// Called before each attempt, on the client's thread: path and query of the request. Must not
+  /// throw. Empty: those of the endpoint.
   std::function<std::string()> target;
   /// Go along with the request for a websocket.
   std::vector<HttpHeader> headers;
-  /// What the messages are to be in (RFC 6455, section 1.9); empty: nothing is asked for. A server
-  /// that chooses another is refused, one that says nothing is believed.
+  /// The requested subprotocol (RFC 6455, section 1.9); empty: none. A server that chooses another
+  /// one is refused; a server that chooses none is accepted.
   std::string subprotocol;
   MessageKinds messages = MessageKinds::Binary;
   /// What reasons call the other side.
@@ -45,12 +45,12 @@ struct StreamClientOptions {
   std::chrono::milliseconds read_timeout = std::chrono::seconds(60);
   /// Shorter than `read_timeout`.
   std::chrono::milliseconds ping_interval = std::chrono::seconds(30);
-  /// The answer to a ping is as good as a message: for what has nothing to say for hours (Tap).
-  /// Otherwise a server that answers pings and nothing else is given up too.
+  /// An answer to a ping counts as a message: for sources that may be silent for hours (Tap).
+  /// Otherwise a server that answers only pings is disconnected too.
   bool may_be_silent = false;
   /// The same where it changes: asked at each answer, on the client's thread. Empty: never.
   std::function<bool()> may_be_silent_now;
-  /// How long `stop()` waits for what is queued to be sent, and for the answer to the close.
+  /// How long `stop()` waits until queued messages are sent and the close is answered.
   std::chrono::milliseconds close_timeout = std::chrono::seconds(2);
   /// A longer message ends the connection.
   std::size_t max_frame_bytes = kMaxFrameBytes;
@@ -94,10 +94,10 @@ enum class SendOutcome : std::uint8_t {
   Gone,
 };
 
-/// Keeps one websocket connection to a source of events alive and gives its messages to a sink, in
-/// order, on a thread of its own. When a connection ends it makes the next one, with backoff, to
-/// the target it is then told; it ends only by `stop()`. What the sink has no credit for is not
-/// read, so that memory is bounded by the sink and TCP slows the other side down.
+/// Keeps one websocket connection to a source and passes its messages to a sink, in order, on a
+/// thread of its own. When a connection ends, it reconnects with backoff to the target that it asks
+/// for; it ends only with `stop()`. It does not read messages for which the sink has no credit.
+/// This bounds the memory, and TCP slows the other side down.
 class StreamClient {
  public:
   /// Throws std::runtime_error when a wss endpoint's CA file cannot be used, std::invalid_argument
@@ -111,14 +111,13 @@ class StreamClient {
   /// Starts the thread. Once.
   void start();
 
-  /// Sends what is queued, closes the connection politely, at most `close_timeout` long, and joins
-  /// the thread: afterwards the sink is not called any more. Any thread but the client's own; again
-  /// is harmless.
+  /// Sends queued messages, closes the connection within `close_timeout`, and joins the thread.
+  /// Afterwards it does not call the sink. Any thread except the client's own; idempotent.
   void stop();
 
-  /// Queues one text message for the connection of this number (FrameSink::on_connected). What is
-  /// queued is written in order. Messages belong to one connection: what an ack names may be
-  /// something else on the next. Any thread; does not block.
+  /// Queues a text message for the connection with this number (FrameSink::on_connected). Messages
+  /// are sent in order. They belong to one connection, because the id of an acknowledgement may
+  /// mean another message on the next one. Any thread; does not block.
   SendOutcome send(std::uint64_t connection, std::string text);
 
   /// Ends the connection that stands, if one does: the next is to another target. `reason` is what

@@ -14,8 +14,7 @@ namespace skua::transport {
 /// it.
 class ZstdDictionary {
  public:
-  /// Copies what it needs of `bytes`, a dictionary file. Throws std::runtime_error when they are
-  /// none.
+  /// Copies `bytes`, a dictionary file. Throws std::runtime_error if they are not a dictionary.
   explicit ZstdDictionary(ByteView bytes);
   ~ZstdDictionary();
   ZstdDictionary(const ZstdDictionary&) = delete;

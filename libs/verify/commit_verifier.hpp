@@ -28,15 +28,15 @@ struct ChainLink {
   friend bool operator==(const ChainLink&, const ChainLink&) = default;
 };
 
-/// What is known of a repository before a message about it.
+/// The known state of a repository before a message.
 struct RepositoryState {
   /// Nothing: the repository was never seen.
   std::optional<ChainLink> last;
-  /// Whether what the account signs counts: not while it is taken down or suspended.
+  /// Whether the commits of the account count: false while it is taken down or suspended.
   bool active = true;
 };
 
-/// How an accepted message follows what is known of its repository.
+/// The relation of an accepted message to the known state of its repository.
 enum class Continuity : std::uint8_t {
   First,   // nothing was known
   Born,    // nothing was known, and there is nothing: the repository was empty before (Level::Full)
@@ -68,28 +68,28 @@ inline constexpr std::chrono::hours kBelievedAhead{1};
 /// the latter believed within `kBelievedAhead`. `message_time`: the epoch when there is none.
 bool is_of_the_future(atproto::Tid rev, Timestamp message_time, Timestamp now);
 
-/// Checks #commit and #sync messages against themselves, their account's key and what is known of
-/// the repository (atproto.com/specs/sync, "Firehose validation"): nothing is believed because the
-/// host says it. Pure: no I/O. Holds scratch memory: one a thread.
+/// Checks #commit and #sync messages for consistency, against the account's key, and against the
+/// known state of the repository (atproto.com/specs/sync, "Firehose validation"). It trusts no
+/// statement of the host. Pure: no I/O. Contains scratch memory: one for each thread.
 class CommitVerifier {
  public:
   explicit CommitVerifier(Level level) : level_(level) {}
 
-  /// What can be told without a key, in the order of the checks: account, revision, and whether the
-  /// message is about a commit object of this account and revision that is among its blocks, by
-  /// the hash that names it. The commit views the frame. Errors: inactive_account to wrong_rev.
+  /// The checks that need no key, in this order: account, revision, and whether the message
+  /// contains the commit object of this account and revision, under its hash. The commit views the
+  /// frame. Errors: inactive_account to wrong_rev.
   static Result<repo::Commit> admit(const event::DecodedFrame& frame, const repo::LoadedCar& car,
                                     const RepositoryState& state, Timestamp now);
 
-  /// The rest of what the level asks for. Errors: wrong_signature (final only after a fresh look at
-  /// the account's document), malformed_op to wrong_prev_data.
+  /// The other checks of the level. Errors: wrong_signature (final only after the account's
+  /// document was fetched again), malformed_op to wrong_prev_data.
   Result<Accepted> verify(const event::DecodedFrame& frame, const repo::LoadedCar& car,
                           const repo::Commit& commit, const atproto::VerifyingKey& key,
                           const RepositoryState& state);
 
-  /// Whether the ops are what led from `prevData` to the commit's tree: the tree holds what they
-  /// say, their records are among the blocks, and undone they give the former root. `is_first`:
-  /// nothing is known of the repository, then `prevData` may be missing.
+  /// Whether the operations lead from `prevData` to the commit's tree: the tree contains their
+  /// results, their records are among the blocks, and their inversion leads to the former root.
+  /// `is_first`: the repository is unknown; then `prevData` may be missing.
   Result<void> check_ops(const event::RepoClaim& claim, const repo::LoadedCar& car,
                          const repo::Commit& commit, bool is_first);
 

@@ -26,8 +26,8 @@ class AddressLookup {
   Awaitable<Result<std::vector<boost::asio::ip::address>>> find(const HostLookup& look_up,
                                                                 const std::string& host);
 
-  /// Ends the waiting; the look-up itself cannot be ended, and its thread is left behind. What
-  /// comes later finds nothing.
+  /// Ends the wait. The look-up itself cannot be aborted, and its thread is detached. Its result is
+  /// discarded.
   void cancel();
 
  private:

@@ -27,7 +27,7 @@ struct Connection {
   const bool secure;
   const std::string host;
   const std::uint16_t port;
-  /// What it is connected to.
+  /// The connected address.
   boost::asio::ip::address address;
   /// Why the certificate was refused. Here, because a server may have it checked again.
   CertificateRefusal refusal;

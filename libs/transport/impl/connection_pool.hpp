@@ -11,11 +11,11 @@
 
 namespace skua::transport::impl {
 
-/// The idle connections of a client: a few an origin, for some seconds. A part of the client, on
-/// its thread.
+/// The idle connections of a client: a few for each origin, for some seconds. Part of the client,
+/// on its thread.
 ///
-/// Reuse does not go round the guard of addresses: each connection knows the address that it was
-/// opened to, and whoever may reach public addresses only gets none that leads elsewhere.
+/// Reuse does not bypass the address guard: each connection knows its address, and a request that
+/// may reach only public addresses gets no connection to another address.
 class ConnectionPool {
  public:
   /// `of_one_origin`: how many connections are kept for one origin.

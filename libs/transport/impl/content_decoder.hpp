@@ -12,8 +12,8 @@ namespace skua::transport::impl {
 /// What content_decoder_for understands, as a request offers it (RFC 9110, section 12.5.3).
 inline constexpr const char* kAcceptedEncodings = "zstd, gzip";
 
-/// Undoes the compression of one body as it comes (RFC 9110, section 8.4.1), piece by piece: what
-/// is decoded goes to `put` in pieces of some 64 KiB, and an error of `put` ends it. One thread.
+/// Decompresses one body piece by piece (RFC 9110, section 8.4.1). It passes pieces of about 64 KiB
+/// to `put`; an error of `put` ends it. One thread.
 class ContentDecoder {
  public:
   using Put = std::function<ErrorCode(ByteView)>;
@@ -21,7 +21,7 @@ class ContentDecoder {
   virtual ~ContentDecoder() = default;
   /// Errors: http_malformed, or that of `put`.
   virtual ErrorCode decode(ByteView bytes, const Put& put) = 0;
-  /// Whether what came ends where it may end. A body of no bytes at all does not.
+  /// Whether the input ends at a valid position. An empty body does not.
   virtual bool is_complete() const = 0;
 };
 

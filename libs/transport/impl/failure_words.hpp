@@ -26,7 +26,7 @@ std::string upgrade_refused(const Endpoint& endpoint, std::string_view target,
 /// The websocket upgrade failed without such an answer.
 std::string upgrade_failed(const Endpoint& endpoint, ErrorCode error);
 
-// On a connection that stood. `peer` is what the other side is called.
+// For an established connection. `peer` is the name of the other side.
 
 /// Reading failed.
 std::string read_failed(std::string_view peer, ErrorCode error, std::size_t max_frame_bytes);

@@ -11,8 +11,8 @@
 
 namespace skua::transport::impl {
 
-/// Lets other threads hand work to an io_context that may be gone by then: shared by all who might,
-/// closed by its owner. What is posted too late is dropped.
+/// Lets other threads post work to an io_context that may be gone. Shared by all threads that post,
+/// closed by its owner. Work that is posted after that is discarded.
 class Inbox {
  public:
   explicit Inbox(boost::asio::io_context& context) : context_(&context) {}

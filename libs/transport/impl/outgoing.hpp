@@ -22,7 +22,7 @@ class Outgoing {
     queue_.with([&](Queue& queue) { queue = {connection, 0, {}}; });
   }
 
-  /// Nothing more is taken; what is queued may still be sent.
+  /// Accepts nothing more; queued messages may still be sent.
   void close() {
     queue_.with([](Queue& queue) { queue.connection = kNone; });
   }

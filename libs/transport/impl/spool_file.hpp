@@ -23,7 +23,7 @@ class SpoolFile {
 
   ErrorCode append(ByteView bytes);
 
-  /// What was written, at least a byte.
+  /// The written bytes, at least one.
   Result<std::shared_ptr<const SpooledBody>> mapped() const;
 
  private:

@@ -20,7 +20,7 @@
 
 namespace skua::transport::impl {
 
-/// What the sessions of one client share; all of it outlives them.
+/// Shared state of the sessions of a client; it outlives them.
 struct SessionContext {
   boost::asio::io_context& io;
   std::shared_ptr<Inbox> inbox;

@@ -11,7 +11,7 @@
 
 namespace skua::command_line {
 
-/// What a shell can offer for the word under the cursor.
+/// The completions for the word under the cursor.
 struct Completion {
   struct Candidate {
     std::string text;
@@ -24,9 +24,9 @@ struct Completion {
   Paths paths = Paths::None;
 };
 
-/// What the last of the words can become: commands, options, and values of options by their types
-/// in --help. FILE and FOLDER are names of files; of `full|none|NUMBER` each alternative in small
-/// letters is a value. The last word is incomplete and may be empty; no words: like an empty one.
+/// The completions of the last word: commands, options, and values of options by their types in
+/// --help. FILE and FOLDER are file names; of `full|none|NUMBER` each alternative in lower case is
+/// a value. The last word is incomplete and may be empty; no words count as an empty one.
 Completion complete(const CLI::App& root, std::span<const std::string> words);
 
 /// As the scripts read it: `text<TAB>description` a line, then `:files` or `:directories`.

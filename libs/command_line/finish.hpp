@@ -6,7 +6,7 @@ namespace skua::command_line {
 /// wrote to stdout did not get there, which it says on stderr. The last thing that `main` does.
 int finish(const char* program, int code);
 
-/// True when a write to stdout has failed: nobody reads what is still to come.
+/// True after a failed write to stdout: nobody reads the rest.
 bool output_failed();
 
 }  // namespace skua::command_line

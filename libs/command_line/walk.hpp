@@ -26,7 +26,7 @@ class Walk {
 
   explicit Walk(const CLI::App& root) : command_(&root) {}
 
-  /// Says what the next word is. Unknown words change nothing.
+  /// Classifies the next word. Unknown words change nothing.
   Word take(const std::string& word);
 
   /// The command that the words so far name.
@@ -34,7 +34,7 @@ class Walk {
 
   /// The option whose value the next word is, or may be; null: none.
   const CLI::Option* option_with_value() const { return option_; }
-  /// True: the next word is its value whatever it looks like.
+  /// True: the next word is its value in any case.
   bool must_be_value() const { return is_value_due_; }
 
   /// The argument without a name that the next word would be; null: the command takes no more.

@@ -24,8 +24,8 @@ void normalize(store::FilterContent& content);
 /// What either names.
 store::FilterContent merged(const store::FilterContent& a, const store::FilterContent& b);
 
-/// Reads lines, one name a line. Empty lines and those that begin with # mean nothing; so does what
-/// stands behind a # after a blank. FilterError names `file` and the line.
+/// Reads lines with one name each. Empty lines and lines that begin with # are ignored, and so is
+/// text after a blank and #. FilterError names `file` and the line.
 store::FilterContent read_filter_lines(std::istream& in, const std::string& file);
 
 /// Tells whether a file is still the same.
@@ -53,9 +53,9 @@ class FilterFile {
   /// Reads it. Throws FilterError.
   store::FilterContent read();
 
-  /// To be asked now and then: its content, once it has changed and then stayed the same from one
-  /// look to the next, as whoever writes it may be in the middle. Nothing: it is as it was read, or
-  /// is not there. Throws FilterError once for each content that is none.
+  /// To be called regularly. Returns the content after it has changed and then stayed the same from
+  /// one call to the next, because another program may be writing it. Nothing: it is unchanged, or
+  /// the file is missing. Throws FilterError once for each invalid content.
   std::optional<store::FilterContent> look();
 
   const std::string& path() const { return path_; }

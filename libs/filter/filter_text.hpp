@@ -6,11 +6,10 @@
 
 namespace skua::filter {
 
-/// What a filter lets through, for people: "app.bsky.feed.post of all accounts". Of many names the
-/// first ten.
+/// The filter for users: "app.bsky.feed.post of all accounts". Shows the first ten of many names.
 std::string filter_text(const store::FilterContent& content);
 
-/// What a change added and took away, on a line: "+ app.bsky.graph.*, - did:plc:...".
+/// The added and removed names of a change, on a line: "+ app.bsky.graph.*, - did:plc:...".
 std::string change_text(const store::FilterChange& change);
 
 }  // namespace skua::filter

@@ -17,22 +17,22 @@
 
 namespace skua::filter {
 
-/// What a process was told to set the stored filter to.
+/// The filter that the command line asks for.
 struct FilterChoice {
   store::FilterContent names;
   /// Names more; read again when it changes.
   std::optional<std::string> file;
 };
 
-/// Has a process go by the stored filter: looks every second whether it changed, and takes care of
-/// what follows from it (docs/operations.md). Sets it to what the process was told, and again when
-/// its file changes. A thread and a connection of its own; while the database is away, the filter
-/// stays.
+/// Keeps a process up to date with the stored filter: it checks every second for a change and
+/// applies its consequences (docs/operations.md). It stores the filter of the command line at the
+/// start, and of its file when the file changes. A thread and a connection of its own; while the
+/// database is down, the filter stays.
 class FilterWatch {
  public:
   struct Options {
     std::string database_url;
-    /// Nothing: what is stored holds.
+    /// Nothing: the stored filter applies.
     std::optional<FilterChoice> choice;
     std::chrono::milliseconds interval{1'000};
     FileAccess files = file_system();
@@ -61,7 +61,7 @@ class FilterWatch {
   const Options options_;
   CurrentFilter& current_;
   std::optional<FilterFile> file_;
-  /// What the stored filter is still to be set to.
+  /// The filter that is still to be stored.
   std::optional<store::FilterContent> wanted_;
   std::unique_ptr<store::Session> session_;
   std::stop_token stop_;

@@ -12,13 +12,13 @@
 namespace skua::identity {
 
 struct AdaptiveRateOptions {
-  /// Requests a second: at the beginning, and the bounds of what it adapts to.
+  /// Requests a second: the initial rate, and the limits of the adaptation.
   double at_first = 50;
   double at_least = 5;
   double at_most = 500;
   /// Requests under way, at most.
   std::size_t under_way_at_most = 64;
-  /// No wait is longer, whatever the server asks for.
+  /// The longest wait, even if the server asks for more.
   std::chrono::seconds longest_wait = std::chrono::minutes(5);
 };
 

@@ -34,7 +34,7 @@ Result<std::string> document_url(std::string_view did, const DidResolverOptions&
 std::string failure_text(std::string_view did, const ErrorCode& error,
                          const DidResolverOptions& options);
 
-/// What a document's host had to say.
+/// The answer of a document's host.
 struct DidAnswer {
   /// Or an error of errc, or of transport; `is_server_failure` tells whose it is.
   Result<DidDocument> document;

@@ -4,7 +4,7 @@
 
 namespace skua::identity {
 
-/// What can be wrong with an identity, or on the way to it.
+/// Errors of identities and of their retrieval.
 enum class errc {
   /// No DID by its syntax.
   did_syntax = 1,
@@ -30,7 +30,7 @@ enum class errc {
   handle_syntax,
   /// Neither DNS nor the host itself names a DID for it.
   handle_not_found,
-  /// It names two DIDs at once, or what is none.
+  /// The answer has two DIDs, or text that is not a DID.
   handle_ambiguous,
   /// It leads to another DID than the one that claims it.
   handle_of_other,

@@ -26,7 +26,7 @@ struct Identity {
   /// Claimed, not checked; empty: none.
   std::string handle;
   Timestamp fetched_at;
-  /// Who is a labeler signs labels with it.
+  /// The key of a labeler's labels.
   std::optional<atproto::Multikey> label_key = {};
 };
 
@@ -37,10 +37,10 @@ struct IdentityCacheOptions {
   std::string application_name = "skua identity";
   /// In memory: about 500 bytes each, 2.7 kB where the key is of P-256.
   std::size_t max_cached = 500'000;
-  /// What is older is fetched again when it is asked for.
+  /// Older documents are fetched again on request.
   std::chrono::seconds fresh_for = std::chrono::hours(24);
-  /// A refresh of what is younger than this gives it as it is, unless it asks for less: one a
-  /// failure is enough.
+  /// A refresh returns a younger document unchanged, unless the caller asks for less: one refresh
+  /// for each failure is enough.
   std::chrono::seconds refresh_pause = std::chrono::seconds(10);
   /// For how long a failure is given again without asking: the data's, and the server's.
   std::chrono::seconds remember_data_failure = std::chrono::minutes(5);
@@ -78,10 +78,10 @@ struct IdentityStatistics {
   std::atomic<std::uint64_t> waiting{0};
 };
 
-/// Identities by DID: memory over `skua.identities` over the network. The same DID is asked for
-/// once at a time, whoever waits for it; failures are remembered for a short while, and a server
-/// that fails (`is_server_failure`) leaves a stale identity in use. Lives on a thread of its own
-/// with a database session of its own; while the database is away it works without.
+/// Identities by DID: memory, then `skua.identities`, then the network. It makes one request at a
+/// time for a DID, for all callers. It remembers failures for a short time. If a server fails
+/// (`is_server_failure`), a stale identity stays in use. Has a thread and a database session of its
+/// own; it works without the database while that is down.
 class IdentityCache {
  public:
   using Answer = Result<std::shared_ptr<const Identity>>;
@@ -100,15 +100,15 @@ class IdentityCache {
   /// stopped), and must neither block nor throw. Errors: those of DidResolver, busy, stopped.
   void resolve(std::string did, Callback done);
 
-  /// Fetches the identity anew, because the known one did not fit or may have changed (a signature
-  /// that fails, an #identity event). Otherwise as `resolve`, but a failure is never covered by a
-  /// stale identity.
-  /// `max_age`: what is older is fetched anew; by default the options' refresh_pause.
+  /// Fetches the identity again, because the known one did not match or may have changed (a wrong
+  /// signature, an #identity event). Otherwise as `resolve`, but a failure does not return a stale
+  /// identity. `max_age`: an older document is fetched again; by default the options'
+  /// refresh_pause.
   void refresh(std::string did, Callback done,
                std::optional<std::chrono::seconds> max_age = std::nullopt);
 
-  /// Ends what waits (errc::stopped) and joins the thread. Any thread but the cache's own; again is
-  /// harmless. Requests under way are the HTTP client's to end.
+  /// Ends waiting requests (errc::stopped) and joins the thread. Any thread except the cache's own;
+  /// idempotent. The HTTP client ends active requests.
   void stop();
 
   const IdentityStatistics& statistics() const;

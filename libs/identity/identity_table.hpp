@@ -30,11 +30,11 @@ struct IdentityRow {
 std::vector<IdentityRow> load_identities(store::Session& session,
                                          std::span<const std::string> dids);
 
-/// Writes what documents say, over what is older. One row a DID, in any order.
+/// Writes the content of documents, and replaces older content. One row for each DID, in any order.
 void save_identities(store::Session& session, std::vector<IdentityRow> rows);
 
-/// Writes what an export says (each with operation_at), over what was known before the operation
-/// was made. One row a DID, in any order. Returns the number of rows written.
+/// Writes the content of an export (each row with operation_at), and replaces content that is older
+/// than the operation. One row for each DID, in any order. Returns the number of rows written.
 std::size_t import_identities(store::Session& session, std::vector<IdentityRow> rows);
 
 }  // namespace skua::identity

@@ -19,8 +19,8 @@
 
 namespace skua::identity {
 
-/// What a line of a PLC directory's export says (web.plc.directory/spec/v0.1/did-plc): who an
-/// account is since `row.operation_at`. Of a tombstone only the DID.
+/// A line of a PLC directory's export (web.plc.directory/spec/v0.1/did-plc): the identity of an
+/// account since `row.operation_at`. A tombstone has only the DID.
 struct ExportLine {
   IdentityRow row;
   /// Struck out by a later operation: it does not count.
@@ -59,7 +59,7 @@ class PlcImport {
   void add(std::string_view line);
   /// A line that was not even read: it was too long.
   void add_bad();
-  /// Writes what is left, and waits for it. Throws SqlError, as `add` does.
+  /// Writes the remaining rows, and waits. Throws SqlError, as `add` does.
   void finish();
 
   /// Rows that are being written do not count as written yet.
@@ -82,8 +82,8 @@ class PlcImport {
 /// Called now and then while an import runs.
 using ImportProgress = std::function<void(const PlcImport::Figures&)>;
 
-/// Imports the lines of a stream to its end. Error: export_unreadable, when that is not reached;
-/// what came before stays. Throws SqlError.
+/// Imports the lines of a stream to its end. Error: export_unreadable, if the end is not reached;
+/// earlier lines stay. Throws SqlError.
 Result<void> import_lines(std::istream& in, PlcImport& import, const ImportProgress& progress);
 
 /// Where an export is read over HTTP, and how.
@@ -96,9 +96,9 @@ struct ExportSource {
   std::function<void(std::chrono::seconds, const ErrorCode& failure)> wait;
 };
 
-/// Imports a directory's export page by page until nothing new comes. A server that fails or asks
-/// to wait is asked again, eight times in a row. Error: the last one then, or export_unreadable
-/// from a directory that gives one page for ever; what was imported stays. Throws SqlError.
+/// Imports a directory's export page by page until there are no new lines. If a server fails or
+/// asks to wait, it retries up to eight times in a row. Error: the last one, or export_unreadable
+/// if the directory repeats a page for ever; imported lines stay. Throws SqlError.
 Result<void> import_pages(transport::HttpClient& http, const ExportSource& source,
                           PlcImport& import, const ImportProgress& progress);
 

@@ -27,12 +27,12 @@ struct StatusLaneLimits {
   std::chrono::milliseconds patience{10'000};
 };
 
-/// Questions about what accounts' own hosts say of them: first an account's document is found, then
-/// the host that it names is asked. Anybody can have any number of silent hosts asked for, so that
-/// these questions have places of their own, and take none from those who wait for a key. A
-/// question waits for a place twice, for the document and for the host.
+/// Questions about the hosting status of accounts. The lane first finds the account's document and
+/// then asks the host that it names. Attackers can cause questions to any number of silent hosts.
+/// Therefore these questions have slots of their own and do not delay requests for keys. A question
+/// waits for a slot twice, for the document and for the host.
 ///
-/// It makes no request itself. Any thread; a thread of its own gives up what waits too long.
+/// It makes no requests itself. Any thread; its own thread ends questions that wait too long.
 class StatusLane {
  public:
   using StatusDone = std::function<void(Result<HostStatus>)>;
@@ -54,8 +54,8 @@ class StatusLane {
   /// requests, busy, stopped.
   void ask(const std::string& did, StatusDone done);
 
-  /// Ends what waits (errc::stopped) and joins the thread. Requests under way are their clients' to
-  /// end; their answers may come after the end of the lane. Again is harmless.
+  /// Ends waiting questions (errc::stopped) and joins the thread. The clients end active requests;
+  /// their answers may arrive after the end of the lane. Idempotent.
   void stop();
 
   /// Questions that wait for a place.

@@ -33,7 +33,7 @@ struct DnsPatience {
   std::chrono::milliseconds first_wait = std::chrono::seconds(3);
   /// How often each server is asked that is silent or answers with an error of its own.
   int tries = 2;
-  /// For the whole look-up, whatever the servers do.
+  /// For the whole look-up, over all servers.
   std::chrono::milliseconds total = std::chrono::seconds(10);
 };
 

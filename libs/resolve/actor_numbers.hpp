@@ -10,8 +10,8 @@
 
 namespace skua::resolve {
 
-/// Numbers for new accounts, drawn from the database before there are rows for them, as COPY needs
-/// it. What was drawn and then not needed is kept for the next: int4 ends. Any thread.
+/// Numbers for new accounts, drawn from the database before their rows exist, as COPY needs them.
+/// Unused numbers are kept for the next call, because int4 is limited. Any thread.
 class ActorNumbers {
  public:
   /// So many that nobody else has. Throws store::SqlError.

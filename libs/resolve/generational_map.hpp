@@ -7,9 +7,9 @@
 
 namespace skua::resolve {
 
-/// A map that holds at most `capacity` entries and forgets those that were not asked for lately: a
-/// full young generation becomes the old one, and what is found in the old one moves to the young.
-/// Costs no memory per entry beyond the entry. Not for several threads.
+/// A map with at most `capacity` entries that drops entries without recent use. A full young
+/// generation becomes the old one, and entries that are found in the old one move to the young one.
+/// No memory for an entry beyond the entry. Not thread-safe.
 template <class Key, class Value, class Hash = boost::hash<Key>>
 class GenerationalMap {
  public:

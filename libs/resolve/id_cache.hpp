@@ -23,7 +23,7 @@ class IdCache {
   std::int32_t find(std::string_view did);
   void insert(std::string_view did, std::int32_t id);
   std::size_t size() const;
-  /// So many fit, whatever was asked for between.
+  /// The number of entries that always fit.
   std::size_t room() const { return capacity_ * 3 / 8; }
 
   /// Whether accounts that are not known here have no row: `fill_with_actors` brought all in, and
@@ -50,7 +50,7 @@ class IdCache {
   struct Shard {
     explicit Shard(std::size_t capacity) : plc(capacity), other(capacity / 16 + 1) {}
     GenerationalMap<PlcKey, std::int32_t> plc;
-    /// did:web and whatever comes: few.
+    /// did:web and other methods: few.
     GenerationalMap<std::string, std::int32_t, SeededHash> other;
   };
   Guarded<Shard>& shard_of(std::size_t hash) { return shards_[(hash >> 32) % kShards]; }

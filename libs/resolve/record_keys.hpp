@@ -17,7 +17,7 @@ struct RecordKey {
   friend auto operator<=>(const RecordKey&, const RecordKey&) = default;
 };
 
-/// What a batch says of a record key whose text its number cannot give back.
+/// The statement of a batch about a record key whose number does not determine its text.
 struct KeyText {
   std::string_view text;
   /// False: only compared, as a delete does.

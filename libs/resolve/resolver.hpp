@@ -18,7 +18,7 @@
 
 namespace skua::resolve {
 
-/// What the resolvers of a process share. Any thread.
+/// Shared state of the resolvers of a process. Any thread.
 struct SharedIds {
   /// As many as fit before the cache's tables double once more: 100 MB when it is full.
   static constexpr std::size_t kActors = 3'400'000;
@@ -32,8 +32,8 @@ struct SharedIds {
   PostClaims post_claims;
 };
 
-/// The posts that these events, resolved, give rows to: whoever writes them by COPY claims them
-/// before, so that no stub of one comes meanwhile.
+/// The posts that get rows from these resolved events. A worker that writes them with COPY claims
+/// them first, so that no other worker inserts a stub for one at the same time.
 std::vector<KnownPosts::Key> posts_written_by(std::span<const event::ResolvedEvent* const> events);
 
 /// An event that must not become a row: the number of a record key in it stands for another text.
@@ -42,18 +42,18 @@ struct Conflict {
   std::string reason;
 };
 
-/// Gives events their numbers: accounts, collections and record keys, their own and those of what
-/// they refer to. Accounts and record keys that are new get their rows, and posts that are referred
-/// to and not known get stubs, all sorted and in short transactions of their own. Cheap to make:
-/// one a batch will do. Lives on the thread of its session.
+/// Assigns numbers to events: to their accounts, collections and record keys, and to those that
+/// they refer to. It inserts rows for new accounts and record keys, and stubs for unknown posts,
+/// sorted and in short transactions of their own. Cheap to create: one for each batch. Used on the
+/// thread of its session.
 class Resolver {
  public:
   Resolver(store::Session& session, SharedIds& ids, const Clock& clock)
       : session_(session), ids_(ids), clock_(clock) {}
 
-  /// Fills `events` in place; rejections are left alone. Outside any transaction. Throws
-  /// store::SqlError: the events are then whole, what was stored is right, and the call may be
-  /// repeated. Conflicts come by index, one an event at most.
+  /// Fills `events` in place; skips rejections. Outside any transaction. Throws store::SqlError:
+  /// the events are then unchanged or complete, the stored rows are correct, and the call may be
+  /// repeated. Conflicts are sorted by index, at most one for each event.
   std::vector<Conflict> resolve(std::span<event::ResolvedEvent> events);
   /// The same for events that lie apart.
   using Events = std::span<event::ResolvedEvent* const>;

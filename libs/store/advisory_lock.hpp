@@ -36,10 +36,11 @@ void sort_locks(std::vector<Lock>& locks);
 /// lock this transaction now holds.
 std::vector<bool> try_lock_xact(Session& session, std::span<const Lock> locks);
 
-/// Takes the transaction's locks, which may come in any order and twice, and waits for each: in
-/// ascending order and in one statement, so that no two callers deadlock. When one is not free
-/// within the session's `lock_timeout`, the transaction is rolled back, which lets go of the
-/// others, and ServerError (55P03) names who has it: the caller repeats the transaction.
+/// Takes the transaction's locks in ascending order and in one statement, so that no two callers
+/// deadlock, and waits for each. They may be in any order and repeated. If one is not free within
+/// the session's `lock_timeout`, the transaction is rolled back, which releases the others.
+/// ServerError (55P03) then names the session that holds it, and the caller repeats the
+/// transaction.
 void lock_xact(Session& session, std::vector<Lock> locks);
 
 /// Notes that others hold these locks. The log names those that have been held for a minute, with

@@ -22,7 +22,7 @@ class CollectionIds {
  public:
   explicit CollectionIds(std::size_t capacity = 20'000) : capacity_(capacity) {}
 
-  /// The number of each of `nsids`, doubles allowed. Outside any transaction: what is new is
+  /// The number of each of `nsids`, which may repeat. Outside any transaction: new ones are
   /// committed at once. Throws SqlError; may then be called again.
   std::vector<std::int32_t> ids_of(Session& session, std::span<const std::string_view> nsids);
 

@@ -10,8 +10,9 @@
 
 namespace skua::store {
 
-/// What a source leaves in the database: `skua.cursors` and `skua.figures`. A source is named by
-/// its kind and host (`relay:relay1.us-east.bsky.network`): sequence numbers are the host's.
+/// The state of a source in the database: `skua.cursors` and `skua.figures`. The name of a source
+/// is its kind and host (`relay:relay1.us-east.bsky.network`), because each host has its own
+/// sequence numbers.
 
 /// The cursor that was saved last; nothing: never.
 std::optional<std::int64_t> load_cursor(Session& session, std::string_view source);

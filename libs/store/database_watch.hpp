@@ -10,8 +10,8 @@
 
 namespace skua::store {
 
-/// What a server says of the database that a session has reached. Nothing where this role may not
-/// ask, or the server cannot say.
+/// The server's identity of the database of a session. A member is empty if this role may not read
+/// it or the server does not provide it.
 struct DatabaseIdentity {
   /// Of the cluster, drawn when it was made.
   std::optional<std::string> system = std::nullopt;
@@ -29,15 +29,15 @@ struct DatabaseIdentity {
   std::optional<std::int64_t> wal_flushed = std::nullopt;
 };
 
-/// At the address of the database there is another one now, or an older state of it: what this
-/// process remembers of it (ids, chains of repositories, what is durable) may be wrong.
+/// The address now leads to another database, or to an older state of it. The state of this process
+/// (account numbers, heads, durable positions) may be wrong.
 class DatabaseChanged : public ServerError {
  public:
   explicit DatabaseChanged(const std::string& what) : ServerError(what, "") {}
 };
 
-/// Notices when the database at an address becomes another one: by what each new session is told,
-/// compared with what the first one was told. Any thread.
+/// Detects that an address leads to another database. It compares the identity of each new session
+/// with that of the first one. Any thread.
 class DatabaseWatch {
  public:
   /// Up to where the WAL of this database was on disk, as far as any session was told: asked for

@@ -15,7 +15,8 @@ namespace skua::store {
 struct DeadLetter {
   /// Who rejected it.
   std::string consumer;
-  /// What it is; unique with the consumer. Of the indexer: source, position and op.
+  /// The name of the letter, unique with the consumer. For the indexer: source, position and
+  /// operation.
   std::string key;
   /// The account that it is about; empty: not known.
   std::string did;
@@ -25,7 +26,7 @@ struct DeadLetter {
   std::string sqlstate;
 };
 
-/// What the table may hold: nobody fills the disk with input that cannot be read.
+/// The limits of the table, so that invalid input does not fill the disk.
 struct DeadLetterLimits {
   /// Of one payload; the rest is cut off, and the error says so.
   std::size_t payload_bytes = std::size_t{1} << 20;

@@ -12,7 +12,8 @@
 
 namespace skua::store {
 
-/// What a filter names. Each list sorted, without doubles; an empty one lets everything through.
+/// The entries of a filter. Each list is sorted and has no duplicates; an empty list lets
+/// everything through.
 struct FilterContent {
   /// NSIDs, or prefixes that end in `.*` (atproto::is_collection_pattern).
   std::vector<std::string> collections;
@@ -22,7 +23,7 @@ struct FilterContent {
   friend bool operator==(const FilterContent&, const FilterContent&) = default;
 };
 
-/// What is stored of the network (`skua.filter`), as of one version. Never changes: any thread.
+/// One version of the filter (`skua.filter`). Immutable: any thread.
 class Filter {
  public:
   /// Everything, of no version.
@@ -53,10 +54,10 @@ struct FilterState {
   std::int64_t version = 0;
   /// The version that last let more collections through; 0: none did.
   std::int64_t widened = 0;
-  /// What is asked for at this moment is good as of this version: that of before, while processes
-  /// may still go by it.
+  /// A request that is made now is valid as of this version: the previous one while processes may
+  /// still use it.
   std::int64_t settled = 0;
-  /// More than half of that time is over: who did not know of `widened` is late.
+  /// More than half of that time has passed: a process that did not know `widened` is late.
   bool is_late = false;
   /// Repositories that a wider filter makes incomplete are still to be marked.
   bool is_marking = false;
@@ -66,7 +67,7 @@ struct FilterState {
 FilterState load_filter_state(Session& session);
 std::shared_ptr<const Filter> load_filter(Session& session);
 
-/// What a change did.
+/// The result of a change.
 struct FilterChange {
   FilterContent before;
   FilterContent after;
@@ -75,19 +76,19 @@ struct FilterChange {
 
 enum class FilterEdit : std::uint8_t { Set, Add, Remove };
 
-/// Changes the stored filter to `content`, or by it, in a transaction of its own; all that follows
-/// from it is in the same. DataError for what is no collection and no DID.
+/// Changes the stored filter to `content`, or by it, in a transaction of its own, with all
+/// consequences. DataError for a name that is neither a collection nor a DID.
 FilterChange change_filter(Session& session, FilterEdit edit, const FilterContent& content);
 
-/// A step of what follows from a wider filter where there are many repositories; each a transaction
-/// of its own. False: nothing is left to do.
+/// One step of the consequences of a wider filter, for many repositories; each step is a
+/// transaction. False: nothing is left to do.
 bool mark_for_filter(Session& session);
 
 /// Repositories that wait for a resync because the filter became wider.
 std::int64_t waiting_for_filter(Session& session);
 
-/// What this process left out after the filter had become wider may be missing in what was asked
-/// for meanwhile: as if it became wider now.
+/// This process left records out after the filter had become wider, and requests since then may
+/// lack them. Repeats the consequences as if the filter became wider now.
 void widen_filter_again(Session& session);
 
 }  // namespace skua::store

@@ -35,9 +35,9 @@ std::vector<Migration> migrations();
 /// or lacks one below its newest; SqlError.
 std::vector<Migration> pending_migrations(Session& session, std::span<const Migration> known);
 
-/// Applies what is pending, each in a transaction of its own, and returns that. Waits while another
-/// process migrates. Throws as above, and SourceBusy while a source is indexed into the database;
-/// what was applied before a failure stays.
+/// Applies pending migrations, each in a transaction of its own, and returns them. Waits while
+/// another process migrates. Throws as above, and SourceBusy while a source is indexed into the
+/// database; migrations before a failure stay.
 std::vector<Migration> migrate(Session& session, std::span<const Migration> known);
 
 }  // namespace skua::store

@@ -19,10 +19,10 @@ struct Outage {
   std::string reason;
 };
 
-/// What the sessions of a process know together about whether the server can be reached. An outage
-/// begins with an attempt to connect that fails and ends with one that succeeds; a session that
-/// breaks says nothing as long as the next one can be made. If somebody retries, the log says when
-/// an outage begins, once a minute that it lasts, and when it ends. Any thread.
+/// Shared knowledge of the sessions of a process about the server's availability. An outage begins
+/// when an attempt to connect fails, and ends when one succeeds. A broken session does not count as
+/// long as the next connection succeeds. While a caller retries, the log has a line when an outage
+/// begins, every minute, and when it ends. Any thread.
 class OutageMonitor {
  public:
   /// Where lines of the log go.

@@ -9,8 +9,8 @@ namespace skua::store {
 /// host name.
 const std::string& process_token();
 
-/// What other sessions see of this process in `pg_stat_activity`: `<role> pid N at HOST TOKEN`, cut
-/// to the 63 bytes that PostgreSQL keeps. The token is always whole.
+/// The name of this process for other sessions in `pg_stat_activity`: `<role> pid N at HOST TOKEN`,
+/// cut to the 63 bytes that PostgreSQL stores. The token is always complete.
 std::string process_name(const std::string& role);
 
 }  // namespace skua::store

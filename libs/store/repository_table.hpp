@@ -27,7 +27,7 @@ struct RepositoryRow {
   std::string did;
   /// Nothing: no message of it was verified yet.
   std::optional<RepositoryHead> head;
-  /// Whether what the account signs counts: not while it is taken down or suspended.
+  /// Whether the commits of the account count: false while it is taken down or suspended.
   bool active = true;
   /// It waits for a resync for a reason that changes since a revision do not mend: all of it is
   /// wanted.
@@ -37,7 +37,7 @@ struct RepositoryRow {
 /// The rows of those DIDs that have one, in no order. Throws SqlError, as all here.
 std::vector<RepositoryRow> load_repositories(Session& session, std::span<const std::string> dids);
 
-/// What came of the messages about one repository since it was saved last.
+/// The result of the messages about one repository since it was last saved.
 struct RepositoryProgress {
   RepositoryRow row;
   /// Messages that did not follow the one before them.
@@ -58,9 +58,9 @@ enum class Resync : std::uint8_t { Complete, All };
 void save_repositories(Session& session, std::span<const RepositoryProgress> progress,
                        Resync resync, Timestamp now);
 
-/// Frames of these repositories were dropped without a look at what they say: each waits for a
-/// resync from `now` on, also one whose history was never brought in; those that wait already go on
-/// to. In the caller's transaction; sorted.
+/// Frames of these repositories were dropped before they were read. Each repository waits for a
+/// resync from `now` on, even if it was never complete; waiting ones continue to wait. In the
+/// caller's transaction; sorted.
 void desynchronize(Session& session, std::span<const std::string> dids, Timestamp now);
 
 /// How long a repository waits after its nth failed resync, n from 1: from a minute on twice as

@@ -9,12 +9,12 @@
 
 namespace skua::store {
 
-/// What the program will ask of the server at one time.
+/// The resources of the server that the program uses at the same time.
 struct ServerNeeds {
   /// Advisory locks: workers times the events of a batch.
   std::size_t locks = 0;
   std::size_t connections = 0;
-  /// What is committed must outlast a crash of the server's machine.
+  /// Committed data must survive a crash of the server's machine.
   bool durable = false;
 };
 

@@ -14,9 +14,9 @@ namespace skua::store {
 /// PostgreSQL's time at this moment (`clock_timestamp()`). Throws SqlError.
 Timestamp server_time(Session& session);
 
-/// PostgreSQL's clock, which all processes of a database share: read now and then, and in between
-/// counted on by the steady clock, so that a jump of our own clock does not move it. For what is
-/// stored and compared by several processes, such as leases. Any thread.
+/// PostgreSQL's clock, which all processes of a database share. It is read regularly and advanced
+/// by the steady clock, so that a jump of the local clock does not move it. For times that several
+/// processes store and compare, such as leases. Any thread.
 class ServerClock final : public Clock {
  public:
   /// Until it is first compared it goes on from what `ours` says now. `ours` outlives it.
@@ -36,7 +36,7 @@ class ServerClock final : public Clock {
   void set(Timestamp now, std::chrono::microseconds steady);
 
   const Clock& ours_;
-  /// What is added to the steady clock, in microseconds.
+  /// The offset to the steady clock, in microseconds.
   std::atomic<std::int64_t> offset_{0};
   std::atomic<bool> compared_{false};
 };

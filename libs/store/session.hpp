@@ -18,8 +18,8 @@
 
 namespace skua::store {
 
-/// A failure that PostgreSQL or the way to it reported. Which of the three it is decides what a
-/// caller does (docs/invariants.md).
+/// A failure that PostgreSQL or the connection reported. Its kind (one of three) determines the
+/// reaction of the caller (docs/invariants.md).
 class SqlError : public std::runtime_error {
  public:
   SqlError(const std::string& message, std::string sqlstate)
@@ -107,21 +107,21 @@ struct Statement {
   std::string sql;
 };
 
-/// How long a statement waits for a lock, of a row, a table or an advisory one, before it fails
-/// with 55P03, which a repetition follows: whoever waits lets go of what it holds itself.
+/// How long a statement waits for a lock of a row or table, or an advisory lock, before it fails
+/// with 55P03. The caller then repeats the transaction, which releases its own locks first.
 inline constexpr std::chrono::milliseconds kLockPatience{10'000};
 
 /// One connection to PostgreSQL. Lives on one thread, is never shared, blocks. All functions throw
 /// SqlError. After a ServerError that broke the connection `connected()` is false: make a new one.
 class Session {
  public:
-  /// Connects to `url`, `postgresql://...` or `key=value ...`; unless it says otherwise, waits 10 s
-  /// for the server and notices a dead one by itself. `application_name` is what other sessions
-  /// see; beyond 63 bytes it is cut. All settings that matter are the session's own (see
-  /// set_up_session): commits wait for the disk, locks are waited for `kLockPatience`, times are in
-  /// UTC, and the planner is told to look rows up by key, which is what our statements do; settings
-  /// for reports are the caller's to reset. Throws DatabaseChanged, too, when the database is not
-  /// the one that this process had at that address before (DatabaseWatch).
+  /// Connects to `url`, `postgresql://...` or `key=value ...`. Unless the URL has other settings,
+  /// it waits 10 s for the server and detects a dead one. Other sessions see `application_name`,
+  /// cut to 63 bytes. The session sets everything that it relies on (see set_up_session): commits
+  /// wait for the disk, waits for locks end after `kLockPatience`, times are in UTC, and the
+  /// planner prefers look-ups by key, which suits our statements; a caller that runs reports must
+  /// reset that. Also throws DatabaseChanged, if the database is not the one that this process used
+  /// at that address before (DatabaseWatch).
   Session(const std::string& url, const std::string& application_name);
   ~Session();
   Session(const Session&) = delete;
@@ -156,8 +156,8 @@ class Session {
   /// first.
   void limit_lock_waits(std::chrono::milliseconds patience);
 
-  /// What the numbers of the locks of accounts and handles are hashed with
-  /// (store/advisory_lock.hpp). Read from the database once.
+  /// The hash key for the numbers of account and handle locks (store/advisory_lock.hpp). Read from
+  /// the database once.
   const SipKey& lock_secret();
 
   /// How many NULs this session's parameters and copied rows lost so far.

@@ -7,16 +7,16 @@
 
 namespace skua::store {
 
-/// What a session is told when it has been set up.
+/// The server's answers when a session has been set up.
 struct SessionFacts {
   DatabaseIdentity database;
   /// The server's process of this connection.
   int server_pid = 0;
 };
 
-/// Gives a new session its name and all settings that the program relies on, whatever the server,
-/// the database, the role or the environment say, and asks which database it has reached. Two round
-/// trips. Throws SqlError.
+/// Sets the name of a new session and all settings that the program relies on, independent of the
+/// server, the database, the role and the environment. Reads the identity of the database. Two
+/// round trips. Throws SqlError.
 SessionFacts set_up_session(Session& session, const std::string& application_name);
 
 }  // namespace skua::store

@@ -40,9 +40,9 @@ class SourceLock {
 /// Who holds a source, in words; nothing when nobody does.
 std::optional<std::string> source_holder(Session& session, std::string_view source);
 
-/// Whether no source at all is held, and none will be until the caller's transaction ends: whoever
-/// asks for one waits. For work that no source may run beside. False: `any_source_holder` names
-/// one.
+/// Whether no source is locked. If true, no source can be locked until the caller's transaction
+/// ends; others wait. For work that must not run at the same time as a source. False:
+/// `any_source_holder` names one.
 bool keep_sources_away_xact(Session& session);
 
 /// Who holds any source, in words; nothing when nobody does.

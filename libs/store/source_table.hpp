@@ -31,7 +31,7 @@ struct StoredSource {
 /// All sources of the database, by name. Throws SqlError.
 std::vector<StoredSource> read_sources(Session& session);
 
-/// What was removed of a source.
+/// The deleted items of a source.
 struct ForgottenSource {
   /// False: the database has nothing of a source of this name.
   bool is_known = false;

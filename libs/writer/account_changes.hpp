@@ -18,12 +18,12 @@ struct AccountsWritten {
   std::vector<Purge> purges;
 };
 
-/// Stores what `#identity` and `#account` events say in `bsky.actors`: the handle and the hosting
-/// status. The newest event wins by the time its host gave it, so that a replay changes nothing.
-/// Who has a handle that several claim: see writer/handle_claims.hpp; an empty one is none. Of a
-/// deleted account the floor is raised to the newest revision that came before (`now` bounds it
-/// where that is not known). The job (`skua.backfill_jobs`) of an account that is active, whose
-/// host gave nothing before, is queued again. Events of other kinds among `events` are passed over.
+/// Stores `#identity` and `#account` events in `bsky.actors`: the handle and the hosting status.
+/// The newest event wins, by the time of its host, so that a repetition changes nothing. For a
+/// handle with several claimants see writer/handle_claims.hpp; an empty handle is none. The minimum
+/// revision of a deleted account becomes its newest earlier revision (bounded by the time of the
+/// event if that is not known). If an account is active and its job (`skua.backfill_jobs`) was
+/// unavailable, the job is queued again. Other events are ignored.
 AccountsWritten write_account_changes(store::Session& session,
                                       std::span<const event::ResolvedEvent* const> events,
                                       Timestamp now);

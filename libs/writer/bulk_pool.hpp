@@ -22,9 +22,9 @@ class BulkPool {
   /// Hands a chunk to its worker. Never waits. Any thread; one DID's chunks from one thread.
   void push(event::UnresolvedBulk chunk);
 
-  /// Writes what is queued and ends the threads. No `push` after it.
+  /// Writes queued chunks and ends the threads. No `push` after it.
   void finish();
-  /// Ends the threads without writing what is left.
+  /// Ends the threads without writing queued chunks.
   void abandon();
 
  private:

@@ -30,7 +30,7 @@ struct BulkWritten {
   std::size_t bytes = 0;
 };
 
-/// What the bulk workers of a process share. Everything outlives them.
+/// Shared state of the bulk workers of a process. Everything outlives them.
 struct BulkServices {
   std::string database_url;
   const BulkWriter& writer;
@@ -58,12 +58,12 @@ class BulkWorker {
   BulkWorker(const BulkWorker&) = delete;
   BulkWorker& operator=(const BulkWorker&) = delete;
 
-  /// Never waits: who reads repositories bounds what is queued. Any thread.
+  /// Never waits: the repository reader limits the queue. Any thread.
   void push(event::UnresolvedBulk chunk);
 
   /// No more chunks come; the thread ends when all are written.
   void finish() { queue_.close(); }
-  /// The thread ends as soon as it can, leaving what it has not written.
+  /// The thread ends as soon as possible and leaves the rest unwritten.
   void abandon() { thread_.request_stop(); }
   void join();
 
@@ -73,8 +73,8 @@ class BulkWorker {
   void run(const std::stop_token& stop);
   /// Waits for chunks, until they are enough for a transaction or others have waited long enough.
   std::vector<event::UnresolvedBulk> take();
-  /// Writes the events, whatever it takes. False: stop was asked for first.
-  /// `claims`: as for BulkWriter.
+  /// Writes the events, with retries. False: a stop was requested first. `claims`: as for
+  /// BulkWriter.
   bool write(Events events, std::span<const std::int64_t> claims, const std::stop_token& stop);
   /// One transaction.
   void write_piece(std::span<event::ResolvedEvent* const> piece,

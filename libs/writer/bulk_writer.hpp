@@ -40,12 +40,11 @@ class BulkWriter {
     std::size_t dead_letters = 0;
   };
 
-  /// Creates, and rejections, of one record type and any accounts, resolved; a record's key stands
-  /// there once. `claims`: beside each event the claim of the job that brought it (see
-  /// UnresolvedBulk), 0: none; empty: all have none. Of a job that is no longer running by this
-  /// claim nothing is written: what was deleted meanwhile is remembered only while it is. The jobs'
-  /// rows stay locked until the commit, so that nobody takes a job away before. Throws
-  /// store::SqlError; nothing is written then.
+  /// Creates and rejections of one record type and any accounts, resolved; each record key occurs
+  /// once. `claims`: for each event the claim of its job (see UnresolvedBulk), 0: none; empty: none
+  /// at all. If a job is no longer running under this claim, its events are not written, because
+  /// deletes are remembered only while it runs. The rows of the jobs stay locked until the commit.
+  /// Throws store::SqlError; nothing is written then.
   Outcome write(store::Session& session, Events events, Timestamp now,
                 std::span<const std::int64_t> claims = {}) const;
 

@@ -5,7 +5,7 @@
 
 namespace skua::writer {
 
-/// What the writer did since the process started. Any thread; each figure only grows.
+/// Counters of the writer since the start of the process. Any thread; they only grow.
 struct Counters {
   std::atomic<std::uint64_t> events{0};        // taken by workers and finished
   std::atomic<std::uint64_t> rows{0};          // rows inserted, changed or deleted

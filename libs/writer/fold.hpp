@@ -8,15 +8,15 @@
 
 namespace skua::writer {
 
-/// What a batch comes to. Indices into it, in its order.
+/// The effect of a batch. Indices into it, in its order.
 struct Folded {
   /// The events that still have an effect on rows: of several changes of one record (actor,
   /// collection, rkey) only the one with the newest rev, the later one where revs are equal;
   /// everything else.
   std::vector<std::size_t> survivors;
-  /// Of each record that a newer write survives of: its newest delete. It changes no row, but
-  /// leaves its tombstone, as it would in a batch of its own: what is in the database must not
-  /// depend on where batches happened to end.
+  /// For each record with a later write that survives: its newest delete. It changes no row but
+  /// leaves its tombstone, as it would in a batch of its own: the database must not depend on the
+  /// boundaries of batches.
   std::vector<std::size_t> overtaken_deletes;
 };
 

@@ -52,7 +52,7 @@ struct DueHandle {
 /// Those that are due: the oldest first, and those that were refused after all others.
 std::vector<DueHandle> due_handles(store::Session& session, Timestamp now, std::size_t limit);
 
-/// What came of a look-up.
+/// The result of a verification.
 struct CheckedHandle {
   DueHandle claim;
   /// Nothing: a server failed, and it is to be looked up again.

@@ -34,8 +34,8 @@ class InFlightList {
   struct Limits {
     /// Those included that have finished, but for which one before them has not.
     std::size_t frames = 100'000;
-    /// Of those that have not finished: what has finished is no longer in memory, and must not keep
-    /// others out while one before it takes its time.
+    /// Unfinished frames only: finished ones are no longer in memory, and must not exclude others
+    /// while an earlier one is slow.
     std::size_t bytes = std::size_t{64} << 20;
   };
   /// Names a frame until it has finished.
@@ -54,10 +54,10 @@ class InFlightList {
   explicit InFlightList(Limits limits, OnFinished on_finished = nullptr)
       : limits_(limits), on_finished_(std::move(on_finished)) {}
 
-  /// What is told of a frame that is to be admitted.
+  /// The properties of a frame that is to be admitted.
   struct Frame {
-    /// Of several streams that are read one after the other, each with numbers of its own: which.
-    /// A stream's watermark waits for what came before of the others, too.
+    /// The index of the stream, if several are read one after the other with numbers of their own.
+    /// The watermark of a stream also waits for earlier frames of the others.
     std::size_t stream = 0;
     /// 0: it has none, then it holds the watermark back but does not move it.
     std::int64_t seq = 0;
@@ -102,7 +102,7 @@ class InFlightList {
   /// locks.
   void when_room(std::function<void()> wake);
 
-  /// How far behind the stream what is durable is.
+  /// The distance between the stream and the durable position.
   struct Backlog {
     /// Frames that have not finished.
     std::size_t waiting = 0;

@@ -35,7 +35,7 @@ class PatientSession {
   bool back_off(const store::SqlError& error, WriteTurns& turns,
                 std::optional<WriteTurns::Turn>& turn, const std::stop_token& stop);
 
-  /// The database did what it was asked to.
+  /// The database accepted the statement.
   void succeeded();
 
  private:

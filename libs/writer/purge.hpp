@@ -19,11 +19,10 @@ struct Purge {
   Timestamp said_at = {};
 };
 
-/// Removes all records of an account up to its floor, and what it said as a labeler up to its
-/// deletion, from every table, a few thousand rows at a time, each in a transaction of its own with
-/// the account's locks, for which it waits: no row moves while it is removed. Outside of a
-/// transaction. The floor must be committed before: then nothing at or below it comes any more, and
-/// what comes is above it and stays, whatever the order. Again is harmless. Returns the number of
+/// Deletes all records of an account up to its minimum revision, and its labels up to its deletion,
+/// from every table. It deletes a few thousand rows in a transaction, with the account's locks, for
+/// which it waits. Outside a transaction. The minimum revision must be committed first: then no
+/// older event is accepted, and newer rows stay in any order. Idempotent. Returns the number of
 /// rows. Throws store::SqlError.
 std::size_t purge_account(store::Session& session, const Purge& purge);
 

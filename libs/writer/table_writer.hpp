@@ -92,10 +92,10 @@ class TableWriter {
                                              std::int64_t rev, const std::optional<RowKey>& after,
                                              std::size_t limit) const = 0;
 
-  /// Removes the rows that are of an older revision than the event. Of a post an empty row stays,
-  /// or comes with `indexed_at`, so that what is left does not depend on what was seen before; when
-  /// the event is a delete, and not a record that left its table, it is marked as deleted. Returns
-  /// the number of rows changed.
+  /// Deletes rows with an older revision than the event. For a post an empty row stays, or is
+  /// inserted with `indexed_at`, so that the result does not depend on earlier events. It is marked
+  /// as deleted if the event is a delete, and not a record that left its table. Returns the number
+  /// of changed rows.
   virtual std::size_t remove(store::Session& session, Events events,
                              Timestamp indexed_at) const = 0;
 

@@ -32,7 +32,7 @@ namespace skua::writer {
 /// locks at a time than a server as it is installed has.
 inline constexpr std::size_t kGroup = 640;
 
-/// What the workers of a pool share. Everything outlives them.
+/// Shared state of the workers of a pool. Everything outlives them.
 struct WorkerServices {
   std::string database_url;
   const LiveWriter& writer;
@@ -61,14 +61,14 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Never waits: what may be in flight at all bounds the queue. Any thread.
+  /// Never waits: the in-flight list limits the queue. Any thread.
   void push(event::UnresolvedEvent event);
 
   std::size_t queued() const { return queue_.size(); }
 
   /// No more events come; the thread ends when all are written.
   void finish() { queue_.close(); }
-  /// The thread ends as soon as it can, leaving what it has not written unfinished.
+  /// The thread ends as soon as possible and leaves the rest unfinished.
   void abandon() { thread_.request_stop(); }
   void join();
 
@@ -78,10 +78,10 @@ class Worker {
   void run(const std::stop_token& stop);
   /// Waits for a first event, unless there is one in hand, and a moment for its company.
   void take(Batch& batch);
-  /// Appends what waits in the queue, as far as the group has room, for at most `wait`.
+  /// Appends queued events while the group has room, for at most `wait`.
   void fill(Batch& batch, std::chrono::milliseconds wait);
-  /// Writes the batch, whatever it takes. What remains are events of busy accounts, to come first
-  /// in the next batch.
+  /// Writes the batch, with retries. Events of busy accounts remain and come first in the next
+  /// batch.
   void write(Batch& batch, const std::stop_token& stop);
   /// One transaction of the first `size` events: they leave `batch`, into `busy` if their account
   /// is.

@@ -31,9 +31,9 @@ class WorkerPool {
   /// Events in all queues.
   std::size_t queued() const;
 
-  /// Writes what is queued and ends the threads. No `push` after it.
+  /// Writes queued events and ends the threads. No `push` after it.
   void finish();
-  /// Ends the threads without writing what is left; their tickets stay unfinished.
+  /// Ends the threads without writing queued events; their tickets stay unfinished.
   void abandon();
 
  private:

@@ -10,10 +10,10 @@
 
 namespace skua::writer {
 
-/// How many workers of one source write at the same time; the others wait for their turn, first
-/// come first served, while their queues grow. So the busier the machine, the larger the groups,
-/// and the fewer transactions the same rows cost: fifteen connections that compete for two cores
-/// commit a tenth of what a group could hold, eight times as often. Any thread.
+/// The number of workers of a source that write at the same time. The others wait in order, and
+/// their queues grow. A busier machine therefore has larger groups and fewer transactions: fifteen
+/// connections that compete for two cores commit a tenth of a group, eight times as often. Any
+/// thread.
 class WriteTurns {
  public:
   /// Given back when it goes out of scope.

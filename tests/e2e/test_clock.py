@@ -108,7 +108,7 @@ class Clock(ShiftedClock):
         database = self.database()
         seq = network.steps(300)["seq"]
         file, skua = self.shifted_indexer(database, network, "+0")
-        wait_for("its words about the clock", lambda: skua.says("Nothing is taken in until it is right"), alive=[skua])
+        wait_for("its words about the clock", lambda: skua.says("Intake waits until it is correct"), alive=[skua])
         wait_for("its line about what it holds", lambda: skua.says("held by the clock"), alive=[skua])
         self.assertEqual(database.value("select count(*) from bsky.all_records"), 0)
         # A stop leaves what is held, and the next start reads it again.

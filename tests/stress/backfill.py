@@ -399,6 +399,10 @@ class Backfill:
         self.start_live()
         last = self.network.control("/state")["seq"]
         wait_for("the last commit", lambda: self.live.reached(last), seconds=120, alive=[self.live], every=0.2)
+        # What it noticed is saved with its last cursor.
+        if self.live.stop() != 0:
+            raise AssertionError(f"skua run did not stop cleanly:\n{self.live.tail()}")
+        self.live = None
         again = self.db.run("select did from skua.backfill_jobs where state <> 'done'").split()
         if self.options.network:
             # One that moves while lists are read may be on none.
@@ -410,8 +414,6 @@ class Backfill:
         self.outcome["asked for again"] = len(again)
         if again:
             self.work_to_the_end(*again)
-        if self.live.stop() != 0:
-            raise AssertionError(f"skua run did not stop cleanly:\n{self.live.tail()}")
 
     # The end
 

@@ -17,11 +17,11 @@ struct LabelsWritten {
   std::size_t unchanged = 0;
 };
 
-/// Writes the labels among `events` to `bsky.labels`, where each labeler has one word on a subject
-/// and value: the newest by cts, of equal ones by seq. So what comes twice, or in another order,
-/// changes nothing; for the same reason a withdrawn label stays, as a row. Of a labeler that was
-/// deleted nothing is taken that it said before. Events of other kinds are passed over. One
-/// statement in the caller's transaction; throws store::SqlError.
+/// Writes the labels among `events` to `bsky.labels`. A labeler has one row for a subject and
+/// value: the newest label by cts, then by seq. Repetitions and another order therefore change
+/// nothing, and a negated label stays as a row. Labels from before the deletion of a labeler are
+/// ignored. Other events are ignored. One statement in the caller's transaction; throws
+/// store::SqlError.
 LabelsWritten write_labels(store::Session& session,
                            std::span<const event::ResolvedEvent* const> events,
                            Timestamp indexed_at);

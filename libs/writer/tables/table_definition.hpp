@@ -16,9 +16,9 @@
 
 namespace skua::writer {
 
-/// What a record's table has besides the columns that all have: a list of columns, each with the
-/// member of the record that fills it. The common columns (actor_id, rkey, rev, cid, created_at,
-/// extra, indexed_at) come by themselves.
+/// The columns of a record's table besides the common ones: each with the member of the record that
+/// fills it. The common columns (actor_id, rkey, rev, cid, created_at, extra, indexed_at) are added
+/// automatically.
 template <class R>
 class ColumnList {
  public:

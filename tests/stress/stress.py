@@ -331,7 +331,7 @@ class Stress:
         if self.skua.stop() != 0:
             raise AssertionError(f"skua did not stop cleanly:\n{self.skua.tail()}")
         self.look_back()
-        if self.silent_account and not self.skua.says("its host is silent"):
+        if self.silent_account and not self.skua.says("its host does not answer"):
             raise AssertionError(f"the account whose host is silent was not given up:\n{self.skua.tail()}")
         if self.sim.stop() != 0:
             raise AssertionError(f"skua-sim did not stop cleanly:\n{self.sim.tail()}")

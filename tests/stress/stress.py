@@ -322,7 +322,8 @@ class Stress:
                 last_seq = self.control("/step", {"count": 5})["seq"]
             return False
 
-        wait_for("the last commit", is_at_the_end, seconds=180, alive=[self.skua, self.sim], every=0.2)
+        # Faults that are still due end one connection each, and the pauses between these grow to a minute.
+        wait_for("the last commit", is_at_the_end, seconds=420, alive=[self.skua, self.sim], every=0.2)
         if self.is_verified:
             self.control("/dump", {"dir": str(self.folder / "now")})
             accounts = json.loads((self.folder / "now" / "accounts.json").read_text())

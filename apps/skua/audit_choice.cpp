@@ -1,25 +1,13 @@
 #include "audit_choice.hpp"
 
 #include <chrono>
-#include <utility>
 #include <variant>
 
 #include <fmt/format.h>
 
+#include "relay_address.hpp"
+
 namespace skua::cli {
-namespace {
-
-/// The origin of a relay's HTTP interface: `https://relay.example`.
-std::string http_origin(transport::Endpoint endpoint) {
-  endpoint.path.assign(1, '/');
-  endpoint.query.clear();
-  std::string origin = endpoint.http_url();
-  origin.pop_back();  // the slash
-  return origin;
-}
-
-}  // namespace
-
 std::optional<backfill::AuditOptions> audit_choice(const Settings& settings,
                                                    const std::optional<std::string>& flag,
                                                    const std::vector<app::Source>& sources,

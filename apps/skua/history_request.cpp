@@ -77,11 +77,7 @@ std::string host_origin(const Found& found) {
     throw UsageError(fmt::format("{}: '{}': {}; an example is https://pds.example", found.origin,
                                  found.value, endpoint.error().message()));
   }
-  endpoint->path.assign(1, '/');
-  endpoint->query.clear();
-  std::string origin = endpoint->http_url();
-  origin.pop_back();  // the slash
-  return origin;
+  return http_origin(*endpoint);
 }
 
 HistoryRequest history_request(const Settings& settings, const HistoryFlags& flags,

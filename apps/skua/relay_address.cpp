@@ -15,6 +15,14 @@ transport::Endpoint relay_address(const Found& found) {
   return *endpoint;
 }
 
+std::string http_origin(transport::Endpoint endpoint) {
+  endpoint.path.assign(1, '/');
+  endpoint.query.clear();
+  std::string origin = endpoint.http_url();
+  origin.pop_back();  // the slash
+  return origin;
+}
+
 std::vector<Found> all_of(const Settings& settings, const Setting& setting,
                           const std::vector<std::string>& flags) {
   std::vector<Found> all;

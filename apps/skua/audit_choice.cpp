@@ -10,7 +10,7 @@
 namespace skua::cli {
 std::optional<backfill::AuditOptions> audit_choice(const Settings& settings,
                                                    const std::optional<std::string>& flag,
-                                                   const std::vector<app::Source>& sources,
+                                                   const std::vector<sources::Source>& sources,
                                                    const std::optional<verify::Level>& verify) {
   const auto found = settings.find(kAuditEvery, flag);
   if (found && found->value == "off") return std::nullopt;
@@ -19,10 +19,10 @@ std::optional<backfill::AuditOptions> audit_choice(const Settings& settings,
     audit.every = duration(*found, std::chrono::minutes(1), std::chrono::days(365));
     audit.with_filtered_accounts = true;
   }
-  for (const app::Source& source : sources) {
-    const auto* relay = std::get_if<app::RelaySource>(&source);
+  for (const sources::Source& source : sources) {
+    const auto* relay = std::get_if<sources::RelaySource>(&source);
     if (relay == nullptr) continue;
-    audit.sources.push_back(app::source_name(source));
+    audit.sources.push_back(sources::source_name(source));
     if (audit.relay.empty()) audit.relay = http_origin(relay->endpoint);
   }
   if (!audit.relay.empty() && verify) return audit;

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "app/backfill_run.hpp"
 #include "app/database.hpp"
-#include "app/history.hpp"
 #include "backfill/bootstrap/bootstrap_indexes.hpp"
 #include "backfill/discovery/host_table.hpp"
 #include "backfill/queue/job_counts.hpp"
@@ -127,7 +127,7 @@ int backfill(const Settings& settings, const BackfillFlags& flags) {
   StopSignal stop_signal;
   const std::string database_url = require_database(settings, flags.database);
   const std::chrono::seconds every = stats_interval(settings, flags.stats_interval);
-  app::BackfillOptions options;
+  app::BackfillRunOptions options;
   options.database_url = database_url;
   options.durability = durability(settings, flags.allow_unsafe_database);
   options.history = history_options(settings, flags.history, flags.verification);
@@ -146,7 +146,7 @@ int backfill(const Settings& settings, const BackfillFlags& flags) {
   queue_request(*session, request);
   session.reset();
 
-  app::History history(std::move(options), system_clock());
+  app::BackfillRun history(std::move(options), system_clock());
   history.start();
   const bool stopping = watch_history(history, every, stop_signal);
   if (stopping) {

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include "app/database.hpp"
-#include "app/history_text.hpp"
-#include "app/history_watch.hpp"
 #include "backfill/discovery/list_commands.hpp"
 #include "backfill/queue/job_commands.hpp"
 #include "base/count_text.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
+#include "status/backfill_monitor.hpp"
+#include "status/backfill_text.hpp"
 #include "store/process_name.hpp"
 #include "store/server_clock.hpp"
 #include "store/session.hpp"
@@ -65,8 +65,8 @@ int backfill_status(const Settings& settings, const StatusFlags& flags) {
   const std::string url = require_database(settings, flags.database);
   app::check_database(url);
   store::Session session(url, store::process_name("skua backfill status"));
-  const nlohmann::json status = app::read_backfill_status(session);
-  const std::string text = app::history_status_text(status);
+  const nlohmann::json status = status::read_backfill_status(session);
+  const std::string text = status::backfill_status_text(status);
   if (flags.json) {
     fmt::print("{}\n", status.dump(2));
   } else if (text.empty()) {

@@ -4,7 +4,7 @@
 
 #include "verify/errc.hpp"
 
-namespace skua::app {
+namespace skua::cli {
 namespace {
 
 /// All errors of the verifier are its own.
@@ -44,4 +44,4 @@ CommitJudge::Judgement CommitJudge::check(const event::FrameDecoder& decoder,
   return {};
 }
 
-}  // namespace skua::app
+}  // namespace skua::cli

@@ -10,7 +10,7 @@
 #include "identity/document_file.hpp"
 #include "verify/commit_verifier.hpp"
 
-namespace skua::app {
+namespace skua::cli {
 
 /// Verifies the messages of a capture one after another, with the keys of a file of DID documents
 /// and the capture's own times as clock, and counts what came of it. One thread.
@@ -45,4 +45,4 @@ class CommitJudge {
   std::uint64_t broken_ = 0;
 };
 
-}  // namespace skua::app
+}  // namespace skua::cli

@@ -6,8 +6,8 @@
 
 namespace skua::cli {
 
-app::CursorChoice cursor_choice(const Found& found) {
-  using Kind = app::CursorChoice::Kind;
+sources::CursorChoice cursor_choice(const Found& found) {
+  using Kind = sources::CursorChoice::Kind;
   if (found.value == "live") return {Kind::Live, 0};
   if (found.value == "oldest") return {Kind::Oldest, 0};
   // Sequence numbers go up to 2^53 (atproto.com/specs/event-stream).

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "app/source.hpp"
 #include "settings.hpp"
+#include "sources/source.hpp"
 
 namespace skua::cli {
 
 /// `live`, `oldest` or a sequence number, else UsageError.
-app::CursorChoice cursor_choice(const Found& found);
+sources::CursorChoice cursor_choice(const Found& found);
 
 }  // namespace skua::cli

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "app/history_text.hpp"
 #include "live_display.hpp"
 #include "progress.hpp"
+#include "status/backfill_text.hpp"
 
 namespace skua::cli {
 namespace {
@@ -18,10 +18,9 @@ constexpr std::chrono::seconds kLook{1};
 
 }  // namespace
 
-std::unique_ptr<app::AccountSource> history_accounts(const Settings& settings,
-                                                     const std::optional<std::string>& did_docs,
-                                                     const VerificationFlags& verification,
-                                                     const std::string& database_url) {
+std::unique_ptr<accounts::AccountSource> history_accounts(
+    const Settings& settings, const std::optional<std::string>& did_docs,
+    const VerificationFlags& verification, const std::string& database_url) {
   if (did_docs) {
     auto documents = document_accounts(*did_docs);
     if (const std::string& problem = documents->problem(); !problem.empty()) {
@@ -31,11 +30,11 @@ std::unique_ptr<app::AccountSource> history_accounts(const Settings& settings,
   }
   auto accounts = network_accounts(settings, verification);
   accounts.database_url = database_url;
-  return std::make_unique<app::NetworkAccounts>(accounts, system_clock());
+  return std::make_unique<accounts::NetworkAccounts>(accounts, system_clock());
 }
 
-bool watch_history(const app::History& history, std::chrono::seconds every, StopSignal& stop_signal,
-                   const std::function<std::string()>& look) {
+bool watch_history(const app::BackfillRun& history, std::chrono::seconds every,
+                   StopSignal& stop_signal, const std::function<std::string()>& look) {
   LiveDisplay display;
   auto line_at = std::chrono::steady_clock::now();
   auto draw_at = line_at;
@@ -52,10 +51,10 @@ bool watch_history(const app::History& history, std::chrono::seconds every, Stop
       }
     }
     if (display.is_live() && now - draw_at >= kRedraw) {
-      display.draw(app::history_screen(history.moment(), display.width()));
+      display.draw(status::backfill_screen(history.moment(), display.width()));
       draw_at = now;
     } else if (!display.is_live() && now - line_at >= every) {
-      print_progress(app::history_line(history.moment()));
+      print_progress(status::backfill_line(history.moment()));
       line_at = now;
     }
   }

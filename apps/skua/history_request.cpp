@@ -125,9 +125,9 @@ void queue_request(store::Session& session, const HistoryRequest& request) {
   }
 }
 
-app::HistoryOptions history_options(const Settings& settings, const HistoryFlags& flags,
-                                    const VerificationFlags& verification) {
-  app::HistoryOptions options;
+app::BackfillOptions history_options(const Settings& settings, const HistoryFlags& flags,
+                                     const VerificationFlags& verification) {
+  app::BackfillOptions options;
   options.verify = verify_level(settings, verification).has_value();
   if (const auto found = settings.find(kConcurrency, flags.concurrency)) {
     options.limits.in_all = static_cast<std::size_t>(whole_number(*found, 1, 1'000));

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "account_choice.hpp"
-#include "app/history.hpp"
+#include "app/backfill_run.hpp"
 #include "atproto/tid.hpp"
 #include "backfill/discovery/host_table.hpp"
 #include "backfill/queue/job_table.hpp"
@@ -61,7 +61,7 @@ std::string host_origin(const Found& found);
 
 /// How repositories are fetched: `--concurrency`, `--per-host`, `--largest-repository`, and what is
 /// verified.
-app::HistoryOptions history_options(const Settings& settings, const HistoryFlags& flags,
-                                    const VerificationFlags& verification);
+app::BackfillOptions history_options(const Settings& settings, const HistoryFlags& flags,
+                                     const VerificationFlags& verification);
 
 }  // namespace skua::cli

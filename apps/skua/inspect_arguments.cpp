@@ -32,8 +32,8 @@ InspectArguments::InspectArguments(CLI::App& app)
 }
 
 std::optional<int> InspectArguments::run(const Settings& /*settings*/) const {
-  if (*frames_) return app::inspect_frames(file_, did_docs_, std::cout, std::cerr);
-  if (*repo_) return app::inspect_repo(file_, json_, did_docs_, std::cout, std::cerr);
+  if (*frames_) return inspect_frames(file_, did_docs_, std::cout, std::cerr);
+  if (*repo_) return inspect_repo(file_, json_, did_docs_, std::cout, std::cerr);
   return std::nullopt;
 }
 

@@ -14,7 +14,7 @@
 #include "input_file.hpp"
 #include "transport/capture.hpp"
 
-namespace skua::app {
+namespace skua::cli {
 namespace {
 
 class FramePrinter {
@@ -171,4 +171,4 @@ int inspect_frames(const std::filesystem::path& file,
   }
 }
 
-}  // namespace skua::app
+}  // namespace skua::cli

@@ -4,7 +4,7 @@
 #include <iosfwd>
 #include <optional>
 
-namespace skua::app {
+namespace skua::cli {
 
 /// `skua inspect frames`: prints each op, account and identity event of a capture as a JSON line in
 /// Jetstream v1's shape on `out`, ops as they stand in their commit. What is bad (a frame, an op, a
@@ -18,4 +18,4 @@ int inspect_frames(const std::filesystem::path& file,
                    const std::optional<std::filesystem::path>& did_docs, std::ostream& out,
                    std::ostream& err);
 
-}  // namespace skua::app
+}  // namespace skua::cli

@@ -22,7 +22,7 @@
 #include "repo/mst_reader.hpp"
 #include "repo/repository.hpp"
 
-namespace skua::app {
+namespace skua::cli {
 namespace {
 
 std::optional<Bytes> read_whole(const std::filesystem::path& file, std::ostream& err) {
@@ -173,4 +173,4 @@ int inspect_repo(const std::filesystem::path& file, bool json,
   return whole && verified ? 0 : 1;
 }
 
-}  // namespace skua::app
+}  // namespace skua::cli

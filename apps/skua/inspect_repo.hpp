@@ -4,7 +4,7 @@
 #include <iosfwd>
 #include <optional>
 
-namespace skua::app {
+namespace skua::cli {
 
 /// `skua inspect repo`: lists the records of a repository's CAR on `out` in key order,
 /// `path<TAB>cid` a line, or with `json` one JSON object a line: path, cid, record. Totals, and
@@ -15,4 +15,4 @@ int inspect_repo(const std::filesystem::path& file, bool json,
                  const std::optional<std::filesystem::path>& did_docs, std::ostream& out,
                  std::ostream& err);
 
-}  // namespace skua::app
+}  // namespace skua::cli

@@ -89,8 +89,8 @@ int record(const Settings& settings, const RecordFlags& flags) {
   const auto relay = relay_address({flags.url, "URL"});
   std::optional<std::int64_t> start;
   if (const auto cursor = settings.find(kCursor, flags.cursor)) {
-    const app::CursorChoice choice = cursor_choice(*cursor);
-    if (choice.kind != app::CursorChoice::Kind::Live) start = choice.seq;
+    const sources::CursorChoice choice = cursor_choice(*cursor);
+    if (choice.kind != sources::CursorChoice::Kind::Live) start = choice.seq;
   }
   check_is_new(flags);
   const std::string ca_file = cli::ca_file(settings, flags.ca_file);

@@ -7,13 +7,13 @@
 
 #include <fmt/format.h>
 
-#include "app/metrics_text.hpp"
-#include "app/rate_window.hpp"
 #include "base/count_text.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "input_file.hpp"
 #include "progress.hpp"
+#include "status/metrics_text.hpp"
+#include "status/rate_window.hpp"
 #include "stop_signal.hpp"
 #include "store/outage.hpp"
 #include "tuning.hpp"
@@ -21,7 +21,7 @@
 namespace skua::cli {
 namespace {
 
-void print_verification(const app::Metrics& metrics) {
+void print_verification(const status::Metrics& metrics) {
   if (!metrics.is_verified) {
     fmt::print("not verified: signatures and operation chains were not checked\n");
     return;
@@ -37,7 +37,7 @@ void print_verification(const app::Metrics& metrics) {
   }
 }
 
-void print_handles(const app::Metrics& metrics) {
+void print_handles(const status::Metrics& metrics) {
   fmt::print("handles: {} confirmed, {} not confirmed, {} failed\n", metrics.handles_valid,
              metrics.handles_invalid, counted(metrics.handles_failed, "lookup"));
 }
@@ -78,7 +78,7 @@ int replay(const Settings& settings, const ReplayFlags& flags) {
     accounts.database_url = options.database_url;
     options.ca_file = accounts.ca_file;
     options.allow_private_hosts = accounts.allow_private_hosts;
-    options.accounts = std::make_unique<app::NetworkAccounts>(accounts, system_clock());
+    options.accounts = std::make_unique<accounts::NetworkAccounts>(accounts, system_clock());
   }
   if (level) options.level = *level;
   options.decode_threads =
@@ -87,7 +87,7 @@ int replay(const Settings& settings, const ReplayFlags& flags) {
   const bool checks_handles = options.check_handles.has_value();
 
   app::Replay replay(std::move(options), system_clock());
-  app::RateWindow rates;
+  status::RateWindow rates;
   rates.add(replay.metrics(), std::nullopt);
   replay.start();
   bool stopping = false;
@@ -97,17 +97,17 @@ int replay(const Settings& settings, const ReplayFlags& flags) {
     complete = replay.wait_for(std::chrono::milliseconds(100));
     stopping = stop_signal.wait_for(std::chrono::milliseconds(0));
     if (std::chrono::steady_clock::now() >= next_line) {
-      app::Metrics now = replay.metrics();
+      status::Metrics now = replay.metrics();
       now.connected = true;
-      print_progress(
-          app::metrics_text(rates.add(now, std::nullopt), {now}, store::outage_monitor().current()),
-          stderr);
+      print_progress(status::metrics_text(rates.add(now, std::nullopt), {now},
+                                          store::outage_monitor().current()),
+                     stderr);
       next_line += every;
     }
   }
   stop_signal.limit_the_end();
   const bool drained = replay.stop();
-  const app::Metrics end = replay.metrics();
+  const status::Metrics end = replay.metrics();
   fmt::print("{}: {}, {}, {} changed, {} unchanged, {}\n", complete ? "replayed" : "not finished",
              counted(end.frames, "frame"), counted(end.events, "event"), counted(end.rows, "row"),
              end.unchanged, counted(end.dead_letters, "dead letter"));

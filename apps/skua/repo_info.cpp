@@ -4,10 +4,10 @@
 
 #include "account_choice.hpp"
 #include "app/database.hpp"
-#include "app/repository_info.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "repo.hpp"
+#include "status/repository_info.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
 
@@ -23,7 +23,7 @@ int repo_info(const Settings& settings, const RepoInfoFlags& flags) {
   store::Session session(url, store::process_name("skua repo info"));
   bool is_first = true;
   for (const std::string& did : dids) {
-    const nlohmann::json info = app::read_repository_info(session, did);
+    const nlohmann::json info = status::read_repository_info(session, did);
     if (info.is_null()) {
       fmt::print(stderr, "skua: {}: nothing is known of this account\n", did);
       ++problems;
@@ -32,7 +32,7 @@ int repo_info(const Settings& settings, const RepoInfoFlags& flags) {
     if (flags.json) {
       fmt::print("{}\n", info.dump());
     } else {
-      fmt::print("{}{}", is_first ? "" : "\n", app::repository_info_text(info));
+      fmt::print("{}{}", is_first ? "" : "\n", status::repository_info_text(info));
     }
     is_first = false;
   }

@@ -12,9 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "app/backfill_run.hpp"
 #include "app/database.hpp"
-#include "app/history.hpp"
-#include "app/history_text.hpp"
 #include "backfill/queue/job_commands.hpp"
 #include "backfill/queue/job_table.hpp"
 #include "backfill/repository/resync_rows.hpp"
@@ -25,6 +24,7 @@
 #include "history_request.hpp"
 #include "progress.hpp"
 #include "repo.hpp"
+#include "status/backfill_text.hpp"
 #include "stop_signal.hpp"
 #include "store/process_name.hpp"
 #include "store/server_clock.hpp"
@@ -75,7 +75,7 @@ class OtherHolders {
     std::map<std::string, std::size_t> holders;
     try {
       for (const backfill::JobRow& job : backfill::read_jobs(asker_.session(), dids_)) {
-        if (job.state == JobState::Running && job.holder != app::History::holder()) {
+        if (job.state == JobState::Running && job.holder != app::BackfillRun::holder()) {
           holders[job.holder.value_or("?")] += 1;
         }
       }
@@ -100,12 +100,12 @@ class OtherHolders {
 std::string change_text(const backfill::RowsChanged* changed) {
   // Neither before nor now.
   if (changed == nullptr) return "no records; nothing differed";
-  std::string words = fmt::format("{} {}; ", app::with_commas(changed->stored),
+  std::string words = fmt::format("{} {}; ", status::with_commas(changed->stored),
                                   noun_for(changed->stored, "record"));
   if (changed->added + changed->removed + changed->replaced == 0) return words + "nothing differed";
-  return words + fmt::format("{} added, {} removed, {} replaced", app::with_commas(changed->added),
-                             app::with_commas(changed->removed),
-                             app::with_commas(changed->replaced));
+  return words +
+         fmt::format("{} added, {} removed, {} replaced", status::with_commas(changed->added),
+                     status::with_commas(changed->removed), status::with_commas(changed->replaced));
 }
 
 std::string end_words(const backfill::JobRow& job, const std::string& change) {
@@ -158,7 +158,7 @@ bool print_ends(Asker& asker, const std::vector<std::string>& dids) {
   return all_well;
 }
 
-End resync_some(std::span<const backfill::NewJob> jobs, app::BackfillOptions options,
+End resync_some(std::span<const backfill::NewJob> jobs, app::BackfillRunOptions options,
                 std::chrono::seconds every, StopSignal& stop_signal) {
   Asker asker(options.database_url);
   const std::vector<std::string> dids = dids_of_jobs(jobs);
@@ -170,7 +170,7 @@ End resync_some(std::span<const backfill::NewJob> jobs, app::BackfillOptions opt
 
   OtherHolders others(asker, dids);
   if (const std::string words = others.words(); !words.empty()) print_progress(words);
-  app::History history(std::move(options), system_clock());
+  app::BackfillRun history(std::move(options), system_clock());
   history.start();
   watch_history(history, every, stop_signal, [&] { return others.words(); });
   const bool is_done = history.is_idle();
@@ -204,7 +204,7 @@ int repo_resync(const Settings& settings, const RepoResyncFlags& flags) {
     throw UsageError("repo resync: name accounts, files of them with --file, or CAR files");
   }
   const auto options_of_round = [&] {
-    app::BackfillOptions options;
+    app::BackfillRunOptions options;
     options.database_url = database_url;
     options.durability = durability(settings, flags.allow_unsafe_database);
     options.history = history_options(settings, asked, flags.verification);
@@ -215,7 +215,7 @@ int repo_resync(const Settings& settings, const RepoResyncFlags& flags) {
     return options;
   };
   // All that can be wrong with the arguments shows before anything begins.
-  std::optional<app::BackfillOptions> options = options_of_round();
+  std::optional<app::BackfillRunOptions> options = options_of_round();
   app::check_database(database_url, options->durability);
   look_up_accounts(request);
   if (request.jobs.empty()) return kFailure;

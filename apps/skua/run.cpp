@@ -9,18 +9,18 @@
 
 #include <fmt/format.h>
 
-#include "app/database_size.hpp"
-#include "app/history_text.hpp"
 #include "app/indexer.hpp"
-#include "app/line_layout.hpp"
-#include "app/metrics_text.hpp"
-#include "app/rate_window.hpp"
 #include "audit_choice.hpp"
 #include "base/count_text.hpp"
 #include "base/log.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "progress.hpp"
+#include "status/backfill_text.hpp"
+#include "status/database_size.hpp"
+#include "status/line_layout.hpp"
+#include "status/metrics_text.hpp"
+#include "status/rate_window.hpp"
 #include "stop_signal.hpp"
 #include "store/database_watch.hpp"
 #include "store/outage.hpp"
@@ -85,16 +85,16 @@ class MetricsPrinter {
  public:
   MetricsPrinter(const app::Indexer& indexer, const std::string& database_url)
       : indexer_(indexer), disk_(database_url, system_clock()) {
-    rates_.add(app::total(indexer.metrics()), std::nullopt);
+    rates_.add(status::total(indexer.metrics()), std::nullopt);
     disk_.start();
   }
 
   void print() {
-    const std::vector<app::Metrics> metrics = indexer_.metrics();
-    const app::Rates rates = rates_.add(app::total(metrics), disk_.latest());
-    print_progress(app::metrics_text(rates, metrics, outage()));
+    const std::vector<status::Metrics> metrics = indexer_.metrics();
+    const status::Rates rates = rates_.add(status::total(metrics), disk_.latest());
+    print_progress(status::metrics_text(rates, metrics, outage()));
     if (const auto moment = indexer_.history()) {
-      print_progress(app::indented({app::history_summary(*moment)}));
+      print_progress(status::indented({status::backfill_summary(*moment)}));
     }
   }
 
@@ -107,8 +107,8 @@ class MetricsPrinter {
   }
 
   const app::Indexer& indexer_;
-  app::RateWindow rates_;
-  app::DatabaseSize disk_;
+  status::RateWindow rates_;
+  status::DatabaseSize disk_;
 };
 
 /// How a run of the indexer came to its end.
@@ -153,11 +153,11 @@ int end_run(app::Indexer& indexer, StopSignal& stop_signal) {
   stop_signal.limit_the_end();
   const bool clean = indexer.stop();
   const auto metrics = indexer.metrics();
-  const app::Metrics end = app::total(metrics);
+  const status::Metrics end = status::total(metrics);
   fmt::print("stopped {}: {}, {}, {}",
              clean ? "cleanly" : "with work unfinished, which the next start repeats",
              counted(end.frames, "frame"), counted(end.events, "event"), counted(end.rows, "row"));
-  for (const app::Metrics& one : metrics) {
+  for (const status::Metrics& one : metrics) {
     fmt::print(", {}cursor {}", metrics.size() > 1 ? one.source + " " : "",
                one.cursor ? std::to_string(*one.cursor) : "-");
   }
@@ -215,7 +215,7 @@ int run(const Settings& settings, const RunFlags& flags) {
   options.history = history_options(settings, flags.history, flags.verification);
   options.history->audit =
       audit_choice(settings, flags.audit_every, options.sources, options.verify);
-  const bool is_verified = options.verify && app::is_relay(options.sources.front());
+  const bool is_verified = options.verify && sources::is_relay(options.sources.front());
   options.decode_threads = decode_threads(settings, flags.decode_threads, is_verified);
   const std::chrono::seconds every = stats_interval(settings, flags.stats_interval);
 

@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "app/database.hpp"
-#include "app/source_list.hpp"
 #include "base/count_text.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
+#include "status/source_list.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
 #include "store/source_lock.hpp"
@@ -26,7 +26,7 @@ store::Session source_session(const Settings& settings, const SourceCommandFlags
 
 int source_list(const Settings& settings, const SourceCommandFlags& flags) {
   store::Session session = source_session(settings, flags);
-  nlohmann::json sources = app::read_source_list(session);
+  nlohmann::json sources = status::read_source_list(session);
   if (flags.json) {
     // The metrics are for `skua status`.
     for (nlohmann::json& source : sources) {
@@ -37,7 +37,7 @@ int source_list(const Settings& settings, const SourceCommandFlags& flags) {
   } else if (sources.empty()) {
     fmt::print("no source has been read into this database yet: `skua run` does that\n");
   } else {
-    fmt::print("{}", app::source_list_text(sources));
+    fmt::print("{}", status::source_list_text(sources));
   }
   return kSuccess;
 }

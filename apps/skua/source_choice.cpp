@@ -50,11 +50,12 @@ std::string read_password(const Found& found) {
   return password;
 }
 
-app::Source jetstream_source(const Settings& settings, const SourceFlags& flags, const Found& url) {
-  app::JetstreamSource source;
+sources::Source jetstream_source(const Settings& settings, const SourceFlags& flags,
+                                 const Found& url) {
+  sources::JetstreamSource source;
   source.endpoint = address(url, kSubscribe, "wss://jetstream2.us-east.bsky.network");
   if (source.endpoint.path.find("subscribeEvents") != std::string::npos) {
-    source.version = app::JetstreamSource::Version::V2;
+    source.version = sources::JetstreamSource::Version::V2;
   }
   if (const auto cursor = settings.find(kCursor, flags.cursor)) {
     source.cursor = cursor_choice(*cursor);
@@ -71,38 +72,40 @@ app::Source jetstream_source(const Settings& settings, const SourceFlags& flags,
 }
 
 /// Nobody is named twice, and numbers are one source's.
-void check_together(const std::vector<app::Source>& sources, const Settings& settings,
+void check_together(const std::vector<sources::Source>& sources, const Settings& settings,
                     const SourceFlags& flags) {
   for (auto one = sources.begin(); one != sources.end(); ++one) {
-    const std::string name = app::source_name(*one);
-    if (std::any_of(sources.begin(), one,
-                    [&](const app::Source& other) { return app::source_name(other) == name; })) {
+    const std::string name = sources::source_name(*one);
+    if (std::any_of(sources.begin(), one, [&](const sources::Source& other) {
+          return sources::source_name(other) == name;
+        })) {
       throw UsageError(fmt::format("{} is named twice", name));
     }
   }
   const auto numbered = std::count_if(sources.begin(), sources.end(), [](const auto& source) {
-    return !std::holds_alternative<app::TapSource>(source);
+    return !std::holds_alternative<sources::TapSource>(source);
   });
   if (flags.cursor && numbered == 0) {
     throw UsageError("--cursor: a Tap has none, it keeps what was not acknowledged");
   }
   const auto cursor = settings.find(kCursor, flags.cursor);
-  if (cursor && numbered > 1 && cursor_choice(*cursor).kind == app::CursorChoice::Kind::At) {
+  if (cursor && numbered > 1 && cursor_choice(*cursor).kind == sources::CursorChoice::Kind::At) {
     throw UsageError(cursor->origin +
                      ": a number is of one source, and there are several: live or oldest");
   }
 }
 
-app::Source relay_source(const Settings& settings, const SourceFlags& flags, const Found& url) {
-  app::RelaySource source{relay_address(url), {}};
+sources::Source relay_source(const Settings& settings, const SourceFlags& flags, const Found& url) {
+  sources::RelaySource source{relay_address(url), {}};
   if (const auto cursor = settings.find(kCursor, flags.cursor)) {
     source.cursor = cursor_choice(*cursor);
   }
   return source;
 }
 
-app::Source labeler_source(const Settings& settings, const SourceFlags& flags, const Found& url) {
-  app::LabelerSource source{address(url, kSubscribeLabels, "wss://mod.bsky.app"), {}};
+sources::Source labeler_source(const Settings& settings, const SourceFlags& flags,
+                               const Found& url) {
+  sources::LabelerSource source{address(url, kSubscribeLabels, "wss://mod.bsky.app"), {}};
   if (const auto cursor = settings.find(kCursor, flags.cursor)) {
     source.cursor = cursor_choice(*cursor);
   }
@@ -111,7 +114,7 @@ app::Source labeler_source(const Settings& settings, const SourceFlags& flags, c
 
 }  // namespace
 
-std::vector<app::Source> source_choice(const Settings& settings, const SourceFlags& flags) {
+std::vector<sources::Source> source_choice(const Settings& settings, const SourceFlags& flags) {
   // What the command line names stands before all settings of other kinds.
   const bool is_named =
       !flags.relays.empty() || flags.tap || flags.jetstream || !flags.labelers.empty();
@@ -131,7 +134,7 @@ std::vector<app::Source> source_choice(const Settings& settings, const SourceFla
         "settings name a relay, a Tap or a Jetstream beside each other: say which are meant with "
         "--relay, --tap and --jetstream");
   }
-  std::vector<app::Source> sources;
+  std::vector<sources::Source> sources;
   sources.reserve(relay_urls.size() + labeler_urls.size() + 2);
   for (const Found& url : relay_urls) sources.push_back(relay_source(settings, flags, url));
   if (tap) sources.push_back(tap_address(settings, flags.tap, flags.tap_password_file));
@@ -162,37 +165,37 @@ FailOverChoice fail_over_choice(const Settings& settings, const SourceFlags& fla
   return choice;
 }
 
-app::TapSource tap_address(const Settings& settings, const std::optional<std::string>& flag,
-                           const std::optional<std::string>& password_file) {
+sources::TapSource tap_address(const Settings& settings, const std::optional<std::string>& flag,
+                               const std::optional<std::string>& password_file) {
   const Found url = settings.require(kTap, flag, "ws://localhost:2480");
-  app::TapSource tap{address(url, kChannel, "ws://localhost:2480"), ""};
+  sources::TapSource tap{address(url, kChannel, "ws://localhost:2480"), ""};
   if (const auto file = settings.find(kTapPasswordFile, password_file)) {
     tap.password = read_password(*file);
   }
   return tap;
 }
 
-std::string source_words(const std::vector<app::Source>& sources,
+std::string source_words(const std::vector<sources::Source>& sources,
                          const std::optional<verify::Level>& level) {
   std::string words;
   std::string standbys;
-  for (const app::Source& source : sources) {
-    if (app::is_relay(source) && !words.empty()) {
-      standbys +=
-          fmt::format("{}{}", standbys.empty() ? ", standing by: " : ", ", app::source_url(source));
+  for (const sources::Source& source : sources) {
+    if (sources::is_relay(source) && !words.empty()) {
+      standbys += fmt::format("{}{}", standbys.empty() ? ", standing by: " : ", ",
+                              sources::source_url(source));
       continue;
     }
     words += std::exchange(standbys, {});
     if (!words.empty()) words += " and ";
-    words += fmt::format("{} ({})", app::source_url(source), trust_words(source, level));
+    words += fmt::format("{} ({})", sources::source_url(source), trust_words(source, level));
   }
   return words + standbys;
 }
 
-std::string trust_words(const app::Source& source, const std::optional<verify::Level>& level) {
-  if (app::is_relay(source)) return verify_words(level);
+std::string trust_words(const sources::Source& source, const std::optional<verify::Level>& level) {
+  if (sources::is_relay(source)) return verify_words(level);
   // What has no operations is verified when its signature is.
-  if (app::is_labeler(source)) {
+  if (sources::is_labeler(source)) {
     return "labels, " + (level ? std::string("verifying signatures") : verify_words(level));
   }
   return "an unverified source: signatures are not in what it sends";

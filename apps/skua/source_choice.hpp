@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "app/fail_over.hpp"
-#include "app/source.hpp"
 #include "filter_choice.hpp"
 #include "settings.hpp"
+#include "sources/relay/fail_over.hpp"
+#include "sources/source.hpp"
 #include "verify/commit_verifier.hpp"
 
 namespace skua::cli {
@@ -30,24 +30,24 @@ struct SourceFlags {
 
 /// The sources that are named: those of flags, or else the one that settings name. UsageError when
 /// there is none, or settings name several kinds, or something makes no sense.
-std::vector<app::Source> source_choice(const Settings& settings, const SourceFlags& flags);
+std::vector<sources::Source> source_choice(const Settings& settings, const SourceFlags& flags);
 
 /// When another relay takes over, and when the first does again.
 struct FailOverChoice {
-  app::FailOver::Options options;
+  sources::FailOver::Options options;
   std::chrono::milliseconds margin{};
 };
 FailOverChoice fail_over_choice(const Settings& settings, const SourceFlags& flags);
 
 /// The Tap that flags or settings name, with its password. UsageError when there is none.
-app::TapSource tap_address(const Settings& settings, const std::optional<std::string>& flag,
-                           const std::optional<std::string>& password_file);
+sources::TapSource tap_address(const Settings& settings, const std::optional<std::string>& flag,
+                               const std::optional<std::string>& password_file);
 
 /// The sources with what their data is worth, for people.
-std::string source_words(const std::vector<app::Source>& sources,
+std::string source_words(const std::vector<sources::Source>& sources,
                          const std::optional<verify::Level>& level);
 
 /// What a source's data is worth, for people: see verify_words.
-std::string trust_words(const app::Source& source, const std::optional<verify::Level>& level);
+std::string trust_words(const sources::Source& source, const std::optional<verify::Level>& level);
 
 }  // namespace skua::cli

@@ -1,4 +1,4 @@
-#include "app/status.hpp"
+#include "status/status.hpp"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@ namespace skua::cli {
 int status(const Settings& settings, const StatusFlags& flags) {
   const std::string url = require_database(settings, flags.database);
   app::check_database(url);
-  const nlohmann::json status = app::read_status(url, system_clock());
-  fmt::print("{}", flags.json ? status.dump(2) + "\n" : app::status_text(status));
+  const nlohmann::json status = status::read_status(url, system_clock());
+  fmt::print("{}", flags.json ? status.dump(2) + "\n" : status::status_text(status));
   return kSuccess;
 }
 

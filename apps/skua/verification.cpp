@@ -51,18 +51,18 @@ std::string ca_file(const Settings& settings, const std::optional<std::string>& 
   return found->value;
 }
 
-std::unique_ptr<app::DocumentAccounts> document_accounts(const std::string& file) {
+std::unique_ptr<accounts::DocumentAccounts> document_accounts(const std::string& file) {
   require_file("--did-docs", file);
   try {
-    return std::make_unique<app::DocumentAccounts>(file);
+    return std::make_unique<accounts::DocumentAccounts>(file);
   } catch (const std::runtime_error& error) {
     throw UsageError(fmt::format("--did-docs: {}", error.what()));
   }
 }
 
-app::NetworkAccountsOptions network_accounts(const Settings& settings,
-                                             const VerificationFlags& flags) {
-  app::NetworkAccountsOptions accounts;
+accounts::NetworkAccountsOptions network_accounts(const Settings& settings,
+                                                  const VerificationFlags& flags) {
+  accounts::NetworkAccountsOptions accounts;
   accounts.plc_url = plc_url(settings, flags.plc);
   accounts.ca_file = ca_file(settings, flags.ca_file);
   accounts.allow_private_hosts =

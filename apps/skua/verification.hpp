@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "app/account_source.hpp"
+#include "accounts/account_source.hpp"
 #include "identity/txt_lookup.hpp"
 #include "settings.hpp"
 #include "store/repository_table.hpp"
@@ -36,11 +36,11 @@ std::string plc_url(const Settings& settings, const std::optional<std::string>& 
 std::string ca_file(const Settings& settings, const std::optional<std::string>& flag);
 
 /// `--plc`, `--ca-file`, `--allow-private-hosts`.
-app::NetworkAccountsOptions network_accounts(const Settings& settings,
-                                             const VerificationFlags& flags);
+accounts::NetworkAccountsOptions network_accounts(const Settings& settings,
+                                                  const VerificationFlags& flags);
 
 /// The documents of `--did-docs`. UsageError when the file cannot be used.
-std::unique_ptr<app::DocumentAccounts> document_accounts(const std::string& file);
+std::unique_ptr<accounts::DocumentAccounts> document_accounts(const std::string& file);
 
 /// `--dns ADDRESS[:PORT]`; the system's by default.
 identity::DnsServer dns_server(const Settings& settings, const std::optional<std::string>& flag);

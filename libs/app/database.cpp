@@ -1,12 +1,10 @@
 #include "app/database.hpp"
 
-#include <memory>
 #include <stdexcept>
 
 #include <fmt/format.h>
 
 #include "base/count_text.hpp"
-#include "resolve/actor_ids.hpp"
 #include "store/database_watch.hpp"
 #include "store/migrations.hpp"
 #include "store/process_name.hpp"
@@ -48,12 +46,6 @@ std::optional<std::string> reason_to_stop(std::optional<std::string> defect,
   const auto change = store::database_watch().change(url);
   if (!change) return std::nullopt;
   return "the database is not the one that this began with: " + *change + "; start it again";
-}
-
-void fill_with_actors(const std::string& url, resolve::IdCache& cache) {
-  resolve::fill_with_actors(
-      [&] { return std::make_unique<store::Session>(url, store::process_name("skua ids")); },
-      cache);
 }
 
 }  // namespace skua::app

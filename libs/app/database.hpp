@@ -4,8 +4,6 @@
 #include <optional>
 #include <string>
 
-#include "resolve/id_cache.hpp"
-
 namespace skua::app {
 
 /// What a command relies on.
@@ -26,8 +24,5 @@ void check_database(const std::string& url, Durability durability = Durability::
 /// become another one since the process began.
 std::optional<std::string> reason_to_stop(std::optional<std::string> defect,
                                           const std::string& url);
-
-/// Reads the ids of accounts that are there: see resolve::fill_with_actors.
-void fill_with_actors(const std::string& url, resolve::IdCache& cache);
 
 }  // namespace skua::app

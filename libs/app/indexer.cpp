@@ -4,16 +4,16 @@
 #include <future>
 #include <utility>
 
-#include "app/clock_watch.hpp"
+#include "accounts/handle_lookups.hpp"
 #include "app/database.hpp"
 #include "app/defect.hpp"
-#include "app/handle_lookups.hpp"
-#include "app/history_watch.hpp"
-#include "app/source_run.hpp"
-#include "app/writing.hpp"
 #include "backfill/backfiller.hpp"
 #include "backfill/discovery/host_table.hpp"
 #include "backfill/queue/job_table.hpp"
+#include "ingest/writing.hpp"
+#include "sources/source_run.hpp"
+#include "status/backfill_monitor.hpp"
+#include "store/clock_watch.hpp"
 #include "store/database_watch.hpp"
 #include "store/process_name.hpp"
 
@@ -23,15 +23,15 @@ namespace {
 const std::string kRunRole = "skua run";
 
 /// Relays are one row, which stand by for each other; all others are on their own.
-std::vector<std::vector<Source>> rows_of(const std::vector<Source>& sources) {
-  std::vector<std::vector<Source>> rows;
+std::vector<std::vector<sources::Source>> rows_of(const std::vector<sources::Source>& sources) {
+  std::vector<std::vector<sources::Source>> rows;
   std::optional<std::size_t> relays;
-  for (const Source& source : sources) {
-    if (is_relay(source) && relays) {
+  for (const sources::Source& source : sources) {
+    if (sources::is_relay(source) && relays) {
       rows[*relays].push_back(source);
       continue;
     }
-    if (is_relay(source)) relays = rows.size();
+    if (sources::is_relay(source)) relays = rows.size();
     rows.push_back({source});
   }
   return rows;
@@ -46,14 +46,15 @@ class Indexer::Impl {
         clock_watch_({.database_url = options_.database_url}, clock),
         clock_(clock_watch_.latest()),
         accounts_(options_.verify || options_.history
-                      ? std::make_unique<NetworkAccounts>(account_options(), clock_watch_.server())
+                      ? std::make_unique<accounts::NetworkAccounts>(account_options(),
+                                                                    clock_watch_.server())
                       : nullptr),
         writing_(options_.database_url, clock_, clock_watch_.server(),
                  [this](const std::string& what) { defect_.report(what); }) {
     for (auto& row : rows_of(options_.sources)) {
-      runs_.push_back(
-          std::make_unique<SourceRun>(run_options(std::move(row)), writing_, clock_,
-                                      [this](const std::string& what) { defect_.report(what); }));
+      runs_.push_back(std::make_unique<sources::SourceRun>(
+          run_options(std::move(row)), writing_, clock_,
+          [this](const std::string& what) { defect_.report(what); }));
     }
     // When the sources are this process's, and before anything of theirs is read.
     filter_watch_ = std::make_unique<filter::FilterWatch>(
@@ -65,7 +66,7 @@ class Indexer::Impl {
     writing_.start();
     if (options_.history) history_ = make_history();
     if (options_.check_handles)
-      handles_ = std::make_unique<HandleLookups>(handle_options(), clock_watch_.server());
+      handles_ = std::make_unique<accounts::HandleLookups>(handle_options(), clock_watch_.server());
   }
 
   ~Impl() {
@@ -95,23 +96,23 @@ class Indexer::Impl {
     for (const auto& run : runs_) run->drop();
   }
 
-  std::vector<Source> resumed_sources() const {
-    std::vector<Source> sources;
+  std::vector<sources::Source> resumed_sources() const {
+    std::vector<sources::Source> sources;
     for (const auto& run : runs_) {
-      for (Source& source : run->resumed_sources()) sources.push_back(std::move(source));
+      for (sources::Source& source : run->resumed_sources()) sources.push_back(std::move(source));
     }
     return sources;
   }
 
-  std::vector<Metrics> metrics() const {
-    std::vector<Metrics> all;
+  std::vector<status::Metrics> metrics() const {
+    std::vector<status::Metrics> all;
     for (const auto& run : runs_) {
-      for (Metrics& metrics : run->metrics()) all.push_back(std::move(metrics));
+      for (status::Metrics& metrics : run->metrics()) all.push_back(std::move(metrics));
     }
     return all;
   }
 
-  std::optional<HistoryMoment> history() const {
+  std::optional<status::BackfillSnapshot> history() const {
     if (!history_ || history_->backfiller.is_idle()) return std::nullopt;
     return history_->watch.moment();
   }
@@ -143,12 +144,12 @@ class Indexer::Impl {
     return drained;
   }
 
-  /// History beside the stream.
+  /// BackfillRun beside the stream.
   struct Beside {
     backfill::Backfiller backfiller;
-    HistoryWatch watch;
+    status::BackfillMonitor watch;
 
-    Beside(backfill::BackfillerOptions options, Writing& writing, const Clock& clock,
+    Beside(backfill::BackfillerOptions options, ingest::Writing& writing, const Clock& clock,
            std::function<void(const std::string&)> on_defect)
         : backfiller(options, writing.ids(), writing.live_pressure(), clock, std::move(on_defect)),
           watch({.database_url = options.database_url,
@@ -177,13 +178,13 @@ class Indexer::Impl {
                                     [this](const std::string& what) { defect_.report(what); });
   }
 
-  NetworkAccountsOptions account_options() {
-    NetworkAccountsOptions accounts = options_.accounts;
+  accounts::NetworkAccountsOptions account_options() {
+    accounts::NetworkAccountsOptions accounts = options_.accounts;
     accounts.on_defect = [this](const std::string& what) { defect_.report(what); };
     return accounts;
   }
 
-  HandleLookups::Options handle_options() {
+  accounts::HandleLookups::Options handle_options() {
     return {.dns = *options_.check_handles,
             .ca_file = options_.ca_file,
             .allow_private_hosts = options_.accounts.allow_private_hosts,
@@ -191,8 +192,8 @@ class Indexer::Impl {
                        .on_defect = [this](const std::string& what) { defect_.report(what); }}};
   }
 
-  SourceRunOptions run_options(std::vector<Source> row) {
-    const bool verifies = options_.verify && is_signed(row.front());
+  sources::SourceRunOptions run_options(std::vector<sources::Source> row) {
+    const bool verifies = options_.verify && sources::is_signed(row.front());
     return {.database_url = options_.database_url,
             .sources = std::move(row),
             .fail_over = options_.fail_over,
@@ -206,10 +207,10 @@ class Indexer::Impl {
             .cursor_interval = options_.cursor_interval,
             .read_timeout = options_.read_timeout,
             .filter = &filter_,
-            .complete = [this](Metrics& metrics) { complete(metrics); }};
+            .complete = [this](status::Metrics& metrics) { complete(metrics); }};
   }
 
-  void complete(Metrics& metrics) const {
+  void complete(status::Metrics& metrics) const {
     metrics.server_clock_ahead = clock_watch_.server_ahead();
     if (!handles_) return;
     metrics.handles_valid = handles_->counters().valid;
@@ -218,15 +219,15 @@ class Indexer::Impl {
   }
 
   const IndexerOptions options_;
-  ClockWatch clock_watch_;
+  store::ClockWatch clock_watch_;
   const Clock& clock_;
   Defect defect_;
   filter::CurrentFilter filter_;
-  std::unique_ptr<NetworkAccounts> accounts_;
-  Writing writing_;
+  std::unique_ptr<accounts::NetworkAccounts> accounts_;
+  ingest::Writing writing_;
   std::unique_ptr<Beside> history_;
-  std::unique_ptr<HandleLookups> handles_;
-  std::vector<std::unique_ptr<SourceRun>> runs_;
+  std::unique_ptr<accounts::HandleLookups> handles_;
+  std::vector<std::unique_ptr<sources::SourceRun>> runs_;
   std::unique_ptr<filter::FilterWatch> filter_watch_;
 };
 
@@ -253,7 +254,7 @@ void Indexer::drop() {
   impl_->drop();
 }
 
-std::vector<Source> Indexer::resumed_sources() const {
+std::vector<sources::Source> Indexer::resumed_sources() const {
   return impl_->resumed_sources();
 }
 
@@ -267,11 +268,11 @@ void Indexer::poke_history() {
   impl_->poke_history();
 }
 
-std::optional<HistoryMoment> Indexer::history() const {
+std::optional<status::BackfillSnapshot> Indexer::history() const {
   return impl_->history();
 }
 
-std::vector<Metrics> Indexer::metrics() const {
+std::vector<status::Metrics> Indexer::metrics() const {
   return impl_->metrics();
 }
 

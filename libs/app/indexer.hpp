@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "app/account_source.hpp"
+#include "accounts/account_source.hpp"
+#include "app/backfill_run.hpp"
 #include "app/database.hpp"
-#include "app/fail_over.hpp"
-#include "app/history.hpp"
-#include "app/history_text.hpp"
-#include "app/metrics.hpp"
-#include "app/source.hpp"
 #include "base/time.hpp"
 #include "filter/filter_watch.hpp"
 #include "identity/txt_lookup.hpp"
+#include "sources/relay/fail_over.hpp"
+#include "sources/source.hpp"
+#include "status/backfill_text.hpp"
+#include "status/metrics.hpp"
 #include "store/repository_table.hpp"
 #include "store/session.hpp"
 #include "verify/commit_verifier.hpp"
@@ -27,23 +27,23 @@ struct IndexerOptions {
   std::string database_url;
   Durability durability = Durability::Needed;
   /// Relays stand by for each other, in the order of preference; everything else is read at once.
-  std::vector<Source> sources;
+  std::vector<sources::Source> sources;
   /// PEM file of certificates to trust besides the system's; empty: none.
   std::string ca_file;
   /// How commits are verified; nothing: not at all, which is for relays of one's own. What Tap and
   /// Jetstream send cannot be: there it is about history alone.
   std::optional<verify::Level> verify = verify::Level::Full;
-  NetworkAccountsOptions accounts;
+  accounts::NetworkAccountsOptions accounts;
   store::Resync resync = store::Resync::Complete;
   /// The DNS server that handles are looked up at; nothing: who claims one last has it.
   std::optional<identity::DnsServer> check_handles;
   /// Queued repositories, and with verification those that must be resynchronized, are brought in
   /// beside the stream; nothing: they are not. Its `verify` follows from the above.
-  std::optional<HistoryOptions> history = HistoryOptions();
+  std::optional<BackfillOptions> history = BackfillOptions();
   /// What the stored filter is to be; nothing: it holds as it is.
   std::optional<filter::FilterChoice> filter;
   /// Of several relays.
-  FailOver::Options fail_over;
+  sources::FailOver::Options fail_over;
   /// The most that a relay may have a thing later than another (StandbyPositions).
   std::chrono::milliseconds fail_over_margin = std::chrono::minutes(2);
   std::size_t decode_threads = 2;
@@ -83,16 +83,16 @@ class Indexer {
   void drop();
   /// The sources for the next one: each goes on at its stored cursor, or where this one began.
   /// After `drop`.
-  std::vector<Source> resumed_sources() const;
+  std::vector<sources::Source> resumed_sources() const;
 
   /// Queues again what an indexer of this process that was dropped had in hand. Before `start`.
   /// Throws store::SqlError.
   static void give_back_history(store::Session& session, const Clock& clock);
 
   /// One of each source, in their order.
-  std::vector<Metrics> metrics() const;
+  std::vector<status::Metrics> metrics() const;
   /// Of history; nothing while none is under way or queued.
-  std::optional<HistoryMoment> history() const;
+  std::optional<status::BackfillSnapshot> history() const;
   /// Why the process must stop; nothing while all is well.
   std::optional<std::string> defect() const;
 

@@ -6,13 +6,13 @@
 #include <thread>
 #include <utility>
 
+#include "accounts/handle_lookups.hpp"
 #include "app/database.hpp"
 #include "app/defect.hpp"
-#include "app/handle_lookups.hpp"
-#include "app/pipeline.hpp"
-#include "app/verifying.hpp"
-#include "app/writing.hpp"
 #include "base/guarded.hpp"
+#include "ingest/pipeline.hpp"
+#include "ingest/verifying.hpp"
+#include "ingest/writing.hpp"
 #include "store/process_name.hpp"
 #include "transport/capture.hpp"
 #include "writer/handle_claims.hpp"
@@ -26,9 +26,10 @@ class Replay::Impl {
         clock_(clock),
         started_at_(clock.now()),
         capture_(options_.file),
-        verifying_(options_.accounts ? std::make_unique<Verifying>(*options_.accounts, nullptr,
-                                                                   options_.level, lookup_options())
-                                     : nullptr),
+        verifying_(options_.accounts
+                       ? std::make_unique<ingest::Verifying>(*options_.accounts, nullptr,
+                                                             options_.level, lookup_options())
+                       : nullptr),
         writing_(options_.database_url, clock, clock,
                  [this](const std::string& what) { defect_.report(what); }),
         pipeline_({.sources = {source()},
@@ -38,7 +39,8 @@ class Replay::Impl {
                    .on_defect = [this](const std::string& what) { defect_.report(what); }},
                   writing_, clock) {
     writing_.start();
-    if (options_.check_handles) handles_ = std::make_unique<HandleLookups>(handle_options(), clock);
+    if (options_.check_handles)
+      handles_ = std::make_unique<accounts::HandleLookups>(handle_options(), clock);
   }
 
   ~Impl() { end_reading(); }
@@ -70,8 +72,9 @@ class Replay::Impl {
     return drained;
   }
 
-  Metrics metrics() const {
-    Metrics metrics = pipeline_metrics(pipeline_, source(), started_at_, clock_.now());
+  status::Metrics metrics() const {
+    status::Metrics metrics =
+        ingest::pipeline_metrics(pipeline_, source(), started_at_, clock_.now());
     metrics.is_live = false;
     if (handles_) {
       metrics.handles_valid = handles_->counters().valid;
@@ -89,12 +92,12 @@ class Replay::Impl {
   }
 
  private:
-  RepositoryLookup::Options lookup_options() {
+  ingest::RepositoryLookup::Options lookup_options() {
     return {.database_url = "",
             .on_defect = [this](const std::string& what) { defect_.report(what); }};
   }
 
-  HandleLookups::Options handle_options() {
+  accounts::HandleLookups::Options handle_options() {
     return {.dns = *options_.check_handles,
             .ca_file = options_.ca_file,
             .allow_private_hosts = options_.allow_private_hosts,
@@ -125,7 +128,7 @@ class Replay::Impl {
         pipeline_.count_error_frame();
         continue;
       }
-      while (!pipeline_.submit(frame, route_of(peek))) {
+      while (!pipeline_.submit(frame, ingest::route_of(peek))) {
         if (!wait_for_room(stop)) return;
       }
     }
@@ -182,10 +185,10 @@ class Replay::Impl {
   Defect defect_;
   Guarded<std::string> problem_;
   std::atomic<bool> broken_{false};
-  std::unique_ptr<Verifying> verifying_;
-  Writing writing_;
-  Pipeline pipeline_;
-  std::unique_ptr<HandleLookups> handles_;
+  std::unique_ptr<ingest::Verifying> verifying_;
+  ingest::Writing writing_;
+  ingest::Pipeline pipeline_;
+  std::unique_ptr<accounts::HandleLookups> handles_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::condition_variable_any pause_;
@@ -212,7 +215,7 @@ bool Replay::stop() {
   return impl_->stop();
 }
 
-Metrics Replay::metrics() const {
+status::Metrics Replay::metrics() const {
   return impl_->metrics();
 }
 

@@ -7,11 +7,11 @@
 #include <optional>
 #include <string>
 
-#include "app/account_source.hpp"
+#include "accounts/account_source.hpp"
 #include "app/database.hpp"
-#include "app/metrics.hpp"
 #include "base/time.hpp"
 #include "identity/txt_lookup.hpp"
+#include "status/metrics.hpp"
 #include "verify/commit_verifier.hpp"
 #include "writer/in_flight.hpp"
 
@@ -23,7 +23,7 @@ struct ReplayOptions {
   std::filesystem::path file;
   /// Where keys come from; null: nothing is verified. A capture is verified against itself: what
   /// the database knows of repositories is neither used nor changed.
-  std::unique_ptr<AccountSource> accounts;
+  std::unique_ptr<accounts::AccountSource> accounts;
   verify::Level level = verify::Level::Full;
   /// The DNS server that handles are looked up at; nothing: the most recent claim of a handle
   /// counts without verification.
@@ -52,7 +52,7 @@ class Replay {
   /// Ends reading and drains. False: not all that was read is durable.
   bool stop();
 
-  Metrics metrics() const;
+  status::Metrics metrics() const;
   /// What is wrong with the file itself (torn tail, garbage), for the user; empty when nothing is.
   /// Known at the end.
   std::string file_problem() const;

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <future>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/crash_point.hpp"
 #include "resolve/actor_sequence.hpp"
 #include "resolve/worth_copying.hpp"
+#include "store/process_name.hpp"
 #include "store/sqlstate.hpp"
 
 namespace skua::resolve {
@@ -134,8 +136,10 @@ void read_between(store::Session& session, IdCache& cache, std::int32_t after, s
 
 }  // namespace
 
-void fill_with_actors(const std::function<std::unique_ptr<store::Session>()>& connect,
-                      IdCache& cache) {
+void fill_with_actors(const std::string& database_url, IdCache& cache) {
+  const auto connect = [&] {
+    return std::make_unique<store::Session>(database_url, store::process_name("skua ids"));
+  };
   const auto session = connect();
   raise_actor_sequence(*session);
   ActorNumberAlarm().look_at(actor_numbers_used(*session));

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,11 +28,10 @@ struct FoundActors {
 };
 
 /// Reads all of `bsky.actors` into the cache if they fit, a million in half a second, over two
-/// sessions that `connect` makes: from then on most accounts need not be looked up, nor those that
+/// sessions of its own: from then on most accounts need not be looked up, nor those that
 /// are new. A sequence of their numbers that stands behind them is moved first. Throws
 /// store::SqlError.
-void fill_with_actors(const std::function<std::unique_ptr<store::Session>()>& connect,
-                      IdCache& cache);
+void fill_with_actors(const std::string& database_url, IdCache& cache);
 
 /// The ids of accounts that the cache lacks, from `bsky.actors`, where those that are new get a
 /// row; the cache then has them. `missing` is sorted and without doubles. Outside any transaction:

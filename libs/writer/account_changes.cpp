@@ -90,7 +90,7 @@ void queue_again(store::Session& session, const std::set<std::string_view>& dids
 }
 
 /// The newest revision that a deleted account had, as far as it is known: else whatever was made
-/// before it was said. A host whose clock runs ahead has been bounded by then (app::dispatch).
+/// before it was said. A host whose clock runs ahead has been bounded by then (ingest::dispatch).
 atproto::Tid floor_of(const AccountChange& change) {
   if (change.last_rev.value != 0) return change.last_rev;
   return atproto::Tid::from_time(change.time, 1023);

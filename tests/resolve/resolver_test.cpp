@@ -126,16 +126,13 @@ TEST_F(ResolverTest, begins_with_all_accounts_that_are_there) {
   session().run(
       "INSERT INTO bsky.actors (did, indexed_at) SELECT 'did:web:n' || n || '.test', now() "
       "FROM generate_series(1, 120001) n");
-  const auto connect = [this] {
-    return std::make_unique<store::Session>(database_.url(), "filling");
-  };
-  fill_with_actors(connect, ids_.actors);
+  fill_with_actors(database_.url(), ids_.actors);
   EXPECT_TRUE(ids_.actors.holds_all());
   for (const int n : {1, 50'000, 50'001, 60'000, 60'001, 110'000, 110'001, 120'001}) {
     EXPECT_EQ(ids_.actors.find("did:web:n" + std::to_string(n) + ".test"), n);
   }
   IdCache small(100'000);
-  fill_with_actors(connect, small);
+  fill_with_actors(database_.url(), small);
   EXPECT_FALSE(small.holds_all());
   EXPECT_EQ(small.size(), 0U);
 }
@@ -485,8 +482,7 @@ TEST_F(ResolverBehindTest, is_mended_by_numbers_that_were_kept_as_well) {
 }
 
 TEST_F(ResolverBehindTest, is_mended_at_the_start) {
-  fill_with_actors([this] { return std::make_unique<store::Session>(database_.url(), "filling"); },
-                   ids_.actors);
+  fill_with_actors(database_.url(), ids_.actors);
   expect_sound(500);
   // And is not moved again.
   session().run("SELECT setval('bsky.actors_id_seq', 900)");

@@ -52,7 +52,7 @@ from standby import Copy  # noqa: E402
 from trouble import DEAD_LETTERS, FIRST_SEQ, Trouble  # noqa: E402
 
 
-# What may wait for the host of an account: libs/app/parked_budget.hpp.
+# What may wait for the host of an account: libs/ingest/parked_budget.hpp.
 MOST_PARKED = 2 << 20
 
 

@@ -1,0 +1,225 @@
+#include "accounts/account_source.hpp"
+
+#include <mutex>
+#include <utility>
+
+#include "atproto/syntax.hpp"
+#include "base/log.hpp"
+#include "identity/did_resolver.hpp"
+#include "identity/errc.hpp"
+#include "identity/recent_map.hpp"
+#include "transport/errc.hpp"
+
+namespace skua::accounts {
+namespace {
+
+/// Frames of the account wait for the answer, and with them, in the end, all others: who is slower
+/// than this is not worth it.
+constexpr std::chrono::seconds kConnectTimeout{3};
+constexpr std::chrono::seconds kTotalTimeout{6};
+/// The keys in use are in verify::KnownRepositories: here are those that just came.
+constexpr std::size_t kCachedIdentities = 50'000;
+
+/// Key histories that are kept, and for how long: a commit that no key fits must not make the
+/// directory answer again and again.
+constexpr std::size_t kHistories = 1'000;
+constexpr std::chrono::seconds kHistoryFresh{10};
+
+/// Requests for key histories, besides those for documents.
+constexpr std::size_t kHistoriesAtOnce = 16;
+
+transport::HttpClientOptions http_options(const NetworkAccountsOptions& options) {
+  transport::HttpClientOptions http;
+  http.ca_file = options.ca_file;
+  http.allow_private_hosts = options.allow_private_hosts;
+  http.connect_timeout = kConnectTimeout;
+  http.total_timeout = kTotalTimeout;
+  return http;
+}
+
+transport::HttpClientOptions directory_options(const NetworkAccountsOptions& options) {
+  auto http = http_options(options);
+  http.max_at_once =
+      identity::IdentityCacheOptions().directory.under_way_at_most + kHistoriesAtOnce;
+  http.idle_of_one_origin = http.max_at_once;
+  return http;
+}
+
+transport::HttpClientOptions status_options(const NetworkAccountsOptions& options) {
+  const identity::StatusLaneLimits limits;
+  auto http = http_options(options);
+  http.max_at_once = limits.web_at_once + limits.hosts_at_once;
+  return http;
+}
+
+identity::DidResolverOptions resolver_options(const NetworkAccountsOptions& options) {
+  identity::DidResolverOptions resolver;
+  resolver.plc_url = options.plc_url;
+  resolver.allow_private_hosts = options.allow_private_hosts;
+  return resolver;
+}
+
+identity::IdentityCacheOptions cache_options(const NetworkAccountsOptions& options) {
+  identity::IdentityCacheOptions cache;
+  cache.database_url = options.database_url;
+  cache.max_cached = kCachedIdentities;
+  cache.pace = &monotonic_clock();
+  cache.on_defect = options.on_defect;
+  return cache;
+}
+
+void tell_no_status(const std::string& did, const std::string& reason, const ErrorCode& error) {
+  if (error == identity::errc::stopped || error == transport::errc::http_stopped) return;
+  logger("identity")->info("did={}: its hosting status is unknown: {}", did, reason);
+}
+
+}  // namespace
+
+DocumentAccounts::DocumentAccounts(const std::filesystem::path& file)
+    : documents_(identity::DocumentFile::read(file)) {}
+
+void DocumentAccounts::identity(const std::string& did, Freshness /*freshness*/,
+                                IdentityDone done) {
+  const identity::DidDocument* document = documents_.find(did);
+  if (document == nullptr) return done(identity::errc::did_not_found);
+  done(AccountIdentity{document->key.multikey(), document->handle, document->pds,
+                       document->label_key});
+}
+
+void DocumentAccounts::status(const std::string& /*did*/, StatusDone done) {
+  done(identity::errc::server_failed);
+}
+
+void DocumentAccounts::key_at(const std::string& /*did*/, Timestamp /*time*/, KeyUse /*use*/,
+                              KeyDone done) {
+  done(identity::errc::did_not_found);
+}
+
+std::string DocumentAccounts::failure_text(const std::string& /*did*/,
+                                           const ErrorCode& error) const {
+  return error.message();
+}
+
+struct NetworkAccounts::Histories {
+  struct Known {
+    Timestamp asked_at;
+    std::shared_ptr<const identity::KeyHistory> history;
+  };
+  std::mutex mutex;
+  identity::RecentMap<Known> known{kHistories};
+};
+
+NetworkAccounts::NetworkAccounts(const NetworkAccountsOptions& options, const Clock& clock)
+    : resolver_options_(resolver_options(options)),
+      clock_(clock),
+      directory_(directory_options(options)),
+      web_(http_options(options)),
+      hosts_(status_options(options)),
+      resolver_(directory_, web_, resolver_options_, clock),
+      status_resolver_(directory_, hosts_, resolver_options_, clock),
+      cache_(resolver_, cache_options(options), clock),
+      statuses_(status_requests()),
+      histories_(std::make_shared<Histories>()) {}
+
+NetworkAccounts::~NetworkAccounts() {
+  stop();
+}
+
+void NetworkAccounts::identity(const std::string& did, Freshness freshness, IdentityDone done) {
+  auto answer = [done = std::move(done)](const identity::IdentityCache::Answer& found) {
+    if (!found) return done(found.error());
+    done(AccountIdentity{(*found)->key.multikey(), (*found)->handle, (*found)->pds,
+                         (*found)->label_key});
+  };
+  switch (freshness) {
+    case Freshness::Known:
+      return cache_.resolve(did, std::move(answer));
+    case Freshness::Recent:
+      return cache_.refresh(did, std::move(answer));
+    case Freshness::Now:
+      return cache_.refresh(did, std::move(answer), std::chrono::seconds(0));
+  }
+}
+
+identity::StatusLane::Requests NetworkAccounts::status_requests() {
+  identity::StatusLane::Requests requests;
+  // The account's document as it is now: what it says of its host is what is in doubt.
+  requests.find_pds = [this](const std::string& did, identity::StatusLane::PdsDone done) {
+    const auto answer = [this, did, done = std::move(done)](Result<std::string> pds) {
+      if (!pds) tell_no_status(did, failure_text(did, pds.error()), pds.error());
+      done(std::move(pds));
+    };
+    if (atproto::is_plc_did(did)) {
+      // The directory's own limits hold for all questions together.
+      cache_.refresh(
+          did,
+          [answer](const auto& found) {
+            answer(found ? Result<std::string>((*found)->pds) : found.error());
+          },
+          std::chrono::seconds(0));
+    } else {
+      status_resolver_.resolve(did, [answer](const identity::DidAnswer& found) {
+        answer(found.document ? Result<std::string>(found.document->pds) : found.document.error());
+      });
+    }
+  };
+  requests.ask_pds = [this](const std::string& pds, const std::string& did, StatusDone done) {
+    identity::ask_host_status(
+        hosts_, pds, did, [did, pds, done = std::move(done)](Result<identity::HostStatus> status) {
+          if (!status) tell_no_status(did, pds + ": " + status.error().message(), status.error());
+          done(std::move(status));
+        });
+  };
+  return requests;
+}
+
+void NetworkAccounts::status(const std::string& did, StatusDone done) {
+  if (const auto possible = resolver_.can_resolve(did); !possible) {
+    tell_no_status(did, possible.error().message(), possible.error());
+    return done(possible.error());
+  }
+  statuses_.ask(did, [did, done = std::move(done)](Result<identity::HostStatus> status) {
+    if (!status && status.error() == identity::errc::busy) {
+      tell_no_status(did, "too many hosts are being asked", status.error());
+    }
+    done(std::move(status));
+  });
+}
+
+void NetworkAccounts::key_at(const std::string& did, Timestamp time, KeyUse use, KeyDone done) {
+  const Timestamp now = clock_.now();
+  std::shared_ptr<const identity::KeyHistory> history;
+  {
+    const std::scoped_lock lock(histories_->mutex);
+    const auto* known = histories_->known.find(did);
+    if (known != nullptr && now - known->asked_at < kHistoryFresh) history = known->history;
+  }
+  if (history) return done(identity::key_at(*history, time, use));
+  identity::ask_key_history(directory_, resolver_options_.plc_url, did,
+                            [histories = histories_, did, time, use, now,
+                             done = std::move(done)](Result<identity::KeyHistory> found) {
+                              if (!found) return done(found.error());
+                              const auto kept =
+                                  std::make_shared<const identity::KeyHistory>(*std::move(found));
+                              {
+                                const std::scoped_lock lock(histories->mutex);
+                                histories->known.put(did, {now, kept});
+                              }
+                              done(identity::key_at(*kept, time, use));
+                            });
+}
+
+std::string NetworkAccounts::failure_text(const std::string& did, const ErrorCode& error) const {
+  return identity::failure_text(did, error, resolver_options_);
+}
+
+void NetworkAccounts::stop() {
+  // What waits first, then the clients: their answers end in the cache.
+  statuses_.stop();
+  directory_.stop();
+  web_.stop();
+  hosts_.stop();
+  cache_.stop();
+}
+
+}  // namespace skua::accounts

@@ -1,0 +1,166 @@
+#include "app/backfill_run.hpp"
+
+#include <limits>
+#include <utility>
+
+#include "accounts/handle_lookups.hpp"
+#include "app/database.hpp"
+#include "app/defect.hpp"
+#include "resolve/actor_ids.hpp"
+#include "resolve/resolver.hpp"
+#include "status/backfill_monitor.hpp"
+#include "store/clock_watch.hpp"
+#include "store/process_name.hpp"
+#include "writer/live_pressure.hpp"
+
+namespace skua::app {
+namespace {
+
+const std::string kRole = "skua backfill";
+
+}  // namespace
+
+backfill::FindDocument find_documents(accounts::AccountSource& accounts) {
+  return [&accounts](const std::string& did, bool fresh,
+                     std::function<void(Result<backfill::AccountDocument>)> done) {
+    const auto freshness = fresh ? accounts::AccountSource::Freshness::Recent
+                                 : accounts::AccountSource::Freshness::Known;
+    accounts.identity(did, freshness,
+                      [done = std::move(done)](Result<accounts::AccountIdentity> found) {
+                        if (!found) return done(found.error());
+                        auto key = atproto::VerifyingKey::from_multikey(found->key);
+                        if (!key) return done(key.error());
+                        done(backfill::AccountDocument{*std::move(key), found->pds, found->handle});
+                      });
+  };
+}
+
+backfill::BackfillerOptions backfiller_options(const BackfillOptions& options,
+                                               const std::string& database_url,
+                                               const std::string& role,
+                                               accounts::AccountSource& accounts) {
+  backfill::BackfillerOptions backfiller;
+  backfiller.database_url = database_url;
+  backfiller.holder = store::process_name(role);
+  backfiller.find_document = find_documents(accounts);
+  backfiller.document_failure = [&accounts](const std::string& did, const ErrorCode& error) {
+    return accounts.failure_text(did, error);
+  };
+  backfiller.verify = options.verify;
+  backfiller.limits = options.limits;
+  backfiller.http.ca_file = options.ca_file;
+  backfiller.http.allow_private_hosts = options.allow_private_hosts;
+  backfiller.reader_threads = options.reader_threads;
+  backfiller.largest_repository = options.largest_repository;
+  backfiller.audit = options.audit;
+  backfiller.only = options.only;
+  backfiller.max_attempts = options.max_attempts;
+  return backfiller;
+}
+
+class BackfillRun::Impl {
+ public:
+  Impl(BackfillRunOptions options, const Clock& clock)
+      : options_(std::move(options)),
+        clock_watch_({.database_url = options_.database_url}, clock),
+        backfiller_(options_of_backfiller(), ids_, live_pressure_, clock_watch_.latest(),
+                    [this](const std::string& what) { defect_.report(what); }),
+        watch_({.database_url = options_.database_url,
+                .holder = store::process_name(kRole),
+                .figures = [this] { return backfiller_.figures(); },
+                .is_idle = [this] { return backfiller_.is_idle(); }},
+               clock_watch_.latest()) {
+    if (!options_.check_handles) return;
+    handles_ = std::make_unique<accounts::HandleLookups>(handle_options(), clock_watch_.server());
+  }
+
+  ~Impl() { stop(); }
+
+  void start() {
+    resolve::fill_with_actors(options_.database_url, ids_.actors);
+    backfiller_.start();
+    watch_.start();
+  }
+
+  void stop() {
+    options_.accounts->stop();
+    backfiller_.stop();
+    watch_.stop();
+    if (handles_) handles_->stop();
+  }
+
+  void poke() { backfiller_.poke(); }
+  bool is_idle() const { return backfiller_.is_idle(); }
+  backfill::BackfillFigures figures() const { return backfiller_.figures(); }
+  status::BackfillSnapshot moment() const { return watch_.moment(); }
+  std::optional<std::string> defect() const {
+    return reason_to_stop(defect_.get(), options_.database_url);
+  }
+
+ private:
+  backfill::BackfillerOptions options_of_backfiller() const {
+    backfill::BackfillerOptions backfiller =
+        backfiller_options(options_.history, options_.database_url, kRole, *options_.accounts);
+    backfiller.is_alone = options_.is_alone;
+    backfiller.jobs_clock = &clock_watch_.server();
+    return backfiller;
+  }
+  accounts::HandleLookups::Options handle_options() {
+    return {.dns = *options_.check_handles,
+            .ca_file = options_.history.ca_file,
+            .allow_private_hosts = options_.history.allow_private_hosts,
+            .keeper = {.database_url = options_.database_url,
+                       .on_defect = [this](const std::string& what) { defect_.report(what); }}};
+  }
+
+  const BackfillRunOptions options_;
+  store::ClockWatch clock_watch_;
+  Defect defect_;
+  resolve::SharedIds ids_;
+  // No live lanes here: nothing to wait for.
+  writer::LivePressure live_pressure_{std::numeric_limits<std::size_t>::max()};
+  backfill::Backfiller backfiller_;
+  status::BackfillMonitor watch_;
+  std::unique_ptr<accounts::HandleLookups> handles_;
+};
+
+BackfillRun::BackfillRun(BackfillRunOptions options, const Clock& clock) {
+  check_database(options.database_url, options.durability);
+  impl_ = std::make_unique<Impl>(std::move(options), clock);
+}
+
+BackfillRun::~BackfillRun() = default;
+
+std::string BackfillRun::holder() {
+  return store::process_name(kRole);
+}
+
+void BackfillRun::start() {
+  impl_->start();
+}
+
+void BackfillRun::stop() {
+  impl_->stop();
+}
+
+void BackfillRun::poke() {
+  impl_->poke();
+}
+
+bool BackfillRun::is_idle() const {
+  return impl_->is_idle();
+}
+
+backfill::BackfillFigures BackfillRun::figures() const {
+  return impl_->figures();
+}
+
+status::BackfillSnapshot BackfillRun::moment() const {
+  return impl_->moment();
+}
+
+std::optional<std::string> BackfillRun::defect() const {
+  return impl_->defect();
+}
+
+}  // namespace skua::app

@@ -1,0 +1,172 @@
+#include "ingest/cursor_saver.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "backfill/bootstrap/bootstrap_indexes.hpp"
+#include "base/crash_point.hpp"
+#include "base/log.hpp"
+#include "store/outage.hpp"
+#include "store/process_name.hpp"
+
+namespace skua::ingest {
+namespace {
+
+/// How long another holder of a source is waited for after a lost connection. A server that was cut
+/// off from a process ends its session after a minute (store/session_setup.cpp).
+constexpr std::chrono::minutes kBusyPatience{5};
+
+}  // namespace
+
+CursorSaver::CursorSaver(Options options, const Clock& server_clock)
+    : options_(std::move(options)), server_clock_(server_clock) {
+  connect();
+  for (const std::string& source : options_.sources) {
+    saved_at_start_.push_back(store::load_cursor(*session_, source));
+  }
+  saved_ = saved_at_start_;
+}
+
+CursorSaver::~CursorSaver() {
+  thread_.request_stop();
+}
+
+void CursorSaver::connect() {
+  auto session = std::make_unique<store::Session>(
+      options_.database_url, store::process_name("skua run " + options_.sources.front()));
+  std::vector<std::unique_ptr<store::SourceLock>> locks;
+  for (const std::string& source : options_.sources) {
+    locks.push_back(std::make_unique<store::SourceLock>(*session, source));
+  }
+  // In this order: a bootstrap that begins looks for sources that are held.
+  if (backfill::bootstrap_is_open(*session)) {
+    throw std::runtime_error(
+        "a bootstrap is open: `skua backfill --bootstrap` fills this database, whose indexes are "
+        "missing meanwhile; let `skua backfill` come to its end first, which builds them");
+  }
+  locks_ = std::move(locks);
+  session_ = std::move(session);
+}
+
+void CursorSaver::start(Progress progress, std::function<void(const std::string&)> on_lost) {
+  progress_ = std::move(progress);
+  on_lost_ = std::move(on_lost);
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void CursorSaver::run(const std::stop_token& stop) {
+  // The lock went with the connection: be back sooner than the next save.
+  constexpr std::chrono::milliseconds kRetry{1'000};
+  std::unique_lock lock(wait_mutex_);
+  auto interval = options_.interval;
+  while (!stop.stop_requested()) {
+    wait_.wait_for(lock, stop, interval, [this] { return soon_; });
+    if (stop.stop_requested()) return;
+    soon_ = false;
+    lock.unlock();
+    interval = options_.interval;
+    try {
+      save();
+      busy_since_.reset();
+    } catch (const store::SourceBusy& busy) {
+      if (!waits_for(busy)) {
+        on_lost_(busy.what());
+        return;
+      }
+      interval = std::min(interval, kRetry);
+    } catch (const store::ServerError& error) {
+      store::log_retry("cursor", "not saved", error);
+      interval = std::min(interval, kRetry);
+    } catch (const std::exception& error) {
+      on_lost_(std::string("the cursor cannot be saved: ") + error.what());
+      return;
+    }
+    lock.lock();
+  }
+}
+
+bool CursorSaver::waits_for(const store::SourceBusy& busy) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!busy_since_) {
+    busy_since_ = now;
+    logger("cursor")->warn("not saved, waiting for {}: {}",
+                           duration_text(std::chrono::seconds(kBusyPatience)), busy.what());
+  }
+  return now - *busy_since_ < kBusyPatience;
+}
+
+void CursorSaver::save_soon() {
+  const std::scoped_lock lock(wait_mutex_);
+  soon_ = true;
+  wait_.notify_all();
+}
+
+void CursorSaver::save() {
+  // With the connection went the lock: another process may have the source by now.
+  if (!session_) connect();
+  try {
+    save_position();
+    for (std::size_t i = 0; i < options_.sources.size(); ++i) {
+      store::save_figures(*session_, options_.sources[i], progress_.metrics(i));
+    }
+    // What the server had on disk by now a later server must have, too.
+    session_->note_wal_position();
+  } catch (const store::ServerError&) {
+    locks_.clear();
+    session_.reset();
+    throw;
+  }
+}
+
+void CursorSaver::save_position() {
+  std::vector<std::optional<Watermark>> moved(options_.sources.size());
+  bool has_moved = false;
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    moved[i] = progress_.watermark(i);
+    if (moved[i] && moved[i]->seq == saved_[i]) moved[i].reset();
+    has_moved = has_moved || moved[i];
+  }
+  // In this order: what the cursor has passed must be among what is saved of repositories.
+  static const std::vector<store::RepositoryProgress> kNone;
+  static const std::vector<std::string> kNoGaps;
+  const auto end = options_.chain != nullptr ? progress_.first_unfinished() : 0;
+  const auto& repositories = options_.chain != nullptr ? options_.chain->collect(end) : kNone;
+  const auto& gaps = options_.chain != nullptr ? options_.chain->collect_gaps(end) : kNoGaps;
+  if (!has_moved && repositories.empty() && gaps.empty()) return;
+  crash_point("before_cursor");
+  store::Transaction transaction(*session_);
+  store::save_repositories(*session_, repositories, options_.resync, server_clock_.now());
+  store::desynchronize(*session_, gaps, server_clock_.now());
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    if (!moved[i]) continue;
+    store::save_cursor(*session_, options_.sources[i], moved[i]->seq, moved[i]->time);
+  }
+  transaction.commit();
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    if (moved[i]) saved_[i] = moved[i]->seq;
+  }
+  if (options_.chain != nullptr) options_.chain->stored();
+  crash_point("after_cursor");
+}
+
+void CursorSaver::drop() {
+  if (!thread_.joinable()) return;
+  thread_.request_stop();
+  thread_.join();
+}
+
+bool CursorSaver::stop() {
+  drop();
+  if (!progress_.watermark) return true;
+  try {
+    save();
+    return true;
+  } catch (const std::runtime_error& error) {
+    logger("cursor")->error(
+        "the cursor was not saved; the next start continues at the previous one: {}", error.what());
+    return false;
+  }
+}
+
+}  // namespace skua::ingest

@@ -1,0 +1,93 @@
+#include "ingest/dispatch.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "atproto/syntax.hpp"
+#include "base/crash_point.hpp"
+#include "base/log.hpp"
+#include "verify/commit_verifier.hpp"
+
+namespace skua::ingest {
+namespace {
+
+/// The newest word about an account counts: no host may give its own a time that nothing that comes
+/// later could beat.
+void bound_time(event::UnresolvedEvent& event, Timestamp now) {
+  if (auto* identity = std::get_if<event::IdentityChange>(&event.body)) {
+    identity->time = std::min(identity->time, now);
+  } else if (auto* account = std::get_if<event::AccountChange>(&event.body)) {
+    account->time = std::min(account->time, now);
+  }
+}
+
+/// Whether the filter leaves an event out: a record, or an op on one that cannot be read.
+bool is_outside(const store::Filter& filter, const event::UnresolvedEvent& event) {
+  if (const auto* change = std::get_if<event::RecordChange>(&event.body)) {
+    return !filter.passes_collection(change->collection);
+  }
+  const auto* rejection = std::get_if<event::Rejection>(&event.body);
+  if (rejection == nullptr) return false;
+  // What has no collection, such as a frame, concerns all.
+  const std::string_view collection =
+      std::string_view(rejection->what).substr(0, rejection->what.find('/'));
+  return collection.size() < rejection->what.size() && atproto::is_nsid(collection) &&
+         !filter.passes_collection(collection);
+}
+
+}  // namespace
+
+bool leave_out(const DispatchServices& services, const filter::CurrentFilter::Snapshot& filter,
+               writer::InFlightList::Ticket ticket, std::string_view did) {
+  if (!filter || did.empty() || filter->passes_did(did)) return false;
+  services.intake.filtered_messages += 1;
+  services.in_flight.decoded(ticket, 0, Timestamp{});
+  return true;
+}
+
+void dispatch(const DispatchServices& services, const filter::CurrentFilter::Snapshot& filter,
+              writer::InFlightList::Ticket ticket, std::vector<event::UnresolvedEvent>& events,
+              Timestamp time) {
+  crash_point("decoded");
+  if (filter && !filter->passes_all_collections()) {
+    services.intake.filtered +=
+        std::erase_if(events, [&](const auto& event) { return is_outside(*filter, event); });
+  }
+  services.in_flight.decoded(ticket, events.size(), time);
+  for (event::UnresolvedEvent& event : events) {
+    bound_time(event, services.clock.now());
+    if (const auto* rejection = std::get_if<event::Rejection>(&event.body)) {
+      services.intake.bad_ops += 1;
+      logger("intake")->warn("did={} seq={} {}: dead-lettered: {}", event.did, event.seq,
+                             rejection->what, rejection->error);
+    }
+    event.ticket = ticket;
+    services.sink(std::move(event));
+  }
+}
+
+void reject_message(const DispatchServices& services, writer::InFlightList::Ticket ticket,
+                    std::string_view did, std::int64_t seq, const std::string& error,
+                    Bytes message) {
+  services.intake.bad_frames += 1;
+  event::UnresolvedEvent event;
+  event.did = std::string(did);
+  logger("intake")->warn("did={} seq={}: the frame is dead-lettered: {}", event.did, seq, error);
+  event.type = event::RecordType::Metadata;
+  event.seq = seq;
+  event.ticket = ticket;
+  event.body = event::Rejection{"frame", error, std::move(message)};
+  services.in_flight.decoded(ticket, 1, Timestamp{});
+  services.sink(std::move(event));
+}
+
+void note_time(IntakeCounters& intake, Timestamp time, Timestamp now) {
+  // A host whose clock is wrong must not tell how far behind we are.
+  if (time > now + verify::kFuture) return;
+  const std::int64_t count = time.time_since_epoch().count();
+  std::int64_t newest = intake.newest_time_us.load(std::memory_order_relaxed);
+  while (count > newest && !intake.newest_time_us.compare_exchange_weak(newest, count)) {
+  }
+}
+
+}  // namespace skua::ingest

@@ -1,0 +1,257 @@
+#include "ingest/label_decoder.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include "base/log.hpp"
+#include "identity/errc.hpp"
+#include "ingest/decode_guard.hpp"
+
+namespace skua::ingest {
+namespace {
+
+/// Labelers that one stream speaks for, of which the keys are remembered.
+constexpr std::size_t kLabelers = 1'000;
+/// After this long a key is asked for again.
+constexpr std::chrono::hours kLabelKeyFreshFor{24};
+
+using Freshness = accounts::AccountSource::Freshness;
+
+/// For whoever reads the dead letter: verify's words are about commits.
+const char* words_of(verify::errc reason) {
+  return reason == verify::errc::no_did_document
+             ? "the label's src has no DID document, or none with a usable #atproto_label key"
+             : "the label's signature is not one of its src's #atproto_label key";
+}
+
+/// Folds labels of one frame on one subject and value to the newest, the later one where the times
+/// are equal. They share their seq, so the writer's guard cannot order them: this does.
+void fold_labels(std::vector<event::UnresolvedEvent>& events) {
+  using Key = std::tuple<std::string_view, std::string_view, std::string_view, std::string_view,
+                         std::string_view>;
+  const auto key_of = [](const event::Label& label) {
+    if (const auto* record = std::get_if<records::RecordRef>(&label.subject)) {
+      return Key{label.src, record->did, record->collection, record->rkey, label.val};
+    }
+    return Key{label.src, std::get<records::ActorRef>(label.subject).did, {}, {}, label.val};
+  };
+  std::map<Key, std::size_t> newest;
+  std::vector<bool> is_overtaken(events.size());
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const auto* change = std::get_if<event::LabelChange>(&events[i].body);
+    if (change == nullptr) continue;
+    const auto [place, inserted] = newest.try_emplace(key_of(change->label), i);
+    if (inserted) continue;
+    const auto& before = std::get<event::LabelChange>(events[place->second].body);
+    const bool wins = change->label.cts >= before.label.cts;
+    is_overtaken[wins ? place->second : i] = true;
+    if (wins) place->second = i;
+  }
+  std::size_t i = 0;
+  std::erase_if(events, [&](const auto& /*event*/) { return is_overtaken[i++]; });
+}
+
+}  // namespace
+
+LabelDecoder::LabelDecoder(DispatchServices services, accounts::AccountSource* accounts)
+    : services_(std::move(services)),
+      accounts_(accounts),
+      // What may be in flight at all bounds the queue.
+      queue_(std::numeric_limits<std::size_t>::max()),
+      keys_(kLabelers),
+      thread_([this] { guard_thread(services_, [this] { run(); }); }) {}
+
+LabelDecoder::~LabelDecoder() {
+  close();
+  join();
+}
+
+void LabelDecoder::push(AdmittedMessage message) {
+  queue_.push(std::move(message));
+}
+
+void LabelDecoder::close() {
+  queue_.close();
+  const std::scoped_lock lock(answers_->mutex);
+  answers_->closed = true;
+  answers_->changed.notify_all();
+}
+
+void LabelDecoder::join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void LabelDecoder::run() {
+  while (auto message = queue_.pop()) {
+    if (!guard_message(services_, *message, true, [&] { return take(*message); })) ++abandoned_;
+  }
+}
+
+template <class Answer, class Ask>
+std::optional<Result<Answer>> LabelDecoder::answer_to(Ask&& ask) {
+  const auto place = std::make_shared<std::optional<Result<Answer>>>();
+  std::forward<Ask>(ask)([answers = answers_, place](Result<Answer> answer) {
+    const std::scoped_lock lock(answers->mutex);
+    *place = std::move(answer);
+    answers->changed.notify_all();
+  });
+  services_.intake.accounts_waiting += 1;
+  std::optional<Result<Answer>> answer;
+  {
+    std::unique_lock lock(answers_->mutex);
+    answers_->changed.wait(lock, [&] { return place->has_value() || answers_->closed; });
+    answer = std::move(*place);
+  }
+  services_.intake.accounts_waiting -= 1;
+  return answer;
+}
+
+bool LabelDecoder::take(AdmittedMessage& message) {
+  if (const auto decoded = decoder_.decode(message.bytes, frame_); !decoded) {
+    reject_message(services_, message.ticket, message.did, message.seq, decoded.error().message(),
+                   std::move(message.bytes));
+    return true;
+  }
+  using Type = event::DecodedLabelFrame::Type;
+  switch (frame_.type) {
+    case Type::Labels:
+      return take_labels(message);
+    case Type::Info:
+      services_.intake.infos += 1;
+      logger("intake")->info("#info {}: {}", frame_.name, frame_.message);
+      break;
+    case Type::Error:
+      services_.intake.errors += 1;
+      break;
+    case Type::Unknown:
+      services_.intake.unknown += 1;
+      break;
+  }
+  services_.in_flight.decoded(message.ticket, 0, Timestamp{});
+  return true;
+}
+
+bool LabelDecoder::take_labels(const AdmittedMessage& message) {
+  // It may wait for a key.
+  if (!frame_.labels.empty()) {
+    services_.in_flight.made_at(message.ticket, frame_.labels.front().label.cts);
+  }
+  std::vector<event::UnresolvedEvent> events;
+  events.reserve(frame_.labels.size());
+  std::vector<verify::errc> dropped;
+  std::size_t unknown = 0;
+  Timestamp newest{};
+  for (std::size_t i = 0; i < frame_.labels.size(); ++i) {
+    event::LabelEntry& entry = frame_.labels[i];
+    if (entry.has_unknown_fields) ++unknown;
+    verify::errc reason{};
+    std::string error;
+    if (entry.error) {
+      error = make_error_code(*entry.error).message();
+    } else if (const Verdict verdict = check(entry, reason); verdict == Verdict::Abandoned) {
+      return false;
+    } else if (verdict == Verdict::Dropped) {
+      dropped.push_back(reason);
+      error = words_of(reason);
+    } else {
+      newest = std::max(newest, entry.label.cts);
+    }
+    event::UnresolvedEvent event;
+    event.did = entry.label.src;
+    event.type = event::RecordType::Metadata;
+    event.seq = frame_.seq;
+    const auto place = static_cast<std::uint32_t>(i);
+    if (error.empty()) {
+      event::LabelChange change;
+      change.block = std::move(entry.block);
+      change.label = entry.label;
+      change.place = place;
+      event.body = std::move(change);
+    } else {
+      event.body =
+          event::Rejection{event::label_path(place), std::move(error), std::move(entry.block)};
+    }
+    events.push_back(std::move(event));
+  }
+  services_.intake.labels += frame_.labels.size();
+  services_.intake.unknown += unknown;
+  for (const verify::errc reason : dropped) services_.intake.drop(reason);
+  fold_labels(events);
+  note_time(services_.intake, newest, services_.clock.now());
+  // What is stored of records is narrowed by the filter, labels are not.
+  dispatch(services_, nullptr, message.ticket, events, newest);
+  return true;
+}
+
+LabelDecoder::Verdict LabelDecoder::check(const event::LabelEntry& entry, verify::errc& reason) {
+  if (accounts_ == nullptr) return Verdict::Good;
+  const std::string src(entry.label.src);
+  const Bytes message = event::signed_bytes_of_label(entry.block);
+  const auto good = [this] {
+    services_.intake.verified += 1;
+    return Verdict::Good;
+  };
+  auto known = key_of(src, Freshness::Known);
+  if (!known) return Verdict::Abandoned;
+  if (is_signed_by(known->key, message, entry.label.sig)) return good();
+  reason = verify::errc::wrong_signature;
+  if (entry.label.sig.empty()) return Verdict::Dropped;
+  // Keys change, and nobody may have told; or we are behind, and the key of that time is meant.
+  known = key_of(src, Freshness::Recent);
+  if (!known) return Verdict::Abandoned;
+  if (is_signed_by(known->key, message, entry.label.sig)) return good();
+  if (accounts_->has_hosts()) {
+    const auto former = answer_to<std::optional<atproto::Multikey>>([&](auto done) {
+      accounts_->key_at(src, entry.label.cts, accounts::AccountSource::KeyUse::Labels,
+                        std::move(done));
+    });
+    if (!former) return Verdict::Abandoned;
+    if (*former && is_signed_by(**former, message, entry.label.sig)) {
+      services_.intake.former_keys += 1;
+      return good();
+    }
+  }
+  if (!known->key) reason = verify::errc::no_did_document;
+  return Verdict::Dropped;
+}
+
+bool LabelDecoder::is_signed_by(const std::optional<atproto::Multikey>& key, ByteView message,
+                                ByteView signature) {
+  if (!key || signature.empty()) return false;
+  if (!parsed_ || parsed_->first != *key) {
+    const auto parsed = atproto::VerifyingKey::from_multikey(*key);
+    if (!parsed) return false;
+    parsed_.emplace(*key, *parsed);
+  }
+  return parsed_->second.verify(message, signature).has_value();
+}
+
+std::optional<LabelDecoder::KnownKey> LabelDecoder::key_of(const std::string& src,
+                                                           Freshness freshness) {
+  const Timestamp now = services_.clock.now();
+  const KnownKey* known = keys_.find(src);
+  if (freshness == Freshness::Known && known != nullptr &&
+      now - known->asked_at < kLabelKeyFreshFor) {
+    return *known;
+  }
+  const std::optional<atproto::Multikey> before = known != nullptr ? known->key : std::nullopt;
+  const auto identity = answer_to<accounts::AccountIdentity>(
+      [&](auto done) { accounts_->identity(src, freshness, std::move(done)); });
+  if (!identity) return std::nullopt;
+  KnownKey found{std::nullopt, now};
+  if (*identity) {
+    found.key = (**identity).label_key;
+  } else if (identity::is_server_failure(identity->error())) {
+    // A server's failure does not make what is known wrong.
+    found.key = before;
+  }
+  return *keys_.put(src, found);
+}
+
+}  // namespace skua::ingest

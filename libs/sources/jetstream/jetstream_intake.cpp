@@ -1,0 +1,202 @@
+#include "sources/jetstream/jetstream_intake.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/bytes.hpp"
+#include "base/log.hpp"
+#include "event/jetstream_message.hpp"
+
+namespace skua::sources {
+namespace {
+
+/// How far a v1 stream goes back when it goes on.
+constexpr std::int64_t kOverlap = 5'000'000;
+/// More names than these do not go into a URL that all servers and proxies take.
+constexpr std::size_t kNamesInUrl = 50;
+/// What servers take.
+constexpr std::size_t kMostCollections = 100;
+constexpr std::size_t kMostDids = 10'000;
+
+/// Whether a URL has no room for it.
+bool is_long(const store::FilterContent& asked) {
+  return asked.collections.size() + asked.dids.size() > kNamesInUrl;
+}
+
+void add(std::string& query, std::string_view name, std::string_view value) {
+  query += fmt::format("{}{}={}", query.empty() ? "" : "&", name, value);
+}
+
+}  // namespace
+
+JetstreamIntake::JetstreamIntake(ingest::Pipeline& pipeline, JetstreamSource source,
+                                 std::optional<std::int64_t> start, filter::CurrentFilter* filter)
+    : pipeline_(pipeline),
+      source_(std::move(source)),
+      filter_(filter),
+      words_(
+          "jetstream", source_.endpoint.url(),
+          "is the address right, and does this machine reach it (curl -I https://HOST)? v1 is at "
+          "/subscribe, v2 at /xrpc/network.bsky.jetstream.subscribeEvents"),
+      inflate_(source_.dictionary.get()),
+      position_(start) {
+  if (start) begins_after(*start);
+}
+
+JetstreamIntake::~JetstreamIntake() {
+  if (filter_ != nullptr) filter_->forget(this);
+}
+
+void JetstreamIntake::attach(transport::StreamClient& client) {
+  client_ = &client;
+  if (filter_ == nullptr) return;
+  filter_->forget(this);
+  filter_->listen(this, [this] { ask_anew(); });
+}
+
+transport::StreamClientOptions JetstreamIntake::stream() {
+  transport::StreamClientOptions options;
+  options.endpoint = source_.endpoint;
+  options.target = [this] { return target(); };
+  options.messages =
+      source_.dictionary ? transport::MessageKinds::Both : transport::MessageKinds::Text;
+  options.peer = "Jetstream";
+  if (source_.version == JetstreamSource::Version::V2) options.subprotocol = "xrpc.v1.json";
+  // Of a narrow filter nothing may come for hours.
+  options.may_be_silent_now = [this] {
+    return asked_.with([](const auto& asked) { return !asked.empty(); });
+  };
+  options.max_queued_bytes = std::size_t{1} << 20;
+  return options;
+}
+
+store::FilterContent JetstreamIntake::wanted() const {
+  if (filter_ == nullptr) return {};
+  store::FilterContent wanted = filter_->get()->content();
+  // What they would not take is left out here alone.
+  const bool is_v1 = source_.version == JetstreamSource::Version::V1;
+  if (wanted.collections.size() > (is_v1 ? kMostCollections : kNamesInUrl)) {
+    wanted.collections.clear();
+  }
+  if (wanted.dids.size() > (is_v1 ? kMostDids : kNamesInUrl)) wanted.dids.clear();
+  return wanted;
+}
+
+void JetstreamIntake::ask_anew() {
+  if (asked_.with([now = wanted()](const auto& asked) { return asked == now; })) return;
+  client_->reconnect("the filter changed, and it is to be asked for something else");
+}
+
+std::string JetstreamIntake::target() {
+  const store::FilterContent asked = wanted();
+  asked_.with([&](auto& kept) { kept = asked; });
+  std::string query = source_.endpoint.query;
+  const std::string own =
+      source_.version == JetstreamSource::Version::V1 ? query_v1(asked) : query_v2(asked);
+  if (!query.empty() && !own.empty()) query += '&';
+  query += own;
+  return query.empty() ? source_.endpoint.path : source_.endpoint.path + "?" + query;
+}
+
+std::string JetstreamIntake::query_v1(const store::FilterContent& asked) const {
+  std::string query;
+  if (is_long(asked)) {
+    add(query, "requireHello", "true");
+  } else {
+    for (const std::string& name : asked.collections) add(query, "wantedCollections", name);
+    for (const std::string& did : asked.dids) add(query, "wantedDids", did);
+  }
+  if (source_.dictionary) add(query, "compress", "true");
+  if (position_) {
+    add(query, "cursor", std::to_string(std::max<std::int64_t>(1, *position_ - kOverlap)));
+  }
+  return query;
+}
+
+std::string JetstreamIntake::query_v2(const store::FilterContent& asked) const {
+  std::string query;
+  for (const std::string& name : asked.collections) add(query, "collections", name);
+  for (const std::string& did : asked.dids) add(query, "dids", did);
+  if (source_.dictionary) add(query, "zstdDictionary", std::to_string(source_.dictionary->id()));
+  // Its cursor is inclusive.
+  if (position_) add(query, "cursor", std::to_string(*position_));
+  return query;
+}
+
+std::string JetstreamIntake::options_update() const {
+  const auto asked = asked_.with([](const auto& kept) { return kept; });
+  const nlohmann::json update = {{"type", "options_update"},
+                                 {"payload",
+                                  {{"wantedCollections", asked.collections},
+                                   {"wantedDids", asked.dids},
+                                   {"maxMessageSizeBytes", 0}}}};
+  return update.dump();
+}
+
+bool JetstreamIntake::try_accept(transport::RawFrame& frame) {
+  if (!frame.text && !is_plain_) {
+    Bytes plain;
+    if (const ErrorCode failed = inflate_.decompress(frame.bytes, plain)) {
+      end_ = "a message cannot be decompressed: " + failed.message();
+      return true;
+    }
+    frame.bytes = std::move(plain);
+    is_plain_ = true;
+  }
+  ingest::Route route;
+  if (const auto peek = event::peek_jetstream(as_text(frame.bytes))) {
+    if (peek->kind == event::JetstreamKind::Error) {
+      take_error(as_text(frame.bytes));
+      is_plain_ = false;
+      return true;
+    }
+    route = {peek->cursor, peek->did};
+  }
+  const std::int64_t cursor = route.seq;
+  if (!pipeline_.submit(frame, route)) return false;
+  is_plain_ = false;
+  if (cursor != 0) begins_after(cursor - 1);
+  if (cursor != 0 && (!position_ || cursor > *position_)) position_ = cursor;
+  return true;
+}
+
+void JetstreamIntake::take_error(std::string_view text) {
+  pipeline_.count_error_frame();
+  event::JetstreamDecoder decoder;
+  event::JetstreamMessage message;
+  if (!decoder.decode(text, message)) {
+    end_ = "Jetstream sent an error without words";
+    return;
+  }
+  end_ = fmt::format("Jetstream sent the error {}: {}", message.name, message.message);
+}
+
+void JetstreamIntake::on_connected(std::uint64_t connection) {
+  words_.on_connected();
+  if (source_.version == JetstreamSource::Version::V1 && asked_.with(is_long)) {
+    client_->send(connection, options_update());
+  }
+  // It may have changed while the connection was made.
+  if (filter_ != nullptr) ask_anew();
+  if (position_) {
+    logger("jetstream")
+        ->info("connected to {}, continuing at {}", source_.endpoint.url(), *position_);
+  } else {
+    logger("jetstream")->info("connected to {}, live from now on", source_.endpoint.url());
+  }
+}
+
+void JetstreamIntake::on_disconnected(const transport::Disconnection& end) {
+  words_.on_disconnected(end);
+  if (end.http_error == "CursorTooOld") {
+    logger("jetstream")
+        ->warn("the events between {} and now are missing; a backfill adds them; live from now on",
+               position_.value_or(0));
+    position_.reset();
+  }
+}
+
+}  // namespace skua::sources

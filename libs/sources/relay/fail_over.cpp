@@ -1,0 +1,97 @@
+#include "sources/relay/fail_over.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace skua::sources {
+
+FailOver::FailOver(const Options& options, std::size_t relays, TimePoint now)
+    : options_(options), others_(relays), reached_at_(now), heard_at_(now) {}
+
+void FailOver::connection(bool stands, TimePoint now) {
+  // Of a connection that has just ended it is known that it stood until now.
+  if (stands || connected_) reached_at_ = now;
+  connected_ = stands;
+}
+
+std::optional<FailOver::TimePoint> FailOver::trouble_since(TimePoint now) const {
+  // Half of what it takes to be gone: the others are asked before it is.
+  if (!connected_ && now - reached_at_ >= options_.gone_after / 2) return reached_at_;
+  if (now - heard_at_ >= options_.silent_after / 2) return heard_at_;
+  return std::nullopt;
+}
+
+bool FailOver::is_unreachable(TimePoint now) const {
+  return !connected_ && now - reached_at_ >= options_.gone_after;
+}
+
+bool FailOver::is_silent(TimePoint now) const {
+  return now - heard_at_ >= options_.silent_after;
+}
+
+bool FailOver::wants_probe(std::size_t relay, TimePoint now) const {
+  const Other& other = others_[relay];
+  if (relay == active_ || other.is_asked) return false;
+  if (!other.asked_at) return true;
+  const auto trouble = trouble_since(now);
+  // Who went well since the trouble began is asked again, too: it must be well when it is needed.
+  const Duration interval = trouble ? std::min(options_.urgent_interval, options_.probe_interval)
+                                    : options_.probe_interval;
+  return now - *other.asked_at >= interval;
+}
+
+void FailOver::probe_begins(std::size_t relay, TimePoint now) {
+  others_[relay].asked_at = now;
+  others_[relay].is_asked = true;
+}
+
+void FailOver::probe_ended(std::size_t relay, bool went_well) {
+  Other& other = others_[relay];
+  other.is_asked = false;
+  if (!went_well) {
+    other.well_since.reset();
+    other.well_at.reset();
+    other.well_before.reset();
+    return;
+  }
+  if (!other.well_since) other.well_since = other.asked_at;
+  other.well_before = std::exchange(other.well_at, other.asked_at);
+}
+
+std::optional<std::size_t> FailOver::decide(TimePoint now) const {
+  const bool unreachable = is_unreachable(now);
+  if (unreachable || is_silent(now)) {
+    const TimePoint since = trouble_since(now).value_or(now);
+    for (std::size_t i = 0; i < others_.size(); ++i) {
+      const Other& other = others_[i];
+      if (i == active_) continue;
+      // In a network where little happens both are silent, and say the next thing one after the
+      // other: who speaks must do so twice while the active one says nothing.
+      const auto& well = unreachable ? other.well_at : other.well_before;
+      if (well && *well >= since) return i;
+    }
+    return std::nullopt;
+  }
+  for (std::size_t i = 0; i < active_; ++i) {
+    const Other& other = others_[i];
+    // A probe that takes long may be one that fails.
+    if (other.well_since && now - *other.well_since >= options_.back_after &&
+        now - *other.well_at < 2 * options_.probe_interval) {
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+void FailOver::switched(std::size_t relay, TimePoint now) {
+  // What was known of the one that was left is not what a probe says.
+  others_[active_] = Other{};
+  others_[active_].asked_at = now;
+  others_[relay] = Other{};
+  active_ = relay;
+  connected_ = false;
+  reached_at_ = now;
+  heard_at_ = now;
+}
+
+}  // namespace skua::sources

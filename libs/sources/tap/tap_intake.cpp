@@ -1,0 +1,79 @@
+#include "sources/tap/tap_intake.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/bytes.hpp"
+#include "base/log.hpp"
+#include "event/tap_message.hpp"
+#include "transport/basic_authorization.hpp"
+
+namespace skua::sources {
+namespace {
+
+/// All that may be in flight can be acknowledged at once: 100,000 of 40 bytes.
+constexpr std::size_t kQueuedAckBytes = 8 * 1024 * 1024;
+
+}  // namespace
+
+TapIntake::TapIntake(ingest::Pipeline& pipeline, TapSource source)
+    : pipeline_(pipeline),
+      source_(std::move(source)),
+      words_("tap", source_.endpoint.url(),
+             "is the address right, does Tap run there (GET /health), and not in webhook mode? its "
+             "password goes into a file for --tap-password-file"),
+      ledger_([this](std::span<const std::int64_t> ids) { return send(ids); }) {}
+
+transport::StreamClientOptions TapIntake::stream() {
+  transport::StreamClientOptions options;
+  options.endpoint = source_.endpoint;
+  options.messages = transport::MessageKinds::Text;
+  options.peer = "Tap";
+  // It says nothing as long as nothing happens, and does not ping.
+  options.may_be_silent = true;
+  options.max_queued_bytes = kQueuedAckBytes;
+  if (!source_.password.empty()) {
+    options.headers.push_back(
+        {"Authorization", transport::basic_authorization("admin", source_.password)});
+  }
+  return options;
+}
+
+bool TapIntake::try_accept(transport::RawFrame& frame) {
+  if (closed_) return false;
+  const auto peek = event::peek_tap(as_text(frame.bytes));
+  const std::int64_t now = frame.received_at.time_since_epoch().count();
+  const std::int64_t arrival = std::max(arrival_ + 1, now);
+  // Without an id it cannot be acknowledged; it is stored all the same, as a dead letter.
+  const ingest::Route route{arrival, peek ? peek->did : std::string_view()};
+  if (!pipeline_.submit(frame, route, [&](ingest::Pipeline::Ticket ticket) {
+        if (peek) ledger_.expect(ticket, peek->id);
+      })) {
+    return false;
+  }
+  arrival_ = arrival;
+  return true;
+}
+
+std::size_t TapIntake::send(std::span<const std::int64_t> ids) {
+  std::size_t taken = 0;
+  for (const std::int64_t id : ids) {
+    if (client_->send(connection_, event::tap_ack(id)) == transport::SendOutcome::Full) break;
+    ++taken;
+  }
+  return taken;
+}
+
+void TapIntake::on_connected(std::uint64_t connection) {
+  connection_ = connection;
+  words_.on_connected();
+  logger("tap")->info("connected to {}", source_.endpoint.url());
+}
+
+void TapIntake::on_disconnected(const transport::Disconnection& end) {
+  ledger_.connection_ended();
+  words_.on_disconnected(end);
+}
+
+}  // namespace skua::sources

@@ -1,0 +1,124 @@
+#include "status/account_counts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "records/record.hpp"
+#include "writer/table_writer.hpp"
+
+namespace skua::status {
+namespace {
+
+using store::Params;
+using store::Rows;
+using store::Session;
+using store::Statement;
+
+constexpr std::int64_t kCountedOneByOne = 100'000;
+
+const Statement kBlocks{"repository_counts_blocks",
+                        "SELECT pg_relation_size('skua.repositories') / "
+                        "current_setting('block_size')::int8"};
+
+// The partial index has just these.
+const Statement kWaiting{"repository_counts_waiting",
+                         "SELECT count(*), count(*) FILTER (WHERE error IS NOT NULL) FROM ("
+                         "SELECT error FROM skua.repositories WHERE state = 'desynchronized' "
+                         "LIMIT $1::int8) AS waiting"};
+
+const Statement kNewestId{"account_counts_newest", "SELECT coalesce(max(id), 0) FROM bsky.actors"};
+
+// Ids are dense: they are not burnt. Drawn twice is asked once.
+const Statement kSample{
+    "account_counts_sample",
+    "WITH drawn AS MATERIALIZED (SELECT DISTINCT CASE WHEN $1::int4 <= $2::int4 THEN n "
+    "ELSE 1 + floor(random() * $1::int4)::int4 END AS id FROM generate_series(1, "
+    "least($1::int4, $2::int4)) AS n) "
+    "SELECT d.id, a.id IS NOT NULL, a.active IS NOT FALSE, coalesce(a.status, 'inactive'), "
+    "EXISTS (SELECT FROM skua.repositories AS r WHERE r.did = a.did) "
+    "FROM drawn AS d LEFT JOIN bsky.actors AS a ON a.id = d.id ORDER BY d.id"};
+
+std::int64_t projected(std::size_t counted, double share) {
+  return std::llround(static_cast<double>(counted) / share);
+}
+
+/// Those of the accounts, sorted, that have a record in any table.
+std::set<std::int32_t> with_records(Session& session, const std::vector<std::int32_t>& actors) {
+  // Whatever the revision.
+  const std::vector<std::int64_t> any(actors.size(), std::numeric_limits<std::int64_t>::max());
+  std::set<std::int32_t> found;
+  const auto look = [&](const writer::TableWriter& table) {
+    const auto some = table.actors_with_rows_before(session, actors, any);
+    found.insert(some.begin(), some.end());
+  };
+  look(writer::records_table());
+  for (int id = 1; id <= static_cast<int>(records::kTypedCollections); ++id) {
+    if (const writer::TableWriter* table = writer::table_of(id)) look(*table);
+  }
+  return found;
+}
+
+}  // namespace
+
+RepositoryCounts repository_counts(Session& session, std::int64_t sampled_blocks) {
+  RepositoryCounts counts;
+  const std::int64_t blocks = session.execute(kBlocks, {}).int8(0, 0);
+  counts.exact = blocks <= sampled_blocks;
+  const double share =
+      counts.exact ? 1.0 : static_cast<double>(sampled_blocks) / static_cast<double>(blocks);
+  const Rows sampled = session.run(
+      fmt::format("SELECT state, count(*) FROM skua.repositories TABLESAMPLE SYSTEM ({}) "
+                  "GROUP BY state",
+                  share * 100));
+  for (std::size_t i = 0; i < sampled.size(); ++i) {
+    counts.by_state[std::string(sampled.text(i, 0))] =
+        projected(static_cast<std::size_t>(sampled.int8(i, 1)), share);
+  }
+  Params limit;
+  limit.int8(kCountedOneByOne);
+  const Rows waiting = session.execute(kWaiting, limit);
+  if (const std::int64_t count = waiting.int8(0, 0); count == 0) {
+    counts.by_state.erase("desynchronized");
+  } else if (count < kCountedOneByOne) {
+    counts.by_state["desynchronized"] = count;
+  }
+  counts.resyncs_failed = waiting.int8(0, 1);
+  return counts;
+}
+
+AccountCounts account_counts(Session& session, std::int32_t sampled) {
+  AccountCounts counts;
+  const std::int32_t newest = session.execute(kNewestId, {}).int4(0, 0);
+  counts.exact = newest <= sampled;
+  Params params;
+  params.int4(newest).int4(sampled);
+  const Rows rows = session.execute(kSample, params);
+  if (rows.empty()) return counts;
+  const double share = static_cast<double>(rows.size()) / static_cast<double>(newest);
+  std::vector<std::int32_t> known;
+  std::set<std::int32_t> chained;
+  std::map<std::string, std::size_t> hidden;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!rows.boolean(i, 1)) continue;
+    known.push_back(rows.int4(i, 0));
+    if (!rows.boolean(i, 2)) hidden[std::string(rows.text(i, 3))] += 1;
+    if (rows.boolean(i, 4)) chained.insert(rows.int4(i, 0));
+  }
+  const std::set<std::int32_t> stored = with_records(session, known);
+  const auto is_unchained = [&](std::int32_t actor) { return !chained.contains(actor); };
+  counts.known = projected(known.size(), share);
+  counts.with_records = projected(stored.size(), share);
+  counts.without_chain = projected(
+      static_cast<std::size_t>(std::count_if(stored.begin(), stored.end(), is_unchained)), share);
+  for (const auto& [status, count] : hidden) counts.hidden[status] = projected(count, share);
+  return counts;
+}
+
+}  // namespace skua::status

@@ -1,0 +1,134 @@
+#include "status/backfill_metrics.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace skua::status {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::chrono::seconds kWindow{60};
+
+json to_json(const backfill::HostFigures& host) {
+  json object = {{"host", host.host},
+                 {"under_way", host.under_way},
+                 {"at_once", host.at_once},
+                 {"waits_until", nullptr},
+                 {"repositories", host.repositories},
+                 {"bytes", host.bytes},
+                 {"failures", host.failures},
+                 {"repositories_per_second", host.repositories_per_second},
+                 {"last_error", host.last_error}};
+  if (host.waits_until) object["waits_until"] = format_datetime(*host.waits_until);
+  return object;
+}
+
+}  // namespace
+
+BackfillRates BackfillRateWindow::add(const backfill::BackfillFigures& figures, Timestamp now) {
+  samples_.push_back({now, figures.repositories, figures.records, figures.bytes});
+  while (samples_.size() > 2 && samples_[1].at + kWindow <= now) samples_.pop_front();
+  const Sample& first = samples_.front();
+  const double seconds = std::chrono::duration<double>(now - first.at).count();
+  if (seconds <= 0) return {};
+  const auto rate = [&](std::uint64_t before, std::uint64_t after) {
+    return static_cast<double>(after - before) / seconds;
+  };
+  return {rate(first.repositories, figures.repositories), rate(first.records, figures.records),
+          rate(first.bytes, figures.bytes)};
+}
+
+json to_json(const backfill::BackfillFigures& figures, const BackfillRates& rates,
+             const std::string& holder) {
+  const backfill::DiscoveryFigures& lists = figures.discovery;
+  json hosts = json::array();
+  for (const backfill::HostFigures& host : figures.hosts) hosts.push_back(to_json(host));
+  return {{"holder", holder},
+          {"repositories", figures.repositories},
+          {"records", figures.records},
+          {"rows", figures.rows},
+          {"removed", figures.removed},
+          {"bytes", figures.bytes},
+          {"failed", figures.failed},
+          {"given_up", figures.given_up},
+          {"unavailable", figures.unavailable},
+          {"postponed", figures.postponed},
+          {"dead_letters", figures.dead_letters},
+          {"transactions", figures.transactions},
+          {"in_hand", figures.in_hand},
+          {"repositories_per_second", rates.repositories},
+          {"records_per_second", rates.records},
+          {"bytes_per_second", rates.bytes},
+          {"pages", lists.pages},
+          {"accounts", lists.accounts},
+          {"accounts_inactive", lists.inactive},
+          {"hosts_listed", lists.hosts},
+          {"entries_refused", lists.refused},
+          {"entries_surplus", lists.surplus},
+          {"accounts_current", lists.current},
+          {"pages_failed", lists.failed},
+          {"pages_postponed", lists.postponed},
+          {"lists_under_way", lists.under_way},
+          {"hosts", std::move(hosts)}};
+}
+
+json to_json(const BackfillQueue& queue) {
+  json states = json::object();
+  for (const auto state : {backfill::JobState::Queued, backfill::JobState::Running,
+                           backfill::JobState::Done, backfill::JobState::Unavailable,
+                           backfill::JobState::Failed, backfill::JobState::Cancelled}) {
+    const auto found = queue.jobs.by_state.find(state);
+    states[std::string(to_string(state))] = found == queue.jobs.by_state.end() ? 0 : found->second;
+  }
+  json hosts = json::array();
+  for (const backfill::HostCounts& host : queue.jobs.hosts) {
+    hosts.push_back({{"host", host.host},
+                     {"queued", host.queued},
+                     {"running", host.running},
+                     {"done", host.done},
+                     {"ended_otherwise", host.ended_otherwise}});
+  }
+  json errors = json::array();
+  for (const backfill::ErrorCount& error : queue.jobs.errors) {
+    errors.push_back({{"state", std::string(to_string(error.state))},
+                      {"error", error.words},
+                      {"jobs", error.jobs},
+                      {"last_at", format_datetime(error.last)}});
+  }
+  json next_due = nullptr;
+  if (queue.jobs.next_due) next_due = format_datetime(*queue.jobs.next_due);
+  return {{"exact", queue.jobs.exact},   {"jobs", std::move(states)},
+          {"next_due", next_due},        {"hosts", std::move(hosts)},
+          {"errors", std::move(errors)}, {"lists", to_json(queue.lists)}};
+}
+
+json to_json(const std::map<std::string, backfill::ListCounts>& lists) {
+  json kinds = json::object();
+  for (const auto& [kind, counts] : lists) {
+    json object = {{"listed_entries", counts.listed}};
+    for (const auto& [state, count] : counts.lists) {
+      object[std::string(to_string(state))] = count;
+    }
+    kinds[kind] = std::move(object);
+  }
+  return kinds;
+}
+
+std::string_view to_string(backfill::ListState state) {
+  switch (state) {
+    case backfill::ListState::None:
+      return "waiting";
+    case backfill::ListState::Listing:
+      return "listing";
+    case backfill::ListState::Listed:
+      return "listed";
+    case backfill::ListState::Failed:
+      return "failed";
+    case backfill::ListState::Cancelled:
+      return "cancelled";
+  }
+  return "failed";
+}
+
+}  // namespace skua::status

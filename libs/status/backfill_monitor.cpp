@@ -1,0 +1,143 @@
+#include "status/backfill_monitor.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "backfill/bootstrap/bootstrap_indexes.hpp"
+#include "base/log.hpp"
+#include "store/cursor_store.hpp"
+#include "store/outage.hpp"
+#include "store/process_name.hpp"
+
+namespace skua::status {
+namespace {
+
+using store::Params;
+using store::Rows;
+using store::Session;
+using store::Statement;
+
+constexpr std::size_t kShownHosts = 10;
+constexpr std::size_t kShownErrors = 20;
+/// Rates need a newer figure than the queue does.
+constexpr std::chrono::milliseconds kBeat{500};
+
+// A process is at work as long as it has a session; its name is in its figures.
+const Statement kFigures{
+    "backfill_metrics",
+    "SELECT f.figures::text, extract(epoch FROM now() - f.at)::float8, EXISTS ("
+    "SELECT FROM pg_stat_activity AS s WHERE s.datname = current_database() "
+    "AND s.application_name = f.figures->>'holder') FROM skua.figures AS f WHERE f.source = $1"};
+
+}  // namespace
+
+BackfillMonitor::BackfillMonitor(Options options, const Clock& clock)
+    : options_(std::move(options)), clock_(clock) {}
+
+BackfillMonitor::~BackfillMonitor() {
+  stop();
+}
+
+void BackfillMonitor::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void BackfillMonitor::stop() {
+  if (!thread_.joinable()) return;
+  thread_.request_stop();
+  thread_.join();
+}
+
+BackfillSnapshot BackfillMonitor::moment() const {
+  backfill::BackfillFigures figures = options_.figures();
+  const std::scoped_lock lock(mutex_);
+  return {clock_.now(), std::move(figures), rates_, queue_, store::outage_monitor().current()};
+}
+
+void BackfillMonitor::run(const std::stop_token& stop) {
+  std::unique_ptr<Session> session;
+  std::chrono::steady_clock::time_point next_look;
+  std::uint64_t told = 0;
+  bool was_idle = false;
+  bool is_last = false;
+  while (!is_last) {
+    is_last = stop.stop_requested();
+    const auto now = std::chrono::steady_clock::now();
+    const bool is_idle = options_.is_idle();
+    const backfill::BackfillFigures figures = options_.figures();
+    {
+      const std::scoped_lock lock(mutex_);
+      rates_ = pace_.add(figures, monotonic_clock().now());
+    }
+    const std::uint64_t ended =
+        figures.repositories + figures.failed + figures.unavailable + figures.discovery.pages;
+    // Once more when it has become idle: what is shown then is the end.
+    const bool is_news = !is_idle || !was_idle || ended != told;
+    const bool wanted = is_news && (now >= next_look || is_idle || is_last);
+    // A stop does not wait for a server that is away.
+    if (wanted && (!is_last || session)) {
+      try {
+        if (!session || !session->connected()) {
+          session =
+              std::make_unique<Session>(options_.database_url, store::process_name("skua watch"));
+        }
+        look(*session);
+        was_idle = is_idle;
+        told = ended;
+      } catch (const store::SqlError& error) {
+        logger("backfill")->debug("the queue was not counted: {}", error.what());
+        session.reset();
+      }
+      next_look = std::chrono::steady_clock::now() + options_.interval;
+    }
+    if (is_last) return;
+    std::unique_lock lock(mutex_);
+    wake_.wait_for(lock, stop, kBeat, [] { return false; });
+  }
+}
+
+void BackfillMonitor::look(Session& session) {
+  BackfillQueue queue = read_backfill_queue(session, kShownHosts);
+  const backfill::BackfillFigures figures = options_.figures();
+  BackfillRates rates;
+  {
+    const std::scoped_lock lock(mutex_);
+    queue_ = std::move(queue);
+    rates = rates_;
+  }
+  store::save_figures(session, kBackfillMetrics, to_json(figures, rates, options_.holder).dump());
+}
+
+BackfillQueue read_backfill_queue(Session& session, std::size_t hosts) {
+  return {backfill::job_counts(session, hosts), backfill::list_counts(session),
+          backfill::next_page_due(session)};
+}
+
+nlohmann::json read_backfill_status(Session& session) {
+  nlohmann::json status = to_json(read_backfill_queue(session, kShownHosts));
+  status["audit"] = to_json(backfill::list_counts(session, backfill::ListPurpose::Audit));
+  status["list_errors"] = nlohmann::json::array();
+  for (const backfill::ListError& error : backfill::list_errors(session, kShownErrors)) {
+    status["list_errors"].push_back({{"host", error.list.host},
+                                     {"list", error.list.what},
+                                     {"state", std::string(to_string(error.state))},
+                                     {"error", error.words}});
+  }
+  status["bootstrap"] = backfill::bootstrap_is_open(session);
+  status["figures"] = nullptr;
+  status["figures_age_seconds"] = nullptr;
+  status["is_running"] = false;
+  Params params;
+  params.text(kBackfillMetrics);
+  const Rows rows = session.execute(kFigures, params);
+  if (!rows.empty()) {
+    status["figures"] = nlohmann::json::parse(rows.text(0, 0));
+    status["figures_age_seconds"] = rows.real(0, 1);
+    status["is_running"] = rows.boolean(0, 2);
+  }
+  return status;
+}
+
+}  // namespace skua::status

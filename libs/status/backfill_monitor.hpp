@@ -1,0 +1,67 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "base/time.hpp"
+#include "status/backfill_metrics.hpp"
+#include "status/backfill_text.hpp"
+#include "store/session.hpp"
+
+namespace skua::status {
+
+/// Counts the queue now and then, for people, and leaves the figures of a running backfill where
+/// `skua status` finds them. A thread and a connection of its own. Never fails: figures are no
+/// reason to stop.
+class BackfillMonitor {
+ public:
+  struct Options {
+    std::string database_url;
+    std::string holder;
+    std::chrono::milliseconds interval{5'000};
+    std::function<backfill::BackfillFigures()> figures;
+    /// While it is true, and nothing ends, nothing is counted or written, but once.
+    std::function<bool()> is_idle;
+  };
+
+  BackfillMonitor(Options options, const Clock& clock);
+  ~BackfillMonitor();
+
+  void start();
+  /// Leaves the figures a last time. Again is harmless.
+  void stop();
+
+  /// The figures as they are now, beside the queue as it was counted last. Any thread.
+  BackfillSnapshot moment() const;
+
+ private:
+  void run(const std::stop_token& stop);
+  void look(store::Session& session);
+
+  const Options options_;
+  const Clock& clock_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any wake_;
+  BackfillRateWindow pace_;
+  BackfillRates rates_;
+  std::optional<BackfillQueue> queue_;
+  std::jthread thread_;
+};
+
+/// The queue, with as many hosts.
+BackfillQueue read_backfill_queue(store::Session& session, std::size_t hosts);
+
+/// Jobs, lists, and the figures of the process that wrote them last, for `skua status` and `skua
+/// backfill status`. Reads only. Throws store::SqlError.
+nlohmann::json read_backfill_status(store::Session& session);
+
+}  // namespace skua::status

@@ -1,0 +1,263 @@
+#include "status/backfill_text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/count_text.hpp"
+#include "base/utf8.hpp"
+#include "status/line_layout.hpp"
+#include "status/metrics_text.hpp"
+
+namespace skua::status {
+namespace {
+
+using backfill::JobState;
+using nlohmann::json;
+
+constexpr std::size_t kHostLines = 5;
+constexpr std::size_t kErrorLines = 3;
+
+std::int64_t count_of(const BackfillQueue& queue, JobState state) {
+  const auto found = queue.jobs.by_state.find(state);
+  return found == queue.jobs.by_state.end() ? 0 : found->second;
+}
+
+std::string megabytes(double bytes) {
+  return fmt::format("{:.1f} MB", bytes / 1e6);
+}
+
+/// `123 queued`, or `about 123 queued` of a table that is too large to be counted.
+std::string queued_words(const BackfillQueue& queue) {
+  return fmt::format("{}{} queued", queue.jobs.exact ? "" : "about ",
+                     with_commas(count_of(queue, JobState::Queued)));
+}
+
+/// How long it takes to do what is known of; empty when that cannot be said.
+std::string left_words(const BackfillSnapshot& moment) {
+  if (!moment.queue || moment.rates.repositories <= 0) return {};
+  const auto left =
+      count_of(*moment.queue, JobState::Queued) + count_of(*moment.queue, JobState::Running);
+  if (left == 0) return {};
+  const double seconds = static_cast<double>(left) / moment.rates.repositories;
+  constexpr double kLongest = 1e9;
+  return duration_text(std::chrono::seconds(std::llround(std::min(seconds, kLongest)))) + " left";
+}
+
+/// What went wrong so far, in this process; empty: nothing.
+std::string trouble_words(const backfill::BackfillFigures& figures) {
+  std::string words;
+  const auto add = [&](std::uint64_t count, const std::string& what) {
+    if (count == 0) return;
+    words += fmt::format("{}{} {}", words.empty() ? "" : ", ",
+                         with_commas(static_cast<std::int64_t>(count)), what);
+  };
+  add(figures.unavailable, "unavailable");
+  add(figures.failed, noun_for(static_cast<std::int64_t>(figures.failed), "failed attempt"));
+  add(figures.given_up, "given up");
+  add(figures.dead_letters,
+      noun_for(static_cast<std::int64_t>(figures.dead_letters), "dead letter"));
+  return words;
+}
+
+/// What lists there are; empty: none.
+std::string list_words(const BackfillSnapshot& moment) {
+  if (!moment.queue || moment.queue->lists.empty()) return {};
+  std::int64_t all = 0;
+  std::int64_t read = 0;
+  std::int64_t failed = 0;
+  std::int64_t entries = 0;
+  for (const auto& [kind, counts] : moment.queue->lists) {
+    for (const auto& [state, count] : counts.lists) {
+      if (state != backfill::ListState::Cancelled) all += count;
+      if (state == backfill::ListState::Listed) read += count;
+      if (state == backfill::ListState::Failed) failed += count;
+    }
+    entries += counts.listed;
+  }
+  auto words = fmt::format("{} of {} read, {}", with_commas(read), counted_with_commas(all, "list"),
+                           counted_with_commas(entries, "entry"));
+  if (failed > 0) words += fmt::format(", {} given up", counted_with_commas(failed, "list"));
+  return words;
+}
+
+std::string host_line(const backfill::HostFigures& host, Timestamp now) {
+  auto line = fmt::format("  {:<40} {:>3} of {:<3} {:>6.1f}/s", host.host, host.under_way,
+                          host.at_once, host.repositories_per_second);
+  if (host.waits_until && *host.waits_until > now) {
+    const auto wait = std::chrono::ceil<std::chrono::seconds>(*host.waits_until - now);
+    line += "  waits " + duration_text(wait);
+  }
+  if (!host.last_error.empty()) line += "  " + host.last_error;
+  return line;
+}
+
+std::string figure(const json& object, const char* name) {
+  return with_commas(object.value(name, std::int64_t{0}));
+}
+
+}  // namespace
+
+std::string with_commas(std::int64_t number) {
+  std::string digits = std::to_string(number);
+  const std::size_t first = number < 0 ? 1 : 0;
+  for (std::size_t at = digits.size(); at > first + 3;) {
+    at -= 3;
+    digits.insert(at, 1, ',');
+  }
+  return digits;
+}
+
+std::string counted_with_commas(std::int64_t number, std::string_view noun) {
+  return fmt::format("{} {}", with_commas(number), noun_for(number, noun));
+}
+
+std::string waiting_text(const BackfillSnapshot& moment) {
+  const backfill::BackfillFigures& figures = moment.figures;
+  if (figures.in_hand > 0 || figures.discovery.under_way > 0 || !moment.queue) return {};
+  const BackfillQueue& queue = *moment.queue;
+  if (count_of(queue, JobState::Running) > 0) return {};
+  std::optional<Timestamp> due = queue.jobs.next_due;
+  if (!due || (queue.next_page && *queue.next_page < *due)) due = queue.next_page;
+  if (!due || *due <= moment.at) return {};
+  auto words =
+      fmt::format("all that is queued waits; the next attempt comes in {}",
+                  duration_text(std::chrono::ceil<std::chrono::seconds>(*due - moment.at)));
+  for (const backfill::ErrorCount& error : queue.jobs.errors) {
+    if (error.state == JobState::Queued) return words + ": " + error.words;
+  }
+  return words;
+}
+
+std::string backfill_line(const BackfillSnapshot& moment) {
+  const backfill::BackfillFigures& figures = moment.figures;
+  auto first = fmt::format(
+      "{} done, {} under way",
+      counted_with_commas(static_cast<std::int64_t>(figures.repositories), "repository"),
+      figures.in_hand);
+  if (moment.queue) first += ", " + queued_words(*moment.queue);
+  std::vector<std::string> parts{clock_time(moment.at)};
+  if (moment.outage) parts.push_back(outage_text(*moment.outage, moment.at));
+  parts.push_back(std::move(first));
+  parts.push_back(fmt::format("{:.0f} records/s", moment.rates.records));
+  parts.push_back(megabytes(moment.rates.bytes) + "/s");
+  for (const std::string& words :
+       {left_words(moment), list_words(moment), trouble_words(figures), waiting_text(moment)}) {
+    if (!words.empty()) parts.push_back(words);
+  }
+  return laid_out(parts);
+}
+
+std::string backfill_summary(const BackfillSnapshot& moment) {
+  auto words = fmt::format("backfill: {} done, {} under way",
+                           with_commas(static_cast<std::int64_t>(moment.figures.repositories)),
+                           moment.figures.in_hand);
+  if (moment.queue) words += ", " + queued_words(*moment.queue);
+  return words;
+}
+
+std::vector<std::string> backfill_screen(const BackfillSnapshot& moment, std::size_t width) {
+  const backfill::BackfillFigures& figures = moment.figures;
+  std::vector<std::string> lines;
+  auto first = fmt::format(
+      "{}  {} done, {} under way", clock_time(moment.at),
+      counted_with_commas(static_cast<std::int64_t>(figures.repositories), "repository"),
+      figures.in_hand);
+  if (moment.queue) first += ", " + queued_words(*moment.queue);
+  if (const auto left = left_words(moment); !left.empty()) first += "; " + left;
+  lines.push_back(std::move(first));
+  if (moment.outage) lines.push_back(outage_text(*moment.outage, moment.at));
+  lines.push_back(
+      fmt::format("{}, {:.0f}/s  {}, {}/s",
+                  counted_with_commas(static_cast<std::int64_t>(figures.records), "record"),
+                  moment.rates.records, megabytes(static_cast<double>(figures.bytes)),
+                  megabytes(moment.rates.bytes)));
+  for (const std::string& words :
+       {list_words(moment), trouble_words(figures), waiting_text(moment)}) {
+    if (!words.empty()) lines.push_back(words);
+  }
+  const std::size_t hosts = std::min(kHostLines, figures.hosts.size());
+  for (std::size_t i = 0; i < hosts; ++i) {
+    lines.push_back(host_line(figures.hosts[i], moment.at));
+  }
+  if (moment.queue) {
+    const auto& errors = moment.queue->jobs.errors;
+    for (std::size_t i = 0; i < std::min(kErrorLines, errors.size()); ++i) {
+      lines.push_back(fmt::format("  {} {}: {}", with_commas(errors[i].jobs),
+                                  to_string(errors[i].state), errors[i].words));
+    }
+  }
+  for (std::string& line : lines) line = printable(line, width);
+  return lines;
+}
+
+namespace {
+
+/// How far the last audit is; empty: none has begun to compare accounts.
+std::string audit_line(const json& audit) {
+  const json hosts = audit.value(backfill::kAuditOfRepos, json::object());
+  if (hosts.empty()) return {};
+  const auto count = [&](const char* name) { return hosts.value(name, std::int64_t{0}); };
+  return fmt::format("  audit: the lists of {} read, {} waiting, {} given up, {}\n",
+                     counted_with_commas(count("listed"), "host"),
+                     with_commas(count("listing") + count("waiting")), with_commas(count("failed")),
+                     counted_with_commas(count("listed_entries"), "entry"));
+}
+
+}  // namespace
+
+std::string backfill_status_text(const json& backfill) {
+  const json& jobs = backfill["jobs"];
+  const json& lists = backfill["lists"];
+  std::int64_t all = 0;
+  for (const json& count : jobs) all += count.get<std::int64_t>();
+  const std::string audit = audit_line(backfill.value("audit", json::object()));
+  if (all == 0 && lists.empty()) return audit;
+  std::string text = fmt::format(
+      "  {}{}: {} queued, {} under way, {} done, {} unavailable, {} failed, {} cancelled\n",
+      backfill.value("exact", true) ? "" : "about ", counted_with_commas(all, "repository"),
+      figure(jobs, "queued"), figure(jobs, "running"), figure(jobs, "done"),
+      figure(jobs, "unavailable"), figure(jobs, "failed"), figure(jobs, "cancelled"));
+  for (const auto& [kind, counts] : lists.items()) {
+    text += fmt::format(
+        "  lists of {}: {} read, {} under way, {} waiting, {} given up, {} cancelled, {}\n", kind,
+        figure(counts, "listed"), figure(counts, "listing"), figure(counts, "waiting"),
+        figure(counts, "failed"), figure(counts, "cancelled"),
+        counted_with_commas(counts.value("listed_entries", std::int64_t{0}), "entry"));
+  }
+  text += audit;
+  if (backfill.value("bootstrap", false)) {
+    text +=
+        "  a bootstrap is open: indexes are missing until `skua backfill` has come to its end\n";
+  }
+  const json& figures = backfill["figures"];
+  if (!figures.is_null() && backfill.value("is_running", false)) {
+    text += fmt::format(
+        "  at work: {}, {} under way, {:.1f} repositories/s, {:.0f} records/s, "
+        "{}/s\n",
+        figures.value("holder", ""), figure(figures, "in_hand"),
+        figures.value("repositories_per_second", 0.0), figures.value("records_per_second", 0.0),
+        megabytes(figures.value("bytes_per_second", 0.0)));
+  } else if (jobs.value("queued", 0) > 0) {
+    text += "  nobody works on it: `skua backfill` or `skua run` does\n";
+  }
+  for (const json& host : backfill["hosts"]) {
+    text += fmt::format("  {:<48} {:>9} queued {:>5} under way {:>9} done {:>7} otherwise\n",
+                        host.value("host", ""), figure(host, "queued"), figure(host, "running"),
+                        figure(host, "done"), figure(host, "ended_otherwise"));
+  }
+  for (const json& error : backfill["errors"]) {
+    text += fmt::format("  {:>9} {:<11} {}\n", figure(error, "jobs"), error.value("state", ""),
+                        error.value("error", ""));
+  }
+  for (const json& error : backfill.value("list_errors", json::array())) {
+    text += fmt::format("  list of {}: {}: {}\n", error.value("list", ""),
+                        error.value("state", "") == "failed" ? "given up" : "waits",
+                        error.value("error", ""));
+  }
+  return text;
+}
+
+}  // namespace skua::status

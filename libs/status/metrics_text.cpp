@@ -1,0 +1,101 @@
+#include "status/metrics_text.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "status/line_layout.hpp"
+#include "store/clock_watch.hpp"
+
+namespace skua::status {
+namespace {
+
+std::string rate_text(double rate, const char* unit) {
+  const bool is_small = rate > 0 && rate < 9.95;
+  return fmt::format("{:.{}f} {}/s", rate, is_small ? 1 : 0, unit);
+}
+
+std::string lag_text(const Metrics& now) {
+  if (!now.connected) return "not connected";
+  const auto lag = lag_of(now);
+  if (!lag) return "lag -";
+  if (*lag >= std::chrono::minutes(2)) {
+    return "lag " + duration_text(std::chrono::duration_cast<std::chrono::seconds>(*lag));
+  }
+  return fmt::format("lag {:.1f} s", std::chrono::duration<double>(*lag).count());
+}
+
+std::string cursor_text(const Metrics& now) {
+  return now.cursor ? fmt::format("cursor {}", *now.cursor) : "cursor -";
+}
+
+/// Nothing when nothing was committed.
+std::optional<std::string> latency_text(const LatencyHistogram::Counts& counts) {
+  const auto milliseconds = [&](double quantile) {
+    return std::chrono::duration<double, std::milli>(LatencyHistogram::quantile(counts, quantile))
+        .count();
+  };
+  if (milliseconds(0.99) <= 0) return std::nullopt;
+  return fmt::format("p50/p99 {:.0f}/{:.0f} ms", milliseconds(0.5), milliseconds(0.99));
+}
+
+std::string disk_text(double bytes) {
+  const bool is_large = std::abs(bytes) >= 1e9;
+  // No -0.0.
+  const double rounded = std::round(bytes / (is_large ? 1e8 : 1e5)) / 10 + 0.0;
+  return fmt::format("disk {:+.1f} {}/min", rounded, is_large ? "GB" : "MB");
+}
+
+std::vector<std::string> source_parts(const Metrics& now) {
+  if (now.role == Metrics::Role::Standby) return {now.source + " standby", cursor_text(now)};
+  return {now.source + (now.role == Metrics::Role::Active ? " active" : ""), lag_text(now),
+          cursor_text(now)};
+}
+
+}  // namespace
+
+std::string outage_text(const store::Outage& outage, Timestamp now) {
+  const auto lasted = std::chrono::duration_cast<std::chrono::seconds>(now - outage.since);
+  return fmt::format("database down since {} ({})", clock_time(outage.since),
+                     duration_text(std::max(lasted, std::chrono::seconds(0))));
+}
+
+std::string metrics_text(const Rates& rates, const std::vector<Metrics>& sources,
+                         const std::optional<store::Outage>& outage) {
+  const Metrics all = total(sources);
+  std::vector<std::string> parts{clock_time(rates.at)};
+  if (outage) {
+    parts.push_back(outage_text(*outage, rates.at));
+  } else {
+    parts.push_back(rate_text(rates.events, "events"));
+    parts.push_back(rate_text(rates.rows, "rows"));
+  }
+  if (sources.size() == 1 && all.is_live) parts.push_back(lag_text(all));
+  if (const auto latency = latency_text(rates.latency); latency && !outage) {
+    parts.push_back(*latency);
+  }
+  if (sources.size() == 1) parts.push_back(cursor_text(all));
+  if (rates.disk_bytes && !outage) parts.push_back(disk_text(*rates.disk_bytes));
+  if (all.accounts_waiting > 0) {
+    parts.push_back(fmt::format("{} await keys", all.accounts_waiting));
+  }
+  if (all.frames_held > 0) parts.push_back(fmt::format("{} held by the clock", all.frames_held));
+  if (all.server_clock_ahead) {
+    if (const auto difference = store::clock_difference_text(*all.server_clock_ahead)) {
+      parts.push_back("clock " + *difference + " PostgreSQL's");
+    }
+  }
+  if (rates.actor_numbers_used.value_or(0) >= 0.5) {
+    parts.push_back(
+        fmt::format("{:.0f} % of account numbers used", *rates.actor_numbers_used * 100));
+  }
+  if (all.dead_letters > 0) parts.push_back(fmt::format("{} dead letters", all.dead_letters));
+  std::string text = laid_out(parts);
+  if (sources.size() == 1) return text;
+  for (const Metrics& source : sources) text += "\n" + indented(source_parts(source));
+  return text;
+}
+
+}  // namespace skua::status

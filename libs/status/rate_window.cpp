@@ -1,0 +1,51 @@
+#include "status/rate_window.hpp"
+
+namespace skua::status {
+namespace {
+
+constexpr std::chrono::seconds kRateWindow{60};
+/// The least time of which the growth on disk is told: files grow by pieces, and shrink at times.
+constexpr std::chrono::seconds kLeastDiskTime{50};
+
+double seconds_of(Timestamp::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+/// Counts only grow, but which source counts for the process may change.
+double grown(std::uint64_t before, std::uint64_t now) {
+  return now > before ? static_cast<double>(now - before) : 0;
+}
+
+}  // namespace
+
+Rates RateWindow::add(const Metrics& all, const std::optional<DatabaseSize::Sample>& disk) {
+  // The clock was set back: what was before says nothing.
+  if (!samples_.empty() && samples_.back().at > all.at) samples_.clear();
+  samples_.push_back({all.at, all.events, all.rows, all.latency, disk});
+  while (samples_.size() > 2 && samples_[1].at + kRateWindow <= all.at) samples_.pop_front();
+  const Sample& first = samples_.front();
+  Rates rates;
+  rates.at = all.at;
+  if (const double seconds = seconds_of(all.at - first.at); seconds > 0) {
+    rates.events = grown(first.events, all.events) / seconds;
+    rates.rows = grown(first.rows, all.rows) / seconds;
+    rates.latency = LatencyHistogram::between(first.latency, all.latency);
+  }
+  rates.disk_bytes = disk_growth();
+  if (disk) rates.actor_numbers_used = disk->actor_numbers_used;
+  return rates;
+}
+
+std::optional<double> RateWindow::disk_growth() const {
+  const auto& now = samples_.back().disk;
+  if (!now) return std::nullopt;
+  for (const Sample& sample : samples_) {
+    if (!sample.disk) continue;
+    if (now->at - sample.disk->at < kLeastDiskTime) return std::nullopt;
+    const double minutes = seconds_of(now->at - sample.disk->at) / 60;
+    return static_cast<double>(now->bytes - sample.disk->bytes) / minutes;
+  }
+  return std::nullopt;
+}
+
+}  // namespace skua::status

@@ -1,0 +1,178 @@
+#include "status/repository_info.hpp"
+
+#include <array>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "backfill/queue/job_commands.hpp"
+#include "base/count_text.hpp"
+#include "status/backfill_text.hpp"
+#include "status/json_columns.hpp"
+
+namespace skua::status {
+namespace {
+
+using nlohmann::json;
+using store::Params;
+using store::Rows;
+using store::Session;
+using store::Statement;
+
+const Statement kAccount{
+    "repository_info_account",
+    "SELECT a.id, a.handle, a.active, a.status, bsky.tid_text(nullif(a.floor_rev, 0)), r.state, "
+    "bsky.tid_text(r.rev), bsky.tid_text(r.anchor), r.active, r.breaks, r.broke_at, "
+    "r.next_attempt, r.attempts, r.error, r.did IS NOT NULL "
+    "FROM (SELECT $1::text AS did) AS d LEFT JOIN bsky.actors AS a ON a.did = d.did "
+    "LEFT JOIN skua.repositories AS r ON r.did = d.did"};
+
+const Statement kRows{"repository_info_rows",
+                      "SELECT collection, count(*) FROM bsky.all_records WHERE did = $1 "
+                      "GROUP BY 1 ORDER BY 2 DESC, 1"};
+
+json chain_of(const Rows& rows) {
+  if (!rows.boolean(0, 14)) return nullptr;
+  return {{"state", std::string(rows.text(0, 5))},
+          {"rev", text_or_null(rows, 0, 6)},
+          {"followed_from", text_or_null(rows, 0, 7)},
+          {"is_believed", rows.boolean(0, 8)},
+          {"breaks", rows.int4(0, 9)},
+          {"broke_at", time_or_null(rows, 0, 10)},
+          {"resync_due", time_or_null(rows, 0, 11)},
+          {"resyncs_failed", rows.int4(0, 12)},
+          {"resync_error", text_or_null(rows, 0, 13)}};
+}
+
+json to_json(const backfill::JobRow& job) {
+  json object = {{"state", std::string(to_string(job.state))},
+                 {"host", nullptr},
+                 {"holder", nullptr},
+                 {"rev", nullptr},
+                 {"records", job.records},
+                 {"attempts", job.attempts},
+                 {"next_attempt", format_datetime(job.next_attempt)},
+                 {"finished_at", nullptr},
+                 {"error", nullptr}};
+  if (job.host) object["host"] = *job.host;
+  if (job.holder) object["holder"] = *job.holder;
+  if (job.rev) object["rev"] = job.rev->to_string();
+  if (job.finished_at) object["finished_at"] = format_datetime(*job.finished_at);
+  if (job.error) object["error"] = *job.error;
+  return object;
+}
+
+/// A line with a name before it.
+std::string line(const char* name, const std::string& words) {
+  return fmt::format("{:<12} {}\n", name, words);
+}
+
+std::string text(const json& value, const char* otherwise) {
+  return value.is_string() ? value.get<std::string>() : otherwise;
+}
+
+std::string account_words(const json& account) {
+  if (account.is_null()) return "nothing was stored of it";
+  std::string words = "no word of its status";
+  if (account["active"].is_boolean()) {
+    words = account["active"].get<bool>() ? "active" : "not active: what it has is hidden";
+  }
+  if (account["status"].is_string()) words += " (" + account["status"].get<std::string>() + ")";
+  return words;
+}
+
+std::string state_words(const json& info) {
+  const json& chain = info["chain"];
+  if (chain.is_null()) {
+    return "no chain: its commits were never verified, nor its history brought in";
+  }
+  const auto state = chain["state"].get<std::string>();
+  if (state == "complete") return "complete: its history, and all since";
+  if (state == "partial") return "partial: followed since it was first seen, without its history";
+  return state + ": something is missing, a resync is to bring it";
+}
+
+std::string job_words(const json& job) {
+  const auto state = job["state"].get<std::string>();
+  std::string words = state;
+  if (state == "queued") words += ", due " + text(job["next_attempt"], "");
+  if (state == "running") words += ", " + text(job["holder"], "somebody") + " has it";
+  if (state == "done") {
+    words += fmt::format(" up to {}, {}", text(job["rev"], "?"),
+                         counted_with_commas(job["records"].get<std::int64_t>(), "record"));
+  }
+  if (job["finished_at"].is_string()) {
+    words += (state == "queued" ? ", last tried " : ", ended ") + text(job["finished_at"], "");
+  }
+  if (job["host"].is_string()) words += ", at " + text(job["host"], "");
+  if (job["error"].is_string()) words += ": " + text(job["error"], "");
+  return words;
+}
+
+}  // namespace
+
+json read_repository_info(Session& session, const std::string& did) {
+  Params params;
+  params.text(did);
+  const Rows account = session.execute(kAccount, params);
+  const std::array<std::string, 1> one{did};
+  const auto jobs = backfill::read_jobs(session, one);
+  const bool is_stored = !account.is_null(0, 0);
+  if (!is_stored && !account.boolean(0, 14) && jobs.empty()) return nullptr;
+  json info = {{"did", did},     {"account", nullptr}, {"chain", chain_of(account)},
+               {"job", nullptr}, {"rows", 0},          {"collections", json::object()}};
+  if (is_stored) {
+    info["account"] = {{"id", account.int4(0, 0)},
+                       {"handle", text_or_null(account, 0, 1)},
+                       {"active", boolean_or_null(account, 0, 2)},
+                       {"status", text_or_null(account, 0, 3)},
+                       {"floor", text_or_null(account, 0, 4)}};
+  }
+  if (!jobs.empty()) info["job"] = to_json(jobs.front());
+  const Rows rows = session.execute(kRows, params);
+  std::int64_t all = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    info["collections"][std::string(rows.text(i, 0))] = rows.int8(i, 1);
+    all += rows.int8(i, 1);
+  }
+  info["rows"] = all;
+  return info;
+}
+
+std::string repository_info_text(const json& info) {
+  const json& account = info["account"];
+  std::string words = line("did", info["did"].get<std::string>());
+  if (!account.is_null()) words += line("handle", text(account["handle"], "none"));
+  words += line("account", account_words(account));
+  words += line("state", state_words(info));
+  if (const json& chain = info["chain"]; !chain.is_null()) {
+    words += line("head", text(chain["rev"], "none yet"));
+    if (chain["followed_from"].is_string()) {
+      words +=
+          line("since", text(chain["followed_from"], "") + ": from there on nothing was missed");
+    }
+    if (chain["breaks"].get<int>() > 0) {
+      words += line("gaps", fmt::format("{}, the last seen {}", chain["breaks"].dump(),
+                                        text(chain["broke_at"], "?")));
+    }
+    if (chain["resync_due"].is_string()) {
+      words += line("resync", "due " + text(chain["resync_due"], ""));
+    }
+    if (chain["resync_error"].is_string()) {
+      words +=
+          line("failed", fmt::format("{}: {}", counted(chain["resyncs_failed"].get<int>(), "time"),
+                                     text(chain["resync_error"], "")));
+    }
+    if (!chain["is_believed"].get<bool>()) {
+      words += line("commits", "do not count: taken down or suspended");
+    }
+  }
+  words += line("history", info["job"].is_null() ? "never asked for" : job_words(info["job"]));
+  words += line("rows", with_commas(info["rows"].get<std::int64_t>()));
+  for (const auto& [collection, count] : info["collections"].items()) {
+    words += fmt::format("  {:>12}  {}\n", with_commas(count.get<std::int64_t>()), collection);
+  }
+  return words;
+}
+
+}  // namespace skua::status

@@ -1,0 +1,240 @@
+#include "status/status.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "base/count_text.hpp"
+#include "resolve/actor_sequence.hpp"
+#include "status/account_counts.hpp"
+#include "status/backfill_monitor.hpp"
+#include "status/backfill_text.hpp"
+#include "status/json_columns.hpp"
+#include "status/source_list.hpp"
+#include "store/clock_watch.hpp"
+#include "store/process_name.hpp"
+#include "store/session.hpp"
+
+namespace skua::status {
+namespace {
+
+using nlohmann::json;
+using store::Rows;
+using store::Session;
+
+json tables(Session& session) {
+  const Rows rows = session.run(
+      "SELECT relname, n_live_tup, pg_total_relation_size(relid) FROM pg_stat_user_tables "
+      "WHERE schemaname = 'bsky' ORDER BY 3 DESC, 1");
+  json all = json::array();
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    all.push_back({{"table", std::string(rows.text(row, 0))},
+                   {"rows_estimated", rows.int8(row, 1)},
+                   {"bytes", rows.int8(row, 2)}});
+  }
+  return all;
+}
+
+json dead_letters(Session& session) {
+  const Rows rows = session.run(
+      "SELECT error, count(*), max(last_at) FROM skua.dead_letter GROUP BY error "
+      "ORDER BY 2 DESC, 1 LIMIT 20");
+  json all = json::array();
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    all.push_back({{"error", std::string(rows.text(row, 0))},
+                   {"count", rows.int8(row, 1)},
+                   {"last_at", time_or_null(rows, row, 2)}});
+  }
+  return all;
+}
+
+/// Repositories with a chain, by state.
+json to_json(const RepositoryCounts& counts) {
+  json object = {{"exact", counts.exact}, {"resyncs_failed", counts.resyncs_failed}};
+  std::int64_t known = 0;
+  for (const char* state : {"partial", "complete", "desynchronized"}) {
+    const auto found = counts.by_state.find(state);
+    object[state] = found == counts.by_state.end() ? 0 : found->second;
+    known += object[state].get<std::int64_t>();
+  }
+  object["known"] = known;
+  return object;
+}
+
+json to_json(const AccountCounts& counts) {
+  return {{"exact", counts.exact},
+          {"known", counts.known},
+          {"with_records", counts.with_records},
+          {"without_chain", counts.without_chain},
+          {"hidden", counts.hidden}};
+}
+
+/// What the filter left out of a running source; empty: nothing.
+std::string filtered_text(const json& figures) {
+  const auto records = figures.value("filtered", std::uint64_t{0});
+  const auto messages = figures.value("filtered_messages", std::uint64_t{0});
+  if (records == 0 && messages == 0) return {};
+  return fmt::format("    left out by the filter (skua filter show): {}, {} of other accounts\n",
+                     counted(records, "record"), counted(messages, "message"));
+}
+
+constexpr const char* kLabeler = "labeler:";
+
+/// What a running source says of its verification.
+std::string verification_text(const std::string& source, const json& figures) {
+  // What it sent while it was read is counted with the relay that is read now.
+  if (figures.value("role", "") == "standby") return "stands by";
+  if (source.starts_with("tap:") || source.starts_with("jetstream:")) {
+    return "unverified source: signatures are not in what it sends";
+  }
+  if (!figures.value("is_verified", false)) {
+    return source.starts_with(kLabeler)
+               ? "not verified: signatures are not checked"
+               : "not verified: signatures and operation chains are not checked";
+  }
+  const auto verified = figures.value("verified", std::uint64_t{0});
+  std::string text = source.starts_with(kLabeler)
+                         ? counted(verified, "label") + " verified"
+                         : fmt::format("{} verified, {} after a gap", counted(verified, "commit"),
+                                       figures.value("broke", 0));
+  const json dropped = figures.value("dropped", json::object());
+  for (const auto& [reason, count] : dropped.items()) {
+    text += fmt::format(", {} {}", count.dump(), reason);
+  }
+  if (const int stale = figures.value("stale_accounts", 0)) {
+    text += fmt::format(", {} denied by the account's host", counted(stale, "#account event"));
+  }
+  if (const int invalid = figures.value("handles_invalid", 0)) {
+    text += fmt::format(", {} not confirmed", counted(invalid, "handle"));
+  }
+  if (const int waiting = figures.value("accounts_waiting", 0)) {
+    text += fmt::format("; {} waiting for a key", counted(waiting, "account"));
+  }
+  return text;
+}
+
+/// What the clock of the process that reads a source does to it; empty while all is well.
+std::string clock_text(const json& figures) {
+  std::string text;
+  const std::chrono::duration<double> ahead(figures.value("server_clock_ahead_seconds", 0.0));
+  if (const auto difference = store::clock_difference_text(
+          std::chrono::duration_cast<std::chrono::microseconds>(ahead))) {
+    text += fmt::format("    its machine's clock is {} PostgreSQL's\n", *difference);
+  }
+  if (const auto held = figures.value("frames_held", std::uint64_t{0})) {
+    text += fmt::format("    {} held: revisions lie ahead of its machine's clock\n",
+                        counted(held, "message"));
+  }
+  return text;
+}
+
+std::string size_text(double bytes) {
+  if (bytes >= 1e9) return fmt::format("{:.1f} GB", bytes / 1e9);
+  if (bytes >= 1e6) return fmt::format("{:.1f} MB", bytes / 1e6);
+  return fmt::format("{:.0f} kB", std::ceil(bytes / 1e3));
+}
+
+/// A number of which only the first digits are known, unless it was counted.
+std::string count_text(const json& count, bool exact) {
+  auto number = count.get<std::int64_t>();
+  if (exact || number < 100) return with_commas(number);
+  std::int64_t digit = 1;
+  while (number / digit >= 100) digit *= 10;
+  return with_commas((number + digit / 2) / digit * digit);
+}
+
+std::string repositories_text(const json& counts) {
+  const bool exact = counts["exact"].get<bool>();
+  std::string text = fmt::format(
+      "\nrepositories with a chain\n  {}{} partial, {} complete, {} waiting for a resync",
+      exact ? "" : "about ", count_text(counts["partial"], exact),
+      count_text(counts["complete"], exact),
+      with_commas(counts["desynchronized"].get<std::int64_t>()));
+  if (const auto failed = counts["resyncs_failed"].get<std::int64_t>(); failed > 0) {
+    text += fmt::format(" ({} failed before)", with_commas(failed));
+  }
+  return text + "\n";
+}
+
+std::string accounts_text(const json& counts) {
+  const bool exact = counts["exact"].get<bool>();
+  std::string text = fmt::format(
+      "\naccounts\n  {}{} seen or named, {} with records, {} of these without a chain (from a Tap, "
+      "a Jetstream, or not verified)\n",
+      exact ? "" : "about ", count_text(counts["known"], exact),
+      count_text(counts["with_records"], exact), count_text(counts["without_chain"], exact));
+  std::string hidden;
+  for (const auto& [status, count] : counts["hidden"].items()) {
+    hidden += fmt::format("{}{} {}", hidden.empty() ? "" : ", ", count_text(count, exact), status);
+  }
+  if (!hidden.empty()) {
+    text += fmt::format("  {}not active: {}\n", exact ? "" : "about ", hidden);
+  }
+  return text;
+}
+
+}  // namespace
+
+json read_status(const std::string& database_url, const Clock& clock) {
+  Session session(database_url, store::process_name("skua status"));
+  const Rows ids = session.run("SELECT last_value FROM bsky.actors_id_seq");
+  const Rows size = session.run("SELECT pg_database_size(current_database())");
+  return {{"at", format_datetime(clock.now())},
+          {"database_bytes", size.int8(0, 0)},
+          {"actor_numbers_used", ids.int8(0, 0)},
+          {"actor_numbers_share", resolve::actor_numbers_used(session)},
+          {"sources", read_source_list(session)},
+          {"tables", tables(session)},
+          {"repositories", to_json(repository_counts(session))},
+          {"accounts", to_json(account_counts(session))},
+          {"dead_letters", dead_letters(session)},
+          {"backfill", read_backfill_status(session)}};
+}
+
+std::string status_text(const json& status) {
+  std::string text = fmt::format("database {}, {} account numbers used ({:.2f} % of all)\n",
+                                 size_text(status["database_bytes"].get<double>()),
+                                 with_commas(status["actor_numbers_used"].get<std::int64_t>()),
+                                 status["actor_numbers_share"].get<double>() * 100);
+  text += "\nsources\n";
+  if (status["sources"].empty()) text += "  none yet: start `skua run`\n";
+  for (const json& source : status["sources"]) {
+    text += fmt::format("  {}  cursor {}", source["source"].get<std::string>(),
+                        source["cursor"].is_null() ? "-" : source["cursor"].dump());
+    if (!source["lag_seconds"].is_null()) {
+      text += fmt::format("  {:.1f} s behind now", source["lag_seconds"].get<double>());
+    }
+    text += source["holder"].is_null() ? "  not running\n"
+                                       : "  held by " + source["holder"].get<std::string>() + "\n";
+    if (!source["figures"].is_null()) {
+      const bool is_active = source["figures"].value("role", "") == "active";
+      text += std::string("    ") + (is_active ? "active: " : "") +
+              verification_text(source["source"].get<std::string>(), source["figures"]) + "\n";
+      text += filtered_text(source["figures"]);
+      text += clock_text(source["figures"]);
+    }
+  }
+  text += repositories_text(status["repositories"]) + accounts_text(status["accounts"]);
+  if (const std::string history = backfill_status_text(status["backfill"]); !history.empty()) {
+    text += "\nhistory (`skua backfill status` says more)\n" + history;
+  }
+  text += "\ntables\n";
+  for (const json& table : status["tables"]) {
+    text += fmt::format("  {:<28}{:>14} {} {:>12}\n", table["table"].get<std::string>(),
+                        table["rows_estimated"].dump(),
+                        // Below each other in a column.
+                        table["rows_estimated"] == 1 ? "row (estimated) " : "rows (estimated)",
+                        size_text(table["bytes"].get<double>()));
+  }
+  text += "\ndead letters\n";
+  if (status["dead_letters"].empty()) text += "  none\n";
+  for (const json& letter : status["dead_letters"]) {
+    text +=
+        fmt::format("  {:>8}  {}\n", letter["count"].dump(), letter["error"].get<std::string>());
+  }
+  return text;
+}
+
+}  // namespace skua::status

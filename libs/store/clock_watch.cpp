@@ -1,0 +1,85 @@
+#include "store/clock_watch.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "store/process_name.hpp"
+
+namespace skua::store {
+namespace {
+
+constexpr std::chrono::minutes kTellAgain{10};
+
+void to_log_as_warning(const std::string& text) {
+  logger("clock")->warn("{}", text);
+}
+
+void to_log(const std::string& text) {
+  logger("clock")->info("{}", text);
+}
+
+}  // namespace
+
+std::optional<std::string> clock_difference_text(std::chrono::microseconds server_ahead) {
+  const auto whole = std::chrono::round<std::chrono::seconds>(std::chrono::abs(server_ahead));
+  if (whole < kClocksAgree) return std::nullopt;
+  return fmt::format("{} {}", duration_text(whole),
+                     server_ahead.count() > 0 ? "behind" : "ahead of");
+}
+
+ClockWatch::ClockWatch(Options options, const Clock& clock)
+    : options_(std::move(options)), server_(clock), latest_(clock, server_) {
+  look();
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+ClockWatch::~ClockWatch() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void ClockWatch::run(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    wake_.wait_for(lock, stop, options_.interval, [] { return false; });
+    if (stop.stop_requested()) return;
+    look();
+  }
+}
+
+void ClockWatch::look() {
+  try {
+    if (!session_ || !session_->connected()) {
+      session_ = std::make_unique<Session>(options_.database_url, process_name("skua clock"));
+    }
+    server_.compare(*session_);
+  } catch (const SqlError& error) {
+    session_.reset();
+    logger("clock")->debug("PostgreSQL's clock cannot be read: {}", error.what());
+    return;
+  }
+  if (const auto ahead = server_.ahead()) tell(*ahead);
+}
+
+void ClockWatch::tell(std::chrono::microseconds ahead) {
+  const auto difference = clock_difference_text(ahead);
+  const auto now = std::chrono::steady_clock::now();
+  if (!difference) {
+    if (!std::exchange(told_, std::nullopt)) return;
+    (options_.info ? options_.info
+                   : to_log)("the clocks of this machine and of PostgreSQL agree again");
+    return;
+  }
+  const bool is_news = !told_ || std::chrono::abs(*told_ - ahead) >= kClocksAgree;
+  if (!is_news && now - told_at_ < kTellAgain) return;
+  told_ = ahead;
+  told_at_ = now;
+  (options_.warn ? options_.warn : to_log_as_warning)(fmt::format(
+      "the clock of this machine is {} PostgreSQL's: one of the two is wrong; until they agree "
+      "the later one says which revisions lie in the future",
+      *difference));
+}
+
+}  // namespace skua::store

@@ -1,0 +1,1114 @@
+#include "ingest/decoder.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "accounts/fake_accounts.hpp"
+#include "accounts/retrying_accounts.hpp"
+#include "support/manual_clock.hpp"
+#include "verify/signed_repository.hpp"
+
+namespace skua::ingest::decoder_test {
+namespace {
+
+using namespace std::chrono_literals;
+using event::Operation;
+using identity::HostStatus;
+using test::json;
+using test::SignedRepository;
+using verify::errc;
+
+const std::string kAlice{test::kDid};
+const std::string kBob = "did:plc:bbbbbbbbbbbbbbbbbbbbbbbb";
+
+/// Where a decoder's events go: they are durable as soon as they are there.
+class Events {
+ public:
+  explicit Events(writer::InFlightList& in_flight) : in_flight_(in_flight) {}
+
+  void take(event::UnresolvedEvent event) {
+    const auto ticket = event.ticket;
+    {
+      const std::scoped_lock lock(mutex_);
+      events_.push_back(std::move(event));
+      changed_.notify_all();
+    }
+    in_flight_.finish(std::vector{ticket}, Timestamp{});
+  }
+  bool wait_until_there_are(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, 1min, [&] { return events_.size() >= count; });
+  }
+  bool wait_until_there_are(std::size_t count, const std::string& did) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, 1min, [&] {
+      return static_cast<std::size_t>(
+                 std::count_if(events_.begin(), events_.end(),
+                               [&](const auto& event) { return event.did == did; })) >= count;
+    });
+  }
+  /// The positions of the frames that an account's events are of, in the order they came.
+  std::vector<std::int64_t> seqs(const std::string& did) {
+    const std::scoped_lock lock(mutex_);
+    std::vector<std::int64_t> seqs;
+    for (const auto& event : events_) {
+      if (event.did == did) seqs.push_back(event.seq);
+    }
+    return seqs;
+  }
+  /// What an account's events are, in the order they came: `seq:what`.
+  std::vector<std::string> kinds(const std::string& did) {
+    const std::scoped_lock lock(mutex_);
+    std::vector<std::string> kinds;
+    for (const auto& event : events_) {
+      if (event.did != did) continue;
+      std::string what = "other";
+      if (const auto* change = std::get_if<event::IdentityChange>(&event.body)) {
+        what = change->handle.value_or("no word");
+      } else if (std::holds_alternative<event::RecordChange>(event.body)) {
+        what = "record";
+      }
+      kinds.push_back(std::to_string(event.seq) + ":" + what);
+    }
+    return kinds;
+  }
+  std::vector<writer::InFlightList::Ticket> tickets() {
+    const std::scoped_lock lock(mutex_);
+    std::vector<writer::InFlightList::Ticket> tickets;
+    for (const auto& event : events_) tickets.push_back(event.ticket);
+    return tickets;
+  }
+  template <class Body>
+  const Body& last() {
+    const std::scoped_lock lock(mutex_);
+    return std::get<Body>(events_.back().body);
+  }
+  std::size_t size() {
+    const std::scoped_lock lock(mutex_);
+    return events_.size();
+  }
+
+ private:
+  writer::InFlightList& in_flight_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<event::UnresolvedEvent> events_;
+};
+
+using Seqs = std::vector<std::int64_t>;
+
+accounts::AccountIdentity identity_of(const SignedRepository& repository,
+                                      const std::string& handle = "") {
+  return {repository.key().multikey(), handle};
+}
+
+class DecoderTest : public testing::Test {
+ protected:
+  /// `knows_stored`: repositories that the chain log has are no new ones; of others none may be
+  /// asked for then.
+  void open(bool is_verified = true, std::size_t remembered = 100, bool knows_stored = false) {
+    patient_ = std::make_unique<accounts::RetryingAccounts>(accounts_, 1ms);
+    lookup_ = std::make_unique<RepositoryLookup>(
+        *patient_, knows_stored ? &chain_ : nullptr,
+        RepositoryLookup::Options{.database_url = "", .on_defect = [](const std::string& what) {
+                                    ADD_FAILURE() << what;
+                                  }});
+    verification_ = std::make_unique<Verification>(Verification{.accounts = *patient_,
+                                                                .repositories = *lookup_,
+                                                                .chain = &chain_,
+                                                                .remembered = remembered});
+    decoder_ = std::make_unique<Decoder>(
+        DecoderServices{.out = {.intake = intake_,
+                                .in_flight = in_flight_,
+                                .sink = [this](auto event) { events_.take(std::move(event)); },
+                                .clock = clock_,
+                                .filter = &filter_},
+                        .verification = is_verified ? verification_.get() : nullptr});
+  }
+
+  /// As the pipeline does it. Returns the frame's position.
+  std::int64_t push(const std::string& type, json body) {
+    body["seq"] = ++seq_;
+    push_bytes(test::message(type, body));
+    return seq_;
+  }
+  void push_bytes(Bytes frame) {
+    AdmittedMessage job;
+    job.bytes = std::move(frame);
+    if (const auto peek = event::peek_frame(job.bytes)) {
+      job.seq = peek->seq;
+      job.did = peek->did;
+    }
+    job.ticket = *in_flight_.admit({.seq = job.seq, .bytes = job.bytes.size()});
+    decoder_->push(std::move(job));
+  }
+  /// The next commit of a repository, under another account's name if need be.
+  json commit(SignedRepository& repository, const std::string& did = kAlice) {
+    return commit(repository, repository, did);
+  }
+  json commit(SignedRepository& repository, const SignedRepository& signer,
+              const std::string& did = kAlice) {
+    ++records_;
+    auto parts = repository.change(
+        {{Operation::Create, "app.bsky.feed.post/key" + std::to_string(records_), "text"}});
+    parts.commit.did = did;
+    parts.body["repo"] = did;
+    return signer.sign(std::move(parts));
+  }
+  json account(bool active, const std::string& status = "", const std::string& did = kAlice) {
+    json body = {{"did", did}, {"time", test::kTime}, {"active", active}};
+    if (!status.empty()) body["status"] = status;
+    return body;
+  }
+  json identity(const std::string& handle = "claimed.example", const std::string& did = kAlice) {
+    return {{"did", did}, {"time", test::kTime}, {"handle", handle}};
+  }
+
+  /// All that was pushed is done with.
+  void expect_all_done() {
+    const auto deadline = std::chrono::steady_clock::now() + 1min;
+    EXPECT_TRUE(in_flight_.wait_until_empty(deadline));
+    EXPECT_EQ(in_flight_.frames(), 0U);
+    // A frame is done with a moment before its account no longer waits.
+    while (intake_.accounts_waiting > 0 && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+    }
+    EXPECT_EQ(intake_.accounts_waiting, 0U);
+  }
+  std::uint64_t dropped(errc reason) {
+    return intake_.dropped.at(static_cast<std::size_t>(reason) - 1);
+  }
+  std::uint64_t dropped() {
+    std::uint64_t all = 0;
+    for (const auto& count : intake_.dropped) all += count;
+    return all;
+  }
+  /// Returns when all frames of other accounts that were pushed before have been looked at. The
+  /// first time the account that it uses for that has to be found, and waits a moment longer
+  /// itself.
+  void pass() {
+    const std::string did = "did:plc:" + std::string(24, 'p');
+    const std::size_t before = events_.seqs(did).size();
+    push("#account", account(true, "", did));
+    ASSERT_TRUE(events_.wait_until_there_are(before + 1, did)) << "the decoder stands still";
+  }
+
+  void set_filter(std::vector<std::string> collections, std::vector<std::string> dids) {
+    filter_.set(std::make_shared<const store::Filter>(
+        filter_.get()->version() + 1,
+        store::FilterContent{std::move(collections), std::move(dids)}));
+  }
+
+  test::ManualClock clock_;
+  filter::CurrentFilter filter_;
+  IntakeCounters intake_;
+  writer::InFlightList in_flight_{{.frames = 100'000, .bytes = std::size_t{1} << 30}};
+  Events events_{in_flight_};
+  test::FakeAccounts accounts_;
+  PendingHeads chain_;
+  SignedRepository alice_{atproto::Curve::k256, 7};
+  SignedRepository bob_{atproto::Curve::p256, 8};
+  std::int64_t seq_ = 0;
+  int records_ = 0;
+  std::unique_ptr<accounts::RetryingAccounts> patient_;
+  std::unique_ptr<RepositoryLookup> lookup_;
+  std::unique_ptr<Verification> verification_;
+  std::unique_ptr<Decoder> decoder_;
+};
+
+// --- without verification
+
+TEST_F(DecoderTest, unverified_only_what_lies_in_the_future_is_dropped) {
+  open(false);
+  const auto first = push("#commit", commit(alice_, bob_));
+  json future = commit(alice_);
+  future["time"] = format_datetime(clock_.now());
+  future["rev"] = atproto::Tid::from_time(clock_.now() + verify::kFuture + 1s, 0).to_string();
+  push("#commit", future);
+  future["rev"] = atproto::Tid::from_time(clock_.now() + verify::kFuture - 1s, 0).to_string();
+  const auto third = push("#commit", future);
+  expect_all_done();
+  EXPECT_EQ(events_.seqs(kAlice), (Seqs{first, third}));
+  EXPECT_EQ(dropped(errc::future_rev), 1U);
+  EXPECT_EQ(dropped(), 1U);
+  EXPECT_EQ(intake_.verified, 0U);
+  EXPECT_EQ(intake_.commits, 2U);
+  EXPECT_EQ(accounts_.asked("known " + kAlice), 0U);
+}
+
+TEST_F(DecoderTest, of_a_clock_that_is_ten_minutes_behind_the_time_of_frames_counts) {
+  open(false);
+  json late = commit(alice_);
+  late["time"] = format_datetime(clock_.now() + 10min);
+  late["rev"] = atproto::Tid::from_time(clock_.now() + 10min, 0).to_string();
+  push("#commit", late);
+  expect_all_done();
+  EXPECT_EQ(events_.size(), 1U);
+  EXPECT_EQ(dropped(), 0U);
+}
+
+TEST_F(DecoderTest, several_accounts_of_the_future_wait_for_our_clock_and_keep_their_order) {
+  open(false);
+  json late = commit(alice_);
+  late["time"] = format_datetime(clock_.now() + 3h);
+  late["rev"] = atproto::Tid::from_time(clock_.now() + 3h, 0).to_string();
+  for (int i = 0; i < 10; ++i) {
+    const std::string did = "did:plc:" + std::string(24, static_cast<char>('b' + i));
+    late["repo"] = did;
+    push("#commit", late);
+    push("#account", account(true, "", did));
+  }
+  const auto deadline = std::chrono::steady_clock::now() + 1min;
+  while (intake_.frames_held < 20 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(in_flight_.unfinished(), 20U);
+  EXPECT_EQ(events_.size(), 0U);
+  clock_.advance(3h);
+  expect_all_done();
+  EXPECT_EQ(dropped(), 0U);
+  const auto tickets = events_.tickets();
+  EXPECT_EQ(tickets.size(), 20U);
+  EXPECT_TRUE(std::is_sorted(tickets.begin(), tickets.end()));
+}
+
+TEST_F(DecoderTest, unverified_the_stream_is_believed) {
+  open(false);
+  push("#account", account(false, "deleted"));
+  expect_all_done();
+  const auto& change = events_.last<event::AccountChange>();
+  EXPECT_TRUE(change.purge);
+  EXPECT_EQ(change.last_rev.value, 0U);
+  push("#account", account(true, "deleted"));
+  expect_all_done();
+  EXPECT_FALSE(events_.last<event::AccountChange>().purge);
+  push("#identity", identity("claimed.example"));
+  expect_all_done();
+  EXPECT_EQ(events_.last<event::IdentityChange>().handle, "claimed.example");
+  EXPECT_EQ(intake_.accounts, 2U);
+  EXPECT_EQ(intake_.identities, 1U);
+}
+
+// --- commits
+
+TEST_F(DecoderTest, a_verified_commit_passes_and_is_logged) {
+  accounts_.knows(kAlice, identity_of(alice_));
+  open();
+  const auto first = push("#commit", commit(alice_));
+  const auto second = push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(events_.seqs(kAlice), (Seqs{first, second}));
+  EXPECT_EQ(intake_.verified, 2U);
+  EXPECT_EQ(intake_.broke, 0U);
+  EXPECT_EQ(dropped(), 0U);
+  EXPECT_EQ(accounts_.asked("known " + kAlice), 1U) << "what is known is not asked for";
+  const auto newest = chain_.newest(kAlice);
+  ASSERT_TRUE(newest && newest->head);
+  EXPECT_EQ(newest->head->rev, alice_.link().rev);
+  EXPECT_EQ(newest->head->data, alice_.link().data);
+}
+
+TEST_F(DecoderTest, what_was_missed_is_counted_and_followed) {
+  accounts_.knows(kAlice, identity_of(alice_));
+  open();
+  push("#commit", commit(alice_));
+  commit(alice_);
+  push("#commit", commit(alice_));
+  commit(alice_);
+  push("#sync", alice_.sync());
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(intake_.verified, 4U);
+  EXPECT_EQ(intake_.broke, 2U);
+  const auto& progress = chain_.collect(100);
+  ASSERT_EQ(progress.size(), 1U);
+  EXPECT_EQ(progress.front().breaks, 2);
+  EXPECT_EQ(progress.front().row.head->rev, alice_.link().rev);
+}
+
+// --- the filter
+
+TEST_F(DecoderTest, an_account_that_was_left_out_and_is_back_has_a_gap) {
+  accounts_.knows(kAlice, identity_of(alice_));
+  accounts_.knows(kBob, identity_of(bob_));
+  open();
+  push("#commit", commit(alice_));
+  expect_all_done();
+  const auto before = chain_.newest(kAlice);
+  set_filter({}, {kBob});
+  push("#commit", commit(alice_));
+  push("#account", account(false, "deactivated"));
+  push("#identity", identity());
+  const auto of_bob = push("#commit", commit(bob_, kBob));
+  expect_all_done();
+  EXPECT_EQ(intake_.filtered_messages, 3U);
+  EXPECT_EQ(intake_.verified, 2U);
+  EXPECT_EQ(events_.seqs(kBob), (Seqs{of_bob}));
+  EXPECT_EQ(chain_.newest(kAlice)->head, before->head);
+  set_filter({}, {});
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(intake_.broke, 1U);
+  EXPECT_EQ(chain_.newest(kAlice)->head->rev, alice_.link().rev);
+}
+
+TEST_F(DecoderTest, an_account_that_wrote_nothing_while_it_was_left_out_has_none) {
+  accounts_.knows(kAlice, identity_of(alice_));
+  open();
+  push("#commit", commit(alice_));
+  expect_all_done();
+  set_filter({}, {kBob});
+  push("#account", account(true));
+  expect_all_done();
+  set_filter({}, {});
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(intake_.verified, 2U);
+  EXPECT_EQ(intake_.broke, 0U);
+}
+
+TEST_F(DecoderTest, a_commit_of_which_no_record_passes_is_verified_and_its_chain_goes_on) {
+  accounts_.knows(kAlice, identity_of(alice_));
+  open();
+  set_filter({"app.bsky.feed.like"}, {});
+  push("#commit", commit(alice_, bob_));
+  push("#commit", commit(alice_));
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(intake_.filtered, 2U);
+  EXPECT_EQ(dropped(errc::wrong_signature), 1U);
+  EXPECT_EQ(chain_.newest(kAlice)->head->rev, alice_.link().rev);
+  const std::uint64_t broke = intake_.broke;
+  set_filter({}, {});
+  const auto last = push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(intake_.broke, broke);
+  EXPECT_EQ(events_.seqs(kAlice).back(), last);
+}
+
+TEST_F(DecoderTest, what_waits_for_an_answer_goes_by_the_filter_of_then) {
+  accounts_.knows(kAlice, identity_of(alice_));
+  accounts_.hold(kAlice);
+  open();
+  push("#commit", commit(alice_));
+  push("#commit", commit(alice_));
+  pass();
+  set_filter({}, {kBob});
+  ASSERT_TRUE(accounts_.answer(kAlice));
+  expect_all_done();
+  EXPECT_EQ(intake_.filtered_messages, 2U);
+  EXPECT_EQ(events_.seqs(kAlice), Seqs{});
+}
+
+TEST_F(DecoderTest, nothing_is_logged_before_its_frame_can_finish) {
+  accounts_.knows(kAlice, identity_of(alice_));
+  open();
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(chain_.collect(in_flight_.first_unfinished()).size(), 1U);
+}
+
+TEST_F(DecoderTest, keeps_an_accounts_order_while_it_waits_and_lets_others_pass) {
+  accounts_.knows(kAlice, identity_of(alice_));
+  accounts_.knows(kBob, identity_of(bob_));
+  accounts_.hold(kAlice);
+  open();
+  Seqs of_alice;
+  Seqs of_bob;
+  for (int i = 0; i < 5; ++i) {
+    of_alice.push_back(push("#commit", commit(alice_)));
+    of_bob.push_back(push("#commit", commit(bob_, kBob)));
+  }
+  of_alice.push_back(push("#account", account(true)));
+  ASSERT_TRUE(events_.wait_until_there_are(of_bob.size()));
+  pass();
+  pass();
+  EXPECT_EQ(events_.seqs(kBob), of_bob);
+  EXPECT_EQ(events_.seqs(kAlice), Seqs{});
+  EXPECT_EQ(intake_.accounts_waiting, 1U);
+  ASSERT_TRUE(accounts_.answer(kAlice));
+  expect_all_done();
+  EXPECT_EQ(events_.seqs(kAlice), of_alice);
+}
+
+TEST_F(DecoderTest, a_frame_that_cannot_be_read_keeps_its_place_and_its_bytes) {
+  accounts_.knows(kAlice, identity_of(alice_));
+  accounts_.hold(kAlice);
+  open();
+  push("#commit", commit(alice_));
+  json broken = commit(alice_);
+  broken["seq"] = ++seq_;
+  broken.erase("ops");
+  const Bytes bytes = test::message("#commit", broken);
+  push_bytes(bytes);
+  push_bytes({1, 2, 3});
+  EXPECT_TRUE(events_.wait_until_there_are(1));
+  EXPECT_EQ(events_.seqs(kAlice), Seqs{});
+  EXPECT_EQ(events_.last<event::Rejection>().payload, (Bytes{1, 2, 3}));
+  ASSERT_TRUE(accounts_.wait_until_asked("known " + kAlice));
+  ASSERT_TRUE(accounts_.answer(kAlice));
+  expect_all_done();
+  EXPECT_EQ(events_.seqs(kAlice), (Seqs{1, 2}));
+  EXPECT_EQ(events_.last<event::Rejection>().payload, bytes);
+  EXPECT_EQ(intake_.bad_frames, 2U);
+}
+
+TEST_F(DecoderTest, a_wrong_signature_is_looked_into_once_and_then_dropped) {
+  accounts_.knows(kAlice, identity_of(alice_));
+  open();
+  push("#commit", commit(alice_, bob_));
+  expect_all_done();
+  EXPECT_EQ(dropped(errc::wrong_signature), 1U);
+  EXPECT_EQ(accounts_.asked("recent " + kAlice), 1U);
+  EXPECT_EQ(events_.size(), 0U);
+  EXPECT_EQ(in_flight_.watermark()->seq, seq_) << "it does not hold up the cursor";
+  EXPECT_EQ(chain_.newest(kAlice), std::nullopt);
+  // What is right still passes.
+  const auto good = push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(events_.seqs(kAlice), Seqs{good});
+}
+
+TEST_F(DecoderTest, a_signature_that_does_not_fit_waits_while_the_directory_fails) {
+  const SignedRepository new_key(atproto::Curve::p256, 9);
+  accounts_.knows(kAlice, identity_of(alice_));
+  open();
+  Seqs all = {push("#commit", commit(alice_))};
+  expect_all_done();
+  accounts_.knows(kAlice, identity::errc::server_failed);
+  all.push_back(push("#commit", commit(alice_, new_key)));
+  ASSERT_TRUE(accounts_.wait_until_asked("recent " + kAlice, 5));
+  EXPECT_EQ(dropped(errc::wrong_signature), 0U);
+  EXPECT_EQ(events_.seqs(kAlice), Seqs{all.front()});
+  accounts_.knows(kAlice, identity_of(new_key));
+  expect_all_done();
+  EXPECT_EQ(events_.seqs(kAlice), all);
+}
+
+TEST_F(DecoderTest, a_key_that_changed_unannounced_is_found) {
+  const SignedRepository new_key(atproto::Curve::p256, 9);
+  accounts_.knows(kAlice, identity_of(alice_));
+  open();
+  Seqs all = {push("#commit", commit(alice_))};
+  expect_all_done();
+  accounts_.knows(kAlice, identity_of(new_key));
+  for (int i = 0; i < 3; ++i) all.push_back(push("#commit", commit(alice_, new_key)));
+  expect_all_done();
+  EXPECT_EQ(events_.seqs(kAlice), all);
+  EXPECT_EQ(accounts_.asked("recent " + kAlice), 1U);
+  EXPECT_EQ(intake_.broke, 0U);
+  // The old one is no key any more.
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(dropped(errc::wrong_signature), 1U);
+}
+
+TEST_F(DecoderTest, a_commit_from_before_the_key_was_changed_is_checked_with_the_key_of_its_time) {
+  const SignedRepository new_key(atproto::Curve::p256, 9);
+  accounts_.knows(kAlice, identity_of(new_key));
+  accounts_.had(kAlice, alice_.key().multikey());
+  open();
+  const Seqs all = {push("#commit", commit(alice_)), push("#commit", commit(alice_, new_key))};
+  expect_all_done();
+  EXPECT_EQ(events_.seqs(kAlice), all);
+  EXPECT_EQ(accounts_.asked("former " + kAlice), 1U);
+  EXPECT_EQ(intake_.former_keys, 1U);
+  EXPECT_EQ(dropped(errc::wrong_signature), 0U);
+}
+
+TEST_F(DecoderTest, without_hosts_nobody_is_asked_for_a_former_key) {
+  accounts_.knows(kAlice, identity_of(alice_));
+  accounts_.has_no_hosts();
+  open();
+  push("#commit", commit(alice_, bob_));
+  expect_all_done();
+  EXPECT_EQ(accounts_.asked("former " + kAlice), 0U);
+  EXPECT_EQ(dropped(errc::wrong_signature), 1U);
+}
+
+TEST_F(DecoderTest, a_key_that_was_announced_is_there_when_it_is_needed) {
+  const SignedRepository new_key(atproto::Curve::p256, 9);
+  accounts_.knows(kAlice, identity_of(alice_));
+  open();
+  push("#commit", commit(alice_));
+  expect_all_done();
+  accounts_.knows(kAlice, identity_of(new_key));
+  push("#identity", identity());
+  push("#commit", commit(alice_, new_key));
+  expect_all_done();
+  EXPECT_EQ(events_.seqs(kAlice), (Seqs{1, 2, 3}));
+  EXPECT_EQ(accounts_.asked("recent " + kAlice), 0U);
+  EXPECT_EQ(accounts_.asked("now " + kAlice), 1U);
+}
+
+TEST_F(DecoderTest, what_is_not_news_is_counted) {
+  accounts_.knows(kAlice, identity_of(alice_));
+  open();
+  const json first = commit(alice_);
+  const json second = commit(alice_);
+  for (const json& body : {first, second, second, first}) push("#commit", body);
+  expect_all_done();
+  EXPECT_EQ(events_.seqs(kAlice), (Seqs{1, 2}));
+  EXPECT_EQ(dropped(errc::old_rev), 2U);
+  json future = commit(alice_);
+  future["time"] = format_datetime(clock_.now());
+  future["rev"] = atproto::Tid::from_time(clock_.now() + verify::kFuture + 1s, 0).to_string();
+  push("#commit", future);
+  expect_all_done();
+  EXPECT_EQ(dropped(errc::future_rev), 1U);
+  EXPECT_EQ(dropped(), 3U);
+}
+
+TEST_F(DecoderTest, commits_of_an_inactive_account_are_dropped_until_it_is_back) {
+  accounts_.knows(kAlice, identity_of(alice_));
+  open();
+  push("#commit", commit(alice_));
+  push("#account", account(false, "takendown"));
+  push("#commit", commit(alice_));
+  push("#account", account(true));
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(events_.seqs(kAlice), (Seqs{1, 2, 4, 5}));
+  EXPECT_EQ(dropped(errc::inactive_account), 1U);
+  EXPECT_EQ(intake_.broke, 1U);
+  EXPECT_EQ(accounts_.asked("status " + kAlice), 0U) << "a takedown may be the relay's own";
+}
+
+TEST_F(DecoderTest, an_account_without_a_document_is_asked_for_again_after_minutes) {
+  open();
+  push("#commit", commit(alice_));
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(dropped(errc::no_did_document), 2U);
+  EXPECT_EQ(accounts_.asked("recent " + kAlice), 0U);
+  clock_.advance(5min);
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(dropped(errc::no_did_document), 3U);
+  EXPECT_EQ(accounts_.asked("recent " + kAlice), 1U);
+  accounts_.knows(kAlice, identity_of(alice_));
+  clock_.advance(5min);
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(intake_.verified, 1U);
+}
+
+TEST_F(DecoderTest, a_host_of_its_own_that_fails_is_left_alone_for_minutes) {
+  const std::string did = "did:web:failing.example";
+  accounts_.knows(did, identity::errc::server_failed);
+  open();
+  for (const std::string& asked : {"known " + did, "recent " + did}) {
+    for (int i = 0; i < 3; ++i) {
+      push("#commit", commit(alice_, did));
+      expect_all_done();
+      EXPECT_EQ(accounts_.asked(asked), 3U) << "tries of one question";
+    }
+    clock_.advance(5min);
+  }
+  EXPECT_EQ(dropped(errc::no_did_document), 6U);
+  accounts_.knows(did, identity_of(alice_));
+  push("#commit", commit(alice_, did));
+  expect_all_done();
+  EXPECT_EQ(intake_.verified, 1U);
+}
+
+TEST_F(DecoderTest, a_key_of_a_day_ago_is_refreshed_beside_the_work) {
+  accounts_.knows(kAlice, identity_of(alice_));
+  open();
+  push("#commit", commit(alice_));
+  expect_all_done();
+  clock_.advance(24h);
+  accounts_.hold(kAlice);
+  push("#commit", commit(alice_));
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(intake_.verified, 3U);
+  EXPECT_EQ(accounts_.asked("recent " + kAlice), 1U);
+  // It was given up meanwhile.
+  accounts_.knows(kAlice, identity::errc::did_tombstoned);
+  ASSERT_TRUE(accounts_.answer(kAlice));
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(dropped(errc::no_did_document), 1U);
+}
+
+TEST_F(DecoderTest, an_account_that_was_forgotten_is_looked_up_again) {
+  accounts_.knows(kAlice, identity_of(alice_));
+  accounts_.knows(kBob, identity_of(bob_));
+  open(true, 1);
+  for (int i = 0; i < 4; ++i) {
+    push("#commit", commit(alice_));
+    push("#commit", commit(bob_, kBob));
+    pass();
+  }
+  expect_all_done();
+  EXPECT_EQ(intake_.verified, 8U);
+  EXPECT_GE(accounts_.asked("known " + kAlice), 2U);
+}
+
+// --- introductions
+
+using Kinds = std::vector<std::string>;
+
+TEST_F(DecoderTest, the_first_commit_of_an_account_brings_the_handle_of_its_document) {
+  accounts_.knows(kAlice, identity_of(alice_, "alice.example"));
+  open();
+  json body = alice_.commit({{Operation::Create, "app.bsky.feed.post/one", "text"},
+                             {Operation::Create, "app.bsky.feed.post/two", "text"}});
+  const Timestamp time = clock_.now() - 1s;
+  body["time"] = format_datetime(time);
+  push("#commit", body);
+  expect_all_done();
+  EXPECT_EQ(events_.kinds(kAlice), (Kinds{"1:record", "1:record", "1:alice.example"}));
+  const auto tickets = events_.tickets();
+  EXPECT_EQ(std::count(tickets.begin(), tickets.end(), tickets.front()), 3);
+  const auto& change = events_.last<event::IdentityChange>();
+  EXPECT_EQ(change.time, time);
+  EXPECT_EQ(in_flight_.watermark()->seq, 1) << "it is part of its frame";
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(events_.kinds(kAlice).back(), "2:record");
+  EXPECT_EQ(events_.size(), 4U);
+  EXPECT_EQ(accounts_.asked("known " + kAlice), 1U);
+  EXPECT_EQ(intake_.commits, 2U);
+  EXPECT_EQ(intake_.ops, 3U);
+  EXPECT_EQ(intake_.identities, 0U);
+}
+
+TEST_F(DecoderTest, those_who_wait_behind_a_first_commit_bring_no_handle) {
+  accounts_.knows(kAlice, identity_of(alice_, "alice.example"));
+  accounts_.hold(kAlice);
+  open();
+  for (int i = 0; i < 3; ++i) push("#commit", commit(alice_));
+  ASSERT_TRUE(accounts_.wait_until_asked("known " + kAlice));
+  ASSERT_TRUE(accounts_.answer(kAlice));
+  expect_all_done();
+  EXPECT_EQ(events_.kinds(kAlice), (Kinds{"1:record", "1:alice.example", "2:record", "3:record"}));
+}
+
+TEST_F(DecoderTest, a_sync_that_comes_first_brings_the_handle) {
+  accounts_.knows(kAlice, identity_of(alice_, "alice.example"));
+  open();
+  commit(alice_);
+  push("#sync", alice_.sync());
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(events_.kinds(kAlice), (Kinds{"1:alice.example", "2:record"}));
+}
+
+TEST_F(DecoderTest, an_account_that_is_known_already_brings_no_handle) {
+  accounts_.knows(kAlice, identity_of(alice_, "alice.example"));
+  commit(alice_);
+  chain_.add(1, {kAlice, store::RepositoryHead{alice_.link().rev, alice_.link().data}, true},
+             verify::Continuity::Next);
+  open(true, 100, true);
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(events_.kinds(kAlice), Kinds{"1:record"});
+  EXPECT_EQ(intake_.broke, 0U);
+}
+
+TEST_F(DecoderTest, an_account_whose_status_came_before_is_introduced_with_its_first_commit) {
+  accounts_.knows(kAlice, identity_of(alice_, "alice.example"));
+  open();
+  push("#account", account(true));
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(events_.kinds(kAlice), (Kinds{"1:other", "2:record", "2:alice.example"}));
+}
+
+TEST_F(DecoderTest, when_the_first_commit_is_dropped_the_next_good_one_brings_the_handle) {
+  accounts_.knows(kAlice, identity_of(alice_, "alice.example"));
+  open();
+  push("#commit", commit(alice_, bob_));
+  push("#commit", commit(alice_, bob_));
+  push("#commit", commit(alice_));
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(dropped(errc::wrong_signature), 2U);
+  EXPECT_EQ(events_.kinds(kAlice), (Kinds{"3:record", "3:alice.example", "4:record"}));
+}
+
+TEST_F(DecoderTest, a_document_that_changed_meanwhile_brings_its_handle_as_it_is_now) {
+  const SignedRepository new_key(atproto::Curve::p256, 9);
+  accounts_.knows(kAlice, identity_of(alice_, "old.example"));
+  accounts_.hold(kAlice);
+  open();
+  push("#commit", commit(alice_, new_key));
+  ASSERT_TRUE(accounts_.wait_until_asked("known " + kAlice));
+  ASSERT_TRUE(accounts_.answer(kAlice));
+  ASSERT_TRUE(accounts_.wait_until_asked("recent " + kAlice));
+  accounts_.knows(kAlice, identity_of(new_key, "new.example"));
+  ASSERT_TRUE(accounts_.answer(kAlice));
+  expect_all_done();
+  EXPECT_EQ(events_.kinds(kAlice), (Kinds{"1:record", "1:new.example"}));
+}
+
+TEST_F(DecoderTest, a_document_without_a_handle_introduces_nobody) {
+  accounts_.knows(kAlice, identity_of(alice_, ""));
+  open();
+  push("#commit", commit(alice_));
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(events_.kinds(kAlice), (Kinds{"1:record", "2:record"}));
+  EXPECT_EQ(accounts_.asked("known " + kAlice), 1U) << "that it has none is known as well";
+}
+
+TEST_F(DecoderTest, unverified_nobody_is_introduced) {
+  accounts_.knows(kAlice, identity_of(alice_, "alice.example"));
+  open(false);
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(events_.kinds(kAlice), Kinds{"1:record"});
+}
+
+// --- accounts and identities
+
+/// What comes of an #account that says that the account is gone.
+struct Gone {
+  const char* name;
+  const char* says;  // the stream
+  Result<HostStatus> host;
+  bool has_hosts = true;
+  bool is_asked = true;
+  // What is expected:
+  const char* status;  // null: dropped
+  bool purge = false;
+  bool counts = true;  // what the account signs from then on
+  std::uint64_t stale = 0;
+  std::uint64_t unsettled = 0;
+  friend std::ostream& operator<<(std::ostream& out, const Gone& gone) { return out << gone.name; }
+};
+
+class GoneAccounts : public DecoderTest, public testing::WithParamInterface<Gone> {};
+
+TEST_P(GoneAccounts, are_settled_with_their_host) {
+  const Gone& gone = GetParam();
+  accounts_.knows(kAlice, identity_of(alice_));
+  accounts_.host_says(kAlice, gone.host);
+  if (!gone.has_hosts) accounts_.has_no_hosts();
+  open();
+  push("#commit", commit(alice_));
+  const auto told = push("#account", account(false, gone.says));
+  expect_all_done();
+  EXPECT_EQ(accounts_.asked("status " + kAlice), gone.is_asked ? 1U : 0U);
+  EXPECT_EQ(intake_.stale_accounts, gone.stale);
+  EXPECT_EQ(intake_.unsettled_accounts, gone.unsettled);
+  ASSERT_EQ(events_.seqs(kAlice), gone.status != nullptr ? (Seqs{1, told}) : Seqs{1});
+  if (gone.status != nullptr) {
+    const auto& change = events_.last<event::AccountChange>();
+    EXPECT_FALSE(change.active);
+    EXPECT_EQ(change.status, gone.status);
+    EXPECT_EQ(change.purge, gone.purge);
+    EXPECT_EQ(change.last_rev, alice_.link().rev);
+  }
+  EXPECT_EQ(chain_.newest(kAlice)->active, gone.counts);
+  EXPECT_EQ(chain_.newest(kAlice)->head->rev, alice_.link().rev);
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(dropped(errc::inactive_account), gone.counts ? 0U : 1U);
+  EXPECT_EQ(intake_.verified, gone.counts ? 2U : 1U);
+}
+
+const Result<HostStatus> kFailed = identity::errc::server_failed;
+
+INSTANTIATE_TEST_SUITE_P(Table, GoneAccounts,
+                         testing::Values(Gone{.name = "deleted_confirmed",
+                                              .says = "deleted",
+                                              .host = HostStatus{false, "deleted"},
+                                              .status = "deleted",
+                                              .purge = true},
+                                         Gone{.name = "deleted_denied",
+                                              .says = "deleted",
+                                              .host = HostStatus{true, ""},
+                                              .status = nullptr,
+                                              .stale = 1},
+                                         Gone{.name = "deleted_denied_with_a_status",
+                                              .says = "deleted",
+                                              .host = HostStatus{true, "throttled"},
+                                              .status = nullptr,
+                                              .stale = 1},
+                                         Gone{.name = "deleted_host_unknown",
+                                              .says = "deleted",
+                                              .host = kFailed,
+                                              .status = "deleted",
+                                              .unsettled = 1},
+                                         Gone{.name = "deleted_host_says_deactivated",
+                                              .says = "deleted",
+                                              .host = HostStatus{false, "deactivated"},
+                                              .status = "deactivated"},
+                                         Gone{.name = "deactivated_confirmed",
+                                              .says = "deactivated",
+                                              .host = HostStatus{false, "deactivated"},
+                                              .status = "deactivated"},
+                                         Gone{.name = "deactivated_denied",
+                                              .says = "deactivated",
+                                              .host = HostStatus{true, ""},
+                                              .status = nullptr,
+                                              .stale = 1},
+                                         Gone{.name = "deactivated_host_says_deleted",
+                                              .says = "deactivated",
+                                              .host = HostStatus{false, "deleted"},
+                                              .status = "deleted"},
+                                         Gone{.name = "deactivated_host_unknown",
+                                              .says = "deactivated",
+                                              .host = kFailed,
+                                              .status = "deactivated",
+                                              .unsettled = 1},
+                                         Gone{.name = "takendown",
+                                              .says = "takendown",
+                                              .host = HostStatus{true, ""},
+                                              .is_asked = false,
+                                              .status = "takendown",
+                                              .counts = false},
+                                         Gone{.name = "no_reason",
+                                              .says = "",
+                                              .host = HostStatus{true, ""},
+                                              .is_asked = false,
+                                              .status = "",
+                                              .counts = false},
+                                         Gone{.name = "deleted_and_nobody_to_ask",
+                                              .says = "deleted",
+                                              .host = HostStatus{true, ""},
+                                              .has_hosts = false,
+                                              .is_asked = false,
+                                              .status = "deleted",
+                                              .purge = true}),
+                         [](const auto& test) { return test.param.name; });
+
+TEST_F(DecoderTest, a_deleted_account_that_was_never_seen_has_no_last_rev) {
+  accounts_.host_says(kAlice, HostStatus{false, "deleted"});
+  open();
+  push("#account", account(false, "deleted"));
+  expect_all_done();
+  EXPECT_TRUE(events_.last<event::AccountChange>().purge);
+  EXPECT_EQ(events_.last<event::AccountChange>().last_rev.value, 0U);
+}
+
+TEST_F(DecoderTest, a_host_is_asked_once_though_another_answer_comes_meanwhile) {
+  accounts_.knows(kAlice, identity_of(alice_));
+  accounts_.host_says(kAlice, HostStatus{false, "deactivated"});
+  open();
+  push("#commit", commit(alice_));
+  expect_all_done();
+  clock_.advance(24h);
+  accounts_.hold(kAlice);
+  push("#commit", commit(alice_));  // asks for the key beside the work
+  push("#account", account(false, "deactivated"));
+  ASSERT_TRUE(accounts_.wait_until_asked("status " + kAlice));
+  ASSERT_TRUE(accounts_.answer(kAlice));  // the key
+  pass();
+  pass();
+  EXPECT_EQ(accounts_.asked("status " + kAlice), 1U);
+  EXPECT_EQ(intake_.accounts_waiting, 1U);
+  ASSERT_TRUE(accounts_.answer(kAlice));
+  expect_all_done();
+  EXPECT_EQ(events_.seqs(kAlice), (Seqs{1, 2, 3})) << "and those that only made time pass";
+}
+
+TEST_F(DecoderTest, a_repository_is_looked_up_once_though_another_answer_comes_meanwhile) {
+  accounts_.knows(kAlice, identity_of(alice_));
+  accounts_.knows(kBob, identity_of(bob_));
+  open(true, 1);
+  push("#commit", commit(alice_));
+  expect_all_done();
+  clock_.advance(24h);
+  accounts_.hold(kAlice);
+  push("#commit", commit(alice_));  // asks for the key beside the work
+  expect_all_done();
+  for (int i = 0; i < 3; ++i) {  // alice is forgotten
+    push("#commit", commit(bob_, kBob));
+    pass();
+  }
+  expect_all_done();
+  const json body = commit(alice_);
+  push("#commit", body);
+  ASSERT_TRUE(accounts_.wait_until_asked("known " + kAlice, 2));
+  ASSERT_TRUE(accounts_.answer(kAlice));  // the key
+  pass();
+  pass();
+  ASSERT_TRUE(accounts_.answer(kAlice));  // the look-up
+  expect_all_done();
+  EXPECT_FALSE(accounts_.answer(kAlice)) << "it was asked again";
+  push("#commit", body);
+  pass();
+  EXPECT_EQ(dropped(errc::old_rev), 1U) << "an older answer must not undo what came since";
+}
+
+TEST_F(DecoderTest, an_identity_takes_the_handle_of_the_document_as_it_is_now) {
+  accounts_.knows(kAlice, identity_of(alice_, "document.example"));
+  open();
+  push("#identity", identity("claimed.example"));
+  expect_all_done();
+  EXPECT_EQ(events_.last<event::IdentityChange>().handle, "document.example");
+  json silent = identity();
+  silent.erase("handle");
+  accounts_.knows(kAlice, identity_of(alice_, "newer.example"));
+  push("#identity", silent);
+  expect_all_done();
+  EXPECT_EQ(events_.last<event::IdentityChange>().handle, "newer.example");
+  accounts_.knows(kAlice, identity_of(alice_, ""));
+  push("#identity", identity("claimed.example"));
+  expect_all_done();
+  EXPECT_EQ(events_.last<event::IdentityChange>().handle, "") << "its document has none";
+  EXPECT_EQ(accounts_.asked("now " + kAlice), 3U);
+  EXPECT_EQ(intake_.identities, 3U);
+}
+
+TEST_F(DecoderTest, no_word_about_an_account_is_from_the_future) {
+  open(false);
+  const std::string future = format_datetime(clock_.now() + std::chrono::hours(10'000));
+  json claim = identity();
+  claim["time"] = future;
+  push("#identity", claim);
+  expect_all_done();
+  EXPECT_EQ(events_.last<event::IdentityChange>().time, clock_.now());
+  json gone = account(false, "deactivated");
+  gone["time"] = future;
+  push("#account", gone);
+  expect_all_done();
+  EXPECT_EQ(events_.last<event::AccountChange>().time, clock_.now());
+  const Timestamp before = clock_.now() - 1s;
+  gone["time"] = format_datetime(before);
+  push("#account", gone);
+  expect_all_done();
+  EXPECT_EQ(events_.last<event::AccountChange>().time, before);
+}
+
+TEST_F(DecoderTest, an_identity_without_a_document_passes_as_it_came) {
+  accounts_.knows(kAlice, identity::errc::server_failed);
+  open();
+  push("#identity", identity("claimed.example"));
+  expect_all_done();
+  EXPECT_EQ(events_.last<event::IdentityChange>().handle, "claimed.example");
+}
+
+TEST_F(DecoderTest, an_older_question_does_not_answer_an_identity) {
+  accounts_.knows(kAlice, identity_of(alice_, "old.example"));
+  open();
+  push("#commit", commit(alice_));
+  expect_all_done();
+  clock_.advance(24h);
+  accounts_.hold(kAlice);
+  push("#commit", commit(alice_));  // asks for the key beside the work
+  push("#identity", identity("claimed.example"));
+  ASSERT_TRUE(accounts_.wait_until_asked("now " + kAlice));
+  ASSERT_TRUE(accounts_.answer(kAlice));
+  pass();
+  EXPECT_EQ(intake_.identities, 0U);
+  accounts_.knows(kAlice, identity_of(alice_, "new.example"));
+  ASSERT_TRUE(accounts_.answer(kAlice));
+  expect_all_done();
+  EXPECT_EQ(events_.last<event::IdentityChange>().handle, "new.example");
+}
+
+// --- the end
+
+TEST_F(DecoderTest, what_waits_at_the_end_is_left_unfinished) {
+  accounts_.knows(kAlice, identity_of(alice_));
+  accounts_.knows(kBob, identity_of(bob_));
+  accounts_.hold(kAlice);
+  open();
+  for (int i = 0; i < 3; ++i) push("#commit", commit(alice_));
+  push("#commit", commit(bob_, kBob));
+  ASSERT_TRUE(events_.wait_until_there_are(1));
+  ASSERT_TRUE(accounts_.wait_until_asked("known " + kAlice));
+  decoder_->close();
+  decoder_->join();
+  EXPECT_EQ(decoder_->abandoned(), 3U);
+  const auto now = std::chrono::steady_clock::now();
+  EXPECT_TRUE(in_flight_.wait_until_at_most(3, now));
+  EXPECT_FALSE(in_flight_.wait_until_at_most(2, now));
+  EXPECT_EQ(in_flight_.watermark(), std::nullopt);
+  EXPECT_EQ(in_flight_.first_unfinished(), 0U);
+  EXPECT_TRUE(accounts_.answer(kAlice)) << "too late, and harmless";
+  EXPECT_EQ(events_.seqs(kAlice), Seqs{});
+  decoder_.reset();
+}
+
+TEST_F(DecoderTest, frames_that_are_queued_at_the_end_are_decoded) {
+  open(false);
+  for (int i = 0; i < 50; ++i) push("#commit", commit(alice_));
+  decoder_->close();
+  decoder_->join();
+  EXPECT_EQ(decoder_->abandoned(), 0U);
+  EXPECT_EQ(events_.seqs(kAlice).size(), 50U);
+}
+
+/// Accounts whose questions are answered when it pleases somebody: whatever the order, each
+/// account's frames come out once and in their order.
+class DecoderInterleaving : public DecoderTest, public testing::WithParamInterface<unsigned> {};
+
+TEST_P(DecoderInterleaving, keeps_each_accounts_order) {
+  constexpr std::size_t kAccounts = 6;
+  std::mt19937 random(GetParam());
+  const auto below = [&](std::size_t n) {
+    return std::uniform_int_distribution<std::size_t>(0, n - 1)(random);
+  };
+  struct Account {
+    std::string did;
+    SignedRepository repository;
+    Seqs expected;
+  };
+  std::vector<Account> all;
+  for (std::size_t i = 0; i < kAccounts; ++i) {
+    const std::string did = "did:plc:" + std::string(24, static_cast<char>('a' + i));
+    const auto secret = static_cast<unsigned char>(20 + i);
+    all.push_back({did, SignedRepository(atproto::Curve::k256, secret), {}});
+    accounts_.knows(did, identity_of(all.back().repository));
+    accounts_.host_says(did, HostStatus{true, ""});
+    accounts_.hold(did);
+  }
+  const bool forgets = GetParam() % 2 == 0;
+  open(true, forgets ? 3 : 100);
+  std::atomic<bool> pushed = false;
+  std::jthread answering([&, seed = GetParam()] {
+    std::mt19937 other(seed + 1'000);
+    while (!pushed || in_flight_.frames() > 0) {
+      accounts_.answer(all[other() % kAccounts].did, other() % 2);
+      std::this_thread::yield();
+    }
+  });
+  for (int i = 0; i < 300; ++i) {
+    Account& one = all[below(kAccounts)];
+    switch (below(6)) {
+      case 0:
+        one.expected.push_back(push("#identity", identity("claimed.example", one.did)));
+        break;
+      case 1:  // denied by the host
+        push("#account", account(false, "deactivated", one.did));
+        break;
+      case 2:  // of another's key
+        push("#commit", commit(bob_, one.did));
+        break;
+      default:
+        one.expected.push_back(push("#commit", commit(one.repository, one.did)));
+    }
+    if (i % 60 == 0) clock_.advance(25h);
+  }
+  pushed = true;
+  expect_all_done();
+  answering.join();
+  for (const Account& one : all) EXPECT_EQ(events_.seqs(one.did), one.expected) << one.did;
+  EXPECT_EQ(intake_.verified + intake_.identities, [&] {
+    std::size_t count = 0;
+    for (const Account& one : all) count += one.expected.size();
+    return count;
+  }());
+}
+
+INSTANTIATE_TEST_SUITE_P(seeds, DecoderInterleaving, testing::Range(1U, 7U));
+
+}  // namespace
+}  // namespace skua::ingest::decoder_test

@@ -1,0 +1,247 @@
+#include "ingest/label_decoder.hpp"
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "accounts/fake_accounts.hpp"
+#include "support/made_labels.hpp"
+#include "support/manual_clock.hpp"
+
+namespace skua::ingest::label_decoder_test {
+namespace {
+
+using nlohmann::json;
+using test::labels_frame;
+using test::made_label;
+using test::signed_label;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const std::string kLabeler = "did:plc:labeler";
+const std::string kAlice = "did:plc:alice";
+
+atproto::SigningKey key(std::uint8_t secret, atproto::Curve curve = atproto::Curve::k256) {
+  std::array<std::uint8_t, 32> bytes{};
+  bytes.back() = secret;
+  return *atproto::SigningKey::from_bytes(curve, bytes);
+}
+
+accounts::AccountIdentity labeler_with(const atproto::SigningKey& label_key) {
+  return {key(99).public_key(), "labeler.example", "https://pds.example", label_key.public_key()};
+}
+
+/// A decoder whose events are kept.
+class LabelDecoderTest : public testing::Test {
+ protected:
+  void begin(bool verifies = true) {
+    decoder_ =
+        std::make_unique<LabelDecoder>(DispatchServices{.intake = intake_,
+                                                        .in_flight = in_flight_,
+                                                        .sink =
+                                                            [this](event::UnresolvedEvent event) {
+                                                              const std::scoped_lock lock(mutex_);
+                                                              events_.push_back(std::move(event));
+                                                            },
+                                                        .clock = clock_},
+                                       verifies ? &accounts_ : nullptr);
+  }
+  void push(Bytes frame, std::int64_t seq) {
+    AdmittedMessage message;
+    message.seq = seq;
+    message.ticket = *in_flight_.admit({.seq = seq, .bytes = frame.size()});
+    message.bytes = std::move(frame);
+    decoder_->push(std::move(message));
+  }
+  void push(std::int64_t seq, const std::vector<json>& labels) {
+    push(labels_frame(seq, labels), seq);
+  }
+  /// Waits for all that was pushed.
+  void end() {
+    decoder_->close();
+    decoder_->join();
+  }
+  const event::Label& label(std::size_t i) const {
+    return std::get<event::LabelChange>(events_.at(i).body).label;
+  }
+  std::string error(std::size_t i) const {
+    const auto* rejection = std::get_if<event::Rejection>(&events_.at(i).body);
+    return rejection != nullptr ? rejection->error : "";
+  }
+  std::uint64_t dropped(verify::errc reason) const {
+    return intake_.dropped.at(static_cast<std::size_t>(reason) - 1);
+  }
+  json spam(const std::string& cts = "2026-01-02T03:04:05Z") const {
+    return made_label(kLabeler, kAlice, "spam", cts);
+  }
+
+  test::ManualClock clock_;
+  IntakeCounters intake_;
+  writer::InFlightList in_flight_{{}, nullptr};
+  test::FakeAccounts accounts_;
+  std::mutex mutex_;
+  std::vector<event::UnresolvedEvent> events_;
+  std::unique_ptr<LabelDecoder> decoder_;
+};
+
+class LabelDecoderCurve : public LabelDecoderTest,
+                          public testing::WithParamInterface<atproto::Curve> {};
+
+TEST_P(LabelDecoderCurve, a_label_that_is_signed_by_its_src_is_an_event_of_its_lane) {
+  const auto signer = key(1, GetParam());
+  accounts_.knows(kLabeler, labeler_with(signer));
+  begin();
+  push(7, {signed_label(spam(), signer)});
+  end();
+  ASSERT_EQ(events_.size(), 1U);
+  EXPECT_EQ(label(0).val, "spam");
+  EXPECT_EQ(events_[0].did, kLabeler);
+  EXPECT_EQ(events_[0].type, event::RecordType::Metadata);
+  EXPECT_EQ(events_[0].seq, 7);
+  EXPECT_EQ(intake_.labels, 1U);
+  EXPECT_EQ(intake_.verified, 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Curves, LabelDecoderCurve,
+                         testing::Values(atproto::Curve::k256, atproto::Curve::p256),
+                         [](const auto& one) {
+                           return one.param == atproto::Curve::k256 ? "k256" : "p256";
+                         });
+
+TEST_F(LabelDecoderTest, the_signature_covers_all_fields) {
+  const auto signer = key(1);
+  accounts_.knows(kLabeler, labeler_with(signer));
+  begin();
+  json negated = spam();
+  negated["neg"] = true;
+  negated["x"] = "unknown";
+  json changed = signed_label(spam(), signer);
+  changed["neg"] = true;
+  push(1, {signed_label(negated, signer), changed, spam()});
+  end();
+  ASSERT_EQ(events_.size(), 3U);
+  EXPECT_TRUE(label(0).neg);
+  EXPECT_EQ(intake_.unknown, 1U);
+  for (const std::size_t i : {1U, 2U}) {
+    EXPECT_THAT(error(i), HasSubstr("signature"));
+    EXPECT_EQ(std::get<event::Rejection>(events_[i].body).what, "labels/" + std::to_string(i));
+    EXPECT_FALSE(std::get<event::Rejection>(events_[i].body).payload.empty());
+  }
+  EXPECT_EQ(dropped(verify::errc::wrong_signature), 2U);
+  EXPECT_EQ(intake_.verified, 1U);
+}
+
+TEST_F(LabelDecoderTest, a_labeler_speaks_for_itself_alone) {
+  accounts_.knows(kLabeler, labeler_with(key(1)));
+  accounts_.knows("did:plc:other", labeler_with(key(2)));
+  begin();
+  push(1, {signed_label(made_label("did:plc:other", kAlice, "spam"), key(1)),
+           signed_label(made_label("did:plc:other", kAlice, "rude"), key(2)),
+           signed_label(made_label("did:plc:nobody", kAlice, "spam"), key(1))});
+  end();
+  ASSERT_EQ(events_.size(), 3U);
+  EXPECT_THAT(error(0), HasSubstr("signature"));
+  EXPECT_EQ(label(1).val, "rude");
+  EXPECT_THAT(error(2), HasSubstr("#atproto_label"));
+  EXPECT_EQ(dropped(verify::errc::no_did_document), 1U);
+}
+
+TEST_F(LabelDecoderTest, an_account_without_a_label_key_does_not_label) {
+  accounts::AccountIdentity identity = labeler_with(key(1));
+  identity.label_key.reset();
+  accounts_.knows(kLabeler, identity);
+  begin();
+  push(1, {signed_label(spam(), key(99))});
+  end();
+  ASSERT_EQ(events_.size(), 1U);
+  EXPECT_THAT(error(0), HasSubstr("#atproto_label"));
+}
+
+TEST_F(LabelDecoderTest, a_key_that_was_changed_is_asked_for_once_and_a_former_one_counts) {
+  accounts_.knows(kLabeler, labeler_with(key(1)));
+  begin();
+  push(1, {signed_label(spam(), key(1))});
+  ASSERT_TRUE(accounts_.wait_until_asked("known " + kLabeler));
+  accounts_.hold(kLabeler);
+  push(2, {signed_label(spam("2026-01-02T03:04:06Z"), key(2))});
+  ASSERT_TRUE(accounts_.wait_until_asked("recent " + kLabeler));
+  accounts_.knows(kLabeler, labeler_with(key(2)));
+  accounts_.had(kLabeler, key(1).public_key());
+  accounts_.stop_holding(kLabeler);
+  ASSERT_TRUE(accounts_.answer(kLabeler));
+  push(3, {signed_label(spam("2026-01-02T03:04:07Z"), key(2))});
+  push(4, {signed_label(spam("2026-01-02T03:04:02Z"), key(1))});
+  ASSERT_TRUE(accounts_.wait_until_asked("former " + kLabeler));
+  end();
+  ASSERT_EQ(events_.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(error(i), "") << i;
+  EXPECT_EQ(accounts_.asked("known " + kLabeler), 1U);
+  EXPECT_EQ(accounts_.asked("former " + kLabeler), 1U);
+  EXPECT_EQ(intake_.verified, 4U);
+  EXPECT_EQ(intake_.former_keys, 1U);
+}
+
+TEST_F(LabelDecoderTest, what_waits_for_a_key_at_the_end_is_left) {
+  accounts_.knows(kLabeler, labeler_with(key(1)));
+  accounts_.hold(kLabeler);
+  begin();
+  push(1, {signed_label(spam(), key(1))});
+  push(2, {});
+  ASSERT_TRUE(accounts_.wait_until_asked("known " + kLabeler));
+  end();
+  EXPECT_EQ(decoder_->abandoned(), 1U);
+  EXPECT_THAT(events_, IsEmpty());
+  EXPECT_EQ(in_flight_.unfinished(), 1U) << "the cursor stays before it";
+  EXPECT_TRUE(accounts_.answer(kLabeler)) << "an answer after the end does no harm";
+}
+
+TEST_F(LabelDecoderTest, without_verification_nobody_is_asked) {
+  begin(false);
+  push(1, {spam()});
+  end();
+  ASSERT_EQ(events_.size(), 1U);
+  EXPECT_EQ(label(0).val, "spam");
+  EXPECT_EQ(accounts_.asked("known " + kLabeler), 0U);
+}
+
+TEST_F(LabelDecoderTest, of_labels_of_one_key_in_one_frame_the_newest_is_left) {
+  begin(false);
+  json negated = spam();
+  negated["neg"] = true;
+  push(1, {spam("2026-01-02T03:04:06Z"), negated, made_label(kLabeler, kAlice, "rude"), spam()});
+  push(2, {spam(), negated});
+  end();
+  ASSERT_EQ(events_.size(), 3U);
+  EXPECT_EQ(label(0).cts, parse_datetime("2026-01-02T03:04:06Z")->instant);
+  EXPECT_EQ(label(1).val, "rude");
+  EXPECT_TRUE(label(2).neg) << "the later one of equal times";
+}
+
+TEST_F(LabelDecoderTest, a_bad_label_is_a_dead_letter_alone_and_a_bad_frame_whole) {
+  begin(false);
+  json bad = spam();
+  bad["ver"] = 2;
+  push(1, {bad, spam()});
+  push(Bytes{0xff}, 0);
+  push(3, {});
+  end();
+  ASSERT_EQ(events_.size(), 3U);
+  EXPECT_THAT(error(0), HasSubstr("ver"));
+  EXPECT_EQ(events_[0].did, kLabeler);
+  EXPECT_EQ(label(1).val, "spam");
+  EXPECT_EQ(std::get<event::Rejection>(events_[2].body).what, "frame");
+  EXPECT_EQ(intake_.bad_ops, 1U);
+  EXPECT_EQ(intake_.bad_frames, 1U);
+  EXPECT_EQ(in_flight_.unfinished(), 2U) << "a frame without labels has finished";
+}
+
+}  // namespace
+}  // namespace skua::ingest::label_decoder_test

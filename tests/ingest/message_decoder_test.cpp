@@ -1,0 +1,259 @@
+#include "ingest/message_decoder.hpp"
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "atproto/tid.hpp"
+#include "support/manual_clock.hpp"
+
+namespace skua::ingest::message_decoder_test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr const char* kDid = "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa";
+constexpr const char* kCid = "bafyreid42et2grtcpbhhlz4g2pdhoclnvblfkjr6bw5ztqa3qeq6nmqzmm";
+
+/// A decoder whose events are kept, and durable once the test says so.
+class MessageDecoderTest : public testing::Test {
+ protected:
+  void begin(MessageDecoder::Format format) {
+    decoder_ = std::make_unique<MessageDecoder>(
+        format, DispatchServices{.intake = intake_,
+                                 .in_flight = in_flight_,
+                                 .sink =
+                                     [this](event::UnresolvedEvent event) {
+                                       const std::scoped_lock lock(mutex_);
+                                       events_.push_back(std::move(event));
+                                     },
+                                 .clock = clock_,
+                                 .filter = filter_});
+  }
+  void push(const std::string& text, std::int64_t seq, std::string did = {}) {
+    AdmittedMessage message;
+    message.bytes = Bytes(text.begin(), text.end());
+    message.seq = seq;
+    message.did = dids_.emplace_back(std::move(did));
+    message.received_at = clock_.now();
+    message.ticket = *in_flight_.admit({.seq = seq, .bytes = text.size()});
+    decoder_->push(std::move(message));
+  }
+  /// Waits for all that was pushed.
+  void end() {
+    decoder_->close();
+    decoder_->join();
+  }
+  static std::string tap(bool live, const std::string& rev, const std::string& more) {
+    return R"({"id":7,"type":"record","record":{"live":)" + std::string(live ? "true" : "false") +
+           R"(,"did":")" + kDid + R"(","rev":")" + rev +
+           R"(","collection":"app.bsky.feed.like","rkey":"3l2s5xxv2ze2c",)" + more + "}}";
+  }
+
+  test::ManualClock clock_;
+  /// Outlive the messages that point to them.
+  std::deque<std::string> dids_;
+  IntakeCounters intake_;
+  const filter::CurrentFilter* filter_ = nullptr;
+  std::vector<writer::InFlightList::Ticket> finished_;
+  writer::InFlightList in_flight_{
+      {},
+      [this](auto tickets) { finished_.insert(finished_.end(), tickets.begin(), tickets.end()); }};
+  std::mutex mutex_;
+  std::vector<event::UnresolvedEvent> events_;
+  std::unique_ptr<MessageDecoder> decoder_;
+};
+
+TEST_F(MessageDecoderTest, a_change_gets_its_place_for_tombstones_and_its_lane) {
+  begin(MessageDecoder::Format::Tap);
+  push(tap(true, "3l2s5xxv2ze2c", R"("action":"delete")"), 50);
+  push(tap(false, "3l2s5xxv2ze2c", R"("action":"delete")"), 51);
+  end();
+  ASSERT_EQ(events_.size(), 2U);
+  EXPECT_EQ(events_[0].seq, 50);
+  EXPECT_EQ(events_[0].source, event::EventSource::Live);
+  EXPECT_EQ(events_[1].seq, 51);
+  EXPECT_EQ(events_[1].source, event::EventSource::Backfill);
+  EXPECT_EQ(intake_.ops, 2U);
+}
+
+TEST_F(MessageDecoderTest, what_cannot_be_used_keeps_its_name_however_often_it_comes) {
+  begin(MessageDecoder::Format::Tap);
+  const std::string poison = tap(true, "3l2s5xxv2ze2c", R"("action":"create","record":[1])");
+  push(poison, 50);
+  push(poison, 60);
+  end();
+  ASSERT_EQ(events_.size(), 2U);
+  for (const auto& event : events_) {
+    EXPECT_TRUE(std::holds_alternative<event::Rejection>(event.body));
+    EXPECT_EQ(event.seq, 0);
+  }
+  EXPECT_EQ(intake_.bad_ops, 2U);
+}
+
+TEST_F(MessageDecoderTest, what_is_of_no_known_type_is_finished) {
+  begin(MessageDecoder::Format::Tap);
+  push(R"({"id":8,"type":"label","label":{}})", 1);
+  end();
+  EXPECT_THAT(events_, IsEmpty());
+  EXPECT_EQ(finished_.size(), 1U);
+  EXPECT_EQ(intake_.unknown, 1U);
+}
+
+TEST_F(MessageDecoderTest, what_is_no_message_is_a_dead_letter) {
+  begin(MessageDecoder::Format::Tap);
+  push("no JSON", 1);
+  end();
+  ASSERT_EQ(events_.size(), 1U);
+  EXPECT_EQ(std::get<event::Rejection>(events_[0].body).payload,
+            Bytes({'n', 'o', ' ', 'J', 'S', 'O', 'N'}));
+  EXPECT_EQ(intake_.bad_frames, 1U);
+}
+
+TEST_F(MessageDecoderTest, a_revision_of_the_future_is_dropped_and_counted) {
+  begin(MessageDecoder::Format::Tap);
+  const auto future = atproto::Tid::from_time(clock_.now() + 1h, 0).to_string();
+  push(tap(true, future, R"("action":"delete")"), 1, kDid);
+  // It waits for one that shows that our clock is right.
+  push(tap(true, "3l2s5xxv2ze2c", R"("action":"delete")"), 2, "did:plc:other");
+  end();
+  ASSERT_EQ(events_.size(), 1U);
+  EXPECT_EQ(events_[0].seq, 2);
+  EXPECT_EQ(finished_.size(), 1U);
+  EXPECT_EQ(intake_.dropped[static_cast<std::size_t>(verify::errc::future_rev) - 1], 1U);
+}
+
+TEST_F(MessageDecoderTest, of_a_clock_that_is_behind_nothing_is_dropped) {
+  begin(MessageDecoder::Format::Tap);
+  const auto rev = atproto::Tid::from_time(clock_.now() + 1h, 0).to_string();
+  for (int i = 1; i <= 10; ++i) {
+    push(tap(true, rev, R"("action":"delete")"), i, "did:plc:" + std::to_string(i));
+  }
+  const auto deadline = std::chrono::steady_clock::now() + 1min;
+  while (intake_.frames_held < 10 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(intake_.frames_held, 10U);
+  EXPECT_EQ(in_flight_.frames(), 10U);
+  clock_.advance(1h);
+  while (intake_.frames_held > 0 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  end();
+  EXPECT_EQ(decoder_->abandoned(), 0U);
+  EXPECT_EQ(events_.size(), 10U);
+}
+
+TEST_F(MessageDecoderTest, a_deleted_account_is_purged_and_others_are_hidden) {
+  begin(MessageDecoder::Format::Tap);
+  for (const std::string status : {"deleted", "suspended"}) {
+    push(R"({"id":9,"type":"identity","identity":{"did":")" + std::string(kDid) +
+             R"(","handle":"a.example","is_active":false,"status":")" + status + R"("}})",
+         1);
+  }
+  end();
+  std::vector<bool> purges;
+  for (const auto& event : events_) {
+    if (const auto* account = std::get_if<event::AccountChange>(&event.body)) {
+      purges.push_back(account->purge);
+      EXPECT_FALSE(account->active);
+    }
+  }
+  EXPECT_THAT(purges, ElementsAre(true, false));
+}
+
+TEST_F(MessageDecoderTest, a_jetstreams_word_of_an_account_counts_as_a_relays) {
+  begin(MessageDecoder::Format::Jetstream);
+  for (const std::string said :
+       {R"("active":false,"status":"deleted")", R"("active":false,"status":"deactivated")",
+        R"("active":false,"status":"takendown")", R"("active":true)",
+        // What is active is not deleted, whatever is said beside it.
+        R"("active":true,"status":"deleted")"}) {
+    push(R"({"did":")" + std::string(kDid) +
+             R"(","time_us":1000,"kind":"account","account":{"did":")" + kDid +
+             R"(","seq":1,"time":"2026-01-01T00:00:00Z",)" + said + "}}",
+         1000);
+  }
+  end();
+  std::vector<std::pair<bool, bool>> said;
+  for (const auto& event : events_) {
+    const auto& account = std::get<event::AccountChange>(event.body);
+    said.emplace_back(account.active, account.purge);
+  }
+  EXPECT_THAT(said,
+              ElementsAre(std::pair(false, true), std::pair(false, false), std::pair(false, false),
+                          std::pair(true, false), std::pair(true, false)));
+}
+
+TEST_F(MessageDecoderTest, a_record_that_json_has_changed_is_stored_and_counted) {
+  begin(MessageDecoder::Format::Jetstream);
+  push(
+      R"({"did":")" + std::string(kDid) +
+          R"(","time_us":1000,"kind":"commit","commit":{"rev":"3l2s5xxv2ze2c","operation":"create",)"
+          R"("collection":"com.example.note","rkey":"a","record":{"$type":"com.example.note"},"cid":")" +
+          kCid + R"("}})",
+      1000);
+  end();
+  ASSERT_EQ(events_.size(), 1U);
+  EXPECT_EQ(events_[0].seq, 1000);
+  EXPECT_TRUE(std::holds_alternative<event::RecordChange>(events_[0].body));
+  EXPECT_EQ(intake_.altered, 1U);
+}
+
+/// A message, and what the filter {collection app.bsky.feed.like, did kDid} makes of it.
+TEST_F(MessageDecoderTest, what_the_filter_leaves_out_is_finished_and_counted) {
+  filter::CurrentFilter filter;
+  filter_ = &filter;
+  begin(MessageDecoder::Format::Tap);
+  const std::string like = tap(true, "3l2s5xxv2ze2c", R"("action":"delete")");
+  std::string post = like;
+  post.replace(post.find("feed.like"), 9, "feed.post");
+  std::string poison = tap(true, "3l2s5xxv2ze2c", R"("action":"create","record":[1])");
+  poison.replace(poison.find("feed.like"), 9, "feed.post");
+  filter.set(std::make_shared<const store::Filter>(
+      2, store::FilterContent{{"app.bsky.feed.like"}, {kDid}}));
+  push(like, 1, kDid);
+  push(post, 2, kDid);
+  push(poison, 3, kDid);
+  push("no JSON", 4, "did:plc:other");
+  push(like, 5, "did:plc:other");
+  end();
+  ASSERT_EQ(events_.size(), 1U);
+  EXPECT_EQ(std::get<event::RecordChange>(events_[0].body).collection, "app.bsky.feed.like");
+  EXPECT_EQ(intake_.filtered, 2U);
+  EXPECT_EQ(intake_.filtered_messages, 2U);
+  EXPECT_EQ(intake_.bad_frames, 0U);
+  EXPECT_EQ(intake_.bad_ops, 0U);
+  EXPECT_EQ(finished_.size(), 4U);
+}
+
+TEST_F(MessageDecoderTest, a_filter_that_changes_holds_from_the_next_message_on) {
+  filter::CurrentFilter filter;
+  filter_ = &filter;
+  begin(MessageDecoder::Format::Tap);
+  const std::string like = tap(true, "3l2s5xxv2ze2c", R"("action":"delete")");
+  push(like, 1, kDid);
+  decoder_->close();
+  decoder_->join();
+  filter.set(
+      std::make_shared<const store::Filter>(2, store::FilterContent{{"app.bsky.feed.post"}, {}}));
+  begin(MessageDecoder::Format::Tap);
+  push(like, 2, kDid);
+  end();
+  EXPECT_EQ(events_.size(), 1U);
+  EXPECT_EQ(intake_.filtered, 1U);
+}
+
+}  // namespace
+}  // namespace skua::ingest::message_decoder_test

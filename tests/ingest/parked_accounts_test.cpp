@@ -1,0 +1,341 @@
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "accounts/fake_accounts.hpp"
+#include "ingest/cursor_saver.hpp"
+#include "ingest/pipeline.hpp"
+#include "ingest/verifying.hpp"
+#include "ingest/writing.hpp"
+#include "support/manual_clock.hpp"
+#include "support/postgres.hpp"
+#include "verify/signed_repository.hpp"
+#include "writer/router.hpp"
+
+namespace skua::ingest::parked_accounts_test {
+namespace {
+
+using namespace std::chrono_literals;
+using event::Operation;
+using identity::HostStatus;
+using test::json;
+using test::SignedRepository;
+using verify::errc;
+
+const std::string kSilent = "did:web:silent.example";
+const std::string kSource = "relay:test";
+
+/// An account of the stream, with its repository.
+struct Account {
+  std::string did;
+  SignedRepository repository;
+  int commits = 0;
+};
+
+/// A pipeline with its writers and its cursor, on a real database. Hosts of accounts answer when
+/// the test says so.
+class ParkedAccountsTest : public test::PostgresTest {
+ protected:
+  void SetUp() override {
+    SKUA_NEED_POSTGRES();
+    for (int i = 0; i < 8; ++i) {
+      Account& one = honest_.emplace_back(
+          Account{"did:plc:" + std::string(24, static_cast<char>('a' + i)),
+                  SignedRepository(atproto::Curve::k256, static_cast<unsigned char>(40 + i))});
+      accounts_.knows(one.did, accounts::AccountIdentity{one.repository.key().multikey(), ""});
+    }
+    accounts_.knows(kSilent, accounts::AccountIdentity{silent_.repository.key().multikey(), ""});
+  }
+  void TearDown() override {
+    if (pipeline_) close();
+  }
+
+  void open(std::size_t frames = 100'000, std::size_t decode_threads = 2) {
+    const auto on_defect = [](const std::string& what) { ADD_FAILURE() << what; };
+    const writer::InFlightList::Limits limits{.frames = frames, .bytes = std::size_t{64} << 20};
+    writing_ = std::make_unique<Writing>(database_.url(), clock_, clock_, on_defect);
+    cursor_saver_ = std::make_unique<CursorSaver>(
+        CursorSaver::Options{
+            .database_url = database_.url(), .sources = {kSource}, .chain = &chain_},
+        clock_);
+    verifying_ = std::make_unique<Verifying>(
+        accounts_, &chain_, verify::Level::Full,
+        RepositoryLookup::Options{.database_url = database_.url(), .on_defect = on_defect});
+    pipeline_ =
+        std::make_unique<Pipeline>(PipelineOptions{.sources = {kSource},
+                                                   .decode_threads = decode_threads,
+                                                   .in_flight = limits,
+                                                   .verification = &verifying_->verification()},
+                                   *writing_, clock_);
+    writing_->start();
+    cursor_saver_->start({.watermark = [this](std::size_t) { return pipeline_->watermark(); },
+                          .first_unfinished = [this] { return pipeline_->first_unfinished(); },
+                          .metrics = [](std::size_t) { return std::string("{}"); }},
+                         on_defect);
+  }
+  /// Saves the cursor and ends all.
+  void close() {
+    const bool drained = pipeline_->drain(std::chrono::steady_clock::now() + 1min);
+    writing_->end(drained);
+    verifying_->stop();
+    EXPECT_TRUE(cursor_saver_->stop());
+    pipeline_.reset();
+    verifying_.reset();
+    cursor_saver_.reset();
+    writing_.reset();
+  }
+
+  std::int64_t push(const std::string& type, json body) {
+    body["seq"] = ++seq_;
+    transport::RawFrame frame;
+    frame.bytes = test::message(type, body);
+    frame.received_at = clock_.now();
+    std::optional<event::FramePeek> peek;
+    if (const auto peeked = event::peek_frame(frame.bytes)) peek = *peeked;
+    EXPECT_TRUE(pipeline_->submit(frame, route_of(peek))) << "no room";
+    return seq_;
+  }
+  /// A commit with one record of about so many bytes.
+  json commit(Account& account, std::size_t size = 10) {
+    auto parts = account.repository.change(
+        {{Operation::Create, "com.example.thing/key" + std::to_string(++account.commits),
+          std::string(size, 'x')}});
+    parts.commit.did = account.did;
+    parts.body["repo"] = account.did;
+    return account.repository.sign(std::move(parts));
+  }
+  json word(const std::string& did, const std::string& status) {
+    json body = {{"did", did}, {"time", test::kTime}, {"active", status.empty()}};
+    if (!status.empty()) body["status"] = status;
+    return body;
+  }
+
+  template <class Condition>
+  bool wait_until(Condition&& condition) {
+    const auto deadline = std::chrono::steady_clock::now() + 1min;
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  }
+  bool wait_for_cursor(std::int64_t seq) {
+    return wait_until([&] {
+      const auto watermark = pipeline_->watermark();
+      return watermark && watermark->seq >= seq;
+    });
+  }
+  std::uint64_t dropped(errc reason) {
+    return pipeline_->intake().dropped.at(static_cast<std::size_t>(reason) - 1);
+  }
+  std::uint64_t dropped() {
+    std::uint64_t all = 0;
+    for (const auto& count : pipeline_->intake().dropped) all += count;
+    return all;
+  }
+  std::size_t rows_of(const std::string& did) {
+    return std::stoul(value("SELECT count(*) FROM bsky.all_records WHERE did = '" + did + "'"));
+  }
+  std::string state_of(const std::string& did) {
+    return value(
+        "SELECT state || CASE WHEN next_attempt IS NULL THEN '' ELSE ', due' END "
+        "FROM skua.repositories WHERE did = '" +
+        did + "'");
+  }
+
+  test::ManualClock clock_;
+  test::FakeAccounts accounts_;
+  PendingHeads chain_;
+  std::vector<Account> honest_;
+  Account silent_{kSilent, SignedRepository(atproto::Curve::k256, 30)};
+  std::int64_t seq_ = 0;
+  std::unique_ptr<Writing> writing_;
+  std::unique_ptr<CursorSaver> cursor_saver_;
+  std::unique_ptr<Verifying> verifying_;
+  std::unique_ptr<Pipeline> pipeline_;
+};
+
+TEST_F(ParkedAccountsTest, a_host_that_never_answers_delays_its_own_account_only) {
+  accounts_.hold(kSilent);
+  open();
+  // 4 MB of the silent account, twice as much as may wait.
+  std::int64_t last = 0;
+  for (int i = 0; i < 40; ++i) {
+    push("#commit", commit(silent_, 100'000));
+    for (Account& one : honest_) last = push("#commit", commit(one));
+    if (i == 0) {
+      ASSERT_TRUE(accounts_.wait_until_asked("known " + kSilent));
+    }
+  }
+  ASSERT_TRUE(wait_for_cursor(last)) << "the cursor waits for the silent account";
+  for (const Account& one : honest_) EXPECT_EQ(rows_of(one.did), 40U) << one.did;
+  EXPECT_EQ(rows_of(kSilent), 0U);
+  EXPECT_EQ(dropped(errc::parked_over_budget), 40U);
+  EXPECT_EQ(dropped(), 40U);
+  EXPECT_EQ(pipeline_->intake().accounts_waiting, 0U);
+  // What comes as long as nobody has answered is dropped at once.
+  last = push("#commit", commit(silent_));
+  ASSERT_TRUE(wait_for_cursor(last));
+  EXPECT_EQ(dropped(errc::parked_over_budget), 41U);
+  EXPECT_EQ(accounts_.asked("known " + kSilent), 1U);
+  close();
+  EXPECT_EQ(value("SELECT cursor FROM skua.cursors"), std::to_string(last));
+  EXPECT_EQ(state_of(kSilent), "desynchronized, due");
+  for (const Account& one : honest_) EXPECT_EQ(state_of(one.did), "complete") << one.did;
+}
+
+TEST_F(ParkedAccountsTest, an_account_whose_key_comes_in_time_loses_nothing) {
+  accounts_.hold(kSilent);
+  open();
+  for (int i = 0; i < 15; ++i) {  // 1.5 MB
+    push("#commit", commit(silent_, 100'000));
+    for (Account& one : honest_) push("#commit", commit(one));
+  }
+  ASSERT_TRUE(accounts_.wait_until_asked("known " + kSilent));
+  ASSERT_TRUE(wait_until([&] { return pipeline_->backlog().waiting == 15; }));
+  EXPECT_EQ(pipeline_->watermark(), std::nullopt) << "it holds back the cursor";
+  ASSERT_TRUE(accounts_.answer(kSilent));
+  ASSERT_TRUE(wait_for_cursor(seq_));
+  EXPECT_EQ(rows_of(kSilent), 15U);
+  for (const Account& one : honest_) EXPECT_EQ(rows_of(one.did), 15U) << one.did;
+  EXPECT_EQ(dropped(), 0U);
+  EXPECT_EQ(pipeline_->intake().broke, 0U);
+  close();
+  EXPECT_EQ(state_of(kSilent), "complete");
+}
+
+TEST_F(ParkedAccountsTest, an_account_that_was_given_up_goes_on_when_its_host_answers) {
+  open();
+  push("#commit", commit(silent_));
+  ASSERT_TRUE(wait_for_cursor(seq_));
+  close();
+  open();  // Nothing is remembered, and the key is asked for again.
+  accounts_.hold(kSilent);
+  for (int i = 0; i < 30; ++i) push("#commit", commit(silent_, 100'000));
+  ASSERT_TRUE(wait_for_cursor(seq_));
+  EXPECT_EQ(dropped(errc::parked_over_budget), 30U);
+  EXPECT_EQ(rows_of(kSilent), 1U);
+  accounts_.stop_holding(kSilent);
+  ASSERT_TRUE(accounts_.answer(kSilent));
+  // The answer was before this in the decoder's queue.
+  push("#commit", commit(silent_));
+  push("#commit", commit(silent_));
+  ASSERT_TRUE(wait_for_cursor(seq_));
+  EXPECT_EQ(rows_of(kSilent), 3U);
+  EXPECT_EQ(pipeline_->intake().broke, 1U) << "what was dropped is a gap in its chain";
+  close();
+  EXPECT_EQ(state_of(kSilent), "desynchronized, due");
+}
+
+TEST_F(ParkedAccountsTest, what_is_said_of_an_account_is_not_dropped_with_its_commits) {
+  accounts_.hold(kSilent);
+  open();
+  for (int i = 0; i < 15; ++i) push("#commit", commit(silent_, 100'000));
+  push("#identity", {{"did", kSilent}, {"time", test::kTime}, {"handle", "silent.example"}});
+  push("#account", word(kSilent, "takendown"));
+  for (int i = 0; i < 15; ++i) push("#commit", commit(silent_, 100'000));
+  ASSERT_TRUE(wait_for_cursor(seq_));
+  EXPECT_EQ(dropped(errc::parked_over_budget), 15U);
+  EXPECT_EQ(dropped(errc::inactive_account), 15U);
+  EXPECT_EQ(
+      value("SELECT handle_claim || ' ' || status FROM bsky.actors WHERE did = '" + kSilent + "'"),
+      "silent.example takendown");
+  // The answer to what was asked before does not undo it.
+  accounts_.stop_holding(kSilent);
+  ASSERT_TRUE(accounts_.answer(kSilent));
+  push("#commit", commit(silent_));
+  ASSERT_TRUE(wait_for_cursor(seq_));
+  EXPECT_EQ(dropped(errc::inactive_account), 16U);
+}
+
+TEST_F(ParkedAccountsTest, a_host_that_does_not_tell_a_status_costs_no_commit) {
+  Account& moved = honest_.front();
+  open();
+  push("#commit", commit(moved));
+  ASSERT_TRUE(wait_for_cursor(seq_));
+  accounts_.hold(moved.did);
+  push("#account", word(moved.did, "deactivated"));
+  for (int i = 0; i < 30; ++i) push("#commit", commit(moved, 100'000));
+  ASSERT_TRUE(wait_for_cursor(seq_));
+  EXPECT_EQ(rows_of(moved.did), 31U);
+  EXPECT_EQ(dropped(), 0U);
+  EXPECT_EQ(pipeline_->intake().unsettled_accounts, 1U);
+  EXPECT_EQ(accounts_.asked("status " + moved.did), 1U);
+  accounts_.stop_holding(moved.did);
+  ASSERT_TRUE(accounts_.answer(moved.did));
+  accounts_.host_says(moved.did, HostStatus{true, ""});
+  push("#account", word(moved.did, "deactivated"));
+  ASSERT_TRUE(wait_for_cursor(seq_));
+  EXPECT_EQ(pipeline_->intake().stale_accounts, 1U) << "hosts are asked again";
+  close();
+  EXPECT_EQ(state_of(moved.did), "complete");
+}
+
+TEST_F(ParkedAccountsTest, a_document_that_does_not_come_costs_no_commit_of_a_known_key) {
+  open();
+  push("#commit", commit(silent_));
+  ASSERT_TRUE(wait_for_cursor(seq_));
+  accounts_.hold(kSilent);
+  push("#identity", {{"did", kSilent}, {"time", test::kTime}, {"handle", "silent.example"}});
+  for (int i = 0; i < 30; ++i) push("#commit", commit(silent_, 100'000));
+  ASSERT_TRUE(wait_for_cursor(seq_));
+  EXPECT_EQ(rows_of(kSilent), 31U);
+  EXPECT_EQ(dropped(), 0U);
+  // A commit that somebody else signed proves nothing, and may be by a new key.
+  Account forged{kSilent, SignedRepository(atproto::Curve::k256, 31)};
+  for (int i = 0; i < 40; ++i) commit(forged);
+  push("#commit", commit(forged));
+  push("#commit", commit(silent_));
+  ASSERT_TRUE(wait_for_cursor(seq_));
+  EXPECT_EQ(dropped(errc::parked_over_budget), 1U);
+  EXPECT_EQ(rows_of(kSilent), 32U);
+}
+
+TEST_F(ParkedAccountsTest, one_small_message_does_not_hold_the_cursor_for_ever) {
+  const auto decoder_of = [](const std::string& did) { return (writer::path_hash(did) >> 16) % 2; };
+  accounts_.hold(kSilent);
+  open(1'000);
+  push("#commit", commit(silent_));
+  ASSERT_TRUE(accounts_.wait_until_asked("known " + kSilent));
+  // The decoder that has it gets nothing more.
+  std::vector<Account*> others;
+  for (Account& one : honest_) {
+    if (decoder_of(one.did) != decoder_of(kSilent)) others.push_back(&one);
+  }
+  ASSERT_FALSE(others.empty());
+  for (std::size_t i = 0; i < 499; ++i) push("#commit", commit(*others[i % others.size()]));
+  ASSERT_TRUE(wait_until([&] { return pipeline_->backlog().waiting == 1; }));
+  EXPECT_EQ(pipeline_->watermark(), std::nullopt);
+  EXPECT_EQ(dropped(), 0U);
+  push("#commit", commit(*others.front()));
+  ASSERT_TRUE(wait_for_cursor(seq_));
+  EXPECT_EQ(dropped(errc::parked_over_budget), 1U);
+  close();
+  EXPECT_EQ(state_of(kSilent), "desynchronized, due");
+}
+
+TEST_F(ParkedAccountsTest, who_waits_for_the_directory_loses_nothing) {
+  Account& waits = honest_.front();
+  accounts_.hold(waits.did);
+  open(1'000);
+  for (int i = 0; i < 30; ++i) push("#commit", commit(waits, 100'000));
+  for (int i = 0; i < 900; ++i) push("#commit", commit(honest_.back()));
+  ASSERT_TRUE(accounts_.wait_until_asked("known " + waits.did));
+  ASSERT_TRUE(wait_until([&] { return pipeline_->backlog().waiting == 30; }));
+  EXPECT_EQ(pipeline_->watermark(), std::nullopt);
+  ASSERT_TRUE(accounts_.answer(waits.did));
+  ASSERT_TRUE(wait_for_cursor(seq_));
+  EXPECT_EQ(rows_of(waits.did), 30U);
+  EXPECT_EQ(dropped(), 0U);
+}
+
+}  // namespace
+}  // namespace skua::ingest::parked_accounts_test

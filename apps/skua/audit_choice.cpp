@@ -1,7 +1,6 @@
 #include "audit_choice.hpp"
 
 #include <chrono>
-#include <variant>
 
 #include <fmt/format.h>
 
@@ -10,7 +9,7 @@
 namespace skua::cli {
 std::optional<backfill::AuditOptions> audit_choice(const Settings& settings,
                                                    const std::optional<std::string>& flag,
-                                                   const std::vector<sources::Source>& sources,
+                                                   const std::vector<sources::SourceStart>& sources,
                                                    const std::optional<verify::Level>& verify) {
   const auto found = settings.find(kAuditEvery, flag);
   if (found && found->value == "off") return std::nullopt;
@@ -19,11 +18,10 @@ std::optional<backfill::AuditOptions> audit_choice(const Settings& settings,
     audit.every = duration(*found, std::chrono::minutes(1), std::chrono::days(365));
     audit.with_filtered_accounts = true;
   }
-  for (const sources::Source& source : sources) {
-    const auto* relay = std::get_if<sources::RelaySource>(&source);
-    if (relay == nullptr) continue;
-    audit.sources.push_back(sources::source_name(source));
-    if (audit.relay.empty()) audit.relay = http_origin(relay->endpoint);
+  for (const sources::SourceStart& start : sources) {
+    if (start.source->proof() != sources::Proof::Commits) continue;
+    audit.sources.push_back(start.source->name());
+    if (audit.relay.empty()) audit.relay = http_origin(start.source->endpoint());
   }
   if (!audit.relay.empty() && verify) return audit;
   if (found) {

@@ -16,7 +16,7 @@ namespace skua::cli {
 /// accounts. UsageError for what is no duration, and where revisions are not followed.
 std::optional<backfill::AuditOptions> audit_choice(const Settings& settings,
                                                    const std::optional<std::string>& flag,
-                                                   const std::vector<sources::Source>& sources,
+                                                   const std::vector<sources::SourceStart>& sources,
                                                    const std::optional<verify::Level>& verify);
 
 }  // namespace skua::cli

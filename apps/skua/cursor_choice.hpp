@@ -1,7 +1,7 @@
 #pragma once
 
 #include "settings.hpp"
-#include "sources/source.hpp"
+#include "sources/cursor_choice.hpp"
 
 namespace skua::cli {
 

@@ -215,7 +215,8 @@ int run(const Settings& settings, const RunFlags& flags) {
   options.history = history_options(settings, flags.history, flags.verification);
   options.history->audit =
       audit_choice(settings, flags.audit_every, options.sources, options.verify);
-  const bool is_verified = options.verify && sources::is_relay(options.sources.front());
+  const bool is_verified =
+      options.verify && options.sources.front().source->proof() == sources::Proof::Commits;
   options.decode_threads = decode_threads(settings, flags.decode_threads, is_verified);
   const std::chrono::seconds every = stats_interval(settings, flags.stats_interval);
 

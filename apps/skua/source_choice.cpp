@@ -13,6 +13,10 @@
 #include "base/bytes.hpp"
 #include "cursor_choice.hpp"
 #include "relay_address.hpp"
+#include "sources/jetstream/jetstream_source.hpp"
+#include "sources/labeler/labeler_source.hpp"
+#include "sources/relay/relay_source.hpp"
+#include "sources/tap/tap_source.hpp"
 #include "verification.hpp"
 
 namespace skua::cli {
@@ -50,41 +54,33 @@ std::string read_password(const Found& found) {
   return password;
 }
 
-sources::Source jetstream_source(const Settings& settings, const SourceFlags& flags,
-                                 const Found& url) {
-  sources::JetstreamSource source;
-  source.endpoint = address(url, kSubscribe, "wss://jetstream2.us-east.bsky.network");
-  if (source.endpoint.path.find("subscribeEvents") != std::string::npos) {
-    source.version = sources::JetstreamSource::Version::V2;
-  }
-  if (const auto cursor = settings.find(kCursor, flags.cursor)) {
-    source.cursor = cursor_choice(*cursor);
-  }
+std::shared_ptr<const sources::Source> jetstream_source(const Settings& settings,
+                                                        const SourceFlags& flags,
+                                                        const Found& url) {
+  std::shared_ptr<const transport::ZstdDictionary> dictionary;
   if (const auto file = settings.find(kZstdDictionary, flags.zstd_dictionary)) {
     try {
-      source.dictionary =
-          std::make_shared<const transport::ZstdDictionary>(as_bytes(read_file(*file)));
+      dictionary = std::make_shared<const transport::ZstdDictionary>(as_bytes(read_file(*file)));
     } catch (const std::runtime_error& error) {
       throw UsageError(fmt::format("{}: {}: {}", file->origin, file->value, error.what()));
     }
   }
-  return source;
+  return std::make_shared<sources::JetstreamSource>(
+      address(url, kSubscribe, "wss://jetstream2.us-east.bsky.network"), std::move(dictionary));
 }
 
-/// Nobody is named twice, and numbers are one source's.
-void check_together(const std::vector<sources::Source>& sources, const Settings& settings,
+/// No source is named twice, and a cursor that is a number belongs to one source.
+void check_together(const std::vector<sources::SourceStart>& starts, const Settings& settings,
                     const SourceFlags& flags) {
-  for (auto one = sources.begin(); one != sources.end(); ++one) {
-    const std::string name = sources::source_name(*one);
-    if (std::any_of(sources.begin(), one, [&](const sources::Source& other) {
-          return sources::source_name(other) == name;
-        })) {
+  for (auto one = starts.begin(); one != starts.end(); ++one) {
+    const std::string name = one->source->name();
+    if (std::any_of(starts.begin(), one,
+                    [&](const auto& other) { return other.source->name() == name; })) {
       throw UsageError(fmt::format("{} is named twice", name));
     }
   }
-  const auto numbered = std::count_if(sources.begin(), sources.end(), [](const auto& source) {
-    return !std::holds_alternative<sources::TapSource>(source);
-  });
+  const auto numbered = std::count_if(starts.begin(), starts.end(),
+                                      [](const auto& start) { return start.source->has_cursor(); });
   if (flags.cursor && numbered == 0) {
     throw UsageError("--cursor: a Tap has none, it keeps what was not acknowledged");
   }
@@ -95,26 +91,10 @@ void check_together(const std::vector<sources::Source>& sources, const Settings&
   }
 }
 
-sources::Source relay_source(const Settings& settings, const SourceFlags& flags, const Found& url) {
-  sources::RelaySource source{relay_address(url), {}};
-  if (const auto cursor = settings.find(kCursor, flags.cursor)) {
-    source.cursor = cursor_choice(*cursor);
-  }
-  return source;
-}
-
-sources::Source labeler_source(const Settings& settings, const SourceFlags& flags,
-                               const Found& url) {
-  sources::LabelerSource source{address(url, kSubscribeLabels, "wss://mod.bsky.app"), {}};
-  if (const auto cursor = settings.find(kCursor, flags.cursor)) {
-    source.cursor = cursor_choice(*cursor);
-  }
-  return source;
-}
-
 }  // namespace
 
-std::vector<sources::Source> source_choice(const Settings& settings, const SourceFlags& flags) {
+std::vector<sources::SourceStart> source_choice(const Settings& settings,
+                                                const SourceFlags& flags) {
   // What the command line names stands before all settings of other kinds.
   const bool is_named =
       !flags.relays.empty() || flags.tap || flags.jetstream || !flags.labelers.empty();
@@ -134,15 +114,31 @@ std::vector<sources::Source> source_choice(const Settings& settings, const Sourc
         "settings name a relay, a Tap or a Jetstream beside each other: say which are meant with "
         "--relay, --tap and --jetstream");
   }
-  std::vector<sources::Source> sources;
-  sources.reserve(relay_urls.size() + labeler_urls.size() + 2);
-  for (const Found& url : relay_urls) sources.push_back(relay_source(settings, flags, url));
-  if (tap) sources.push_back(tap_address(settings, flags.tap, flags.tap_password_file));
-  if (jetstream) sources.push_back(jetstream_source(settings, flags, *jetstream));
-  for (const Found& url : labeler_urls) sources.push_back(labeler_source(settings, flags, url));
-  if (sources.empty()) settings.require(kRelay, std::nullopt, "wss://HOST");
-  check_together(sources, settings, flags);
-  return sources;
+  std::vector<std::shared_ptr<const sources::Source>> named;
+  for (const Found& url : relay_urls) {
+    named.push_back(std::make_shared<sources::RelaySource>(relay_address(url)));
+  }
+  if (tap) {
+    TapAddress found = tap_address(settings, flags.tap, flags.tap_password_file);
+    named.push_back(
+        std::make_shared<sources::TapSource>(std::move(found.endpoint), std::move(found.password)));
+  }
+  if (jetstream) named.push_back(jetstream_source(settings, flags, *jetstream));
+  for (const Found& url : labeler_urls) {
+    named.push_back(std::make_shared<sources::LabelerSource>(
+        address(url, kSubscribeLabels, "wss://mod.bsky.app")));
+  }
+  if (named.empty()) settings.require(kRelay, std::nullopt, "wss://HOST");
+
+  const auto cursor = settings.find(kCursor, flags.cursor);
+  std::vector<sources::SourceStart> starts;
+  for (auto& source : named) {
+    const bool is_chosen = cursor && source->has_cursor();
+    starts.push_back(
+        {std::move(source), is_chosen ? cursor_choice(*cursor) : sources::CursorChoice{}});
+  }
+  check_together(starts, settings, flags);
+  return starts;
 }
 
 FailOverChoice fail_over_choice(const Settings& settings, const SourceFlags& flags) {
@@ -165,38 +161,41 @@ FailOverChoice fail_over_choice(const Settings& settings, const SourceFlags& fla
   return choice;
 }
 
-sources::TapSource tap_address(const Settings& settings, const std::optional<std::string>& flag,
-                               const std::optional<std::string>& password_file) {
+TapAddress tap_address(const Settings& settings, const std::optional<std::string>& flag,
+                       const std::optional<std::string>& password_file) {
   const Found url = settings.require(kTap, flag, "ws://localhost:2480");
-  sources::TapSource tap{address(url, kChannel, "ws://localhost:2480"), ""};
+  TapAddress tap{address(url, kChannel, "ws://localhost:2480"), ""};
   if (const auto file = settings.find(kTapPasswordFile, password_file)) {
     tap.password = read_password(*file);
   }
   return tap;
 }
 
-std::string source_words(const std::vector<sources::Source>& sources,
+std::string source_words(const std::vector<sources::SourceStart>& sources,
                          const std::optional<verify::Level>& level) {
   std::string words;
   std::string standbys;
-  for (const sources::Source& source : sources) {
-    if (sources::is_relay(source) && !words.empty()) {
-      standbys += fmt::format("{}{}", standbys.empty() ? ", standing by: " : ", ",
-                              sources::source_url(source));
+  for (const auto& [source, cursor] : sources) {
+    if (source->has_standbys() && !words.empty()) {
+      standbys += fmt::format("{}{}", standbys.empty() ? ", standing by: " : ", ", source->url());
       continue;
     }
     words += std::exchange(standbys, {});
     if (!words.empty()) words += " and ";
-    words += fmt::format("{} ({})", sources::source_url(source), trust_words(source, level));
+    words += fmt::format("{} ({})", source->url(), trust_words(*source, level));
   }
   return words + standbys;
 }
 
 std::string trust_words(const sources::Source& source, const std::optional<verify::Level>& level) {
-  if (sources::is_relay(source)) return verify_words(level);
-  // What has no operations is verified when its signature is.
-  if (sources::is_labeler(source)) {
-    return "labels, " + (level ? std::string("verifying signatures") : verify_words(level));
+  switch (source.proof()) {
+    case sources::Proof::Commits:
+      return verify_words(level);
+    case sources::Proof::Labels:
+      // A label has no operations: its signature is the whole verification.
+      return "labels, " + (level ? std::string("verifying signatures") : verify_words(level));
+    case sources::Proof::None:
+      break;
   }
   return "an unverified source: signatures are not in what it sends";
 }

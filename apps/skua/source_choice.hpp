@@ -30,7 +30,7 @@ struct SourceFlags {
 
 /// The sources that are named: those of flags, or else the one that settings name. UsageError when
 /// there is none, or settings name several kinds, or something makes no sense.
-std::vector<sources::Source> source_choice(const Settings& settings, const SourceFlags& flags);
+std::vector<sources::SourceStart> source_choice(const Settings& settings, const SourceFlags& flags);
 
 /// When another relay takes over, and when the first does again.
 struct FailOverChoice {
@@ -40,11 +40,16 @@ struct FailOverChoice {
 FailOverChoice fail_over_choice(const Settings& settings, const SourceFlags& flags);
 
 /// The Tap that flags or settings name, with its password. UsageError when there is none.
-sources::TapSource tap_address(const Settings& settings, const std::optional<std::string>& flag,
-                               const std::optional<std::string>& password_file);
+struct TapAddress {
+  transport::Endpoint endpoint;
+  /// Empty: Tap needs none.
+  std::string password;
+};
+TapAddress tap_address(const Settings& settings, const std::optional<std::string>& flag,
+                       const std::optional<std::string>& password_file);
 
 /// The sources with what their data is worth, for people.
-std::string source_words(const std::vector<sources::Source>& sources,
+std::string source_words(const std::vector<sources::SourceStart>& sources,
                          const std::optional<verify::Level>& level);
 
 /// What a source's data is worth, for people: see verify_words.

@@ -12,7 +12,7 @@ namespace skua::cli {
 namespace {
 
 TapAdmin admin_of(const Settings& settings, const TapFlags& flags) {
-  const sources::TapSource tap = tap_address(settings, flags.tap, flags.tap_password_file);
+  const TapAddress tap = tap_address(settings, flags.tap, flags.tap_password_file);
   return {tap.endpoint, tap.password, ca_file(settings, flags.verification.ca_file)};
 }
 

@@ -1,5 +1,6 @@
 #include "app/indexer.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <future>
 #include <utility>
@@ -22,19 +23,21 @@ namespace {
 
 const std::string kRunRole = "skua run";
 
-/// Relays are one row, which stand by for each other; all others are on their own.
-std::vector<std::vector<sources::Source>> rows_of(const std::vector<sources::Source>& sources) {
-  std::vector<std::vector<sources::Source>> rows;
-  std::optional<std::size_t> relays;
-  for (const sources::Source& source : sources) {
-    if (sources::is_relay(source) && relays) {
-      rows[*relays].push_back(source);
-      continue;
+/// Sources that stand by for each other are one group; all others are on their own.
+std::vector<std::vector<sources::SourceStart>> groups_of(
+    const std::vector<sources::SourceStart>& starts) {
+  std::vector<std::vector<sources::SourceStart>> groups;
+  for (const sources::SourceStart& start : starts) {
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& other) {
+      return start.source->has_standbys() && other.front().source->kind() == start.source->kind();
+    });
+    if (group != groups.end()) {
+      group->push_back(start);
+    } else {
+      groups.push_back({start});
     }
-    if (sources::is_relay(source)) relays = rows.size();
-    rows.push_back({source});
   }
-  return rows;
+  return groups;
 }
 
 }  // namespace
@@ -51,9 +54,9 @@ class Indexer::Impl {
                       : nullptr),
         writing_(options_.database_url, clock_, clock_watch_.server(),
                  [this](const std::string& what) { defect_.report(what); }) {
-    for (auto& row : rows_of(options_.sources)) {
+    for (auto& group : groups_of(options_.sources)) {
       runs_.push_back(std::make_unique<sources::SourceRun>(
-          run_options(std::move(row)), writing_, clock_,
+          run_options(std::move(group)), writing_, clock_,
           [this](const std::string& what) { defect_.report(what); }));
     }
     // When the sources are this process's, and before anything of theirs is read.
@@ -96,10 +99,10 @@ class Indexer::Impl {
     for (const auto& run : runs_) run->drop();
   }
 
-  std::vector<sources::Source> resumed_sources() const {
-    std::vector<sources::Source> sources;
+  std::vector<sources::SourceStart> resumed_sources() const {
+    std::vector<sources::SourceStart> sources;
     for (const auto& run : runs_) {
-      for (sources::Source& source : run->resumed_sources()) sources.push_back(std::move(source));
+      for (auto& start : run->resumed_sources()) sources.push_back(std::move(start));
     }
     return sources;
   }
@@ -192,10 +195,10 @@ class Indexer::Impl {
                        .on_defect = [this](const std::string& what) { defect_.report(what); }}};
   }
 
-  sources::SourceRunOptions run_options(std::vector<sources::Source> row) {
-    const bool verifies = options_.verify && sources::is_signed(row.front());
+  sources::SourceRunOptions run_options(std::vector<sources::SourceStart> group) {
+    const bool verifies = options_.verify && group.front().source->proof() != sources::Proof::None;
     return {.database_url = options_.database_url,
-            .sources = std::move(row),
+            .sources = std::move(group),
             .fail_over = options_.fail_over,
             .margin = options_.fail_over_margin,
             .accounts = verifies ? accounts_.get() : nullptr,
@@ -254,7 +257,7 @@ void Indexer::drop() {
   impl_->drop();
 }
 
-std::vector<sources::Source> Indexer::resumed_sources() const {
+std::vector<sources::SourceStart> Indexer::resumed_sources() const {
   return impl_->resumed_sources();
 }
 

@@ -27,7 +27,7 @@ struct IndexerOptions {
   std::string database_url;
   Durability durability = Durability::Needed;
   /// Relays stand by for each other, in the order of preference; everything else is read at once.
-  std::vector<sources::Source> sources;
+  std::vector<sources::SourceStart> sources;
   /// PEM file of certificates to trust besides the system's; empty: none.
   std::string ca_file;
   /// How commits are verified; nothing: not at all, which is for relays of one's own. What Tap and
@@ -83,7 +83,7 @@ class Indexer {
   void drop();
   /// The sources for the next one: each goes on at its stored cursor, or where this one began.
   /// After `drop`.
-  std::vector<sources::Source> resumed_sources() const;
+  std::vector<sources::SourceStart> resumed_sources() const;
 
   /// Queues again what an indexer of this process that was dropped had in hand. Before `start`.
   /// Throws store::SqlError.

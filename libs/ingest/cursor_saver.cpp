@@ -130,9 +130,9 @@ void CursorSaver::save_position() {
   // In this order: what the cursor has passed must be among what is saved of repositories.
   static const std::vector<store::RepositoryProgress> kNone;
   static const std::vector<std::string> kNoGaps;
-  const auto end = options_.chain != nullptr ? progress_.first_unfinished() : 0;
-  const auto& repositories = options_.chain != nullptr ? options_.chain->collect(end) : kNone;
-  const auto& gaps = options_.chain != nullptr ? options_.chain->collect_gaps(end) : kNoGaps;
+  const auto end = options_.heads != nullptr ? progress_.first_unfinished() : 0;
+  const auto& repositories = options_.heads != nullptr ? options_.heads->collect(end) : kNone;
+  const auto& gaps = options_.heads != nullptr ? options_.heads->collect_gaps(end) : kNoGaps;
   if (!has_moved && repositories.empty() && gaps.empty()) return;
   crash_point("before_cursor");
   store::Transaction transaction(*session_);
@@ -146,7 +146,7 @@ void CursorSaver::save_position() {
   for (std::size_t i = 0; i < moved.size(); ++i) {
     if (moved[i]) saved_[i] = moved[i]->seq;
   }
-  if (options_.chain != nullptr) options_.chain->stored();
+  if (options_.heads != nullptr) options_.heads->stored();
   crash_point("after_cursor");
 }
 

@@ -37,7 +37,7 @@ class CursorSaver {
     std::vector<std::string> sources;
     std::chrono::milliseconds interval{10'000};
     /// What is saved with the cursor of the repositories that were verified; null: nothing.
-    PendingHeads* chain = nullptr;
+    PendingHeads* heads = nullptr;
     store::Resync resync = store::Resync::Complete;
   };
   using Watermark = writer::InFlightList::Watermark;

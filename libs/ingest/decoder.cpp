@@ -307,12 +307,12 @@ void Decoder::introduce(const Job& job) {
 
 void Decoder::log(const Job& job, const verify::KnownRepository& repository,
                   verify::Continuity continuity) {
-  if (services_.verification->chain == nullptr) return;
+  if (services_.verification->heads == nullptr) return;
   store::RepositoryRow row;
   row.did = std::string(job.did);
   if (const auto last = repository.state().last) row.head = {last->rev, last->data};
   row.active = repository.active();
-  services_.verification->chain->add(job.ticket, row, continuity);
+  services_.verification->heads->add(job.ticket, row, continuity);
 }
 
 void Decoder::dispatch(const Job& job, bool is_first) {
@@ -333,8 +333,8 @@ void Decoder::drop(const Job& job, verify::errc reason) {
 }
 
 void Decoder::drop_unverified(const Job& job) {
-  if (services_.verification->chain != nullptr) {
-    services_.verification->chain->add_gap(job.ticket, std::string(job.did));
+  if (services_.verification->heads != nullptr) {
+    services_.verification->heads->add_gap(job.ticket, std::string(job.did));
   }
   drop(job, verify::errc::parked_over_budget);
 }

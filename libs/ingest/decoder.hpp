@@ -39,7 +39,7 @@ struct Verification {
   accounts::AccountSource& accounts;
   RepositoryLookup& repositories;
   /// Null: where repositories stand is not stored.
-  PendingHeads* chain = nullptr;
+  PendingHeads* heads = nullptr;
   /// Repositories that all decoders together remember.
   std::size_t remembered = 1'000'000;
 };
@@ -47,8 +47,11 @@ struct Verification {
 /// What the decoders of a pipeline share. Outlives them.
 struct DecoderServices {
   DispatchServices out;
-  /// Null: nothing is verified.
+  /// Of commits; null: they are not verified. Outlives the decoders.
   const Verification* verification = nullptr;
+  /// Gives the keys of labelers, and waits for servers that fail (RetryingAccounts); null: labels
+  /// are not verified. Outlives the decoders.
+  accounts::AccountSource* accounts = nullptr;
   /// How many decoders there are: they share out what is remembered.
   std::size_t decoders = 1;
   /// Of this decoder alone.

@@ -2,59 +2,77 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <thread>
+#include <vector>
 
 #include "base/bounded_queue.hpp"
-#include "event/jetstream_message.hpp"
-#include "event/tap_message.hpp"
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "event/unresolved_event.hpp"
 #include "ingest/decode_thread.hpp"
 #include "ingest/dispatch.hpp"
 #include "ingest/future_gate.hpp"
+#include "ingest/intake_counters.hpp"
 
 namespace skua::ingest {
 
-/// Decodes the messages of a JSON source, which nothing can verify: signatures are not in them.
+/// A message that a MessageReader has read.
+struct ReadMessage {
+  /// The reader's, until its next call.
+  std::vector<event::UnresolvedEvent>* events = nullptr;
+  /// When the source says that it made the message; the epoch: it does not say.
+  Timestamp stated_at{};
+  /// When the message was made, as far as that is known; the epoch: it is not.
+  Timestamp made_at{};
+};
+
+/// Reads the messages of one kind of JSON source. May hold scratch memory. One thread.
+class MessageReader {
+ public:
+  virtual ~MessageReader() = default;
+
+  /// Error: the message as a whole cannot be read; it becomes a dead letter.
+  virtual Result<ReadMessage> read(const AdmittedMessage& message) = 0;
+  /// Counts the message that was read last, because it goes on. Logs what it says to people.
+  virtual void count(IntakeCounters& intake) = 0;
+  /// Whether a message that is sent again has the same number, so that dead letters may carry it.
+  virtual bool has_stable_seq() const { return true; }
+};
+
+/// Decodes the messages of a JSON source on a thread of its own. Nothing in them can be verified:
+/// they carry no signatures.
 class MessageDecoder final : public DecodeThread {
  public:
-  enum class Format : std::uint8_t { Tap, Jetstream };
-
-  MessageDecoder(Format format, DispatchServices services);
+  MessageDecoder(std::unique_ptr<MessageReader> reader, DispatchServices services);
   ~MessageDecoder() override;
 
   void push(AdmittedMessage message) override;
   void close() override;
   void join() override;
   std::size_t backlog() const override { return queue_.size(); }
-  /// No message ever waits for an answer, but some may for our clock.
+  /// No message waits for an answer, but some wait for the local clock.
   std::size_t abandoned() const override { return abandoned_; }
 
  private:
-  /// Whether a message was before FutureGate.
+  /// Whether FutureGate has released the message.
   enum class Gate : std::uint8_t { Ahead, Behind };
 
   void run();
   void take(AdmittedMessage& message, Gate gate);
-  void take_tap(AdmittedMessage& message, Gate gate);
-  void take_jetstream(AdmittedMessage& message, Gate gate);
-  /// False: the message waits for our clock.
-  bool passes(AdmittedMessage& message, const std::vector<event::UnresolvedEvent>& events,
-              Timestamp time, Gate gate);
-  /// Judges the events and hands them on. `stated`: when the source says that it made the message;
-  /// the epoch: it does not. `time`: when it was made, as far as that is known.
-  void hand_on(const AdmittedMessage& message, std::vector<event::UnresolvedEvent>& events,
-               Timestamp stated, Timestamp time);
+  void read(AdmittedMessage& message, Gate gate);
+  /// False: the gate has taken the message.
+  bool passes(AdmittedMessage& message, const ReadMessage& read, Gate gate);
+  /// Drops the message if its revision lies in the future, else dispatches its events.
+  void hand_on(const AdmittedMessage& message, const ReadMessage& read);
 
-  const Format format_;
+  const std::unique_ptr<MessageReader> reader_;
   const DispatchServices services_;
   BoundedQueue<AdmittedMessage> queue_;
   FutureGate gate_;
   std::size_t abandoned_ = 0;
-  /// Of the message at hand.
+  /// For the current message.
   filter::CurrentFilter::Snapshot filter_;
-  event::TapDecoder tap_decoder_;
-  event::TapMessage tap_;
-  event::JetstreamDecoder jetstream_decoder_;
-  event::JetstreamMessage jetstream_;
   std::thread thread_;
 };
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "ingest/label_decoder.hpp"
-#include "ingest/message_decoder.hpp"
 #include "store/dead_letters.hpp"
 #include "writer/router.hpp"
 
@@ -31,27 +29,19 @@ Pipeline::Pipeline(PipelineOptions options, Writing& writing, const Clock& clock
 }
 
 std::unique_ptr<DecodeThread> Pipeline::make_decoder() {
-  DispatchServices out{.intake = intake_,
-                       .in_flight = in_flight_,
-                       .sink = [this](auto event) { push(std::move(event)); },
-                       .clock = clock_,
-                       .filter = options_.filter,
-                       .on_defect = options_.on_defect};
-  switch (options_.format) {
-    case SourceFormat::Tap:
-      return std::make_unique<MessageDecoder>(MessageDecoder::Format::Tap, std::move(out));
-    case SourceFormat::Jetstream:
-      return std::make_unique<MessageDecoder>(MessageDecoder::Format::Jetstream, std::move(out));
-    case SourceFormat::Labels:
-      return std::make_unique<LabelDecoder>(std::move(out), options_.labelers);
-    case SourceFormat::Frames:
-      break;
-  }
-  return std::make_unique<Decoder>(DecoderServices{
-      .out = std::move(out),
+  DecoderServices services{
+      .out = {.intake = intake_,
+              .in_flight = in_flight_,
+              .sink = [this](auto event) { push(std::move(event)); },
+              .clock = clock_,
+              .filter = options_.filter,
+              .on_defect = options_.on_defect},
       .verification = options_.verification,
+      .accounts = options_.accounts,
       .decoders = options_.decode_threads,
-      .parked = ParkedBudget::Limits::of(options_.in_flight, options_.decode_threads)});
+      .parked = ParkedBudget::Limits::of(options_.in_flight, options_.decode_threads)};
+  if (options_.make_decoder) return options_.make_decoder(std::move(services));
+  return std::make_unique<Decoder>(std::move(services));
 }
 
 Pipeline::~Pipeline() {

@@ -23,9 +23,6 @@
 
 namespace skua::ingest {
 
-/// What the messages of a source are.
-enum class SourceFormat : std::uint8_t { Frames, Tap, Jetstream, Labels };
-
 /// What a source says of a message without decoding it.
 struct Route {
   std::int64_t seq = 0;  // 0: it has none
@@ -45,13 +42,13 @@ struct PipelineOptions {
   std::vector<std::string> sources;
   std::size_t decode_threads = 2;
   writer::InFlightList::Limits in_flight;
-  SourceFormat format = SourceFormat::Frames;
+  /// Null: the messages are frames of a relay.
+  std::function<std::unique_ptr<DecodeThread>(DecoderServices)> make_decoder = nullptr;
   /// See InFlightList::OnFinished.
   writer::InFlightList::OnFinished on_finished = nullptr;
-  /// Null: nothing is verified. Outlives the pipeline. Of frames only.
+  /// See DecoderServices.
   const Verification* verification = nullptr;
-  /// Who tells the keys of labelers; null: labels are not verified. Outlives the pipeline.
-  accounts::AccountSource* labelers = nullptr;
+  accounts::AccountSource* accounts = nullptr;
   /// See DispatchServices. Outlives the pipeline.
   const filter::CurrentFilter* filter = nullptr;
   /// See DispatchServices.
@@ -104,7 +101,7 @@ class Pipeline {
   }
 
   bool is_verified() const {
-    return options_.verification != nullptr || options_.labelers != nullptr;
+    return options_.verification != nullptr || options_.accounts != nullptr;
   }
 
   const IntakeCounters& intake() const { return intake_; }

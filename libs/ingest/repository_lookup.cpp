@@ -9,10 +9,10 @@
 
 namespace skua::ingest {
 
-RepositoryLookup::RepositoryLookup(accounts::AccountSource& accounts, const PendingHeads* chain,
+RepositoryLookup::RepositoryLookup(accounts::AccountSource& accounts, const PendingHeads* heads,
                                    Options options)
     : accounts_(accounts),
-      chain_(chain),
+      heads_(heads),
       options_(std::move(options)),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
@@ -55,12 +55,12 @@ void RepositoryLookup::find_all(const std::stop_token& stop) {
 
 void RepositoryLookup::look_up(std::vector<Wanted> wanted, const std::stop_token& stop) {
   std::map<std::string, store::RepositoryRow> rows;
-  if (chain_ != nullptr) {
+  if (heads_ != nullptr) {
     // First what is about to be stored: what leaves that list meanwhile is stored when it is
     // loaded.
     std::vector<std::string> to_load;
     for (const auto& one : wanted) {
-      if (auto newest = chain_->newest(one.did)) {
+      if (auto newest = heads_->newest(one.did)) {
         rows.insert_or_assign(one.did, *std::move(newest));
       } else {
         to_load.push_back(one.did);

@@ -43,9 +43,9 @@ class RepositoryLookup {
     std::chrono::milliseconds database_pause{1'000};
   };
 
-  /// `chain` is what is not stored yet; null: nothing is stored at all, and all repositories are
+  /// `heads` is what is not stored yet; null: nothing is stored at all, and all repositories are
   /// new. Accounts and chain must outlive the lookup.
-  RepositoryLookup(accounts::AccountSource& accounts, const PendingHeads* chain, Options options);
+  RepositoryLookup(accounts::AccountSource& accounts, const PendingHeads* heads, Options options);
   ~RepositoryLookup();
 
   /// `done` is called once, on some thread, or never when the lookup is stopped before. `row_found`
@@ -70,7 +70,7 @@ class RepositoryLookup {
                                          const std::stop_token& stop);
 
   accounts::AccountSource& accounts_;
-  const PendingHeads* chain_;
+  const PendingHeads* heads_;
   const Options options_;
   std::unique_ptr<store::Session> session_;
   std::mutex mutex_;

@@ -14,13 +14,13 @@ namespace skua::ingest {
 /// What verification asks outside of the stream, put together for a pipeline, which it outlives.
 class Verifying {
  public:
-  /// `source` and `chain` must outlive it. `chain` and `lookup`: see RepositoryLookup.
-  Verifying(accounts::AccountSource& source, PendingHeads* chain, verify::Level level,
+  /// `source` and `heads` must outlive it. `heads` and `lookup`: see RepositoryLookup.
+  Verifying(accounts::AccountSource& source, PendingHeads* heads, verify::Level level,
             RepositoryLookup::Options lookup)
       : accounts_(source),
-        repositories_(accounts_, chain, std::move(lookup)),
+        repositories_(accounts_, heads, std::move(lookup)),
         verification_{
-            .level = level, .accounts = accounts_, .repositories = repositories_, .chain = chain} {}
+            .level = level, .accounts = accounts_, .repositories = repositories_, .heads = heads} {}
   ~Verifying() { stop(); }
   Verifying(const Verifying&) = delete;
   Verifying& operator=(const Verifying&) = delete;

@@ -1,43 +1,100 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
+#include <string>
+#include <utility>
 
+#include "filter/current_filter.hpp"
+#include "ingest/pipeline.hpp"
+#include "sources/connection_log.hpp"
 #include "transport/frame_sink.hpp"
 #include "transport/stream_client.hpp"
 
 namespace skua::sources {
 
-/// Takes a source's messages into the pipeline, and knows where its stream goes on. Lives on its
-/// client's thread; the figures may be read from any.
+/// What an intake is made from. All outlive it.
+struct IntakeServices {
+  ingest::Pipeline& pipeline;
+  /// The number of this source among those of the pipeline.
+  std::size_t stream = 0;
+  /// The position that the first connection asks for; nothing: live.
+  std::optional<std::int64_t> start = std::nullopt;
+  /// Null: everything is wanted.
+  filter::CurrentFilter* filter = nullptr;
+  /// Saves the cursor soon: the source has reset its sequence numbers.
+  std::function<void()> save_cursor = nullptr;
+};
+
+/// Takes the messages of one source into the pipeline, and remembers where the next connection
+/// continues. Called on its client's thread; the metrics by any thread.
 class Intake : public transport::FrameSink {
  public:
-  /// What a client of this source is made with.
+  /// `log` is the name of the logger, `url` the source in messages, `advice` what a user can check
+  /// when the source was never reached.
+  Intake(IntakeServices services, std::string log, const std::string& url, std::string advice);
+
+  /// The options of a client for this source.
   virtual transport::StreamClientOptions stream() = 0;
   /// Before the client starts.
   virtual void attach(transport::StreamClient& /*client*/) {}
+  /// While there is no client: where the next one begins; nothing: live.
+  void begin_at(std::optional<std::int64_t> position);
+  /// The client was stopped.
+  void ended() { connection_.ended(); }
 
-  virtual bool connected() const = 0;
-  /// Times that the source's numbers began anew.
-  virtual std::uint64_t restarts() const { return 0; }
-  /// Numbers missing between what was asked for and what came.
-  virtual std::uint64_t skipped() const { return 0; }
+  /// Takes no more messages. True: the client must stay until the pipeline is empty, because the
+  /// source is told which messages are durable. Any thread.
+  virtual bool close() { return false; }
+  /// These messages are durable. Called for sources with `is_acknowledged`. Any thread.
+  virtual void on_finished(std::span<const ingest::Pipeline::Ticket> /*tickets*/) {}
 
-  /// After which position this run began to read; nothing: nothing came yet, or it has none.
-  std::optional<std::int64_t> began_after() const {
-    const std::int64_t position = began_after_;
-    return position < 0 ? std::nullopt : std::optional(position);
-  }
+  std::optional<std::string> wants_end() override { return std::exchange(end_, std::nullopt); }
+  void when_room(std::function<void()> wake) override;
+  void on_connected(std::uint64_t connection) override;
+  void on_disconnected(const transport::Disconnection& end) override;
+
+  /// Where the next connection continues: after the last message that was taken. The client's
+  /// thread, or while there is no client.
+  std::optional<std::int64_t> position() const { return position_; }
+
+  bool connected() const { return connection_.connected(); }
+  /// Messages that arrived, also those for which the pipeline had no room.
+  std::uint64_t heard() const { return heard_; }
+  /// The pipeline has no room for the next message: the source is not silent.
+  bool waits_for_room() const { return waits_for_room_; }
+  /// How often the source has reset its sequence numbers.
+  std::uint64_t restarts() const { return restarts_; }
+  /// Sequence numbers missing between the cursor and the first message of a connection.
+  std::uint64_t skipped() const { return skipped_; }
+  /// The position after which this run began to read; nothing: no message came, or the source has
+  /// no positions.
+  std::optional<std::int64_t> began_after() const;
 
  protected:
+  /// Submits a message to the pipeline, as of this source. False: there is no room.
+  bool submit(transport::RawFrame& message, ingest::Route route,
+              const std::function<void(ingest::Pipeline::Ticket)>& admitted = nullptr);
   /// The first call counts.
-  void begins_after(std::int64_t position) {
-    std::int64_t none = -1;
-    began_after_.compare_exchange_strong(none, position);
-  }
+  void begins_after(std::int64_t position);
+  /// The sequence numbers of the source were reset: the next connection reads all that it keeps.
+  void restart();
+
+  IntakeServices services_;
+  std::optional<std::int64_t> position_;
+  /// Why this connection is to end.
+  std::optional<std::string> end_;
+  std::atomic<std::uint64_t> skipped_{0};
 
  private:
+  ConnectionLog connection_;
+  std::atomic<std::uint64_t> heard_{0};
+  std::atomic<bool> waits_for_room_{false};
+  std::atomic<std::uint64_t> restarts_{0};
   std::atomic<std::int64_t> began_after_{-1};
 };
 

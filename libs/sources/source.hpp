@@ -1,84 +1,74 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
+#include <string_view>
 #include <vector>
 
+#include "ingest/pipeline.hpp"
+#include "sources/cursor_choice.hpp"
+#include "sources/intake.hpp"
 #include "transport/endpoint.hpp"
-#include "transport/zstd_messages.hpp"
 
 namespace skua::sources {
 
-/// Where a run begins.
-struct CursorChoice {
-  enum class Kind : std::uint8_t {
-    Saved,   // the saved cursor; live when there is none
-    Live,    // what comes from now on
-    Oldest,  // the oldest that the source keeps
-    At,      // after `seq`
-    Resume,  // the saved cursor; after `seq` when there is none
-  };
-  Kind kind = Kind::Saved;
-  std::int64_t seq = 0;
+/// What the messages of a source prove.
+enum class Proof : std::uint8_t {
+  /// Nothing: JSON without signatures.
+  None,
+  /// Each commit is signed by its account and carries the changed part of the tree.
+  Commits,
+  /// Each label is signed by its labeler.
+  Labels,
 };
 
-/// A relay or PDS: subscribeRepos.
-struct RelaySource {
-  transport::Endpoint endpoint;
+/// A source at an address: its name, its trust level, and the parts that read it. One subclass for
+/// each kind, in a folder of its own; `source_kinds()` lists the kinds. Immutable; any thread.
+class Source {
+ public:
+  explicit Source(transport::Endpoint endpoint) : endpoint_(std::move(endpoint)) {}
+  virtual ~Source() = default;
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+
+  /// `relay`, `tap`, `jetstream` or `labeler`: the prefix of the name, and the name of its logger.
+  virtual std::string_view kind() const = 0;
+  virtual Proof proof() const = 0;
+
+  /// Whether sources of this kind send the same events, so that one can replace another
+  /// (docs/adr/0003).
+  virtual bool has_standbys() const { return false; }
+  /// Whether a position can be asked for. A Tap sends again what was not acknowledged instead.
+  virtual bool has_cursor() const { return true; }
+  /// Whether the source is told which messages are durable (Intake::on_finished).
+  virtual bool is_acknowledged() const { return false; }
+  /// Where the first run begins that has no saved cursor; nothing: live.
+  virtual std::optional<std::int64_t> first_position() const { return std::nullopt; }
+  /// How many decoders help, of as many as were asked for.
+  virtual std::size_t decode_threads(std::size_t wanted) const { return wanted; }
+
+  virtual std::unique_ptr<Intake> make_intake(IntakeServices services) const = 0;
+  virtual std::unique_ptr<ingest::DecodeThread> make_decoder(
+      ingest::DecoderServices services) const = 0;
+
+  const transport::Endpoint& endpoint() const { return endpoint_; }
+  /// `relay:host`, with the port unless it is the scheme's own: the name of the source in cursors,
+  /// tombstones and dead letters.
+  std::string name() const { return std::string(kind()) + ":" + endpoint_.authority(); }
+  /// For people.
+  std::string url() const { return endpoint_.url(); }
+
+ private:
+  const transport::Endpoint endpoint_;
+};
+
+/// A source, and where a run begins to read it.
+struct SourceStart {
+  std::shared_ptr<const Source> source;
   CursorChoice cursor;
 };
-
-/// A Tap: its `/channel`. It keeps what was not acknowledged, so that there is no cursor.
-struct TapSource {
-  transport::Endpoint endpoint;
-  /// Of its user `admin`; empty: it wants none.
-  std::string password;
-};
-
-/// A Jetstream.
-struct JetstreamSource {
-  enum class Version : std::uint8_t { V1, V2 };
-  transport::Endpoint endpoint;
-  Version version = Version::V1;
-  CursorChoice cursor;
-  /// Null: messages come without compression.
-  std::shared_ptr<const transport::ZstdDictionary> dictionary;
-};
-
-/// A labeler: subscribeLabels. Labels are state: without a saved cursor it is read from its oldest.
-struct LabelerSource {
-  transport::Endpoint endpoint;
-  CursorChoice cursor;
-};
-
-using Source = std::variant<RelaySource, TapSource, JetstreamSource, LabelerSource>;
-
-inline bool is_relay(const Source& source) {
-  return std::holds_alternative<RelaySource>(source);
-}
-
-inline bool is_labeler(const Source& source) {
-  return std::holds_alternative<LabelerSource>(source);
-}
-
-/// What can be verified: frames are signed for, JSON is not.
-inline bool is_signed(const Source& source) {
-  return is_relay(source) || is_labeler(source);
-}
-
-/// The same source for a run that goes on in the place of another, whose database has become an
-/// older one: at the saved cursor, or where there is none, after `began`; nothing: the other one
-/// had read nothing.
-Source resumed(Source source, std::optional<std::int64_t> began);
-
-/// `relay:host`, `tap:host`, `jetstream:host` or `labeler:host`, with the port where there is one:
-/// names a source in cursors, tombstones and dead letters.
-std::string source_name(const Source& source);
-
-/// Its URL, for people.
-std::string source_url(const Source& source);
 
 }  // namespace skua::sources

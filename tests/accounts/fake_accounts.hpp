@@ -20,9 +20,9 @@ namespace skua::test {
 
 /// Accounts that say what a test tells them, at once on the caller's thread or when the test wants
 /// it, and remember what they were asked. Any thread.
-class FakeAccounts final : public AccountSource {
+class FakeAccounts final : public accounts::AccountSource {
  public:
-  using Identity = Result<AccountIdentity>;
+  using Identity = Result<accounts::AccountIdentity>;
   using Status = Result<identity::HostStatus>;
 
   /// Said from now on; of others: did_not_found.

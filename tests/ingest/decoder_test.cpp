@@ -120,13 +120,13 @@ class DecoderTest : public testing::Test {
   void open(bool is_verified = true, std::size_t remembered = 100, bool knows_stored = false) {
     patient_ = std::make_unique<accounts::RetryingAccounts>(accounts_, 1ms);
     lookup_ = std::make_unique<RepositoryLookup>(
-        *patient_, knows_stored ? &chain_ : nullptr,
+        *patient_, knows_stored ? &heads_ : nullptr,
         RepositoryLookup::Options{.database_url = "", .on_defect = [](const std::string& what) {
                                     ADD_FAILURE() << what;
                                   }});
     verification_ = std::make_unique<Verification>(Verification{.accounts = *patient_,
                                                                 .repositories = *lookup_,
-                                                                .chain = &chain_,
+                                                                .heads = &heads_,
                                                                 .remembered = remembered});
     decoder_ = std::make_unique<Decoder>(
         DecoderServices{.out = {.intake = intake_,
@@ -216,7 +216,7 @@ class DecoderTest : public testing::Test {
   writer::InFlightList in_flight_{{.frames = 100'000, .bytes = std::size_t{1} << 30}};
   Events events_{in_flight_};
   test::FakeAccounts accounts_;
-  PendingHeads chain_;
+  PendingHeads heads_;
   SignedRepository alice_{atproto::Curve::k256, 7};
   SignedRepository bob_{atproto::Curve::p256, 8};
   std::int64_t seq_ = 0;
@@ -313,7 +313,7 @@ TEST_F(DecoderTest, a_verified_commit_passes_and_is_logged) {
   EXPECT_EQ(intake_.broke, 0U);
   EXPECT_EQ(dropped(), 0U);
   EXPECT_EQ(accounts_.asked("known " + kAlice), 1U) << "what is known is not asked for";
-  const auto newest = chain_.newest(kAlice);
+  const auto newest = heads_.newest(kAlice);
   ASSERT_TRUE(newest && newest->head);
   EXPECT_EQ(newest->head->rev, alice_.link().rev);
   EXPECT_EQ(newest->head->data, alice_.link().data);
@@ -331,7 +331,7 @@ TEST_F(DecoderTest, what_was_missed_is_counted_and_followed) {
   expect_all_done();
   EXPECT_EQ(intake_.verified, 4U);
   EXPECT_EQ(intake_.broke, 2U);
-  const auto& progress = chain_.collect(100);
+  const auto& progress = heads_.collect(100);
   ASSERT_EQ(progress.size(), 1U);
   EXPECT_EQ(progress.front().breaks, 2);
   EXPECT_EQ(progress.front().row.head->rev, alice_.link().rev);
@@ -345,7 +345,7 @@ TEST_F(DecoderTest, an_account_that_was_left_out_and_is_back_has_a_gap) {
   open();
   push("#commit", commit(alice_));
   expect_all_done();
-  const auto before = chain_.newest(kAlice);
+  const auto before = heads_.newest(kAlice);
   set_filter({}, {kBob});
   push("#commit", commit(alice_));
   push("#account", account(false, "deactivated"));
@@ -355,12 +355,12 @@ TEST_F(DecoderTest, an_account_that_was_left_out_and_is_back_has_a_gap) {
   EXPECT_EQ(intake_.filtered_messages, 3U);
   EXPECT_EQ(intake_.verified, 2U);
   EXPECT_EQ(events_.seqs(kBob), (Seqs{of_bob}));
-  EXPECT_EQ(chain_.newest(kAlice)->head, before->head);
+  EXPECT_EQ(heads_.newest(kAlice)->head, before->head);
   set_filter({}, {});
   push("#commit", commit(alice_));
   expect_all_done();
   EXPECT_EQ(intake_.broke, 1U);
-  EXPECT_EQ(chain_.newest(kAlice)->head->rev, alice_.link().rev);
+  EXPECT_EQ(heads_.newest(kAlice)->head->rev, alice_.link().rev);
 }
 
 TEST_F(DecoderTest, an_account_that_wrote_nothing_while_it_was_left_out_has_none) {
@@ -388,7 +388,7 @@ TEST_F(DecoderTest, a_commit_of_which_no_record_passes_is_verified_and_its_chain
   expect_all_done();
   EXPECT_EQ(intake_.filtered, 2U);
   EXPECT_EQ(dropped(errc::wrong_signature), 1U);
-  EXPECT_EQ(chain_.newest(kAlice)->head->rev, alice_.link().rev);
+  EXPECT_EQ(heads_.newest(kAlice)->head->rev, alice_.link().rev);
   const std::uint64_t broke = intake_.broke;
   set_filter({}, {});
   const auto last = push("#commit", commit(alice_));
@@ -416,7 +416,7 @@ TEST_F(DecoderTest, nothing_is_logged_before_its_frame_can_finish) {
   open();
   push("#commit", commit(alice_));
   expect_all_done();
-  EXPECT_EQ(chain_.collect(in_flight_.first_unfinished()).size(), 1U);
+  EXPECT_EQ(heads_.collect(in_flight_.first_unfinished()).size(), 1U);
 }
 
 TEST_F(DecoderTest, keeps_an_accounts_order_while_it_waits_and_lets_others_pass) {
@@ -473,7 +473,7 @@ TEST_F(DecoderTest, a_wrong_signature_is_looked_into_once_and_then_dropped) {
   EXPECT_EQ(accounts_.asked("recent " + kAlice), 1U);
   EXPECT_EQ(events_.size(), 0U);
   EXPECT_EQ(in_flight_.watermark()->seq, seq_) << "it does not hold up the cursor";
-  EXPECT_EQ(chain_.newest(kAlice), std::nullopt);
+  EXPECT_EQ(heads_.newest(kAlice), std::nullopt);
   // What is right still passes.
   const auto good = push("#commit", commit(alice_));
   expect_all_done();
@@ -710,7 +710,7 @@ TEST_F(DecoderTest, a_sync_that_comes_first_brings_the_handle) {
 TEST_F(DecoderTest, an_account_that_is_known_already_brings_no_handle) {
   accounts_.knows(kAlice, identity_of(alice_, "alice.example"));
   commit(alice_);
-  chain_.add(1, {kAlice, store::RepositoryHead{alice_.link().rev, alice_.link().data}, true},
+  heads_.add(1, {kAlice, store::RepositoryHead{alice_.link().rev, alice_.link().data}, true},
              verify::Continuity::Next);
   open(true, 100, true);
   push("#commit", commit(alice_));
@@ -813,8 +813,8 @@ TEST_P(GoneAccounts, are_settled_with_their_host) {
     EXPECT_EQ(change.purge, gone.purge);
     EXPECT_EQ(change.last_rev, alice_.link().rev);
   }
-  EXPECT_EQ(chain_.newest(kAlice)->active, gone.counts);
-  EXPECT_EQ(chain_.newest(kAlice)->head->rev, alice_.link().rev);
+  EXPECT_EQ(heads_.newest(kAlice)->active, gone.counts);
+  EXPECT_EQ(heads_.newest(kAlice)->head->rev, alice_.link().rev);
   push("#commit", commit(alice_));
   expect_all_done();
   EXPECT_EQ(dropped(errc::inactive_account), gone.counts ? 0U : 1U);

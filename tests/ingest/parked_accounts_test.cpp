@@ -64,10 +64,10 @@ class ParkedAccountsTest : public test::PostgresTest {
     writing_ = std::make_unique<Writing>(database_.url(), clock_, clock_, on_defect);
     cursor_saver_ = std::make_unique<CursorSaver>(
         CursorSaver::Options{
-            .database_url = database_.url(), .sources = {kSource}, .chain = &chain_},
+            .database_url = database_.url(), .sources = {kSource}, .heads = &heads_},
         clock_);
     verifying_ = std::make_unique<Verifying>(
-        accounts_, &chain_, verify::Level::Full,
+        accounts_, &heads_, verify::Level::Full,
         RepositoryLookup::Options{.database_url = database_.url(), .on_defect = on_defect});
     pipeline_ =
         std::make_unique<Pipeline>(PipelineOptions{.sources = {kSource},
@@ -153,7 +153,7 @@ class ParkedAccountsTest : public test::PostgresTest {
 
   test::ManualClock clock_;
   test::FakeAccounts accounts_;
-  PendingHeads chain_;
+  PendingHeads heads_;
   std::vector<Account> honest_;
   Account silent_{kSilent, SignedRepository(atproto::Curve::k256, 30)};
   std::int64_t seq_ = 0;

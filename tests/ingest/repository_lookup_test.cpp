@@ -175,12 +175,12 @@ class StoredRepositories : public test::PostgresTest {
 
   test::ManualClock clock_;
   test::FakeAccounts accounts_;
-  PendingHeads chain_;
+  PendingHeads heads_;
 };
 
 TEST_F(StoredRepositories, are_found) {
   store(kAlice, 5, false);
-  RepositoryLookup lookup(accounts_, &chain_, pausing(1ms, database_.url()));
+  RepositoryLookup lookup(accounts_, &heads_, pausing(1ms, database_.url()));
   EXPECT_EQ(find(lookup, kAlice).head, head(5));
   EXPECT_FALSE(find(lookup, kAlice).active);
   EXPECT_EQ(find(lookup, kBob).head, std::nullopt);
@@ -189,19 +189,19 @@ TEST_F(StoredRepositories, are_found) {
 
 TEST_F(StoredRepositories, are_overruled_by_what_is_yet_to_be_stored) {
   store(kAlice, 5, false);
-  chain_.add(9, {kAlice, head(6), true}, verify::Continuity::Next);
-  RepositoryLookup lookup(accounts_, &chain_, pausing(1ms, database_.url()));
+  heads_.add(9, {kAlice, head(6), true}, verify::Continuity::Next);
+  RepositoryLookup lookup(accounts_, &heads_, pausing(1ms, database_.url()));
   EXPECT_EQ(find(lookup, kAlice).head, head(6));
   EXPECT_TRUE(find(lookup, kAlice).active);
   store(kAlice, 6);
-  chain_.collect(10);
-  chain_.stored();
+  heads_.collect(10);
+  heads_.stored();
   EXPECT_EQ(find(lookup, kAlice).head, head(6));
 }
 
 TEST_F(StoredRepositories, are_found_again_after_the_connection_broke) {
   store(kAlice, 5);
-  RepositoryLookup lookup(accounts_, &chain_, pausing(1ms, database_.url()));
+  RepositoryLookup lookup(accounts_, &heads_, pausing(1ms, database_.url()));
   EXPECT_EQ(find(lookup, kAlice).head, head(5));
   EXPECT_EQ(value("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
                   "WHERE application_name = 'skua repositories' AND datname = current_database()"),
@@ -217,7 +217,7 @@ TEST_F(StoredRepositories, that_cannot_be_read_are_said_to_be_a_defect) {
   options.database_url = database_.url();
   options.on_defect = [&](const std::string& what) { defect.set_value(what); };
   Answers answers;
-  RepositoryLookup lookup(accounts_, &chain_, options);
+  RepositoryLookup lookup(accounts_, &heads_, options);
   lookup.find(kAlice, answers.taker());
   EXPECT_NE(defect.get_future().get().find("skua.repositories"), std::string::npos);
   lookup.stop();
@@ -226,7 +226,7 @@ TEST_F(StoredRepositories, that_cannot_be_read_are_said_to_be_a_defect) {
 
 TEST_F(StoredRepositories, are_waited_for_and_the_end_comes_all_the_same) {
   Answers answers;
-  RepositoryLookup lookup(accounts_, &chain_,
+  RepositoryLookup lookup(accounts_, &heads_,
                           pausing(std::chrono::hours(1), "postgresql://127.0.0.1:1/nowhere"));
   lookup.find(kAlice, answers.taker());
   lookup.stop();

@@ -32,19 +32,17 @@ void add(std::string& query, std::string_view name, std::string_view value) {
 
 }  // namespace
 
-JetstreamIntake::JetstreamIntake(ingest::Pipeline& pipeline, JetstreamSource source,
-                                 std::optional<std::int64_t> start, filter::CurrentFilter* filter)
-    : pipeline_(pipeline),
-      source_(std::move(source)),
-      filter_(filter),
-      words_(
-          "jetstream", source_.endpoint.url(),
-          "is the address right, and does this machine reach it (curl -I https://HOST)? v1 is at "
-          "/subscribe, v2 at /xrpc/network.bsky.jetstream.subscribeEvents"),
-      inflate_(source_.dictionary.get()),
-      position_(start) {
-  if (start) begins_after(*start);
-}
+JetstreamIntake::JetstreamIntake(IntakeServices services, transport::Endpoint endpoint,
+                                 JetstreamSource::Version version,
+                                 std::shared_ptr<const transport::ZstdDictionary> dictionary)
+    : Intake(std::move(services), "jetstream", endpoint.url(),
+             "is the address right, and does this machine reach it (curl -I https://HOST)? v1 is "
+             "at /subscribe, v2 at /xrpc/network.bsky.jetstream.subscribeEvents"),
+      endpoint_(std::move(endpoint)),
+      version_(version),
+      dictionary_(std::move(dictionary)),
+      filter_(services_.filter),
+      inflate_(dictionary_.get()) {}
 
 JetstreamIntake::~JetstreamIntake() {
   if (filter_ != nullptr) filter_->forget(this);
@@ -59,12 +57,11 @@ void JetstreamIntake::attach(transport::StreamClient& client) {
 
 transport::StreamClientOptions JetstreamIntake::stream() {
   transport::StreamClientOptions options;
-  options.endpoint = source_.endpoint;
+  options.endpoint = endpoint_;
   options.target = [this] { return target(); };
-  options.messages =
-      source_.dictionary ? transport::MessageKinds::Both : transport::MessageKinds::Text;
+  options.messages = dictionary_ ? transport::MessageKinds::Both : transport::MessageKinds::Text;
   options.peer = "Jetstream";
-  if (source_.version == JetstreamSource::Version::V2) options.subprotocol = "xrpc.v1.json";
+  if (version_ == JetstreamSource::Version::V2) options.subprotocol = "xrpc.v1.json";
   // Of a narrow filter nothing may come for hours.
   options.may_be_silent_now = [this] {
     return asked_.with([](const auto& asked) { return !asked.empty(); });
@@ -77,7 +74,7 @@ store::FilterContent JetstreamIntake::wanted() const {
   if (filter_ == nullptr) return {};
   store::FilterContent wanted = filter_->get()->content();
   // What they would not take is left out here alone.
-  const bool is_v1 = source_.version == JetstreamSource::Version::V1;
+  const bool is_v1 = version_ == JetstreamSource::Version::V1;
   if (wanted.collections.size() > (is_v1 ? kMostCollections : kNamesInUrl)) {
     wanted.collections.clear();
   }
@@ -93,12 +90,12 @@ void JetstreamIntake::ask_anew() {
 std::string JetstreamIntake::target() {
   const store::FilterContent asked = wanted();
   asked_.with([&](auto& kept) { kept = asked; });
-  std::string query = source_.endpoint.query;
+  std::string query = endpoint_.query;
   const std::string own =
-      source_.version == JetstreamSource::Version::V1 ? query_v1(asked) : query_v2(asked);
+      version_ == JetstreamSource::Version::V1 ? query_v1(asked) : query_v2(asked);
   if (!query.empty() && !own.empty()) query += '&';
   query += own;
-  return query.empty() ? source_.endpoint.path : source_.endpoint.path + "?" + query;
+  return query.empty() ? endpoint_.path : endpoint_.path + "?" + query;
 }
 
 std::string JetstreamIntake::query_v1(const store::FilterContent& asked) const {
@@ -109,7 +106,7 @@ std::string JetstreamIntake::query_v1(const store::FilterContent& asked) const {
     for (const std::string& name : asked.collections) add(query, "wantedCollections", name);
     for (const std::string& did : asked.dids) add(query, "wantedDids", did);
   }
-  if (source_.dictionary) add(query, "compress", "true");
+  if (dictionary_) add(query, "compress", "true");
   if (position_) {
     add(query, "cursor", std::to_string(std::max<std::int64_t>(1, *position_ - kOverlap)));
   }
@@ -120,7 +117,7 @@ std::string JetstreamIntake::query_v2(const store::FilterContent& asked) const {
   std::string query;
   for (const std::string& name : asked.collections) add(query, "collections", name);
   for (const std::string& did : asked.dids) add(query, "dids", did);
-  if (source_.dictionary) add(query, "zstdDictionary", std::to_string(source_.dictionary->id()));
+  if (dictionary_) add(query, "zstdDictionary", std::to_string(dictionary_->id()));
   // Its cursor is inclusive.
   if (position_) add(query, "cursor", std::to_string(*position_));
   return query;
@@ -156,7 +153,7 @@ bool JetstreamIntake::try_accept(transport::RawFrame& frame) {
     route = {peek->cursor, peek->did};
   }
   const std::int64_t cursor = route.seq;
-  if (!pipeline_.submit(frame, route)) return false;
+  if (!submit(frame, route)) return false;
   is_plain_ = false;
   if (cursor != 0) begins_after(cursor - 1);
   if (cursor != 0 && (!position_ || cursor > *position_)) position_ = cursor;
@@ -164,7 +161,7 @@ bool JetstreamIntake::try_accept(transport::RawFrame& frame) {
 }
 
 void JetstreamIntake::take_error(std::string_view text) {
-  pipeline_.count_error_frame();
+  services_.pipeline.count_error_frame();
   event::JetstreamDecoder decoder;
   event::JetstreamMessage message;
   if (!decoder.decode(text, message)) {
@@ -175,22 +172,21 @@ void JetstreamIntake::take_error(std::string_view text) {
 }
 
 void JetstreamIntake::on_connected(std::uint64_t connection) {
-  words_.on_connected();
-  if (source_.version == JetstreamSource::Version::V1 && asked_.with(is_long)) {
+  Intake::on_connected(connection);
+  if (version_ == JetstreamSource::Version::V1 && asked_.with(is_long)) {
     client_->send(connection, options_update());
   }
   // It may have changed while the connection was made.
   if (filter_ != nullptr) ask_anew();
   if (position_) {
-    logger("jetstream")
-        ->info("connected to {}, continuing at {}", source_.endpoint.url(), *position_);
+    logger("jetstream")->info("connected to {}, continuing at {}", endpoint_.url(), *position_);
   } else {
-    logger("jetstream")->info("connected to {}, live from now on", source_.endpoint.url());
+    logger("jetstream")->info("connected to {}, live from now on", endpoint_.url());
   }
 }
 
 void JetstreamIntake::on_disconnected(const transport::Disconnection& end) {
-  words_.on_disconnected(end);
+  Intake::on_disconnected(end);
   if (end.http_error == "CursorTooOld") {
     logger("jetstream")
         ->warn("the events between {} and now are missing; a backfill adds them; live from now on",

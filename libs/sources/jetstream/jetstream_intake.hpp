@@ -9,34 +9,28 @@
 
 #include "base/guarded.hpp"
 #include "filter/current_filter.hpp"
-#include "ingest/pipeline.hpp"
-#include "sources/connection_log.hpp"
 #include "sources/intake.hpp"
-#include "sources/source.hpp"
+#include "sources/jetstream/jetstream_source.hpp"
 #include "store/filter_table.hpp"
 #include "transport/zstd_messages.hpp"
 
 namespace skua::sources {
 
-/// Takes a Jetstream's events into the pipeline. After a lost connection it goes on where it was; a
-/// v1 stream, whose cursor is a time, some seconds before: events may share a time, or come a
-/// little out of order, and what comes twice changes nothing. The server is asked for what the
-/// filter lets through, as far as a server takes filters, and anew when that changes.
+/// Takes the messages of a Jetstream into the pipeline. After a lost connection it continues at its
+/// last position. The cursor of v1 is a time: v1 continues some seconds earlier, because several
+/// events may have the same time or arrive in another order; repeated events change nothing. The
+/// server is asked for what the filter passes, as far as the server supports that, and asked again
+/// when the filter changes. See Intake for the threads.
 class JetstreamIntake final : public Intake {
  public:
-  /// `start` is the cursor of the first connection; nothing: live.
-  /// `filter` outlives it; null: everything is asked for.
-  JetstreamIntake(ingest::Pipeline& pipeline, JetstreamSource source,
-                  std::optional<std::int64_t> start, filter::CurrentFilter* filter = nullptr);
+  JetstreamIntake(IntakeServices services, transport::Endpoint endpoint,
+                  JetstreamSource::Version version,
+                  std::shared_ptr<const transport::ZstdDictionary> dictionary);
   ~JetstreamIntake() override;
 
   transport::StreamClientOptions stream() override;
   void attach(transport::StreamClient& client) override;
-  bool connected() const override { return words_.connected(); }
-
   bool try_accept(transport::RawFrame& frame) override;
-  std::optional<std::string> wants_end() override { return std::exchange(end_, std::nullopt); }
-  void when_room(std::function<void()> wake) override { pipeline_.when_room(std::move(wake)); }
   void on_connected(std::uint64_t connection) override;
   void on_disconnected(const transport::Disconnection& end) override;
 
@@ -54,18 +48,17 @@ class JetstreamIntake final : public Intake {
   void ask_anew();
   void take_error(std::string_view text);
 
-  ingest::Pipeline& pipeline_;
-  const JetstreamSource source_;
+  const transport::Endpoint endpoint_;
+  const JetstreamSource::Version version_;
+  const std::shared_ptr<const transport::ZstdDictionary> dictionary_;
+  /// Null: everything is asked for.
   filter::CurrentFilter* const filter_;
   /// What this connection, or the next, asks for.
   Guarded<store::FilterContent> asked_;
-  ConnectionLog words_;
   transport::ZstdMessages inflate_;
   transport::StreamClient* client_ = nullptr;
-  std::optional<std::int64_t> position_;
-  /// A message that was not taken, decompressed: it is offered again.
+  /// The message at hand was not taken and is decompressed already: it is offered again.
   bool is_plain_ = false;
-  std::optional<std::string> end_;
 };
 
 }  // namespace skua::sources

@@ -17,25 +17,25 @@ constexpr std::size_t kQueuedAckBytes = 8 * 1024 * 1024;
 
 }  // namespace
 
-TapIntake::TapIntake(ingest::Pipeline& pipeline, TapSource source)
-    : pipeline_(pipeline),
-      source_(std::move(source)),
-      words_("tap", source_.endpoint.url(),
+TapIntake::TapIntake(IntakeServices services, transport::Endpoint endpoint, std::string password)
+    : Intake(std::move(services), "tap", endpoint.url(),
              "is the address right, does Tap run there (GET /health), and not in webhook mode? its "
              "password goes into a file for --tap-password-file"),
+      endpoint_(std::move(endpoint)),
+      password_(std::move(password)),
       ledger_([this](std::span<const std::int64_t> ids) { return send(ids); }) {}
 
 transport::StreamClientOptions TapIntake::stream() {
   transport::StreamClientOptions options;
-  options.endpoint = source_.endpoint;
+  options.endpoint = endpoint_;
   options.messages = transport::MessageKinds::Text;
   options.peer = "Tap";
   // It says nothing as long as nothing happens, and does not ping.
   options.may_be_silent = true;
   options.max_queued_bytes = kQueuedAckBytes;
-  if (!source_.password.empty()) {
+  if (!password_.empty()) {
     options.headers.push_back(
-        {"Authorization", transport::basic_authorization("admin", source_.password)});
+        {"Authorization", transport::basic_authorization("admin", password_)});
   }
   return options;
 }
@@ -47,7 +47,7 @@ bool TapIntake::try_accept(transport::RawFrame& frame) {
   const std::int64_t arrival = std::max(arrival_ + 1, now);
   // Without an id it cannot be acknowledged; it is stored all the same, as a dead letter.
   const ingest::Route route{arrival, peek ? peek->did : std::string_view()};
-  if (!pipeline_.submit(frame, route, [&](ingest::Pipeline::Ticket ticket) {
+  if (!submit(frame, route, [&](ingest::Pipeline::Ticket ticket) {
         if (peek) ledger_.expect(ticket, peek->id);
       })) {
     return false;
@@ -67,13 +67,13 @@ std::size_t TapIntake::send(std::span<const std::int64_t> ids) {
 
 void TapIntake::on_connected(std::uint64_t connection) {
   connection_ = connection;
-  words_.on_connected();
-  logger("tap")->info("connected to {}", source_.endpoint.url());
+  Intake::on_connected(connection);
+  logger("tap")->info("connected to {}", endpoint_.url());
 }
 
 void TapIntake::on_disconnected(const transport::Disconnection& end) {
   ledger_.connection_ended();
-  words_.on_disconnected(end);
+  Intake::on_disconnected(end);
 }
 
 }  // namespace skua::sources

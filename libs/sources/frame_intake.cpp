@@ -1,10 +1,17 @@
-#include "sources/relay/frame_intake.hpp"
+#include "sources/frame_intake.hpp"
+
+#include <utility>
 
 #include "base/log.hpp"
+#include "event/frame_decoder.hpp"
 #include "transport/relay_stream.hpp"
 
 namespace skua::sources {
 namespace {
+
+const char* kind_of(FrameIntake::Sender sender) {
+  return sender == FrameIntake::Sender::Labeler ? "labeler" : "relay";
+}
 
 const char* advice(FrameIntake::Sender sender) {
   if (sender == FrameIntake::Sender::Labeler) {
@@ -17,60 +24,40 @@ const char* advice(FrameIntake::Sender sender) {
 
 }  // namespace
 
-FrameIntake::FrameIntake(ingest::Pipeline& pipeline, transport::Endpoint endpoint,
-                         std::optional<std::int64_t> start, std::function<void()> on_restart,
-                         std::size_t stream, Sender sender)
-    : pipeline_(pipeline),
+FrameIntake::FrameIntake(IntakeServices services, transport::Endpoint endpoint, Sender sender)
+    : Intake(std::move(services), kind_of(sender), endpoint.url(), advice(sender)),
       endpoint_(std::move(endpoint)),
       sender_(sender),
-      kind_(sender == Sender::Labeler ? "labeler" : "relay"),
-      url_(endpoint_.url()),
-      words_(kind_, url_, advice(sender)),
-      on_restart_(std::move(on_restart)),
-      stream_(stream),
-      position_(start) {
-  if (start) begins_after(*start);
-}
-
-void FrameIntake::begin_at(std::optional<std::int64_t> position) {
-  position_ = position;
-  end_.reset();
-  waits_for_room_ = false;
-}
+      kind_(kind_of(sender)),
+      url_(endpoint_.url()) {}
 
 transport::StreamClientOptions FrameIntake::stream() {
   auto options = transport::relay_stream(endpoint_, [this] { return position(); });
   if (sender_ == Sender::Labeler) {
     options.peer = "the labeler";
-    // Nobody is labelled for hours.
+    // A labeler may publish nothing for hours.
     options.may_be_silent = true;
   }
   return options;
 }
 
 bool FrameIntake::try_accept(transport::RawFrame& frame) {
-  ++heard_;
   std::optional<event::FramePeek> peek;
   if (const auto peeked = event::peek_frame(frame.bytes); peeked.has_value()) peek = *peeked;
   if (peek && peek->type == event::MessageType::Error) {
     take_error(frame.bytes);
     return true;
   }
-  if (peek && peek->type == event::MessageType::Info && sender_ == Sender::Labeler) {
-    look_at_info(frame.bytes);
-  }
+  if (peek && peek->type == event::MessageType::Info) take_info(frame.bytes);
   const std::int64_t seq = peek ? peek->seq : 0;
   if (seq != 0 && first_frame_) {
-    // It comes again: what stood before it is wanted first.
+    // The next connection sends this frame again, after the frames before it.
     if (!check_first(seq)) return true;
     first_frame_ = false;
   }
-  ingest::Route route = ingest::route_of(peek);
-  route.stream = stream_;
-  waits_for_room_ = !pipeline_.submit(frame, route);
-  if (waits_for_room_) return false;
+  if (!submit(frame, ingest::route_of(peek))) return false;
   if (seq != 0) begins_after(seq - 1);
-  // A number from before, within a connection, is a relay's slip: going back would repeat all.
+  // A lower number within a connection is the relay's mistake: going back would repeat everything.
   if (seq != 0 && (!position_ || seq > *position_)) position_ = seq;
   return true;
 }
@@ -83,7 +70,7 @@ bool FrameIntake::check_first(std::int64_t seq) {
         "{}: sequence reset: it sent seq {} after cursor {}; reading everything that it keeps",
         url_, seq, cursor);
     end_ = "its sequence numbers were reset";
-    begin_anew();
+    restart();
     return false;
   }
   const bool has_gap = sender_ == Sender::Relay || is_outdated_;
@@ -96,16 +83,8 @@ bool FrameIntake::check_first(std::int64_t seq) {
   return true;
 }
 
-void FrameIntake::begin_anew() {
-  restarts_ += 1;
-  position_ = 0;
-  pipeline_.restart(stream_);
-  // At once: the old cursor says nothing any more, and who came back with it might hear nothing.
-  on_restart_();
-}
-
 void FrameIntake::take_error(ByteView frame) {
-  pipeline_.count_error_frame();
+  services_.pipeline.count_error_frame();
   event::FrameDecoder decoder;
   event::DecodedFrame decoded;
   if (decoder.decode(frame, decoded).has_error()) {
@@ -117,21 +96,21 @@ void FrameIntake::take_error(ByteView frame) {
   if (decoded.name == "FutureCursor") {
     *end_ +=
         " (it was rebuilt, and its sequence numbers were reset: reading everything that it keeps)";
-    begin_anew();
+    restart();
   }
 }
 
-void FrameIntake::look_at_info(ByteView frame) {
+void FrameIntake::take_info(ByteView frame) {
   event::FrameDecoder decoder;
   event::DecodedFrame decoded;
   if (decoder.decode(frame, decoded).has_error() || decoded.name != "OutdatedCursor") return;
   is_outdated_ = true;
 }
 
-void FrameIntake::on_connected(std::uint64_t /*connection*/) {
+void FrameIntake::on_connected(std::uint64_t connection) {
   first_frame_ = true;
   is_outdated_ = false;
-  words_.on_connected();
+  Intake::on_connected(connection);
   if (position_ && *position_ == 0) {
     logger(kind_)->info("connected to {}, from the oldest frame that it keeps", url_);
   } else if (position_) {
@@ -139,11 +118,6 @@ void FrameIntake::on_connected(std::uint64_t /*connection*/) {
   } else {
     logger(kind_)->info("connected to {}, live from now on", url_);
   }
-}
-
-void FrameIntake::on_disconnected(const transport::Disconnection& end) {
-  waits_for_room_ = false;
-  words_.on_disconnected(end);
 }
 
 }  // namespace skua::sources

@@ -1,4 +1,4 @@
-#include "ingest/label_decoder.hpp"
+#include "sources/labeler/label_decoder.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -13,7 +13,7 @@
 #include "identity/errc.hpp"
 #include "ingest/decode_guard.hpp"
 
-namespace skua::ingest {
+namespace skua::sources {
 namespace {
 
 /// Labelers that one stream speaks for, of which the keys are remembered.
@@ -59,20 +59,20 @@ void fold_labels(std::vector<event::UnresolvedEvent>& events) {
 
 }  // namespace
 
-LabelDecoder::LabelDecoder(DispatchServices services, accounts::AccountSource* accounts)
+LabelDecoder::LabelDecoder(ingest::DispatchServices services, accounts::AccountSource* accounts)
     : services_(std::move(services)),
       accounts_(accounts),
       // What may be in flight at all bounds the queue.
       queue_(std::numeric_limits<std::size_t>::max()),
       keys_(kLabelers),
-      thread_([this] { guard_thread(services_, [this] { run(); }); }) {}
+      thread_([this] { ingest::guard_thread(services_, [this] { run(); }); }) {}
 
 LabelDecoder::~LabelDecoder() {
   close();
   join();
 }
 
-void LabelDecoder::push(AdmittedMessage message) {
+void LabelDecoder::push(ingest::AdmittedMessage message) {
   queue_.push(std::move(message));
 }
 
@@ -89,7 +89,8 @@ void LabelDecoder::join() {
 
 void LabelDecoder::run() {
   while (auto message = queue_.pop()) {
-    if (!guard_message(services_, *message, true, [&] { return take(*message); })) ++abandoned_;
+    if (!ingest::guard_message(services_, *message, true, [&] { return take(*message); }))
+      ++abandoned_;
   }
 }
 
@@ -112,10 +113,10 @@ std::optional<Result<Answer>> LabelDecoder::answer_to(Ask&& ask) {
   return answer;
 }
 
-bool LabelDecoder::take(AdmittedMessage& message) {
+bool LabelDecoder::take(ingest::AdmittedMessage& message) {
   if (const auto decoded = decoder_.decode(message.bytes, frame_); !decoded) {
-    reject_message(services_, message.ticket, message.did, message.seq, decoded.error().message(),
-                   std::move(message.bytes));
+    ingest::reject_message(services_, message.ticket, message.did, message.seq,
+                           decoded.error().message(), std::move(message.bytes));
     return true;
   }
   using Type = event::DecodedLabelFrame::Type;
@@ -137,7 +138,7 @@ bool LabelDecoder::take(AdmittedMessage& message) {
   return true;
 }
 
-bool LabelDecoder::take_labels(const AdmittedMessage& message) {
+bool LabelDecoder::take_labels(const ingest::AdmittedMessage& message) {
   // It may wait for a key.
   if (!frame_.labels.empty()) {
     services_.in_flight.made_at(message.ticket, frame_.labels.front().label.cts);
@@ -183,9 +184,9 @@ bool LabelDecoder::take_labels(const AdmittedMessage& message) {
   services_.intake.unknown += unknown;
   for (const verify::errc reason : dropped) services_.intake.drop(reason);
   fold_labels(events);
-  note_time(services_.intake, newest, services_.clock.now());
+  ingest::note_time(services_.intake, newest, services_.clock.now());
   // What is stored of records is narrowed by the filter, labels are not.
-  dispatch(services_, nullptr, message.ticket, events, newest);
+  ingest::dispatch(services_, nullptr, message.ticket, events, newest);
   return true;
 }
 
@@ -254,4 +255,4 @@ std::optional<LabelDecoder::KnownKey> LabelDecoder::key_of(const std::string& sr
   return *keys_.put(src, found);
 }
 
-}  // namespace skua::ingest
+}  // namespace skua::sources

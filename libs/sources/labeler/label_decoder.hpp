@@ -20,18 +20,18 @@
 #include "ingest/dispatch.hpp"
 #include "verify/errc.hpp"
 
-namespace skua::ingest {
+namespace skua::sources {
 
 /// Decodes a labeler's frames, and verifies that each label is signed by the labeler in whose name
 /// it speaks. A stream is one labeler's, as a rule: while its key is asked for, all of it waits.
-class LabelDecoder final : public DecodeThread {
+class LabelDecoder final : public ingest::DecodeThread {
  public:
   /// `accounts`, which outlives it, waits for servers that fail (RetryingAccounts); null: nothing
   /// is verified.
-  LabelDecoder(DispatchServices services, accounts::AccountSource* accounts);
+  LabelDecoder(ingest::DispatchServices services, accounts::AccountSource* accounts);
   ~LabelDecoder() override;
 
-  void push(AdmittedMessage message) override;
+  void push(ingest::AdmittedMessage message) override;
   void close() override;
   void join() override;
   /// One key holds all of them up.
@@ -56,8 +56,8 @@ class LabelDecoder final : public DecodeThread {
 
   void run();
   /// False: it waits for an answer that does not come any more.
-  bool take(AdmittedMessage& message);
-  bool take_labels(const AdmittedMessage& message);
+  bool take(ingest::AdmittedMessage& message);
+  bool take_labels(const ingest::AdmittedMessage& message);
 
   /// What became of a signature's check.
   enum class Verdict : std::uint8_t { Good, Dropped, Abandoned };
@@ -69,9 +69,9 @@ class LabelDecoder final : public DecodeThread {
   std::optional<KnownKey> key_of(const std::string& src,
                                  accounts::AccountSource::Freshness freshness);
 
-  const DispatchServices services_;
+  const ingest::DispatchServices services_;
   accounts::AccountSource* const accounts_;
-  BoundedQueue<AdmittedMessage> queue_;
+  BoundedQueue<ingest::AdmittedMessage> queue_;
   const std::shared_ptr<Answers> answers_ = std::make_shared<Answers>();
   event::LabelFrameDecoder decoder_;
   event::DecodedLabelFrame frame_;
@@ -82,4 +82,4 @@ class LabelDecoder final : public DecodeThread {
   std::thread thread_;
 };
 
-}  // namespace skua::ingest
+}  // namespace skua::sources

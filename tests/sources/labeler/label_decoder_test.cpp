@@ -1,4 +1,4 @@
-#include "ingest/label_decoder.hpp"
+#include "sources/labeler/label_decoder.hpp"
 
 #include <array>
 #include <chrono>
@@ -16,9 +16,12 @@
 #include "support/made_labels.hpp"
 #include "support/manual_clock.hpp"
 
-namespace skua::ingest::label_decoder_test {
+namespace skua::sources::label_decoder_test {
 namespace {
 
+using ingest::AdmittedMessage;
+using ingest::DispatchServices;
+using ingest::IntakeCounters;
 using nlohmann::json;
 using test::labels_frame;
 using test::made_label;
@@ -244,4 +247,4 @@ TEST_F(LabelDecoderTest, a_bad_label_is_a_dead_letter_alone_and_a_bad_frame_whol
 }
 
 }  // namespace
-}  // namespace skua::ingest::label_decoder_test
+}  // namespace skua::sources::label_decoder_test

@@ -17,16 +17,25 @@
 #include <gtest/gtest.h>
 
 #include "ingest/decoder.hpp"
-#include "ingest/label_decoder.hpp"
 #include "ingest/message_decoder.hpp"
+#include "sources/jetstream/jetstream_reader.hpp"
+#include "sources/labeler/label_decoder.hpp"
+#include "sources/tap/tap_reader.hpp"
 #include "support/made_labels.hpp"
 #include "support/manual_clock.hpp"
 #include "verify/signed_repository.hpp"
 
-namespace skua::ingest::decode_guard_test {
+namespace skua::sources::decode_guard_test {
 namespace {
 
 using event::Operation;
+using ingest::AdmittedMessage;
+using ingest::Decoder;
+using ingest::DecoderServices;
+using ingest::DecodeThread;
+using ingest::DispatchServices;
+using ingest::IntakeCounters;
+using ingest::MessageDecoder;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -70,11 +79,11 @@ class Decoders : public testing::TestWithParam<Kind> {
         decoder_ = std::make_unique<Decoder>(DecoderServices{.out = std::move(out)});
         break;
       case Kind::Tap:
-        decoder_ = std::make_unique<MessageDecoder>(MessageDecoder::Format::Tap, std::move(out));
+        decoder_ = std::make_unique<MessageDecoder>(std::make_unique<TapReader>(), std::move(out));
         break;
       case Kind::Jetstream:
         decoder_ =
-            std::make_unique<MessageDecoder>(MessageDecoder::Format::Jetstream, std::move(out));
+            std::make_unique<MessageDecoder>(std::make_unique<JetstreamReader>(), std::move(out));
         break;
       case Kind::Labels:
         decoder_ = std::make_unique<LabelDecoder>(std::move(out), nullptr);
@@ -213,4 +222,4 @@ TEST(MachineErrors, are_memory_and_what_the_system_refuses) {
 }
 
 }  // namespace
-}  // namespace skua::ingest::decode_guard_test
+}  // namespace skua::sources::decode_guard_test

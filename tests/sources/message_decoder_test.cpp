@@ -14,12 +14,18 @@
 #include <gtest/gtest.h>
 
 #include "atproto/tid.hpp"
+#include "sources/jetstream/jetstream_reader.hpp"
+#include "sources/tap/tap_reader.hpp"
 #include "support/manual_clock.hpp"
 
-namespace skua::ingest::message_decoder_test {
+namespace skua::sources::message_decoder_test {
 namespace {
 
 using namespace std::chrono_literals;
+using ingest::AdmittedMessage;
+using ingest::DispatchServices;
+using ingest::IntakeCounters;
+using ingest::MessageDecoder;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -29,17 +35,17 @@ constexpr const char* kCid = "bafyreid42et2grtcpbhhlz4g2pdhoclnvblfkjr6bw5ztqa3q
 /// A decoder whose events are kept, and durable once the test says so.
 class MessageDecoderTest : public testing::Test {
  protected:
-  void begin(MessageDecoder::Format format) {
+  void begin(std::unique_ptr<ingest::MessageReader> reader) {
     decoder_ = std::make_unique<MessageDecoder>(
-        format, DispatchServices{.intake = intake_,
-                                 .in_flight = in_flight_,
-                                 .sink =
-                                     [this](event::UnresolvedEvent event) {
-                                       const std::scoped_lock lock(mutex_);
-                                       events_.push_back(std::move(event));
-                                     },
-                                 .clock = clock_,
-                                 .filter = filter_});
+        std::move(reader), DispatchServices{.intake = intake_,
+                                            .in_flight = in_flight_,
+                                            .sink =
+                                                [this](event::UnresolvedEvent event) {
+                                                  const std::scoped_lock lock(mutex_);
+                                                  events_.push_back(std::move(event));
+                                                },
+                                            .clock = clock_,
+                                            .filter = filter_});
   }
   void push(const std::string& text, std::int64_t seq, std::string did = {}) {
     AdmittedMessage message;
@@ -76,7 +82,7 @@ class MessageDecoderTest : public testing::Test {
 };
 
 TEST_F(MessageDecoderTest, a_change_gets_its_place_for_tombstones_and_its_lane) {
-  begin(MessageDecoder::Format::Tap);
+  begin(std::make_unique<TapReader>());
   push(tap(true, "3l2s5xxv2ze2c", R"("action":"delete")"), 50);
   push(tap(false, "3l2s5xxv2ze2c", R"("action":"delete")"), 51);
   end();
@@ -89,7 +95,7 @@ TEST_F(MessageDecoderTest, a_change_gets_its_place_for_tombstones_and_its_lane) 
 }
 
 TEST_F(MessageDecoderTest, what_cannot_be_used_keeps_its_name_however_often_it_comes) {
-  begin(MessageDecoder::Format::Tap);
+  begin(std::make_unique<TapReader>());
   const std::string poison = tap(true, "3l2s5xxv2ze2c", R"("action":"create","record":[1])");
   push(poison, 50);
   push(poison, 60);
@@ -103,7 +109,7 @@ TEST_F(MessageDecoderTest, what_cannot_be_used_keeps_its_name_however_often_it_c
 }
 
 TEST_F(MessageDecoderTest, what_is_of_no_known_type_is_finished) {
-  begin(MessageDecoder::Format::Tap);
+  begin(std::make_unique<TapReader>());
   push(R"({"id":8,"type":"label","label":{}})", 1);
   end();
   EXPECT_THAT(events_, IsEmpty());
@@ -112,7 +118,7 @@ TEST_F(MessageDecoderTest, what_is_of_no_known_type_is_finished) {
 }
 
 TEST_F(MessageDecoderTest, what_is_no_message_is_a_dead_letter) {
-  begin(MessageDecoder::Format::Tap);
+  begin(std::make_unique<TapReader>());
   push("no JSON", 1);
   end();
   ASSERT_EQ(events_.size(), 1U);
@@ -122,7 +128,7 @@ TEST_F(MessageDecoderTest, what_is_no_message_is_a_dead_letter) {
 }
 
 TEST_F(MessageDecoderTest, a_revision_of_the_future_is_dropped_and_counted) {
-  begin(MessageDecoder::Format::Tap);
+  begin(std::make_unique<TapReader>());
   const auto future = atproto::Tid::from_time(clock_.now() + 1h, 0).to_string();
   push(tap(true, future, R"("action":"delete")"), 1, kDid);
   // It waits for one that shows that our clock is right.
@@ -135,7 +141,7 @@ TEST_F(MessageDecoderTest, a_revision_of_the_future_is_dropped_and_counted) {
 }
 
 TEST_F(MessageDecoderTest, of_a_clock_that_is_behind_nothing_is_dropped) {
-  begin(MessageDecoder::Format::Tap);
+  begin(std::make_unique<TapReader>());
   const auto rev = atproto::Tid::from_time(clock_.now() + 1h, 0).to_string();
   for (int i = 1; i <= 10; ++i) {
     push(tap(true, rev, R"("action":"delete")"), i, "did:plc:" + std::to_string(i));
@@ -156,7 +162,7 @@ TEST_F(MessageDecoderTest, of_a_clock_that_is_behind_nothing_is_dropped) {
 }
 
 TEST_F(MessageDecoderTest, a_deleted_account_is_purged_and_others_are_hidden) {
-  begin(MessageDecoder::Format::Tap);
+  begin(std::make_unique<TapReader>());
   for (const std::string status : {"deleted", "suspended"}) {
     push(R"({"id":9,"type":"identity","identity":{"did":")" + std::string(kDid) +
              R"(","handle":"a.example","is_active":false,"status":")" + status + R"("}})",
@@ -174,7 +180,7 @@ TEST_F(MessageDecoderTest, a_deleted_account_is_purged_and_others_are_hidden) {
 }
 
 TEST_F(MessageDecoderTest, a_jetstreams_word_of_an_account_counts_as_a_relays) {
-  begin(MessageDecoder::Format::Jetstream);
+  begin(std::make_unique<JetstreamReader>());
   for (const std::string said :
        {R"("active":false,"status":"deleted")", R"("active":false,"status":"deactivated")",
         R"("active":false,"status":"takendown")", R"("active":true)",
@@ -197,7 +203,7 @@ TEST_F(MessageDecoderTest, a_jetstreams_word_of_an_account_counts_as_a_relays) {
 }
 
 TEST_F(MessageDecoderTest, a_record_that_json_has_changed_is_stored_and_counted) {
-  begin(MessageDecoder::Format::Jetstream);
+  begin(std::make_unique<JetstreamReader>());
   push(
       R"({"did":")" + std::string(kDid) +
           R"(","time_us":1000,"kind":"commit","commit":{"rev":"3l2s5xxv2ze2c","operation":"create",)"
@@ -215,7 +221,7 @@ TEST_F(MessageDecoderTest, a_record_that_json_has_changed_is_stored_and_counted)
 TEST_F(MessageDecoderTest, what_the_filter_leaves_out_is_finished_and_counted) {
   filter::CurrentFilter filter;
   filter_ = &filter;
-  begin(MessageDecoder::Format::Tap);
+  begin(std::make_unique<TapReader>());
   const std::string like = tap(true, "3l2s5xxv2ze2c", R"("action":"delete")");
   std::string post = like;
   post.replace(post.find("feed.like"), 9, "feed.post");
@@ -241,14 +247,14 @@ TEST_F(MessageDecoderTest, what_the_filter_leaves_out_is_finished_and_counted) {
 TEST_F(MessageDecoderTest, a_filter_that_changes_holds_from_the_next_message_on) {
   filter::CurrentFilter filter;
   filter_ = &filter;
-  begin(MessageDecoder::Format::Tap);
+  begin(std::make_unique<TapReader>());
   const std::string like = tap(true, "3l2s5xxv2ze2c", R"("action":"delete")");
   push(like, 1, kDid);
   decoder_->close();
   decoder_->join();
   filter.set(
       std::make_shared<const store::Filter>(2, store::FilterContent{{"app.bsky.feed.post"}, {}}));
-  begin(MessageDecoder::Format::Tap);
+  begin(std::make_unique<TapReader>());
   push(like, 2, kDid);
   end();
   EXPECT_EQ(events_.size(), 1U);
@@ -256,4 +262,4 @@ TEST_F(MessageDecoderTest, a_filter_that_changes_holds_from_the_next_message_on)
 }
 
 }  // namespace
-}  // namespace skua::ingest::message_decoder_test
+}  // namespace skua::sources::message_decoder_test

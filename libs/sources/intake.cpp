@@ -1,0 +1,58 @@
+#include "sources/intake.hpp"
+
+namespace skua::sources {
+
+Intake::Intake(IntakeServices services, std::string log, const std::string& url, std::string advice)
+    : services_(std::move(services)),
+      position_(services_.start),
+      connection_(std::move(log), url, std::move(advice)) {
+  if (position_) begins_after(*position_);
+}
+
+void Intake::begin_at(std::optional<std::int64_t> position) {
+  position_ = position;
+  end_.reset();
+  waits_for_room_ = false;
+}
+
+void Intake::when_room(std::function<void()> wake) {
+  services_.pipeline.when_room(std::move(wake));
+}
+
+void Intake::on_connected(std::uint64_t /*connection*/) {
+  connection_.on_connected();
+}
+
+void Intake::on_disconnected(const transport::Disconnection& end) {
+  waits_for_room_ = false;
+  connection_.on_disconnected(end);
+}
+
+std::optional<std::int64_t> Intake::began_after() const {
+  const std::int64_t position = began_after_;
+  return position < 0 ? std::nullopt : std::optional(position);
+}
+
+bool Intake::submit(transport::RawFrame& message, ingest::Route route,
+                    const std::function<void(ingest::Pipeline::Ticket)>& admitted) {
+  ++heard_;
+  route.stream = services_.stream;
+  waits_for_room_ = !services_.pipeline.submit(message, route, admitted);
+  return !waits_for_room_;
+}
+
+void Intake::begins_after(std::int64_t position) {
+  std::int64_t none = -1;
+  began_after_.compare_exchange_strong(none, position);
+}
+
+void Intake::restart() {
+  restarts_ += 1;
+  position_ = 0;
+  services_.pipeline.restart(services_.stream);
+  // At once: the old cursor has no meaning any more. A run that continued there might receive
+  // nothing.
+  services_.save_cursor();
+}
+
+}  // namespace skua::sources

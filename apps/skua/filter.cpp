@@ -26,8 +26,8 @@ store::Session session_at(const std::string& url) {
 
 /// All that the command line names, the file's content included.
 store::FilterContent names_of(const Settings& settings, const FilterCommandFlags& flags,
-                              FilterCommand command) {
-  if (command == FilterCommand::Clear) return {};
+                              FilterAction action) {
+  if (action == FilterAction::Clear) return {};
   const auto choice = filter_choice(settings, flags.names, flags.verification);
   if (!choice) {
     throw UsageError("name collections with --collection, accounts with --did, or a --file");
@@ -36,14 +36,14 @@ store::FilterContent names_of(const Settings& settings, const FilterCommandFlags
   return filter::merged(choice->names, filter::FilterFile(*choice->file).read());
 }
 
-store::FilterEdit edit_of(FilterCommand command) {
-  switch (command) {
-    case FilterCommand::Add:
+store::FilterEdit edit_of(FilterAction action) {
+  switch (action) {
+    case FilterAction::Add:
       return store::FilterEdit::Add;
-    case FilterCommand::Remove:
+    case FilterAction::Remove:
       return store::FilterEdit::Remove;
-    case FilterCommand::Set:
-    case FilterCommand::Clear:
+    case FilterAction::Set:
+    case FilterAction::Clear:
       break;
   }
   return store::FilterEdit::Set;
@@ -101,12 +101,11 @@ int filter_show(const Settings& settings, const FilterCommandFlags& flags) {
   return kSuccess;
 }
 
-int filter_change(const Settings& settings, const FilterCommandFlags& flags,
-                  FilterCommand command) {
+int filter_change(const Settings& settings, const FilterCommandFlags& flags, FilterAction action) {
   const std::string url = require_database(settings, flags.database);
-  const store::FilterContent names = names_of(settings, flags, command);
+  const store::FilterContent names = names_of(settings, flags, action);
   store::Session session = session_at(url);
-  const store::FilterChange change = store::change_filter(session, edit_of(command), names);
+  const store::FilterChange change = store::change_filter(session, edit_of(action), names);
   if (!change.is_change()) {
     fmt::print("nothing changed; stored: {}\n", filter::filter_text(change.after));
     return kSuccess;

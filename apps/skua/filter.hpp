@@ -16,12 +16,12 @@ struct FilterCommandFlags {
   std::optional<std::string> database;
   bool json = false;
 };
-enum class FilterCommand : std::uint8_t { Set, Add, Remove, Clear };
+enum class FilterAction : std::uint8_t { Set, Add, Remove, Clear };
 
 // Both return the exit code.
 
 int filter_show(const Settings& settings, const FilterCommandFlags& flags);
 /// Says what it changed, and what follows from it.
-int filter_change(const Settings& settings, const FilterCommandFlags& flags, FilterCommand command);
+int filter_change(const Settings& settings, const FilterCommandFlags& flags, FilterAction action);
 
 }  // namespace skua::cli

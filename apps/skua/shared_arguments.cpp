@@ -121,4 +121,33 @@ void add_json_flag(CLI::App* command, bool& json) {
   command->add_flag("--json", json, "Print JSON");
 }
 
+void add_backfill_limits(CLI::App* command, HistoryFlags& flags) {
+  add_setting(command, kConcurrency, flags.concurrency);
+  add_setting(command, kPerHost, flags.per_host);
+  add_setting(command, kLargestRepository, flags.largest_repository);
+}
+
+void add_backfill_of_run(CLI::App* command, HistoryFlags& flags) {
+  flags.prefix = "--backfill-";
+  command->add_option("--backfill", flags.who, "Also download the repository of this account")
+      ->type_name("DID|HANDLE")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--backfill-file", flags.files,
+                   "Also download the repositories of these files, one account per line")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  command->add_option("--backfill-host", flags.hosts, "Also download all repositories of this host")
+      ->type_name("URL")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--backfill-collection", flags.collections,
+                   "Also download the repositories of all accounts with records of this collection")
+      ->type_name("NSID")
+      ->allow_extra_args(false);
+  command->add_flag("--backfill-network", flags.network,
+                    "Also download all repositories of all hosts of the relay");
+  add_backfill_limits(command, flags);
+}
+
 }  // namespace skua::cli

@@ -1,10 +1,33 @@
-#include "repo_arguments.hpp"
+#include <optional>
 
+#include <CLI/CLI.hpp>
+
+#include "command_list.hpp"
+#include "repo.hpp"
+#include "settings.hpp"
 #include "shared_arguments.hpp"
 
 namespace skua::cli {
+namespace {
 
-RepoArguments::RepoArguments(CLI::App& app)
+/// `skua repo` and what stands below it, on the command line.
+class RepoCommand final : public Command {
+ public:
+  explicit RepoCommand(CLI::App& app);
+  std::optional<int> run(const Settings& settings) const override;
+
+ private:
+  void add_resync();
+  void add_info();
+
+  CLI::App* repo_;
+  CLI::App* resync_ = nullptr;
+  CLI::App* info_ = nullptr;
+  RepoResyncFlags resync_flags_;
+  RepoInfoFlags info_flags_;
+};
+
+RepoCommand::RepoCommand(CLI::App& app)
     : repo_(
           app.add_subcommand("repo", "Show and repair the stored records of single repositories")) {
   repo_->require_subcommand(1);
@@ -13,7 +36,7 @@ RepoArguments::RepoArguments(CLI::App& app)
   add_info();
 }
 
-void RepoArguments::add_resync() {
+void RepoCommand::add_resync() {
   resync_ = repo_->add_subcommand(
       "resync", "Make the stored records of accounts equal to their repositories");
   resync_->add_option("WHO", resync_flags_.who, kAccountForms);
@@ -42,7 +65,7 @@ void RepoArguments::add_resync() {
       "alice.car");
 }
 
-void RepoArguments::add_info() {
+void RepoCommand::add_info() {
   info_ = repo_->add_subcommand("info", "Print the state of repositories");
   info_->add_option("WHO", info_flags_.who, kAccountForms)->required();
   add_database_option(info_, info_flags_.database);
@@ -53,10 +76,16 @@ void RepoArguments::add_info() {
       "repo info bsky.app --database postgresql://localhost/skua");
 }
 
-std::optional<int> RepoArguments::run(const Settings& settings) const {
+std::optional<int> RepoCommand::run(const Settings& settings) const {
   if (*resync_) return repo_resync(settings, resync_flags_);
   if (*info_) return repo_info(settings, info_flags_);
   return std::nullopt;
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_repo_command(CLI::App& app) {
+  return std::make_unique<RepoCommand>(app);
 }
 
 }  // namespace skua::cli

@@ -1,10 +1,26 @@
-#include "record_arguments.hpp"
+#include <optional>
 
+#include <CLI/CLI.hpp>
+
+#include "command_list.hpp"
+#include "commands.hpp"
 #include "shared_arguments.hpp"
 
 namespace skua::cli {
+namespace {
 
-RecordArguments::RecordArguments(CLI::App& app)
+/// `skua record`.
+class RecordCommand final : public Command {
+ public:
+  explicit RecordCommand(CLI::App& app);
+  std::optional<int> run(const Settings& settings) const override;
+
+ private:
+  CLI::App* record_;
+  RecordFlags flags_;
+};
+
+RecordCommand::RecordCommand(CLI::App& app)
     : record_(
           app.add_subcommand("record", "Write the frames of a relay to a capture until stopped")) {
   record_->add_option("URL", flags_.url, "Relay or PDS, wss://host")->required();
@@ -21,9 +37,15 @@ RecordArguments::RecordArguments(CLI::App& app)
       "  skua record wss://relay1.us-east.bsky.network monday.frames --append");
 }
 
-std::optional<int> RecordArguments::run(const Settings& settings) const {
+std::optional<int> RecordCommand::run(const Settings& settings) const {
   if (!*record_) return std::nullopt;
   return record(settings, flags_);
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_record_command(CLI::App& app) {
+  return std::make_unique<RecordCommand>(app);
 }
 
 }  // namespace skua::cli

@@ -1,14 +1,34 @@
-#include "inspect_arguments.hpp"
-
+#include <filesystem>
 #include <iostream>
+#include <optional>
+#include <string>
 
+#include <CLI/CLI.hpp>
+
+#include "command_list.hpp"
 #include "inspect_frames.hpp"
 #include "inspect_repo.hpp"
 #include "shared_arguments.hpp"
 
 namespace skua::cli {
+namespace {
 
-InspectArguments::InspectArguments(CLI::App& app)
+/// `skua inspect` and its subcommands.
+class InspectCommand final : public Command {
+ public:
+  explicit InspectCommand(CLI::App& app);
+  std::optional<int> run(const Settings& settings) const override;
+
+ private:
+  CLI::App* inspect_;
+  CLI::App* frames_;
+  CLI::App* repo_;
+  std::string file_;
+  std::optional<std::filesystem::path> did_docs_;
+  bool json_ = false;
+};
+
+InspectCommand::InspectCommand(CLI::App& app)
     : inspect_(app.add_subcommand("inspect", "Print the content of a capture or a repository")),
       frames_(inspect_->add_subcommand(
           "frames",
@@ -31,10 +51,16 @@ InspectArguments::InspectArguments(CLI::App& app)
       "Example:\n  skua inspect repo alice.car | cut -f1");
 }
 
-std::optional<int> InspectArguments::run(const Settings& /*settings*/) const {
+std::optional<int> InspectCommand::run(const Settings& /*settings*/) const {
   if (*frames_) return inspect_frames(file_, did_docs_, std::cout, std::cerr);
   if (*repo_) return inspect_repo(file_, json_, did_docs_, std::cout, std::cerr);
   return std::nullopt;
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_inspect_command(CLI::App& app) {
+  return std::make_unique<InspectCommand>(app);
 }
 
 }  // namespace skua::cli

@@ -1,10 +1,31 @@
-#include "source_arguments.hpp"
+#include <optional>
 
+#include <CLI/CLI.hpp>
+
+#include "command_list.hpp"
+#include "settings.hpp"
 #include "shared_arguments.hpp"
+#include "source.hpp"
 
 namespace skua::cli {
+namespace {
 
-SourceArguments::SourceArguments(CLI::App& app)
+/// `skua source` and what stands below it, on the command line.
+class SourceCommand final : public Command {
+ public:
+  explicit SourceCommand(CLI::App& app);
+  std::optional<int> run(const Settings& settings) const override;
+
+ private:
+  CLI::App* add(const char* name, const char* what);
+
+  SourceCommandFlags flags_;
+  CLI::App* source_;
+  CLI::App* list_;
+  CLI::App* forget_;
+};
+
+SourceCommand::SourceCommand(CLI::App& app)
     : source_(app.add_subcommand("source", "List and remove the sources of a database")),
       list_(add("list", "List the sources with cursor, time and lag")),
       forget_(add("forget", "Delete the saved cursor, metrics and tombstones of a source")) {
@@ -21,16 +42,22 @@ SourceArguments::SourceArguments(CLI::App& app)
       "relay:relay1.us-east.bsky.network");
 }
 
-CLI::App* SourceArguments::add(const char* name, const char* what) {
+CLI::App* SourceCommand::add(const char* name, const char* what) {
   CLI::App* command = source_->add_subcommand(name, what);
   add_database_option(command, flags_.database);
   return command;
 }
 
-std::optional<int> SourceArguments::run(const Settings& settings) const {
+std::optional<int> SourceCommand::run(const Settings& settings) const {
   if (*list_) return source_list(settings, flags_);
   if (*forget_) return source_forget(settings, flags_);
   return std::nullopt;
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_source_command(CLI::App& app) {
+  return std::make_unique<SourceCommand>(app);
 }
 
 }  // namespace skua::cli

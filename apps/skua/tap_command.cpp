@@ -1,10 +1,35 @@
-#include "tap_arguments.hpp"
+#include <optional>
 
+#include <CLI/CLI.hpp>
+
+#include "command_list.hpp"
+#include "commands.hpp"
+#include "settings.hpp"
 #include "shared_arguments.hpp"
 
 namespace skua::cli {
+namespace {
 
-TapArguments::TapArguments(CLI::App& app)
+/// `skua tap` and what stands below it, on the command line.
+class TapCommand final : public Command {
+ public:
+  explicit TapCommand(CLI::App& app);
+  std::optional<int> run(const Settings& settings) const override;
+
+ private:
+  CLI::App* add(const char* name, const char* what);
+  /// The same for one that takes accounts.
+  CLI::App* add_for_accounts(const char* name, const char* what);
+
+  TapFlags flags_;
+  CLI::App* tap_;
+  CLI::App* add_;
+  CLI::App* remove_;
+  CLI::App* info_;
+  CLI::App* stats_;
+};
+
+TapCommand::TapCommand(CLI::App& app)
     : tap_(app.add_subcommand("tap", "Administer a Tap: its accounts and its state")),
       add_(add_for_accounts("add", "Tell Tap to follow accounts, including their history")),
       remove_(add_for_accounts("remove", "Tell Tap to stop following accounts")),
@@ -25,13 +50,13 @@ TapArguments::TapArguments(CLI::App& app)
   stats_->footer("Example:\n  skua tap stats --tap ws://localhost:2480");
 }
 
-CLI::App* TapArguments::add(const char* name, const char* what) {
+CLI::App* TapCommand::add(const char* name, const char* what) {
   CLI::App* command = tap_->add_subcommand(name, what);
   add_tap_options(command, flags_.tap, flags_.tap_password_file);
   return command;
 }
 
-CLI::App* TapArguments::add_for_accounts(const char* name, const char* what) {
+CLI::App* TapCommand::add_for_accounts(const char* name, const char* what) {
   CLI::App* command = add(name, what);
   command->add_option("WHO", flags_.who, kAccountForms);
   command->add_option("--file", flags_.files, "Files of accounts, one per line")->type_name("FILE");
@@ -40,12 +65,18 @@ CLI::App* TapArguments::add_for_accounts(const char* name, const char* what) {
   return command;
 }
 
-std::optional<int> TapArguments::run(const Settings& settings) const {
+std::optional<int> TapCommand::run(const Settings& settings) const {
   if (*add_) return tap_change(settings, flags_, TapChange::Add);
   if (*remove_) return tap_change(settings, flags_, TapChange::Remove);
   if (*info_) return tap_info(settings, flags_);
   if (*stats_) return tap_stats(settings, flags_);
   return std::nullopt;
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_tap_command(CLI::App& app) {
+  return std::make_unique<TapCommand>(app);
 }
 
 }  // namespace skua::cli

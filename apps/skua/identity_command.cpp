@@ -1,10 +1,28 @@
-#include "identity_arguments.hpp"
+#include <optional>
 
+#include <CLI/CLI.hpp>
+
+#include "command_list.hpp"
+#include "commands.hpp"
 #include "shared_arguments.hpp"
 
 namespace skua::cli {
+namespace {
 
-IdentityArguments::IdentityArguments(CLI::App& app)
+/// `skua identity` and its subcommand.
+class IdentityCommand final : public Command {
+ public:
+  explicit IdentityCommand(CLI::App& app);
+  std::optional<int> run(const Settings& settings) const override;
+
+ private:
+  CLI::App* identity_;
+  IdentityFlags flags_;
+  CLI::App* import_;
+  IdentityImportFlags import_flags_;
+};
+
+IdentityCommand::IdentityCommand(CLI::App& app)
     : identity_(app.add_subcommand("identity", "Print signing key, host and handle of an account")),
       import_(identity_->add_subcommand("import", "Import an export of the PLC directory")) {
   identity_->add_option("WHO", flags_.who, kAccountForms);
@@ -38,10 +56,16 @@ IdentityArguments::IdentityArguments(CLI::App& app)
       "2026-07-04T00:00:00Z");
 }
 
-std::optional<int> IdentityArguments::run(const Settings& settings) const {
+std::optional<int> IdentityCommand::run(const Settings& settings) const {
   if (*import_) return identity_import(settings, import_flags_);
   if (*identity_) return identity(settings, flags_);
   return std::nullopt;
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_identity_command(CLI::App& app) {
+  return std::make_unique<IdentityCommand>(app);
 }
 
 }  // namespace skua::cli

@@ -1,20 +1,38 @@
-#include "backfill_arguments.hpp"
+#include <optional>
 
+#include <CLI/CLI.hpp>
+
+#include "command_list.hpp"
+#include "commands.hpp"
 #include "setting_option.hpp"
+#include "settings.hpp"
 #include "shared_arguments.hpp"
 
 namespace skua::cli {
 namespace {
 
-void add_limits(CLI::App* command, HistoryFlags& flags) {
-  add_setting(command, kConcurrency, flags.concurrency);
-  add_setting(command, kPerHost, flags.per_host);
-  add_setting(command, kLargestRepository, flags.largest_repository);
-}
+/// `skua backfill` and what stands below it, on the command line.
+class BackfillCommand final : public Command {
+ public:
+  explicit BackfillCommand(CLI::App& app);
+  std::optional<int> run(const Settings& settings) const override;
 
-}  // namespace
+ private:
+  void add_request();
+  void add_status();
+  CLI::App* add_change(const char* name, const char* what, BackfillJobsFlags& flags);
 
-BackfillArguments::BackfillArguments(CLI::App& app)
+  CLI::App* backfill_;
+  BackfillFlags flags_;
+  CLI::App* status_;
+  StatusFlags status_flags_;
+  CLI::App* retry_;
+  BackfillJobsFlags retry_flags_;
+  CLI::App* cancel_;
+  BackfillJobsFlags cancel_flags_;
+};
+
+BackfillCommand::BackfillCommand(CLI::App& app)
     : backfill_(app.add_subcommand("backfill", "Download and index whole repositories")) {
   add_request();
   add_status();
@@ -36,7 +54,7 @@ BackfillArguments::BackfillArguments(CLI::App& app)
 
 // Options that may be repeated take one value each: what follows are accounts again. CAR files come
 // from a shell's pattern.
-void BackfillArguments::add_request() {
+void BackfillCommand::add_request() {
   HistoryFlags& history = flags_.history;
   backfill_->add_option("WHO", history.who, kAccountForms);
   backfill_->add_option("--file", history.files, "Files of accounts, one per line")
@@ -67,7 +85,7 @@ void BackfillArguments::add_request() {
   backfill_->add_flag("--bootstrap", flags_.bootstrap,
                       "For an empty database: build most indexes at the end; `skua run` refuses to "
                       "start until then");
-  add_limits(backfill_, history);
+  add_backfill_limits(backfill_, history);
   add_database_option(backfill_, flags_.database);
   add_unsafe_database_flag(backfill_, flags_.allow_unsafe_database);
   add_repository_options(backfill_, flags_.did_docs, flags_.verification);
@@ -82,7 +100,7 @@ void BackfillArguments::add_request() {
       "--network --bootstrap --relay wss://relay1.us-east.bsky.network\n  skua backfill status");
 }
 
-void BackfillArguments::add_status() {
+void BackfillCommand::add_status() {
   status_ = backfill_->add_subcommand("status", "Print the queue, its states and its errors");
   add_database_option(status_, status_flags_.database);
   add_json_flag(status_, status_flags_.json);
@@ -91,8 +109,8 @@ void BackfillArguments::add_status() {
       "  skua backfill status --json | jq .jobs");
 }
 
-CLI::App* BackfillArguments::add_change(const char* name, const char* what,
-                                        BackfillJobsFlags& flags) {
+CLI::App* BackfillCommand::add_change(const char* name, const char* what,
+                                      BackfillJobsFlags& flags) {
   CLI::App* command = backfill_->add_subcommand(name, what);
   command->add_option("WHO", flags.who, std::string(kAccountForms) + "; none: all");
   command->add_option("--file", flags.files, "Files of accounts, one per line")
@@ -110,7 +128,7 @@ CLI::App* BackfillArguments::add_change(const char* name, const char* what,
   return command;
 }
 
-std::optional<int> BackfillArguments::run(const Settings& settings) const {
+std::optional<int> BackfillCommand::run(const Settings& settings) const {
   if (*status_) return backfill_status(settings, status_flags_);
   if (*retry_) return backfill_retry(settings, retry_flags_);
   if (*cancel_) return backfill_cancel(settings, cancel_flags_);
@@ -118,27 +136,10 @@ std::optional<int> BackfillArguments::run(const Settings& settings) const {
   return std::nullopt;
 }
 
-void add_history_of_run(CLI::App* command, HistoryFlags& flags) {
-  flags.prefix = "--backfill-";
-  command->add_option("--backfill", flags.who, "Also download the repository of this account")
-      ->type_name("DID|HANDLE")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--backfill-file", flags.files,
-                   "Also download the repositories of these files, one account per line")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
-  command->add_option("--backfill-host", flags.hosts, "Also download all repositories of this host")
-      ->type_name("URL")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--backfill-collection", flags.collections,
-                   "Also download the repositories of all accounts with records of this collection")
-      ->type_name("NSID")
-      ->allow_extra_args(false);
-  command->add_flag("--backfill-network", flags.network,
-                    "Also download all repositories of all hosts of the relay");
-  add_limits(command, flags);
+}  // namespace
+
+std::unique_ptr<Command> make_backfill_command(CLI::App& app) {
+  return std::make_unique<BackfillCommand>(app);
 }
 
 }  // namespace skua::cli

@@ -1,14 +1,32 @@
-#include "help_arguments.hpp"
+#include <optional>
+#include <string>
+#include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "command_line/unknown_word.hpp"
 #include "command_line/walk.hpp"
+#include "command_list.hpp"
 #include "settings_text.hpp"
 
 namespace skua::cli {
+namespace {
 
-HelpArguments::HelpArguments(CLI::App& app)
+/// `skua help`: the help of any command, as `--help` prints it; and all settings.
+class HelpCommand final : public Command {
+ public:
+  explicit HelpCommand(CLI::App& app);
+  std::optional<int> run(const Settings& settings) const override;
+
+ private:
+  const CLI::App& root_;
+  CLI::App* help_;
+  std::vector<std::string> words_;
+  bool is_markdown_ = false;
+};
+
+HelpCommand::HelpCommand(CLI::App& app)
     : root_(app),
       help_(app.add_subcommand("help", "Print the help of a command, or all settings")) {
   help_->add_option("COMMAND", words_,
@@ -18,7 +36,7 @@ HelpArguments::HelpArguments(CLI::App& app)
       "Examples:\n  skua help\n  skua help run\n  skua help backfill status\n  skua help settings");
 }
 
-std::optional<int> HelpArguments::run(const Settings& /*settings*/) const {
+std::optional<int> HelpCommand::run(const Settings& /*settings*/) const {
   if (!*help_) return std::nullopt;
   if (words_ == std::vector<std::string>{"settings"}) {
     fmt::print("{}", is_markdown_ ? settings_markdown() : settings_text());
@@ -37,6 +55,12 @@ std::optional<int> HelpArguments::run(const Settings& /*settings*/) const {
   fmt::print("{}", command->get_formatter()->make_help(command, command_line::full_name(*command),
                                                        CLI::AppFormatMode::Normal));
   return 0;
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_help_command(CLI::App& app) {
+  return std::make_unique<HelpCommand>(app);
 }
 
 }  // namespace skua::cli

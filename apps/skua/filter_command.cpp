@@ -1,10 +1,35 @@
-#include "filter_arguments.hpp"
+#include <optional>
 
+#include <CLI/CLI.hpp>
+
+#include "command_list.hpp"
+#include "filter.hpp"
+#include "settings.hpp"
 #include "shared_arguments.hpp"
 
 namespace skua::cli {
+namespace {
 
-FilterArguments::FilterArguments(CLI::App& app)
+/// `skua filter` and what stands below it, on the command line.
+class FilterCommand final : public Command {
+ public:
+  explicit FilterCommand(CLI::App& app);
+  std::optional<int> run(const Settings& settings) const override;
+
+ private:
+  CLI::App* add(const char* name, const char* what);
+  CLI::App* add_with_names(const char* name, const char* what);
+
+  FilterCommandFlags flags_;
+  CLI::App* filter_;
+  CLI::App* show_;
+  CLI::App* set_;
+  CLI::App* add_;
+  CLI::App* remove_;
+  CLI::App* clear_;
+};
+
+FilterCommand::FilterCommand(CLI::App& app)
     : filter_(app.add_subcommand("filter",
                                  "Show and change which collections and accounts are stored")),
       show_(add("show", "Print the filter, and repositories that wait because of it")),
@@ -31,13 +56,13 @@ FilterArguments::FilterArguments(CLI::App& app)
   clear_->footer("Example:\n  skua filter clear");
 }
 
-CLI::App* FilterArguments::add(const char* name, const char* what) {
+CLI::App* FilterCommand::add(const char* name, const char* what) {
   CLI::App* command = filter_->add_subcommand(name, what);
   add_database_option(command, flags_.database);
   return command;
 }
 
-CLI::App* FilterArguments::add_with_names(const char* name, const char* what) {
+CLI::App* FilterCommand::add_with_names(const char* name, const char* what) {
   CLI::App* command = add(name, what);
   command
       ->add_option("--collection", flags_.names.collections,
@@ -55,13 +80,19 @@ CLI::App* FilterArguments::add_with_names(const char* name, const char* what) {
   return command;
 }
 
-std::optional<int> FilterArguments::run(const Settings& settings) const {
+std::optional<int> FilterCommand::run(const Settings& settings) const {
   if (*show_) return filter_show(settings, flags_);
-  if (*set_) return filter_change(settings, flags_, FilterCommand::Set);
-  if (*add_) return filter_change(settings, flags_, FilterCommand::Add);
-  if (*remove_) return filter_change(settings, flags_, FilterCommand::Remove);
-  if (*clear_) return filter_change(settings, flags_, FilterCommand::Clear);
+  if (*set_) return filter_change(settings, flags_, FilterAction::Set);
+  if (*add_) return filter_change(settings, flags_, FilterAction::Add);
+  if (*remove_) return filter_change(settings, flags_, FilterAction::Remove);
+  if (*clear_) return filter_change(settings, flags_, FilterAction::Clear);
   return std::nullopt;
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_filter_command(CLI::App& app) {
+  return std::make_unique<FilterCommand>(app);
 }
 
 }  // namespace skua::cli

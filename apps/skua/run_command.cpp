@@ -1,12 +1,27 @@
-#include "run_arguments.hpp"
+#include <optional>
 
-#include "backfill_arguments.hpp"
+#include <CLI/CLI.hpp>
+
+#include "command_list.hpp"
+#include "commands.hpp"
 #include "setting_option.hpp"
 #include "shared_arguments.hpp"
 
 namespace skua::cli {
+namespace {
 
-RunArguments::RunArguments(CLI::App& app)
+/// `skua run`.
+class RunCommand final : public Command {
+ public:
+  explicit RunCommand(CLI::App& app);
+  std::optional<int> run(const Settings& settings) const override;
+
+ private:
+  CLI::App* run_;
+  RunFlags flags_;
+};
+
+RunCommand::RunCommand(CLI::App& app)
     : run_(app.add_subcommand("run", "Index live sources until stopped")) {
   add_source_options(run_, flags_.source);
   add_verify_option(run_, flags_.verification);
@@ -18,7 +33,7 @@ RunArguments::RunArguments(CLI::App& app)
   add_database_option(run_, flags_.database);
   add_unsafe_database_flag(run_, flags_.allow_unsafe_database);
   add_tuning_options(run_, flags_.decode_threads, flags_.stats_interval);
-  add_history_of_run(run_, flags_.history);
+  add_backfill_of_run(run_, flags_.history);
   run_->footer(
       "It also processes the queue of `skua backfill`, and downloads repositories again of which "
       "it missed a commit.\nSigning keys come from DID documents, which it fetches when it first "
@@ -32,9 +47,15 @@ RunArguments::RunArguments(CLI::App& app)
       "wss://mod.bsky.app --database postgresql://localhost/skua");
 }
 
-std::optional<int> RunArguments::run(const Settings& settings) const {
+std::optional<int> RunCommand::run(const Settings& settings) const {
   if (!*run_) return std::nullopt;
   return cli::run(settings, flags_);
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_run_command(CLI::App& app) {
+  return std::make_unique<RunCommand>(app);
 }
 
 }  // namespace skua::cli

@@ -1,10 +1,26 @@
-#include "replay_arguments.hpp"
+#include <optional>
 
+#include <CLI/CLI.hpp>
+
+#include "command_list.hpp"
+#include "commands.hpp"
 #include "shared_arguments.hpp"
 
 namespace skua::cli {
+namespace {
 
-ReplayArguments::ReplayArguments(CLI::App& app)
+/// `skua replay`.
+class ReplayCommand final : public Command {
+ public:
+  explicit ReplayCommand(CLI::App& app);
+  std::optional<int> run(const Settings& settings) const override;
+
+ private:
+  CLI::App* replay_;
+  ReplayFlags flags_;
+};
+
+ReplayCommand::ReplayCommand(CLI::App& app)
     : replay_(app.add_subcommand("replay", "Index a capture")) {
   replay_->add_option("FILE", flags_.file, "A capture of `skua record`")->required();
   add_database_option(replay_, flags_.database);
@@ -24,9 +40,15 @@ ReplayArguments::ReplayArguments(CLI::App& app)
       "--handles checked");
 }
 
-std::optional<int> ReplayArguments::run(const Settings& settings) const {
+std::optional<int> ReplayCommand::run(const Settings& settings) const {
   if (!*replay_) return std::nullopt;
   return replay(settings, flags_);
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_replay_command(CLI::App& app) {
+  return std::make_unique<ReplayCommand>(app);
 }
 
 }  // namespace skua::cli

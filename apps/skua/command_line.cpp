@@ -1,0 +1,111 @@
+#include "command_line.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "command_line/completion.hpp"
+#include "command_line/help_text.hpp"
+#include "command_line/unknown_word.hpp"
+#include "command_line/walk.hpp"
+#include "command_list.hpp"
+#include "commands.hpp"
+#include "progress.hpp"
+#include "setting_option.hpp"
+#include "version.hpp"
+
+namespace skua::cli {
+namespace {
+
+/// The options that all commands have.
+struct GlobalFlags {
+  std::optional<std::string> config;
+  std::optional<std::string> log_level;
+  bool quiet = false;
+};
+
+void declare_global_options(CLI::App& app, GlobalFlags& flags) {
+  app.footer(
+      "Skua looks for each setting in this order: flag, environment, file of --config, "
+      "default.\n\nExamples:\n  skua migrate --database postgresql://localhost/skua\n  skua run "
+      "--database postgresql://localhost/skua --relay wss://relay1.us-east.bsky.network");
+  app.set_version_flag("-V,--version", kVersion, "Print the version and exit");
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.add_option("--config", flags.config, "TOML file with settings (SKUA_CONFIG)")
+      ->type_name("FILE");
+  add_setting(&app, kLogLevel, flags.log_level);
+  app.add_flag("-q,--quiet", flags.quiet, "Print errors and the result only");
+}
+
+void apply(const Settings& settings, const GlobalFlags& flags) {
+  set_quiet(flags.quiet);
+  if (flags.quiet && !flags.log_level) {
+    skua::set_log_level("error");
+  } else if (const auto level = settings.find(kLogLevel, flags.log_level)) {
+    if (!skua::set_log_level(level->value)) {
+      throw UsageError(level->origin + ": '" + level->value +
+                       "' is none of trace, debug, info, warn, error, off");
+    }
+  }
+}
+
+/// The words of which a shell wants the last one completed: `skua completion words -- WORD...`.
+/// Null: this command line is another.
+std::optional<std::vector<std::string>> words_to_complete(const std::vector<std::string>& words) {
+  const std::vector<std::string> before = {"completion", "words", "--"};
+  if (words.size() < before.size() || !std::equal(before.begin(), before.end(), words.begin())) {
+    return std::nullopt;
+  }
+  return std::vector<std::string>(words.begin() + static_cast<std::ptrdiff_t>(before.size()),
+                                  words.end());
+}
+
+/// Parses, with every error as a UsageError. Returns the exit code where nothing is left to be
+/// done: after --help and --version.
+std::optional<int> parse(CLI::App& app, int argc, char** argv) {
+  const CLI::App* command = &app;
+  try {
+    app.parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::Success& request) {
+    return app.exit(request);
+  } catch (const CLI::ParseError& error) {
+    while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+    throw UsageError(
+        fmt::format("{}; `{} --help` says more", error.what(), command_line::full_name(*command)));
+  }
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  CLI::App app("Indexes the AT Protocol network into PostgreSQL.", "skua");
+  GlobalFlags flags;
+  declare_global_options(app, flags);
+  const auto commands = make_commands(app);
+  command_line::hide_argument_types(app);
+
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (const auto partial = words_to_complete(words)) {
+    fmt::print("{}", command_line::completion_text(command_line::complete(app, *partial)));
+    return kSuccess;
+  }
+  if (words.empty()) throw UsageError("name a command; `skua --help` lists them");
+  if (const auto problem = command_line::unknown_word(app, words)) throw UsageError(*problem);
+  if (const auto code = parse(app, argc, argv)) return *code;
+  const Settings settings(flags.config);
+  apply(settings, flags);
+  for (const auto& command : commands) {
+    if (const auto code = command->run(settings)) return *code;
+  }
+  return kUsage;
+}
+
+}  // namespace skua::cli

@@ -1,0 +1,9 @@
+#pragma once
+
+namespace skua::cli {
+
+/// Parses the command line, reads the settings, and runs the command that it names. Returns the
+/// exit code. Throws UsageError for a wrong command line, std::exception for a command that failed.
+int run_command_line(int argc, char** argv);
+
+}  // namespace skua::cli

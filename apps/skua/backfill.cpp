@@ -16,13 +16,13 @@
 #include "base/count_text.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
-#include "history_command.hpp"
 #include "progress.hpp"
 #include "stop_signal.hpp"
 #include "store/process_name.hpp"
 #include "store/server_clock.hpp"
 #include "store/session.hpp"
 #include "tuning.hpp"
+#include "watch_backfill.hpp"
 
 namespace skua::cli {
 namespace {
@@ -84,11 +84,11 @@ bool finish_bootstrap(const std::string& database_url, StopSignal& stop_signal) 
   return true;
 }
 
-void print_end(const backfill::BackfillFigures& end, bool is_stopped) {
+void print_end(const backfill::BackfillMetrics& end, bool is_stopped) {
   fmt::print("{}: {}, {}, {} changed, {} removed, {}\n", is_stopped ? "stopped" : "done",
              counted(end.repositories, "repository"), counted(end.records, "record"),
              counted(end.rows, "row"), end.removed, counted(end.dead_letters, "dead letter"));
-  const backfill::DiscoveryFigures& lists = end.discovery;
+  const backfill::DiscoveryMetrics& lists = end.discovery;
   if (lists.pages > 0) {
     fmt::print("lists: {}, {}, {} of them not active, {} refused\n", counted(lists.pages, "page"),
                counted(lists.accounts + lists.inactive, "account"), lists.inactive,
@@ -130,12 +130,12 @@ int backfill(const Settings& settings, const BackfillFlags& flags) {
   app::BackfillRunOptions options;
   options.database_url = database_url;
   options.durability = durability(settings, flags.allow_unsafe_database);
-  options.history = history_options(settings, flags.history, flags.verification);
-  options.history.reader_threads = decode_threads(settings, flags.decode_threads, true);
+  options.backfill = backfill_options(settings, flags.backfill, flags.verification);
+  options.backfill.reader_threads = decode_threads(settings, flags.decode_threads, true);
   if (!flags.did_docs) options.check_handles = handle_checks(settings, flags.verification);
-  HistoryRequest request =
-      history_request(settings, flags.history, flags.verification, flags.relay);
-  options.accounts = history_accounts(settings, flags.did_docs, flags.verification, database_url);
+  BackfillRequest request =
+      backfill_request(settings, flags.backfill, flags.verification, flags.relay);
+  options.accounts = backfill_accounts(settings, flags.did_docs, flags.verification, database_url);
   app::check_database(database_url, options.durability);
   look_up_accounts(request);
 
@@ -146,17 +146,17 @@ int backfill(const Settings& settings, const BackfillFlags& flags) {
   queue_request(*session, request);
   session.reset();
 
-  app::BackfillRun history(std::move(options), system_clock());
-  history.start();
-  const bool stopping = watch_history(history, every, stop_signal);
+  app::BackfillRun backfill(std::move(options), system_clock());
+  backfill.start();
+  const bool stopping = watch_backfill(backfill, every, stop_signal);
   if (stopping) {
     print_progress("stopping: what is under way goes back to the queue");
   }
-  const bool is_done = history.is_idle();
+  const bool is_done = backfill.is_idle();
   if (!is_done) stop_signal.limit_the_end();
-  history.stop();
-  print_end(history.figures(), !is_done);
-  if (const auto defect = history.defect()) {
+  backfill.stop();
+  print_end(backfill.metrics(), !is_done);
+  if (const auto defect = backfill.defect()) {
     fmt::print(stderr, "skua: {}\n", *defect);
     return kFailure;
   }

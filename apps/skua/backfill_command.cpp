@@ -55,37 +55,38 @@ BackfillCommand::BackfillCommand(CLI::App& app)
 // Options that may be repeated take one value each: what follows are accounts again. CAR files come
 // from a shell's pattern.
 void BackfillCommand::add_request() {
-  HistoryFlags& history = flags_.history;
-  backfill_->add_option("WHO", history.who, kAccountForms);
-  backfill_->add_option("--file", history.files, "Files of accounts, one per line")
+  BackfillRequestFlags& backfill = flags_.backfill;
+  backfill_->add_option("WHO", backfill.who, kAccountForms);
+  backfill_->add_option("--file", backfill.files, "Files of accounts, one per line")
       ->type_name("FILE")
       ->allow_extra_args(false);
   backfill_
-      ->add_option("--host", history.hosts,
+      ->add_option("--host", backfill.hosts,
                    "All accounts of this host, such as https://pds.example")
       ->type_name("URL")
       ->allow_extra_args(false);
   backfill_
-      ->add_option("--collection", history.collections,
+      ->add_option("--collection", backfill.collections,
                    "All accounts with records of this collection, according to --relay")
       ->type_name("NSID")
       ->allow_extra_args(false);
-  backfill_->add_flag("--network", history.network, "All accounts of all hosts of --relay");
+  backfill_->add_flag("--network", backfill.network, "All accounts of all hosts of --relay");
   add_setting(backfill_, kRelay, flags_.relay,
               {.meaning = "The relay that --collection and --network ask"});
-  backfill_->add_option("--car", history.cars, "CAR files, one repository each")->type_name("FILE");
-  backfill_->add_option("--car-dir", history.car_dirs, "Folders with .car files, at any depth")
+  backfill_->add_option("--car", backfill.cars, "CAR files, one repository each")
+      ->type_name("FILE");
+  backfill_->add_option("--car-dir", backfill.car_dirs, "Folders with .car files, at any depth")
       ->type_name("FOLDER")
       ->allow_extra_args(false);
   backfill_
       ->add_option(
-          "--since-rev", history.since_rev,
+          "--since-rev", backfill.since_rev,
           "Download only the changes after this revision, for accounts that are complete as of it")
       ->type_name("TID");
   backfill_->add_flag("--bootstrap", flags_.bootstrap,
                       "For an empty database: build most indexes at the end; `skua run` refuses to "
                       "start until then");
-  add_backfill_limits(backfill_, history);
+  add_backfill_limits(backfill_, backfill);
   add_database_option(backfill_, flags_.database);
   add_unsafe_database_flag(backfill_, flags_.allow_unsafe_database);
   add_repository_options(backfill_, flags_.did_docs, flags_.verification);

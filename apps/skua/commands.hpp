@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "history_request.hpp"
+#include "backfill_request.hpp"
 #include "settings.hpp"
 #include "source_choice.hpp"
 #include "verification.hpp"
@@ -25,7 +25,7 @@ struct RunFlags {
   std::optional<std::string> decode_threads;
   std::optional<std::string> stats_interval;
   std::optional<std::string> audit_every;
-  HistoryFlags history;
+  BackfillRequestFlags backfill;
   VerificationFlags verification;
 };
 int run(const Settings& settings, const RunFlags& flags);
@@ -42,7 +42,7 @@ struct ReplayFlags {
 int replay(const Settings& settings, const ReplayFlags& flags);
 
 struct BackfillFlags {
-  HistoryFlags history;
+  BackfillRequestFlags backfill;
   std::optional<std::string> relay;
   bool bootstrap = false;
   std::optional<std::string> did_docs;

@@ -31,7 +31,7 @@ struct Shown {
   std::string handle_problem;
 };
 
-std::string handle_words(const Shown& shown) {
+std::string handle_text(const Shown& shown) {
   if (shown.identity->handle.empty()) return "none";
   if (shown.handle_verified) return shown.identity->handle + " (verified both ways)";
   return fmt::format("{} (not verified: {})", shown.identity->handle, shown.handle_problem);
@@ -43,7 +43,7 @@ void print(const Shown& shown, bool json) {
   const auto fetched = format_datetime(identity.fetched_at);
   if (!json) {
     fmt::print("did          {}\nhandle       {}\nsigning key  {}\npds          {}\n", identity.did,
-               handle_words(shown), key, identity.pds);
+               handle_text(shown), key, identity.pds);
     fmt::print("from         {}, {}\n", shown.source, fetched);
     return;
   }

@@ -21,9 +21,9 @@
 namespace skua::cli {
 namespace {
 
-void show_progress(const identity::PlcImport::Figures& figures) {
+void show_progress(const identity::PlcImport::Counters& metrics) {
   print_progress(
-      fmt::format("{}, up to {}", counted(figures.lines, "line"), format_datetime(figures.newest)),
+      fmt::format("{}, up to {}", counted(metrics.lines, "line"), format_datetime(metrics.newest)),
       stderr);
 }
 
@@ -100,11 +100,11 @@ int identity_import(const Settings& settings, const IdentityImportFlags& flags) 
       import_stream(in);
     }
   }
-  const auto& figures = import.figures();
-  fmt::print("{}, {} written, {} nullified, {} bad", counted(figures.lines, "line"),
-             counted(figures.written, "identity"), figures.nullified, figures.bad);
-  if (figures.newest != Timestamp{}) {
-    fmt::print(", up to {}", format_datetime(figures.newest));
+  const auto& metrics = import.metrics();
+  fmt::print("{}, {} written, {} nullified, {} bad", counted(metrics.lines, "line"),
+             counted(metrics.written, "identity"), metrics.nullified, metrics.bad);
+  if (metrics.newest != Timestamp{}) {
+    fmt::print(", up to {}", format_datetime(metrics.newest));
   }
   fmt::print("\n");
   if (failure.empty()) return kSuccess;

@@ -22,7 +22,7 @@
 namespace skua::cli {
 namespace {
 
-/// Writes what a relay sends to a capture. On the client's thread, but for the figures.
+/// Writes what a relay sends to a capture. On the client's thread, but for the metrics.
 class Recorder final : public transport::FrameSink {
  public:
   Recorder(transport::CaptureWriter& capture, std::uint64_t limit)

@@ -17,11 +17,10 @@
 #include "backfill/queue/job_commands.hpp"
 #include "backfill/queue/job_table.hpp"
 #include "backfill/repository/resync_rows.hpp"
+#include "backfill_request.hpp"
 #include "base/count_text.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
-#include "history_command.hpp"
-#include "history_request.hpp"
 #include "progress.hpp"
 #include "repo.hpp"
 #include "status/backfill_text.hpp"
@@ -30,6 +29,7 @@
 #include "store/server_clock.hpp"
 #include "store/session.hpp"
 #include "tuning.hpp"
+#include "watch_backfill.hpp"
 
 namespace skua::cli {
 namespace {
@@ -108,7 +108,7 @@ std::string change_text(const backfill::RowsChanged* changed) {
                      status::with_commas(changed->removed), status::with_commas(changed->replaced));
 }
 
-std::string end_words(const backfill::JobRow& job, const std::string& change) {
+std::string end_text(const backfill::JobRow& job, const std::string& change) {
   std::string error = job.error.value_or("no reason is known");
   switch (job.state) {
     case JobState::Done:
@@ -152,7 +152,7 @@ bool print_ends(Asker& asker, const std::vector<std::string>& dids) {
                                  ? "what changed was not counted, the database was away"
                                  : change_text(change == changes.end() ? nullptr : &*change);
     fmt::print(is_done ? stdout : stderr, "{}: {}\n", did,
-               job == jobs.end() ? "its job is gone" : end_words(job->second, what));
+               job == jobs.end() ? "its job is gone" : end_text(job->second, what));
   }
   std::fflush(stdout);
   return all_well;
@@ -163,20 +163,20 @@ End resync_some(std::span<const backfill::NewJob> jobs, app::BackfillRunOptions 
   Asker asker(options.database_url);
   const std::vector<std::string> dids = dids_of_jobs(jobs);
   backfill::remember_rows(asker.session(), dids);
-  for (const std::string& did : dids) backfill::doubt_newest_rows(asker.session(), did);
+  for (const std::string& did : dids) backfill::lower_newest_revs(asker.session(), did);
   backfill::add_jobs(asker.session(), jobs, backfill::Again::Yes,
                      store::server_time(asker.session()));
-  options.history.only = dids;
+  options.backfill.only = dids;
 
   OtherHolders others(asker, dids);
   if (const std::string words = others.words(); !words.empty()) print_progress(words);
-  app::BackfillRun history(std::move(options), system_clock());
-  history.start();
-  watch_history(history, every, stop_signal, [&] { return others.words(); });
-  const bool is_done = history.is_idle();
+  app::BackfillRun backfill(std::move(options), system_clock());
+  backfill.start();
+  watch_backfill(backfill, every, stop_signal, [&] { return others.words(); });
+  const bool is_done = backfill.is_idle();
   if (!is_done) stop_signal.limit_the_end();
-  history.stop();
-  const auto defect = history.defect();
+  backfill.stop();
+  const auto defect = backfill.defect();
   const bool all_well = print_ends(asker, dids);
   if (defect) {
     fmt::print(stderr, "skua: {}\n", *defect);
@@ -195,11 +195,11 @@ int repo_resync(const Settings& settings, const RepoResyncFlags& flags) {
   const int attempts = flags.attempts
                            ? static_cast<int>(whole_number({*flags.attempts, "--attempts"}, 1, 15))
                            : kAttempts;
-  HistoryFlags asked;
+  BackfillRequestFlags asked;
   asked.who = flags.who;
   asked.files = flags.files;
   asked.cars = flags.cars;
-  HistoryRequest request = history_request(settings, asked, flags.verification, std::nullopt);
+  BackfillRequest request = backfill_request(settings, asked, flags.verification, std::nullopt);
   if (request.accounts.names.empty() && request.jobs.empty() && request.problems == 0) {
     throw UsageError("repo resync: name accounts, files of them with --file, or CAR files");
   }
@@ -207,11 +207,12 @@ int repo_resync(const Settings& settings, const RepoResyncFlags& flags) {
     app::BackfillRunOptions options;
     options.database_url = database_url;
     options.durability = durability(settings, flags.allow_unsafe_database);
-    options.history = history_options(settings, asked, flags.verification);
-    options.history.reader_threads = decode_threads(settings, flags.decode_threads, true);
-    options.history.max_attempts = attempts;
+    options.backfill = backfill_options(settings, asked, flags.verification);
+    options.backfill.reader_threads = decode_threads(settings, flags.decode_threads, true);
+    options.backfill.max_attempts = attempts;
     if (!flags.did_docs) options.check_handles = handle_checks(settings, flags.verification);
-    options.accounts = history_accounts(settings, flags.did_docs, flags.verification, database_url);
+    options.accounts =
+        backfill_accounts(settings, flags.did_docs, flags.verification, database_url);
     return options;
   };
   // All that can be wrong with the arguments shows before anything begins.

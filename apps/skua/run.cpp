@@ -46,7 +46,7 @@ constexpr std::chrono::seconds kLongestWait{10};
 /// boots starts its services in any order, and a server may fail at any moment. False: the user
 /// asked to stop.
 template <class F>
-bool patiently(StopSignal& stop_signal, F&& work) {
+bool with_retry(StopSignal& stop_signal, F&& work) {
   for (std::chrono::seconds wait{1};; wait = std::min(wait * 2, kLongestWait)) {
     try {
       work();
@@ -65,7 +65,7 @@ bool patiently(StopSignal& stop_signal, F&& work) {
 std::unique_ptr<app::Indexer> make_indexer(const app::IndexerOptions& options,
                                            StopSignal& stop_signal) {
   std::unique_ptr<app::Indexer> indexer;
-  patiently(stop_signal, [&] {
+  with_retry(stop_signal, [&] {
     for (;;) {
       // Nothing is remembered yet: whichever database answers is the one.
       store::database_watch().forget(options.database_url);
@@ -93,7 +93,7 @@ class MetricsPrinter {
     const std::vector<status::Metrics> metrics = indexer_.metrics();
     const status::Rates rates = rates_.add(status::total(metrics), disk_.latest());
     print_progress(status::metrics_text(rates, metrics, outage()));
-    if (const auto moment = indexer_.history()) {
+    if (const auto moment = indexer_.backfill()) {
       print_progress(status::indented({status::backfill_summary(*moment)}));
     }
   }
@@ -120,11 +120,11 @@ enum class RunEnd : std::uint8_t {
 };
 
 /// Queues what the command line asks for. False: the user asked to stop.
-bool queue_patiently(const app::IndexerOptions& options, const HistoryRequest& request,
-                     StopSignal& stop_signal) {
-  return patiently(stop_signal, [&] {
+bool queue_with_retry(const app::IndexerOptions& options, const BackfillRequest& request,
+                      StopSignal& stop_signal) {
+  return with_retry(stop_signal, [&] {
     store::Session session(options.database_url, store::process_name("skua run ask"));
-    app::Indexer::give_back_history(session, system_clock());
+    app::Indexer::release_backfill(session, system_clock());
     queue_request(session, request);
   });
 }
@@ -171,15 +171,15 @@ int end_run(app::Indexer& indexer, StopSignal& stop_signal) {
 
 /// One run of the indexer, from what is stored. Nothing: what it remembers of the database is of
 /// another one, and the next begins with `options`.
-std::optional<int> run_once(app::IndexerOptions& options, const HistoryRequest& request,
+std::optional<int> run_once(app::IndexerOptions& options, const BackfillRequest& request,
                             std::chrono::seconds every, StopSignal& stop_signal) {
   const auto indexer = make_indexer(options, stop_signal);
   if (!indexer) return kSuccess;
   RunEnd end = RunEnd::OtherDatabase;
   try {
-    if (!queue_patiently(options, request, stop_signal)) return kSuccess;
+    if (!queue_with_retry(options, request, stop_signal)) return kSuccess;
     print_progress(
-        fmt::format("indexing {}; Ctrl-C stops", source_words(options.sources, options.verify)));
+        fmt::format("indexing {}; Ctrl-C stops", sources_text(options.sources, options.verify)));
     indexer->start();
     end = watch_run(*indexer, options.database_url, every, stop_signal);
   } catch (const store::DatabaseChanged&) {
@@ -212,16 +212,16 @@ int run(const Settings& settings, const RunFlags& flags) {
   options.accounts.database_url = options.database_url;
   options.check_handles = handle_checks(settings, flags.verification);
   options.ca_file = options.accounts.ca_file;
-  options.history = history_options(settings, flags.history, flags.verification);
-  options.history->audit =
+  options.backfill = backfill_options(settings, flags.backfill, flags.verification);
+  options.backfill->audit =
       audit_choice(settings, flags.audit_every, options.sources, options.verify);
   const bool is_verified =
       options.verify && options.sources.front().source->proof() == sources::Proof::Commits;
   options.decode_threads = decode_threads(settings, flags.decode_threads, is_verified);
   const std::chrono::seconds every = stats_interval(settings, flags.stats_interval);
 
-  HistoryRequest request = history_request(
-      settings, flags.history, flags.verification,
+  BackfillRequest request = backfill_request(
+      settings, flags.backfill, flags.verification,
       flags.source.relays.empty() ? std::optional<std::string>() : flags.source.relays.front());
   options.filter = filter_choice(settings, flags.source.filter, flags.verification);
   look_up_accounts(request);

@@ -121,13 +121,13 @@ void add_json_flag(CLI::App* command, bool& json) {
   command->add_flag("--json", json, "Print JSON");
 }
 
-void add_backfill_limits(CLI::App* command, HistoryFlags& flags) {
+void add_backfill_limits(CLI::App* command, BackfillRequestFlags& flags) {
   add_setting(command, kConcurrency, flags.concurrency);
   add_setting(command, kPerHost, flags.per_host);
   add_setting(command, kLargestRepository, flags.largest_repository);
 }
 
-void add_backfill_of_run(CLI::App* command, HistoryFlags& flags) {
+void add_backfill_of_run(CLI::App* command, BackfillRequestFlags& flags) {
   flags.prefix = "--backfill-";
   command->add_option("--backfill", flags.who, "Also download the repository of this account")
       ->type_name("DID|HANDLE")

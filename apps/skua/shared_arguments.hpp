@@ -43,8 +43,8 @@ void add_repository_options(CLI::App* command, std::optional<std::string>& did_d
                             VerificationFlags& flags);
 void add_json_flag(CLI::App* command, bool& json);
 /// How much a backfill does at a time.
-void add_backfill_limits(CLI::App* command, HistoryFlags& flags);
+void add_backfill_limits(CLI::App* command, BackfillRequestFlags& flags);
 /// The flags of `skua run` that ask for a backfill.
-void add_backfill_of_run(CLI::App* command, HistoryFlags& flags);
+void add_backfill_of_run(CLI::App* command, BackfillRequestFlags& flags);
 
 }  // namespace skua::cli

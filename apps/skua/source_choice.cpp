@@ -171,7 +171,7 @@ TapAddress tap_address(const Settings& settings, const std::optional<std::string
   return tap;
 }
 
-std::string source_words(const std::vector<sources::SourceStart>& sources,
+std::string sources_text(const std::vector<sources::SourceStart>& sources,
                          const std::optional<verify::Level>& level) {
   std::string words;
   std::string standbys;
@@ -182,18 +182,18 @@ std::string source_words(const std::vector<sources::SourceStart>& sources,
     }
     words += std::exchange(standbys, {});
     if (!words.empty()) words += " and ";
-    words += fmt::format("{} ({})", source->url(), trust_words(*source, level));
+    words += fmt::format("{} ({})", source->url(), trust_text(*source, level));
   }
   return words + standbys;
 }
 
-std::string trust_words(const sources::Source& source, const std::optional<verify::Level>& level) {
+std::string trust_text(const sources::Source& source, const std::optional<verify::Level>& level) {
   switch (source.proof()) {
     case sources::Proof::Commits:
-      return verify_words(level);
+      return verify_text(level);
     case sources::Proof::Labels:
       // A label has no operations: its signature is the whole verification.
-      return "labels, " + (level ? std::string("verifying signatures") : verify_words(level));
+      return "labels, " + (level ? std::string("verifying signatures") : verify_text(level));
     case sources::Proof::None:
       break;
   }

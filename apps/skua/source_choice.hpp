@@ -49,10 +49,10 @@ TapAddress tap_address(const Settings& settings, const std::optional<std::string
                        const std::optional<std::string>& password_file);
 
 /// The sources with what their data is worth, for people.
-std::string source_words(const std::vector<sources::SourceStart>& sources,
+std::string sources_text(const std::vector<sources::SourceStart>& sources,
                          const std::optional<verify::Level>& level);
 
-/// What a source's data is worth, for people: see verify_words.
-std::string trust_words(const sources::Source& source, const std::optional<verify::Level>& level);
+/// What a source's data is worth, for people: see verify_text.
+std::string trust_text(const sources::Source& source, const std::optional<verify::Level>& level);
 
 }  // namespace skua::cli

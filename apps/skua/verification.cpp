@@ -95,7 +95,7 @@ std::optional<identity::DnsServer> handle_checks(const Settings& settings,
   return dns_server(settings, flags.dns);
 }
 
-std::string verify_words(const std::optional<verify::Level>& level) {
+std::string verify_text(const std::optional<verify::Level>& level) {
   if (!level) return "not verified: signatures are not checked";
   return *level == verify::Level::Full ? "verifying signatures and operations"
                                        : "verifying signatures alone";

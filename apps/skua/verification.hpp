@@ -51,6 +51,6 @@ std::optional<identity::DnsServer> handle_checks(const Settings& settings,
                                                  const VerificationFlags& flags);
 
 /// What is verified, for people: "signatures and operations".
-std::string verify_words(const std::optional<verify::Level>& level);
+std::string verify_text(const std::optional<verify::Level>& level);
 
 }  // namespace skua::cli

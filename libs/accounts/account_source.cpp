@@ -143,7 +143,7 @@ void NetworkAccounts::identity(const std::string& did, Freshness freshness, Iden
 
 identity::StatusLane::Requests NetworkAccounts::status_requests() {
   identity::StatusLane::Requests requests;
-  // The account's document as it is now: what it says of its host is what is in doubt.
+  // Fetches the document again: its host may have changed.
   requests.find_pds = [this](const std::string& did, identity::StatusLane::PdsDone done) {
     const auto answer = [this, did, done = std::move(done)](Result<std::string> pds) {
       if (!pds) tell_no_status(did, failure_text(did, pds.error()), pds.error());

@@ -20,7 +20,7 @@ class HandleLookups {
     identity::DnsServer dns;
     std::string ca_file;
     bool allow_private_hosts = false;
-    HandleVerifier::Options keeper;
+    HandleVerifier::Options verifier;
   };
 
   HandleLookups(const Options& options, const Clock& clock)
@@ -28,11 +28,11 @@ class HandleLookups {
         check_(http_, identity::dns_txt_lookup(options.dns, kPatience)),
         cursor_saver_(
             [this](const auto& did, const auto& handle) { return check_.verify(did, handle); },
-            options.keeper, clock) {}
+            options.verifier, clock) {}
 
   const HandleCounters& counters() const { return cursor_saver_.counters(); }
 
-  /// Takes as long as a look-up in DNS may take. Again is harmless.
+  /// Takes as long as a look-up in DNS may take. Idempotent.
   void stop() {
     cursor_saver_.request_stop();
     http_.stop();

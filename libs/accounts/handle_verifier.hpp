@@ -24,7 +24,7 @@
 
 namespace skua::accounts {
 
-/// What came of look-ups so far. Written by the keeper, read by any thread.
+/// What came of look-ups so far. Written by the verifier, read by any thread.
 struct HandleCounters {
   std::atomic<std::uint64_t> valid{0};
   std::atomic<std::uint64_t> invalid{0};
@@ -51,12 +51,12 @@ class HandleVerifier {
     double per_second = 20;
     /// How often the database is asked for what is due when nothing is.
     std::chrono::milliseconds pause{1'000};
-    /// Called from the keeper's thread when going on would be wrong: nothing is looked up from then
-    /// on.
+    /// Called from the verifier's thread when going on would be wrong: nothing is looked up from
+    /// then on.
     std::function<void(const std::string& what)> on_defect;
   };
 
-  /// `clock`: PostgreSQL's, by which claims become due. It must outlive the keeper.
+  /// `clock`: PostgreSQL's, by which claims become due. It must outlive the verifier.
   HandleVerifier(Check check, Options options, const Clock& clock);
   ~HandleVerifier();
   HandleVerifier(const HandleVerifier&) = delete;
@@ -67,7 +67,7 @@ class HandleVerifier {
   void request_stop();
 
   /// Ends all threads, once the look-ups under way have ended: who gave `check` makes them end.
-  /// What they found is left, and due again. Again is harmless.
+  /// What they found is left, and due again. Idempotent.
   void stop();
 
   const HandleCounters& counters() const { return counters_; }
@@ -85,7 +85,7 @@ class HandleVerifier {
   HandleCounters counters_;
   identity::RequestBudget budget_;
   std::unique_ptr<store::Session> session_;
-  boost::unordered_flat_set<std::int32_t> under_way_;  // accounts; the keeper's thread alone
+  boost::unordered_flat_set<std::int32_t> under_way_;  // accounts; the verifier's thread alone
   BoundedQueue<writer::DueHandle> queue_;
   std::mutex mutex_;
   std::condition_variable_any wake_;

@@ -11,7 +11,7 @@
 #include "status/backfill_monitor.hpp"
 #include "store/clock_watch.hpp"
 #include "store/process_name.hpp"
-#include "writer/live_pressure.hpp"
+#include "writer/live_backpressure.hpp"
 
 namespace skua::app {
 namespace {
@@ -63,11 +63,11 @@ class BackfillRun::Impl {
   Impl(BackfillRunOptions options, const Clock& clock)
       : options_(std::move(options)),
         clock_watch_({.database_url = options_.database_url}, clock),
-        backfiller_(options_of_backfiller(), ids_, live_pressure_, clock_watch_.latest(),
+        backfiller_(options_of_backfiller(), ids_, live_backpressure_, clock_watch_.latest(),
                     [this](const std::string& what) { defect_.report(what); }),
         watch_({.database_url = options_.database_url,
                 .holder = store::process_name(kRole),
-                .figures = [this] { return backfiller_.figures(); },
+                .metrics = [this] { return backfiller_.metrics(); },
                 .is_idle = [this] { return backfiller_.is_idle(); }},
                clock_watch_.latest()) {
     if (!options_.check_handles) return;
@@ -89,9 +89,9 @@ class BackfillRun::Impl {
     if (handles_) handles_->stop();
   }
 
-  void poke() { backfiller_.poke(); }
+  void notify() { backfiller_.notify(); }
   bool is_idle() const { return backfiller_.is_idle(); }
-  backfill::BackfillFigures figures() const { return backfiller_.figures(); }
+  backfill::BackfillMetrics metrics() const { return backfiller_.metrics(); }
   status::BackfillSnapshot moment() const { return watch_.moment(); }
   std::optional<std::string> defect() const {
     return reason_to_stop(defect_.get(), options_.database_url);
@@ -100,17 +100,17 @@ class BackfillRun::Impl {
  private:
   backfill::BackfillerOptions options_of_backfiller() const {
     backfill::BackfillerOptions backfiller =
-        backfiller_options(options_.history, options_.database_url, kRole, *options_.accounts);
+        backfiller_options(options_.backfill, options_.database_url, kRole, *options_.accounts);
     backfiller.is_alone = options_.is_alone;
     backfiller.jobs_clock = &clock_watch_.server();
     return backfiller;
   }
   accounts::HandleLookups::Options handle_options() {
     return {.dns = *options_.check_handles,
-            .ca_file = options_.history.ca_file,
-            .allow_private_hosts = options_.history.allow_private_hosts,
-            .keeper = {.database_url = options_.database_url,
-                       .on_defect = [this](const std::string& what) { defect_.report(what); }}};
+            .ca_file = options_.backfill.ca_file,
+            .allow_private_hosts = options_.backfill.allow_private_hosts,
+            .verifier = {.database_url = options_.database_url,
+                         .on_defect = [this](const std::string& what) { defect_.report(what); }}};
   }
 
   const BackfillRunOptions options_;
@@ -118,7 +118,7 @@ class BackfillRun::Impl {
   Defect defect_;
   resolve::SharedIds ids_;
   // No live lanes here: nothing to wait for.
-  writer::LivePressure live_pressure_{std::numeric_limits<std::size_t>::max()};
+  writer::LiveBackpressure live_backpressure_{std::numeric_limits<std::size_t>::max()};
   backfill::Backfiller backfiller_;
   status::BackfillMonitor watch_;
   std::unique_ptr<accounts::HandleLookups> handles_;
@@ -143,16 +143,16 @@ void BackfillRun::stop() {
   impl_->stop();
 }
 
-void BackfillRun::poke() {
-  impl_->poke();
+void BackfillRun::notify() {
+  impl_->notify();
 }
 
 bool BackfillRun::is_idle() const {
   return impl_->is_idle();
 }
 
-backfill::BackfillFigures BackfillRun::figures() const {
-  return impl_->figures();
+backfill::BackfillMetrics BackfillRun::metrics() const {
+  return impl_->metrics();
 }
 
 status::BackfillSnapshot BackfillRun::moment() const {

@@ -48,10 +48,11 @@ backfill::BackfillerOptions backfiller_options(const BackfillOptions& options,
 struct BackfillRunOptions {
   std::string database_url;
   Durability durability = Durability::Needed;
-  BackfillOptions history;
+  BackfillOptions backfill;
   /// Who signs for accounts and where they live.
   std::unique_ptr<accounts::AccountSource> accounts;
-  /// The DNS server that handles are looked up at; nothing: who claims one last has it.
+  /// The DNS server that handles are looked up at; nothing: the most recent
+  /// claim counts without verification.
   std::optional<identity::DnsServer> check_handles;
   /// No live source of any process writes to the database: a bootstrap is open.
   bool is_alone = false;
@@ -70,11 +71,11 @@ class BackfillRun {
   static std::string holder();
 
   void start();
-  /// What is under way is given back to the queue. Again is harmless.
+  /// What is under way is given back to the queue. Idempotent.
   void stop();
-  void poke();
+  void notify();
   bool is_idle() const;
-  backfill::BackfillFigures figures() const;
+  backfill::BackfillMetrics metrics() const;
   /// The same, and the queue as it was counted some seconds ago.
   status::BackfillSnapshot moment() const;
   /// Why the process must stop; nothing while all is well.

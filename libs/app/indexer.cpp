@@ -48,7 +48,7 @@ class Indexer::Impl {
       : options_(std::move(options)),
         clock_watch_({.database_url = options_.database_url}, clock),
         clock_(clock_watch_.latest()),
-        accounts_(options_.verify || options_.history
+        accounts_(options_.verify || options_.backfill
                       ? std::make_unique<accounts::NetworkAccounts>(account_options(),
                                                                     clock_watch_.server())
                       : nullptr),
@@ -67,7 +67,7 @@ class Indexer::Impl {
             .on_defect = [this](const std::string& what) { defect_.report(what); }},
         filter_);
     writing_.start();
-    if (options_.history) history_ = make_history();
+    if (options_.backfill) backfill_ = make_backfill();
     if (options_.check_handles)
       handles_ = std::make_unique<accounts::HandleLookups>(handle_options(), clock_watch_.server());
   }
@@ -79,12 +79,12 @@ class Indexer::Impl {
 
   void start() {
     filter_watch_->start();
-    if (history_) history_->start();
+    if (backfill_) backfill_->start();
     for (const auto& run : runs_) run->start();
   }
 
-  void poke_history() {
-    if (history_) history_->backfiller.poke();
+  void notify_backfill() {
+    if (backfill_) backfill_->backfiller.notify();
   }
 
   bool stop() {
@@ -115,9 +115,9 @@ class Indexer::Impl {
     return all;
   }
 
-  std::optional<status::BackfillSnapshot> history() const {
-    if (!history_ || history_->backfiller.is_idle()) return std::nullopt;
-    return history_->watch.moment();
+  std::optional<status::BackfillSnapshot> backfill() const {
+    if (!backfill_ || backfill_->backfiller.is_idle()) return std::nullopt;
+    return backfill_->watch.moment();
   }
 
   std::optional<std::string> defect() const { return defect_.get(); }
@@ -133,8 +133,8 @@ class Indexer::Impl {
     filter_watch_->stop();
     for (const auto& run : runs_) run->close();
     // Meanwhile: neither waits for the other, and both for the database.
-    const auto history_ended = std::async(std::launch::async, [this] {
-      if (history_) history_->stop();
+    const auto backfill_ended = std::async(std::launch::async, [this] {
+      if (backfill_) backfill_->stop();
     });
     const auto deadline = std::chrono::steady_clock::now() + patience;
     bool drained = true;
@@ -142,7 +142,7 @@ class Indexer::Impl {
     writing_.end(drained);
     for (const auto& run : runs_) run->end();
     if (accounts_) accounts_->stop();
-    history_ended.wait();
+    backfill_ended.wait();
     if (handles_) handles_->stop();
     return drained;
   }
@@ -154,10 +154,11 @@ class Indexer::Impl {
 
     Beside(backfill::BackfillerOptions options, ingest::Writing& writing, const Clock& clock,
            std::function<void(const std::string&)> on_defect)
-        : backfiller(options, writing.ids(), writing.live_pressure(), clock, std::move(on_defect)),
+        : backfiller(options, writing.ids(), writing.live_backpressure(), clock,
+                     std::move(on_defect)),
           watch({.database_url = options.database_url,
                  .holder = options.holder,
-                 .figures = [this] { return backfiller.figures(); },
+                 .metrics = [this] { return backfiller.metrics(); },
                  .is_idle = [this] { return backfiller.is_idle(); }},
                 clock) {}
 
@@ -171,9 +172,9 @@ class Indexer::Impl {
     }
   };
 
-  std::unique_ptr<Beside> make_history() {
+  std::unique_ptr<Beside> make_backfill() {
     auto options =
-        backfiller_options(*options_.history, options_.database_url, kRunRole, *accounts_);
+        backfiller_options(*options_.backfill, options_.database_url, kRunRole, *accounts_);
     options.verify = options_.verify.has_value();
     options.resync = options_.verify.has_value();
     options.jobs_clock = &clock_watch_.server();
@@ -191,8 +192,8 @@ class Indexer::Impl {
     return {.dns = *options_.check_handles,
             .ca_file = options_.ca_file,
             .allow_private_hosts = options_.accounts.allow_private_hosts,
-            .keeper = {.database_url = options_.database_url,
-                       .on_defect = [this](const std::string& what) { defect_.report(what); }}};
+            .verifier = {.database_url = options_.database_url,
+                         .on_defect = [this](const std::string& what) { defect_.report(what); }}};
   }
 
   sources::SourceRunOptions run_options(std::vector<sources::SourceStart> group) {
@@ -228,7 +229,7 @@ class Indexer::Impl {
   filter::CurrentFilter filter_;
   std::unique_ptr<accounts::NetworkAccounts> accounts_;
   ingest::Writing writing_;
-  std::unique_ptr<Beside> history_;
+  std::unique_ptr<Beside> backfill_;
   std::unique_ptr<accounts::HandleLookups> handles_;
   std::vector<std::unique_ptr<sources::SourceRun>> runs_;
   std::unique_ptr<filter::FilterWatch> filter_watch_;
@@ -261,18 +262,18 @@ std::vector<sources::SourceStart> Indexer::resumed_sources() const {
   return impl_->resumed_sources();
 }
 
-void Indexer::give_back_history(store::Session& session, const Clock& clock) {
+void Indexer::release_backfill(store::Session& session, const Clock& clock) {
   const std::string holder = store::process_name(kRunRole);
   backfill::release_jobs(session, holder);
   backfill::release_lists(session, holder, clock.now());
 }
 
-void Indexer::poke_history() {
-  impl_->poke_history();
+void Indexer::notify_backfill() {
+  impl_->notify_backfill();
 }
 
-std::optional<status::BackfillSnapshot> Indexer::history() const {
-  return impl_->history();
+std::optional<status::BackfillSnapshot> Indexer::backfill() const {
+  return impl_->backfill();
 }
 
 std::vector<status::Metrics> Indexer::metrics() const {

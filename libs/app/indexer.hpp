@@ -31,15 +31,16 @@ struct IndexerOptions {
   /// PEM file of certificates to trust besides the system's; empty: none.
   std::string ca_file;
   /// How commits are verified; nothing: not at all, which is for relays of one's own. What Tap and
-  /// Jetstream send cannot be: there it is about history alone.
+  /// Jetstream send cannot be: there it is about backfill alone.
   std::optional<verify::Level> verify = verify::Level::Full;
   accounts::NetworkAccountsOptions accounts;
   store::Resync resync = store::Resync::Complete;
-  /// The DNS server that handles are looked up at; nothing: who claims one last has it.
+  /// The DNS server that handles are looked up at; nothing: the most recent
+  /// claim counts without verification.
   std::optional<identity::DnsServer> check_handles;
   /// Queued repositories, and with verification those that must be resynchronized, are brought in
   /// beside the stream; nothing: they are not. Its `verify` follows from the above.
-  std::optional<BackfillOptions> history = BackfillOptions();
+  std::optional<BackfillOptions> backfill = BackfillOptions();
   /// What the stored filter is to be; nothing: it holds as it is.
   std::optional<filter::FilterChoice> filter;
   /// Of several relays.
@@ -56,7 +57,7 @@ struct IndexerOptions {
 
 /// `skua run`: its sources into one database. The composition root: it makes the parts, starts them
 /// in order and stops them in the reverse: intake, drain, workers, cursor; what it fetches of
-/// history beside them. Owned and called by one
+/// backfill beside them. Owned and called by one
 /// thread; the const functions by any.
 class Indexer {
  public:
@@ -67,8 +68,8 @@ class Indexer {
   ~Indexer();
 
   void start();
-  /// Jobs or lists of history were added.
-  void poke_history();
+  /// Jobs or lists of backfill were added.
+  void notify_backfill();
 
   /// Stops intake, drains, joins, saves. False: something was left unfinished, which the next start
   /// reads again. Takes `drain_timeout` at most, and some seconds when the database does not
@@ -87,12 +88,12 @@ class Indexer {
 
   /// Queues again what an indexer of this process that was dropped had in hand. Before `start`.
   /// Throws store::SqlError.
-  static void give_back_history(store::Session& session, const Clock& clock);
+  static void release_backfill(store::Session& session, const Clock& clock);
 
   /// One of each source, in their order.
   std::vector<status::Metrics> metrics() const;
-  /// Of history; nothing while none is under way or queued.
-  std::optional<status::BackfillSnapshot> history() const;
+  /// Of backfill; nothing while none is under way or queued.
+  std::optional<status::BackfillSnapshot> backfill() const;
   /// Why the process must stop; nothing while all is well.
   std::optional<std::string> defect() const;
 

@@ -101,8 +101,8 @@ class Replay::Impl {
     return {.dns = *options_.check_handles,
             .ca_file = options_.ca_file,
             .allow_private_hosts = options_.allow_private_hosts,
-            .keeper = {.database_url = options_.database_url,
-                       .on_defect = [this](const std::string& what) { defect_.report(what); }}};
+            .verifier = {.database_url = options_.database_url,
+                         .on_defect = [this](const std::string& what) { defect_.report(what); }}};
   }
 
   std::string source() const { return "capture:" + options_.file.filename().string(); }

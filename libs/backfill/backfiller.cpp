@@ -19,8 +19,9 @@ constexpr std::size_t kListsAtOnce = 4;
 
 class Backfiller::Impl {
  public:
-  Impl(BackfillerOptions options, resolve::SharedIds& ids, writer::LivePressure& live_pressure,
-       const Clock& clock, std::function<void(const std::string&)> on_defect)
+  Impl(BackfillerOptions options, resolve::SharedIds& ids,
+       writer::LiveBackpressure& live_backpressure, const Clock& clock,
+       std::function<void(const std::string&)> on_defect)
       : options_(std::move(options)),
         on_defect_(std::move(on_defect)),
         jobs_clock_(options_.jobs_clock != nullptr ? *options_.jobs_clock : clock),
@@ -29,7 +30,7 @@ class Backfiller::Impl {
         services_{.database_url = options_.database_url,
                   .writer = writer_,
                   .ids = ids,
-                  .live_pressure = live_pressure,
+                  .live_backpressure = live_backpressure,
                   .counters = counters_,
                   .clock = clock,
                   .pace = monotonic_clock(),
@@ -71,33 +72,33 @@ class Backfiller::Impl {
     fetcher_.stop();
   }
 
-  void poke() {
-    discoverer_.poke();
-    fetcher_.poke();
+  void notify() {
+    discoverer_.notify();
+    fetcher_.notify();
   }
   // In this order: a list that has come to its end has told the fetcher of its jobs.
   bool is_idle() const {
     return (!options_.only.empty() || discoverer_.is_idle()) && fetcher_.is_idle();
   }
 
-  BackfillFigures figures() const {
+  BackfillMetrics metrics() const {
     const FetchCounters& fetched = fetcher_.counters();
-    BackfillFigures figures;
-    figures.repositories = repositories_;
-    figures.records = counters_.events;
-    figures.rows = counters_.rows;
-    figures.removed = removed_;
-    figures.bytes = fetched.bytes;
-    figures.failed = fetched.failed;
-    figures.given_up = fetched.given_up;
-    figures.unavailable = fetched.unavailable;
-    figures.postponed = fetched.postponed;
-    figures.dead_letters = counters_.dead_letters;
-    figures.transactions = counters_.transactions;
-    figures.in_hand = fetched.in_hand;
-    figures.hosts = fetcher_.hosts();
-    figures.discovery = discoverer_.figures();
-    return figures;
+    BackfillMetrics metrics;
+    metrics.repositories = repositories_;
+    metrics.records = counters_.events;
+    metrics.rows = counters_.rows;
+    metrics.removed = removed_;
+    metrics.bytes = fetched.bytes;
+    metrics.failed = fetched.failed;
+    metrics.given_up = fetched.given_up;
+    metrics.unavailable = fetched.unavailable;
+    metrics.postponed = fetched.postponed;
+    metrics.dead_letters = counters_.dead_letters;
+    metrics.transactions = counters_.transactions;
+    metrics.in_hand = fetched.in_hand;
+    metrics.hosts = fetcher_.hosts();
+    metrics.discovery = discoverer_.metrics();
+    return metrics;
   }
 
  private:
@@ -125,7 +126,7 @@ class Backfiller::Impl {
             .holder = options_.holder,
             .allow_private_hosts = options_.http.allow_private_hosts,
             .threads = kListsAtOnce,
-            .on_jobs = [this] { fetcher_.poke(); },
+            .on_jobs = [this] { fetcher_.notify(); },
             .on_defect = on_defect_};
   }
 
@@ -184,9 +185,9 @@ class Backfiller::Impl {
 };
 
 Backfiller::Backfiller(BackfillerOptions options, resolve::SharedIds& ids,
-                       writer::LivePressure& live_pressure, const Clock& clock,
+                       writer::LiveBackpressure& live_backpressure, const Clock& clock,
                        std::function<void(const std::string&)> on_defect)
-    : impl_(std::make_unique<Impl>(std::move(options), ids, live_pressure, clock,
+    : impl_(std::make_unique<Impl>(std::move(options), ids, live_backpressure, clock,
                                    std::move(on_defect))) {}
 
 Backfiller::~Backfiller() = default;
@@ -199,16 +200,16 @@ void Backfiller::stop() {
   impl_->stop();
 }
 
-void Backfiller::poke() {
-  impl_->poke();
+void Backfiller::notify() {
+  impl_->notify();
 }
 
 bool Backfiller::is_idle() const {
   return impl_->is_idle();
 }
 
-BackfillFigures Backfiller::figures() const {
-  return impl_->figures();
+BackfillMetrics Backfiller::metrics() const {
+  return impl_->metrics();
 }
 
 }  // namespace skua::backfill

@@ -17,7 +17,7 @@
 #include "base/time.hpp"
 #include "resolve/resolver.hpp"
 #include "transport/http_client.hpp"
-#include "writer/live_pressure.hpp"
+#include "writer/live_backpressure.hpp"
 
 namespace skua::backfill {
 
@@ -58,7 +58,7 @@ struct BackfillerOptions {
 };
 
 /// What a backfill did since it started; all but jobs in hand and hosts only grow.
-struct BackfillFigures {
+struct BackfillMetrics {
   std::uint64_t repositories = 0;
   std::uint64_t records = 0;
   std::uint64_t rows = 0;
@@ -74,34 +74,34 @@ struct BackfillFigures {
   std::uint64_t transactions = 0;
   /// Jobs that were begun and have not ended.
   std::size_t in_hand = 0;
-  std::vector<HostFigures> hosts;
-  DiscoveryFigures discovery;
+  std::vector<HostMetrics> hosts;
+  DiscoveryMetrics discovery;
 };
 
 /// Works on the queue of jobs (JobTable) until it is stopped: fetches, checks and writes whole
 /// repositories; and reads the lists that name more of them (Discoverer). Several processes may do
 /// so on one database. The composition of this library; owned and called by one thread, but for
-/// `figures` and `is_idle`.
+/// `metrics` and `is_idle`.
 class Backfiller {
  public:
-  /// `ids` and `live_pressure` are those of the live pipeline in the same process, or its own; all
-  /// outlive it. `on_defect` is called, from some thread, when going on would be wrong.
+  /// `ids` and `live_backpressure` are those of the live pipeline in the same process, or its own;
+  /// all outlive it. `on_defect` is called, from some thread, when going on would be wrong.
   Backfiller(BackfillerOptions options, resolve::SharedIds& ids,
-             writer::LivePressure& live_pressure, const Clock& clock,
+             writer::LiveBackpressure& live_backpressure, const Clock& clock,
              std::function<void(const std::string&)> on_defect);
   ~Backfiller();
 
   void start();
   /// Ends what is under way and gives its jobs back; whoever finds documents must have been stopped
-  /// before. Takes as long as a transaction may take. Again is harmless.
+  /// before. Takes as long as a transaction may take. Idempotent.
   void stop();
 
   /// Jobs or lists were added.
-  void poke();
+  void notify();
   /// No job and no list is queued, waiting ones included, and none is under way; with `only`: no
   /// job of those accounts, whoever has it.
   bool is_idle() const;
-  BackfillFigures figures() const;
+  BackfillMetrics metrics() const;
 
  private:
   class Impl;

@@ -80,7 +80,7 @@ Result<void> read_envelope(const Value& body, std::string_view did_key, DecodedF
 }
 
 /// Name and message of #info and of an error frame.
-Result<void> read_words(const Value& body, std::string_view name_key, DecodedFrame& out) {
+Result<void> read_message(const Value& body, std::string_view name_key, DecodedFrame& out) {
   const auto name = body.find(name_key);
   if (!name || !name->is_string()) return errc::bad_name;
   out.name = name->string();
@@ -249,9 +249,9 @@ Result<void> FrameDecoder::decode(ByteView frame, DecodedFrame& out) {
     case MessageType::Account:
       return read_account(body, out);
     case MessageType::Info:
-      return read_words(body, "name", out);
+      return read_message(body, "name", out);
     case MessageType::Error:
-      return read_words(body, "error", out);
+      return read_message(body, "error", out);
     case MessageType::Unknown:
       break;
   }

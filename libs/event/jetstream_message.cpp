@@ -94,7 +94,7 @@ std::optional<Timestamp> time_of(const JetstreamEnvelope& envelope) {
   return time_of(envelope.time);
 }
 
-Result<void> read_words(JsonSlice body, std::string_view name_key, JetstreamMessage& out) {
+Result<void> read_message(JsonSlice body, std::string_view name_key, JetstreamMessage& out) {
   JsonSlice name;
   JsonSlice message;
   const auto found = JsonWalker(body.text()).find({{name_key, name}, {"message", message}});
@@ -175,9 +175,9 @@ Result<void> JetstreamDecoder::decode(std::string_view text, JetstreamMessage& o
     case JetstreamKind::Unknown:
       return {};
     case JetstreamKind::Info:
-      return read_words(envelope.is_v2() ? envelope.whole : envelope.info, "name", out);
+      return read_message(envelope.is_v2() ? envelope.whole : envelope.info, "name", out);
     case JetstreamKind::Error:
-      return read_words(envelope.whole, "error", out);
+      return read_message(envelope.whole, "error", out);
     default:
       break;
   }

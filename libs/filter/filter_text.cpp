@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kShown = 10;
 
-std::string list_words(const std::vector<std::string>& names, const std::string& before = {}) {
+std::string list_text(const std::vector<std::string>& names, const std::string& before = {}) {
   std::string words;
   for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) {
     words += (i == 0 ? "" : ", ") + before + names[i];
@@ -35,16 +35,16 @@ std::vector<std::string> without(const std::vector<std::string>& all,
 
 std::string filter_text(const store::FilterContent& content) {
   return fmt::format(
-      "{} of {}", content.collections.empty() ? "all records" : list_words(content.collections),
+      "{} of {}", content.collections.empty() ? "all records" : list_text(content.collections),
       content.dids.empty() ? "all accounts"
                            : fmt::format("{} ({})", counted(content.dids.size(), "account"),
-                                         list_words(content.dids)));
+                                         list_text(content.dids)));
 }
 
 std::string change_text(const store::FilterChange& change) {
   std::string words;
   const auto add = [&](const std::vector<std::string>& names, const char* sign) {
-    if (!names.empty()) words += (words.empty() ? "" : ", ") + list_words(names, sign);
+    if (!names.empty()) words += (words.empty() ? "" : ", ") + list_text(names, sign);
   };
   add(without(change.after.collections, change.before.collections), "+ ");
   add(without(change.before.collections, change.after.collections), "- ");

@@ -103,7 +103,7 @@ store::Session& FilterWatch::session() {
   if (!session_ || !session_->connected()) {
     session_ = std::make_unique<store::Session>(options_.database_url,
                                                 store::process_name("skua filter watch"));
-    // Somebody may be changing the filter by hand, and take his time.
+    // An administrator may hold the lock of the filter table for long.
     session_->run("SET lock_timeout = '5s'");
   }
   return *session_;

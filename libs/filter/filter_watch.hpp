@@ -45,7 +45,7 @@ class FilterWatch {
   ~FilterWatch();
 
   void start();
-  /// Again is harmless.
+  /// Idempotent.
   void stop();
 
   /// One round. Throws store::SqlError; the thread does not call it then until the next.

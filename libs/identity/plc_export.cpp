@@ -151,16 +151,16 @@ void PlcImport::add(std::string_view line) {
     add_bad();
     return;
   }
-  ++figures_.lines;
+  ++metrics_.lines;
   auto read = parse_export_line(line);
   if (!read) {
-    ++figures_.bad;
+    ++metrics_.bad;
     return;
   }
   auto& row = read->row;
-  figures_.newest = std::max(figures_.newest, *row.operation_at);
+  metrics_.newest = std::max(metrics_.newest, *row.operation_at);
   if (read->nullified) {
-    ++figures_.nullified;
+    ++metrics_.nullified;
     return;
   }
   const auto [place, is_new] = rows_.try_emplace(row.did);
@@ -169,8 +169,8 @@ void PlcImport::add(std::string_view line) {
 }
 
 void PlcImport::add_bad() {
-  ++figures_.lines;
-  ++figures_.bad;
+  ++metrics_.lines;
+  ++metrics_.bad;
 }
 
 void PlcImport::finish() {
@@ -179,7 +179,7 @@ void PlcImport::finish() {
 }
 
 void PlcImport::wait() {
-  if (writing_.valid()) figures_.written += writing_.get();
+  if (writing_.valid()) metrics_.written += writing_.get();
 }
 
 void PlcImport::flush() {
@@ -216,9 +216,9 @@ Result<void> import_lines(std::istream& in, PlcImport& import, const ImportProgr
     const std::string_view line(buffer.data(), length - (in.eof() || length == 0 ? 0 : 1));
     if (!line.empty()) import.add(line);
     if (in.eof()) break;
-    if (import.figures().lines >= next_progress) {
-      progress(import.figures());
-      next_progress = import.figures().lines + kProgressEvery;
+    if (import.metrics().lines >= next_progress) {
+      progress(import.metrics());
+      next_progress = import.metrics().lines + kProgressEvery;
     }
   }
   import.finish();
@@ -260,7 +260,7 @@ Result<void> import_pages(transport::HttpClient& http, const ExportSource& sourc
     }
     failures = 0;
     const int lines = add_page(answer->body, import);
-    const auto reached = import.figures().newest;
+    const auto reached = import.metrics().newest;
     if (lines > 0 && reached > newest) {
       // Several operations may have been made at one instant and the page have ended among them:
       // the next page begins a little earlier.
@@ -274,9 +274,9 @@ Result<void> import_pages(transport::HttpClient& http, const ExportSource& sourc
     } else {
       break;
     }
-    if (import.figures().lines >= next_progress) {
-      progress(import.figures());
-      next_progress = import.figures().lines + kProgressEvery;
+    if (import.metrics().lines >= next_progress) {
+      progress(import.metrics());
+      next_progress = import.metrics().lines + kProgressEvery;
     }
   }
   import.finish();

@@ -33,12 +33,12 @@ struct ExportLine {
 Result<ExportLine> parse_export_line(std::string_view line);
 
 /// Brings an export into `skua.identities`, in batches, each a transaction: the newest operation of
-/// each DID stays, whatever their order. Again is harmless, also after an end in the middle. Holds
+/// each DID stays, whatever their order. Idempotent, also after an end in the middle. Holds
 /// two batches in memory, about 600 bytes a DID: one is collected while another thread writes the
 /// one before. One thread; the session is nobody else's until `finish` has returned.
 class PlcImport {
  public:
-  struct Figures {
+  struct Counters {
     std::uint64_t lines = 0;
     /// Rows written; a DID counts once a batch.
     std::uint64_t written = 0;
@@ -63,7 +63,7 @@ class PlcImport {
   void finish();
 
   /// Rows that are being written do not count as written yet.
-  const Figures& figures() const { return figures_; }
+  const Counters& metrics() const { return metrics_; }
 
  private:
   /// Has the batch written as soon as the one before is.
@@ -74,13 +74,13 @@ class PlcImport {
   const Clock& clock_;
   const std::size_t batch_;
   std::unordered_map<std::string, IdentityRow, SeededHash> rows_;
-  Figures figures_;
+  Counters metrics_;
   /// The batch that is being written; its end waits for it.
   std::future<std::size_t> writing_;
 };
 
 /// Called now and then while an import runs.
-using ImportProgress = std::function<void(const PlcImport::Figures&)>;
+using ImportProgress = std::function<void(const PlcImport::Counters&)>;
 
 /// Imports the lines of a stream to its end. Error: export_unreadable, if the end is not reached;
 /// earlier lines stay. Throws SqlError.

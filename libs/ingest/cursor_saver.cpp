@@ -108,7 +108,7 @@ void CursorSaver::save() {
   try {
     save_position();
     for (std::size_t i = 0; i < options_.sources.size(); ++i) {
-      store::save_figures(*session_, options_.sources[i], progress_.metrics(i));
+      store::save_metrics(*session_, options_.sources[i], progress_.metrics(i));
     }
     // What the server had on disk by now a later server must have, too.
     session_->note_wal_position();

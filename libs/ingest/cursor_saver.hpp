@@ -42,7 +42,7 @@ class CursorSaver {
   };
   using Watermark = writer::InFlightList::Watermark;
 
-  /// Where what is saved comes from. Called on the keeper's thread.
+  /// Where what is saved comes from. Called on the saver's thread.
   struct Progress {
     /// Of the source of this index.
     std::function<std::optional<Watermark>(std::size_t)> watermark;
@@ -64,7 +64,7 @@ class CursorSaver {
   /// Starts saving. `on_lost` is called when another process has taken the source.
   void start(Progress progress, std::function<void(const std::string&)> on_lost);
 
-  /// Saves now instead of at the end of the interval, on the keeper's thread. Any thread.
+  /// Saves now instead of at the end of the interval, on the saver's thread. Any thread.
   void save_soon();
 
   /// Ends the thread and saves a last time. False: that was not possible, the last saved cursor

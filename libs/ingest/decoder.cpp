@@ -252,8 +252,8 @@ Decoder::Step Decoder::step_account(Job& job) {
   }
   verify::KnownRepository* repository = repository_of(job);
   if (repository == nullptr && !is_given_up(job)) return find_repository(job);
-  // The host's word hides an account and no more: what it says is about now, and who is behind
-  // still has commits from before it, which prove themselves.
+  // The hosting status hides an account. It is about the present: a run that is behind still
+  // accepts earlier commits of the account, because their signatures prove them.
   const bool counts = change->active || is_hosts_word(*change);
   if (!change->active && is_hosts_word(*change) && verification->accounts.has_hosts()) {
     if (job.word == Job::Word::NotAsked) return ask_host(job);

@@ -40,7 +40,7 @@ class ParkedBudget {
 
   /// What is parked of an account now, and its oldest frame.
   void set(const std::string& did, std::size_t bytes, Ticket oldest);
-  /// Nothing of it is parked, or it waits for something else. Again is harmless.
+  /// Nothing of it is parked, or it waits for something else. Idempotent.
   void erase(const std::string& did);
 
   /// The account that must not wait any longer: one whose oldest frame stands too far behind, or

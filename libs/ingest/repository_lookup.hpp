@@ -53,7 +53,7 @@ class RepositoryLookup {
   /// for: from then on nothing waits for the database. It may be empty.
   void find(const std::string& did, Done done, RowFound row_found = nullptr);
 
-  /// Ends the thread. The accounts' source is stopped by its owner, before. Again is harmless.
+  /// Ends the thread. The accounts' source is stopped by its owner, before. Idempotent.
   void stop();
 
  private:

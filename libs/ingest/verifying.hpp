@@ -27,7 +27,7 @@ class Verifying {
 
   const Verification& verification() const { return verification_; }
 
-  /// Ends what is under way, the source included. Again is harmless.
+  /// Ends what is under way, the source included. Idempotent.
   void stop() {
     accounts_.stop();
     repositories_.stop();

@@ -18,7 +18,7 @@ Writing::Writing(std::string database_url, const Clock& clock, const Clock& serv
       clock_(clock),
       server_clock_(server_clock),
       on_defect_(std::move(on_defect)),
-      live_pressure_(kDeep) {}
+      live_backpressure_(kDeep) {}
 
 Writing::~Writing() {
   end(false);
@@ -39,7 +39,7 @@ void Writing::start() {
                                  .writer = *writer_,
                                  .ids = ids_,
                                  .in_flight = in_flight_,
-                                 .live_pressure = live_pressure_,
+                                 .live_backpressure = live_backpressure_,
                                  .counters = counters_,
                                  .clock = clock_,
                                  .server_clock = server_clock_,

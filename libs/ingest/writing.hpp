@@ -11,7 +11,7 @@
 #include "resolve/resolver.hpp"
 #include "writer/counters.hpp"
 #include "writer/in_flight.hpp"
-#include "writer/live_pressure.hpp"
+#include "writer/live_backpressure.hpp"
 #include "writer/live_writer.hpp"
 #include "writer/worker_pool.hpp"
 
@@ -43,12 +43,12 @@ class Writing {
   /// thread.
   void push(event::UnresolvedEvent event) { pool_->push(std::move(event)); }
 
-  /// Ends the workers: when all is durable, which is quick, or leaving what is not. Again is
-  /// harmless. The in-flight lists are not used afterwards.
+  /// Ends the workers: when all is durable, which is quick, or leaving what is not. Idempotent.
+  /// The in-flight lists are not used afterwards.
   void end(bool all_durable);
 
   resolve::SharedIds& ids() { return ids_; }
-  writer::LivePressure& live_pressure() { return live_pressure_; }
+  writer::LiveBackpressure& live_backpressure() { return live_backpressure_; }
   const writer::Counters& counters() const { return counters_; }
 
  private:
@@ -57,7 +57,7 @@ class Writing {
   const Clock& server_clock_;
   const std::function<void(const std::string&)> on_defect_;
   writer::Counters counters_;
-  writer::LivePressure live_pressure_;
+  writer::LiveBackpressure live_backpressure_;
   resolve::SharedIds ids_;
   std::vector<std::string> names_;
   std::vector<writer::InFlightList*> in_flight_;

@@ -10,7 +10,7 @@ using nlohmann::json;
 
 constexpr std::chrono::seconds kWindow{60};
 
-json to_json(const backfill::HostFigures& host) {
+json to_json(const backfill::HostMetrics& host) {
   json object = {{"host", host.host},
                  {"under_way", host.under_way},
                  {"at_once", host.at_once},
@@ -26,8 +26,8 @@ json to_json(const backfill::HostFigures& host) {
 
 }  // namespace
 
-BackfillRates BackfillRateWindow::add(const backfill::BackfillFigures& figures, Timestamp now) {
-  samples_.push_back({now, figures.repositories, figures.records, figures.bytes});
+BackfillRates BackfillRateWindow::add(const backfill::BackfillMetrics& metrics, Timestamp now) {
+  samples_.push_back({now, metrics.repositories, metrics.records, metrics.bytes});
   while (samples_.size() > 2 && samples_[1].at + kWindow <= now) samples_.pop_front();
   const Sample& first = samples_.front();
   const double seconds = std::chrono::duration<double>(now - first.at).count();
@@ -35,28 +35,28 @@ BackfillRates BackfillRateWindow::add(const backfill::BackfillFigures& figures, 
   const auto rate = [&](std::uint64_t before, std::uint64_t after) {
     return static_cast<double>(after - before) / seconds;
   };
-  return {rate(first.repositories, figures.repositories), rate(first.records, figures.records),
-          rate(first.bytes, figures.bytes)};
+  return {rate(first.repositories, metrics.repositories), rate(first.records, metrics.records),
+          rate(first.bytes, metrics.bytes)};
 }
 
-json to_json(const backfill::BackfillFigures& figures, const BackfillRates& rates,
+json to_json(const backfill::BackfillMetrics& metrics, const BackfillRates& rates,
              const std::string& holder) {
-  const backfill::DiscoveryFigures& lists = figures.discovery;
+  const backfill::DiscoveryMetrics& lists = metrics.discovery;
   json hosts = json::array();
-  for (const backfill::HostFigures& host : figures.hosts) hosts.push_back(to_json(host));
+  for (const backfill::HostMetrics& host : metrics.hosts) hosts.push_back(to_json(host));
   return {{"holder", holder},
-          {"repositories", figures.repositories},
-          {"records", figures.records},
-          {"rows", figures.rows},
-          {"removed", figures.removed},
-          {"bytes", figures.bytes},
-          {"failed", figures.failed},
-          {"given_up", figures.given_up},
-          {"unavailable", figures.unavailable},
-          {"postponed", figures.postponed},
-          {"dead_letters", figures.dead_letters},
-          {"transactions", figures.transactions},
-          {"in_hand", figures.in_hand},
+          {"repositories", metrics.repositories},
+          {"records", metrics.records},
+          {"rows", metrics.rows},
+          {"removed", metrics.removed},
+          {"bytes", metrics.bytes},
+          {"failed", metrics.failed},
+          {"given_up", metrics.given_up},
+          {"unavailable", metrics.unavailable},
+          {"postponed", metrics.postponed},
+          {"dead_letters", metrics.dead_letters},
+          {"transactions", metrics.transactions},
+          {"in_hand", metrics.in_hand},
           {"repositories_per_second", rates.repositories},
           {"records_per_second", rates.records},
           {"bytes_per_second", rates.bytes},

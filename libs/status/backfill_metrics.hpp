@@ -16,7 +16,7 @@
 
 namespace skua::status {
 
-/// Where the figures of a backfill stand in `skua.figures`: those of the process that wrote last.
+/// Where the metrics of a backfill stand in `skua.figures`: those of the process that wrote last.
 inline const std::string kBackfillMetrics = "backfill";
 
 /// A second, of the last minute about.
@@ -30,7 +30,7 @@ struct BackfillRates {
 class BackfillRateWindow {
  public:
   /// What happened until `now`; gives the rates until then.
-  BackfillRates add(const backfill::BackfillFigures& figures, Timestamp now);
+  BackfillRates add(const backfill::BackfillMetrics& metrics, Timestamp now);
 
  private:
   struct Sample {
@@ -51,7 +51,7 @@ struct BackfillQueue {
 };
 
 /// Names and values, for `skua.figures`. `holder`: see backfill/queue/job_table.hpp.
-nlohmann::json to_json(const backfill::BackfillFigures& figures, const BackfillRates& rates,
+nlohmann::json to_json(const backfill::BackfillMetrics& metrics, const BackfillRates& rates,
                        const std::string& holder);
 
 /// The same for `skua backfill status --json`.

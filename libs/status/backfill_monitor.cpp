@@ -24,7 +24,7 @@ constexpr std::size_t kShownErrors = 20;
 /// Rates need a newer figure than the queue does.
 constexpr std::chrono::milliseconds kBeat{500};
 
-// A process is at work as long as it has a session; its name is in its figures.
+// A process is at work as long as it has a session; its name is in its metrics.
 const Statement kFigures{
     "backfill_metrics",
     "SELECT f.figures::text, extract(epoch FROM now() - f.at)::float8, EXISTS ("
@@ -51,9 +51,9 @@ void BackfillMonitor::stop() {
 }
 
 BackfillSnapshot BackfillMonitor::moment() const {
-  backfill::BackfillFigures figures = options_.figures();
+  backfill::BackfillMetrics metrics = options_.metrics();
   const std::scoped_lock lock(mutex_);
-  return {clock_.now(), std::move(figures), rates_, queue_, store::outage_monitor().current()};
+  return {clock_.now(), std::move(metrics), rates_, queue_, store::outage_monitor().current()};
 }
 
 void BackfillMonitor::run(const std::stop_token& stop) {
@@ -66,13 +66,13 @@ void BackfillMonitor::run(const std::stop_token& stop) {
     is_last = stop.stop_requested();
     const auto now = std::chrono::steady_clock::now();
     const bool is_idle = options_.is_idle();
-    const backfill::BackfillFigures figures = options_.figures();
+    const backfill::BackfillMetrics metrics = options_.metrics();
     {
       const std::scoped_lock lock(mutex_);
-      rates_ = pace_.add(figures, monotonic_clock().now());
+      rates_ = pace_.add(metrics, monotonic_clock().now());
     }
     const std::uint64_t ended =
-        figures.repositories + figures.failed + figures.unavailable + figures.discovery.pages;
+        metrics.repositories + metrics.failed + metrics.unavailable + metrics.discovery.pages;
     // Once more when it has become idle: what is shown then is the end.
     const bool is_news = !is_idle || !was_idle || ended != told;
     const bool wanted = is_news && (now >= next_look || is_idle || is_last);
@@ -100,14 +100,14 @@ void BackfillMonitor::run(const std::stop_token& stop) {
 
 void BackfillMonitor::look(Session& session) {
   BackfillQueue queue = read_backfill_queue(session, kShownHosts);
-  const backfill::BackfillFigures figures = options_.figures();
+  const backfill::BackfillMetrics metrics = options_.metrics();
   BackfillRates rates;
   {
     const std::scoped_lock lock(mutex_);
     queue_ = std::move(queue);
     rates = rates_;
   }
-  store::save_figures(session, kBackfillMetrics, to_json(figures, rates, options_.holder).dump());
+  store::save_metrics(session, kBackfillMetrics, to_json(metrics, rates, options_.holder).dump());
 }
 
 BackfillQueue read_backfill_queue(Session& session, std::size_t hosts) {

@@ -19,8 +19,8 @@
 
 namespace skua::status {
 
-/// Counts the queue now and then, for people, and leaves the figures of a running backfill where
-/// `skua status` finds them. A thread and a connection of its own. Never fails: figures are no
+/// Counts the queue now and then, for people, and leaves the metrics of a running backfill where
+/// `skua status` finds them. A thread and a connection of its own. Never fails: metrics are no
 /// reason to stop.
 class BackfillMonitor {
  public:
@@ -28,7 +28,7 @@ class BackfillMonitor {
     std::string database_url;
     std::string holder;
     std::chrono::milliseconds interval{5'000};
-    std::function<backfill::BackfillFigures()> figures;
+    std::function<backfill::BackfillMetrics()> metrics;
     /// While it is true, and nothing ends, nothing is counted or written, but once.
     std::function<bool()> is_idle;
   };
@@ -37,10 +37,10 @@ class BackfillMonitor {
   ~BackfillMonitor();
 
   void start();
-  /// Leaves the figures a last time. Again is harmless.
+  /// Leaves the metrics a last time. Idempotent.
   void stop();
 
-  /// The figures as they are now, beside the queue as it was counted last. Any thread.
+  /// The metrics as they are now, beside the queue as it was counted last. Any thread.
   BackfillSnapshot moment() const;
 
  private:
@@ -60,7 +60,7 @@ class BackfillMonitor {
 /// The queue, with as many hosts.
 BackfillQueue read_backfill_queue(store::Session& session, std::size_t hosts);
 
-/// Jobs, lists, and the figures of the process that wrote them last, for `skua status` and `skua
+/// Jobs, lists, and the metrics of the process that wrote them last, for `skua status` and `skua
 /// backfill status`. Reads only. Throws store::SqlError.
 nlohmann::json read_backfill_status(store::Session& session);
 

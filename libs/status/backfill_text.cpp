@@ -30,13 +30,13 @@ std::string megabytes(double bytes) {
 }
 
 /// `123 queued`, or `about 123 queued` of a table that is too large to be counted.
-std::string queued_words(const BackfillQueue& queue) {
+std::string queued_text(const BackfillQueue& queue) {
   return fmt::format("{}{} queued", queue.jobs.exact ? "" : "about ",
                      with_commas(count_of(queue, JobState::Queued)));
 }
 
 /// How long it takes to do what is known of; empty when that cannot be said.
-std::string left_words(const BackfillSnapshot& moment) {
+std::string left_text(const BackfillSnapshot& moment) {
   if (!moment.queue || moment.rates.repositories <= 0) return {};
   const auto left =
       count_of(*moment.queue, JobState::Queued) + count_of(*moment.queue, JobState::Running);
@@ -47,23 +47,23 @@ std::string left_words(const BackfillSnapshot& moment) {
 }
 
 /// What went wrong so far, in this process; empty: nothing.
-std::string trouble_words(const backfill::BackfillFigures& figures) {
+std::string trouble_text(const backfill::BackfillMetrics& metrics) {
   std::string words;
   const auto add = [&](std::uint64_t count, const std::string& what) {
     if (count == 0) return;
     words += fmt::format("{}{} {}", words.empty() ? "" : ", ",
                          with_commas(static_cast<std::int64_t>(count)), what);
   };
-  add(figures.unavailable, "unavailable");
-  add(figures.failed, noun_for(static_cast<std::int64_t>(figures.failed), "failed attempt"));
-  add(figures.given_up, "given up");
-  add(figures.dead_letters,
-      noun_for(static_cast<std::int64_t>(figures.dead_letters), "dead letter"));
+  add(metrics.unavailable, "unavailable");
+  add(metrics.failed, noun_for(static_cast<std::int64_t>(metrics.failed), "failed attempt"));
+  add(metrics.given_up, "given up");
+  add(metrics.dead_letters,
+      noun_for(static_cast<std::int64_t>(metrics.dead_letters), "dead letter"));
   return words;
 }
 
 /// What lists there are; empty: none.
-std::string list_words(const BackfillSnapshot& moment) {
+std::string list_text(const BackfillSnapshot& moment) {
   if (!moment.queue || moment.queue->lists.empty()) return {};
   std::int64_t all = 0;
   std::int64_t read = 0;
@@ -83,7 +83,7 @@ std::string list_words(const BackfillSnapshot& moment) {
   return words;
 }
 
-std::string host_line(const backfill::HostFigures& host, Timestamp now) {
+std::string host_line(const backfill::HostMetrics& host, Timestamp now) {
   auto line = fmt::format("  {:<40} {:>3} of {:<3} {:>6.1f}/s", host.host, host.under_way,
                           host.at_once, host.repositories_per_second);
   if (host.waits_until && *host.waits_until > now) {
@@ -115,8 +115,8 @@ std::string counted_with_commas(std::int64_t number, std::string_view noun) {
 }
 
 std::string waiting_text(const BackfillSnapshot& moment) {
-  const backfill::BackfillFigures& figures = moment.figures;
-  if (figures.in_hand > 0 || figures.discovery.under_way > 0 || !moment.queue) return {};
+  const backfill::BackfillMetrics& metrics = moment.metrics;
+  if (metrics.in_hand > 0 || metrics.discovery.under_way > 0 || !moment.queue) return {};
   const BackfillQueue& queue = *moment.queue;
   if (count_of(queue, JobState::Running) > 0) return {};
   std::optional<Timestamp> due = queue.jobs.next_due;
@@ -132,19 +132,19 @@ std::string waiting_text(const BackfillSnapshot& moment) {
 }
 
 std::string backfill_line(const BackfillSnapshot& moment) {
-  const backfill::BackfillFigures& figures = moment.figures;
+  const backfill::BackfillMetrics& metrics = moment.metrics;
   auto first = fmt::format(
       "{} done, {} under way",
-      counted_with_commas(static_cast<std::int64_t>(figures.repositories), "repository"),
-      figures.in_hand);
-  if (moment.queue) first += ", " + queued_words(*moment.queue);
+      counted_with_commas(static_cast<std::int64_t>(metrics.repositories), "repository"),
+      metrics.in_hand);
+  if (moment.queue) first += ", " + queued_text(*moment.queue);
   std::vector<std::string> parts{clock_time(moment.at)};
   if (moment.outage) parts.push_back(outage_text(*moment.outage, moment.at));
   parts.push_back(std::move(first));
   parts.push_back(fmt::format("{:.0f} records/s", moment.rates.records));
   parts.push_back(megabytes(moment.rates.bytes) + "/s");
   for (const std::string& words :
-       {left_words(moment), list_words(moment), trouble_words(figures), waiting_text(moment)}) {
+       {left_text(moment), list_text(moment), trouble_text(metrics), waiting_text(moment)}) {
     if (!words.empty()) parts.push_back(words);
   }
   return laid_out(parts);
@@ -152,35 +152,35 @@ std::string backfill_line(const BackfillSnapshot& moment) {
 
 std::string backfill_summary(const BackfillSnapshot& moment) {
   auto words = fmt::format("backfill: {} done, {} under way",
-                           with_commas(static_cast<std::int64_t>(moment.figures.repositories)),
-                           moment.figures.in_hand);
-  if (moment.queue) words += ", " + queued_words(*moment.queue);
+                           with_commas(static_cast<std::int64_t>(moment.metrics.repositories)),
+                           moment.metrics.in_hand);
+  if (moment.queue) words += ", " + queued_text(*moment.queue);
   return words;
 }
 
 std::vector<std::string> backfill_screen(const BackfillSnapshot& moment, std::size_t width) {
-  const backfill::BackfillFigures& figures = moment.figures;
+  const backfill::BackfillMetrics& metrics = moment.metrics;
   std::vector<std::string> lines;
   auto first = fmt::format(
       "{}  {} done, {} under way", clock_time(moment.at),
-      counted_with_commas(static_cast<std::int64_t>(figures.repositories), "repository"),
-      figures.in_hand);
-  if (moment.queue) first += ", " + queued_words(*moment.queue);
-  if (const auto left = left_words(moment); !left.empty()) first += "; " + left;
+      counted_with_commas(static_cast<std::int64_t>(metrics.repositories), "repository"),
+      metrics.in_hand);
+  if (moment.queue) first += ", " + queued_text(*moment.queue);
+  if (const auto left = left_text(moment); !left.empty()) first += "; " + left;
   lines.push_back(std::move(first));
   if (moment.outage) lines.push_back(outage_text(*moment.outage, moment.at));
   lines.push_back(
       fmt::format("{}, {:.0f}/s  {}, {}/s",
-                  counted_with_commas(static_cast<std::int64_t>(figures.records), "record"),
-                  moment.rates.records, megabytes(static_cast<double>(figures.bytes)),
+                  counted_with_commas(static_cast<std::int64_t>(metrics.records), "record"),
+                  moment.rates.records, megabytes(static_cast<double>(metrics.bytes)),
                   megabytes(moment.rates.bytes)));
   for (const std::string& words :
-       {list_words(moment), trouble_words(figures), waiting_text(moment)}) {
+       {list_text(moment), trouble_text(metrics), waiting_text(moment)}) {
     if (!words.empty()) lines.push_back(words);
   }
-  const std::size_t hosts = std::min(kHostLines, figures.hosts.size());
+  const std::size_t hosts = std::min(kHostLines, metrics.hosts.size());
   for (std::size_t i = 0; i < hosts; ++i) {
-    lines.push_back(host_line(figures.hosts[i], moment.at));
+    lines.push_back(host_line(metrics.hosts[i], moment.at));
   }
   if (moment.queue) {
     const auto& errors = moment.queue->jobs.errors;
@@ -232,14 +232,14 @@ std::string backfill_status_text(const json& backfill) {
     text +=
         "  a bootstrap is open: indexes are missing until `skua backfill` has come to its end\n";
   }
-  const json& figures = backfill["figures"];
-  if (!figures.is_null() && backfill.value("is_running", false)) {
+  const json& metrics = backfill["figures"];
+  if (!metrics.is_null() && backfill.value("is_running", false)) {
     text += fmt::format(
         "  at work: {}, {} under way, {:.1f} repositories/s, {:.0f} records/s, "
         "{}/s\n",
-        figures.value("holder", ""), figure(figures, "in_hand"),
-        figures.value("repositories_per_second", 0.0), figures.value("records_per_second", 0.0),
-        megabytes(figures.value("bytes_per_second", 0.0)));
+        metrics.value("holder", ""), figure(metrics, "in_hand"),
+        metrics.value("repositories_per_second", 0.0), metrics.value("records_per_second", 0.0),
+        megabytes(metrics.value("bytes_per_second", 0.0)));
   } else if (jobs.value("queued", 0) > 0) {
     text += "  nobody works on it: `skua backfill` or `skua run` does\n";
   }

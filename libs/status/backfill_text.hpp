@@ -21,7 +21,7 @@ namespace skua::status {
 /// What is known of a running backfill at one moment.
 struct BackfillSnapshot {
   Timestamp at;
-  backfill::BackfillFigures figures;
+  backfill::BackfillMetrics metrics;
   BackfillRates rates;
   /// Nothing: it was not counted yet.
   std::optional<BackfillQueue> queue;

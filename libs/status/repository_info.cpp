@@ -71,7 +71,7 @@ std::string text(const json& value, const char* otherwise) {
   return value.is_string() ? value.get<std::string>() : otherwise;
 }
 
-std::string account_words(const json& account) {
+std::string account_text(const json& account) {
   if (account.is_null()) return "nothing was stored of it";
   std::string words = "no word of its status";
   if (account["active"].is_boolean()) {
@@ -81,7 +81,7 @@ std::string account_words(const json& account) {
   return words;
 }
 
-std::string state_words(const json& info) {
+std::string state_text(const json& info) {
   const json& chain = info["chain"];
   if (chain.is_null()) {
     return "no chain: its commits were never verified, nor its history brought in";
@@ -92,7 +92,7 @@ std::string state_words(const json& info) {
   return state + ": something is missing, a resync is to bring it";
 }
 
-std::string job_words(const json& job) {
+std::string job_text(const json& job) {
   const auto state = job["state"].get<std::string>();
   std::string words = state;
   if (state == "queued") words += ", due " + text(job["next_attempt"], "");
@@ -143,8 +143,8 @@ std::string repository_info_text(const json& info) {
   const json& account = info["account"];
   std::string words = line("did", info["did"].get<std::string>());
   if (!account.is_null()) words += line("handle", text(account["handle"], "none"));
-  words += line("account", account_words(account));
-  words += line("state", state_words(info));
+  words += line("account", account_text(account));
+  words += line("state", state_text(info));
   if (const json& chain = info["chain"]; !chain.is_null()) {
     words += line("head", text(chain["rev"], "none yet"));
     if (chain["followed_from"].is_string()) {
@@ -167,7 +167,7 @@ std::string repository_info_text(const json& info) {
       words += line("commits", "do not count: taken down or suspended");
     }
   }
-  words += line("history", info["job"].is_null() ? "never asked for" : job_words(info["job"]));
+  words += line("history", info["job"].is_null() ? "never asked for" : job_text(info["job"]));
   words += line("rows", with_commas(info["rows"].get<std::int64_t>()));
   for (const auto& [collection, count] : info["collections"].items()) {
     words += fmt::format("  {:>12}  {}\n", with_commas(count.get<std::int64_t>()), collection);

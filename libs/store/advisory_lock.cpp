@@ -48,7 +48,7 @@ std::vector<Lock> busy_of(Session& session, std::span<const Lock> locks) {
   return busy;
 }
 
-std::string busy_words(Session& session, std::span<const Lock> locks) {
+std::string busy_text(Session& session, std::span<const Lock> locks) {
   const std::vector<Lock> busy = busy_of(session, locks);
   // It was let go of this moment.
   if (busy.empty()) return "a lock was not free in time";
@@ -94,7 +94,7 @@ void lock_xact(Session& session, std::vector<Lock> locks) {
     if (error.sqlstate() != kLockNotAvailable) throw;
     session.rollback();
     if (!session.connected()) throw;
-    throw ServerError(busy_words(session, locks), error.sqlstate());
+    throw ServerError(busy_text(session, locks), error.sqlstate());
   }
 }
 

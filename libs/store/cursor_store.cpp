@@ -58,7 +58,7 @@ void purge_all_tombstones(Session& session, std::string_view source) {
   purge_tombstones(session, source, std::numeric_limits<std::int64_t>::max());
 }
 
-void save_figures(Session& session, std::string_view source, std::string_view json) {
+void save_metrics(Session& session, std::string_view source, std::string_view json) {
   Params params;
   params.text(source).text(json);
   session.execute(kFigures, params);

@@ -28,6 +28,6 @@ void save_cursor(Session& session, std::string_view source, std::int64_t cursor,
 void purge_all_tombstones(Session& session, std::string_view source);
 
 /// Replaces the source's figures by `json`, the text of a JSON object.
-void save_figures(Session& session, std::string_view source, std::string_view json);
+void save_metrics(Session& session, std::string_view source, std::string_view json);
 
 }  // namespace skua::store

@@ -23,7 +23,7 @@ const Statement kReadSources{
 
 const Statement kForgetCursor{"sources_forget_cursor",
                               "DELETE FROM skua.cursors WHERE source = $1"};
-const Statement kForgetFigures{"sources_forget_figures",
+const Statement kForgetMetrics{"sources_forget_figures",
                                "DELETE FROM skua.figures WHERE source = $1"};
 const Statement kTombstones{"sources_tombstones",
                             "SELECT count(*) FROM skua.tombstones WHERE source = $1"};
@@ -69,7 +69,7 @@ ForgottenSource forget_source(Session& session, std::string_view source) {
       static_cast<std::size_t>(session.execute(kTombstones, name).int8(0, 0));
   forgotten.tombstones = before - forgotten.tombstones_kept;
   const std::size_t rows = session.execute(kForgetCursor, name).affected() +
-                           session.execute(kForgetFigures, name).affected();
+                           session.execute(kForgetMetrics, name).affected();
   forgotten.is_known = rows > 0 || before > 0;
   transaction.commit();
   return forgotten;

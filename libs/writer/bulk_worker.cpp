@@ -94,7 +94,7 @@ bool BulkWorker::write(Events events, std::span<const std::int64_t> claims,
   std::size_t size = group_.size();
   while (written < events.size()) {
     turn.reset();
-    services_.live_pressure.wait_until_eased(stop);
+    services_.live_backpressure.wait_while_deep(stop);
     turn = turns_.wait(stop);
     if (!turn || stop.stop_requested()) return false;
     size = std::min(size, events.size() - written);

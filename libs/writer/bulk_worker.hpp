@@ -17,8 +17,8 @@
 #include "writer/bulk_group.hpp"
 #include "writer/bulk_writer.hpp"
 #include "writer/counters.hpp"
-#include "writer/live_pressure.hpp"
-#include "writer/patient_session.hpp"
+#include "writer/live_backpressure.hpp"
+#include "writer/retrying_session.hpp"
 #include "writer/write_turns.hpp"
 
 namespace skua::writer {
@@ -36,7 +36,7 @@ struct BulkServices {
   const BulkWriter& writer;
   resolve::SharedIds& ids;
   /// Bulk transactions wait while live lanes are deep.
-  LivePressure& live_pressure;
+  LiveBackpressure& live_backpressure;
   Counters& counters;
   const Clock& clock;
   /// By which it is measured how long transactions take: one that does not jump.
@@ -85,7 +85,7 @@ class BulkWorker {
   WriteTurns& turns_;
   BulkServices& services_;
   BoundedQueue<event::UnresolvedBulk> queue_;
-  PatientSession session_;
+  RetryingSession session_;
   BulkGroup group_;
   std::jthread thread_;
 };

@@ -69,8 +69,8 @@ class InFlightList {
   /// Takes a place at the end. Nothing: no credit, ask again after `when_room`.
   std::optional<Ticket> admit(const Frame& frame);
 
-  /// The host counts anew: the watermark is 0 until a frame admitted from now on has finished, and
-  /// the frames before, which still do, no longer move it.
+  /// The source has reset its sequence numbers: the watermark is 0 until a frame that is admitted
+  /// after this call has finished. Earlier frames no longer move it.
   void restart(std::size_t stream = 0);
 
   /// All of this stream up to here is durable, by way of another stream: the watermark may stand

@@ -55,7 +55,7 @@ Worker::~Worker() {
 }
 
 void Worker::push(event::UnresolvedEvent event) {
-  if (lane_.source == event::EventSource::Live) services_.live_pressure.add(1);
+  if (lane_.source == event::EventSource::Live) services_.live_backpressure.add(1);
   queue_.push(std::move(event));
 }
 
@@ -75,7 +75,7 @@ void Worker::run(const std::stop_token& stop) {
         continue;
       }
       if (lane_.source == event::EventSource::Backfill) {
-        services_.live_pressure.wait_until_eased(stop);
+        services_.live_backpressure.wait_while_deep(stop);
       }
       write(batch, stop);
       if (!batch.empty()) {
@@ -106,7 +106,7 @@ void Worker::fill(Batch& batch, milliseconds wait) {
   if (batch.size() >= kGroup) return;
   std::vector<event::UnresolvedEvent> taken;
   queue_.pop_some(taken, kGroup - batch.size(), wait);
-  if (lane_.source == event::EventSource::Live) services_.live_pressure.remove(taken.size());
+  if (lane_.source == event::EventSource::Live) services_.live_backpressure.remove(taken.size());
   for (auto& event : taken) batch.push_back({std::move(event)});
 }
 

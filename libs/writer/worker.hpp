@@ -21,9 +21,9 @@
 #include "writer/bulk_writer.hpp"
 #include "writer/counters.hpp"
 #include "writer/in_flight.hpp"
-#include "writer/live_pressure.hpp"
+#include "writer/live_backpressure.hpp"
 #include "writer/live_writer.hpp"
-#include "writer/patient_session.hpp"
+#include "writer/retrying_session.hpp"
 #include "writer/write_turns.hpp"
 
 namespace skua::writer {
@@ -40,7 +40,7 @@ struct WorkerServices {
   /// Where an event's frame is until it is durable, by UnresolvedEvent::origin. Complete before the
   /// first event comes.
   std::vector<InFlightList*> in_flight;
-  LivePressure& live_pressure;
+  LiveBackpressure& live_backpressure;
   Counters& counters;
   const Clock& clock;
   /// PostgreSQL's, for the times that are stored: other processes compare with them.
@@ -100,7 +100,7 @@ class Worker {
   WriteTurns& turns_;
   WorkerServices& services_;
   BoundedQueue<event::UnresolvedEvent> queue_;
-  PatientSession session_;
+  RetryingSession session_;
   // Of the backfill lanes.
   const BulkWriter bulk_;
   std::mutex wait_mutex_;

@@ -152,6 +152,8 @@ class Run:
     def layers(self):
         self.check("layers", "self-test", [str(SCRIPTS / "check_layers"), "--self-test"])
         self.check("layers", "includes", [str(SCRIPTS / "check_layers")])
+        self.check("layers", "terms self-test", [str(SCRIPTS / "check_terms"), "--self-test"])
+        self.check("layers", "terms", [str(SCRIPTS / "check_terms")])
 
     def release(self):
         self.unit_and_integration("release", self.parts("release"))

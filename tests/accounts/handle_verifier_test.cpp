@@ -26,7 +26,7 @@
 #include "support/postgres.hpp"
 #include "transport/errc.hpp"
 
-namespace skua::accounts::handle_keeper_test {
+namespace skua::accounts::handle_verifier_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -497,4 +497,4 @@ TEST_F(HandleVerifierTest, what_it_leaves_the_next_one_looks_up) {
 }
 
 }  // namespace
-}  // namespace skua::accounts::handle_keeper_test
+}  // namespace skua::accounts::handle_verifier_test

@@ -11,7 +11,7 @@
 #include "accounts/fake_accounts.hpp"
 #include "identity/errc.hpp"
 
-namespace skua::accounts::patient_accounts_test {
+namespace skua::accounts::retrying_accounts_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -157,4 +157,4 @@ TEST_F(RetryingAccountsTest, answers_that_come_after_its_end_are_harmless) {
 }
 
 }  // namespace
-}  // namespace skua::accounts::patient_accounts_test
+}  // namespace skua::accounts::retrying_accounts_test

@@ -137,12 +137,12 @@ class PlcImportTest : public test::PostgresTest {
   void SetUp() override { SKUA_NEED_POSTGRES(); }
 
   /// Imports lines from a stream.
-  PlcImport::Figures imported(const std::vector<std::string>& lines, std::size_t batch = 10'000) {
+  PlcImport::Counters imported(const std::vector<std::string>& lines, std::size_t batch = 10'000) {
     std::stringstream in;
     for (const auto& each : lines) in << each << '\n';
     PlcImport import(session(), clock_, batch);
     EXPECT_TRUE(import_lines(in, import, [](const auto&) {}));
-    return import.figures();
+    return import.metrics();
   }
 
   std::string handle_of(const std::string& did) {
@@ -159,10 +159,10 @@ TEST_F(PlcImportTest, TheNewestOperationWinsWhateverTheOrder) {
       line(kDid, 3, operation("three.example"))};
   for (const std::size_t batch : {1U, 2U, 100U}) {
     session().run("TRUNCATE skua.identities");
-    const auto figures = imported(lines, batch);
-    EXPECT_EQ(figures.lines, 5U);
-    EXPECT_EQ(figures.nullified, 1U);
-    EXPECT_EQ(figures.bad, 0U);
+    const auto metrics = imported(lines, batch);
+    EXPECT_EQ(metrics.lines, 5U);
+    EXPECT_EQ(metrics.nullified, 1U);
+    EXPECT_EQ(metrics.bad, 0U);
     EXPECT_EQ(handle_of(kDid), "five.example") << batch;
     EXPECT_EQ(handle_of(kOther), "other.example") << batch;
     EXPECT_EQ(value("SELECT count(*) FROM skua.identities"), "2");
@@ -203,15 +203,15 @@ TEST_F(PlcImportTest, ADocumentThatIsNewerStays) {
 }
 
 TEST_F(PlcImportTest, BadLinesAreCountedAndTheOthersGoThrough) {
-  const auto figures = imported({"{", std::string(200'000, 'x'), "", line(kDid, 1, operation())});
-  EXPECT_EQ(figures.lines, 3U);
-  EXPECT_EQ(figures.bad, 2U);
-  EXPECT_EQ(figures.written, 1U);
+  const auto metrics = imported({"{", std::string(200'000, 'x'), "", line(kDid, 1, operation())});
+  EXPECT_EQ(metrics.lines, 3U);
+  EXPECT_EQ(metrics.bad, 2U);
+  EXPECT_EQ(metrics.written, 1U);
   EXPECT_EQ(handle_of(kDid), "alice.example");
   std::stringstream without_end(line(kOther, 1, operation()));
   PlcImport import(session(), clock_);
   EXPECT_TRUE(import_lines(without_end, import, [](const auto&) {}));
-  EXPECT_EQ(import.figures().written, 1U);
+  EXPECT_EQ(import.metrics().written, 1U);
 }
 
 TEST_F(PlcImportTest, TellsThatABatchWasNotWritten) {
@@ -219,7 +219,7 @@ TEST_F(PlcImportTest, TellsThatABatchWasNotWritten) {
   PlcImport import(session(), clock_, 1);
   import.add(line(kDid, 1, operation()));  // goes on while it is written
   EXPECT_THROW(import.finish(), store::SqlError);
-  EXPECT_EQ(import.figures().written, 0U);
+  EXPECT_EQ(import.metrics().written, 0U);
   EXPECT_TRUE(session().connected());
 }
 
@@ -260,7 +260,7 @@ TEST_F(PlcImportTest, KeepsWhatCameBeforeTheStreamFailed) {
   std::istream in(&buffer);
   PlcImport import(session(), clock_);
   EXPECT_EQ(import_lines(in, import, [](const auto&) {}).error(), errc::export_unreadable);
-  EXPECT_EQ(import.figures().written, 1U);
+  EXPECT_EQ(import.metrics().written, 1U);
   EXPECT_EQ(handle_of(kDid), "alice.example");
 }
 
@@ -362,9 +362,9 @@ TEST_F(PlcImportTest, KeepsWhatCameBeforeTheDirectoryFailed) {
   source.url = "http://127.0.0.1:" + std::to_string(server.port());
   PlcImport import(session(), clock_);
   EXPECT_FALSE(import_pages(http, source, import, [](const auto&) {}));
-  EXPECT_EQ(import.figures().lines, 2U);
-  EXPECT_EQ(import.figures().bad, 1U);
-  EXPECT_EQ(import.figures().written, 1U);
+  EXPECT_EQ(import.metrics().lines, 2U);
+  EXPECT_EQ(import.metrics().bad, 1U);
+  EXPECT_EQ(import.metrics().written, 1U);
   EXPECT_EQ(handle_of(kDid), "alice.example");
 }
 

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace skua::ingest::chain_log_test {
+namespace skua::ingest::pending_heads_test {
 namespace {
 
 using store::RepositoryProgress;
@@ -248,4 +248,4 @@ TEST(PendingHeads, many_threads_add_what_one_stores) {
 }
 
 }  // namespace
-}  // namespace skua::ingest::chain_log_test
+}  // namespace skua::ingest::pending_heads_test

@@ -66,12 +66,12 @@ class BulkWorkerTest : public test::PostgresTest {
  protected:
   void SetUp() override { SKUA_NEED_POSTGRES(); }
 
-  std::unique_ptr<BulkServices> services(const std::string& url, LivePressure& pressure,
+  std::unique_ptr<BulkServices> services(const std::string& url, LiveBackpressure& pressure,
                                          Counters& counters) {
     return std::unique_ptr<BulkServices>(new BulkServices{.database_url = url,
                                                           .writer = writer_,
                                                           .ids = ids_,
-                                                          .live_pressure = pressure,
+                                                          .live_backpressure = pressure,
                                                           .counters = counters,
                                                           .clock = clock_,
                                                           .pace = clock_,
@@ -140,7 +140,7 @@ class BulkWorkerTest : public test::PostgresTest {
 
   TakingClock clock_;
   resolve::SharedIds ids_;
-  LivePressure pressure_{10};
+  LiveBackpressure pressure_{10};
   WriteTurns turns_{1};
   Counters counters_;
   const BulkWriter writer_{"backfill"};
@@ -553,7 +553,7 @@ TEST_F(BulkWorkerTest, waits_between_transactions_while_live_lanes_are_deep) {
   worker_->push(records(1, kAlice, 2 * BulkGroup::kFirst));
   while (counters_.transactions == 0) std::this_thread::yield();
 
-  LivePressure none{1};
+  LiveBackpressure none{1};
   Counters counters;
   const auto others = services(database_.url(), none, counters);
   BulkWorker other("backfill other", turns_, *others);

@@ -184,7 +184,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
     if (!batch.events.empty()) {
       std::vector<ResolvedEvent> events;
       for (auto& event : batch.events) events.push_back({std::move(event)});
-      patiently(live_, [&] {
+      with_retry(live_, [&] {
         EXPECT_TRUE(resolve::Resolver(*live_, ids_, system_clock()).resolve(events).empty());
         const auto outcome = live_writer_.write(*live_, events, now());
         for (const std::size_t i : outcome.busy) busy.insert(events[i].event.did);
@@ -288,7 +288,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
     std::vector<ResolvedEvent*> events;
     for (ResolvedEvent& event : chunk.events) events.push_back(&event);
     const std::vector<const ResolvedEvent*> changes(events.begin(), events.end());
-    patiently(bulk_, [&] {
+    with_retry(bulk_, [&] {
       EXPECT_TRUE(resolve::Resolver(*bulk_, ids_, system_clock()).resolve(events).empty());
       bulk_writer_.write(*bulk_, changes, now());
     });
@@ -340,7 +340,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
     if (written.empty()) return;
     if (written.size() == 1 && chance_.percent(50)) written[0].records = backfill::kLargeRepository;
     backfill::Finished finished;
-    patiently(bulk_, [&] { finished = finish_repositories(*bulk_, written, holder_, now()); });
+    with_retry(bulk_, [&] { finished = finish_repositories(*bulk_, written, holder_, now()); });
     // Its answer was lost: it is said again.
     if (chance_.percent(10)) {
       EXPECT_TRUE(finish_repositories(*bulk_, written, holder_, now()).done.empty());
@@ -379,7 +379,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
   }
 
   /// As workers do when the server fails, which it says of deadlocks too.
-  static void patiently(std::unique_ptr<store::Session>& session, const std::function<void()>& f) {
+  static void with_retry(std::unique_ptr<store::Session>& session, const std::function<void()>& f) {
     for (int tries = 0;; ++tries) {
       try {
         return f();

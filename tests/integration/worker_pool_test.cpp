@@ -42,7 +42,7 @@ class WorkerPoolTest : public test::PostgresTest {
                            .writer = writer_,
                            .ids = ids_,
                            .in_flight = {&in_flight_},
-                           .live_pressure = pressure_,
+                           .live_backpressure = pressure_,
                            .counters = counters_,
                            .clock = clock_,
                            .server_clock = clock_,
@@ -66,7 +66,7 @@ class WorkerPoolTest : public test::PostgresTest {
   test::ManualClock clock_;
   resolve::SharedIds ids_;
   InFlightList in_flight_{{.frames = 100'000, .bytes = std::size_t{1} << 30}};
-  LivePressure pressure_{1'000};
+  LiveBackpressure pressure_{1'000};
   Counters counters_;
   LiveWriter writer_{"relay:test"};
   std::string defect_;

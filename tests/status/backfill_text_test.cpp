@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace skua::status::history_text_test {
+namespace skua::status::backfill_text_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -24,26 +24,26 @@ const Timestamp kNow{1'783'175'898s};
 BackfillSnapshot moment() {
   BackfillSnapshot moment;
   moment.at = kNow;
-  moment.figures.repositories = 1'204;
-  moment.figures.in_hand = 64;
+  moment.metrics.repositories = 1'204;
+  moment.metrics.in_hand = 64;
   moment.rates = {.repositories = 10, .records = 41'230, .bytes = 18'200'000};
   moment.queue.emplace();
   moment.queue->jobs.by_state = {{JobState::Queued, 48'210}, {JobState::Running, 64}};
   return moment;
 }
 
-TEST(HistoryLine, says_how_far_it_is_and_how_long_it_takes) {
+TEST(BackfillLine, says_how_far_it_is_and_how_long_it_takes) {
   EXPECT_EQ(backfill_line(moment()),
             "14:38:18  1,204 repositories done, 64 under way, 48,210 queued  41230 records/s\n"
             "          18.2 MB/s  80 min left");
 }
 
-TEST(HistoryLine, says_what_is_not_counted_and_what_went_wrong) {
+TEST(BackfillLine, says_what_is_not_counted_and_what_went_wrong) {
   BackfillSnapshot now = moment();
   now.queue->jobs.exact = false;
   now.rates = {};
-  now.figures.given_up = 3;
-  now.figures.failed = 20;
+  now.metrics.given_up = 3;
+  now.metrics.failed = 20;
   EXPECT_EQ(backfill_line(now),
             "14:38:18  1,204 repositories done, 64 under way, about 48,210 queued\n"
             "          0 records/s  0.0 MB/s  20 failed attempts, 3 given up");
@@ -53,7 +53,7 @@ TEST(HistoryLine, says_what_is_not_counted_and_what_went_wrong) {
 
 TEST(WaitingWords, are_for_when_nothing_is_under_way_and_nothing_due) {
   BackfillSnapshot now = moment();
-  now.figures.in_hand = 0;
+  now.metrics.in_hand = 0;
   now.queue->jobs.by_state = {{JobState::Queued, 2}};
   now.queue->jobs.next_due = kNow + 40s;
   EXPECT_EQ(waiting_text(now), "all that is queued waits; the next attempt comes in 40 s");
@@ -64,10 +64,10 @@ TEST(WaitingWords, are_for_when_nothing_is_under_way_and_nothing_due) {
   EXPECT_THAT(waiting_text(now), HasSubstr("in 5 s"));
 
   BackfillSnapshot reads = now;
-  reads.figures.discovery.under_way = 1;
+  reads.metrics.discovery.under_way = 1;
   EXPECT_EQ(waiting_text(reads), "");
   BackfillSnapshot works = now;
-  works.figures.in_hand = 1;
+  works.metrics.in_hand = 1;
   EXPECT_EQ(waiting_text(works), "");
   BackfillSnapshot due = now;
   due.queue->jobs.next_due = kNow;
@@ -75,31 +75,31 @@ TEST(WaitingWords, are_for_when_nothing_is_under_way_and_nothing_due) {
   EXPECT_EQ(waiting_text(due), "");
 }
 
-TEST(HistoryLine, says_that_the_database_is_down) {
+TEST(BackfillLine, says_that_the_database_is_down) {
   BackfillSnapshot now = moment();
   now.outage = store::Outage{kNow - 12s, "refused"};
   EXPECT_THAT(backfill_line(now), HasSubstr("  database down since 14:38:06 (12 s)\n"));
   EXPECT_THAT(backfill_screen(now, 80), testing::Contains("database down since 14:38:06 (12 s)"));
 }
 
-TEST(HistorySummary, is_a_line_beside_what_is_about_something_else) {
+TEST(BackfillSummary, is_a_line_beside_what_is_about_something_else) {
   BackfillSnapshot now = moment();
   EXPECT_EQ(backfill_summary(now), "backfill: 1,204 done, 64 under way, 48,210 queued");
   now.queue.reset();
   EXPECT_EQ(backfill_summary(now), "backfill: 1,204 done, 64 under way");
 }
 
-class HistoryScreen : public testing::TestWithParam<std::size_t> {};
+class BackfillScreen : public testing::TestWithParam<std::size_t> {};
 
-TEST_P(HistoryScreen, fits_into_the_width_and_obeys_no_host) {
+TEST_P(BackfillScreen, fits_into_the_width_and_obeys_no_host) {
   BackfillSnapshot now = moment();
-  backfill::HostFigures host;
+  backfill::HostMetrics host;
   host.host = "https://pds.example";
   host.under_way = 3;
   host.at_once = 8;
   host.waits_until = kNow + 32s;
   host.last_error = "caf\u00e9 \x1b[2J\r\n";
-  now.figures.hosts = std::vector<backfill::HostFigures>(9, host);
+  now.metrics.hosts = std::vector<backfill::HostMetrics>(9, host);
   now.queue->lists["repos"].lists[backfill::ListState::Listed] = 2;
   now.queue->jobs.errors = {{JobState::Failed, "the signature is not the account's", 7, kNow}};
   const std::vector<std::string> lines = backfill_screen(now, GetParam());
@@ -118,18 +118,18 @@ TEST_P(HistoryScreen, fits_into_the_width_and_obeys_no_host) {
   EXPECT_EQ(lines[8], "  7 failed: the signature is not the account's");
 }
 
-INSTANTIATE_TEST_SUITE_P(Widths, HistoryScreen, testing::Values(1, 20, 79, 300));
+INSTANTIATE_TEST_SUITE_P(Widths, BackfillScreen, testing::Values(1, 20, 79, 300));
 
 TEST(BackfillRateWindow, is_that_of_the_last_minute) {
   BackfillRateWindow pace;
-  backfill::BackfillFigures figures;
-  EXPECT_EQ(pace.add(figures, kNow).records, 0);
-  figures.records = 1'000;
-  figures.repositories = 10;
-  EXPECT_EQ(pace.add(figures, kNow + 10s).records, 100);
-  EXPECT_EQ(pace.add(figures, kNow + 50s).repositories, 0.2);
+  backfill::BackfillMetrics metrics;
+  EXPECT_EQ(pace.add(metrics, kNow).records, 0);
+  metrics.records = 1'000;
+  metrics.repositories = 10;
+  EXPECT_EQ(pace.add(metrics, kNow + 10s).records, 100);
+  EXPECT_EQ(pace.add(metrics, kNow + 50s).repositories, 0.2);
   // The first sample is older than a minute by now.
-  EXPECT_EQ(pace.add(figures, kNow + 70s).records, 0);
+  EXPECT_EQ(pace.add(metrics, kNow + 70s).records, 0);
 }
 
 TEST(WithCommas, sets_thousands_apart) {
@@ -140,4 +140,4 @@ TEST(WithCommas, sets_thousands_apart) {
 }
 
 }  // namespace
-}  // namespace skua::status::history_text_test
+}  // namespace skua::status::backfill_text_test

@@ -83,8 +83,8 @@ INSTANTIATE_TEST_SUITE_P(Table, TombstonesOfAJob,
                          [](const auto& test) { return test.param.name; });
 
 TEST_F(CursorStoreTest, figures_are_replaced) {
-  save_figures(session(), "relay:a.test", R"({"rows":1})");
-  save_figures(session(), "relay:a.test", R"({"rows":2})");
+  save_metrics(session(), "relay:a.test", R"({"rows":1})");
+  save_metrics(session(), "relay:a.test", R"({"rows":2})");
   EXPECT_EQ(value("SELECT figures FROM skua.figures"), R"({"rows": 2})");
 }
 

@@ -26,9 +26,9 @@ class SourceTableTest : public test::PostgresTest {
         "INSERT INTO skua.tombstones (actor_id, collection_id, rkey, rev, seq, source) VALUES "
         "(1, 1, 1, 1, 10, 'relay:a.test'), (1, 1, 2, 1, 13, 'relay:a.test'), "
         "(7, 1, 3, 1, 14, 'relay:a.test'), (1, 1, 4, 1, 4, 'relay:b.test')");
-    save_figures(session(), "relay:a.test", R"({"frames": 3})");
-    save_figures(session(), "tap:c.test", R"({"frames": 4})");
-    save_figures(session(), "backfill", "{}");
+    save_metrics(session(), "relay:a.test", R"({"frames": 3})");
+    save_metrics(session(), "tap:c.test", R"({"frames": 4})");
+    save_metrics(session(), "backfill", "{}");
   }
 
   std::string tombstones() {

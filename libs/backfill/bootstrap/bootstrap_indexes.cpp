@@ -83,7 +83,7 @@ std::optional<std::string> build_next(Session& session) {
   const std::string name(next.text(0, 0));
   Params params;
   params.text(name);
-  // Somebody may have made it by hand, and may have broken off CREATE INDEX CONCURRENTLY.
+  // An administrator may have made it, and may have cancelled CREATE INDEX CONCURRENTLY.
   const Rows found = session.execute(kFound, params);
   const bool is_there = !found.empty() && found.boolean(0, 0);
   if (!found.empty() && !is_there) session.run("DROP INDEX " + name);

@@ -109,7 +109,7 @@ void Discoverer::stop() {
   }
 }
 
-void Discoverer::poke() {
+void Discoverer::notify() {
   const std::scoped_lock lock(mutex_);
   ++news_;
   idle_ = false;
@@ -120,21 +120,21 @@ bool Discoverer::is_idle() const {
   return idle_ && busy_ == 0;
 }
 
-DiscoveryFigures Discoverer::figures() const {
-  DiscoveryFigures figures;
-  figures.pages = counters_.pages;
-  figures.accounts = counters_.accounts;
-  figures.inactive = counters_.inactive;
-  figures.hosts = counters_.hosts;
-  figures.refused = counters_.refused;
-  figures.surplus = counters_.surplus;
-  figures.current = counters_.current;
-  figures.behind = counters_.behind;
-  figures.queued = counters_.queued;
-  figures.failed = counters_.failed;
-  figures.postponed = counters_.postponed;
-  figures.under_way = held_;
-  return figures;
+DiscoveryMetrics Discoverer::metrics() const {
+  DiscoveryMetrics metrics;
+  metrics.pages = counters_.pages;
+  metrics.accounts = counters_.accounts;
+  metrics.inactive = counters_.inactive;
+  metrics.hosts = counters_.hosts;
+  metrics.refused = counters_.refused;
+  metrics.surplus = counters_.surplus;
+  metrics.current = counters_.current;
+  metrics.behind = counters_.behind;
+  metrics.queued = counters_.queued;
+  metrics.failed = counters_.failed;
+  metrics.postponed = counters_.postponed;
+  metrics.under_way = held_;
+  return metrics;
 }
 
 void Discoverer::run(const std::stop_token& stop, bool first) {
@@ -196,7 +196,7 @@ bool Discoverer::read_one(store::Session& session, const std::stop_token& stop) 
     return false;
   }
   // Where one is due there may be more.
-  poke();
+  notify();
   ++held_;
   const std::string& what = claimed.front().list.what;
   const bool is_of_hosts = what == kListOfHosts || what == kAuditOfHosts;
@@ -282,7 +282,7 @@ bool Discoverer::keep(store::Session& session, const ClaimedList& claimed, Page 
     add_named_lists(session, lists, claimed.begun_at, clock_.now());
     commit_page(transaction);
     counters_.hosts += lists.size();
-    poke();
+    notify();
   } else {
     if (const auto room = static_cast<std::size_t>(std::max<std::int64_t>(left, 0));
         page.entries() > room) {

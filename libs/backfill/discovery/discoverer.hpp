@@ -24,7 +24,7 @@
 namespace skua::backfill {
 
 /// What a discovery did since it started; all but the last only grow.
-struct DiscoveryFigures {
+struct DiscoveryMetrics {
   std::uint64_t pages = 0;
   /// Active accounts that lists named; an account may be in several.
   std::uint64_t accounts = 0;
@@ -82,14 +82,14 @@ class Discoverer {
   /// From now on what comes of requests is nothing that happened.
   void request_stop();
   /// Ends the threads and gives the lists back. Requests under way must have been ended before, by
-  /// stopping their client. Again is harmless.
+  /// stopping their client. Idempotent.
   void stop();
 
   /// Lists were added.
-  void poke();
+  void notify();
   /// Every list, other processes' included, was read to its end or given up.
   bool is_idle() const;
-  DiscoveryFigures figures() const;
+  DiscoveryMetrics metrics() const;
 
  private:
   struct Counters {

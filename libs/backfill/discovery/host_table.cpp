@@ -175,7 +175,7 @@ std::size_t add_new_lists(Session& session, std::span<const HostList> lists, Par
   Array whats(Array::Type::text);
   Array by_hand(Array::Type::boolean);
   Array announced(Array::Type::int8);
-  Array hosts_by_hand(Array::Type::text);
+  Array operator_hosts(Array::Type::text);
   Array whats_by_hand(Array::Type::text);
   for (const HostList& list : lists) {
     hosts.text(list.host);
@@ -183,7 +183,7 @@ std::size_t add_new_lists(Session& session, std::span<const HostList> lists, Par
     by_hand.boolean(list.by_hand);
     list.announced ? announced.int8(*list.announced) : announced.null();
     if (!list.by_hand) continue;
-    hosts_by_hand.text(list.host);
+    operator_hosts.text(list.host);
     whats_by_hand.text(list.what);
   }
   asked.array(hosts).array(whats).timestamp(now);
@@ -194,7 +194,7 @@ std::size_t add_new_lists(Session& session, std::span<const HostList> lists, Par
   said.array(hosts).array(whats).array(announced);
   session.execute(kAnnounced, said);
   Params named;
-  named.array(hosts_by_hand).array(whats_by_hand);
+  named.array(operator_hosts).array(whats_by_hand);
   session.execute(kByHand, named);
   return begun;
 }
@@ -221,7 +221,7 @@ std::size_t add_named_lists(Session& session, std::span<const HostList> lists,
   return begun + session.execute(kAnewIfOlder, asked).affected();
 }
 
-std::vector<std::string> hosts_by_hand(Session& session) {
+std::vector<std::string> operator_hosts(Session& session) {
   const Rows rows = session.execute(kHostsByHand, {});
   std::vector<std::string> hosts;
   for (std::size_t i = 0; i < rows.size(); ++i) hosts.emplace_back(rows.text(i, 0));

@@ -43,25 +43,25 @@ struct HostList {
   friend bool operator==(const HostList&, const HostList&) = default;
 };
 
-/// Adds lists, due now. One that is there goes on where it is, now if `Again::Yes`; one that was
-/// read to its end, given up or cancelled begins anew if `Again::Yes`, and is left alone if
-/// `Again::No`. One that was named by hand once stays so; what is announced of one replaces what
-/// was. Returns how many are new or begin anew.
+/// Adds lists, due now. A list that exists continues at its position; with `Again::Yes` it is due
+/// now. A list that has ended, failed or been cancelled restarts with `Again::Yes`, and does not
+/// change with `Again::No`. A list that an operator has specified stays operator-specified. The
+/// announced number of accounts replaces the stored one. Returns how many lists are new or restart.
 std::size_t add_lists(store::Session& session, std::span<const HostList> lists, Again again,
                       Timestamp now);
 
-/// Adds lists that a list of hosts names which began at `named_since`, due now. One that was read
-/// to its end or given up begins anew if it had begun before that; any other that is there is left
-/// alone. Returns how many are new or begin anew.
+/// Adds the lists of hosts that are entries of a list of hosts, due now. `named_since`: when that
+/// list of hosts began. A list that has ended or failed restarts if it had begun before that time;
+/// other lists that exist do not change. Returns how many lists are new or restart.
 std::size_t add_named_lists(store::Session& session, std::span<const HostList> lists,
                             Timestamp named_since, Timestamp now);
 
-/// The hosts of which some list was named by hand, sorted.
-std::vector<std::string> hosts_by_hand(store::Session& session);
+/// The hosts with an operator-specified list, sorted.
+std::vector<std::string> operator_hosts(store::Session& session);
 
-/// How many entries of a list are taken. A list of the accounts of a host: ten times as many as are
-/// announced of its host, a thousand at least; where nothing is announced, a million of a host that
-/// was named by hand, a hundred thousand of another. Other lists: all.
+/// How many entries of a list are accepted. For the accounts of a host: ten times the announced
+/// number, and at least 1,000. Without an announced number: a million for an operator-specified
+/// host, 100,000 for others. Other lists: all.
 std::int64_t most_entries(const HostList& list);
 
 /// A list to go on with.

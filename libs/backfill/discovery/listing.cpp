@@ -29,10 +29,10 @@ std::variant<Page, HostLimited, RequestFailed> Listing<Page>::next() {
   request.origin = source_.origin;
   request.max_body_bytes = kMaxPageBytes;
   const auto answer = http_.get(std::move(request));
-  if (!answer) return RequestFailed{failure_words(answer), std::nullopt};
+  if (!answer) return RequestFailed{failure_message(answer), std::nullopt};
   const auto wait = transport::asked_wait(*answer, clock_.now());
   if (answer->status == 429) return HostLimited{wait};
-  if (answer->status != 200) return RequestFailed{failure_words(answer), wait};
+  if (answer->status != 200) return RequestFailed{failure_message(answer), wait};
   auto page = source_.read(answer->body);
   if (!page) return RequestFailed{page.error().message(), std::nullopt};
   if (const auto error = advance(*page)) return RequestFailed{error.message(), std::nullopt};

@@ -151,7 +151,7 @@ std::optional<Timestamp> HostLimits::next_change(Timestamp now) const {
   return first;
 }
 
-std::vector<HostFigures> HostLimits::figures(std::size_t count, Timestamp now) const {
+std::vector<HostMetrics> HostLimits::metrics(std::size_t count, Timestamp now) const {
   std::vector<std::pair<std::size_t, const std::string*>> order;
   order.reserve(hosts_.size());
   for (const auto& [host, pace] : hosts_) order.emplace_back(pace.under_way(), &host);
@@ -161,10 +161,10 @@ std::vector<HostFigures> HostLimits::figures(std::size_t count, Timestamp now) c
                       if (left.first != right.first) return left.first > right.first;
                       return *left.second < *right.second;
                     });
-  std::vector<HostFigures> figures;
+  std::vector<HostMetrics> metrics;
   for (std::size_t i = 0; i < count; ++i) {
     const auto& pace = hosts_.at(*order[i].second);
-    HostFigures figure;
+    HostMetrics figure;
     figure.host = *order[i].second;
     figure.under_way = pace.under_way();
     figure.at_once = pace.at_once();
@@ -174,9 +174,9 @@ std::vector<HostFigures> HostLimits::figures(std::size_t count, Timestamp now) c
     figure.failures = pace.failures();
     figure.repositories_per_second = pace.repositories_per_second(now);
     figure.last_error = pace.last_error();
-    figures.push_back(std::move(figure));
+    metrics.push_back(std::move(figure));
   }
-  return figures;
+  return metrics;
 }
 
 void HostLimits::forget(std::chrono::seconds idle_for, Timestamp now) {

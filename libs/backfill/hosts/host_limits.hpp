@@ -34,7 +34,7 @@ struct HostSlots {
 };
 
 /// A host as a display shows it.
-struct HostFigures {
+struct HostMetrics {
   std::string host;
   std::size_t under_way = 0;
   /// How many may be.
@@ -79,7 +79,7 @@ class HostLimits {
   std::size_t under_way() const { return under_way_; }
   /// The hosts that are remembered, those with the most under way first, then by name; at most
   /// `count`.
-  std::vector<HostFigures> figures(std::size_t count, Timestamp now) const;
+  std::vector<HostMetrics> metrics(std::size_t count, Timestamp now) const;
   std::size_t known_hosts() const { return hosts_.size(); }
 
  private:

@@ -50,7 +50,7 @@ HostOutcome host_outcome(const Result<transport::HttpAnswer>& answer,
   outcome.repository = std::holds_alternative<CarAnswer>(meaning);
   if (std::holds_alternative<HostLimited>(meaning) ||
       std::holds_alternative<RequestFailed>(meaning)) {
-    outcome.error = failure_words(answer);
+    outcome.error = failure_message(answer);
   }
   if (!answer) {
     outcome.end = end_of_error(answer.error());

@@ -84,7 +84,7 @@ struct Place {
   static Place file() { return {Kind::File, {}}; }
 };
 
-/// Who claims jobs, and until when they are lent.
+/// The owner of leases, and when they begin and end.
 struct Claim {
   std::string holder;
   Timestamp now;

@@ -62,7 +62,7 @@ bool is_our_stop(const ErrorCode& error) {
   return error == identity::errc::stopped || error == transport::errc::http_stopped;
 }
 
-std::string error_words(int error) {
+std::string error_message(int error) {
   return std::generic_category().message(error);
 }
 
@@ -101,9 +101,9 @@ void Fetcher::stop() {
   }
 }
 
-void Fetcher::poke() {
+void Fetcher::notify() {
   const std::scoped_lock lock(mutex_);
-  poked_ = true;
+  notified_ = true;
   idle_ = false;
   wake_.notify_one();
 }
@@ -131,12 +131,12 @@ void Fetcher::other_key(FetchedRepository fetched) {
 
 void Fetcher::ended(std::size_t jobs) {
   counters_.in_hand -= jobs;
-  poke();
+  notify();
 }
 
-std::vector<HostFigures> Fetcher::hosts() const {
+std::vector<HostMetrics> Fetcher::hosts() const {
   const std::scoped_lock lock(mutex_);
-  return host_figures_;
+  return host_metrics_;
 }
 
 void Fetcher::run(const std::stop_token& stop) {
@@ -155,7 +155,7 @@ void Fetcher::run(const std::stop_token& stop) {
       return options_.on_defect(std::string("fetching repositories: ") + error.what());
     }
     std::unique_lock lock(mutex_);
-    wake_.wait_for(lock, stop, pause, [&] { return !was_down && (poked_ || !tasks_.empty()); });
+    wake_.wait_for(lock, stop, pause, [&] { return !was_down && (notified_ || !tasks_.empty()); });
   }
 }
 
@@ -174,14 +174,14 @@ void Fetcher::step() {
   keep_leases();
   if (options_.resync) queue_resyncs();
   if (options_.only.empty()) queue_rare_retries();
-  bool poked = false;
-  auto figures = host_figures();
+  bool notified = false;
+  auto metrics = host_metrics();
   {
     const std::scoped_lock lock(mutex_);
-    poked = std::exchange(poked_, false);
-    host_figures_ = std::move(figures);
+    notified = std::exchange(notified_, false);
+    host_metrics_ = std::move(metrics);
   }
-  if (!poked && now < next_claim_) return;
+  if (!notified && now < next_claim_) return;
   const bool unknown = claim_unknown();
   const bool files = claim_files();
   const bool hosts = claim_hosts();
@@ -192,18 +192,18 @@ void Fetcher::step() {
   {
     // What was added since this looked is not forgotten.
     const std::scoped_lock lock(mutex_);
-    idle_ = idle && !poked_;
+    idle_ = idle && !notified_;
   }
   next_claim_ = found ? Timestamp() : now + kClaimQuiet;
 }
 
-std::vector<HostFigures> Fetcher::host_figures() const {
-  std::vector<HostFigures> figures = limits_.figures(kShownHosts, pace_.now());
+std::vector<HostMetrics> Fetcher::host_metrics() const {
+  std::vector<HostMetrics> metrics = limits_.metrics(kShownHosts, pace_.now());
   const auto difference = clock_.now() - pace_.now();
-  for (HostFigures& host : figures) {
+  for (HostMetrics& host : metrics) {
     if (host.waits_until) *host.waits_until += difference;
   }
-  return figures;
+  return metrics;
 }
 
 void Fetcher::run_tasks() {
@@ -267,13 +267,13 @@ void Fetcher::queue_resyncs() {
   jobs.reserve(due.size());
   for (const std::string& did : due) jobs.push_back({did});
   add_jobs(session(), jobs, Again::Yes, now);
-  poke();
+  notify();
 }
 
 void Fetcher::queue_rare_retries() {
   if (pace_.now() < next_rare_retries_) return;
   next_rare_retries_ = pace_.now() + kRareRetriesEvery;
-  if (retry_rarely(session(), clock_.now(), kRareRetriesAtOnce) > 0) poke();
+  if (retry_rarely(session(), clock_.now(), kRareRetriesAtOnce) > 0) notify();
 }
 
 std::vector<FetchedRepository> Fetcher::take_in_hand(std::vector<Job> jobs) {
@@ -340,7 +340,7 @@ bool Fetcher::claim_hosts() {
   std::vector<std::string> hosts = options_.only.empty()
                                        ? due_hosts(session(), now, kHostsAtOnce, last_host_)
                                        : due_hosts_of(session(), options_.only, now);
-  if (!hosts.empty()) hosts_by_hand_ = hosts_by_hand(session());
+  if (!hosts.empty()) operator_hosts_ = operator_hosts(session());
   // In turns, where there are more than are looked at in one go.
   last_host_ = hosts.size() < kHostsAtOnce ? std::string() : hosts.back();
   bool any = false;
@@ -414,7 +414,8 @@ void Fetcher::open_file(FetchedRepository fetched) {
   const int file = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat status {};
   if (file < 0 || ::fstat(file, &status) != 0 || status.st_size == 0) {
-    const std::string words = file >= 0 && status.st_size == 0 ? "it is empty" : error_words(errno);
+    const std::string words =
+        file >= 0 && status.st_size == 0 ? "it is empty" : error_message(errno);
     if (file >= 0) ::close(file);
     hopeless_.push_back({fetched.job.did, fmt::format("{} cannot be read: {}", name, words)});
     return;
@@ -444,7 +445,7 @@ void Fetcher::download(FetchedRepository fetched) {
   transport::HttpRequest request;
   request.url = get_repo_url(*fetched.job.host, fetched.job.did,
                              fetched.is_partial ? fetched.job.since : std::nullopt);
-  if (std::binary_search(hosts_by_hand_.begin(), hosts_by_hand_.end(), *fetched.job.host)) {
+  if (std::binary_search(operator_hosts_.begin(), operator_hosts_.end(), *fetched.job.host)) {
     request.origin = transport::HostOrigin::configured;
   }
   request.max_body_bytes = options_.largest_repository;
@@ -476,7 +477,7 @@ void Fetcher::downloaded(FetchedRepository fetched, Result<transport::HttpAnswer
   if (!answer && is_our_stop(answer.error())) return;
   const std::string& host = *fetched.job.host;
   if (!answer && answer.error() == transport::errc::http_no_room) {
-    postponed_.push_back({fetched.job.did, host + ": " + failure_words(answer), kNoRoomWait});
+    postponed_.push_back({fetched.job.did, host + ": " + failure_message(answer), kNoRoomWait});
     return;
   }
   const RepoAnswer meaning = classify_repo_answer(answer, now);

@@ -88,7 +88,7 @@ class Fetcher {
   /// The thread claims no more jobs and ends soon.
   void request_stop();
   /// Ends the thread and gives the jobs back that have not ended. Requests under way must have been
-  /// ended before, by stopping their client. Again is harmless.
+  /// ended before, by stopping their client. Idempotent.
   void stop();
 
   // What became of a job that was handed on. Any thread. A file is not tried again: it stays as it
@@ -99,13 +99,13 @@ class Fetcher {
   void ended(std::size_t jobs);
 
   /// Looks for new jobs at once.
-  void poke();
+  void notify();
 
   /// True when the queue (of `only`) is empty, waiting jobs included, and none is in hand.
   bool is_idle() const { return idle_; }
   const FetchCounters& counters() const { return counters_; }
   /// The busiest hosts.
-  std::vector<HostFigures> hosts() const;
+  std::vector<HostMetrics> hosts() const;
 
  private:
   using Task = std::function<void()>;
@@ -146,7 +146,7 @@ class Fetcher {
                std::shared_ptr<const void> bytes);
   std::shared_ptr<HeldCar> held_car(const std::string& site);
   /// The busiest hosts, with times as others see them.
-  std::vector<HostFigures> host_figures() const;
+  std::vector<HostMetrics> host_metrics() const;
   /// A job's place at its host is free again.
   void free_place(const FetchedRepository& fetched, HostOutcome outcome);
   store::Session& session();
@@ -174,7 +174,7 @@ class Fetcher {
   /// Jobs in hand whose host is being looked for.
   std::size_t finding_hosts_ = 0;
   /// Whom the person who runs this named: any address is meant.
-  std::vector<std::string> hosts_by_hand_;
+  std::vector<std::string> operator_hosts_;
   bool took_orphans_ = false;
   // By `pace_`, as all times of `limits_`.
   Timestamp next_lease_;
@@ -185,8 +185,8 @@ class Fetcher {
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;
   std::vector<Task> tasks_;
-  bool poked_ = false;
-  std::vector<HostFigures> host_figures_;
+  bool notified_ = false;
+  std::vector<HostMetrics> host_metrics_;
   std::jthread thread_;
 };
 

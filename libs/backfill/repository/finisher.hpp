@@ -38,7 +38,7 @@ class Finisher {
            const Clock& clock);
   ~Finisher();
 
-  /// Ends the thread. Again is harmless.
+  /// Ends the thread. Idempotent.
   void stop();
 
  private:

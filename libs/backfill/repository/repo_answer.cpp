@@ -79,7 +79,7 @@ std::string what_to_do(const ErrorCode& error) {
   return {};
 }
 
-std::string status_words(const transport::HttpAnswer& answer) {
+std::string status_reason(const transport::HttpAnswer& answer) {
   const auto error = xrpc_error(answer);
   auto words = fmt::format("the host answered {}", answer.status);
   if (!error.name.empty()) words += " " + error.name;
@@ -89,16 +89,16 @@ std::string status_words(const transport::HttpAnswer& answer) {
 
 }  // namespace
 
-std::string failure_words(const Result<transport::HttpAnswer>& answer) {
+std::string failure_message(const Result<transport::HttpAnswer>& answer) {
   if (!answer) return answer.error().message() + what_to_do(answer.error());
   if (answer->status == kTooMany) return "the host answered 429: it wants to be asked less often";
-  if (answer->status != kOk) return status_words(*answer);
+  if (answer->status != kOk) return status_reason(*answer);
   if (transport::body_of(*answer).empty()) return "the host answered with nothing";
   return "the host answered with a page or a text instead of a repository";
 }
 
 RepoAnswer classify_repo_answer(const Result<transport::HttpAnswer>& answer, Timestamp now) {
-  if (!answer) return RequestFailed{failure_words(answer), std::nullopt};
+  if (!answer) return RequestFailed{failure_message(answer), std::nullopt};
   const auto wait = transport::asked_wait(*answer, now);
   if (answer->status == kTooMany) return HostLimited{wait};
   if (answer->status == 400 || answer->status == 404) {
@@ -110,7 +110,7 @@ RepoAnswer classify_repo_answer(const Result<transport::HttpAnswer>& answer, Tim
   }
   const bool is_car =
       answer->status == kOk && !transport::body_of(*answer).empty() && !is_page(*answer);
-  if (!is_car) return RequestFailed{failure_words(answer), wait};
+  if (!is_car) return RequestFailed{failure_message(answer), wait};
   return CarAnswer{};
 }
 

@@ -50,7 +50,7 @@ RepoAnswer classify_repo_answer(const Result<transport::HttpAnswer>& answer, Tim
 
 /// What is wrong with an answer that is none of what was hoped for, for people: its status with the
 /// name and message of an XRPC error, or the error with what to do about it.
-std::string failure_words(const Result<transport::HttpAnswer>& answer);
+std::string failure_message(const Result<transport::HttpAnswer>& answer);
 
 /// The URL of com.atproto.sync.getRepo at `host`, an origin such as https://pds.example. `since`:
 /// only what changed after that revision.

@@ -43,7 +43,7 @@ class RepositoryReader {
   /// Repositories that wait or are being read.
   std::size_t queued() const { return queue_.size(); }
 
-  /// Ends the threads, whatever they are at. Again is harmless.
+  /// Ends the threads, whatever they are at. Idempotent.
   void stop();
 
  private:

@@ -103,7 +103,7 @@ void lock_account(Session& session, const std::string& did) {
 }
 
 /// Changes some rows of an account; returns how many.
-std::size_t doubt_some(Session& session, const Statement& statement, const Params& params,
+std::size_t lower_some(Session& session, const Statement& statement, const Params& params,
                        const std::string& did) {
   for (;;) {
     try {
@@ -121,7 +121,7 @@ std::size_t doubt_some(Session& session, const Statement& statement, const Param
 
 }  // namespace
 
-std::size_t doubt_newest_rows(Session& session, const std::string& did) {
+std::size_t lower_newest_revs(Session& session, const std::string& did) {
   Params who;
   who.text(did);
   const Rows actor = session.execute(kActor, who);
@@ -138,12 +138,12 @@ std::size_t doubt_newest_rows(Session& session, const std::string& did) {
   std::size_t changed = 0;
   for (const RecordTable& table : tables) {
     const std::string newest = "actor_id = $1::int4 AND rev = ANY ($2::int8[]) AND rev > 0";
-    const Statement statement{"resync_doubt_" + table.name,
+    const Statement statement{"resync_lower_" + table.name,
                               fmt::format("UPDATE {0} SET rev = rev - 1 WHERE {1} AND ctid = ANY "
                                           "(ARRAY(SELECT ctid FROM {0} WHERE {1} LIMIT {2}))",
                                           table.name, newest, kRows)};
     for (;;) {
-      const std::size_t rows = doubt_some(session, statement, params, did);
+      const std::size_t rows = lower_some(session, statement, params, did);
       changed += rows;
       if (rows < std::size_t{kRows}) break;
     }

@@ -18,7 +18,7 @@ namespace skua::backfill {
 /// otherwise an equal revision changes nothing. True rows lose nothing by it: no event lies between
 /// the two steps. Some thousand rows a transaction, with the account's locks; outside of one.
 /// Returns how many rows that were. An account that is not known has none.
-std::size_t doubt_newest_rows(store::Session& session, const std::string& did);
+std::size_t lower_newest_revs(store::Session& session, const std::string& did);
 
 /// What differs between two moments.
 struct RowsChanged {

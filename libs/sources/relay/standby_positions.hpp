@@ -44,9 +44,10 @@ class StandbyPositions {
   /// durable.
   std::optional<std::int64_t> oldest_seen(std::size_t relay) const;
 
-  /// Another relay is read, or the active one counts anew: nothing that waits is of use.
+  /// Another relay is active, or the active one has reset its sequence numbers: positions that wait
+  /// cannot be confirmed any more.
   void forget_waiting();
-  /// This relay counts anew.
+  /// This relay has reset its sequence numbers.
   void forget(std::size_t relay);
 
  private:

@@ -32,7 +32,7 @@ void AckLedger::connection_ended() {
   ready_.clear();
 }
 
-AckLedger::Figures AckLedger::figures() const {
+AckLedger::Counters AckLedger::metrics() const {
   const std::scoped_lock lock(mutex_);
   return {ids_.size(), ready_.size(), acknowledged_, forgotten_};
 }

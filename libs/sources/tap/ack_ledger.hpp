@@ -42,7 +42,7 @@ class AckLedger {
   /// Before the next connection begins.
   void connection_ended();
 
-  struct Figures {
+  struct Counters {
     std::size_t unfinished = 0;
     /// Finished, but not taken yet. Eight bytes each; a connection that takes none for long ends.
     std::size_t refused = 0;
@@ -50,7 +50,7 @@ class AckLedger {
     /// Forgotten with their connection.
     std::uint64_t forgotten = 0;
   };
-  Figures figures() const;
+  Counters metrics() const;
 
  private:
   void send();

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "transport/errc.hpp"
-#include "transport/impl/failure_words.hpp"
+#include "transport/impl/failure_text.hpp"
 
 namespace skua::transport::impl {
 namespace {
@@ -41,7 +41,7 @@ Awaitable<Disconnection> StreamSession::run(std::string target) {
     abort();
     ending.reason = timed_out_ ? fmt::format("no connection to {} within {}: gave up {}",
                                              options.endpoint.authority(),
-                                             in_words(options.connect_timeout), stage_)
+                                             timeout_text(options.connect_timeout), stage_)
                                : failure.value_or("stopped");
     ending.http_status = refusal_.status;
     ending.http_error = refusal_.error;
@@ -140,7 +140,8 @@ Awaitable<std::string> StreamSession::read_frames() {
   while (true) {
     auto failure = co_await read_frame(frame);
     if (silent_) {
-      co_return fmt::format("{} sent nothing for {}", options.peer, in_words(options.read_timeout));
+      co_return fmt::format("{} sent nothing for {}", options.peer,
+                            timeout_text(options.read_timeout));
     }
     if (given_up_) co_return *given_up_;
     if (failure) co_return std::move(*failure);

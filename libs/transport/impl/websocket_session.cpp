@@ -9,7 +9,7 @@
 #include <boost/beast/websocket/stream.hpp>
 #include <fmt/format.h>
 
-#include "transport/impl/failure_words.hpp"
+#include "transport/impl/failure_text.hpp"
 #include "transport/impl/stream_session.hpp"
 #include "transport/impl/tcp_or_tls_stream.hpp"
 #include "transport/impl/tls_client.hpp"
@@ -89,7 +89,7 @@ class WebsocketSession final : public StreamSession {
     while (true) {
       buffer_.clear();
       co_await websocket_.async_read(buffer_, token);
-      if (error) co_return end_words(error);
+      if (error) co_return end_text(error);
       message_came();
       if (is_wanted(websocket_.got_text())) break;
       context_.statistics.ignored_messages.fetch_add(1, std::memory_order_relaxed);
@@ -115,7 +115,7 @@ class WebsocketSession final : public StreamSession {
     co_return error;
   }
 
-  std::string end_words(ErrorCode error) {
+  std::string end_text(ErrorCode error) {
     // The reason is also there when the other side closed and then did not end the connection.
     const bool closed = error == websocket::error::closed || websocket_.reason().code != 0;
     const auto& options = context_.options;

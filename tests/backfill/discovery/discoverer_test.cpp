@@ -168,7 +168,7 @@ TEST_F(ScriptedHost, a_list_without_end_is_given_up_at_ten_times_what_was_announ
   EXPECT_EQ(list("error"), origin() +
                                ": it names more than 2500 accounts, where 250 were "
                                "announced: the rest is left out");
-  EXPECT_EQ(discoverer_->figures().surplus, 500U);
+  EXPECT_EQ(discoverer_->metrics().surplus, 500U);
 }
 
 TEST_F(ScriptedHost, who_goes_on_with_a_list_has_no_more_of_it_left) {
@@ -190,10 +190,10 @@ TEST_F(ScriptedHost, accounts_of_every_page_become_jobs_at_their_host) {
   EXPECT_EQ(jobs("did"), "did:web:a.test did:web:b.test did:web:c.test");
   EXPECT_EQ(value("SELECT DISTINCT host FROM skua.backfill_jobs"), origin());
   EXPECT_EQ(list("state || listed"), "listed3");
-  const DiscoveryFigures figures = discoverer_->figures();
-  EXPECT_EQ(figures.pages, 2U);
-  EXPECT_EQ(figures.accounts, 3U);
-  EXPECT_EQ(figures.queued, 3U);
+  const DiscoveryMetrics metrics = discoverer_->metrics();
+  EXPECT_EQ(metrics.pages, 2U);
+  EXPECT_EQ(metrics.accounts, 3U);
+  EXPECT_EQ(metrics.queued, 3U);
   EXPECT_EQ(told_, 2);
 }
 
@@ -220,9 +220,9 @@ TEST_F(ScriptedHost, a_repository_that_is_stored_as_of_the_listed_revision_gets_
   wait_until_idle();
   EXPECT_EQ(jobs("did"),
             "did:web:c.test did:web:d.test did:web:e.test did:web:f.test did:web:g.test");
-  EXPECT_EQ(discoverer_->figures().accounts, 7U);
-  EXPECT_EQ(discoverer_->figures().current, 2U);
-  EXPECT_EQ(discoverer_->figures().queued, 5U);
+  EXPECT_EQ(discoverer_->metrics().accounts, 7U);
+  EXPECT_EQ(discoverer_->metrics().current, 2U);
+  EXPECT_EQ(discoverer_->metrics().queued, 5U);
 }
 
 TEST_F(ScriptedHost, who_knows_a_collection_is_not_where_accounts_live) {
@@ -254,7 +254,7 @@ TEST_F(ScriptedHost, a_failure_waits_and_then_the_same_page_is_asked_for_again) 
   });
   add({{origin()}});
   begin();
-  wait_for([&] { return discoverer_->figures().failed == 1; });
+  wait_for([&] { return discoverer_->metrics().failed == 1; });
   EXPECT_FALSE(discoverer_->is_idle());
   EXPECT_THAT(list("error"), HasSubstr("500"));
   broken = false;
@@ -271,12 +271,12 @@ TEST_F(ScriptedHost, a_host_that_asks_for_time_gets_it_and_that_is_no_failure) {
   });
   add({{origin()}});
   begin();
-  wait_for([&] { return discoverer_->figures().postponed == 1; });
+  wait_for([&] { return discoverer_->metrics().postponed == 1; });
   EXPECT_EQ(value("SELECT attempts FROM skua.backfill_hosts"), "0");
   busy = false;
   clock_.advance(78s);
   wait_until_idle();
-  EXPECT_EQ(discoverer_->figures().failed, 0U);
+  EXPECT_EQ(discoverer_->metrics().failed, 0U);
   EXPECT_EQ(jobs("did"), "did:web:a.test");
 }
 
@@ -293,15 +293,15 @@ TEST_F(ScriptedHost, hosts_that_are_there_become_lists) {
   begin();
   wait_until_idle();
   EXPECT_EQ(list("what || state"), "hostslisted reposlisted");
-  EXPECT_EQ(discoverer_->figures().hosts, 1U);
-  EXPECT_EQ(discoverer_->figures().refused, 1U);
+  EXPECT_EQ(discoverer_->metrics().hosts, 1U);
+  EXPECT_EQ(discoverer_->metrics().refused, 1U);
 }
 
 TEST_F(ScriptedHost, loopback_is_for_whom_the_user_named) {
   serve([](const std::string&) { return page_of("a", ""); });
   add({{origin(), kListOfRepos, true}, {"http://localhost:1"}});
   begin(false);
-  wait_for([&] { return discoverer_->figures().failed == 1; });
+  wait_for([&] { return discoverer_->metrics().failed == 1; });
   wait_for([&] { return value("SELECT count(*) FROM skua.backfill_jobs") == "1"; });
   EXPECT_EQ(value("SELECT state FROM skua.backfill_hosts WHERE by_hand"), "listed");
   EXPECT_THAT(value("SELECT error FROM skua.backfill_hosts WHERE NOT by_hand"),
@@ -332,7 +332,7 @@ TEST_F(ScriptedHost, lists_that_come_later_are_read_too) {
   begin();
   wait_until_idle();
   add({{origin()}});
-  discoverer_->poke();
+  discoverer_->notify();
   EXPECT_FALSE(discoverer_->is_idle());
   wait_until_idle();
   EXPECT_EQ(jobs("did"), "did:web:a.test");
@@ -375,7 +375,7 @@ TEST_F(Audit, has_the_repositories_downloaded_again_that_are_behind_and_no_other
   store_behind("did:web:c.test");
   make_due();
   begin(true, options());
-  wait_for([&] { return discoverer_->figures().behind == 2; });
+  wait_for([&] { return discoverer_->metrics().behind == 2; });
   wait_until_idle();
   EXPECT_EQ(list("what || state"), "audit:hostslisted audit:reposlisted");
   EXPECT_EQ(value("SELECT string_agg(did, ' ' ORDER BY did) FROM skua.repositories "
@@ -396,16 +396,16 @@ TEST_F(Audit, a_host_that_fails_three_times_is_left_for_the_next_audit) {
   make_due();
   begin(true, options());
   for (std::uint64_t failures = 1; failures <= 3; ++failures) {
-    wait_for([&] { return discoverer_->figures().failed == failures; });
+    wait_for([&] { return discoverer_->metrics().failed == failures; });
     clock_.advance(job_delay(static_cast<int>(failures)));
-    discoverer_->poke();
+    discoverer_->notify();
   }
   wait_until_idle();
   EXPECT_EQ(list("what || state"), "audit:hostslisted audit:reposfailed");
   broken = false;
   clock_.advance(24h);
-  discoverer_->poke();
-  wait_for([&] { return discoverer_->figures().behind == 1; });
+  discoverer_->notify();
+  wait_for([&] { return discoverer_->metrics().behind == 1; });
 }
 
 TEST_F(Audit, pages_are_asked_for_one_at_a_time) {
@@ -440,21 +440,21 @@ TEST_F(DiscovererTest, a_whole_network_by_its_relay) {
   EXPECT_EQ(list("state"), "listed listed listed listed");
   EXPECT_EQ(value("SELECT count(DISTINCT host) FROM skua.backfill_jobs"), "3");
   const std::uint64_t jobs = std::stoull(value("SELECT count(*) FROM skua.backfill_jobs"));
-  EXPECT_EQ(jobs, discoverer_->figures().queued);
-  EXPECT_EQ(jobs + discoverer_->figures().inactive, 1200U);
+  EXPECT_EQ(jobs, discoverer_->metrics().queued);
+  EXPECT_EQ(jobs + discoverer_->metrics().inactive, 1200U);
 
   // Whoever asks for the network again has all lists read again, once each.
-  const DiscoveryFigures before = discoverer_->figures();
+  const DiscoveryMetrics before = discoverer_->metrics();
   clock_.advance(1h);
   add({{sim.ready().at("relay").get<std::string>(), kListOfHosts, true}});
-  discoverer_->poke();
+  discoverer_->notify();
   wait_for([&] {
     clock_.advance(1s);
     return discoverer_->is_idle();
   });
-  EXPECT_EQ(discoverer_->figures().accounts, 2 * before.accounts);
-  EXPECT_EQ(discoverer_->figures().hosts, 2 * before.hosts);
-  EXPECT_EQ(discoverer_->figures().queued, before.queued);
+  EXPECT_EQ(discoverer_->metrics().accounts, 2 * before.accounts);
+  EXPECT_EQ(discoverer_->metrics().hosts, 2 * before.hosts);
+  EXPECT_EQ(discoverer_->metrics().queued, before.queued);
   sim.end();
   std::filesystem::remove_all(folder);
 }

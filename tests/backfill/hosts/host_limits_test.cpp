@@ -175,16 +175,16 @@ TEST(HostLimits, ShowsTheBusiestFirst) {
   }
   now += 1s;
   limits.finished("https://c", limited(1s), now);
-  const auto figures = limits.figures(10, now);
-  ASSERT_EQ(figures.size(), 3U);
-  EXPECT_EQ(figures[0].host, "https://b");
-  EXPECT_EQ(figures[0].under_way, 2U);
-  EXPECT_EQ(figures[0].at_once, 4U);
-  EXPECT_EQ(figures[1].host, "https://a");
-  EXPECT_EQ(figures[2].last_error, "429");
-  EXPECT_EQ(figures[2].waits_until, now + 5s);
-  EXPECT_EQ(figures[2].failures, 1U);
-  EXPECT_EQ(limits.figures(1, now).size(), 1U);
+  const auto metrics = limits.metrics(10, now);
+  ASSERT_EQ(metrics.size(), 3U);
+  EXPECT_EQ(metrics[0].host, "https://b");
+  EXPECT_EQ(metrics[0].under_way, 2U);
+  EXPECT_EQ(metrics[0].at_once, 4U);
+  EXPECT_EQ(metrics[1].host, "https://a");
+  EXPECT_EQ(metrics[2].last_error, "429");
+  EXPECT_EQ(metrics[2].waits_until, now + 5s);
+  EXPECT_EQ(metrics[2].failures, 1U);
+  EXPECT_EQ(limits.metrics(1, now).size(), 1U);
   EXPECT_EQ(limits.next_change(now), now + 5s);
 }
 

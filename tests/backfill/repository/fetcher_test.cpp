@@ -115,7 +115,7 @@ TEST_F(FetcherTest, bytes_count_while_they_come_and_nothing_new_begins_beyond_th
   begin({.limits = {.host = {.at_first = 1}}, .held_bytes = 2 * kMega});
   wait_for([&] { return fetcher_->counters().held_bytes >= 3 * kMega; });
   add({"did:plc:b"});
-  fetcher_->poke();
+  fetcher_->notify();
   std::this_thread::sleep_for(300ms);
   EXPECT_EQ(asked, 1);
   EXPECT_EQ(jobs("state"), "running queued");

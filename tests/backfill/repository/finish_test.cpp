@@ -213,7 +213,7 @@ TEST_P(FinishTest, doubted_rows_of_the_same_revision_give_way) {
   EXPECT_EQ(damage[0].removed, 2);
   EXPECT_EQ(damage[0].replaced, 3);
 
-  EXPECT_EQ(doubt_newest_rows(session(), kAlice), records.size() - 2 + 60);
+  EXPECT_EQ(lower_newest_revs(session(), kAlice), records.size() - 2 + 60);
   EXPECT_EQ(bring_in(car, 20).removed, 60U);
   EXPECT_EQ(value("SELECT string_agg(uri || cid, ';' ORDER BY uri) FROM bsky.all_records"), before);
   EXPECT_EQ(rows_changed(session(), alice).at(0).replaced, 0);
@@ -221,7 +221,7 @@ TEST_P(FinishTest, doubted_rows_of_the_same_revision_give_way) {
 }
 
 TEST_P(FinishTest, rows_of_whom_nobody_knows_are_not_doubted) {
-  EXPECT_EQ(doubt_newest_rows(session(), "did:plc:nobody"), 0U);
+  EXPECT_EQ(lower_newest_revs(session(), "did:plc:nobody"), 0U);
   const std::vector<std::string> nobody = {"did:plc:nobody"};
   remember_rows(session(), nobody);
   EXPECT_TRUE(rows_changed(session(), nobody).empty());

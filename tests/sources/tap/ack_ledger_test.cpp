@@ -42,8 +42,8 @@ TEST(AckLedgerTest, WhatBecomesDurableTogetherIsAcknowledgedTogether) {
   finish(ledger, {3, 1});
   finish(ledger, {0});
   EXPECT_EQ(sender.calls, (std::vector<Ids>{{103, 101}, {100}}));
-  EXPECT_EQ(ledger.figures().unfinished, 2U);
-  EXPECT_EQ(ledger.figures().acknowledged, 3U);
+  EXPECT_EQ(ledger.metrics().unfinished, 2U);
+  EXPECT_EQ(ledger.metrics().acknowledged, 3U);
 }
 
 TEST(AckLedgerTest, TicketsOfOthersArePassedOver) {
@@ -65,11 +65,11 @@ TEST(AckLedgerTest, WhatIsNotTakenIsOfferedAgain) {
     ledger.expect(ticket, static_cast<std::int64_t>(ticket) + 1);
   }
   finish(ledger, {0, 1, 2});
-  EXPECT_EQ(ledger.figures().refused, 1U);
+  EXPECT_EQ(ledger.metrics().refused, 1U);
   finish(ledger, {3});
   ledger.flush();
   EXPECT_EQ(sender.calls, (std::vector<Ids>{{1, 2}, {3, 4}}));
-  EXPECT_EQ(ledger.figures().acknowledged, 4U);
+  EXPECT_EQ(ledger.metrics().acknowledged, 4U);
 }
 
 /// An id of a connection that ended may be another event's in the next.
@@ -87,7 +87,7 @@ TEST(AckLedgerTest, NoIdGetsIntoTheNextConnection) {
   finish(ledger, {1});
   ledger.flush();
   EXPECT_TRUE(sender.calls.empty());
-  EXPECT_EQ(ledger.figures().forgotten, 2U);
+  EXPECT_EQ(ledger.metrics().forgotten, 2U);
   finish(ledger, {2});
   EXPECT_EQ(sender.calls, (std::vector<Ids>{{1}}));
 }
@@ -135,10 +135,10 @@ TEST(AckLedgerTest, HoldsUnderManyThreads) {
   for (auto& worker : workers) worker.join();
   EXPECT_FALSE(stray);
   for (const auto& [id, times] : sent) EXPECT_EQ(times, 1) << id;
-  const auto figures = ledger.figures();
-  EXPECT_EQ(figures.acknowledged, sent.size());
-  EXPECT_EQ(figures.acknowledged + figures.forgotten, std::size_t{kConnections} * kEach);
-  EXPECT_GE(figures.acknowledged, std::size_t{kConnections} / 2 * kEach);
+  const auto metrics = ledger.metrics();
+  EXPECT_EQ(metrics.acknowledged, sent.size());
+  EXPECT_EQ(metrics.acknowledged + metrics.forgotten, std::size_t{kConnections} * kEach);
+  EXPECT_GE(metrics.acknowledged, std::size_t{kConnections} / 2 * kEach);
 }
 
 }  // namespace

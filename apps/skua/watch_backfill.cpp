@@ -1,4 +1,4 @@
-#include "history_command.hpp"
+#include "watch_backfill.hpp"
 
 #include <cstdio>
 #include <utility>
@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kLook{1};
 
 }  // namespace
 
-std::unique_ptr<accounts::AccountSource> history_accounts(
+std::unique_ptr<accounts::AccountSource> backfill_accounts(
     const Settings& settings, const std::optional<std::string>& did_docs,
     const VerificationFlags& verification, const std::string& database_url) {
   if (did_docs) {
@@ -33,14 +33,14 @@ std::unique_ptr<accounts::AccountSource> history_accounts(
   return std::make_unique<accounts::NetworkAccounts>(accounts, system_clock());
 }
 
-bool watch_history(const app::BackfillRun& history, std::chrono::seconds every,
-                   StopSignal& stop_signal, const std::function<std::string()>& look) {
+bool watch_backfill(const app::BackfillRun& backfill, std::chrono::seconds every,
+                    StopSignal& stop_signal, const std::function<std::string()>& look) {
   LiveDisplay display;
   auto line_at = std::chrono::steady_clock::now();
   auto draw_at = line_at;
   auto look_at = line_at;
   bool stopping = false;
-  while (!stopping && !history.is_idle() && !history.defect()) {
+  while (!stopping && !backfill.is_idle() && !backfill.defect()) {
     stopping = stop_signal.wait_for(kHistoryPoll);
     const auto now = std::chrono::steady_clock::now();
     if (look && now - look_at >= kLook) {
@@ -51,10 +51,10 @@ bool watch_history(const app::BackfillRun& history, std::chrono::seconds every,
       }
     }
     if (display.is_live() && now - draw_at >= kRedraw) {
-      display.draw(status::backfill_screen(history.moment(), display.width()));
+      display.draw(status::backfill_screen(backfill.moment(), display.width()));
       draw_at = now;
     } else if (!display.is_live() && now - line_at >= every) {
-      print_progress(status::backfill_line(history.moment()));
+      print_progress(status::backfill_line(backfill.moment()));
       line_at = now;
     }
   }

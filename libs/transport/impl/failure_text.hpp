@@ -34,6 +34,6 @@ std::string read_failed(std::string_view peer, ErrorCode error, std::size_t max_
 std::string closed_by(std::string_view peer, const boost::beast::websocket::close_reason& reason);
 
 /// `15 s`, `300 ms`.
-std::string in_words(std::chrono::milliseconds duration);
+std::string timeout_text(std::chrono::milliseconds duration);
 
 }  // namespace skua::transport::impl

@@ -17,7 +17,7 @@ namespace skua::writer {
 /// A worker's connection, made when it is first needed, and what happens when the server fails:
 /// a wait that doubles up to some seconds, and a new connection where the old one may be at fault.
 /// Lives on the worker's thread.
-class PatientSession {
+class RetryingSession {
  public:
   struct Options {
     std::string database_url;
@@ -26,7 +26,7 @@ class PatientSession {
     Counters& counters;
   };
 
-  explicit PatientSession(Options options) : options_(std::move(options)) {}
+  explicit RetryingSession(Options options) : options_(std::move(options)) {}
 
   /// Throws store::SqlError when it cannot connect.
   store::Session& get();

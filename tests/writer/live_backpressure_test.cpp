@@ -1,4 +1,4 @@
-#include "writer/live_pressure.hpp"
+#include "writer/live_backpressure.hpp"
 
 #include <future>
 #include <thread>
@@ -8,18 +8,18 @@
 namespace skua::writer::live_pressure_test {
 namespace {
 
-TEST(LivePressure, lets_backfill_through_while_live_queues_are_short) {
-  LivePressure pressure(10);
+TEST(LiveBackpressure, lets_backfill_through_while_live_queues_are_short) {
+  LiveBackpressure pressure(10);
   pressure.add(9);
-  pressure.wait_until_eased({});
+  pressure.wait_while_deep({});
   EXPECT_EQ(pressure.waiting(), 9U);
 }
 
-TEST(LivePressure, holds_backfill_until_live_queues_are_short_again) {
-  LivePressure pressure(10);
+TEST(LiveBackpressure, holds_backfill_until_live_queues_are_short_again) {
+  LiveBackpressure pressure(10);
   pressure.add(12);
   auto backfill = std::async(std::launch::async, [&] {
-    pressure.wait_until_eased({});
+    pressure.wait_while_deep({});
     return pressure.waiting();
   });
   pressure.remove(1);
@@ -27,11 +27,11 @@ TEST(LivePressure, holds_backfill_until_live_queues_are_short_again) {
   EXPECT_LT(backfill.get(), 10U);
 }
 
-TEST(LivePressure, a_stop_ends_the_wait) {
-  LivePressure pressure(1);
+TEST(LiveBackpressure, a_stop_ends_the_wait) {
+  LiveBackpressure pressure(1);
   pressure.add(5);
   std::stop_source stop;
-  std::jthread backfill([&] { pressure.wait_until_eased(stop.get_token()); });
+  std::jthread backfill([&] { pressure.wait_while_deep(stop.get_token()); });
   stop.request_stop();
   backfill.join();
   EXPECT_EQ(pressure.waiting(), 5U);

@@ -7,29 +7,29 @@
 
 namespace skua::writer {
 
-/// Live goes first: counts the events that wait in live lanes, and lets backfill workers wait while
-/// they are many. Any thread.
-class LivePressure {
+/// Live events go first: counts the events that wait in live lanes, and makes backfill workers wait
+/// while these lanes are deep. Any thread.
+class LiveBackpressure {
  public:
-  explicit LivePressure(std::size_t deep) : deep_(deep) {}
+  explicit LiveBackpressure(std::size_t deep) : deep_(deep) {}
 
   void add(std::size_t events) {
     const std::scoped_lock lock(mutex_);
     waiting_ += events;
   }
   void remove(std::size_t events) {
-    bool eased = false;
+    bool is_shallow = false;
     {
       const std::scoped_lock lock(mutex_);
       waiting_ -= events;
-      eased = waiting_ < deep_;
+      is_shallow = waiting_ < deep_;
     }
-    if (eased) eased_.notify_all();
+    if (is_shallow) changed_.notify_all();
   }
   /// Returns when live lanes are no longer deep, or when `stop` is asked for.
-  void wait_until_eased(const std::stop_token& stop) {
+  void wait_while_deep(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
-    eased_.wait(lock, stop, [&] { return waiting_ < deep_; });
+    changed_.wait(lock, stop, [&] { return waiting_ < deep_; });
   }
   std::size_t waiting() const {
     const std::scoped_lock lock(mutex_);
@@ -39,7 +39,7 @@ class LivePressure {
  private:
   const std::size_t deep_;
   mutable std::mutex mutex_;
-  std::condition_variable_any eased_;
+  std::condition_variable_any changed_;
   std::size_t waiting_ = 0;
 };
 

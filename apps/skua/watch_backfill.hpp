@@ -14,17 +14,17 @@
 
 namespace skua::cli {
 
-// What the commands have in common that work on history in the foreground.
+// What the commands have in common that work on backfill in the foreground.
 
 /// Whoever signs, and where accounts live: a file, or the network.
-std::unique_ptr<accounts::AccountSource> history_accounts(
+std::unique_ptr<accounts::AccountSource> backfill_accounts(
     const Settings& settings, const std::optional<std::string>& did_docs,
     const VerificationFlags& verification, const std::string& database_url);
 
 /// Shows how it goes until all is done, or it has to stop: lines drawn in place, or one every so
 /// often. `look` is called about once a second; the words that it gives are a line of their own,
 /// none where it gives none. True: the user asked for the stop.
-bool watch_history(const app::BackfillRun& history, std::chrono::seconds every,
-                   StopSignal& stop_signal, const std::function<std::string()>& look = {});
+bool watch_backfill(const app::BackfillRun& backfill, std::chrono::seconds every,
+                    StopSignal& stop_signal, const std::function<std::string()>& look = {});
 
 }  // namespace skua::cli

@@ -16,8 +16,8 @@
 
 namespace skua::cli {
 
-/// What the command line asks for of history.
-struct HistoryFlags {
+/// What the command line asks for of backfill.
+struct BackfillRequestFlags {
   /// What its flags begin with, for messages: `--host` is `--backfill-host` of `skua run`.
   std::string prefix = "--";
   std::vector<std::string> who;
@@ -34,7 +34,7 @@ struct HistoryFlags {
 };
 
 /// What is to be queued. What cannot be used was said on stderr, and counted.
-struct HistoryRequest {
+struct BackfillRequest {
   /// Become jobs by `look_up_accounts`.
   AccountChoice accounts;
   std::optional<atproto::Tid> since;
@@ -45,15 +45,15 @@ struct HistoryRequest {
 
 /// Reads arguments and files; makes no request. `relay` is the flag of that name. Throws
 /// UsageError.
-HistoryRequest history_request(const Settings& settings, const HistoryFlags& flags,
-                               const VerificationFlags& verification,
-                               const std::optional<std::string>& relay);
+BackfillRequest backfill_request(const Settings& settings, const BackfillRequestFlags& flags,
+                                 const VerificationFlags& verification,
+                                 const std::optional<std::string>& relay);
 
 /// Looks handles up, and adds the jobs of the accounts.
-void look_up_accounts(HistoryRequest& request);
+void look_up_accounts(BackfillRequest& request);
 
 /// Queues it, due now; says on stdout how much that is.
-void queue_request(store::Session& session, const HistoryRequest& request);
+void queue_request(store::Session& session, const BackfillRequest& request);
 
 /// The origin of a host as people write it: `pds.example`, `http://localhost:2583`. Throws
 /// UsageError, naming where it was found.
@@ -61,7 +61,7 @@ std::string host_origin(const Found& found);
 
 /// How repositories are fetched: `--concurrency`, `--per-host`, `--largest-repository`, and what is
 /// verified.
-app::BackfillOptions history_options(const Settings& settings, const HistoryFlags& flags,
-                                     const VerificationFlags& verification);
+app::BackfillOptions backfill_options(const Settings& settings, const BackfillRequestFlags& flags,
+                                      const VerificationFlags& verification);
 
 }  // namespace skua::cli

@@ -1,4 +1,4 @@
-#include "writer/patient_session.hpp"
+#include "writer/retrying_session.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -20,15 +20,15 @@ constexpr std::chrono::minutes kUsualFor{1};
 
 }  // namespace
 
-store::Session& PatientSession::get() {
+store::Session& RetryingSession::get() {
   if (!session_) {
     session_ = std::make_unique<store::Session>(options_.database_url, "skua " + options_.name);
   }
   return *session_;
 }
 
-bool PatientSession::back_off(const store::SqlError& error, WriteTurns& turns,
-                              std::optional<WriteTurns::Turn>& turn, const std::stop_token& stop) {
+bool RetryingSession::back_off(const store::SqlError& error, WriteTurns& turns,
+                               std::optional<WriteTurns::Turn>& turn, const std::stop_token& stop) {
   turn.reset();
   ++failures_;
   options_.counters.retries += 1;
@@ -57,7 +57,7 @@ bool PatientSession::back_off(const store::SqlError& error, WriteTurns& turns,
   return turn && !stop.stop_requested();
 }
 
-void PatientSession::succeeded() {
+void RetryingSession::succeeded() {
   failures_ = 0;
 }
 

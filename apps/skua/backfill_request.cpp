@@ -1,4 +1,4 @@
-#include "history_request.hpp"
+#include "backfill_request.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -34,7 +34,7 @@ void print_problems(const std::vector<std::string>& problems, std::size_t count)
   if (count > shown) fmt::print(stderr, "skua: and {} more\n", count - shown);
 }
 
-std::vector<NewJob> jobs_of_files(const HistoryFlags& flags, std::size_t& problems) {
+std::vector<NewJob> jobs_of_files(const BackfillRequestFlags& flags, std::size_t& problems) {
   for (const std::string& file : flags.cars) require_file("--car", file);
   std::vector<std::filesystem::path> files(flags.cars.begin(), flags.cars.end());
   for (const std::string& directory : flags.car_dirs) {
@@ -48,7 +48,7 @@ std::vector<NewJob> jobs_of_files(const HistoryFlags& flags, std::size_t& proble
   return std::move(found.jobs);
 }
 
-std::vector<HostList> lists_of(const Settings& settings, const HistoryFlags& flags,
+std::vector<HostList> lists_of(const Settings& settings, const BackfillRequestFlags& flags,
                                const std::optional<std::string>& relay) {
   std::vector<HostList> lists;
   for (const std::string& host : flags.hosts) {
@@ -80,10 +80,10 @@ std::string host_origin(const Found& found) {
   return http_origin(*endpoint);
 }
 
-HistoryRequest history_request(const Settings& settings, const HistoryFlags& flags,
-                               const VerificationFlags& verification,
-                               const std::optional<std::string>& relay) {
-  HistoryRequest request;
+BackfillRequest backfill_request(const Settings& settings, const BackfillRequestFlags& flags,
+                                 const VerificationFlags& verification,
+                                 const std::optional<std::string>& relay) {
+  BackfillRequest request;
   request.lists = lists_of(settings, flags, relay);
   request.accounts =
       account_choice(settings, verification, flags.who, flags.files, flags.prefix + "file");
@@ -102,7 +102,7 @@ HistoryRequest history_request(const Settings& settings, const HistoryFlags& fla
   return request;
 }
 
-void look_up_accounts(HistoryRequest& request) {
+void look_up_accounts(BackfillRequest& request) {
   for (std::string& did : look_up(request.accounts, request.problems)) {
     NewJob& job = request.jobs.emplace_back();
     job.did = std::move(did);
@@ -110,7 +110,7 @@ void look_up_accounts(HistoryRequest& request) {
   }
 }
 
-void queue_request(store::Session& session, const HistoryRequest& request) {
+void queue_request(store::Session& session, const BackfillRequest& request) {
   std::size_t queued = 0;
   const std::span<const NewJob> jobs = request.jobs;
   for (std::size_t begin = 0; begin < jobs.size(); begin += kJobsAtOnce) {
@@ -125,8 +125,8 @@ void queue_request(store::Session& session, const HistoryRequest& request) {
   }
 }
 
-app::BackfillOptions history_options(const Settings& settings, const HistoryFlags& flags,
-                                     const VerificationFlags& verification) {
+app::BackfillOptions backfill_options(const Settings& settings, const BackfillRequestFlags& flags,
+                                      const VerificationFlags& verification) {
   app::BackfillOptions options;
   options.verify = verify_level(settings, verification).has_value();
   if (const auto found = settings.find(kConcurrency, flags.concurrency)) {

@@ -1,4 +1,4 @@
-#include "transport/impl/failure_words.hpp"
+#include "transport/impl/failure_text.hpp"
 
 #include <string_view>
 
@@ -56,7 +56,7 @@ std::string_view close_code_name(std::uint16_t code) {
 
 }  // namespace
 
-std::string in_words(std::chrono::milliseconds duration) {
+std::string timeout_text(std::chrono::milliseconds duration) {
   const auto ms = duration.count();
   return ms % 1000 == 0 ? fmt::format("{} s", ms / 1000) : fmt::format("{} ms", ms);
 }

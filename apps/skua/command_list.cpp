@@ -12,6 +12,7 @@ std::vector<std::unique_ptr<Command>> make_commands(CLI::App& app) {
       make_completion_command, make_version_command, make_help_command,
   };
   std::vector<std::unique_ptr<Command>> commands;
+  commands.reserve(kFactories.size());
   for (const auto make : kFactories) commands.push_back(make(app));
   return commands;
 }

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "account_choice.hpp"
+#include "backfill_request.hpp"
 #include "source_choice.hpp"
 #include "verification.hpp"
 

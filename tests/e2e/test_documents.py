@@ -64,9 +64,13 @@ class Documents(EndToEnd):
             for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
                 with self.subTest(f"{document.relative_to(ROOT)}: {target}"):
                     self.assertTrue((document.parent / target).exists())
-        for path in re.findall(r"`(libs/[\w/.]+)`", (ROOT / "docs/invariants.md").read_text()):
-            with self.subTest(path):
-                self.assertTrue((ROOT / path).exists())
+        for document in documents:
+            text = document.read_text()
+            paths = re.findall(r"`((?:apps|bench|libs|schema|scripts|tests)/[\w/.-]+)`", text)
+            paths += ["tests/" + path for path in re.findall(r"`((?:\w+/)+\w+_test\.cpp|e2e/test_\w+\.py)`", text)]
+            for path in paths:
+                with self.subTest(f"{document.relative_to(ROOT)}: {path}"):
+                    self.assertTrue((ROOT / path).exists())
 
 
 if __name__ == "__main__":

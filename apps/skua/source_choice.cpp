@@ -115,6 +115,7 @@ std::vector<sources::SourceStart> source_choice(const Settings& settings,
         "--relay, --tap and --jetstream");
   }
   std::vector<std::shared_ptr<const sources::Source>> named;
+  named.reserve(relay_urls.size() + labeler_urls.size() + 2);
   for (const Found& url : relay_urls) {
     named.push_back(std::make_shared<sources::RelaySource>(relay_address(url)));
   }
@@ -132,6 +133,7 @@ std::vector<sources::SourceStart> source_choice(const Settings& settings,
 
   const auto cursor = settings.find(kCursor, flags.cursor);
   std::vector<sources::SourceStart> starts;
+  starts.reserve(named.size());
   for (auto& source : named) {
     const bool is_chosen = cursor && source->has_cursor();
     starts.push_back(

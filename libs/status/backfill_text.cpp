@@ -213,7 +213,7 @@ std::string backfill_status_text(const json& backfill) {
   const json& lists = backfill["lists"];
   std::int64_t all = 0;
   for (const json& count : jobs) all += count.get<std::int64_t>();
-  const std::string audit = audit_line(backfill.value("audit", json::object()));
+  std::string audit = audit_line(backfill.value("audit", json::object()));
   if (all == 0 && lists.empty()) return audit;
   std::string text = fmt::format(
       "  {}{}: {} queued, {} under way, {} done, {} unavailable, {} failed, {} cancelled\n",

@@ -19,19 +19,19 @@
 
 namespace skua::accounts {
 
-/// Who signs for an account, and where it lives.
+/// The signing key, handle and host of an account.
 struct AccountIdentity {
   atproto::Multikey key;
-  /// The handle that its document claims; empty: none.
+  /// The handle that its DID document claims, not verified; empty: none.
   std::string handle;
   /// The origin of its PDS; empty: not known.
   std::string pds = {};
-  /// What it signs labels with; nothing: it is no labeler.
+  /// The key that signs its labels; nothing: the account is not a labeler.
   std::optional<atproto::Multikey> label_key = {};
 };
 
-/// Where what a stream says of accounts is checked: DID documents, and the accounts' own hosts.
-/// Answers come once each, on a thread of the source, or at once on the caller's.
+/// Answers questions about accounts: from DID documents, and from the accounts' own hosts. Each
+/// question gets one answer, on a thread of the source or on the caller's thread during the call.
 class AccountSource {
  public:
   using IdentityDone = std::function<void(Result<AccountIdentity>)>;
@@ -40,30 +40,29 @@ class AccountSource {
 
   virtual ~AccountSource() = default;
 
-  /// How new an identity must be: as it is known, not from before a failure that just happened (one
-  /// look in some seconds is enough), or as it is now.
+  /// How new an identity must be. Known: a cached one will do. Recent: not older than some seconds,
+  /// because a verification has just failed. Now: fetched for this question.
   enum class Freshness : std::uint8_t { Known, Recent, Now };
   using KeyUse = identity::KeyUse;
 
   /// The account's identity. Errors: those of identity::IdentityCache.
   virtual void identity(const std::string& did, Freshness freshness, IdentityDone done) = 0;
-  /// Whether accounts' own hosts can be asked at all: if not, what the stream says of an account's
-  /// status is all there is.
+  /// Whether the accounts' own hosts can be asked. If not, the stream is the only source of hosting
+  /// statuses.
   virtual bool has_hosts() const = 0;
-  /// What the account's own host says of it. Errors: those of identity::ask_host_status, or why the
-  /// host is not known.
+  /// The hosting status that the account's own host states. Errors: those of
+  /// identity::ask_host_status, or the reason why the host is not known.
   virtual void status(const std::string& did, StatusDone done) = 0;
-  /// The key that signed for the account at a moment in the past: who is behind the stream meets
-  /// commits, or a labeler's labels, from before a key was changed. Errors: those of
-  /// identity::ask_key_history.
+  /// The key of the account at a time in the past. A run that lags reads commits and labels from
+  /// before a key rotation. Errors: those of identity::ask_key_history.
   virtual void key_at(const std::string& did, Timestamp time, KeyUse use, KeyDone done) = 0;
-  /// Why `identity` failed, for people: names the host that was asked, and what to do.
+  /// Why `identity` failed, for a log line: names the server that was asked, and what to do.
   virtual std::string failure_text(const std::string& did, const ErrorCode& error) const = 0;
-  /// Ends what is under way: each is answered with an error.
+  /// Ends active questions: each is answered with an error.
   virtual void stop() = 0;
 };
 
-/// A file of DID documents, for captures: nobody is asked for anything else.
+/// Answers from a file of DID documents, for captures. Makes no requests.
 class DocumentAccounts final : public AccountSource {
  public:
   /// Throws std::runtime_error when the file cannot be used.
@@ -84,15 +83,16 @@ class DocumentAccounts final : public AccountSource {
 struct NetworkAccountsOptions {
   std::string plc_url = "https://plc.directory";
   std::string ca_file;
-  /// Where `skua.identities` lies.
+  /// The database with `skua.identities`.
   std::string database_url;
   bool allow_private_hosts = false;
-  /// Called at most once, on a thread of the source, when no identities can be looked up any more.
-  /// Empty: the process ends.
+  /// Called at most once, on a thread of the source, after a fatal error: identities cannot be
+  /// looked up any more. Empty: the process ends.
   std::function<void(const std::string& what)> on_defect = nullptr;
 };
 
-/// The network: the PLC directory, the hosts of did:web accounts, the accounts' own hosts.
+/// Answers from the network: the PLC directory, the hosts of did:web documents, and the accounts'
+/// own hosts.
 class NetworkAccounts final : public AccountSource {
  public:
   NetworkAccounts(const NetworkAccountsOptions& options, const Clock& clock);
@@ -112,8 +112,8 @@ class NetworkAccounts final : public AccountSource {
 
   const identity::DidResolverOptions resolver_options_;
   const Clock& clock_;
-  // One each, so that none waits behind the others: the PLC directory, the hosts of did:web
-  // documents, and what StatusLane asks for, documents of did:web included.
+  // Separate clients, so that no kind of request waits behind another: for the PLC directory, for
+  // did:web documents, and for StatusLane, which also fetches did:web documents.
   transport::HttpClient directory_;
   transport::HttpClient web_;
   transport::HttpClient hosts_;
@@ -121,7 +121,7 @@ class NetworkAccounts final : public AccountSource {
   const identity::DidResolver status_resolver_;
   identity::IdentityCache cache_;
   identity::StatusLane statuses_;
-  /// Those asked for lately; answers may come after the end.
+  /// Recent key histories. Shared, because answers may arrive after the end.
   const std::shared_ptr<Histories> histories_;
 };
 

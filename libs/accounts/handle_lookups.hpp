@@ -12,8 +12,7 @@
 
 namespace skua::accounts {
 
-/// Handles looked up in the network, put together: DNS and the hosts of handles for a
-/// HandleVerifier.
+/// A HandleVerifier with its DNS and HTTP clients.
 class HandleLookups {
  public:
   struct Options {
@@ -26,21 +25,21 @@ class HandleLookups {
   HandleLookups(const Options& options, const Clock& clock)
       : http_(http_options(options)),
         check_(http_, identity::dns_txt_lookup(options.dns, kPatience)),
-        cursor_saver_(
+        verifier_(
             [this](const auto& did, const auto& handle) { return check_.verify(did, handle); },
             options.verifier, clock) {}
 
-  const HandleCounters& counters() const { return cursor_saver_.counters(); }
+  const HandleCounters& counters() const { return verifier_.counters(); }
 
-  /// Takes as long as a look-up in DNS may take. Idempotent.
+  /// Takes as long as the DNS look-ups that are active. Idempotent.
   void stop() {
-    cursor_saver_.request_stop();
+    verifier_.request_stop();
     http_.stop();
-    cursor_saver_.stop();
+    verifier_.stop();
   }
 
  private:
-  /// Nobody waits for an answer, but a stop waits for the end of the look-up.
+  /// A stop waits for the end of a look-up.
   static constexpr identity::DnsPatience kPatience{
       .first_wait = std::chrono::seconds(1), .tries = 2, .total = std::chrono::seconds(3)};
 
@@ -55,7 +54,7 @@ class HandleLookups {
 
   transport::HttpClient http_;
   const identity::HandleCheck check_;
-  HandleVerifier cursor_saver_;
+  HandleVerifier verifier_;
 };
 
 }  // namespace skua::accounts

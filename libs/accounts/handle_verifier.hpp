@@ -24,50 +24,50 @@
 
 namespace skua::accounts {
 
-/// What came of look-ups so far. Written by the verifier, read by any thread.
+/// Results of look-ups since the start. Written by the verifier, read by any thread.
 struct HandleCounters {
   std::atomic<std::uint64_t> valid{0};
   std::atomic<std::uint64_t> invalid{0};
-  /// A server failed: it is looked up again.
+  /// A server failed: the handle is looked up again.
   std::atomic<std::uint64_t> failed{0};
 };
 
-/// Sees to it that handles are looked up: takes claims that are due from `bsky.actors`, several at
-/// a time, and writes what was found. What is due stands in the database, whoever wrote it: nothing
-/// is lost by a stop or a crash, and who indexes without looking up leaves it to who does. Beside
-/// the pipeline, which never waits for it; while the database is away it waits.
+/// Verifies handles: takes claims that are due from `bsky.actors`, several at a time, and writes
+/// the results. The queue is in the database, so a stop or a crash loses nothing, and one process
+/// can verify the claims that another has written. The pipeline never waits for it. It waits while
+/// the database is down.
 class HandleVerifier {
  public:
-  /// Whether a handle leads to a DID; blocks. Called by several threads at once. Error: why not;
-  /// identity::is_server_failure tells those after which it is looked up again.
+  /// Checks whether a handle resolves to a DID. Blocks. Called by several threads at once. Error:
+  /// the reason why it does not; after identity::is_server_failure the handle is looked up again.
   using Check = std::function<Result<void>(const std::string& did, const std::string& handle)>;
 
   struct Options {
     std::string database_url;
-    /// Look-ups under way, each on a thread of its own.
+    /// Concurrent look-ups, each on a thread of its own.
     std::size_t at_once = 8;
-    /// Started a second at most, and after a quiet second at once: the hosts of many handles are
+    /// Look-ups started per second at most, and in a burst after a quiet second. Many handles share
     /// one host.
     double per_second = 20;
-    /// How often the database is asked for what is due when nothing is.
+    /// Between two queries for due claims while none are due.
     std::chrono::milliseconds pause{1'000};
-    /// Called from the verifier's thread when going on would be wrong: nothing is looked up from
-    /// then on.
+    /// Called on the verifier's thread after a fatal error: no handle is looked up from then on.
     std::function<void(const std::string& what)> on_defect;
   };
 
-  /// `clock`: PostgreSQL's, by which claims become due. It must outlive the verifier.
+  /// `check`: see Check. `clock`: PostgreSQL's, because the due times are its. It outlives the
+  /// verifier.
   HandleVerifier(Check check, Options options, const Clock& clock);
   ~HandleVerifier();
   HandleVerifier(const HandleVerifier&) = delete;
   HandleVerifier& operator=(const HandleVerifier&) = delete;
 
-  /// What look-ups find from now on is left. Before who gave `check` makes those under way end:
-  /// that is no failure of a server. Does not wait.
+  /// Ignores the results of look-ups from now on. The owner calls it before it cancels the active
+  /// look-ups, so that a cancelled look-up does not count as a failure of a server. Does not wait.
   void request_stop();
 
-  /// Ends all threads, once the look-ups under way have ended: who gave `check` makes them end.
-  /// What they found is left, and due again. Idempotent.
+  /// Waits for the active look-ups, which the owner has cancelled, and ends all threads. Their
+  /// claims stay due. Idempotent.
   void stop();
 
   const HandleCounters& counters() const { return counters_; }
@@ -75,7 +75,7 @@ class HandleVerifier {
  private:
   void run(const std::stop_token& stop);
   void look_up();
-  /// One round: writes what was found, and takes what is due. Returns whether it did anything.
+  /// One round: writes results, and takes claims that are due. False: there were none of either.
   bool write_and_take();
   std::vector<writer::CheckedHandle> take_checked();
 

@@ -15,19 +15,20 @@
 
 namespace skua::accounts {
 
-/// Another source's accounts, whose keys are waited for: when the server that is asked for one
-/// fails, it is asked again after a pause, as long as it takes, because what cannot be verified now
-/// must not be lost. The host of a did:web account gets three tries: it may be gone for good, and
-/// must not hold up all others.
+/// Repeats the questions to another AccountSource until they are answered. After a failure of the
+/// PLC directory it asks again after a pause, without a limit, because a commit that cannot be
+/// verified yet must not be lost. The host of a did:web account is asked three times: it may never
+/// answer, and must not delay other accounts.
 ///
-/// What is asked for as it is now (Freshness::Now, a host's status) is not waited for: the stream's
-/// own word stands in for it.
+/// Questions about the present (Freshness::Now, a hosting status) are not repeated: the caller uses
+/// the stream's own statement instead.
 class RetryingAccounts final : public AccountSource {
  public:
-  /// A directory's failure is remembered for half a minute: asking sooner gives the same answer.
+  /// A failure of the directory is cached for half a minute: an earlier question gets the same
+  /// answer.
   static constexpr std::chrono::milliseconds kPause{31'000};
 
-  /// `accounts` must outlive it.
+  /// `accounts` outlives it.
   explicit RetryingAccounts(AccountSource& accounts, std::chrono::milliseconds pause = kPause);
   ~RetryingAccounts() override;
 
@@ -38,7 +39,7 @@ class RetryingAccounts final : public AccountSource {
   std::string failure_text(const std::string& did, const ErrorCode& error) const override {
     return accounts_.failure_text(did, error);
   }
-  /// Stops the other source, and gives up what waits: it is never answered.
+  /// Stops the other source. Questions that wait are never answered.
   void stop() override;
 
  private:
@@ -47,14 +48,14 @@ class RetryingAccounts final : public AccountSource {
     std::function<void()> ask;
     friend bool operator<(const Later& a, const Later& b) { return a.at > b.at; }
   };
-  /// Shared with answers that may come after the end.
+  /// Shared with answers that may arrive after the end.
   struct Waiting {
     std::mutex mutex;
     std::condition_variable_any changed;
     std::priority_queue<Later> later;
     /// When the next failure of the directory is logged.
     std::chrono::steady_clock::time_point warn_at;
-    /// Nobody asks again: what is kept for later would never go.
+    /// The thread has ended: later questions are not stored.
     bool ended = false;
   };
 

@@ -17,10 +17,10 @@
 
 namespace skua::app {
 
-/// Finds documents where a source finds identities. The source outlives it.
+/// Finds DID documents with an AccountSource, which outlives the result.
 backfill::FindDocument find_documents(accounts::AccountSource& accounts);
 
-/// How whole repositories are brought in; the defaults are for the live network.
+/// How repositories are downloaded. The defaults suit the live network.
 struct BackfillOptions {
   /// False: signatures are not checked.
   bool verify = true;
@@ -28,18 +28,17 @@ struct BackfillOptions {
   std::string ca_file;
   bool allow_private_hosts = false;
   std::size_t reader_threads = 2;
-  /// Longer CARs are not downloaded.
+  /// Larger CARs are not downloaded; in bytes.
   std::size_t largest_repository = backfill::kLargestRepository;
   /// Nothing: there are no audits.
   std::optional<backfill::AuditOptions> audit = std::nullopt;
-  /// Works on the jobs of these accounts alone; empty: on all, and on lists.
+  /// Process only the jobs of these accounts; empty: all jobs and lists.
   std::vector<std::string> only = {};
-  /// Attempts after which a job is given up.
+  /// Attempts after which a job fails.
   int max_attempts = backfill::kMaxAttempts;
 };
 
-/// `accounts`: who signs for them and where they live; it outlives the Backfiller. `role`: what
-/// names its process, see store::process_name.
+/// `accounts`: gives keys and hosts; outlives the Backfiller. `role`: see store::process_name.
 backfill::BackfillerOptions backfiller_options(const BackfillOptions& options,
                                                const std::string& database_url,
                                                const std::string& role,
@@ -49,36 +48,36 @@ struct BackfillRunOptions {
   std::string database_url;
   Durability durability = Durability::Needed;
   BackfillOptions backfill;
-  /// Who signs for accounts and where they live.
+  /// Gives keys and hosts.
   std::unique_ptr<accounts::AccountSource> accounts;
   /// The DNS server that handles are looked up at; nothing: the most recent
   /// claim counts without verification.
   std::optional<identity::DnsServer> check_handles;
-  /// No live source of any process writes to the database: a bootstrap is open.
+  /// No live source of any process writes to the database: a bootstrap has begun.
   bool is_alone = false;
 };
 
-/// `skua backfill`: works on the queue of jobs. The composition root: it makes the parts, and stops
-/// them in order. Owned and called by one thread; the const functions by any.
+/// `skua backfill`: processes the queue of jobs. Makes the parts, and stops them in order. Owned
+/// and called by one thread; the const functions by any.
 class BackfillRun {
  public:
-  /// Throws store::SqlError, or std::runtime_error in words for the user (no schema, lock table too
-  /// small).
+  /// Throws store::SqlError, or std::runtime_error with a message for the user (no schema, lock
+  /// table too small).
   BackfillRun(BackfillRunOptions options, const Clock& clock);
   ~BackfillRun();
 
-  /// How this process is called in the jobs that it has (backfill/queue/job_table.hpp).
+  /// The lease owner of this process's jobs (backfill/queue/job_table.hpp).
   static std::string holder();
 
   void start();
-  /// What is under way is given back to the queue. Idempotent.
+  /// Returns active jobs to the queue. Idempotent.
   void stop();
   void notify();
   bool is_idle() const;
   backfill::BackfillMetrics metrics() const;
-  /// The same, and the queue as it was counted some seconds ago.
+  /// The metrics, and the queue as it was counted some seconds ago.
   status::BackfillSnapshot moment() const;
-  /// Why the process must stop; nothing while all is well.
+  /// Why the process must stop; nothing: it need not.
   std::optional<std::string> defect() const;
 
  private:

@@ -6,22 +6,21 @@
 
 namespace skua::app {
 
-/// What a command relies on.
+/// Whether a command needs a durable database.
 enum class Durability : std::uint8_t {
-  /// It reads, or the user said that the database may be lost.
+  /// It only reads, or the user accepts that a crash of the server loses data.
   Any,
-  /// What is committed outlasts a crash of the server's machine.
+  /// A commit must survive a crash of the server's machine.
   Needed,
 };
 
-/// Connects once and sees to it that this program can work with the database: server version,
-/// encoding, size of the lock table, no pooler that takes sessions apart, and that its migrations
-/// are those of this binary. Throws store::SqlError when it cannot be reached, std::runtime_error
-/// with what to do otherwise.
+/// Connects once and checks what this program needs: the server's version, encoding and lock table,
+/// no pooler in transaction mode, and all migrations of this binary. Throws store::SqlError when
+/// the server cannot be reached, std::runtime_error with a message for the user otherwise.
 void check_database(const std::string& url, Durability durability = Durability::Any);
 
-/// Why a process that writes to the database must stop: `defect`, or else that the database has
-/// become another one since the process began.
+/// Why a process that writes to the database must stop: `defect`, or a database that is not the one
+/// that the process began with (store::DatabaseWatch). Nothing: it need not.
 std::optional<std::string> reason_to_stop(std::optional<std::string> defect,
                                           const std::string& url);
 

@@ -8,10 +8,10 @@
 
 namespace skua::app {
 
-/// Why the process must stop: the first reason that any thread reports. Any thread.
+/// The first fatal error that a thread reports: the reason why the process must stop. Any thread.
 class Defect {
  public:
-  /// Logs every reason, keeps the first.
+  /// Logs each error, keeps the first.
   void report(const std::string& what) {
     first_.with([&](auto& first) {
       if (!first) first = what;
@@ -19,7 +19,7 @@ class Defect {
     logger("skua")->critical("{}", what);
   }
 
-  /// Nothing while all is well.
+  /// Nothing: there is none.
   std::optional<std::string> get() const {
     return first_.with([](const auto& first) { return first; });
   }

@@ -26,32 +26,33 @@ namespace skua::app {
 struct IndexerOptions {
   std::string database_url;
   Durability durability = Durability::Needed;
-  /// Relays stand by for each other, in the order of preference; everything else is read at once.
+  /// Relays stand by for each other, in the order of preference. All other sources are read at the
+  /// same time.
   std::vector<sources::SourceStart> sources;
-  /// PEM file of certificates to trust besides the system's; empty: none.
+  /// A PEM file of certificates that are trusted besides the system's; empty: none.
   std::string ca_file;
-  /// How commits are verified; nothing: not at all, which is for relays of one's own. What Tap and
-  /// Jetstream send cannot be: there it is about backfill alone.
+  /// How commits are verified; nothing: they are not, for trusted relays only. The messages of a
+  /// Tap or Jetstream cannot be verified: there it concerns backfills only.
   std::optional<verify::Level> verify = verify::Level::Full;
   accounts::NetworkAccountsOptions accounts;
   store::Resync resync = store::Resync::Complete;
   /// The DNS server that handles are looked up at; nothing: the most recent
   /// claim counts without verification.
   std::optional<identity::DnsServer> check_handles;
-  /// Queued repositories, and with verification those that must be resynchronized, are brought in
-  /// beside the stream; nothing: they are not. Its `verify` follows from the above.
+  /// How queued repositories are downloaded beside the stream, and with verification desynchronized
+  /// ones; nothing: they are not. Its `verify` follows from `verify`.
   std::optional<BackfillOptions> backfill = BackfillOptions();
-  /// What the stored filter is to be; nothing: it holds as it is.
+  /// Replaces the stored filter; nothing: the stored filter stays.
   std::optional<filter::FilterChoice> filter;
-  /// Of several relays.
+  /// For several relays.
   sources::FailOver::Options fail_over;
-  /// The most that a relay may have a thing later than another (StandbyPositions).
+  /// The maximum propagation skew between relays (StandbyPositions).
   std::chrono::milliseconds fail_over_margin = std::chrono::minutes(2);
   std::size_t decode_threads = 2;
   writer::InFlightList::Limits in_flight;
   std::chrono::milliseconds cursor_interval{10'000};
   std::chrono::milliseconds read_timeout{60'000};
-  /// How long `stop` waits for the database to take what is in flight.
+  /// How long `stop` waits until the events in flight are durable.
   std::chrono::milliseconds drain_timeout{15'000};
 };
 
@@ -68,33 +69,33 @@ class Indexer {
   ~Indexer();
 
   void start();
-  /// Jobs or lists of backfill were added.
+  /// Jobs or lists were added: looks at the queue now.
   void notify_backfill();
 
-  /// Stops intake, drains, joins, saves. False: something was left unfinished, which the next start
-  /// reads again. Takes `drain_timeout` at most, and some seconds when the database does not
-  /// answer.
+  /// Stops the intake, drains, ends the threads, saves the cursor. False: events are unfinished,
+  /// and the next start reads them again. Takes at most `drain_timeout`, and some seconds more when
+  /// the database does not answer.
   bool stop();
 
-  /// In what way the database has become another one since this began (store::DatabaseWatch);
-  /// nothing while it has not. What is remembered of it is wrong then: `drop` this, and make
-  /// another one of `resumed_sources`.
+  /// How the database differs from the one that this began with (store::DatabaseWatch); nothing: it
+  /// does not. After a change the state in memory is wrong: `drop` this, and make another one with
+  /// `resumed_sources`.
   std::optional<std::string> database_change() const;
-  /// Instead of `stop`: ends without a look at the database, and saves nothing.
+  /// Instead of `stop`: ends without the database, and saves nothing.
   void drop();
-  /// The sources for the next one: each goes on at its stored cursor, or where this one began.
-  /// After `drop`.
+  /// The sources for the next Indexer: each continues at its stored cursor, or where this one
+  /// began. After `drop`.
   std::vector<sources::SourceStart> resumed_sources() const;
 
-  /// Queues again what an indexer of this process that was dropped had in hand. Before `start`.
+  /// Returns the jobs and lists of a dropped Indexer of this process to the queue. Before `start`.
   /// Throws store::SqlError.
   static void release_backfill(store::Session& session, const Clock& clock);
 
   /// One of each source, in their order.
   std::vector<status::Metrics> metrics() const;
-  /// Of backfill; nothing while none is under way or queued.
+  /// The progress of backfills; nothing: none is active or queued.
   std::optional<status::BackfillSnapshot> backfill() const;
-  /// Why the process must stop; nothing while all is well.
+  /// Why the process must stop; nothing: it need not.
   std::optional<std::string> defect() const;
 
  private:

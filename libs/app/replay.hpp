@@ -21,8 +21,8 @@ struct ReplayOptions {
   std::string database_url;
   Durability durability = Durability::Needed;
   std::filesystem::path file;
-  /// Where keys come from; null: nothing is verified. A capture is verified against itself: what
-  /// the database knows of repositories is neither used nor changed.
+  /// Gives keys; null: nothing is verified. A capture is verified against itself: the stored heads
+  /// are neither used nor changed.
   std::unique_ptr<accounts::AccountSource> accounts;
   verify::Level level = verify::Level::Full;
   /// The DNS server that handles are looked up at; nothing: the most recent claim of a handle
@@ -33,30 +33,31 @@ struct ReplayOptions {
   bool allow_private_hosts = false;
   std::size_t decode_threads = 2;
   writer::InFlightList::Limits in_flight;
-  /// How long a stop waits for the database to take what is in flight.
+  /// How long `stop` waits until the events in flight are durable.
   std::chrono::milliseconds drain_timeout{15'000};
 };
 
-/// `skua replay`: a capture through the whole pipeline, from the first frame; no cursor is saved.
-/// Reads on a thread of its own; owned and called by one thread.
+/// `skua replay`: indexes a capture from its first frame. Saves no cursor. Reads on a thread of its
+/// own; owned and called by one thread.
 class Replay {
  public:
-  /// Throws std::runtime_error when file or database cannot be used, in words for the user.
+  /// Throws std::runtime_error, with a message for the user, when the file or the database cannot
+  /// be used.
   Replay(ReplayOptions options, const Clock& clock);
   ~Replay();
 
   void start();
-  /// Waits for the end, at most so long. True: all was read and is durable, and no handle is due to
-  /// be looked up.
+  /// Waits for the end, at most so long. True: all frames were read, all events are durable, and no
+  /// handle is due for a look-up.
   bool wait_for(std::chrono::milliseconds time);
-  /// Ends reading and drains. False: not all that was read is durable.
+  /// Ends the reading and drains. False: some events are not durable.
   bool stop();
 
   status::Metrics metrics() const;
-  /// What is wrong with the file itself (torn tail, garbage), for the user; empty when nothing is.
-  /// Known at the end.
+  /// A problem of the file (an incomplete last frame, garbage), for the user; empty: none. Known at
+  /// the end.
   std::string file_problem() const;
-  /// True when reading had to end before the end of the file because of garbage.
+  /// True: garbage ended the reading before the end of the file.
   bool file_is_broken() const;
   std::optional<std::string> defect() const;
 

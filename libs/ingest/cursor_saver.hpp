@@ -23,40 +23,41 @@
 
 namespace skua::ingest {
 
-/// Owns a source on behalf of this process, or several that stand by for each other: holds the
-/// session advisory locks that keep a second process away, and saves the watermarks as cursors, and
-/// where the verified repositories stand then, in one transaction, at an interval and at the end. A
-/// connection of its own, on a thread of its own. While the database is away nothing is saved; the
-/// locks are taken anew when it is back, from a former connection of this process if the server has
-/// not noticed its end; another process that has one is waited for some minutes, and then this one
-/// must stop.
+/// Owns a source for this process, or several that stand by for each other. It holds their session
+/// advisory locks, which keep a second process away. At an interval, and at the end, it saves the
+/// watermarks as cursors, together with the verified heads, in one transaction. It has a thread and
+/// a connection of its own.
+///
+/// While the database is down nothing is saved. Afterwards the locks are taken again; if the server
+/// has not noticed the end of this process's former session, that session is terminated. If another
+/// process holds a lock for some minutes, this process must stop.
 class CursorSaver {
  public:
   struct Options {
     std::string database_url;
     std::vector<std::string> sources;
     std::chrono::milliseconds interval{10'000};
-    /// What is saved with the cursor of the repositories that were verified; null: nothing.
+    /// The verified heads to save with the cursor; null: none.
     PendingHeads* heads = nullptr;
     store::Resync resync = store::Resync::Complete;
   };
   using Watermark = writer::InFlightList::Watermark;
 
-  /// Where what is saved comes from. Called on the saver's thread.
+  /// Gives the values to save. Called on the saver's thread.
   struct Progress {
-    /// Of the source of this index.
+    /// For the source of this index.
     std::function<std::optional<Watermark>(std::size_t)> watermark;
     std::function<writer::InFlightList::Ticket()> first_unfinished;
     /// The JSON that `skua status` shows of a source.
     std::function<std::string(std::size_t)> metrics;
   };
 
-  /// Takes the locks. Throws store::SourceBusy, naming the holder, std::runtime_error while a
-  /// bootstrap is open, or store::SqlError.
+  /// Takes the locks. Throws store::SourceBusy with the name of the holder, std::runtime_error
+  /// while a bootstrap is open, or store::SqlError.
   CursorSaver(Options options, const Clock& server_clock);
   ~CursorSaver();
 
-  /// The cursor that was saved last, by this process or one before; nothing: none ever was.
+  /// The cursor that was saved before this process began; nothing: none.
   std::optional<std::int64_t> saved(std::size_t source = 0) const {
     return saved_at_start_[source];
   }
@@ -64,11 +65,11 @@ class CursorSaver {
   /// Starts saving. `on_lost` is called when another process has taken the source.
   void start(Progress progress, std::function<void(const std::string&)> on_lost);
 
-  /// Saves now instead of at the end of the interval, on the saver's thread. Any thread.
+  /// Saves now, on the saver's thread, instead of at the end of the interval. Any thread.
   void save_soon();
 
-  /// Ends the thread and saves a last time. False: that was not possible, the last saved cursor
-  /// stands.
+  /// Ends the thread and saves a last time. False: that failed, and the stored cursor is an earlier
+  /// one.
   bool stop();
 
   /// Ends the thread and saves nothing.
@@ -77,17 +78,17 @@ class CursorSaver {
  private:
   void run(const std::stop_token& stop);
   void connect();
-  /// Another session has the source. False: for so long that it is another process's.
+  /// Another session holds the lock. False: for so long that it must be another process.
   bool waits_for(const store::SourceBusy& busy);
-  /// One round. Throws store::ServerError when the database is away, store::SourceBusy when another
-  /// process has the source.
+  /// One round. Throws store::ServerError when the database is down, store::SourceBusy when another
+  /// process holds the source.
   void save();
   void save_position();
 
   const Options options_;
   const Clock& server_clock_;
   std::unique_ptr<store::Session> session_;
-  /// Since when another session has a source; nothing: none has.
+  /// Since when another session holds a lock; nothing: none does.
   std::optional<std::chrono::steady_clock::time_point> busy_since_;
   std::vector<std::unique_ptr<store::SourceLock>> locks_;
   // By source.

@@ -10,7 +10,7 @@
 
 namespace skua::ingest {
 
-/// A message of a source that has its place in the in-flight list. Moved, never copied: `did` is a
+/// A message of a source that has a place in the in-flight list. Moved, never copied: `did` is a
 /// view into its bytes.
 struct AdmittedMessage {
   AdmittedMessage() = default;
@@ -21,28 +21,28 @@ struct AdmittedMessage {
 
   Bytes bytes;
   writer::InFlightList::Ticket ticket = 0;
-  /// 0: it has none.
+  /// 0: the message has none.
   std::int64_t seq = 0;
-  /// Empty: it is about no account, or cannot be read.
+  /// Empty: the message names no account, or cannot be read.
   std::string_view did;
   Timestamp received_at;
 };
 
-/// From messages to events, on a thread of its own. All messages of an account meet the same one
-/// and leave it in their order. What may be in flight at all bounds what waits.
+/// Decodes messages into events on a thread of its own. All messages of an account go to the same
+/// decoder, which keeps their order. The in-flight list bounds its queue.
 class DecodeThread {
  public:
   virtual ~DecodeThread() = default;
 
-  /// Any thread; an account's messages from one.
+  /// Any thread; the messages of one account from one thread.
   virtual void push(AdmittedMessage message) = 0;
-  /// No more come. The thread ends when all are decoded but those that wait for an answer from
-  /// elsewhere: they stay unfinished.
+  /// No more messages come. The thread ends when all are decoded. Messages that wait for an answer
+  /// stay unfinished.
   virtual void close() = 0;
   virtual void join() = 0;
-  /// Messages that it has not looked at yet, and that need no answer before it does. Any thread.
+  /// Messages in the queue. Any thread.
   virtual std::size_t backlog() const = 0;
-  /// Messages that were left at the end.
+  /// Messages that the thread left unfinished when it ended.
   virtual std::size_t abandoned() const = 0;
 };
 

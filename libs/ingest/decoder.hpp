@@ -32,19 +32,19 @@
 
 namespace skua::ingest {
 
-/// How frames are verified, by all decoders of a pipeline. Outlives them.
+/// How the decoders of a pipeline verify frames. Outlives them.
 struct Verification {
   verify::Level level = verify::Level::Full;
-  /// Waits for servers that fail where nothing else would do (RetryingAccounts).
+  /// A RetryingAccounts: keys are asked for until there is an answer.
   accounts::AccountSource& accounts;
   RepositoryLookup& repositories;
-  /// Null: where repositories stand is not stored.
+  /// Null: heads are not stored.
   PendingHeads* heads = nullptr;
-  /// Repositories that all decoders together remember.
+  /// Repositories that all decoders together keep in memory.
   std::size_t remembered = 1'000'000;
 };
 
-/// What the decoders of a pipeline share. Outlives them.
+/// What a decoder is made from. The parts outlive it.
 struct DecoderServices {
   DispatchServices out;
   /// Of commits; null: they are not verified. Outlives the decoders.
@@ -52,33 +52,35 @@ struct DecoderServices {
   /// Gives the keys of labelers, and waits for servers that fail (RetryingAccounts); null: labels
   /// are not verified. Outlives the decoders.
   accounts::AccountSource* accounts = nullptr;
-  /// How many decoders there are: they share out what is remembered.
+  /// The number of decoders: each keeps its share of the repositories in memory.
   std::size_t decoders = 1;
-  /// Of this decoder alone.
+  /// For this decoder alone.
   ParkedBudget::Limits parked = {};
 };
 
-/// Decodes and verifies the frames of a relay. When one needs an answer from outside (a key, the
-/// word of a host), it and those of its account behind it are parked until the answer is there, and
-/// other accounts go on. What may be in flight at all bounds what is parked; of accounts whose own
-/// host is asked ParkedBudget does. An account beyond that is given up until its host has answered:
-/// its messages wait for that host no longer. What cannot be verified without it is dropped and
-/// counted (parked_over_budget), and the repository waits for a resync; #account and #identity pass
-/// as if the host could not be asked.
+/// Decodes and verifies the frames of a relay. A frame may need an answer from elsewhere: a key, a
+/// head, a hosting status. The frame, and later frames of its account, are then parked until the
+/// answer comes; other accounts continue.
+///
+/// The in-flight list bounds the parked frames. ParkedBudget bounds those that wait for the
+/// account's own host. An account beyond that budget no longer waits for its host, until the host
+/// has answered: commits that cannot be verified without it are dropped and counted
+/// (parked_over_budget), and the repository waits for a resync; #account and #identity messages
+/// pass as if the host could not be asked.
 class Decoder final : public DecodeThread {
  public:
-  /// A frame on its way.
+  /// A frame that is being decoded or is parked.
   struct Job : AdmittedMessage {
     Job() = default;
     explicit Job(AdmittedMessage message) : AdmittedMessage(std::move(message)) {}
 
-    /// The question about its account's identity or status that it waits for; 0: none.
+    /// The number of the question that it waits for; 0: it waits for a head, or for nothing.
     std::uint64_t question = 0;
-    /// It waits for the account's own host.
+    /// It waits for the host of its account.
     bool waits_for_host = false;
-    /// Its account's host was to be asked for it, but the account is given up.
+    /// A question was not asked, because the account no longer waits for its host.
     bool was_given_up = false;
-    // What was asked for it already.
+    // Answers for this frame.
     bool has_fresh_identity = false;
     std::optional<std::string> document_handle;  // empty: it claims none
     bool has_former_key = false;
@@ -118,10 +120,10 @@ class Decoder final : public DecodeThread {
   };
   using Item = std::variant<Job, FoundRow, FoundRepository, Identified, Settled, FormerlySigned>;
   using Queue = BoundedQueue<Item>;
-  /// Whether a frame is done with, or waits for an answer that was asked for.
+  /// Whether a frame is done, or waits for an answer.
   enum class Step : std::uint8_t { Done, Waits };
-  /// The frames of an account that wait, in their order: the first for an answer, the others for
-  /// the first.
+  /// The parked frames of an account, in order: the first waits for an answer, the others for the
+  /// first.
   struct Parked {
     std::deque<Job> jobs;
     std::size_t bytes = 0;
@@ -129,70 +131,69 @@ class Decoder final : public DecodeThread {
 
   void run();
   void take(Job job);
-  /// A job that need not wait for our clock.
+  /// A job that FutureGate has passed.
   void begin(Job job);
   void take(const FoundRow& found);
   void take(FoundRepository found);
   void take(Identified identified);
   void take(Settled settled);
   void take(FormerlySigned former);
-  /// The frame that waits for the answer to this question; null: none does any more.
+  /// The frame that waits for the answer to this question; null: none.
   Job* waiting_for(const std::string& did, std::uint64_t question);
-  /// Goes on with the frames that waited behind an answer.
+  /// Continues with the parked frames of an account.
   void resume(const std::string& did);
   void count_parked(const std::string& did, const Parked& parked);
-  /// Gives up accounts until the rest is within the budget.
+  /// Ends the wait of accounts until the others are within the budget.
   void keep_to_budget();
   void give_up(const std::string& did);
-  /// Whether the account of this frame is given up, so that its host is not waited for.
+  /// Whether the account of this frame no longer waits for its host.
   bool is_given_up(const Job& job) const;
-  /// What an account was given up for was answered. False: it was not given up for this.
+  /// The question of an account that no longer waits was answered. False: it was another question.
   bool end_given_up(const std::string& did, std::uint64_t question);
 
-  /// Takes a frame as far as it gets.
+  /// Processes a frame until it is done or needs an answer.
   Step step(Job& job);
-  /// The same, with whatever exceptions it makes.
+  /// The same; may throw.
   Step step_on(Job& job);
   Step step_commit(Job& job);
   Step step_account(Job& job);
   Step step_identity(Job& job);
-  /// An account that was never seen before: its handle comes with its first commit, not only when
-  /// it changes.
+  /// Adds an identity event to the first commit of an account, so that its handle is stored.
   void introduce(const Job& job);
-  /// The repository that a frame is about; null: it was asked for.
+  /// The repository of a frame; null: it is not in memory.
   verify::KnownRepository* repository_of(const Job& job);
   Step find_repository(const Job& job);
-  /// The frame waits for its account's identity as it is now.
+  /// Asks for the identity of the account; the frame waits.
   Step refresh_identity(Job& job, accounts::AccountSource::Freshness freshness);
   Step ask_host(Job& job);
   Step ask_former_key(Job& job);
   void ask_identity(const Job& job, std::uint64_t question,
                     accounts::AccountSource::Freshness freshness);
-  /// What a repository stands at from this frame on is to be stored.
+  /// Stores the head of a repository as of this frame, with the next cursor.
   void log(const Job& job, const verify::KnownRepository& repository,
            verify::Continuity continuity);
 
-  /// `is_first`: nothing of its account was seen before.
+  /// `is_first`: this is the first message of its account.
   void dispatch(const Job& job, bool is_first = false);
   void drop(const Job& job, verify::errc reason);
-  /// Drops what cannot be verified because its account is given up.
+  /// Drops a commit that cannot be verified, because its account no longer waits for its host.
   void drop_unverified(const Job& job);
   void finish(const Job& job);
   void reject(Job& job, const std::string& error);
 
   DecoderServices services_;
-  const std::shared_ptr<Queue> queue_;  // answers may come after the end
+  const std::shared_ptr<Queue> queue_;  // shared: answers may arrive after the end
   FutureGate gate_;
   event::FrameDecoder decoder_;
   event::DecodedFrame decoded_;
   verify::CommitVerifier verifier_;
   verify::KnownRepositories known_;
-  /// Of the frame at hand.
+  /// For the current frame.
   filter::CurrentFilter::Snapshot filter_;
   std::unordered_map<std::string, Parked, SeededHash> parked_;
   ParkedBudget budget_;
-  /// Accounts that are given up, and the question whose answer ends that; kLookup: where the
-  /// repository stands.
+  /// Accounts that no longer wait for their host, and the question whose answer ends that; kLookup:
+  /// the look-up of the repository.
   std::unordered_map<std::string, std::uint64_t, SeededHash> given_up_;
   static constexpr std::uint64_t kLookup = 0;
   std::uint64_t questions_ = 0;

@@ -14,17 +14,16 @@
 
 namespace skua::ingest {
 
-/// Where decoders of every kind put what they have: the last step before the workers. Outlives
-/// them.
+/// What every decoder needs to pass events to the workers. Outlives the decoders.
 struct DispatchServices {
   IntakeCounters& intake;
   writer::InFlightList& in_flight;
-  /// Where events go: never waits, an account's from one thread.
+  /// Takes events. Never waits. The events of one account come from one thread.
   std::function<void(event::UnresolvedEvent)> sink;
   const Clock& clock;
-  /// Null: everything passes. Read once a message.
+  /// Null: everything passes. Read once for each message.
   const filter::CurrentFilter* filter = nullptr;
-  /// Called on a decoder's thread, at most once, when going on would be wrong: the thread ends.
+  /// Called on a decoder's thread after a fatal error, at most once. The thread then ends.
   std::function<void(const std::string& what)> on_defect = nullptr;
 
   filter::CurrentFilter::Snapshot filter_now() const {
@@ -32,23 +31,23 @@ struct DispatchServices {
   }
 };
 
-/// Whether a message about this account is of no interest; then it has finished, and is counted.
-/// `filter` may be null.
+/// True: the filter excludes this account. The message is then finished and counted. `filter` may
+/// be null.
 bool leave_out(const DispatchServices& services, const filter::CurrentFilter::Snapshot& filter,
                writer::InFlightList::Ticket ticket, std::string_view did);
 
-/// Hands a message's events to the workers, but for records that the filter leaves out; none: it
-/// has finished. `time` is when its host made it. `filter` may be null.
+/// Passes the events of a message to the workers, without the records that the filter excludes. A
+/// message without events is finished. `time` is when the host made it. `filter` may be null.
 void dispatch(const DispatchServices& services, const filter::CurrentFilter::Snapshot& filter,
               writer::InFlightList::Ticket ticket, std::vector<event::UnresolvedEvent>& events,
               Timestamp time);
 
-/// Makes a dead letter of a message that cannot be read as a whole.
+/// Stores a message that cannot be read as a dead letter.
 void reject_message(const DispatchServices& services, writer::InFlightList::Ticket ticket,
                     std::string_view did, std::int64_t seq, const std::string& error,
                     Bytes message);
 
-/// Moves the newest time that was seen, unless a host's clock is wrong.
+/// Advances the newest event time, unless the time is in the future: a host's clock may be wrong.
 void note_time(IntakeCounters& intake, Timestamp time, Timestamp now);
 
 }  // namespace skua::ingest

@@ -18,38 +18,39 @@
 
 namespace skua::ingest {
 
-/// What a message says of its time.
+/// The times that a message states.
 struct MessageDates {
-  /// Of the repository; nothing: the message has none.
+  /// The revision of the repository; nothing: the message has none.
   std::optional<atproto::Tid> rev;
-  /// When it was made; the epoch: it does not say.
+  /// When the message was made; the epoch: it does not say.
   Timestamp time{};
 };
 
-/// Those of a relay's frame, without decoding it.
+/// Reads them from a relay's frame without decoding it.
 MessageDates dates_of_frame(ByteView frame);
 
-/// Tells a revision that lies in the future from a clock of ours that is behind. A revision far
-/// ahead, with a message time to match, stops the messages of a decoder: they are kept in their
-/// order, and only looked at. What comes behind it decides:
-/// - as many accounts of the present as of the future: our clock is right. All go on, and the
-///   decoder drops what lies in the future.
-/// - several accounts of the future, and fewer of the present: our clock is wrong. Nothing goes on
-///   before the clock says that it may, and that is logged. The in-flight list bounds what is kept;
-///   the cursor stays before it.
-/// - neither within a minute: all go on.
-/// Whoever makes accounts needs more of them than there are others to stop a stream.
+/// Distinguishes a revision in the future from a local clock that is slow. A message whose revision
+/// and time are far ahead of the local clock holds the messages of its decoder, in order. The
+/// messages behind it decide:
+/// - as many accounts in the present as in the future: the local clock is right. All messages pass,
+///   and the decoder drops those in the future.
+/// - several accounts in the future, and fewer in the present: the local clock is wrong. The
+/// messages
+///   stay until the clock has reached their times; this is logged. The in-flight list bounds them,
+///   and the cursor stays before them.
+/// - neither within a minute: all messages pass.
+/// An attacker needs more accounts than all others together to hold a stream.
 ///
-/// No I/O but the log. One thread, its decoder's. `clock` and `intake` outlive it.
+/// No I/O except the log. One thread, its decoder's. `clock` and `intake` outlive it.
 class FutureGate {
  public:
   using SteadyTime = std::chrono::steady_clock::time_point;
 
-  /// Different accounts ahead of our clock, from which on it counts as wrong.
+  /// As many accounts ahead of the local clock make it count as wrong.
   static constexpr std::size_t kSeveral = 5;
-  /// How long fewer are waited for.
+  /// How long fewer accounts hold the messages.
   static constexpr std::chrono::minutes kLook{1};
-  /// While messages are held `release` is to be called this often.
+  /// How often to call `release` while messages are held.
   static constexpr std::chrono::milliseconds kTick{250};
 
   FutureGate(const Clock& clock, IntakeCounters& intake) : clock_(clock), intake_(intake) {}
@@ -57,13 +58,13 @@ class FutureGate {
   FutureGate(const FutureGate&) = delete;
   FutureGate& operator=(const FutureGate&) = delete;
 
-  /// True: the message goes on. False: it was taken, and comes from `release`.
+  /// True: the message passes. False: it was taken, and `release` returns it later.
   bool pass(AdmittedMessage& message, const MessageDates& dates, SteadyTime now);
 
-  /// What may go on now, in the order of its arrival.
+  /// The messages that pass now, in order.
   std::vector<AdmittedMessage> release(SteadyTime now);
 
-  /// How many messages are held.
+  /// The number of held messages.
   std::size_t size() const { return held_.size(); }
   bool empty() const { return held_.empty(); }
 
@@ -80,17 +81,17 @@ class FutureGate {
   const Clock& clock_;
   IntakeCounters& intake_;
   std::deque<Held> held_;
-  // Since the first of those that are held came: the accounts behind it, by hash.
+  // Hashes of the accounts since the first held message.
   boost::unordered_flat_set<std::uint64_t> ahead_;
   boost::unordered_flat_set<std::uint64_t> present_;
   SteadyTime began_;
-  /// When it was last logged that our clock is wrong; nothing: it was not.
+  /// When the wrong clock was logged last; nothing: it was not.
   std::optional<SteadyTime> told_at_;
 };
 
-/// Takes what a decode thread does next off its queue, into `items`: an item; with `ticks` none
-/// when none comes, so that the gate, or what else is held back, is looked at. False: the queue is
-/// closed and empty.
+/// Takes the next item off a decoder's queue into `items`. With `ticks` it returns without an item
+/// when none comes in time, so that the decoder checks the messages that it holds. False: the queue
+/// is closed and empty.
 template <class Item>
 bool next_items(BoundedQueue<Item>& queue, bool ticks, std::vector<Item>& items) {
   items.clear();

@@ -12,10 +12,10 @@
 
 namespace skua::ingest {
 
-/// What a decoder may keep parked of accounts whose own host is asked (for a did:web document, for
-/// a status): such a host may be silent on purpose, and must cost its own accounts only. Waits for
-/// the PLC directory and for the database concern all accounts and are not counted here: the
-/// in-flight list bounds them, and the source waits.
+/// Limits the frames that a decoder parks for accounts whose own host was asked, for a did:web
+/// document or a hosting status. Such a host may be silent on purpose, and must delay its own
+/// accounts only. Frames that wait for the PLC directory or the database are not counted: these
+/// waits concern all accounts, and the in-flight list bounds them.
 ///
 /// No I/O. One thread, its decoder's.
 class ParkedBudget {
@@ -23,29 +23,28 @@ class ParkedBudget {
   using Ticket = writer::InFlightList::Ticket;
 
   struct Limits {
-    /// Of one account. A message that is made by the specification is smaller.
+    /// For one account. A message that follows the specification is smaller.
     std::size_t account_bytes = std::size_t{2} << 20;
-    /// Of all accounts that are counted.
+    /// For all counted accounts together.
     std::size_t all_bytes = std::size_t{8} << 20;
-    /// How many frames may have come after a frame that is parked: the cursor stands before it.
+    /// How many frames may follow a parked frame: the cursor does not pass it.
     std::size_t frames = 50'000;
 
-    /// The share of one of so many decoders: together they keep a quarter of the bytes that may be
-    /// in flight (but each at least what one account may have), and a frame stands at most half of
-    /// the in-flight list behind.
+    /// The share of one of so many decoders: together a quarter of the in-flight bytes, but each at
+    /// least the limit of one account. A parked frame is at most half of the in-flight list old.
     static Limits of(const writer::InFlightList::Limits& in_flight, std::size_t decoders);
   };
 
   explicit ParkedBudget(Limits limits) : limits_(limits) {}
 
-  /// What is parked of an account now, and its oldest frame.
+  /// Sets the parked bytes of an account, and its oldest frame.
   void set(const std::string& did, std::size_t bytes, Ticket oldest);
-  /// Nothing of it is parked, or it waits for something else. Idempotent.
+  /// The account has no parked frames, or does not wait for its host. Idempotent.
   void erase(const std::string& did);
 
-  /// The account that must not wait any longer: one whose oldest frame stands too far behind, or
-  /// that has too many bytes, or the one with the most when all have too many. Nothing: none.
-  /// `next`: the ticket that the next frame gets.
+  /// The account that must stop waiting: its oldest frame is too old, or it has too many bytes, or
+  /// it has the most bytes while all together have too many. Nothing: all are within the limits.
+  /// `next`: the ticket of the next frame.
   std::optional<std::string> beyond(Ticket next) const;
 
   bool empty() const { return accounts_.empty(); }

@@ -17,29 +17,29 @@
 
 namespace skua::ingest {
 
-/// What verification found out of repositories and is not stored yet. It is stored with the cursor,
-/// as far as frames have finished: what `skua.repositories` says of a repository is never ahead of
-/// its rows, and never behind the cursor. Any thread.
+/// Heads of repositories that are verified and not stored yet. They are stored with the cursor, for
+/// finished frames only: a head in `skua.repositories` is never newer than the rows and never older
+/// than the cursor. Any thread.
 class PendingHeads {
  public:
   using Ticket = writer::InFlightList::Ticket;
 
-  /// Where a repository stands after the frame of this ticket, and how the frame followed what was
-  /// known; Next where it is no message of the repository's own. Before the frame can finish; one
-  /// DID in the order of its frames.
+  /// Adds the head of a repository after the frame of this ticket. `continuity`: how the frame
+  /// followed the former head; Next for messages that are not commits. Called before the frame can
+  /// finish, for each DID in the order of its frames.
   void add(Ticket ticket, const store::RepositoryRow& row, verify::Continuity continuity);
 
-  /// The frame of this ticket was dropped without a look at what it says: the repository is to wait
-  /// for a resync, whatever else is known of it. Before the frame finishes.
+  /// The frame of this ticket was dropped without verification: its repository must wait for a
+  /// resync. Called before the frame finishes.
   void add_gap(Ticket ticket, std::string did);
 
-  /// The newest of a DID that is not stored yet; nothing: what is stored is newest.
+  /// The newest pending head of a DID; nothing: the stored one is the newest.
   std::optional<store::RepositoryRow> newest(std::string_view did) const;
 
-  /// All from frames before this ticket, folded to one a DID, sorted by DID. It stays here until
-  /// `stored`, so that a failed save loses nothing. One thread calls these three.
+  /// The heads from frames before this ticket: one for each DID, sorted by DID. They stay pending
+  /// until `stored`, so that a failed save loses nothing. One thread calls these three.
   const std::vector<store::RepositoryProgress>& collect(Ticket end);
-  /// The DIDs with a gap from frames before this ticket, likewise.
+  /// The DIDs with a gap in frames before this ticket, likewise.
   const std::vector<std::string>& collect_gaps(Ticket end);
   void stored();
 
@@ -54,7 +54,7 @@ class PendingHeads {
     store::RepositoryRow row;
   };
 
-  /// Each DID's in the order of its tickets.
+  /// For each DID in the order of its tickets.
   std::vector<Entry> entries_;
   std::vector<std::pair<Ticket, std::string>> gaps_;
   boost::unordered_flat_map<std::string, Newest, SeededHash> newest_;

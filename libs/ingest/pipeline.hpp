@@ -23,22 +23,22 @@
 
 namespace skua::ingest {
 
-/// What a source says of a message without decoding it.
+/// What an intake reads from a message without decoding it.
 struct Route {
-  std::int64_t seq = 0;  // 0: it has none
-  std::string_view did;  // empty: it is about no account; a view into the message
-  /// Which of the pipeline's sources it came from.
+  std::int64_t seq = 0;  // 0: the message has none
+  std::string_view did;  // a view into the message; empty: it names no account
+  /// The index of its source in the pipeline.
   std::size_t stream = 0;
 };
 
-/// Of a frame; one that cannot be read goes the way of those without an account.
+/// For a frame. A frame that cannot be read names no account.
 inline Route route_of(const std::optional<event::FramePeek>& peek) {
   return peek ? Route{peek->seq, peek->did} : Route{};
 }
 
 struct PipelineOptions {
-  /// Where messages come from, as tombstones, dead letters and cursors call it: "relay:host".
-  /// Several: they say the same, and are read one after the other.
+  /// The names of the sources in tombstones, dead letters and cursors: "relay:host". Several
+  /// sources send the same events, and are read one at a time.
   std::vector<std::string> sources;
   std::size_t decode_threads = 2;
   writer::InFlightList::Limits in_flight;
@@ -55,12 +55,12 @@ struct PipelineOptions {
   std::function<void(const std::string& what)> on_defect = nullptr;
 };
 
-/// From a raw message to events for the workers: decoders, and the in-flight list that says what is
-/// durable. One source, or several that stand by for each other. Messages of one DID keep their
-/// order; `submit` is called by one thread at a time.
+/// Turns raw messages into events for the workers: the decoders, and the in-flight list, which
+/// knows what is durable. For one source, or several that stand by for each other. Messages of one
+/// DID keep their order. `submit` is called by one thread at a time.
 class Pipeline {
  public:
-  /// Before `writing` starts, which outlives the pipeline.
+  /// Called before `writing` starts, which outlives the pipeline.
   Pipeline(PipelineOptions options, Writing& writing, const Clock& clock);
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;
@@ -68,8 +68,8 @@ class Pipeline {
 
   using Ticket = writer::InFlightList::Ticket;
 
-  /// Takes a message; `admitted` is told its ticket before it can finish. False: no credit, nothing
-  /// happened; ask again after `when_room`.
+  /// Takes a message. `admitted` is called with its ticket before the message can finish. False:
+  /// there is no room, and nothing happened; repeat after `when_room`.
   bool submit(transport::RawFrame& message, const Route& route,
               const std::function<void(Ticket)>& admitted = nullptr);
   /// See InFlightList::restart.
@@ -86,16 +86,16 @@ class Pipeline {
   /// All frames before this one are durable.
   Ticket first_unfinished() const { return in_flight_.first_unfinished(); }
 
-  /// Waits until all that was submitted is durable, at most until the deadline, and ends the
-  /// decoders; the workers are left to their owner. Frames that still wait for answers about their
-  /// account some time after all frames were looked at are left: it is as if they had not been
-  /// read. False: something else was left unfinished. No `submit` after it.
+  /// Waits until all messages are durable, at most until the deadline, and ends the decoders. The
+  /// workers continue. Messages that still wait for an answer two seconds after all others were
+  /// decoded are left unfinished: a restart reads them again. False: other messages are unfinished.
+  /// No `submit` after it.
   bool drain(std::chrono::steady_clock::time_point deadline);
 
-  /// An error frame is never submitted: it belongs to the connection.
+  /// Counts an error frame. Error frames are not submitted: they concern the connection.
   void count_error_frame() { intake_.errors += 1; }
 
-  /// Waits until all that was submitted is durable. False: the deadline came first.
+  /// Waits until all messages are durable. False: the deadline came first.
   bool wait_until_empty(std::chrono::steady_clock::time_point deadline) {
     return in_flight_.wait_until_empty(deadline);
   }
@@ -105,12 +105,12 @@ class Pipeline {
   }
 
   const IntakeCounters& intake() const { return intake_; }
-  /// Of all sources of the process.
+  /// For all sources of the process.
   const writer::Counters& written() const { return writing_.counters(); }
-  /// How far behind the source what is durable is.
+  /// How far the durable events are behind the source.
   writer::InFlightList::Backlog backlog() const { return in_flight_.backlog(); }
   std::size_t frames_in_flight() const { return in_flight_.frames(); }
-  /// From reading a frame to its commit.
+  /// The time from the arrival of a frame to its commit.
   const LatencyHistogram& latency() const { return in_flight_.latency(); }
 
  private:
@@ -128,7 +128,7 @@ class Pipeline {
   bool ended_ = false;
 };
 
-/// The metrics that a pipeline knows of itself.
+/// The metrics of a pipeline.
 status::Metrics pipeline_metrics(const Pipeline& pipeline, std::string source, Timestamp started_at,
                                  Timestamp now);
 

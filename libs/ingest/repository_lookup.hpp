@@ -18,7 +18,7 @@
 
 namespace skua::ingest {
 
-/// What is known of a repository that no frame came from lately.
+/// A repository and its account, from the database and the AccountSource.
 struct FoundRepository {
   /// As it is stored, or about to be.
   store::RepositoryRow row;
@@ -26,8 +26,8 @@ struct FoundRepository {
   Result<accounts::AccountIdentity> identity;
 };
 
-/// Finds where a repository stands and who signs for it, many at once, on a thread and a database
-/// session of its own. While the database is away it waits.
+/// Looks up the heads of repositories and the keys of their accounts, many at once, on a thread and
+/// a database session of its own. Waits while the database is down.
 class RepositoryLookup {
  public:
   using Done = std::function<void(FoundRepository)>;
@@ -36,24 +36,23 @@ class RepositoryLookup {
   struct Options {
     /// Not used without a chain.
     std::string database_url;
-    /// Called from the look-up's thread when going on would be wrong: nothing is found from then
-    /// on.
+    /// Called on the thread of the look-up after a fatal error: nothing is found from then on.
     std::function<void(const std::string& what)> on_defect;
-    /// How long it waits for the database before it asks again.
+    /// Between two attempts while the database is down.
     std::chrono::milliseconds database_pause{1'000};
   };
 
-  /// `heads` is what is not stored yet; null: nothing is stored at all, and all repositories are
-  /// new. Accounts and chain must outlive the lookup.
+  /// `heads`: those not stored yet; null: no heads are stored, and all repositories are new.
+  /// `accounts` and `heads` outlive it.
   RepositoryLookup(accounts::AccountSource& accounts, const PendingHeads* heads, Options options);
   ~RepositoryLookup();
 
-  /// `done` is called once, on some thread, or never when the lookup is stopped before. `row_found`
-  /// is called before it, when the row is there and the account's identity is about to be asked
-  /// for: from then on nothing waits for the database. It may be empty.
+  /// `done` is called once, on any thread, or never after a stop. `row_found` is called before it,
+  /// when the head is known and the identity of the account is about to be asked for: from then on
+  /// the question no longer waits for the database. It may be empty.
   void find(const std::string& did, Done done, RowFound row_found = nullptr);
 
-  /// Ends the thread. The accounts' source is stopped by its owner, before. Idempotent.
+  /// Ends the thread. The owner of the AccountSource has stopped it before. Idempotent.
   void stop();
 
  private:

@@ -11,7 +11,8 @@
 
 namespace skua::ingest {
 
-/// What verification asks outside of the stream, put together for a pipeline, which it outlives.
+/// The parts of a pipeline's verification that ask the database and the network. Outlives the
+/// pipeline.
 class Verifying {
  public:
   /// `source` and `heads` must outlive it. `heads` and `lookup`: see RepositoryLookup.
@@ -27,7 +28,7 @@ class Verifying {
 
   const Verification& verification() const { return verification_; }
 
-  /// Ends what is under way, the source included. Idempotent.
+  /// Ends active questions, and stops the AccountSource. Idempotent.
   void stop() {
     accounts_.stop();
     repositories_.stop();

@@ -17,33 +17,34 @@
 
 namespace skua::ingest {
 
-/// From events to durable rows, for all sources of a process: the 30 workers with their database
-/// connections, the ids that they know, and the measure of how much live work waits. Outlives the
-/// pipelines; made and ended by their owner.
+/// Writes the events of all sources of a process: the 30 workers with their database connections,
+/// the caches of account numbers and posts, and the backpressure for backfills. Outlives the
+/// pipelines.
 class Writing {
  public:
-  /// `server_clock`: PostgreSQL's, for what is stored. `on_defect` is called, from some thread,
-  /// when going on would be wrong; the owner then stops.
+  /// `server_clock`: PostgreSQL's, for stored times. `on_defect` is called after a fatal error, on
+  /// any thread; the owner then stops.
   Writing(std::string database_url, const Clock& clock, const Clock& server_clock,
           std::function<void(const std::string&)> on_defect);
   ~Writing();
   Writing(const Writing&) = delete;
   Writing& operator=(const Writing&) = delete;
 
-  /// Before `start`: a source of this name, whose frames are in this list until they are durable.
-  /// Returns what its events have as `origin`. Sources that stand by for each other share a list.
+  /// Before `start`: adds a source. `in_flight` holds its frames until they are durable; sources
+  /// that stand by for each other share a list. Returns the `origin` of its events.
   std::uint32_t add_source(std::string name, writer::InFlightList& in_flight);
 
-  /// Reads the ids of accounts and starts the workers. Once. Throws store::SqlError.
+  /// Reads the account numbers and starts the workers. Once. Throws store::SqlError.
   void start();
 
   const Clock& server_clock() const { return server_clock_; }
 
-  /// Hands an event to its worker. Never waits. Any thread; one DID's events of one source from one
-  /// thread.
+  /// Passes an event to its worker. Never waits. Any thread; the events of one DID of one source
+  /// from one thread.
   void push(event::UnresolvedEvent event) { pool_->push(std::move(event)); }
 
-  /// Ends the workers: when all is durable, which is quick, or leaving what is not. Idempotent.
+  /// Ends the workers. True: all events are durable, so that this is quick; false: events that are
+  /// not durable are left. Idempotent.
   /// The in-flight lists are not used afterwards.
   void end(bool all_durable);
 

@@ -7,17 +7,17 @@
 
 namespace skua::sources {
 
-/// Whether a source is connected, and what the log says of it when it no longer is. Called on its
+/// Logs the ends of a source's connections, and knows whether it is connected. Called on the
 /// client's thread; `connected` on any.
 class ConnectionLog {
  public:
-  /// `log` is the logger's name, `source` the source's in messages, `advice` what to look at when
-  /// it was never reached.
+  /// `log`: the name of the logger. `source`: the source in messages. `advice`: what a user can
+  /// check when the source was never reached.
   ConnectionLog(std::string log, std::string source, std::string advice);
 
   void on_connected();
   void on_disconnected(const transport::Disconnection& end);
-  /// The client was stopped: no connection any more, and nothing to say about it.
+  /// The client was stopped. Logs nothing.
   void ended() { connected_ = false; }
   bool connected() const { return connected_; }
 

@@ -16,20 +16,20 @@
 
 namespace skua::status {
 
-/// Where the metrics of a backfill stand in `skua.figures`: those of the process that wrote last.
+/// The key of a backfill's metrics in `skua.figures`: those of the process that wrote last.
 inline const std::string kBackfillMetrics = "backfill";
 
-/// A second, of the last minute about.
+/// Per second, over about the last minute.
 struct BackfillRates {
   double repositories = 0;
   double records = 0;
   double bytes = 0;
 };
 
-/// Works out rates. One thread.
+/// Computes rates. One thread.
 class BackfillRateWindow {
  public:
-  /// What happened until `now`; gives the rates until then.
+  /// Adds the metrics at `now`; returns the rates until then.
   BackfillRates add(const backfill::BackfillMetrics& metrics, Timestamp now);
 
  private:
@@ -42,11 +42,11 @@ class BackfillRateWindow {
   std::deque<Sample> samples_;
 };
 
-/// What waits in the database and what became of the rest, whoever works on it.
+/// The queue in the database: all jobs and lists by state, of all processes.
 struct BackfillQueue {
   backfill::JobCounts jobs;
   std::map<std::string, backfill::ListCounts> lists;
-  /// When the next page of a list is due; nothing: no list waits or is read.
+  /// When the next page of a list is due; nothing: no list is queued or active.
   std::optional<Timestamp> next_page = std::nullopt;
 };
 
@@ -60,7 +60,7 @@ nlohmann::json to_json(const BackfillQueue& queue);
 /// The lists of each kind, by state.
 nlohmann::json to_json(const std::map<std::string, backfill::ListCounts>& lists);
 
-/// The words of a list's state.
+/// The name of a list's state.
 std::string_view to_string(backfill::ListState state);
 
 }  // namespace skua::status

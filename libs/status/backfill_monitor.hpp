@@ -19,9 +19,9 @@
 
 namespace skua::status {
 
-/// Counts the queue now and then, for people, and leaves the metrics of a running backfill where
-/// `skua status` finds them. A thread and a connection of its own. Never fails: metrics are no
-/// reason to stop.
+/// Counts the queue at an interval, and writes the metrics of a running backfill to `skua.figures`
+/// for `skua status`. Has a thread and a connection of its own. Never fails: an error of the
+/// metrics does not stop the process.
 class BackfillMonitor {
  public:
   struct Options {
@@ -29,7 +29,7 @@ class BackfillMonitor {
     std::string holder;
     std::chrono::milliseconds interval{5'000};
     std::function<backfill::BackfillMetrics()> metrics;
-    /// While it is true, and nothing ends, nothing is counted or written, but once.
+    /// While it is true, and no job ends, the queue is counted and written only once.
     std::function<bool()> is_idle;
   };
 
@@ -37,10 +37,10 @@ class BackfillMonitor {
   ~BackfillMonitor();
 
   void start();
-  /// Leaves the metrics a last time. Idempotent.
+  /// Writes the metrics a last time. Idempotent.
   void stop();
 
-  /// The metrics as they are now, beside the queue as it was counted last. Any thread.
+  /// The current metrics, and the queue as it was counted last. Any thread.
   BackfillSnapshot moment() const;
 
  private:
@@ -57,11 +57,11 @@ class BackfillMonitor {
   std::jthread thread_;
 };
 
-/// The queue, with as many hosts.
+/// Reads the queue, with at most so many hosts.
 BackfillQueue read_backfill_queue(store::Session& session, std::size_t hosts);
 
-/// Jobs, lists, and the metrics of the process that wrote them last, for `skua status` and `skua
-/// backfill status`. Reads only. Throws store::SqlError.
+/// Reads jobs, lists, and the metrics of the process that wrote last, for `skua status` and `skua
+/// backfill status`. Throws store::SqlError.
 nlohmann::json read_backfill_status(store::Session& session);
 
 }  // namespace skua::status

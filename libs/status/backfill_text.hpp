@@ -16,16 +16,16 @@
 
 namespace skua::status {
 
-// A backfill in words. Pure; any thread.
+// Texts about a backfill, for people. Pure functions; any thread.
 
-/// What is known of a running backfill at one moment.
+/// The state of a running backfill at one time.
 struct BackfillSnapshot {
   Timestamp at;
   backfill::BackfillMetrics metrics;
   BackfillRates rates;
-  /// Nothing: it was not counted yet.
+  /// Nothing: not counted yet.
   std::optional<BackfillQueue> queue;
-  /// Of the database, at this moment.
+  /// Of the database, at this time.
   std::optional<store::Outage> outage = std::nullopt;
 };
 
@@ -35,19 +35,18 @@ struct BackfillSnapshot {
 ///             18.2 MB/s  80 min left  3 failed attempts
 std::string backfill_line(const BackfillSnapshot& moment);
 
-/// In short, beside what is about something else: `backfill: 1,204 done, 64 under way, 48,210
-/// queued`.
+/// Short, for the metrics line of `skua run`: `backfill: 1,204 done, 64 under way, 48,210 queued`.
 std::string backfill_summary(const BackfillSnapshot& moment);
 
-/// The same and more for a terminal, none longer than `width` characters.
+/// Longer, for a terminal; no line is longer than `width` characters.
 std::vector<std::string> backfill_screen(const BackfillSnapshot& moment, std::size_t width);
 
-/// When nothing is under way and the first job or list that waits is due later: for how long, and
-/// why; else empty.
+/// If nothing is active and the next job or list is due later: how long the wait is, and why. Else
+/// empty.
 std::string waiting_text(const BackfillSnapshot& moment);
 
-/// What of `skua status` is about history; empty when none was ever asked for. `backfill`: as
-/// read_backfill_status gives it.
+/// The backfill part of `skua status`; empty: there never was a backfill. `backfill`: the result of
+/// read_backfill_status.
 std::string backfill_status_text(const nlohmann::json& backfill);
 
 /// 1234567: `1,234,567`.

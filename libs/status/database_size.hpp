@@ -13,15 +13,15 @@
 
 namespace skua::status {
 
-/// Watches how large the database is on disk, how many account numbers are used, which it warns of,
-/// and whether the database answers at all: on a thread and a connection of its own, because a
-/// server that neither answers nor hangs up must not keep others waiting. Never fails.
+/// Measures the size of the database on disk and the share of used account numbers, warns of the
+/// latter, and notices a server that does not answer. Has a thread and a connection of its own, so
+/// that a silent server delays nobody else. Never fails.
 class DatabaseSize {
  public:
   struct Sample {
     Timestamp at;
     std::int64_t bytes = 0;
-    /// Of all account numbers, 0 to 1.
+    /// The share of used account numbers, 0 to 1.
     double actor_numbers_used = 0;
   };
 
@@ -32,9 +32,9 @@ class DatabaseSize {
 
   void start();
 
-  /// The latest; nothing: the database could not be asked. Any thread.
+  /// The latest values; nothing: there are none. Any thread.
   std::optional<Sample> latest() const;
-  /// Since when a question has been without an answer, if that is unusually long. Any thread.
+  /// Since when a query has had no answer, if that is unusually long. Any thread.
   std::optional<Timestamp> unanswered_since() const;
 
  private:
@@ -45,7 +45,7 @@ class DatabaseSize {
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;
   std::optional<Sample> latest_;
-  /// The question that has no answer yet.
+  /// The start of the query without an answer.
   struct Asked {
     Timestamp at;
     std::chrono::steady_clock::time_point steady;

@@ -12,26 +12,26 @@
 
 namespace skua::status {
 
-/// What a process did in the last minute, or since it began.
+/// Rates over the last minute, or since the start.
 struct Rates {
   Timestamp at;
-  // A second.
+  // Per second.
   double events = 0;
   double rows = 0;
-  /// From reading a frame to its commit.
+  /// The time from the arrival of a frame to its commit.
   LatencyHistogram::Counts latency{};
-  /// Growth of the database on disk, in bytes a minute; nothing before it was watched for about a
-  /// minute. Negative when the server has given space back.
+  /// Growth of the database on disk, in bytes per minute; nothing during about the first minute.
+  /// Negative: the server has released space.
   std::optional<double> disk_bytes;
-  /// Of all account numbers, 0 to 1; nothing while the database does not answer.
+  /// The share of used account numbers, 0 to 1; nothing while the database does not answer.
   std::optional<double> actor_numbers_used;
 };
 
-/// Works out means over a minute. One thread.
+/// Computes means over a minute. One thread.
 class RateWindow {
  public:
-  /// Takes the process's metrics (see `total`) and the size of the database, if it is known; gives
-  /// the rates until then. The first call gives none: it begins the window.
+  /// Adds the process's metrics (see `total`) and the size of the database, if it is known; returns
+  /// the rates until then. The first call begins the window and returns zeros.
   Rates add(const Metrics& all, const std::optional<DatabaseSize::Sample>& disk);
 
  private:

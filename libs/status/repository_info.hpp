@@ -8,9 +8,9 @@
 
 namespace skua::status {
 
-/// What a database knows of one account's repository: state, head, breaks, resyncs, its job, its
-/// rows by collection, whose status hides it. Reads all keys of its rows, and nothing else that
-/// grows. Null: nothing is known of the account. Throws store::SqlError.
+/// Reads the state of one account's repository: state, head, breaks, resyncs, its job, its rows by
+/// collection, and the hosting status. Reads the keys of all its rows. Null: the account is not
+/// known. Throws store::SqlError.
 nlohmann::json read_repository_info(store::Session& session, const std::string& did);
 
 /// The same for people, some lines. `info`: not null.

@@ -8,11 +8,11 @@
 
 namespace skua::status {
 
-/// The sources of a database, an array: name, kind, cursor, when it was saved, lag, the process
-/// that reads it, and its last metrics. Throws store::SqlError.
+/// Reads the sources of a database, as an array: name, kind, cursor, when it was saved, lag, the
+/// process that reads the source, and its last metrics. Throws store::SqlError.
 nlohmann::json read_source_list(store::Session& session);
 
-/// The same for people, a line a source, without the metrics.
+/// The same for people: a line for each source, without the metrics.
 std::string source_list_text(const nlohmann::json& sources);
 
 }  // namespace skua::status

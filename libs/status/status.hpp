@@ -8,10 +8,9 @@
 
 namespace skua::status {
 
-/// What a database says of itself and of who fills it: sources with cursor, lag and holder, tables
-/// with estimated rows and bytes, the share of account ids in use, accounts and repositories by
-/// state, dead letters by reason, the state of history. Reads only, and no table from its beginning
-/// to its end, unless it is small. Throws store::SqlError.
+/// Reads the state of a database: sources with cursor, lag and process, tables with estimated rows
+/// and bytes, the share of used account numbers, accounts and repositories by state, dead letters
+/// by reason, backfills. Scans small tables only. Throws store::SqlError.
 nlohmann::json read_status(const std::string& database_url, const Clock& clock);
 
 /// The same for people.

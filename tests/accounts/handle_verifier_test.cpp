@@ -190,7 +190,7 @@ class HandleVerifierTest : public test::PostgresTest {
             .on_defect = [](const std::string& what) { ADD_FAILURE() << what; }};
   }
   void open(HandleVerifier::Options options) {
-    cursor_saver_ = std::make_unique<HandleVerifier>(lookups_.check(), std::move(options), clock_);
+    verifier_ = std::make_unique<HandleVerifier>(lookups_.check(), std::move(options), clock_);
   }
   /// An account claims a handle, of its name unless it is said.
   void claim(const std::string& did, const std::string& handle = "") {
@@ -263,7 +263,7 @@ class HandleVerifierTest : public test::PostgresTest {
 
   /// Lets look-ups end once the keeper is about to.
   void stop_while_held() {
-    const std::jthread stopping([&] { cursor_saver_->stop(); });
+    const std::jthread stopping([&] { verifier_->stop(); });
     EXPECT_TRUE(wait_until([&] { return !keeper_is_connected(); }));
     lookups_.release();
   }
@@ -271,7 +271,7 @@ class HandleVerifierTest : public test::PostgresTest {
   RoundsClock clock_;
   FakeLookups lookups_;
   Failures failures_;
-  std::unique_ptr<HandleVerifier> cursor_saver_;
+  std::unique_ptr<HandleVerifier> verifier_;
 };
 
 TEST_F(HandleVerifierTest, looks_up_what_is_due_and_writes_what_it_finds) {
@@ -285,9 +285,9 @@ TEST_F(HandleVerifierTest, looks_up_what_is_due_and_writes_what_it_finds) {
   expect_state(kAlice, "newer.example right");
   EXPECT_EQ(lookups_.asked().size(), 3U);
   EXPECT_EQ(lookups_.handles().back(), "newer.example");
-  EXPECT_EQ(cursor_saver_->counters().valid, 2U);
-  EXPECT_EQ(cursor_saver_->counters().invalid, 1U);
-  EXPECT_EQ(cursor_saver_->counters().failed, 0U);
+  EXPECT_EQ(verifier_->counters().valid, 2U);
+  EXPECT_EQ(verifier_->counters().invalid, 1U);
+  EXPECT_EQ(verifier_->counters().failed, 0U);
 }
 
 TEST_F(HandleVerifierTest, what_is_wrong_with_the_data_is_found_and_what_fails_is_not) {
@@ -304,8 +304,8 @@ TEST_F(HandleVerifierTest, what_is_wrong_with_the_data_is_found_and_what_fails_i
   }
   open(options());
   EXPECT_TRUE(wait_until([&] { return count_of("handle_valid IS FALSE") == "4"; }));
-  EXPECT_TRUE(wait_until([&] { return cursor_saver_->counters().failed == 4U; }));
-  EXPECT_EQ(cursor_saver_->counters().invalid, 4U);
+  EXPECT_TRUE(wait_until([&] { return verifier_->counters().failed == 4U; }));
+  EXPECT_EQ(verifier_->counters().invalid, 4U);
   EXPECT_EQ(count_of("handle IS NOT NULL AND handle_check_due IS NOT NULL"), "4");
 }
 
@@ -351,7 +351,7 @@ TEST_F(HandleVerifierTest, looks_up_again_later_where_a_server_failed) {
   open(options());
   EXPECT_TRUE(wait_until(
       [&] { return count_of("handle_check_due > handle_time + interval '59 s'") == "1"; }));
-  EXPECT_EQ(cursor_saver_->counters().failed, 1U);
+  EXPECT_EQ(verifier_->counters().failed, 1U);
   EXPECT_EQ(state(kAlice), "alice.example unchecked due");
   lookups_.find(kAlice, {});
   EXPECT_TRUE(clock_.wait_for_a_round());
@@ -359,7 +359,7 @@ TEST_F(HandleVerifierTest, looks_up_again_later_where_a_server_failed) {
   clock_.advance(1min);
   expect_state(kAlice, "alice.example right");
   EXPECT_EQ(lookups_.asked().size(), 2U);
-  EXPECT_EQ(cursor_saver_->counters().valid, 1U);
+  EXPECT_EQ(verifier_->counters().valid, 1U);
 }
 
 TEST_F(HandleVerifierTest, starts_no_more_a_second_than_allowed) {
@@ -396,7 +396,7 @@ TEST_F(HandleVerifierTest, goes_on_after_the_database_was_away) {
   take_database_away();
   ASSERT_TRUE(failures_.wait_for(1));
   lookups_.release();
-  EXPECT_TRUE(wait_until([&] { return cursor_saver_->counters().valid == 1U; }));
+  EXPECT_TRUE(wait_until([&] { return verifier_->counters().valid == 1U; }));
   bring_database_back();
   expect_state(kAlice, "alice.example right");
   claim(kBob);
@@ -413,7 +413,7 @@ TEST_F(HandleVerifierTest, tries_an_absent_database_once_a_pause_though_somethin
   take_database_away();
   lookups_.release();
   ASSERT_TRUE(failures_.wait_for(1));
-  EXPECT_TRUE(wait_until([&] { return cursor_saver_->counters().valid == 1U; }));
+  EXPECT_TRUE(wait_until([&] { return verifier_->counters().valid == 1U; }));
   const auto start = std::chrono::steady_clock::now();
   ASSERT_TRUE(failures_.wait_for(5));
   EXPECT_GE(std::chrono::steady_clock::now() - start, 4 * patient.pause);
@@ -429,7 +429,7 @@ TEST_F(HandleVerifierTest, what_is_due_and_cannot_be_read_is_said_to_be_a_defect
   broken.on_defect = [&](const std::string& what) { defect.set_value(what); };
   open(broken);
   EXPECT_NE(defect.get_future().get().find("handle_check_due"), std::string::npos);
-  cursor_saver_->stop();
+  verifier_->stop();
   EXPECT_TRUE(lookups_.asked().empty());
 }
 
@@ -444,7 +444,7 @@ TEST_F(HandleVerifierTest, what_was_found_and_cannot_be_written_is_said_to_be_a_
   session().run("ALTER TABLE bsky.actors DROP COLUMN handle_valid CASCADE");
   lookups_.release();
   EXPECT_NE(defect.get_future().get().find("handle_valid"), std::string::npos);
-  cursor_saver_->stop();
+  verifier_->stop();
 }
 
 // --- the end
@@ -465,8 +465,8 @@ TEST_F(HandleVerifierTest, ends_while_it_waits) {
   patient.pause = 1h;
   open(patient);
   ASSERT_TRUE(wait_until([&] { return keeper_is_connected(); }));
-  cursor_saver_->stop();
-  cursor_saver_->stop();
+  verifier_->stop();
+  verifier_->stop();
   EXPECT_TRUE(lookups_.asked().empty());
 }
 
@@ -478,10 +478,10 @@ TEST_F(HandleVerifierTest, leaves_what_is_found_once_it_is_to_stop) {
   ASSERT_TRUE(lookups_.wait_until_asked(1));
   const std::string due = "SELECT handle_check_due FROM bsky.actors";
   const std::string before = value(due);
-  cursor_saver_->request_stop();
+  verifier_->request_stop();
   EXPECT_TRUE(wait_until([&] { return !keeper_is_connected(); }));
   lookups_.release();
-  cursor_saver_->stop();
+  verifier_->stop();
   EXPECT_EQ(value(due), before);
 }
 

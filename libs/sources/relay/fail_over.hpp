@@ -7,59 +7,59 @@
 
 namespace skua::sources {
 
-/// Which of several relays that carry the same network is read: the first of them that can be, as
-/// far as that is known. The active one is known by its connection, the others by probes: somebody
-/// connects now and then and waits for one frame. No I/O, no clock of its own; one thread.
+/// Decides which of several relays is read: the first one that works. The state of the active relay
+/// is that of its connection; the others are probed: a probe connects and waits for one frame. No
+/// I/O, no clock of its own; one thread.
 ///
-/// The active relay is given up when it was not reached, or said nothing, for so long, and a frame
-/// was read from another since: while none can be reached, the machine's own network is the more
-/// likely cause, and nothing is won by changing. One that is preferred takes over again when it was
-/// well for a while, so that a relay that comes and goes does not make the process come and go.
+/// Another relay takes over when the active one was unreachable or silent for a time and a probe of
+/// the other one has succeeded since. While no relay can be reached, the machine's own network is
+/// the likely cause, and nothing changes. A preferred relay takes over again when its probes have
+/// succeeded for a while, so that an unstable relay does not cause a switch each time.
 class FailOver {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
   using Duration = std::chrono::milliseconds;
 
   struct Options {
-    /// Not connected for so long: it is gone.
+    /// The active relay fails when it is not connected for so long.
     Duration gone_after = std::chrono::seconds(30);
-    /// Without a frame for so long, connected or not: it is gone.
+    /// The active relay fails when it sends no frame for so long, connected or not.
     Duration silent_after = std::chrono::seconds(60);
-    /// All probes of a preferred one went well for so long: it takes over.
+    /// A preferred relay takes over when all its probes succeed for so long.
     Duration back_after = std::chrono::minutes(5);
     Duration probe_interval = std::chrono::seconds(60);
-    /// The same while the active one is in trouble.
+    /// The same while the active relay does not work.
     Duration urgent_interval = std::chrono::seconds(5);
   };
 
-  /// Of `relays`, in the order of preference, the first is active.
+  /// `relays`: their number, in the order of preference. The first is active.
   FailOver(const Options& options, std::size_t relays, TimePoint now);
 
   std::size_t active() const { return active_; }
 
-  // Of the active relay: whether it is connected, told at each turn; and that a frame came, or that
-  // there is no room for what it says.
+  // The state of the active relay, at each tick: whether it is connected, and that a frame came or
+  // that the pipeline has no room for one.
   void connection(bool stands, TimePoint now);
   void heard(TimePoint now) { heard_at_ = now; }
 
-  /// Of another: when it is to be probed next.
+  /// Whether another relay is to be probed now.
   bool wants_probe(std::size_t relay, TimePoint now) const;
   void probe_begins(std::size_t relay, TimePoint now);
   void probe_ended(std::size_t relay, bool went_well);
 
-  /// Who is to take over; nothing: the active one goes on.
+  /// The relay that takes over; nothing: the active one stays.
   std::optional<std::size_t> decide(TimePoint now) const;
   void switched(std::size_t relay, TimePoint now);
 
-  /// Since when the active one is not as it should be; nothing: it is.
+  /// Since when the active relay does not work; nothing: it works.
   std::optional<TimePoint> trouble_since(TimePoint now) const;
 
  private:
   struct Other {
-    std::optional<TimePoint> asked_at;  // the last probe's begin
-    /// All probes since this one's begin went well.
+    std::optional<TimePoint> asked_at;  // the start of the last probe
+    /// The start of the first of the successful probes without a failure since.
     std::optional<TimePoint> well_since;
-    /// The begins of the last that went well, and of the one before.
+    /// The starts of the last two successful probes.
     std::optional<TimePoint> well_at;
     std::optional<TimePoint> well_before;
     bool is_asked = false;
@@ -69,10 +69,10 @@ class FailOver {
   bool is_silent(TimePoint now) const;
 
   const Options options_;
-  std::vector<Other> others_;  // the active one's is not used
+  std::vector<Other> others_;  // the entry of the active relay is not used
   std::size_t active_ = 0;
   bool connected_ = false;
-  /// When it was seen connected last.
+  /// When it was connected last.
   TimePoint reached_at_;
   TimePoint heard_at_;
 };

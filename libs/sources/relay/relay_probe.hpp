@@ -14,12 +14,13 @@
 
 namespace skua::sources {
 
-/// Asks a relay where it stands: connects without a cursor and waits for one frame that has a
-/// number. Begins when it is made, on a thread of its own; destroying it ends the connection.
+/// Finds the current sequence number of a relay: connects without a cursor and waits for one frame
+/// with a number. Starts in the constructor, on a thread of its own. The destructor ends the
+/// connection.
 class RelayProbe final : private transport::FrameSink {
  public:
   struct Answer {
-    /// Nothing: it could not be reached, or said nothing in time.
+    /// Nothing: the relay could not be reached, or sent no frame in time.
     std::optional<std::int64_t> seq;
   };
 
@@ -27,7 +28,7 @@ class RelayProbe final : private transport::FrameSink {
              std::chrono::milliseconds patience);
 
   std::chrono::steady_clock::time_point begun_at() const { return begun_at_; }
-  /// Nothing yet: it is still under way. Does not wait.
+  /// Nothing: the probe has not ended. Does not wait.
   std::optional<Answer> answer() const;
 
  private:
@@ -41,7 +42,7 @@ class RelayProbe final : private transport::FrameSink {
   const std::chrono::milliseconds patience_;
   mutable std::mutex mutex_;
   std::optional<Answer> answer_;
-  // The last: its thread calls the above.
+  // The last member: its thread uses the others.
   transport::StreamClient client_;
 };
 

@@ -9,39 +9,38 @@
 
 namespace skua::sources {
 
-/// How far relays that are not read may be said to have been read. Each numbers what it sends for
-/// itself, so that this is found out:
+/// Finds cursors for the relays that are not read. Each relay has sequence numbers of its own, so
+/// the positions are derived:
 ///
-///   a frame of the other relay, live: it had sent all up to its seq s before this moment t
-///   t + margin: whatever lag there is between them, the active one has sent all that by now;
-///               a frame of it, live: that is all up to its seq a
-///   all up to a is durable: so is all up to s of the other one
+///   time t: a live frame of a standby has seq s. The standby has sent everything up to s.
+///   time t + margin: the active relay has sent all these events too, because the margin is longer
+///       than the propagation skew between relays. A live frame of the active relay has seq a.
+///   When everything up to a of the active relay is durable, so is everything up to s of the
+///   standby.
 ///
-/// Nobody's clock but our own is believed, and it does not matter how far behind the reading of the
-/// active relay is. No I/O; one thread.
+/// This relies on the local clock only, and holds however much the active relay lags. No I/O; one
+/// thread.
 class StandbyPositions {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
   using Duration = std::chrono::milliseconds;
 
-  /// `margin`: the most that a relay may have a thing later than another.
+  /// `margin`: the maximum propagation skew between relays.
   StandbyPositions(std::size_t relays, Duration margin);
 
-  /// A relay that is not active had got to `seq` when a live frame of it came, `now`.
+  /// A live frame of a standby, received `now`, has the number `seq`.
   void seen(std::size_t relay, std::int64_t seq, TimePoint now);
 
-  /// Whether some position waits for where the active relay stands.
+  /// Whether a position waits for the number of the active relay.
   bool wants_head(TimePoint now) const;
-  /// A live frame of the active relay: a connection without a cursor, begun at `asked_at`, got
-  /// `seq` first.
+  /// A probe of the active relay, started at `asked_at`, received `seq`.
   void head(std::int64_t seq, TimePoint asked_at);
 
-  /// All of the active relay up to `seq` is durable. What follows of the relay: the newest position
-  /// that is durable as well; nothing: none that was not known.
+  /// Everything up to `seq` of the active relay is durable. Returns the newest position of `relay`
+  /// that is therefore durable; nothing: none that was not known.
   std::optional<std::int64_t> durable(std::size_t relay, std::int64_t seq);
 
-  /// The oldest position that was seen of a relay in this run, for want of one that is known to be
-  /// durable.
+  /// The oldest position of a relay in this run, if no position is known to be durable.
   std::optional<std::int64_t> oldest_seen(std::size_t relay) const;
 
   /// Another relay is active, or the active one has reset its sequence numbers: positions that wait
@@ -54,7 +53,7 @@ class StandbyPositions {
   struct Position {
     std::int64_t seq = 0;
     TimePoint at;
-    /// Where the active one must be.
+    /// The number of the active relay that must be durable first.
     std::optional<std::int64_t> head;
   };
   struct Relay {

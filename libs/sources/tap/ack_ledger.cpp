@@ -20,11 +20,6 @@ void AckLedger::finished(std::span<const Ticket> tickets) {
   send();
 }
 
-void AckLedger::flush() {
-  const std::scoped_lock lock(mutex_);
-  send();
-}
-
 void AckLedger::connection_ended() {
   const std::scoped_lock lock(mutex_);
   forgotten_ += ids_.size() + ready_.size();

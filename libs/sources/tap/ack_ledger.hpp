@@ -14,30 +14,27 @@
 
 namespace skua::sources {
 
-/// The ids under which Tap sent what is in flight, until they are acknowledged: an id leaves when
-/// all events of its message are durable, together with those that became so in the same batch.
-/// Any thread.
+/// The ids of a Tap's messages that are in flight, until they are acknowledged. An id is sent back
+/// when all events of its message are durable. Any thread.
 ///
-/// Ids mean something within one connection only: a Tap that was started again counts from 1. What
-/// a connection has not acknowledged when it ends is forgotten; Tap sends it again.
+/// Ids are valid within one connection: a Tap that restarts counts from 1 again. When a connection
+/// ends, its ids are forgotten; Tap sends these messages again.
 class AckLedger {
  public:
   using Ticket = writer::InFlightList::Ticket;
-  /// Takes ids to be acknowledged, and returns how many, from the first on. It is called under the
-  /// ledger's lock, so that no id gets into the next connection: it may neither wait nor call back.
+  /// Sends acknowledgements, and returns how many of the ids were taken, from the first on. It is
+  /// called under the ledger's lock, so that no id gets into the next connection: it must neither
+  /// wait nor call the ledger.
   using Send = std::function<std::size_t(std::span<const std::int64_t>)>;
 
   explicit AckLedger(Send send) : send_(std::move(send)) {}
 
-  /// A message that was admitted, before it can finish.
+  /// Adds an admitted message, before it can finish.
   void expect(Ticket ticket, std::int64_t id);
 
-  /// These have finished, and what can be acknowledged is. Tickets that are not expected, of an
-  /// earlier connection or of another source, are passed over.
+  /// These messages are durable: acknowledges them, and the ids that were refused before. Ignores
+  /// tickets of earlier connections and of other sources.
   void finished(std::span<const Ticket> tickets);
-
-  /// Offers again what was not taken: when there is room.
-  void flush();
 
   /// Before the next connection begins.
   void connection_ended();

@@ -67,7 +67,6 @@ TEST(AckLedgerTest, WhatIsNotTakenIsOfferedAgain) {
   finish(ledger, {0, 1, 2});
   EXPECT_EQ(ledger.metrics().refused, 1U);
   finish(ledger, {3});
-  ledger.flush();
   EXPECT_EQ(sender.calls, (std::vector<Ids>{{1, 2}, {3, 4}}));
   EXPECT_EQ(ledger.metrics().acknowledged, 4U);
 }
@@ -85,7 +84,6 @@ TEST(AckLedgerTest, NoIdGetsIntoTheNextConnection) {
   sender.room = 1'000;
   ledger.expect(2, 1);
   finish(ledger, {1});
-  ledger.flush();
   EXPECT_TRUE(sender.calls.empty());
   EXPECT_EQ(ledger.metrics().forgotten, 2U);
   finish(ledger, {2});

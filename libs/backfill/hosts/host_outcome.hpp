@@ -12,29 +12,29 @@
 
 namespace skua::backfill {
 
-/// How a download ended, as far as it says something about its host. Of a request that was
-/// redirected it says something about the host that answered.
+/// How a download ended, as far as it concerns its host. After a redirect it concerns the host that
+/// answered.
 struct HostOutcome {
   enum class End : std::uint8_t {
-    Answered,     // with what was asked for, or with a refusal that is about the repository
+    Answered,     // with the repository, or with a refusal that concerns the repository
     Limited,      // 429
-    Failed,       // an error of the host's: 5xx, 403, an answer that broke off or never came
+    Failed,       // an error of the host: 5xx, 403, an answer that is incomplete or never came
     Unreachable,  // no name, no connection, no TLS
-    Ours,         // nothing about the host: we stopped, or our own limit or disk was reached
+    Ours,         // does not concern the host: a stop, a local limit, a full disk
   };
   End end = End::Answered;
-  /// It brought a repository.
+  /// A repository was downloaded.
   bool repository = false;
-  /// How long the host wants us to stay away, whatever it answered.
+  /// How long the host asks to wait, whatever it answered.
   std::optional<std::chrono::seconds> asked_wait = std::nullopt;
   std::optional<transport::RateLimit> rate_limit = std::nullopt;
   std::uint64_t bytes = 0;
-  /// How long the request took.
+  /// The duration of the request.
   std::chrono::microseconds duration{0};
   /// When HostLimits::started was called for it. The account's document is looked up between that
-  /// moment and the request.
+  /// time and the request.
   Timestamp started_at{};
-  /// For people; empty when all is well.
+  /// For people; empty: there is no error.
   std::string error = {};
 };
 

@@ -14,20 +14,20 @@
 namespace skua::backfill {
 
 struct HostPaceOptions {
-  /// Downloads at once of a host that nothing is known of.
+  /// The concurrency limit of a new host.
   std::size_t at_first = 4;
-  /// The number never grows beyond this.
+  /// The highest concurrency limit.
   std::size_t at_most = 16;
-  /// What a host asks for and what we come to ourselves: no wait is longer.
+  /// The longest wait, whether the host asks for it or not.
   std::chrono::seconds longest_wait = std::chrono::hours(1);
 };
 
-/// How many downloads of one host may be under way, and when the next may start. The number grows
-/// by one with each fast answer until the first sign that the host has too much, and from then on
-/// by one with as many fast answers as it is itself. Each such sign halves it.
-/// Waits that the host asks for are kept; for those it does not name, ours double from 5 s to 5 min
-/// (429) or from 2 s to 10 min (all else), and after one a single download at a time feels the way.
-/// The last requests of a limit that the host states are spread (RateLimitSpacing).
+/// The concurrency limit of one host, and when its next download may start. The limit grows by one
+/// with each fast answer until the first sign of overload; from then on it grows by one after as
+/// many fast answers as the limit. Each sign of overload halves it. Waits that the host asks for
+/// are observed. Without a stated time the wait doubles from 5 s to 5 min (429) or from 2 s to 10
+/// min (other errors); after a wait one download is active at a time. The last requests before a
+/// stated limit are spread over time (RateLimitSpacing).
 ///
 /// No clock of its own, no I/O; one thread. Owned by HostLimits.
 class HostPace {
@@ -36,27 +36,26 @@ class HostPace {
 
   /// How many may start now.
   std::size_t free(Timestamp now) const;
-  /// When some may start without anything else happening; nothing when they may now, or when one
-  /// must finish first.
+  /// When downloads may start after a wait; nothing: they may start now, or one must finish first.
   std::optional<Timestamp> next_start(Timestamp now) const;
 
   void started(Timestamp now);
-  /// Once for each that was started; throws std::logic_error otherwise.
+  /// Once for each started download; throws std::logic_error otherwise.
   void finished(const HostOutcome& outcome, Timestamp now);
 
   std::size_t under_way() const { return under_way_; }
-  /// How many may be under way when no wait is on.
+  /// The concurrency limit without a wait.
   std::size_t at_once() const;
-  /// Since when there is nothing under way and no wait; later than `now` while there is a wait,
-  /// nothing while something is under way.
+  /// Since when there is no active download and no wait; later than `now` during a wait; nothing: a
+  /// download is active.
   std::optional<Timestamp> idle_since() const;
 
   std::uint64_t repositories() const { return repositories_; }
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t failures() const { return failures_; }
-  /// Of the last minute, about.
+  /// Over about the last minute.
   double repositories_per_second(Timestamp now) const { return rate_.per_second(now); }
-  /// Empty: none yet.
+  /// Empty: there was none.
   const std::string& last_error() const { return last_error_; }
 
  private:
@@ -71,13 +70,13 @@ class HostPace {
   std::size_t under_way_ = 0;
   double at_once_;
   Timestamp not_before_;
-  /// How often the wait of ours has doubled; each answer takes one off.
+  /// How often the wait has doubled; each answer subtracts one.
   int steps_ = 0;
-  /// The last outcome that counts was End::Failed.
+  /// The last outcome that concerns the host was End::Failed.
   bool failed_last_ = false;
-  /// The epoch: not yet.
+  /// The epoch: never.
   Timestamp shrunk_at_;
-  /// When as many were under way as may be.
+  /// When as many downloads were active as the limit allows.
   Timestamp used_up_at_;
 
   transport::RateLimitSpacing spacing_;

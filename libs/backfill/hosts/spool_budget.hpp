@@ -10,16 +10,16 @@
 
 namespace skua::backfill {
 
-/// How much of the disk repositories may take, from their first byte until they have been read: in
-/// all, and of it a half at most those of one site (site_of_origin). Small repositories, which are
-/// held in memory, need none of it: whoever uses it up does not stop them. Any thread.
+/// Limits the disk space of downloaded repositories, from their first byte until they have been
+/// read: in all, and at most half of it for one site (site_of_origin). Small repositories stay in
+/// memory and need no disk space, so they continue when the space is used up. Any thread.
 class SpoolBudget {
  public:
   explicit SpoolBudget(std::uint64_t in_all) : in_all_(in_all) {}
 
-  /// False: there is no room for them, and nothing was taken.
+  /// False: there is no room, and nothing was reserved.
   bool take(const std::string& site, std::uint64_t bytes);
-  /// What was taken.
+  /// The reserved bytes.
   void give_back(const std::string& site, std::uint64_t bytes);
 
   std::uint64_t taken() const;

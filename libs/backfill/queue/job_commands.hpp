@@ -21,47 +21,46 @@ std::string_view to_string(JobState state);
 /// Nothing: no such state.
 std::optional<JobState> job_state(std::string_view text);
 
-/// Which jobs a command is for: those to which all of it applies.
+/// The jobs that a command applies to: those that match every field.
 struct JobFilter {
   /// Empty: all accounts.
   std::vector<std::string> dids = {};
   std::optional<std::string> host = std::nullopt;
-  /// Empty: those that the command is meant for.
+  /// Empty: the states that the command is meant for.
   std::vector<JobState> states = {};
 };
 
-/// Queues jobs again, due now, with all their attempts before them; returns how many. Without
-/// states: those that wait, are unavailable or failed, and of named accounts also those that are
-/// done or cancelled. Running jobs never. Throws SqlError.
+/// Queues jobs again, due now, with all attempts; returns how many. Without states: queued,
+/// unavailable and failed jobs, and for named accounts also done and cancelled ones. Running jobs
+/// never. Throws SqlError.
 ///
-/// Outside of a transaction: it commits step by step. Unless accounts are named it reads the whole
-/// table once, from its beginning to its end: seconds for a million jobs.
+/// Called outside a transaction: it commits in steps. Without named accounts it scans the whole
+/// table once: seconds for a million jobs.
 std::size_t retry_jobs(store::Session& session, const JobFilter& filter, Timestamp now);
 
-/// Cancels jobs; returns how many. Without states: those that are queued or running. What a running
-/// one has written already stays; its holder learns it when the job ends. The rest as in
-/// `retry_jobs`.
+/// Cancels jobs; returns how many. Without states: queued and running jobs. Rows that a running job
+/// has written stay; its lease owner notices when the job ends. Otherwise like `retry_jobs`.
 std::size_t cancel_jobs(store::Session& session, const JobFilter& filter, Timestamp now);
 
 /// An account's job, for people.
 struct JobRow {
   std::string did;
   JobState state = JobState::Queued;
-  /// Why its last attempt failed, or why there is nothing to fetch.
+  /// Why its last attempt failed, or why the repository is unavailable.
   std::optional<std::string> error;
-  /// Who has it, while it runs.
+  /// The lease owner, while the job runs.
   std::optional<std::string> holder;
   std::optional<std::string> host;
-  /// What the last job that was done brought.
+  /// What the last finished job downloaded.
   std::optional<atproto::Tid> rev;
   std::int64_t records = 0;
-  /// Failed attempts since it was asked for.
+  /// Failed attempts since the job was requested.
   int attempts = 0;
   Timestamp next_attempt;
   std::optional<Timestamp> finished_at;
 };
 
-/// The jobs of those of the accounts that have one, sorted by DID. Throws SqlError.
+/// The jobs of these accounts, sorted by DID. Accounts without a job are left out. Throws SqlError.
 std::vector<JobRow> read_jobs(store::Session& session, std::span<const std::string> dids);
 
 }  // namespace skua::backfill

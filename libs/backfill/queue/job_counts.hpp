@@ -13,7 +13,7 @@
 
 namespace skua::backfill {
 
-/// What a host's jobs are.
+/// The jobs of a host by state.
 struct HostCounts {
   std::string host;
   std::int64_t queued = 0;
@@ -23,36 +23,37 @@ struct HostCounts {
   std::int64_t ended_otherwise = 0;
 };
 
-/// An error that jobs ended with lately.
+/// A recent error of jobs.
 struct ErrorCount {
   JobState state = JobState::Failed;
   std::string words;
   std::int64_t jobs = 0;
-  /// When one last did.
+  /// When it occurred last.
   Timestamp last;
 };
 
-/// The queue at a glance, for people.
+/// A summary of the queue, for people.
 struct JobCounts {
-  /// Counted; false: projected from a part of the table.
+  /// Counted; false: estimated from a part of the table.
   bool exact = true;
   std::map<JobState, std::int64_t> by_state;
-  /// Those with most queued and running jobs, and of equal ones those with most jobs.
+  /// The hosts with the most queued and running jobs, then with the most jobs.
   std::vector<HostCounts> hosts;
-  /// When the first queued job is due, or was; nothing: none is queued.
+  /// When the first queued job is or was due; nothing: none is queued.
   std::optional<Timestamp> next_due;
-  /// Out of the last thousand of each state, most frequent first. Of queued jobs: why they wait.
+  /// From the last thousand jobs of each state, the most frequent first. For queued jobs: why they
+  /// wait.
   std::vector<ErrorCount> errors;
 };
 
-/// Bounded work, however many jobs there are: a table of more than `sampled_blocks` blocks (8 kB,
-/// about 50 jobs) is projected from as many blocks of it, drawn at random. Running, unavailable and
-/// failed jobs are counted one by one as long as they are few (100,000), so that a single failure
-/// shows. Some 100 ms at most where the blocks are in memory. Throws SqlError.
+/// The work is bounded: a table of more than `sampled_blocks` blocks (8 kB, about 50 jobs) is
+/// estimated from that many random blocks. Running, unavailable and failed jobs are counted exactly
+/// up to 100,000, so that a single failure is visible. Takes at most about 100 ms if the blocks are
+/// in memory. Throws SqlError.
 JobCounts job_counts(store::Session& session, std::size_t hosts,
                      std::int64_t sampled_blocks = 4000);
 
-/// How many jobs ended in this state, for a reason, since then. Done ones have none.
+/// How many jobs ended in this state, with an error, since then.
 std::int64_t jobs_ended_since(store::Session& session, JobState state, Timestamp since);
 
 }  // namespace skua::backfill

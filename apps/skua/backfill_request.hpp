@@ -16,7 +16,7 @@
 
 namespace skua::cli {
 
-/// What the command line asks for of backfill.
+/// The flags of a backfill, as the command line gave them.
 struct BackfillRequestFlags {
   /// What its flags begin with, for messages: `--host` is `--backfill-host` of `skua run`.
   std::string prefix = "--";

@@ -147,7 +147,7 @@ class Indexer::Impl {
     return drained;
   }
 
-  /// BackfillRun beside the stream.
+  /// A backfill beside the stream.
   struct Beside {
     backfill::Backfiller backfiller;
     status::BackfillMonitor watch;

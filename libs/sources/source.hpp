@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 #include "ingest/pipeline.hpp"
 #include "sources/cursor_choice.hpp"
@@ -26,7 +26,7 @@ enum class Proof : std::uint8_t {
 };
 
 /// A source at an address: its name, its trust level, and the parts that read it. One subclass for
-/// each kind, in a folder of its own; `source_kinds()` lists the kinds. Immutable; any thread.
+/// each kind, in a folder of its own. Immutable; any thread.
 class Source {
  public:
   explicit Source(transport::Endpoint endpoint) : endpoint_(std::move(endpoint)) {}

@@ -13,12 +13,14 @@ void SourceReaders::connect_to(ingest::Pipeline& pipeline, ingest::CursorSaver& 
     const auto saved = cursor_saver.saved(i);
     readers_[i].name = source->name();
     readers_[i].saved_cursor = saved;
-    readers_[i].intake = source->make_intake(
-        {.pipeline = pipeline,
-         .stream = i,
-         .start = start_position(cursor, saved ? saved : source->first_position()),
-         .filter = options_.filter,
-         .save_cursor = [&cursor_saver] { cursor_saver.save_soon(); }});
+    IntakeServices services{.pipeline = pipeline,
+                            .stream = i,
+                            .filter = options_.filter,
+                            .save_cursor = [&cursor_saver] { cursor_saver.save_soon(); }};
+    if (source->has_cursor()) {
+      services.start = start_position(cursor, saved ? saved : source->first_position());
+    }
+    readers_[i].intake = source->make_intake(std::move(services));
   }
   client_ = make_client(0);
 }
@@ -93,7 +95,7 @@ std::vector<SourceStart> SourceReaders::resumed_sources() const {
     auto began = readers_[i].intake->began_after();
     // A database without the cursor that this run began at lacks earlier rows, too.
     if (began && began == readers_[i].saved_cursor) began = 0;
-    if (sources[i].source->has_cursor()) sources[i].cursor = resumed(sources[i].cursor, began);
+    sources[i].cursor = resumed(sources[i].cursor, began);
   }
   return sources;
 }

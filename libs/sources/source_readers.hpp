@@ -51,7 +51,8 @@ class SourceReaders {
   /// gives where the other source is read from; nothing: live.
   void switch_to(std::size_t source, const std::function<std::optional<std::int64_t>()>& position);
 
-  /// These messages are durable: tells the source that they came from. Any thread.
+  /// These messages are durable: tells the intakes, which ignore the messages of others. Any
+  /// thread.
   void on_finished(std::span<const ingest::Pipeline::Ticket> tickets);
 
   std::size_t size() const { return readers_.size(); }

@@ -204,17 +204,13 @@ std::optional<std::int64_t> RelayGroup::position_to_read_from(std::size_t i) con
 
 void RelayGroup::switch_to(std::size_t next) {
   const std::size_t before = readers_.active();
-  const bool is_preferred = next < before;
   relays_[before].probe.reset();
   relays_[next].probe.reset();
-  const auto position_text = [](const std::optional<std::int64_t>& position) {
-    return position ? "after seq " + std::to_string(*position) : std::string("live from now on");
-  };
   readers_.switch_to(next, [&] {
     const auto position = position_to_read_from(next);
     logger("relay")->warn("{} {}: {} takes over, {}", readers_.name(before),
-                          is_preferred ? "is replaced" : "cannot be read", readers_.name(next),
-                          position_text(position));
+                          next < before ? "is replaced" : "cannot be read", readers_.name(next),
+                          position ? "after seq " + std::to_string(*position) : "live from now on");
     return position;
   });
   relays_[next].was_read = true;

@@ -15,8 +15,8 @@
 namespace skua::sources {
 
 /// Takes the messages of a Tap into the pipeline and acknowledges each when its rows are durable.
-/// Tap sends again what was not acknowledged, so there is no cursor to ask for. The position is the
-/// arrival time of the last message: the saved cursor says which tombstones are still needed. See
+/// Tap sends again what was not acknowledged, so there is no cursor to ask for. The sequence number
+/// of a message is its arrival time: the saved cursor says which tombstones are still needed. See
 /// Intake for the threads.
 class TapIntake final : public Intake {
  public:

@@ -257,11 +257,7 @@ Result<void> FrameDecoder::decode(ByteView frame, DecodedFrame& out) {
   }
   // Its number still counts for the cursor.
   if (const auto seq = read_seq(body)) out.seq = *seq;
-  for (const std::string_view key : {"did", "repo"}) {
-    if (const auto did = body.find(key); did && did->is_string() && out.did.empty()) {
-      out.did = did->string();
-    }
-  }
+  if (const auto did = body.find("did"); did && did->is_string()) out.did = did->string();
   return {};
 }
 

@@ -21,7 +21,7 @@ enum class MessageType : std::uint8_t { Commit, Sync, Identity, Account, Info, E
 struct FramePeek {
   MessageType type = MessageType::Unknown;
   std::int64_t seq = 0;  // 0 when the message has none
-  std::string_view did;  // `repo` or `did`; empty when the message has none
+  std::string_view did;  // `repo` of #commit, otherwise `did`; empty when the message has none
   // Of #commit and #sync, as they stand there; empty when the message has none.
   std::string_view rev;
   std::string_view time;

@@ -131,10 +131,9 @@ bool is_complete(const FramePeek& peek) {
   return has_route(peek) && (!has_revision(peek.type) || (!peek.rev.empty() && !peek.time.empty()));
 }
 
-/// The key under which a message has its account; Unknown ones may have either.
-bool is_did_key(MessageType type, std::string_view key) {
-  if (key == "repo") return type == MessageType::Commit || type == MessageType::Unknown;
-  return key == "did" && type != MessageType::Commit;
+/// The key of the account in the body of a message.
+std::string_view did_key(MessageType type) {
+  return type == MessageType::Commit ? "repo" : "did";
 }
 
 }  // namespace
@@ -171,7 +170,7 @@ Result<FramePeek> peek_frame(ByteView frame) {
       if (value.argument <= static_cast<std::uint64_t>(kMaxSeq)) {
         peek.seq = static_cast<std::int64_t>(value.argument);
       }
-    } else if (value.major == Major::text && is_did_key(peek.type, key)) {
+    } else if (value.major == Major::text && key == did_key(peek.type)) {
       const auto text = walker.content(value.argument);
       if (!text) return text.error();
       peek.did = *text;

@@ -59,6 +59,21 @@ TEST(FramePeekTest, RefusesWhatIsNoFrame) {
             make_error_code(errc::frame_truncated));
 }
 
+TEST(FramePeekTest, AMessageOfUnknownTypeHasItsAccountUnderDidAlone) {
+  event::FrameDecoder decoder;
+  event::DecodedFrame decoded;
+  for (const json& body :
+       {json{{"seq", 7}, {"did", kDid}, {"repo", "did:web:other.example"}},
+        json{{"seq", 7}, {"repo", "did:web:other.example"}}, json{{"seq", 7}, {"did", kDid}}}) {
+    const Bytes frame = message("#novelty", body);
+    const auto peek = peek_frame(frame);
+    ASSERT_TRUE(peek);
+    ASSERT_TRUE(decoder.decode(frame, decoded));
+    EXPECT_EQ(peek->did, body.value("did", ""));
+    EXPECT_EQ(peek->did, decoded.did);
+  }
+}
+
 TEST(FramePeekTest, AgreesWithDecodeHoweverAFrameIsDamaged) {
   const Bytes whole = CommitBuilder()
                           .create("app.bsky.feed.post/1", cbor_of(post_json("x")))

@@ -1,13 +1,11 @@
 #include "accounts/handle_verifier.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <optional>
 #include <utility>
 
 #include "base/log.hpp"
 #include "identity/errc.hpp"
-#include "store/outage.hpp"
 
 namespace skua::accounts {
 namespace {
@@ -15,6 +13,7 @@ namespace {
 /// Claims that wait beside those that are looked up, for each of these: enough that none of the
 /// threads waits for the database.
 constexpr std::size_t kWaitingEach = 8;
+constexpr std::chrono::milliseconds kAtOnce{0};
 
 }  // namespace
 
@@ -23,11 +22,23 @@ HandleVerifier::HandleVerifier(Check check, Options options, const Clock& clock)
       options_(std::move(options)),
       clock_(clock),
       budget_(options_.per_second),
-      queue_(options_.at_once * kWaitingEach) {
+      queue_(options_.at_once * kWaitingEach),
+      thread_({.database_url = options_.database_url,
+               .session_name = "skua handles",
+               .component = "identity",
+               .failure = "handles cannot be checked",
+               .retry_pause = options_.pause,
+               .on_defect =
+                   [this](const std::string& what) {
+                     options_.on_defect("handles cannot be checked: " + what);
+                   }},
+              [this](store::LazySession& session, const std::stop_token& /*stop*/) {
+                return write_and_take(session.get()) ? kAtOnce : options_.pause;
+              }) {
   for (std::size_t i = 0; i < options_.at_once; ++i) {
     lookers_.emplace_back([this] { look_up(); });
   }
-  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  thread_.start();
 }
 
 HandleVerifier::~HandleVerifier() {
@@ -41,48 +52,22 @@ void HandleVerifier::request_stop() {
 
 void HandleVerifier::stop() {
   request_stop();
-  if (thread_.joinable()) thread_.join();
+  thread_.stop();
   lookers_.clear();
 }
 
-void HandleVerifier::run(const std::stop_token& stop) {
-  while (!stop.stop_requested()) {
-    bool is_busy = false;
-    bool is_away = false;
-    try {
-      is_busy = write_and_take();
-    } catch (const store::ServerError& error) {
-      session_.reset();
-      is_away = true;
-      store::log_retry("identity", "handles cannot be checked", error);
-    } catch (const std::exception& error) {
-      // A wrong statement of ours, or memory that ran out: going on would only hide it.
-      options_.on_defect(std::string("handles cannot be checked: ") + error.what());
-      break;
-    }
-    if (is_busy) continue;
-    std::unique_lock lock(mutex_);
-    // What was found meanwhile does not bring back a database that is away.
-    wake_.wait_for(lock, stop, options_.pause, [&] { return !is_away && !checked_.empty(); });
-  }
-  session_.reset();
-}
-
-bool HandleVerifier::write_and_take() {
-  if (!session_ || !session_->connected()) {
-    session_ = std::make_unique<store::Session>(options_.database_url, "skua handles");
-  }
+bool HandleVerifier::write_and_take(store::Session& session) {
   const Timestamp now = clock_.now();
   if (const auto checked = take_checked(); !checked.empty()) {
     // Should this fail they are due as before.
     for (const auto& one : checked) under_way_.erase(one.claim.actor_id);
-    writer::write_checked_handles(*session_, checked, now);
+    writer::write_checked_handles(session, checked, now);
   }
   const std::size_t room = options_.at_once * kWaitingEach;
   if (under_way_.size() >= room) return false;
   // Those under way are among the oldest that are due.
   bool took_any = false;
-  for (writer::DueHandle& due : writer::due_handles(*session_, now, room)) {
+  for (writer::DueHandle& due : writer::due_handles(session, now, room)) {
     if (under_way_.contains(due.actor_id)) continue;
     if (under_way_.size() >= room || !budget_.take(now)) break;
     under_way_.insert(due.actor_id);
@@ -111,7 +96,7 @@ void HandleVerifier::look_up() {
     }
     const std::scoped_lock lock(mutex_);
     checked_.push_back({*std::move(claim), is_valid});
-    wake_.notify_one();
+    thread_.notify();
   }
 }
 

@@ -2,13 +2,10 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <mutex>
-#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,6 +17,7 @@
 #include "base/time.hpp"
 #include "identity/request_budget.hpp"
 #include "store/session.hpp"
+#include "store/session_thread.hpp"
 #include "writer/handle_claims.hpp"
 
 namespace skua::accounts {
@@ -73,10 +71,9 @@ class HandleVerifier {
   const HandleCounters& counters() const { return counters_; }
 
  private:
-  void run(const std::stop_token& stop);
   void look_up();
   /// One round: writes results, and takes claims that are due. False: there were none of either.
-  bool write_and_take();
+  bool write_and_take(store::Session& session);
   std::vector<writer::CheckedHandle> take_checked();
 
   const Check check_;
@@ -84,14 +81,12 @@ class HandleVerifier {
   const Clock& clock_;
   HandleCounters counters_;
   identity::RequestBudget budget_;
-  std::unique_ptr<store::Session> session_;
   boost::unordered_flat_set<std::int32_t> under_way_;  // accounts; the verifier's thread alone
   BoundedQueue<writer::DueHandle> queue_;
   std::mutex mutex_;
-  std::condition_variable_any wake_;
   std::vector<writer::CheckedHandle> checked_;
   std::vector<std::jthread> lookers_;
-  std::jthread thread_;
+  store::SessionThread thread_;
 };
 
 }  // namespace skua::accounts

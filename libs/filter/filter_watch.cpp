@@ -4,13 +4,29 @@
 
 #include "base/log.hpp"
 #include "filter/filter_text.hpp"
-#include "store/outage.hpp"
 #include "store/process_name.hpp"
 
 namespace skua::filter {
 
 FilterWatch::FilterWatch(Options options, CurrentFilter& current)
-    : options_(std::move(options)), current_(current) {
+    : options_(std::move(options)),
+      current_(current),
+      thread_({.database_url = options_.database_url,
+               .session_name = store::process_name("skua filter watch"),
+               // An administrator may hold the lock of the filter table for long.
+               .prepare = [](store::Session& session) { session.run("SET lock_timeout = '5s'"); },
+               .component = "filter",
+               .failure = "the stored filter cannot be read, the last one stays",
+               .retry_pause = options_.interval,
+               .on_defect =
+                   [this](const std::string& what) {
+                     options_.on_defect("following the stored filter: " + what);
+                   }},
+              [this](store::LazySession& session, const std::stop_token& stop) {
+                look(session.get(), stop);
+                return options_.interval;
+              }) {
+  store::Session& session = thread_.session().get();
   if (options_.choice) {
     wanted_ = options_.choice->names;
     if (options_.choice->file) {
@@ -18,51 +34,21 @@ FilterWatch::FilterWatch(Options options, CurrentFilter& current)
       wanted_ = merged(options_.choice->names, file_->read());
     }
     normalize(*wanted_);
-    set_stored();
+    set_stored(session);
   }
-  current_.set(store::load_filter(session()));
+  current_.set(store::load_filter(session));
 }
 
-FilterWatch::~FilterWatch() {
-  stop();
-}
-
-void FilterWatch::start() {
-  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
-}
-
-void FilterWatch::stop() {
-  if (!thread_.joinable()) return;
-  thread_.request_stop();
-  thread_.join();
-}
-
-void FilterWatch::run(const std::stop_token& stop) {
-  stop_ = stop;
-  while (!stop.stop_requested()) {
-    try {
-      look();
-    } catch (const store::ServerError& error) {
-      session_.reset();
-      store::log_retry("filter", "the stored filter cannot be read, the last one stays", error);
-    } catch (const std::exception& error) {
-      return options_.on_defect(std::string("following the stored filter: ") + error.what());
-    }
-    std::unique_lock lock(mutex_);
-    wake_.wait_for(lock, stop, options_.interval, [] { return false; });
-  }
-}
-
-void FilterWatch::look() {
+void FilterWatch::look(store::Session& session, const std::stop_token& stop) {
   if (file_) look_at_file();
   try {
-    if (wanted_) set_stored();
+    if (wanted_) set_stored(session);
   } catch (const store::DataError& error) {
     logger("filter")->warn("the database refuses this filter; the previous filter stays: {}",
                            error.what());
     wanted_.reset();
   }
-  adopt();
+  adopt(session, stop);
 }
 
 void FilterWatch::look_at_file() {
@@ -73,40 +59,30 @@ void FilterWatch::look_at_file() {
   }
 }
 
-void FilterWatch::set_stored() {
-  const auto change = store::change_filter(session(), store::FilterEdit::Set, *wanted_);
+void FilterWatch::set_stored(store::Session& session) {
+  const auto change = store::change_filter(session, store::FilterEdit::Set, *wanted_);
   wanted_.reset();
   if (!change.is_change()) return;
   logger("filter")->info("stored filter changed{}: {}", file_ ? " by " + file_->path() : "",
                          change_text(change));
 }
 
-void FilterWatch::adopt() {
+void FilterWatch::adopt(store::Session& session, const std::stop_token& stop) {
   const std::int64_t known = current_.get()->version();
-  store::FilterState state = store::load_filter_state(session());
+  store::FilterState state = store::load_filter_state(session);
   if (state.version != known) {
-    current_.set(store::load_filter(session()));
+    current_.set(store::load_filter(session));
     logger("filter")->info("stored from now on: {}", filter_text(current_.get()->content()));
     // What was left out since it became wider may be in no CAR that was asked for meanwhile.
     if (state.widened > known && state.is_late) {
       logger("filter")->warn("this process noticed the wider filter late: the resyncs start again");
-      store::widen_filter_again(session());
-      state = store::load_filter_state(session());
-      current_.set(store::load_filter(session()));
+      store::widen_filter_again(session);
+      state = store::load_filter_state(session);
+      current_.set(store::load_filter(session));
     }
   }
-  while (state.is_marking && !stop_.stop_requested() && store::mark_for_filter(session())) {
+  while (state.is_marking && !stop.stop_requested() && store::mark_for_filter(session)) {
   }
-}
-
-store::Session& FilterWatch::session() {
-  if (!session_ || !session_->connected()) {
-    session_ = std::make_unique<store::Session>(options_.database_url,
-                                                store::process_name("skua filter watch"));
-    // An administrator may hold the lock of the filter table for long.
-    session_->run("SET lock_timeout = '5s'");
-  }
-  return *session_;
 }
 
 }  // namespace skua::filter

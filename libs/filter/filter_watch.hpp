@@ -1,19 +1,16 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <thread>
 
 #include "filter/current_filter.hpp"
 #include "filter/filter_file.hpp"
 #include "store/filter_table.hpp"
 #include "store/session.hpp"
+#include "store/session_thread.hpp"
 
 namespace skua::filter {
 
@@ -42,32 +39,26 @@ class FilterWatch {
   /// Sets the stored filter if it was told to, and loads it into `current`, which outlives it.
   /// Throws store::SqlError, and FilterError for a file that holds none.
   FilterWatch(Options options, CurrentFilter& current);
-  ~FilterWatch();
 
-  void start();
+  void start() { thread_.start(); }
   /// Idempotent.
-  void stop();
+  void stop() { thread_.stop(); }
 
-  /// One round. Throws store::SqlError; the thread does not call it then until the next.
-  void look();
+  /// One round. Throws store::SqlError. Not while the thread runs.
+  void look() { look(thread_.session().get(), {}); }
 
  private:
-  void run(const std::stop_token& stop);
-  store::Session& session();
+  void look(store::Session& session, const std::stop_token& stop);
   void look_at_file();
-  void set_stored();
-  void adopt();
+  void set_stored(store::Session& session);
+  void adopt(store::Session& session, const std::stop_token& stop);
 
   const Options options_;
   CurrentFilter& current_;
   std::optional<FilterFile> file_;
   /// The filter that is still to be stored.
   std::optional<store::FilterContent> wanted_;
-  std::unique_ptr<store::Session> session_;
-  std::stop_token stop_;
-  std::mutex mutex_;
-  std::condition_variable_any wake_;
-  std::jthread thread_;
+  store::SessionThread thread_;
 };
 
 }  // namespace skua::filter

@@ -1,9 +1,7 @@
 #include "status/database_size.hpp"
 
-#include <memory>
 #include <utility>
 
-#include "resolve/actor_sequence.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
 
@@ -17,16 +15,13 @@ constexpr std::chrono::seconds kUnusual{10};
 }  // namespace
 
 DatabaseSize::DatabaseSize(std::string database_url, const Clock& clock)
-    : database_url_(std::move(database_url)), clock_(clock) {}
-
-DatabaseSize::~DatabaseSize() {
-  thread_.request_stop();
-  if (thread_.joinable()) thread_.join();
-}
-
-void DatabaseSize::start() {
-  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
-}
+    : clock_(clock),
+      thread_({.database_url = std::move(database_url),
+               .session_name = store::process_name("skua disk")},
+              [this](store::LazySession& session, const std::stop_token& /*stop*/) {
+                measure(session);
+                return kDiskInterval;
+              }) {}
 
 std::optional<DatabaseSize::Sample> DatabaseSize::latest() const {
   const std::scoped_lock lock(mutex_);
@@ -40,29 +35,22 @@ std::optional<Timestamp> DatabaseSize::unanswered_since() const {
   return asked_->at;
 }
 
-void DatabaseSize::run(const std::stop_token& stop) {
-  std::unique_ptr<store::Session> session;
-  resolve::ActorNumberAlarm alarm;
-  std::unique_lock lock(mutex_);
-  while (!stop.stop_requested()) {
+void DatabaseSize::measure(store::LazySession& session) {
+  {
+    const std::scoped_lock lock(mutex_);
     asked_ = {clock_.now(), std::chrono::steady_clock::now()};
-    lock.unlock();
-    std::optional<Sample> sample;
-    try {
-      if (!session || !session->connected()) {
-        session = std::make_unique<store::Session>(database_url_, store::process_name("skua disk"));
-      }
-      const store::Rows rows = session->run("SELECT pg_database_size(current_database())");
-      sample = Sample{clock_.now(), rows.int8(0, 0), resolve::actor_numbers_used(*session)};
-      alarm.look_at(sample->actor_numbers_used);
-    } catch (const store::SqlError&) {
-      session.reset();
-    }
-    lock.lock();
-    asked_.reset();
-    latest_ = sample;
-    wake_.wait_for(lock, stop, kDiskInterval, [] { return false; });
   }
+  std::optional<Sample> sample;
+  try {
+    const store::Rows rows = session.get().run("SELECT pg_database_size(current_database())");
+    sample = Sample{clock_.now(), rows.int8(0, 0), resolve::actor_numbers_used(session.get())};
+    alarm_.look_at(sample->actor_numbers_used);
+  } catch (const store::SqlError&) {
+    session.reset();
+  }
+  const std::scoped_lock lock(mutex_);
+  asked_.reset();
+  latest_ = sample;
 }
 
 }  // namespace skua::status

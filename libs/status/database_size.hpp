@@ -1,15 +1,15 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <optional>
-#include <stop_token>
 #include <string>
-#include <thread>
 
 #include "base/time.hpp"
+#include "resolve/actor_sequence.hpp"
+#include "store/lazy_session.hpp"
+#include "store/session_thread.hpp"
 
 namespace skua::status {
 
@@ -26,11 +26,8 @@ class DatabaseSize {
   };
 
   DatabaseSize(std::string database_url, const Clock& clock);
-  ~DatabaseSize();
-  DatabaseSize(const DatabaseSize&) = delete;
-  DatabaseSize& operator=(const DatabaseSize&) = delete;
 
-  void start();
+  void start() { thread_.start(); }
 
   /// The latest values; nothing: there are none. Any thread.
   std::optional<Sample> latest() const;
@@ -38,12 +35,10 @@ class DatabaseSize {
   std::optional<Timestamp> unanswered_since() const;
 
  private:
-  void run(const std::stop_token& stop);
+  void measure(store::LazySession& session);
 
-  const std::string database_url_;
   const Clock& clock_;
   mutable std::mutex mutex_;
-  std::condition_variable_any wake_;
   std::optional<Sample> latest_;
   /// The start of the query without an answer.
   struct Asked {
@@ -51,7 +46,8 @@ class DatabaseSize {
     std::chrono::steady_clock::time_point steady;
   };
   std::optional<Asked> asked_;
-  std::jthread thread_;
+  resolve::ActorNumberAlarm alarm_;
+  store::SessionThread thread_;
 };
 
 }  // namespace skua::status

@@ -30,33 +30,23 @@ std::optional<std::string> clock_difference_text(std::chrono::microseconds serve
 }
 
 ClockWatch::ClockWatch(Options options, const Clock& clock)
-    : options_(std::move(options)), server_(clock), latest_(clock, server_) {
-  look();
-  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+    : options_(std::move(options)),
+      server_(clock),
+      latest_(clock, server_),
+      thread_({.database_url = options_.database_url, .session_name = process_name("skua clock")},
+              [this](LazySession& session, const std::stop_token& /*stop*/) {
+                look(session);
+                return options_.interval;
+              }) {
+  look(thread_.session());
+  thread_.start();
 }
 
-ClockWatch::~ClockWatch() {
-  thread_.request_stop();
-  if (thread_.joinable()) thread_.join();
-}
-
-void ClockWatch::run(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  while (!stop.stop_requested()) {
-    wake_.wait_for(lock, stop, options_.interval, [] { return false; });
-    if (stop.stop_requested()) return;
-    look();
-  }
-}
-
-void ClockWatch::look() {
+void ClockWatch::look(LazySession& session) {
   try {
-    if (!session_ || !session_->connected()) {
-      session_ = std::make_unique<Session>(options_.database_url, process_name("skua clock"));
-    }
-    server_.compare(*session_);
+    server_.compare(session.get());
   } catch (const SqlError& error) {
-    session_.reset();
+    session.reset();
     logger("clock")->debug("PostgreSQL's clock cannot be read: {}", error.what());
     return;
   }

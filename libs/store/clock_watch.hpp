@@ -1,18 +1,14 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <memory>
-#include <mutex>
 #include <optional>
-#include <stop_token>
 #include <string>
-#include <thread>
 
 #include "base/time.hpp"
+#include "store/lazy_session.hpp"
 #include "store/server_clock.hpp"
-#include "store/session.hpp"
+#include "store/session_thread.hpp"
 
 namespace skua::store {
 
@@ -38,9 +34,6 @@ class ClockWatch {
 
   /// Compares once, unless the server cannot be asked. `clock` outlives it.
   ClockWatch(Options options, const Clock& clock);
-  ~ClockWatch();
-  ClockWatch(const ClockWatch&) = delete;
-  ClockWatch& operator=(const ClockWatch&) = delete;
 
   /// PostgreSQL's.
   const Clock& server() const { return server_; }
@@ -50,20 +43,16 @@ class ClockWatch {
   std::optional<std::chrono::microseconds> server_ahead() const { return server_.ahead(); }
 
  private:
-  void run(const std::stop_token& stop);
-  void look();
+  void look(LazySession& session);
   void tell(std::chrono::microseconds ahead);
 
   const Options options_;
   ServerClock server_;
   const LaterClock latest_;
   // The thread's own, after construction.
-  std::unique_ptr<Session> session_;
   std::optional<std::chrono::microseconds> told_;
   std::chrono::steady_clock::time_point told_at_;
-  std::mutex mutex_;
-  std::condition_variable_any wake_;
-  std::jthread thread_;
+  SessionThread thread_;
 };
 
 }  // namespace skua::store

@@ -1,0 +1,59 @@
+#include "store/session_thread.hpp"
+
+#include <exception>
+#include <utility>
+
+#include "store/outage.hpp"
+
+namespace skua::store {
+
+SessionThread::SessionThread(Options options, Round round)
+    : options_(std::move(options)),
+      round_(std::move(round)),
+      session_(options_.database_url, options_.session_name, options_.prepare) {}
+
+SessionThread::~SessionThread() {
+  stop();
+}
+
+void SessionThread::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void SessionThread::notify() {
+  const std::scoped_lock lock(mutex_);
+  notified_ = true;
+  wake_.notify_one();
+}
+
+void SessionThread::stop() {
+  if (!thread_.joinable()) return;
+  thread_.request_stop();
+  thread_.join();
+}
+
+void SessionThread::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    bool failed = false;
+    std::chrono::milliseconds pause{};
+    try {
+      pause = round_(session_, stop);
+    } catch (const ServerError& error) {
+      failed = true;
+      pause = options_.retry_pause;
+      session_.reset();
+      log_retry(options_.component, options_.failure, error);
+    } catch (const std::exception& error) {
+      // A statement of ours is wrong, or memory ran out: to continue would hide it.
+      if (!options_.on_defect) throw;
+      return options_.on_defect(error.what());
+    }
+    std::unique_lock lock(mutex_);
+    // A notification does not bring back a server that failed.
+    wake_.wait_for(lock, stop, pause, [&] { return !failed && notified_; });
+    if (!failed) notified_ = false;
+  }
+  if (!options_.keeps_session) session_.reset();
+}
+
+}  // namespace skua::store

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "store/lazy_session.hpp"
+#include "store/session.hpp"
+
+namespace skua::store {
+
+/// Repeats a task on a thread with a database session of its own. After a failure of the server it
+/// closes the session, logs the failure and repeats the task later; any other exception ends the
+/// thread.
+class SessionThread {
+ public:
+  struct Options {
+    std::string database_url;
+    /// In `pg_stat_activity`.
+    std::string session_name;
+    /// See LazySession.
+    std::function<void(Session&)> prepare = nullptr;
+    /// For the log: the component, and the effect of a failure, such as "handles cannot be
+    /// checked". A round that handles all failures of the server needs neither.
+    std::string component = {};
+    std::string failure = {};
+    /// Between a failure and the next round.
+    std::chrono::milliseconds retry_pause{1'000};
+    /// Whether the owner goes on with the session when the thread has ended. Otherwise the thread
+    /// closes it.
+    bool keeps_session = false;
+    /// Called on the thread after a fatal error: no round follows. Null: the error ends the process.
+    std::function<void(const std::string& what)> on_defect = nullptr;
+  };
+
+  /// One round of the task. It connects only if it asks for the session. Returns the time until the
+  /// next round.
+  using Round =
+      std::function<std::chrono::milliseconds(LazySession& session, const std::stop_token& stop)>;
+
+  SessionThread(Options options, Round round);
+  /// Stops the thread. A class whose rounds use its members declares its SessionThread last, or
+  /// stops it in its destructor.
+  ~SessionThread();
+  SessionThread(const SessionThread&) = delete;
+  SessionThread& operator=(const SessionThread&) = delete;
+
+  /// Begins with a round. Once.
+  void start();
+  /// The next round begins as soon as the current one ends, unless that fails. Any thread.
+  void notify();
+  /// The thread ends after the current round. Any thread.
+  void request_stop() { thread_.request_stop(); }
+  /// Waits for the end of the thread. Idempotent.
+  void stop();
+
+  /// Before `start`, in a round, and after `stop`.
+  LazySession& session() { return session_; }
+
+ private:
+  void run(const std::stop_token& stop);
+
+  const Options options_;
+  const Round round_;
+  LazySession session_;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  bool notified_ = false;
+  std::jthread thread_;
+};
+
+}  // namespace skua::store

@@ -1,0 +1,146 @@
+#include "store/session_thread.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/postgres.hpp"
+
+namespace skua::store::session_thread_test {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::chrono::hours kLong{1};
+
+/// Counts rounds; a test waits for a number of them.
+class Rounds {
+ public:
+  int add() {
+    const int number = ++count_;
+    count_.notify_all();
+    return number;
+  }
+  void wait_for(int number) const {
+    for (int seen = count_; seen < number; seen = count_) count_.wait(seen);
+  }
+  int count() const { return count_; }
+
+ private:
+  std::atomic<int> count_{0};
+};
+
+class SessionThreadTest : public test::PostgresTest {
+ protected:
+  void SetUp() override { SKUA_NEED_POSTGRES(); }
+
+  SessionThread::Options options() {
+    return {.database_url = database_.url(),
+            .session_name = "skua test round",
+            .component = "test",
+            .failure = "the round failed",
+            .retry_pause = milliseconds(1),
+            .on_defect = [this](const std::string& what) {
+              defect_ = what;
+              rounds_.add();
+            }};
+  }
+
+  Rounds rounds_;
+  std::string defect_;
+};
+
+TEST_F(SessionThreadTest, repeats_its_round_after_the_pause_that_it_returns) {
+  SessionThread thread(options(), [&](LazySession& session, const std::stop_token&) {
+    session.get().run("SELECT 1");
+    return rounds_.add() < 3 ? milliseconds(0) : milliseconds(kLong);
+  });
+  thread.start();
+  rounds_.wait_for(3);
+  thread.stop();
+  EXPECT_EQ(rounds_.count(), 3);
+  EXPECT_EQ(defect_, "");
+}
+
+TEST_F(SessionThreadTest, a_notification_ends_the_pause_even_if_it_comes_during_a_round) {
+  std::unique_ptr<SessionThread> thread;
+  thread = std::make_unique<SessionThread>(options(),
+                                           [&](LazySession& /*session*/, const std::stop_token&) {
+                                             if (rounds_.add() == 1) thread->notify();
+                                             return kLong;
+                                           });
+  thread->start();
+  rounds_.wait_for(2);
+  thread->notify();
+  rounds_.wait_for(3);
+  thread->stop();
+  EXPECT_EQ(rounds_.count(), 3);
+}
+
+TEST_F(SessionThreadTest, a_failure_of_the_server_replaces_the_session) {
+  std::vector<std::string> sessions;
+  SessionThread thread(options(), [&](LazySession& session, const std::stop_token&) {
+    sessions.emplace_back(session.get().run("SELECT pg_backend_pid()::text").text(0, 0));
+    if (sessions.size() == 1) session.get().run("SELECT pg_terminate_backend(pg_backend_pid())");
+    rounds_.add();
+    return milliseconds(kLong);
+  });
+  thread.start();
+  rounds_.wait_for(1);
+  thread.stop();
+  ASSERT_EQ(sessions.size(), 2U);
+  EXPECT_NE(sessions[0], sessions[1]);
+  EXPECT_EQ(defect_, "");
+}
+
+TEST_F(SessionThreadTest, another_exception_ends_it) {
+  SessionThread thread(options(), [&](LazySession& session, const std::stop_token&) {
+    session.get().run("SELECT FROM no_such_table");
+    return milliseconds(0);
+  });
+  thread.start();
+  rounds_.wait_for(1);
+  thread.stop();
+  EXPECT_NE(defect_.find("no_such_table"), std::string::npos) << defect_;
+}
+
+TEST_F(SessionThreadTest, each_new_session_is_prepared) {
+  SessionThread::Options prepared = options();
+  prepared.prepare = [](Session& session) { session.run("SET lock_timeout = '7s'"); };
+  SessionThread thread(std::move(prepared),
+                       [](LazySession&, const std::stop_token&) { return milliseconds(kLong); });
+  const auto timeout = [&] {
+    return std::string(thread.session().get().run("SHOW lock_timeout").text(0, 0));
+  };
+  EXPECT_FALSE(thread.session().is_connected());
+  EXPECT_EQ(timeout(), "7s");
+  thread.session().reset();
+  EXPECT_EQ(timeout(), "7s");
+}
+
+TEST_F(SessionThreadTest, a_session_that_cannot_be_prepared_is_not_used) {
+  LazySession session(database_.url(), "skua test",
+                      [](Session&) { throw std::runtime_error("not now"); });
+  EXPECT_THROW(session.get(), std::runtime_error);
+  EXPECT_FALSE(session.is_connected());
+}
+
+TEST_F(SessionThreadTest, a_stop_does_not_wait_for_the_pause) {
+  SessionThread thread(options(), [&](LazySession&, const std::stop_token&) {
+    rounds_.add();
+    return milliseconds(kLong);
+  });
+  thread.start();
+  rounds_.wait_for(1);
+  thread.stop();
+  thread.stop();
+  EXPECT_EQ(rounds_.count(), 1);
+}
+
+}  // namespace
+}  // namespace skua::store::session_thread_test

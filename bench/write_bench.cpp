@@ -21,9 +21,9 @@
 #include "resolve/resolver.hpp"
 #include "store/session.hpp"
 #include "transport/capture.hpp"
+#include "writer/live_policy.hpp"
 #include "writer/live_writer.hpp"
 #include "writer/router.hpp"
-#include "writer/worker.hpp"
 
 namespace {
 
@@ -52,8 +52,8 @@ Work read_work(const std::string& capture) {
     event::fold_commit(decoded.events);
     for (event::UnresolvedEvent& event : decoded.events) {
       Queue& queue = work.queues[writer::worker_index({event.source, event.type}, event.did)];
-      if (queue.empty() || queue.back().size() == writer::kGroup) {
-        queue.emplace_back().reserve(writer::kGroup);
+      if (queue.empty() || queue.back().size() == writer::LivePolicy::kBatch) {
+        queue.emplace_back().reserve(writer::LivePolicy::kBatch);
       }
       queue.back().push_back({std::move(event)});
       ++work.events;
@@ -106,7 +106,7 @@ int run(const std::string& capture, const std::string& database_url, std::size_t
   Work work = read_work(capture);
   Dispenser dispenser(work.queues);
   resolve::SharedIds ids;
-  const writer::LiveWriter writer("bench:write");
+  const writer::LiveWriter writer(writer::SourceNames("bench:write"));
   std::atomic<std::size_t> rows{0};
   std::atomic<std::size_t> transactions{0};
 
@@ -121,7 +121,9 @@ int run(const std::string& capture, const std::string& database_url, std::size_t
         Batch batch;
         while (dispenser.take(queue, batch)) {
           resolve::Resolver(session, ids, system_clock()).resolve(batch);
-          rows += writer.write(session, batch, system_clock().now()).rows;
+          std::vector<const event::ResolvedEvent*> events;
+          for (const event::ResolvedEvent& event : batch) events.push_back(&event);
+          rows += writer.write(session, events, system_clock().now()).rows;
           ++transactions;
           dispenser.give_back(queue);
         }

@@ -1,17 +1,14 @@
 #include "app/backfill_run.hpp"
 
-#include <limits>
 #include <utility>
 
 #include "accounts/handle_lookups.hpp"
 #include "app/database.hpp"
 #include "app/defect.hpp"
-#include "resolve/actor_ids.hpp"
-#include "resolve/resolver.hpp"
 #include "status/backfill_monitor.hpp"
 #include "store/clock_watch.hpp"
 #include "store/process_name.hpp"
-#include "writer/live_backpressure.hpp"
+#include "writer/worker_pool.hpp"
 
 namespace skua::app {
 namespace {
@@ -63,7 +60,11 @@ class BackfillRun::Impl {
   Impl(BackfillRunOptions options, const Clock& clock)
       : options_(std::move(options)),
         clock_watch_({.database_url = options_.database_url}, clock),
-        backfiller_(options_of_backfiller(), ids_, live_backpressure_, clock_watch_.latest(),
+        pool_({.database_url = options_.database_url,
+               .is_alone = options_.is_alone,
+               .server_clock = clock_watch_.server(),
+               .on_defect = [this](const std::string& what) { defect_.report(what); }}),
+        backfiller_(options_of_backfiller(), pool_, clock_watch_.latest(),
                     [this](const std::string& what) { defect_.report(what); }),
         watch_({.database_url = options_.database_url,
                 .holder = store::process_name(kRole),
@@ -77,13 +78,15 @@ class BackfillRun::Impl {
   ~Impl() { stop(); }
 
   void start() {
-    resolve::fill_with_actors(options_.database_url, ids_.actors);
+    pool_.start();
     backfiller_.start();
     watch_.start();
   }
 
   void stop() {
     options_.accounts->stop();
+    backfiller_.close();
+    pool_.end(false);
     backfiller_.stop();
     watch_.stop();
     if (handles_) handles_->stop();
@@ -101,7 +104,6 @@ class BackfillRun::Impl {
   backfill::BackfillerOptions options_of_backfiller() const {
     backfill::BackfillerOptions backfiller =
         backfiller_options(options_.backfill, options_.database_url, kRole, *options_.accounts);
-    backfiller.is_alone = options_.is_alone;
     backfiller.jobs_clock = &clock_watch_.server();
     return backfiller;
   }
@@ -116,9 +118,7 @@ class BackfillRun::Impl {
   const BackfillRunOptions options_;
   store::ClockWatch clock_watch_;
   Defect defect_;
-  resolve::SharedIds ids_;
-  // No live lanes here: nothing to wait for.
-  writer::LiveBackpressure live_backpressure_{std::numeric_limits<std::size_t>::max()};
+  writer::WorkerPool pool_;
   backfill::Backfiller backfiller_;
   status::BackfillMonitor watch_;
   std::unique_ptr<accounts::HandleLookups> handles_;

@@ -10,6 +10,7 @@
 #include "store/process_name.hpp"
 #include "store/server_check.hpp"
 #include "store/session.hpp"
+#include "writer/live_policy.hpp"
 #include "writer/worker_pool.hpp"
 
 namespace skua::app {
@@ -17,8 +18,8 @@ namespace {
 
 /// What can be held at one time: locks of the accounts of full groups, of either source, and of the
 /// relations that 30 workers touch.
-constexpr std::size_t kLocks = 2 * writer::kMostWriters * writer::kGroup + 30 * 32;
-constexpr std::size_t kConnections = 59;
+constexpr std::size_t kLocks = 2 * writer::kMostWriters * writer::LivePolicy::kBatch + 30 * 32;
+constexpr std::size_t kConnections = 44;
 
 }  // namespace
 

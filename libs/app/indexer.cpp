@@ -11,12 +11,12 @@
 #include "backfill/backfiller.hpp"
 #include "backfill/discovery/host_table.hpp"
 #include "backfill/queue/job_table.hpp"
-#include "ingest/writing.hpp"
 #include "sources/source_run.hpp"
 #include "status/backfill_monitor.hpp"
 #include "store/clock_watch.hpp"
 #include "store/database_watch.hpp"
 #include "store/process_name.hpp"
+#include "writer/worker_pool.hpp"
 
 namespace skua::app {
 namespace {
@@ -52,11 +52,12 @@ class Indexer::Impl {
                       ? std::make_unique<accounts::NetworkAccounts>(account_options(),
                                                                     clock_watch_.server())
                       : nullptr),
-        writing_(options_.database_url, clock_, clock_watch_.server(),
-                 [this](const std::string& what) { defect_.report(what); }) {
+        pool_({.database_url = options_.database_url,
+               .server_clock = clock_watch_.server(),
+               .on_defect = [this](const std::string& what) { defect_.report(what); }}) {
     for (auto& group : groups_of(options_.sources)) {
       runs_.push_back(std::make_unique<sources::SourceRun>(
-          run_options(std::move(group)), writing_, clock_,
+          run_options(std::move(group)), pool_, clock_,
           [this](const std::string& what) { defect_.report(what); }));
     }
     // When the sources are this process's, and before anything of theirs is read.
@@ -66,8 +67,8 @@ class Indexer::Impl {
             .choice = options_.filter,
             .on_defect = [this](const std::string& what) { defect_.report(what); }},
         filter_);
-    writing_.start();
     if (options_.backfill) backfill_ = make_backfill();
+    pool_.start();
     if (options_.check_handles)
       handles_ = std::make_unique<accounts::HandleLookups>(handle_options(), clock_watch_.server());
   }
@@ -132,17 +133,18 @@ class Indexer::Impl {
   bool end(std::chrono::milliseconds patience) {
     filter_watch_->stop();
     for (const auto& run : runs_) run->close();
-    // Meanwhile: neither waits for the other, and both for the database.
-    const auto backfill_ended = std::async(std::launch::async, [this] {
-      if (backfill_) backfill_->stop();
+    // At the same time as the streams are drained: both wait for the database.
+    const auto backfill_closed = std::async(std::launch::async, [this] {
+      if (backfill_) backfill_->backfiller.close();
     });
     const auto deadline = std::chrono::steady_clock::now() + patience;
     bool drained = true;
     for (const auto& run : runs_) drained = run->drain(deadline) && drained;
-    writing_.end(drained);
+    backfill_closed.wait();
+    pool_.end(drained);
     for (const auto& run : runs_) run->end();
     if (accounts_) accounts_->stop();
-    backfill_ended.wait();
+    if (backfill_) backfill_->stop();
     if (handles_) handles_->stop();
     return drained;
   }
@@ -152,10 +154,9 @@ class Indexer::Impl {
     backfill::Backfiller backfiller;
     status::BackfillMonitor watch;
 
-    Beside(backfill::BackfillerOptions options, ingest::Writing& writing, const Clock& clock,
+    Beside(backfill::BackfillerOptions options, writer::WorkerPool& pool, const Clock& clock,
            std::function<void(const std::string&)> on_defect)
-        : backfiller(options, writing.ids(), writing.live_backpressure(), clock,
-                     std::move(on_defect)),
+        : backfiller(options, pool, clock, std::move(on_defect)),
           watch({.database_url = options.database_url,
                  .holder = options.holder,
                  .metrics = [this] { return backfiller.metrics(); },
@@ -178,7 +179,7 @@ class Indexer::Impl {
     options.verify = options_.verify.has_value();
     options.resync = options_.verify.has_value();
     options.jobs_clock = &clock_watch_.server();
-    return std::make_unique<Beside>(std::move(options), writing_, clock_,
+    return std::make_unique<Beside>(std::move(options), pool_, clock_,
                                     [this](const std::string& what) { defect_.report(what); });
   }
 
@@ -228,7 +229,7 @@ class Indexer::Impl {
   Defect defect_;
   filter::CurrentFilter filter_;
   std::unique_ptr<accounts::NetworkAccounts> accounts_;
-  ingest::Writing writing_;
+  writer::WorkerPool pool_;
   std::unique_ptr<Beside> backfill_;
   std::unique_ptr<accounts::HandleLookups> handles_;
   std::vector<std::unique_ptr<sources::SourceRun>> runs_;

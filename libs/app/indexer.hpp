@@ -12,6 +12,7 @@
 #include "base/time.hpp"
 #include "filter/filter_watch.hpp"
 #include "identity/txt_lookup.hpp"
+#include "ingest/in_flight.hpp"
 #include "sources/relay/fail_over.hpp"
 #include "sources/source.hpp"
 #include "status/backfill_text.hpp"
@@ -19,7 +20,6 @@
 #include "store/repository_table.hpp"
 #include "store/session.hpp"
 #include "verify/commit_verifier.hpp"
-#include "writer/in_flight.hpp"
 
 namespace skua::app {
 
@@ -49,7 +49,7 @@ struct IndexerOptions {
   /// The maximum propagation skew between relays (StandbyPositions).
   std::chrono::milliseconds fail_over_margin = std::chrono::minutes(2);
   std::size_t decode_threads = 2;
-  writer::InFlightList::Limits in_flight;
+  ingest::InFlightList::Limits in_flight;
   std::chrono::milliseconds cursor_interval{10'000};
   std::chrono::milliseconds read_timeout{60'000};
   /// How long `stop` waits until the events in flight are durable.

@@ -12,7 +12,6 @@
 #include "base/guarded.hpp"
 #include "ingest/pipeline.hpp"
 #include "ingest/verifying.hpp"
-#include "ingest/writing.hpp"
 #include "store/process_name.hpp"
 #include "transport/capture.hpp"
 #include "writer/handle_claims.hpp"
@@ -30,15 +29,16 @@ class Replay::Impl {
                        ? std::make_unique<ingest::Verifying>(*options_.accounts, nullptr,
                                                              options_.level, lookup_options())
                        : nullptr),
-        writing_(options_.database_url, clock, clock,
-                 [this](const std::string& what) { defect_.report(what); }),
+        pool_({.database_url = options_.database_url,
+               .server_clock = clock,
+               .on_defect = [this](const std::string& what) { defect_.report(what); }}),
         pipeline_({.sources = {source()},
                    .decode_threads = options_.decode_threads,
                    .in_flight = options_.in_flight,
                    .verification = verifying_ ? &verifying_->verification() : nullptr,
                    .on_defect = [this](const std::string& what) { defect_.report(what); }},
-                  writing_, clock) {
-    writing_.start();
+                  pool_, clock) {
+    pool_.start();
     if (options_.check_handles)
       handles_ = std::make_unique<accounts::HandleLookups>(handle_options(), clock);
   }
@@ -66,7 +66,7 @@ class Replay::Impl {
     end_reading();
     const auto patience = defect() ? std::chrono::milliseconds(0) : options_.drain_timeout;
     const bool drained = pipeline_.drain(std::chrono::steady_clock::now() + patience);
-    writing_.end(drained);
+    pool_.end(drained);
     if (verifying_) verifying_->stop();
     if (handles_) handles_->stop();
     return drained;
@@ -186,7 +186,7 @@ class Replay::Impl {
   Guarded<std::string> problem_;
   std::atomic<bool> broken_{false};
   std::unique_ptr<ingest::Verifying> verifying_;
-  ingest::Writing writing_;
+  writer::WorkerPool pool_;
   ingest::Pipeline pipeline_;
   std::unique_ptr<accounts::HandleLookups> handles_;
   std::mutex mutex_;

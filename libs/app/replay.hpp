@@ -11,9 +11,9 @@
 #include "app/database.hpp"
 #include "base/time.hpp"
 #include "identity/txt_lookup.hpp"
+#include "ingest/in_flight.hpp"
 #include "status/metrics.hpp"
 #include "verify/commit_verifier.hpp"
-#include "writer/in_flight.hpp"
 
 namespace skua::app {
 
@@ -32,7 +32,7 @@ struct ReplayOptions {
   std::string ca_file;
   bool allow_private_hosts = false;
   std::size_t decode_threads = 2;
-  writer::InFlightList::Limits in_flight;
+  ingest::InFlightList::Limits in_flight;
   /// How long `stop` waits until the events in flight are durable.
   std::chrono::milliseconds drain_timeout{15'000};
 };

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 #include "backfill/repository/finisher.hpp"
 #include "backfill/repository/repository_reader.hpp"
 #include "backfill/repository/unfinished_repositories.hpp"
-#include "writer/bulk_pool.hpp"
-#include "writer/bulk_writer.hpp"
+#include "writer/producer.hpp"
 
 namespace skua::backfill {
 namespace {
@@ -17,31 +17,19 @@ constexpr std::size_t kListsAtOnce = 4;
 
 }  // namespace
 
-class Backfiller::Impl {
+class Backfiller::Impl final : private writer::Producer {
  public:
-  Impl(BackfillerOptions options, resolve::SharedIds& ids,
-       writer::LiveBackpressure& live_backpressure, const Clock& clock,
+  Impl(BackfillerOptions options, writer::WorkerPool& pool, const Clock& clock,
        std::function<void(const std::string&)> on_defect)
       : options_(std::move(options)),
         on_defect_(std::move(on_defect)),
+        pool_(pool),
+        origin_(pool.add_source("backfill", *this)),
         jobs_clock_(options_.jobs_clock != nullptr ? *options_.jobs_clock : clock),
         fetcher_(fetcher_options(), http_, jobs_clock_),
         unfinished_(options_.chunk_bytes),
-        services_{.database_url = options_.database_url,
-                  .writer = writer_,
-                  .ids = ids,
-                  .live_backpressure = live_backpressure,
-                  .counters = counters_,
-                  .clock = clock,
-                  .pace = monotonic_clock(),
-                  .on_written =
-                      [this](const writer::BulkWritten& chunk) {
-                        unfinished_.written(chunk.repository, chunk.bytes);
-                      },
-                  .on_defect = on_defect_},
-        pool_(services_, options_.is_alone),
         reader_(reader_options(), unfinished_, clock),
-        finisher_(finisher_options(), unfinished_, ids, jobs_clock_),
+        finisher_(finisher_options(), unfinished_, pool.ids(), jobs_clock_),
         http_(http_options()),
         discoverer_(discoverer_options(), http_, jobs_clock_) {
     if (!options_.audit || !options_.only.empty()) return;
@@ -50,7 +38,10 @@ class Backfiller::Impl {
     audit_ = std::make_unique<Discoverer>(std::move(audit), http_, jobs_clock_);
   }
 
-  ~Impl() { stop(); }
+  ~Impl() override {
+    close();
+    stop();
+  }
 
   void start() {
     fetcher_.start();
@@ -58,8 +49,8 @@ class Backfiller::Impl {
     if (audit_) audit_->start();
   }
 
-  void stop() {
-    if (std::exchange(stopped_, true)) return;
+  void close() {
+    if (std::exchange(closed_, true)) return;
     discoverer_.request_stop();
     if (audit_) audit_->request_stop();
     fetcher_.request_stop();
@@ -67,7 +58,10 @@ class Backfiller::Impl {
     discoverer_.stop();
     if (audit_) audit_->stop();
     reader_.stop();
-    pool_.abandon();
+  }
+
+  void stop() {
+    if (std::exchange(stopped_, true)) return;
     finisher_.stop();
     fetcher_.stop();
   }
@@ -102,6 +96,12 @@ class Backfiller::Impl {
   }
 
  private:
+  void written(std::span<const event::Chunk* const> chunks) override {
+    for (const event::Chunk* chunk : chunks) unfinished_.written(chunk->repository, chunk->bytes);
+  }
+  bool is_crowded() const override { return false; }
+  writer::Counters& counters() override { return counters_; }
+
   Fetcher::Options fetcher_options() {
     return {.database_url = options_.database_url,
             .holder = options_.holder,
@@ -140,7 +140,8 @@ class Backfiller::Impl {
 
   RepositoryReader::Options reader_options() {
     return {.threads = options_.reader_threads,
-            .sink = [this](event::UnresolvedBulk chunk) { pool_.push(std::move(chunk)); },
+            .origin = origin_,
+            .sink = [this](event::Chunk chunk) { pool_.push(std::move(chunk)); },
             .on_failed = [this](const Job& job,
                                 const std::string& words) { fetcher_.failed(job, words); },
             .on_other_key =
@@ -165,6 +166,8 @@ class Backfiller::Impl {
 
   const BackfillerOptions options_;
   const std::function<void(const std::string&)> on_defect_;
+  writer::WorkerPool& pool_;
+  const std::uint32_t origin_;
   const Clock& jobs_clock_;
   std::atomic<std::uint64_t> repositories_{0};
   std::atomic<std::uint64_t> removed_{0};
@@ -172,28 +175,28 @@ class Backfiller::Impl {
   // In the order in which they use each other: what holds CARs goes before who counts their bytes.
   Fetcher fetcher_;
   UnfinishedRepositories unfinished_;
-  const writer::BulkWriter writer_{"backfill"};
-  writer::BulkServices services_;
-  writer::BulkPool pool_;
   RepositoryReader reader_;
   Finisher finisher_;
   transport::HttpClient http_;
   Discoverer discoverer_;
   /// Null: there are no audits.
   std::unique_ptr<Discoverer> audit_;
+  bool closed_ = false;
   bool stopped_ = false;
 };
 
-Backfiller::Backfiller(BackfillerOptions options, resolve::SharedIds& ids,
-                       writer::LiveBackpressure& live_backpressure, const Clock& clock,
+Backfiller::Backfiller(BackfillerOptions options, writer::WorkerPool& pool, const Clock& clock,
                        std::function<void(const std::string&)> on_defect)
-    : impl_(std::make_unique<Impl>(std::move(options), ids, live_backpressure, clock,
-                                   std::move(on_defect))) {}
+    : impl_(std::make_unique<Impl>(std::move(options), pool, clock, std::move(on_defect))) {}
 
 Backfiller::~Backfiller() = default;
 
 void Backfiller::start() {
   impl_->start();
+}
+
+void Backfiller::close() {
+  impl_->close();
 }
 
 void Backfiller::stop() {

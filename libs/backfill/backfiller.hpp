@@ -15,9 +15,8 @@
 #include "backfill/queue/job_table.hpp"
 #include "backfill/repository/fetcher.hpp"
 #include "base/time.hpp"
-#include "resolve/resolver.hpp"
 #include "transport/http_client.hpp"
-#include "writer/live_backpressure.hpp"
+#include "writer/worker_pool.hpp"
 
 namespace skua::backfill {
 
@@ -42,8 +41,6 @@ struct BackfillerOptions {
   std::size_t held_bytes = std::size_t{256} << 20;
   /// Longer CARs are not downloaded.
   std::size_t largest_repository = kLargestRepository;
-  /// No live source of any process writes to the database.
-  bool is_alone = false;
   /// Whether repositories that wait for a resync are queued by themselves.
   bool resync = false;
   /// Nothing: there are no audits.
@@ -84,16 +81,18 @@ struct BackfillMetrics {
 /// `metrics` and `is_idle`.
 class Backfiller {
  public:
-  /// `ids` and `live_backpressure` are those of the live pipeline in the same process, or its own;
-  /// all outlive it. `on_defect` is called, from some thread, when going on would be wrong.
-  Backfiller(BackfillerOptions options, resolve::SharedIds& ids,
-             writer::LiveBackpressure& live_backpressure, const Clock& clock,
+  /// Called before `pool` starts. The pool and the clock outlive it. `on_defect` is called after a
+  /// fatal error, from any thread.
+  Backfiller(BackfillerOptions options, writer::WorkerPool& pool, const Clock& clock,
              std::function<void(const std::string&)> on_defect);
   ~Backfiller();
 
   void start();
-  /// Ends what is under way and gives its jobs back; whoever finds documents must have been stopped
-  /// before. Takes as long as a transaction may take. Idempotent.
+  /// Ends downloads and lists: no more chunks go to the pool. The lookup of documents must have
+  /// been stopped before, or answer without waiting. Idempotent.
+  void close();
+  /// After `close`, and after the pool has ended: returns the jobs that have not ended to the
+  /// queue. Takes as long as a transaction may take. Idempotent.
   void stop();
 
   /// Jobs or lists were added.

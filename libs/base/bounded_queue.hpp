@@ -11,10 +11,18 @@
 
 namespace skua {
 
+/// The weight of an item in a queue that counts items.
+struct WeightOne {
+  template <class T>
+  std::size_t operator()(const T&) const {
+    return 1;
+  }
+};
+
 /// A first-in first-out queue between threads with at most `capacity` items. Any number of
 /// producers and consumers. After `close()` it accepts no items; consumers receive the remaining
-/// ones and then see the end.
-template <class T>
+/// ones and then see the end. `Weight` says how much an item counts for a consumer that takes many.
+template <class T, class Weight = WeightOne>
 class BoundedQueue {
  public:
   explicit BoundedQueue(std::size_t capacity) : capacity_(capacity) {}
@@ -24,7 +32,7 @@ class BoundedQueue {
     std::unique_lock lock(mutex_);
     room_.wait(lock, [&] { return closed_ || items_.size() < capacity_; });
     if (closed_) return false;
-    items_.push_back(std::move(item));
+    append(std::move(item));
     const bool many = is_many();
     lock.unlock();
     filled_.notify_one();
@@ -38,7 +46,7 @@ class BoundedQueue {
     {
       const std::scoped_lock lock(mutex_);
       if (closed_ || items_.size() >= capacity_) return false;
-      items_.push_back(std::move(item));
+      append(std::move(item));
       many = is_many();
     }
     filled_.notify_one();
@@ -51,35 +59,34 @@ class BoundedQueue {
     std::unique_lock lock(mutex_);
     filled_.wait(lock, [&] { return closed_ || !items_.empty(); });
     if (items_.empty()) return std::nullopt;
-    std::optional<T> item(std::move(items_.front()));
-    items_.pop_front();
+    std::optional<T> item(take_front());
     lock.unlock();
     room_.notify_one();
     return item;
   }
 
-  /// Appends up to `max` items to `out`: waits at most `wait` for the first, takes the rest only if
-  /// they are there. Returns how many were taken; 0 with `closed()` true means the end.
+  /// Appends items to `out` until their weight is at least `max`: waits at most `wait` for the
+  /// first, takes the rest only if they are there. Returns their weight; 0 with `closed()` true
+  /// means the end.
   std::size_t pop_some(std::vector<T>& out, std::size_t max, std::chrono::milliseconds wait) {
     std::unique_lock lock(mutex_);
     filled_.wait_for(lock, wait, [&] { return closed_ || !items_.empty(); });
     std::size_t taken = 0;
     while (taken < max && !items_.empty()) {
-      out.push_back(std::move(items_.front()));
-      items_.pop_front();
-      ++taken;
+      out.push_back(take_front());
+      taken += Weight()(out.back());
     }
     lock.unlock();
     if (taken > 0) room_.notify_all();
     return taken;
   }
 
-  /// Waits until `count` items are there, the queue is closed, or `wait` is over, without waking
-  /// for each item on the way. One consumer at a time.
-  void wait_for_many(std::size_t count, std::chrono::milliseconds wait) {
+  /// Waits until items of this weight are there, the queue is closed, or `wait` is over, without
+  /// waking for each item on the way. One consumer at a time.
+  void wait_for_many(std::size_t weight, std::chrono::milliseconds wait) {
     std::unique_lock lock(mutex_);
-    wanted_ = count;
-    many_.wait_for(lock, wait, [&] { return closed_ || items_.size() >= count; });
+    wanted_ = weight;
+    many_.wait_for(lock, wait, [&] { return closed_ || weight_ >= weight; });
     wanted_ = 0;
   }
 
@@ -103,8 +110,24 @@ class BoundedQueue {
     return items_.size();
   }
 
+  /// The weight of all items.
+  std::size_t weight() const {
+    const std::scoped_lock lock(mutex_);
+    return weight_;
+  }
+
  private:
-  bool is_many() const { return wanted_ > 0 && items_.size() >= wanted_; }
+  void append(T item) {
+    weight_ += Weight()(item);
+    items_.push_back(std::move(item));
+  }
+  T take_front() {
+    T item = std::move(items_.front());
+    items_.pop_front();
+    weight_ -= Weight()(item);
+    return item;
+  }
+  bool is_many() const { return wanted_ > 0 && weight_ >= wanted_; }
 
   const std::size_t capacity_;
   mutable std::mutex mutex_;
@@ -112,7 +135,8 @@ class BoundedQueue {
   std::condition_variable many_;
   std::condition_variable room_;
   std::deque<T> items_;
-  std::size_t wanted_ = 0;  // by who waits for many; 0: nobody does
+  std::size_t weight_ = 0;  // of all items
+  std::size_t wanted_ = 0;  // the weight that a consumer waits for; 0: none waits
   bool closed_ = false;
 };
 

@@ -31,46 +31,47 @@ RepositoryChunks::RepositoryChunks(const repo::RepositoryListing& listing, std::
   }
 }
 
-std::optional<UnresolvedBulk> RepositoryChunks::next() {
+std::optional<Chunk> RepositoryChunks::next() {
   while (next_record_ < listing_.size()) {
     const repo::ListedRecord record = listing_.at(next_record_++);
     if (options_.leave_out && options_.leave_out(record)) continue;
     if (auto full = add(record)) return full;
   }
   for (const RecordType type : records::kRecordTypes) {
-    if (!open_of(type).bulk.events.empty()) return take(type);
+    if (!open_of(type).chunk.events.empty()) return take(type);
   }
   return std::nullopt;
 }
 
 /// Returns the chunk of the record's type when the record has no room in it, and begins a new one.
-std::optional<UnresolvedBulk> RepositoryChunks::add(const repo::ListedRecord& record) {
+std::optional<Chunk> RepositoryChunks::add(const repo::ListedRecord& record) {
   const RecordType type = records::record_type_of(collection_of(record.path));
   Open& open = open_of(type);
-  const bool has_room = open.bulk.events.size() < options_.max_records &&
+  const bool has_room = open.chunk.events.size() < options_.max_records &&
                         open.block_bytes + record.block.size() <= options_.max_bytes;
-  std::optional<UnresolvedBulk> full;
-  if (!has_room && !open.bulk.events.empty()) full = take(type);
+  std::optional<Chunk> full;
+  if (!has_room && !open.chunk.events.empty()) full = take(type);
 
   // Decoded where it stays: an event is about 1 kB, each move of it shows.
-  if (open.bulk.events.empty()) open.bulk.events.reserve(std::min(open.left, options_.max_records));
-  UnresolvedEvent& event = open.bulk.events.emplace_back().event;
+  if (open.chunk.events.empty())
+    open.chunk.events.reserve(std::min(open.left, options_.max_records));
+  UnresolvedEvent& event = open.chunk.events.emplace_back().event;
   decoder_.decode(did_, rev_, record, event);
   // A record without a path that could be read has no type of its own.
   event.type = type;
+  event.origin = options_.origin;
   open.block_bytes += record.block.size();
-  open.bulk.bytes += sizeof(ResolvedEvent) + did_.size() + record.path.size() + record.block.size();
+  open.chunk.bytes +=
+      sizeof(ResolvedEvent) + did_.size() + record.path.size() + record.block.size();
   return full;
 }
 
-UnresolvedBulk RepositoryChunks::take(RecordType type) {
+Chunk RepositoryChunks::take(RecordType type) {
   Open& open = open_of(type);
-  UnresolvedBulk bulk = std::move(open.bulk);
-  open = Open{.bulk = {}, .left = open.left - std::min(open.left, bulk.events.size())};
-  bulk.did = did_;
-  bulk.type = type;
-  bulk.repository = repository_;
-  return bulk;
+  Chunk chunk = std::move(open.chunk);
+  open = Open{.chunk = {}, .left = open.left - std::min(open.left, chunk.events.size())};
+  chunk.repository = repository_;
+  return chunk;
 }
 
 }  // namespace skua::event

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "atproto/tid.hpp"
+#include "event/chunk.hpp"
 #include "event/repository_decoder.hpp"
-#include "event/unresolved_bulk.hpp"
 #include "repo/repository_listing.hpp"
 
 namespace skua::event {
@@ -22,6 +22,8 @@ struct ChunkOptions {
   /// Records that are left out, such as those that are stored already; they are not decoded. None
   /// when it is empty.
   std::function<bool(const repo::ListedRecord&)> leave_out;
+  /// Of the events (UnresolvedEvent::origin).
+  std::uint32_t origin = 0;
 };
 
 /// Cuts a repository into chunks, in one pass in key order. Records that cannot be used stand among
@@ -36,20 +38,20 @@ class RepositoryChunks {
                    std::uint64_t repository, ChunkOptions options = {});
 
   /// The next chunk that is full, at the end those that are not; nothing when there is no more.
-  std::optional<UnresolvedBulk> next();
+  std::optional<Chunk> next();
 
  private:
   /// The chunk of a type that is being filled.
   struct Open {
-    UnresolvedBulk bulk;
+    Chunk chunk;
     std::size_t block_bytes = 0;
     /// Records of its type that were not taken yet.
     std::size_t left = 0;
   };
 
   Open& open_of(RecordType type) { return open_[static_cast<std::size_t>(type)]; }
-  std::optional<UnresolvedBulk> add(const repo::ListedRecord& record);
-  UnresolvedBulk take(RecordType type);
+  std::optional<Chunk> add(const repo::ListedRecord& record);
+  Chunk take(RecordType type);
 
   const repo::RepositoryListing& listing_;
   const std::string did_;

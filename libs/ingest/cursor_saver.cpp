@@ -7,7 +7,6 @@
 #include "backfill/bootstrap/bootstrap_indexes.hpp"
 #include "base/crash_point.hpp"
 #include "base/log.hpp"
-#include "store/outage.hpp"
 #include "store/process_name.hpp"
 
 namespace skua::ingest {
@@ -16,74 +15,59 @@ namespace {
 /// How long another holder of a source is waited for after a lost connection. A server that was cut
 /// off from a process ends its session after a minute (store/session_setup.cpp).
 constexpr std::chrono::minutes kBusyPatience{5};
+/// The locks go with a broken connection: the saver takes them again sooner than the next save.
+constexpr std::chrono::milliseconds kRetry{1'000};
 
 }  // namespace
 
 CursorSaver::CursorSaver(Options options, const Clock& server_clock)
-    : options_(std::move(options)), server_clock_(server_clock) {
-  connect();
+    : options_(std::move(options)),
+      server_clock_(server_clock),
+      thread_({.database_url = options_.database_url,
+               .session_name = store::process_name("skua run " + options_.sources.front()),
+               .prepare = [this](store::Session& session) { prepare(session); },
+               .component = "cursor",
+               .failure = "not saved",
+               .retry_pause = std::min(options_.interval, kRetry),
+               .keeps_session = true,
+               .on_defect =
+                   [this](const std::string& what) {
+                     on_lost_("the cursor cannot be saved: " + what);
+                   }},
+              [this](store::LazySession& /*session*/, const std::stop_token& /*stop*/) {
+                return save_or_wait();
+              }) {
+  store::Session& session = thread_.session().get();
   for (const std::string& source : options_.sources) {
-    saved_at_start_.push_back(store::load_cursor(*session_, source));
+    saved_at_start_.push_back(store::load_cursor(session, source));
   }
   saved_ = saved_at_start_;
 }
 
 CursorSaver::~CursorSaver() {
-  thread_.request_stop();
+  thread_.stop();
+  locks_.clear();
 }
 
-void CursorSaver::connect() {
-  auto session = std::make_unique<store::Session>(
-      options_.database_url, store::process_name("skua run " + options_.sources.front()));
+void CursorSaver::prepare(store::Session& session) {
+  locks_.clear();
   std::vector<std::unique_ptr<store::SourceLock>> locks;
   for (const std::string& source : options_.sources) {
-    locks.push_back(std::make_unique<store::SourceLock>(*session, source));
+    locks.push_back(std::make_unique<store::SourceLock>(session, source));
   }
   // In this order: a bootstrap that begins looks for sources that are held.
-  if (backfill::bootstrap_is_open(*session)) {
+  if (backfill::bootstrap_is_open(session)) {
     throw std::runtime_error(
         "a bootstrap is open: `skua backfill --bootstrap` fills this database, whose indexes are "
         "missing meanwhile; let `skua backfill` come to its end first, which builds them");
   }
   locks_ = std::move(locks);
-  session_ = std::move(session);
 }
 
 void CursorSaver::start(Progress progress, std::function<void(const std::string&)> on_lost) {
   progress_ = std::move(progress);
   on_lost_ = std::move(on_lost);
-  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
-}
-
-void CursorSaver::run(const std::stop_token& stop) {
-  // The lock went with the connection: be back sooner than the next save.
-  constexpr std::chrono::milliseconds kRetry{1'000};
-  std::unique_lock lock(wait_mutex_);
-  auto interval = options_.interval;
-  while (!stop.stop_requested()) {
-    wait_.wait_for(lock, stop, interval, [this] { return soon_; });
-    if (stop.stop_requested()) return;
-    soon_ = false;
-    lock.unlock();
-    interval = options_.interval;
-    try {
-      save();
-      busy_since_.reset();
-    } catch (const store::SourceBusy& busy) {
-      if (!waits_for(busy)) {
-        on_lost_(busy.what());
-        return;
-      }
-      interval = std::min(interval, kRetry);
-    } catch (const store::ServerError& error) {
-      store::log_retry("cursor", "not saved", error);
-      interval = std::min(interval, kRetry);
-    } catch (const std::exception& error) {
-      on_lost_(std::string("the cursor cannot be saved: ") + error.what());
-      return;
-    }
-    lock.lock();
-  }
+  thread_.start();
 }
 
 bool CursorSaver::waits_for(const store::SourceBusy& busy) {
@@ -96,30 +80,35 @@ bool CursorSaver::waits_for(const store::SourceBusy& busy) {
   return now - *busy_since_ < kBusyPatience;
 }
 
-void CursorSaver::save_soon() {
-  const std::scoped_lock lock(wait_mutex_);
-  soon_ = true;
-  wait_.notify_all();
+std::chrono::milliseconds CursorSaver::save_or_wait() {
+  try {
+    save();
+    busy_since_.reset();
+    return options_.interval;
+  } catch (const store::SourceBusy& busy) {
+    if (!waits_for(busy)) throw;
+    return std::min(options_.interval, kRetry);
+  }
 }
 
 void CursorSaver::save() {
-  // With the connection went the lock: another process may have the source by now.
-  if (!session_) connect();
+  // The locks went with the connection: another process may have the source by now.
+  store::Session& session = thread_.session().get();
   try {
-    save_position();
+    save_position(session);
     for (std::size_t i = 0; i < options_.sources.size(); ++i) {
-      store::save_metrics(*session_, options_.sources[i], progress_.metrics(i));
+      store::save_metrics(session, options_.sources[i], progress_.metrics(i));
     }
-    // What the server had on disk by now a later server must have, too.
-    session_->note_wal_position();
+    // The WAL that the server has on disk now a later server must have, too.
+    session.note_wal_position();
   } catch (const store::ServerError&) {
     locks_.clear();
-    session_.reset();
+    thread_.session().reset();
     throw;
   }
 }
 
-void CursorSaver::save_position() {
+void CursorSaver::save_position(store::Session& session) {
   std::vector<std::optional<Watermark>> moved(options_.sources.size());
   bool has_moved = false;
   for (std::size_t i = 0; i < moved.size(); ++i) {
@@ -135,12 +124,12 @@ void CursorSaver::save_position() {
   const auto& gaps = options_.heads != nullptr ? options_.heads->collect_gaps(end) : kNoGaps;
   if (!has_moved && repositories.empty() && gaps.empty()) return;
   crash_point("before_cursor");
-  store::Transaction transaction(*session_);
-  store::save_repositories(*session_, repositories, options_.resync, server_clock_.now());
-  store::desynchronize(*session_, gaps, server_clock_.now());
+  store::Transaction transaction(session);
+  store::save_repositories(session, repositories, options_.resync, server_clock_.now());
+  store::desynchronize(session, gaps, server_clock_.now());
   for (std::size_t i = 0; i < moved.size(); ++i) {
     if (!moved[i]) continue;
-    store::save_cursor(*session_, options_.sources[i], moved[i]->seq, moved[i]->time);
+    store::save_cursor(session, options_.sources[i], moved[i]->seq, moved[i]->time);
   }
   transaction.commit();
   for (std::size_t i = 0; i < moved.size(); ++i) {
@@ -148,12 +137,6 @@ void CursorSaver::save_position() {
   }
   if (options_.heads != nullptr) options_.heads->stored();
   crash_point("after_cursor");
-}
-
-void CursorSaver::drop() {
-  if (!thread_.joinable()) return;
-  thread_.request_stop();
-  thread_.join();
 }
 
 bool CursorSaver::stop() {

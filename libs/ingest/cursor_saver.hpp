@@ -1,25 +1,21 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <stop_token>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/time.hpp"
+#include "ingest/in_flight.hpp"
 #include "ingest/pending_heads.hpp"
 #include "store/cursor_store.hpp"
 #include "store/repository_table.hpp"
-#include "store/session.hpp"
+#include "store/session_thread.hpp"
 #include "store/source_lock.hpp"
-#include "writer/in_flight.hpp"
 
 namespace skua::ingest {
 
@@ -41,13 +37,13 @@ class CursorSaver {
     PendingHeads* heads = nullptr;
     store::Resync resync = store::Resync::Complete;
   };
-  using Watermark = writer::InFlightList::Watermark;
+  using Watermark = InFlightList::Watermark;
 
   /// Gives the values to save. Called on the saver's thread.
   struct Progress {
     /// For the source of this index.
     std::function<std::optional<Watermark>(std::size_t)> watermark;
-    std::function<writer::InFlightList::Ticket()> first_unfinished;
+    std::function<InFlightList::Ticket()> first_unfinished;
     /// The JSON that `skua status` shows of a source.
     std::function<std::string(std::size_t)> metrics;
   };
@@ -56,6 +52,8 @@ class CursorSaver {
   /// while a bootstrap is open, or store::SqlError.
   CursorSaver(Options options, const Clock& server_clock);
   ~CursorSaver();
+  CursorSaver(const CursorSaver&) = delete;
+  CursorSaver& operator=(const CursorSaver&) = delete;
 
   /// The cursor that was saved before this process began; nothing: none.
   std::optional<std::int64_t> saved(std::size_t source = 0) const {
@@ -66,40 +64,39 @@ class CursorSaver {
   void start(Progress progress, std::function<void(const std::string&)> on_lost);
 
   /// Saves now, on the saver's thread, instead of at the end of the interval. Any thread.
-  void save_soon();
+  void save_soon() { thread_.notify(); }
 
   /// Ends the thread and saves a last time. False: that failed, and the stored cursor is an earlier
   /// one.
   bool stop();
 
   /// Ends the thread and saves nothing.
-  void drop();
+  void drop() { thread_.stop(); }
 
  private:
-  void run(const std::stop_token& stop);
-  void connect();
+  /// Takes the locks with a new session.
+  void prepare(store::Session& session);
+  /// One round: saves, and returns the time until the next.
+  std::chrono::milliseconds save_or_wait();
   /// Another session holds the lock. False: for so long that it must be another process.
   bool waits_for(const store::SourceBusy& busy);
   /// One round. Throws store::ServerError when the database is down, store::SourceBusy when another
   /// process holds the source.
   void save();
-  void save_position();
+  void save_position(store::Session& session);
 
   const Options options_;
   const Clock& server_clock_;
-  std::unique_ptr<store::Session> session_;
   /// Since when another session holds a lock; nothing: none does.
   std::optional<std::chrono::steady_clock::time_point> busy_since_;
+  /// In the thread's session: they go before it.
   std::vector<std::unique_ptr<store::SourceLock>> locks_;
   // By source.
   std::vector<std::optional<std::int64_t>> saved_at_start_;
   std::vector<std::optional<std::int64_t>> saved_;
   Progress progress_;
   std::function<void(const std::string&)> on_lost_;
-  std::mutex wait_mutex_;
-  bool soon_ = false;
-  std::condition_variable_any wait_;
-  std::jthread thread_;
+  store::SessionThread thread_;
 };
 
 }  // namespace skua::ingest

@@ -6,7 +6,7 @@
 
 #include "base/bytes.hpp"
 #include "base/time.hpp"
-#include "writer/in_flight.hpp"
+#include "ingest/in_flight.hpp"
 
 namespace skua::ingest {
 
@@ -20,7 +20,7 @@ struct AdmittedMessage {
   AdmittedMessage& operator=(const AdmittedMessage&) = delete;
 
   Bytes bytes;
-  writer::InFlightList::Ticket ticket = 0;
+  InFlightList::Ticket ticket = 0;
   /// 0: the message has none.
   std::int64_t seq = 0;
   /// Empty: the message names no account, or cannot be read.

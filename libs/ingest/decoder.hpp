@@ -23,12 +23,12 @@
 #include "ingest/decode_thread.hpp"
 #include "ingest/dispatch.hpp"
 #include "ingest/future_gate.hpp"
+#include "ingest/in_flight.hpp"
 #include "ingest/parked_budget.hpp"
 #include "ingest/pending_heads.hpp"
 #include "ingest/repository_lookup.hpp"
 #include "verify/commit_verifier.hpp"
 #include "verify/known_repositories.hpp"
-#include "writer/in_flight.hpp"
 
 namespace skua::ingest {
 

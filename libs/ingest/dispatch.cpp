@@ -38,7 +38,7 @@ bool is_outside(const store::Filter& filter, const event::UnresolvedEvent& event
 }  // namespace
 
 bool leave_out(const DispatchServices& services, const filter::CurrentFilter::Snapshot& filter,
-               writer::InFlightList::Ticket ticket, std::string_view did) {
+               InFlightList::Ticket ticket, std::string_view did) {
   if (!filter || did.empty() || filter->passes_did(did)) return false;
   services.intake.filtered_messages += 1;
   services.in_flight.decoded(ticket, 0, Timestamp{});
@@ -46,7 +46,7 @@ bool leave_out(const DispatchServices& services, const filter::CurrentFilter::Sn
 }
 
 void dispatch(const DispatchServices& services, const filter::CurrentFilter::Snapshot& filter,
-              writer::InFlightList::Ticket ticket, std::vector<event::UnresolvedEvent>& events,
+              InFlightList::Ticket ticket, std::vector<event::UnresolvedEvent>& events,
               Timestamp time) {
   crash_point("decoded");
   if (filter && !filter->passes_all_collections()) {
@@ -66,7 +66,7 @@ void dispatch(const DispatchServices& services, const filter::CurrentFilter::Sna
   }
 }
 
-void reject_message(const DispatchServices& services, writer::InFlightList::Ticket ticket,
+void reject_message(const DispatchServices& services, InFlightList::Ticket ticket,
                     std::string_view did, std::int64_t seq, const std::string& error,
                     Bytes message) {
   services.intake.bad_frames += 1;

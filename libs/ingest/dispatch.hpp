@@ -9,15 +9,15 @@
 #include "base/time.hpp"
 #include "event/unresolved_event.hpp"
 #include "filter/current_filter.hpp"
+#include "ingest/in_flight.hpp"
 #include "ingest/intake_counters.hpp"
-#include "writer/in_flight.hpp"
 
 namespace skua::ingest {
 
 /// What every decoder needs to pass events to the workers. Outlives the decoders.
 struct DispatchServices {
   IntakeCounters& intake;
-  writer::InFlightList& in_flight;
+  InFlightList& in_flight;
   /// Takes events. Never waits. The events of one account come from one thread.
   std::function<void(event::UnresolvedEvent)> sink;
   const Clock& clock;
@@ -34,16 +34,16 @@ struct DispatchServices {
 /// True: the filter excludes this account. The message is then finished and counted. `filter` may
 /// be null.
 bool leave_out(const DispatchServices& services, const filter::CurrentFilter::Snapshot& filter,
-               writer::InFlightList::Ticket ticket, std::string_view did);
+               InFlightList::Ticket ticket, std::string_view did);
 
 /// Passes the events of a message to the workers, without the records that the filter excludes. A
 /// message without events is finished. `time` is when the host made it. `filter` may be null.
 void dispatch(const DispatchServices& services, const filter::CurrentFilter::Snapshot& filter,
-              writer::InFlightList::Ticket ticket, std::vector<event::UnresolvedEvent>& events,
+              InFlightList::Ticket ticket, std::vector<event::UnresolvedEvent>& events,
               Timestamp time);
 
 /// Stores a message that cannot be read as a dead letter.
-void reject_message(const DispatchServices& services, writer::InFlightList::Ticket ticket,
+void reject_message(const DispatchServices& services, InFlightList::Ticket ticket,
                     std::string_view did, std::int64_t seq, const std::string& error,
                     Bytes message);
 

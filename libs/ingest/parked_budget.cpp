@@ -4,7 +4,7 @@
 
 namespace skua::ingest {
 
-ParkedBudget::Limits ParkedBudget::Limits::of(const writer::InFlightList::Limits& in_flight,
+ParkedBudget::Limits ParkedBudget::Limits::of(const InFlightList::Limits& in_flight,
                                               std::size_t decoders) {
   Limits limits;
   limits.all_bytes =

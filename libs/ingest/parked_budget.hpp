@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/seeded_hash.hpp"
-#include "writer/in_flight.hpp"
+#include "ingest/in_flight.hpp"
 
 namespace skua::ingest {
 
@@ -20,7 +20,7 @@ namespace skua::ingest {
 /// No I/O. One thread, its decoder's.
 class ParkedBudget {
  public:
-  using Ticket = writer::InFlightList::Ticket;
+  using Ticket = InFlightList::Ticket;
 
   struct Limits {
     /// For one account. A message that follows the specification is smaller.
@@ -32,7 +32,7 @@ class ParkedBudget {
 
     /// The share of one of so many decoders: together a quarter of the in-flight bytes, but each at
     /// least the limit of one account. A parked frame is at most half of the in-flight list old.
-    static Limits of(const writer::InFlightList::Limits& in_flight, std::size_t decoders);
+    static Limits of(const InFlightList::Limits& in_flight, std::size_t decoders);
   };
 
   explicit ParkedBudget(Limits limits) : limits_(limits) {}

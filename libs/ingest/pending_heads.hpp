@@ -11,9 +11,9 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "base/seeded_hash.hpp"
+#include "ingest/in_flight.hpp"
 #include "store/repository_table.hpp"
 #include "verify/commit_verifier.hpp"
-#include "writer/in_flight.hpp"
 
 namespace skua::ingest {
 
@@ -22,7 +22,7 @@ namespace skua::ingest {
 /// than the cursor. Any thread.
 class PendingHeads {
  public:
-  using Ticket = writer::InFlightList::Ticket;
+  using Ticket = InFlightList::Ticket;
 
   /// Adds the head of a repository after the frame of this ticket. `continuity`: how the frame
   /// followed the former head; Next for messages that are not commits. Called before the frame can

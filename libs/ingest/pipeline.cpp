@@ -11,18 +11,20 @@ namespace {
 
 /// How long a stop waits for answers about accounts, once all frames have been looked at.
 constexpr std::chrono::seconds kAnswerPatience{2};
+/// See writer::Producer::is_crowded.
+constexpr std::size_t kCrowd = 4'000;
 /// How often it looks whether they have.
 constexpr std::chrono::milliseconds kBacklogTick{10};
 
 }  // namespace
 
-Pipeline::Pipeline(PipelineOptions options, Writing& writing, const Clock& clock)
+Pipeline::Pipeline(PipelineOptions options, writer::WorkerPool& pool, const Clock& clock)
     : options_(std::move(options)),
-      writing_(writing),
+      pool_(pool),
       clock_(clock),
       in_flight_(options_.in_flight, options_.on_finished) {
   for (std::size_t i = 0; i < options_.sources.size(); ++i) {
-    const std::uint32_t origin = writing_.add_source(options_.sources[i], in_flight_);
+    const std::uint32_t origin = pool_.add_source(options_.sources[i], *this);
     if (i == 0) first_origin_ = origin;
   }
   for (std::size_t i = 0; i < options_.decode_threads; ++i) decoders_.push_back(make_decoder());
@@ -47,7 +49,7 @@ std::unique_ptr<DecodeThread> Pipeline::make_decoder() {
 Pipeline::~Pipeline() {
   if (!ended_) drain(std::chrono::steady_clock::now());
   // They name frames of the list, which goes now.
-  writing_.end(false);
+  pool_.end(false);
 }
 
 void Pipeline::push(event::UnresolvedEvent event) {
@@ -55,7 +57,20 @@ void Pipeline::push(event::UnresolvedEvent event) {
   if (options_.sources.size() > 1) {
     event.origin += static_cast<std::uint32_t>(in_flight_.stream_of(event.ticket));
   }
-  writing_.push(std::move(event));
+  pool_.push(std::move(event));
+}
+
+void Pipeline::written(std::span<const event::Chunk* const> chunks) {
+  std::vector<Ticket> tickets;
+  tickets.reserve(chunks.size());
+  for (const event::Chunk* chunk : chunks) {
+    for (const event::ResolvedEvent& event : chunk->events) tickets.push_back(event.event.ticket);
+  }
+  in_flight_.finish(tickets, clock_.now());
+}
+
+bool Pipeline::is_crowded() const {
+  return in_flight_.unfinished() >= kCrowd;
 }
 
 bool Pipeline::submit(transport::RawFrame& message, const Route& route,
@@ -110,7 +125,7 @@ bool Pipeline::drain(std::chrono::steady_clock::time_point deadline) {
 status::Metrics pipeline_metrics(const Pipeline& pipeline, std::string source, Timestamp started_at,
                                  Timestamp now) {
   const IntakeCounters& in = pipeline.intake();
-  const writer::Counters& out = pipeline.written();
+  const writer::Counters& out = pipeline.written_counters();
   status::Metrics metrics;
   metrics.source = std::move(source);
   metrics.at = now;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,11 +16,12 @@
 #include "event/frame_decoder.hpp"
 #include "ingest/decode_thread.hpp"
 #include "ingest/decoder.hpp"
+#include "ingest/in_flight.hpp"
 #include "ingest/intake_counters.hpp"
-#include "ingest/writing.hpp"
 #include "status/metrics.hpp"
 #include "transport/frame_sink.hpp"
-#include "writer/in_flight.hpp"
+#include "writer/producer.hpp"
+#include "writer/worker_pool.hpp"
 
 namespace skua::ingest {
 
@@ -41,11 +43,11 @@ struct PipelineOptions {
   /// sources send the same events, and are read one at a time.
   std::vector<std::string> sources;
   std::size_t decode_threads = 2;
-  writer::InFlightList::Limits in_flight;
+  InFlightList::Limits in_flight;
   /// Null: the messages are frames of a relay.
   std::function<std::unique_ptr<DecodeThread>(DecoderServices)> make_decoder = nullptr;
   /// See InFlightList::OnFinished.
-  writer::InFlightList::OnFinished on_finished = nullptr;
+  InFlightList::OnFinished on_finished = nullptr;
   /// See DecoderServices.
   const Verification* verification = nullptr;
   accounts::AccountSource* accounts = nullptr;
@@ -58,15 +60,13 @@ struct PipelineOptions {
 /// Turns raw messages into events for the workers: the decoders, and the in-flight list, which
 /// knows what is durable. For one source, or several that stand by for each other. Messages of one
 /// DID keep their order. `submit` is called by one thread at a time.
-class Pipeline {
+class Pipeline final : private writer::Producer {
  public:
-  /// Called before `writing` starts, which outlives the pipeline.
-  Pipeline(PipelineOptions options, Writing& writing, const Clock& clock);
-  ~Pipeline();
-  Pipeline(const Pipeline&) = delete;
-  Pipeline& operator=(const Pipeline&) = delete;
+  /// Called before `pool` starts, which outlives the pipeline.
+  Pipeline(PipelineOptions options, writer::WorkerPool& pool, const Clock& clock);
+  ~Pipeline() override;
 
-  using Ticket = writer::InFlightList::Ticket;
+  using Ticket = InFlightList::Ticket;
 
   /// Takes a message. `admitted` is called with its ticket before the message can finish. False:
   /// there is no room, and nothing happened; repeat after `when_room`.
@@ -75,12 +75,12 @@ class Pipeline {
   /// See InFlightList::restart.
   void restart(std::size_t stream = 0) { in_flight_.restart(stream); }
   /// See InFlightList::pass.
-  void pass(std::size_t stream, const writer::InFlightList::Watermark& watermark) {
+  void pass(std::size_t stream, const InFlightList::Watermark& watermark) {
     in_flight_.pass(stream, watermark);
   }
   void when_room(std::function<void()> wake) { in_flight_.when_room(std::move(wake)); }
 
-  std::optional<writer::InFlightList::Watermark> watermark(std::size_t stream = 0) const {
+  std::optional<InFlightList::Watermark> watermark(std::size_t stream = 0) const {
     return in_flight_.watermark(stream);
   }
   /// All frames before this one are durable.
@@ -106,9 +106,9 @@ class Pipeline {
 
   const IntakeCounters& intake() const { return intake_; }
   /// For all sources of the process.
-  const writer::Counters& written() const { return writing_.counters(); }
+  const writer::Counters& written_counters() const { return pool_.stream_counters(); }
   /// How far the durable events are behind the source.
-  writer::InFlightList::Backlog backlog() const { return in_flight_.backlog(); }
+  InFlightList::Backlog backlog() const { return in_flight_.backlog(); }
   std::size_t frames_in_flight() const { return in_flight_.frames(); }
   /// The time from the arrival of a frame to its commit.
   const LatencyHistogram& latency() const { return in_flight_.latency(); }
@@ -116,13 +116,16 @@ class Pipeline {
  private:
   std::unique_ptr<DecodeThread> make_decoder();
   void push(event::UnresolvedEvent event);
+  void written(std::span<const event::Chunk* const> chunks) override;
+  bool is_crowded() const override;
+  writer::Counters& counters() override { return pool_.stream_counters(); }
   void wait_for_answers(std::chrono::steady_clock::time_point deadline);
 
   const PipelineOptions options_;
-  Writing& writing_;
+  writer::WorkerPool& pool_;
   const Clock& clock_;
   IntakeCounters intake_;
-  writer::InFlightList in_flight_;
+  InFlightList in_flight_;
   std::uint32_t first_origin_ = 0;
   std::vector<std::unique_ptr<DecodeThread>> decoders_;
   bool ended_ = false;

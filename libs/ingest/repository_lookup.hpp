@@ -1,20 +1,17 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <mutex>
-#include <stop_token>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "accounts/account_source.hpp"
 #include "ingest/pending_heads.hpp"
+#include "store/lazy_session.hpp"
 #include "store/repository_table.hpp"
-#include "store/session.hpp"
+#include "store/session_thread.hpp"
 
 namespace skua::ingest {
 
@@ -45,7 +42,6 @@ class RepositoryLookup {
   /// `heads`: those not stored yet; null: no heads are stored, and all repositories are new.
   /// `accounts` and `heads` outlive it.
   RepositoryLookup(accounts::AccountSource& accounts, const PendingHeads* heads, Options options);
-  ~RepositoryLookup();
 
   /// `done` is called once, on any thread, or never after a stop. `row_found` is called before it,
   /// when the head is known and the identity of the account is about to be asked for: from then on
@@ -53,7 +49,7 @@ class RepositoryLookup {
   void find(const std::string& did, Done done, RowFound row_found = nullptr);
 
   /// Ends the thread. The owner of the AccountSource has stopped it before. Idempotent.
-  void stop();
+  void stop() { thread_.stop(); }
 
  private:
   struct Wanted {
@@ -62,20 +58,17 @@ class RepositoryLookup {
     RowFound row_found;
   };
 
-  void run(const std::stop_token& stop);
-  void find_all(const std::stop_token& stop);
-  void look_up(std::vector<Wanted> wanted, const std::stop_token& stop);
-  std::vector<store::RepositoryRow> load(std::vector<std::string> dids,
-                                         const std::stop_token& stop);
+  /// One round: looks up all that is wanted. Throws store::SqlError; they are then still wanted.
+  void look_up(store::LazySession& session);
 
   accounts::AccountSource& accounts_;
   const PendingHeads* heads_;
   const Options options_;
-  std::unique_ptr<store::Session> session_;
   std::mutex mutex_;
-  std::condition_variable_any filled_;
   std::vector<Wanted> wanted_;
-  std::jthread thread_;
+  /// The thread's own: taken from `wanted_`.
+  std::vector<Wanted> taken_;
+  store::SessionThread thread_;
 };
 
 }  // namespace skua::ingest

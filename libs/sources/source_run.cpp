@@ -4,13 +4,13 @@
 
 namespace skua::sources {
 
-SourceRun::SourceRun(SourceRunOptions options, ingest::Writing& writing, const Clock& clock,
+SourceRun::SourceRun(SourceRunOptions options, writer::WorkerPool& pool, const Clock& clock,
                      std::function<void(const std::string&)> on_defect)
     : options_(std::move(options)),
       clock_(clock),
       on_defect_(std::move(on_defect)),
       started_at_(clock.now()),
-      cursor_saver_(saver_options(), writing.server_clock()),
+      cursor_saver_(saver_options(), pool.server_clock()),
       verifying_(verifies(Proof::Commits)
                      ? std::make_unique<ingest::Verifying>(
                            *options_.accounts, &heads_, options_.level,
@@ -25,7 +25,7 @@ SourceRun::SourceRun(SourceRunOptions options, ingest::Writing& writing, const C
                 .read_timeout = options_.read_timeout,
                 .filter = options_.filter},
                clock),
-      pipeline_(pipeline_options(), writing, clock) {
+      pipeline_(pipeline_options(), pool, clock) {
   readers_.connect_to(pipeline_, cursor_saver_);
   if (readers_.size() == 1) return;
   group_ = std::make_unique<RelayGroup>(RelayGroup::Options{.fail_over = options_.fail_over,

@@ -12,16 +12,16 @@
 #include "base/time.hpp"
 #include "filter/current_filter.hpp"
 #include "ingest/cursor_saver.hpp"
+#include "ingest/in_flight.hpp"
 #include "ingest/pending_heads.hpp"
 #include "ingest/pipeline.hpp"
 #include "ingest/verifying.hpp"
-#include "ingest/writing.hpp"
 #include "sources/relay/relay_group.hpp"
 #include "sources/source_readers.hpp"
 #include "status/metrics.hpp"
 #include "store/repository_table.hpp"
 #include "verify/commit_verifier.hpp"
-#include "writer/in_flight.hpp"
+#include "writer/worker_pool.hpp"
 
 namespace skua::sources {
 
@@ -38,7 +38,7 @@ struct SourceRunOptions {
   store::Resync resync = store::Resync::Complete;
   std::string ca_file;
   std::size_t decode_threads = 2;
-  writer::InFlightList::Limits in_flight;
+  ingest::InFlightList::Limits in_flight;
   std::chrono::milliseconds cursor_interval{10'000};
   std::chrono::milliseconds read_timeout{60'000};
   /// What is stored; null: everything. Outlives the run.
@@ -53,15 +53,15 @@ struct SourceRunOptions {
 /// the source. Owned and called by one thread; the const functions by any.
 class SourceRun {
  public:
-  /// Takes the source locks, and adds the sources to `writing`, which outlives it and is not
+  /// Takes the source locks, and adds the sources to `pool`, which outlives it and is not
   /// started yet. Throws as CursorSaver does.
-  SourceRun(SourceRunOptions options, ingest::Writing& writing, const Clock& clock,
+  SourceRun(SourceRunOptions options, writer::WorkerPool& pool, const Clock& clock,
             std::function<void(const std::string&)> on_defect);
   ~SourceRun();
   SourceRun(const SourceRun&) = delete;
   SourceRun& operator=(const SourceRun&) = delete;
 
-  /// After `writing` was started.
+  /// After `pool` was started.
   void start();
 
   // A stop, in this order. `close`: takes nothing new. `drain`: waits until what was taken is

@@ -279,11 +279,4 @@ BulkWriter::Outcome BulkWriter::write(store::Session& session, Events events, Ti
   }
 }
 
-void BulkWriter::write_dead_letter(store::Session& session, const ResolvedEvent& event,
-                                   const std::string& error, const std::string& sqlstate,
-                                   Timestamp now) const {
-  store::write_dead_letters(session, {dead_letter_of(sources_.of(event), event, error, sqlstate)},
-                            now);
-}
-
 }  // namespace skua::writer

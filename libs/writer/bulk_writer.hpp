@@ -27,7 +27,6 @@ namespace skua::writer {
 class BulkWriter {
  public:
   /// `source` names where the records come from, for dead letters.
-  explicit BulkWriter(std::string source) : sources_(std::move(source)) {}
   explicit BulkWriter(SourceNames sources) : sources_(std::move(sources)) {}
 
   using Events = std::span<const event::ResolvedEvent* const>;
@@ -41,17 +40,12 @@ class BulkWriter {
   };
 
   /// Creates and rejections of one record type and any accounts, resolved; each record key occurs
-  /// once. `claims`: for each event the claim of its job (see UnresolvedBulk), 0: none; empty: none
+  /// once. `claims`: for each event the claim of its job (see Chunk), 0: none; empty: none
   /// at all. If a job is no longer running under this claim, its events are not written, because
   /// deletes are remembered only while it runs. The rows of the jobs stay locked until the commit.
   /// Throws store::SqlError; nothing is written then.
   Outcome write(store::Session& session, Events events, Timestamp now,
                 std::span<const std::int64_t> claims = {}) const;
-
-  /// Puts one event into `skua.dead_letter`, in a transaction of its own.
-  void write_dead_letter(store::Session& session, const event::ResolvedEvent& event,
-                         const std::string& error, const std::string& sqlstate,
-                         Timestamp now) const;
 
  private:
   SourceNames sources_;

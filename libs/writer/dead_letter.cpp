@@ -59,6 +59,14 @@ store::DeadLetter dead_letter_of(const std::string& source, const ResolvedEvent&
   return letter;
 }
 
+void write_dead_letter(store::Session& session, const SourceNames& sources,
+                       const ResolvedEvent& event, const store::SqlError& error, Timestamp now) {
+  const auto* rejection = std::get_if<event::Rejection>(&event.event.body);
+  const std::string reason = rejection != nullptr ? rejection->error : error.what();
+  store::write_dead_letters(
+      session, {dead_letter_of(sources.of(event), event, reason, error.sqlstate())}, now);
+}
+
 void reject(event::ResolvedEvent& event, const std::string& reason) {
   event::Rejection rejection;
   rejection.error = reason;

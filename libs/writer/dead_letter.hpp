@@ -2,8 +2,11 @@
 
 #include <string>
 
+#include "base/time.hpp"
 #include "event/resolved_event.hpp"
 #include "store/dead_letters.hpp"
+#include "store/session.hpp"
+#include "writer/source_names.hpp"
 
 namespace skua::writer {
 
@@ -12,6 +15,12 @@ namespace skua::writer {
 /// and the server's code if it was the server that refused it.
 store::DeadLetter dead_letter_of(const std::string& source, const event::ResolvedEvent& event,
                                  const std::string& error, const std::string& sqlstate);
+
+/// Puts one event that the server refused into `skua.dead_letter`, in a transaction of its own. If
+/// it was rejected before, the letter gives that reason. Throws store::SqlError.
+void write_dead_letter(store::Session& session, const SourceNames& sources,
+                       const event::ResolvedEvent& event, const store::SqlError& error,
+                       Timestamp now);
 
 /// Makes a record change that must not become a row a Rejection with its bytes.
 void reject(event::ResolvedEvent& event, const std::string& reason);

@@ -8,23 +8,23 @@
 
 namespace skua::writer {
 
-Folded fold_batch(std::span<const event::ResolvedEvent> batch) {
+Folded fold_batch(std::span<const event::ResolvedEvent* const> batch) {
   using Newest = boost::unordered_flat_map<RecordId, std::size_t>;
   Newest newest;
   Newest newest_deletes;
   newest.reserve(batch.size());
   const auto take = [&](Newest& map, const RecordId& key, std::size_t i) {
     const auto [place, inserted] = map.try_emplace(key, i);
-    if (!inserted && batch[i].change().rev >= batch[place->second].change().rev) {
+    if (!inserted && batch[i]->change().rev >= batch[place->second]->change().rev) {
       place->second = i;
     }
   };
-  const auto key_of = [&](std::size_t i) { return RecordId::of(batch[i]); };
+  const auto key_of = [&](std::size_t i) { return RecordId::of(*batch[i]); };
   const auto is_change = [&](std::size_t i) {
-    return std::holds_alternative<event::RecordChange>(batch[i].event.body);
+    return std::holds_alternative<event::RecordChange>(batch[i]->event.body);
   };
   const auto is_delete = [&](std::size_t i) {
-    return batch[i].change().operation == event::Operation::Delete;
+    return batch[i]->change().operation == event::Operation::Delete;
   };
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (!is_change(i)) continue;

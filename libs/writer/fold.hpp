@@ -21,6 +21,6 @@ struct Folded {
 };
 
 /// Needs resolved ids.
-Folded fold_batch(std::span<const event::ResolvedEvent> batch);
+Folded fold_batch(std::span<const event::ResolvedEvent* const> batch);
 
 }  // namespace skua::writer

@@ -40,18 +40,18 @@ struct LockedAccounts {
 /// Takes the locks of the batch's accounts, in the order of their keys, and tells which events may
 /// be written: all of them in a backfill batch, those of accounts that nobody else holds in a live
 /// one.
-LockedAccounts lock_accounts(store::Session& session, std::span<const ResolvedEvent> batch) {
+LockedAccounts lock_batch(store::Session& session, LiveWriter::Batch batch) {
   std::vector<Lock> own;
   own.reserve(batch.size());
-  for (const ResolvedEvent& event : batch) {
-    own.push_back(lock_of(session, event, event.event.type));
+  for (const ResolvedEvent* event : batch) {
+    own.push_back(lock_of(session, *event, event->event.type));
   }
   std::vector<Lock> locks = own;
-  for (const ResolvedEvent& event : batch) {
-    if (!is_account_wide(event)) continue;
-    for (const auto type : records::kRecordTypes) locks.push_back(lock_of(session, event, type));
+  for (const ResolvedEvent* event : batch) {
+    if (!is_account_wide(*event)) continue;
+    for (const auto type : records::kRecordTypes) locks.push_back(lock_of(session, *event, type));
   }
-  if (batch.front().event.source == event::EventSource::Backfill) {
+  if (batch.front()->event.source == event::EventSource::Backfill) {
     store::lock_xact(session, std::move(locks));
     return {std::vector<bool>(batch.size(), true), {}};
   }
@@ -69,9 +69,9 @@ LockedAccounts lock_accounts(store::Session& session, std::span<const ResolvedEv
   };
   // Who misses one of several is as busy as who misses its only one, with all of its events.
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    if (!is_account_wide(batch[i])) continue;
+    if (!is_account_wide(*batch[i])) continue;
     for (const auto type : records::kRecordTypes) {
-      if (!taken[place_of(lock_of(session, batch[i], type))]) taken[place_of(own[i])] = false;
+      if (!taken[place_of(lock_of(session, *batch[i], type))]) taken[place_of(own[i])] = false;
     }
   }
   outcome.writable.resize(batch.size());
@@ -81,11 +81,10 @@ LockedAccounts lock_accounts(store::Session& session, std::span<const ResolvedEv
 
 }  // namespace
 
-LiveWriter::Outcome LiveWriter::write(store::Session& session, std::span<const ResolvedEvent> batch,
-                                      Timestamp now) const {
+LiveWriter::Outcome LiveWriter::write(store::Session& session, Batch batch, Timestamp now) const {
   Outcome outcome;
   store::Transaction transaction(session);
-  const LockedAccounts locked = lock_accounts(session, batch);
+  const LockedAccounts locked = lock_batch(session, batch);
   const std::vector<bool>& writable = locked.writable;
 
   std::vector<const ResolvedEvent*> changes;
@@ -94,24 +93,24 @@ LiveWriter::Outcome LiveWriter::write(store::Session& session, std::span<const R
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (!writable[i]) {
       outcome.busy.push_back(i);
-    } else if (std::holds_alternative<event::RecordChange>(batch[i].event.body)) {
+    } else if (std::holds_alternative<event::RecordChange>(batch[i]->event.body)) {
       ++record_changes;
     } else {
-      others.push_back(&batch[i]);
+      others.push_back(batch[i]);
     }
   }
   // Either all events of a record are writable or none: they share an account. So folding the whole
   // batch leaves what folding the writable part would.
   const Folded folded = fold_batch(batch);
   const auto is_writable_change = [&](std::size_t i) {
-    return writable[i] && std::holds_alternative<event::RecordChange>(batch[i].event.body);
+    return writable[i] && std::holds_alternative<event::RecordChange>(batch[i]->event.body);
   };
   for (const std::size_t i : folded.survivors) {
-    if (is_writable_change(i)) changes.push_back(&batch[i]);
+    if (is_writable_change(i)) changes.push_back(batch[i]);
   }
   std::vector<const ResolvedEvent*> deletes;
   for (const std::size_t i : folded.overtaken_deletes) {
-    if (is_writable_change(i)) deletes.push_back(&batch[i]);
+    if (is_writable_change(i)) deletes.push_back(batch[i]);
   }
   if (!deletes.empty()) {
     const std::vector<GuardedChange> news = drop_known(session, deletes);
@@ -171,15 +170,6 @@ LiveWriter::Outcome LiveWriter::write(store::Session& session, std::span<const R
   crash_point("after_commit");
   if (!locked.busy.empty()) store::note_busy(session, locked.busy);
   return outcome;
-}
-
-void LiveWriter::write_dead_letter(store::Session& session, const ResolvedEvent& event,
-                                   const std::string& error, const std::string& sqlstate,
-                                   Timestamp now) const {
-  const auto* rejection = std::get_if<event::Rejection>(&event.event.body);
-  const std::string reason = rejection != nullptr ? rejection->error : error;
-  store::write_dead_letters(session, {dead_letter_of(sources_.of(event), event, reason, sqlstate)},
-                            now);
 }
 
 }  // namespace skua::writer

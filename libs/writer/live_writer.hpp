@@ -29,10 +29,9 @@ namespace skua::writer {
 class LiveWriter {
  public:
   /// Where the events come from, for tombstones and dead letters: of one source, or of several.
-  explicit LiveWriter(std::string source) : sources_(std::move(source)) {}
   explicit LiveWriter(SourceNames sources) : sources_(std::move(sources)) {}
 
-  const SourceNames& sources() const { return sources_; }
+  using Batch = std::span<const event::ResolvedEvent* const>;
 
   struct Outcome {
     std::size_t rows = 0;       // inserted, changed, deleted
@@ -48,13 +47,7 @@ class LiveWriter {
 
   /// Throws store::SqlError; nothing is written then. (If the connection broke during the commit,
   /// the batch may have been written: writing it again changes nothing.)
-  Outcome write(store::Session& session, std::span<const event::ResolvedEvent> batch,
-                Timestamp now) const;
-
-  /// Puts one event into `skua.dead_letter`, in a transaction of its own.
-  void write_dead_letter(store::Session& session, const event::ResolvedEvent& event,
-                         const std::string& error, const std::string& sqlstate,
-                         Timestamp now) const;
+  Outcome write(store::Session& session, Batch batch, Timestamp now) const;
 
  private:
   SourceNames sources_;

@@ -15,50 +15,40 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstBackOff{50};
 constexpr milliseconds kLongestBackOff{5000};
-/// A lock that is not free for that long is worth a line.
+/// Conflicts that last so long are logged.
 constexpr std::chrono::minutes kUsualFor{1};
 
 }  // namespace
 
 store::Session& RetryingSession::get() {
   if (!session_) {
-    session_ = std::make_unique<store::Session>(options_.database_url, "skua " + options_.name);
+    session_ = std::make_unique<store::Session>(database_url_, "skua " + name_);
   }
   return *session_;
 }
 
-bool RetryingSession::back_off(const store::SqlError& error, WriteTurns& turns,
-                               std::optional<WriteTurns::Turn>& turn, const std::stop_token& stop) {
-  turn.reset();
+bool RetryingSession::back_off(const store::SqlError& error, const std::stop_token& stop) {
   ++failures_;
-  options_.counters.retries += 1;
   // A deadlock or a full lock table leaves the connection usable; after anything else a new one is
   // the surest way to the server that now answers.
   const std::string sqlstate_class = error.sqlstate().substr(0, 2);
   const bool is_conflict = sqlstate_class == "40" || sqlstate_class == "55";
   const bool keep = session_ && session_->connected() && (is_conflict || sqlstate_class == "53");
   if (!keep) session_.reset();
-  // Conflicts and full lock tables are part of the work, unless nothing else comes of it.
+  // Conflicts and full lock tables are normal, unless they last.
   const auto now = std::chrono::steady_clock::now();
-  if (failures_ == 1) said_at_ = now;
+  if (failures_ == 1) logged_at_ = now;
   const bool is_usual = is_conflict || error.sqlstate() == store::kOutOfMemory;
-  if (!is_usual || now - said_at_ >= kUsualFor) {
-    said_at_ = now;
-    store::log_retry("writer", fmt::format("lane={}: the transaction failed", options_.name),
-                     error);
+  if (!is_usual || now - logged_at_ >= kUsualFor) {
+    logged_at_ = now;
+    store::log_retry("writer", fmt::format("lane={}: the transaction failed", name_), error);
   }
 
   milliseconds wait = kFirstBackOff * (1 << std::min(failures_ - 1, 10));
   wait = std::min(wait, kLongestBackOff);
   std::unique_lock lock(wait_mutex_);
   wait_.wait_for(lock, stop, wait, [] { return false; });
-  lock.unlock();
-  turn = turns.wait(stop);
-  return turn && !stop.stop_requested();
-}
-
-void RetryingSession::succeeded() {
-  failures_ = 0;
+  return !stop.stop_requested();
 }
 
 }  // namespace skua::writer

@@ -2,51 +2,64 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <iterator>
 #include <limits>
+#include <span>
+#include <string_view>
 #include <utility>
-#include <variant>
 
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include "base/log.hpp"
 #include "base/seeded_hash.hpp"
-#include "resolve/worth_copying.hpp"
+#include "resolve/resolver.hpp"
 #include "store/sqlstate.hpp"
 #include "writer/dead_letter.hpp"
-#include "writer/purge.hpp"
-#include "writer/record_id.hpp"
-#include "writer/router.hpp"
 
 namespace skua::writer {
 namespace {
 
 using std::chrono::milliseconds;
 
-/// How long a group waits for company: at the network's rate a commit costs more than its rows.
-constexpr milliseconds kLinger{5};
-/// How long while so many frames are in flight: their rows are late anyway, and the server's part
-/// of the cores, which decoding then lacks, is the smaller the larger groups are.
-constexpr milliseconds kCrowdedLinger{500};
-constexpr std::size_t kCrowd = 4'000;
 constexpr milliseconds kIdle{500};
+/// How long a worker waits when only events of busy accounts are left.
+constexpr milliseconds kBusy{5};
 
-std::string lane_name(event::Lane lane, std::size_t number) {
-  std::string name = lane.source == event::EventSource::Live ? "live " : "backfill ";
-  name += records::name_of(lane.type);
-  return name + " " + std::to_string(number);
+/// The number of first events, at most `size`, whose producers share their counters.
+std::size_t share_counters(std::span<const TakenEvent> events, std::size_t size,
+                           const WorkerServices& services) {
+  const auto counters_of = [&](const TakenEvent& taken) {
+    return &services.producer_of(*taken.chunk).counters();
+  };
+  const Counters* first = counters_of(events.front());
+  std::size_t same = 1;
+  while (same < size && counters_of(events[same]) == first) ++same;
+  return same;
+}
+
+/// Moves the events of accounts in `busy` from `events` to the end of `busy`.
+template <class Events>
+void move_followers(Events& events, Events& busy) {
+  boost::unordered_flat_set<std::string_view, SeededHash> accounts;
+  for (const TakenEvent& taken : busy) accounts.insert(taken.event->event.did);
+  const auto follows = std::stable_partition(
+      events.begin(), events.end(),
+      [&](const TakenEvent& taken) { return !accounts.contains(taken.event->event.did); });
+  busy.insert(busy.end(), follows, events.end());
+  events.erase(follows, events.end());
 }
 
 }  // namespace
 
-Worker::Worker(event::Lane lane, std::size_t number, WriteTurns& turns, WorkerServices& services)
-    : lane_(lane),
-      name_(lane_name(lane, number)),
-      turns_(turns),
+Worker::Worker(std::string name, std::unique_ptr<WritePolicy> policy, WritePermits& permits,
+               const WorkerServices& services)
+    : name_(std::move(name)),
+      policy_(std::move(policy)),
+      permits_(permits),
       services_(services),
       queue_(std::numeric_limits<std::size_t>::max()),
-      session_({services.database_url, name_, services.counters}),
-      bulk_(services.writer.sources()),
+      session_(services_.database_url, name_),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 Worker::~Worker() {
@@ -54,9 +67,9 @@ Worker::~Worker() {
   queue_.close();
 }
 
-void Worker::push(event::UnresolvedEvent event) {
-  if (lane_.source == event::EventSource::Live) services_.live_backpressure.add(1);
-  queue_.push(std::move(event));
+void Worker::push(event::Chunk chunk) {
+  policy_->queued(chunk.events.size());
+  queue_.push(std::move(chunk));
 }
 
 void Worker::join() {
@@ -64,200 +77,167 @@ void Worker::join() {
 }
 
 void Worker::run(const std::stop_token& stop) {
-  // A worker that is told to stop while it waits for events must wake.
+  // A worker must wake when it is told to stop while it waits for events.
   const std::stop_callback wake(stop, [this] { queue_.close(); });
   try {
-    Batch batch;
     while (!stop.stop_requested()) {
-      take(batch);
-      if (batch.empty()) {
+      take();
+      if (taken_.empty()) {
         if (queue_.closed() && queue_.size() == 0) return;
         continue;
       }
-      if (lane_.source == event::EventSource::Backfill) {
-        services_.live_backpressure.wait_while_deep(stop);
-      }
-      write(batch, stop);
-      if (!batch.empty()) {
-        // All that is left belongs to busy accounts: give their holder a moment.
-        std::unique_lock lock(wait_mutex_);
-        wait_.wait_for(lock, stop, kLinger, [] { return false; });
-      }
+      const std::optional<Events> left = write(stop);
+      if (!left) return;
+      report(*left);
+      if (!left->empty()) pause(stop);
     }
   } catch (const std::exception& error) {
-    // A wrong statement of ours, or memory that ran out: going on would only hide it.
+    // A statement of ours is wrong, or memory ran out: to continue would hide it.
     services_.on_defect(name_ + ": " + error.what());
   }
 }
 
-void Worker::take(Batch& batch) {
-  if (batch.empty()) fill(batch, kIdle);
-  if (batch.empty() || batch.size() >= kGroup) return;
-  queue_.wait_for_many(kGroup - batch.size(), is_crowded() ? kCrowdedLinger : kLinger);
-  fill(batch, milliseconds::zero());
+void Worker::pause(const std::stop_token& stop) {
+  std::unique_lock lock(wait_mutex_);
+  wait_.wait_for(lock, stop, kBusy, [] { return false; });
 }
 
-bool Worker::is_crowded() const {
-  return std::any_of(services_.in_flight.begin(), services_.in_flight.end(),
-                     [](const InFlightList* list) { return list->unfinished() >= kCrowd; });
+void Worker::take() {
+  if (taken_.empty()) fill(kIdle);
+  std::size_t events = 0;
+  for (const event::Chunk& chunk : taken_) events += chunk.events.size();
+  if (events == 0 || events >= policy_->batch_size()) return;
+  queue_.wait_for_many(policy_->batch_size() - events, policy_->linger());
+  fill(milliseconds::zero());
 }
 
-void Worker::fill(Batch& batch, milliseconds wait) {
-  if (batch.size() >= kGroup) return;
-  std::vector<event::UnresolvedEvent> taken;
-  queue_.pop_some(taken, kGroup - batch.size(), wait);
-  if (lane_.source == event::EventSource::Live) services_.live_backpressure.remove(taken.size());
-  for (auto& event : taken) batch.push_back({std::move(event)});
+void Worker::fill(milliseconds wait) {
+  std::size_t events = 0;
+  for (const event::Chunk& chunk : taken_) events += chunk.events.size();
+  if (events >= policy_->batch_size()) return;
+  policy_->taken(queue_.pop_some(taken_, policy_->batch_size() - events, wait));
 }
 
-void Worker::write(Batch& batch, const std::stop_token& stop) {
-  auto turn = turns_.wait(stop);
-  if (!turn) return;
-  fill(batch, milliseconds::zero());  // what came while it waited
-  Batch busy;
-  std::size_t group = batch.size();
-  while (!batch.empty()) {
-    const std::size_t size = std::min(group, batch.size());
+std::optional<WritePermits::Permit> Worker::wait_for_permit(const std::stop_token& stop) {
+  policy_->wait_for_priority(stop);
+  auto permit = permits_.wait(stop);
+  if (stop.stop_requested()) return std::nullopt;
+  return permit;
+}
+
+std::optional<Worker::Events> Worker::write(const std::stop_token& stop) {
+  std::optional<WritePermits::Permit> permit = wait_for_permit(stop);
+  if (!permit) return std::nullopt;
+  fill(milliseconds::zero());  // chunks that came in the meantime
+  Events events;
+  for (event::Chunk& chunk : taken_) {
+    for (event::ResolvedEvent& event : chunk.events) events.push_back({&event, &chunk});
+  }
+  Events busy;
+  std::size_t size = policy_->batch_size();
+  while (!events.empty()) {
+    if (!permit) permit = wait_for_permit(stop);
+    if (!permit) return std::nullopt;
+    size = std::min(size, events.size());
+    size = share_counters(events, size, services_);
+    Counters& counters = services_.producer_of(*events.front().chunk).counters();
     try {
-      write_front(batch, size, busy);
-      group = batch.size();
-    } catch (const store::DataError& poison) {
-      // Halve until the event that the database refuses stands alone.
-      if (size > 1) {
-        group = size / 2;
-        continue;
-      }
       try {
-        dead_letter_front(batch, poison);
-        group = batch.size();
-      } catch (const store::ServerError& error) {
-        if (!session_.back_off(error, turns_, turn, stop)) return;
+        write_batch(events, size, busy);
+        size = std::min(2 * size, policy_->batch_size());
+      } catch (const store::DataError& refused) {
+        // Halve until the event that the database refuses stands alone. After it the batches
+        // double: a full batch after each such event would be written and rolled back many times.
+        if (size > 1) {
+          size /= 2;
+        } else {
+          dead_letter(events.front(), refused);
+          events.erase(events.begin());
+          size = 2;
+        }
       }
+      permit.reset();
     } catch (const store::ServerError& error) {
-      if (error.sqlstate() == store::kOutOfMemory) group = std::max<std::size_t>(size / 2, 1);
-      if (!session_.back_off(error, turns_, turn, stop)) return;
+      permit.reset();
+      counters.retries += 1;
+      if (error.sqlstate() == store::kOutOfMemory) size = std::max<std::size_t>(size / 2, 1);
+      if (!session_.back_off(error, stop)) return std::nullopt;
     }
   }
-  batch = std::move(busy);
+  return busy;
 }
 
-void Worker::write_front(Batch& batch, std::size_t size, Batch& busy) {
-  const std::span<event::ResolvedEvent> front(batch.data(), size);
+void Worker::write_batch(Events& events, std::size_t size, Events& busy) {
+  const std::span<const TakenEvent> batch(events.data(), size);
   store::Session& connection = session_.get();
   const std::uint64_t nuls_before = connection.nuls_removed();
+  std::vector<event::ResolvedEvent*> unresolved;
+  unresolved.reserve(size);
+  for (const TakenEvent& taken : batch) unresolved.push_back(taken.event);
   resolve::Resolver resolver(connection, services_.ids, services_.server_clock);
-  for (const resolve::Conflict& conflict : resolver.resolve(front)) {
-    // It cannot become a row, but its bytes are kept: the live writer makes a dead letter of it.
-    reject(front[conflict.index], conflict.reason);
+  for (const resolve::Conflict& conflict : resolver.resolve(unresolved)) {
+    // It cannot become a row. The writer makes a dead letter of it, with its bytes.
+    reject(*unresolved[conflict.index], conflict.reason);
   }
-  Counters& counters = services_.counters;
-  if (write_in_bulk(connection, front)) {
-    counters.transactions += 1;
-    counters.nuls_removed += connection.nuls_removed() - nuls_before;
-    session_.succeeded();
-    finish_front(batch, size, {}, busy);
-    return;
-  }
-  const LiveWriter::Outcome outcome =
-      services_.writer.write(connection, front, services_.server_clock.now());
-
-  // Before the batch is done with: after a crash its events come again.
-  for (const Purge& purge : outcome.purges) counters.rows += purge_account(connection, purge);
-  counters.transactions += 1;
-  counters.rows += outcome.rows;
-  counters.unchanged += outcome.unchanged;
-  counters.dead_letters += outcome.dead_letters;
-  counters.set_aside += outcome.busy.size();
-  counters.nuls_removed += connection.nuls_removed() - nuls_before;
+  const Written written = policy_->write(connection, batch);
   session_.succeeded();
-  finish_front(batch, size, outcome.busy, busy);
-}
 
-bool Worker::write_in_bulk(store::Session& connection,
-                           std::span<const event::ResolvedEvent> front) {
-  if (lane_.source == event::EventSource::Live || front.size() < resolve::kWorthCopying) {
-    return false;
-  }
-  std::vector<const event::ResolvedEvent*> events;
-  boost::unordered_flat_set<RecordId> keys;
-  events.reserve(front.size());
-  for (const event::ResolvedEvent& event : front) {
-    events.push_back(&event);
-    if (std::holds_alternative<event::Rejection>(event.event.body)) continue;
-    const auto* change = std::get_if<event::RecordChange>(&event.event.body);
-    if (change == nullptr || change->operation == event::Operation::Delete) return false;
-    // What came twice is folded by the live writer.
-    if (!keys.insert(RecordId::of(event)).second) return false;
-  }
-  // As the sources of whole repositories give them.
-  std::stable_sort(events.begin(), events.end(), [](const auto* one, const auto* other) {
-    return one->actor_id < other->actor_id;
-  });
-  const resolve::PostClaims::HeldAll posts(services_.ids.post_claims,
-                                           resolve::posts_written_by(events));
-  const BulkWriter::Outcome outcome = bulk_.write(connection, events, services_.server_clock.now());
-  services_.counters.rows += outcome.rows;
-  services_.counters.unchanged += outcome.unchanged;
-  services_.counters.dead_letters += outcome.dead_letters;
-  return true;
-}
-
-void Worker::dead_letter_front(Batch& batch, const store::SqlError& error) {
-  try {
-    services_.writer.write_dead_letter(session_.get(), batch.front(), error.what(),
-                                       error.sqlstate(), services_.server_clock.now());
-  } catch (const store::DataError& again) {
-    throw store::DefectError(std::string("a dead letter was refused: ") + again.what(),
-                             again.sqlstate());
-  }
-  services_.counters.dead_letters += 1;
-  logger("writer")->warn("did={} seq={} lane={}: dead-lettered: {}", batch.front().event.did,
-                         batch.front().event.seq, name_, error.what());
-  Batch none;
-  finish_front(batch, 1, {}, none);
-}
-
-void Worker::finish_front(Batch& batch, std::size_t size,
-                          const std::vector<std::size_t>& busy_indices, Batch& busy) {
-  // By list: most often there is one.
-  std::vector<std::pair<InFlightList*, std::vector<InFlightList::Ticket>>> done;
-  const auto finished = [&](const event::UnresolvedEvent& event) {
-    InFlightList* list = services_.in_flight.at(event.origin);
-    auto place = std::find_if(done.begin(), done.end(),
-                              [&](const auto& tickets) { return tickets.first == list; });
-    if (place == done.end()) {
-      place = done.insert(done.end(), {list, {}});
-      place->second.reserve(size);
-    }
-    place->second.push_back(event.ticket);
-    if (!is_canonical(event)) services_.counters.not_canonical += 1;
-  };
-  std::size_t count = 0;
-  auto next_busy = busy_indices.begin();
+  Counters& counters = services_.producer_of(*batch.front().chunk).counters();
+  counters.transactions += 1;
+  counters.rows += written.rows;
+  counters.unchanged += written.unchanged;
+  counters.dead_letters += written.dead_letters;
+  counters.set_aside += written.busy.size();
+  counters.nuls_removed += connection.nuls_removed() - nuls_before;
+  counters.events += size - written.busy.size();
+  auto next_busy = written.busy.begin();
   for (std::size_t i = 0; i < size; ++i) {
-    if (next_busy != busy_indices.end() && *next_busy == i) {
-      busy.push_back(std::move(batch[i]));
+    if (next_busy != written.busy.end() && *next_busy == i) {
+      busy.push_back(batch[i]);
       ++next_busy;
-    } else {
-      finished(batch[i].event);
-      ++count;
+    } else if (!is_canonical(batch[i].event->event)) {
+      counters.not_canonical += 1;
     }
   }
-  batch.erase(batch.begin(), batch.begin() + static_cast<std::ptrdiff_t>(size));
-  if (!busy_indices.empty()) {
-    // What follows of a busy account waits behind what was set aside of it.
-    boost::unordered_flat_set<std::string_view, SeededHash> accounts;
-    for (const event::ResolvedEvent& event : busy) accounts.insert(event.event.did);
-    const auto follows = std::stable_partition(
-        batch.begin(), batch.end(),
-        [&](const event::ResolvedEvent& event) { return !accounts.contains(event.event.did); });
-    Batch waiting(std::make_move_iterator(follows), std::make_move_iterator(batch.end()));
-    batch.erase(follows, batch.end());
-    accounts.clear();
-    for (auto& event : waiting) busy.push_back(std::move(event));
+  events.erase(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(size));
+  if (!written.busy.empty()) move_followers(events, busy);
+}
+
+void Worker::dead_letter(const TakenEvent& taken, const store::SqlError& error) {
+  const event::ResolvedEvent& event = *taken.event;
+  try {
+    write_dead_letter(session_.get(), services_.sources, event, error,
+                      services_.server_clock.now());
+  } catch (const store::DataError& second) {
+    throw store::DefectError(std::string("a dead letter was refused: ") + second.what(),
+                             second.sqlstate());
   }
-  services_.counters.events += count;
-  for (const auto& [list, tickets] : done) list->finish(tickets, services_.clock.now());
+  Counters& counters = services_.producer_of(*taken.chunk).counters();
+  counters.events += 1;
+  counters.dead_letters += 1;
+  logger("writer")->warn("did={} seq={} lane={}: dead-lettered: {}", event.event.did,
+                         event.event.seq, name_, error.what());
+}
+
+void Worker::report(const Events& left) {
+  boost::unordered_flat_set<const event::Chunk*> unfinished;
+  for (const TakenEvent& taken : left) unfinished.insert(taken.chunk);
+  // By producer: most often there is one.
+  std::vector<std::pair<Producer*, std::vector<const event::Chunk*>>> written;
+  for (const event::Chunk& chunk : taken_) {
+    if (unfinished.contains(&chunk)) continue;
+    Producer* producer = &services_.producer_of(chunk);
+    auto place = std::find_if(written.begin(), written.end(),
+                              [&](const auto& entry) { return entry.first == producer; });
+    if (place == written.end()) place = written.insert(place, {producer, {}});
+    place->second.push_back(&chunk);
+  }
+  for (const auto& [producer, chunks] : written) producer->written(chunks);
+  std::vector<event::Chunk> kept;
+  for (event::Chunk& chunk : taken_) {
+    if (unfinished.contains(&chunk)) kept.push_back(std::move(chunk));
+  }
+  taken_ = std::move(kept);
 }
 
 }  // namespace skua::writer

@@ -3,106 +3,82 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/bounded_queue.hpp"
-#include "base/time.hpp"
-#include "event/resolved_event.hpp"
-#include "resolve/resolver.hpp"
+#include "event/chunk.hpp"
 #include "store/session.hpp"
-#include "writer/bulk_writer.hpp"
-#include "writer/counters.hpp"
-#include "writer/in_flight.hpp"
-#include "writer/live_backpressure.hpp"
-#include "writer/live_writer.hpp"
 #include "writer/retrying_session.hpp"
-#include "writer/write_turns.hpp"
+#include "writer/worker_services.hpp"
+#include "writer/write_permits.hpp"
+#include "writer/write_policy.hpp"
 
 namespace skua::writer {
 
-/// Events in one transaction at most. Twice as many are worth a few percent, and would need more
-/// locks at a time than a server as it is installed has.
-inline constexpr std::size_t kGroup = 640;
-
-/// Shared state of the workers of a pool. Everything outlives them.
-struct WorkerServices {
-  std::string database_url;
-  const LiveWriter& writer;
-  resolve::SharedIds& ids;
-  /// Where an event's frame is until it is durable, by UnresolvedEvent::origin. Complete before the
-  /// first event comes.
-  std::vector<InFlightList*> in_flight;
-  LiveBackpressure& live_backpressure;
-  Counters& counters;
-  const Clock& clock;
-  /// PostgreSQL's, for the times that are stored: other processes compare with them.
-  const Clock& server_clock;
-  /// Called from a worker's thread when a statement of ours is wrong: the process must stop.
-  std::function<void(const std::string& what)> on_defect;
-};
-
-/// One of the 30: takes the events of its lane in their order, resolves and writes them in groups,
-/// on a thread and a connection of its own. A failure of the server is retried for ever with
-/// backoff; an event whose data the database refuses ends in `skua.dead_letter`, and the rest of
-/// its batch is written. An event's ticket is finished only when its outcome is durable.
+/// Takes the chunks of its lane in their order, resolves and writes their events in batches, on a
+/// thread and a connection of its own. It retries failures of the server for ever, with backoff. An
+/// event that the database refuses becomes a dead letter, and the rest of its batch is written. A
+/// chunk is reported to its producer when the outcome of all its events is durable.
 class Worker {
  public:
-  /// `turns`: those of the workers that it shares the database's cores with.
-  Worker(event::Lane lane, std::size_t number, WriteTurns& turns, WorkerServices& services);
+  /// `name`: for the log and `pg_stat_activity`. `permits`: shared with the workers of the same
+  /// source.
+  Worker(std::string name, std::unique_ptr<WritePolicy> policy, WritePermits& permits,
+         const WorkerServices& services);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Never waits: the in-flight list limits the queue. Any thread.
-  void push(event::UnresolvedEvent event);
+  /// Never waits: the producers bound the queue. Any thread.
+  void push(event::Chunk chunk);
 
-  std::size_t queued() const { return queue_.size(); }
+  /// The number of events in the queue.
+  std::size_t queued() const { return queue_.weight(); }
 
-  /// No more events come; the thread ends when all are written.
+  /// No more chunks come; the thread ends when all are written.
   void finish() { queue_.close(); }
-  /// The thread ends as soon as possible and leaves the rest unfinished.
+  /// The thread ends as soon as possible and leaves the rest unwritten.
   void abandon() { thread_.request_stop(); }
   void join();
 
  private:
-  using Batch = std::vector<event::ResolvedEvent>;
+  struct EventCount {
+    std::size_t operator()(const event::Chunk& chunk) const { return chunk.events.size(); }
+  };
+  using Events = std::vector<TakenEvent>;
 
   void run(const std::stop_token& stop);
-  /// Waits for a first event, unless there is one in hand, and a moment for its company.
-  void take(Batch& batch);
-  /// Appends queued events while the group has room, for at most `wait`.
-  void fill(Batch& batch, std::chrono::milliseconds wait);
-  /// Writes the batch, with retries. Events of busy accounts remain and come first in the next
-  /// batch.
-  void write(Batch& batch, const std::stop_token& stop);
-  /// One transaction of the first `size` events: they leave `batch`, into `busy` if their account
-  /// is.
-  void write_front(Batch& batch, std::size_t size, Batch& busy);
-  /// Writes many records of history as those of whole repositories are. False: they are not of that
-  /// kind, and nothing was written.
-  bool write_in_bulk(store::Session& connection, std::span<const event::ResolvedEvent> front);
-  void dead_letter_front(Batch& batch, const store::SqlError& error);
-  void finish_front(Batch& batch, std::size_t size, const std::vector<std::size_t>& busy_indices,
-                    Batch& busy);
-  /// So many frames are in flight somewhere that rows are late anyway.
-  bool is_crowded() const;
+  void pause(const std::stop_token& stop);
+  /// Waits for a first chunk, and for more as long as the policy lingers.
+  void take();
+  /// Moves chunks from the queue while the batch has room. Waits for the first.
+  void fill(std::chrono::milliseconds wait);
+  std::optional<WritePermits::Permit> wait_for_permit(const std::stop_token& stop);
+  /// Writes all events of the taken chunks, with retries. Returns those of busy accounts; nothing:
+  /// a stop was requested.
+  std::optional<Events> write(const std::stop_token& stop);
+  /// One transaction of the first `size` events, or fewer: it removes them from `events`. Those of
+  /// busy accounts go to `busy`, and the events of the same accounts that follow.
+  void write_batch(Events& events, std::size_t size, Events& busy);
+  void dead_letter(const TakenEvent& taken, const store::SqlError& error);
+  /// Reports the chunks of which no event is left. The others stay whole: to write an event again
+  /// is idempotent.
+  void report(const Events& left);
 
-  const event::Lane lane_;
   const std::string name_;
-  WriteTurns& turns_;
-  WorkerServices& services_;
-  BoundedQueue<event::UnresolvedEvent> queue_;
+  const std::unique_ptr<WritePolicy> policy_;
+  WritePermits& permits_;
+  const WorkerServices& services_;
+  BoundedQueue<event::Chunk, EventCount> queue_;
   RetryingSession session_;
-  // Of the backfill lanes.
-  const BulkWriter bulk_;
+  /// Taken from the queue and not yet reported.
+  std::vector<event::Chunk> taken_;
   std::mutex wait_mutex_;
   std::condition_variable_any wait_;
   std::jthread thread_;

@@ -4,31 +4,87 @@
 #include <thread>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "records/record_type.hpp"
+#include "resolve/actor_ids.hpp"
+#include "writer/backfill_policy.hpp"
+#include "writer/live_policy.hpp"
 #include "writer/router.hpp"
 
 namespace skua::writer {
+namespace {
+
+using event::EventSource;
+
+/// When more events wait in live lanes, the backfill waits.
+constexpr std::size_t kDeep = 2'000;
+
+std::unique_ptr<WritePolicy> policy_of(EventSource source, const WorkerServices& services) {
+  if (source == EventSource::Live) return std::make_unique<LivePolicy>(services);
+  return std::make_unique<BackfillPolicy>(services);
+}
+
+/// Such as `live like 0`.
+std::string name_of(EventSource source, records::RecordType type, std::size_t number) {
+  return fmt::format("{} {} {}", source == EventSource::Live ? "live" : "backfill",
+                     records::name_of(type), number);
+}
+
+}  // namespace
 
 std::size_t writers_at_once() {
   return std::clamp<std::size_t>(std::thread::hardware_concurrency(), kFewestWriters, kMostWriters);
 }
 
-WorkerPool::WorkerPool(WorkerServices& services)
-    : live_turns_(writers_at_once()), backfill_turns_(writers_at_once()) {
+WorkerPool::WorkerPool(WorkerPoolOptions options)
+    : options_(std::move(options)),
+      live_backpressure_(kDeep),
+      live_permits_(writers_at_once()),
+      backfill_permits_(writers_at_once() + (options_.is_alone ? 1 : 0)) {}
+
+WorkerPool::~WorkerPool() {
+  end(false);
+}
+
+std::uint32_t WorkerPool::add_source(std::string name, Producer& producer) {
+  names_.push_back(std::move(name));
+  producers_.push_back(&producer);
+  return static_cast<std::uint32_t>(names_.size() - 1);
+}
+
+void WorkerPool::start() {
+  resolve::fill_with_actors(options_.database_url, ids_.actors);
+  services_ = std::unique_ptr<const WorkerServices>(
+      new WorkerServices{.database_url = options_.database_url,
+                         .sources = SourceNames(names_),
+                         .producers = producers_,
+                         .ids = ids_,
+                         .live_backpressure = live_backpressure_,
+                         .server_clock = options_.server_clock,
+                         .monotonic = options_.monotonic,
+                         .on_defect = options_.on_defect});
   workers_.reserve(kWorkers);
-  for (const auto source : {event::EventSource::Live, event::EventSource::Backfill}) {
-    WriteTurns& turns = source == event::EventSource::Live ? live_turns_ : backfill_turns_;
+  for (const EventSource source : {EventSource::Live, EventSource::Backfill}) {
+    WritePermits& permits = source == EventSource::Live ? live_permits_ : backfill_permits_;
     for (const auto type : records::kRecordTypes) {
       for (std::size_t number = 0; number < kWorkersPerLane; ++number) {
-        workers_.push_back(
-            std::make_unique<Worker>(event::Lane{source, type}, number, turns, services));
+        workers_.push_back(std::make_unique<Worker>(
+            name_of(source, type, number), policy_of(source, *services_), permits, *services_));
       }
     }
   }
 }
 
 void WorkerPool::push(event::UnresolvedEvent event) {
-  const std::size_t index = worker_index(event.lane(), event.did);
-  workers_[index]->push(std::move(event));
+  event::Chunk chunk;
+  chunk.events.emplace_back().event = std::move(event);
+  push(std::move(chunk));
+}
+
+void WorkerPool::push(event::Chunk chunk) {
+  const std::size_t index = worker_index(chunk.lane(), chunk.did());
+  workers_[index]->push(std::move(chunk));
 }
 
 std::size_t WorkerPool::queued() const {
@@ -37,13 +93,15 @@ std::size_t WorkerPool::queued() const {
   return total;
 }
 
-void WorkerPool::finish() {
-  for (const auto& worker : workers_) worker->finish();
-  for (const auto& worker : workers_) worker->join();
-}
-
-void WorkerPool::abandon() {
-  for (const auto& worker : workers_) worker->abandon();
+void WorkerPool::end(bool streams_are_durable) {
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    const bool is_live = i < kWorkers / 2;
+    if (is_live && streams_are_durable) {
+      workers_[i]->finish();
+    } else {
+      workers_[i]->abandon();
+    }
+  }
   for (const auto& worker : workers_) worker->join();
 }
 

@@ -1,45 +1,95 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "base/time.hpp"
+#include "event/chunk.hpp"
+#include "event/unresolved_event.hpp"
+#include "resolve/resolver.hpp"
+#include "writer/counters.hpp"
+#include "writer/live_backpressure.hpp"
+#include "writer/producer.hpp"
 #include "writer/worker.hpp"
-#include "writer/write_turns.hpp"
+#include "writer/worker_services.hpp"
+#include "writer/write_permits.hpp"
 
 namespace skua::writer {
 
 /// How many workers of one source write at the same time: as many as there are cores, within
-/// limits. Never one, so that a commit's wait for the disk is another's time; and beyond some, the
-/// groups shrink again.
+/// limits. At least two, because one can write while another waits for its commit to reach the
+/// disk; not many more, because batches shrink again.
 inline constexpr std::size_t kFewestWriters = 2;
 inline constexpr std::size_t kMostWriters = 4;
 
 std::size_t writers_at_once();
 
-/// The 30 workers: 2 sources x 5 record types x 3. An account's events of one lane always meet the
-/// same worker, which keeps their order. Threads start in the constructor; connections are made
-/// when a worker first has something to write.
+struct WorkerPoolOptions {
+  std::string database_url;
+  /// No live events are written to the database: backfill workers may use one core more. Beside
+  /// live events, they would make these wait twice as long.
+  bool is_alone = false;
+  /// PostgreSQL's time, for stored times: other processes compare with them.
+  const Clock& server_clock;
+  /// Measures the duration of transactions; does not jump.
+  const Clock& monotonic = monotonic_clock();
+  /// Called from a worker's thread after a fatal error; the owner then stops.
+  std::function<void(const std::string& what)> on_defect;
+};
+
+/// Writes the events of all sources of a process: 30 workers (2 sources x 5 record types x 3), and
+/// what they share: account numbers, known posts, the priority of live events. The events of an
+/// account in one lane always go to the same worker, which keeps their order. Outlives the
+/// producers' threads; the clocks outlive it.
 class WorkerPool {
  public:
-  explicit WorkerPool(WorkerServices& services);
+  explicit WorkerPool(WorkerPoolOptions options);
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
 
-  /// Hands an event to its worker. Never waits. Any thread; one DID's events from one thread.
+  /// Before `start`: adds a source. `name` stands in tombstones and dead letters. Returns the
+  /// `origin` of its events. The producer outlives `end`.
+  std::uint32_t add_source(std::string name, Producer& producer);
+
+  /// Reads the account numbers and starts the threads. A worker connects when it first has
+  /// something to write. Once. Throws store::SqlError.
+  void start();
+
+  /// Passes an event or a chunk to its worker. Never waits. Any thread; those of one DID of one
+  /// source from one thread.
   void push(event::UnresolvedEvent event);
+  void push(event::Chunk chunk);
 
-  /// Events in all queues.
+  /// The number of events in all queues.
   std::size_t queued() const;
 
-  /// Writes queued events and ends the threads. No `push` after it.
-  void finish();
-  /// Ends the threads without writing queued events; their tickets stay unfinished.
-  void abandon();
+  /// Ends the threads. True: all events of streams are durable, so that this is quick. False:
+  /// events that are not durable are left. Chunks of repositories are left in both cases: their
+  /// jobs are repeated. No `push` and no call of a producer after it. Idempotent.
+  void end(bool streams_are_durable);
+
+  resolve::SharedIds& ids() { return ids_; }
+  const Clock& server_clock() const { return options_.server_clock; }
+  /// For the producers of streams, which share them.
+  Counters& stream_counters() { return stream_counters_; }
 
  private:
-  // Each source has its own: a bulk transaction does not keep live events waiting.
-  WriteTurns live_turns_;
-  WriteTurns backfill_turns_;
+  const WorkerPoolOptions options_;
+  std::vector<std::string> names_;
+  std::vector<Producer*> producers_;
+  resolve::SharedIds ids_;
+  Counters stream_counters_;
+  LiveBackpressure live_backpressure_;
+  // Each source has its own: a batch of a backfill does not keep live events waiting.
+  WritePermits live_permits_;
+  WritePermits backfill_permits_;
+  std::unique_ptr<const WorkerServices> services_;
+  /// By `worker_index`.
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -79,6 +80,21 @@ TEST(BoundedQueue, WaitsForManyButNotForever) {
   std::jthread closer([&] { queue.close(); });
   queue.wait_for_many(11, std::chrono::hours(1));
   EXPECT_TRUE(queue.closed());
+}
+
+TEST(BoundedQueue, CountsItemsByTheirWeight) {
+  struct Length {
+    std::size_t operator()(const std::string& text) const { return text.size(); }
+  };
+  BoundedQueue<std::string, Length> queue(10);
+  for (const char* text : {"one", "two", "three"}) queue.push(text);
+  EXPECT_EQ(queue.weight(), 11U);
+  queue.wait_for_many(11, std::chrono::hours(1));
+  std::vector<std::string> taken;
+  EXPECT_EQ(queue.pop_some(taken, 4, milliseconds(0)), 6U);
+  EXPECT_EQ(taken, (std::vector<std::string>{"one", "two"}));
+  EXPECT_EQ(queue.pop(), "three");
+  EXPECT_EQ(queue.weight(), 0U);
 }
 
 TEST(BoundedQueue, LosesAndDoublesNothingBetweenThreads) {

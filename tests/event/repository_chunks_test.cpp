@@ -67,25 +67,24 @@ Bytes block_of(const UnresolvedEvent& event) {
 }
 
 /// All chunks of a repository with these records.
-std::vector<UnresolvedBulk> chunks_of(const std::map<std::string, Bytes>& records,
-                                      ChunkOptions options) {
+std::vector<Chunk> chunks_of(const std::map<std::string, Bytes>& records, ChunkOptions options) {
   const Bytes car = car_of(records);
   const auto listing = repo::RepositoryListing::open(car);
   EXPECT_TRUE(listing) << listing.error().message();
   RepositoryChunks chunks(*listing, std::string(kDid), kRevision, kRepository, std::move(options));
-  std::vector<UnresolvedBulk> all;
+  std::vector<Chunk> all;
   while (auto chunk = chunks.next()) all.push_back(std::move(*chunk));
   EXPECT_FALSE(chunks.next());
   return all;
 }
 
 /// Expects that chunks are within their bounds and hold each of `records` once.
-void expect_chunks(const std::vector<UnresolvedBulk>& chunks,
-                   const std::map<std::string, Bytes>& records, const ChunkOptions& options) {
+void expect_chunks(const std::vector<Chunk>& chunks, const std::map<std::string, Bytes>& records,
+                   const ChunkOptions& options) {
   std::map<std::string, Bytes> seen;
   std::map<RecordType, std::string> last_path;
-  for (const UnresolvedBulk& chunk : chunks) {
-    EXPECT_EQ(chunk.did, kDid);
+  for (const Chunk& chunk : chunks) {
+    EXPECT_EQ(chunk.did(), kDid);
     EXPECT_EQ(chunk.repository, kRepository);
     EXPECT_FALSE(chunk.events.empty());
     EXPECT_LE(chunk.events.size(), options.max_records);
@@ -93,11 +92,11 @@ void expect_chunks(const std::vector<UnresolvedBulk>& chunks,
     for (const ResolvedEvent& resolved : chunk.events) {
       const UnresolvedEvent& event = resolved.event;
       EXPECT_EQ(resolved.actor_id, 0);
-      EXPECT_EQ(event.type, chunk.type);
+      EXPECT_EQ(event.type, chunk.lane().type);
       EXPECT_EQ(event.did, kDid);
       const std::string path = path_of(event);
-      EXPECT_LT(last_path[chunk.type], path);
-      last_path[chunk.type] = path;
+      EXPECT_LT(last_path[chunk.lane().type], path);
+      last_path[chunk.lane().type] = path;
       EXPECT_TRUE(seen.emplace(path, block_of(event)).second) << path;
       block_bytes += block_of(event).size();
     }
@@ -133,8 +132,8 @@ INSTANTIATE_TEST_SUITE_P(Bounds, CutRepository,
 TEST(RepositoryChunks, AreFullBeforeTheyAreGiven) {
   const auto chunks = chunks_of(made_records(600), {30, 1'000'000, nullptr});
   std::map<RecordType, std::size_t> partly;
-  for (const UnresolvedBulk& chunk : chunks) {
-    if (chunk.events.size() < 30) ++partly[chunk.type];
+  for (const Chunk& chunk : chunks) {
+    if (chunk.events.size() < 30) ++partly[chunk.lane().type];
   }
   for (const auto& [type, count] : partly) EXPECT_EQ(count, 1U) << name_of(type);
 }
@@ -161,7 +160,7 @@ TEST(RepositoryChunks, HoldRejectionsToo) {
   const auto chunks = chunks_of(records, options);
   expect_chunks(chunks, records, options);
   std::size_t rejections = 0;
-  for (const UnresolvedBulk& chunk : chunks) {
+  for (const Chunk& chunk : chunks) {
     rejections += static_cast<std::size_t>(
         std::count_if(chunk.events.begin(), chunk.events.end(), [](const ResolvedEvent& event) {
           return std::holds_alternative<Rejection>(event.event.body);

@@ -35,7 +35,7 @@ const std::string kBob = "did:plc:bbbbbbbbbbbbbbbbbbbbbbbb";
 /// Where a decoder's events go: they are durable as soon as they are there.
 class Events {
  public:
-  explicit Events(writer::InFlightList& in_flight) : in_flight_(in_flight) {}
+  explicit Events(ingest::InFlightList& in_flight) : in_flight_(in_flight) {}
 
   void take(event::UnresolvedEvent event) {
     const auto ticket = event.ticket;
@@ -83,9 +83,9 @@ class Events {
     }
     return kinds;
   }
-  std::vector<writer::InFlightList::Ticket> tickets() {
+  std::vector<ingest::InFlightList::Ticket> tickets() {
     const std::scoped_lock lock(mutex_);
-    std::vector<writer::InFlightList::Ticket> tickets;
+    std::vector<ingest::InFlightList::Ticket> tickets;
     for (const auto& event : events_) tickets.push_back(event.ticket);
     return tickets;
   }
@@ -100,7 +100,7 @@ class Events {
   }
 
  private:
-  writer::InFlightList& in_flight_;
+  ingest::InFlightList& in_flight_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<event::UnresolvedEvent> events_;
@@ -213,7 +213,7 @@ class DecoderTest : public testing::Test {
   test::ManualClock clock_;
   filter::CurrentFilter filter_;
   IntakeCounters intake_;
-  writer::InFlightList in_flight_{{.frames = 100'000, .bytes = std::size_t{1} << 30}};
+  ingest::InFlightList in_flight_{{.frames = 100'000, .bytes = std::size_t{1} << 30}};
   Events events_{in_flight_};
   test::FakeAccounts accounts_;
   PendingHeads heads_;

@@ -14,11 +14,11 @@
 #include "ingest/cursor_saver.hpp"
 #include "ingest/pipeline.hpp"
 #include "ingest/verifying.hpp"
-#include "ingest/writing.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 #include "verify/signed_repository.hpp"
 #include "writer/router.hpp"
+#include "writer/worker_pool.hpp"
 
 namespace skua::ingest::parked_accounts_test {
 namespace {
@@ -60,8 +60,9 @@ class ParkedAccountsTest : public test::PostgresTest {
 
   void open(std::size_t frames = 100'000, std::size_t decode_threads = 2) {
     const auto on_defect = [](const std::string& what) { ADD_FAILURE() << what; };
-    const writer::InFlightList::Limits limits{.frames = frames, .bytes = std::size_t{64} << 20};
-    writing_ = std::make_unique<Writing>(database_.url(), clock_, clock_, on_defect);
+    const ingest::InFlightList::Limits limits{.frames = frames, .bytes = std::size_t{64} << 20};
+    pool_ = std::make_unique<writer::WorkerPool>(writer::WorkerPoolOptions{
+        .database_url = database_.url(), .server_clock = clock_, .on_defect = on_defect});
     cursor_saver_ = std::make_unique<CursorSaver>(
         CursorSaver::Options{
             .database_url = database_.url(), .sources = {kSource}, .heads = &heads_},
@@ -74,8 +75,8 @@ class ParkedAccountsTest : public test::PostgresTest {
                                                    .decode_threads = decode_threads,
                                                    .in_flight = limits,
                                                    .verification = &verifying_->verification()},
-                                   *writing_, clock_);
-    writing_->start();
+                                   *pool_, clock_);
+    pool_->start();
     cursor_saver_->start({.watermark = [this](std::size_t) { return pipeline_->watermark(); },
                           .first_unfinished = [this] { return pipeline_->first_unfinished(); },
                           .metrics = [](std::size_t) { return std::string("{}"); }},
@@ -84,13 +85,13 @@ class ParkedAccountsTest : public test::PostgresTest {
   /// Saves the cursor and ends all.
   void close() {
     const bool drained = pipeline_->drain(std::chrono::steady_clock::now() + 1min);
-    writing_->end(drained);
+    pool_->end(drained);
     verifying_->stop();
     EXPECT_TRUE(cursor_saver_->stop());
     pipeline_.reset();
     verifying_.reset();
     cursor_saver_.reset();
-    writing_.reset();
+    pool_.reset();
   }
 
   std::int64_t push(const std::string& type, json body) {
@@ -157,7 +158,7 @@ class ParkedAccountsTest : public test::PostgresTest {
   std::vector<Account> honest_;
   Account silent_{kSilent, SignedRepository(atproto::Curve::k256, 30)};
   std::int64_t seq_ = 0;
-  std::unique_ptr<Writing> writing_;
+  std::unique_ptr<writer::WorkerPool> pool_;
   std::unique_ptr<CursorSaver> cursor_saver_;
   std::unique_ptr<Verifying> verifying_;
   std::unique_ptr<Pipeline> pipeline_;

@@ -64,7 +64,7 @@ TEST(ParkedBudget, a_frame_that_stands_too_far_behind_may_not_wait_whatever_its_
 }
 
 TEST(ParkedBudget, decoders_share_a_quarter_of_the_bytes_and_half_of_the_frames) {
-  const writer::InFlightList::Limits in_flight{.frames = 100'000, .bytes = std::size_t{64} << 20};
+  const ingest::InFlightList::Limits in_flight{.frames = 100'000, .bytes = std::size_t{64} << 20};
   EXPECT_EQ(Limits::of(in_flight, 1).all_bytes, std::size_t{16} << 20);
   EXPECT_EQ(Limits::of(in_flight, 2).all_bytes, std::size_t{8} << 20);
   EXPECT_EQ(Limits::of(in_flight, 2).account_bytes, std::size_t{2} << 20);

@@ -12,6 +12,7 @@
 #include "event/resolved_event.hpp"
 #include "event/unresolved_event.hpp"
 #include "resolve/resolver.hpp"
+#include "support/made_events.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 #include "writer/live_writer.hpp"
@@ -58,7 +59,8 @@ class AccountEventsTest : public PostgresTest {
   }
   /// One batch, as a worker writes it but for the purges.
   writer::LiveWriter::Outcome write_only(std::vector<event::UnresolvedEvent> events) {
-    return writer_.write(session(), resolved(std::move(events)), clock_.now());
+    const std::vector<event::ResolvedEvent> batch = resolved(std::move(events));
+    return writer_.write(session(), pointers_to(batch), clock_.now());
   }
   /// As a worker does it. Returns the rows that went.
   std::size_t write(std::vector<event::UnresolvedEvent> events) {
@@ -75,7 +77,8 @@ class AccountEventsTest : public PostgresTest {
 
   ManualClock clock_;
   resolve::SharedIds ids_;
-  writer::LiveWriter writer_{"relay:test"};
+  writer::SourceNames sources_{"relay:test"};
+  writer::LiveWriter writer_{sources_};
 };
 
 }  // namespace skua::test

@@ -58,8 +58,7 @@ class BulkWriterTest : public test::PostgresTest {
   /// As the chunk of a job.
   BulkWriter::Outcome bulk_by(std::int64_t claim, Events events) {
     const std::vector<ResolvedEvent> batch = resolved(std::move(events));
-    std::vector<const ResolvedEvent*> pointers;
-    for (const auto& event : batch) pointers.push_back(&event);
+    const auto pointers = test::pointers_to(batch);
     const std::vector<std::int64_t> claims(pointers.size(), claim);
     return bulk_.write(session(), pointers, clock_.now(), claims);
   }
@@ -72,12 +71,12 @@ class BulkWriterTest : public test::PostgresTest {
   }
   BulkWriter::Outcome bulk(Events events) {
     const std::vector<ResolvedEvent> batch = resolved(std::move(events));
-    std::vector<const ResolvedEvent*> pointers;
-    for (const auto& event : batch) pointers.push_back(&event);
+    const auto pointers = test::pointers_to(batch);
     return bulk_.write(session(), pointers, clock_.now());
   }
   LiveWriter::Outcome live(Events events) {
-    return live_.write(session(), resolved(std::move(events)), clock_.now());
+    const std::vector<ResolvedEvent> batch = resolved(std::move(events));
+    return live_.write(session(), test::pointers_to(batch), clock_.now());
   }
   LiveWriter::Outcome live(UnresolvedEvent event) {
     Events events;
@@ -120,8 +119,8 @@ class BulkWriterTest : public test::PostgresTest {
 
   test::ManualClock clock_;
   resolve::SharedIds ids_;
-  const BulkWriter bulk_{"backfill"};
-  const LiveWriter live_{"relay:test"};
+  const BulkWriter bulk_{SourceNames("backfill")};
+  const LiveWriter live_{SourceNames("relay:test")};
 };
 
 // --- every table

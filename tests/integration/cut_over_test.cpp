@@ -37,8 +37,8 @@ namespace {
 
 using backfill::finish_repositories;
 using backfill::WrittenRepository;
+using event::Chunk;
 using event::ResolvedEvent;
-using event::UnresolvedBulk;
 using event::UnresolvedEvent;
 using records::kRecordTypes;
 using records::RecordType;
@@ -59,8 +59,8 @@ struct Attempt {
   std::optional<atproto::Tid> known;
   Bytes car;
   std::unique_ptr<repo::RepositoryListing> listing;
-  std::array<std::deque<UnresolvedBulk>, kLanes> chunks;
-  std::vector<UnresolvedBulk> written;
+  std::array<std::deque<Chunk>, kLanes> chunks;
+  std::vector<Chunk> written;
 
   bool is_written() const {
     return listing &&
@@ -186,7 +186,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
       for (auto& event : batch.events) events.push_back({std::move(event)});
       with_retry(live_, [&] {
         EXPECT_TRUE(resolve::Resolver(*live_, ids_, system_clock()).resolve(events).empty());
-        const auto outcome = live_writer_.write(*live_, events, now());
+        const auto outcome = live_writer_.write(*live_, test::pointers_to(events), now());
         for (const std::size_t i : outcome.busy) busy.insert(events[i].event.did);
         for (const writer::Purge& purge : outcome.purges) purge_account(*live_, purge);
       });
@@ -280,11 +280,11 @@ class CutOver : public testing::TestWithParam<unsigned> {
     options.max_records = kSizes[chance_.below(kSizes.size())];
     event::RepositoryChunks chunks(*attempt.listing, repository.did(), rev, 1, options);
     while (auto chunk = chunks.next()) {
-      attempt.chunks[place_of(chunk->type)].push_back(std::move(*chunk));
+      attempt.chunks[place_of(chunk->lane().type)].push_back(std::move(*chunk));
     }
   }
 
-  void write(UnresolvedBulk& chunk) {
+  void write(Chunk& chunk) {
     std::vector<ResolvedEvent*> events;
     for (ResolvedEvent& event : chunk.events) events.push_back(&event);
     const std::vector<const ResolvedEvent*> changes(events.begin(), events.end());
@@ -489,7 +489,8 @@ class CutOver : public testing::TestWithParam<unsigned> {
         }
         if (events.empty()) continue;
         EXPECT_TRUE(resolve::Resolver(session, ids, system_clock()).resolve(events).empty());
-        for (const auto& purge : live_writer_.write(session, events, now()).purges) {
+        const auto batch = test::pointers_to(events);
+        for (const auto& purge : live_writer_.write(session, batch, now()).purges) {
           purge_account(session, purge);
         }
       }
@@ -505,8 +506,8 @@ class CutOver : public testing::TestWithParam<unsigned> {
   std::unique_ptr<store::Session> live_;
   std::unique_ptr<store::Session> bulk_;
   resolve::SharedIds ids_;
-  const writer::LiveWriter live_writer_{source_};
-  const writer::BulkWriter bulk_writer_{"backfill"};
+  const writer::LiveWriter live_writer_{writer::SourceNames(source_)};
+  const writer::BulkWriter bulk_writer_{writer::SourceNames("backfill")};
   std::vector<Account> accounts_;
   std::int64_t seq_ = 0;
   std::int64_t cursor_ = 0;

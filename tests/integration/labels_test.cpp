@@ -184,8 +184,9 @@ TEST_F(LabelsTest, what_is_rejected_is_a_dead_letter_with_its_bytes) {
       resolved(test::list(made_label_event(made_label(kLabeler, kAlice, "spam"), 4),
                           made_label_event(made_label(kLabeler, kAlice, "rude"), 4, 1)));
   reject(batch[0], "for a test");
-  writer_.write(session(), batch, clock_.now());
-  writer_.write_dead_letter(session(), batch[1], "refused", "22000", clock_.now());
+  writer_.write(session(), test::pointers_to(batch), clock_.now());
+  write_dead_letter(session(), sources_, batch[1], store::DataError("refused", "22000"),
+                    clock_.now());
   EXPECT_EQ(value("SELECT string_agg(key || ' ' || error, ', ' ORDER BY id) FROM skua.dead_letter "
                   "WHERE length(payload) > 50"),
             "relay:test 4 " + kLabeler + "/labels/0 for a test, relay:test 4 " + kLabeler +

@@ -44,7 +44,7 @@ class LiveWriterTest : public test::PostgresTest {
     for (auto& event : events) batch.push_back({std::move(event)});
     resolve::Resolver resolver(session(), ids_, clock_);
     EXPECT_TRUE(resolver.resolve(batch).empty());
-    return writer_.write(session(), batch, clock_.now());
+    return writer_.write(session(), test::pointers_to(batch), clock_.now());
   }
   LiveWriter::Outcome write(UnresolvedEvent event) {
     std::vector<UnresolvedEvent> events;
@@ -54,7 +54,7 @@ class LiveWriterTest : public test::PostgresTest {
 
   test::ManualClock clock_;
   resolve::SharedIds ids_;
-  LiveWriter writer_{"relay:test"};
+  LiveWriter writer_{SourceNames("relay:test")};
 };
 
 TEST_F(LiveWriterTest, writes_a_post_and_a_like_with_its_stub) {

@@ -2,12 +2,15 @@
 
 #include <chrono>
 #include <memory>
+#include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "atproto/tid.hpp"
+#include "ingest/in_flight.hpp"
 #include "support/made_events.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
@@ -32,22 +35,38 @@ std::string rkey(std::uint64_t number) {
   return atproto::Tid{(std::uint64_t{1} << 60) + number}.to_string();
 }
 
+/// As the pipeline does it.
+class StreamProducer final : public Producer {
+ public:
+  explicit StreamProducer(ingest::InFlightList& list) : list_(list) {}
+
+  void written(std::span<const event::Chunk* const> chunks) override {
+    std::vector<ingest::InFlightList::Ticket> tickets;
+    for (const event::Chunk* chunk : chunks) {
+      for (const auto& event : chunk->events) tickets.push_back(event.event.ticket);
+    }
+    list_.finish(tickets, {});
+  }
+  bool is_crowded() const override { return false; }
+  Counters& counters() override { return counted; }
+
+  Counters counted;
+
+ private:
+  ingest::InFlightList& list_;
+};
+
 class WorkerPoolTest : public test::PostgresTest {
  protected:
   void SetUp() override { SKUA_NEED_POSTGRES(); }
 
-  void open(const std::string& url) {
-    services_ = std::unique_ptr<WorkerServices>(
-        new WorkerServices{.database_url = url,
-                           .writer = writer_,
-                           .ids = ids_,
-                           .in_flight = {&in_flight_},
-                           .live_backpressure = pressure_,
-                           .counters = counters_,
-                           .clock = clock_,
-                           .server_clock = clock_,
-                           .on_defect = [this](const std::string& what) { defect_ = what; }});
-    pool_ = std::make_unique<WorkerPool>(*services_);
+  void open() {
+    pool_ = std::make_unique<WorkerPool>(
+        WorkerPoolOptions{.database_url = database_.url(),
+                          .server_clock = clock_,
+                          .on_defect = [this](const std::string& what) { defect_ = what; }});
+    pool_->add_source("relay:test", producer_);
+    pool_->start();
   }
 
   /// As the pipeline does it: a place in the list, then to the worker.
@@ -65,17 +84,15 @@ class WorkerPoolTest : public test::PostgresTest {
 
   test::ManualClock clock_;
   resolve::SharedIds ids_;
-  InFlightList in_flight_{{.frames = 100'000, .bytes = std::size_t{1} << 30}};
-  LiveBackpressure pressure_{1'000};
-  Counters counters_;
-  LiveWriter writer_{"relay:test"};
+  ingest::InFlightList in_flight_{{.frames = 100'000, .bytes = std::size_t{1} << 30}};
+  StreamProducer producer_{in_flight_};
+  const Counters& counters_ = producer_.counted;
   std::string defect_;
-  std::unique_ptr<WorkerServices> services_;
   std::unique_ptr<WorkerPool> pool_;
 };
 
 TEST_F(WorkerPoolTest, writes_events_of_every_type_and_of_both_sources) {
-  open(database_.url());
+  open();
   std::uint64_t rev = 0;
   for (int i = 0; i < 100; ++i) {
     for (const auto source : {EventSource::Live, EventSource::Backfill}) {
@@ -96,7 +113,7 @@ TEST_F(WorkerPoolTest, writes_events_of_every_type_and_of_both_sources) {
     }
   }
   ASSERT_TRUE(all_durable());
-  pool_->finish();
+  pool_->end(true);
   EXPECT_EQ(value("SELECT count(*) FROM bsky.posts WHERE cid IS NOT NULL"), "200");
   EXPECT_EQ(value("SELECT count(*) FROM bsky.likes"), "200");
   EXPECT_EQ(value("SELECT count(*) FROM bsky.follows"), "200");
@@ -113,13 +130,13 @@ TEST_F(WorkerPoolTest, an_event_that_the_database_refuses_is_isolated) {
       "RETURN NEW; END $$");
   session().run(
       "CREATE TRIGGER refuse BEFORE INSERT ON bsky.posts FOR EACH ROW EXECUTE FUNCTION refuse()");
-  open(database_.url());
+  open();
   for (std::uint64_t i = 1; i <= 300; ++i) {
     const bool poison = i % 100 == 37;
     push(made_write(did(1), kPost, rkey(i), i, made_post(poison ? "poison" : "good")));
   }
   ASSERT_TRUE(all_durable());
-  pool_->finish();
+  pool_->end(true);
   EXPECT_EQ(value("SELECT count(*) FROM bsky.posts WHERE text = 'good'"), "297");
   EXPECT_EQ(value("SELECT count(*) FROM bsky.posts"), "297");
   EXPECT_EQ(value("SELECT count(*) || ' ' || max(sqlstate) || ' ' || min(length(payload)) "
@@ -133,7 +150,7 @@ TEST_F(WorkerPoolTest, an_event_that_the_database_refuses_is_isolated) {
 }
 
 TEST_F(WorkerPoolTest, loses_and_doubles_nothing_when_its_connections_are_killed) {
-  open(database_.url());
+  open();
   std::uint64_t rev = 0;
   for (int round = 0; round < 12; ++round) {
     for (int i = 0; i < 100; ++i) {
@@ -147,7 +164,7 @@ TEST_F(WorkerPoolTest, loses_and_doubles_nothing_when_its_connections_are_killed
         "WHERE application_name LIKE 'skua %' AND datname = current_database()");
   }
   ASSERT_TRUE(all_durable());
-  pool_->finish();
+  pool_->end(true);
   EXPECT_EQ(value("SELECT count(*) FROM bsky.posts WHERE cid IS NOT NULL"), "1200");
   EXPECT_EQ(value("SELECT count(*) FROM bsky.likes"), "1200");
   EXPECT_EQ(value("SELECT count(*) FROM skua.dead_letter"), "0");
@@ -161,7 +178,7 @@ TEST_F(WorkerPoolTest, loses_and_doubles_nothing_when_its_connections_are_killed
 TEST_F(WorkerPoolTest, a_deleted_account_leaves_nothing_in_any_lane) {
   constexpr std::uint64_t kAccounts = 120;
   constexpr std::uint64_t kFloor = 1'000'000;
-  open(database_.url());
+  open();
   const auto records = [&](int number, std::uint64_t rev) {
     const std::string key = rkey(rev);
     const std::string target = "at://" + did(0) + "/app.bsky.feed.post/" + rkey(1);
@@ -195,7 +212,7 @@ TEST_F(WorkerPoolTest, a_deleted_account_leaves_nothing_in_any_lane) {
     }
   }
   ASSERT_TRUE(all_durable());
-  pool_->finish();
+  pool_->end(true);
   EXPECT_EQ(value("SELECT count(*) || ' ' || count(*) FILTER (WHERE rev <= bsky.tid_text(" +
                   std::to_string(kFloor) + ")) FROM bsky.all_records"),
             std::to_string(kAccounts / 2 * 5) + " 0");
@@ -210,9 +227,13 @@ TEST_F(WorkerPoolTest, a_deleted_account_leaves_nothing_in_any_lane) {
 }
 
 TEST_F(WorkerPoolTest, what_cannot_be_written_stays_unfinished) {
-  open("postgresql://127.0.0.1:1/nowhere");
+  open();
+  const std::string allow = "WHERE datname = current_database()";
+  session().run("UPDATE pg_database SET datallowconn = false " + allow);
   push(made_write(did(1), kPost, rkey(1), 1, made_post("p")));
-  pool_->abandon();
+  while (counters_.retries == 0) std::this_thread::yield();
+  pool_->end(false);
+  session().run("UPDATE pg_database SET datallowconn = true " + allow);
   EXPECT_EQ(in_flight_.frames(), 1U);
   EXPECT_FALSE(in_flight_.watermark());
   EXPECT_EQ(defect_, "");
@@ -220,9 +241,9 @@ TEST_F(WorkerPoolTest, what_cannot_be_written_stays_unfinished) {
 
 TEST_F(WorkerPoolTest, a_wrong_statement_stops_loudly) {
   session().run("ALTER TABLE bsky.posts RENAME TO renamed");
-  open(database_.url());
+  open();
   push(made_write(did(1), kPost, rkey(1), 1, made_post("p")));
-  pool_->finish();
+  pool_->end(true);
   EXPECT_NE(defect_, "");
   EXPECT_EQ(in_flight_.frames(), 1U);
 }

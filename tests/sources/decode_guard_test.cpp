@@ -140,7 +140,7 @@ class Decoders : public testing::TestWithParam<Kind> {
 
   FailingClock clock_;
   IntakeCounters intake_;
-  writer::InFlightList in_flight_{{}, nullptr};
+  ingest::InFlightList in_flight_{{}, nullptr};
   std::mutex mutex_;
   std::vector<event::UnresolvedEvent> events_;
   std::vector<std::string> defects_;
@@ -171,7 +171,7 @@ TEST_P(Decoders, an_exception_makes_a_dead_letter_of_its_message_and_the_stream_
   EXPECT_THAT(defects_, IsEmpty());
   EXPECT_EQ(decoder_->abandoned(), 0U);
   // Its event was handed on, as the others' were: it finishes with them.
-  in_flight_.finish(std::vector<writer::InFlightList::Ticket>{0, 1, 2}, Timestamp{});
+  in_flight_.finish(std::vector<ingest::InFlightList::Ticket>{0, 1, 2}, Timestamp{});
   EXPECT_EQ(in_flight_.frames(), 0U);
 }
 

@@ -72,8 +72,8 @@ class MessageDecoderTest : public testing::Test {
   std::deque<std::string> dids_;
   IntakeCounters intake_;
   const filter::CurrentFilter* filter_ = nullptr;
-  std::vector<writer::InFlightList::Ticket> finished_;
-  writer::InFlightList in_flight_{
+  std::vector<ingest::InFlightList::Ticket> finished_;
+  ingest::InFlightList in_flight_{
       {},
       [this](auto tickets) { finished_.insert(finished_.end(), tickets.begin(), tickets.end()); }};
   std::mutex mutex_;

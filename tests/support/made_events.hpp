@@ -4,11 +4,13 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "atproto/cid.hpp"
 #include "event/json_record.hpp"
+#include "event/resolved_event.hpp"
 #include "event/unresolved_event.hpp"
 #include "records/record.hpp"
 #include "repo/dag_cbor_reader.hpp"
@@ -72,6 +74,15 @@ inline nlohmann::json made_like(const std::string& uri) {
   return {{"$type", "app.bsky.feed.like"},
           {"subject", {{"uri", uri}, {"cid", atproto::Cid::of(as_bytes("liked")).to_string()}}},
           {"createdAt", "2026-01-02T03:04:05.678Z"}};
+}
+
+/// As the writers take a batch.
+inline std::vector<const event::ResolvedEvent*> pointers_to(
+    const std::vector<event::ResolvedEvent>& events) {
+  std::vector<const event::ResolvedEvent*> pointers;
+  pointers.reserve(events.size());
+  for (const event::ResolvedEvent& event : events) pointers.push_back(&event);
+  return pointers;
 }
 
 }  // namespace skua::test

@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/made_events.hpp"
+
 namespace skua::writer::fold_test {
 namespace {
 
@@ -31,14 +33,14 @@ TEST(FoldBatch, keeps_the_newest_rev_of_each_record) {
   batch.push_back(change(1, 10, 5));
   batch.push_back(change(1, 10, 7, event::Operation::Delete));
   batch.push_back(change(1, 10, 6, event::Operation::Update));
-  EXPECT_EQ(fold_batch(batch).survivors, Indices{1});
+  EXPECT_EQ(fold_batch(test::pointers_to(batch)).survivors, Indices{1});
 }
 
 TEST(FoldBatch, of_equal_revs_the_later_one_stays) {
   std::vector<event::ResolvedEvent> batch;
   batch.push_back(change(1, 10, 5));
   batch.push_back(change(1, 10, 5));
-  EXPECT_EQ(fold_batch(batch).survivors, Indices{1});
+  EXPECT_EQ(fold_batch(test::pointers_to(batch)).survivors, Indices{1});
 }
 
 TEST(FoldBatch, a_delete_that_a_write_overtakes_keeps_its_tombstone) {
@@ -51,8 +53,8 @@ TEST(FoldBatch, a_delete_that_a_write_overtakes_keeps_its_tombstone) {
   batch.push_back(change(1, 10, 9));
   batch.push_back(change(2, 10, 5));
   batch.push_back(change(2, 10, 6, Operation::Delete));
-  EXPECT_EQ(fold_batch(batch).survivors, (Indices{4, 6}));
-  EXPECT_EQ(fold_batch(batch).overtaken_deletes, Indices{3});
+  EXPECT_EQ(fold_batch(test::pointers_to(batch)).survivors, (Indices{4, 6}));
+  EXPECT_EQ(fold_batch(test::pointers_to(batch)).overtaken_deletes, Indices{3});
 }
 
 TEST(FoldBatch, actor_collection_and_rkey_make_the_key) {
@@ -61,7 +63,7 @@ TEST(FoldBatch, actor_collection_and_rkey_make_the_key) {
   batch.push_back(change(2, 10, 5));
   batch.push_back(change(1, 11, 5));
   batch.push_back(change(1, 10, 5, event::Operation::Create, 2));
-  EXPECT_EQ(fold_batch(batch).survivors, (Indices{0, 1, 2, 3}));
+  EXPECT_EQ(fold_batch(test::pointers_to(batch)).survivors, (Indices{0, 1, 2, 3}));
 }
 
 TEST(FoldBatch, leaves_all_that_is_no_record_change) {
@@ -69,7 +71,7 @@ TEST(FoldBatch, leaves_all_that_is_no_record_change) {
   batch[0].event.body = event::IdentityChange{};
   batch[1].event.body = event::AccountChange{};
   batch[2].event.body = event::Rejection{};
-  EXPECT_EQ(fold_batch(batch).survivors, (Indices{0, 1, 2}));
+  EXPECT_EQ(fold_batch(test::pointers_to(batch)).survivors, (Indices{0, 1, 2}));
 }
 
 /// Applying what is left gives what applying everything under the rev guard gives.
@@ -94,7 +96,7 @@ TEST_P(FoldProperty, leaves_the_effect_of_applying_all) {
   Table all;
   for (const auto& event : batch) apply(all, event);
   Table folded;
-  for (const std::size_t i : fold_batch(batch).survivors) {
+  for (const std::size_t i : fold_batch(test::pointers_to(batch)).survivors) {
     Table::key_type key{batch[i].actor_id, batch[i].rkey_number};
     EXPECT_FALSE(folded.contains(key)) << "one event a record";
     apply(folded, batch[i]);

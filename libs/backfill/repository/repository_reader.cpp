@@ -16,8 +16,10 @@ namespace {
 using Extent = repo::RepositoryListing::Extent;
 
 /// What the filter leaves of a repository. A path that names no collection is for the dead letters.
-event::ChunkOptions chunk_options(const std::shared_ptr<const store::Filter>& filter) {
+event::ChunkOptions chunk_options(const std::shared_ptr<const store::Filter>& filter,
+                                  std::uint32_t origin) {
   event::ChunkOptions options;
+  options.origin = origin;
   if (filter && !filter->passes_all_collections()) {
     options.leave_out = [filter](const repo::ListedRecord& record) {
       const auto slash = record.path.find('/');
@@ -124,7 +126,7 @@ void RepositoryReader::send(std::unique_ptr<UnfinishedRepository> repository,
   const UnfinishedRepository& kept = *repository;
   const auto id = unfinished_.begin(std::move(repository));
   event::RepositoryChunks chunks(kept.listing, kept.fetched.job.did, *kept.listing.commit().rev, id,
-                                 chunk_options(kept.fetched.filter));
+                                 chunk_options(kept.fetched.filter, options_.origin));
   std::size_t mapped = kept.fetched.car.size();
   while (auto chunk = chunks.next()) {
     chunk->claim = kept.fetched.job.claim;

@@ -11,7 +11,7 @@
 #include "backfill/repository/unfinished_repositories.hpp"
 #include "base/bounded_queue.hpp"
 #include "base/time.hpp"
-#include "event/unresolved_bulk.hpp"
+#include "event/chunk.hpp"
 
 namespace skua::backfill {
 
@@ -24,7 +24,9 @@ class RepositoryReader {
   struct Options {
     std::size_t threads = 2;
     /// Chunks for the workers, from any of the threads.
-    std::function<void(event::UnresolvedBulk)> sink;
+    /// Of the chunks' events (UnresolvedEvent::origin).
+    std::uint32_t origin = 0;
+    std::function<void(event::Chunk)> sink;
     /// A CAR that cannot be used, with the reason in words for people.
     std::function<void(const Job&, const std::string& words)> on_failed;
     /// The signature does not fit the document, which may be old: a fresh one is to be had, and the

@@ -10,7 +10,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
-#include "writer/in_flight.hpp"
+#include "ingest/in_flight.hpp"
 
 namespace skua::sources {
 
@@ -21,7 +21,7 @@ namespace skua::sources {
 /// ends, its ids are forgotten; Tap sends these messages again.
 class AckLedger {
  public:
-  using Ticket = writer::InFlightList::Ticket;
+  using Ticket = ingest::InFlightList::Ticket;
   /// Sends acknowledgements, and returns how many of the ids were taken, from the first on. It is
   /// called under the ledger's lock, so that no id gets into the next connection: it must neither
   /// wait nor call the ledger.

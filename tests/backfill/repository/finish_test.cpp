@@ -86,7 +86,7 @@ class FinishTest : public test::PostgresTest, public testing::WithParamInterface
     std::vector<event::ResolvedEvent> batch;
     batch.push_back({std::move(event)});
     EXPECT_TRUE(resolve::Resolver(session(), ids_, clock_).resolve(batch).empty());
-    live_.write(session(), batch, clock_.now());
+    live_.write(session(), test::pointers_to(batch), clock_.now());
   }
   void claim(const std::string& did) {
     const std::vector<NewJob> jobs = {{did, kHost}};
@@ -98,9 +98,7 @@ class FinishTest : public test::PostgresTest, public testing::WithParamInterface
     event::RepositoryChunks chunks(*car.listing, did, {rev}, 1);
     while (auto chunk = chunks.next()) {
       EXPECT_TRUE(resolve::Resolver(session(), ids_, clock_).resolve(chunk->events).empty());
-      std::vector<const event::ResolvedEvent*> events;
-      for (const auto& event : chunk->events) events.push_back(&event);
-      bulk_.write(session(), events, clock_.now());
+      bulk_.write(session(), test::pointers_to(chunk->events), clock_.now());
     }
   }
   WrittenRepository written(const Car& car, const std::string& did, Size size) {
@@ -131,8 +129,8 @@ class FinishTest : public test::PostgresTest, public testing::WithParamInterface
 
   test::ManualClock clock_;
   resolve::SharedIds ids_;
-  const writer::BulkWriter bulk_{"backfill"};
-  const writer::LiveWriter live_{"relay:test"};
+  const writer::BulkWriter bulk_{writer::SourceNames("backfill")};
+  const writer::LiveWriter live_{writer::SourceNames("relay:test")};
 };
 
 TEST_P(FinishTest, rows_that_the_car_does_not_hold_go_from_every_table) {

@@ -88,7 +88,7 @@ class LabelDecoderTest : public testing::Test {
 
   test::ManualClock clock_;
   IntakeCounters intake_;
-  writer::InFlightList in_flight_{{}, nullptr};
+  ingest::InFlightList in_flight_{{}, nullptr};
   test::FakeAccounts accounts_;
   std::mutex mutex_;
   std::vector<event::UnresolvedEvent> events_;

@@ -1,4 +1,4 @@
-#include "writer/in_flight.hpp"
+#include "ingest/in_flight.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -13,7 +13,7 @@
 
 #include "base/bounded_queue.hpp"
 
-namespace skua::writer::in_flight_test {
+namespace skua::ingest::in_flight_test {
 namespace {
 
 Timestamp at(std::int64_t microseconds) {
@@ -401,4 +401,4 @@ TEST(InFlightList, many_threads_finish_what_one_admits) {
 }
 
 }  // namespace
-}  // namespace skua::writer::in_flight_test
+}  // namespace skua::ingest::in_flight_test

@@ -9,7 +9,7 @@ namespace skua::writer {
 /// How many events of history go into a transaction: as many as it can hold within half a second,
 /// learnt from those before it. Larger ones cost less a row, and live events wait for the accounts
 /// that they hold. One a worker, on its thread.
-class BulkGroup {
+class BatchSize {
  public:
   static constexpr std::size_t kFirst = 2'500;
   static constexpr std::size_t kSmallest = 250;
@@ -19,7 +19,7 @@ class BulkGroup {
   /// Shorter than this: could be larger.
   static constexpr std::chrono::milliseconds kShort{200};
 
-  std::size_t size() const { return size_; }
+  std::size_t get() const { return size_; }
 
   /// A transaction of so many events took so long. That a small one was short says nothing of a
   /// large one.

@@ -15,7 +15,7 @@
 #include "base/latency_histogram.hpp"
 #include "base/time.hpp"
 
-namespace skua::writer {
+namespace skua::ingest {
 
 /// The frames of one source (or of several that stand by for each other) between being read and
 /// being durable, in the order they were read. It is three things at once:
@@ -165,4 +165,4 @@ class InFlightList {
   std::vector<std::function<void()>> waiting_;
 };
 
-}  // namespace skua::writer
+}  // namespace skua::ingest

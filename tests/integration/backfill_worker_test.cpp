@@ -1,5 +1,3 @@
-#include "writer/bulk_worker.hpp"
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -25,11 +23,13 @@
 #include "support/made_events.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
+#include "writer/backfill_policy.hpp"
+#include "writer/worker.hpp"
 
-namespace skua::writer::bulk_worker_test {
+namespace skua::writer::backfill_worker_test {
 namespace {
 
-using event::UnresolvedBulk;
+using event::Chunk;
 using std::chrono::milliseconds;
 using test::made_follow;
 using test::made_post;
@@ -62,54 +62,79 @@ class TakingClock final : public Clock {
   std::atomic<std::chrono::microseconds> look_{std::chrono::microseconds(0)};
 };
 
-class BulkWorkerTest : public test::PostgresTest {
+/// A chunk that is durable.
+struct WrittenChunk {
+  std::uint64_t repository = 0;
+  std::size_t records = 0;
+  std::size_t bytes = 0;
+};
+
+/// Remembers the chunks that are durable.
+class TestProducer final : public Producer {
+ public:
+  void written(std::span<const event::Chunk* const> chunks) override {
+    for (const event::Chunk* chunk : chunks) {
+      all.push_back({chunk->repository, chunk->events.size(), chunk->bytes});
+      ++count;
+    }
+    count.notify_all();
+  }
+  bool is_crowded() const override { return false; }
+  Counters& counters() override { return counted; }
+
+  /// No more will come.
+  void end() {
+    count = 1'000'000;
+    count.notify_all();
+  }
+
+  Counters counted;
+  std::vector<WrittenChunk> all;  // of the worker's thread until it ends
+  std::atomic<std::size_t> count{0};
+};
+
+class BackfillWorkerTest : public test::PostgresTest {
  protected:
   void SetUp() override { SKUA_NEED_POSTGRES(); }
 
-  std::unique_ptr<BulkServices> services(const std::string& url, LiveBackpressure& pressure,
-                                         Counters& counters) {
-    return std::unique_ptr<BulkServices>(new BulkServices{.database_url = url,
-                                                          .writer = writer_,
-                                                          .ids = ids_,
-                                                          .live_backpressure = pressure,
-                                                          .counters = counters,
-                                                          .clock = clock_,
-                                                          .pace = clock_,
-                                                          .on_written =
-                                                              [this](const BulkWritten& chunk) {
-                                                                written_.push_back(chunk);
-                                                                ++written_chunks_;
-                                                                written_chunks_.notify_all();
-                                                              },
-                                                          .on_defect =
-                                                              [this](const std::string& what) {
-                                                                defect_ = what;
-                                                                written_chunks_ = kEnded;
-                                                                written_chunks_.notify_all();
-                                                              }});
+  std::unique_ptr<WorkerServices> services(const std::string& url, LiveBackpressure& pressure,
+                                           TestProducer& producer) {
+    return std::unique_ptr<WorkerServices>(
+        new WorkerServices{.database_url = url,
+                           .sources = SourceNames("backfill"),
+                           .producers = {&producer},
+                           .ids = ids_,
+                           .live_backpressure = pressure,
+                           .server_clock = clock_,
+                           .monotonic = clock_,
+                           .on_defect = [this, &producer](const std::string& what) {
+                             defect_ = what;
+                             producer.end();
+                           }});
+  }
+  std::unique_ptr<Worker> worker(const WorkerServices& services) {
+    return std::make_unique<Worker>("backfill test", std::make_unique<BackfillPolicy>(services),
+                                    permits_, services);
   }
   void open(const std::string& url) {
-    services_ = services(url, pressure_, counters_);
-    worker_ = std::make_unique<BulkWorker>("backfill test", turns_, *services_);
+    services_ = services(url, pressure_, producer_);
+    worker_ = worker(*services_);
   }
   void finish() {
     worker_->finish();
     worker_->join();
   }
   void wait_for_chunks(std::size_t count) {
-    for (std::size_t seen = written_chunks_; seen < count; seen = written_chunks_) {
-      written_chunks_.wait(seen);
+    for (std::size_t seen = producer_.count; seen < count; seen = producer_.count) {
+      producer_.count.wait(seen);
     }
   }
 
   /// Records of one account with the keys from `first` on; `change` makes each its own.
-  static UnresolvedBulk records(
-      std::uint64_t repository, const std::string& did, std::size_t count, std::size_t first = 0,
-      const std::string& collection = kFollow,
-      const std::function<void(std::size_t, nlohmann::json&)>& change = {}) {
-    UnresolvedBulk chunk;
-    chunk.did = did;
-    chunk.type = records::record_type_of(collection);
+  static Chunk records(std::uint64_t repository, const std::string& did, std::size_t count,
+                       std::size_t first = 0, const std::string& collection = kFollow,
+                       const std::function<void(std::size_t, nlohmann::json&)>& change = {}) {
+    Chunk chunk;
     chunk.repository = repository;
     for (std::size_t i = 0; i < count; ++i) {
       nlohmann::json record = collection == kPost ? made_post("words") : made_follow(kBob);
@@ -122,12 +147,13 @@ class BulkWorkerTest : public test::PostgresTest {
     }
     return chunk;
   }
-  static void add_rejection(UnresolvedBulk& chunk) {
-    event::UnresolvedEvent& event = chunk.events.emplace_back().event;
+  static void add_rejection(Chunk& chunk) {
+    event::UnresolvedEvent event;
     event.source = event::EventSource::Backfill;
-    event.did = chunk.did;
-    event.type = chunk.type;
+    event.did = chunk.did();
+    event.type = chunk.lane().type;
     event.body = event::Rejection{kFollow + "/rejected", "no DAG-CBOR", {0xff}};
+    chunk.events.emplace_back().event = std::move(event);
   }
 
   std::string count(const std::string& from) { return value("SELECT count(*) FROM " + from); }
@@ -141,16 +167,13 @@ class BulkWorkerTest : public test::PostgresTest {
   TakingClock clock_;
   resolve::SharedIds ids_;
   LiveBackpressure pressure_{10};
-  WriteTurns turns_{1};
-  Counters counters_;
-  const BulkWriter writer_{"backfill"};
-  std::vector<BulkWritten> written_;  // of the worker's thread until it ended
-  std::atomic<std::size_t> written_chunks_{0};
-  /// What `written_chunks_` is when no more will come.
-  static constexpr std::size_t kEnded = 1'000'000;
+  WritePermits permits_{1};
+  TestProducer producer_;
+  Counters& counters_ = producer_.counted;
+  const std::vector<WrittenChunk>& written_ = producer_.all;
   std::string defect_;
-  std::unique_ptr<BulkServices> services_;
-  std::unique_ptr<BulkWorker> worker_;
+  std::unique_ptr<WorkerServices> services_;
+  std::unique_ptr<Worker> worker_;
 };
 
 // --- what the database refuses
@@ -193,8 +216,8 @@ const std::vector<Way> kWays = {
     {"posts", kPost, "posts", 300},
 };
 
-class BulkWorkerPoison : public BulkWorkerTest,
-                         public testing::WithParamInterface<std::tuple<Way, Refusal>> {
+class BackfillWorkerPoison : public BackfillWorkerTest,
+                             public testing::WithParamInterface<std::tuple<Way, Refusal>> {
  protected:
   const Way way_ = std::get<Way>(GetParam());
   const Refusal refusal_ = std::get<Refusal>(GetParam());
@@ -206,7 +229,7 @@ class BulkWorkerPoison : public BulkWorkerTest,
     }
     session().run(sql);
   }
-  UnresolvedBulk chunk(std::uint64_t repository, const std::set<std::size_t>& poison) const {
+  Chunk chunk(std::uint64_t repository, const std::set<std::size_t>& poison) const {
     return records(repository, did(repository), way_.records, 0, way_.collection,
                    [&](std::size_t i, nlohmann::json& record) {
                      if (poison.contains(i)) record["poison"] = "yes";
@@ -221,7 +244,7 @@ class BulkWorkerPoison : public BulkWorkerTest,
   std::string rows() { return count("bsky." + way_.table + " WHERE rev = 10 AND cid IS NOT NULL"); }
 };
 
-TEST_P(BulkWorkerPoison, ends_as_a_dead_letter_and_all_others_as_rows) {
+TEST_P(BackfillWorkerPoison, ends_as_a_dead_letter_and_all_others_as_rows) {
   refuse_poison();
   const std::size_t last = way_.records - 1;
   // Of each repository those records; they share transactions.
@@ -237,7 +260,7 @@ TEST_P(BulkWorkerPoison, ends_as_a_dead_letter_and_all_others_as_rows) {
   const std::size_t before = way_.has_rows ? poison.size() : 0;
   std::size_t poisons = 0;
   std::set<std::string> letters;
-  std::vector<UnresolvedBulk> chunks;
+  std::vector<Chunk> chunks;
   std::vector<std::size_t> bytes;
   for (std::size_t i = 0; i < poison.size(); ++i) {
     for (const std::size_t place : poison[i]) letters.insert(uri(i, place));
@@ -245,7 +268,7 @@ TEST_P(BulkWorkerPoison, ends_as_a_dead_letter_and_all_others_as_rows) {
     bytes.push_back(chunks.back().bytes);
     poisons += poison[i].size();
   }
-  for (UnresolvedBulk& chunk : chunks) worker_->push(std::move(chunk));
+  for (Chunk& chunk : chunks) worker_->push(std::move(chunk));
   finish();
 
   EXPECT_EQ(defect_, "");
@@ -271,14 +294,14 @@ TEST_P(BulkWorkerPoison, ends_as_a_dead_letter_and_all_others_as_rows) {
   // Every chunk of every repository is told of, whole: so each repository finishes.
   ASSERT_EQ(written_.size(), before + poison.size());
   for (std::size_t i = 0; i < poison.size(); ++i) {
-    const BulkWritten& written = written_[before + i];
+    const WrittenChunk& written = written_[before + i];
     EXPECT_EQ(written.repository, i);
     EXPECT_EQ(written.records, way_.records);
     EXPECT_EQ(written.bytes, bytes[i]);
   }
 }
 
-TEST_P(BulkWorkerPoison, that_comes_again_adds_no_letter) {
+TEST_P(BackfillWorkerPoison, that_comes_again_adds_no_letter) {
   refuse_poison();
   open(database_.url());
   worker_->push(chunk(1, {2, 9}));
@@ -294,7 +317,7 @@ TEST_P(BulkWorkerPoison, that_comes_again_adds_no_letter) {
   EXPECT_EQ(defect_, "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, BulkWorkerPoison,
+INSTANTIATE_TEST_SUITE_P(Ways, BackfillWorkerPoison,
                          testing::Combine(testing::ValuesIn(kWays), testing::ValuesIn(kRefusals)),
                          [](const auto& test) {
                            return std::get<Way>(test.param).name + "_by_a_" +
@@ -302,7 +325,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, BulkWorkerPoison,
                          });
 
 /// A sequence counts what is rolled back, too.
-TEST_F(BulkWorkerTest, poison_does_not_have_the_whole_group_tried_again_and_again) {
+TEST_F(BackfillWorkerTest, poison_does_not_have_the_whole_group_tried_again_and_again) {
   constexpr std::size_t kRecords = 2'000;
   session().run("CREATE SEQUENCE tried");
   session().run(
@@ -350,13 +373,13 @@ const std::vector<Gate> kGates = {
      true},
 };
 
-class BulkWorkerCut : public BulkWorkerTest, public testing::WithParamInterface<Gate> {
+class BackfillWorkerCut : public BackfillWorkerTest, public testing::WithParamInterface<Gate> {
  protected:
   /// The server's process that waits at the gate, which is not `other`; nothing when all was
   /// written without waiting.
   std::string waiter(const std::string& other) {
     std::string pid;
-    while (pid.empty() && written_chunks_ == 0) {
+    while (pid.empty() && producer_.count == 0) {
       std::this_thread::yield();
       pid = value(
           "SELECT max(pid) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid = " +
@@ -369,7 +392,7 @@ class BulkWorkerCut : public BulkWorkerTest, public testing::WithParamInterface<
   }
 };
 
-TEST_P(BulkWorkerCut, loses_and_doubles_nothing) {
+TEST_P(BackfillWorkerCut, loses_and_doubles_nothing) {
   constexpr std::size_t kCuts = 3;
   constexpr std::size_t kRecords = 300;
   session().run(
@@ -379,10 +402,9 @@ TEST_P(BulkWorkerCut, loses_and_doubles_nothing) {
   session().run(GetParam().sql);
   session().run("SELECT pg_advisory_lock(" + std::to_string(kGate) + ")");
   open(database_.url());
-  UnresolvedBulk chunk =
-      records(1, kAlice, kRecords, 0, kFollow, [](std::size_t i, nlohmann::json& record) {
-        if (GetParam().poison && i == 100) record["poison"] = "yes";
-      });
+  Chunk chunk = records(1, kAlice, kRecords, 0, kFollow, [](std::size_t i, nlohmann::json& record) {
+    if (GetParam().poison && i == 100) record["poison"] = "yes";
+  });
   add_rejection(chunk);
   worker_->push(std::move(chunk));
 
@@ -409,10 +431,10 @@ TEST_P(BulkWorkerCut, loses_and_doubles_nothing) {
   EXPECT_EQ(defect_, "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Places, BulkWorkerCut, testing::ValuesIn(kGates),
+INSTANTIATE_TEST_SUITE_P(Places, BackfillWorkerCut, testing::ValuesIn(kGates),
                          [](const auto& test) { return test.param.name; });
 
-TEST_F(BulkWorkerTest, a_full_lock_table_makes_transactions_smaller) {
+TEST_F(BackfillWorkerTest, a_full_lock_table_makes_transactions_smaller) {
   session().run(
       "CREATE FUNCTION be_full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
       "IF (SELECT count(*) > 100 FROM rows) THEN "
@@ -432,8 +454,8 @@ TEST_F(BulkWorkerTest, a_full_lock_table_makes_transactions_smaller) {
 }
 
 /// A stub that came meanwhile would make its COPY fail.
-TEST_F(BulkWorkerTest, its_posts_are_claimed_while_it_writes_them) {
-  UnresolvedBulk same = records(1, kAlice, 100, 0, kPost);
+TEST_F(BackfillWorkerTest, its_posts_are_claimed_while_it_writes_them) {
+  Chunk same = records(1, kAlice, 100, 0, kPost);
   resolve::Resolver(session(), ids_, clock_).resolve(std::span(same.events));
   std::vector<resolve::KnownPosts::Key> posts;
   for (const auto& event : same.events) posts.push_back({event.actor_id, event.rkey_number});
@@ -459,9 +481,9 @@ TEST_F(BulkWorkerTest, its_posts_are_claimed_while_it_writes_them) {
 }
 
 /// One that is known to have a row and has none would never get its stub.
-TEST_F(BulkWorkerTest, posts_that_were_held_back_are_not_known) {
+TEST_F(BackfillWorkerTest, posts_that_were_held_back_are_not_known) {
   const auto known = [&] {
-    UnresolvedBulk same = records(1, kAlice, 100, 0, kPost);
+    Chunk same = records(1, kAlice, 100, 0, kPost);
     resolve::Resolver(session(), ids_, clock_).resolve(std::span(same.events));
     return std::count_if(same.events.begin(), same.events.end(), [&](const auto& event) {
       return ids_.posts.contains({event.actor_id, event.rkey_number});
@@ -477,13 +499,13 @@ TEST_F(BulkWorkerTest, posts_that_were_held_back_are_not_known) {
 }
 
 /// They stand in bsky.records.
-TEST_F(BulkWorkerTest, posts_that_break_their_lexicon_are_not_known) {
+TEST_F(BackfillWorkerTest, posts_that_break_their_lexicon_are_not_known) {
   open(database_.url());
   worker_->push(records(1, kAlice, 100, 0, kPost, [](std::size_t i, nlohmann::json& record) {
     if (i % 2 == 0) record["text"] = 5;
   }));
   finish();
-  UnresolvedBulk same = records(1, kAlice, 100, 0, kPost);
+  Chunk same = records(1, kAlice, 100, 0, kPost);
   resolve::Resolver(session(), ids_, clock_).resolve(std::span(same.events));
   for (std::size_t i = 0; i < same.events.size(); ++i) {
     EXPECT_EQ(ids_.posts.contains({same.events[i].actor_id, same.events[i].rkey_number}),
@@ -491,7 +513,7 @@ TEST_F(BulkWorkerTest, posts_that_break_their_lexicon_are_not_known) {
   }
 }
 
-TEST_F(BulkWorkerTest, what_cannot_be_written_is_not_told_of) {
+TEST_F(BackfillWorkerTest, what_cannot_be_written_is_not_told_of) {
   open("postgresql://127.0.0.1:1/nowhere");
   worker_->push(records(1, kAlice, 1));
   worker_->abandon();
@@ -501,7 +523,7 @@ TEST_F(BulkWorkerTest, what_cannot_be_written_is_not_told_of) {
   EXPECT_EQ(defect_, "");
 }
 
-TEST_F(BulkWorkerTest, a_wrong_statement_stops_loudly) {
+TEST_F(BackfillWorkerTest, a_wrong_statement_stops_loudly) {
   session().run("ALTER TABLE bsky.follows RENAME TO renamed");
   open(database_.url());
   worker_->push(records(1, kAlice, 100));
@@ -512,7 +534,7 @@ TEST_F(BulkWorkerTest, a_wrong_statement_stops_loudly) {
 
 // --- half a second
 
-TEST_F(BulkWorkerTest, transactions_shrink_after_slow_ones_and_grow_after_fast_ones) {
+TEST_F(BackfillWorkerTest, transactions_shrink_after_slow_ones_and_grow_after_fast_ones) {
   const std::vector<std::size_t> slow = {2'500, 1'250, 625, 312, 250, 250};
   const std::vector<std::size_t> fast = {250, 312, 390, 487};
   const auto all_of = [](const std::vector<std::size_t>& sizes) {
@@ -530,50 +552,51 @@ TEST_F(BulkWorkerTest, transactions_shrink_after_slow_ones_and_grow_after_fast_o
   EXPECT_EQ(defect_, "");
 }
 
-TEST_F(BulkWorkerTest, transactions_do_not_grow_after_small_ones) {
+TEST_F(BackfillWorkerTest, transactions_do_not_grow_after_small_ones) {
   open(database_.url());
   for (std::size_t i = 0; i < 3; ++i) {
     worker_->push(records(1, kAlice, 1, i));
     wait_for_chunks(i + 1);
   }
-  worker_->push(records(1, kAlice, BulkGroup::kFirst + 1, 3));
+  worker_->push(records(1, kAlice, BatchSize::kFirst + 1, 3));
   finish();
   EXPECT_EQ(sizes(), "1 1 1 2500 1");
   EXPECT_EQ(defect_, "");
 }
 
-/// The other worker has the only turn while this one waits: it gave it back.
-TEST_F(BulkWorkerTest, waits_between_transactions_while_live_lanes_are_deep) {
+/// The other worker has the only permit while this one waits: it returned it.
+TEST_F(BackfillWorkerTest, waits_between_transactions_while_live_lanes_are_deep) {
   const std::size_t deep = 20;
   bool first = true;
   clock_.on_look = [&] {
     if (std::exchange(first, false)) pressure_.add(deep);
   };
   open(database_.url());
-  worker_->push(records(1, kAlice, 2 * BulkGroup::kFirst));
+  worker_->push(records(1, kAlice, 2 * BatchSize::kFirst));
   while (counters_.transactions == 0) std::this_thread::yield();
 
   LiveBackpressure none{1};
-  Counters counters;
-  const auto others = services(database_.url(), none, counters);
-  BulkWorker other("backfill other", turns_, *others);
+  TestProducer producer;
+  const Counters& counters = producer.counted;
+  const auto others = services(database_.url(), none, producer);
+  const auto other = worker(*others);
   for (std::size_t i = 0; i < 5; ++i) {
-    other.push(records(2, kBob, BulkGroup::kFirst, i * BulkGroup::kFirst));
+    other->push(records(2, kBob, BatchSize::kFirst, i * BatchSize::kFirst));
   }
-  other.finish();
-  other.join();
-  EXPECT_EQ(counters.rows, 5 * BulkGroup::kFirst);
+  other->finish();
+  other->join();
+  EXPECT_EQ(counters.rows, 5 * BatchSize::kFirst);
 
   EXPECT_EQ(counters_.transactions, 1U);
-  EXPECT_EQ(counters_.rows, BulkGroup::kFirst);
+  EXPECT_EQ(counters_.rows, BatchSize::kFirst);
   pressure_.remove(deep);
   finish();
   EXPECT_EQ(counters_.transactions, 2U);
-  EXPECT_EQ(counters_.rows, 2 * BulkGroup::kFirst);
+  EXPECT_EQ(counters_.rows, 2 * BatchSize::kFirst);
   EXPECT_EQ(defect_, "");
 }
 
-TEST_F(BulkWorkerTest, does_not_begin_while_live_lanes_are_deep_and_ends_when_told_to) {
+TEST_F(BackfillWorkerTest, does_not_begin_while_live_lanes_are_deep_and_ends_when_told_to) {
   pressure_.add(20);
   open(database_.url());
   worker_->push(records(1, kAlice, 100));
@@ -585,4 +608,4 @@ TEST_F(BulkWorkerTest, does_not_begin_while_live_lanes_are_deep_and_ends_when_to
 }
 
 }  // namespace
-}  // namespace skua::writer::bulk_worker_test
+}  // namespace skua::writer::backfill_worker_test

@@ -1,9 +1,9 @@
-#include "writer/in_flight.hpp"
+#include "ingest/in_flight.hpp"
 
 #include <algorithm>
 #include <utility>
 
-namespace skua::writer {
+namespace skua::ingest {
 namespace {
 
 /// How far a host's clock may be ahead of ours: a wrong one must not say how far behind we are.
@@ -180,4 +180,4 @@ bool InFlightList::wait_until_at_most(std::size_t frames,
   return fewer_.wait_until(lock, deadline, [&] { return unfinished_ <= frames; });
 }
 
-}  // namespace skua::writer
+}  // namespace skua::ingest

@@ -1,0 +1,76 @@
+#include "writer/backfill_policy.hpp"
+
+#include <algorithm>
+#include <variant>
+#include <vector>
+
+#include <boost/unordered/unordered_flat_set.hpp>
+
+#include "writer/live_policy.hpp"
+#include "writer/record_id.hpp"
+
+namespace skua::writer {
+namespace {
+
+using event::ResolvedEvent;
+using Events = std::vector<const ResolvedEvent*>;
+
+Events events_of(std::span<const TakenEvent> batch) {
+  Events events;
+  events.reserve(batch.size());
+  for (const TakenEvent& taken : batch) events.push_back(taken.event);
+  return events;
+}
+
+/// Whether the BulkWriter can write these events: each creates or replaces another record. The
+/// chunks of jobs always do: a repository has each key once.
+bool can_copy(std::span<const TakenEvent> batch) {
+  boost::unordered_flat_set<RecordId> keys;
+  for (const TakenEvent& taken : batch) {
+    if (taken.chunk->claim != 0) continue;
+    const ResolvedEvent& event = *taken.event;
+    if (std::holds_alternative<event::Rejection>(event.event.body)) continue;
+    const auto* change = std::get_if<event::RecordChange>(&event.event.body);
+    if (change == nullptr || change->operation == event::Operation::Delete) return false;
+    if (!keys.insert(RecordId::of(event)).second) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::chrono::milliseconds BackfillPolicy::linger() const {
+  return std::chrono::milliseconds(100);
+}
+
+Written BackfillPolicy::write(store::Session& session, std::span<const TakenEvent> batch) {
+  if (can_copy(batch)) return copy(session, batch);
+  return write_events(session, single_, events_of(batch), services_.server_clock.now());
+}
+
+Written BackfillPolicy::copy(store::Session& session, std::span<const TakenEvent> batch) {
+  std::vector<TakenEvent> sorted(batch.begin(), batch.end());
+  // The events of an account must stand together. Those of repositories do so already.
+  if (batch.front().chunk->claim == 0) {
+    std::stable_sort(sorted.begin(), sorted.end(), [](const auto& one, const auto& other) {
+      return one.event->actor_id < other.event->actor_id;
+    });
+  }
+  const Events events = events_of(sorted);
+  std::vector<std::int64_t> claims;
+  claims.reserve(sorted.size());
+  for (const TakenEvent& taken : sorted) claims.push_back(taken.chunk->claim);
+
+  const resolve::PostClaims::HeldAll posts(services_.ids.post_claims,
+                                           resolve::posts_written_by(events));
+  const Timestamp now = services_.server_clock.now();
+  const Timestamp start = services_.monotonic.now();
+  const BulkWriter::Outcome outcome = bulk_.write(session, events, now, claims);
+  size_.took(events.size(), services_.monotonic.now() - start);
+  if (outcome.held_back + outcome.lost == 0) {
+    for (const resolve::KnownPosts::Key& post : posts.keys()) services_.ids.posts.insert(post);
+  }
+  return {outcome.rows, outcome.unchanged, outcome.dead_letters, {}};
+}
+
+}  // namespace skua::writer

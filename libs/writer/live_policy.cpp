@@ -1,0 +1,43 @@
+#include "writer/live_policy.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "writer/purge.hpp"
+
+namespace skua::writer {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// At the network's rate a commit costs more than its rows.
+constexpr milliseconds kLinger{5};
+/// Larger batches leave more of the cores to the decoders.
+constexpr milliseconds kCrowdedLinger{500};
+
+}  // namespace
+
+Written write_events(store::Session& session, const LiveWriter& writer, LiveWriter::Batch batch,
+                     Timestamp now) {
+  LiveWriter::Outcome outcome = writer.write(session, batch, now);
+  Written written{outcome.rows, outcome.unchanged, outcome.dead_letters, std::move(outcome.busy)};
+  // Before the events are reported as written: after a crash they come again.
+  for (const Purge& purge : outcome.purges) written.rows += purge_account(session, purge);
+  return written;
+}
+
+milliseconds LivePolicy::linger() const {
+  const bool crowded = std::any_of(services_.producers.begin(), services_.producers.end(),
+                                   [](const Producer* producer) { return producer->is_crowded(); });
+  return crowded ? kCrowdedLinger : kLinger;
+}
+
+Written LivePolicy::write(store::Session& session, std::span<const TakenEvent> batch) {
+  std::vector<const event::ResolvedEvent*> events;
+  events.reserve(batch.size());
+  for (const TakenEvent& taken : batch) events.push_back(taken.event);
+  return write_events(session, writer_, events, services_.server_clock.now());
+}
+
+}  // namespace skua::writer

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/time.hpp"
+#include "resolve/resolver.hpp"
+#include "writer/live_backpressure.hpp"
+#include "writer/producer.hpp"
+#include "writer/source_names.hpp"
+
+namespace skua::writer {
+
+/// What the workers of a pool share. Everything outlives them.
+struct WorkerServices {
+  std::string database_url;
+  /// The names of the sources, by UnresolvedEvent::origin.
+  SourceNames sources;
+  /// The producers, by UnresolvedEvent::origin.
+  std::vector<Producer*> producers;
+  resolve::SharedIds& ids;
+  LiveBackpressure& live_backpressure;
+  /// PostgreSQL's time, for stored times: other processes compare with them.
+  const Clock& server_clock;
+  /// Measures the duration of transactions; does not jump.
+  const Clock& monotonic;
+  /// Called from a worker's thread after a fatal error: the process must stop.
+  std::function<void(const std::string& what)> on_defect;
+
+  Producer& producer_of(const event::Chunk& chunk) const { return *producers.at(chunk.origin()); }
+};
+
+}  // namespace skua::writer

@@ -78,7 +78,7 @@ Work simulate(std::size_t commits) {
     if (place == work.keys.end()) {
       place = work.keys.emplace(decoded.did, key_of(network, decoded.did)).first;
     }
-    const auto commit = verify::CommitVerifier::admit(decoded, decoder.car(), {}, now).value();
+    const auto commit = verify::CommitVerifier::admit(decoded, {}, now).value();
     work.commits.push_back({std::move(frame), &place->second, repo::unsigned_commit_bytes(commit),
                             Bytes(commit.signature.begin(), commit.signature.end())});
   }
@@ -109,9 +109,9 @@ std::size_t verify_all(const Work& work, verify::Level level) {
     event::DecodedFrame decoded;
     if (!decoder.decode(commit.frame, decoded)) continue;
     verify::RepositoryState& state = states[decoded.did];
-    const auto object = verify::CommitVerifier::admit(decoded, decoder.car(), state, work.end);
+    const auto object = verify::CommitVerifier::admit(decoded, state, work.end);
     if (!object) continue;
-    const auto verdict = verifier.verify(decoded, decoder.car(), *object, *commit.key, state);
+    const auto verdict = verifier.verify(decoded, *object, *commit.key, state);
     if (!verdict || verdict->continuity == verify::Continuity::Broken) continue;
     state.last = verdict->link;
     ++accepted;

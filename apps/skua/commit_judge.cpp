@@ -1,47 +1,49 @@
 #include "commit_judge.hpp"
 
+#include <string>
+#include <utility>
 #include <variant>
 
 #include "verify/errc.hpp"
 
 namespace skua::cli {
-namespace {
 
-/// All errors of the verifier are its own.
-CommitJudge::Judgement judgement_of(const boost::system::error_code& error) {
-  const auto reason = static_cast<verify::errc>(error.value());
-  return {verify::name_of(reason), verify::is_refusal(reason)};
-}
+using ingest::CommitProcessor;
 
-}  // namespace
-
-CommitJudge::Judgement CommitJudge::judge(const event::FrameDecoder& decoder,
-                                          const event::DecodedFrame& frame) {
-  if (frame.type == event::MessageType::Account) {
-    for (const event::UnresolvedEvent& event : frame.events) {
-      if (const auto* change = std::get_if<event::AccountChange>(&event.body)) {
-        repositories_[frame.did].active = change->active;
-      }
-    }
-    return {};
+CommitJudge::Judgement CommitJudge::judge(event::DecodedFrame& message) {
+  const CommitProcessor::Outcome outcome = process(message);
+  if (message.type == event::MessageType::Account) return {};
+  Judgement judgement;
+  if (const auto* dropped = std::get_if<CommitProcessor::Drop>(&outcome)) {
+    judgement = {verify::name_of(dropped->reason), verify::is_refusal(dropped->reason)};
+  } else if (const auto* accepted = std::get_if<CommitProcessor::Accept>(&outcome)) {
+    if (accepted->continuity == verify::Continuity::Broken) ++broken_;
   }
-  const Judgement judgement = check(decoder, frame);
   ++totals_[judgement.reason];
   return judgement;
 }
 
-CommitJudge::Judgement CommitJudge::check(const event::FrameDecoder& decoder,
-                                          const event::DecodedFrame& frame) {
-  verify::RepositoryState& state = repositories_[frame.did];
-  const auto commit = verify::CommitVerifier::admit(frame, decoder.car(), state, frame.time);
-  if (!commit) return judgement_of(commit.error());
-  const identity::DidDocument* document = documents_.find(frame.did);
-  if (document == nullptr) return judgement_of(make_error_code(verify::errc::no_did_document));
-  const auto accepted = verifier_.verify(frame, decoder.car(), *commit, document->key, state);
-  if (!accepted) return judgement_of(accepted.error());
-  if (accepted->continuity == verify::Continuity::Broken) ++broken_;
-  state.last = accepted->link;
-  return {};
+CommitProcessor::Outcome CommitJudge::process(event::DecodedFrame& message) {
+  using What = CommitProcessor::Ask::What;
+  const Timestamp now = message.time;
+  ingest::Answers answers;
+  while (true) {
+    CommitProcessor::Outcome outcome = processor_.process(message, answers, false, now);
+    const auto* question = std::get_if<CommitProcessor::Ask>(&outcome);
+    if (question == nullptr) return outcome;
+    if (question->what == What::Repository) {
+      store::RepositoryRow unknown;
+      unknown.did = message.did;
+      processor_.set_repository(unknown);
+    }
+    // The other question is for the identity: without hosts the processor asks nothing else.
+    accounts_.identity(message.did, question->freshness,
+                       [&](const Result<accounts::AccountIdentity>& identity) {
+                         processor_.set_identity(message.did, identity, question->freshness, now);
+                         if (identity) answers.document_handle = identity->handle;
+                       });
+    answers.has_fresh_identity = question->what == What::Identity;
+  }
 }
 
 }  // namespace skua::cli

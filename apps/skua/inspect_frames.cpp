@@ -81,7 +81,7 @@ class FramePrinter {
         (frame_.type != Commit && frame_.type != Sync && frame_.type != Account)) {
       return;
     }
-    const auto [reason, is_refused] = judge_->judge(decoder_, frame_);
+    const auto [reason, is_refused] = judge_->judge(frame_);
     if (frame_.type == Account) return;
     if (reason.empty()) {
       verdict_ = R"(,"verified":true})";

@@ -146,20 +146,19 @@ bool read_op_claim(const Value& op, OpClaim& out) {
   return out.cid.has_value() == (out.operation != Operation::Delete);
 }
 
-Result<void> read_sync(const Value& body, repo::LoadedCar& car, DecodedFrame& out) {
+Result<void> read_sync(const Value& body, DecodedFrame& out) {
   if (const auto envelope = read_envelope(body, "did", out); !envelope) return envelope.error();
   const auto rev = read_rev(body);
   if (!rev) return rev.error();
   out.rev = *rev;
   const auto blocks = read_blocks(body, kMaxSyncBlocks);
   if (!blocks) return blocks.error();
-  return repo::load_car(*blocks, car);
+  return repo::load_car(*blocks, out.car);
 }
 
 /// `rebase`, `tooBig` and `blobs` are deprecated and say nothing that matters: they are not looked
 /// at.
-Result<void> read_commit(const Value& body, repo::LoadedCar& car, atproto::Document& scratch,
-                         DecodedFrame& out) {
+Result<void> read_commit(const Value& body, atproto::Document& scratch, DecodedFrame& out) {
   if (const auto envelope = read_envelope(body, "repo", out); !envelope) return envelope.error();
   const auto rev = read_rev(body);
   if (!rev) return rev.error();
@@ -178,14 +177,11 @@ Result<void> read_commit(const Value& body, repo::LoadedCar& car, atproto::Docum
   if (ops->size() > kMaxOps) return errc::too_many_ops;
   const auto blocks = read_blocks(body, kMaxCommitBlocks);
   if (!blocks) return blocks.error();
-  if (blocks->empty()) {
-    // What a commit that was too big has in the place of a CAR.
-    car.roots.clear();
-    car.blocks.clear();
-  } else if (const auto loaded = repo::load_car(*blocks, car); !loaded) {
-    return loaded.error();
+  // A commit that was too big has no bytes in place of a CAR.
+  if (!blocks->empty()) {
+    if (const auto loaded = repo::load_car(*blocks, out.car); !loaded) return loaded.error();
   }
-  OpDecoder decoder(out.did, out.seq, *rev, car.blocks, scratch);
+  OpDecoder decoder(out.did, out.seq, *rev, out.car.blocks, scratch);
   out.events.reserve(ops->size());
   out.claim.ops.reserve(ops->size());
   for (const Value op : ops->items()) {
@@ -223,6 +219,8 @@ Result<void> FrameDecoder::decode(ByteView frame, DecodedFrame& out) {
   out.rev.reset();
   out.events.clear();
   out.claim.clear();
+  out.car.roots.clear();
+  out.car.blocks.clear();
   out.name.clear();
   out.message.clear();
 
@@ -241,9 +239,9 @@ Result<void> FrameDecoder::decode(ByteView frame, DecodedFrame& out) {
 
   switch (out.type) {
     case MessageType::Commit:
-      return read_commit(body, car_, record_, out);
+      return read_commit(body, record_, out);
     case MessageType::Sync:
-      return read_sync(body, car_, out);
+      return read_sync(body, out);
     case MessageType::Identity:
       return read_identity(body, out);
     case MessageType::Account:

@@ -52,7 +52,8 @@ struct RepoClaim {
   void clear();
 };
 
-/// One message of com.atproto.sync.subscribeRepos, decoded.
+/// One message of com.atproto.sync.subscribeRepos, decoded. Its views stay valid while the bytes of
+/// the frame stay where they are, also after a move.
 struct DecodedFrame {
   MessageType type = MessageType::Unknown;
   std::int64_t seq = 0;
@@ -65,6 +66,8 @@ struct DecodedFrame {
   std::vector<UnresolvedEvent> events;
   /// #commit, #sync.
   RepoClaim claim;
+  /// #commit, #sync: the blocks, whose hashes are right. Views into the frame.
+  repo::LoadedCar car;
   /// #info: name and message. Error frame: error and message.
   std::string name;
   std::string message;
@@ -78,15 +81,10 @@ class FrameDecoder {
   /// wrong type, a block that is not what its CID says, a limit exceeded). `out` is then undefined.
   Result<void> decode(ByteView frame, DecodedFrame& out);
 
-  /// The blocks of the #commit or #sync that was decoded last, their hashes found right. Views into
-  /// its frame; until the next `decode`.
-  const repo::LoadedCar& car() const { return car_; }
-
  private:
   atproto::Document header_;
   atproto::Document body_;
   atproto::Document record_;
-  repo::LoadedCar car_;
 };
 
 /// Reduces a commit's operations to the last effect for each path, in place: a delete followed by a

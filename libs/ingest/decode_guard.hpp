@@ -12,10 +12,10 @@ namespace skua::ingest {
 
 /// Runs the decoding of a message and returns its result. An unexpected exception before the
 /// message was handed on is blamed on the message: the message becomes a dead letter with the
-/// exception as its reason, the counter `unforeseen` grows, and the result is `given_up`. Errors of
+/// exception as its reason, the counter `unforeseen` grows, and the result is `rejected`. Errors of
 /// the machine (is_of_machine) and exceptions after the hand-over pass on to `guard_thread`.
 template <class Work, class Outcome>
-Outcome guard_message(const DispatchServices& services, AdmittedMessage& message, Outcome given_up,
+Outcome guard_message(const DispatchServices& services, AdmittedMessage& message, Outcome rejected,
                       Work&& work) {
   try {
     return std::forward<Work>(work)();
@@ -25,7 +25,7 @@ Outcome guard_message(const DispatchServices& services, AdmittedMessage& message
     reject_message(services, message.ticket, message.did, message.seq,
                    std::string("an exception that nobody foresaw: ") + error.what(),
                    std::move(message.bytes));
-    return given_up;
+    return rejected;
   }
 }
 

@@ -15,11 +15,10 @@
 
 #include "accounts/account_source.hpp"
 #include "base/bounded_queue.hpp"
-#include "base/bytes.hpp"
 #include "base/seeded_hash.hpp"
 #include "base/time.hpp"
 #include "event/frame_decoder.hpp"
-#include "event/unresolved_event.hpp"
+#include "ingest/commit_processor.hpp"
 #include "ingest/decode_thread.hpp"
 #include "ingest/dispatch.hpp"
 #include "ingest/future_gate.hpp"
@@ -28,7 +27,7 @@
 #include "ingest/pending_heads.hpp"
 #include "ingest/repository_lookup.hpp"
 #include "verify/commit_verifier.hpp"
-#include "verify/known_repositories.hpp"
+#include "verify/errc.hpp"
 
 namespace skua::ingest {
 
@@ -58,9 +57,10 @@ struct DecoderServices {
   ParkedBudget::Limits parked = {};
 };
 
-/// Decodes and verifies the frames of a relay. A frame may need an answer from elsewhere: a key, a
-/// head, a hosting status. The frame, and later frames of its account, are then parked until the
-/// answer comes; other accounts continue.
+/// Decodes and verifies the frames of a relay. CommitProcessor decides; the decoder asks its
+/// questions for a key, a head or a hosting status. The frame that needs the answer, and later
+/// frames of its account, are parked until the answer comes; other accounts continue. A frame is
+/// decoded once.
 ///
 /// The in-flight list bounds the parked frames. ParkedBudget bounds those that wait for the
 /// account's own host. An account beyond that budget no longer waits for its host, until the host
@@ -78,15 +78,9 @@ class Decoder final : public DecodeThread {
     std::uint64_t question = 0;
     /// It waits for the host of its account.
     bool waits_for_host = false;
-    /// A question was not asked, because the account no longer waits for its host.
-    bool was_given_up = false;
-    // Answers for this frame.
-    bool has_fresh_identity = false;
-    std::optional<std::string> document_handle;  // empty: it claims none
-    bool has_former_key = false;
-    std::optional<atproto::Multikey> former_key;
-    enum class Word : std::uint8_t { NotAsked, Unknown, Given } word = Word::NotAsked;
-    identity::HostStatus host_status;
+    /// The decoded frame, after it waited; null: it did not wait yet.
+    std::unique_ptr<event::DecodedFrame> decoded;
+    Answers answers;
   };
 
   explicit Decoder(DecoderServices services);
@@ -145,56 +139,45 @@ class Decoder final : public DecodeThread {
   void count_parked(const std::string& did, const Parked& parked);
   /// Ends the wait of accounts until the others are within the budget.
   void keep_to_budget();
-  void give_up(const std::string& did);
-  /// Whether the account of this frame no longer waits for its host.
-  bool is_given_up(const Job& job) const;
-  /// The question of an account that no longer waits was answered. False: it was another question.
-  bool end_given_up(const std::string& did, std::uint64_t question);
+  /// The account no longer waits for its host.
+  void skip_host(const std::string& did);
+  bool skips_host(const Job& job) const;
+  /// The question that the account no longer waits for was answered. False: it was another one.
+  bool end_skip(const std::string& did, std::uint64_t question);
 
   /// Processes a frame until it is done or needs an answer.
   Step step(Job& job);
   /// The same; may throw.
-  Step step_on(Job& job);
-  Step step_commit(Job& job);
-  Step step_account(Job& job);
-  Step step_identity(Job& job);
-  /// Adds an identity event to the first commit of an account, so that its handle is stored.
-  void introduce(const Job& job);
-  /// The repository of a frame; null: it is not in memory.
-  verify::KnownRepository* repository_of(const Job& job);
-  Step find_repository(const Job& job);
-  /// Asks for the identity of the account; the frame waits.
-  Step refresh_identity(Job& job, accounts::AccountSource::Freshness freshness);
-  Step ask_host(Job& job);
-  Step ask_former_key(Job& job);
+  Step decode_and_process(Job& job);
+  Step process(Job& job, event::DecodedFrame& message);
+
+  /// Asks the question that the frame waits for.
+  void ask(Job& job, const CommitProcessor::Ask& question);
+  void find_repository(const Job& job);
   void ask_identity(const Job& job, std::uint64_t question,
                     accounts::AccountSource::Freshness freshness);
-  /// Stores the head of a repository as of this frame, with the next cursor.
-  void log(const Job& job, const verify::KnownRepository& repository,
-           verify::Continuity continuity);
+  void ask_host(const Job& job);
+  void ask_former_key(const Job& job);
 
-  /// `is_first`: this is the first message of its account.
-  void dispatch(const Job& job, bool is_first = false);
-  void drop(const Job& job, verify::errc reason);
-  /// Drops a commit that cannot be verified, because its account no longer waits for its host.
-  void drop_unverified(const Job& job);
-  void finish(const Job& job);
-  void reject(Job& job, const std::string& error);
+  void accept(const Job& job, event::DecodedFrame& message,
+              const CommitProcessor::Accept& accepted);
+  void drop(const Job& job, const event::DecodedFrame& message,
+            const CommitProcessor::Drop& dropped);
+  void drop_stale(const Job& job, const event::DecodedFrame& message);
 
   DecoderServices services_;
   const std::shared_ptr<Queue> queue_;  // shared: answers may arrive after the end
   FutureGate gate_;
   event::FrameDecoder decoder_;
   event::DecodedFrame decoded_;
-  verify::CommitVerifier verifier_;
-  verify::KnownRepositories known_;
+  CommitProcessor processor_;
   /// For the current frame.
   filter::CurrentFilter::Snapshot filter_;
   std::unordered_map<std::string, Parked, SeededHash> parked_;
   ParkedBudget budget_;
   /// Accounts that no longer wait for their host, and the question whose answer ends that; kLookup:
   /// the look-up of the repository.
-  std::unordered_map<std::string, std::uint64_t, SeededHash> given_up_;
+  std::unordered_map<std::string, std::uint64_t, SeededHash> skipped_hosts_;
   static constexpr std::uint64_t kLookup = 0;
   std::uint64_t questions_ = 0;
   std::size_t abandoned_ = 0;

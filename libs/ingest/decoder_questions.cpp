@@ -2,30 +2,30 @@
 
 #include "atproto/syntax.hpp"
 #include "base/log.hpp"
-#include "identity/errc.hpp"
 #include "ingest/decoder.hpp"
 
-// What the frames of a Decoder wait for: questions, answers, and what is parked meanwhile.
+// The questions of a Decoder, their answers, and the frames that are parked until then.
 
 namespace skua::ingest {
-namespace {
 
-using Freshness = accounts::AccountSource::Freshness;
-
-verify::KnownRepository repository_of_row(const store::RepositoryRow& row) {
-  verify::KnownRepository repository;
-  if (row.head) repository.set_last({row.head->rev, row.head->data});
-  repository.set_active(row.active);
-  return repository;
+void Decoder::ask(Job& job, const CommitProcessor::Ask& question) {
+  using What = CommitProcessor::Ask::What;
+  job.question = question.what == What::Repository ? kLookup : ++questions_;
+  job.waits_for_host = question.what == What::HostStatus ||
+                       (question.what == What::Identity && !atproto::is_plc_did(job.did));
+  switch (question.what) {
+    case What::Repository:
+      return find_repository(job);
+    case What::Identity:
+      return ask_identity(job, job.question, question.freshness);
+    case What::HostStatus:
+      return ask_host(job);
+    case What::FormerKey:
+      return ask_former_key(job);
+  }
 }
 
-}  // namespace
-
-verify::KnownRepository* Decoder::repository_of(const Job& job) {
-  return known_.find(verify::DidHash::of(job.did));
-}
-
-Decoder::Step Decoder::find_repository(const Job& job) {
+void Decoder::find_repository(const Job& job) {
   RepositoryLookup::RowFound row_found;
   if (!atproto::is_plc_did(job.did)) {
     row_found = [queue = queue_](const store::RepositoryRow& row) { queue->push(FoundRow{row}); };
@@ -34,23 +34,10 @@ Decoder::Step Decoder::find_repository(const Job& job) {
       std::string(job.did),
       [queue = queue_](FoundRepository found) { queue->push(std::move(found)); },
       std::move(row_found));
-  return Step::Waits;
 }
 
-Decoder::Step Decoder::refresh_identity(Job& job, Freshness freshness) {
-  const bool is_of_host = !atproto::is_plc_did(job.did);
-  if (is_of_host && is_given_up(job)) {
-    job.has_fresh_identity = true;
-    job.was_given_up = true;
-    return step(job);
-  }
-  job.question = ++questions_;
-  job.waits_for_host = is_of_host;
-  ask_identity(job, job.question, freshness);
-  return Step::Waits;
-}
-
-void Decoder::ask_identity(const Job& job, std::uint64_t question, Freshness freshness) {
+void Decoder::ask_identity(const Job& job, std::uint64_t question,
+                           accounts::AccountSource::Freshness freshness) {
   const std::string did(job.did);
   services_.verification->accounts.identity(
       did, freshness,
@@ -59,34 +46,25 @@ void Decoder::ask_identity(const Job& job, std::uint64_t question, Freshness fre
       });
 }
 
-Decoder::Step Decoder::ask_host(Job& job) {
-  if (is_given_up(job)) {
-    job.word = Job::Word::Unknown;
-    return step(job);
-  }
-  job.question = ++questions_;
-  job.waits_for_host = true;
+void Decoder::ask_host(const Job& job) {
   const std::string did(job.did);
   services_.verification->accounts.status(
       did, [queue = queue_, did, question = job.question](Result<identity::HostStatus> status) {
         queue->push(Settled{did, question, std::move(status)});
       });
-  return Step::Waits;
 }
 
-Decoder::Step Decoder::ask_former_key(Job& job) {
-  job.question = ++questions_;
+void Decoder::ask_former_key(const Job& job) {
   const std::string did(job.did);
   services_.verification->accounts.key_at(
-      did, decoded_.rev->time(), accounts::AccountSource::KeyUse::Commits,
+      did, job.decoded->rev->time(), accounts::AccountSource::KeyUse::Commits,
       [queue = queue_, did, question = job.question](Result<std::optional<atproto::Multikey>> key) {
         queue->push(FormerlySigned{did, question, key});
       });
-  return Step::Waits;
 }
 
 void Decoder::take(const FoundRow& found) {
-  known_.put(verify::DidHash::of(found.row.did), repository_of_row(found.row));
+  processor_.set_repository(found.row);
   const auto place = parked_.find(found.row.did);
   if (place == parked_.end()) return;
   place->second.jobs.front().waits_for_host = true;
@@ -95,55 +73,43 @@ void Decoder::take(const FoundRow& found) {
 
 void Decoder::take(FoundRepository found) {
   const std::string& did = found.row.did;
-  const auto hash = verify::DidHash::of(did);
-  // Since its row was found the account may have changed, if it was given up.
-  auto* repository = known_.find(hash);
-  if (repository == nullptr) repository = known_.put(hash, repository_of_row(found.row));
+  processor_.set_repository(found.row);
   std::optional<atproto::Multikey> key;
   if (found.identity) key = found.identity->key;
-  repository->set_key(key, services_.out.clock.now());
-  if (end_given_up(did, kLookup)) return;
+  processor_.set_key(did, key, services_.out.clock.now());
+  if (end_skip(did, kLookup)) return;
   if (const auto place = parked_.find(did); found.identity && place != parked_.end()) {
-    place->second.jobs.front().document_handle = found.identity->handle;
+    place->second.jobs.front().answers.document_handle = found.identity->handle;
   }
   resume(did);
 }
 
 void Decoder::take(Identified identified) {
-  auto* repository = known_.find(verify::DidHash::of(identified.did));
-  if (repository != nullptr) {
-    // Where no key is known, a host that failed as often as it is tried counts as one without.
-    const bool is_last_word = !repository->key() && identified.freshness != Freshness::Now;
-    // A server's failure does not make what is known wrong.
-    if (identified.identity) {
-      repository->set_key(identified.identity->key, services_.out.clock.now());
-    } else if (!identity::is_server_failure(identified.identity.error()) || is_last_word) {
-      repository->set_key(std::nullopt, services_.out.clock.now());
-    }
-  }
-  if (identified.question == 0) return;  // A refresh beside the work.
-  end_given_up(identified.did, identified.question);
+  processor_.set_identity(identified.did, identified.identity, identified.freshness,
+                          services_.out.clock.now());
+  if (identified.question == 0) return;  // a refresh, while the stream continues
+  end_skip(identified.did, identified.question);
   Job* job = waiting_for(identified.did, identified.question);
   if (job == nullptr) return;
-  job->has_fresh_identity = true;
-  if (identified.identity) job->document_handle = identified.identity->handle;
+  job->answers.has_fresh_identity = true;
+  if (identified.identity) job->answers.document_handle = identified.identity->handle;
   resume(identified.did);
 }
 
 void Decoder::take(Settled settled) {
-  end_given_up(settled.did, settled.question);
+  end_skip(settled.did, settled.question);
   Job* job = waiting_for(settled.did, settled.question);
   if (job == nullptr) return;
-  job->word = settled.status ? Job::Word::Given : Job::Word::Unknown;
-  if (settled.status) job->host_status = *std::move(settled.status);
+  job->answers.asked_host = true;
+  if (settled.status) job->answers.host_status = *std::move(settled.status);
   resume(settled.did);
 }
 
 void Decoder::take(FormerlySigned former) {
   Job* job = waiting_for(former.did, former.question);
   if (job == nullptr) return;
-  job->has_former_key = true;
-  if (former.key) job->former_key = *former.key;
+  job->answers.has_former_key = true;
+  if (former.key) job->answers.former_key = *former.key;
   resume(former.did);
 }
 
@@ -185,30 +151,29 @@ void Decoder::keep_to_budget() {
   while (!budget_.empty()) {
     const auto did = budget_.beyond(services_.out.in_flight.next_ticket());
     if (!did) return;
-    give_up(*did);
+    skip_host(*did);
   }
 }
 
-void Decoder::give_up(const std::string& did) {
+void Decoder::skip_host(const std::string& did) {
   Parked& parked = parked_.at(did);
   logger("verify")->warn(
       "did={}: its host does not answer, and {} messages ({} bytes) waited for it: commits that "
-      "need "
-      "it are dropped, and a resync follows",
+      "need it are dropped, and a resync follows",
       did, parked.jobs.size(), parked.bytes);
   Job& first = parked.jobs.front();
-  given_up_[did] = std::exchange(first.question, kLookup);
+  skipped_hosts_[did] = std::exchange(first.question, kLookup);
   resume(did);
 }
 
-bool Decoder::is_given_up(const Job& job) const {
-  return !given_up_.empty() && given_up_.contains(std::string(job.did));
+bool Decoder::skips_host(const Job& job) const {
+  return !skipped_hosts_.empty() && skipped_hosts_.contains(std::string(job.did));
 }
 
-bool Decoder::end_given_up(const std::string& did, std::uint64_t question) {
-  const auto place = given_up_.find(did);
-  if (place == given_up_.end() || place->second != question) return false;
-  given_up_.erase(place);
+bool Decoder::end_skip(const std::string& did, std::uint64_t question) {
+  const auto place = skipped_hosts_.find(did);
+  if (place == skipped_hosts_.end() || place->second != question) return false;
+  skipped_hosts_.erase(place);
   return true;
 }
 

@@ -33,7 +33,8 @@ class SessionThread {
     /// Whether the owner goes on with the session when the thread has ended. Otherwise the thread
     /// closes it.
     bool keeps_session = false;
-    /// Called on the thread after a fatal error: no round follows. Null: the error ends the process.
+    /// Called on the thread after a fatal error: no round follows. Null: the error ends the
+    /// process.
     std::function<void(const std::string& what)> on_defect = nullptr;
   };
 

@@ -66,16 +66,15 @@ bool is_of_the_future(atproto::Tid rev, Timestamp message_time, Timestamp now) {
 }
 
 Result<repo::Commit> CommitVerifier::admit(const event::DecodedFrame& frame,
-                                           const repo::LoadedCar& car, const RepositoryState& state,
-                                           Timestamp now) {
+                                           const RepositoryState& state, Timestamp now) {
   if (!state.active) return errc::inactive_account;
   if (state.last && *frame.rev <= state.last->rev) return errc::old_rev;
   if (is_of_the_future(*frame.rev, frame.time, now)) return errc::future_rev;
-  if (car.roots.empty()) return errc::commit_missing;
-  const atproto::Cid& root = car.roots.front();
+  if (frame.car.roots.empty()) return errc::commit_missing;
+  const atproto::Cid& root = frame.car.roots.front();
   if (frame.claim.commit && *frame.claim.commit != root) return errc::wrong_root;
-  const auto block = car.blocks.find(root.digest);
-  if (block == car.blocks.end()) return errc::commit_missing;
+  const auto block = frame.car.blocks.find(root.digest);
+  if (block == frame.car.blocks.end()) return errc::commit_missing;
   const auto commit = repo::decode_commit(block->second);
   if (!commit) return errc::commit_malformed;
   if (commit->version != 3) return errc::wrong_version;
@@ -114,7 +113,7 @@ Result<void> CommitVerifier::check_ops(const event::RepoClaim& claim, const repo
   return {};
 }
 
-bool CommitVerifier::was_empty_before(const event::DecodedFrame& frame, const repo::LoadedCar& car,
+bool CommitVerifier::was_empty_before(const event::DecodedFrame& frame,
                                       const repo::Commit& commit) {
   static const atproto::Cid kEmpty = repo::MstTree().root();
   if (commit.data == kEmpty) return true;
@@ -122,7 +121,7 @@ bool CommitVerifier::was_empty_before(const event::DecodedFrame& frame, const re
   const event::RepoClaim& claim = frame.claim;
   if (claim.prev_data) return *claim.prev_data == kEmpty;
   // An old producer does not say what was before.
-  auto tree = repo::MstTree::open(commit.data, car.blocks);
+  auto tree = repo::MstTree::open(commit.data, frame.car.blocks);
   if (!tree) return false;
   for (const OpClaim& op : claim.ops) {
     if (op.operation != Operation::Create || !undo(op, *tree)) return false;
@@ -131,15 +130,15 @@ bool CommitVerifier::was_empty_before(const event::DecodedFrame& frame, const re
 }
 
 Result<Accepted> CommitVerifier::verify(const event::DecodedFrame& frame,
-                                        const repo::LoadedCar& car, const repo::Commit& commit,
+                                        const repo::Commit& commit,
                                         const atproto::VerifyingKey& key,
                                         const RepositoryState& state) {
   if (const auto checked = check_signature(commit, key); !checked) return checked.error();
   if (level_ == Level::Full && frame.type == event::MessageType::Commit) {
-    const auto checked = check_ops(frame.claim, car, commit, !state.last);
+    const auto checked = check_ops(frame.claim, frame.car, commit, !state.last);
     if (!checked) return checked.error();
   }
-  if (level_ == Level::Full && !state.last && was_empty_before(frame, car, commit)) {
+  if (level_ == Level::Full && !state.last && was_empty_before(frame, commit)) {
     return Accepted{{*commit.rev, commit.data}, Continuity::Born};
   }
   return Accepted{{*commit.rev, commit.data}, continuity(frame, commit, state.last)};

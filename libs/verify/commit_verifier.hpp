@@ -78,14 +78,13 @@ class CommitVerifier {
   /// The checks that need no key, in this order: account, revision, and whether the message
   /// contains the commit object of this account and revision, under its hash. The commit views the
   /// frame. Errors: inactive_account to wrong_rev.
-  static Result<repo::Commit> admit(const event::DecodedFrame& frame, const repo::LoadedCar& car,
-                                    const RepositoryState& state, Timestamp now);
+  static Result<repo::Commit> admit(const event::DecodedFrame& frame, const RepositoryState& state,
+                                    Timestamp now);
 
   /// The other checks of the level. Errors: wrong_signature (final only after the account's
   /// document was fetched again), malformed_op to wrong_prev_data.
-  Result<Accepted> verify(const event::DecodedFrame& frame, const repo::LoadedCar& car,
-                          const repo::Commit& commit, const atproto::VerifyingKey& key,
-                          const RepositoryState& state);
+  Result<Accepted> verify(const event::DecodedFrame& frame, const repo::Commit& commit,
+                          const atproto::VerifyingKey& key, const RepositoryState& state);
 
   /// Whether the operations lead from `prevData` to the commit's tree: the tree contains their
   /// results, their records are among the blocks, and their inversion leads to the former root.
@@ -95,8 +94,7 @@ class CommitVerifier {
 
  private:
   /// Whether the repository was empty before a message that passed `check_ops`.
-  static bool was_empty_before(const event::DecodedFrame& frame, const repo::LoadedCar& car,
-                               const repo::Commit& commit);
+  static bool was_empty_before(const event::DecodedFrame& frame, const repo::Commit& commit);
 
   Level level_;
   std::vector<std::string_view> paths_;

@@ -229,24 +229,6 @@ class DecoderTest : public testing::Test {
 
 // --- without verification
 
-TEST_F(DecoderTest, unverified_only_what_lies_in_the_future_is_dropped) {
-  open(false);
-  const auto first = push("#commit", commit(alice_, bob_));
-  json future = commit(alice_);
-  future["time"] = format_datetime(clock_.now());
-  future["rev"] = atproto::Tid::from_time(clock_.now() + verify::kFuture + 1s, 0).to_string();
-  push("#commit", future);
-  future["rev"] = atproto::Tid::from_time(clock_.now() + verify::kFuture - 1s, 0).to_string();
-  const auto third = push("#commit", future);
-  expect_all_done();
-  EXPECT_EQ(events_.seqs(kAlice), (Seqs{first, third}));
-  EXPECT_EQ(dropped(errc::future_rev), 1U);
-  EXPECT_EQ(dropped(), 1U);
-  EXPECT_EQ(intake_.verified, 0U);
-  EXPECT_EQ(intake_.commits, 2U);
-  EXPECT_EQ(accounts_.asked("known " + kAlice), 0U);
-}
-
 TEST_F(DecoderTest, of_a_clock_that_is_ten_minutes_behind_the_time_of_frames_counts) {
   open(false);
   json late = commit(alice_);
@@ -283,23 +265,6 @@ TEST_F(DecoderTest, several_accounts_of_the_future_wait_for_our_clock_and_keep_t
   EXPECT_TRUE(std::is_sorted(tickets.begin(), tickets.end()));
 }
 
-TEST_F(DecoderTest, unverified_the_stream_is_believed) {
-  open(false);
-  push("#account", account(false, "deleted"));
-  expect_all_done();
-  const auto& change = events_.last<event::AccountChange>();
-  EXPECT_TRUE(change.purge);
-  EXPECT_EQ(change.last_rev.value, 0U);
-  push("#account", account(true, "deleted"));
-  expect_all_done();
-  EXPECT_FALSE(events_.last<event::AccountChange>().purge);
-  push("#identity", identity("claimed.example"));
-  expect_all_done();
-  EXPECT_EQ(events_.last<event::IdentityChange>().handle, "claimed.example");
-  EXPECT_EQ(intake_.accounts, 2U);
-  EXPECT_EQ(intake_.identities, 1U);
-}
-
 // --- commits
 
 TEST_F(DecoderTest, a_verified_commit_passes_and_is_logged) {
@@ -317,24 +282,6 @@ TEST_F(DecoderTest, a_verified_commit_passes_and_is_logged) {
   ASSERT_TRUE(newest && newest->head);
   EXPECT_EQ(newest->head->rev, alice_.link().rev);
   EXPECT_EQ(newest->head->data, alice_.link().data);
-}
-
-TEST_F(DecoderTest, what_was_missed_is_counted_and_followed) {
-  accounts_.knows(kAlice, identity_of(alice_));
-  open();
-  push("#commit", commit(alice_));
-  commit(alice_);
-  push("#commit", commit(alice_));
-  commit(alice_);
-  push("#sync", alice_.sync());
-  push("#commit", commit(alice_));
-  expect_all_done();
-  EXPECT_EQ(intake_.verified, 4U);
-  EXPECT_EQ(intake_.broke, 2U);
-  const auto& progress = heads_.collect(100);
-  ASSERT_EQ(progress.size(), 1U);
-  EXPECT_EQ(progress.front().breaks, 2);
-  EXPECT_EQ(progress.front().row.head->rev, alice_.link().rev);
 }
 
 // --- the filter
@@ -496,24 +443,6 @@ TEST_F(DecoderTest, a_signature_that_does_not_fit_waits_while_the_directory_fail
   EXPECT_EQ(events_.seqs(kAlice), all);
 }
 
-TEST_F(DecoderTest, a_key_that_changed_unannounced_is_found) {
-  const SignedRepository new_key(atproto::Curve::p256, 9);
-  accounts_.knows(kAlice, identity_of(alice_));
-  open();
-  Seqs all = {push("#commit", commit(alice_))};
-  expect_all_done();
-  accounts_.knows(kAlice, identity_of(new_key));
-  for (int i = 0; i < 3; ++i) all.push_back(push("#commit", commit(alice_, new_key)));
-  expect_all_done();
-  EXPECT_EQ(events_.seqs(kAlice), all);
-  EXPECT_EQ(accounts_.asked("recent " + kAlice), 1U);
-  EXPECT_EQ(intake_.broke, 0U);
-  // The old one is no key any more.
-  push("#commit", commit(alice_));
-  expect_all_done();
-  EXPECT_EQ(dropped(errc::wrong_signature), 1U);
-}
-
 TEST_F(DecoderTest, a_commit_from_before_the_key_was_changed_is_checked_with_the_key_of_its_time) {
   const SignedRepository new_key(atproto::Curve::p256, 9);
   accounts_.knows(kAlice, identity_of(new_key));
@@ -525,83 +454,6 @@ TEST_F(DecoderTest, a_commit_from_before_the_key_was_changed_is_checked_with_the
   EXPECT_EQ(accounts_.asked("former " + kAlice), 1U);
   EXPECT_EQ(intake_.former_keys, 1U);
   EXPECT_EQ(dropped(errc::wrong_signature), 0U);
-}
-
-TEST_F(DecoderTest, without_hosts_nobody_is_asked_for_a_former_key) {
-  accounts_.knows(kAlice, identity_of(alice_));
-  accounts_.has_no_hosts();
-  open();
-  push("#commit", commit(alice_, bob_));
-  expect_all_done();
-  EXPECT_EQ(accounts_.asked("former " + kAlice), 0U);
-  EXPECT_EQ(dropped(errc::wrong_signature), 1U);
-}
-
-TEST_F(DecoderTest, a_key_that_was_announced_is_there_when_it_is_needed) {
-  const SignedRepository new_key(atproto::Curve::p256, 9);
-  accounts_.knows(kAlice, identity_of(alice_));
-  open();
-  push("#commit", commit(alice_));
-  expect_all_done();
-  accounts_.knows(kAlice, identity_of(new_key));
-  push("#identity", identity());
-  push("#commit", commit(alice_, new_key));
-  expect_all_done();
-  EXPECT_EQ(events_.seqs(kAlice), (Seqs{1, 2, 3}));
-  EXPECT_EQ(accounts_.asked("recent " + kAlice), 0U);
-  EXPECT_EQ(accounts_.asked("now " + kAlice), 1U);
-}
-
-TEST_F(DecoderTest, what_is_not_news_is_counted) {
-  accounts_.knows(kAlice, identity_of(alice_));
-  open();
-  const json first = commit(alice_);
-  const json second = commit(alice_);
-  for (const json& body : {first, second, second, first}) push("#commit", body);
-  expect_all_done();
-  EXPECT_EQ(events_.seqs(kAlice), (Seqs{1, 2}));
-  EXPECT_EQ(dropped(errc::old_rev), 2U);
-  json future = commit(alice_);
-  future["time"] = format_datetime(clock_.now());
-  future["rev"] = atproto::Tid::from_time(clock_.now() + verify::kFuture + 1s, 0).to_string();
-  push("#commit", future);
-  expect_all_done();
-  EXPECT_EQ(dropped(errc::future_rev), 1U);
-  EXPECT_EQ(dropped(), 3U);
-}
-
-TEST_F(DecoderTest, commits_of_an_inactive_account_are_dropped_until_it_is_back) {
-  accounts_.knows(kAlice, identity_of(alice_));
-  open();
-  push("#commit", commit(alice_));
-  push("#account", account(false, "takendown"));
-  push("#commit", commit(alice_));
-  push("#account", account(true));
-  push("#commit", commit(alice_));
-  expect_all_done();
-  EXPECT_EQ(events_.seqs(kAlice), (Seqs{1, 2, 4, 5}));
-  EXPECT_EQ(dropped(errc::inactive_account), 1U);
-  EXPECT_EQ(intake_.broke, 1U);
-  EXPECT_EQ(accounts_.asked("status " + kAlice), 0U) << "a takedown may be the relay's own";
-}
-
-TEST_F(DecoderTest, an_account_without_a_document_is_asked_for_again_after_minutes) {
-  open();
-  push("#commit", commit(alice_));
-  push("#commit", commit(alice_));
-  expect_all_done();
-  EXPECT_EQ(dropped(errc::no_did_document), 2U);
-  EXPECT_EQ(accounts_.asked("recent " + kAlice), 0U);
-  clock_.advance(5min);
-  push("#commit", commit(alice_));
-  expect_all_done();
-  EXPECT_EQ(dropped(errc::no_did_document), 3U);
-  EXPECT_EQ(accounts_.asked("recent " + kAlice), 1U);
-  accounts_.knows(kAlice, identity_of(alice_));
-  clock_.advance(5min);
-  push("#commit", commit(alice_));
-  expect_all_done();
-  EXPECT_EQ(intake_.verified, 1U);
 }
 
 TEST_F(DecoderTest, a_host_of_its_own_that_fails_is_left_alone_for_minutes) {
@@ -641,20 +493,6 @@ TEST_F(DecoderTest, a_key_of_a_day_ago_is_refreshed_beside_the_work) {
   push("#commit", commit(alice_));
   expect_all_done();
   EXPECT_EQ(dropped(errc::no_did_document), 1U);
-}
-
-TEST_F(DecoderTest, an_account_that_was_forgotten_is_looked_up_again) {
-  accounts_.knows(kAlice, identity_of(alice_));
-  accounts_.knows(kBob, identity_of(bob_));
-  open(true, 1);
-  for (int i = 0; i < 4; ++i) {
-    push("#commit", commit(alice_));
-    push("#commit", commit(bob_, kBob));
-    pass();
-  }
-  expect_all_done();
-  EXPECT_EQ(intake_.verified, 8U);
-  EXPECT_GE(accounts_.asked("known " + kAlice), 2U);
 }
 
 // --- introductions
@@ -697,16 +535,6 @@ TEST_F(DecoderTest, those_who_wait_behind_a_first_commit_bring_no_handle) {
   EXPECT_EQ(events_.kinds(kAlice), (Kinds{"1:record", "1:alice.example", "2:record", "3:record"}));
 }
 
-TEST_F(DecoderTest, a_sync_that_comes_first_brings_the_handle) {
-  accounts_.knows(kAlice, identity_of(alice_, "alice.example"));
-  open();
-  commit(alice_);
-  push("#sync", alice_.sync());
-  push("#commit", commit(alice_));
-  expect_all_done();
-  EXPECT_EQ(events_.kinds(kAlice), (Kinds{"1:alice.example", "2:record"}));
-}
-
 TEST_F(DecoderTest, an_account_that_is_known_already_brings_no_handle) {
   accounts_.knows(kAlice, identity_of(alice_, "alice.example"));
   commit(alice_);
@@ -717,27 +545,6 @@ TEST_F(DecoderTest, an_account_that_is_known_already_brings_no_handle) {
   expect_all_done();
   EXPECT_EQ(events_.kinds(kAlice), Kinds{"1:record"});
   EXPECT_EQ(intake_.broke, 0U);
-}
-
-TEST_F(DecoderTest, an_account_whose_status_came_before_is_introduced_with_its_first_commit) {
-  accounts_.knows(kAlice, identity_of(alice_, "alice.example"));
-  open();
-  push("#account", account(true));
-  push("#commit", commit(alice_));
-  expect_all_done();
-  EXPECT_EQ(events_.kinds(kAlice), (Kinds{"1:other", "2:record", "2:alice.example"}));
-}
-
-TEST_F(DecoderTest, when_the_first_commit_is_dropped_the_next_good_one_brings_the_handle) {
-  accounts_.knows(kAlice, identity_of(alice_, "alice.example"));
-  open();
-  push("#commit", commit(alice_, bob_));
-  push("#commit", commit(alice_, bob_));
-  push("#commit", commit(alice_));
-  push("#commit", commit(alice_));
-  expect_all_done();
-  EXPECT_EQ(dropped(errc::wrong_signature), 2U);
-  EXPECT_EQ(events_.kinds(kAlice), (Kinds{"3:record", "3:alice.example", "4:record"}));
 }
 
 TEST_F(DecoderTest, a_document_that_changed_meanwhile_brings_its_handle_as_it_is_now) {
@@ -775,125 +582,48 @@ TEST_F(DecoderTest, unverified_nobody_is_introduced) {
 
 // --- accounts and identities
 
-/// What comes of an #account that says that the account is gone.
-struct Gone {
-  const char* name;
-  const char* says;  // the stream
-  Result<HostStatus> host;
-  bool has_hosts = true;
-  bool is_asked = true;
-  // What is expected:
-  const char* status;  // null: dropped
-  bool purge = false;
-  bool counts = true;  // what the account signs from then on
-  std::uint64_t stale = 0;
-  std::uint64_t unsettled = 0;
-  friend std::ostream& operator<<(std::ostream& out, const Gone& gone) { return out << gone.name; }
-};
-
-class GoneAccounts : public DecoderTest, public testing::WithParamInterface<Gone> {};
-
-TEST_P(GoneAccounts, are_settled_with_their_host) {
-  const Gone& gone = GetParam();
+TEST_F(DecoderTest, the_hosting_status_of_the_host_decides_and_is_counted) {
   accounts_.knows(kAlice, identity_of(alice_));
-  accounts_.host_says(kAlice, gone.host);
-  if (!gone.has_hosts) accounts_.has_no_hosts();
   open();
   push("#commit", commit(alice_));
-  const auto told = push("#account", account(false, gone.says));
+  accounts_.host_says(kAlice, HostStatus{true, ""});
+  push("#account", account(false, "deactivated"));
   expect_all_done();
-  EXPECT_EQ(accounts_.asked("status " + kAlice), gone.is_asked ? 1U : 0U);
-  EXPECT_EQ(intake_.stale_accounts, gone.stale);
-  EXPECT_EQ(intake_.unsettled_accounts, gone.unsettled);
-  ASSERT_EQ(events_.seqs(kAlice), gone.status != nullptr ? (Seqs{1, told}) : Seqs{1});
-  if (gone.status != nullptr) {
-    const auto& change = events_.last<event::AccountChange>();
-    EXPECT_FALSE(change.active);
-    EXPECT_EQ(change.status, gone.status);
-    EXPECT_EQ(change.purge, gone.purge);
-    EXPECT_EQ(change.last_rev, alice_.link().rev);
-  }
-  EXPECT_EQ(heads_.newest(kAlice)->active, gone.counts);
-  EXPECT_EQ(heads_.newest(kAlice)->head->rev, alice_.link().rev);
-  push("#commit", commit(alice_));
+  EXPECT_EQ(events_.seqs(kAlice), Seqs{1});
+  EXPECT_EQ(intake_.stale_accounts, 1U);
+  accounts_.host_says(kAlice, identity::errc::server_failed);
+  push("#account", account(false, "deleted"));
   expect_all_done();
-  EXPECT_EQ(dropped(errc::inactive_account), gone.counts ? 0U : 1U);
-  EXPECT_EQ(intake_.verified, gone.counts ? 2U : 1U);
-}
-
-const Result<HostStatus> kFailed = identity::errc::server_failed;
-
-INSTANTIATE_TEST_SUITE_P(Table, GoneAccounts,
-                         testing::Values(Gone{.name = "deleted_confirmed",
-                                              .says = "deleted",
-                                              .host = HostStatus{false, "deleted"},
-                                              .status = "deleted",
-                                              .purge = true},
-                                         Gone{.name = "deleted_denied",
-                                              .says = "deleted",
-                                              .host = HostStatus{true, ""},
-                                              .status = nullptr,
-                                              .stale = 1},
-                                         Gone{.name = "deleted_denied_with_a_status",
-                                              .says = "deleted",
-                                              .host = HostStatus{true, "throttled"},
-                                              .status = nullptr,
-                                              .stale = 1},
-                                         Gone{.name = "deleted_host_unknown",
-                                              .says = "deleted",
-                                              .host = kFailed,
-                                              .status = "deleted",
-                                              .unsettled = 1},
-                                         Gone{.name = "deleted_host_says_deactivated",
-                                              .says = "deleted",
-                                              .host = HostStatus{false, "deactivated"},
-                                              .status = "deactivated"},
-                                         Gone{.name = "deactivated_confirmed",
-                                              .says = "deactivated",
-                                              .host = HostStatus{false, "deactivated"},
-                                              .status = "deactivated"},
-                                         Gone{.name = "deactivated_denied",
-                                              .says = "deactivated",
-                                              .host = HostStatus{true, ""},
-                                              .status = nullptr,
-                                              .stale = 1},
-                                         Gone{.name = "deactivated_host_says_deleted",
-                                              .says = "deactivated",
-                                              .host = HostStatus{false, "deleted"},
-                                              .status = "deleted"},
-                                         Gone{.name = "deactivated_host_unknown",
-                                              .says = "deactivated",
-                                              .host = kFailed,
-                                              .status = "deactivated",
-                                              .unsettled = 1},
-                                         Gone{.name = "takendown",
-                                              .says = "takendown",
-                                              .host = HostStatus{true, ""},
-                                              .is_asked = false,
-                                              .status = "takendown",
-                                              .counts = false},
-                                         Gone{.name = "no_reason",
-                                              .says = "",
-                                              .host = HostStatus{true, ""},
-                                              .is_asked = false,
-                                              .status = "",
-                                              .counts = false},
-                                         Gone{.name = "deleted_and_nobody_to_ask",
-                                              .says = "deleted",
-                                              .host = HostStatus{true, ""},
-                                              .has_hosts = false,
-                                              .is_asked = false,
-                                              .status = "deleted",
-                                              .purge = true}),
-                         [](const auto& test) { return test.param.name; });
-
-TEST_F(DecoderTest, a_deleted_account_that_was_never_seen_has_no_last_rev) {
+  EXPECT_EQ(intake_.unsettled_accounts, 1U);
+  EXPECT_FALSE(events_.last<event::AccountChange>().purge);
   accounts_.host_says(kAlice, HostStatus{false, "deleted"});
-  open();
   push("#account", account(false, "deleted"));
   expect_all_done();
   EXPECT_TRUE(events_.last<event::AccountChange>().purge);
-  EXPECT_EQ(events_.last<event::AccountChange>().last_rev.value, 0U);
+  EXPECT_EQ(accounts_.asked("status " + kAlice), 3U);
+  EXPECT_EQ(events_.seqs(kAlice), (Seqs{1, 3, 4}));
+  push("#account", account(false, "takendown"));
+  expect_all_done();
+  EXPECT_FALSE(heads_.newest(kAlice)->active);
+  EXPECT_EQ(heads_.newest(kAlice)->head->rev, alice_.link().rev);
+}
+
+TEST_F(DecoderTest, gaps_are_counted_and_logged_with_the_head) {
+  accounts_.knows(kAlice, identity_of(alice_));
+  open();
+  push("#commit", commit(alice_));
+  commit(alice_);
+  push("#commit", commit(alice_));
+  commit(alice_);
+  push("#sync", alice_.sync());
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(intake_.verified, 4U);
+  EXPECT_EQ(intake_.broke, 2U);
+  const auto& progress = heads_.collect(100);
+  ASSERT_EQ(progress.size(), 1U);
+  EXPECT_EQ(progress.front().breaks, 2);
+  EXPECT_EQ(progress.front().row.head->rev, alice_.link().rev);
 }
 
 TEST_F(DecoderTest, a_host_is_asked_once_though_another_answer_comes_meanwhile) {
@@ -946,26 +676,6 @@ TEST_F(DecoderTest, a_repository_is_looked_up_once_though_another_answer_comes_m
   EXPECT_EQ(dropped(errc::old_rev), 1U) << "an older answer must not undo what came since";
 }
 
-TEST_F(DecoderTest, an_identity_takes_the_handle_of_the_document_as_it_is_now) {
-  accounts_.knows(kAlice, identity_of(alice_, "document.example"));
-  open();
-  push("#identity", identity("claimed.example"));
-  expect_all_done();
-  EXPECT_EQ(events_.last<event::IdentityChange>().handle, "document.example");
-  json silent = identity();
-  silent.erase("handle");
-  accounts_.knows(kAlice, identity_of(alice_, "newer.example"));
-  push("#identity", silent);
-  expect_all_done();
-  EXPECT_EQ(events_.last<event::IdentityChange>().handle, "newer.example");
-  accounts_.knows(kAlice, identity_of(alice_, ""));
-  push("#identity", identity("claimed.example"));
-  expect_all_done();
-  EXPECT_EQ(events_.last<event::IdentityChange>().handle, "") << "its document has none";
-  EXPECT_EQ(accounts_.asked("now " + kAlice), 3U);
-  EXPECT_EQ(intake_.identities, 3U);
-}
-
 TEST_F(DecoderTest, no_word_about_an_account_is_from_the_future) {
   open(false);
   const std::string future = format_datetime(clock_.now() + std::chrono::hours(10'000));
@@ -984,14 +694,6 @@ TEST_F(DecoderTest, no_word_about_an_account_is_from_the_future) {
   push("#account", gone);
   expect_all_done();
   EXPECT_EQ(events_.last<event::AccountChange>().time, before);
-}
-
-TEST_F(DecoderTest, an_identity_without_a_document_passes_as_it_came) {
-  accounts_.knows(kAlice, identity::errc::server_failed);
-  open();
-  push("#identity", identity("claimed.example"));
-  expect_all_done();
-  EXPECT_EQ(events_.last<event::IdentityChange>().handle, "claimed.example");
 }
 
 TEST_F(DecoderTest, an_older_question_does_not_answer_an_identity) {

@@ -41,9 +41,9 @@ Judged judge(const std::string& type, const json& body, const atproto::Verifying
   event::FrameDecoder decoder;
   DecodedFrame decoded;
   if (const auto read = decoder.decode(frame, decoded); !read) return {read.error(), {}};
-  const auto commit = CommitVerifier::admit(decoded, decoder.car(), state, now());
+  const auto commit = CommitVerifier::admit(decoded, state, now());
   if (!commit) return {commit.error(), {}};
-  const auto verdict = CommitVerifier(level).verify(decoded, decoder.car(), *commit, key, state);
+  const auto verdict = CommitVerifier(level).verify(decoded, *commit, key, state);
   if (!verdict) return {verdict.error(), {}};
   return {{}, *verdict};
 }
@@ -401,9 +401,9 @@ TEST_P(RandomHistory, is_accepted_and_no_other_one) {
     const Bytes frame = test::message("#commit", body);
     ASSERT_TRUE(decoder.decode(frame, decoded));
     const auto at = atproto::Tid{state.last ? state.last->rev : repository.link().rev}.time();
-    const auto commit = CommitVerifier::admit(decoded, decoder.car(), state, at);
+    const auto commit = CommitVerifier::admit(decoded, state, at);
     ASSERT_TRUE(commit) << commit.error().message();
-    const auto accepted = verifier.verify(decoded, decoder.car(), *commit, key, state);
+    const auto accepted = verifier.verify(decoded, *commit, key, state);
     ASSERT_TRUE(accepted) << "round " << round << ": " << accepted.error().message();
     EXPECT_EQ(accepted->continuity, round == 0 ? Continuity::Born : Continuity::Next);
     EXPECT_EQ(accepted->link, repository.link());
@@ -413,14 +413,12 @@ TEST_P(RandomHistory, is_accepted_and_no_other_one) {
       cid.digest[below(32)] ^= static_cast<std::uint8_t>(1U << below(8));
     };
     flip(*lie.claim.prev_data);
-    EXPECT_EQ(verifier.verify(lie, decoder.car(), *commit, key, state).error(),
-              errc::wrong_prev_data);
+    EXPECT_EQ(verifier.verify(lie, *commit, key, state).error(), errc::wrong_prev_data);
     for (auto& op : lie.claim.ops) {
       if (!op.cid) continue;
       const auto honest = *op.cid;
       flip(*op.cid);
-      EXPECT_EQ(verifier.verify(lie, decoder.car(), *commit, key, state).error(),
-                errc::op_not_in_tree);
+      EXPECT_EQ(verifier.verify(lie, *commit, key, state).error(), errc::op_not_in_tree);
       op.cid = honest;
     }
     state.last = accepted->link;

@@ -51,7 +51,7 @@ class SharedFrames : public testing::TestWithParam<std::size_t> {
     frame_ = frames()[GetParam()];
     ASSERT_TRUE(decoder_.decode(frame_, decoded_));
     if (decoded_.type != event::MessageType::Commit) return;
-    const auto commit = CommitVerifier::admit(decoded_, decoder_.car(), {}, decoded_.time);
+    const auto commit = CommitVerifier::admit(decoded_, {}, decoded_.time);
     ASSERT_TRUE(commit) << commit.error().message();
     commit_ = *commit;
   }
@@ -68,7 +68,7 @@ class SharedFrames : public testing::TestWithParam<std::size_t> {
     throw std::runtime_error("no key of " + decoded_.did);
   }
   boost::system::error_code verdict() {
-    const auto verified = verifier_.verify(decoded_, decoder_.car(), commit_, key(), {});
+    const auto verified = verifier_.verify(decoded_, commit_, key(), {});
     return verified ? boost::system::error_code() : verified.error();
   }
 
@@ -92,7 +92,7 @@ TEST_P(SharedFrames, are_refused_with_any_bit_of_the_signature_changed) {
   const auto account = key();
   for (std::size_t bit = 0; bit < signature.size() * 8; ++bit) {
     signature[bit / 8] ^= static_cast<std::uint8_t>(1U << (bit % 8));
-    const auto verified = verifier_.verify(decoded_, decoder_.car(), commit_, account, {});
+    const auto verified = verifier_.verify(decoded_, commit_, account, {});
     ASSERT_FALSE(verified) << "bit " << bit;
     EXPECT_EQ(verified.error(), errc::wrong_signature) << "bit " << bit;
     signature[bit / 8] ^= static_cast<std::uint8_t>(1U << (bit % 8));
@@ -109,16 +109,15 @@ TEST_P(SharedFrames, are_refused_with_any_bit_of_a_claim_changed) {
     }
   };
   const auto ops = [&] {
-    return verifier_.check_ops(decoded_.claim, decoder_.car(), commit_, true).error();
+    return verifier_.check_ops(decoded_.claim, decoded_.car, commit_, true).error();
   };
   expect_refused(*decoded_.claim.prev_data, errc::wrong_prev_data, ops);
   for (event::OpClaim& op : decoded_.claim.ops) {
     if (op.cid) expect_refused(*op.cid, errc::op_not_in_tree, ops);
     if (op.prev) expect_refused(*op.prev, errc::wrong_prev_data, ops);
   }
-  expect_refused(*decoded_.claim.commit, errc::wrong_root, [&] {
-    return CommitVerifier::admit(decoded_, decoder_.car(), {}, decoded_.time).error();
-  });
+  expect_refused(*decoded_.claim.commit, errc::wrong_root,
+                 [&] { return CommitVerifier::admit(decoded_, {}, decoded_.time).error(); });
 }
 
 /// One bit of every byte, another one from byte to byte; SKUA_LONG: every bit.
@@ -126,7 +125,7 @@ TEST_P(SharedFrames, are_refused_with_any_bit_of_any_block_changed) {
   if (!is_commit()) return;
   const bool every_bit = std::getenv("SKUA_LONG") != nullptr;
   std::vector<std::pair<std::size_t, std::size_t>> places;
-  for (const auto& [digest, block] : decoder_.car().blocks) {
+  for (const auto& [digest, block] : decoded_.car.blocks) {
     places.emplace_back(static_cast<std::size_t>(block.data() - frame_.data()), block.size());
   }
   event::DecodedFrame decoded;

@@ -23,11 +23,11 @@ void decode(ByteView frame) {
   if (decoded.type != event::MessageType::Commit && decoded.type != event::MessageType::Sync)
     return;
   require(decoded.rev.has_value(), "a commit has a revision");
-  const auto commit = verify::CommitVerifier::admit(decoded, decoder.car(), {}, kNow);
+  const auto commit = verify::CommitVerifier::admit(decoded, {}, kNow);
   if (!commit || decoded.type != event::MessageType::Commit) return;
   verify::CommitVerifier verifier(verify::Level::Full);
   for (const bool is_first : {true, false}) {
-    (void)verifier.check_ops(decoded.claim, decoder.car(), *commit, is_first);
+    (void)verifier.check_ops(decoded.claim, decoded.car, *commit, is_first);
   }
 }
 

@@ -1,0 +1,567 @@
+#include "ingest/commit_processor.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "identity/errc.hpp"
+#include "support/manual_clock.hpp"
+#include "verify/signed_repository.hpp"
+
+namespace skua::ingest::commit_processor_test {
+namespace {
+
+using namespace std::chrono_literals;
+using accounts::AccountIdentity;
+using accounts::AccountSource;
+using event::Operation;
+using identity::HostStatus;
+using test::json;
+using test::SignedRepository;
+using verify::errc;
+
+const std::string kAlice{test::kDid};
+const std::string kBob = "did:plc:bbbbbbbbbbbbbbbbbbbbbbbb";
+const std::string kWeb = "did:web:alice.example";
+
+AccountIdentity identity_of(const SignedRepository& repository,
+                            const std::string& handle = "alice.example") {
+  return {repository.key().multikey(), handle};
+}
+
+std::string text_of(const CommitProcessor::Ask& question) {
+  using What = CommitProcessor::Ask::What;
+  if (question.what == What::Repository) return "ask repository";
+  if (question.what == What::HostStatus) return "ask host status";
+  if (question.what == What::FormerKey) return "ask former key";
+  if (question.freshness == AccountSource::Freshness::Known) return "ask known identity";
+  if (question.freshness == AccountSource::Freshness::Recent) return "ask recent identity";
+  return "ask identity now";
+}
+
+std::string text_of(const CommitProcessor::Accept& accepted) {
+  std::string text = "accept";
+  if (accepted.is_first) text += " first";
+  if (accepted.continuity == verify::Continuity::Broken) text += " after a gap";
+  if (accepted.has_former_key) text += " by a former key";
+  if (accepted.is_unsettled) text += " unsettled";
+  if (accepted.wants_key) text += " and refresh the key";
+  return text;
+}
+
+std::string text_of(const CommitProcessor::Outcome& outcome) {
+  if (const auto* question = std::get_if<CommitProcessor::Ask>(&outcome)) return text_of(*question);
+  if (const auto* accepted = std::get_if<CommitProcessor::Accept>(&outcome)) {
+    return text_of(*accepted);
+  }
+  if (const auto* dropped = std::get_if<CommitProcessor::Drop>(&outcome)) {
+    const std::string reason(verify::name_of(dropped->reason));
+    return (dropped->is_gap ? "gap " : "drop ") + reason;
+  }
+  return "stale";
+}
+
+/// Each test is a script: a message or an answer, and the outcome of it.
+class CommitProcessorTest : public testing::Test {
+ protected:
+  void open(CommitProcessor::Options options = {}) { processor_.emplace(options); }
+
+  std::string receive(const std::string& type, json body) {
+    body["seq"] = ++seq_;
+    frame_ = test::message(type, body);
+    const auto decoded = decoder_.decode(frame_, message_);
+    EXPECT_TRUE(decoded) << decoded.error().message();
+    answers_ = {};
+    return process();
+  }
+  std::string process() {
+    outcome_ = processor_->process(message_, answers_, skips_host_, clock_.now());
+    return text_of(outcome_);
+  }
+
+  /// The stored state of the message's repository and the identity of its account.
+  std::string found(const Result<AccountIdentity>& identity,
+                    std::optional<store::RepositoryHead> head = std::nullopt) {
+    store::RepositoryRow row;
+    row.did = message_.did;
+    row.head = head;
+    processor_->set_repository(row);
+    std::optional<atproto::Multikey> key;
+    if (identity) {
+      key = identity->key;
+      answers_.document_handle = identity->handle;
+    }
+    processor_->set_key(message_.did, key, clock_.now());
+    return process();
+  }
+  std::string identified(const Result<AccountIdentity>& identity) {
+    const auto& question = std::get<CommitProcessor::Ask>(outcome_);
+    processor_->set_identity(message_.did, identity, question.freshness, clock_.now());
+    answers_.has_fresh_identity = true;
+    if (identity) answers_.document_handle = identity->handle;
+    return process();
+  }
+  std::string settled(const Result<HostStatus>& status) {
+    answers_.asked_host = true;
+    if (status) answers_.host_status = *status;
+    return process();
+  }
+  std::string formerly_signed_by(const std::optional<atproto::Multikey>& key) {
+    answers_.has_former_key = true;
+    answers_.former_key = key;
+    return process();
+  }
+  /// Receives the first commit of Alice.
+  void know_alice() {
+    ASSERT_EQ(receive("#commit", commit(alice_)), "ask repository");
+    ASSERT_EQ(found(identity_of(alice_)), "accept first");
+  }
+
+  json commit(SignedRepository& repository, const std::string& did = kAlice) {
+    return commit(repository, repository, did);
+  }
+  json commit(SignedRepository& repository, const SignedRepository& signer,
+              const std::string& did = kAlice) {
+    ++records_;
+    auto parts = repository.change(
+        {{Operation::Create, "app.bsky.feed.post/key" + std::to_string(records_), "text"}});
+    parts.commit.did = did;
+    parts.body["repo"] = did;
+    return signer.sign(std::move(parts));
+  }
+  static json account(bool active, const std::string& status = "",
+                      const std::string& did = kAlice) {
+    json body = {{"did", did}, {"time", test::kTime}, {"active", active}};
+    if (!status.empty()) body["status"] = status;
+    return body;
+  }
+  static json identity(const std::string& handle, const std::string& did = kAlice) {
+    return {{"did", did}, {"time", test::kTime}, {"handle", handle}};
+  }
+  json in_the_future(std::chrono::seconds ahead) {
+    json body = commit(alice_);
+    body["time"] = format_datetime(clock_.now());
+    body["rev"] = atproto::Tid::from_time(clock_.now() + ahead, 0).to_string();
+    return body;
+  }
+
+  template <class Change>
+  const Change& change() const {
+    return std::get<Change>(message_.events.front().body);
+  }
+  const std::optional<store::RepositoryRow>& stored() const {
+    return std::get<CommitProcessor::Accept>(outcome_).repository;
+  }
+
+  test::ManualClock clock_;
+  SignedRepository alice_{atproto::Curve::k256, 7};
+  SignedRepository bob_{atproto::Curve::p256, 8};
+  SignedRepository new_key_{atproto::Curve::p256, 9};
+  std::optional<CommitProcessor> processor_;
+  event::FrameDecoder decoder_;
+  Bytes frame_;
+  event::DecodedFrame message_;
+  Answers answers_;
+  bool skips_host_ = false;
+  CommitProcessor::Outcome outcome_;
+
+ private:
+  std::int64_t seq_ = 0;
+  int records_ = 0;
+};
+
+// --- without verification
+
+TEST_F(CommitProcessorTest, without_verification_it_drops_revisions_in_the_future_only) {
+  open({.level = std::nullopt});
+  EXPECT_EQ(receive("#commit", commit(alice_, bob_)), "accept");
+  EXPECT_EQ(receive("#commit", in_the_future(verify::kFuture + 1s)), "drop future_rev");
+  EXPECT_EQ(receive("#commit", in_the_future(verify::kFuture - 1s)), "accept");
+  EXPECT_EQ(stored(), std::nullopt);
+}
+
+TEST_F(CommitProcessorTest, without_verification_the_stream_decides_about_accounts) {
+  open({.level = std::nullopt});
+  EXPECT_EQ(receive("#account", account(false, "deleted")), "accept");
+  EXPECT_TRUE(change<event::AccountChange>().purge);
+  EXPECT_EQ(change<event::AccountChange>().last_rev.value, 0U);
+  EXPECT_EQ(receive("#account", account(true, "deleted")), "accept");
+  EXPECT_FALSE(change<event::AccountChange>().purge);
+  EXPECT_EQ(receive("#identity", identity("claimed.example")), "accept");
+  EXPECT_EQ(change<event::IdentityChange>().handle, "claimed.example");
+}
+
+// --- commits
+
+TEST_F(CommitProcessorTest, a_known_account_needs_no_answer) {
+  open();
+  know_alice();
+  EXPECT_EQ(receive("#commit", commit(alice_)), "accept");
+  ASSERT_TRUE(stored() && stored()->head);
+  EXPECT_EQ(stored()->did, kAlice);
+  EXPECT_EQ(stored()->head->rev, alice_.link().rev);
+  EXPECT_EQ(stored()->head->data, alice_.link().data);
+  EXPECT_TRUE(stored()->active);
+}
+
+TEST_F(CommitProcessorTest, a_stored_repository_is_not_new) {
+  open();
+  commit(alice_);
+  const store::RepositoryHead head{alice_.link().rev, alice_.link().data};
+  ASSERT_EQ(receive("#commit", commit(alice_)), "ask repository");
+  EXPECT_EQ(found(identity_of(alice_), head), "accept");
+}
+
+TEST_F(CommitProcessorTest, it_notices_and_follows_missing_messages) {
+  open();
+  know_alice();
+  commit(alice_);
+  EXPECT_EQ(receive("#commit", commit(alice_)), "accept after a gap");
+  commit(alice_);
+  EXPECT_EQ(receive("#sync", alice_.sync()), "accept after a gap");
+  EXPECT_EQ(receive("#commit", commit(alice_)), "accept");
+}
+
+TEST_F(CommitProcessorTest, a_sync_can_be_the_first_message) {
+  open();
+  commit(alice_);
+  ASSERT_EQ(receive("#sync", alice_.sync()), "ask repository");
+  EXPECT_EQ(found(identity_of(alice_)), "accept first");
+  EXPECT_EQ(receive("#commit", commit(alice_)), "accept");
+}
+
+TEST_F(CommitProcessorTest, old_revisions_and_those_in_the_future_are_dropped) {
+  open();
+  know_alice();
+  const json first = commit(alice_);
+  const json second = commit(alice_);
+  EXPECT_EQ(receive("#commit", first), "accept");
+  EXPECT_EQ(receive("#commit", second), "accept");
+  EXPECT_EQ(receive("#commit", second), "drop old_rev");
+  EXPECT_EQ(receive("#commit", first), "drop old_rev");
+  EXPECT_EQ(receive("#commit", in_the_future(verify::kFuture + 1s)), "drop future_rev");
+}
+
+TEST_F(CommitProcessorTest, a_forgotten_repository_is_asked_for_again) {
+  open({.remembered = 1});
+  know_alice();
+  for (int i = 0; i < 3; ++i) {
+    const std::string did = "did:plc:" + std::string(24, static_cast<char>('c' + i));
+    ASSERT_EQ(receive("#commit", commit(bob_, did)), "ask repository");
+    ASSERT_EQ(found(identity_of(bob_), std::nullopt), "accept first");
+  }
+  EXPECT_EQ(receive("#commit", commit(alice_)), "ask repository");
+}
+
+TEST_F(CommitProcessorTest, a_late_answer_does_not_undo_later_messages) {
+  open();
+  know_alice();
+  const json body = commit(alice_);
+  EXPECT_EQ(receive("#commit", body), "accept");
+  store::RepositoryRow former;
+  former.did = kAlice;
+  processor_->set_repository(former);
+  EXPECT_EQ(receive("#commit", body), "drop old_rev");
+}
+
+// --- keys
+
+TEST_F(CommitProcessorTest, a_wrong_signature_is_final_after_a_recent_document_and_a_former_key) {
+  open();
+  EXPECT_EQ(receive("#commit", commit(alice_, bob_)), "ask repository");
+  EXPECT_EQ(found(identity_of(alice_)), "ask recent identity");
+  EXPECT_EQ(identified(identity_of(alice_)), "ask former key");
+  EXPECT_EQ(formerly_signed_by(std::nullopt), "drop wrong_signature");
+  // It changed nothing: the next commit is still the first.
+  EXPECT_EQ(receive("#commit", commit(alice_)), "ask known identity");
+  EXPECT_EQ(identified(identity_of(alice_)), "accept first");
+  EXPECT_EQ(receive("#commit", commit(alice_)), "accept");
+}
+
+TEST_F(CommitProcessorTest, a_new_key_is_found_without_a_message_about_it) {
+  open();
+  know_alice();
+  EXPECT_EQ(receive("#commit", commit(alice_, new_key_)), "ask recent identity");
+  EXPECT_EQ(identified(identity_of(new_key_)), "accept");
+  EXPECT_EQ(receive("#commit", commit(alice_, new_key_)), "accept");
+  // The former key is not valid any more.
+  EXPECT_EQ(receive("#commit", commit(alice_)), "ask recent identity");
+  EXPECT_EQ(identified(identity_of(new_key_)), "ask former key");
+  EXPECT_EQ(formerly_signed_by(new_key_.key().multikey()), "drop wrong_signature");
+}
+
+TEST_F(CommitProcessorTest, an_identity_message_brings_a_new_key_before_it_is_needed) {
+  open();
+  know_alice();
+  EXPECT_EQ(receive("#identity", identity("claimed.example")), "ask identity now");
+  EXPECT_EQ(identified(identity_of(new_key_)), "accept");
+  EXPECT_EQ(receive("#commit", commit(alice_, new_key_)), "accept");
+}
+
+TEST_F(CommitProcessorTest, a_commit_from_before_a_key_rotation_needs_the_key_of_its_time) {
+  open();
+  EXPECT_EQ(receive("#commit", commit(alice_)), "ask repository");
+  EXPECT_EQ(found(identity_of(new_key_)), "ask recent identity");
+  EXPECT_EQ(identified(identity_of(new_key_)), "ask former key");
+  EXPECT_EQ(formerly_signed_by(alice_.key().multikey()), "accept first by a former key");
+  EXPECT_EQ(receive("#commit", commit(alice_, new_key_)), "accept");
+}
+
+TEST_F(CommitProcessorTest, without_hosts_it_does_not_ask_for_a_former_key) {
+  open({.has_hosts = false});
+  know_alice();
+  EXPECT_EQ(receive("#commit", commit(alice_, bob_)), "ask recent identity");
+  EXPECT_EQ(identified(identity_of(alice_)), "drop wrong_signature");
+}
+
+TEST_F(CommitProcessorTest, a_did_web_account_has_no_former_key) {
+  open();
+  EXPECT_EQ(receive("#commit", commit(alice_, bob_, kWeb)), "ask repository");
+  EXPECT_EQ(found(identity_of(alice_)), "ask recent identity");
+  EXPECT_EQ(identified(identity_of(alice_)), "drop wrong_signature");
+}
+
+TEST_F(CommitProcessorTest, the_failure_of_a_server_does_not_invalidate_a_key) {
+  open();
+  know_alice();
+  EXPECT_EQ(receive("#identity", identity("claimed.example")), "ask identity now");
+  EXPECT_EQ(identified(identity::errc::server_failed), "accept");
+  EXPECT_EQ(receive("#commit", commit(alice_)), "accept");
+  EXPECT_EQ(receive("#identity", identity("claimed.example")), "ask identity now");
+  EXPECT_EQ(identified(identity::errc::did_tombstoned), "accept");
+  EXPECT_EQ(receive("#commit", commit(alice_)), "drop no_did_document");
+}
+
+TEST_F(CommitProcessorTest, a_missing_document_is_asked_for_again_after_minutes) {
+  open();
+  EXPECT_EQ(receive("#commit", commit(alice_)), "ask repository");
+  EXPECT_EQ(found(identity::errc::did_not_found), "drop no_did_document");
+  EXPECT_EQ(receive("#commit", commit(alice_)), "drop no_did_document");
+  clock_.advance(5min);
+  EXPECT_EQ(receive("#commit", commit(alice_)), "ask recent identity");
+  // Also a server that fails counts as a missing document now, for minutes.
+  EXPECT_EQ(identified(identity::errc::server_failed), "drop no_did_document");
+  EXPECT_EQ(receive("#commit", commit(alice_)), "drop no_did_document");
+  clock_.advance(5min);
+  EXPECT_EQ(receive("#commit", commit(alice_)), "ask recent identity");
+  EXPECT_EQ(identified(identity_of(alice_)), "accept first");
+}
+
+TEST_F(CommitProcessorTest, a_key_that_is_a_day_old_is_refreshed_once) {
+  open();
+  know_alice();
+  clock_.advance(24h - 1min);
+  EXPECT_EQ(receive("#commit", commit(alice_)), "accept");
+  clock_.advance(1min);
+  EXPECT_EQ(receive("#commit", commit(alice_)), "accept and refresh the key");
+  EXPECT_EQ(receive("#commit", commit(alice_)), "accept");
+  processor_->set_identity(kAlice, identity::errc::did_tombstoned, AccountSource::Freshness::Recent,
+                           clock_.now());
+  EXPECT_EQ(receive("#commit", commit(alice_)), "drop no_did_document");
+}
+
+// --- accounts
+
+TEST_F(CommitProcessorTest, commits_of_an_inactive_account_are_dropped_until_it_is_active) {
+  open();
+  know_alice();
+  EXPECT_EQ(receive("#account", account(false, "takendown")), "accept")
+      << "a takedown may be a decision of the relay";
+  EXPECT_FALSE(stored()->active);
+  EXPECT_EQ(receive("#commit", commit(alice_)), "drop inactive_account");
+  EXPECT_EQ(receive("#account", account(true)), "accept");
+  EXPECT_TRUE(stored()->active);
+  EXPECT_EQ(receive("#commit", commit(alice_)), "accept after a gap");
+}
+
+/// A message that an account is inactive, and the hosting status that its host reports.
+struct Inactive {
+  const char* name;
+  const char* status;
+  Result<HostStatus> host;
+  bool has_hosts = true;
+  bool is_asked = true;
+  const char* outcome = "accept";
+  const char* final_status = "";
+  bool purge = false;
+  bool counts = true;  // whether later commits count
+  friend std::ostream& operator<<(std::ostream& out, const Inactive& one) {
+    return out << one.name;
+  }
+};
+
+class InactiveAccounts : public CommitProcessorTest,
+                         public testing::WithParamInterface<Inactive> {};
+
+TEST_P(InactiveAccounts, are_settled_with_their_host) {
+  const Inactive& one = GetParam();
+  open({.has_hosts = one.has_hosts});
+  know_alice();
+  const std::string first = receive("#account", account(false, one.status));
+  EXPECT_EQ(first == "ask host status", one.is_asked);
+  EXPECT_EQ(one.is_asked ? settled(one.host) : first, one.outcome);
+  if (std::string(one.outcome) != "stale") {
+    const auto& change = this->change<event::AccountChange>();
+    EXPECT_FALSE(change.active);
+    EXPECT_EQ(change.status, one.final_status);
+    EXPECT_EQ(change.purge, one.purge);
+    EXPECT_EQ(change.last_rev, alice_.link().rev);
+    EXPECT_EQ(stored()->active, one.counts);
+    EXPECT_EQ(stored()->head->rev, alice_.link().rev);
+  }
+  EXPECT_EQ(receive("#commit", commit(alice_)), one.counts ? "accept" : "drop inactive_account");
+}
+
+const Result<HostStatus> kFailed = identity::errc::server_failed;
+
+INSTANTIATE_TEST_SUITE_P(Table, InactiveAccounts,
+                         testing::Values(Inactive{.name = "deleted_confirmed",
+                                                  .status = "deleted",
+                                                  .host = HostStatus{false, "deleted"},
+                                                  .final_status = "deleted",
+                                                  .purge = true},
+                                         Inactive{.name = "deleted_denied",
+                                                  .status = "deleted",
+                                                  .host = HostStatus{true, ""},
+                                                  .outcome = "stale"},
+                                         Inactive{.name = "deleted_denied_with_a_status",
+                                                  .status = "deleted",
+                                                  .host = HostStatus{true, "throttled"},
+                                                  .outcome = "stale"},
+                                         Inactive{.name = "deleted_host_unknown",
+                                                  .status = "deleted",
+                                                  .host = kFailed,
+                                                  .outcome = "accept unsettled",
+                                                  .final_status = "deleted"},
+                                         Inactive{.name = "deleted_host_reports_deactivated",
+                                                  .status = "deleted",
+                                                  .host = HostStatus{false, "deactivated"},
+                                                  .final_status = "deactivated"},
+                                         Inactive{.name = "deactivated_confirmed",
+                                                  .status = "deactivated",
+                                                  .host = HostStatus{false, "deactivated"},
+                                                  .final_status = "deactivated"},
+                                         Inactive{.name = "deactivated_denied",
+                                                  .status = "deactivated",
+                                                  .host = HostStatus{true, ""},
+                                                  .outcome = "stale"},
+                                         Inactive{.name = "deactivated_host_reports_deleted",
+                                                  .status = "deactivated",
+                                                  .host = HostStatus{false, "deleted"},
+                                                  .final_status = "deleted"},
+                                         Inactive{.name = "deactivated_host_unknown",
+                                                  .status = "deactivated",
+                                                  .host = kFailed,
+                                                  .outcome = "accept unsettled",
+                                                  .final_status = "deactivated"},
+                                         Inactive{.name = "takendown",
+                                                  .status = "takendown",
+                                                  .host = HostStatus{true, ""},
+                                                  .is_asked = false,
+                                                  .final_status = "takendown",
+                                                  .counts = false},
+                                         Inactive{.name = "no_reason",
+                                                  .status = "",
+                                                  .host = HostStatus{true, ""},
+                                                  .is_asked = false,
+                                                  .final_status = "",
+                                                  .counts = false},
+                                         Inactive{.name = "deleted_without_hosts",
+                                                  .status = "deleted",
+                                                  .host = HostStatus{true, ""},
+                                                  .has_hosts = false,
+                                                  .is_asked = false,
+                                                  .final_status = "deleted",
+                                                  .purge = true}),
+                         [](const auto& test) { return test.param.name; });
+
+TEST_F(CommitProcessorTest, a_deleted_account_without_commits_has_no_last_revision) {
+  open();
+  ASSERT_EQ(receive("#account", account(false, "deleted")), "ask repository");
+  ASSERT_EQ(found(identity::errc::did_not_found), "ask host status");
+  EXPECT_EQ(settled(HostStatus{false, "deleted"}), "accept");
+  EXPECT_TRUE(change<event::AccountChange>().purge);
+  EXPECT_EQ(change<event::AccountChange>().last_rev.value, 0U);
+}
+
+TEST_F(CommitProcessorTest, the_first_commit_is_first_also_after_a_status) {
+  open();
+  ASSERT_EQ(receive("#account", account(true)), "ask repository");
+  ASSERT_EQ(found(identity_of(alice_)), "accept");
+  EXPECT_EQ(receive("#commit", commit(alice_)), "ask known identity");
+  EXPECT_EQ(identified(identity_of(alice_)), "accept first");
+}
+
+TEST_F(CommitProcessorTest, an_identity_has_the_handle_of_the_document) {
+  open();
+  EXPECT_EQ(receive("#identity", identity("claimed.example")), "ask identity now");
+  EXPECT_EQ(identified(identity_of(alice_, "document.example")), "accept");
+  EXPECT_EQ(change<event::IdentityChange>().handle, "document.example");
+  json without = identity("");
+  without.erase("handle");
+  EXPECT_EQ(receive("#identity", without), "ask identity now");
+  EXPECT_EQ(identified(identity_of(alice_, "newer.example")), "accept");
+  EXPECT_EQ(change<event::IdentityChange>().handle, "newer.example");
+  EXPECT_EQ(receive("#identity", identity("claimed.example")), "ask identity now");
+  EXPECT_EQ(identified(identity_of(alice_, "")), "accept");
+  EXPECT_EQ(change<event::IdentityChange>().handle, "") << "the document names no handle";
+}
+
+TEST_F(CommitProcessorTest, an_identity_without_a_document_keeps_its_handle) {
+  open();
+  EXPECT_EQ(receive("#identity", identity("claimed.example")), "ask identity now");
+  EXPECT_EQ(identified(identity::errc::server_failed), "accept");
+  EXPECT_EQ(change<event::IdentityChange>().handle, "claimed.example");
+}
+
+// --- accounts that no longer wait for their host
+
+TEST_F(CommitProcessorTest, commits_that_need_a_skipped_host_leave_a_gap) {
+  open();
+  skips_host_ = true;
+  EXPECT_EQ(receive("#commit", commit(alice_, kWeb)), "gap parked_over_budget");
+  skips_host_ = false;
+  EXPECT_EQ(receive("#commit", commit(alice_, kWeb)), "ask repository");
+  EXPECT_EQ(found(identity_of(alice_)), "accept first");
+  skips_host_ = true;
+  EXPECT_EQ(receive("#commit", commit(alice_, kWeb)), "accept") << "its key is known";
+  EXPECT_EQ(receive("#commit", commit(alice_, new_key_, kWeb)), "gap parked_over_budget");
+  processor_->set_identity(kWeb, identity::errc::did_not_found, AccountSource::Freshness::Recent,
+                           clock_.now());
+  clock_.advance(5min);
+  EXPECT_EQ(receive("#commit", commit(alice_, kWeb)), "gap parked_over_budget");
+}
+
+TEST_F(CommitProcessorTest, a_skipped_host_is_not_asked_about_accounts_and_identities) {
+  open();
+  skips_host_ = true;
+  EXPECT_EQ(receive("#account", account(false, "deleted", kWeb)), "accept unsettled");
+  EXPECT_FALSE(change<event::AccountChange>().purge);
+  EXPECT_EQ(receive("#identity", identity("claimed.example", kWeb)), "accept");
+  EXPECT_EQ(change<event::IdentityChange>().handle, "claimed.example");
+}
+
+TEST_F(CommitProcessorTest, the_directory_is_asked_also_when_the_host_is_skipped) {
+  open();
+  know_alice();
+  skips_host_ = true;
+  EXPECT_EQ(receive("#commit", commit(alice_, new_key_)), "ask recent identity");
+  EXPECT_EQ(identified(identity_of(new_key_)), "accept");
+  EXPECT_EQ(receive("#identity", identity("claimed.example")), "ask identity now");
+}
+
+// --- other messages
+
+TEST_F(CommitProcessorTest, other_messages_are_accepted) {
+  open();
+  EXPECT_EQ(receive("#info", {{"name", "OutdatedCursor"}}), "accept");
+  EXPECT_EQ(receive("#novelty", {{"did", kAlice}}), "accept");
+}
+
+}  // namespace
+}  // namespace skua::ingest::commit_processor_test

@@ -4,10 +4,11 @@
 #include <utility>
 
 #include "atproto/syntax.hpp"
+#include "base/generational_map.hpp"
 #include "base/log.hpp"
+#include "base/seeded_hash.hpp"
 #include "identity/did_resolver.hpp"
 #include "identity/errc.hpp"
-#include "identity/recent_map.hpp"
 #include "transport/errc.hpp"
 
 namespace skua::accounts {
@@ -106,7 +107,7 @@ struct NetworkAccounts::Histories {
     std::shared_ptr<const identity::KeyHistory> history;
   };
   std::mutex mutex;
-  identity::RecentMap<Known> known{kHistories};
+  GenerationalMap<std::string, Known, SeededHash> known{kHistories};
 };
 
 NetworkAccounts::NetworkAccounts(const NetworkAccountsOptions& options, const Clock& clock)
@@ -203,7 +204,7 @@ void NetworkAccounts::key_at(const std::string& did, Timestamp time, KeyUse use,
                                   std::make_shared<const identity::KeyHistory>(*std::move(found));
                               {
                                 const std::scoped_lock lock(histories->mutex);
-                                histories->known.put(did, {now, kept});
+                                histories->known.insert(did, {now, kept});
                               }
                               done(identity::key_at(*kept, time, use));
                             });

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "atproto/syntax.hpp"
+#include "base/generational_map.hpp"
 #include "base/seeded_hash.hpp"
 #include "identity/errc.hpp"
-#include "identity/recent_map.hpp"
 #include "identity/request_budget.hpp"
 #include "identity/site_queue.hpp"
 #include "identity/stored_identities.hpp"
@@ -254,7 +254,7 @@ class IdentityCache::Impl {
     for (const auto& row : table_.load(dids)) {
       auto identity = identity_of(row);
       if (!identity) continue;
-      known_.put(row.did, identity);
+      known_.insert(row.did, identity);
       auto& pending = pending_.at(row.did);
       if (is_younger(*identity, options_.fresh_for) && !wants_refresh(pending)) {
         ++statistics_.from_table;
@@ -320,7 +320,7 @@ class IdentityCache::Impl {
       const auto identity = std::make_shared<const Identity>(Identity{
           fetched.did, document->key, document->pds, document->handle, now, document->label_key});
       failures_.erase(fetched.did);
-      known_.put(fetched.did, identity);
+      known_.insert(fetched.did, identity);
       news.push_back(row_of(*identity));
       finish(fetched.did, identity);
       return;
@@ -342,8 +342,9 @@ class IdentityCache::Impl {
       known_.erase(fetched.did);
       news.push_back({fetched.did, {}, {}, {}, now, std::nullopt});
     }
-    failures_.put(fetched.did, {error, pace_.now() + (servers ? options_.remember_server_failure
-                                                              : options_.remember_data_failure)});
+    failures_.insert(fetched.did,
+                     {error, pace_.now() + (servers ? options_.remember_server_failure
+                                                    : options_.remember_data_failure)});
     fail(fetched.did, error, servers);
   }
 
@@ -372,8 +373,8 @@ class IdentityCache::Impl {
 
   // On the cache's thread.
   StoredIdentities table_;
-  RecentMap<Known> known_;
-  RecentMap<Failure> failures_;
+  GenerationalMap<std::string, Known, SeededHash> known_;
+  GenerationalMap<std::string, Failure, SeededHash> failures_;
   std::unordered_map<std::string, Pending, SeededHash> pending_;
   std::deque<std::string> plc_queue_;
   AdaptiveRate directory_;

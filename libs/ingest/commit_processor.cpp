@@ -57,7 +57,7 @@ Change* change_in(event::DecodedFrame& message) {
 store::RepositoryRow row_of(std::string_view did, const verify::KnownRepository& repository) {
   store::RepositoryRow row;
   row.did = std::string(did);
-  if (const auto last = repository.state().last) row.head = {last->rev, last->data};
+  row.head = repository.state().head;
   row.active = repository.active();
   return row;
 }
@@ -138,7 +138,7 @@ Outcome CommitProcessor::process_commit(const event::DecodedFrame& message, Answ
     repository->set_key(repository->key(), now);
     accept.wants_key = true;
   }
-  repository->set_last(accepted->link);
+  repository->set_head(accepted->head);
   accept.is_verified = true;
   accept.continuity = accepted->continuity;
   accept.repository = row_of(message.did, *repository);
@@ -171,7 +171,7 @@ Outcome CommitProcessor::process_account(event::DecodedFrame& message, const Ans
     }
   }
   if (repository != nullptr) {
-    if (const auto last = repository->state().last) change->last_rev = last->rev;
+    if (const auto head = repository->state().head) change->last_rev = head->rev;
     repository->set_active(counts);
     accept.repository = row_of(message.did, *repository);
   }
@@ -206,7 +206,7 @@ void CommitProcessor::set_repository(const store::RepositoryRow& row) {
   const auto did = verify::DidHash::of(row.did);
   if (known_.find(did) != nullptr) return;
   verify::KnownRepository repository;
-  if (row.head) repository.set_last({row.head->rev, row.head->data});
+  if (row.head) repository.set_head(*row.head);
   repository.set_active(row.active);
   known_.put(did, repository);
 }

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/generational_map.hpp"
 #include "base/guarded.hpp"
 #include "base/seeded_hash.hpp"
-#include "resolve/generational_map.hpp"
 
 namespace skua::resolve {
 

@@ -210,7 +210,7 @@ void resync_failed(Session& session, const std::string& did, const std::string& 
   transaction.commit();
 }
 
-bool resync_done(Session& session, const std::string& did, const RepositoryHead& head,
+bool resync_done(Session& session, const std::string& did, const atproto::RepositoryHead& head,
                  Timestamp now) {
   const WholeRepository whole{did, head};
   return resyncs_done(session, {&whole, 1}, now).empty();

@@ -8,25 +8,18 @@
 #include <string>
 #include <vector>
 
-#include "atproto/cid.hpp"
+#include "atproto/repository_head.hpp"
 #include "atproto/tid.hpp"
 #include "base/time.hpp"
 #include "store/session.hpp"
 
 namespace skua::store {
 
-/// Where a repository stands: its newest verified revision, and the root of its tree then.
-struct RepositoryHead {
-  atproto::Tid rev;
-  atproto::Cid data;
-  friend bool operator==(const RepositoryHead&, const RepositoryHead&) = default;
-};
-
 /// What `skua.repositories` says of a repository that messages are checked against.
 struct RepositoryRow {
   std::string did;
   /// Nothing: no message of it was verified yet.
-  std::optional<RepositoryHead> head;
+  std::optional<atproto::RepositoryHead> head;
   /// Whether the commits of the account count: false while it is taken down or suspended.
   bool active = true;
   /// It waits for a resync for a reason that changes since a revision do not mend: all of it is
@@ -83,13 +76,13 @@ void resync_failed(Session& session, const std::string& did, const std::string& 
 /// of it, so that it is never ahead of the rows. False: a message after `head` followed nothing
 /// that is known, so that something between them is missing; the repository waits for a resync, due
 /// now.
-bool resync_done(Session& session, const std::string& did, const RepositoryHead& head,
+bool resync_done(Session& session, const std::string& did, const atproto::RepositoryHead& head,
                  Timestamp now);
 
 /// A repository that was brought in whole as of `head`.
 struct WholeRepository {
   std::string did;
-  RepositoryHead head;
+  atproto::RepositoryHead head;
   /// The filter's version as of which it was asked for (FilterState::settled). One from before it
   /// let more collections through says nothing of these: the repository waits for a resync.
   std::int64_t filter_version = 0;

@@ -46,7 +46,7 @@ Result<void> check_signature(const repo::Commit& commit, const atproto::Verifyin
 }
 
 Continuity continuity(const event::DecodedFrame& frame, const repo::Commit& commit,
-                      const std::optional<ChainLink>& last) {
+                      const std::optional<atproto::RepositoryHead>& last) {
   if (!last) return Continuity::First;
   bool follows = false;
   if (frame.type == event::MessageType::Sync) {
@@ -68,7 +68,7 @@ bool is_of_the_future(atproto::Tid rev, Timestamp message_time, Timestamp now) {
 Result<repo::Commit> CommitVerifier::admit(const event::DecodedFrame& frame,
                                            const RepositoryState& state, Timestamp now) {
   if (!state.active) return errc::inactive_account;
-  if (state.last && *frame.rev <= state.last->rev) return errc::old_rev;
+  if (state.head && *frame.rev <= state.head->rev) return errc::old_rev;
   if (is_of_the_future(*frame.rev, frame.time, now)) return errc::future_rev;
   if (frame.car.roots.empty()) return errc::commit_missing;
   const atproto::Cid& root = frame.car.roots.front();
@@ -135,13 +135,13 @@ Result<Accepted> CommitVerifier::verify(const event::DecodedFrame& frame,
                                         const RepositoryState& state) {
   if (const auto checked = check_signature(commit, key); !checked) return checked.error();
   if (level_ == Level::Full && frame.type == event::MessageType::Commit) {
-    const auto checked = check_ops(frame.claim, frame.car, commit, !state.last);
+    const auto checked = check_ops(frame.claim, frame.car, commit, !state.head);
     if (!checked) return checked.error();
   }
-  if (level_ == Level::Full && !state.last && was_empty_before(frame, commit)) {
+  if (level_ == Level::Full && !state.head && was_empty_before(frame, commit)) {
     return Accepted{{*commit.rev, commit.data}, Continuity::Born};
   }
-  return Accepted{{*commit.rev, commit.data}, continuity(frame, commit, state.last)};
+  return Accepted{{*commit.rev, commit.data}, continuity(frame, commit, state.head)};
 }
 
 }  // namespace skua::verify

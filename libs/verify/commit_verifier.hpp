@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "atproto/cid.hpp"
+#include "atproto/repository_head.hpp"
 #include "atproto/signing.hpp"
 #include "atproto/tid.hpp"
 #include "base/result.hpp"
@@ -21,17 +22,10 @@ namespace skua::verify {
 /// its ops are what changed the tree.
 enum class Level : std::uint8_t { Signature, Full };
 
-/// Where a repository stands: its newest revision and the root of its tree then.
-struct ChainLink {
-  atproto::Tid rev;
-  atproto::Cid data;
-  friend bool operator==(const ChainLink&, const ChainLink&) = default;
-};
-
 /// The known state of a repository before a message.
 struct RepositoryState {
-  /// Nothing: the repository was never seen.
-  std::optional<ChainLink> last;
+  /// Nothing: no message of the repository was accepted yet.
+  std::optional<atproto::RepositoryHead> head;
   /// Whether the commits of the account count: false while it is taken down or suspended.
   bool active = true;
 };
@@ -51,8 +45,8 @@ constexpr bool is_first(Continuity continuity) {
 
 /// A message that passed its checks.
 struct Accepted {
-  /// Where the repository stands now.
-  ChainLink link;
+  /// The new head of the repository.
+  atproto::RepositoryHead head;
   Continuity continuity = Continuity::First;
 };
 

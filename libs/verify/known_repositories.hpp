@@ -11,9 +11,11 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "atproto/multikey.hpp"
+#include "atproto/repository_head.hpp"
 #include "atproto/sha256.hpp"
 #include "atproto/signing.hpp"
 #include "base/bytes.hpp"
+#include "base/generational_map.hpp"
 #include "base/seeded_hash.hpp"
 #include "base/time.hpp"
 #include "verify/commit_verifier.hpp"
@@ -41,7 +43,7 @@ struct DidHash {
 class KnownRepository {
  public:
   RepositoryState state() const;
-  void set_last(const ChainLink& link);
+  void set_head(const atproto::RepositoryHead& link);
   void set_active(bool active) { active_ = active; }
   bool active() const { return active_; }
 
@@ -59,25 +61,25 @@ class KnownRepository {
   bool active_ = true;
 };
 
-/// The repositories that messages came from lately: about `capacity` of them, of two generations
-/// the older is forgotten whole. Memory: 232 MB for a million
+/// The repositories of recent messages, about `capacity` of them. Memory: 232 MB for a million
 /// (bench/verify_bench). One thread.
 class KnownRepositories {
  public:
-  explicit KnownRepositories(std::size_t capacity);
+  explicit KnownRepositories(std::size_t capacity) : repositories_(capacity) {}
 
-  /// Null: not known. The pointer holds until the next call of `find` or `put`.
-  KnownRepository* find(const DidHash& did);
-  KnownRepository* put(const DidHash& did, const KnownRepository& repository);
+  /// Null: not known. The pointer is valid until the next call of `find` or `put`.
+  KnownRepository* find(const DidHash& did) { return repositories_.find(did); }
+  KnownRepository* put(const DidHash& did, const KnownRepository& repository) {
+    return repositories_.insert(did, repository);
+  }
 
-  /// The parsed key of a repository that has one; null: it is no point of its curve. Those used
-  /// lately are kept parsed. The pointer holds until the next call.
+  /// The parsed form of a key; null: the key is not a point of its curve. Recently used keys stay
+  /// parsed. The pointer is valid until the next call.
   const atproto::VerifyingKey* parsed_key(const atproto::Multikey& key);
 
-  std::size_t size() const { return young_.size() + old_.size(); }
+  std::size_t size() const { return repositories_.size(); }
 
  private:
-  using Map = boost::unordered_flat_map<DidHash, KnownRepository>;
   struct KeyHash {
     std::size_t operator()(const atproto::Multikey& key) const {
       return seeded_hash(as_text(key.point));
@@ -86,9 +88,7 @@ class KnownRepositories {
   using Keys =
       boost::unordered_flat_map<atproto::Multikey, std::optional<atproto::VerifyingKey>, KeyHash>;
 
-  const std::size_t half_;
-  Map young_;
-  Map old_;
+  GenerationalMap<DidHash, KnownRepository> repositories_;
   Keys keys_;
 };
 

@@ -11,7 +11,6 @@
 
 #include "identity/errc.hpp"
 #include "identity/plc_server.hpp"
-#include "identity/recent_map.hpp"
 #include "identity/request_budget.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
@@ -419,20 +418,6 @@ TEST_F(IdentityCacheTable, IsDoneWithoutWhileItIsAway) {
   EXPECT_TRUE(world.resolve(kDid));
   EXPECT_TRUE(world.resolve(did_number(1)));
   EXPECT_EQ(world.plc.count(), 2U);
-}
-
-TEST(RecentMap, KeepsWhatIsAskedForAndForgetsTheRest) {
-  RecentMap<int> map(10);
-  map.put("kept", 1);
-  for (int i = 0; i < 100; ++i) {
-    map.put(std::to_string(i), i);
-    ASSERT_NE(map.find("kept"), nullptr) << i;
-    EXPECT_LE(map.size(), 12U);
-  }
-  EXPECT_EQ(*map.find("99"), 99);
-  EXPECT_EQ(map.find("1"), nullptr);
-  map.erase("kept");
-  EXPECT_EQ(map.find("kept"), nullptr);
 }
 
 TEST(RequestBudget, FillsWithTimeUpToItsBurst) {

@@ -86,7 +86,7 @@ class CommitProcessorTest : public testing::Test {
 
   /// The stored state of the message's repository and the identity of its account.
   std::string found(const Result<AccountIdentity>& identity,
-                    std::optional<store::RepositoryHead> head = std::nullopt) {
+                    std::optional<atproto::RepositoryHead> head = std::nullopt) {
     store::RepositoryRow row;
     row.did = message_.did;
     row.head = head;
@@ -204,15 +204,15 @@ TEST_F(CommitProcessorTest, a_known_account_needs_no_answer) {
   EXPECT_EQ(receive("#commit", commit(alice_)), "accept");
   ASSERT_TRUE(stored() && stored()->head);
   EXPECT_EQ(stored()->did, kAlice);
-  EXPECT_EQ(stored()->head->rev, alice_.link().rev);
-  EXPECT_EQ(stored()->head->data, alice_.link().data);
+  EXPECT_EQ(stored()->head->rev, alice_.head().rev);
+  EXPECT_EQ(stored()->head->data, alice_.head().data);
   EXPECT_TRUE(stored()->active);
 }
 
 TEST_F(CommitProcessorTest, a_stored_repository_is_not_new) {
   open();
   commit(alice_);
-  const store::RepositoryHead head{alice_.link().rev, alice_.link().data};
+  const atproto::RepositoryHead head{alice_.head().rev, alice_.head().data};
   ASSERT_EQ(receive("#commit", commit(alice_)), "ask repository");
   EXPECT_EQ(found(identity_of(alice_), head), "accept");
 }
@@ -410,9 +410,9 @@ TEST_P(InactiveAccounts, are_settled_with_their_host) {
     EXPECT_FALSE(change.active);
     EXPECT_EQ(change.status, one.final_status);
     EXPECT_EQ(change.purge, one.purge);
-    EXPECT_EQ(change.last_rev, alice_.link().rev);
+    EXPECT_EQ(change.last_rev, alice_.head().rev);
     EXPECT_EQ(stored()->active, one.counts);
-    EXPECT_EQ(stored()->head->rev, alice_.link().rev);
+    EXPECT_EQ(stored()->head->rev, alice_.head().rev);
   }
   EXPECT_EQ(receive("#commit", commit(alice_)), one.counts ? "accept" : "drop inactive_account");
 }

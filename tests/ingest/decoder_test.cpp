@@ -280,8 +280,8 @@ TEST_F(DecoderTest, a_verified_commit_passes_and_is_logged) {
   EXPECT_EQ(accounts_.asked("known " + kAlice), 1U) << "what is known is not asked for";
   const auto newest = heads_.newest(kAlice);
   ASSERT_TRUE(newest && newest->head);
-  EXPECT_EQ(newest->head->rev, alice_.link().rev);
-  EXPECT_EQ(newest->head->data, alice_.link().data);
+  EXPECT_EQ(newest->head->rev, alice_.head().rev);
+  EXPECT_EQ(newest->head->data, alice_.head().data);
 }
 
 // --- the filter
@@ -307,7 +307,7 @@ TEST_F(DecoderTest, an_account_that_was_left_out_and_is_back_has_a_gap) {
   push("#commit", commit(alice_));
   expect_all_done();
   EXPECT_EQ(intake_.broke, 1U);
-  EXPECT_EQ(heads_.newest(kAlice)->head->rev, alice_.link().rev);
+  EXPECT_EQ(heads_.newest(kAlice)->head->rev, alice_.head().rev);
 }
 
 TEST_F(DecoderTest, an_account_that_wrote_nothing_while_it_was_left_out_has_none) {
@@ -335,7 +335,7 @@ TEST_F(DecoderTest, a_commit_of_which_no_record_passes_is_verified_and_its_chain
   expect_all_done();
   EXPECT_EQ(intake_.filtered, 2U);
   EXPECT_EQ(dropped(errc::wrong_signature), 1U);
-  EXPECT_EQ(heads_.newest(kAlice)->head->rev, alice_.link().rev);
+  EXPECT_EQ(heads_.newest(kAlice)->head->rev, alice_.head().rev);
   const std::uint64_t broke = intake_.broke;
   set_filter({}, {});
   const auto last = push("#commit", commit(alice_));
@@ -538,7 +538,7 @@ TEST_F(DecoderTest, those_who_wait_behind_a_first_commit_bring_no_handle) {
 TEST_F(DecoderTest, an_account_that_is_known_already_brings_no_handle) {
   accounts_.knows(kAlice, identity_of(alice_, "alice.example"));
   commit(alice_);
-  heads_.add(1, {kAlice, store::RepositoryHead{alice_.link().rev, alice_.link().data}, true},
+  heads_.add(1, {kAlice, atproto::RepositoryHead{alice_.head().rev, alice_.head().data}, true},
              verify::Continuity::Next);
   open(true, 100, true);
   push("#commit", commit(alice_));
@@ -605,7 +605,7 @@ TEST_F(DecoderTest, the_hosting_status_of_the_host_decides_and_is_counted) {
   push("#account", account(false, "takendown"));
   expect_all_done();
   EXPECT_FALSE(heads_.newest(kAlice)->active);
-  EXPECT_EQ(heads_.newest(kAlice)->head->rev, alice_.link().rev);
+  EXPECT_EQ(heads_.newest(kAlice)->head->rev, alice_.head().rev);
 }
 
 TEST_F(DecoderTest, gaps_are_counted_and_logged_with_the_head) {
@@ -623,7 +623,7 @@ TEST_F(DecoderTest, gaps_are_counted_and_logged_with_the_head) {
   const auto& progress = heads_.collect(100);
   ASSERT_EQ(progress.size(), 1U);
   EXPECT_EQ(progress.front().breaks, 2);
-  EXPECT_EQ(progress.front().row.head->rev, alice_.link().rev);
+  EXPECT_EQ(progress.front().row.head->rev, alice_.head().rev);
 }
 
 TEST_F(DecoderTest, a_host_is_asked_once_though_another_answer_comes_meanwhile) {

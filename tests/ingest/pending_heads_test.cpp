@@ -23,7 +23,7 @@ const std::string kCarol = "did:plc:carol";
 
 RepositoryRow row(const std::string& did, std::uint64_t rev, bool active = true) {
   return {did,
-          store::RepositoryHead{{rev}, atproto::Cid::of(as_bytes("tree " + std::to_string(rev)))},
+          atproto::RepositoryHead{{rev}, atproto::Cid::of(as_bytes("tree " + std::to_string(rev)))},
           active};
 }
 

@@ -31,7 +31,7 @@ RepositoryLookup::Options pausing(std::chrono::milliseconds database = 1ms,
           .database_pause = database};
 }
 
-store::RepositoryHead head(std::uint64_t rev) {
+atproto::RepositoryHead head(std::uint64_t rev) {
   return {{rev}, atproto::Cid::of(as_bytes("tree " + std::to_string(rev)))};
 }
 

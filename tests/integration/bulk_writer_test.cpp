@@ -87,7 +87,7 @@ class BulkWriterTest : public test::PostgresTest {
   /// Live events of the account were durable up to this revision.
   void set_head(const std::string& did, std::uint64_t rev) {
     const std::vector<store::RepositoryProgress> progress = {
-        {{did, store::RepositoryHead{{rev}, atproto::Cid::of(Bytes())}}}};
+        {{did, atproto::RepositoryHead{{rev}, atproto::Cid::of(Bytes())}}}};
     store::save_repositories(session(), progress, store::Resync::Complete, clock_.now());
   }
 

@@ -228,7 +228,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
     std::vector<store::RepositoryProgress> progress;
     for (const Account& account : accounts_) {
       const auto& messages = account.repository->messages();
-      std::optional<store::RepositoryHead> head;
+      std::optional<atproto::RepositoryHead> head;
       for (std::size_t i = account.first_heard; i < messages.size(); ++i) {
         if (messages[i].seq <= cursor) head = {messages[i].rev, atproto::Cid::of(Bytes())};
       }

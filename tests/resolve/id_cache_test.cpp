@@ -103,29 +103,6 @@ TEST(IdCacheTest, is_bounded_and_never_wrong) {
   EXPECT_GT(known, 400);
 }
 
-TEST(GenerationalMapTest, keeps_what_is_asked_for) {
-  GenerationalMap<int, int> map(100);
-  map.insert(-1, 42);
-  for (int i = 0; i < 10'000; ++i) {
-    map.insert(i, i);
-    const int* kept = map.find(-1);
-    ASSERT_NE(kept, nullptr) << i;
-    EXPECT_EQ(*kept, 42);
-    EXPECT_LE(map.size(), 101U);
-  }
-  EXPECT_EQ(map.find(0), nullptr);
-}
-
-TEST(GenerationalMapTest, the_last_value_counts) {
-  GenerationalMap<int, int> map(4);
-  map.insert(1, 10);
-  map.insert(2, 20);
-  map.insert(3, 30);  // 1 and 2 are old now
-  map.insert(1, 11);
-  EXPECT_EQ(*map.find(1), 11);
-  EXPECT_EQ(map.size(), 3U);
-}
-
 TEST(KnownPostsTest, tells_posts_apart) {
   KnownPosts posts(10'000);
   for (std::int32_t actor = 1; actor <= 20; ++actor) {

@@ -20,7 +20,7 @@ const std::string kAlice = "did:plc:alice";
 const std::string kBob = "did:plc:bob";
 const std::string kCarol = "did:plc:carol";
 
-RepositoryHead head(std::uint64_t rev) {
+atproto::RepositoryHead head(std::uint64_t rev) {
   return {{rev}, atproto::Cid::of(as_bytes("tree " + std::to_string(rev)))};
 }
 

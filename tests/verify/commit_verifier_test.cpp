@@ -65,9 +65,9 @@ TEST(CommitVerifier, accepts_the_first_commit_and_then_each_next_one) {
   auto first = judge(repository, repository.commit(creates(0, 20)));
   EXPECT_FALSE(first.error) << first.error.message();
   EXPECT_EQ(first.accepted.continuity, Continuity::Born);
-  EXPECT_EQ(first.accepted.link, repository.link());
+  EXPECT_EQ(first.accepted.head, repository.head());
 
-  const RepositoryState state{first.accepted.link};
+  const RepositoryState state{first.accepted.head};
   const auto second = judge(repository,
                             repository.commit({{Operation::Update, kPost + "key3", "new"},
                                                {Operation::Delete, kPost + "key4", ""},
@@ -75,7 +75,7 @@ TEST(CommitVerifier, accepts_the_first_commit_and_then_each_next_one) {
                             state);
   EXPECT_FALSE(second.error) << second.error.message();
   EXPECT_EQ(second.accepted.continuity, Continuity::Next);
-  EXPECT_EQ(second.accepted.link, repository.link());
+  EXPECT_EQ(second.accepted.head, repository.head());
 }
 
 TEST(CommitVerifier, accepts_a_commit_that_follows_something_missed_and_says_so) {
@@ -83,7 +83,7 @@ TEST(CommitVerifier, accepts_a_commit_that_follows_something_missed_and_says_so)
   const auto first = judge(repository, repository.commit(creates(0, 5)));
   repository.commit(creates(5, 5));
   const auto third =
-      judge(repository, repository.commit(creates(10, 5)), RepositoryState{first.accepted.link});
+      judge(repository, repository.commit(creates(10, 5)), RepositoryState{first.accepted.head});
   EXPECT_FALSE(third.error) << third.error.message();
   EXPECT_EQ(third.accepted.continuity, Continuity::Broken);
 }
@@ -127,7 +127,7 @@ TEST(CommitVerifier, a_repository_that_is_empty_has_no_history_to_bring_in) {
 TEST(CommitVerifier, accepts_a_commit_without_ops) {
   SignedRepository repository;
   const auto first = judge(repository, repository.commit(creates(0, 5)));
-  const auto empty = judge(repository, repository.commit({}), RepositoryState{first.accepted.link});
+  const auto empty = judge(repository, repository.commit({}), RepositoryState{first.accepted.head});
   EXPECT_FALSE(empty.error) << empty.error.message();
   EXPECT_EQ(empty.accepted.continuity, Continuity::Next);
 }
@@ -137,7 +137,7 @@ TEST(CommitVerifier, takes_a_first_commit_of_an_old_producer_and_no_later_one) {
   json first = repository.commit(creates(0, 5));
   first.erase("prevData");
   EXPECT_FALSE(judge(repository, first).error);
-  const RepositoryState state{repository.link()};
+  const RepositoryState state{repository.head()};
   json second = repository.commit(creates(5, 1));
   second.erase("prevData");
   EXPECT_EQ(judge(repository, second, state).error, errc::prev_missing);
@@ -146,7 +146,7 @@ TEST(CommitVerifier, takes_a_first_commit_of_an_old_producer_and_no_later_one) {
 TEST(CommitVerifier, a_sync_is_news_only_when_it_names_another_tree) {
   SignedRepository repository;
   repository.commit(creates(0, 5));
-  const ChainLink before = repository.link();
+  const atproto::RepositoryHead before = repository.head();
   repository.commit({});
   auto same = judge("#sync", repository.sync(), repository.key(), {before});
   EXPECT_FALSE(same.error) << same.error.message();
@@ -155,7 +155,7 @@ TEST(CommitVerifier, a_sync_is_news_only_when_it_names_another_tree) {
   auto other = judge("#sync", repository.sync(), repository.key(), {before});
   EXPECT_FALSE(other.error) << other.error.message();
   EXPECT_EQ(other.accepted.continuity, Continuity::Broken);
-  EXPECT_EQ(other.accepted.link, repository.link());
+  EXPECT_EQ(other.accepted.head, repository.head());
   EXPECT_EQ(
       judge("#sync", repository.sync(), SignedRepository(atproto::Curve::k256, 9).key(), {before})
           .error,
@@ -200,10 +200,10 @@ std::vector<Wrong> wrongs() {
                  .state = [](RepositoryState& state) { state.active = false; }});
   all.push_back({.name = "a replayed rev",
                  .reason = errc::old_rev,
-                 .state = [](RepositoryState& state) { state.last->rev.value += 1024; }});
+                 .state = [](RepositoryState& state) { state.head->rev.value += 1024; }});
   all.push_back({.name = "an older rev",
                  .reason = errc::old_rev,
-                 .state = [](RepositoryState& state) { state.last->rev.value += 9999; }});
+                 .state = [](RepositoryState& state) { state.head->rev.value += 9999; }});
   all.push_back({.name = "a rev more than five minutes ahead",
                  .reason = errc::future_rev,
                  .after_signing = [](json& body) {
@@ -337,7 +337,7 @@ class CommitVerifierRefuses : public testing::TestWithParam<Wrong> {};
 TEST_P(CommitVerifierRefuses, with_its_reason) {
   SignedRepository repository;
   repository.commit(creates(0, 30));
-  RepositoryState state{repository.link()};
+  RepositoryState state{repository.head()};
   const std::vector<Change> changes = {{Operation::Create, kPost + "new", "created"},
                                        {Operation::Update, kPost + "key7", "updated"},
                                        {Operation::Delete, kPost + "key8", ""}};
@@ -400,13 +400,13 @@ TEST_P(RandomHistory, is_accepted_and_no_other_one) {
     json body = repository.commit(changes);
     const Bytes frame = test::message("#commit", body);
     ASSERT_TRUE(decoder.decode(frame, decoded));
-    const auto at = atproto::Tid{state.last ? state.last->rev : repository.link().rev}.time();
+    const auto at = atproto::Tid{state.head ? state.head->rev : repository.head().rev}.time();
     const auto commit = CommitVerifier::admit(decoded, state, at);
     ASSERT_TRUE(commit) << commit.error().message();
     const auto accepted = verifier.verify(decoded, *commit, key, state);
     ASSERT_TRUE(accepted) << "round " << round << ": " << accepted.error().message();
     EXPECT_EQ(accepted->continuity, round == 0 ? Continuity::Born : Continuity::Next);
-    EXPECT_EQ(accepted->link, repository.link());
+    EXPECT_EQ(accepted->head, repository.head());
 
     DecodedFrame& lie = decoded;
     const auto flip = [&](atproto::Cid& cid) {
@@ -421,7 +421,7 @@ TEST_P(RandomHistory, is_accepted_and_no_other_one) {
       EXPECT_EQ(verifier.verify(lie, *commit, key, state).error(), errc::op_not_in_tree);
       op.cid = honest;
     }
-    state.last = accepted->link;
+    state.head = accepted->head;
   }
 }
 

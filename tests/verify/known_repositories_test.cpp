@@ -18,13 +18,13 @@ DidHash did(int number) {
   return DidHash::of("did:plc:" + std::to_string(number));
 }
 
-ChainLink link(std::uint64_t rev) {
+atproto::RepositoryHead link(std::uint64_t rev) {
   return {{rev}, atproto::Cid::of(as_bytes("tree " + std::to_string(rev)))};
 }
 
 KnownRepository at(std::uint64_t rev) {
   KnownRepository repository;
-  repository.set_last(link(rev));
+  repository.set_head(link(rev));
   return repository;
 }
 
@@ -45,12 +45,12 @@ TEST(DidHash, tells_dids_apart) {
 
 TEST(KnownRepository, is_new_and_active_until_told_otherwise) {
   KnownRepository repository;
-  EXPECT_EQ(repository.state().last, std::nullopt);
+  EXPECT_EQ(repository.state().head, std::nullopt);
   EXPECT_TRUE(repository.state().active);
   EXPECT_EQ(repository.key(), std::nullopt);
-  repository.set_last(link(7));
+  repository.set_head(link(7));
   repository.set_active(false);
-  EXPECT_EQ(repository.state().last, link(7));
+  EXPECT_EQ(repository.state().head, link(7));
   EXPECT_FALSE(repository.state().active);
   EXPECT_FALSE(repository.active());
 }
@@ -87,7 +87,7 @@ TEST(KnownRepositories, replaces_what_it_knows_of_a_did) {
   known.find(did(1))->set_active(false);
   EXPECT_FALSE(known.find(did(1))->active());
   known.put(did(1), at(6));
-  EXPECT_EQ(known.find(did(1))->state().last, link(6));
+  EXPECT_EQ(known.find(did(1))->state().head, link(6));
   EXPECT_TRUE(known.find(did(1))->active());
   EXPECT_EQ(known.size(), 1U);
 }
@@ -99,11 +99,11 @@ TEST(KnownRepositories, keeps_what_is_used_and_forgets_the_rest) {
     known.put(did(i), at(static_cast<std::uint64_t>(i)));
     if (i % 40 == 0) {
       ASSERT_NE(known.find(did(0)), nullptr) << i;
-      known.find(did(0))->set_last(link(static_cast<std::uint64_t>(i)));
+      known.find(did(0))->set_head(link(static_cast<std::uint64_t>(i)));
     }
     ASSERT_LE(known.size(), 100U);
   }
-  EXPECT_EQ(known.find(did(0))->state().last, link(1'000));
+  EXPECT_EQ(known.find(did(0))->state().head, link(1'000));
   EXPECT_EQ(known.find(did(1)), nullptr);
   // At least half of the capacity is remembered, newest first.
   for (int i = 1'000; i > 951; --i) EXPECT_NE(known.find(did(i)), nullptr) << i;
@@ -116,7 +116,7 @@ TEST(KnownRepositories, one_put_again_is_not_remembered_twice) {
   known.put(did(3), at(1));  // 1 and 2 are old now
   known.put(did(1), at(9));
   EXPECT_EQ(known.size(), 3U);
-  EXPECT_EQ(known.find(did(1))->state().last, link(9));
+  EXPECT_EQ(known.find(did(1))->state().head, link(9));
 }
 
 /// Against a map that forgets nothing: what is known is right, and of the last half of the capacity
@@ -139,10 +139,10 @@ TEST_P(KnownRepositoriesUse, is_never_wrong) {
       ASSERT_NE(found, nullptr) << step;
     }
     if (found != nullptr) {
-      ASSERT_EQ(found->state().last, link(all.at(number))) << step;
-      found->set_last(link(step));
+      ASSERT_EQ(found->state().head, link(all.at(number))) << step;
+      found->set_head(link(step));
     } else {
-      ASSERT_EQ(known.put(did(number), at(step))->state().last, link(step));
+      ASSERT_EQ(known.put(did(number), at(step))->state().head, link(step));
     }
     all[number] = step;
     if (recent != used.end()) used.erase(recent);

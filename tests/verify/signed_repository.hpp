@@ -43,7 +43,7 @@ class SignedRepository {
   json sync() const;
 
   atproto::VerifyingKey key() const;
-  verify::ChainLink link() { return {rev_, tree_.root()}; }
+  atproto::RepositoryHead head() { return {rev_, tree_.root()}; }
   const std::map<std::string, atproto::Cid>& records() const { return records_; }
 
  private:

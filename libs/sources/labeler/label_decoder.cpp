@@ -252,7 +252,7 @@ std::optional<LabelDecoder::KnownKey> LabelDecoder::key_of(const std::string& sr
     // A server's failure does not make what is known wrong.
     found.key = before;
   }
-  return *keys_.put(src, found);
+  return *keys_.insert(src, found);
 }
 
 }  // namespace skua::sources

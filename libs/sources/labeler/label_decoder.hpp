@@ -13,9 +13,10 @@
 #include "accounts/account_source.hpp"
 #include "atproto/signing.hpp"
 #include "base/bounded_queue.hpp"
+#include "base/generational_map.hpp"
+#include "base/seeded_hash.hpp"
 #include "base/time.hpp"
 #include "event/label_frame.hpp"
-#include "identity/recent_map.hpp"
 #include "ingest/decode_thread.hpp"
 #include "ingest/dispatch.hpp"
 #include "verify/errc.hpp"
@@ -75,7 +76,7 @@ class LabelDecoder final : public ingest::DecodeThread {
   const std::shared_ptr<Answers> answers_ = std::make_shared<Answers>();
   event::LabelFrameDecoder decoder_;
   event::DecodedLabelFrame frame_;
-  identity::RecentMap<KnownKey> keys_;
+  GenerationalMap<std::string, KnownKey, SeededHash> keys_;
   /// The key that was parsed last: parsing costs a sixth of a check.
   std::optional<std::pair<atproto::Multikey, atproto::VerifyingKey>> parsed_;
   std::size_t abandoned_ = 0;

@@ -1,4 +1,4 @@
-"""`skua run` killed with -9 in the middle of a real capture, again and again: the same end."""
+"""`skua run` killed with -9 in the middle of a capture, again and again: the same end."""
 
 import os
 import random
@@ -7,7 +7,8 @@ import unittest
 
 import atproto
 import comparison
-from harness import EndToEnd, free_port, need_shared, wait_for
+from harness import SHARED, EndToEnd, free_port, need_shared, wait_for
+from simulated_capture import SimulatedCapture
 from test_replay import repositories
 
 SEED = 20261120
@@ -44,17 +45,23 @@ class Crash(EndToEnd):
         self.assertEqual(self.relay.cursors()[before], saved or 0)
         return program
 
+    def capture(self):
+        """The file and the repositories at its end: of a real PDS, or without ../shared of the simulated network."""
+        if (SHARED / "data").is_dir():
+            data = need_shared()
+            return data / "pds/frames.bin", repositories(data)
+        simulated = SimulatedCapture(self, events=6000, accounts=60)
+        return simulated.frames, simulated.repositories
+
     def test_killed_at_ten_positions_it_comes_to_the_same_end(self):
-        data = need_shared()
-        frames = list(atproto.read_capture((data / "pds/frames.bin").read_bytes()))
+        file, expected = self.capture()
+        frames = list(atproto.read_capture(file.read_bytes()))
         commits = revisions(frames)
         highest = max(atproto.decode_frame(frame)[1]["seq"] for frame in frames)
         kills = 30 if os.environ.get("SKUA_LONG") == "1" else 10
         chosen = sorted(random.Random(SEED).sample(range(200, len(commits) - 200), kills))
         self.db = self.database()
-        self.relay = self.sim(
-            data / "pds/frames.bin", "--port", str(free_port()), "--rate", str(FRAMES_A_SECOND)
-        )
+        self.relay = self.sim(file, "--port", str(free_port()), "--rate", str(FRAMES_A_SECOND))
         asked = []
         for index in chosen:
             seq, rev = commits[index]
@@ -72,12 +79,12 @@ class Crash(EndToEnd):
         wait_for("the last frame's cursor", lambda: self.saved_cursor() == highest, seconds=120, alive=[program])
         self.assertEqual(program.stop(), 0)
 
-        self.assertEqual(comparison.path_differences(self.db, repositories(data)), [])
+        self.assertEqual(comparison.path_differences(self.db, expected), [])
         self.assertEqual(self.db.value("select count(*) from skua.dead_letter"), 0)
 
         # Row for row what one uninterrupted replay gives, revs included.
         straight = self.database()
-        self.skua(straight, "replay", data / "pds/frames.bin")
+        self.skua(straight, "replay", file)
         query = "select uri, cid, rev from bsky.all_records order by uri"
         self.assertEqual(self.db.run(query).splitlines(), straight.run(query).splitlines())
         for table in ("actors", "rkeys", "collections"):

@@ -1,4 +1,5 @@
-"""`skua replay` of a real PDS's capture: every record, every column, and a second time without a trace."""
+"""`skua replay` of captures of a real PDS and of the simulated network: every record, every column, and a second time
+without a trace."""
 
 import json
 import unittest
@@ -6,6 +7,7 @@ import unittest
 import atproto
 import comparison
 from harness import EndToEnd, need_shared
+from simulated_capture import SimulatedCapture
 
 
 def repositories(data):
@@ -68,6 +70,23 @@ class Replay(EndToEnd):
             for name, rows in before.items():
                 self.assertEqual(rows, after[name], name)
             self.assertEqual(database.value("select count(*) from skua.cursors"), 0)
+
+    def test_a_simulated_capture_becomes_exactly_its_repositories(self):
+        capture = SimulatedCapture(self, events=4000, accounts=50)
+        database = self.database()
+        replay = ["replay", "--verify", "full", "--did-docs", capture.documents, capture.frames]
+        self.skua(database, *replay)
+        self.assertEqual(len(capture.repositories), 50)
+        self.assertEqual(comparison.path_differences(database, capture.repositories), [])
+        columns = comparison.ColumnComparison(database, capture.repositories)
+        self.assertEqual(columns.differences, [])
+        records = sum(len(repository.records) for repository in capture.repositories.values())
+        self.assertGreater(records, 2500)
+        self.assertEqual(sum(columns.checked.values()), records)
+        self.assertEqual(database.value("select count(*) from skua.dead_letter"), 0)
+        before = content(database)
+        self.skua(database, *replay)
+        self.assertEqual(content(database), before)
 
     def check_columns(self, database, chosen):
         columns = comparison.ColumnComparison(database, chosen)

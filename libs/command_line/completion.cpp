@@ -11,7 +11,7 @@
 namespace skua::command_line {
 namespace {
 
-/// Collects what begins as the word under the cursor does.
+/// Collects the candidates that start with the word under the cursor.
 class Candidates {
  public:
   Candidates(std::string_view beginning, Completion& completion)
@@ -41,7 +41,8 @@ class Candidates {
     }
   }
 
-  /// What can be told of a value from its type; `before` stands before it in the same word.
+  /// Adds the values that the type of an option lists; `before` is the part of the word before the
+  /// value.
   void add_values(std::string_view type, const std::string& before) {
     while (!type.empty()) {
       const std::string_view part = type.substr(0, type.find('|'));
@@ -61,7 +62,7 @@ class Candidates {
   Completion& completion_;
 };
 
-/// `skua help run`: the words after it are commands, nothing else.
+/// `skua help run`: only commands can follow.
 void complete_help(const CLI::App& root, std::span<const std::string> words,
                    Candidates& candidates) {
   const CLI::App* command = &root;

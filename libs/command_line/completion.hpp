@@ -20,20 +20,22 @@ struct Completion {
   enum class Paths : std::uint8_t { None, Files, Directories };
 
   std::vector<Candidate> candidates;
-  /// Whether names of files are offered as well, which the shell finds itself.
+  /// Whether the shell also offers file names, which it finds itself.
   Paths paths = Paths::None;
 };
 
 /// The completions of the last word: commands, options, and values of options by their types in
-/// --help. FILE and FOLDER are file names; of `full|none|NUMBER` each alternative in lower case is
-/// a value. The last word is incomplete and may be empty; no words count as an empty one.
+/// --help. For FILE and FOLDER these are file names; for `full|none|NUMBER` each alternative in
+/// lower case. The last word is incomplete and may be empty. An empty `words` counts as one empty
+/// word.
 Completion complete(const CLI::App& root, std::span<const std::string> words);
 
-/// As the scripts read it: `text<TAB>description` a line, then `:files` or `:directories`.
+/// In the format that the scripts read: lines `text<TAB>description`, then `:files` or
+/// `:directories`.
 std::string completion_text(const Completion& completion);
 
-/// The completion file of a shell (bash, zsh or fish) for a program, which answers
-/// `PROGRAM completion words -- WORD...` with completion_text. Nothing for another shell.
+/// The completion script for a shell (bash, zsh or fish) and a program that answers `PROGRAM
+/// completion words -- WORD...` with completion_text. Nothing for another shell.
 std::optional<std::string> completion_script(std::string_view shell, std::string_view program);
 
 }  // namespace skua::command_line

@@ -7,9 +7,9 @@
 namespace skua::command_line {
 namespace {
 
-// @P@ is the program, @F@ its name as part of a function's.
+// @P@ is the program, @F@ is its name as part of a function's name.
 
-// bash breaks words at '=', which then is a word of its own: the value follows its option.
+// bash splits words at '=', which becomes a word of its own between option and value.
 constexpr std::string_view kBash = R"(# bash completion for @P@
 _@F@() {
   local program=${COMP_WORDS[0]/#\~/$HOME} words=() word text i

@@ -19,7 +19,7 @@ int finish(const char* program, int code) {
   const bool is_flushed = std::fflush(stdout) == 0;
   const int error = errno;
   if (is_flushed && !output_failed()) return code;
-  // Of an earlier write only that it failed is known.
+  // For an earlier write only the failure is known, not its reason.
   const std::string reason =
       is_flushed ? std::string() : ": " + std::generic_category().message(error);
   fmt::print(stderr, "{}: cannot write to stdout{}\n", program, reason);

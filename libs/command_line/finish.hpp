@@ -2,11 +2,11 @@
 
 namespace skua::command_line {
 
-/// The exit code of a program whose work ended with `code`: 1 instead of 0 when something that it
-/// wrote to stdout did not get there, which it says on stderr. The last thing that `main` does.
+/// The exit code of a program that ended with `code`. If writing to stdout failed, it is 1 instead
+/// of 0, and the error goes to stderr. Call it last in `main`.
 int finish(const char* program, int code);
 
-/// True after a failed write to stdout: nobody reads the rest.
+/// True after a failed write to stdout: further output is pointless.
 bool output_failed();
 
 }  // namespace skua::command_line

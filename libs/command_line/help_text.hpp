@@ -4,8 +4,8 @@
 
 namespace skua::command_line {
 
-/// After all commands are declared: arguments without a name are shown by their names alone, not
-/// with a type as well.
+/// Shows positional arguments by name only, without a type. Call it after all commands are
+/// declared.
 void hide_argument_types(CLI::App& root);
 
 }  // namespace skua::command_line

@@ -11,7 +11,7 @@ constexpr std::size_t kLongestWord = 100;
 }  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // Three rows of the table: the one being filled, and the two before it.
+  // Three rows of the table: the current one, and the two before it.
   std::vector<std::size_t> before_last(b.size() + 1);
   std::vector<std::size_t> last(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);

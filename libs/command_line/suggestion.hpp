@@ -8,13 +8,12 @@
 
 namespace skua::command_line {
 
-/// Insertions, deletions, replacements and swaps of neighbours that turn one word into the other
-/// (optimal string alignment). Takes time and memory by the product of the lengths.
+/// The number of insertions, deletions, replacements and swaps of neighbours that turn one word
+/// into the other (optimal string alignment). Time and memory grow with the product of the lengths.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The known word that a mistyped one is nearest to, the first of several. Nothing when each
-/// differs in more than a third of its letters, or when the word is longer than any command line
-/// word.
+/// The known word nearest to a mistyped one; the first of several. Nothing if all differ in more
+/// than a third of their letters, or if the word is too long for a command line word.
 std::optional<std::string> suggestion(std::string_view word, std::span<const std::string> known);
 
 }  // namespace skua::command_line

@@ -28,7 +28,7 @@ std::vector<std::string> option_names(const Walk& walk) {
   return names;
 }
 
-/// With the word that was probably meant, else where all of them are listed.
+/// The message names the most similar word, otherwise the command that lists all of them.
 std::string message(const char* what, std::string_view word, const CLI::App& command,
                     const std::optional<std::string>& meant) {
   const std::string unknown = fmt::format("unknown {} '{}'", what, word);
@@ -42,7 +42,7 @@ std::string about_command(const CLI::App& parent, const std::string& word,
   return message("command", word, parent, meant);
 }
 
-/// Accounts, files and URLs hold other characters too.
+/// Accounts, files and URLs also contain other characters.
 bool is_plain(const std::string& word) {
   return std::all_of(word.begin(), word.end(),
                      [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; });
@@ -61,7 +61,7 @@ std::optional<std::string> unknown_word(const CLI::App& root, std::span<const st
       const std::string name = word.substr(0, word.find('='));
       return message("option", name, walk.command(), suggestion(name, option_names(walk)));
     }
-    // A command that takes both arguments and subcommands: a mistyped subcommand looks like an
+    // For a command with both arguments and subcommands, a mistyped subcommand looks like an
     // argument.
     if (kind == Walk::Word::Argument && walk.takes_options() && is_plain(word)) {
       const auto meant = suggestion(word, command_names(walk.command()));

@@ -8,7 +8,7 @@ bool is_option(const std::string& word) {
   return word.size() > 1 && word[0] == '-' && (word[1] < '0' || word[1] > '9');
 }
 
-/// Whether further words may be values after the first one.
+/// Whether more values may follow the first one.
 bool takes_several(const CLI::Option& option) {
   return option.get_allow_extra_args() && option.get_expected_max() > 1;
 }

@@ -10,9 +10,9 @@
 
 namespace skua::command_line {
 
-/// Follows the words of a command line through the tree of commands as CLI11 does, without taking
-/// their values: for questions that must be answered before the parse, or instead of it. The tree
-/// must outlive it. One thread.
+/// Follows the words of a command line through the tree of commands as CLI11 does, without storing
+/// values, for questions that come before the parse or replace it. The tree must outlive it. One
+/// thread.
 class Walk {
  public:
   enum class Word : std::uint8_t {
@@ -29,24 +29,25 @@ class Walk {
   /// Classifies the next word. Unknown words change nothing.
   Word take(const std::string& word);
 
-  /// The command that the words so far name.
+  /// The command that the words so far select.
   const CLI::App& command() const { return *command_; }
 
-  /// The option whose value the next word is, or may be; null: none.
+  /// The option that takes the next word, or may take it, as its value; otherwise null.
   const CLI::Option* option_with_value() const { return option_; }
-  /// True: the next word is its value in any case.
+  /// True: the next word must be a value of this option.
   bool must_be_value() const { return is_value_due_; }
 
-  /// The argument without a name that the next word would be; null: the command takes no more.
+  /// The positional argument for the next word; null: the command takes no more.
   const CLI::Option* argument() const;
 
-  /// False after `--`: all that follows are arguments.
+  /// False after `--`: all further words are arguments.
   bool takes_options() const { return takes_options_; }
 
-  /// An option of the command, or of one above it, by its name with dashes; null: there is none.
+  /// An option of the command, or of one above it, by its name with dashes; null if it does not
+  /// exist.
   const CLI::Option* find_option(const std::string& name) const;
 
-  /// The command and those above it, from the inside out: their options apply.
+  /// The command and those above it, innermost first: their options apply.
   std::vector<const CLI::App*> scopes() const;
 
  private:
@@ -59,7 +60,7 @@ class Walk {
   std::size_t arguments_ = 0;
 };
 
-/// The subcommand of that name; null: there is none.
+/// The subcommand with this name; null if it does not exist.
 const CLI::App* find_command(const CLI::App& parent, const std::string& name);
 
 /// The subcommands that `--help` lists.
@@ -68,7 +69,7 @@ std::vector<const CLI::App*> visible_commands(const CLI::App& parent);
 /// The options of the command itself that `--help` lists.
 std::vector<const CLI::Option*> visible_options(const CLI::App& command);
 
-/// A command with those above it, as it is typed: "skua backfill status".
+/// The command with those above it, as a user types it: "skua backfill status".
 std::string full_name(const CLI::App& command);
 
 }  // namespace skua::command_line

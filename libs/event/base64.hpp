@@ -7,7 +7,7 @@
 
 namespace skua::event {
 
-/// Bytes in base64, with or without padding; nothing when it is none.
+/// The bytes of base64 text, with or without padding; nothing if the text is not base64.
 std::optional<Bytes> parse_base64(std::string_view text);
 
 }  // namespace skua::event

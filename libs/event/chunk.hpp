@@ -10,22 +10,23 @@
 namespace skua::event {
 
 /// Events of one account and one lane that a worker takes from its queue together: one event of a
-/// stream, or records of a repository in key order. Moved from thread to thread, never copied; a
-/// move leaves the events where they are.
+/// stream, or records of a repository in key order. It moves from thread to thread and is never
+/// copied. A move does not relocate the events.
 struct Chunk {
-  /// Never empty. Not resolved yet: their numbers are 0, and the worker sets them in place.
+  /// Never empty. Before resolution the numbers in it are 0; the worker sets them in place.
   std::vector<ResolvedEvent> events;
-  /// Approximate size in memory, of a part of a repository.
+  /// Approximate size in memory if this is a part of a repository.
   std::size_t bytes = 0;
-  /// The number of its repository in the process that reads it; 0: it is part of none.
+  /// The number of the repository in the process that reads it; 0 if it is not part of a
+  /// repository.
   std::uint64_t repository = 0;
   /// The claim number of the account's job (`skua.backfill_jobs.claim`): the chunk is written only
-  /// while the job runs under this claim. 0: it belongs to no job.
+  /// while the job runs under this claim. 0 if the chunk does not belong to a job.
   std::int64_t claim = 0;
 
   const std::string& did() const { return events.front().event.did; }
   Lane lane() const { return events.front().event.lane(); }
-  /// The source that brought it (UnresolvedEvent::origin).
+  /// The source that sent it (UnresolvedEvent::origin).
   std::uint32_t origin() const { return events.front().event.origin; }
 };
 

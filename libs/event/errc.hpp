@@ -7,8 +7,8 @@ namespace skua::event {
 /// Errors of a frame, of a record or message in JSON, or of a label.
 enum class errc {
   frame_too_large = 1,
-  frame_truncated,  // the peek ran into the end
-  frame_malformed,  // the peek met what no frame has
+  frame_truncated,  // the input ends within a value
+  frame_malformed,  // an invalid CBOR head, or a map key that is not text
   bad_header,
   bad_body,  // not a map
   bad_seq,

@@ -32,7 +32,7 @@ void fold_commit(std::vector<UnresolvedEvent>& events) {
       superseded[last->index] = true;
       ++last;
     }
-    // Whether the key was there before the commit shows in the first op alone.
+    // Only the first op shows whether the key existed before the commit.
     if (last != first && last->change->operation != Operation::Delete) {
       last->change->operation =
           first->change->operation == Operation::Create ? Operation::Create : Operation::Update;

@@ -49,7 +49,7 @@ Result<atproto::Tid> read_rev(const Value& body) {
   return *tid;
 }
 
-/// A text that may be absent; null, which some producers send, is the same.
+/// An optional text. Some producers send null, which counts as absent.
 Result<std::optional<std::string_view>> read_optional_text(const Value& body, std::string_view key,
                                                            errc error) {
   const auto text = body.find(key);
@@ -65,7 +65,7 @@ Result<ByteView> read_blocks(const Value& body, std::size_t limit) {
   return blocks->bytes();
 }
 
-/// seq, account and time: what all numbered messages have.
+/// Reads seq, account and time, which all numbered messages have.
 Result<void> read_envelope(const Value& body, std::string_view did_key, DecodedFrame& out) {
   const auto seq = read_seq(body);
   if (!seq) return seq.error();
@@ -79,7 +79,7 @@ Result<void> read_envelope(const Value& body, std::string_view did_key, DecodedF
   return {};
 }
 
-/// Name and message of #info and of an error frame.
+/// Reads name and message of #info or of an error frame.
 Result<void> read_message(const Value& body, std::string_view name_key, DecodedFrame& out) {
   const auto name = body.find(name_key);
   if (!name || !name->is_string()) return errc::bad_name;
@@ -132,7 +132,7 @@ std::optional<atproto::Cid> link_of(const Value& map, std::string_view key) {
   return link->link();
 }
 
-/// False: it has no path, action or CID.
+/// False: the path, action or CID is unreadable.
 bool read_op_claim(const Value& op, OpClaim& out) {
   const auto action = op.find("action");
   const auto path = op.find("path");
@@ -156,8 +156,7 @@ Result<void> read_sync(const Value& body, DecodedFrame& out) {
   return repo::load_car(*blocks, out.car);
 }
 
-/// `rebase`, `tooBig` and `blobs` are deprecated and say nothing that matters: they are not looked
-/// at.
+/// Ignores the deprecated fields `rebase`, `tooBig` and `blobs`.
 Result<void> read_commit(const Value& body, atproto::Document& scratch, DecodedFrame& out) {
   if (const auto envelope = read_envelope(body, "repo", out); !envelope) return envelope.error();
   const auto rev = read_rev(body);
@@ -177,7 +176,7 @@ Result<void> read_commit(const Value& body, atproto::Document& scratch, DecodedF
   if (ops->size() > kMaxOps) return errc::too_many_ops;
   const auto blocks = read_blocks(body, kMaxCommitBlocks);
   if (!blocks) return blocks.error();
-  // A commit that was too big has no bytes in place of a CAR.
+  // A commit with `tooBig` has an empty value instead of a CAR.
   if (!blocks->empty()) {
     if (const auto loaded = repo::load_car(*blocks, out.car); !loaded) return loaded.error();
   }
@@ -253,7 +252,7 @@ Result<void> FrameDecoder::decode(ByteView frame, DecodedFrame& out) {
     case MessageType::Unknown:
       break;
   }
-  // Its number still counts for the cursor.
+  // Its sequence number still advances the cursor.
   if (const auto seq = read_seq(body)) out.seq = *seq;
   if (const auto did = body.find("did"); did && did->is_string()) out.did = did->string();
   return {};

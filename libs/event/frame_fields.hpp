@@ -8,11 +8,11 @@
 
 namespace skua::event {
 
-/// Bytes of one event stream frame, header included, that a decoder accepts.
+/// The largest event stream frame in bytes, header included, that a decoder accepts.
 inline constexpr std::size_t kMaxFrame = 5'000'000;
 
-/// The text of a map's field; nothing when the field is absent or is not a string. The result
-/// refers to the document's bytes.
+/// The text of a map's field; nothing if the field is absent or is not a string. The result is a
+/// view into the document's bytes.
 inline std::optional<std::string_view> text_field(const atproto::Value& map, std::string_view key) {
   const auto value = map.find(key);
   if (!value || !value->is_string()) return std::nullopt;

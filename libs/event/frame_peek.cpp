@@ -18,7 +18,7 @@ enum class Major : std::uint8_t {
   simple
 };
 
-/// Walks CBOR by its heads alone: what is skipped is not looked into.
+/// Walks through CBOR by its heads only; skipped values are not parsed.
 class Walker {
  public:
   explicit Walker(ByteView in) : at_(in.data()), end_(in.data() + in.size()) {}
@@ -38,14 +38,14 @@ class Walker {
       head.argument = low;
       return head;
     }
-    if (low > 27) return errc::frame_malformed;  // indefinite lengths among them
+    if (low > 27) return errc::frame_malformed;  // includes indefinite lengths
     const std::size_t size = std::size_t{1} << (low - 24);
     if (left() < size) return errc::frame_truncated;
     for (std::size_t i = 0; i < size; ++i) head.argument = head.argument << 8 | *at_++;
     return head;
   }
 
-  /// The content of bytes or text whose head was read.
+  /// The content of a byte or text string after its head was read.
   Result<std::string_view> content(std::uint64_t size) {
     if (size > left()) return errc::frame_truncated;
     const std::string_view text(reinterpret_cast<const char*>(at_), size);
@@ -53,9 +53,9 @@ class Walker {
     return text;
   }
 
-  /// Skips the rest of the value whose head was read.
+  /// Skips the rest of a value after its head was read.
   Result<void> skip(Head head) {
-    std::uint64_t pending = 0;  // values still to come
+    std::uint64_t pending = 0;  // values that are still to be skipped
     while (true) {
       switch (head.major) {
         case Major::bytes:
@@ -65,7 +65,7 @@ class Walker {
           break;
         case Major::list:
         case Major::map:
-          // A value takes a byte at least.
+          // Each value has at least one byte.
           if (head.argument > left()) return errc::frame_truncated;
           pending += head.major == Major::map ? head.argument * 2 : head.argument;
           break;
@@ -87,8 +87,8 @@ class Walker {
 
   enum class Go : std::uint8_t { On, Stop };
 
-  /// Calls `visit(key, head of the value)`, which must take or skip the value, for each entry of
-  /// the map that stands here until it says Stop.
+  /// Calls `visit(key, head of the value)` for each entry of the map at this position until it
+  /// returns Stop. `visit` must read or skip the value.
   template <class F>
   Result<void> entries(F&& visit) {
     const auto map = head();
@@ -116,7 +116,7 @@ class Walker {
   const std::uint8_t* end_;
 };
 
-/// Stands for all operations that mean nothing here.
+/// Represents all operations that have no meaning here.
 constexpr std::int64_t kOtherOp = 0;
 
 bool has_revision(MessageType type) {
@@ -131,7 +131,7 @@ bool is_complete(const FramePeek& peek) {
   return has_route(peek) && (!has_revision(peek.type) || (!peek.rev.empty() && !peek.time.empty()));
 }
 
-/// The key of the account in the body of a message.
+/// The key of the account's DID in the body of a message.
 std::string_view did_key(MessageType type) {
   return type == MessageType::Commit ? "repo" : "did";
 }
@@ -154,7 +154,7 @@ Result<FramePeek> peek_frame(ByteView frame) {
     if (key == "op" && value.major == Major::unsigned_integer) {
       op = value.argument == 1 ? 1 : kOtherOp;
     } else if (key == "op" && value.major == Major::negative_integer) {
-      op = value.argument == 0 ? -1 : kOtherOp;  // CBOR has -1 - argument
+      op = value.argument == 0 ? -1 : kOtherOp;  // CBOR stores -1 - argument
     }
     if (const auto skipped = walker.skip(value); !skipped) return skipped.error();
     return Go::On;
@@ -184,7 +184,7 @@ Result<FramePeek> peek_frame(ByteView frame) {
     }
     return is_complete(peek) ? Go::Stop : Go::On;
   });
-  // Behind what routes it a frame may be damaged: the decoder says so.
+  // A frame may be malformed after the fields for routing: the decoder reports this.
   if (!body && !has_route(peek)) return body.error();
   return peek;
 }

@@ -8,12 +8,13 @@
 
 namespace skua::event {
 
-/// Writes events in the shape of Jetstream v1 (github.com/bluesky-social/jetstream): one JSON
-/// object. Holds scratch memory: one a thread.
+/// Writes events in the format of Jetstream v1 (github.com/bluesky-social/jetstream): one JSON
+/// object. Contains scratch memory: use one for each thread.
 class JetstreamWriter {
  public:
-  /// Appends the event without an end of line. `time` is its frame's: `time_us` in microseconds.
-  /// False: a Rejection, for which Jetstream has no shape; nothing is appended.
+  /// Appends the event without an end of line. `time` is the time of its frame; `time_us` has
+  /// microseconds. False: the event is a Rejection, which Jetstream cannot represent; nothing is
+  /// appended.
   bool append(std::string& out, const UnresolvedEvent& event, Timestamp time);
 
  private:

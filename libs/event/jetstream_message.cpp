@@ -6,7 +6,7 @@
 namespace skua::event {
 namespace {
 
-/// The fields of both versions' envelopes; a version's own stay empty in the other.
+/// The envelope fields of both versions. Fields of the other version stay empty.
 struct JetstreamEnvelope {
   JsonSlice type;  // v2: of the frame, then of its payload
   JsonSlice kind;  // v1
@@ -20,7 +20,7 @@ struct JetstreamEnvelope {
   JsonSlice account;
   JsonSlice sync;
   JsonSlice info;   // v1
-  JsonSlice whole;  // v2: what holds the fields of a commit itself
+  JsonSlice whole;  // v2: the object that contains the fields of a commit
 
   Result<void> read(JsonWalker& walker) {
     return walker.find({{"$type", type},
@@ -56,12 +56,12 @@ JetstreamKind kind_of(const JetstreamEnvelope& envelope) {
   if (!envelope.is_v2()) return kind_of(text_of(envelope.kind));
   const std::string_view type = text_of(envelope.type);
   if (type == "error") return JetstreamKind::Error;
-  // The name of the lexicon before it says nothing more.
+  // The part before it, the name of the lexicon, is redundant.
   const auto hash = type.find('#');
   return hash == std::string_view::npos ? JetstreamKind::Unknown : kind_of(type.substr(hash + 1));
 }
 
-/// Reads the envelope, of v2 that of the payload. `at_end`: only blanks follow.
+/// Reads the envelope, for v2 the envelope of the payload. `at_end`: only blanks follow.
 Result<void> read_envelope(std::string_view text, JetstreamEnvelope& out, bool& at_end) {
   JsonWalker walker(text);
   if (const auto read = out.read(walker); !read) return read.error();

@@ -17,7 +17,7 @@ std::string words(errc e) {
   return make_error_code(e).message();
 }
 
-/// What the op is called in a rejection: its path as far as it has one.
+/// The name of the op in a rejection: the known parts of its path.
 std::string name_of(const JsonOp& op) {
   const auto collection = op.collection.string();
   const auto rkey = op.rkey.string();

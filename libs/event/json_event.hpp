@@ -11,19 +11,19 @@
 
 namespace skua::event {
 
-// What Tap and Jetstream have in common. Each function fills `out`, whose account, source and seq
-// the caller has set, and makes it a Rejection when the event cannot be used: its payload is
-// `whole`, the text that says the event.
+// Common parts of the Tap and Jetstream decoders. The caller sets the account, source and seq of
+// `out`, and each function fills the rest. An event that cannot be used becomes a Rejection with
+// `whole`, the JSON text of the event, as payload.
 
-/// No message of a JSON source is larger: the largest record, each of its characters as an escape,
-/// fits.
+/// The size limit for a message of a JSON source. The largest record fits even if each of its
+/// characters is escaped.
 inline constexpr std::size_t kMaxJsonMessage = 8'000'000;
 
-/// A DID as it stands, empty when it is none. One that is written with escapes is none: the peeks
-/// and the decoders are to see the same, and what all producers write has nothing to escape.
+/// The DID exactly as the text contains it; empty if it is not a valid DID or contains escapes.
+/// Peeks and decoders must agree, and no producer needs escapes in a DID.
 std::string_view json_did(JsonSlice did);
 
-/// One change of a record as a JSON source tells it.
+/// One change of a record in a message of a JSON source.
 struct JsonOp {
   JsonSlice rev;
   JsonSlice action;
@@ -34,12 +34,13 @@ struct JsonOp {
   std::string_view whole;
 };
 
-/// Decodes changes of records. Holds scratch memory: one a thread.
+/// Decodes changes of records. Contains scratch memory: use one for each thread.
 class JsonOpDecoder {
  public:
-  /// Fills `out` with a RecordChange that the frame decoder would make too. The CID is the one that
-  /// the source claims. False: the record, turned back into DAG-CBOR, does not hash to it. JSON
-  /// loses things (a float without a fraction), so that this is no error.
+  /// Fills `out` with the same RecordChange that the frame decoder would make. Its CID is the CID
+  /// that the source claims. False: the hash of the record, converted back to DAG-CBOR, differs
+  /// from the CID. This is not an error, because JSON loses information (a float without a
+  /// fraction).
   bool decode(const JsonOp& op, UnresolvedEvent& out);
 
  private:
@@ -53,11 +54,11 @@ class JsonOpDecoder {
   bool cid_matches_ = true;
 };
 
-/// A change of handle. One that is absent, null or empty is not known.
+/// A change of handle. A handle that is absent, null or empty is unknown.
 void read_json_identity(JsonSlice handle, Timestamp time, std::string_view whole,
                         UnresolvedEvent& out);
 
-/// An account's status. `purge` stays false: that is for who judges it.
+/// An account's status. Leaves `purge` false: the caller decides on it.
 void read_json_account(JsonSlice active, JsonSlice status, Timestamp time, std::string_view whole,
                        UnresolvedEvent& out);
 

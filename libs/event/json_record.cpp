@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Bytes in the JSON form of the data model.
+/// The JSON form of bytes in the AT Protocol data model.
 json bytes_json(ByteView bytes) {
   Bytes cbor;
   repo::CborWriter(cbor).bytes(bytes);
@@ -24,7 +24,7 @@ json bytes_json(ByteView bytes) {
   return json::parse(text);
 }
 
-/// The library's binary values have no JSON text of their own.
+/// Replaces binary values, which the JSON library cannot write as text.
 void write_out_binaries(json& value) {
   if (value.is_binary()) {
     value = bytes_json(value.get_binary());

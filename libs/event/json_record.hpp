@@ -7,8 +7,8 @@
 
 namespace skua::event {
 
-/// Turns a record in JSON into DAG-CBOR as `JsonTranscoder` does; for those who make records, not
-/// for streams. Binary values are bytes. Text that is not UTF-8 throws.
+/// Converts a JSON record to DAG-CBOR as `JsonTranscoder` does, for programs that create records,
+/// not for streams. Binary values become bytes. Throws on text that is not UTF-8.
 Result<Bytes> json_to_dag_cbor(const nlohmann::json& record);
 
 }  // namespace skua::event

@@ -5,12 +5,13 @@
 
 namespace skua::event {
 
-/// The first character from `at` on that ends the plain part of a JSON string: a quote, a
-/// backslash or a control character; else `end`. Eight bytes a step, as most texts are long.
+/// The first character from `at` on that ends the plain part of a JSON string: a quote, a backslash
+/// or a control character; otherwise `end`. Processes eight bytes per step, because most texts are
+/// long.
 inline const char* end_of_plain_text(const char* at, const char* end) {
   constexpr std::uint64_t kOnes = 0x0101010101010101U;
   constexpr std::uint64_t kHighBits = 0x8080808080808080U;
-  // The high bit of each byte that is 0; those above the first one found may be wrong.
+  // The high bit of each byte that is 0; bits above the first match may be wrong.
   const auto zeros = [](std::uint64_t word) { return (word - kOnes) & ~word & kHighBits; };
   for (; end - at >= 8; at += 8) {
     std::uint64_t word = 0;

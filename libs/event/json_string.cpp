@@ -35,7 +35,7 @@ int hex_digit(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/// Takes the four digits of a \u from the front.
+/// Consumes the four digits of a \u at the front.
 std::optional<std::uint32_t> take_unit(std::string_view& rest) {
   if (rest.size() < 4) return std::nullopt;
   std::uint32_t unit = 0;
@@ -48,7 +48,7 @@ std::optional<std::uint32_t> take_unit(std::string_view& rest) {
   return unit;
 }
 
-/// Takes what follows \u: one unit, or a pair of surrogates.
+/// Consumes the digits after \u: one unit, or a pair of surrogates.
 std::optional<std::uint32_t> take_code_point(std::string_view& rest) {
   const auto high = take_unit(rest);
   if (!high || *high < 0xd800 || *high > 0xdfff) return high;

@@ -24,16 +24,16 @@ bool is_digit(const char* at, const char* end) {
   return at != end && *at >= '0' && *at <= '9';
 }
 
-/// The end of the digits from `at` on; null when there is none.
+/// The end of the digits that start at `at`; null if there are none.
 const char* end_of_digits(const char* at, const char* end) {
   if (!is_digit(at, end)) return nullptr;
   while (is_digit(at, end)) ++at;
   return at;
 }
 
-/// A number's text by JSON's grammar, which is narrower than that of `from_chars`.
+/// The text of a number in the grammar of JSON, which is stricter than `from_chars`.
 struct Number {
-  const char* end = nullptr;  // null: there is none
+  const char* end = nullptr;  // null: not a number
   bool is_integer = true;
 };
 
@@ -56,8 +56,8 @@ Number find_number(const char* at, const char* end) {
   return number;
 }
 
-/// A number that JSON writes with a point or an exponent is an integer all the same when it has no
-/// fraction (and fits): JSON has one kind of number, DAG-CBOR two.
+/// A number with a point or an exponent becomes an integer if it has no fraction and fits: JSON has
+/// one number type, DAG-CBOR has two.
 void write_number(CborWriter out, double value) {
   constexpr double kLimit = 0x1p63;
   if (value >= -kLimit && value < kLimit && std::trunc(value) == value) {

@@ -11,20 +11,20 @@
 
 namespace skua::event {
 
-/// Turns the text of a record in JSON (RFC 8259; atproto.com/specs/data-model, JSON representation)
-/// into the DAG-CBOR that the one record decoder reads, without a tree between them: keys in
-/// DAG-CBOR order, `$link` a link, `$bytes` bytes (base64, with or without padding), `123.0` an
-/// integer. Other floats become floats: the decoder is to find them. That texts are UTF-8 is not
-/// checked here, `read_dag_cbor` is the check. Holds scratch memory: one a thread.
+/// Converts the text of a JSON record (RFC 8259; atproto.com/specs/data-model, JSON representation)
+/// to DAG-CBOR for the record decoder, without building a tree: keys in DAG-CBOR order, `$link`
+/// becomes a link, `$bytes` becomes bytes (base64, with or without padding), `123.0` becomes an
+/// integer. Other floats stay floats, and the decoder rejects them. It does not check that texts
+/// are UTF-8; `read_dag_cbor` does. Contains scratch memory: use one for each thread.
 class JsonTranscoder {
  public:
-  /// Appends the one value that fills `json`. Error: it is no JSON, a key stands twice, a `$link`
-  /// or `$bytes` is none, a number is beyond 64 bits, or it is nested deeper than 128; `out` then
-  /// has a part of it.
+  /// Appends the single value in `json`. Error: it is not JSON, a key occurs twice, a `$link` or
+  /// `$bytes` is invalid, a number needs more than 64 bits, or the nesting is deeper than 128;
+  /// `out` then contains a part of it.
   Result<void> append(std::string_view json, Bytes& out);
 
  private:
-  /// A map's entry in `out_`: its key's text, and where it begins and ends.
+  /// A map's entry in `out_`: the text of its key, its start and its end.
   struct Entry {
     std::size_t begin;
     std::size_t key;
@@ -40,18 +40,19 @@ class JsonTranscoder {
   errc literal();
   errc link(std::size_t begin);
   errc bytes(std::size_t begin);
-  /// A string with its quotes. The view: into the text, or `unescaped_` until the next string.
+  /// A string with its quotes. `out` is a view into the text, or into `unescaped_` until the next
+  /// string.
   errc string(std::string_view& out);
 
-  /// The value of `$link` or `$bytes` with the end of its object.
+  /// The value of `$link` or `$bytes`, and the end of its object.
   bool only_string(std::string_view& out);
-  /// Puts the entries from `first` on in order, all of one map. Error: a key twice.
+  /// Sorts the entries from `first` on; they belong to one map. Error: a key occurs twice.
   errc sort(std::size_t first);
-  /// Writes the head for which a byte was left at `begin`.
+  /// Writes the head into the byte that was reserved at `begin`.
   void write_head(std::size_t begin, std::size_t size, bool is_map);
   std::string_view key_of(const Entry& entry) const;
   void skip_blanks();
-  /// Takes this character and the blanks before it.
+  /// Consumes this character and the blanks before it.
   bool take(char c);
 
   const char* at_ = nullptr;

@@ -10,7 +10,7 @@
 namespace skua::event {
 namespace {
 
-/// What stands between the quotes; nothing when it is no string.
+/// The text between the quotes; nothing if this is not a string.
 std::optional<std::string_view> content_of(std::string_view text) {
   if (text.size() < 2 || text.front() != '"') return std::nullopt;
   return text.substr(1, text.size() - 2);
@@ -114,7 +114,7 @@ bool JsonWalker::skip_string() {
       ++at_;
       return true;
     }
-    // What an escape escapes is skipped with it; a control character is found by who reads it.
+    // Skips the escaped character too. The parser of the string finds control characters.
     const std::ptrdiff_t size = *at_ == '\\' ? 2 : 1;
     if (end_ - at_ <= size) return false;
     at_ += size;

@@ -10,24 +10,24 @@
 
 namespace skua::event {
 
-/// A value where it stands in JSON text, found by its ends and not looked into. Empty: there is
-/// none. Cheap to copy; the text is the caller's.
+/// A value within JSON text, located but not parsed. Empty: there is no value. Cheap to copy; the
+/// caller owns the text.
 class JsonSlice {
  public:
   JsonSlice() = default;
   explicit JsonSlice(std::string_view text) : text_(text) {}
 
-  /// Without blanks around it.
+  /// The text without surrounding blanks.
   std::string_view text() const { return text_; }
   /// False for null too: some producers write null for a missing value.
   bool is_present() const { return !text_.empty() && text_ != "null"; }
   bool is_object() const { return text_.starts_with('{'); }
 
-  /// A string as it stands; nothing when it is none, or is written with escapes.
+  /// The content of a string without escapes; nothing for anything else.
   std::optional<std::string_view> plain_string() const;
-  /// A string, its escapes resolved. Whether it is UTF-8 is not looked at.
+  /// The content of a string with its escapes resolved. It may be invalid UTF-8.
   std::optional<std::string> string() const;
-  /// A number written without point and exponent that fits.
+  /// A number without point and exponent that fits into 64 bits.
   std::optional<std::int64_t> integer() const;
   std::optional<bool> boolean() const;
 
@@ -35,25 +35,25 @@ class JsonSlice {
   std::string_view text_;
 };
 
-/// A field that is looked for, and where it goes.
+/// A field to find, and where to store it.
 struct JsonField {
   std::string_view key;
   JsonSlice& value;
 };
 
-/// Walks the entries of an object without parsing their values; skipped values may be malformed. No
-/// allocation, no recursion.
+/// Walks through the entries of an object without parsing their values; skipped values may be
+/// malformed. No allocation, no recursion.
 class JsonWalker {
  public:
-  /// At an object; blanks may stand before it.
+  /// `text` starts with an object, possibly after blanks.
   explicit JsonWalker(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
 
-  /// Walks to the end of the object and fills the fields. Of a repeated key the first counts, so
-  /// that all readers agree; a key with escapes matches no field. Error: not an object, or it has
-  /// no end; fields before the error are filled.
+  /// Walks to the end of the object and fills the fields. For a repeated key the first value
+  /// counts, so that all readers agree; a key with escapes matches no field. Error: not an object,
+  /// or the object has no end; fields before the error are filled.
   Result<void> find(std::initializer_list<JsonField> fields);
 
-  /// Whether only whitespace follows.
+  /// Whether only blanks follow.
   bool at_end();
 
  private:
@@ -66,7 +66,7 @@ class JsonWalker {
   /// False: the object ended.
   Result<bool> next(bool first, Entry& out);
   void skip_blanks();
-  /// Each advances `at_` behind the skipped value. False: the text ends before.
+  /// Each function moves `at_` behind the skipped value. False: the text ends too early.
   bool skip_string();
   bool skip_value();
 

@@ -11,13 +11,13 @@
 
 namespace skua::event {
 
-/// A label (atproto.com/specs/label): a labeler's word on an account or a record. Views into the
-/// DAG-CBOR that it was read from.
+/// A label (atproto.com/specs/label): a labeler's statement about an account or a record. Views
+/// into the DAG-CBOR that it was read from.
 struct Label {
   /// The labeler's DID.
   std::string_view src;
   std::variant<records::ActorRef, records::RecordRef> subject;
-  /// The version of the record that is meant; nothing: any.
+  /// The version of the record that is labeled; nothing: all versions.
   std::optional<atproto::Cid> cid;
   /// 1 to 128 bytes.
   std::string_view val;
@@ -25,7 +25,7 @@ struct Label {
   bool neg = false;
   Timestamp cts;
   std::optional<Timestamp> exp;
-  /// Empty: it is not signed.
+  /// Empty: the label is not signed.
   ByteView sig;
 };
 

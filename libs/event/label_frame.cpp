@@ -22,13 +22,13 @@ constexpr std::string_view kSig = "sig";
 constexpr std::array<std::string_view, 9> kFields = {"ver", "src", "uri", "cid", "val",
                                                      "neg", "cts", "exp", kSig};
 
-/// A field that may be absent; null, which some producers send, is the same.
+/// An optional field. Some producers send null, which counts as absent.
 std::optional<Value> optional_field(const Value& label, std::string_view key) {
   const auto value = label.find(key);
   return value && !value->is_null() ? value : std::nullopt;
 }
 
-/// False: neither an account nor a record that is named by DID.
+/// False: the subject is neither an account nor a record that is named by DID.
 bool read_subject(std::string_view uri, Label& out) {
   if (atproto::is_did(uri)) {
     out.subject = records::ActorRef{uri};
@@ -56,13 +56,13 @@ std::optional<Timestamp> time_of(const Value& value) {
   return time->instant;
 }
 
-/// Nothing: all is well.
+/// Nothing: all fields are valid.
 std::optional<errc> read_fields(const Value& label, Label& out) {
   if (!label.is_map()) return errc::label_malformed;
   const auto src = text_field(label, "src");
   if (!src || !atproto::is_did(*src)) return errc::label_bad_src;
   out.src = *src;
-  // Labels from before there were versions have none.
+  // Labels from before version numbers existed have no `ver`.
   if (const auto ver = optional_field(label, "ver");
       ver && !(ver->is_integer() && ver->integer() == kVersion)) {
     return errc::label_bad_version;
@@ -129,7 +129,7 @@ Result<void> LabelFrameDecoder::decode(ByteView frame, DecodedLabelFrame& out) {
     out.type = DecodedLabelFrame::Type::Labels;
     return read_labels(frame.subspan(*header_size), out);
   }
-  // What all streams have in common.
+  // The parts that all streams have in common.
   if (const auto decoded = words_.decode(frame, other_); !decoded) return decoded.error();
   out.type = type_of(other_.type);
   out.seq = other_.seq;
@@ -139,7 +139,7 @@ Result<void> LabelFrameDecoder::decode(ByteView frame, DecodedLabelFrame& out) {
 }
 
 Result<void> LabelFrameDecoder::read_labels(ByteView bytes, DecodedLabelFrame& out) {
-  // A float in one label does no harm to its siblings.
+  // A float in one label must not affect the other labels.
   if (const auto read = repo::read_dag_cbor(bytes, body_, repo::kAnyForm); !read) {
     return read.error();
   }
@@ -158,7 +158,8 @@ Result<void> LabelFrameDecoder::read_labels(ByteView bytes, DecodedLabelFrame& o
 }
 
 void LabelFrameDecoder::read_label(const Value& value, LabelEntry& out) {
-  // DAG-CBOR has one form: these are the bytes that were signed, whatever form the frame has.
+  // The signature covers the canonical DAG-CBOR, so the label is written in this form again,
+  // whatever the form of the frame.
   repo::CborWriter(out.block).value(value);
   if (!repo::read_dag_cbor(out.block, label_)) {
     out.error = errc::label_malformed;

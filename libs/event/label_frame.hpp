@@ -14,7 +14,7 @@
 
 namespace skua::event {
 
-/// One entry of a frame's `labels`. Owns what its label points into: moved, never copied.
+/// One entry of a frame's `labels`. `label` has views into this object: move, never copy.
 struct LabelEntry {
   LabelEntry() = default;
   LabelEntry(LabelEntry&&) noexcept = default;
@@ -22,13 +22,13 @@ struct LabelEntry {
   LabelEntry(const LabelEntry&) = delete;
   LabelEntry& operator=(const LabelEntry&) = delete;
 
-  /// Its DAG-CBOR, all fields as they were sent.
+  /// The label's DAG-CBOR with all fields that were sent.
   Bytes block;
   Label label;
-  /// Empty: the label is well-formed. Otherwise `label` contains the readable fields, beginning
-  /// with src.
+  /// Empty: the label is well-formed. Otherwise `label` contains the readable fields, starting with
+  /// src.
   std::optional<errc> error;
-  /// It has fields that this program does not know.
+  /// The label has fields that this program does not know.
   bool has_unknown_fields = false;
 };
 
@@ -36,7 +36,7 @@ struct LabelEntry {
 struct DecodedLabelFrame {
   enum class Type : std::uint8_t { Labels, Info, Error, Unknown };
   Type type = Type::Unknown;
-  /// 0: it has none.
+  /// 0: the message has no seq.
   std::int64_t seq = 0;
   std::vector<LabelEntry> labels;
   /// #info: name and message. Error frame: error and message.
@@ -45,7 +45,8 @@ struct DecodedLabelFrame {
 };
 
 /// Decodes a labeler's frames (atproto.com/specs/event-stream and /label). A label that cannot be
-/// used says why, its siblings are untouched. Holds scratch memory: one a thread, no I/O.
+/// used has an error; the other labels are not affected. Contains scratch memory: use one for each
+/// thread. No I/O.
 class LabelFrameDecoder {
  public:
   /// Error: the frame as a whole is unusable. `out` is then undefined.

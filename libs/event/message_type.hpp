@@ -9,7 +9,8 @@
 
 namespace skua::event {
 
-/// Sequence numbers are 1 to this (atproto.com/specs/event-stream#sequence-numbers).
+/// The largest sequence number; the smallest is 1
+/// (atproto.com/specs/event-stream#sequence-numbers).
 inline constexpr std::int64_t kMaxSeq = std::int64_t{1} << 53;
 
 /// The meaning of a header's `op` and `t`. Unknown values are legal and make the message Unknown.

@@ -12,19 +12,19 @@
 
 namespace skua::event {
 
-/// What an op's `action` means; nothing: no such action.
+/// The operation that an op's `action` names; nothing for an unknown action.
 std::optional<Operation> operation_of(std::string_view action);
 
-/// Decodes the ops of one commit. Lives on the stack of one frame's decode; `blocks` are the
-/// commit's, hashed and found right; `scratch` is memory that is reused.
+/// Decodes the ops of one commit. Lives on the stack while one frame is decoded. `blocks` are the
+/// commit's blocks with verified hashes; `scratch` is memory that is reused.
 class OpDecoder {
  public:
   OpDecoder(std::string_view did, std::int64_t seq, atproto::Tid rev, const repo::BlockMap& blocks,
             atproto::Document& scratch)
       : did_(did), seq_(seq), rev_(rev), blocks_(blocks), scratch_(scratch) {}
 
-  /// Fills `out`, which is new, with a RecordChange, or with a Rejection when the op cannot be
-  /// used: its payload is the record's block where there is one, else the op's own DAG-CBOR.
+  /// Fills `out`, which is new, with a RecordChange. If the op cannot be used, `out` becomes a
+  /// Rejection; its payload is the record's block if there is one, otherwise the op's own DAG-CBOR.
   void decode(const atproto::Value& op, UnresolvedEvent& out);
 
  private:

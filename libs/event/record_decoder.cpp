@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t kMaxRecord = 1'000'000;
 
-/// As much of a block as is copied. All that a commit can carry; in a repository's CAR a block can
-/// be of any size, and what is too large is only looked at by people.
+/// The largest part of a block that is copied. No commit can contain a larger block. A block in a
+/// repository's CAR can have any size, but only people look at oversized ones.
 constexpr std::size_t kMaxCopy = 2'000'000;
 
 }  // namespace

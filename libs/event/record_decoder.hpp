@@ -21,8 +21,8 @@ std::string read_path(std::string_view path, atproto::Tid rev, UnresolvedEvent& 
 std::string read_record(const atproto::Cid& cid, ByteView block, atproto::Document& scratch,
                         RecordChange& change);
 
-/// Makes a Rejection of a RecordChange that cannot be used. Its payload is the record's block, as
-/// far as the change has it.
+/// Turns a RecordChange that cannot be used into a Rejection. Its payload is the record's block, as
+/// far as the change contains it.
 void reject(std::string_view what, std::string error, UnresolvedEvent& out);
 
 }  // namespace skua::event

@@ -6,7 +6,7 @@
 namespace skua::event {
 namespace {
 
-/// What stands before the first slash.
+/// The text before the first slash.
 std::string_view collection_of(std::string_view path) {
   return path.substr(0, path.find_first_of('/'));
 }
@@ -20,7 +20,7 @@ RepositoryChunks::RepositoryChunks(const repo::RepositoryListing& listing, std::
       rev_(rev),
       repository_(repository),
       options_(std::move(options)) {
-  // In key order: mostly of the same collection as the one before.
+  // In key order, so consecutive records mostly have the same collection.
   std::string_view collection;
   std::size_t* left = nullptr;
   for (std::size_t i = 0; i < listing_.size(); ++i) {
@@ -43,7 +43,7 @@ std::optional<Chunk> RepositoryChunks::next() {
   return std::nullopt;
 }
 
-/// Returns the chunk of the record's type when the record has no room in it, and begins a new one.
+/// If the chunk of the record's type is full, returns it and starts a new one.
 std::optional<Chunk> RepositoryChunks::add(const repo::ListedRecord& record) {
   const RecordType type = records::record_type_of(collection_of(record.path));
   Open& open = open_of(type);
@@ -52,12 +52,12 @@ std::optional<Chunk> RepositoryChunks::add(const repo::ListedRecord& record) {
   std::optional<Chunk> full;
   if (!has_room && !open.chunk.events.empty()) full = take(type);
 
-  // Decoded where it stays: an event is about 1 kB, each move of it shows.
+  // Decoded in its final place: an event has about 1 kB, and each move costs time.
   if (open.chunk.events.empty())
     open.chunk.events.reserve(std::min(open.left, options_.max_records));
   UnresolvedEvent& event = open.chunk.events.emplace_back().event;
   decoder_.decode(did_, rev_, record, event);
-  // A record without a path that could be read has no type of its own.
+  // A record with an unreadable path has no type of its own.
   event.type = type;
   event.origin = options_.origin;
   open.block_bytes += record.block.size();

@@ -14,38 +14,38 @@
 
 namespace skua::event {
 
-/// How a repository is cut into chunks.
+/// How a repository is divided into chunks.
 struct ChunkOptions {
   std::size_t max_records = 5'000;
-  /// Of the records' blocks in one chunk. A record that is larger is a chunk of its own.
+  /// The total size of the records' blocks in one chunk. A larger record forms a chunk of its own.
   std::size_t max_bytes = 4'000'000;
-  /// Records that are left out, such as those that are stored already; they are not decoded. None
-  /// when it is empty.
+  /// Selects records to skip, such as those that are already stored; skipped records are not
+  /// decoded. Empty: no record is skipped.
   std::function<bool(const repo::ListedRecord&)> leave_out;
-  /// Of the events (UnresolvedEvent::origin).
+  /// UnresolvedEvent::origin of the events.
   std::uint32_t origin = 0;
 };
 
-/// Cuts a repository into chunks, in one pass in key order. Records that cannot be used stand among
-/// the others as Rejections. At most one chunk of each type is held; a repository without records
-/// has none.
+/// Divides a repository into chunks, in one pass in key order. Records that cannot be used are
+/// Rejections at their positions. It buffers at most one chunk of each type. A repository without
+/// records has no chunks.
 ///
-/// The listing must outlive it, not the chunks. One thread.
+/// The listing must outlive this object; the chunks do not need it. One thread.
 class RepositoryChunks {
  public:
-  /// `repository` goes into each chunk.
+  /// Each chunk gets the number `repository`.
   RepositoryChunks(const repo::RepositoryListing& listing, std::string did, atproto::Tid rev,
                    std::uint64_t repository, ChunkOptions options = {});
 
-  /// The next chunk that is full, at the end those that are not; nothing when there is no more.
+  /// The next full chunk; after the last record the chunks that are not full; nothing at the end.
   std::optional<Chunk> next();
 
  private:
-  /// The chunk of a type that is being filled.
+  /// The unfinished chunk of a type.
   struct Open {
     Chunk chunk;
     std::size_t block_bytes = 0;
-    /// Records of its type that were not taken yet.
+    /// The number of remaining records of this type.
     std::size_t left = 0;
   };
 

@@ -10,7 +10,7 @@ void RepositoryDecoder::decode(std::string_view did, atproto::Tid rev,
                                const repo::ListedRecord& record, UnresolvedEvent& out) {
   out.did = did;
   out.source = EventSource::Backfill;
-  // Whatever is wrong with the path: the block is what people will want to see.
+  // Whatever is wrong with the path, people will want to see the block.
   std::string path_error = read_path(record.path, rev, out);
   std::string error =
       read_record(record.cid, record.block, scratch_, std::get<RecordChange>(out.body));

@@ -9,13 +9,14 @@
 
 namespace skua::event {
 
-/// Decodes the records of whole repositories. Holds scratch memory: one a thread, no I/O.
+/// Decodes the records of whole repositories. Contains scratch memory: use one for each thread. No
+/// I/O.
 class RepositoryDecoder {
  public:
-  /// Fills `out`, which is new, with a create out of the account's history, its revision that of
-  /// the repository; or with a Rejection when the record cannot be used (its path is none, it is
-  /// larger than 1,000,000 bytes, it is not DAG-CBOR): its payload is the block, as far as
-  /// 2,000,000 bytes. Nothing in `out` points into the listing or its CAR.
+  /// Fills `out`, which is new, with a backfilled create that has the revision of the repository.
+  /// If the record cannot be used (invalid path, larger than 1,000,000 bytes, not DAG-CBOR), `out`
+  /// becomes a Rejection; its payload is the first 2,000,000 bytes of the block. `out` has no views
+  /// into the listing or its CAR.
   void decode(std::string_view did, atproto::Tid rev, const repo::ListedRecord& record,
               UnresolvedEvent& out);
 

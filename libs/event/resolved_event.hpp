@@ -6,12 +6,12 @@
 
 namespace skua::event {
 
-/// An event whose account, key and references have their numbers: the record's references were
+/// An event with the numbers of its account, key and references. The record's references are
 /// resolved in place (`ActorRef::id`, `RecordRef::actor_id` and so on).
 struct ResolvedEvent {
   UnresolvedEvent event;
   std::int32_t actor_id = 0;
-  /// Of a record change; 0 otherwise.
+  /// The collection of a record change; otherwise 0.
   std::int32_t collection_id = 0;
   std::int64_t rkey_number = 0;
 

@@ -61,7 +61,7 @@ Result<TapPeek> peek_tap(std::string_view text) {
   if (!walked) return peek;
   peek.type = type_of(envelope.type);
   JsonSlice did;
-  // One that stands before what is broken counts, as it does in `decode`.
+  // A DID before the malformed part counts, as it does in `decode`.
   (void)JsonWalker(envelope.body().text()).find({{"did", did}});
   peek.did = json_did(did);
   return peek;
@@ -103,7 +103,7 @@ void TapDecoder::read_record(JsonSlice body, TapMessage& out) {
                                 {"record", op.record}});
   out.did = json_did(did);
   UnresolvedEvent& event = add_event(out);
-  // What does not say that it is news is history, which never holds up what is.
+  // An event that is not marked as live is backfill, which never delays live events.
   event.source = live.boolean().value_or(false) ? EventSource::Live : EventSource::Backfill;
   if (!found || out.did.empty()) {
     const auto error = found ? make_error_code(errc::bad_did) : found.error();
@@ -126,7 +126,7 @@ void TapDecoder::read_identity(JsonSlice body, Timestamp time, TapMessage& out) 
     return reject_json("identity", error.message(), body.text(), add_event(out));
   }
   read_json_identity(handle, time, body.text(), add_event(out));
-  // A relay says no status of an account that is active, Tap says this word.
+  // A relay sends no status for an active account; Tap sends this one.
   if (status.plain_string() == "active") status = JsonSlice();
   read_json_account(active, status, time, body.text(), add_event(out));
 }

@@ -18,31 +18,33 @@ enum class TapType : std::uint8_t { Record, Identity, Unknown };
 struct TapPeek {
   std::int64_t id = 0;
   TapType type = TapType::Unknown;
-  std::string_view did;  // empty when the message has none
+  std::string_view did;  // empty when the message has no DID
 };
 
-/// Reads id, type and DID only; of a repeated key the first counts. Error: the id is missing. A
-/// message that is malformed after its id has a peek, so that it can be acknowledged.
+/// Reads only id, type and DID. For a repeated key the first value counts. Error: the id is
+/// missing. For a message that is malformed after its id the peek succeeds, so that the message can
+/// be acknowledged.
 Result<TapPeek> peek_tap(std::string_view text);
 
-/// One text frame of Tap's `/channel` (github.com/bluesky-social/indigo, cmd/tap), decoded.
+/// One decoded text frame of Tap's `/channel` (github.com/bluesky-social/indigo, cmd/tap).
 struct TapMessage {
   std::int64_t id = 0;
   TapType type = TapType::Unknown;
   std::string did;
-  /// Record: the one change. Identity: the handle and the status. Unusable content is a Rejection
-  /// with the message without its envelope as payload, because the id changes when the event is
-  /// sent again. For this reason, and because Tap has no cursor, `seq` is 0. Unknown: none.
+  /// Record: the one change. Identity: the handle and the status. Unknown: empty. Unusable content
+  /// becomes a Rejection; its payload is the message without its envelope, because the id changes
+  /// when the event is sent again. For this reason, and because Tap has no cursor, `seq` is 0.
   std::vector<UnresolvedEvent> events;
   /// See JsonOpDecoder.
   bool cid_matches = true;
 };
 
-/// Decodes messages of Tap. Holds scratch memory: one a thread, no I/O.
+/// Decodes messages of Tap. Contains scratch memory: use one for each thread. No I/O.
 class TapDecoder {
  public:
-  /// `received_at` is the time of identity and account changes: Tap says none. Error: this is no
-  /// message as a whole (no JSON object, no id, larger than 8 MB); `out` is then undefined.
+  /// `received_at` is the time of identity and account changes, because Tap sends none. Error: the
+  /// message as a whole is unusable (not a JSON object, no id, larger than 8 MB). `out` is then
+  /// undefined.
   Result<void> decode(std::string_view text, Timestamp received_at, TapMessage& out);
 
  private:
@@ -52,7 +54,7 @@ class TapDecoder {
   JsonOpDecoder op_;
 };
 
-/// What tells Tap that an event is done with.
+/// The message that acknowledges an event to Tap.
 std::string tap_ack(std::int64_t id);
 
 }  // namespace skua::event

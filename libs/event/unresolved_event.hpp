@@ -17,10 +17,10 @@ namespace skua::event {
 
 using records::RecordType;
 
-/// Whether an event is news or history. Live goes first.
+/// Whether an event is live or from a backfill. Live events go first.
 enum class EventSource : std::uint8_t { Live, Backfill };
 
-/// One queue of work: three workers each.
+/// One queue of work, for three workers.
 struct Lane {
   EventSource source = EventSource::Live;
   RecordType type = RecordType::Metadata;
@@ -29,7 +29,7 @@ struct Lane {
 
 enum class Operation : std::uint8_t { Create, Update, Delete };
 
-/// A create, update or delete of one record, as its commit says it.
+/// A create, update or delete of one record, as the commit describes it.
 struct RecordChange {
   Operation operation = Operation::Create;
   std::string collection;
@@ -38,7 +38,8 @@ struct RecordChange {
   atproto::Tid rev;
   /// The record's DAG-CBOR, empty on delete. `record` holds views into it: move, never copy.
   Bytes block;
-  /// False: `block` has another form than DAG-CBOR's, such as keys in another order.
+  /// False: `block` is not in the canonical form of DAG-CBOR; for example its keys are out of
+  /// order.
   bool is_canonical = true;
   records::Decoded record;
 
@@ -49,7 +50,7 @@ struct RecordChange {
   RecordChange& operator=(const RecordChange&) = delete;
 };
 
-/// `#identity`: handle or keys may have changed. `handle`: its host's or document's; "": none.
+/// `#identity`: handle or keys may have changed. `handle`: from its host or document; "": unknown.
 struct IdentityChange {
   std::optional<std::string> handle;
   Timestamp time;
@@ -58,30 +59,30 @@ struct IdentityChange {
 /// `#account`: the account's hosting status at the host that sent it.
 struct AccountChange {
   bool active = true;
-  std::string status;  // empty when the host gave none
+  std::string status;  // empty when the host sent none
   Timestamp time;
-  /// It was deleted for good: all that it had before goes.
+  /// The account was deleted permanently: all its rows are deleted.
   bool purge = false;
-  /// The newest revision that came before this; 0: not known.
+  /// The newest revision before this change; 0: unknown.
   atproto::Tid last_rev{};
 };
 
-/// Input that cannot become rows: it goes to `skua.dead_letter` with its bytes.
+/// Input that cannot become rows. It is stored in `skua.dead_letter` with its bytes.
 struct Rejection {
   /// The rejected item: the path of an operation, the position of a label, or the message type of a
   /// whole frame.
   std::string what;
-  /// Why, in plain words.
+  /// The reason, as a message for people.
   std::string error;
   Bytes payload;
 };
 
-/// A labeler's word. Its subject's references are resolved in place.
+/// A label that a labeler set or withdrew. The references of its subject are resolved in place.
 struct LabelChange {
   /// The label's DAG-CBOR. `label` holds views into it: move, never copy.
   Bytes block;
   Label label;
-  /// Its place in its frame: tells it from its siblings.
+  /// Its position in its frame, which distinguishes it from the other labels of the frame.
   std::uint32_t place = 0;
 
   LabelChange() = default;
@@ -94,26 +95,26 @@ struct LabelChange {
 /// The rejected item of a label message, for example `labels/3`.
 std::string label_path(std::uint32_t place);
 
-/// What decoding leaves: one change of one account, naming others by DID and AT-URI.
-/// Owned by whoever holds it; moved from thread to thread, never copied.
+/// The result of decoding: one change of one account, which names other accounts by DID and AT-URI.
+/// Has one owner; moves from thread to thread, never copied.
 struct UnresolvedEvent {
   std::string did;
   EventSource source = EventSource::Live;
   RecordType type = RecordType::Metadata;
-  /// The host's sequence number of the frame that brought it.
+  /// The host's sequence number of the frame that contained it.
   std::int64_t seq = 0;
-  /// Its frame's place in the in-flight list; set by the pipeline.
+  /// The position of its frame in the in-flight list; set by the pipeline.
   std::uint64_t ticket = 0;
-  /// Which of the process's sources brought it (writer/source_names.hpp); set by the pipeline.
+  /// The source within the process that sent it (writer/source_names.hpp); set by the pipeline.
   std::uint32_t origin = 0;
   std::variant<RecordChange, IdentityChange, AccountChange, LabelChange, Rejection> body;
 
   Lane lane() const { return {source, type}; }
-  /// `at://did/collection/rkey` of a record change, `at://did` of the rest.
+  /// `at://did/collection/rkey` for a record change, otherwise `at://did`.
   std::string at_uri() const;
 };
 
-/// False: the event brings a record whose block has another form than DAG-CBOR's.
+/// False: the event has a record whose block is not in the canonical form of DAG-CBOR.
 inline bool is_canonical(const UnresolvedEvent& event) {
   const auto* change = std::get_if<RecordChange>(&event.body);
   return change == nullptr || change->is_canonical;

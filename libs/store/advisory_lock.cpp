@@ -38,7 +38,8 @@ Params key_array(std::span<const Lock> locks) {
   return params;
 }
 
-/// Those that others hold at this moment. Outside a transaction: it keeps none.
+/// The locks that other sessions hold at this moment. Call it outside a transaction, so that it
+/// keeps no lock.
 std::vector<Lock> busy_of(Session& session, std::span<const Lock> locks) {
   const std::vector<bool> free = try_lock_xact(session, locks);
   std::vector<Lock> busy;
@@ -50,7 +51,7 @@ std::vector<Lock> busy_of(Session& session, std::span<const Lock> locks) {
 
 std::string busy_text(Session& session, std::span<const Lock> locks) {
   const std::vector<Lock> busy = busy_of(session, locks);
-  // It was let go of this moment.
+  // It has just been released.
   if (busy.empty()) return "a lock was not free in time";
   note_busy(session, busy);
   const auto holder = lock_holder(session, RecordLockKey{busy.front().key});
@@ -107,7 +108,7 @@ void note_busy(Session& session, std::span<const Lock> locks) noexcept {
                             duration_text(one.busy_for), *holder);
     }
   } catch (const std::exception&) {
-    // The connection is gone, which its next use shows.
+    // The connection broke; its next use will report this.
     return;
   }
 }

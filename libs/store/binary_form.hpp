@@ -45,7 +45,7 @@ void append_item(std::string& out, T value) {
   out.append(item.data(), item.size());
 }
 
-/// Appends `text` without its NULs; returns how many there were.
+/// Appends `text` without its NULs; returns the number of removed NULs.
 inline std::size_t append_without_nuls(std::string& out, std::string_view text) {
   std::size_t removed = 0;
   while (!text.empty()) {

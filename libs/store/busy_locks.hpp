@@ -12,8 +12,8 @@
 
 namespace skua::store {
 
-/// For how long locks have been somebody else's, as those of this process see it that want them.
-/// Any thread. Bounded: 10,000 locks.
+/// Measures how long other sessions have held the locks that this process waits for. Any thread.
+/// Bounded: 10,000 locks.
 class BusyLocks {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -23,9 +23,9 @@ class BusyLocks {
     std::chrono::seconds busy_for;
   };
 
-  /// They are held by others at this moment. One that is not seen for 30 seconds was free in
-  /// between. Returns those that have been held for a minute or longer and were not returned within
-  /// the last minute.
+  /// Other sessions hold these locks now. A lock that was not reported for 30 seconds counts as
+  /// free in between. Returns the locks that have been held for a minute or longer and were not
+  /// returned within the last minute.
   std::vector<Busy> seen(std::span<const Lock> locks, Time now);
 
  private:
@@ -36,11 +36,11 @@ class BusyLocks {
   };
 
   std::mutex mutex_;
-  // Keys of locks are hashes already, which nobody outside can foresee.
+  // The keys are hashes already, and outsiders cannot predict them.
   boost::unordered_flat_map<std::int64_t, Entry> entries_;
 };
 
-/// The one of this process.
+/// The instance of this process.
 BusyLocks& busy_locks();
 
 }  // namespace skua::store

@@ -12,34 +12,34 @@
 
 namespace skua::store {
 
-/// From this difference on clocks count as different.
+/// Clocks that differ by less than this count as equal.
 inline constexpr std::chrono::seconds kClocksAgree{5};
 
-/// `10 min behind`, `45 s ahead of`: what ours is of PostgreSQL's; nothing while they agree.
-/// `server_ahead`: how far PostgreSQL's clock is ahead of ours.
+/// How our clock compares with PostgreSQL's: `10 min behind`, `45 s ahead of`; nothing if they
+/// agree. `server_ahead`: how far PostgreSQL's clock is ahead of ours.
 std::optional<std::string> clock_difference_text(std::chrono::microseconds server_ahead);
 
-/// Compares our clock with PostgreSQL's at the start and every minute, and logs that they differ:
-/// at once, when the difference changes, and every ten minutes. A thread and a connection of its
-/// own, from construction to destruction. Never fails.
+/// Compares our clock with PostgreSQL's at the start and every minute. If they differ, it logs this
+/// at once, when the difference changes, and every ten minutes. Has a thread and a connection of
+/// its own, from construction to destruction. Never fails.
 class ClockWatch {
  public:
   struct Options {
     std::string database_url;
     std::chrono::milliseconds interval{60'000};
-    /// Where the words go; empty: the log.
+    /// Receives the warnings; empty: they go to the log.
     std::function<void(const std::string&)> warn = {};
     std::function<void(const std::string&)> info = {};
   };
 
-  /// Compares once, unless the server cannot be asked. `clock` outlives it.
+  /// Compares once, unless the server cannot be reached. `clock` must outlive it.
   ClockWatch(Options options, const Clock& clock);
 
-  /// PostgreSQL's.
+  /// PostgreSQL's clock.
   const Clock& server() const { return server_; }
-  /// The later of PostgreSQL's and ours.
+  /// The later of PostgreSQL's clock and ours.
   const Clock& latest() const { return latest_; }
-  /// How far PostgreSQL's clock is ahead of ours; nothing: not known. Any thread.
+  /// How far PostgreSQL's clock is ahead of ours; nothing: unknown. Any thread.
   std::optional<std::chrono::microseconds> server_ahead() const { return server_.ahead(); }
 
  private:
@@ -49,7 +49,7 @@ class ClockWatch {
   const Options options_;
   ServerClock server_;
   const LaterClock latest_;
-  // The thread's own, after construction.
+  // Used by the thread only, after construction.
   std::optional<std::chrono::microseconds> told_;
   std::chrono::steady_clock::time_point told_at_;
   SessionThread thread_;

@@ -38,7 +38,7 @@ std::vector<std::int32_t> CollectionIds::ids_of(Session& session,
   });
   if (missing.empty()) return ids;
 
-  // First look: an insert that meets its row would burn a number.
+  // Look up first: an insert that conflicts with an existing row would waste a number.
   Ids found;
   const auto find = [&] {
     const Rows rows = session.execute(kFind, name_array(missing));
@@ -62,7 +62,7 @@ std::vector<std::int32_t> CollectionIds::ids_of(Session& session,
 
 void CollectionIds::remember(const Ids& ids) {
   known_.with([&](Ids& known) {
-    // Forgetting all at once is rare and cheap: the next batches look them up again.
+    // Clearing the whole cache is rare and cheap: the next batches look the numbers up again.
     if (known.size() + ids.size() > capacity_) known.clear();
     known.insert(ids.begin(), ids.end());
   });

@@ -15,15 +15,15 @@
 
 namespace skua::store {
 
-/// The numbers of the collections (`bsky.collections`), given on first sight and remembered. One
-/// for all threads of the process. Only committed numbers are remembered, at most `capacity` of
-/// them: anybody can invent collections.
+/// The numbers of the collections (`bsky.collections`), assigned on first use and cached. One
+/// object for all threads of the process. Caches only committed numbers, at most `capacity` of
+/// them, because anybody can invent collections.
 class CollectionIds {
  public:
   explicit CollectionIds(std::size_t capacity = 20'000) : capacity_(capacity) {}
 
-  /// The number of each of `nsids`, which may repeat. Outside any transaction: new ones are
-  /// committed at once. Throws SqlError; may then be called again.
+  /// The number of each of `nsids`, which may contain duplicates. Call it outside any transaction:
+  /// new numbers are committed at once. Throws SqlError; the call may then be repeated.
   std::vector<std::int32_t> ids_of(Session& session, std::span<const std::string_view> nsids);
 
  private:

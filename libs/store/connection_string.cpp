@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 6> kSslModes = {"disable", "allow",     "
 
 using ConnectionOptions = std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)>;
 
-/// Null: malformed, `problem` says why.
+/// Null: malformed; `problem` has the reason.
 ConnectionOptions parse_options(const std::string& text, std::string& problem) {
   char* message = nullptr;
   ConnectionOptions options(PQconninfoParse(text.c_str(), &message), &PQconninfoFree);
@@ -38,7 +38,7 @@ bool is_port(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() && port != 0;
 }
 
-/// One port a host, with commas between; an empty one is the default.
+/// One port for each host, separated by commas; an empty one is the default.
 bool are_ports(std::string_view list) {
   for (;;) {
     const auto comma = list.find(',');
@@ -49,7 +49,7 @@ bool are_ports(std::string_view list) {
   }
 }
 
-/// Values that libpq looks at only when it connects, and refuses then however often it is tried.
+/// Values that libpq checks only when it connects. Retrying would never help.
 std::optional<std::string> value_problem(const PQconninfoOption& option) {
   if (option.val == nullptr) return std::nullopt;
   const std::string_view name = option.keyword;
@@ -91,7 +91,7 @@ std::optional<std::string> connection_string_problem(const std::string& text) {
   std::string problem;
   const ConnectionOptions options = parse_options(text, problem);
   if (!options) {
-    // libpq repeats the string in its message: of what is shown it sees only what may be shown.
+    // libpq repeats the string in its message, so it only gets the part that may be shown.
     std::string shown;
     if (parse_options(without_password(text), shown)) {
       return "the password is malformed: in a URL, special characters are percent-encoded";

@@ -11,10 +11,10 @@ const Statement kSaveCursor{"cursor_save",
                             "VALUES ($1, $2::int8, $3::timestamptz, now()) "
                             "ON CONFLICT (source) DO UPDATE SET cursor = EXCLUDED.cursor, "
                             "event_time = EXCLUDED.event_time, saved_at = EXCLUDED.saved_at"};
-// While a backfill of a repository runs, its CAR may still bring what was deleted since. Those are
-// few: they are looked up once, not for each tombstone. Of a job that nobody has cared for in an
-// hour no rows will come any more (its lease is over, and a finish is refused then; the hour is for
-// clocks that differ), so that nothing is kept for ever.
+// While a backfill of a repository runs, its CAR may still contain records that were deleted since.
+// Such accounts are few, so they are looked up once and not for each tombstone. A job that was not
+// updated for an hour writes no more rows (its lease has expired, and it can no longer finish; the
+// hour allows for different clocks), so no tombstone stays forever.
 const Statement kPurge{"cursor_purge_tombstones",
                        "DELETE FROM skua.tombstones WHERE source = $1 AND seq <= $2::int8 "
                        "AND actor_id <> ALL (ARRAY(SELECT a.id FROM skua.backfill_jobs AS j "

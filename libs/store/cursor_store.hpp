@@ -14,20 +14,20 @@ namespace skua::store {
 /// is its kind and host (`relay:relay1.us-east.bsky.network`), because each host has its own
 /// sequence numbers.
 
-/// The cursor that was saved last; nothing: never.
+/// The last saved cursor; nothing if none was saved.
 std::optional<std::int64_t> load_cursor(Session& session, std::string_view source);
 
-/// Saves the cursor, and removes the source's tombstones that it has passed, in the caller's
-/// transaction; those of accounts whose backfill is running (`skua.backfill_jobs`) go with the
-/// first cursor that is saved after it. `event_time` is when the host made that frame; the epoch:
-/// not known.
+/// Saves the cursor, and deletes the source's tombstones before it, in the caller's transaction.
+/// Tombstones of accounts with a running backfill (`skua.backfill_jobs`) are deleted with the first
+/// cursor that is saved after the backfill. `event_time` is the time of that frame by the host's
+/// clock; the epoch: unknown.
 void save_cursor(Session& session, std::string_view source, std::int64_t cursor,
                  Timestamp event_time);
 
-/// Removes the tombstones of a source, but for those of accounts whose backfill is running.
+/// Deletes the tombstones of a source, except those of accounts with a running backfill.
 void purge_all_tombstones(Session& session, std::string_view source);
 
-/// Replaces the source's figures by `json`, the text of a JSON object.
+/// Replaces the source's metrics (`skua.figures`) with `json`, the text of a JSON object.
 void save_metrics(Session& session, std::string_view source, std::string_view json);
 
 }  // namespace skua::store

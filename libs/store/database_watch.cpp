@@ -7,8 +7,8 @@
 namespace skua::store {
 namespace {
 
-/// In what way one is another database than the other, or an older state; nothing: in none that can
-/// be seen. What either does not say is not compared.
+/// How one database differs from the other, or is an older state of it; nothing if there is no
+/// visible difference. Unknown values are not compared.
 std::optional<std::string> difference(const DatabaseIdentity& known, const DatabaseIdentity& found,
                                       std::optional<std::int64_t> flushed) {
   const auto differs = [](const auto& one, const auto& other) {
@@ -58,7 +58,7 @@ void DatabaseWatch::connected(const std::string& url, const DatabaseIdentity& fo
   if (known.change) throw DatabaseChanged("the database has changed: " + *known.change);
   known.flushed = std::max(known.flushed, found.wal_flushed);
   if (!known.identity) known.identity = found;
-  // The first session may have come before the migration that made it.
+  // The first session may be older than the migration that created the token.
   if (!known.identity->token) known.identity->token = found.token;
 }
 

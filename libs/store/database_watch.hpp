@@ -10,26 +10,26 @@
 
 namespace skua::store {
 
-/// The server's identity of the database of a session. A member is empty if this role may not read
-/// it or the server does not provide it.
+/// The identity of a session's database, as the server reports it. A member is empty if this role
+/// may not read it or the server does not provide it.
 struct DatabaseIdentity {
-  /// Of the cluster, drawn when it was made.
+  /// The cluster's identifier, chosen when it was created.
   std::optional<std::string> system = std::nullopt;
-  /// It changes when a standby is promoted, and when an archive is restored.
+  /// Changes when a standby is promoted, and when an archive is restored.
   std::optional<std::string> timeline = std::nullopt;
   /// The database's number in its cluster.
   std::string oid;
   /// skua.database_token.
   std::optional<std::string> token = std::nullopt;
-  /// A standby, which follows another server.
+  /// A standby, which replays the WAL of another server.
   bool in_recovery = false;
-  /// Where the WAL ends, in bytes.
+  /// The end of the WAL, in bytes.
   std::optional<std::int64_t> wal_end = std::nullopt;
-  /// Up to where it is on disk.
+  /// The end of the WAL part that is on disk.
   std::optional<std::int64_t> wal_flushed = std::nullopt;
 };
 
-/// The address now leads to another database, or to an older state of it. The state of this process
+/// The address now leads to another database, or to an older state of it. Data in this process
 /// (account numbers, heads, durable positions) may be wrong.
 class DatabaseChanged : public ServerError {
  public:
@@ -40,23 +40,23 @@ class DatabaseChanged : public ServerError {
 /// with that of the first one. Any thread.
 class DatabaseWatch {
  public:
-  /// Up to where the WAL of this database was on disk, as far as any session was told: asked for
-  /// before a session connects, because others may be told more meanwhile.
+  /// The highest WAL position known to be on disk for this database. Read it before a session
+  /// connects, because other sessions may report more meanwhile.
   std::optional<std::int64_t> flushed(const std::string& url) const;
 
-  /// A session was made, whose caller had been given `flushed` before. Throws DatabaseChanged when
-  /// the database is another one, then and from then on; ServerError (57P03) when the server is a
-  /// standby and the one before was none.
+  /// A session connected. `flushed` is the value that its caller read before. Throws
+  /// DatabaseChanged if the database is another one, on this call and on all later calls;
+  /// ServerError (57P03) if the server is a standby and the previous server was a primary.
   void connected(const std::string& url, const DatabaseIdentity& found,
                  std::optional<std::int64_t> flushed);
-  /// The same database has flushed its WAL up to there.
+  /// The same database has flushed its WAL up to this position.
   void note_flushed(const std::string& url, std::int64_t position);
 
-  /// In what way the database is another one; nothing while it is not.
+  /// How the database differs from the first one; nothing while it is the same.
   std::optional<std::string> change(const std::string& url) const;
 
-  /// Nothing is remembered of the database any more: whichever answers next is right, if it is no
-  /// standby.
+  /// Discards all knowledge of the database: the next server that answers is accepted, unless it is
+  /// a standby.
   void forget(const std::string& url);
 
  private:
@@ -71,7 +71,7 @@ class DatabaseWatch {
   std::map<std::string, Known> known_;
 };
 
-/// The one of this process, which all sessions ask.
+/// The instance of this process; all sessions use it.
 DatabaseWatch& database_watch();
 
 }  // namespace skua::store

@@ -14,7 +14,7 @@
 namespace skua::store {
 namespace {
 
-// An account's letters are counted up to its limit, by an index.
+// Counts the letters of an account only up to its limit, with an index.
 const Statement kWrite{
     "dead_letters_write",
     "WITH given AS ("
@@ -43,7 +43,7 @@ const Statement kWrite{
 
 std::atomic<std::uint64_t> left_out{0};
 
-/// The letter's error, which also says what was cut off its payload.
+/// The letter's error; it also mentions if the payload was cut.
 std::string error_of(const DeadLetter& letter, std::size_t payload_bytes) {
   std::string error = escaped(letter.error);
   if (letter.payload.size() > payload_bytes) {
@@ -66,7 +66,8 @@ void count_left_out(const DeadLetter& example, std::size_t count) {
 
 std::size_t write_dead_letters(Session& session, const std::vector<DeadLetter>& letters,
                                Timestamp now, const DeadLetterLimits& limits) {
-  // Sorted by the conflict key, and one letter a key: a statement may not touch a row twice.
+  // Sorted by the conflict key, and one letter for each key: a statement may not update a row
+  // twice.
   std::map<std::pair<std::string, std::string>, const DeadLetter*> by_key;
   for (const DeadLetter& letter : letters) {
     by_key[{escaped(letter.consumer), escaped(letter.key)}] = &letter;

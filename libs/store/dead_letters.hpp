@@ -13,37 +13,36 @@ namespace skua::store {
 
 /// Input that could not become rows (`skua.dead_letter`).
 struct DeadLetter {
-  /// Who rejected it.
+  /// The component that rejected it.
   std::string consumer;
-  /// The name of the letter, unique with the consumer. For the indexer: source, position and
-  /// operation.
+  /// Identifies the letter for its consumer. For the indexer: source, position and operation.
   std::string key;
-  /// The account that it is about; empty: not known.
+  /// The account that the input concerns; empty: unknown.
   std::string did;
   Bytes payload;
   std::string error;
-  /// Empty when it was not PostgreSQL that refused it.
+  /// Empty if PostgreSQL did not reject it.
   std::string sqlstate;
 };
 
 /// The limits of the table, so that invalid input does not fill the disk.
 struct DeadLetterLimits {
-  /// Of one payload; the rest is cut off, and the error says so.
+  /// The size of one payload. The rest is cut off, and the error mentions this.
   std::size_t payload_bytes = std::size_t{1} << 20;
-  /// Letters of one account; those without an account count as one.
+  /// Letters of one account; letters without an account count as one account.
   std::int64_t per_account = 1'000;
-  /// Of the table with its indexes and payloads.
+  /// The size of the table with its indexes and payloads.
   std::int64_t table_bytes = std::int64_t{1} << 30;
 };
 
-/// Writes letters. One that is there already with another outcome counts an attempt; with the same
-/// one, as after a replay, it stays as it is. Texts may be anything: control characters and bytes
-/// that are not UTF-8 are escaped. In the caller's transaction, if there is one. New letters beyond
-/// the limits are counted and logged instead. Returns the number of rows changed.
+/// Writes letters. If a letter exists with another outcome, its attempts increase; with the same
+/// outcome, as after a replay, it does not change. Texts may contain anything: control characters
+/// and invalid UTF-8 are escaped. In the caller's transaction, if there is one. New letters beyond
+/// the limits are counted and logged instead. Returns the number of changed rows.
 std::size_t write_dead_letters(Session& session, const std::vector<DeadLetter>& letters,
                                Timestamp now, const DeadLetterLimits& limits = {});
 
-/// Letters of this process that were beyond the limits, committed or not. Any thread.
+/// Letters of this process that exceeded the limits, committed or not. Any thread.
 std::uint64_t dead_letters_left_out();
 
 }  // namespace skua::store

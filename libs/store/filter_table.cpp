@@ -20,7 +20,7 @@ const Statement kLoadFilter{
     "SELECT 'collection' AS kind, c AS value FROM unnest(s.collections) AS c UNION ALL "
     "SELECT 'did', d FROM unnest(s.dids) AS d) AS v ON true"};
 
-// Whoever changes it waits for the others; whoever reads does not.
+// Writers wait for each other; readers do not wait.
 constexpr const char* kLockFilter = "LOCK TABLE skua.filter IN SHARE ROW EXCLUSIVE MODE";
 
 const Statement kStored{"filter_stored", "SELECT 0::int8, kind, value FROM skua.filter"};
@@ -72,7 +72,7 @@ bool Filter::passes_did(std::string_view did) const {
 FilterState load_filter_state(Session& session) {
   const Rows rows = session.execute(kState, {});
   FilterState state;
-  // The row is there in every migrated database.
+  // Every migrated database has this row.
   state.version = rows.int8(0, 0);
   state.widened = rows.int8(0, 1);
   state.settled = rows.int8(0, 2);

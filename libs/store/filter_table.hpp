@@ -26,18 +26,18 @@ struct FilterContent {
 /// One version of the filter (`skua.filter`). Immutable: any thread.
 class Filter {
  public:
-  /// Everything, of no version.
+  /// Lets everything through; has no version.
   Filter() = default;
   Filter(std::int64_t version, FilterContent content)
       : version_(version), content_(std::move(content)), collections_(content_.collections) {}
 
-  /// Every change raises it.
+  /// Increases with every change.
   std::int64_t version() const { return version_; }
   const FilterContent& content() const { return content_; }
 
-  /// Whether what an account sends is read.
+  /// Whether events of this account are processed.
   bool passes_did(std::string_view did) const;
-  /// Whether records of a collection are stored.
+  /// Whether records of this collection are stored.
   bool passes_collection(std::string_view collection) const {
     return collections_.passes(collection);
   }
@@ -49,17 +49,17 @@ class Filter {
   atproto::CollectionFilter collections_;
 };
 
-/// What `skua.filter_state` says beside the content.
+/// The columns of `skua.filter_state` besides the content.
 struct FilterState {
   std::int64_t version = 0;
-  /// The version that last let more collections through; 0: none did.
+  /// The last version that admitted more collections; 0: none did.
   std::int64_t widened = 0;
-  /// A request that is made now is valid as of this version: the previous one while processes may
-  /// still use it.
+  /// A request that is made now is valid as of this version. This is the previous version while
+  /// processes may still use it.
   std::int64_t settled = 0;
-  /// More than half of that time has passed: a process that did not know `widened` is late.
+  /// More than half of that time has passed: a process that does not know `widened` is late.
   bool is_late = false;
-  /// Repositories that a wider filter makes incomplete are still to be marked.
+  /// Some repositories that the wider filter makes incomplete are not marked yet.
   bool is_marking = false;
 };
 
@@ -76,19 +76,19 @@ struct FilterChange {
 
 enum class FilterEdit : std::uint8_t { Set, Add, Remove };
 
-/// Changes the stored filter to `content`, or by it, in a transaction of its own, with all
-/// consequences. DataError for a name that is neither a collection nor a DID.
+/// Replaces the stored filter with `content`, or edits it by `content`, in a transaction of its own
+/// and with all consequences. Throws DataError for a name that is neither a collection nor a DID.
 FilterChange change_filter(Session& session, FilterEdit edit, const FilterContent& content);
 
-/// One step of the consequences of a wider filter, for many repositories; each step is a
-/// transaction. False: nothing is left to do.
+/// One step of applying a wider filter to many repositories; each step is one transaction. False:
+/// all are done.
 bool mark_for_filter(Session& session);
 
 /// Repositories that wait for a resync because the filter became wider.
 std::int64_t waiting_for_filter(Session& session);
 
-/// This process left records out after the filter had become wider, and requests since then may
-/// lack them. Repeats the consequences as if the filter became wider now.
+/// This process skipped records after the filter had become wider, so requests since then may lack
+/// them. Applies the consequences again as if the filter became wider now.
 void widen_filter_again(Session& session);
 
 }  // namespace skua::store

@@ -9,13 +9,13 @@
 
 namespace skua::store {
 
-/// A database session that connects when it is first needed, and anew after it broke. One thread at
-/// a time.
+/// A database session that connects on first use, and reconnects after it broke. One thread at a
+/// time.
 class LazySession {
  public:
-  /// `name`: in `pg_stat_activity`. `prepare`: called with each new session before it is used. If
-  /// it throws, `get` throws the same. A broken session is still there when its successor is
-  /// prepared.
+  /// `name`: shown in `pg_stat_activity`. `prepare`: called with each new session before its first
+  /// use. If it throws, `get` throws the same exception. A broken session still exists while its
+  /// successor is prepared.
   LazySession(std::string database_url, std::string name,
               std::function<void(Session&)> prepare = nullptr)
       : database_url_(std::move(database_url)),

@@ -5,8 +5,8 @@
 namespace skua::store {
 namespace {
 
-// An advisory lock shows its number in two halves; objsubid 1 says that they belong together, 2
-// that they are two numbers.
+// pg_locks splits the number of an advisory lock into two halves. objsubid 1 means one 64-bit
+// number, 2 means two 32-bit numbers.
 Statement holder_statement(const char* name, const std::string& which) {
   return {name,
           "SELECT l.pid, a.application_name, a.client_addr::text, to_char(a.backend_start, "

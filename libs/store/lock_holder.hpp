@@ -19,8 +19,8 @@ struct NamedLockKey {
   std::int32_t key = 0;
 };
 
-/// Who holds a lock in the session's database, in words: its application name, server process,
-/// address and start. Nothing when nobody does. Throws SqlError.
+/// The session that holds a lock in this session's database, for messages: its application name,
+/// server process, address and start time. Nothing if no session holds it. Throws SqlError.
 std::optional<std::string> lock_holder(Session& session, RecordLockKey key);
 std::optional<std::string> lock_holder(Session& session, NamedLockKey key);
 

@@ -33,7 +33,8 @@ const Statement kRecord{
     "migrations_record",
     "INSERT INTO skua.migrations (version, name, checksum) VALUES ($1::int4, $2, $3)"};
 
-/// What uses a table for longer than that should end first: the next one would wait behind us.
+/// If a query uses a table for longer than that, it should end first: later queries would wait
+/// behind us.
 constexpr std::chrono::minutes kTablePatience{1};
 
 void apply(Session& session, const Migration& migration) {

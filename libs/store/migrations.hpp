@@ -18,26 +18,26 @@ struct Migration {
 
   /// SHA-256 of the text, in hex.
   std::string checksum() const;
-  /// As the file is called, without its ending.
+  /// The file's name without its extension.
   std::string label() const;
 };
 
-/// The database and this program do not fit together; the message says what to do.
+/// The schema of the database does not match this program; the message tells the user what to do.
 class MigrationError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The migrations that this program was built with, by version.
+/// The migrations that were compiled into this program, by version.
 std::vector<Migration> migrations();
 
-/// Those of `known` that the database has not had, by version. Throws MigrationError when the
-/// database has one that `known` has not (it is newer than the program), has one with another text,
-/// or lacks one below its newest; SqlError.
+/// The migrations of `known` that were not applied to the database, by version. Throws
+/// MigrationError if the database has a migration that `known` lacks (it is newer than the
+/// program), has one with another text, or lacks one below its newest; SqlError.
 std::vector<Migration> pending_migrations(Session& session, std::span<const Migration> known);
 
 /// Applies pending migrations, each in a transaction of its own, and returns them. Waits while
-/// another process migrates. Throws as above, and SourceBusy while a source is indexed into the
-/// database; migrations before a failure stay.
+/// another process migrates. Throws as above, and SourceBusy while a process reads a source into
+/// the database; migrations before a failure stay applied.
 std::vector<Migration> migrate(Session& session, std::span<const Migration> known);
 
 }  // namespace skua::store

@@ -13,19 +13,19 @@ namespace skua::store {
 
 /// A time during which the database server could not be reached.
 struct Outage {
-  /// When the first attempt to connect that failed began.
+  /// The start of the first failed attempt to connect.
   Timestamp since;
-  /// Why the latest attempt failed.
+  /// The reason of the latest failure.
   std::string reason;
 };
 
-/// Shared knowledge of the sessions of a process about the server's availability. An outage begins
-/// when an attempt to connect fails, and ends when one succeeds. A broken session does not count as
-/// long as the next connection succeeds. While a caller retries, the log has a line when an outage
+/// Tracks whether the database server is available, for all sessions of a process. An outage begins
+/// when an attempt to connect fails, and ends when one succeeds. A broken session is not an outage
+/// if the next connection succeeds. While a caller retries, the log has a line when an outage
 /// begins, every minute, and when it ends. Any thread.
 class OutageMonitor {
  public:
-  /// Where lines of the log go.
+  /// Receives the log lines.
   struct Log {
     std::function<void(const std::string&)> warn;
     std::function<void(const std::string&)> info;
@@ -33,10 +33,10 @@ class OutageMonitor {
 
   OutageMonitor(const Clock& clock, Log log);
 
-  /// An attempt to connect that began then has failed.
+  /// An attempt to connect that started at `began` failed.
   void attempt_failed(Timestamp began, const std::string& reason);
   void connected();
-  /// Somebody goes on trying: this is worth a line.
+  /// A caller keeps retrying, so the outage is logged.
   void retrying();
 
   std::optional<Outage> current() const;
@@ -46,16 +46,16 @@ class OutageMonitor {
   const Log log_;
   mutable std::mutex mutex_;
   std::optional<Outage> outage_;
-  /// When the log said so last; nothing: it has not yet.
+  /// The time of the last log line; nothing: there was none.
   std::optional<Timestamp> logged_at_;
   bool was_connected_ = false;
 };
 
-/// The one of this process, to which all sessions report.
+/// The instance of this process; all sessions report to it.
 OutageMonitor& outage_monitor();
 
-/// Logs that `what` failed and is tried again. If the server could not be reached that is left to
-/// the outage monitor, and this line has level debug.
+/// Logs that `what` failed and is retried. If the server could not be reached, the outage monitor
+/// logs the outage, and this line has level debug.
 void log_retry(const std::string& component, std::string_view what, const SqlError& error);
 
 }  // namespace skua::store

@@ -10,7 +10,7 @@ namespace skua::store {
 namespace {
 
 constexpr std::size_t kLongestName = 63;
-/// So much of a role is kept where the host's name is long.
+/// The part of the role that is kept if the host name is long.
 constexpr std::size_t kRoleKept = 16;
 
 std::string draw_token() {

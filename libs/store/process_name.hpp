@@ -4,9 +4,8 @@
 
 namespace skua::store {
 
-/// What identifies this process: 128 random bits, drawn once, as 22 characters of base64url. A
-/// number of a process is not enough: in a container it is 1 after every restart, under the same
-/// host name.
+/// Identifies this process: 128 random bits, chosen once, as 22 characters of base64url. A process
+/// number is not enough: in a container it is 1 after every restart, with the same host name.
 const std::string& process_token();
 
 /// The name of this process for other sessions in `pg_stat_activity`: `<role> pid N at HOST TOKEN`,

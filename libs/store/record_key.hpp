@@ -6,13 +6,13 @@
 
 namespace skua::store {
 
-/// How a record key becomes a number (docs/architecture.md, Database). A TID whose first letter is
-/// 2-7, a or b is its 63-bit value; any other key is minus the first 63 bits of its SHA-256, and
-/// its text is kept in `bsky.rkeys`. `self`, the key of every singleton, is known to the SQL
-/// functions and has no row there.
+/// The number of a record key (docs/architecture.md, Database). A TID whose first letter is 2-7, a
+/// or b becomes its 63-bit value. Any other key becomes the negative of the first 63 bits of its
+/// SHA-256, and `bsky.rkeys` stores its text. The SQL functions know `self`, the key of every
+/// singleton, so it has no row there.
 struct RkeyNumber {
   std::int64_t value = 0;
-  /// True when the text cannot be had back from the number.
+  /// True if the number does not determine the text.
   bool needs_text = false;
 };
 

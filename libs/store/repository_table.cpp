@@ -14,8 +14,9 @@ const Statement kLoadRepositories{
     "FROM unnest($1::text[]) AS asked(did) "
     "JOIN skua.repositories AS r ON r.did = asked.did"};
 
-// $7: what a break makes of a repository: 'complete' alone is desynchronized, or any. Rows that are
-// older than a birth come from a source that was not verified, and the new repository lacks them.
+// $7: the states in which a break makes a repository desynchronized: only 'complete', or all. If a
+// repository was just created, older rows come from an unverified source, and the new repository
+// lacks their records.
 const Statement kSaveRepositories{
     "repositories_save",
     "INSERT INTO skua.repositories AS r (did, rev, data, active, breaks, anchor, broke_at, state, "
@@ -33,7 +34,8 @@ const Statement kSaveRepositories{
     "data = CASE WHEN EXCLUDED.rev > coalesce(r.rev, 0) THEN EXCLUDED.data ELSE r.data END, "
     "breaks = r.breaks + EXCLUDED.breaks, anchor = greatest(r.anchor, EXCLUDED.anchor), "
     "broke_at = coalesce(EXCLUDED.broke_at, r.broke_at), "
-    // EXCLUDED.state is 'complete' or 'desynchronized' of one that is whole since its birth.
+    // EXCLUDED.state is 'complete', or 'desynchronized' for a repository that is complete since its
+    // creation.
     "state = CASE WHEN r.rev IS NULL AND r.state = 'partial' THEN EXCLUDED.state "
     "WHEN EXCLUDED.breaks > 0 AND (r.state = 'complete' OR $7::boolean) THEN 'desynchronized' "
     "ELSE r.state END, "
@@ -67,8 +69,8 @@ const Statement kRetryAt{"repositories_retry_at",
                          "UPDATE skua.repositories SET next_attempt = $2::timestamptz "
                          "WHERE did = $1 AND state = 'desynchronized'"};
 
-// The filter's row is locked, so that a filter that is just becoming wider sees what this makes
-// complete, or is seen here.
+// Locks the filter's row, so that a concurrent change to a wider filter either sees this repository
+// as complete, or is seen here.
 const Statement kDone{
     "repositories_done",
     "INSERT INTO skua.repositories AS r (did, rev, data, state, reason, next_attempt) "

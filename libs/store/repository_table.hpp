@@ -15,80 +15,82 @@
 
 namespace skua::store {
 
-/// What `skua.repositories` says of a repository that messages are checked against.
+/// The columns of `skua.repositories` that messages are checked against.
 struct RepositoryRow {
   std::string did;
-  /// Nothing: no message of it was verified yet.
+  /// Nothing: no message of this repository was verified yet.
   std::optional<atproto::RepositoryHead> head;
-  /// Whether the commits of the account count: false while it is taken down or suspended.
+  /// Whether commits of the account are accepted: false while it is taken down or suspended.
   bool active = true;
-  /// It waits for a resync for a reason that changes since a revision do not mend: all of it is
-  /// wanted.
+  /// It waits for a resync, and the changes since a revision are not enough: the whole repository
+  /// must be downloaded.
   bool wants_whole = false;
 };
 
-/// The rows of those DIDs that have one, in no order. Throws SqlError, as all here.
+/// The rows of these DIDs, as far as they exist, in any order. Throws SqlError, as all functions
+/// here.
 std::vector<RepositoryRow> load_repositories(Session& session, std::span<const std::string> dids);
 
-/// The result of the messages about one repository since it was last saved.
+/// The result of the messages about one repository since the last save.
 struct RepositoryProgress {
   RepositoryRow row;
-  /// Messages that did not follow the one before them.
+  /// Messages that did not follow the previous one.
   std::int32_t breaks = 0;
-  /// The revision of the last of those, or of the first message that was seen at all.
+  /// The revision of the last break, or of the first message.
   std::optional<atproto::Tid> anchor = std::nullopt;
-  /// The first message that was seen at all was about a repository that was empty before: with it
-  /// the repository is complete, unless rows from before the anchor are stored.
+  /// The first message created the repository. The repository is therefore complete, unless rows
+  /// from before the anchor are stored.
   bool is_born = false;
 };
 
-/// Which repositories a break makes wait for a resync: those whose history was brought in, or all.
-/// The others have holes anyway: they are followed from the break on.
+/// Which repositories need a resync after a break: only complete ones, or all. The others have gaps
+/// anyway, so indexing continues after the break.
 enum class Resync : std::uint8_t { Complete, All };
 
-/// Writes progress, in the caller's transaction; heads never go back. One item a DID, sorted by
-/// DID.
+/// Writes progress, in the caller's transaction. Heads never move backwards. One item for each DID,
+/// sorted by DID.
 void save_repositories(Session& session, std::span<const RepositoryProgress> progress,
                        Resync resync, Timestamp now);
 
-/// Frames of these repositories were dropped before they were read. Each repository waits for a
-/// resync from `now` on, even if it was never complete; waiting ones continue to wait. In the
-/// caller's transaction; sorted.
+/// Frames of these repositories were dropped unread. Each repository waits for a resync from `now`
+/// on, even if it was never complete; waiting ones continue to wait. In the caller's transaction;
+/// sorted.
 void desynchronize(Session& session, std::span<const std::string> dids, Timestamp now);
 
-/// How long a repository waits after its nth failed resync, n from 1: from a minute on twice as
-/// long each time, a day at most.
+/// How long a repository waits after its nth failed resync, n from 1: one minute, doubled each
+/// time, at most a day.
 std::chrono::seconds resync_delay(int attempts);
 
-/// Takes up to `limit` repositories whose resync is due, those first that wait longest, and lends
-/// them: until `now + lease` nobody else gets them, unless their resync fails or is done before.
+/// Leases up to `limit` repositories whose resync is due, those that have waited longest first.
+/// Until `now + lease` no other caller gets them, unless their resync fails or is done before.
 std::vector<std::string> take_due_resyncs(Session& session, Timestamp now,
                                           std::chrono::seconds lease, std::size_t limit);
 
-/// Asks for a resync of a repository at once, whatever its state.
+/// Requests a resync of a repository at once, whatever its state.
 void ask_for_resync(Session& session, const std::string& did, Timestamp now);
 
-/// A resync failed: it is tried again after `resync_delay`.
+/// A resync failed: it is retried after `resync_delay`.
 void resync_failed(Session& session, const std::string& did, const std::string& error,
                    Timestamp now);
 
-/// A resync brought the whole repository as of `head`. Part of the transaction that wrote the last
-/// of it, so that it is never ahead of the rows. False: a message after `head` followed nothing
-/// that is known, so that something between them is missing; the repository waits for a resync, due
+/// A resync stored the whole repository as of `head`. Call it in the transaction that writes the
+/// last rows, so that the state is never ahead of the rows. False: a message after `head` has an
+/// unknown predecessor, so messages in between are missing; the repository waits for a resync, due
 /// now.
 bool resync_done(Session& session, const std::string& did, const atproto::RepositoryHead& head,
                  Timestamp now);
 
-/// A repository that was brought in whole as of `head`.
+/// A repository that was stored completely as of `head`.
 struct WholeRepository {
   std::string did;
   atproto::RepositoryHead head;
-  /// The filter's version as of which it was asked for (FilterState::settled). One from before it
-  /// let more collections through says nothing of these: the repository waits for a resync.
+  /// The filter's version for which it was requested (FilterState::settled). If the filter admitted
+  /// more collections after that version, the repository lacks them and waits for a resync.
   std::int64_t filter_version = 0;
 };
 
-/// The same for many, sorted by DID. Returns those for which it would be false.
+/// `resync_done` for many repositories, sorted by DID. Returns those for which it would return
+/// false.
 std::vector<std::string> resyncs_done(Session& session, std::span<const WholeRepository> whole,
                                       Timestamp now);
 

@@ -65,7 +65,7 @@ std::vector<std::string> server_problems(Session& session, const ServerNeeds& ne
         connections, reserved, needed_connections, needed_connections + reserved + 10));
   }
 
-  // The lock table is shared by all sessions: any of them may use more than its part.
+  // All sessions share the lock table, and each may use more than its share.
   const std::int64_t sharers = connections + setting(session, "max_prepared_transactions");
   const std::int64_t per_transaction = setting(session, "max_locks_per_transaction");
   const auto needed_locks = static_cast<std::int64_t>(needs.locks);
@@ -88,7 +88,7 @@ std::optional<std::string> pooling_problem(Session& one, const std::string& url)
     const int before = server_process(one);
     const Transaction transaction(other);
     const int others = server_process(other);
-    // In this order: where both have one process, the question would wait for the transaction.
+    // In this order: if both sessions share one process, the query would wait for the transaction.
     if (before == others || before != first || server_process(one) != first) {
       return "a pooler in transaction mode is between skua and PostgreSQL (PgBouncer's pool_mode = "
              "transaction, or statement): sessions lose their settings, prepared statements and "

@@ -18,15 +18,15 @@ struct ServerNeeds {
   bool durable = false;
 };
 
-/// Whether the server can carry the program: version 14 or later, UTF-8, not a read-only standby, a
-/// lock table and connections that are enough. Each problem is a sentence with the setting to
-/// change; none: all is well. Throws SqlError.
+/// Checks that the server suits the program: version 14 or later, UTF-8, not a read-only standby,
+/// enough connections and a large enough lock table. Each problem is a sentence with the setting to
+/// change; an empty list: no problem. Throws SqlError.
 std::vector<std::string> server_problems(Session& session, const ServerNeeds& needs);
 
-/// Whether two sessions on one address have a server process of their own each, as they need: a
-/// pooler in transaction mode (PgBouncer's `pool_mode = transaction`) gives one to each
-/// transaction, and settings, session locks and prepared statements are lost or somebody else's
-/// after it. Asks only where a pooler is seen to be between. Nothing: all is well. Throws SqlError.
+/// Whether two sessions on one address get the same server process. Each needs its own, but a
+/// pooler in transaction mode (PgBouncer's `pool_mode = transaction`) assigns a process to each
+/// transaction. Settings, session locks and prepared statements are then lost or belong to another
+/// client. Checks only if there are signs of a pooler. Nothing: no problem. Throws SqlError.
 std::optional<std::string> pooling_problem(Session& one, const std::string& url);
 
 }  // namespace skua::store

@@ -8,7 +8,7 @@ using std::chrono::microseconds;
 const Statement kNow{"server_clock_now",
                      "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::int8"};
 
-/// Half of it is how wrong a comparison may be.
+/// The error of a comparison is at most half of this.
 constexpr std::chrono::seconds kLongestAnswer{2};
 
 microseconds steady_now() {

@@ -19,17 +19,16 @@ Timestamp server_time(Session& session);
 /// processes store and compare, such as leases. Any thread.
 class ServerClock final : public Clock {
  public:
-  /// Until it is first compared it goes on from what `ours` says now. `ours` outlives it.
+  /// Starts at the current time of `ours` until the first comparison. `ours` must outlive it.
   explicit ServerClock(const Clock& ours);
 
-  /// Reads the server's clock. An answer that took longer than two seconds is not used, unless it
-  /// is the first. Throws SqlError.
+  /// Reads the server's clock. A reading that took longer than two seconds is ignored, unless it is
+  /// the first. Throws SqlError.
   void compare(Session& session);
 
   Timestamp now() const override;
 
-  /// How far it is ahead of our clock at this moment, negative: behind; nothing: it was never
-  /// compared.
+  /// How far it is ahead of our clock now; negative: behind; nothing: it was never compared.
   std::optional<std::chrono::microseconds> ahead() const;
 
  private:
@@ -41,8 +40,8 @@ class ServerClock final : public Clock {
   std::atomic<bool> compared_{false};
 };
 
-/// The later of two clocks: a clock that is behind does no harm while the other is right. Both
-/// outlive it.
+/// The later of two clocks, so that a slow clock has no effect while the other one is right. Both
+/// must outlive it.
 class LaterClock final : public Clock {
  public:
   LaterClock(const Clock& one, const Clock& other) : one_(one), other_(other) {}

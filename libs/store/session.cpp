@@ -19,15 +19,16 @@
 namespace skua::store {
 namespace {
 
-/// What a connection string lacks: without it a server that vanished would block a worker for
+/// Defaults for the connection string. Without them a server that vanished would block a worker for
 /// hours.
 constexpr const char* kDefaults[][2] = {
     {"connect_timeout", "10"}, {"keepalives_idle", "30"},     {"keepalives_interval", "10"},
     {"keepalives_count", "3"}, {"tcp_user_timeout", "60000"},
 };
 
-/// Prepared statements keep their plans, and a plan is as good as what the planner saw: tables grow
-/// a thousandfold before the server's statistics say so. Planning anew looks at their sizes.
+/// Prepared statements keep their plans, which depend on the table sizes at planning time. Tables
+/// grow a thousandfold before the server's statistics show it, so statements are planned again
+/// regularly.
 constexpr std::uint64_t kTransactionsAPlan = 200;
 
 std::string with_defaults(const std::string& url) {
@@ -45,7 +46,7 @@ std::string with_defaults(const std::string& url) {
   return result;
 }
 
-/// One line: the server breaks and indents its messages, a log should not.
+/// One line: the server breaks and indents its messages, but a log line must not have breaks.
 std::string trimmed(std::string_view text) {
   std::string line;
   for (const char c : text) {
@@ -60,8 +61,8 @@ std::string trimmed(std::string_view text) {
   return line;
 }
 
-/// Runs `f`, and throws what libpqxx throws in it as one of our three errors. libpqxx has classes
-/// of its own, without SQLSTATE, for some errors of the server.
+/// Runs `f`, and converts libpqxx's exceptions to our three error classes. For some errors of the
+/// server libpqxx has classes of its own, without SQLSTATE.
 template <class F>
 decltype(auto) translating(F&& f) {
   try {
@@ -83,13 +84,13 @@ decltype(auto) translating(F&& f) {
   } catch (const pqxx::failure& e) {
     throw_sql_error(trimmed(e.what()), "");
   } catch (const pqxx::pqxx_exception& e) {
-    // Misuse of libpqxx, or a fault in it.
+    // Wrong use of libpqxx, or a bug in it.
     throw DefectError(trimmed(e.base().what()), "");
   }
 }
 
-/// libpqxx has no binary COPY and hides the handle that libpq's needs: this notes it.
-/// (libpqxx 6; its version 7 has no policies, and a `raw_connection` instead.)
+/// libpqxx has no binary COPY and hides the handle that libpq needs for it: this class records the
+/// handle. (libpqxx 6; version 7 has no policies, and offers `raw_connection` instead.)
 class NotedConnect : public pqxx::connect_direct {
  public:
   using pqxx::connect_direct::connect_direct;
@@ -97,7 +98,7 @@ class NotedConnect : public pqxx::connect_direct {
     newest = pqxx::connect_direct::do_startconnect(given);
     return newest;
   }
-  /// Of the connection that this thread made last.
+  /// The connection that this thread made last.
   static inline thread_local handle newest = nullptr;
 };
 using Connection = pqxx::basic_connection_base<NotedConnect>;
@@ -107,7 +108,7 @@ struct ResultDeleter {
 };
 using Result = std::unique_ptr<PGresult, ResultDeleter>;
 
-/// Throws what a result of libpq says, if it is an error.
+/// Throws if a result of libpq is an error.
 void check(PGconn* handle, const PGresult* result, ExecStatusType expected) {
   if (result != nullptr && PQresultStatus(result) == expected) return;
   const char* state = result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -115,10 +116,10 @@ void check(PGconn* handle, const PGresult* result, ExecStatusType expected) {
   throw_sql_error(trimmed(words), state == nullptr ? "" : state);
 }
 
-/// Sends rows and waits until the server has taken them all.
+/// Sends rows and waits until the server has processed all of them.
 void copy_rows(PGconn* handle, const std::string& sql, const std::string& rows) {
   check(handle, Result(PQexec(handle, sql.c_str())).get(), PGRES_COPY_IN);
-  // Signature, no flags, no extension; and after the rows -1 for a number of fields.
+  // Signature, no flags, no extension; after the rows, -1 instead of a number of fields.
   constexpr std::string_view kHead("PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0", 19);
   constexpr std::string_view kEnd("\377\377", 2);
   constexpr std::size_t kPiece = std::size_t{1} << 20;
@@ -130,7 +131,7 @@ void copy_rows(PGconn* handle, const std::string& sql, const std::string& rows) 
     sent = send(std::string_view(rows).substr(at, kPiece));
   }
   sent = sent && send(kEnd) && PQputCopyEnd(handle, nullptr) == 1;
-  // The server's error, if it has one, says more than that it takes no more.
+  // If the server reported an error, it explains more than the failed write.
   const Result outcome(PQgetResult(handle));
   while (Result(PQgetResult(handle)) != nullptr) {
   }
@@ -138,7 +139,7 @@ void copy_rows(PGconn* handle, const std::string& sql, const std::string& rows) 
   if (!sent) throw_sql_error(trimmed(PQerrorMessage(handle)), "");
 }
 
-/// The server's warnings and libpqxx's own words go to our log.
+/// Sends the server's warnings and libpqxx's own messages to our log.
 class Notices : public pqxx::errorhandler {
  public:
   explicit Notices(pqxx::connection_base& connection) : errorhandler(connection) {}
@@ -146,14 +147,14 @@ class Notices : public pqxx::errorhandler {
   bool operator()(const char message[]) noexcept override {
     try {
       const std::string text = trimmed(message);
-      // A server that stops says so to each session: the outage monitor says it once.
+      // A server that stops tells each session; the outage monitor logs it once.
       if (text.find("terminating connection") != std::string::npos) {
         logger("store")->debug("{}", text);
       } else {
         logger("store")->warn("{}", text);
       }
     } catch (...) {
-      // A log that fails must not break the connection.
+      // A failure of the log must not break the connection.
     }
     return false;
   }
@@ -246,8 +247,7 @@ class Session::Impl {
         handle(NotedConnect::newest),
         notices(connection),
         direct(connection) {
-    // A connection that came back by itself would have lost its transaction and its locks
-    // unnoticed.
+    // A connection that reconnected by itself would silently lose its transaction and its locks.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
     connection.inhibit_reactivation(true);
@@ -260,7 +260,7 @@ class Session::Impl {
         [&] { return translating([&] { return Rows(std::make_shared<const Rows::Impl>(f())); }); });
   }
 
-  /// Runs one statement and notes how it ended.
+  /// Runs one statement and records how it ended.
   template <class F>
   auto noting(F&& f) {
     try {
@@ -269,7 +269,7 @@ class Session::Impl {
       return outcome;
     } catch (const SqlError& e) {
       failed = in_transaction;
-      // The server has ended the session, though the socket may not have noticed.
+      // The server has ended the session, even if the socket does not show it yet.
       if (e.sqlstate().starts_with("57P") || e.sqlstate().starts_with("08")) broken = true;
       throw;
     }
@@ -278,7 +278,7 @@ class Session::Impl {
   Connection connection;
   PGconn* handle;
   Notices notices;
-  // Transactions are ours, not libpqxx's: one object serves all statements.
+  // We manage transactions, not libpqxx: one object serves all statements.
   pqxx::nontransaction direct;
   std::unordered_set<std::string> prepared;
   std::uint64_t nuls_removed = 0;
@@ -352,7 +352,7 @@ void Session::rollback() noexcept {
   try {
     run("ROLLBACK");
   } catch (const std::exception& e) {
-    // What state the connection is in is not known: it must not be used again.
+    // The state of the connection is unknown: it must not be used again.
     impl_->broken = true;
     try {
       logger("store")->debug("rollback: {}", e.what());
@@ -376,8 +376,8 @@ Rows Session::execute(const Statement& statement, const Params& params) {
     if (impl_->prepared.insert(statement.name).second) {
       impl_->connection.prepare(statement.name, statement.sql);
     }
-    // The newer form, exec_prepared, has no way to pass binary values and nulls whose number is
-    // known only now.
+    // The newer form, exec_prepared, cannot pass a number of binary values and nulls that is known
+    // only at run time.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
     pqxx::prepare::invocation invocation = impl_->direct.prepared(statement.name);
@@ -408,7 +408,7 @@ void Session::limit_lock_waits(std::chrono::milliseconds patience) {
 
 const SipKey& Session::lock_secret() {
   if (!impl_->lock_secret) {
-    // Its halves, as numbers.
+    // The two halves of the secret, as numbers.
     const Rows rows =
         run("SELECT ('x' || encode(substr(secret, 1, 8), 'hex'))::bit(64)::int8, "
             "('x' || encode(substr(secret, 9, 8), 'hex'))::bit(64)::int8 FROM skua.lock_secret");

@@ -18,38 +18,35 @@
 
 namespace skua::store {
 
-/// A failure that PostgreSQL or the connection reported. Its kind (one of three) determines the
-/// reaction of the caller (docs/invariants.md).
+/// A failure that PostgreSQL or the connection reported. Its kind (one of three) determines how the
+/// caller reacts (docs/invariants.md).
 class SqlError : public std::runtime_error {
  public:
   SqlError(const std::string& message, std::string sqlstate)
       : std::runtime_error(message), sqlstate_(std::move(sqlstate)) {}
-  /// Five characters, empty when the connection broke.
+  /// Five characters; empty if the connection broke.
   const std::string& sqlstate() const { return sqlstate_; }
-  /// Whether the connection broke, or could not be made for another reason than that the server has
-  /// too many.
+  /// Whether the connection broke, or could not be made for any reason except too many connections.
   bool is_unreachable() const;
 
  private:
   std::string sqlstate_;
 };
 
-/// The data is at fault (classes 22, 23, 54, but for 2200H): isolate the event, let the others
-/// through.
+/// The data is wrong (classes 22, 23, 54, except 2200H): isolate the event, and store the others.
 class DataError : public SqlError {
   using SqlError::SqlError;
 };
-/// Our statement is at fault (classes 42, 21), or a sequence has no number left (2200H): stop
-/// loudly.
+/// Our statement is wrong (classes 42, 21), or a sequence is exhausted (2200H): stop with an error.
 class DefectError : public SqlError {
   using SqlError::SqlError;
 };
-/// The server, or the way to it, is at fault (everything else): retry the whole transaction.
+/// The server or the connection failed (everything else): retry the whole transaction.
 class ServerError : public SqlError {
   using SqlError::SqlError;
 };
 
-/// Throws the one of the three that fits the SQLSTATE.
+/// Throws the error class that corresponds to the SQLSTATE.
 [[noreturn]] void throw_sql_error(const std::string& message, const std::string& sqlstate);
 
 /// The parameters of one statement, in order.
@@ -76,9 +73,9 @@ class Params {
   std::size_t nuls_removed_ = 0;
 };
 
-/// The answer to a statement, in text form. Owns its data, and lives on the session's thread.
-/// Accessors throw std::out_of_range beyond its ends, and std::invalid_argument where the text is
-/// not of the type that was asked for, null included.
+/// The result of a statement, in text form. Owns its data, and lives on the session's thread.
+/// Accessors throw std::out_of_range for a row or column that does not exist, and
+/// std::invalid_argument for a text that is not of the requested type, null included.
 class Rows {
  public:
   class Impl;
@@ -94,14 +91,14 @@ class Rows {
   std::int64_t int8(std::size_t row, std::size_t column) const;
   bool boolean(std::size_t row, std::size_t column) const;
   double real(std::size_t row, std::size_t column) const;
-  /// Of a timestamptz.
+  /// For a timestamptz.
   Timestamp timestamp(std::size_t row, std::size_t column) const;
 
  private:
   std::shared_ptr<const Impl> impl_;
 };
 
-/// A statement that is prepared once a session, on first use. The name is unique in the program.
+/// A statement that a session prepares on first use. Each name is unique in the program.
 struct Statement {
   std::string name;
   std::string sql;
@@ -111,33 +108,35 @@ struct Statement {
 /// with 55P03. The caller then repeats the transaction, which releases its own locks first.
 inline constexpr std::chrono::milliseconds kLockPatience{10'000};
 
-/// One connection to PostgreSQL. Lives on one thread, is never shared, blocks. All functions throw
-/// SqlError. After a ServerError that broke the connection `connected()` is false: make a new one.
+/// One connection to PostgreSQL. Lives on one thread, is never shared, and blocks. All functions
+/// throw SqlError. After a ServerError that broke the connection `connected()` is false: create a
+/// new session.
 class Session {
  public:
   /// Connects to `url`, `postgresql://...` or `key=value ...`. Unless the URL has other settings,
   /// it waits 10 s for the server and detects a dead one. Other sessions see `application_name`,
   /// cut to 63 bytes. The session sets everything that it relies on (see set_up_session): commits
   /// wait for the disk, waits for locks end after `kLockPatience`, times are in UTC, and the
-  /// planner prefers look-ups by key, which suits our statements; a caller that runs reports must
-  /// reset that. Also throws DatabaseChanged, if the database is not the one that this process used
-  /// at that address before (DatabaseWatch).
+  /// planner prefers look-ups by key, which suits our statements. A caller that runs reports must
+  /// reset the last one. Also throws DatabaseChanged if the database is not the one that this
+  /// process used at that address before (DatabaseWatch).
   Session(const std::string& url, const std::string& application_name);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   bool connected() const;
-  /// The server's process id of this connection.
+  /// The process id of the server process for this connection.
   int backend_pid() const { return server_pid_; }
-  /// Something between pools connections: the server's process is not the one that greeted us.
+  /// A pooler is in between: the server process differs from the one that accepted the connection.
   bool is_pooled() const;
-  /// Up to where the server's WAL is on disk now is told to the DatabaseWatch.
+  /// Reports the server's current WAL position on disk to the DatabaseWatch.
   void note_wal_position();
 
-  /// Transactions, READ COMMITTED. `rollback` never throws. Outside of one, each call is its own.
+  /// Transactions, READ COMMITTED. `rollback` never throws. Outside a transaction, each call is a
+  /// transaction of its own.
   void begin();
-  /// Throws DefectError when a statement of the transaction failed, and nothing was committed then.
+  /// Throws DefectError if a statement of the transaction failed; nothing is committed then.
   void commit();
   void rollback() noexcept;
   bool in_transaction() const;
@@ -147,20 +146,19 @@ class Session {
   /// Runs a prepared statement.
   Rows execute(const Statement& statement, const Params& params);
 
-  /// Appends rows to a table by binary COPY, which is a statement like others: in a transaction or
-  /// one of its own. `rows` has the columns that are named, in that order, each of exactly its
-  /// column's type: the server converts nothing.
+  /// Appends rows to a table by binary COPY, which is a statement like any other: inside a
+  /// transaction, or as one of its own. `rows` has the named columns in this order, each with
+  /// exactly the type of its column, because the server converts nothing.
   void copy(const std::string& table, const std::string& columns, const CopyRows& rows);
 
-  /// Statements wait that long for a lock from now on; 0: without a limit. It is `kLockPatience` at
-  /// first.
+  /// Sets how long statements wait for a lock; 0: no limit. Initially `kLockPatience`.
   void limit_lock_waits(std::chrono::milliseconds patience);
 
   /// The hash key for the numbers of account and handle locks (store/advisory_lock.hpp). Read from
   /// the database once.
   const SipKey& lock_secret();
 
-  /// How many NULs this session's parameters and copied rows lost so far.
+  /// The number of NULs that were removed from this session's parameters and copied rows.
   std::uint64_t nuls_removed() const;
 
  private:

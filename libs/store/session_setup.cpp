@@ -8,48 +8,48 @@
 namespace skua::store {
 namespace {
 
-/// What a transaction of ours waits for its next statement at most: a process that hangs must not
-/// keep accounts locked.
+/// The longest time between two statements of a transaction: a process that hangs must not keep
+/// accounts locked.
 constexpr const char* kIdleInTransaction = "1min";
 
-/// Bytes since the beginning of the WAL.
+/// The position in the WAL, in bytes from its beginning.
 std::string wal_bytes(const std::string& function) {
   return "CASE WHEN NOT pg_is_in_recovery() THEN (" + function + " - '0/0'::pg_lsn)::int8 END";
 }
 
 std::string settings(const std::string& application_name) {
   std::string name;
-  // The server may still take a backslash for an escape.
+  // The server may still treat a backslash as an escape.
   for (const char c : application_name.substr(0, 63)) {
     if (c == '\'') name += '\'';
     name += c == '\\' ? '?' : c;
   }
   return "SET application_name = '" + name +
          "'; "
-         // What is committed is on disk, and may be written.
+         // Committed data is on disk, and transactions may write.
          "SET synchronous_commit = on; SET default_transaction_read_only = off; "
          "SET default_transaction_isolation = 'read committed'; "
-         // An index may take hours to build; who waits for a lock repeats.
+         // An index build may take hours; a caller that waits for a lock retries.
          "SET statement_timeout = 0; SET idle_session_timeout = 0; SET lock_timeout = " +
          std::to_string(kLockPatience.count()) + "; SET idle_in_transaction_session_timeout = '" +
          kIdleInTransaction +
          "'; "
-         // A client that cannot be reached any more holds nothing for longer than a minute; through
-         // a local socket these do nothing.
+         // A client that cannot be reached any more keeps its locks for at most a minute. These
+         // settings have no effect on a local socket.
          "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; "
          "SET tcp_keepalives_count = 3; SET tcp_user_timeout = 60000; "
-         // How texts are read and written. Names have their schema, but for those of pg_catalog.
+         // The format of texts. All names have a schema, except those of pg_catalog.
          "SET search_path = public; SET timezone = 'UTC'; SET datestyle = 'ISO'; "
          "SET bytea_output = 'hex'; SET client_encoding = 'UTF8'; "
          "SET standard_conforming_strings = on; SET client_min_messages = warning; "
-         // Our statements look rows up by key. A plan made while a table was small, and kept, would
-         // read the whole of it once it has grown: before the server's statistics notice, that is
-         // millions of rows.
+         // Our statements look rows up by key. A cached plan from when a table was small would scan
+         // the whole table after it has grown to millions of rows, until the server's statistics
+         // notice.
          "SET jit = off; SET enable_seqscan = off; SET enable_hashjoin = off; "
          "SET enable_mergejoin = off; ";
 }
 
-/// How much a role may ask for.
+/// Which values a role may read.
 enum class Question : std::uint8_t { All, WithoutSystem, WithoutWal };
 
 std::string identity(Question question) {
@@ -68,7 +68,7 @@ std::string identity(Question question) {
                     : ", NULL");
 }
 
-/// In one round trip, if the role may ask for all of it.
+/// In one round trip, if the role may read all values.
 Rows ask(Session& session, const std::string& application_name) {
   const std::string before = settings(application_name);
   for (const Question question : {Question::All, Question::WithoutSystem}) {
@@ -86,7 +86,7 @@ std::optional<std::string> read_token(Session& session) {
     const Rows rows = session.run("SELECT token FROM skua.database_token");
     return rows.empty() ? std::nullopt : rows.text_or_null(0, 0);
   } catch (const DefectError&) {
-    // A role that may read other things only.
+    // A role that may not read these values.
     return std::nullopt;
   }
 }

@@ -7,10 +7,10 @@
 
 namespace skua::store {
 
-/// The server's answers when a session has been set up.
+/// What the server reported while the session was set up.
 struct SessionFacts {
   DatabaseIdentity database;
-  /// The server's process of this connection.
+  /// The server process of this connection.
   int server_pid = 0;
 };
 

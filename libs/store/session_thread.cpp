@@ -44,12 +44,12 @@ void SessionThread::run(const std::stop_token& stop) {
       session_.reset();
       log_retry(options_.component, options_.failure, error);
     } catch (const std::exception& error) {
-      // A statement of ours is wrong, or memory ran out: to continue would hide it.
+      // One of our statements is wrong, or memory ran out: continuing would hide it.
       if (!options_.on_defect) throw;
       return options_.on_defect(error.what());
     }
     std::unique_lock lock(mutex_);
-    // A notification does not bring back a server that failed.
+    // After a failure a notification does not shorten the pause.
     wake_.wait_for(lock, stop, pause, [&] { return !failed && notified_; });
     if (!failed) notified_ = false;
   }

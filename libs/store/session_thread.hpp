@@ -20,7 +20,7 @@ class SessionThread {
  public:
   struct Options {
     std::string database_url;
-    /// In `pg_stat_activity`.
+    /// Shown in `pg_stat_activity`.
     std::string session_name;
     /// See LazySession.
     std::function<void(Session&)> prepare = nullptr;
@@ -28,10 +28,10 @@ class SessionThread {
     /// checked". A round that handles all failures of the server needs neither.
     std::string component = {};
     std::string failure = {};
-    /// Between a failure and the next round.
+    /// The pause between a failure and the next round.
     std::chrono::milliseconds retry_pause{1'000};
-    /// Whether the owner goes on with the session when the thread has ended. Otherwise the thread
-    /// closes it.
+    /// Whether the owner continues to use the session after the thread has ended. Otherwise the
+    /// thread closes it.
     bool keeps_session = false;
     /// Called on the thread after a fatal error: no round follows. Null: the error ends the
     /// process.
@@ -50,7 +50,7 @@ class SessionThread {
   SessionThread(const SessionThread&) = delete;
   SessionThread& operator=(const SessionThread&) = delete;
 
-  /// Begins with a round. Once.
+  /// Starts the thread with a round. Call it once.
   void start();
   /// The next round begins as soon as the current one ends, unless that fails. Any thread.
   void notify();
@@ -59,7 +59,7 @@ class SessionThread {
   /// Waits for the end of the thread. Idempotent.
   void stop();
 
-  /// Before `start`, in a round, and after `stop`.
+  /// For use before `start`, in a round, and after `stop`.
   LazySession& session() { return session_; }
 
  private:

@@ -11,10 +11,10 @@
 namespace skua::store {
 namespace {
 
-// Fixed here, because all processes on a database must agree on them.
+// Constant, because all processes on a database must agree on them.
 constexpr std::int32_t kSources = 0x736b7501;
 constexpr std::int32_t kSingle = 0x736b7502;
-/// Shared by all that hold a source, so that there is one to ask for.
+/// All processes that hold a source share this lock, so one query is enough.
 constexpr NamedLockKey kAnySource{kSingle, 1};
 constexpr NamedLockKey kMigration{kSingle, 2};
 
@@ -30,7 +30,7 @@ const Statement kShareNamed{"lock_share_named",
 const Statement kUnshareNamed{"unlock_share_named",
                               "SELECT pg_advisory_unlock_shared($1::int4, $2::int4)"};
 
-/// Names of sources are the user's own and few: 31 bits keep them apart.
+/// Users choose the names of sources, and there are few: 31 bits distinguish them.
 NamedLockKey key_of(std::string_view source) {
   const atproto::Digest digest = atproto::sha256(as_bytes(source));
   std::uint32_t number = 0;
@@ -50,12 +50,12 @@ void unlock(Session& session, NamedLockKey key,
   try {
     session.execute(statement, params_of(key));
   } catch (const std::exception&) {
-    // Then the connection is gone, and the lock with it.
+    // Then the connection is lost, and the lock with it.
     return;
   }
 }
 
-/// Runs a statement that waits for a lock. False: it was not free within the session's limit.
+/// Runs a statement that waits for a lock. False: the lock was not free within the session's limit.
 bool wait_for(Session& session, const Statement& statement, NamedLockKey key) {
   try {
     session.execute(statement, params_of(key));
@@ -66,7 +66,7 @@ bool wait_for(Session& session, const Statement& statement, NamedLockKey key) {
   }
 }
 
-// The name of a session of this process ends with its token, which nobody else has (process_name).
+// The name of a session of this process ends with its token, which is unique (process_name).
 const Statement kEndFormer{
     "lock_end_former",
     "SELECT pg_terminate_backend(l.pid) FROM pg_locks AS l "
@@ -76,8 +76,8 @@ const Statement kEndFormer{
     "AND l.classid::int8 = $1::int4 AND l.objid::int8 = $2::int4 AND l.pid <> pg_backend_pid() "
     "AND a.usename = current_user AND right(a.application_name, length($3)) = $3"};
 
-/// A connection that broke on our side only, so that the server does not know of it yet, still
-/// holds what this process took. A process takes a source once.
+/// If a connection broke only on our side, the server does not know yet, and the old session still
+/// holds the locks of this process. A process locks each source once.
 void end_former_session(Session& session, NamedLockKey key) {
   Params params = params_of(key);
   params.text(process_token());

@@ -11,21 +11,22 @@
 
 namespace skua::store {
 
-// Session advisory locks of two 32-bit numbers: a class of ours, and a number in it. No account and
-// no handle can meet them (store/advisory_lock.hpp).
+// Session advisory locks of two 32-bit numbers: a class of ours, and a number within it. Locks of
+// accounts and handles cannot collide with them (store/advisory_lock.hpp).
 
-/// Another session holds the source; the message names it.
+/// Another session holds the lock of the source; the message names the session.
 class SourceBusy : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Keeps a second process away from a source of the same database, for as long as this object and
-/// its session live. If the session's connection breaks, the lock is gone.
+/// Prevents a second process from reading the same source into the same database, while this object
+/// and its session exist. If the session's connection breaks, the lock is lost.
 class SourceLock {
  public:
-  /// Waits at most `patience`: a process that was killed holds its lock until the server notices. A
-  /// former session of this process (process_name) that still holds it is ended.
-  /// Throws SourceBusy with the holder's application name, process id and start, or SqlError.
+  /// Waits at most `patience`: after a process is killed, its lock stays until the server notices.
+  /// If an earlier session of this process (process_name) still holds the lock, that session is
+  /// terminated. Throws SourceBusy with the application name, process id and start time of the
+  /// session that holds the lock, or SqlError.
   SourceLock(Session& session, std::string_view source,
              std::chrono::milliseconds patience = std::chrono::seconds(2));
   ~SourceLock();
@@ -37,19 +38,19 @@ class SourceLock {
   const NamedLockKey key_;
 };
 
-/// Who holds a source, in words; nothing when nobody does.
+/// The session that holds a source, for messages; nothing if it is free.
 std::optional<std::string> source_holder(Session& session, std::string_view source);
 
-/// Whether no source is locked. If true, no source can be locked until the caller's transaction
-/// ends; others wait. For work that must not run at the same time as a source. False:
+/// Prevents all sources from being locked until the caller's transaction ends; others wait. For
+/// work that must not run while a source is read. False: a source is locked already;
 /// `any_source_holder` names one.
 bool keep_sources_away_xact(Session& session);
 
-/// Who holds any source, in words; nothing when nobody does.
+/// A session that holds any source, for messages; nothing if all are free.
 std::optional<std::string> any_source_holder(Session& session);
 
-/// Keeps two processes from migrating one database at once: waits for the other, and says so in the
-/// log once a minute.
+/// Prevents two processes from migrating one database at the same time. Waits for the other
+/// process, and logs this once a minute.
 class MigrationLock {
  public:
   explicit MigrationLock(Session& session);
@@ -61,10 +62,10 @@ class MigrationLock {
   Session& session_;
 };
 
-/// Keeps all sources away for as long as it lives: none may be indexed while the schema changes.
+/// Prevents all sources from being read while it exists, because the schema changes.
 class NoSources {
  public:
-  /// Does not wait. Throws SourceBusy, naming the holder, or SqlError.
+  /// Does not wait. Throws SourceBusy, which names the session that holds the lock, or SqlError.
   explicit NoSources(Session& session);
   ~NoSources();
   NoSources(const NoSources&) = delete;

@@ -12,7 +12,7 @@ std::string microseconds_of(const std::string& column) {
   return "(extract(epoch FROM " + column + ") * 1000000)::int8";
 }
 
-// What a backfill tells has no host, and so no colon.
+// The name of a backfill's metrics has no host, and therefore no colon.
 const Statement kReadSources{
     "sources_read", "SELECT coalesce(c.source, f.source), c.cursor, " +
                         microseconds_of("c.saved_at") + ", " + microseconds_of("c.event_time") +

@@ -12,14 +12,14 @@
 
 namespace skua::store {
 
-/// A source that a database was filled from: its saved cursor and its last metrics.
+/// A source whose events are in the database: its saved cursor and its last metrics.
 struct StoredSource {
   /// Kind and host, such as `relay:relay1.us-east.bsky.network`.
   std::string name;
-  /// Nothing: none was saved. A Tap has none.
+  /// Nothing: none was saved. A Tap never has one.
   std::optional<std::int64_t> cursor;
   std::optional<Timestamp> saved_at;
-  /// When the host made the event at the cursor.
+  /// The time of the event at the cursor, by the host's clock.
   std::optional<Timestamp> event_time;
   /// From `event_time` to now.
   std::optional<double> lag_seconds;
@@ -31,18 +31,18 @@ struct StoredSource {
 /// All sources of the database, by name. Throws SqlError.
 std::vector<StoredSource> read_sources(Session& session);
 
-/// The deleted items of a source.
+/// What was deleted of a source.
 struct ForgottenSource {
-  /// False: the database has nothing of a source of this name.
+  /// False: the database has no source with this name.
   bool is_known = false;
   std::optional<std::int64_t> cursor;
   std::size_t tombstones = 0;
-  /// Those of accounts whose backfill runs: they are needed until it has ended.
+  /// Tombstones of accounts with a running backfill: they are needed until it ends.
   std::size_t tombstones_kept = 0;
 };
 
-/// Removes what belongs to a source alone, in one transaction: cursor, metrics, tombstones. Rows
-/// that it brought stay. Throws SourceBusy when a process reads the source, or SqlError.
+/// Deletes the cursor, metrics and tombstones of a source in one transaction. The rows of its
+/// events stay. Throws SourceBusy if a process reads the source, or SqlError.
 ForgottenSource forget_source(Session& session, std::string_view source);
 
 }  // namespace skua::store

@@ -19,7 +19,7 @@ void throw_sql_error(const std::string& message, const std::string& sqlstate) {
 }
 
 bool SqlError::is_unreachable() const {
-  // libpqxx gives no SQLSTATE for a connection that could not be made.
+  // libpqxx gives no SQLSTATE for a connection that failed.
   if (sqlstate_.empty()) {
     const std::string_view message = what();
     return message.find("too many") == message.npos &&

@@ -4,9 +4,9 @@
 
 namespace skua::store {
 
-/// sequence_generator_limit_exceeded: the sequence has no number left.
+/// sequence_generator_limit_exceeded: the sequence is exhausted.
 inline constexpr std::string_view kSequenceExhausted = "2200H";
-/// unique_violation: a row of this key is there already.
+/// unique_violation: a row with this key exists already.
 inline constexpr std::string_view kUniqueViolation = "23505";
 /// insufficient_privilege.
 inline constexpr std::string_view kInsufficientPrivilege = "42501";

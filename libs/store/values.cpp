@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kHeader = 20;
 
-/// The type's row in pg_type: these numbers are fixed.
+/// The type's OID in pg_type: these numbers are constant.
 std::uint32_t oid_of(Array::Type type) {
   switch (type) {
     case Array::Type::int4:

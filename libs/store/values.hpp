@@ -12,19 +12,19 @@
 namespace skua::store {
 
 /// Values in PostgreSQL's binary form, one after another: the items of an Array, or the fields of
-/// CopyRows. So a table says once how its columns come from a record, for both.
+/// CopyRows. Thus a table declares once, for both, how its columns derive from a record.
 class Values {
  public:
   void int4(std::int32_t value);
   void int8(std::int64_t value);
   void boolean(bool value);
-  /// NUL is removed, because PostgreSQL cannot hold it, and counted.
+  /// NUL is removed, because PostgreSQL cannot store it, and counted.
   void text(std::string_view value);
   void bytea(ByteView value);
   void timestamp(Timestamp value);
-  /// JSON text for a column of type jsonb. In an array it is text, which the statement casts.
+  /// JSON text for a column of type jsonb. In an array it is text, and the statement casts it.
   void json(std::string_view value);
-  /// One value of type text[]. In an array it is text, which the statement casts.
+  /// One value of type text[]. In an array it is text, and the statement casts it.
   void text_list(std::span<const std::string_view> value);
   void null();
 
@@ -40,7 +40,8 @@ class Values {
   std::string& raw() { return encoded_; }
 
  private:
-  /// Sets the length of the value that was appended from `start` on, length included.
+  /// Sets the length of the value that was appended from `start` on; `start` is the position of its
+  /// length field.
   void set_length(std::size_t start);
 
   Form form_;
@@ -66,10 +67,10 @@ class Array : public Values {
   Type type_;
 };
 
-/// The rows of one binary COPY, held whole: `row`, then its fields in the order of the columns.
+/// The rows of one binary COPY, in memory: `row`, then its fields in the order of the columns.
 class CopyRows : public Values {
  public:
-  /// `columns`: how many fields each row has.
+  /// `columns`: the number of fields of each row.
   explicit CopyRows(std::size_t columns) : Values(Form::Copy), columns_(columns) {}
 
   /// Begins a row.
@@ -84,7 +85,7 @@ class CopyRows : public Values {
   std::size_t rows_ = 0;
 };
 
-/// An array literal such as `{"en","ja"}`, for one value of type text[]. NULs stay in it: `text` of
+/// An array literal such as `{"en","ja"}`, for one value of type text[]. It keeps NULs: `text` of
 /// Values and Params removes and counts them.
 std::string text_array_literal(std::span<const std::string_view> items);
 

@@ -19,11 +19,11 @@ constexpr std::uint32_t v4(std::uint32_t a, std::uint32_t b, std::uint32_t c, st
   return a << 24U | b << 16U | c << 8U | d;
 }
 
-/// What is not public of IPv4.
+/// The IPv4 networks that are not public.
 constexpr std::array kRefused4 = {
     Net4{v4(0, 0, 0, 0), 8},        // this network
     Net4{v4(10, 0, 0, 0), 8},       // private
-    Net4{v4(100, 64, 0, 0), 10},    // shared: behind a provider's NAT
+    Net4{v4(100, 64, 0, 0), 10},    // shared: for the NAT of a provider
     Net4{v4(127, 0, 0, 0), 8},      // loopback
     Net4{v4(169, 254, 0, 0), 16},   // link-local, metadata of clouds
     Net4{v4(172, 16, 0, 0), 12},    // private
@@ -49,12 +49,12 @@ struct Net6 {
   std::size_t bits;
 };
 
-/// Inside 2000::/3, which alone is given out, what is not public all the same.
+/// Networks within 2000::/3, the only assigned part of IPv6, that are not public.
 constexpr std::array kRefused6 = {
     Net6{{0x20, 0x01, 0x00}, 23},              // protocol assignments, Teredo, benchmarks, ORCHID
     Net6{{0x20, 0x01, 0x0d, 0xb8}, 32},        // documentation
     Net6{{0x3f, 0xff, 0x00}, 20},              // documentation
-    Net6{{0x26, 0x20, 0, 0x4f, 0x80, 0}, 48},  // AS112, answers nothing
+    Net6{{0x26, 0x20, 0, 0x4f, 0x80, 0}, 48},  // AS112, never answers
 };
 constexpr Net6 kGivenOut{{0x20}, 3};
 constexpr Net6 kMapped{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}, 96};
@@ -73,7 +73,7 @@ bool is_in(const Bytes6& address, const Net6& net) {
   return true;
 }
 
-/// The IPv4 address that begins at a byte.
+/// The IPv4 address that starts at this byte.
 std::uint32_t v4_at(const Bytes6& address, std::size_t at) {
   return v4(address[at], address[at + 1], address[at + 2], address[at + 3]);
 }
@@ -81,8 +81,8 @@ std::uint32_t v4_at(const Bytes6& address, std::size_t at) {
 bool is_public6(const Bytes6& address) {
   if (is_in(address, kMapped) || is_in(address, kNat64)) return is_public4(v4_at(address, 12));
   if (is_in(address, k6to4)) return is_public4(v4_at(address, 2));
-  // Loopback, unspecified, compatible, local NAT64, ULA, link-local, site-local and multicast lie
-  // outside of what is given out.
+  // Loopback, unspecified, compatible, local NAT64, ULA, link-local, site-local and multicast
+  // addresses are outside the assigned part.
   return is_in(address, kGivenOut) &&
          std::none_of(kRefused6.begin(), kRefused6.end(),
                       [&address](const Net6& net) { return is_in(address, net); });

@@ -94,7 +94,7 @@ std::string CaptureReader::problem() const {
 }
 
 CaptureWriter::CaptureWriter(const std::filesystem::path& path) : path_(path) {
-  // Only of a file can the end be looked at; a pipe or a device takes what it is given.
+  // Only a regular file's end can be read; a pipe or a device is written without this check.
   if (std::filesystem::is_regular_file(path)) {
     CaptureReader existing(path);
     auto frame = existing.next();
@@ -116,7 +116,7 @@ CaptureWriter::~CaptureWriter() {
   try {
     flush();
   } catch (const std::runtime_error&) {
-    // A destructor cannot report it; whoever cares has called flush().
+    // A destructor cannot report it; callers that need the error call flush().
   }
   ::close(file_);
 }
@@ -133,8 +133,8 @@ void CaptureWriter::append(ByteView frame) {
 }
 
 void CaptureWriter::flush() {
-  // Taken out first: after a failure in the middle, writing the rest once more would only add
-  // damage.
+  // Moved out first: after a partial write, writing the rest again would only damage the file
+  // further.
   const Bytes bytes = std::move(buffer_);
   buffer_ = {};
   buffer_.reserve(kBufferBytes);

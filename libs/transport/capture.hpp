@@ -21,24 +21,24 @@ class CaptureReader {
   CaptureReader(const CaptureReader&) = delete;
   CaptureReader& operator=(const CaptureReader&) = delete;
 
-  /// The next frame, valid until the next call; nothing at the end. A truncated tail counts as the
-  /// end (see `torn_bytes`). Error: capture_frame_too_large, repeated on every later call: after an
-  /// impossible length the next frame cannot be found.
+  /// The next frame, valid until the next call; nothing at the end. A truncated last frame counts
+  /// as the end (see `torn_bytes`). Error: capture_frame_too_large, repeated on every later call,
+  /// because after an impossible length the next frame cannot be found.
   Result<std::optional<ByteView>> next();
 
-  /// Where the next frame's length stands in the file, in bytes; after an error or a torn tail,
-  /// where the bad part begins.
+  /// The position of the next frame's length in the file, in bytes; after an error or a truncated
+  /// end, the position of the bad part.
   std::uint64_t offset() const { return offset_; }
 
-  /// Bytes at the end that are no whole frame, known once `next` has returned nothing. A recorder
-  /// that was killed leaves them.
+  /// The size of a truncated frame at the end, known once `next` has returned nothing. A recorder
+  /// that was killed leaves one.
   std::uint64_t torn_bytes() const { return torn_bytes_; }
 
   /// An error message with name and offset for users; empty while there is no error.
   std::string problem() const;
 
  private:
-  /// Tries to have `wanted` bytes in the buffer; says whether they are there.
+  /// Tries to read until the buffer has `wanted` bytes; true: it has.
   bool fill(std::size_t wanted);
 
   std::filesystem::path path_;
@@ -58,12 +58,13 @@ class CaptureWriter {
   /// Refuses a file that is not a capture or ends in a truncated frame, because appended frames
   /// could not be read. Never truncates a file; the message explains how to do it.
   explicit CaptureWriter(const std::filesystem::path& path);
-  /// Flushes, without a word about failure: call `flush` before.
+  /// Flushes and ignores failures: call `flush` before.
   ~CaptureWriter();
   CaptureWriter(const CaptureWriter&) = delete;
   CaptureWriter& operator=(const CaptureWriter&) = delete;
 
-  /// Appends one frame of at most kMaxFrameBytes, else std::invalid_argument. Buffered.
+  /// Appends one frame of at most kMaxFrameBytes; throws std::invalid_argument for a longer one.
+  /// Buffered.
   void append(ByteView frame);
 
   /// Hands everything to the operating system.

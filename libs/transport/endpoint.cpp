@@ -34,7 +34,7 @@ bool is_host_name(std::string_view host) {
   return before != '.';
 }
 
-/// Only the characters; whether it is an address shows when it is used.
+/// Checks only the characters; the connection will show whether it is an address.
 bool is_ipv6_text(std::string_view host) {
   return host.find(':') != std::string_view::npos &&
          std::all_of(host.begin(), host.end(), [](char c) {
@@ -54,7 +54,7 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
   return port;
 }
 
-/// Reads what stands after the scheme: host, port, path and query.
+/// Reads the part after the scheme: host, port, path and query.
 Result<Endpoint> parse_after_scheme(std::string_view url, bool tls) {
   Endpoint endpoint;
   endpoint.tls = tls;
@@ -129,7 +129,7 @@ Result<Endpoint> parse_http_url(std::string_view url) {
   const auto scheme = ascii_lower(url.substr(0, scheme_end));
   if (scheme != "http" && scheme != "https") return errc::url_http_scheme;
   url.remove_prefix(std::min(scheme_end + 3, url.size()));
-  // The fragment is the reader's own affair: it is never sent.
+  // A fragment is never sent.
   auto endpoint = parse_after_scheme(url.substr(0, url.find('#')), scheme == "https");
   if (!endpoint) return endpoint;
   if (endpoint->path.empty()) endpoint->path = "/";

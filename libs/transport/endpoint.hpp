@@ -9,10 +9,10 @@
 
 namespace skua::transport {
 
-/// Where subscribeRepos is (atproto.com/specs/sync).
+/// The path of subscribeRepos (atproto.com/specs/sync).
 inline constexpr std::string_view kSubscribeReposPath = "/xrpc/com.atproto.sync.subscribeRepos";
 
-/// Where a relay, PDS or other source offers its events, or what an HTTP request asks for.
+/// The address of the events of a relay, PDS or other source, or of an HTTP request.
 struct Endpoint {
   bool tls = true;
   /// Lower case; an IPv6 address without brackets.
@@ -20,28 +20,28 @@ struct Endpoint {
   std::uint16_t port = 443;
   /// Begins with `/`.
   std::string path;
-  /// What stood after `?`, without it; usually empty.
+  /// The part after `?`; usually empty.
   std::string query;
 
-  /// `wss://host/path?query`, the port only when it is not the scheme's own. Parses to the same
-  /// again.
+  /// `wss://host/path?query`, without the default port of the scheme. Parsing it gives the same
+  /// endpoint.
   std::string url() const;
-  /// The same as `http://` or `https://`.
+  /// The same with `http://` or `https://`.
   std::string http_url() const;
-  /// `host` or `host:port` as a Host header and a message to people have it.
+  /// `host` or `host:port`, for a Host header or a message.
   std::string authority() const;
   /// The request target of a connection: path, query and `cursor=`.
   std::string target(std::optional<std::int64_t> cursor) const;
 };
 
-/// Reads an address as people write it: `relay.example`, `localhost:2470`, `https://pds.example`,
+/// Parses an address as people write it: `relay.example`, `localhost:2470`, `https://pds.example`,
 /// `ws://[::1]:2470/xrpc/...`. Without a scheme: wss. http and https mean ws and wss. Without a
 /// path: `default_path`. Errors: errc::url_...
 Result<Endpoint> parse_endpoint(std::string_view url,
                                 std::string_view default_path = kSubscribeReposPath);
 
-/// Reads an http or https URL, the scheme included. A `#fragment` is left out; without a path it is
-/// `/`. Errors: errc::url_...
+/// Parses an http or https URL; the scheme is required. A `#fragment` is removed; an empty path
+/// becomes `/`. Errors: errc::url_...
 Result<Endpoint> parse_http_url(std::string_view url);
 
 }  // namespace skua::transport

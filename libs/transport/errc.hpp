@@ -6,27 +6,27 @@ namespace skua::transport {
 
 /// Errors of addresses, capture files, HTTP requests and compressed messages.
 enum class errc {
-  /// Nothing but blanks.
+  /// Empty, or only blanks.
   url_empty = 1,
-  /// Something before `://` that is not ws, wss, http or https.
+  /// The part before `://` is not ws, wss, http or https.
   url_scheme,
-  /// No host, or characters that no host name has.
+  /// No host, or characters that are invalid in a host name.
   url_host,
-  /// No number from 1 to 65535 after the colon.
+  /// The text after the colon is not a number from 1 to 65535.
   url_port,
   /// `user:password@`.
   url_credentials,
   /// A blank or control character in the path, or a `#fragment`.
   url_path,
-  /// `cursor=` in the query: the cursor has a place of its own.
+  /// `cursor=` in the query: the cursor is a separate setting.
   url_cursor,
   /// A frame's length in a capture is over the limit.
   capture_frame_too_large,
-  /// The name is not known, for good.
+  /// The name does not exist (a permanent error).
   host_not_found,
-  /// The name could not be looked up now.
+  /// The name could not be looked up now (a temporary error).
   host_lookup_failed,
-  /// Something else than http or https before `://`, or nothing.
+  /// The part before `://` is not http or https, or is missing.
   url_http_scheme,
   /// The name has only private addresses (address_guard.hpp), and the client may not connect to
   /// them.
@@ -41,9 +41,9 @@ enum class errc {
   tls_untrusted,
   /// The whole request took too long.
   http_timed_out,
-  /// The body came more slowly than the request allows.
+  /// The body arrived more slowly than the request allows.
   http_too_slow,
-  /// The connection, or a compressed body, ended before the answer did.
+  /// The connection, or a compressed body, ended before the answer was complete.
   http_dropped,
   /// The answer is not HTTP, or its body cannot be decoded.
   http_malformed,
@@ -51,27 +51,27 @@ enum class errc {
   http_too_large,
   /// More redirects than allowed.
   http_too_many_redirects,
-  /// A redirect to something that is no http or https URL.
+  /// The target of a redirect is not an http or https URL.
   http_bad_redirect,
   /// A redirect from https to http.
   http_downgrade,
-  /// Too many requests wait already.
+  /// Too many requests are waiting already.
   http_busy,
-  /// A header that was to be sent is not one line.
+  /// A request header has a line break.
   http_bad_header,
-  /// The client was stopped meanwhile.
+  /// The client was stopped.
   http_stopped,
-  /// A large body cannot be written to its temporary file: disk full, no right.
+  /// A large body cannot be written to its temporary file: disk full, no permission.
   spool_failed,
-  /// A message is no zstd frame, or is damaged or cut off.
+  /// A message is not a zstd frame, or is corrupt or truncated.
   zstd_malformed,
-  /// A message was compressed with another dictionary than ours.
+  /// A message was compressed with a dictionary that differs from ours.
   zstd_other_dictionary,
-  /// A message would become too long.
+  /// The decompressed message would be too long.
   zstd_too_large,
   /// A compressed body expands to much more than its size.
   http_inflated,
-  /// Whoever asked has no room for more of the body (HttpRequest::may_hold).
+  /// The caller has no room for more of the body (HttpRequest::may_hold).
   http_no_room,
 };
 

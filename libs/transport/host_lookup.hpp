@@ -8,7 +8,7 @@
 
 namespace skua::transport {
 
-/// Gives the IP addresses of a host name, in text, the preferred first. May block. Errors:
+/// Returns the IP addresses of a host name, in text, the preferred first. May block. Errors:
 /// host_not_found, host_lookup_failed.
 using HostLookup = std::function<Result<std::vector<std::string>>(const std::string& host)>;
 

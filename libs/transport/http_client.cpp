@@ -34,8 +34,8 @@ HttpClientOptions completed(HttpClientOptions options) {
   return options;
 }
 
-/// What a host says in whole seconds. Numbers beyond are those of nobody who means it: taken as
-/// they are, they would not fit into a Timestamp.
+/// The limit for numbers of seconds from a host. Larger numbers are meaningless and would not fit
+/// into a Timestamp.
 constexpr std::int64_t kLargestNumber = 100'000'000'000;
 
 std::optional<std::int64_t> number_of(std::string_view text) {
@@ -45,7 +45,7 @@ std::optional<std::int64_t> number_of(std::string_view text) {
   return std::clamp(number, -kLargestNumber, kLargestNumber);
 }
 
-/// The instant of an HTTP date (RFC 9110, section 5.6.7, the form that is still sent).
+/// The instant of an HTTP date (RFC 9110, section 5.6.7, the only form that is still sent).
 std::optional<std::chrono::sys_seconds> http_date(const std::string& text) {
   std::tm fields{};
   const char* end = ::strptime(text.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &fields);
@@ -69,7 +69,7 @@ std::optional<seconds> asked_wait(const HttpAnswer& answer, Timestamp now) {
   if (const auto date = http_date(answer.retry_after)) return until(*date, now);
   const auto reset = number_of(answer.rate_limit_reset);
   if (number_of(answer.rate_limit_remaining) != 0 || !reset || *reset < 0) return std::nullopt;
-  // The draft's seconds are few; an instant is some billion of them.
+  // RateLimit-Reset in seconds is a small number, as an instant it is more than a billion.
   constexpr std::int64_t kSomeYears = 100'000'000;
   if (*reset < kSomeYears) return seconds(*reset);
   return until(std::chrono::sys_seconds(seconds(*reset)), now);
@@ -132,7 +132,8 @@ class HttpClient::Impl {
   void start(Waiting&& request) {
     const auto place = running_.insert(
         running_.end(), std::make_shared<impl::HttpFetch>(context_, std::move(request.request)));
-    // An exception here is our own defect (a callback that throws, no memory): it ends the process.
+    // An exception here is a bug of ours (a callback that throws) or lack of memory: it ends the
+    // process.
     asio::co_spawn(
         io_, [fetch = *place] { return fetch->run(); },
         [this, place, done = std::move(request.done)](const std::exception_ptr& error,
@@ -151,10 +152,10 @@ class HttpClient::Impl {
   asio::ssl::context tls_;
   asio::io_context io_{1};  // one thread runs it
   std::shared_ptr<impl::Inbox> inbox_;
-  impl::ConnectionPool pool_;  // on the client's thread
+  impl::ConnectionPool pool_;  // used on the client's thread
   const impl::HttpContext context_;
   asio::executor_work_guard<impl::Executor> work_;
-  // On the client's thread.
+  // Used on the client's thread.
   Running running_;
   std::deque<Waiting> waiting_;
   bool stopping_ = false;
@@ -173,7 +174,7 @@ void HttpClient::get(HttpRequest request, Callback done) {
 }
 
 Result<HttpAnswer> HttpClient::get(HttpRequest request) {
-  // Shared: the other thread may still be in it when this one has its answer.
+  // Shared: the other thread may still use it after this one has the answer.
   const auto promise = std::make_shared<std::promise<Result<HttpAnswer>>>();
   auto answer = promise->get_future();
   impl_->get(std::move(request),

@@ -19,12 +19,12 @@
 
 namespace skua::transport {
 
-/// Who named a host.
+/// The origin of a host name.
 enum class HostOrigin {
-  /// A document, a handle, a redirect, another host: hostile. Public addresses only, unless the
+  /// A document, a handle, a redirect, another host: hostile. Only public addresses, unless the
   /// client's options allow others.
   network,
-  /// The person who runs this: any address. Redirects count as the network's.
+  /// The operator of this process: any address. Redirect targets count as `network`.
   configured,
 };
 
@@ -32,42 +32,41 @@ struct HttpRequest {
   /// http or https.
   std::string url;
   HostOrigin origin = HostOrigin::network;
-  /// Sent to the URL's own host, not to where it redirects. One line each (http_bad_header).
+  /// Sent to the URL's own host, not to redirect targets. Each must be one line (http_bad_header).
   std::vector<HttpHeader> headers;
-  /// Makes it a POST of this JSON text: over a new connection, so that it is sent once at most, and
-  /// a redirect is the answer.
+  /// Makes it a POST of this JSON text: over a new connection, so that it is sent at most once, and
+  /// redirects are not followed.
   std::optional<std::string> json;
-  /// A longer body ends the request (http_too_large), before it is held. What counts is the body
-  /// without compression.
+  /// A longer body ends the request (http_too_large) before it is stored. The limit applies to the
+  /// decompressed body.
   std::size_t max_body_bytes = 1024 * 1024;
-  /// A longer body is held in a temporary file instead of memory; 0: none is.
+  /// A longer body is stored in a temporary file instead of memory; 0: never.
   std::size_t spool_above = 0;
-  /// With it the client's total timeout ends with the head of the answer; the body may take as long
-  /// as it likes while each window (HttpClientOptions::speed_window) brings so much on average, as
-  /// it is sent; else http_too_slow.
+  /// If set, the client's total timeout ends with the head of the answer. The body may take any
+  /// time, but each window (HttpClientOptions::speed_window) must receive this many bytes per
+  /// second on average, before decompression; otherwise http_too_slow.
   std::optional<std::uint64_t> min_bytes_per_second;
-  /// In addition: the minimum average rate of the whole body after
-  /// HttpClientOptions::average_after, so that the time is in proportion to the size; otherwise
-  /// http_too_slow.
+  /// In addition: the minimum average rate of the whole body, from HttpClientOptions::average_after
+  /// on, so that the time is in proportion to the size; otherwise http_too_slow.
   std::uint64_t min_average_bytes_per_second = 0;
-  /// Asks for a body without compression. A host that compresses it all the same is taken at its
-  /// word, as any: what becomes more than 16 times as long ends the request (http_inflated).
+  /// Asks for an uncompressed body. If the host compresses it nevertheless, the body is
+  /// decompressed, but growth to more than 16 times its size ends the request (http_inflated).
   bool plain = false;
-  /// Called on the client's thread before so many bytes of a body, without compression, are held
-  /// besides those before; false ends the request (http_no_room). Must not block or throw. May be
-  /// empty.
+  /// Called on the client's thread with a number of bytes before that many more bytes of a
+  /// decompressed body are stored; false ends the request (http_no_room). Must not block or throw.
+  /// May be empty.
   std::function<bool(std::size_t)> may_hold;
-  /// Called on the client's thread with the number of bytes that have come since, heads and
-  /// redirects included, before their compression is undone. Must not block or throw. May be empty.
+  /// Called on the client's thread with the number of bytes received since the last call, before
+  /// decompression, heads and redirects included. Must not block or throw. May be empty.
   std::function<void(std::size_t)> on_bytes;
 };
 
-/// An answer of any status, after redirects. Headers are empty where there were none.
+/// An answer of any status, after redirects. Absent headers are empty.
 struct HttpAnswer {
   unsigned status = 0;
-  /// Without compression. Empty when `spooled` has it.
+  /// The decompressed body. Empty if it is in `spooled`.
   std::string body;
-  /// Set when the body was longer than HttpRequest::spool_above.
+  /// Set if the body was longer than HttpRequest::spool_above.
   std::shared_ptr<const SpooledBody> spooled;
   /// The URL of the last request, after redirects.
   std::string url;
@@ -79,13 +78,13 @@ struct HttpAnswer {
   std::string rate_limit_reset;      // RateLimit-Reset
 };
 
-/// The body, wherever it is. Valid as long as the answer is, in its place.
+/// The body, in memory or in its file. Valid as long as the answer exists and does not move.
 ByteView body_of(const HttpAnswer& answer);
 ByteView body_of(HttpAnswer&&) = delete;
 
 /// How long the host asks us to wait: Retry-After (seconds or a date), or RateLimit-Reset (an
-/// instant, as PDSes write it, or seconds) when nothing remains. Nothing when it does not say.
-/// Never negative, but as long as it pleases the host: the caller sets a limit.
+/// instant, as PDSes send it, or seconds) if no request remains. Nothing if the host does not ask.
+/// Never negative, but unbounded: the caller must set a limit.
 std::optional<std::chrono::seconds> asked_wait(const HttpAnswer& answer, Timestamp now);
 
 struct HttpClientOptions {
@@ -98,49 +97,50 @@ struct HttpClientOptions {
   /// For a request with all its redirects, from the moment it leaves the queue.
   std::chrono::milliseconds total_timeout = std::chrono::seconds(30);
   int max_redirects = 3;
-  /// How long a connection is kept for the next request to its origin; zero: none is kept. 64 in
-  /// all are kept.
+  /// How long a connection is kept for the next request to its origin; zero: not at all. At most 64
+  /// are kept.
   std::chrono::milliseconds idle_timeout = std::chrono::seconds(10);
-  /// How many are kept for one origin.
+  /// The number of kept connections to one origin.
   std::size_t idle_of_one_origin = 4;
-  /// What HttpRequest::min_bytes_per_second is an average of.
+  /// The period over which HttpRequest::min_bytes_per_second is averaged.
   std::chrono::milliseconds speed_window = std::chrono::seconds(30);
-  /// From when on HttpRequest::min_average_bytes_per_second counts.
+  /// When HttpRequest::min_average_bytes_per_second takes effect.
   std::chrono::milliseconds average_after = std::chrono::minutes(10);
-  /// Where bodies above HttpRequest::spool_above go, as files without a name; empty: the system's
+  /// The folder for bodies above HttpRequest::spool_above, as unnamed files; empty: the system's
   /// folder for temporary files.
   std::filesystem::path spool_dir;
-  /// Requests under way; further ones wait.
+  /// Active requests; further ones wait.
   std::size_t max_at_once = 32;
-  /// Further ones than these are refused (http_busy).
+  /// Waiting requests; further ones are refused (http_busy).
   std::size_t max_waiting = 10'000;
   /// Lets names from the network lead to loopback, private and other special addresses: for tests
-  /// and for networks of one's own.
+  /// and for private networks.
   bool allow_private_hosts = false;
   /// Runs on threads of its own, which may outlive the client.
   HostLookup lookup = look_up_host;
 };
 
 /// Makes GET and POST requests over HTTP/1.1, many at once, on a thread of its own. Connections are
-/// used again, for the same scheme, host and port; when one turns out to have ended, the request is
-/// made once more on a new one. TLS is 1.2 or newer, with the certificate checked against the name.
-/// Of a name's addresses eight are tried, in the order of the look-up. Bodies may come compressed
-/// (zstd, gzip).
+/// reused for the same scheme, host and port; if a reused connection turns out to be closed, the
+/// request is repeated once on a new one. TLS is 1.2 or newer, and the certificate must match the
+/// name. At most eight addresses of a name are tried, in the order of the look-up. Bodies may be
+/// compressed (zstd, gzip).
 ///
-/// Every request to a host that the network named goes through here, and here alone such hosts are
-/// kept to public addresses: the addresses are looked up once, checked, and then connected to, for
-/// each redirect anew, so that a name cannot change in between. A connection that is used again is
-/// to an address that was checked so; one to another address, which a configured host may have, is
-/// used for configured hosts only. A redirect never leads from https to http.
+/// Every request to a host that the network named uses this client, and only this client restricts
+/// such hosts to public addresses. For each hop, redirects included, it looks the addresses up
+/// once, checks them, and connects to the checked address, so that a name cannot change in between.
+/// A reused connection leads to an address that was checked in this way. A connection to any other
+/// address, which a configured host may have, is reused for configured hosts only. A redirect never
+/// leads from https to http.
 class HttpClient {
  public:
   /// An answer, or errc: url_..., host_..., address_not_public, connect_..., tls_failed, http_...,
   /// spool_failed.
   using Callback = std::function<void(Result<HttpAnswer>)>;
 
-  /// Throws std::runtime_error when the CA file cannot be used.
+  /// Throws std::runtime_error if the CA file cannot be used.
   explicit HttpClient(HttpClientOptions options);
-  /// Stops if need be.
+  /// Calls `stop` if necessary.
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;

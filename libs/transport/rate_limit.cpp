@@ -7,10 +7,11 @@
 namespace skua::transport {
 namespace {
 
-/// The limit that is assumed where a host states only what remains.
+/// The assumed limit if a host states only the remaining requests.
 constexpr std::int64_t kAssumedLimit = 1000;
 
-/// A whole number of seconds or requests. Larger ones are cut: they would not fit into a Timestamp.
+/// A whole number of seconds or requests. Larger numbers are reduced, because they would not fit
+/// into a Timestamp.
 std::optional<std::int64_t> whole_number(std::string_view text) {
   constexpr std::int64_t kLargest = 100'000'000'000;
   std::int64_t number = 0;
@@ -24,7 +25,7 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 std::optional<RateLimit> stated_rate_limit(const HttpAnswer& answer, Timestamp now) {
   const auto remaining = whole_number(answer.rate_limit_remaining);
   if (!remaining) return std::nullopt;
-  // asked_wait reads both forms of a reset, but only when nothing remains.
+  // asked_wait parses both forms of a reset, but only if no request remains.
   HttpAnswer exhausted;
   exhausted.rate_limit_remaining = "0";
   exhausted.rate_limit_reset = answer.rate_limit_reset;

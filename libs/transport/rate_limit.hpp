@@ -17,21 +17,20 @@ struct RateLimit {
   std::optional<std::int64_t> limit;
   /// Requests that remain in this window; never negative.
   std::int64_t remaining = 0;
-  /// The time until the next window. Never negative, but as long as the host likes: the caller sets
-  /// a bound.
+  /// The time until the next window. Never negative, but unbounded: the caller sets a limit.
   std::chrono::seconds until_reset{0};
 };
 
-/// The limit that an answer states. Nothing when it states none, or one that makes no sense.
+/// The limit that an answer states. Nothing if there is none, or if it is meaningless.
 std::optional<RateLimit> stated_rate_limit(const HttpAnswer& answer, Timestamp now);
 
-/// Spreads the last tenth of a stated limit over the time that is left of its window. No clock of
-/// its own; one thread.
+/// Spreads the last tenth of a stated limit over the rest of its window. No clock of its own; one
+/// thread.
 class RateLimitSpacing {
  public:
-  /// Takes a limit from an answer. `under_way` requests may not be counted in it yet. Fewer than
-  /// `few` remaining requests are spread even where a tenth of the limit is less. `longest` bounds
-  /// the window.
+  /// Takes a limit from an answer, which may not include the `under_way` active requests. Fewer
+  /// than `few` remaining requests are always spread, even if a tenth of the limit is less.
+  /// `longest` bounds the window.
   void state(const RateLimit& stated, std::size_t under_way, std::size_t few,
              std::chrono::seconds longest, Timestamp now);
 
@@ -39,7 +38,7 @@ class RateLimitSpacing {
   Timestamp next_start(Timestamp last_start) const {
     return std::min(until_, last_start + spacing_);
   }
-  /// Until when requests are spread.
+  /// The end of the period in which requests are spread.
   Timestamp until() const { return until_; }
 
  private:

@@ -20,7 +20,7 @@ ReconnectPolicy::Duration ReconnectPolicy::failed() {
   if (last_message_ - connected_at_ >= options_.healthy_after && last_message_ != connected_at_) {
     ceiling_ = std::min(options_.first, options_.longest);
   }
-  // A connection is judged once; the attempts after it have none.
+  // Each connection counts once; failed attempts after it have no connection.
   last_message_ = connected_at_;
   const auto delay = random_() * static_cast<double>(ceiling_.count());
   ceiling_ = std::min(ceiling_ * 2, options_.longest);

@@ -5,8 +5,8 @@
 
 namespace skua::transport {
 
-/// Says how long to wait before the next attempt to connect: exponential backoff with full jitter,
-/// so that the consumers of a relay that restarts do not come back all at once. No I/O, no clock of
+/// Calculates the wait before the next attempt to connect: exponential backoff with full jitter, so
+/// that the consumers of a relay that restarts do not all reconnect at once. No I/O, no clock of
 /// its own; one thread.
 class ReconnectPolicy {
  public:
@@ -16,21 +16,22 @@ class ReconnectPolicy {
   struct Options {
     /// The longest delay after the first failure; it doubles with each further one.
     Duration first = std::chrono::seconds(1);
-    /// It never grows beyond this.
+    /// The upper limit of the delay.
     Duration longest = std::chrono::seconds(60);
-    /// A connection over which messages came for at least this long ends a row of failures. Merely
-    /// being open does not: a relay that accepts and then says nothing is still failing.
+    /// A connection that received messages for at least this long resets the backoff. An open
+    /// connection is not enough: a relay that accepts and then sends nothing still counts as
+    /// failing.
     Duration healthy_after = std::chrono::seconds(30);
   };
 
-  /// `random` gives numbers evenly spread over [0, 1).
+  /// `random` returns uniformly distributed numbers in [0, 1).
   ReconnectPolicy(const Options& options, std::function<double()> random);
 
-  /// A connection stands.
+  /// The connection was established.
   void connected(TimePoint now);
-  /// A message came over it.
+  /// A message arrived.
   void received(TimePoint now) { last_message_ = now; }
-  /// The connection ended, or an attempt failed: wait this long, between 0 and `longest`.
+  /// The connection ended, or an attempt failed. Returns the wait, between 0 and `longest`.
   Duration failed();
 
  private:

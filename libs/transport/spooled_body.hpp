@@ -8,24 +8,24 @@
 
 namespace skua::transport {
 
-/// The bytes of an unnamed file, mapped for reading: a body that was too large for memory. Shared
-/// by its readers; the disk space is free when the last one releases it. Any thread.
+/// An unnamed file, mapped for reading: a body that was too large for memory. Its readers share it;
+/// the disk space is freed when the last one releases it. Any thread.
 class SpooledBody {
  public:
-  /// Maps the first `size` (not 0) bytes of an open file, which may be closed afterwards. Error:
-  /// errc::spool_failed.
+  /// Maps the first `size` (not 0) bytes of an open file; the caller may close the file afterwards.
+  /// Error: errc::spool_failed.
   static Result<std::shared_ptr<const SpooledBody>> map(int file, std::size_t size);
 
   ~SpooledBody();
   SpooledBody(const SpooledBody&) = delete;
   SpooledBody& operator=(const SpooledBody&) = delete;
 
-  /// Valid as long as this is.
+  /// Valid as long as this object.
   ByteView view() const { return bytes_; }
 
   /// Releases the memory of the mapped bytes in this process; later reads load them again from the
-  /// file or the page cache. A reader that goes through them once calls it regularly, so that they
-  /// are never in memory all at once.
+  /// file or the page cache. A sequential reader calls it regularly, so that the whole file is
+  /// never in memory at once.
   void let_go() const;
 
  private:

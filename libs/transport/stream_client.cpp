@@ -58,7 +58,8 @@ class StreamClient::Impl {
   }
 
   void start() {
-    // An exception here is our own defect (a sink that throws, no memory): it ends the process.
+    // An exception here is a bug of ours (a sink that throws) or lack of memory: it ends the
+    // process.
     asio::co_spawn(
         io_, [this] { return run(); },
         [](const std::exception_ptr& error) {

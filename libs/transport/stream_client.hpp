@@ -23,16 +23,16 @@ enum class MessageKinds : std::uint8_t { Binary, Text, Both };
 
 struct StreamClientOptions {
   Endpoint endpoint;
-  /// Called before each attempt, on the client's thread: path and query of the request. Must not
-  /// throw. Empty: those of the endpoint.
+  /// Called before each attempt, on the client's thread; returns path and query of the request.
+  /// Must not throw. Empty: those of the endpoint.
   std::function<std::string()> target;
-  /// Go along with the request for a websocket.
+  /// Sent with the request for a websocket.
   std::vector<HttpHeader> headers;
   /// The requested subprotocol (RFC 6455, section 1.9); empty: none. A server that chooses another
   /// one is refused; a server that chooses none is accepted.
   std::string subprotocol;
   MessageKinds messages = MessageKinds::Binary;
-  /// What reasons call the other side.
+  /// How error messages name the other side.
   std::string peer = "the server";
   /// A PEM file with certificates to trust besides the system's; empty: none.
   std::string ca_file;
@@ -40,21 +40,22 @@ struct StreamClientOptions {
   std::string user_agent;
   /// For name look-up, TCP, TLS and websocket upgrade together.
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(15);
-  /// Without a message for this long the connection is given up. The time in which the sink has no
-  /// credit does not count.
+  /// Without a message for this long the connection is closed. Time in which the sink has no credit
+  /// does not count.
   std::chrono::milliseconds read_timeout = std::chrono::seconds(60);
   /// Shorter than `read_timeout`.
   std::chrono::milliseconds ping_interval = std::chrono::seconds(30);
-  /// An answer to a ping counts as a message: for sources that may be silent for hours (Tap).
-  /// Otherwise a server that answers only pings is disconnected too.
+  /// A pong counts as a message: for sources that may be silent for hours (Tap). Otherwise a server
+  /// that only answers pings is disconnected too.
   bool may_be_silent = false;
-  /// The same where it changes: asked at each answer, on the client's thread. Empty: never.
+  /// The same if it changes at run time: called for each pong, on the client's thread. Empty:
+  /// never.
   std::function<bool()> may_be_silent_now;
   /// How long `stop()` waits until queued messages are sent and the close is answered.
   std::chrono::milliseconds close_timeout = std::chrono::seconds(2);
   /// A longer message ends the connection.
   std::size_t max_frame_bytes = kMaxFrameBytes;
-  /// What `send` queues at most. As much again may be under way.
+  /// The limit of the queue of `send`. The same amount again may be in transmission.
   std::size_t max_queued_bytes = 1024 * 1024;
   ReconnectPolicy::Options reconnect;
   /// Jitter over [0, 1); empty: a generator of its own.
@@ -65,45 +66,46 @@ struct StreamClientOptions {
   const Clock* clock = &system_clock();
 };
 
-/// What happened so far. Written by the client's thread, `sends_refused` by any; read by any.
+/// Counters since the start. Written by the client's thread, `sends_refused` by any; read by any.
 struct StreamStatistics {
   std::atomic<std::uint64_t> frames{0};
   std::atomic<std::uint64_t> bytes{0};
-  /// Connections that stood, the first included.
+  /// Successful connections, including the first.
   std::atomic<std::uint64_t> connections{0};
-  /// Attempts and connections that ended other than by `stop()`.
+  /// Failed attempts, and connections that ended other than by `stop()`.
   std::atomic<std::uint64_t> failures{0};
   /// Messages of another kind than StreamClientOptions::messages.
   std::atomic<std::uint64_t> ignored_messages{0};
-  /// Times that reading waited for credit.
+  /// How often reading waited for credit.
   std::atomic<std::uint64_t> waits_for_room{0};
-  /// Messages that were handed to the system to send.
+  /// Messages that were passed to the system to send.
   std::atomic<std::uint64_t> sent{0};
   /// Messages for which the queue had no room.
   std::atomic<std::uint64_t> sends_refused{0};
   std::atomic<bool> connected{false};
 };
 
-/// What became of a message that was to be sent.
+/// The result of `send`.
 enum class SendOutcome : std::uint8_t {
-  /// It goes out in its turn, unless the connection ends before.
+  /// It will be sent in order, unless the connection ends before.
   Queued,
-  /// The other side does not keep up: not taken, try again later.
+  /// The other side is too slow: not queued, try again later.
   Full,
-  /// Its connection has ended: it never goes out.
+  /// Its connection has ended: it will never be sent.
   Gone,
 };
 
-/// Keeps one websocket connection to a source and passes its messages to a sink, in order, on a
-/// thread of its own. When a connection ends, it reconnects with backoff to the target that it asks
-/// for; it ends only with `stop()`. It does not read messages for which the sink has no credit.
-/// This bounds the memory, and TCP slows the other side down.
+/// Maintains one websocket connection to a source and passes its messages to a sink, in order, on a
+/// thread of its own. When a connection ends, it reconnects with backoff to the target that the
+/// options return; only `stop()` ends this. While the sink has no credit it does not read. This
+/// bounds the memory, and TCP slows the other side down.
 class StreamClient {
  public:
-  /// Throws std::runtime_error when a wss endpoint's CA file cannot be used, std::invalid_argument
-  /// for a header that would break the request. `sink` must outlive the client.
+  /// Throws std::runtime_error if the CA file for a wss endpoint cannot be used,
+  /// std::invalid_argument for a header that would break the request. `sink` must outlive the
+  /// client.
   StreamClient(StreamClientOptions options, FrameSink& sink);
-  /// Stops if need be.
+  /// Calls `stop` if necessary.
   ~StreamClient();
   StreamClient(const StreamClient&) = delete;
   StreamClient& operator=(const StreamClient&) = delete;
@@ -120,8 +122,8 @@ class StreamClient {
   /// mean another message on the next one. Any thread; does not block.
   SendOutcome send(std::uint64_t connection, std::string text);
 
-  /// Ends the connection that stands, if one does: the next is to another target. `reason` is what
-  /// FrameSink::on_disconnected is told. Any thread; does not block.
+  /// Ends the current connection, if there is one; the next may use another target. `reason` is
+  /// passed to FrameSink::on_disconnected. Any thread; does not block.
   void reconnect(std::string reason);
 
   const StreamStatistics& statistics() const;

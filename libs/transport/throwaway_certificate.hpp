@@ -5,17 +5,17 @@
 
 namespace skua::transport {
 
-/// A certificate authority made for one run and a server certificate it has signed, all PEM. Both
-/// are EC P-256 and valid for a week. For loopback servers in tests and in the simulator; the
-/// authority's key is forgotten.
+/// A certificate authority for one run and a server certificate that it signed, all PEM. Both are
+/// EC P-256 and valid for a week. For loopback servers in tests and in the simulator; the
+/// authority's private key is discarded.
 struct ThrowawayCertificate {
   std::string ca_pem;
   std::string certificate_pem;
   std::string key_pem;
 };
 
-/// Makes one that is valid for `names`: DNS names or IP addresses, at least one. Throws
-/// std::runtime_error when OpenSSL fails.
+/// Creates a certificate for `names`: DNS names or IP addresses, at least one. Throws
+/// std::runtime_error if OpenSSL fails.
 ThrowawayCertificate make_throwaway_certificate(const std::vector<std::string>& names);
 
 }  // namespace skua::transport

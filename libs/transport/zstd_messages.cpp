@@ -10,9 +10,9 @@
 namespace skua::transport {
 namespace {
 
-/// Where a frame does not say how long it becomes.
+/// The initial buffer if a frame does not state its decompressed size.
 constexpr std::size_t kFirstGuess = 16 * 1024;
-/// 8 MiB (RFC 9659): a frame may ask for this much memory before a byte has come.
+/// 8 MiB (RFC 9659): a frame may request this much memory before any byte arrives.
 constexpr int kMaxWindowLog = 23;
 
 }  // namespace
@@ -64,8 +64,8 @@ ErrorCode ZstdMessages::decompress(ByteView message, Bytes& out) {
   const bool knows_length = length != ZSTD_CONTENTSIZE_UNKNOWN;
   if (knows_length && length > max_bytes_) return errc::zstd_too_large;
 
-  // A frame that names no dictionary was made without one: ours would put its own first offsets
-  // into it.
+  // A frame that names no dictionary was compressed without one. With our dictionary, decompression
+  // would start with wrong offsets.
   const auto wanted = ZSTD_getDictID_fromFrame(message.data(), message.size());
   const auto* ours = context_->dictionary;
   if (wanted != 0 && (ours == nullptr || ours->id != wanted)) return errc::zstd_other_dictionary;
@@ -73,7 +73,8 @@ ErrorCode ZstdMessages::decompress(ByteView message, Bytes& out) {
   ZSTD_DCtx_reset(zstd, ZSTD_reset_session_only);
   ZSTD_DCtx_refDDict(zstd, wanted != 0 ? ours->dictionary.get() : nullptr);
 
-  // With the whole frame and room for all of it, zstd needs no window of its own.
+  // If the whole frame and enough room for its content are present, zstd needs no window of its
+  // own.
   out.resize(knows_length ? static_cast<std::size_t>(length) : std::min(kFirstGuess, max_bytes_));
   ZSTD_inBuffer in{message.data(), message.size(), 0};
   ZSTD_outBuffer to{out.data(), out.size(), 0};
@@ -81,13 +82,13 @@ ErrorCode ZstdMessages::decompress(ByteView message, Bytes& out) {
     const std::size_t left = ZSTD_decompressStream(zstd, &to, &in);
     if (ZSTD_isError(left)) return errc::zstd_malformed;
     if (left == 0) break;
-    if (to.pos < to.size) return errc::zstd_malformed;  // it ends too early
+    if (to.pos < to.size) return errc::zstd_malformed;  // it is truncated
     if (out.size() >= max_bytes_) return errc::zstd_too_large;
     out.resize(std::min(out.size() * 2, max_bytes_));
     to.dst = out.data();
     to.size = out.size();
   }
-  if (in.pos != in.size) return errc::zstd_malformed;  // one message is one frame
+  if (in.pos != in.size) return errc::zstd_malformed;  // one message must be one frame
   out.resize(to.pos);
   return {};
 }

@@ -10,7 +10,7 @@
 
 namespace skua::transport {
 
-/// A dictionary that messages were compressed with (RFC 8878, section 5). Immutable: threads share
+/// A dictionary for the decompression of messages (RFC 8878, section 5). Immutable: threads share
 /// it.
 class ZstdDictionary {
  public:
@@ -29,19 +29,20 @@ class ZstdDictionary {
   std::unique_ptr<const Prepared> prepared_;
 };
 
-/// Undoes the compression of websocket messages, each of which is compressed by itself (Jetstream's
+/// Decompresses websocket messages, each of which is compressed separately (Jetstream's
 /// `compress=true`). An event of 500 bytes takes about a microsecond, a hostile message of 5 MiB
 /// some milliseconds. One thread at a time.
 class ZstdMessages {
  public:
-  /// `dictionary` may be null: messages that need one are errors then. Else it must outlive this.
+  /// `dictionary` may be null: messages that need one are then errors. Otherwise it must outlive
+  /// this object.
   explicit ZstdMessages(const ZstdDictionary* dictionary, std::size_t max_bytes = kMaxFrameBytes);
   ~ZstdMessages();
   ZstdMessages(const ZstdMessages&) = delete;
   ZstdMessages& operator=(const ZstdMessages&) = delete;
 
-  /// `out` becomes the message without compression; of an error, whatever. Its memory is used
-  /// again. Errors: zstd_malformed, zstd_other_dictionary, zstd_too_large (beyond `max_bytes`).
+  /// `out` becomes the decompressed message; after an error it is undefined. Its memory is reused.
+  /// Errors: zstd_malformed, zstd_other_dictionary, zstd_too_large (beyond `max_bytes`).
   ErrorCode decompress(ByteView message, Bytes& out);
 
  private:

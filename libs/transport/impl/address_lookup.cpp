@@ -22,7 +22,7 @@ struct Pending {
   bool done = false;
 };
 
-/// What throws is taken for a name server that fails.
+/// An exception counts as a failing name server.
 Texts looked_up(const HostLookup& look_up, const std::string& host) {
   try {
     return look_up(host);
@@ -31,13 +31,13 @@ Texts looked_up(const HostLookup& look_up, const std::string& host) {
   }
 }
 
-/// Asks on a thread of its own, and then ends the waiting on `answered`, if that is still there.
+/// Looks up on a thread of its own, and then ends the wait on `answered`, if it still exists.
 std::shared_ptr<Pending> start(const HostLookup& look_up, const std::string& host,
                                const std::shared_ptr<Inbox>& inbox,
                                const std::weak_ptr<Timer>& answered) {
   auto pending = std::make_shared<Pending>();
-  // getaddrinfo cannot be interrupted and may block for half a minute when DNS is away. Its thread
-  // is left behind then, so that stopping does not wait for it.
+  // getaddrinfo cannot be interrupted and may block for half a minute if DNS is unreachable. Its
+  // thread is then detached, so that stopping does not wait for it.
   try {
     std::thread([pending, look_up, host, inbox, answered] {
       pending->found = looked_up(look_up, host);
@@ -47,7 +47,7 @@ std::shared_ptr<Pending> start(const HostLookup& look_up, const std::string& hos
       });
     }).detach();
   } catch (const std::system_error&) {
-    pending->done = true;  // no more threads now
+    pending->done = true;  // no thread was available
   }
   return pending;
 }

@@ -14,15 +14,15 @@
 
 namespace skua::transport::impl {
 
-/// Finds the addresses of a host for a coroutine that can be told to stop waiting. A part of what
-/// connects, on the io_context's thread.
+/// Looks up the addresses of a host for a coroutine, with a wait that can be cancelled. Part of a
+/// connecting client, on the io_context's thread.
 class AddressLookup {
  public:
   AddressLookup(boost::asio::io_context& io, std::shared_ptr<Inbox> inbox);
 
-  /// The preferred address first; of an address in text, itself. One at a time. `look_up` runs on a
-  /// thread of its own and is copied for it. Errors: host_not_found, host_lookup_failed, or
-  /// asio's operation_aborted after `cancel`.
+  /// The preferred address first. The text of an address gives this address. One look-up at a time.
+  /// `look_up` is copied and runs on a thread of its own. Errors: host_not_found,
+  /// host_lookup_failed, or asio's operation_aborted after `cancel`.
   Awaitable<Result<std::vector<boost::asio::ip::address>>> find(const HostLookup& look_up,
                                                                 const std::string& host);
 
@@ -32,7 +32,7 @@ class AddressLookup {
 
  private:
   const std::shared_ptr<Inbox> inbox_;
-  // The look-up's thread has a weak_ptr: it may end when all this is gone.
+  // The look-up's thread has a weak_ptr: it may end after this object is destroyed.
   const std::shared_ptr<Timer> answered_;
   bool cancelled_ = false;
 };

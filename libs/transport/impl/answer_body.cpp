@@ -7,9 +7,9 @@
 namespace skua::transport::impl {
 namespace {
 
-/// CARs compress to a half or a third, JSON to a tenth.
+/// CARs compress to a half or a third, JSON compresses to a tenth.
 constexpr std::size_t kMostInflation = 16;
-/// Where little is held anyway.
+/// Sizes up to this are always allowed.
 constexpr std::size_t kAlwaysAllowed = std::size_t{8} << 20;
 
 }  // namespace
@@ -18,7 +18,7 @@ ErrorCode AnswerBody::begin(std::string_view encoding, std::optional<std::uint64
   auto decoder = content_decoder_for(encoding);
   if (!decoder) return decoder.error();
   decoder_ = std::move(*decoder);
-  // Of what is compressed the length says nothing.
+  // The length of a compressed body does not tell the decompressed size.
   if (decoder_ || !length) return {};
   if (*length > request_.max_body_bytes) return errc::http_too_large;
   if (request_.spool_above > 0 && *length > request_.spool_above) return spool();
@@ -33,7 +33,7 @@ ErrorCode AnswerBody::put(ByteView bytes) {
 }
 
 ErrorCode AnswerBody::finish(bool to_the_end) {
-  // An answer without a body (a redirect, say) may name an encoding all the same.
+  // An answer without a body (for example a redirect) may still name an encoding.
   const bool none = empty_ && !to_the_end;
   if (decoder_ && !none && !decoder_->is_complete()) return errc::http_dropped;
   return {};
@@ -67,7 +67,7 @@ ErrorCode AnswerBody::spool() {
   auto file = SpoolFile::create(spool_folder_);
   if (!file) return file.error();
   file_ = std::move(*file);
-  // Out of memory at once, not when the answer is done.
+  // Frees the memory now, not at the end of the answer.
   const auto held = std::exchange(text_, {});
   return file_->append(as_bytes(held));
 }

@@ -19,25 +19,25 @@
 
 namespace skua::transport::impl {
 
-/// The body of one answer as it comes: decoded, counted, and held in memory or in a temporary file.
-/// A part of one exchange, on the client's thread. Errors: http_malformed, http_too_large,
-/// http_dropped, http_inflated, http_no_room, spool_failed.
+/// Receives the body of one answer: decodes it, counts it, and stores it in memory or in a
+/// temporary file. Part of one exchange, on the client's thread. Errors: http_malformed,
+/// http_too_large, http_dropped, http_inflated, http_no_room, spool_failed.
 class AnswerBody {
  public:
-  /// Both outlive it.
+  /// Both must outlive it.
   AnswerBody(const HttpRequest& request, const std::filesystem::path& spool_folder)
       : request_(request), spool_folder_(spool_folder) {}
   AnswerBody(const AnswerBody&) = delete;
   AnswerBody& operator=(const AnswerBody&) = delete;
 
-  /// Once, after the head. `length` is Content-Length, as far as it is known.
+  /// Call it once, after the head. `length` is Content-Length, if known.
   ErrorCode begin(std::string_view encoding, std::optional<std::uint64_t> length);
   ErrorCode put(ByteView bytes);
-  /// Once, after the last byte: whether that was all. `to_the_end`: what delimits the body is the
-  /// connection's end, which may have come too early.
+  /// Call it once, after the last byte. Checks that the body is complete. `to_the_end`: the end of
+  /// the connection delimits the body, and may have come too early.
   ErrorCode finish(bool to_the_end);
 
-  /// Once, after `finish`.
+  /// Call it once, after `finish`.
   ErrorCode give_to(HttpAnswer& answer);
 
  private:
@@ -49,13 +49,13 @@ class AnswerBody {
   std::unique_ptr<ContentDecoder> decoder_;
   const ContentDecoder::Put hold_ = [this](ByteView bytes) { return hold(bytes); };
   bool empty_ = true;
-  std::size_t sent_ = 0;  // as it came
+  std::size_t sent_ = 0;  // as received
   std::size_t size_ = 0;  // decoded
   std::string text_;
   std::unique_ptr<SpoolFile> file_;
 };
 
-/// Lets Beast's parser hand the bytes of a body on without keeping them. The value is set between
+/// Makes Beast's parser pass the bytes of a body on without storing them. The value is set between
 /// the head and the body.
 struct AnswerBodyOfBeast {
   using value_type = AnswerBody*;

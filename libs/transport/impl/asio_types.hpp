@@ -13,8 +13,8 @@
 
 namespace skua::transport::impl {
 
-// Everything of a client runs on one io_context; naming its executor spares Asio the type-erased
-// one, which costs an indirect call and sometimes an allocation per operation.
+// Everything of a client runs on one io_context. Naming its executor avoids Asio's type-erased one,
+// which costs an indirect call and sometimes an allocation per operation.
 using Executor = boost::asio::io_context::executor_type;
 using Tcp = boost::asio::ip::tcp;
 using Socket = boost::asio::basic_stream_socket<Tcp, Executor>;

@@ -12,8 +12,8 @@
 
 namespace skua::transport::impl {
 
-/// A TCP connection of the HTTP client to one origin (RFC 9110, section 4.3.1), with TLS on it
-/// where the scheme is https. Belongs to a request or, idle, to the pool; on the client's thread.
+/// A TCP connection of the HTTP client to one origin (RFC 9110, section 4.3.1), with TLS if the
+/// scheme is https. Belongs to a request or, while idle, to the pool; on the client's thread.
 struct Connection {
   Connection(const Executor& executor, const Endpoint& url)
       : secure(url.tls), host(url.host), port(url.port), stream(executor) {}
@@ -29,7 +29,7 @@ struct Connection {
   const std::uint16_t port;
   /// The connected address.
   boost::asio::ip::address address;
-  /// Why the certificate was refused. Here, because a server may have it checked again.
+  /// Why the certificate was refused. Stored here, because a server may renegotiate.
   CertificateRefusal refusal;
   TcpOrTlsStream stream;
 };

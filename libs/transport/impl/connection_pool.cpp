@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxOfAll = 64;
 
-/// Nothing has come since: no end, and nothing that would pass for the next answer.
+/// Nothing has arrived since: neither an end nor bytes that would be read as the next answer.
 bool is_quiet(Connection& connection) {
   char byte = 0;
   const auto got =
@@ -62,7 +62,7 @@ void ConnectionPool::make_room(const Connection& connection) {
 }
 
 void ConnectionPool::wait() {
-  // The next one's time is later than this: a timer that fires too early looks again.
+  // The next one expires later: a timer that fires too early checks again.
   timer_.expires_at(idle_.front().until);
   timer_.async_wait([this](ErrorCode cancelled) {
     if (cancelled) return;

@@ -18,18 +18,20 @@ namespace skua::transport::impl {
 /// may reach only public addresses gets no connection to another address.
 class ConnectionPool {
  public:
-  /// `of_one_origin`: how many connections are kept for one origin.
+  /// `of_one_origin`: the limit of kept connections for one origin.
   ConnectionPool(const Executor& executor, std::chrono::milliseconds idle_timeout,
                  std::size_t of_one_origin);
 
-  /// The one to that origin that was used last; null when there is none. It stood a moment ago, but
-  /// may have ended since. `any_address`: also one to an address that is not public.
+  /// The most recently used connection to that origin; null if there is none. It was open a moment
+  /// ago, but may have ended since. `any_address`: also a connection to an address that is not
+  /// public.
   std::unique_ptr<Connection> take(const Endpoint& url, bool any_address);
 
-  /// A connection on which nothing is under way. The oldest makes room: of its origin, or of all.
+  /// Adds an idle connection. If the limit of its origin or of the pool is reached, the oldest is
+  /// closed.
   void put(std::unique_ptr<Connection> connection);
 
-  /// Ends them all; none is kept any more.
+  /// Closes all connections, and accepts none afterwards.
   void close();
 
  private:

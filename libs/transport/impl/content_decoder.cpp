@@ -15,7 +15,7 @@ namespace skua::transport::impl {
 namespace {
 
 constexpr std::size_t kPiece = 64 * 1024;
-/// 8 MiB, all that a sender may use (RFC 9659): what it names is held before a byte has come.
+/// 8 MiB, the limit of RFC 9659: the decoder allocates the window before any byte arrives.
 constexpr int kMaxZstdWindowLog = 23;
 
 /// A gzip file is a sequence of members (RFC 1952, section 2.2).
@@ -30,7 +30,7 @@ class GzipDecoder final : public ContentDecoder {
   GzipDecoder& operator=(const GzipDecoder&) = delete;
 
   ErrorCode decode(ByteView bytes, const Put& put) override {
-    // zlib has no const for what it only reads.
+    // zlib lacks const for its input.
     stream_.next_in = const_cast<std::uint8_t*>(bytes.data());
     stream_.avail_in = static_cast<uInt>(bytes.size());
     bool more = !bytes.empty();
@@ -41,7 +41,7 @@ class GzipDecoder final : public ContentDecoder {
       stream_.avail_out = static_cast<uInt>(piece_.size());
       const int result = ::inflate(&stream_, Z_NO_FLUSH);
       if (result == Z_MEM_ERROR) throw std::bad_alloc();
-      // Z_BUF_ERROR: nothing to do, which is no error.
+      // Z_BUF_ERROR: no progress was possible, which is not an error.
       if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
         return errc::http_malformed;
       at_end_ = result == Z_STREAM_END;

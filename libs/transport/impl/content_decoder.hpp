@@ -9,7 +9,7 @@
 
 namespace skua::transport::impl {
 
-/// What content_decoder_for understands, as a request offers it (RFC 9110, section 12.5.3).
+/// The encodings that content_decoder_for supports, for the request (RFC 9110, section 12.5.3).
 inline constexpr const char* kAcceptedEncodings = "zstd, gzip";
 
 /// Decompresses one body piece by piece (RFC 9110, section 8.4.1). It passes pieces of about 64 KiB
@@ -19,14 +19,14 @@ class ContentDecoder {
   using Put = std::function<ErrorCode(ByteView)>;
 
   virtual ~ContentDecoder() = default;
-  /// Errors: http_malformed, or that of `put`.
+  /// Errors: http_malformed, or an error of `put`.
   virtual ErrorCode decode(ByteView bytes, const Put& put) = 0;
   /// Whether the input ends at a valid position. An empty body does not.
   virtual bool is_complete() const = 0;
 };
 
-/// The decoder for a Content-Encoding; null when there is nothing to undo. Error: http_malformed
-/// for an encoding that we do not offer, and so for several on top of each other.
+/// The decoder for a Content-Encoding; null if the body is not encoded. Error: http_malformed for
+/// an encoding that we do not offer, which includes several encodings in combination.
 Result<std::unique_ptr<ContentDecoder>> content_decoder_for(std::string_view encoding);
 
 }  // namespace skua::transport::impl

@@ -12,7 +12,7 @@
 
 namespace skua::transport::impl {
 
-// Why a connection failed or ended, in words for people who run the indexer.
+// Messages for operators: why a connection failed or ended.
 
 /// The name could not be looked up.
 std::string lookup_failed(const Endpoint& endpoint, ErrorCode error);
@@ -23,7 +23,7 @@ std::string tls_failed(const Endpoint& endpoint, ErrorCode error);
 /// The server answered the request for a websocket at `target` with something else.
 std::string upgrade_refused(const Endpoint& endpoint, std::string_view target,
                             const UpgradeRefusal& refusal);
-/// The websocket upgrade failed without such an answer.
+/// The websocket upgrade failed without an HTTP answer.
 std::string upgrade_failed(const Endpoint& endpoint, ErrorCode error);
 
 // For an established connection. `peer` is the name of the other side.

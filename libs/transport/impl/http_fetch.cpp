@@ -33,15 +33,16 @@ namespace http = boost::beast::http;
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kMaxHeadBytes = 16 * 1024;
-/// What is read but not yet understood. Beast itself would hold a chunk's extensions, or what
-/// follows the last chunk, however long they are; and of a field of 64 KiB it throws where nobody
-/// can catch it.
+/// The limit for bytes that are read but not parsed. Beast itself would store chunk extensions or
+/// trailers of any length, and for a field of 64 KiB it throws where the exception cannot be
+/// caught.
 constexpr std::size_t kMaxUnparsedBytes = 32 * 1024;
-/// A name may have thousands of addresses, and whoever owns it says whose.
+/// A hostile name may have thousands of addresses, which may belong to others.
 constexpr std::size_t kMaxAddresses = 8;
 
-/// How many bytes of a body may come. A little more than are allowed: compression makes some bodies
-/// longer. Limited all the same, since there are compressed bytes without end that mean nothing.
+/// The number of bytes of a body that may arrive. A little more than the allowed size, because
+/// compression makes some bodies longer. There is a limit because a compressed body may be endless
+/// and decompress to nothing.
 std::uint64_t max_sent_bytes(std::size_t max_body_bytes) {
   constexpr std::size_t kRoom = 64 * 1024;
   const std::size_t more = max_body_bytes / 16 + kRoom;
@@ -49,14 +50,15 @@ std::uint64_t max_sent_bytes(std::size_t max_body_bytes) {
   return max_body_bytes > kMost - more ? kMost : max_body_bytes + more;
 }
 
-/// What a failed read means.
+/// The error code for a failed read.
 ErrorCode read_error(ErrorCode error) {
   if (error.category() == make_error_code(errc::http_dropped).category()) return error;
   if (error == http::error::body_limit || error == http::error::header_limit ||
       error == http::error::buffer_overflow) {
     return errc::http_too_large;
   }
-  // An end within the message is the connection's fault; all else in this category the content's.
+  // An end within the message is a failure of the connection; other errors of this category concern
+  // the content.
   if (error == http::error::end_of_stream || error == http::error::partial_message) {
     return errc::http_dropped;
   }
@@ -73,7 +75,7 @@ std::string_view field(const http::fields& head, std::string_view name) {
   return {value.data(), value.size()};
 }
 
-/// Content-Length, where that is what delimits the body.
+/// Content-Length, if it delimits the body.
 template <class Parser>
 std::optional<std::uint64_t> length_of(const Parser& parser) {
   const auto length = parser.content_length();
@@ -81,7 +83,7 @@ std::optional<std::uint64_t> length_of(const Parser& parser) {
   return *length;
 }
 
-/// All but the body.
+/// Everything except the body.
 HttpAnswer to_answer(const http::response_header<>& head, const Endpoint& url) {
   HttpAnswer answer;
   answer.status = head.result_int();
@@ -134,7 +136,7 @@ Awaitable<Result<HttpAnswer>> HttpFetch::ask(const Endpoint& url, HostOrigin ori
   if (!request_.json) connection_ = context_.pool.take(url, any_address);
   if (connection_) {
     auto answer = co_await exchange(url, is_first);
-    // Without a word: the host ended the connection while it was idle. Asking twice does no harm.
+    // The host closed the idle connection. Repeating the request is safe.
     if (answer || heard_ || aborted_) co_return answer;
   }
   const auto error = co_await open(url, any_address);
@@ -176,13 +178,13 @@ Awaitable<Result<std::vector<Tcp::endpoint>>> HttpFetch::find_addresses(const En
 Awaitable<ErrorCode> HttpFetch::connect(const std::vector<Tcp::endpoint>& addresses) {
   auto& socket = connection_->stream.socket();
   for (std::size_t i = 0; i < addresses.size() && !aborted_; ++i) {
-    // An address that swallows packets must leave time for those after it.
+    // An address that drops packets must leave time for the next addresses.
     const auto now = SteadyClock::now();
     const auto share = (connect_end_ - now) / static_cast<long>(addresses.size() - i);
     if (i + 1 < addresses.size()) {
       step_.expires_at(now + share);
       step_.async_wait([self = shared_from_this()](ErrorCode cancelled) {
-        // The expiry tells whether this wait still counts: it may have fired just before the
+        // The expiry tells whether this wait is still current: it may have fired just before the
         // connection.
         if (cancelled || self->step_.expiry() > SteadyClock::now()) return;
         ErrorCode ignored;
@@ -195,7 +197,7 @@ Awaitable<ErrorCode> HttpFetch::connect(const std::vector<Tcp::endpoint>& addres
     co_await socket.async_connect(addresses[i], token);
     step_.expires_at(TimePoint::max());
     if (!error && !aborted_) {
-      ErrorCode ignored;  // costs latency only
+      ErrorCode ignored;  // affects only latency
       socket.set_option(Tcp::no_delay(true), ignored);
       connection_->address = addresses[i].address();
       co_return ErrorCode();
@@ -244,7 +246,7 @@ Awaitable<Result<HttpAnswer>> HttpFetch::exchange(const Endpoint& url, bool is_f
   parser.header_limit(kMaxHeadBytes);
   parser.body_limit(max_sent_bytes(request_.max_body_bytes));
   beast::flat_buffer buffer(kMaxUnparsedBytes);
-  buffer.reserve(kMaxUnparsedBytes);  // Beast reads as much at once as there is room
+  buffer.reserve(kMaxUnparsedBytes);  // Beast reads as much as there is room for
   const std::size_t head_bytes = co_await http::async_read_header(stream, buffer, parser, token);
   heard_ = parser.got_some();
   count(head_bytes);
@@ -256,7 +258,7 @@ Awaitable<Result<HttpAnswer>> HttpFetch::exchange(const Endpoint& url, bool is_f
   error = body.begin(field(head, "Content-Encoding"), length_of(parser));
   if (error) co_return error;
   parser.get().body() = &body;
-  // A redirect has little to say, whoever wrote it.
+  // The body of a redirect is short and irrelevant.
   if (request_.min_bytes_per_second && !is_redirect(answer.status)) {
     body_began_ = SteadyClock::now();
     received_before_body_ = received_;
@@ -271,7 +273,7 @@ Awaitable<Result<HttpAnswer>> HttpFetch::exchange(const Endpoint& url, bool is_f
   error = body.finish(parser.need_eof());
   if (!error) error = body.give_to(answer);
   if (error) co_return error;
-  // What follows the answer unasked would be taken for the next one.
+  // Extra bytes after the answer would be read as the next answer.
   if (parser.keep_alive() && buffer.size() == 0 && !aborted_) {
     context_.pool.put(std::move(connection_));
   }

@@ -11,8 +11,8 @@
 
 namespace skua::transport::impl {
 
-/// Lets other threads post work to an io_context that may be gone. Shared by all threads that post,
-/// closed by its owner. Work that is posted after that is discarded.
+/// Lets other threads post work to an io_context that may no longer exist. Shared by all threads
+/// that post, closed by its owner. Work that is posted after that is discarded.
 class Inbox {
  public:
   explicit Inbox(boost::asio::io_context& context) : context_(&context) {}
@@ -23,7 +23,7 @@ class Inbox {
     });
   }
 
-  /// Afterwards the io_context is not touched any more.
+  /// After this call the io_context is not used any more.
   void close() {
     context_.with([](boost::asio::io_context*& context) { context = nullptr; });
   }

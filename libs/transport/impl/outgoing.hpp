@@ -11,25 +11,25 @@
 
 namespace skua::transport::impl {
 
-/// The messages that wait to be sent over the one connection that stands. Filled by any thread,
-/// emptied by the client's.
+/// The queue of messages for the current connection. Filled by any thread, emptied by the client's
+/// thread.
 class Outgoing {
  public:
   explicit Outgoing(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  /// A connection stands, and is to be sent to.
+  /// A connection was established and accepts messages.
   void open(std::uint64_t connection) {
     queue_.with([&](Queue& queue) { queue = {connection, 0, {}}; });
   }
 
-  /// Accepts nothing more; queued messages may still be sent.
+  /// Accepts no more messages; queued ones may still be sent.
   void close() {
     queue_.with([](Queue& queue) { queue.connection = kNone; });
   }
 
   struct Put {
     SendOutcome outcome = SendOutcome::Gone;
-    /// The queue was empty: whoever sends must be woken.
+    /// The queue was empty: the sender must be woken.
     bool first = false;
   };
 
@@ -43,7 +43,7 @@ class Outgoing {
     });
   }
 
-  /// All that is queued, in order.
+  /// Removes and returns all queued messages, in order.
   std::vector<std::string> take() {
     return queue_.with([](Queue& queue) {
       queue.bytes = 0;

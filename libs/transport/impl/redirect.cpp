@@ -7,7 +7,7 @@ namespace skua::transport::impl {
 Result<Endpoint> redirect_target(const Endpoint& from, std::string_view location) {
   const auto scheme_end = location.find(':');
   const auto path_begin = location.find_first_of("/?#");
-  // A colon before any of those ends a scheme, be it one that we refuse.
+  // A colon before any of these ends a scheme, even one that we refuse.
   if (scheme_end != std::string_view::npos && scheme_end < path_begin) {
     return parse_http_url(location);
   }

@@ -18,7 +18,7 @@ Result<std::unique_ptr<SpoolFile>> SpoolFile::create(const std::filesystem::path
   auto name = (place / "skua-body-XXXXXX").string();
   const int file = ::mkostemp(name.data(), O_CLOEXEC);
   if (file < 0) return errc::spool_failed;
-  // At once: whatever ends the process, nothing is left behind.
+  // At once: however the process ends, no file is left behind.
   ::unlink(name.c_str());
   return std::unique_ptr<SpoolFile>(new SpoolFile(file));
 }

@@ -10,11 +10,11 @@
 
 namespace skua::transport::impl {
 
-/// A temporary file without a name, written from its beginning. One owner, one thread. Its error is
-/// errc::spool_failed: no such folder, no right to write there, disk full.
+/// An unnamed temporary file, written sequentially. One owner, one thread. Its error is
+/// errc::spool_failed: the folder does not exist or is not writable, or the disk is full.
 class SpoolFile {
  public:
-  /// `folder` may be empty: the system's for temporary files.
+  /// `folder` may be empty: the system's folder for temporary files.
   static Result<std::unique_ptr<SpoolFile>> create(const std::filesystem::path& folder);
 
   ~SpoolFile();

@@ -54,7 +54,7 @@ Awaitable<Disconnection> StreamSession::run(std::string target) {
   open_ = false;
   context_.outgoing.close();
   end();
-  // While stopping, the close handshake is still under way and ends the connection itself.
+  // While stopping, the close handshake is still active and ends the connection itself.
   if (!stopping_) {
     lift_deadline();
     abort();
@@ -90,12 +90,12 @@ Awaitable<std::optional<std::string>> StreamSession::connect() {
   at_stage("waiting for an answer to TCP");
   ErrorCode first_error;
   for (std::size_t i = 0; i < addresses.size() && !aborted_; ++i) {
-    // An address that swallows packets must leave time for those after it.
+    // An address that drops packets must leave time for the next addresses.
     const auto now = SteadyClock::now();
     const auto share = (connect_until_ - now) / static_cast<long>(addresses.size() - i);
     const auto error = co_await connect_to(addresses[i], now + share);
     if (!error) {
-      ErrorCode ignored;  // costs latency only
+      ErrorCode ignored;  // affects only latency
       socket().set_option(Tcp::no_delay(true), ignored);
       co_return std::nullopt;
     }
@@ -120,7 +120,7 @@ Awaitable<ErrorCode> StreamSession::connect_to(const Tcp::endpoint& address, Tim
   socket().close(error);
   step_.expires_at(until);
   step_.async_wait([self = shared_from_this()](ErrorCode cancelled) {
-    // The expiry tells whether this wait still counts: it may have fired just before the
+    // The expiry tells whether this wait is still current: it may have fired just before the
     // connection.
     if (cancelled || self->step_.expiry() > SteadyClock::now()) return;
     ErrorCode ignored;
@@ -194,7 +194,7 @@ Awaitable<void> StreamSession::write_texts() {
       if (!error) context_.statistics.sent.fetch_add(1, std::memory_order_relaxed);
     }
   }
-  // After an error reading finds out as well, and says it better.
+  // After an error, reading fails too and gives a better message.
   writing_ = false;
   if (stopping_) co_await close_politely();
 }
@@ -208,7 +208,7 @@ Awaitable<void> StreamSession::send_pings() {
     co_await pings_.async_wait(token);
     if (ended_) co_return;
     error = co_await ping();
-    if (error) co_return;  // reading finds out as well, and says it better
+    if (error) co_return;  // reading fails too and gives a better message
   }
 }
 
@@ -255,7 +255,7 @@ void StreamSession::stop() {
   set_deadline(context_.options.close_timeout);
   context_.outgoing.close();
   if (writing_) {
-    outgoing_.cancel();  // it closes when all is sent
+    outgoing_.cancel();  // the writer closes after all messages are sent
     return;
   }
   asio::co_spawn(

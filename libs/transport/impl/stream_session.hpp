@@ -33,45 +33,47 @@ struct SessionContext {
 };
 
 /// One attempt to connect and, if it succeeds, the connection until its end. On the client's
-/// thread; held by shared_ptr because its coroutines outlive `run` for a moment.
+/// thread; owned by shared_ptr because its coroutines outlive `run` for a moment.
 class StreamSession : public std::enable_shared_from_this<StreamSession> {
  public:
   virtual ~StreamSession() = default;
 
-  /// Connects, asks for `target`, reads until the end, and says why it ended (but for
+  /// Connects, requests `target`, reads until the end, and returns the reason of the end (without
   /// Disconnection::next_attempt_in).
   Awaitable<Disconnection> run(std::string target);
 
-  /// There are messages to send.
+  /// Messages are waiting to be sent.
   void texts_wait() { outgoing_.cancel(); }
 
-  /// Ends the connection for this reason. Nothing happens before it stands.
+  /// Ends the connection for this reason. No effect before it is established.
   void give_up(std::string reason);
 
-  /// Ends `run`: with a close handshake where a websocket is open, else at once.
+  /// Ends `run`: with a close handshake if a websocket is open, otherwise at once.
   void stop();
 
  protected:
   explicit StreamSession(const SessionContext& context);
 
-  /// The TCP socket under everything.
+  /// The underlying TCP socket.
   virtual Socket& socket() = 0;
-  /// TLS, if any, and the websocket upgrade. Nothing: it is open; else why not.
+  /// Does the TLS handshake, if any, and the websocket upgrade. Nothing: it succeeded; otherwise
+  /// the reason of the failure.
   virtual Awaitable<std::optional<std::string>> open_websocket(std::string target) = 0;
-  /// Reads one message of the kinds wanted. Nothing: `frame` has it; else why the connection ended.
+  /// Reads one message of the requested kinds into `frame`. Nothing: success; otherwise the reason
+  /// why the connection ended.
   virtual Awaitable<std::optional<std::string>> read_frame(RawFrame& frame) = 0;
   virtual Awaitable<ErrorCode> write_text(const std::string& text) = 0;
   virtual Awaitable<ErrorCode> ping() = 0;
   virtual Awaitable<void> close() = 0;
 
-  /// The other side sent a close frame: it gets `close_timeout` to end the connection.
+  /// The other side sent a close frame: it must end the connection within `close_timeout`.
   void expect_end();
-  /// A message of whatever kind came.
+  /// A message of any kind arrived.
   void message_came();
   void pong_came();
   /// The server refused the upgrade.
   void refused(UpgradeRefusal refusal) { refusal_ = std::move(refusal); }
-  /// What connecting waits for now, for the message when it takes too long.
+  /// The current step of connecting, for the message if it takes too long.
   void at_stage(const char* stage) { stage_ = stage; }
 
   SessionContext context_;
@@ -82,7 +84,7 @@ class StreamSession : public std::enable_shared_from_this<StreamSession> {
   Awaitable<std::optional<std::string>> connect();
   Awaitable<std::optional<std::string>> find_addresses(std::vector<Tcp::endpoint>& addresses);
   Awaitable<ErrorCode> connect_to(const Tcp::endpoint& address, TimePoint until);
-  /// The websocket stands.
+  /// The websocket is open.
   void begin();
   Awaitable<std::string> read_frames();
   Awaitable<void> wait_for_room();
@@ -98,28 +100,28 @@ class StreamSession : public std::enable_shared_from_this<StreamSession> {
   void end();
 
   AddressLookup lookup_;
-  Timer deadline_;  // of connecting, later of closing
-  Timer step_;      // of the current step: one address, credit
+  Timer deadline_;  // for connecting, later for closing
+  Timer step_;      // for the current step: one address, credit
   Timer pings_;
   Timer watchdog_;
-  Timer outgoing_;  // cancelled when there is something to send, or no sense in waiting for it
+  Timer outgoing_;  // cancelled if there is a message to send, or if waiting for one is pointless
   TimePoint connect_until_;
   TimePoint last_message_;
   const char* stage_ = "";
   UpgradeRefusal refusal_;
-  bool open_ = false;      // the websocket stands
-  bool holding_ = false;   // the sink has no credit: not reading is our own doing
-  bool has_room_ = false;  // the sink has called for more
-  bool ended_ = false;     // pings and watchdog have no work any more
-  bool writing_ = false;   // write_texts runs
+  bool open_ = false;      // the websocket is open
+  bool holding_ = false;   // the sink has no credit, so we do not read
+  bool has_room_ = false;  // the sink asked for more
+  bool ended_ = false;     // pings and watchdog must stop
+  bool writing_ = false;   // write_texts is running
   bool stopping_ = false;
   bool aborted_ = false;
   bool timed_out_ = false;               // connecting took too long
   bool silent_ = false;                  // the watchdog ended it
-  std::optional<std::string> given_up_;  // why somebody ended it
+  std::optional<std::string> given_up_;  // why the caller ended the connection
 };
 
-/// A session over ws or wss, as the endpoint says.
+/// A session over ws or wss, depending on the endpoint.
 std::shared_ptr<StreamSession> make_stream_session(const SessionContext& context);
 
 }  // namespace skua::transport::impl

@@ -7,8 +7,8 @@
 namespace skua::transport::impl {
 namespace {
 
-/// Everything of a client runs on its io_context, so that the type-erased executor of a handler
-/// tells nothing; and Asio cannot post to that one.
+/// Everything of a client runs on its io_context, so the type-erased executor of a handler is not
+/// needed, and Asio cannot post to it.
 template <class Handler>
 auto on(const Executor& executor, Handler handler) {
   return boost::asio::bind_executor(executor, std::move(handler));

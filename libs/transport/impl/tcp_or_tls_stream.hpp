@@ -17,9 +17,9 @@
 
 namespace skua::transport::impl {
 
-/// A TCP socket with TLS on it, or without: one type, so that Beast's operations are compiled once.
-/// It satisfies Beast's AsyncStream and can be a websocket's next layer. The operations on the
-/// socket itself are compiled in tcp_or_tls_stream.cpp alone. Does not move: TLS refers to the
+/// A TCP socket, with or without TLS: one type, so that Beast's operations are compiled once. It
+/// satisfies Beast's AsyncStream and can be a websocket's next layer. The operations on the socket
+/// itself are compiled only in tcp_or_tls_stream.cpp. Not movable, because TLS refers to the
 /// socket. One thread.
 class TcpOrTlsStream {
  public:
@@ -33,11 +33,11 @@ class TcpOrTlsStream {
   executor_type get_executor() { return socket_.get_executor(); }
   Socket& socket() { return socket_; }
 
-  /// Puts TLS on the connected socket; all that is read and written from now on goes through it.
-  /// The caller makes the handshake before that.
+  /// Adds TLS to the connected socket; all later reads and writes use it. The caller must make the
+  /// handshake before them.
   Tls& add_tls(boost::asio::ssl::context& context) { return tls_.emplace(socket_, context); }
 
-  /// Makes the handshake of a client.
+  /// Makes the handshake as the client.
   template <class Token>
   auto async_handshake(Token&& token) {
     return boost::asio::async_initiate<Token, void(ErrorCode)>(
@@ -62,7 +62,7 @@ class TcpOrTlsStream {
         token, Pieces<boost::asio::const_buffer>(buffers));
   }
 
-  // What Beast's websocket calls by argument-dependent lookup.
+  // Beast's websocket finds these functions by argument-dependent lookup.
   template <class Handler>
   friend void async_teardown(boost::beast::role_type role, TcpOrTlsStream& stream,
                              Handler&& handler) {
@@ -77,7 +77,7 @@ class TcpOrTlsStream {
   using Done = boost::asio::any_completion_handler<void(ErrorCode)>;
   using Transferred = boost::asio::any_completion_handler<void(ErrorCode, std::size_t)>;
 
-  /// The first buffers of a sequence. A read or write of "some" may leave out the others.
+  /// The first buffers of a sequence. A read or write of "some" may ignore the others.
   template <class Buffer>
   class Pieces {
    public:

@@ -43,7 +43,7 @@ ssl::context make_tls_client_context(const std::string& ca_file) {
   ssl::context context(ssl::context::tls_client);
   context.set_options(ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1);
   context.set_verify_mode(ssl::verify_peer);
-  ErrorCode ignored;  // no certificates of the system's: the refusal will say so
+  ErrorCode ignored;  // without certificates of the system: the refusal will show it
   context.set_default_verify_paths(ignored);
   if (!ca_file.empty()) {
     ErrorCode error;

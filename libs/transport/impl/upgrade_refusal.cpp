@@ -11,11 +11,11 @@
 namespace skua::transport::impl {
 namespace {
 
-/// A page of HTML is no explanation.
+/// A longer body, such as an HTML page, is not an explanation.
 constexpr std::size_t kMaxBody = 8 * 1024;
 constexpr std::size_t kMaxShown = 200;
 
-/// What a stranger wrote, as one line of a log may have it.
+/// Text of a foreign host, made safe for one line of a log.
 std::string one_line(std::string_view text) {
   if (!is_utf8(text)) return {};
   std::string line(text.substr(0, kMaxShown));

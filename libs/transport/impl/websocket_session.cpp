@@ -116,7 +116,8 @@ class WebsocketSession final : public StreamSession {
   }
 
   std::string end_text(ErrorCode error) {
-    // The reason is also there when the other side closed and then did not end the connection.
+    // The reason also exists if the other side sent a close frame and then did not end the
+    // connection.
     const bool closed = error == websocket::error::closed || websocket_.reason().code != 0;
     const auto& options = context_.options;
     return closed ? closed_by(options.peer, websocket_.reason())
@@ -138,9 +139,9 @@ class WebsocketSession final : public StreamSession {
     co_await websocket_.async_close(reason, token);
   }
 
-  /// Why the certificate was refused. Here, because a server may have it checked again.
+  /// Why the certificate was refused. Stored here, because a server may renegotiate.
   CertificateRefusal certificate_refusal_;
-  websocket::stream<TcpOrTlsStream, false> websocket_;  // false: it never offers permessage-deflate
+  websocket::stream<TcpOrTlsStream, false> websocket_;  // false: never offers permessage-deflate
   beast::flat_buffer buffer_;
 };
 

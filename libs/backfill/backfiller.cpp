@@ -70,7 +70,7 @@ class Backfiller::Impl final : private writer::Producer {
     discoverer_.notify();
     fetcher_.notify();
   }
-  // In this order: a list that has come to its end has told the fetcher of its jobs.
+  // In this order: before a list ends, it has announced its jobs to the fetcher.
   bool is_idle() const {
     return (!options_.only.empty() || discoverer_.is_idle()) && fetcher_.is_idle();
   }
@@ -111,7 +111,7 @@ class Backfiller::Impl final : private writer::Producer {
             .limits = options_.limits,
             .held_bytes = options_.held_bytes,
             .largest_repository = options_.largest_repository,
-            // Four of the largest at once: two of one site.
+            // Room for four of the largest repositories: two of one site.
             .spooled_bytes =
                 std::max(std::uint64_t{16} << 30, std::uint64_t{4} * options_.largest_repository),
             .resync = options_.resync,
@@ -130,7 +130,7 @@ class Backfiller::Impl final : private writer::Producer {
             .on_defect = on_defect_};
   }
 
-  /// Lists do not wait for downloads.
+  /// A client of its own, so that lists do not wait for downloads.
   transport::HttpClientOptions http_options() const {
     transport::HttpClientOptions http = options_.http;
     http.max_at_once = options_.limits.in_all + kListsAtOnce * (options_.audit ? 2 : 1);
@@ -172,7 +172,8 @@ class Backfiller::Impl final : private writer::Producer {
   std::atomic<std::uint64_t> repositories_{0};
   std::atomic<std::uint64_t> removed_{0};
   writer::Counters counters_;
-  // In the order in which they use each other: what holds CARs goes before who counts their bytes.
+  // Later members use earlier ones: the stored CARs are destroyed before the budget that counts
+  // their bytes.
   Fetcher fetcher_;
   UnfinishedRepositories unfinished_;
   RepositoryReader reader_;

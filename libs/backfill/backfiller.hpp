@@ -22,12 +22,12 @@ namespace skua::backfill {
 
 struct BackfillerOptions {
   std::string database_url;
-  /// Names this process in jobs: store::process_name.
+  /// The name of this process in job leases: store::process_name.
   std::string holder;
-  /// Who signs for accounts and where they live; empty: hosts are where jobs say, and nothing is
+  /// Finds the signing keys and hosts of accounts; empty: jobs name the hosts, and nothing is
   /// checked.
   FindDocument find_document;
-  /// Why it failed, for people; empty: the error's own message.
+  /// The reason of a failure, for people; empty: the error's own message.
   DocumentFailure document_failure = {};
   /// False: signatures are not checked.
   bool verify = true;
@@ -35,70 +35,70 @@ struct BackfillerOptions {
   /// `max_at_once` and `idle_of_one_origin` follow from the limits.
   transport::HttpClientOptions http;
   std::size_t reader_threads = 2;
-  /// Of records that wait for workers.
+  /// The limit for records that wait for workers.
   std::size_t chunk_bytes = std::size_t{48} << 20;
-  /// Of CARs.
+  /// The limit for CARs in memory.
   std::size_t held_bytes = std::size_t{256} << 20;
   /// Longer CARs are not downloaded.
   std::size_t largest_repository = kLargestRepository;
-  /// Whether repositories that wait for a resync are queued by themselves.
+  /// Whether repositories that wait for a resync are queued automatically.
   bool resync = false;
   /// Nothing: there are no audits.
   std::optional<AuditOptions> audit = std::nullopt;
-  /// Works on the jobs of these accounts alone, and on no list; empty: on all.
+  /// Works only on the jobs of these accounts, and reads no lists; empty: all jobs and lists.
   std::vector<std::string> only = {};
-  /// Attempts after which a job is given up.
+  /// After this many attempts a job fails permanently.
   int max_attempts = kMaxAttempts;
-  /// By which jobs are due and leased: one that all processes of the database share. Null: the
-  /// backfiller's. Outlives it.
+  /// The clock for due times and leases, which all processes of the database share. Null: the
+  /// backfiller's clock. Must outlive it.
   const Clock* jobs_clock = nullptr;
 };
 
-/// What a backfill did since it started; all but jobs in hand and hosts only grow.
+/// Counters since the start; only active jobs and hosts can decrease.
 struct BackfillMetrics {
   std::uint64_t repositories = 0;
   std::uint64_t records = 0;
   std::uint64_t rows = 0;
   std::uint64_t removed = 0;
   std::uint64_t bytes = 0;
-  /// Attempts.
+  /// Failed attempts.
   std::uint64_t failed = 0;
-  /// Jobs that are not tried again.
+  /// Jobs that are not retried.
   std::uint64_t given_up = 0;
   std::uint64_t unavailable = 0;
   std::uint64_t postponed = 0;
   std::uint64_t dead_letters = 0;
   std::uint64_t transactions = 0;
-  /// Jobs that were begun and have not ended.
+  /// Jobs that have started and not ended.
   std::size_t in_hand = 0;
   std::vector<HostMetrics> hosts;
   DiscoveryMetrics discovery;
 };
 
-/// Works on the queue of jobs (JobTable) until it is stopped: fetches, checks and writes whole
-/// repositories; and reads the lists that name more of them (Discoverer). Several processes may do
-/// so on one database. The composition of this library; owned and called by one thread, but for
-/// `metrics` and `is_idle`.
+/// Works on the queue of jobs (JobTable) until it is stopped: downloads, checks and writes whole
+/// repositories, and reads the lists that name more of them (Discoverer). Several processes may do
+/// this on one database. Composes the parts of this library; one thread owns and calls it, except
+/// for `metrics` and `is_idle`.
 class Backfiller {
  public:
-  /// Called before `pool` starts. The pool and the clock outlive it. `on_defect` is called after a
-  /// fatal error, from any thread.
+  /// Call it before `pool` starts. The pool and the clock must outlive it. `on_defect` is called
+  /// after a fatal error, from any thread.
   Backfiller(BackfillerOptions options, writer::WorkerPool& pool, const Clock& clock,
              std::function<void(const std::string&)> on_defect);
   ~Backfiller();
 
   void start();
-  /// Ends downloads and lists: no more chunks go to the pool. The lookup of documents must have
+  /// Ends downloads and lists: no more chunks go to the pool. The look-up of documents must have
   /// been stopped before, or answer without waiting. Idempotent.
   void close();
-  /// After `close`, and after the pool has ended: returns the jobs that have not ended to the
-  /// queue. Takes as long as a transaction may take. Idempotent.
+  /// Call it after `close` and after the pool has ended: returns unfinished jobs to the queue. May
+  /// take as long as a transaction. Idempotent.
   void stop();
 
   /// Jobs or lists were added.
   void notify();
-  /// No job and no list is queued, waiting ones included, and none is under way; with `only`: no
-  /// job of those accounts, whoever has it.
+  /// No job and no list is queued, waiting or active. With `only`: no process has a job of those
+  /// accounts.
   bool is_idle() const;
   BackfillMetrics metrics() const;
 

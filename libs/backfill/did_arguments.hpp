@@ -10,25 +10,25 @@
 
 namespace skua::backfill {
 
-/// Accounts as a person names them (atproto::parse_account_name), and what is wrong with the rest.
+/// Accounts as a user names them (atproto::parse_account_name), and the problems of invalid ones.
 struct NamedAccounts {
-  /// DIDs and handles (in lower case), each once, in the order in which they came.
+  /// DIDs and handles (in lower case), without duplicates, in their original order.
   std::vector<std::string> names;
   /// For people, each with its argument or line; the first hundred.
   std::vector<std::string> problems;
-  /// All of them.
+  /// The total number of problems.
   std::size_t problem_count = 0;
 };
 
 /// Reads command line arguments.
 NamedAccounts read_account_arguments(std::span<const std::string> arguments);
 
-/// Reads a file's lines, one account a line. Empty lines and those that begin with # mean nothing;
-/// so does what stands behind a # after a blank. `file` is what the problems call it.
+/// Reads the lines of a file, one account per line. Ignores empty lines, lines that begin with #,
+/// and the text after a # that follows a blank. `file` is the file's name in problems.
 NamedAccounts read_account_lines(std::istream& in, const std::string& file);
 
-/// The DIDs of such names: handles are looked up, several at once. Blocks; any thread but the HTTP
-/// client's. DIDs come each once, in order; `problems` are the handles that lead nowhere.
+/// The DIDs of these names: looks handles up, several at once. Blocks; any thread except the HTTP
+/// client's. The DIDs are unique and in order; `problems` are the handles that do not resolve.
 NamedAccounts resolve_accounts(const std::vector<std::string>& names,
                                const identity::HandleCheck& check);
 

@@ -4,17 +4,17 @@
 
 namespace skua::backfill {
 
-/// What can be wrong with a list of accounts or hosts that somebody serves.
+/// Errors of a list of accounts or hosts.
 enum class errc {
-  /// No JSON object with the list that was asked for.
+  /// The answer is not a JSON object with the requested list.
   list_form = 1,
-  /// One page holds more entries than any that is meant.
+  /// One page has more entries than any genuine page.
   list_too_long,
-  /// The cursor leads back to where the list has been: it would never end.
+  /// The list repeats an earlier cursor, so it would never end.
   list_turns_in_circles,
-  /// Page after page without a single entry.
+  /// One empty page after another.
   list_empty_pages,
-  /// A host that is no plain name.
+  /// The name of a host is not a plain name.
   host_name,
 };
 

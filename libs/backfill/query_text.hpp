@@ -5,8 +5,8 @@
 
 namespace skua::backfill {
 
-/// A text as the value of a query parameter (RFC 3986): all but letters, digits and `-._~:` is
-/// escaped.
+/// Escapes a text for the value of a query parameter (RFC 3986): all characters except letters,
+/// digits and `-._~:`.
 std::string query_text(std::string_view text);
 
 }  // namespace skua::backfill

@@ -30,13 +30,13 @@ using store::Session;
 using store::Statement;
 using store::Transaction;
 
-/// All tables of bsky but those of names, which every row is looked up in.
+/// All tables of bsky except those for names, which are queried for every row.
 const std::string kRecordTables =
     "FROM pg_class AS t WHERE t.relnamespace = 'bsky'::regnamespace AND t.relkind = 'r' "
     "AND t.relname NOT IN ('actors', 'collections', 'rkeys')";
 
 constexpr std::chrono::milliseconds kCancelEvery{200};
-/// How long a thread waits for what other processes build, or for a server that is away.
+/// The pause while other processes build, or while the server is unreachable.
 constexpr std::chrono::milliseconds kBuildPause{1'000};
 
 const std::string kName = "skua indexes";
@@ -44,7 +44,7 @@ const std::string kName = "skua indexes";
 const Statement kMissing{"bootstrap_missing", "SELECT count(*) FROM skua.dropped_indexes"};
 const Statement kCancelBackend{"bootstrap_cancel", "SELECT pg_cancel_backend($1)"};
 
-// An index that a constraint needs cannot be dropped by itself, and a unique one is a promise.
+// An index of a constraint cannot be dropped separately, and a unique index guarantees uniqueness.
 const Statement kRecord{"bootstrap_record",
                         "INSERT INTO skua.dropped_indexes (name, relation, definition) "
                         "SELECT i.indexrelid::regclass::text, i.indrelid::regclass::text, "
@@ -74,8 +74,8 @@ void refuse_filled_tables(Session& session) {
   }
 }
 
-/// Builds the next index that nobody else builds; nothing: there is none. In one transaction with
-/// the row that asks for it, so that neither outlives the other.
+/// Builds the next index that no other process is building; nothing: all are built or being built.
+/// One transaction includes the row that requests it, so that neither can exist without the other.
 std::optional<std::string> build_next(Session& session) {
   Transaction transaction(session);
   const Rows next = session.execute(kNextIndex, {});
@@ -83,7 +83,7 @@ std::optional<std::string> build_next(Session& session) {
   const std::string name(next.text(0, 0));
   Params params;
   params.text(name);
-  // An administrator may have made it, and may have cancelled CREATE INDEX CONCURRENTLY.
+  // An administrator may have built it, or may have cancelled CREATE INDEX CONCURRENTLY.
   const Rows found = session.execute(kFound, params);
   const bool is_there = !found.empty() && found.boolean(0, 0);
   if (!found.empty() && !is_there) session.run("DROP INDEX " + name);
@@ -95,20 +95,19 @@ std::optional<std::string> build_next(Session& session) {
   return name;
 }
 
-/// Has the server look whether its client is still there. Otherwise it would go on building for one
-/// that was killed, for hours, undo it all in the end, and keep the next one waiting.
+/// Makes the server check that its client still exists. Otherwise it would continue for hours to
+/// build for a client that was killed, roll it all back in the end, and keep the next one waiting.
 void watch_client(Session& session) {
   try {
     session.run("SET client_connection_check_interval = '2s'");
   } catch (const store::ServerError&) {
     throw;
   } catch (const store::SqlError&) {
-    // Only some servers can: since PostgreSQL 14, on Linux.
+    // Only some servers support it: PostgreSQL 14 and later, on Linux.
   }
 }
 
-/// The threads of one `finish_bootstrap`, each with a session that builds one index after the
-/// other.
+/// The threads of one `finish_bootstrap`. Each has a session that builds one index after another.
 class Builders {
  public:
   Builders(const std::string& url, const IndexBuilds& builds,
@@ -125,7 +124,7 @@ class Builders {
     for (int i = 0; i < threads_; ++i) threads.emplace_back([this, stop] { work(stop); });
     std::unique_lock lock(mutex_);
     changed_.wait(lock, stop, [this] { return running_ == 0; });
-    // Again and again: a cancel that comes between two statements is lost.
+    // Repeatedly: a cancel between two statements has no effect.
     while (running_ > 0) {
       lock.unlock();
       cancel();
@@ -159,7 +158,7 @@ class Builders {
     Session session;
   };
 
-  /// Builds until none is missing.
+  /// Builds until no index is missing.
   void work(const std::stop_token& stop) {
     try {
       std::unique_ptr<BuildSession> builder;
@@ -200,7 +199,8 @@ class Builders {
     return built_;
   }
 
-  /// Until another thread has built one since `built_before`, which may have been the last.
+  /// Waits until another thread has built an index since `built_before`, because it may have been
+  /// the last.
   void rest(const std::stop_token& stop, std::size_t built_before) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, stop, kBuildPause,
@@ -214,11 +214,11 @@ class Builders {
     if (on_built_) on_built_(name);
   }
 
-  /// Breaks off what the server does for us.
+  /// Cancels the builds on the server.
   void cancel() {
     try {
       Session session(url_, store::process_name(kName));
-      // While it is held no session ends, and no other process can have its number.
+      // While the lock is held no session ends, so no other process can have its number.
       const std::scoped_lock lock(mutex_);
       for (const int backend : backends_) {
         Params params;

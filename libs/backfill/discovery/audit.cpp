@@ -23,8 +23,8 @@ const Statement kBegin{
     "AND begun_at <= $2::timestamptz - make_interval(secs => $3::int8) "
     "AND ($4::boolean OR NOT EXISTS (SELECT FROM skua.filter_state WHERE cardinality(dids) > 0))"};
 
-// $3: the host, $4: sources, $5: now. A TID is microseconds with ten more bits. Locked in the order
-// of all that takes rows of that table.
+// $3: the host, $4: sources, $5: now. A TID is the time in microseconds followed by ten more bits.
+// Rows are locked in the order that all transactions on that table use.
 const Statement kBehind{
     "audit_behind",
     "WITH settled AS (SELECT (extract(epoch FROM least(max(c.event_time), $5::timestamptz) - "

@@ -12,10 +12,10 @@
 
 namespace skua::backfill {
 
-// An audit compares the revisions that hosts list with the stored ones, to find accounts of which
-// the stream never brought the last commits: a relay drops a commit, or keeps fewer days than the
-// indexer was away. An account that writes again shows the gap itself; an audit finds those that
-// stay quiet. All functions throw store::SqlError.
+// An audit compares the revisions that hosts list with the stored ones, to find accounts whose last
+// commits never arrived on the stream: a relay drops a commit, or keeps fewer days than the indexer
+// was offline. If an account writes again, the gap becomes visible; an audit finds accounts that do
+// not write. All functions throw store::SqlError.
 
 struct AuditOptions {
   /// The origin of the relay that names the hosts.
@@ -24,21 +24,21 @@ struct AuditOptions {
   std::chrono::seconds every = std::chrono::hours(24);
   /// False: there is no audit while the filter names accounts.
   bool with_filtered_accounts = false;
-  /// The names of the relays that are read, as in `skua.cursors`.
+  /// The names of the relays that this process reads, as in `skua.cursors`.
   std::vector<std::string> sources = {};
-  /// The least time between two pages, of all hosts together.
+  /// The minimum time between two pages, for all hosts together.
   std::chrono::milliseconds page_interval{1'000};
 };
 
-/// Has the relay's list of hosts read from its beginning, if the last audit began `every` ago. The
-/// first audit of a database begins so long after the first call. Each page of accounts is then up
-/// to `desynchronize_behind`.
+/// Starts reading the relay's list of hosts if the last audit started `every` ago. The first audit
+/// of a database starts this long after the first call. Pass each page of accounts to
+/// `desynchronize_behind`.
 void begin_audit(store::Session& session, const AuditOptions& options, Timestamp now);
 
-/// Makes complete repositories wait for a resync that are behind the revision that their host
-/// lists; returns how many. Left alone: accounts that live elsewhere or whose host is not known,
-/// those that the filter leaves out, and revisions that the stream may still bring, which are those
-/// younger than ten minutes before the newest event of `sources`. In the caller's transaction.
+/// Makes complete repositories wait for a resync if they are behind the revision that their host
+/// lists; returns their number. It skips accounts that live elsewhere or whose host is unknown,
+/// accounts that the filter excludes, and revisions that may still arrive on the stream: those
+/// later than ten minutes before the newest event of `sources`. In the caller's transaction.
 std::size_t desynchronize_behind(store::Session& session, const std::string& host,
                                  std::span<const ListedRepo> repos,
                                  std::span<const std::string> sources, Timestamp now);

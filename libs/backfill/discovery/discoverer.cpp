@@ -21,12 +21,12 @@ namespace {
 
 using transport::HostOrigin;
 
-/// How often it is looked whether a list is due.
+/// How often to check whether a list is due.
 constexpr std::chrono::milliseconds kListQuiet{1'000};
 constexpr std::chrono::seconds kAuditQuiet{10};
-/// Many hosts of the network are gone; an audit asks them all again the next time.
+/// Many hosts of the network no longer exist; the next audit tries all of them again.
 constexpr int kAuditAttempts = 3;
-/// A host that says "too often" without saying how long.
+/// The wait after a 429 without a stated time.
 constexpr std::chrono::seconds kListUnsaidWait{30};
 const std::string kCollectionPrefix = list_of_collection("");
 
@@ -46,8 +46,8 @@ typename Listing<Page>::Source source_of(const HostList& list, bool allow_privat
   }
 }
 
-/// A host that lists its own accounts is where they live; who knows all that use a collection is
-/// not.
+/// Accounts on a host's own list live on this host. A list of the accounts that use a collection
+/// does not tell their hosts.
 std::vector<NewJob> jobs_of(const HostList& list, const std::vector<ListedRepo>& repos) {
   std::vector<NewJob> jobs;
   jobs.reserve(repos.size());
@@ -60,7 +60,7 @@ std::vector<NewJob> jobs_of(const HostList& list, const std::vector<ListedRepo>&
   return jobs;
 }
 
-/// Those that are worth asking: a relay knows which are gone, and whom it does not want.
+/// The hosts that are worth asking: a relay knows which no longer exist and which it has banned.
 std::vector<HostList> lists_of(const HostPage& page, const std::string& what) {
   std::vector<HostList> lists;
   for (const ListedHost& host : page.hosts) {
@@ -185,8 +185,8 @@ bool Discoverer::read_one(store::Session& session, const std::stop_token& stop) 
     const std::scoped_lock lock(mutex_);
     seen = news_;
   }
-  // Before the claim and until everything is told: no moment is left in which neither the table nor
-  // this says that something is under way.
+  // From before the claim until everything is reported: at every moment either the table or this
+  // counter shows the activity.
   const Busy busy(busy_);
   const auto claimed = claim_lists(session, 1, claim(), purpose());
   if (claimed.empty()) {
@@ -195,7 +195,7 @@ bool Discoverer::read_one(store::Session& session, const std::stop_token& stop) 
     idle_ = none && news_ == seen;
     return false;
   }
-  // Where one is due there may be more.
+  // If one list is due, there may be more.
   notify();
   ++held_;
   const std::string& what = claimed.front().list.what;
@@ -291,7 +291,7 @@ bool Discoverer::keep(store::Session& session, const ClaimedList& claimed, Page 
       page.repos.resize(taken);
     }
     kept = keep_repos(session, list, page.repos);
-    // A page that uses up what is left is the last, whatever it says.
+    // A page that uses up the remaining entries is the last one, even if it has a cursor.
     if (entries >= left && cursor) give_up(session, list);
     commit_page(transaction);
     if (kept.behind > 0) {

@@ -23,71 +23,71 @@
 
 namespace skua::backfill {
 
-/// What a discovery did since it started; all but the last only grow.
+/// Counters since the start; only the last one can decrease.
 struct DiscoveryMetrics {
   std::uint64_t pages = 0;
-  /// Active accounts that lists named; an account may be in several.
+  /// Active accounts on lists; an account may be on several lists.
   std::uint64_t accounts = 0;
   std::uint64_t inactive = 0;
-  /// Hosts that relays named, without those that they say are gone or banned.
+  /// Hosts that relays listed, except those that the relay calls offline or banned.
   std::uint64_t hosts = 0;
   /// Entries that cannot be used.
   std::uint64_t refused = 0;
-  /// Entries that were left out, of pages that were read, because their list has far more than its
-  /// host announced (most_entries).
+  /// Entries of downloaded pages that were skipped, because their list is far longer than its host
+  /// announced (most_entries).
   std::uint64_t surplus = 0;
-  /// Accounts whose repositories are stored whole as of the listed revision: they get no job.
+  /// Accounts whose repositories are complete at the listed revision: they get no job.
   std::uint64_t current = 0;
-  /// Repositories that an audit found behind what their hosts list.
+  /// Repositories that an audit found behind the revision on their host.
   std::uint64_t behind = 0;
-  /// Jobs that came of all that.
+  /// Jobs that resulted from these lists.
   std::uint64_t queued = 0;
-  /// Pages that could not be read, and are asked for again.
+  /// Pages that could not be read and will be requested again.
   std::uint64_t failed = 0;
   std::uint64_t postponed = 0;
-  /// Lists that are read at this moment.
+  /// Lists that are being read.
   std::size_t under_way = 0;
 };
 
-/// Reads the lists of `skua.backfill_hosts`, several at once, each page by page: hosts of a relay
-/// become lists; accounts become jobs, or in an audit are compared with what is stored (audit.hpp).
-/// A page, what comes of it and where the next begins are one transaction, so that whoever goes on
-/// after a kill misses nothing. A list is given up after some failures in a row, or when it goes
-/// beyond `most_entries`; a failure of the database is retried for ever.
+/// Reads the lists of `skua.backfill_hosts`, several at once, each page by page. Hosts of a relay
+/// become lists; accounts become jobs, or an audit compares them with the stored state (audit.hpp).
+/// One transaction stores a page's results and the position of the next page, so that after a kill
+/// another process continues without a gap. A list fails permanently after some failures in a row,
+/// or if it exceeds `most_entries`; a failure of the database is retried forever.
 ///
-/// Threads of its own, each with a database session of its own while there is something to read.
+/// Has its own threads. While there is something to read, each has a database session of its own.
 /// Owned by Backfiller.
 class Discoverer {
  public:
   struct Options {
     std::string database_url;
-    /// Who reads the lists, as in jobs (JobTable).
+    /// The name of this process in leases, as for jobs (JobTable).
     std::string holder;
-    /// Whether hosts that a relay names may be loopback addresses.
+    /// Whether hosts on a relay's list may be loopback addresses.
     bool allow_private_hosts = false;
     /// Lists that are read at once.
     std::size_t threads = 4;
-    /// Reads the lists of audits, and begins these; nothing: reads those of backfills.
+    /// Starts audits and reads their lists; nothing: reads the lists of backfills.
     std::optional<AuditOptions> audit = std::nullopt;
     /// Jobs were added. Called on any of the threads.
     std::function<void()> on_jobs = [] {};
     std::function<void(const std::string& what)> on_defect;
   };
 
-  /// The client and the clock outlive it.
+  /// The client and the clock must outlive it.
   Discoverer(Options options, transport::HttpClient& http, const Clock& clock);
   ~Discoverer();
 
   void start();
-  /// From now on what comes of requests is nothing that happened.
+  /// From now on the results of requests are ignored.
   void request_stop();
-  /// Ends the threads and gives the lists back. Requests under way must have been ended before, by
+  /// Ends the threads and releases the lists. Active requests must have been ended before, by
   /// stopping their client. Idempotent.
   void stop();
 
   /// Lists were added.
   void notify();
-  /// Every list, other processes' included, was read to its end or given up.
+  /// All lists, including those of other processes, are complete or have failed permanently.
   bool is_idle() const;
   DiscoveryMetrics metrics() const;
 
@@ -106,20 +106,21 @@ class Discoverer {
     std::atomic<std::uint64_t> postponed{0};
   };
 
-  /// `first`: it looks for lists for all, the others rest while there are none.
+  /// `first`: this thread checks for lists for all threads; the others wait while there are none.
   void run(const std::stop_token& stop, bool first);
   /// False: no list is due.
   bool read_one(store::Session& session, const std::stop_token& stop);
-  /// False: it was broken off, and the list is still ours.
+  /// False: the attempt was interrupted, and this process still leases the list.
   template <class Page>
   bool read(store::Session& session, const ClaimedList& claimed, const std::stop_token& stop);
-  /// Waits until a page may be asked for. False: stop was asked for.
+  /// Waits until a page may be requested. False: a stop was requested.
   bool wait_for_turn(const std::stop_token& stop);
   void failed(store::Session& session, const HostList& list, const RequestFailed& failure);
-  /// `left`: how many of its entries are taken. False: the list is another's, or given up.
+  /// `left`: the number of entries to accept. False: another process leases the list, or it has
+  /// failed permanently.
   template <class Page>
   bool keep(store::Session& session, const ClaimedList& claimed, Page page, std::int64_t left);
-  /// What became of the accounts of a page.
+  /// The outcome for the accounts of a page.
   struct KeptRepos {
     std::size_t current = 0;
     std::size_t queued = 0;
@@ -139,15 +140,15 @@ class Discoverer {
   const Clock& clock_;
   Counters counters_;
   std::atomic<bool> idle_{false};
-  /// Threads that may have something to read, or to say of what they read.
+  /// Threads that may have something to read or to report.
   std::atomic<std::size_t> busy_{0};
-  /// Lists that are ours.
+  /// Lists that this process leases.
   std::atomic<std::size_t> held_{0};
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;
-  /// How often there was something new to look at.
+  /// Counts notifications.
   std::uint64_t news_ = 0;
-  /// When the next page may be asked for.
+  /// When the next page may be requested.
   std::chrono::steady_clock::time_point next_turn_{};
   std::vector<std::jthread> threads_;
 };

@@ -43,7 +43,7 @@ void add_repo(const ListEntry& entry, RepoPage& page) {
   page.repos.push_back(std::move(repo));
 }
 
-/// A status as the lexicon has them, known or not.
+/// A status in the form that the lexicon uses, known or unknown.
 bool is_word(std::string_view text) {
   return text.size() <= kLongestStatus &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= 'a' && c <= 'z'; });
@@ -103,13 +103,13 @@ Result<HostPage> read_host_page(std::string_view text, bool allow_private_hosts)
 }
 
 Result<std::string> listed_host_origin(std::string_view name, bool allow_private_hosts) {
-  // The syntax of a handle is that of a domain name, and no IP address has it.
+  // A handle has the syntax of a domain name, and an IP address does not.
   if (atproto::is_handle(name)) return "https://" + ascii_lower(name);
   if (!allow_private_hosts) return errc::host_name;
   const auto endpoint = transport::parse_http_url("http://" + std::string(name));
   if (!endpoint || !is_loopback(endpoint->host)) return errc::host_name;
   auto origin = endpoint->http_url();
-  origin.pop_back();  // the slash that an origin does not have
+  origin.pop_back();  // the final slash, which an origin lacks
   if (origin != "http://" + ascii_lower(name)) return errc::host_name;
   return origin;
 }

@@ -12,21 +12,20 @@
 
 namespace skua::backfill {
 
-// The lists in which accounts and hosts are found: com.atproto.sync.listRepos,
-// listReposByCollection, listHosts. Pure; any thread. Whoever serves them is not to be trusted:
-// what is no DID or no host is left out and counted.
+// The lists of accounts and hosts: com.atproto.sync.listRepos, listReposByCollection, listHosts.
+// Pure; any thread. Their servers are not trusted: invalid DIDs and hosts are skipped and counted.
 
 /// An account that has a repository.
 struct ListedRepo {
   std::string did;
-  /// Where its repository stands; listReposByCollection does not say.
+  /// The revision of its repository; absent in listReposByCollection.
   std::optional<atproto::Tid> rev;
 };
 
 struct RepoPage {
-  /// Empty: this was the last page.
+  /// Empty on the last page.
   std::string cursor;
-  /// The active ones.
+  /// The active accounts.
   std::vector<ListedRepo> repos;
   std::size_t inactive = 0;
   /// Entries that cannot be used.
@@ -38,14 +37,14 @@ struct RepoPage {
 struct ListedHost {
   /// Its origin, such as https://pds.example.
   std::string origin;
-  /// At least so many accounts; nothing when the relay does not say.
+  /// A lower bound of the number of accounts; nothing if the relay does not state it.
   std::optional<std::int64_t> accounts;
-  /// active, idle, offline, throttled, banned...; empty when the relay does not say.
+  /// active, idle, offline, throttled, banned...; empty if the relay does not state it.
   std::string status;
 };
 
 struct HostPage {
-  /// Empty: this was the last page.
+  /// Empty on the last page.
   std::string cursor;
   std::vector<ListedHost> hosts;
   std::size_t refused = 0;
@@ -53,7 +52,7 @@ struct HostPage {
   std::size_t entries() const { return hosts.size() + refused; }
 };
 
-/// The URLs of a page of the longest kind that is allowed, at `origin` (a host or relay such as
+/// The URL for a page of the maximum length, at `origin` (a host or relay such as
 /// https://pds.example). An empty cursor: the first page.
 std::string list_repos_url(std::string_view origin, std::string_view cursor);
 std::string list_repos_by_collection_url(std::string_view origin, std::string_view collection,
@@ -66,9 +65,9 @@ Result<RepoPage> read_repo_page(std::string_view json);
 /// Reads an answer of listHosts. `allow_private_hosts`: see `listed_host_origin`.
 Result<HostPage> read_host_page(std::string_view json, bool allow_private_hosts);
 
-/// The origin of a host by the name that a list gives it: https with a plain domain name, and
-/// nothing else, no port, no address. With `allow_private_hosts` also http with a loopback name or
-/// address, a port or none: for tests and for networks of one's own. Error: host_name.
+/// The origin of a host by its name on a list: https with a plain domain name, without port and not
+/// an IP address. With `allow_private_hosts` also http with a loopback name or address and an
+/// optional port: for tests and private networks. Error: host_name.
 Result<std::string> listed_host_origin(std::string_view name, bool allow_private_hosts);
 
 }  // namespace skua::backfill

@@ -24,7 +24,7 @@ const Statement kInsertHosts{
     "AS u(host, what, by_hand, announced) ORDER BY u.host, u.what "
     "ON CONFLICT (host, what) DO NOTHING"};
 
-/// What happens to lists that are there, sorted as the insert is.
+/// Updates the lists that exist, sorted as for the insert.
 Statement update_asked(const char* name, const std::string& where, const std::string& set) {
   return {name,
           "WITH asked AS MATERIALIZED (SELECT h.host, h.what "
@@ -87,7 +87,8 @@ const Statement kSavePage{
     "holder = CASE WHEN $3::text IS NULL THEN NULL ELSE holder END "
     "WHERE host = $1 AND what = $2 AND state = 'listing' AND holder = $5"};
 
-// $5: what the nth failure waits, $8: after how many it is given up.
+// $5: the delay after the nth failure, $8: the number of failures after which the list fails
+// permanently.
 const Statement kHostFailed{
     "backfill_hosts_failed",
     "UPDATE skua.backfill_hosts SET attempts = attempts + 1, error = $6, holder = NULL, "
@@ -167,8 +168,8 @@ std::int64_t most_entries(const HostList& list) {
 
 namespace {
 
-/// Adds those that are new, and what is said of all. `asked`: hosts, what, now. Returns how many
-/// are new.
+/// Adds lists that are new, and stores the announced numbers of all. `asked`: hosts, what, now.
+/// Returns the number of new lists.
 std::size_t add_new_lists(Session& session, std::span<const HostList> lists, Params& asked,
                           Timestamp now) {
   Array hosts(Array::Type::text);

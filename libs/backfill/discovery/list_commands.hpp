@@ -8,17 +8,18 @@
 
 namespace skua::backfill {
 
-// What `skua backfill retry` and `cancel` do to lists of backfills (host_table.hpp). A list has
-// the state of a job: queued while no page of it is being read, running while one is, done when it
-// was read to its end, failed or cancelled. A filter that names accounts selects no list. Both
+// The effect of `skua backfill retry` and `cancel` on lists of backfills (host_table.hpp). A list
+// has the state of a job: queued while no page of it is being read, running while one is, done
+// after its end was read, failed or cancelled. A filter that names accounts selects no list. Both
 // throw store::SqlError.
 
-/// Queues lists again, due now, from the page that was not read; returns how many. Without states:
-/// those that wait after a failure, and those that were given up.
+/// Queues lists again, due now, from the page that was not read; returns their number. Without
+/// states: those that wait after a failure, and those that have failed permanently.
 std::size_t retry_lists(store::Session& session, const JobFilter& filter, Timestamp now);
 
-/// Cancels lists; returns how many. Without states: those that are queued or running. The process
-/// that reads a page of one discards it. Repositories that were queued by earlier pages stay.
+/// Cancels lists; returns their number. Without states: those that are queued or running. The
+/// process that reads a page of one discards it. Repositories that were queued by earlier pages
+/// stay.
 std::size_t cancel_lists(store::Session& session, const JobFilter& filter, Timestamp now);
 
 }  // namespace skua::backfill

@@ -8,7 +8,7 @@ namespace skua::backfill {
 namespace {
 
 constexpr std::size_t kMaxPageBytes = 8 * 1024 * 1024;
-/// Pages of inactive accounts are not empty; this many without an entry are nobody's list.
+/// Pages of inactive accounts have entries, so no genuine list has this many empty pages.
 constexpr std::size_t kMostEmptyPages = 1000;
 
 }  // namespace

@@ -14,11 +14,11 @@
 
 namespace skua::backfill {
 
-/// A list as it is served, page by page.
+/// A list that a server sends page by page.
 ///
-/// It blocks; any thread but the HTTP client's, one at a time. The client and the clock must
-/// outlive it. The caller keeps the cursor of each page together with what it makes of the page,
-/// and may go on from there with another object. Nothing is tried again here.
+/// It blocks; any thread except the HTTP client's, one at a time. The client and the clock must
+/// outlive it. The caller stores the cursor of each page together with the results of the page, and
+/// may continue from there with another object. It does not retry.
 template <class Page>
 class Listing {
  public:
@@ -31,10 +31,11 @@ class Listing {
     transport::HostOrigin origin = transport::HostOrigin::network;
   };
 
-  /// Begins behind `cursor`; empty: at the beginning.
+  /// Starts after `cursor`; empty: at the beginning.
   Listing(transport::HttpClient& http, const Clock& clock, Source source, std::string cursor);
 
-  /// The page behind the last one. After a failure the same page is asked for again; a page without
+  /// The next page. After a failure it requests the same page again; a page without a cursor was
+  /// the last.
   /// a cursor was the last.
   std::variant<Page, HostLimited, RequestFailed> next();
 
@@ -45,15 +46,15 @@ class Listing {
   const Clock& clock_;
   const Source source_;
   std::string cursor_;
-  /// A cursor that came up before, kept while twice as many pages pass each time: however long the
-  /// circle is in which a list turns, some time it is met again.
+  /// An earlier cursor, replaced after twice as many pages each time: a list that repeats in a
+  /// cycle of any length eventually reaches it again.
   std::string landmark_;
   std::size_t pages_since_landmark_ = 0;
   std::size_t next_landmark_after_ = 1;
   std::size_t empty_pages_ = 0;
 };
 
-/// `origin`: a PDS or a relay, such as https://pds.example; `named_by`: who named it.
+/// `origin`: a PDS or a relay, such as https://pds.example; `named_by`: the origin of this name.
 Listing<RepoPage>::Source repos_of(std::string origin, transport::HostOrigin named_by);
 Listing<RepoPage>::Source repos_with_collection(std::string relay, std::string collection,
                                                 transport::HostOrigin named_by);

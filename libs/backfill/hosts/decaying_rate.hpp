@@ -8,8 +8,8 @@
 
 namespace skua::backfill {
 
-/// A rate per second for displays: an event a minute ago counts a third of one now. No clock of its
-/// own; one thread.
+/// A rate per second for displays: an event that happened a minute ago has a third of the weight of
+/// a new one. No clock of its own; one thread.
 class DecayingRate {
  public:
   void add(double count, Timestamp now) {
@@ -18,7 +18,7 @@ class DecayingRate {
   }
 
   double per_second(Timestamp now) const {
-    // A clock that was set back has no effect.
+    // A clock that is set back has no effect.
     const std::chrono::duration<double> passed = std::max(now, at_) - at_;
     return rate_ * std::exp(-passed / kMemory);
   }

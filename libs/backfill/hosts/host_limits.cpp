@@ -13,20 +13,20 @@ namespace {
 
 constexpr auto kForgetEvery = std::chrono::minutes(1);
 
-/// A host, or a site, among those that want a place.
+/// A host, or a site, that waits for a free place.
 struct Wanting {
   std::size_t under_way = 0;
-  /// Its place in the turn.
+  /// Its position in the rotation.
   std::size_t turn = 0;
   std::size_t free = 0;
 
-  /// What std::priority_queue gives last.
+  /// std::priority_queue returns the largest element, which must be served first.
   bool operator<(const Wanting& other) const {
     return std::tie(under_way, turn) > std::tie(other.under_way, other.turn);
   }
 };
 
-/// A site and its hosts that want one.
+/// A site and its waiting hosts.
 struct WantingSite {
   std::size_t under_way = 0;
   std::priority_queue<Wanting> hosts;
@@ -36,13 +36,13 @@ bool by_name(const std::string* left, const std::string* right) {
   return *left < *right;
 }
 
-/// Each once, in the order of the turn: by name, beginning behind the last one's.
+/// Each host once, in the order of the rotation: by name, starting after the last served one.
 std::vector<const std::string*> in_turn(std::span<const std::string> hosts,
                                         const std::string& last) {
   std::vector<const std::string*> sorted;
   sorted.reserve(hosts.size());
   for (const auto& host : hosts) sorted.push_back(&host);
-  // There may be thousands, and most callers have them in order.
+  // There may be thousands, and most callers pass them sorted.
   if (!std::is_sorted(sorted.begin(), sorted.end(), by_name)) {
     std::sort(sorted.begin(), sorted.end(), by_name);
   }
@@ -74,7 +74,7 @@ std::vector<HostSlots> HostLimits::free_slots(std::span<const std::string> hosts
   }
   const auto most_of_site =
       sites.size() > 1 ? std::max<std::size_t>(1, options_.in_all * 3 / 4) : options_.in_all;
-  // A site stands where its next host does.
+  // A site has the position of its next host.
   std::vector<WantingSite*> of_turn(hosts.size());
   std::priority_queue<Wanting> queue;
   const auto put = [&](WantingSite& site) {

@@ -97,7 +97,7 @@ class HostLimits {
   /// Active downloads by site; sites with none are left out.
   boost::unordered_flat_map<std::string, std::size_t, SeededHash> sites_;
   std::size_t under_way_ = 0;
-  /// The site that got the last place.
+  /// The site of the last started download.
   std::string last_started_;
   Timestamp next_forget_;
 };

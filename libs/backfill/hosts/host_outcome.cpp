@@ -9,7 +9,7 @@ namespace {
 using End = HostOutcome::End;
 
 End end_of_status(unsigned status) {
-  constexpr unsigned kForbidden = 403;  // what a firewall says to a guest who comes too often
+  constexpr unsigned kForbidden = 403;  // firewalls send it to clients with too many requests
   constexpr unsigned kTimeout = 408;
   constexpr unsigned kTooMany = 429;
   if (status == kTooMany) return End::Limited;

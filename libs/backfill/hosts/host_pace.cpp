@@ -13,10 +13,10 @@ constexpr auto kFirstLimitedWait = seconds(5);
 constexpr auto kLongestLimitedWait = std::chrono::minutes(5);
 constexpr auto kFirstFailureWait = seconds(2);
 constexpr auto kLongestFailureWait = std::chrono::minutes(10);
-/// Twice the doublings that the longest wait takes.
+/// Twice the doublings up to the longest wait.
 constexpr int kMostSteps = 18;
 
-/// A download is fast that takes no longer than this, and its bytes at this speed.
+/// A download counts as fast if it starts within this time, and its bytes arrive at this speed.
 constexpr auto kFastStart = seconds(2);
 constexpr double kFastBytesPerSecond = 512.0 * 1024;
 
@@ -67,7 +67,7 @@ void HostPace::finished(const HostOutcome& outcome, Timestamp now) {
   last_finish_ = now;
   count(outcome, now);
   obey(outcome, now);
-  // All that were under way when the host had too much tell of one and the same trouble.
+  // Downloads that were active at the overload all report the same problem.
   if (outcome.started_at < shrunk_at_ || outcome.end == End::Ours) return;
   if (outcome.end == End::Answered) {
     grow(outcome);
@@ -87,7 +87,7 @@ void HostPace::count(const HostOutcome& outcome, Timestamp now) {
   last_error_ = outcome.error;
 }
 
-/// What the host says of itself counts whenever it says so.
+/// Limits that the host states always count.
 void HostPace::obey(const HostOutcome& outcome, Timestamp now) {
   if (outcome.asked_wait) wait(*outcome.asked_wait, now);
   if (!outcome.rate_limit) return;
@@ -100,7 +100,7 @@ void HostPace::grow(const HostOutcome& outcome) {
     --steps_;
     return;
   }
-  // A number that is not used up says nothing about a larger one.
+  // A success below the limit says nothing about a higher limit.
   if (used_up_at_ < outcome.started_at || !is_fast(outcome)) return;
   const double step = shrunk_at_ == Timestamp() ? 1 : 1 / at_once_;
   at_once_ = std::min(static_cast<double>(options_.at_most), at_once_ + step);
@@ -109,7 +109,7 @@ void HostPace::grow(const HostOutcome& outcome) {
 void HostPace::shrink(End end, Timestamp now) {
   shrunk_at_ = now;
   at_once_ = std::max(1.0, at_once_ / 2);
-  // One error may be about one repository; the second in a row is the host's.
+  // One error may concern one repository; a second one in a row concerns the host.
   const bool wait_for_it = end != End::Failed || failed_last_;
   failed_last_ = end == End::Failed;
   if (!wait_for_it) return;

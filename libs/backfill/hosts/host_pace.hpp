@@ -34,7 +34,7 @@ class HostPace {
  public:
   explicit HostPace(const HostPaceOptions& options);
 
-  /// How many may start now.
+  /// How many downloads may start now.
   std::size_t free(Timestamp now) const;
   /// When downloads may start after a wait; nothing: they may start now, or one must finish first.
   std::optional<Timestamp> next_start(Timestamp now) const;
@@ -46,16 +46,16 @@ class HostPace {
   std::size_t under_way() const { return under_way_; }
   /// The concurrency limit without a wait.
   std::size_t at_once() const;
-  /// Since when there is no active download and no wait; later than `now` during a wait; nothing: a
-  /// download is active.
+  /// Since when there has been no active download and no wait; later than `now` during a wait;
+  /// nothing: a download is active.
   std::optional<Timestamp> idle_since() const;
 
   std::uint64_t repositories() const { return repositories_; }
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t failures() const { return failures_; }
-  /// Over about the last minute.
+  /// Averaged over about the last minute.
   double repositories_per_second(Timestamp now) const { return rate_.per_second(now); }
-  /// Empty: there was none.
+  /// Empty: no error so far.
   const std::string& last_error() const { return last_error_; }
 
  private:

@@ -11,7 +11,7 @@
 namespace skua::backfill {
 
 /// Limits the disk space of downloaded repositories, from their first byte until they have been
-/// read: in all, and at most half of it for one site (site_of_origin). Small repositories stay in
+/// read: a total limit, and half of it for each site (site_of_origin). Small repositories stay in
 /// memory and need no disk space, so they continue when the space is used up. Any thread.
 class SpoolBudget {
  public:

@@ -10,13 +10,13 @@
 namespace skua::backfill::impl {
 namespace {
 
-/// Ten times what the largest page may have: hosts that do not mind the limit are kept, madness is
-/// not.
+/// Ten times the allowed size of a page: tolerates hosts that ignore the limit, but not unlimited
+/// pages.
 constexpr std::size_t kMostEntries = 20'000;
 constexpr std::size_t kLongestCursor = 4096;
 
-/// Takes the parser's events. A tree of values would take a hundred times the text's length for
-/// nothing but brackets.
+/// Receives the parser's events. A tree of values could take a hundred times the length of a text
+/// that consists of brackets.
 class Handler final : public nlohmann::json_sax<nlohmann::json> {
  public:
   Handler(std::string_view list, const std::function<void(const ListEntry&)>& each)
@@ -87,10 +87,10 @@ class Handler final : public nlohmann::json_sax<nlohmann::json> {
 
   bool at_cursor() const { return depth_ == 1 && key_ == "cursor"; }
   bool at_list() const { return depth_ == 1 && key_ == list_; }
-  /// Among the fields of an entry, not deeper.
+  /// True within the fields of an entry, but not deeper.
   bool in_entry() const { return depth_ == 3 && is_entry_open_; }
 
-  /// A value begins: whether it may be here.
+  /// Called at the start of a value. False: no value is allowed here.
   bool begin(Kind kind) {
     if (depth_ == 0) return kind == Kind::Object;
     if (at_cursor()) return kind == Kind::Text || kind == Kind::Null;
@@ -103,7 +103,7 @@ class Handler final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  /// The cursor is to be stored as it is, and PostgreSQL's text has no NUL.
+  /// The cursor is stored unchanged, and PostgreSQL's text cannot contain NUL.
   bool take(std::string& cursor) {
     if (cursor.size() > kLongestCursor || cursor.find('\0') != std::string::npos) return false;
     cursor_ = std::move(cursor);
@@ -121,7 +121,7 @@ class Handler final : public nlohmann::json_sax<nlohmann::json> {
   const std::string_view list_;
   const std::function<void(const ListEntry&)>& each_;
   std::size_t depth_ = 0;
-  /// The last one of the page or, in an entry, of the entry.
+  /// The last key of the page or, within an entry, of the entry.
   std::string key_;
   std::string cursor_;
   bool has_list_ = false;

@@ -10,8 +10,8 @@
 
 namespace skua::backfill::impl {
 
-/// What is read of an entry of listRepos, listReposByCollection and listHosts. A field that is
-/// absent or of another type is empty; an entry that is no object has nothing.
+/// The used fields of an entry of listRepos, listReposByCollection or listHosts. A field that is
+/// absent or of another type is empty; for an entry that is not an object all are empty.
 struct ListEntry {
   std::string did;
   std::string rev;
@@ -22,8 +22,8 @@ struct ListEntry {
 };
 
 /// Reads the entries of the list called `name` one by one, and returns the page's cursor; empty:
-/// there is none. Whatever the text is, not much more memory is used than its longest string has.
-/// After an error the entries do not count. Errors: list_form, list_too_long.
+/// there is none. Memory is bounded by about the longest string of the text. Discard the entries
+/// after an error. Errors: list_form, list_too_long.
 Result<std::string> read_list(std::string_view json, std::string_view name,
                               const std::function<void(const ListEntry&)>& each);
 

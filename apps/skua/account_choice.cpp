@@ -17,8 +17,8 @@ bool is_did_name(const std::string& name) {
   return name.starts_with("did:");
 }
 
-/// UsageError when anything is wrong: nothing has been done yet, and all of it is in the user's
-/// hands.
+/// Throws UsageError for any problem: nothing has been done yet, and the user can correct all of
+/// them.
 void require_no_problems(const backfill::NamedAccounts& accounts, const std::string& origin) {
   if (accounts.problem_count == 0) return;
   std::string text;

@@ -11,9 +11,9 @@
 
 namespace skua::cli {
 
-/// `--audit-every DURATION|off`: how `skua run` audits the hosts of its first relay; nothing: it
-/// does not. Every day by default, where relays are read and verified, while the filter names no
-/// accounts. UsageError for what is no duration, and where revisions are not followed.
+/// `--audit-every DURATION|off`: how `skua run` audits the hosts of its first relay; nothing: no
+/// audits. The default is every day if relays are read and verified and the filter names no
+/// accounts. Throws UsageError for a malformed duration, and if revisions are not tracked.
 std::optional<backfill::AuditOptions> audit_choice(const Settings& settings,
                                                    const std::optional<std::string>& flag,
                                                    const std::vector<sources::SourceStart>& sources,

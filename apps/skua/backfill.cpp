@@ -43,7 +43,7 @@ void begin_bootstrap(store::Session& session) {
   }
 }
 
-/// Says how many indexes are missing and who builds them; nothing when none is.
+/// Prints how many indexes are missing and which command builds them; nothing if all exist.
 void print_missing_indexes(store::Session& session) {
   const std::size_t missing = backfill::missing_indexes(session);
   if (missing == 0) return;
@@ -53,8 +53,8 @@ void print_missing_indexes(store::Session& session) {
       counted(missing, "index"));
 }
 
-/// Builds what a bootstrap left out. False: it was stopped, or a build failed; another call goes
-/// on.
+/// Builds the indexes that a bootstrap dropped. False: it was stopped, or a build failed; another
+/// call continues.
 bool finish_bootstrap(const std::string& database_url, StopSignal& stop_signal) {
   print_progress("bootstrap: building indexes");
   std::stop_source stop;
@@ -104,7 +104,7 @@ void print_end(const backfill::BackfillMetrics& end, bool is_stopped) {
   }
 }
 
-/// What became of what did not become rows; true: nothing failed for good.
+/// Prints what was not stored; true: no permanent failure.
 bool print_rest(store::Session& session, Timestamp started_at) {
   const auto failed = backfill::jobs_ended_since(session, backfill::JobState::Failed, started_at);
   const auto unavailable =
@@ -165,7 +165,7 @@ int backfill(const Settings& settings, const BackfillFlags& flags) {
         "the rest stays queued: `skua backfill` without arguments goes on with it, and so does "
         "`skua run`\n");
   }
-  // All that is said of the end is said before an exception says that the database is away.
+  // Print everything before an exception reports that the database is unreachable.
   std::fflush(stdout);
   session = ask(database_url);
   const bool all_well = print_rest(*session, started_at);

@@ -11,7 +11,7 @@
 namespace skua::cli {
 namespace {
 
-/// `skua backfill` and what stands below it, on the command line.
+/// `skua backfill` and its subcommands, on the command line.
 class BackfillCommand final : public Command {
  public:
   explicit BackfillCommand(CLI::App& app);
@@ -52,8 +52,8 @@ BackfillCommand::BackfillCommand(CLI::App& app)
       "backfill cancel --host https://pds.example\n  skua backfill cancel --all");
 }
 
-// Options that may be repeated take one value each: what follows are accounts again. CAR files come
-// from a shell's pattern.
+// Options that may be repeated take one value each, so that the next words are accounts again. A
+// shell expands a pattern into several CAR files.
 void BackfillCommand::add_request() {
   BackfillRequestFlags& backfill = flags_.backfill;
   backfill_->add_option("WHO", backfill.who, kAccountForms);

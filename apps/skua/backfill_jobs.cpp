@@ -17,7 +17,7 @@
 namespace skua::cli {
 namespace {
 
-/// Which jobs are meant, but for their accounts.
+/// The selection of jobs, without the accounts.
 backfill::JobFilter filter_of(const BackfillJobsFlags& flags) {
   backfill::JobFilter filter;
   if (flags.host) filter.host = host_origin({*flags.host, "--host"});
@@ -32,10 +32,10 @@ backfill::JobFilter filter_of(const BackfillJobsFlags& flags) {
   return filter;
 }
 
-/// What a command does to jobs and to lists; both return how many there were.
+/// A change to jobs or lists; returns their number.
 using Change = std::size_t(store::Session&, const backfill::JobFilter&, Timestamp);
 
-/// Changes the jobs and lists that are meant; names that lead nowhere change nothing.
+/// Changes the selected jobs and lists; accounts that do not resolve are skipped.
 int change_jobs(const Settings& settings, const BackfillJobsFlags& flags, Change& jobs,
                 Change& lists, const char* done_to_jobs, const char* done_to_lists) {
   const std::string url = require_database(settings, flags.database);
@@ -46,10 +46,10 @@ int change_jobs(const Settings& settings, const BackfillJobsFlags& flags, Change
   std::size_t problems = 0;
   filter.dids = look_up(accounts, problems);
   const bool names_none = (!flags.who.empty() || !flags.files.empty()) && filter.dids.empty();
-  // Without a single account that was meant, all would be.
+  // An empty list of accounts would select all jobs.
   if (names_none) return kFailure;
   store::Session session(url, store::process_name("skua backfill jobs"));
-  // Lists first: one that is read meanwhile would queue more repositories.
+  // Lists first: a list that is being read would otherwise queue more repositories.
   const Timestamp now = store::server_time(session);
   const std::size_t changed_lists = lists(session, filter, now);
   fmt::print("{} {}\n", counted(jobs(session, filter, now), "repository"), done_to_jobs);

@@ -23,11 +23,11 @@ using backfill::Again;
 using backfill::HostList;
 using backfill::NewJob;
 
-/// Jobs are queued so many at a time.
+/// The number of jobs that are queued at a time.
 constexpr std::size_t kJobsAtOnce = 5'000;
 constexpr std::size_t kShownProblems = 100;
 
-/// Says what is wrong with what was asked for; the rest goes on.
+/// Prints the problems of a request; the rest continues.
 void print_problems(const std::vector<std::string>& problems, std::size_t count) {
   const std::size_t shown = std::min(problems.size(), kShownProblems);
   for (std::size_t i = 0; i < shown; ++i) fmt::print(stderr, "skua: {}\n", problems[i]);

@@ -18,7 +18,7 @@ namespace skua::cli {
 
 /// The flags of a backfill, as the command line gave them.
 struct BackfillRequestFlags {
-  /// What its flags begin with, for messages: `--host` is `--backfill-host` of `skua run`.
+  /// The prefix of its flags, for messages: `--host` is `--backfill-host` in `skua run`.
   std::string prefix = "--";
   std::vector<std::string> who;
   std::vector<std::string> files;
@@ -33,9 +33,9 @@ struct BackfillRequestFlags {
   std::optional<std::string> largest_repository;
 };
 
-/// What is to be queued. What cannot be used was said on stderr, and counted.
+/// The jobs and lists to queue. Problems were printed to stderr and counted.
 struct BackfillRequest {
-  /// Become jobs by `look_up_accounts`.
+  /// `look_up_accounts` turns them into jobs.
   AccountChoice accounts;
   std::optional<atproto::Tid> since;
   std::vector<backfill::NewJob> jobs;
@@ -43,7 +43,7 @@ struct BackfillRequest {
   std::size_t problems = 0;
 };
 
-/// Reads arguments and files; makes no request. `relay` is the flag of that name. Throws
+/// Reads arguments and files; makes no request. `relay` is the value of the flag. Throws
 /// UsageError.
 BackfillRequest backfill_request(const Settings& settings, const BackfillRequestFlags& flags,
                                  const VerificationFlags& verification,
@@ -52,15 +52,15 @@ BackfillRequest backfill_request(const Settings& settings, const BackfillRequest
 /// Looks handles up, and adds the jobs of the accounts.
 void look_up_accounts(BackfillRequest& request);
 
-/// Queues it, due now; says on stdout how much that is.
+/// Queues the request, due now; prints the number of jobs and lists to stdout.
 void queue_request(store::Session& session, const BackfillRequest& request);
 
-/// The origin of a host as people write it: `pds.example`, `http://localhost:2583`. Throws
-/// UsageError, naming where it was found.
+/// The origin of a host in any form that users write: `pds.example`, `http://localhost:2583`.
+/// Throws UsageError, which names the flag or setting.
 std::string host_origin(const Found& found);
 
-/// How repositories are fetched: `--concurrency`, `--per-host`, `--largest-repository`, and what is
-/// verified.
+/// How repositories are downloaded: `--concurrency`, `--per-host`, `--largest-repository`, and the
+/// level of verification.
 app::BackfillOptions backfill_options(const Settings& settings, const BackfillRequestFlags& flags,
                                       const VerificationFlags& verification);
 

@@ -36,13 +36,13 @@ Result<std::shared_ptr<const transport::SpooledBody>> map_file(const std::filesy
   return mapped;
 }
 
-/// What a CAR says of itself, unverified.
+/// The unverified statements of a CAR.
 struct Head {
   std::string did;
-  std::uint64_t rev = 0;  // 0: it names none
+  std::uint64_t rev = 0;  // 0: absent
 };
 
-/// The head of a repository's CAR; else why it has none, as `problem`.
+/// The head of a repository's CAR; otherwise the reason in `problem`.
 std::optional<Head> head_of(ByteView car, std::string& problem) {
   auto reader = repo::CarReader::open(car);
   if (!reader) {

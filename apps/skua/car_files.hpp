@@ -8,21 +8,22 @@
 
 namespace skua::cli {
 
-/// Jobs for CAR files, and what is wrong with the rest.
+/// Jobs for CAR files, and the problems of unusable files.
 struct CarJobs {
   std::vector<backfill::NewJob> jobs;
   /// For people, each with its file.
   std::vector<std::string> problems;
-  /// Likewise: files left out because another holds a newer revision of the same repository.
+  /// Also for people: files that were skipped because another one has a newer revision of the same
+  /// repository.
   std::vector<std::string> superseded;
 };
 
-/// Looks whose repository each file is, and of which revision: reads as far as its commit. An
-/// account has one job, whose file is the newest that was given.
+/// Reads each file up to its commit to find the account and the revision. An account gets one job,
+/// for the newest of its files.
 CarJobs jobs_of_cars(const std::vector<std::filesystem::path>& files);
 
-/// The files below a directory whose name ends in `.car`, in order. Throws UsageError when it
-/// cannot be read.
+/// The files below a directory whose names end in `.car`, in order. Throws UsageError if it cannot
+/// be read.
 std::vector<std::filesystem::path> cars_below(const std::filesystem::path& directory);
 
 }  // namespace skua::cli

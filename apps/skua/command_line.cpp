@@ -56,8 +56,8 @@ void apply(const Settings& settings, const GlobalFlags& flags) {
   }
 }
 
-/// The words of which a shell wants the last one completed: `skua completion words -- WORD...`.
-/// Null: this command line is another.
+/// The words of a shell that wants the last one completed: `skua completion words -- WORD...`.
+/// Nothing for any other command line.
 std::optional<std::vector<std::string>> words_to_complete(const std::vector<std::string>& words) {
   const std::vector<std::string> before = {"completion", "words", "--"};
   if (words.size() < before.size() || !std::equal(before.begin(), before.end(), words.begin())) {
@@ -67,8 +67,8 @@ std::optional<std::vector<std::string>> words_to_complete(const std::vector<std:
                                   words.end());
 }
 
-/// Parses, with every error as a UsageError. Returns the exit code where nothing is left to be
-/// done: after --help and --version.
+/// Parses; throws every error as a UsageError. Returns the exit code if nothing is left to do:
+/// after --help and --version.
 std::optional<int> parse(CLI::App& app, int argc, char** argv) {
   const CLI::App* command = &app;
   try {

@@ -11,7 +11,7 @@
 namespace skua::cli {
 
 /// A command with its subcommands. A subclass declares them and their options in its constructor.
-/// Made before the parse; outlives it.
+/// Created before the parse; outlives it.
 class Command {
  public:
   Command() = default;
@@ -24,11 +24,11 @@ class Command {
   virtual std::optional<int> run(const Settings& settings) const = 0;
 };
 
-/// Declares every command, in the order of `skua --help`. `app` outlives them.
+/// Declares every command, in the order of `skua --help`. `app` must outlive them.
 std::vector<std::unique_ptr<Command>> make_commands(CLI::App& app);
 
-// A new command: a file `<name>_command.cpp` that defines its factory, a line here, and its place
-// in make_commands.
+// To add a command: a file `<name>_command.cpp` that defines its factory, a line here, and its
+// place in make_commands.
 std::unique_ptr<Command> make_run_command(CLI::App& app);
 std::unique_ptr<Command> make_migrate_command(CLI::App& app);
 std::unique_ptr<Command> make_replay_command(CLI::App& app);

@@ -12,12 +12,12 @@
 
 namespace skua::cli {
 
-/// Exit codes of every command. UsageError and CLI11's own errors give the third.
+/// Exit codes of every command. UsageError and CLI11's own errors have the third.
 inline constexpr int kSuccess = 0;
 inline constexpr int kFailure = 1;
 inline constexpr int kUsage = 2;
 
-/// What the command line gave; nothing where a flag was not given.
+/// The values of flags; nothing for a flag that was not given.
 struct RunFlags {
   SourceFlags source;
   std::optional<std::string> database;
@@ -54,7 +54,7 @@ struct BackfillFlags {
 };
 int backfill(const Settings& settings, const BackfillFlags& flags);
 
-/// Which jobs `skua backfill retry` and `cancel` are for.
+/// Selects the jobs for `skua backfill retry` and `cancel`.
 struct BackfillJobsFlags {
   std::vector<std::string> who;
   std::vector<std::string> files;

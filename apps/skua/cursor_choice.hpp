@@ -5,7 +5,7 @@
 
 namespace skua::cli {
 
-/// `live`, `oldest` or a sequence number, else UsageError.
+/// `live`, `oldest` or a sequence number; otherwise throws UsageError.
 sources::CursorChoice cursor_choice(const Found& found);
 
 }  // namespace skua::cli

@@ -8,15 +8,16 @@
 
 namespace skua::cli {
 
-/// The database that `--database` or a setting names, else UsageError. Also UsageError, without
-/// the password, when it is malformed; nothing is connected to.
+/// The database that `--database` or a setting names. Throws UsageError if there is none, or,
+/// without the password, if it is malformed. Does not connect.
 std::string require_database(const Settings& settings, const std::optional<std::string>& flag);
 
-/// The same, where a command works without a database: nothing when none is named.
+/// The same for commands that also work without a database: nothing if none is named.
 std::optional<std::string> find_database(const Settings& settings,
                                          const std::optional<std::string>& flag);
 
-/// Whether the server must keep what is committed: unless the flag or a setting allows another one.
+/// Whether the server must keep committed data: yes, unless the flag or a setting permits
+/// otherwise.
 app::Durability durability(const Settings& settings, bool allow_unsafe_database);
 
 }  // namespace skua::cli

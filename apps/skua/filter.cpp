@@ -24,7 +24,7 @@ store::Session session_at(const std::string& url) {
   return {url, store::process_name("skua filter")};
 }
 
-/// All that the command line names, the file's content included.
+/// All names on the command line, the file's content included.
 store::FilterContent names_of(const Settings& settings, const FilterCommandFlags& flags,
                               FilterAction action) {
   if (action == FilterAction::Clear) return {};

@@ -21,7 +21,7 @@ enum class FilterAction : std::uint8_t { Set, Add, Remove, Clear };
 // Both return the exit code.
 
 int filter_show(const Settings& settings, const FilterCommandFlags& flags);
-/// Says what it changed, and what follows from it.
+/// Prints the changes and their consequences.
 int filter_change(const Settings& settings, const FilterCommandFlags& flags, FilterAction action);
 
 }  // namespace skua::cli

@@ -10,7 +10,7 @@
 
 namespace skua::cli {
 
-/// What `skua run` and `skua filter` were given of a filter.
+/// The filter options of `skua run` and `skua filter`.
 struct FilterFlags {
   std::vector<std::string> collections = {};
   /// Accounts, in any form.
@@ -20,10 +20,10 @@ struct FilterFlags {
   std::string file_flag = "--filter-file";
 };
 
-/// What the command line names, without the file; nothing: neither names nor a file. Handles are
-/// looked up, once everything else is known to be right. UsageError for what is neither a
-/// collection nor an account, and for a file that holds no filter; std::runtime_error for a handle
-/// that leads nowhere.
+/// The filter on the command line, without the file; nothing: neither names nor a file. Handles are
+/// looked up after everything else was checked. Throws UsageError for a name that is neither a
+/// collection nor an account, and for a file that is not a filter; std::runtime_error for a handle
+/// that does not resolve.
 std::optional<filter::FilterChoice> filter_choice(const Settings& settings,
                                                   const FilterFlags& flags,
                                                   const VerificationFlags& verification);

@@ -10,7 +10,7 @@
 namespace skua::cli {
 namespace {
 
-/// `skua filter` and what stands below it, on the command line.
+/// `skua filter` and its subcommands, on the command line.
 class FilterCommand final : public Command {
  public:
   explicit FilterCommand(CLI::App& app);

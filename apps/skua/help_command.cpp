@@ -13,7 +13,7 @@
 namespace skua::cli {
 namespace {
 
-/// `skua help`: the help of any command, as `--help` prints it; and all settings.
+/// `skua help`: the help of any command, as `--help` prints it, and all settings.
 class HelpCommand final : public Command {
  public:
   explicit HelpCommand(CLI::App& app);

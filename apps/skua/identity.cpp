@@ -22,12 +22,12 @@
 namespace skua::cli {
 namespace {
 
-/// What is shown of an account.
+/// The displayed data of an account.
 struct Shown {
   std::shared_ptr<const identity::Identity> identity;
   std::string source;
   bool handle_verified = false;
-  /// Why it is not; empty when it is, or when there is none.
+  /// Why the handle is not verified; empty if it is, or if there is none.
   std::string handle_problem;
 };
 
@@ -131,7 +131,7 @@ int identity(const Settings& settings, const IdentityFlags& flags) {
   shown.source = cache.statistics().from_table > 0
                      ? "skua.identities"
                      : identity::document_url(did, resolver_options).value();
-  // What is fetched is written before the cache has stopped.
+  // Downloaded data is written before the cache stops.
   cache.stop();
   check_handle(check, shown);
   print(shown, flags.json);

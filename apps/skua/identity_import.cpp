@@ -31,13 +31,13 @@ bool is_url(const std::string& source) {
   return source.find("://") != std::string::npos;
 }
 
-/// What an import from a directory's URL asks, and how.
+/// The requests of an import from a directory's URL.
 struct Download {
   transport::HttpClientOptions http;
   identity::ExportSource source;
 };
 
-/// UsageError when the URL, the time or the CA file is malformed.
+/// Throws UsageError if the URL, the time or the CA file is malformed.
 Download download_of(const Settings& settings, const IdentityImportFlags& flags) {
   if (const auto url = transport::parse_http_url(flags.source); !url) {
     throw UsageError(fmt::format("SOURCE: '{}': {}; an example is https://plc.directory",
@@ -60,7 +60,7 @@ Download download_of(const Settings& settings, const IdentityImportFlags& flags)
   return download;
 }
 
-/// Nothing when all went well; else what went wrong.
+/// Nothing on success; otherwise the error.
 std::string import_from_url(const Download& download, identity::PlcImport& import) {
   transport::HttpClient http(download.http);
   const auto done = identity::import_pages(http, download.source, import, show_progress);
@@ -89,7 +89,7 @@ int identity_import(const Settings& settings, const IdentityImportFlags& flags) 
   if (download) {
     failure = import_from_url(*download, import);
   } else if (flags.source == "-") {
-    // Shared with C's stdin it would be read a character at a time.
+    // If it were synchronized with C's stdin, it would be read one character at a time.
     std::ios::sync_with_stdio(false);
     import_stream(std::cin);
   } else {

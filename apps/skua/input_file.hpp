@@ -5,8 +5,8 @@
 
 namespace skua::cli {
 
-/// UsageError, naming where the file was named (`--file`), unless it is there and may be read. A
-/// pipe is one; a folder is not. Nothing is read.
+/// Throws UsageError, which names the flag (`--file`), unless the file exists and can be read. A
+/// pipe is accepted, a folder is not. Reads nothing.
 void require_file(const std::string& origin, const std::filesystem::path& file);
 
 }  // namespace skua::cli

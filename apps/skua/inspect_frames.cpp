@@ -73,7 +73,7 @@ class FramePrinter {
   }
 
  private:
-  /// Sets `verdict_`: what is added to each line of a commit.
+  /// Sets `verdict_`, which is added to each line of a commit.
   void judge(std::uint64_t offset) {
     verdict_.clear();
     using enum event::MessageType;
@@ -160,7 +160,7 @@ int inspect_frames(const std::filesystem::path& file,
     while (out) {
       const std::uint64_t offset = capture.offset();
       const auto frame = capture.next();
-      // What is wrong with the file itself ends it and is told by `problem`.
+      // A problem with the file itself ends the loop; `problem` reports it.
       if (!frame || !*frame) break;
       printer.print(**frame, offset);
     }

@@ -70,8 +70,8 @@ class RecordPrinter {
   std::size_t bad() const { return bad_; }
 
  private:
-  /// A path is plain ASCII unless somebody wants to write over our lines: then it becomes a JSON
-  /// string, or words.
+  /// A path is plain ASCII unless it is malicious, for example to overwrite our lines: then it is
+  /// printed as a JSON string, or described.
   static std::string readable(std::string_view path) {
     bool plain = true;
     for (const char c : path) plain = plain && c > ' ' && c < '\x7f';
@@ -109,8 +109,8 @@ class RecordPrinter {
   std::size_t bad_ = 0;
 };
 
-/// Tells whether the commit is signed by its account's key. False: it is not, or that cannot be
-/// told.
+/// Reports whether the account's key signed the commit. False: another key did, or this cannot be
+/// determined.
 bool check_signature(const repo::Commit& commit, const std::filesystem::path& did_docs,
                      std::ostream& err) {
   try {

@@ -47,13 +47,13 @@ LiveDisplay::~LiveDisplay() {
 }
 
 std::size_t LiveDisplay::width() const {
-  // The last column is left free: some terminals go to the next line by themselves.
+  // The last column stays free: some terminals wrap automatically.
   return std::max<std::size_t>(size_of_terminal().ws_col, 2) - 1;
 }
 
 void LiveDisplay::draw(std::vector<std::string> lines) {
   if (!is_live_) return;
-  // What has left the screen at its top cannot be drawn anew.
+  // Lines that have scrolled off the top cannot be redrawn.
   const std::size_t rows = std::max<std::size_t>(size_of_terminal().ws_row, 2) - 1;
   if (lines.size() > rows) lines.resize(rows);
   const std::scoped_lock lock(mutex_);

@@ -7,24 +7,23 @@
 
 namespace skua::cli {
 
-/// A few lines at the end of a terminal that are drawn anew in place; lines of the log go above
-/// them. With --quiet, or where stdout is not a terminal, it does nothing. One a process, on the
-/// main thread.
+/// A few lines at the end of a terminal that are redrawn in place, below the lines of the log. With
+/// --quiet, or if stdout is not a terminal, it does nothing. One per process, on the main thread.
 class LiveDisplay {
  public:
   LiveDisplay();
-  /// Leaves what was drawn last, and the cursor below it.
+  /// Leaves the last lines on the screen, and the cursor below them.
   ~LiveDisplay();
   LiveDisplay(const LiveDisplay&) = delete;
   LiveDisplay& operator=(const LiveDisplay&) = delete;
 
-  /// Whether it draws.
+  /// Whether it draws on a terminal.
   bool is_live() const { return is_live_; }
-  /// Characters of a line, at this moment.
+  /// The current width of a line in characters.
   std::size_t width() const;
 
   void draw(std::vector<std::string> lines);
-  /// Takes the lines away, for something that is printed once.
+  /// Removes the lines, before other output.
   void clear();
 
  private:
@@ -34,7 +33,7 @@ class LiveDisplay {
   const bool is_live_;
   std::mutex mutex_;
   std::vector<std::string> lines_;
-  /// How many lines are on the screen.
+  /// The number of lines on the screen.
   std::size_t shown_ = 0;
 };
 

@@ -22,7 +22,7 @@
 namespace skua::cli {
 namespace {
 
-/// Writes what a relay sends to a capture. On the client's thread, but for the metrics.
+/// Writes the frames of a relay to a capture. On the client's thread, except for the metrics.
 class Recorder final : public transport::FrameSink {
  public:
   Recorder(transport::CaptureWriter& capture, std::uint64_t limit)
@@ -35,7 +35,7 @@ class Recorder final : public transport::FrameSink {
     }
     try {
       capture_.append(frame.bytes);
-      // A recording that is killed keeps what it has: the frames are rare enough to be handed over.
+      // A recording that is killed keeps its frames: they are rare enough to flush each one.
       capture_.flush();
     } catch (const std::exception& error) {
       failure_.with([&](auto& failure) { failure = error.what(); });
@@ -45,7 +45,7 @@ class Recorder final : public transport::FrameSink {
     frames_ += 1;
     return true;
   }
-  /// Credit never comes back: the recording is over.
+  /// Never calls `wake`: the recording is over.
   void when_room(std::function<void()>) override {}
   void on_connected(std::uint64_t /*connection*/) override {
     logger("relay")->info(
@@ -74,7 +74,7 @@ class Recorder final : public transport::FrameSink {
   std::atomic<std::uint64_t> bytes_{0};
 };
 
-/// Frames of another recording would follow in the same file: that must be asked for.
+/// Frames of a second recording in the same file must be requested explicitly.
 void check_is_new(const RecordFlags& flags) {
   std::error_code ignored;
   if (flags.append || !std::filesystem::is_regular_file(flags.file, ignored)) return;

@@ -19,7 +19,7 @@ std::string http_origin(transport::Endpoint endpoint) {
   endpoint.path.assign(1, '/');
   endpoint.query.clear();
   std::string origin = endpoint.http_url();
-  origin.pop_back();  // the slash
+  origin.pop_back();  // the final slash
   return origin;
 }
 

@@ -42,7 +42,7 @@ void print_handles(const status::Metrics& metrics) {
              metrics.handles_invalid, counted(metrics.handles_failed, "lookup"));
 }
 
-/// Where handles are looked up: only if that is asked for, a capture may be old.
+/// The DNS server for handles: only on request, because a capture may be old.
 std::optional<identity::DnsServer> handle_checks_of_replay(const Settings& settings,
                                                            const VerificationFlags& flags,
                                                            bool uses_network) {

@@ -9,7 +9,7 @@
 
 namespace skua::cli {
 
-/// `skua repo resync`; nothing where a flag was not given.
+/// `skua repo resync`; nothing for a flag that was not given.
 struct RepoResyncFlags {
   std::vector<std::string> who;
   std::vector<std::string> files;

@@ -10,7 +10,7 @@
 namespace skua::cli {
 namespace {
 
-/// `skua repo` and what stands below it, on the command line.
+/// `skua repo` and its subcommands, on the command line.
 class RepoCommand final : public Command {
  public:
   explicit RepoCommand(CLI::App& app);

@@ -36,14 +36,14 @@ namespace {
 
 using backfill::JobState;
 
-/// Repositories are brought in so many at a time: their rows are remembered that long.
+/// The number of repositories in one round: their rows are remembered for that long.
 constexpr std::size_t kRepositoriesAtOnce = 200;
 constexpr int kAttempts = 3;
 
-/// How the repositories of one round fared.
+/// The outcome of one round of repositories.
 enum class End : std::uint8_t { AllWell, SomeFailed, Stopped };
 
-/// A session that is opened again after the server was away.
+/// A session that is reopened after the server was unreachable.
 class Asker {
  public:
   explicit Asker(std::string database_url) : database_url_(std::move(database_url)) {}
@@ -66,7 +66,7 @@ std::vector<std::string> dids_of_jobs(std::span<const backfill::NewJob> jobs) {
   return dids;
 }
 
-/// Says, once each, which other processes have some of the accounts under way.
+/// Prints, once each, the other processes that work on some of the accounts.
 class OtherHolders {
  public:
   OtherHolders(Asker& asker, const std::vector<std::string>& dids) : asker_(asker), dids_(dids) {}
@@ -98,7 +98,7 @@ class OtherHolders {
 };
 
 std::string change_text(const backfill::RowsChanged* changed) {
-  // Neither before nor now.
+  // There were no records before, and there are none now.
   if (changed == nullptr) return "no records; nothing differed";
   std::string words = fmt::format("{} {}; ", status::with_commas(changed->stored),
                                   noun_for(changed->stored, "record"));
@@ -127,14 +127,14 @@ std::string end_text(const backfill::JobRow& job, const std::string& change) {
   return error;
 }
 
-/// Says of each account what became of it. True: all are done.
+/// Prints the outcome for each account. True: all are done.
 bool print_ends(Asker& asker, const std::vector<std::string>& dids) {
   std::vector<backfill::RowsChanged> changes;
   bool is_compared = true;
   try {
     changes = backfill::rows_changed(asker.session(), dids);
   } catch (const store::SqlError&) {
-    // What was remembered went with the connection.
+    // The remembered rows were lost with the connection.
     is_compared = false;
   }
   std::map<std::string, backfill::JobRow> jobs;
@@ -215,7 +215,7 @@ int repo_resync(const Settings& settings, const RepoResyncFlags& flags) {
         backfill_accounts(settings, flags.did_docs, flags.verification, database_url);
     return options;
   };
-  // All that can be wrong with the arguments shows before anything begins.
+  // Checks all arguments before anything starts.
   std::optional<app::BackfillRunOptions> options = options_of_round();
   app::check_database(database_url, options->durability);
   look_up_accounts(request);

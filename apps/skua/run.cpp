@@ -31,8 +31,8 @@
 namespace skua::cli {
 namespace {
 
-/// True when waiting does not help: the server answers and refuses this user or this database.
-/// While it starts, stops, recovers or is full it says FATAL too.
+/// True if waiting does not help: the server answers and refuses this user or this database. While
+/// it starts, stops, recovers or is full, it also reports FATAL.
 bool is_refusal(const store::ServerError& error) {
   const std::string_view words = error.what();
   const auto says = [&](std::string_view part) { return words.find(part) != words.npos; };
@@ -42,9 +42,9 @@ bool is_refusal(const store::ServerError& error) {
 
 constexpr std::chrono::seconds kLongestWait{10};
 
-/// Does what needs the database, again and again while the server cannot be used: a machine that
-/// boots starts its services in any order, and a server may fail at any moment. False: the user
-/// asked to stop.
+/// Runs a task that needs the database, and repeats it while the server is unavailable: a machine
+/// that boots starts its services in any order, and a server may fail at any moment. False: the
+/// user requested a stop.
 template <class F>
 bool with_retry(StopSignal& stop_signal, F&& work) {
   for (std::chrono::seconds wait{1};; wait = std::min(wait * 2, kLongestWait)) {
@@ -61,13 +61,13 @@ bool with_retry(StopSignal& stop_signal, F&& work) {
   }
 }
 
-/// Null: the user asked to stop.
+/// Null: the user requested a stop.
 std::unique_ptr<app::Indexer> make_indexer(const app::IndexerOptions& options,
                                            StopSignal& stop_signal) {
   std::unique_ptr<app::Indexer> indexer;
   with_retry(stop_signal, [&] {
     for (;;) {
-      // Nothing is remembered yet: whichever database answers is the one.
+      // Nothing is remembered yet: the first database that answers is accepted.
       store::database_watch().forget(options.database_url);
       try {
         indexer = std::make_unique<app::Indexer>(options, system_clock());
@@ -80,7 +80,7 @@ std::unique_ptr<app::Indexer> make_indexer(const app::IndexerOptions& options,
   return indexer;
 }
 
-/// Prints the metrics every so often, with a line about the backfill while it has work.
+/// Prints the metrics at an interval, with a line about the backfill while it has work.
 class MetricsPrinter {
  public:
   MetricsPrinter(const app::Indexer& indexer, const std::string& database_url)
@@ -99,7 +99,7 @@ class MetricsPrinter {
   }
 
  private:
-  /// A server that takes connections and does not answer is of no more use than one that is down.
+  /// A server that accepts connections but does not answer counts as unreachable.
   std::optional<store::Outage> outage() const {
     if (auto outage = store::outage_monitor().current()) return outage;
     if (const auto since = disk_.unanswered_since()) return store::Outage{*since, "no answer"};
@@ -111,15 +111,15 @@ class MetricsPrinter {
   status::DatabaseSize disk_;
 };
 
-/// How a run of the indexer came to its end.
+/// The reason why a run of the indexer ended.
 enum class RunEnd : std::uint8_t {
-  /// It was asked to stop, or cannot go on.
+  /// A stop was requested, or it cannot continue.
   Stop,
-  /// What it remembers of the database is of another one.
+  /// The database is another one than the data in memory belongs to.
   OtherDatabase,
 };
 
-/// Queues what the command line asks for. False: the user asked to stop.
+/// Queues the backfill of the command line. False: the user requested a stop.
 bool queue_with_retry(const app::IndexerOptions& options, const BackfillRequest& request,
                       StopSignal& stop_signal) {
   return with_retry(stop_signal, [&] {
@@ -136,7 +136,7 @@ RunEnd watch_run(const app::Indexer& indexer, const std::string& database_url,
   const auto ends = [&] { return indexer.defect() || indexer.database_change(); };
   bool stopping = false;
   while (!stopping && !ends()) {
-    // Short waits, so that a defect is noticed soon; a line only every so often.
+    // Short waits, so that a fatal error is noticed soon; a line only once per interval.
     for (auto waited = std::chrono::milliseconds(0); waited < every && !stopping;
          waited += kGlance) {
       stopping = stop_signal.wait_for(kGlance) || ends();
@@ -147,7 +147,7 @@ RunEnd watch_run(const app::Indexer& indexer, const std::string& database_url,
   return was_asked || indexer.defect() ? RunEnd::Stop : RunEnd::OtherDatabase;
 }
 
-/// Stops it, and says how that went: the exit code.
+/// Stops it, and reports the result as the exit code.
 int end_run(app::Indexer& indexer, StopSignal& stop_signal) {
   print_progress("stopping: finishing what is in flight");
   stop_signal.limit_the_end();
@@ -169,8 +169,8 @@ int end_run(app::Indexer& indexer, StopSignal& stop_signal) {
   return clean ? kSuccess : kFailure;
 }
 
-/// One run of the indexer, from what is stored. Nothing: what it remembers of the database is of
-/// another one, and the next begins with `options`.
+/// One run of the indexer, from the stored state. Nothing: the database has been replaced, and the
+/// next run starts with `options`.
 std::optional<int> run_once(app::IndexerOptions& options, const BackfillRequest& request,
                             std::chrono::seconds every, StopSignal& stop_signal) {
   const auto indexer = make_indexer(options, stop_signal);
@@ -183,7 +183,7 @@ std::optional<int> run_once(app::IndexerOptions& options, const BackfillRequest&
     indexer->start();
     end = watch_run(*indexer, options.database_url, every, stop_signal);
   } catch (const store::DatabaseChanged&) {
-    // Between two connections of the start.
+    // This may happen between two connections of the start.
   }
   if (end == RunEnd::Stop) return end_run(*indexer, stop_signal);
   logger("skua")->warn(

@@ -8,19 +8,19 @@
 
 namespace skua::cli {
 
-/// What a command says of a setting in other words than all others; empty: it does not.
+/// The texts of a command for a setting that differ from the default texts; empty: no difference.
 struct OtherWords {
   std::string type = {};
   std::string meaning = {};
   std::string otherwise = {};
 };
 
-/// What --help says of a setting: its meaning, its variable and its default.
+/// The help of a setting: its meaning, its variable and its default.
 std::string setting_help(const Setting& setting, const OtherWords& other = {});
 
-/// Adds the option of a setting to a command. `value` gets what the command line gave: a
-/// std::optional<std::string>, or a std::vector<std::string> of an option that may be repeated,
-/// which takes one value each time. It must outlive the command.
+/// Adds the option of a setting to a command. `value` receives the command line value: a
+/// std::optional<std::string>, or a std::vector<std::string> for an option that may be repeated,
+/// with one value each time. It must outlive the command.
 template <class Value>
 CLI::Option* add_setting(CLI::App* command, const Setting& setting, Value& value,
                          const OtherWords& other = {}) {
@@ -29,7 +29,7 @@ CLI::Option* add_setting(CLI::App* command, const Setting& setting, Value& value
       ->allow_extra_args(false);
 }
 
-/// The same for a setting that is true or false: its flag makes it true.
+/// The same for a boolean setting: its flag makes it true.
 CLI::Option* add_setting(CLI::App* command, const Setting& setting, bool& value);
 
 }  // namespace skua::cli

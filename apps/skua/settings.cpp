@@ -12,7 +12,7 @@
 namespace skua::cli {
 namespace {
 
-/// In a function, because settings are made before the variables of this file may be.
+/// In a function, because settings may be constructed before the variables of this file.
 std::vector<const Setting*>& declared() {
   static std::vector<const Setting*> all;
   return all;
@@ -76,7 +76,7 @@ std::optional<Found> Settings::find(const Setting& setting,
                                     const std::optional<std::string>& flag) const {
   if (flag) return Found{*flag, setting.flag};
   for (const char* variable : {setting.environment, setting.former_environment}) {
-    // An empty variable is an unset one.
+    // An empty variable counts as unset.
     const char* value = variable == nullptr ? nullptr : std::getenv(variable);
     if (value != nullptr && *value != '\0') return Found{value, variable};
   }
@@ -115,7 +115,7 @@ std::int64_t whole_number(const Found& found, std::int64_t least, std::int64_t m
 
 namespace {
 
-/// Zero: there is no such unit.
+/// Zero: unknown unit.
 std::chrono::seconds unit_of(std::string_view name) {
   if (name == "s") return std::chrono::seconds(1);
   if (name == "m") return std::chrono::minutes(1);
@@ -123,7 +123,7 @@ std::chrono::seconds unit_of(std::string_view name) {
   return name == "d" ? std::chrono::days(1) : std::chrono::seconds(0);
 }
 
-/// The longest of those units that leaves no remainder.
+/// Uses the largest of those units that leaves no remainder.
 std::string duration_text(std::chrono::seconds duration) {
   for (const char* name : {"d", "h", "m"}) {
     if (duration % unit_of(name) == std::chrono::seconds(0)) {

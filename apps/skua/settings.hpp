@@ -11,7 +11,7 @@
 
 namespace skua::cli {
 
-/// The user asked for something that makes no sense: exit code 2.
+/// Invalid input of the user: exit code 2.
 class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -22,22 +22,22 @@ struct Found {
   std::string origin;
 };
 
-/// Where a setting may stand, and what it means.
+/// The names of a setting, and its meaning.
 struct SettingWords {
   const char* flag;         // "--relay"
   const char* environment;  // "SKUA_RELAY"
   const char* key;          // "relay", in the TOML file
-  const char* type;         // of its value, as --help shows it; empty: it is true or false
+  const char* type;         // of its value, as --help shows it; empty: it is boolean
   const char* meaning;
-  // What holds where it stands nowhere; empty: nothing.
+  // The behaviour without a value; empty: none.
   const char* otherwise = "";
-  // Former names that still work; null: it has none.
+  // Former names that still work; null: none.
   const char* former_environment = nullptr;
   const char* former_key = nullptr;
 };
 
-/// A setting, declared once, below: options of commands (setting_option.hpp), the environment, the
-/// file of --config, `skua help settings` and the table of README.md follow from that.
+/// A setting, declared once, below. The options of commands (setting_option.hpp), the environment,
+/// the file of --config, `skua help settings` and the table of README.md are derived from it.
 struct Setting : SettingWords {
   explicit Setting(const SettingWords& words);
   Setting(const Setting&) = delete;
@@ -130,18 +130,18 @@ inline const Setting kLogLevel({"--log-level", "SKUA_LOG_LEVEL", "log_level",
                                 "trace|debug|info|warn|error|off", "What the log shows",
                                 "info, error with --quiet"});
 
-/// Looks settings up with one precedence: flag > environment > TOML file > default. (CLI11's own
-/// lets the file beat the environment.)
+/// Looks settings up with one precedence: flag > environment > TOML file > default. (In CLI11 the
+/// file overrides the environment.)
 class Settings {
  public:
-  /// Reads the file, if one is named by `--config` or SKUA_CONFIG. Throws UsageError when it cannot
-  /// be read, is no TOML, or holds a key that is no setting.
+  /// Reads the file, if `--config` or SKUA_CONFIG names one. Throws UsageError if it cannot be
+  /// read, is not TOML, or contains an unknown key.
   explicit Settings(const std::optional<std::string>& config_flag);
 
-  /// Nothing when it stands nowhere. `flag` is what the command line gave.
+  /// Nothing if it has no value. `flag` is the value on the command line.
   std::optional<Found> find(const Setting& setting, const std::optional<std::string>& flag) const;
 
-  /// The same, but UsageError, saying where to put it, when it stands nowhere.
+  /// The same, but throws UsageError with the flag and setting to use if it has no value.
   Found require(const Setting& setting, const std::optional<std::string>& flag,
                 const std::string& example) const;
 
@@ -150,13 +150,15 @@ class Settings {
   std::map<std::string, std::string> values_;
 };
 
-/// Reads true or false (1 and 0 are as good), else UsageError naming the origin. Nothing: false.
+/// Parses a boolean (1 and 0 are accepted too); throws UsageError, which names the origin. Nothing:
+/// false.
 bool yes(const std::optional<Found>& found);
 
-/// Reads a whole number in a range, else UsageError naming the origin.
+/// Parses a whole number in a range; throws UsageError, which names the origin.
 std::int64_t whole_number(const Found& found, std::int64_t least, std::int64_t most);
 
-/// Reads a duration such as 90s, 30m, 24h or 7d in a range, else UsageError naming the origin.
+/// Parses a duration such as 90s, 30m, 24h or 7d in a range; throws UsageError, which names the
+/// origin.
 std::chrono::seconds duration(const Found& found, std::chrono::seconds least,
                               std::chrono::seconds most);
 

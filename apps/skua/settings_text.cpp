@@ -20,7 +20,7 @@ std::string otherwise_of(const Setting& setting) {
   return *setting.type == '\0' ? "false" : "none";
 }
 
-/// A vertical line ends a cell.
+/// Escapes vertical lines, which would end a cell.
 std::string cell(std::string text) {
   for (auto place = text.find('|'); place != text.npos; place = text.find('|', place + 2)) {
     text.insert(place, 1, '\\');

@@ -4,10 +4,10 @@
 
 namespace skua::cli {
 
-/// All settings for people: where each may stand, its default and its meaning.
+/// All settings for people: their names, defaults and meanings.
 std::string settings_text();
 
-/// The same as a table of Markdown: the one of README.md.
+/// The same as a Markdown table, for README.md.
 std::string settings_markdown();
 
 }  // namespace skua::cli

@@ -58,7 +58,7 @@ void add_tuning_options(CLI::App* command, std::optional<std::string>& decode_th
                         std::optional<std::string>& stats_interval) {
   add_setting(command, kDecodeThreads, decode_threads);
   add_setting(command, kStatsInterval, stats_interval);
-  // Its former name, for one version; without a group the help leaves it out.
+  // The former name, for one version; options without a group do not appear in the help.
   command->add_option("--figures-every", stats_interval)->group("");
 }
 

@@ -28,7 +28,7 @@ int source_list(const Settings& settings, const SourceCommandFlags& flags) {
   store::Session session = source_session(settings, flags);
   nlohmann::json sources = status::read_source_list(session);
   if (flags.json) {
-    // The metrics are for `skua status`.
+    // Metrics are printed by `skua status` only.
     for (nlohmann::json& source : sources) {
       source.erase("figures");
       source.erase("figures_age_seconds");

@@ -44,7 +44,7 @@ std::string read_file(const Found& found) {
   return content;
 }
 
-/// The first line of a file: editors end it with a newline, which is no part of a password.
+/// The first line of a file: editors append a newline, which is not part of a password.
 std::string read_password(const Found& found) {
   std::string password = read_file(found);
   password.erase(std::min(password.find_first_of("\r\n"), password.size()));
@@ -69,7 +69,7 @@ std::shared_ptr<const sources::Source> jetstream_source(const Settings& settings
       address(url, kSubscribe, "wss://jetstream2.us-east.bsky.network"), std::move(dictionary));
 }
 
-/// No source is named twice, and a cursor that is a number belongs to one source.
+/// Checks that no source is named twice, and that a numeric cursor is used with only one source.
 void check_together(const std::vector<sources::SourceStart>& starts, const Settings& settings,
                     const SourceFlags& flags) {
   for (auto one = starts.begin(); one != starts.end(); ++one) {
@@ -95,7 +95,7 @@ void check_together(const std::vector<sources::SourceStart>& starts, const Setti
 
 std::vector<sources::SourceStart> source_choice(const Settings& settings,
                                                 const SourceFlags& flags) {
-  // What the command line names stands before all settings of other kinds.
+  // The command line overrides all settings of other kinds.
   const bool is_named =
       !flags.relays.empty() || flags.tap || flags.jetstream || !flags.labelers.empty();
   const auto find = [&](const Setting& setting, const std::optional<std::string>& flag) {
@@ -194,7 +194,7 @@ std::string trust_text(const sources::Source& source, const std::optional<verify
     case sources::Proof::Commits:
       return verify_text(level);
     case sources::Proof::Labels:
-      // A label has no operations: its signature is the whole verification.
+      // A label has no operations, so verification means checking its signature.
       return "labels, " + (level ? std::string("verifying signatures") : verify_text(level));
     case sources::Proof::None:
       break;

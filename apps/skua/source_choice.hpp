@@ -13,7 +13,7 @@
 
 namespace skua::cli {
 
-/// What `skua run` reads from, as the command line gave it.
+/// The source flags of `skua run`.
 struct SourceFlags {
   std::vector<std::string> relays;
   std::optional<std::string> failover_after;
@@ -28,31 +28,31 @@ struct SourceFlags {
   FilterFlags filter;
 };
 
-/// The sources that are named: those of flags, or else the one that settings name. UsageError when
-/// there is none, or settings name several kinds, or something makes no sense.
+/// The sources of the flags, otherwise the source of the settings. Throws UsageError if there is
+/// none, if settings name several kinds, or for invalid values.
 std::vector<sources::SourceStart> source_choice(const Settings& settings, const SourceFlags& flags);
 
-/// When another relay takes over, and when the first does again.
+/// When another relay takes over, and when the first one is used again.
 struct FailOverChoice {
   sources::FailOver::Options options;
   std::chrono::milliseconds margin{};
 };
 FailOverChoice fail_over_choice(const Settings& settings, const SourceFlags& flags);
 
-/// The Tap that flags or settings name, with its password. UsageError when there is none.
+/// The Tap of flags or settings, with its password. Throws UsageError if there is none.
 struct TapAddress {
   transport::Endpoint endpoint;
-  /// Empty: Tap needs none.
+  /// Empty: Tap needs no password.
   std::string password;
 };
 TapAddress tap_address(const Settings& settings, const std::optional<std::string>& flag,
                        const std::optional<std::string>& password_file);
 
-/// The sources with what their data is worth, for people.
+/// The sources and how they are verified, for people.
 std::string sources_text(const std::vector<sources::SourceStart>& sources,
                          const std::optional<verify::Level>& level);
 
-/// What a source's data is worth, for people: see verify_text.
+/// How a source is verified, for people: see verify_text.
 std::string trust_text(const sources::Source& source, const std::optional<verify::Level>& level);
 
 }  // namespace skua::cli

@@ -10,7 +10,7 @@
 namespace skua::cli {
 namespace {
 
-/// `skua source` and what stands below it, on the command line.
+/// `skua source` and its subcommands, on the command line.
 class SourceCommand final : public Command {
  public:
   explicit SourceCommand(CLI::App& app);

@@ -17,9 +17,9 @@
 namespace skua::cli {
 namespace {
 
-/// One Ctrl-C comes twice when the terminal sends it to all and a script passes it on.
+/// A single Ctrl-C may arrive twice: from the terminal, and from a script that forwards it.
 constexpr std::chrono::seconds kSameMoment{1};
-/// A stop ends within 30 s.
+/// The limit for a stop is 30 s.
 constexpr std::chrono::seconds kLimit{28};
 constexpr std::chrono::hours kLong{1};
 
@@ -31,7 +31,7 @@ sigset_t stop_signals() {
   return set;
 }
 
-/// False: none came in that time.
+/// False: no signal came in that time.
 bool wait_for_signal(std::chrono::milliseconds time) {
   const sigset_t set = stop_signals();
   const auto until = std::chrono::steady_clock::now() + time;
@@ -43,7 +43,7 @@ bool wait_for_signal(std::chrono::milliseconds time) {
     limit.tv_sec = seconds.count();
     limit.tv_nsec = std::chrono::nanoseconds(left - seconds).count();
     if (sigtimedwait(&set, nullptr, &limit) > 0) return true;
-    // A debugger or a leak check that stops the thread for a moment is no end of the time.
+    // If a debugger or a leak check interrupts the thread, the wait has not ended.
     if (errno != EINTR) return false;
   }
 }
@@ -76,7 +76,8 @@ class StopSignal::State {
 StopSignal::StopSignal() : state_(std::make_shared<State>()) {
   const sigset_t set = stop_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  // A relay or a database that closes its end must be an error code, not the end of the process.
+  // If a relay or a database closes its end, this must be an error code and must not end the
+  // process.
   std::signal(SIGPIPE, SIG_IGN);
   std::thread([state = state_] {
     while (!wait_for_signal(kLong)) {
@@ -100,7 +101,7 @@ bool StopSignal::wait_for(std::chrono::milliseconds time) {
 }
 
 void StopSignal::limit_the_end() {
-  // One that has been asked to stop is under way to its end.
+  // A process that received a stop signal is already ending.
   if (!state_->wait_for(std::chrono::milliseconds(0))) ::kill(::getpid(), SIGTERM);
 }
 

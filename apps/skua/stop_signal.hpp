@@ -5,20 +5,21 @@
 
 namespace skua::cli {
 
-/// Ctrl-C and SIGTERM, taken by waiting for them rather than by a handler. Construct it before any
-/// thread starts: threads inherit the mask. One a process, used by the main thread.
+/// Waits for Ctrl-C and SIGTERM, without a signal handler. Construct it before any thread starts:
+/// threads inherit the mask. One per process, used by the main thread.
 ///
-/// From the first signal on the process ends within 28 s, whatever any of its threads waits for,
-/// also when its database neither answers nor hangs up; a second signal ends it at once. The exit
-/// code is 1 then: the database keeps what is committed, the next start repeats the rest.
+/// After the first signal the process ends within 28 s, even if a thread is blocked, for example
+/// because the database neither answers nor disconnects; a second signal ends it at once. The exit
+/// code is then 1: the database has everything that is committed, and the next start repeats the
+/// rest.
 class StopSignal {
  public:
   StopSignal();
 
-  /// Waits at most so long. True: the user asked to stop, or nobody reads stdout any more.
+  /// Waits at most for `time`. True: the user requested a stop, or the reader of stdout is gone.
   bool wait_for(std::chrono::milliseconds time);
 
-  /// The same limit for an end that nobody asked for, from now on.
+  /// Applies the same limit from now on to an end without a signal.
   void limit_the_end();
 
  private:

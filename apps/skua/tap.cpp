@@ -16,7 +16,7 @@ TapAdmin admin_of(const Settings& settings, const TapFlags& flags) {
   return {tap.endpoint, tap.password, ca_file(settings, flags.verification.ca_file)};
 }
 
-/// Numbers with their names, a line each.
+/// Prints numbers with their names, one per line.
 void print_lines(const nlohmann::ordered_json& object) {
   for (const auto& [name, value] : object.items()) {
     if (value.is_object()) {

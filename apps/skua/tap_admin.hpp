@@ -13,18 +13,18 @@
 namespace skua::cli {
 
 /// The admin routes of a Tap (github.com/bluesky-social/indigo, cmd/tap). Functions wait for the
-/// answer, and throw std::runtime_error, in words for the user, when it is none.
+/// answer. If it is an error, they throw std::runtime_error with a message for the user.
 class TapAdmin {
  public:
-  /// `tap`: its address, whatever its path and scheme; an empty password: it wants none.
+  /// `tap`: its address, path and scheme are ignored; an empty password: none.
   TapAdmin(transport::Endpoint tap, std::string password, std::string ca_file);
 
-  /// Tap follows these accounts from now on, or no longer. In requests of 1,000. Returns how many
-  /// were told before it returned, which is all of them.
+  /// Makes Tap follow these accounts, or stop following them, in requests of 1,000. Returns the
+  /// number of accounts, which is all of them.
   std::size_t add(std::span<const std::string> dids) { return change("/repos/add", dids); }
   std::size_t remove(std::span<const std::string> dids) { return change("/repos/remove", dids); }
 
-  /// What Tap knows of an account; nothing: it does not follow it.
+  /// The state of an account in Tap; nothing: Tap does not follow it.
   std::optional<nlohmann::ordered_json> info(const std::string& did);
 
   /// All of /stats, by name.

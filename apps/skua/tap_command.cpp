@@ -10,7 +10,7 @@
 namespace skua::cli {
 namespace {
 
-/// `skua tap` and what stands below it, on the command line.
+/// `skua tap` and its subcommands, on the command line.
 class TapCommand final : public Command {
  public:
   explicit TapCommand(CLI::App& app);
@@ -18,7 +18,7 @@ class TapCommand final : public Command {
 
  private:
   CLI::App* add(const char* name, const char* what);
-  /// The same for one that takes accounts.
+  /// The same for a subcommand that takes accounts.
   CLI::App* add_for_accounts(const char* name, const char* what);
 
   TapFlags flags_;

@@ -9,8 +9,8 @@
 
 namespace skua::cli {
 
-/// `--decode-threads`, by default half the cores: the other half is PostgreSQL's. Signatures cost
-/// more than rows: who verifies has as many threads as cores.
+/// `--decode-threads`. The default is half the cores, because PostgreSQL needs the other half. With
+/// verification it is the number of cores, because signatures cost more than rows.
 std::size_t decode_threads(const Settings& settings, const std::optional<std::string>& flag,
                            bool is_verified);
 

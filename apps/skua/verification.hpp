@@ -12,7 +12,7 @@
 
 namespace skua::cli {
 
-/// What the command line gave of verification; nothing where a flag was not given.
+/// The verification flags; nothing for a flag that was not given.
 struct VerificationFlags {
   std::optional<std::string> verify;
   std::optional<std::string> plc;
@@ -29,28 +29,28 @@ std::optional<verify::Level> verify_level(const Settings& settings, const Verifi
 /// `--resync complete|all`. Complete by default.
 store::Resync resync(const Settings& settings, const VerificationFlags& flags);
 
-/// `--plc`, or the directory of the network. UsageError when it is no URL.
+/// `--plc`, or the default directory. Throws UsageError if it is not a URL.
 std::string plc_url(const Settings& settings, const std::optional<std::string>& flag);
 
-/// `--ca-file`; empty: none. UsageError when it cannot be used.
+/// `--ca-file`; empty: none. Throws UsageError if it cannot be used.
 std::string ca_file(const Settings& settings, const std::optional<std::string>& flag);
 
 /// `--plc`, `--ca-file`, `--allow-private-hosts`.
 accounts::NetworkAccountsOptions network_accounts(const Settings& settings,
                                                   const VerificationFlags& flags);
 
-/// The documents of `--did-docs`. UsageError when the file cannot be used.
+/// The documents of `--did-docs`. Throws UsageError if the file cannot be used.
 std::unique_ptr<accounts::DocumentAccounts> document_accounts(const std::string& file);
 
 /// `--dns ADDRESS[:PORT]`; the system's by default.
 identity::DnsServer dns_server(const Settings& settings, const std::optional<std::string>& flag);
 
-/// `--handles checked|claimed`: where handles are looked up; nothing: they are not. Checked by
-/// default, where commits are verified.
+/// `--handles checked|claimed`: the DNS server for handle look-ups; nothing: handles are not
+/// checked. The default is checked if commits are verified.
 std::optional<identity::DnsServer> handle_checks(const Settings& settings,
                                                  const VerificationFlags& flags);
 
-/// What is verified, for people: "signatures and operations".
+/// The level of verification, for people: "signatures and operations".
 std::string verify_text(const std::optional<verify::Level>& level);
 
 }  // namespace skua::cli

@@ -14,16 +14,16 @@
 
 namespace skua::cli {
 
-// What the commands have in common that work on backfill in the foreground.
+// Shared by the commands that run a backfill in the foreground.
 
-/// Whoever signs, and where accounts live: a file, or the network.
+/// Finds signing keys and hosts of accounts: in a file, or on the network.
 std::unique_ptr<accounts::AccountSource> backfill_accounts(
     const Settings& settings, const std::optional<std::string>& did_docs,
     const VerificationFlags& verification, const std::string& database_url);
 
-/// Shows how it goes until all is done, or it has to stop: lines drawn in place, or one every so
-/// often. `look` is called about once a second; the words that it gives are a line of their own,
-/// none where it gives none. True: the user asked for the stop.
+/// Shows the progress until the backfill is done or must stop: as lines redrawn in place, or as one
+/// line per interval. `look` is called about once a second; the text that it returns is printed as
+/// a line, unless empty. True: the user requested the stop.
 bool watch_backfill(const app::BackfillRun& backfill, std::chrono::seconds every,
                     StopSignal& stop_signal, const std::function<std::string()>& look = {});
 

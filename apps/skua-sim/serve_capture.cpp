@@ -30,7 +30,7 @@ void serve_capture(const Settings& settings) {
   std::optional<Certificate> certificate;
   if (settings.tls) certificate.emplace(settings.host, settings.ca_file);
 
-  // These stand before the io_context: what is left in there refers to them.
+  // Declared before the io_context, because its remaining handlers refer to them.
   FaultPlan plan(settings.faults, settings.fault_rates, settings.simulation.network.seed,
                  std::chrono::steady_clock::now());
   StreamHost stream{capture, settings.behaviour, {log, "", &plan, settings.ping_interval}};

@@ -334,7 +334,7 @@ void read_schedule(const std::string& path, std::vector<PlannedFault>& faults) {
   }
 }
 
-/// Refuses flags that mean nothing in this mode.
+/// Refuses flags that have no meaning in this mode.
 void refuse(const CLI::App& app, std::initializer_list<const char*> flags, const char* why) {
   for (const auto* flag : flags) {
     if (app.count(flag) > 0) throw CLI::ValidationError(flag, why);

@@ -14,9 +14,9 @@
 
 namespace skua::sim {
 
-/// What the command line says.
+/// The settings of the command line.
 struct Settings {
-  /// What the program is to do: a capture is given, one is asked for, or neither.
+  /// The mode follows from --serve and --write-capture; without both it is simulate.
   enum class Mode : std::uint8_t { simulate, serve_capture, write_capture };
   Mode mode = Mode::simulate;
 
@@ -24,15 +24,15 @@ struct Settings {
   std::string log;
   StreamBehaviour behaviour;
   std::chrono::milliseconds ping_interval = std::chrono::seconds(30);
-  /// How long the PLC directory and the PDSes take to answer.
+  /// The delay of answers of the PLC directory and of the PDSes.
   std::chrono::milliseconds plc_delay{0};
   std::chrono::milliseconds pds_delay{0};
-  /// Entries of a page of a list, whatever the client asks for.
+  /// The maximum page of a list, whatever limit the client requests.
   std::int64_t largest_page = 2'000;
   std::vector<PlannedFault> faults;
   std::vector<FaultRate> fault_rates;
 
-  // To serve a capture.
+  // For serving a capture.
   std::string capture;
   bool tls = false;
   std::string host;
@@ -45,13 +45,13 @@ struct Settings {
   TapOptions tap;
   bool has_labeler = false;
 
-  // To simulate, and to write a capture.
+  // For simulating, and for writing a capture.
   SimulationSettings simulation;
   std::string dump;
   std::string written_capture;
   std::string did_docs;
 
-  // As they were written; `finish` turns them into what stands above.
+  // Values as given; `finish` converts them to the fields above.
   std::string live_from = "1";
   std::string future_cursor = "silence";
   double ping_seconds = 30;
@@ -64,12 +64,12 @@ struct Settings {
   std::vector<std::string> schedules;
 };
 
-/// Adds the flags, which write to `settings`, and the help with its examples. `settings` must
-/// outlive the parsing.
+/// Declares the flags, which write to `settings`, and the help with its examples. `settings` must
+/// outlive the parse.
 void describe(CLI::App& app, Settings& settings);
 
-/// After the parsing: turns words into numbers. Throws CLI::ValidationError when flags do not fit
-/// together.
+/// Call it after the parse: converts the given values. Throws CLI::ValidationError if flags
+/// contradict each other.
 void finish(const CLI::App& app, Settings& settings);
 
 }  // namespace skua::sim

@@ -39,9 +39,9 @@ class NetworkServers {
  public:
   NetworkServers(boost::asio::io_context& io, const Settings& settings);
 
-  /// Begins to serve and to live.
+  /// Starts the servers and the simulation.
   void start();
-  /// The io_context then runs out of work.
+  /// Stops everything, so that the io_context runs out of work.
   void stop();
   Network& network() { return simulation_->network(); }
   Json ready_line() const;
@@ -69,7 +69,7 @@ class NetworkServers {
   Server relay_;
   Server plc_;
   Server control_;
-  /// Never started: whoever connects waits for ever.
+  /// Never started: connections to it wait forever.
   Server silent_;
   DnsServer dns_;
   std::list<Pds> pdses_;

@@ -21,65 +21,65 @@ namespace skua::sim {
 
 struct SimulationSettings {
   NetworkSettings network;
-  /// Record operations and account or identity events a second.
+  /// Record operations and account or identity events per second.
   double rate = 100;
-  /// After so many the network falls silent; 0: never.
+  /// After this many events the network stops acting; 0: never.
   std::uint64_t events = 0;
-  /// Of the relay.
+  /// The relay's first number.
   std::int64_t first_seq = 1;
-  /// Another relay says the same under other numbers: every third from 1,000 on.
+  /// A second relay sends the same messages with other numbers: every third from 1,000 on.
   bool second_relay = false;
   /// The account of the fault silent-account.
   std::string silent_did;
-  /// What a relay keeps. The PDSes keep as much together.
+  /// The window of the relay. The PDSes together keep the same amount.
   std::size_t window_bytes = 512 * std::size_t{1024} * 1024;
 };
 
-/// A network that lives in real time: a timer steps it at the wished rate, what it says goes to the
-/// logs of its host and of the relay, and the stream's faults befall it. When the machine is too
-/// slow for the rate, it goes as fast as it can and forgets what it is behind by more than a
-/// second. On the thread of the io_context, which must outlive it.
+/// A network in real time: a timer steps it at the requested rate, its messages go to the logs of
+/// their host and of the relay, and the faults of the stream are applied. If the machine is too
+/// slow for the rate, it runs as fast as it can and discards a backlog of more than a second. On
+/// the thread of the io_context, which must outlive it.
 class Simulation {
  public:
-  /// Makes the accounts and their records: can take a while. `host_urls` as for Network. The plan
-  /// and the log must outlive it.
+  /// Creates the accounts and their records, which may take a while. `host_urls` as for Network.
+  /// The plan and the log must outlive it.
   Simulation(boost::asio::io_context& io, const SimulationSettings& settings,
              const std::vector<std::string>& host_urls, FaultPlan& plan, EventLog& log);
 
   Network& network() { return *network_; }
   MessageLog& relay() { return relay_; }
-  /// Null: there is none.
+  /// Null: there is no second relay.
   MessageLog* second_relay() { return second_relay_ ? &*second_relay_ : nullptr; }
   MessageLog& host(std::size_t index) { return *hosts_[index]; }
 
-  /// Called with all that the hosts say, after they have said it.
+  /// Called with each message of a host, after it was published.
   void on_message(std::function<void(std::size_t host, const Message& message)> hear) {
     hear_ = std::move(hear);
   }
-  /// Does the faults of Tap; without, there is none.
+  /// Carries out the faults of Tap; without this function there is no Tap.
   void on_tap_fault(std::function<bool(const Fault&)> befall) { befall_tap_ = std::move(befall); }
-  /// Called when the relay has lost its numbers: its connections are to be dropped.
+  /// Called when the relay has renumbered its messages: its connections must be dropped.
   void on_restart(std::function<void()> drop) { drop_connections_ = std::move(drop); }
 
   void start();
-  /// For good.
+  /// Cannot be started again.
   void stop();
   void pause() { paused_ = true; }
   void resume() { paused_ = false; }
 
-  /// Makes that many steps at once, also when paused or quiet. Returns how many events they made.
+  /// Makes this many steps at once, also while paused or quiet. Returns the number of their events.
   std::size_t step(std::size_t count);
   /// See Network::cause.
   std::optional<std::size_t> cause(std::string_view incident);
-  /// Does a fault of the stream, of Tap or of the labeler. False: there is nothing yet to make it
-  /// from.
+  /// Carries out a fault of the stream, of Tap or of the labeler. False: there is nothing yet to
+  /// use.
   bool befall(const Fault& fault);
 
-  /// The system's time, but never backwards.
+  /// The system's time, made monotonic.
   Timestamp real_time();
 
   double rate() const { return settings_.rate; }
-  /// Events a second, over the last second or so.
+  /// Events per second, over the last second or so.
   double measured_rate() const { return measured_rate_; }
   std::uint64_t events() const { return events_; }
   bool paused() const { return paused_; }
@@ -113,7 +113,7 @@ class Simulation {
   bool paused_ = false;
   bool quiet_told_ = false;
   std::uint64_t events_ = 0;
-  /// Events that may be made now.
+  /// The number of events that may be made now.
   double credit_ = 0;
   SteadyClock::time_point last_tick_;
   SteadyClock::time_point measured_at_;

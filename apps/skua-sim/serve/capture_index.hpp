@@ -13,12 +13,12 @@
 
 namespace skua::sim {
 
-/// A capture held in memory, each frame with its seq: positions are those of the file, and nothing
-/// is ever added. Read only once made; any thread.
+/// A capture in memory, each frame with its seq. Positions are those of the file, and the capture
+/// never grows. Read-only after construction; any thread.
 class CaptureIndex final : public FrameSource {
  public:
-  /// Reads the whole file. Throws std::runtime_error when it cannot be read or is no capture. A
-  /// torn tail is left out and told by `warning`.
+  /// Reads the whole file. Throws std::runtime_error if it cannot be read or is not a capture. A
+  /// truncated last frame is skipped, and `warning` reports it.
   explicit CaptureIndex(const std::filesystem::path& path);
 
   std::uint64_t begin() const override { return 0; }
@@ -33,10 +33,10 @@ class CaptureIndex final : public FrameSource {
   std::uint64_t position_after(std::int64_t cursor, bool inclusive) const override;
   std::optional<std::int64_t> first_seq() const override;
   std::optional<std::int64_t> last_seq() const override;
-  /// What lies beyond the end never comes.
+  /// A position beyond the end is never reached.
   Token when_past(std::uint64_t position, std::function<void()> wake) override;
 
-  /// What is wrong with the file though it can be served; empty: nothing.
+  /// A problem of the file that does not prevent serving it; empty: none.
   const std::string& warning() const { return warning_; }
 
  private:

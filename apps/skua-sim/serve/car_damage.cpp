@@ -14,7 +14,7 @@ struct OpenCar {
   std::vector<repo::CarBlock> blocks;
 };
 
-/// Of a CAR that we have written ourselves.
+/// For a CAR that we have written ourselves.
 OpenCar open(ByteView car) {
   auto reader = repo::CarReader::open(car);
   if (!reader) throw std::logic_error("our own CAR cannot be read: " + reader.error().message());

@@ -6,10 +6,10 @@
 
 namespace skua::sim {
 
-// Repositories as a faulty host sends them. Blocks are counted without the first, the commit: what
-// is left is always a CAR with the right root.
+// Repositories as a faulty host sends them. The first block, the commit, is not counted: the result
+// is always a CAR with the right root.
 
-/// How many blocks can be damaged.
+/// The number of blocks that can be damaged.
 std::size_t count_blocks(ByteView car);
 /// The CAR without one of them.
 Bytes without_block(ByteView car, std::size_t index);

@@ -6,12 +6,12 @@
 
 namespace skua::sim {
 
-/// The TLS side of a relay with a certificate made for this run. The authority that a client has to
-/// trust lies in a file, which is removed at the end when it is a temporary one.
+/// The TLS side of a relay with a certificate for this run. A file has the authority that clients
+/// must trust; a temporary file is removed at the end.
 class Certificate {
  public:
-  /// Valid for `host` only; empty: for localhost, 127.0.0.1 and ::1. `ca_file` empty: a temporary
-  /// file. Throws std::runtime_error when the file cannot be written.
+  /// Valid for `host` only; if empty: for localhost, 127.0.0.1 and ::1. If `ca_file` is empty: a
+  /// temporary file. Throws std::runtime_error if the file cannot be written.
   Certificate(const std::string& host, const std::string& ca_file);
   ~Certificate();
   Certificate(const Certificate&) = delete;

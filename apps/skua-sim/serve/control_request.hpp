@@ -8,10 +8,10 @@
 
 namespace skua::sim {
 
-/// What is wrong with a request to the control server, in XRPC's form.
+/// The error answer to a bad request to the control server, in XRPC's form.
 Response bad_request(const std::string& message);
 
-/// The body of one, a JSON object; an empty body is an empty object.
+/// The body of a request, a JSON object; an empty body is an empty object.
 Outcome<nlohmann::ordered_json> body_of(const Request& request);
 
 }  // namespace skua::sim

@@ -86,7 +86,7 @@ Response show_state(const ControlTargets& targets) {
   return json_response(state);
 }
 
-/// Faults of the stream are done at once, the others as soon as a frame or a request meets them.
+/// Faults of the stream happen at once, the others at the next frame or request.
 Response do_fault(const Request& request, const ControlTargets& targets) {
   const auto body = body_of(request);
   if (!body) return body.error();
@@ -110,7 +110,8 @@ Response do_fault(const Request& request, const ControlTargets& targets) {
       {{"done", *count}, {"seq", targets.simulation.relay().last_seq().value_or(0)}});
 }
 
-/// Takes a stream up or down, or silences it, as `state` says. An answer: what is wrong with it.
+/// Takes a stream up or down, or silences it, depending on `state`. Returns an error answer for an
+/// invalid state.
 std::optional<Response> steer(const SteeredRelay& relay, const Json& state) {
   if (state == "up") {
     relay.stream.state = StreamState::up;

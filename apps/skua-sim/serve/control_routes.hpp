@@ -19,27 +19,27 @@ struct SteeredRelay {
   Server& server;
 };
 
-/// What the control server acts on. Must outlive its router.
+/// The objects that the control server controls. Must outlive its router.
 struct ControlTargets {
   Simulation& simulation;
   FaultPlan& plan;
-  /// The relay's first.
+  /// The relay is the first.
   std::vector<const StreamHost*> streams;
-  /// Ends the program as a signal does.
+  /// Ends the program like a signal.
   std::function<void()> stop;
-  /// Null: there is none.
+  /// Null: there is no Tap.
   TapHost* tap = nullptr;
   /// By number, from 1.
   std::vector<SteeredRelay> relays = {};
-  /// Nothing: there is none.
+  /// Nothing: there is no labeler.
   std::optional<SteeredRelay> labeler = std::nullopt;
-  /// Of the PLC directory.
+  /// The requests to the PLC directory.
   const RequestLoad* plc_load = nullptr;
-  /// Of the PDSes, in their order.
+  /// The requests to the PDSes, in their order.
   std::vector<const RequestLoad*> pds_loads = {};
 };
 
-/// How a test steers the simulator: POST /fault, /relay, /labeler, /pause, /resume, /step, /dump,
+/// The control interface for tests: POST /fault, /relay, /labeler, /pause, /resume, /step, /dump,
 /// /stop and GET /state. Bodies are JSON; errors have the form of XRPC.
 Router control_routes(const ControlTargets& targets);
 

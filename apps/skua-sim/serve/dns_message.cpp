@@ -22,10 +22,10 @@ constexpr std::size_t kLongestName = 255;
 constexpr std::size_t kLongestText = 255;
 constexpr std::uint16_t kInternet = 1;
 constexpr std::uint16_t kOpt = 41;
-/// The name that stands right behind the header.
+/// A pointer to the name directly after the header.
 constexpr std::uint16_t kPointerToQuestion = 0xc000 | kHeaderSize;
 
-/// Reads from the front. Behind the end all is zero, and `good` is false from then on.
+/// Reads from the front. After the end all values are zero, and `good` is false.
 class Reader {
  public:
   explicit Reader(ByteView left) : left_(left) {}
@@ -57,7 +57,7 @@ class Reader {
   bool good_ = true;
 };
 
-/// Longer labels than there are is also what pointers and the label types of no use look like.
+/// Labels that are too long, pointers and unassigned label types all have an invalid length byte.
 std::optional<std::string> read_name(Reader& in) {
   std::string name;
   std::size_t size = 1;
@@ -83,8 +83,8 @@ DnsCode read_question(Reader& in, DnsQuery& query) {
   return its_class == kInternet ? DnsCode::ok : DnsCode::refused;
 }
 
-/// A record behind the question. An OPT record has the root's name and comes once; where others
-/// have a TTL it has a byte of a code, then its version.
+/// Reads a record after the question. An OPT record has the root's name and occurs once. In place
+/// of the TTL it has a byte of an extended code and the version.
 DnsCode read_record(Reader& in, DnsQuery& query) {
   const auto name = read_name(in);
   const auto type = in.number();
@@ -100,7 +100,8 @@ DnsCode read_record(Reader& in, DnsQuery& query) {
   return version == 0 ? DnsCode::ok : DnsCode::bad_version;
 }
 
-/// All behind the header. The sooner fault decides, but that of the form does before any other.
+/// Reads everything after the header. The first error decides, but a format error takes precedence
+/// over all others.
 DnsCode read_sections(ByteView sections, std::size_t questions, std::size_t records,
                       DnsQuery& query) {
   if (questions != 1) return DnsCode::malformed;
@@ -133,7 +134,7 @@ void put_text_record(Bytes& out, std::string_view text) {
   out.insert(out.end(), text.begin(), text.end());
 }
 
-/// The bits of a code that the header has no place for stand here.
+/// The high bits of a code, which do not fit into the header, go here.
 void put_opt_record(Bytes& out, DnsCode code) {
   out.push_back(0);
   put(out, kOpt);
@@ -191,7 +192,7 @@ Bytes write_dns_answer(const DnsQuery& query, const DnsAnswer& answer) {
   unsigned flags = kResponse | unsigned{query.opcode} << kOpcodeShift | (code & kCodeMask);
   if (query.recursion_desired) flags |= kRecursionDesired;
   if (answer.code == DnsCode::ok || answer.code == DnsCode::no_such_name) flags |= kAuthoritative;
-  // Of what could not be read nothing is repeated.
+  // A query that could not be parsed is not repeated in the answer.
   const bool was_read = !query.question.empty();
   const bool has_opt = was_read && query.has_opt;
   Bytes out;

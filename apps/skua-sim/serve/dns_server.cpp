@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What is no question that could be answered does not use up a fault.
+/// A question that cannot be answered does not use up a fault.
 DnsAnswer answer(const DnsSite& site, const DnsQuery& query) {
   const auto now = std::chrono::steady_clock::now();
   if (query.verdict == DnsCode::ok) {
@@ -62,7 +62,7 @@ void DnsServer::stop() {
 }
 
 asio::awaitable<void> DnsServer::serve(DnsSite site) {
-  // A longer one loses its end, and is malformed then.
+  // A longer datagram is truncated, and is then malformed.
   std::array<std::uint8_t, kMaxDnsQuery> room{};
   const auto buffer = asio::buffer(room);
   while (socket_.is_open()) {
@@ -71,7 +71,7 @@ asio::awaitable<void> DnsServer::serve(DnsSite site) {
     Udp::endpoint client;
     const std::size_t size = co_await socket_.async_receive_from(buffer, client, token);
     if (error) {
-      // Such as no memory: that may pass.
+      // For example no memory, which may be temporary.
       asio::steady_timer pause(socket_.get_executor(), std::chrono::milliseconds(50));
       co_await pause.async_wait(token);
       continue;

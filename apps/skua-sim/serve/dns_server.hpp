@@ -14,29 +14,29 @@
 
 namespace skua::sim {
 
-/// What the DNS server answers from. Must outlive the io_context's last run.
+/// The data of the DNS server's answers. Must outlive the io_context's last run.
 struct DnsSite {
   const Network& network;
   FaultPlan& faults;
   EventLog& log;
 };
 
-/// A DNS server (RFC 1035, 4.2.1: over UDP only; no answer is too long for that) for the network's
-/// handles, with the faults that fall on questions. Everything on the thread that runs the
-/// io_context, which is the network's.
+/// A DNS server (RFC 1035, 4.2.1: UDP only, because every answer fits) for the network's handles,
+/// with the faults of questions. Runs entirely on the thread of the io_context, which is the
+/// network's thread.
 class DnsServer {
  public:
-  /// Binds to 127.0.0.1; who asks before `start` is answered then. Port 0: a free one. Throws
-  /// boost::system::system_error when the port cannot be had. `io` must outlive the server.
+  /// Binds to 127.0.0.1; queries before `start` are answered after it. Port 0: a free one. Throws
+  /// boost::system::system_error if the port is not available. `io` must outlive the server.
   DnsServer(boost::asio::io_context& io, std::uint16_t port);
 
   /// `127.0.0.1:2001`
   const std::string& address() const { return address_; }
 
-  /// Begins to answer; once. The server stays where it is from then on, until the io_context's last
-  /// run. What cannot be received or sent is left out: the client asks again.
+  /// Begins to answer; call it once. The server must not move until the io_context's last run.
+  /// Failures of receiving and sending are ignored: the client asks again.
   void start(const DnsSite& site);
-  /// Answers nobody any more: the io_context then runs out of work.
+  /// Stops answering: the io_context then runs out of work.
   void stop();
 
  private:

@@ -6,8 +6,8 @@
 
 namespace skua::sim {
 
-/// The completion token of a coroutine that reports errors in `error` and does not throw. Give it a
-/// name before the `co_await`: GCC 12.2 destroys temporaries in such an expression twice.
+/// A completion token that writes errors to `error` instead of throwing them. Give it a name before
+/// the `co_await`: GCC 12.2 destroys temporaries in such an expression twice.
 inline auto into(boost::system::error_code& error) {
   return boost::asio::redirect_error(boost::asio::use_awaitable, error);
 }

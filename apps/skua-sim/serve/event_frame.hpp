@@ -8,14 +8,14 @@
 
 namespace skua::sim {
 
-// Frames of an event stream (atproto.com/specs/event-stream), as far as a server that only passes
-// them on has to know them.
+// Frames of an event stream (atproto.com/specs/event-stream), limited to the needs of a server that
+// only forwards them.
 
-/// The `seq` of a frame's body. Nothing: it has none (as #info), or the frame cannot be read.
+/// The `seq` of a frame's body. Nothing: it has none (as #info), or the frame is unreadable.
 std::optional<std::int64_t> read_seq(ByteView frame);
 
-/// The frame with the byte in the middle of its `blocks` changed, in the middle of the frame where
-/// it has none.
+/// The frame with a changed byte in the middle of its `blocks`, or in the middle of the frame if it
+/// has none.
 Bytes corrupted(ByteView frame);
 
 /// `{op: -1}` and `{error, message}`: the last frame of a connection that the server ends.

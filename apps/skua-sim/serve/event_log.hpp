@@ -10,11 +10,11 @@
 
 namespace skua::sim {
 
-/// What the simulator did, one JSON object a line, for tests to read; each line is written out at
-/// once. To a file (appended to), else to stderr. One thread.
+/// A log of the simulator's actions, one JSON object per line, for tests; each line is flushed at
+/// once. Appends to a file, or writes to stderr. One thread.
 class EventLog {
  public:
-  /// `path` empty: stderr. Throws std::runtime_error when the file cannot be written.
+  /// If `path` is empty: stderr. Throws std::runtime_error if the file cannot be written.
   explicit EventLog(const std::filesystem::path& path) {
     if (path.empty()) return;
     file_.open(path, std::ios::app);

@@ -10,7 +10,7 @@
 namespace skua::sim {
 namespace {
 
-/// What may follow the kind's colon, and where it goes.
+/// The form of the argument after the kind's colon, and the field that stores it.
 enum class Argument : std::uint8_t {
   none,
   optional_seconds,  // delay

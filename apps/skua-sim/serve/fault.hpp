@@ -12,33 +12,33 @@
 
 namespace skua::sim {
 
-/// Where a fault strikes.
+/// Where a fault happens.
 enum class FaultScope : std::uint8_t {
-  connection,  // one subscriber of the relay, when a frame is about to be sent to it
-  stream,      // what the relay publishes, for everybody; or Tap, or the labeler
-  request,     // any HTTP request but those to the control server and health checks
+  connection,  // one subscriber of the relay, before a frame is sent to it
+  stream,      // the messages of the relay, for all subscribers; or Tap, or the labeler
+  request,     // any HTTP request except those to the control server and health checks
   download,    // the body of a getRepo answer
-  question,    // what somebody asks the DNS server
+  question,    // a question to the DNS server
 };
 
 enum class FaultKind : std::uint8_t {
-  cut,      // the TCP connection is dropped before the frame
-  stall,    // nothing more is sent, for `delay` or, when that is zero, until the client leaves
-  slow,     // from this frame on every frame of the connection is sent `delay` late
-  corrupt,  // the frame is sent with one byte changed
-  error,    // an error frame with `name` is sent instead, and the websocket closed
-  info,     // `#info OutdatedCursor` is sent before the frame
+  cut,              // the TCP connection is dropped before the frame
+  stall,            // nothing more is sent, for `delay`; if that is zero, until the client leaves
+  slow,             // from this frame on every frame of the connection is sent `delay` late
+  corrupt,          // the frame is sent with one byte changed
+  error,            // an error frame with `name` is sent instead, and the websocket is closed
+  info,             // `#info OutdatedCursor` is sent before the frame
   truncated_frame,  // the hostile messages of Network::provoke
   bad_hash,
   bad_signature,
   wrong_prev_data,
   replayed_rev,
   future_rev,
-  silent_account,  // a commit of an account whose host never answers, `number` KB large
-  repeated_seq,    // the newest message once more, under the same seq
+  silent_account,  // a commit of `number` KB for an account whose host never answers
+  repeated_seq,    // the newest message again, with the same seq
   missing_seq,     // `number` seqs are skipped
-  seq_restart,     // the relay numbers all it has anew, from 1, and drops its connections
-  tap_restart,     // those of Tap: see TapOutbox::End
+  seq_restart,     // the relay renumbers all its messages from 1, and drops its connections
+  tap_restart,     // restarts of Tap: see TapOutbox::End
   tap_crash,
   tap_renumber,
   tap_lose,  // see TapTracker
@@ -46,17 +46,17 @@ enum class FaultKind : std::uint8_t {
   tap_poison,
   tap_no_record,
   tap_repeat,       // the next message is sent twice
-  label_repeat,     // the labeler's newest frame once more, under the same seq
+  label_repeat,     // the labeler's newest frame again, with the same seq
   rate_limit,       // 429 with RateLimit-* and Retry-After, `number` seconds
-  bare_rate_limit,  // 429 without a word
+  bare_rate_limit,  // 429 without these headers
   cut_download,     // the body ends in the middle
-  slow_download,    // `number` bytes a second
+  slow_download,    // `number` bytes per second
   missing_block,    // one block is left out of the CAR
   bad_block,        // one byte of one block is changed
-  name_failure,     // SERVFAIL, whatever the name
+  name_failure,     // SERVFAIL for any name
 };
 
-/// Something that goes wrong, once.
+/// One fault.
 struct Fault {
   FaultKind kind = FaultKind::cut;
   std::chrono::milliseconds delay{0};
@@ -64,8 +64,8 @@ struct Fault {
   std::string name;
 };
 
-/// When a planned fault happens: at a frame, counted from 1 since the relay began, at a seq, or so
-/// long after the start.
+/// When a planned fault happens: at a frame, counted from 1 since the relay started, at a seq, or
+/// at this time after the start.
 struct FaultMoment {
   enum class Unit : std::uint8_t { frame, seq, time };
   Unit unit = Unit::time;
@@ -78,8 +78,8 @@ struct PlannedFault {
   FaultMoment when;
 };
 
-/// A fault that comes again and again by chance: so many a second or, where somebody asks for
-/// something, to that share of the requests, downloads or questions.
+/// A fault that recurs at random: this many per second or, for requests, downloads and questions,
+/// for this share of them.
 struct FaultRate {
   Fault fault;
   double rate = 0;
@@ -88,17 +88,18 @@ struct FaultRate {
 /// `cut`, `bad-hash`, `429`, ...
 std::string_view fault_name(FaultKind kind);
 FaultScope fault_scope(FaultKind kind);
-/// True of requests, downloads and questions: rates are shares there, and frames mean nothing.
+/// True for faults of requests, downloads and questions: their rates are shares, and they have no
+/// frames.
 bool strikes_answers(FaultScope scope);
-/// True: it is Tap's.
+/// True for the faults of Tap.
 bool is_tap_fault(FaultKind kind);
-/// The message of Network::provoke that a stream fault stands for, if it stands for one.
+/// The message of Network::provoke that this stream fault sends, if any.
 std::optional<Hostility> fault_hostility(FaultKind kind);
 
-/// The kinds with their arguments and what they do, a line each, for people.
+/// The kinds with their arguments and effects, one line each, for people.
 std::string describe_faults();
 
-/// A value, or what is wrong with the text in plain words.
+/// A value, or an error message for people.
 template <class T>
 using Parsed = boost::system::result<T, std::string>;
 
@@ -108,7 +109,7 @@ Parsed<Fault> parse_fault(std::string_view text);
 Parsed<PlannedFault> parse_planned_fault(std::string_view text);
 /// `KIND[:ARG]=RATE`.
 Parsed<FaultRate> parse_fault_rate(std::string_view text);
-/// The short form of a flag that names the kind: `N[:ARG]` or `seq:N[:ARG]`.
+/// The argument of a flag that names the kind: `N[:ARG]` or `seq:N[:ARG]`.
 Parsed<PlannedFault> parse_fault_at(FaultKind kind, std::string_view text);
 
 }  // namespace skua::sim

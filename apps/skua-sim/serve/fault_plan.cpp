@@ -72,8 +72,8 @@ std::size_t FaultPlan::pick(std::size_t count) {
   return std::uniform_int_distribution<std::size_t>(0, count - 1)(random_);
 }
 
-/// A connection meets each frame, or begins behind it: only the very frame counts. The stream may
-/// skip numbers: the first at or behind it counts.
+/// A connection sees every frame after its start, so only the exact frame counts. The stream may
+/// skip numbers, so the first number at or after the planned one counts.
 bool FaultPlan::is_due(const PlannedFault& planned, std::uint64_t number,
                        std::optional<std::int64_t> seq, TimePoint now) const {
   const bool exactly = fault_scope(planned.fault.kind) == FaultScope::connection;
@@ -90,8 +90,8 @@ bool FaultPlan::is_due(const PlannedFault& planned, std::uint64_t number,
   return false;
 }
 
-/// Of those that wait for any frame of a connection one goes with each frame: a connection that is
-/// cut must not swallow the others.
+/// Faults without a specific frame happen one per frame: a connection that is cut must not use up
+/// the others.
 std::vector<Fault> FaultPlan::take_due(FaultScope scope, std::uint64_t number,
                                        std::optional<std::int64_t> seq, TimePoint now) {
   std::vector<Fault> taken;
@@ -109,7 +109,7 @@ std::vector<Fault> FaultPlan::take_due(FaultScope scope, std::uint64_t number,
   return taken;
 }
 
-/// The first that was planned, or one by chance.
+/// The first planned fault, or a random one.
 std::optional<Fault> FaultPlan::take_one(FaultScope scope, TimePoint now) {
   std::vector<Fault> taken;
   for (auto planned = planned_.begin(); planned != planned_.end(); ++planned) {
@@ -126,7 +126,7 @@ std::optional<Fault> FaultPlan::take_one(FaultScope scope, TimePoint now) {
   return taken.front();
 }
 
-/// Of what recurs by time, however much was missed while nobody asked, one comes at once.
+/// If no time-based fault was taken for a while, only one of the missed ones happens.
 void FaultPlan::take_by_chance(FaultScope scope, TimePoint now, std::vector<Fault>& taken) {
   for (auto& recurring : recurring_) {
     if (fault_scope(recurring.fault.kind) != scope) continue;

@@ -12,51 +12,51 @@
 
 namespace skua::sim {
 
-/// The faults that are still to come, planned or by chance. Each planned one happens once in the
-/// life of the simulator, so that a client that comes back gets past it. Chance is seeded: the same
-/// questions get the same answers. Who takes a fault out does it. One thread.
+/// The pending faults, planned or random. Each planned fault happens once in the life of the
+/// simulator, so that a client that reconnects gets past it. Randomness is seeded: the same calls
+/// get the same faults. The caller that takes a fault must carry it out. One thread.
 class FaultPlan {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  /// `start`: what planned times and rates count from.
+  /// `start`: planned times and rates count from this time.
   FaultPlan(std::vector<PlannedFault> planned, const std::vector<FaultRate>& rates,
             std::uint64_t seed, TimePoint start);
 
   /// Adds a fault that happens `count` times, from now on.
   void add(const Fault& fault, std::size_t count);
 
-  /// What falls on the frame that is about to be sent to a connection, in the order it was given.
-  /// `number` counts from 1.
+  /// The faults for the frame that is about to be sent to a connection, in the order of their
+  /// definition. `number` counts from 1.
   std::vector<Fault> take_for_frame(std::uint64_t number, std::optional<std::int64_t> seq,
                                     TimePoint now);
-  /// What befalls the stream now that it has so many messages and this seq. Without `by_chance`
-  /// only what was planned.
+  /// The faults of the stream now that it has `number` messages and this seq. Without `by_chance`
+  /// only planned ones.
   std::vector<Fault> take_for_stream(std::uint64_t number, std::optional<std::int64_t> seq,
                                      TimePoint now, bool by_chance);
-  /// Whether a request is to be refused, and how.
+  /// The fault for a request; nothing: serve it normally.
   std::optional<Fault> take_for_request(TimePoint now);
-  /// The same of a question to the DNS server.
+  /// The same for a question to the DNS server.
   std::optional<Fault> take_for_question(TimePoint now);
-  /// What befalls a download, one of a kind at most.
+  /// The faults for a download, at most one of each kind.
   std::vector<Fault> take_for_download(TimePoint now);
 
-  /// Counts a fault that was done without having been planned.
+  /// Counts a fault that happened without having been planned.
   void note_done(FaultKind kind) { ++done_[kind]; }
-  /// Puts back what could not be done yet.
+  /// Returns a fault that cannot be carried out yet.
   void postpone(const Fault& fault);
 
-  /// A number below `count`, which is above 0, by chance.
+  /// A random number below `count`, which must be above 0.
   std::size_t pick(std::size_t count);
 
-  /// How many of each kind were done.
+  /// The number of faults that happened, by kind.
   const std::map<FaultKind, std::size_t>& done() const { return done_; }
 
  private:
   struct Recurring {
     Fault fault;
     double rate;
-    TimePoint next;  // not used where faults strike answers
+    TimePoint next;  // unused for faults of answers
   };
 
   bool is_due(const PlannedFault& planned, std::uint64_t number, std::optional<std::int64_t> seq,

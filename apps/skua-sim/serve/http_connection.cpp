@@ -38,9 +38,9 @@ namespace websocket = boost::beast::websocket;
 using ErrorCode = boost::system::error_code;
 
 constexpr std::size_t kMaxRequestBody = 1024 * 1024;
-/// Of a body at once, so that a reader that is slow holds nothing but its own turn.
+/// The size of the pieces of a body, so that a slow client delays only itself.
 constexpr std::size_t kPiece = 64 * 1024;
-/// Of a body that is sent slowly.
+/// The interval between pieces of a body that is sent slowly.
 constexpr auto kSlowPiece = std::chrono::milliseconds(100);
 
 Request to_request(const http::request<http::string_body>& message) {

@@ -13,20 +13,20 @@
 
 namespace skua::sim {
 
-/// What a subscriber of a Jetstream wants; by default everything.
+/// The filter of a Jetstream subscriber; by default everything passes.
 struct JetstreamFilter {
   std::set<std::string, std::less<>> dids;
   atproto::CollectionFilter collections;
   /// v2 only.
   std::set<std::string, std::less<>> kinds;
-  /// Of the uncompressed message; 0: none is too long.
+  /// The limit for the uncompressed message; 0: no limit.
   std::size_t longest = 0;
 
-  /// Identities and accounts have no collection and come always.
+  /// Identity and account events have no collection and always pass.
   bool wants(const JetstreamEvent& event) const;
 };
 
-/// Takes NSIDs and `prefix.*`, 100 at most, and DIDs, 10,000 at most. The error says what is wrong.
+/// Accepts at most 100 NSIDs and `prefix.*`, and at most 10,000 DIDs. The error is a message.
 boost::system::result<JetstreamFilter, std::string> make_jetstream_filter(
     const std::vector<std::string>& collections, const std::vector<std::string>& dids);
 

@@ -13,7 +13,7 @@ namespace skua::sim {
 inline constexpr std::string_view kJetstreamV1Path = "/subscribe";
 inline constexpr std::string_view kJetstreamV2Path = "/xrpc/network.bsky.jetstream.subscribeEvents";
 
-/// What the subscribers of a Jetstream share, both dialects. Must outlive them.
+/// State that the subscribers of a Jetstream share, in both versions. Must outlive them.
 struct JetstreamHost {
   JetstreamLog& log;
   /// Null: compression is refused.
@@ -21,12 +21,12 @@ struct JetstreamHost {
   SessionHost sessions;
 };
 
-/// /subscribe, the first dialect: cursor in microseconds, wantedCollections, wantedDids,
-/// maxMessageSizeBytes, compress, requireHello, options_update.
+/// /subscribe of v1: cursor in microseconds, wantedCollections, wantedDids, maxMessageSizeBytes,
+/// compress, requireHello, options_update.
 WebsocketOffer offer_jetstream_v1(JetstreamHost& host);
 
-/// network.bsky.jetstream.subscribeEvents: framed as xrpc.v1.json; cursor is a seq, or microseconds
-/// from 10^15 on; kinds, dids, collections, maxMessageSizeBytes, zstdDictionary.
+/// network.bsky.jetstream.subscribeEvents of v2: framed as xrpc.v1.json; cursor is a seq, or
+/// microseconds from 10^15 on; kinds, dids, collections, maxMessageSizeBytes, zstdDictionary.
 WebsocketOffer offer_jetstream_v2(JetstreamHost& host);
 
 /// The health check and getZstdDictionary.

@@ -19,7 +19,7 @@ void add_text(std::string& out, std::string_view before, std::string_view text) 
   records::append_json_string(out, text, records::Nul::Escape);
 }
 
-/// The frame as far as all kinds have it alike; what is left out is its own part and `}}`.
+/// The part of the frame that all kinds share; the kind's own part and `}}` are missing.
 std::string v2_begin(const JetstreamEvent& event, Timestamp time) {
   auto out = fmt::format(R"({{"$type":"message","payload":{{"$type":"{}#{}","seq":{})", kType,
                          event.kind, event.seq);
@@ -29,7 +29,7 @@ std::string v2_begin(const JetstreamEvent& event, Timestamp time) {
   return out;
 }
 
-/// v1 has the same below the name of the kind: `"commit":{` there is nothing here.
+/// v1 nests these fields below the name of the kind; v2 does not have that `"commit":{`.
 std::string v2_of(const JetstreamEvent& event, Timestamp time) {
   auto out = v2_begin(event, time);
   const auto name = fmt::format(R"("{}":{{)", event.kind);

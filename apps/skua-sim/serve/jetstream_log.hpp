@@ -15,20 +15,20 @@
 
 namespace skua::sim {
 
-/// One event as a Jetstream sends it, in both dialects.
+/// One event as a Jetstream sends it, in both versions.
 struct JetstreamEvent {
   std::int64_t seq = 0;
-  /// Unique, and greater than that of the event before.
+  /// Unique, and greater than the previous event's.
   std::int64_t time_us = 0;
   std::string_view kind;  // commit, identity, account, sync: a literal
   std::string did;
-  std::string collection;  // of a commit
-  std::string v1;          // empty: v1 does not have it (#sync)
+  std::string collection;  // only for a commit
+  std::string v1;          // empty: absent in v1 (#sync)
   std::string v2;          // the frame: {"$type":"message","payload":{...}}
 };
 
-/// What a Jetstream has seen of the network, the newest `window_bytes` of it. What no honest host
-/// says, and what a host says of an account that is not there, its relay has dropped. One thread.
+/// The newest `window_bytes` of events that a Jetstream has seen. The relay has dropped dishonest
+/// messages, and messages of hosts about accounts that are not theirs. One thread.
 class JetstreamLog {
  public:
   JetstreamLog(const Network& network, std::size_t window_bytes)
@@ -36,16 +36,16 @@ class JetstreamLog {
 
   void hear(std::size_t host, const Message& message);
 
-  /// Seqs that are kept: from `begin` on, below `end`.
+  /// The seqs that are kept: from `begin` on, below `end`.
   std::int64_t begin() const { return begin_; }
   std::int64_t end() const { return begin_ + static_cast<std::int64_t>(events_.size()); }
   const JetstreamEvent& at(std::int64_t seq) const {
     return events_[static_cast<std::size_t>(seq - begin_)];
   }
-  /// The first event of that time or later; `end()` where there is none.
+  /// The first event at that time or later; `end()` if there is none.
   std::int64_t seq_at(std::int64_t time_us) const;
 
-  /// Whoever waits for more, and how it is woken.
+  /// Registers a reader that waits for more, with the function that wakes it.
   void join(int number, std::function<void()> wake) { readers_[number] = std::move(wake); }
   void part(int number) { readers_.erase(number); }
 

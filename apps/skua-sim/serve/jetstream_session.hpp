@@ -12,16 +12,16 @@
 
 namespace skua::sim {
 
-/// A subscriber of a Jetstream: what both dialects have alike.
+/// A subscriber of a Jetstream: the common part of both versions.
 class JetstreamSession : public WebsocketSession {
  protected:
   JetstreamSession(JetstreamHost& host, std::unique_ptr<Websocket> websocket,
                    JetstreamFilter filter, std::int64_t first, bool compresses);
 
   boost::asio::awaitable<void> serve() final;
-  /// Before the first event.
+  /// Called before the first event.
   virtual boost::asio::awaitable<void> begin() { co_return; }
-  /// The event in this dialect; empty: it has none.
+  /// The event in this version; empty: this version does not have it.
   virtual std::string_view text_of(const JetstreamEvent& event) const = 0;
 
   boost::asio::awaitable<void> send_text(std::string_view text);

@@ -24,7 +24,7 @@ bool is_true(const Request& request, std::string_view name) {
   return found != request.query.end() && found->second == "true";
 }
 
-/// What is no number, or below 0, means that there is no limit.
+/// A text that is not a number, or a negative number, means no limit.
 std::size_t longest_of(const Request& request) {
   const auto longest = number_of(request, "maxMessageSizeBytes", 0, 0, 4'294'967'295);
   return longest ? static_cast<std::size_t>(*longest) : 0;
@@ -52,7 +52,7 @@ Outcome<V1Options> v1_options(const Request& request, const JetstreamHost& host)
   return options;
 }
 
-/// `{"type":"options_update","payload":{...}}`: what it leaves out is wanted without limit.
+/// `{"type":"options_update","payload":{...}}`: an absent list means no restriction.
 boost::system::result<JetstreamFilter, std::string> filter_of(const nlohmann::json& payload) {
   const auto words_of = [&payload](const char* name) {
     std::vector<std::string> words;
@@ -124,7 +124,7 @@ WebsocketOffer offer_jetstream_v1(JetstreamHost& host) {
   };
   offer.open = [&host](const Request& request, std::unique_ptr<Websocket> websocket) {
     auto options = *v1_options(request, host);
-    // Older than what is kept: the oldest. In the future: live.
+    // A cursor before the kept events: start at the oldest. A cursor in the future: live.
     const auto first = options.cursor ? host.log.seq_at(*options.cursor) : host.log.end();
     return std::make_shared<V1Session>(host, std::move(websocket), std::move(options), first);
   };

@@ -16,7 +16,7 @@ using boost::beast::websocket::close_code;
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kSubprotocol = "xrpc.v1.json";
-/// From here on a cursor is a time in microseconds.
+/// A cursor from this value on is a time in microseconds.
 constexpr std::int64_t kFirstTime = 1'000'000'000'000'000;
 
 struct Notice {
@@ -35,7 +35,7 @@ Response invalid(const std::string& message) {
   return error_response(400, "InvalidRequest", message);
 }
 
-/// Parameters of the first dialect would be without effect here: they are refused.
+/// Parameters of v1 would have no effect here: they are refused.
 std::optional<Response> old_parameter(const Request& request) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kOld = {
       {{"wantedDids", "use dids"},
@@ -68,7 +68,7 @@ Outcome<JetstreamFilter> filter_of(const Request& request) {
   return *std::move(filter);
 }
 
-/// Where to begin, and what is to be said of it.
+/// Where to start, and the notice to send about it.
 Outcome<V2Options> begin_of(const Request& request, const JetstreamLog& log) {
   V2Options options;
   const auto cursor = cursor_of(request);

@@ -25,8 +25,8 @@ Outcome<std::optional<std::string>> text_of(const Json& body, const char* name) 
   return std::optional(found->get<std::string>());
 }
 
-/// What is no label by itself must be asked for as `broken`: what is said here is compared with
-/// what an indexer makes of it.
+/// Refuses an invalid label without `broken`, because tests compare the valid ones with the result
+/// of an indexer.
 std::optional<Response> refuse(const Label& label) {
   constexpr std::size_t kLongestValue = 128;
   const auto parts = atproto::parse_at_uri(label.uri);
@@ -74,7 +74,7 @@ Outcome<Labeler::Wanted> label_of(const Json& body, Timestamp now) {
   return wanted;
 }
 
-/// One label, or `{"labels": [...]}`: all in one frame.
+/// One label, or `{"labels": [...]}` for several in one frame.
 Response say_labels(const Request& request, Simulation& simulation) {
   const auto body = body_of(request);
   if (!body) return body.error();

@@ -9,11 +9,11 @@ namespace skua::sim {
 
 inline constexpr std::string_view kLabelStreamPath = "/xrpc/com.atproto.label.subscribeLabels";
 
-/// What the labeler answers besides its stream: the health check.
+/// The HTTP routes of the labeler besides its stream: the health check.
 Router labeler_routes();
 
-/// How a test makes the labeler speak, on the control server: POST /label, /labeler/rotate and GET
-/// /labels. The simulation must have a labeler and outlive the router.
+/// The control routes of the labeler for tests: POST /label, /labeler/rotate and GET /labels. The
+/// simulation must have a labeler and outlive the router.
 void add_labeler_control(Router& router, Simulation& simulation);
 
 }  // namespace skua::sim

@@ -19,7 +19,7 @@ bool was_hosted(const Network& network, std::string_view did, const std::string&
   return false;
 }
 
-/// Also of accounts that have moved away.
+/// Includes accounts that have moved away.
 StandingOf standing_at(const Network& network, std::size_t host, const std::string& url) {
   return [&network, host, url](std::string_view did) -> std::optional<Standing> {
     auto account = network.account(did);
@@ -33,7 +33,7 @@ StandingOf standing_at(const Network& network, std::size_t host, const std::stri
   };
 }
 
-/// Only of those that are here.
+/// Only accounts that live on this host.
 StandingOf resident_at(const Network& network, std::size_t host) {
   return [&network, host](std::string_view did) -> std::optional<Standing> {
     auto account = network.account(did);

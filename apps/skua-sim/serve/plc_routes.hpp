@@ -6,7 +6,7 @@
 namespace skua::sim {
 
 /// The PLC directory (web.plc.directory/spec/v0.1/did-plc): `/:did`, `/:did/log/audit`,
-/// `/export?after=&count=` and the health check. It takes no operations. The network must outlive
+/// `/export?after=&count=` and the health check. It accepts no operations. The network must outlive
 /// the router.
 Router plc_routes(const Network& network);
 

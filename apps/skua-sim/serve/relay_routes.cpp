@@ -19,7 +19,7 @@ StandingOf standing_in(const Network& network) {
   };
 }
 
-/// The cursor is the number of hosts that were listed.
+/// The cursor is the number of hosts listed so far.
 Response list_hosts(const Request& request, const Network& network,
                     const std::vector<KnownHost>& hosts, std::int64_t most) {
   const auto limit = number_of(request, "limit", 200, 1, 1000);

@@ -17,10 +17,10 @@ struct KnownHost {
   const MessageLog& log;
 };
 
-/// What the relay answers besides subscribeRepos: com.atproto.sync.{listHosts, listRepos,
-/// listReposByCollection, getRepo, getRepoStatus, getLatestCommit} and the health check. It keeps
-/// no repositories: getRepo leads to the PDS. A page has `most` entries at most. What is passed by
-/// reference must outlive the router.
+/// The HTTP routes of the relay besides subscribeRepos: com.atproto.sync.{listHosts, listRepos,
+/// listReposByCollection, getRepo, getRepoStatus, getLatestCommit} and the health check. It stores
+/// no repositories: getRepo redirects to the PDS. A page has at most `most` entries. Objects that
+/// are passed by reference must outlive the router.
 Router relay_routes(const Network& network, const std::vector<KnownHost>& hosts, std::int64_t most);
 
 }  // namespace skua::sim

@@ -11,24 +11,24 @@
 
 namespace skua::sim {
 
-// What a relay and a PDS answer alike about repositories (com.atproto.sync.*). Each is told how
-// the account stands there: a PDS that an account has left calls it deactivated.
+// Answers about repositories (com.atproto.sync.*) that a relay and a PDS share. Each is given the
+// status of the account at that host: a PDS that an account has left calls it deactivated.
 
-/// How an account stands at a host.
+/// The state of an account at a host.
 struct Standing {
   AccountView account;
   AccountStatus status = AccountStatus::active;
 };
-/// Nothing: the host does not know that DID.
+/// Nothing: the host does not know this DID.
 using StandingOf = std::function<std::optional<Standing>(std::string_view did)>;
 
-/// RepoNotFound, RepoTakendown, RepoSuspended, RepoDeactivated: HTTP 400, final.
+/// RepoNotFound, RepoTakendown, RepoSuspended, RepoDeactivated: HTTP 400, permanent.
 Response repo_error(std::string_view did, AccountStatus status);
 Response repo_not_found(std::string_view did);
 
 Response repo_status(const Request& request, const StandingOf& standing_of);
 Response latest_commit(const Request& request, const StandingOf& standing_of);
-/// Pages by DID, of `most` at most; accounts without a repository are left out.
+/// Pages by DID with at most `most` entries; accounts without a repository are skipped.
 Response list_repos(const Request& request, const Network& network, const StandingOf& standing_of,
                     std::int64_t most);
 

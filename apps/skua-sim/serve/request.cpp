@@ -16,7 +16,7 @@ std::optional<unsigned> hex_digits(std::string_view two) {
   return value;
 }
 
-/// What is no valid escape stays as it is.
+/// Invalid escapes stay unchanged.
 std::string undo_escapes(std::string_view text, bool plus_is_space) {
   std::string plain;
   plain.reserve(text.size());
@@ -47,7 +47,7 @@ std::vector<std::pair<std::string, std::string>> parse_query(std::string_view qu
   return arguments;
 }
 
-/// What stands behind the question mark.
+/// The part after the question mark.
 std::string_view query_of(std::string_view target) {
   const auto question = target.find('?');
   return question == std::string_view::npos ? std::string_view() : target.substr(question + 1);

@@ -8,7 +8,7 @@
 
 namespace skua::sim {
 
-/// How many HTTP requests a server got, and how many at once and in one second at most. No clock of
+/// The number of HTTP requests to a server, and its maxima at once and in one second. No clock of
 /// its own; one thread.
 class RequestLoad {
  public:

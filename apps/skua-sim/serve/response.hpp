@@ -14,9 +14,9 @@
 
 namespace skua::sim {
 
-/// An HTTP answer, whole, with what is to go wrong while it is sent.
+/// A complete HTTP answer, with the faults of its transmission.
 struct Response {
-  /// No aggregate: a number must not be taken for an answer by Outcome.
+  /// Not an aggregate: otherwise Outcome could convert a number to an answer.
   Response() = default;
 
   unsigned status = 200;
@@ -24,13 +24,13 @@ struct Response {
   std::vector<std::pair<std::string, std::string>> headers;
   Bytes body;
 
-  /// A repository: what the download faults strike.
+  /// The answer is a repository, for download faults.
   bool is_download = false;
-  /// The connection is dropped after so many bytes of the body.
+  /// Drops the connection after this many bytes of the body.
   std::optional<std::size_t> cut_after;
-  /// 0: as fast as the client takes them.
+  /// 0: no limit.
   std::size_t bytes_per_second = 0;
-  /// Called when the answer has been sent.
+  /// Called after the answer was sent.
   std::function<void()> then;
 };
 

@@ -10,19 +10,18 @@
 
 namespace skua::sim {
 
-/// Which handler answers which path. Handlers run on the thread of the io_context and must not wait
-/// for anything.
+/// Maps paths to handlers. Handlers run on the thread of the io_context and must not block.
 class Router {
  public:
   using Handler = std::function<Response(const Request&)>;
 
-  /// `path`: segments that begin with a colon stand for any one segment, `/:did/log/audit`. The
-  /// first route that fits is taken.
+  /// `path`: a segment that begins with a colon matches any one segment, `/:did/log/audit`. The
+  /// first matching route is used.
   void get(std::string_view path, Handler handler) { add("GET", path, std::move(handler)); }
   void post(std::string_view path, Handler handler) { add("POST", path, std::move(handler)); }
 
-  /// The handler's answer. HEAD is answered as GET, whoever writes leaves the body out. 404 and
-  /// 405 when nothing fits.
+  /// The handler's answer. HEAD is answered like GET; the writer omits the body. 404 or 405 if no
+  /// route matches.
   Response answer(Request request) const;
 
  private:

@@ -22,7 +22,7 @@ Server::Server(asio::io_context& io, std::uint16_t port, asio::ssl::context* tls
   try {
     open({asio::ip::address_v6::loopback(), port_});
   } catch (const boost::system::system_error&) {
-    // No IPv6 here, or somebody else's port: 127.0.0.1 is what the server's URL says.
+    // No IPv6 here, or the port is in use: the server's URL has 127.0.0.1 anyway.
   }
 }
 
@@ -52,7 +52,7 @@ asio::awaitable<void> Server::accept(Tcp::acceptor& acceptor, Site& site) {
     Tcp::socket socket(io_);
     co_await acceptor.async_accept(socket, token);
     if (error) {
-      // Such as too many open files: that may pass.
+      // For example too many open files, which may be temporary.
       asio::steady_timer pause(io_, std::chrono::milliseconds(50));
       co_await pause.async_wait(token);
       continue;

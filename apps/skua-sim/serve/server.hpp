@@ -15,21 +15,21 @@
 
 namespace skua::sim {
 
-/// Serves a site on loopback to any number of clients. Everything on the thread that runs the
+/// Serves a site on loopback to any number of clients. Runs entirely on the thread of the
 /// io_context.
 class Server {
  public:
-  /// Listens on 127.0.0.1 and, where there is IPv6, on ::1; whoever connects waits until `start`.
-  /// Port 0: a free one. `tls` null: plain. Throws boost::system::system_error when the port cannot
-  /// be had. What is passed must outlive the server.
+  /// Listens on 127.0.0.1 and, if available, on ::1; connections wait until `start`. Port 0: a free
+  /// one. If `tls` is null: without TLS. Throws boost::system::system_error if the port is not
+  /// available. The arguments must outlive the server.
   Server(boost::asio::io_context& io, std::uint16_t port, boost::asio::ssl::context* tls);
 
   std::uint16_t port() const { return port_; }
   /// `127.0.0.1:2001`
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
 
-  /// Begins to serve; once. The server stays where it is from then on, and it and the site must
-  /// outlive the io_context's last run.
+  /// Begins to serve; call it once. The server must not move, and it and the site must outlive the
+  /// io_context's last run.
   void start(Site& site);
 
   /// Ends all connections.

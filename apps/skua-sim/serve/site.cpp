@@ -37,7 +37,8 @@ Response refusal(const Fault& fault) {
 }
 
 void damage(Response& response, const Fault& fault, FaultPlan& plan) {
-  // A repository without records, of which the only node is already missing, has none left.
+  // A repository without records has only one node; if this is already removed, no block is left to
+  // damage.
   const auto blocks = count_blocks(response.body);
   switch (fault.kind) {
     case FaultKind::cut_download:

@@ -13,29 +13,29 @@
 
 namespace skua::sim {
 
-/// What one server offers. Must outlive its connections.
+/// The content of one server. Must outlive its connections.
 struct Site {
-  /// In log lines; empty: left out.
+  /// For log lines; empty: omitted.
   std::string name;
   EventLog& log;
   Router router;
   /// By path.
   std::map<std::string, WebsocketOffer> websockets = {};
-  /// What befalls HTTP requests; null: nothing.
+  /// The faults of HTTP requests; null: none.
   FaultPlan* faults = nullptr;
-  /// Of `admin`, wanted for everything (HTTP Basic, RFC 7617); empty: none.
+  /// The password of `admin`, required for all requests (HTTP Basic, RFC 7617); empty: none.
   std::string password = {};
-  /// How long each answer is held back.
+  /// The delay of each answer.
   std::chrono::milliseconds delay{0};
   RequestLoad load = {};
 };
 
-/// 401 where the request does not name the password; nothing: it may go on.
+/// 401 if the request lacks the password; nothing: it is authorized.
 std::optional<Response> unauthorized(const Site& site, const Request& request);
 
-/// Answers a request, with the faults that fall on it, and logs both.
+/// Answers a request, applies its faults, and logs both.
 Response answer(Site& site, const Request& request);
-/// Logs an answer that somebody else has given.
+/// Logs an answer that was created elsewhere.
 void log_answer(Site& site, const Request& request, const Response& response);
 
 }  // namespace skua::sim

@@ -14,43 +14,43 @@ namespace skua::sim {
 struct StreamBehaviour {
   static constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
 
-  /// Where a connection without a cursor begins, counted from 0: what stands before is history.
+  /// The start position of a connection without a cursor, counted from 0.
   std::uint64_t live_from = 0;
   /// `cursor=N` sends N again.
   bool inclusive = false;
-  /// A cursor beyond the last seq gets the FutureCursor error of a PDS; else silence, as from
+  /// A cursor beyond the last seq gets the FutureCursor error of a PDS; otherwise silence, as from
   /// indigo.
   bool future_cursor_error = false;
-  /// A cursor before the first seq kept gets `#info OutdatedCursor` as a first frame, as from a
-  /// PDS; else nothing, as from indigo.
+  /// A cursor before the first kept seq gets `#info OutdatedCursor` as the first frame, as from a
+  /// PDS; otherwise nothing, as from indigo.
   bool outdated_cursor_info = false;
-  /// After the last frame the websocket is closed; else it stays open.
+  /// Closes the websocket after the last frame; otherwise it stays open.
   bool close_at_end = false;
-  /// Frames a second and connection; 0: as fast as the client takes them.
+  /// Frames per second and connection; 0: no limit.
   double rate = 0;
 };
 
-/// How far one subscriber is.
+/// The progress of one subscriber.
 struct StreamProgress {
   std::optional<std::int64_t> cursor;
   std::size_t sent = 0;
   std::optional<std::int64_t> last_seq;
 };
 
-/// What a host does to its subscribers at this moment.
+/// The current state of a host's stream.
 enum class StreamState : std::uint8_t {
   up,
-  down,    // nobody is let in (503)
-  silent,  // whoever is in, or comes in, hears nothing
+  down,    // connections are refused (503)
+  silent,  // connections are accepted, but nothing is sent
 };
 
-/// What the subscribers of one host share. Must outlive them.
+/// State that the subscribers of one host share. Must outlive them.
 struct StreamHost {
   FrameSource& source;
   const StreamBehaviour behaviour;
   SessionHost sessions;
   StreamState state = StreamState::up;
-  /// Connections that are open, by number.
+  /// The open connections, by number.
   std::map<int, const StreamProgress*> open = {};
 };
 

@@ -5,9 +5,9 @@
 namespace skua::sim {
 namespace {
 
-/// While the outbox has more than this, no repository is read.
+/// While the outbox has more events than this, no repository is read.
 constexpr std::size_t kOutboxRoom = 100'000;
-/// A turn of reading ends after so long: connections come next.
+/// The time limit for one round of reading, so that connections are served.
 constexpr auto kResyncTurn = std::chrono::milliseconds(5);
 constexpr auto kBetweenTurns = std::chrono::milliseconds(1);
 constexpr auto kIdle = std::chrono::milliseconds(10);

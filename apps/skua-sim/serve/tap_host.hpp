@@ -18,16 +18,15 @@ namespace skua::sim {
 
 struct TapOptions {
   TapSettings settings;
-  /// Of `admin`; empty: none.
+  /// The password of `admin`; empty: none.
   std::string password;
-  /// An event is sent again when its ack has not come after so long, at the latest after twice so
-  /// long.
+  /// An event is sent again if it is not acked within this time; the resend happens at the latest
+  /// after twice this time.
   std::chrono::milliseconds retry_after = std::chrono::minutes(1);
 };
 
-/// A Tap beside the network: reads repositories while its outbox has room, looks for events to be
-/// sent again, and has one queue for all its clients. On the thread of the io_context, which must
-/// outlive it.
+/// A Tap for the network: reads repositories while its outbox has room, resends unacked events, and
+/// has one queue for all its clients. On the thread of the io_context, which must outlive it.
 class TapHost {
  public:
   using Clock = std::chrono::steady_clock;
@@ -36,27 +35,27 @@ class TapHost {
           SessionHost sessions);
 
   void start();
-  /// For good.
+  /// Cannot be started again.
   void stop();
-  /// Called when it begins anew: its connections are to be dropped.
+  /// Called when it restarts: its connections must be dropped.
   void on_restart(std::function<void()> drop) { drop_connections_ = std::move(drop); }
 
   void hear(std::size_t host, const Message& message);
   void ack(std::uint64_t id);
   void restart(TapOutbox::End end);
-  /// Does a fault of Tap. False: there is no account yet to make it of.
+  /// Carries out a fault of Tap. False: there is no account yet to use.
   bool befall(const Fault& fault);
 
   TapTracker& tracker() { return tracker_; }
   TapOutbox& outbox() { return outbox_; }
   SessionHost& sessions() { return sessions_; }
-  /// As /state shows it.
+  /// For /state.
   nlohmann::ordered_json figures() const;
 
-  /// Whoever waits for a message, and how it is woken.
+  /// Registers a client that waits for a message, with the function that wakes it.
   void join(int number, std::function<void()> wake) { clients_[number] = std::move(wake); }
   void part(int number) { clients_.erase(number); }
-  /// To be called after anything that may have brought messages.
+  /// Call it after anything that may have added messages.
   void wake_clients();
 
  private:

@@ -10,8 +10,8 @@ namespace {
 namespace asio = boost::asio;
 using boost::beast::websocket::close_code;
 
-/// A client of /channel: sends what the outbox has, takes acks. Tap itself does not ping; these do,
-/// seldom, so that dead clients go.
+/// A client of /channel: sends the events of the outbox, receives acks. Tap itself does not ping;
+/// this server pings at a long interval, to detect dead clients.
 class TapSession final : public WebsocketSession {
  public:
   TapSession(TapHost& host, std::unique_ptr<Websocket> websocket)
@@ -30,7 +30,7 @@ class TapSession final : public WebsocketSession {
       const auto place = host_.outbox().figures().sent + 1;
       const bool damaged = co_await suffer_at(place, std::nullopt);
       if (gone()) break;
-      // Another client may have taken it meanwhile.
+      // Another client may have taken it in the meantime.
       if (!host_.outbox().has_next()) continue;
       auto message = host_.outbox().next();
       if (damaged) message.resize(message.size() / 2);

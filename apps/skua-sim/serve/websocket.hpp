@@ -17,12 +17,12 @@ namespace skua::sim {
 
 using Tcp = boost::asio::ip::tcp;
 using TlsSocket = boost::asio::ssl::stream<Tcp::socket>;
-/// The request that asks for a websocket.
+/// The HTTP request for a websocket.
 using Upgrade = boost::beast::http::request<boost::beast::http::string_body>;
 
-/// The server's end of a websocket (RFC 6455), plain or in TLS. Owned by its session, on the thread
-/// of the io_context. One read and one write at a time. What answers false has met the connection's
-/// end.
+/// The server's end of a websocket (RFC 6455), with or without TLS. Owned by its session, on the
+/// thread of the io_context. One read and one write at a time. A function that returns false has
+/// reached the end of the connection.
 class Websocket {
  public:
   enum class Kind : std::uint8_t { text, binary };
@@ -30,16 +30,16 @@ class Websocket {
   virtual ~Websocket() = default;
   virtual boost::asio::any_io_executor executor() = 0;
 
-  /// Answers the upgrade, with this subprotocol (empty: none is named).
+  /// Accepts the upgrade with this subprotocol (empty: none).
   virtual boost::asio::awaitable<bool> accept(const Upgrade& upgrade,
                                               const std::string& subprotocol) = 0;
-  /// The client's next message. Pings and its close are answered meanwhile.
+  /// The client's next message. Pings and the client's close are answered meanwhile.
   virtual boost::asio::awaitable<bool> read(std::string& message) = 0;
   virtual boost::asio::awaitable<bool> write(Kind kind, ByteView message) = 0;
   virtual boost::asio::awaitable<bool> ping() = 0;
-  /// With the close handshake. `code`: RFC 6455, 7.4.
+  /// Closes with a close handshake. `code`: RFC 6455, 7.4.
   virtual boost::asio::awaitable<void> close(std::uint16_t code, const std::string& words) = 0;
-  /// Closes the TCP connection without a word.
+  /// Closes the TCP connection without a close handshake.
   virtual void drop() = 0;
 };
 

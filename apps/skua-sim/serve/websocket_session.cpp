@@ -98,7 +98,7 @@ asio::awaitable<void> WebsocketSession::suffer(const Fault& fault) {
     case FaultKind::info:
       co_await send_info();
       break;
-    default:  // corrupt is the caller's part; the rest never comes here
+    default:  // the caller handles corrupt; other kinds never occur here
       break;
   }
 }
@@ -125,8 +125,8 @@ asio::awaitable<void> WebsocketSession::read() {
   std::string message;
   while (!gone_) {
     const bool heard = co_await websocket_->read(message);
-    // What was under way when a connection was dropped is not heard: a Tap that restarted would
-    // take an ack for one of its new ids.
+    // Messages that were in transmission when a connection was dropped are ignored: a Tap that
+    // restarted would apply an old ack to one of its new ids.
     if (!heard || gone_) break;
     co_await hear(message);
   }

@@ -20,24 +20,24 @@
 
 namespace skua::sim {
 
-/// What the sessions of one kind on one server share. Must outlive them.
+/// State that the sessions of one kind on one server share. Must outlive them.
 struct SessionHost {
   EventLog& log;
-  /// In log lines; empty: left out.
+  /// For log lines; empty: omitted.
   std::string name;
-  /// What befalls the connections; null: nothing.
+  /// The faults of the connections; null: none.
   FaultPlan* faults = nullptr;
   std::chrono::milliseconds ping_interval = std::chrono::seconds(30);
-  /// Connections so far.
+  /// The number of connections so far.
   int connections = 0;
 };
 
 /// One client of a websocket, from its upgrade to its end: pings, reading, faults of the connection
-/// and the log, which all kinds of streams share. What is sent is the derived class's part. Keeps
-/// itself alive while it runs; on the thread of the io_context.
+/// and the log, which all kinds of streams share. The derived class sends. Keeps itself alive while
+/// it runs; on the thread of the io_context.
 class WebsocketSession : public Connection, public std::enable_shared_from_this<WebsocketSession> {
  public:
-  /// Accepts the upgrade and serves until the connection ends. Once.
+  /// Accepts the upgrade and serves until the connection ends. Call it once.
   boost::asio::awaitable<void> run(const Upgrade& upgrade);
   void abort() final;
 
@@ -49,21 +49,21 @@ class WebsocketSession : public Connection, public std::enable_shared_from_this<
 
   /// Sends until `gone()`.
   virtual boost::asio::awaitable<void> serve() = 0;
-  /// A message of the client. May close or leave.
+  /// Handles a message of the client. May close or leave.
   virtual boost::asio::awaitable<void> hear(std::string_view /*message*/) { co_return; }
-  /// Named in the answer to the upgrade; empty: none.
+  /// The subprotocol in the answer to the upgrade; empty: none.
   virtual std::string subprotocol(const Upgrade& /*upgrade*/) const { return {}; }
-  /// An error frame and a notice as this kind of stream has them; by default the websocket is
-  /// closed with the name, and there is no notice.
+  /// Sends an error frame or a notice in the format of this stream. By default it closes the
+  /// websocket with the name, and sends no notice.
   virtual boost::asio::awaitable<void> fail(const std::string& name, const std::string& message);
   virtual boost::asio::awaitable<void> send_info() { co_return; }
 
   boost::asio::awaitable<void> send(Websocket::Kind kind, ByteView message);
   boost::asio::awaitable<void> close(std::uint16_t code, const std::string& words);
-  /// What falls on the message that is about to be sent, `number` counted from 1. True: the message
-  /// itself is to be damaged.
+  /// Applies the faults for the message that is about to be sent, `number` counted from 1. True:
+  /// the caller must corrupt the message itself.
   boost::asio::awaitable<bool> suffer_at(std::uint64_t number, std::optional<std::int64_t> seq);
-  /// Waits until then, or until the connection ends.
+  /// Waits until this time, or until the connection ends.
   boost::asio::awaitable<void> pause_until(SteadyClock::time_point when);
   /// Waits for `wake`, or until the connection ends.
   boost::asio::awaitable<void> wait();
@@ -91,15 +91,15 @@ class WebsocketSession : public Connection, public std::enable_shared_from_this<
   std::chrono::milliseconds lateness_{0};
 };
 
-/// A websocket that a site offers on a path.
+/// A websocket that a site serves on a path.
 struct WebsocketOffer {
-  /// The answer that refuses the upgrade; nothing: it may be made.
+  /// Returns the answer that refuses the upgrade; nothing: accept it.
   std::function<std::optional<Response>(const Request&)> refuse;
-  /// Asked when nothing speaks against it.
+  /// Called if the upgrade is not refused.
   std::function<std::shared_ptr<WebsocketSession>(const Request&, std::unique_ptr<Websocket>)> open;
 };
 
-/// Null where there is no number.
+/// Null if there is no number.
 template <class Number>
 nlohmann::ordered_json or_null(const std::optional<Number>& number) {
   return number ? nlohmann::ordered_json(*number) : nlohmann::ordered_json(nullptr);

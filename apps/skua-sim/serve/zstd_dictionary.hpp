@@ -12,10 +12,10 @@ struct ZSTD_CDict_s;
 
 namespace skua::sim {
 
-/// A zstd dictionary (RFC 8878, 5) and what is compressed with it. One thread.
+/// A zstd dictionary (RFC 8878, 5), and compression with it. One thread.
 class ZstdDictionary {
  public:
-  /// Throws std::runtime_error when the file cannot be read or is no dictionary with an id.
+  /// Throws std::runtime_error if the file cannot be read or is not a dictionary with an id.
   explicit ZstdDictionary(const std::filesystem::path& path);
   ~ZstdDictionary();
 

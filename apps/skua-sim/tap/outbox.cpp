@@ -5,7 +5,7 @@
 namespace skua::sim {
 namespace {
 
-/// Acks that Tap writes at once.
+/// The number of acks that Tap stores together.
 constexpr std::size_t kAcksTogether = 1'000;
 
 }  // namespace

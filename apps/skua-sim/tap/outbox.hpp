@@ -13,18 +13,18 @@
 
 namespace skua::sim {
 
-/// What Tap has to say of one account, without the id that its outbox gives it.
+/// An event of Tap about one account, without the id that its outbox assigns.
 struct TapEvent {
   std::string did;
-  /// A barrier: it waits for all before it, and all behind it wait for it.
+  /// A barrier: it waits for all events before it, and all events after it wait for it.
   bool live = false;
-  /// `"type":"record","record":{...}`: what follows the id in the JSON object.
+  /// `"type":"record","record":{...}`: the part of the JSON object after the id.
   std::string body;
 };
 
-/// The outbox of a Tap: numbers events, decides what may be sent, and keeps each until it is acked.
-/// Per DID a live event is sent alone, after all before it were acked; historical ones are sent
-/// side by side. No socket, no clock of its own. One thread.
+/// The outbox of a Tap: numbers events, decides which may be sent, and keeps each until it is
+/// acked. For each DID a live event is sent alone, after all before it were acked; historical ones
+/// are sent in parallel. No socket, no clock of its own. One thread.
 class TapOutbox {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -35,29 +35,31 @@ class TapOutbox {
   std::uint64_t add(TapEvent event, TimePoint now);
 
   bool has_next() const { return !outgoing_.empty(); }
-  /// The next message, for whichever client asks. Only where `has_next`. A client that ends before
-  /// it has it all gets nothing again before the retry.
+  /// The next message, for any client. Only if `has_next`. If a client ends before it has received
+  /// the message, it is sent again after the retry time.
   std::string next();
-  /// The next message is sent twice.
+  /// Makes the next message be sent twice.
   void repeat_next() { repeats_ += 1; }
 
-  /// Idempotent; an id that is unknown does nothing. One that was not sent yet is taken as acked
-  /// all the same, as Tap does, and counted.
+  /// Idempotent; an unknown id has no effect. An event that was not sent yet counts as acked, as in
+  /// Tap, and is counted.
   void ack(std::uint64_t id, TimePoint now);
 
-  /// Called every `retry_after`: sends again what has been waiting for its ack for longer, and
-  /// writes the acks to what stands for the database.
+  /// Call it every `retry_after`: resends events that have been unacked for longer, and stores the
+  /// acks in the simulated database.
   void retry(TimePoint now);
 
-  /// How the process ended before it began anew.
+  /// How the process ended before its restart.
   enum class End : std::uint8_t {
     clean,    // all acks were written
-    crash,    // acks of the last retry period or the last 1,000 were not: those events come again
-    renumber  // as clean; what is left is numbered anew, from 1
+    crash,    // acks of the last retry period or the last 1,000 were lost: those events are sent
+              // again
+    renumber  // like clean; the remaining events are renumbered from 1
   };
-  /// Sends all again that is left. Ids go on from the highest that is left, from 1 when nothing is.
+  /// Resends all remaining events. Ids continue from the highest remaining one, or from 1 if there
+  /// is none.
   void restart(End end, TimePoint now);
-  /// Forgets what an account has in here.
+  /// Removes all events of an account.
   void forget(const std::string& did);
 
   struct Figures {
@@ -74,17 +76,17 @@ class TapOutbox {
   std::size_t unacked() const { return entries_.size(); }
   std::size_t in_flight() const { return in_flight_.size(); }
 
-  /// The oldest event that an account waits for.
+  /// The oldest event that blocks an account.
   struct Stall {
     std::string did;
     std::uint64_t id = 0;
     bool live = false;
     std::size_t deliveries = 0;
     std::chrono::milliseconds since{0};
-    /// Events that are not sent because of it.
+    /// The number of events that wait for it.
     std::size_t waiting = 0;
   };
-  /// Accounts with an event that has been in flight for at least so long, by DID.
+  /// Accounts with an event that has been in flight for at least this time, by DID.
   std::vector<Stall> stalls(std::chrono::milliseconds at_least, TimePoint now) const;
 
  private:
@@ -92,7 +94,7 @@ class TapOutbox {
     std::shared_ptr<const TapEvent> event;
     TimePoint sent_at;
     std::size_t deliveries = 0;
-    bool queued = false;  // stands in `outgoing_`
+    bool queued = false;  // is in `outgoing_`
   };
   struct Account {
     std::deque<std::uint64_t> waiting;
@@ -104,7 +106,7 @@ class TapOutbox {
     std::shared_ptr<const TapEvent> event;
   };
 
-  /// Sends what may be sent of an account.
+  /// Sends the events of an account that may be sent.
   void go_on(Account& account, TimePoint now);
   void push(std::uint64_t id, Entry& entry);
   void drop(const std::string& did, std::uint64_t id, TimePoint now);
@@ -115,7 +117,7 @@ class TapOutbox {
   std::map<std::string, Account> accounts_;
   std::set<std::uint64_t> in_flight_;
   std::deque<Outgoing> outgoing_;
-  /// Acked, and not yet gone from the database.
+  /// Acked, but not yet removed from the simulated database.
   std::map<std::uint64_t, std::shared_ptr<const TapEvent>> unwritten_;
   std::size_t repeats_ = 0;
   Figures figures_;

@@ -10,21 +10,21 @@
 
 namespace skua::sim {
 
-/// A record as Tap tells of it.
+/// A record in an event of Tap.
 struct TapRecord {
   bool live = false;
   std::string_view did;
   std::string_view rev;
   std::string_view path;
   std::string_view action;  // create, update or delete
-  /// Nothing on delete.
+  /// Nothing for a delete.
   std::optional<atproto::Cid> cid;
-  /// Its block; what cannot be read is left out, as Tap does.
+  /// Its block; unreadable values are omitted, as in Tap.
   ByteView block = {};
 };
 
-/// `"type":"record","record":{...}`. `scratch` holds memory between calls. With `odd_fields` there
-/// are some that no reader knows.
+/// `"type":"record","record":{...}`. `scratch` is reusable memory. `odd_fields` adds fields that no
+/// reader knows.
 std::string tap_record_json(const TapRecord& record, atproto::Document& scratch,
                             bool odd_fields = false);
 
@@ -34,7 +34,7 @@ struct TapIdentity {
   std::string_view status;
 };
 
-/// `"type":"identity","identity":{...}`; `word` is what old servers said instead, "user".
+/// `"type":"identity","identity":{...}`; `word` is the type's name; old servers used "user".
 std::string tap_identity_json(const TapIdentity& identity, std::string_view word);
 
 }  // namespace skua::sim

@@ -168,7 +168,7 @@ void TapTracker::refresh_identity(const std::string& did, TapRepo& repo, TimePoi
 
 void TapTracker::tell_identity(const std::string& did, const TapRepo& repo, TimePoint now) {
   const auto* const word = settings_.says_user ? "user" : "identity";
-  // Not live: Tap sends it beside the account's history.
+  // Not live: Tap sends it in parallel with the account's history.
   outbox_.add({did, false, tap_identity_json({did, repo.handle, repo.status}, word)}, now);
 }
 
@@ -215,7 +215,7 @@ void TapTracker::resync_next(TimePoint now) {
   const auto did = resyncs_.front();
   resyncs_.pop_front();
   const auto found = repos_.find(did);
-  // It may have gone, or stand in the list twice.
+  // It may have been removed, or be in the list twice.
   if (found == repos_.end() || found->second.state == TapRepo::State::active) return;
   TapRepo& repo = found->second;
   refresh_identity(did, repo, now);
@@ -256,7 +256,7 @@ void TapTracker::tell_repository(const std::string& did, TapRepo& repo, TimePoin
     outbox_.add({did, false, tap_record_json(record, scratch_)}, now);
     repo.records.insert_or_assign(std::string(listed.path), listed.cid);
   }
-  // Records that are gone stay in Tap's own list, as they do there: nothing tells it of them.
+  // As in Tap, records that were deleted stay in the list: Tap does not learn of deletes.
   repo.rev = rev;
   repo.error.clear();
   repo.retries = 0;
@@ -280,7 +280,7 @@ const std::pair<const std::string, TapRepo>* TapTracker::some_repo() {
 bool TapTracker::say_record(const std::string& record_json, std::string_view cid, TimePoint now) {
   const auto* const repo = some_repo();
   if (repo == nullptr) return false;
-  // A key of its own, so that no honest record is touched.
+  // A separate key, so that no honest record is affected.
   auto body = fmt::format(
       R"("type":"record","record":{{"live":true,"did":"{}","rev":"{}","collection":"app.bsky.feed.post","rkey":"odd-{}","action":"create")",
       repo->first, repo->second.rev, said_);

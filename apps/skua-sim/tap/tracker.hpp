@@ -19,11 +19,11 @@
 
 namespace skua::sim {
 
-/// A repository as Tap knows it.
+/// A repository in Tap's state.
 struct TapRepo {
   enum class State : std::uint8_t { pending, desynchronized, active, error };
   State state = State::pending;
-  /// As it was last told to the consumer; empty: never.
+  /// The handle that was last sent to the consumer; empty: none.
   std::string handle;
   std::string status = "active";
   std::string rev;
@@ -31,44 +31,45 @@ struct TapRepo {
   std::int64_t retries = 0;
   std::map<std::string, atproto::Cid, std::less<>> records;
 
-  /// Commits that Tap will miss before it notices.
+  /// The number of commits that Tap will miss before it notices.
   std::size_t to_lose = 0;
-  /// The next resync sends again what is known already.
+  /// The next resync also sends known records again.
   bool send_all = false;
 };
 std::string_view state_name(TapRepo::State state);
 
 struct TapSettings {
-  /// Tracks whatever the network has; else what it was told to by `track`.
+  /// Tracks all accounts of the network; otherwise only those of `track`.
   bool full_network = true;
   /// NSIDs and `prefix.*`; empty: all.
   std::vector<std::string> collections;
-  /// Says "user" for "identity", as old servers do.
+  /// Uses the type "user" instead of "identity", as old servers do.
   bool says_user = false;
 };
 
 /// Follows a network as Tap does and fills its outbox: whole repositories first (`live:false`),
-/// then their commits (`live:true`). What no honest host says it does not see. A resync never says
-/// what was deleted. Of a path that one commit names twice only the end is told. One thread; what
-/// is passed must outlive it.
+/// then their commits (`live:true`). It ignores dishonest messages. A resync never reports deletes.
+/// If one commit changes a path twice, only the end state is reported. One thread; the arguments
+/// must outlive it.
 class TapTracker {
  public:
   using TimePoint = TapOutbox::TimePoint;
 
   TapTracker(const Network& network, TapOutbox& outbox, TapSettings settings);
 
-  /// A host has said this. Of an account that is not there it is dropped, as relays do.
+  /// Processes a message of a host. A message about an account that is not on this host is dropped,
+  /// as relays do.
   void hear(std::size_t host, const Message& message, TimePoint now);
 
   void track(const std::string& did);
   void untrack(const std::string& did);
 
   bool has_resyncs() const { return !resyncs_.empty(); }
-  /// Reads the next repository that waits for it.
+  /// Reads the next waiting repository.
   void resync_next(TimePoint now);
-  /// Reads a repository again; `all`: also what is known already is sent. False: it is not tracked.
+  /// Reads a repository again; `all`: also sends known records. False: it is not tracked.
   bool resync(const std::string& did, bool all);
-  /// Everything that has lost commits or waits for some to lose.
+  /// Resyncs all accounts that have lost commits or still have to lose some.
   void resync_lost();
 
   /// Null: not tracked.
@@ -77,16 +78,16 @@ class TapTracker {
   std::size_t resyncs() const { return resyncs_.size(); }
   std::size_t records() const;
 
-  // Faults. Each event stands beside the honest ones, so that nothing is lost with it; false:
-  // there is no account yet to make it of.
+  // Faults. Each adds a separate event to the honest ones, so that no data is lost with it; false:
+  // there is no account yet to use.
 
-  /// The account that commits next loses so many commits, and is then read again as a whole.
+  /// The next account that commits loses this many commits, and is then read again completely.
   void lose_commits(std::size_t count) { lose_next_ = count; }
-  /// An event of an unknown type, and unknown fields in the next record.
+  /// Sends an event of an unknown type, and adds unknown fields to the next record.
   bool say_unknown(TimePoint now);
-  /// A record that nobody can store: one of several kinds, in turn.
+  /// Sends a record that cannot be stored, of alternating kinds.
   bool say_poison(TimePoint now);
-  /// A create without its record.
+  /// Sends a create without its record.
   bool say_no_record(TimePoint now);
 
  private:
@@ -99,7 +100,7 @@ class TapTracker {
   void tell_repository(const std::string& did, TapRepo& repo, TimePoint now);
   void want_resync(const std::string& did, TapRepo& repo, TapRepo::State state);
   bool wants(std::string_view path) const;
-  /// A tracked account that is in order, another one each time; null: none.
+  /// A tracked account in a normal state, another one each time; null: none.
   const std::pair<const std::string, TapRepo>* some_repo();
   bool say_record(const std::string& record_json, std::string_view cid, TimePoint now);
 

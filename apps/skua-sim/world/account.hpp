@@ -19,8 +19,8 @@
 
 namespace skua::sim {
 
-/// The record keys of one collection of an account, so that one can be picked. TIDs, which nearly
-/// all are, take 8 bytes.
+/// The record keys of one collection of an account, for picking one. TIDs, which most keys are,
+/// take 8 bytes.
 class RecordKeys {
  public:
   void add(const std::string& rkey) {
@@ -37,7 +37,7 @@ class RecordKeys {
     return index < tids_.size() ? atproto::Tid{tids_[index]}.to_string()
                                 : names_[index - tids_.size()];
   }
-  /// The last takes its place.
+  /// The last key takes its place.
   void remove(std::size_t index) {
     if (index < tids_.size()) {
       std::swap(tids_[index], tids_.back());
@@ -64,30 +64,30 @@ class RecordKeys {
   std::vector<std::string> names_;
 };
 
-/// An account of the simulated network: what its PDS, the directory and the name servers know of
-/// it. Owned by Population; one thread.
+/// An account of the simulated network: its data at its PDS, in the directory and in the name
+/// servers. Owned by Population; one thread.
 struct Account {
   std::size_t number = 0;
   std::string did;
-  std::string handle;  // that its DID document claims
+  std::string handle;  // the handle in its DID document
   std::size_t host = 0;
   AccountStatus status = AccountStatus::active;
   atproto::SigningKey signing_key;
   std::uint64_t signing_key_generation = 0;
   atproto::SigningKey rotation_key;
-  /// Of a labeler: what its labels are signed with.
+  /// The key for labels, if it is a labeler.
   std::optional<atproto::SigningKey> label_key = std::nullopt;
   std::uint64_t label_key_generation = 0;
   AccountRepository repository;
   std::array<RecordKeys, kCollections> keys;
-  /// The newest record key that was made of a time.
+  /// The newest record key that was made from a time.
   atproto::Tid last_rkey;
-  /// Whether its host has told the relay of it.
+  /// Whether its host has announced it to the relay.
   bool introduced = false;
-  /// What the last #identity and #account messages said.
+  /// The content of the last #identity and #account messages.
   std::optional<std::string> announced_handle;
   std::optional<AccountStatus> announced_status;
-  /// When its #identity messages named a handle last, for each that they ever named.
+  /// The handles of all its #identity messages, each with the time of the last one.
   std::map<std::string, Timestamp> claims;
 
   RecordKeys& keys_of(Collection collection) { return keys[static_cast<std::size_t>(collection)]; }

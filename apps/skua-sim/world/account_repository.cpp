@@ -11,7 +11,7 @@
 namespace skua::sim {
 namespace {
 
-/// The tree is whole and its keys are short: an error is a defect here.
+/// The tree is complete and its keys are short, so an error is a bug in this program.
 template <class T>
 T sound(Result<T> result) {
   if (!result) throw std::logic_error("simulated repository: " + result.error().message());
@@ -66,7 +66,7 @@ CommitFrame AccountRepository::commit(std::vector<Write> writes, Timestamp time,
   rev_ = std::max(atproto::Tid::from_time(time, kClockId), atproto::Tid{rev_.value + 1});
   frame.rev = rev_.to_string();
 
-  frame.blocks.emplace_back();  // the commit's place
+  frame.blocks.emplace_back();  // reserved for the commit
   for (Write& write : writes) {
     CommitOp& op = frame.ops.emplace_back();
     if (write.block.empty()) {

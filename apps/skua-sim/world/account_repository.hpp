@@ -18,14 +18,15 @@
 
 namespace skua::sim {
 
-/// What a commit does to one key: `block` empty removes it, else the block is put there.
+/// A change of one key in a commit: an empty `block` removes the key, otherwise the block is stored
+/// under it.
 struct Write {
   std::string path;
   Bytes block;
 };
 
-/// One account's repository as its PDS has it (atproto.com/specs/repository): the tree, the signed
-/// head commit and, where they are kept, the records' blocks. One thread; owned by the account.
+/// One account's repository on its PDS (atproto.com/specs/repository): the tree, the signed head
+/// commit and, if they are kept, the records' blocks. One thread; owned by the account.
 class AccountRepository {
  public:
   AccountRepository(std::string did, bool keep_records)
@@ -35,18 +36,19 @@ class AccountRepository {
     std::string path;
     atproto::Tid rev;
     atproto::Cid cid;
-    Bytes block;  // empty where records are not kept
+    Bytes block;  // empty if records are not kept
   };
-  /// Fills a repository that has nothing yet and signs its first commit, which nobody hears of.
-  /// Paths are unique, in any order.
+  /// Fills an empty repository and signs its first commit, which is not published. Paths are
+  /// unique, in any order.
   void found(std::vector<InitialRecord> records, atproto::Tid rev, const atproto::SigningKey& key);
 
-  /// Applies writes in their order and signs a new head; `time` is the message's. The rev is the
-  /// time's, or the one after the last. Throws std::logic_error when something is removed that is
-  /// not there.
+  /// Applies writes in their order and signs a new head; `time` is the message's. The rev is made
+  /// from the time, or is the successor of the last one. Throws std::logic_error if a removed key
+  /// does not exist.
   CommitFrame commit(std::vector<Write> writes, Timestamp time, const atproto::SigningKey& key);
 
-  /// The message of the head commit as if it were the first: for repositories without records.
+  /// The message of the head commit as if it were the first commit: for repositories without
+  /// records.
   CommitFrame first_commit(Timestamp time) const;
 
   const std::string& did() const { return did_; }
@@ -56,7 +58,7 @@ class AccountRepository {
   std::size_t records() const { return record_count_; }
   bool keeps_records() const { return keep_records_; }
 
-  /// A CAR: commit, tree, and the records that are newer than `since` (empty: all). Nothing when
+  /// A CAR: commit, tree, and the records that are newer than `since` (empty: all). Nothing if
   /// records are not kept.
   std::optional<Bytes> car(std::string_view since) const;
 
@@ -70,7 +72,7 @@ class AccountRepository {
 
   std::string did_;
   bool keep_records_;
-  // Asking a tree for its blocks brings the CIDs of its nodes up to date.
+  // Reading the blocks of a tree updates the CIDs of its nodes.
   mutable repo::MstTree tree_;
   atproto::Cid data_;
   atproto::Tid rev_;

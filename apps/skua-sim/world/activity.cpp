@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kUpdates = 0.06;
 constexpr double kDeletes = 0.10;
-/// UpdateShare of commits with more than one op.
+/// The share of commits with more than one op.
 constexpr double kSeveralActs = 0.10;
 constexpr double kThreadgate = 0.02;
 constexpr double kPostgate = 0.015;
@@ -37,7 +37,7 @@ constexpr std::array<UpdateShare, 9> kDeleted = {{{Collection::like, 60},
                                                   {Collection::reading_note, 0.5},
                                                   {Collection::status, 0.5}}};
 
-/// One of the collections in which the account has something; nothing: in none.
+/// One of the collections in which the account has records; nothing: it has none.
 template <class Shares>
 std::optional<Collection> draw(Random& random, const Account& account, const Shares& shares) {
   std::array<double, std::tuple_size_v<Shares>> weights{};
@@ -127,7 +127,7 @@ void Activity::add_create(Account& account, std::vector<Write>& writes, Timestam
   for (;;) {
     const Collection collection = records_.collection_for_new(account);
     const auto rkey = records_.new_key(account, collection, now);
-    // What was deleted in this commit does not come back in it.
+    // A record that was deleted in this commit is not created again in it.
     if (!rkey || touches(writes, path_of(collection, *rkey))) continue;
     writes.push_back(records_.create_at(account, collection, *rkey, now));
     if (collection != Collection::post) return;

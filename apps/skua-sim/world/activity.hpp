@@ -11,23 +11,25 @@
 
 namespace skua::sim {
 
-/// What people do all day: creates, updates and deletes in the network's mix. One thread.
+/// The ordinary activity of accounts: creates, updates and deletes in the network's mix. One
+/// thread.
 class Activity {
  public:
   Activity(Random& random, RecordWriter& records, Announcements& announcements)
       : random_(random), records_(records), announcements_(announcements) {}
 
-  /// Gives a new account its history: `records` records in the time before `now`, of which nobody
-  /// hears. With 0, the account is introduced when it first acts.
+  /// Gives a new account its initial records: `records` records before `now`, which are not
+  /// published. If 0, the account is introduced when it first acts.
   void found(Account& account, std::size_t records, Timestamp now);
 
-  /// One commit of an active account: one op mostly, now and then a few. Returns what happened.
+  /// One commit of an active account: mostly one op, sometimes a few. Returns the number of ops and
+  /// events.
   std::size_t act(Account& account, Timestamp now);
-  /// One commit of so many ops, each in the mix, on keys that differ.
+  /// One commit with `ops` ops of the mix, on different keys.
   std::size_t act_often(Account& account, std::size_t ops, Timestamp now);
-  /// Commits and says so. Returns the number of ops.
+  /// Commits and publishes the message. Returns the number of ops.
   std::size_t commit(Account& account, std::vector<Write> writes, Timestamp now);
-  /// What a host says of an account that is new: #identity, #account, an empty first commit.
+  /// Publishes the messages for a new account: #identity, #account, an empty first commit.
   std::size_t introduce(Account& account, Timestamp now);
 
  private:

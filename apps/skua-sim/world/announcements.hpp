@@ -10,8 +10,7 @@
 
 namespace skua::sim {
 
-/// What the hosts say of their accounts, made into messages and published; it remembers what was
-/// said last. One thread.
+/// Publishes the hosts' messages about their accounts, and remembers the last ones. One thread.
 class Announcements {
  public:
   explicit Announcements(Network::Publish publish) : publish_(std::move(publish)) {}
@@ -19,14 +18,14 @@ class Announcements {
   void commit(const Account& account, CommitFrame frame);
   void sync(const Account& account, Timestamp now);
   void identity(Account& account, Timestamp now);
-  /// The account's status as its host knows it.
+  /// Publishes the account's status at its host.
   void account(Account& account, Timestamp now);
-  /// The same from another host: the one it has left says that it is deactivated.
+  /// The same from the previous host: it says that the account is deactivated.
   void left(Account& account, std::size_t host, Timestamp now);
-  /// Whatever a host should not say.
+  /// Publishes a hostile message.
   void hostile(const Account& account, Message message);
 
-  /// The newest commits of all accounts, for hostile messages to be made from.
+  /// The newest commits of all accounts, as material for hostile messages.
   const Recent<CommitFrame>& commits() const { return commits_; }
 
  private:

@@ -7,8 +7,8 @@
 
 namespace skua::sim {
 
-/// The collections that the simulated network has: those with tables of their own, and two of
-/// applications that nobody knows.
+/// The collections of the simulated network: those with their own tables, and two of unknown
+/// applications.
 enum class Collection : std::uint8_t {
   like,
   post,
@@ -62,7 +62,7 @@ constexpr std::string_view nsid_of(Collection collection) {
   return kNsids[static_cast<std::size_t>(collection)];
 }
 
-/// Whether the lexicon knows one record a repository only, under the key `self`.
+/// Whether the lexicon allows only one record per repository, with the key `self`.
 constexpr bool is_singleton(Collection collection) {
   return collection >= Collection::profile && collection <= Collection::labeler;
 }

@@ -10,7 +10,8 @@ namespace {
 
 using repo::CborWriter;
 
-/// Writes a message's header and the fields in DAG-CBOR's order, as the caller gives them.
+/// Writes a message's header, and the fields in the order of the calls, which must be DAG-CBOR's
+/// order.
 class MessageWriter {
  public:
   MessageWriter(std::string_view type, std::string_view did, std::size_t fields)
@@ -24,7 +25,7 @@ class MessageWriter {
     cbor_.map(fields);
   }
 
-  /// The value, which the host will give, is left out.
+  /// Leaves a gap for the value, which the host inserts.
   void seq() {
     cbor_.string("seq");
     message_.seq_at = message_.bytes.size();

@@ -21,8 +21,8 @@ struct CommitOp {
   std::optional<atproto::Cid> prev;
 };
 
-/// A #commit message taken apart (atproto.com/specs/sync#commit), so that one part of it can be
-/// made wrong. Blocks stand under the CIDs that they claim to have.
+/// The parts of a #commit message (atproto.com/specs/sync#commit), so that a single part can be
+/// falsified. Blocks are stored under the CIDs that they claim to have.
 struct CommitFrame {
   std::string did;
   Timestamp time;
@@ -38,13 +38,13 @@ struct CommitFrame {
 
 Message commit_message(const CommitFrame& commit);
 
-/// #sync: where the repository stands. `commit` is the commit's block.
+/// #sync: the state of a repository. `commit` is the commit's block.
 Message sync_message(std::string_view did, Timestamp time, std::string_view rev,
                      ByteView commit_block);
 
 Message identity_message(std::string_view did, Timestamp time, std::string_view handle);
 
-/// `status` empty: none is given.
+/// If `status` is empty, the message has none.
 Message account_message(std::string_view did, Timestamp time, bool active, std::string_view status);
 
 }  // namespace skua::sim

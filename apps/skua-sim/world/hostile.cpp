@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::chrono::hours kIntoFuture{1};
 
-/// Puts another commit block in the place of the commit's, consistently.
+/// Replaces the commit block consistently.
 void replace_commit_block(CommitFrame& commit, Bytes block) {
   commit.commit = atproto::Cid::of(block);
   commit.blocks.front() = {commit.commit, std::move(block)};
@@ -53,15 +53,15 @@ void change_signature(CommitFrame& commit) {
   replace_commit_block(commit, repo::commit_bytes(content));
 }
 
-/// Signs the commit anew under another revision.
+/// Signs the commit again with another revision.
 void sign_as(CommitFrame& commit, atproto::Tid rev, const atproto::SigningKey& key) {
   const Bytes block = commit.blocks.front().second;
   commit.rev = rev.to_string();
   replace_commit_block(commit, signed_commit(commit.did, read_commit(block).data, rev, key));
 }
 
-/// The revision that follows the commit's at once: newer than what is known, and older than the
-/// next honest one.
+/// The direct successor of the commit's revision: newer than the known one, and older than the next
+/// honest one.
 atproto::Tid next_rev(const CommitFrame& commit) {
   return {atproto::Tid::parse(commit.rev)->value + 1};
 }

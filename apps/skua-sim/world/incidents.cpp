@@ -4,7 +4,7 @@
 
 namespace skua::sim {
 
-// Shares of steps where `oddities` is 1.
+// Shares of steps if `oddities` is 1.
 const std::array<Incidents::Kind, 22> Incidents::kKinds = {{
     {"many_ops", 5.0, &Incidents::many_ops},
     {"delete_and_create", 4.0, &Incidents::delete_and_create, true},
@@ -97,7 +97,7 @@ std::size_t Incidents::change_handle(Account& account, Timestamp now) {
   return 1;
 }
 
-/// Another account's name leads here from now on. The other's document goes on claiming it.
+/// The account takes another account's handle. The other account's document still claims it.
 std::size_t Incidents::take_handle(Account& account, Timestamp now) {
   const Account& other = *world_.population.random_active(world_.random);
   if (other.did == account.did || !world_.population.handle_valid(other)) return 0;
@@ -106,7 +106,7 @@ std::size_t Incidents::take_handle(Account& account, Timestamp now) {
   return 1;
 }
 
-/// A head that the old key signed is nobody's any more: its host signs a new one.
+/// The old key's signature on the head is no longer valid, so the host signs a new head.
 std::size_t Incidents::rotate_key(Account& account, Timestamp now) {
   world_.population.rotate_key(account, now);
   world_.announcements.identity(account, now);
@@ -126,7 +126,8 @@ std::size_t Incidents::move(Account& account, Timestamp now) {
 }
 
 std::size_t Incidents::make_inactive(Account& account, AccountStatus status, Timestamp now) {
-  // Somebody has to go on; and who takes a labeler for gone may forget what it said.
+  // One account must stay active. A labeler must also stay, because readers may discard the labels
+  // of a deleted one.
   if (account.label_key) return 0;
   if (world_.population.active() * 2 <= world_.population.size()) return 0;
   world_.population.set_status(account, status);

@@ -20,7 +20,7 @@
 
 namespace skua::sim {
 
-/// What the network's parts are to those that make things happen in it.
+/// The parts of the network that incidents act on.
 struct World {
   Random& random;
   Subjects& subjects;
@@ -30,24 +30,24 @@ struct World {
   Activity& activity;
 };
 
-/// What happens seldom on the real network: events of accounts and identities, commits that touch a
-/// key twice, records that break their lexicon. Each function does one thing to one active account
-/// and returns how many ops and events it was; 0 where nothing could be done, or where what was
-/// said is neither. One thread.
+/// Events that are rare on the real network: events of accounts and identities, commits that change
+/// a key twice, records that violate their lexicon. Each function does one thing to one active
+/// account and returns the number of ops and events; 0 if nothing could be done, or if the message
+/// is neither. One thread.
 class Incidents {
  public:
-  /// `one_op_a_path`: none of those that touch a key twice in one commit.
+  /// `one_op_a_path`: excludes incidents that change a key twice in one commit.
   Incidents(const World& world, double oddities, bool one_op_a_path)
       : world_(world), oddities_(oddities), one_op_a_path_(one_op_a_path) {}
 
-  /// What is due from before, or something by chance. Nothing: an ordinary step.
+  /// A due sequel, or a random incident. Nothing: make an ordinary step.
   std::optional<std::size_t> happen(Timestamp now);
 
-  /// Somebody new.
+  /// A new account.
   std::size_t join(Timestamp now);
 
-  /// Makes a kind of incident happen now, to one of the active accounts: `move`, `leave_for_good`,
-  /// as kKinds names them. Nothing: there is no such kind.
+  /// Causes an incident now, for one of the active accounts: `move`, `leave_for_good`, by the names
+  /// in kKinds. Nothing: unknown kind.
   std::optional<std::size_t> cause(std::string_view name, Timestamp now);
 
  private:
@@ -59,16 +59,17 @@ class Incidents {
   };
   static const std::array<Kind, 22> kKinds;
 
-  /// Something that follows later from what happened.
+  /// A later consequence of an incident.
   struct Sequel {
     std::size_t account;
-    /// The host that has yet to say that the account left; nothing: the account becomes active.
+    /// The previous host, which must still announce that the account left; nothing: the account
+    /// becomes active.
     std::optional<std::size_t> left_host;
   };
   std::optional<std::size_t> happen_if_due(Timestamp now);
   void later(std::size_t least, std::size_t most, Sequel sequel);
 
-  /// A key that the account has, of the collections where people change their minds.
+  /// An existing key of the account, in a collection whose records change often.
   std::optional<std::pair<Collection, std::string>> some_key(const Account& account);
   std::size_t put(Account& account, Collection collection, const std::string& rkey,
                   const nlohmann::json& record, Timestamp now);

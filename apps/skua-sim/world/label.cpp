@@ -24,8 +24,8 @@ constexpr std::array<std::pair<std::string_view, LabelFlaw>, 9> kFlaws = {{
     {"exp", LabelFlaw::exp},
 }};
 
-/// The keys, all of three letters, stand in the order of their bytes. Without a signature: what is
-/// signed.
+/// The keys, all of three letters, are in the order of their bytes. Without a signature this is the
+/// signed content.
 Bytes label_bytes(const Label& label, ByteView signature) {
   Bytes bytes;
   CborWriter cbor(bytes);

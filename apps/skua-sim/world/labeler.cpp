@@ -12,20 +12,20 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Share of the network's steps that a frame of labels follows.
+/// The share of the network's steps that a frame of labels follows.
 constexpr double kFrames = 0.1;
-/// Share of frames with more than one label.
+/// The share of frames with more than one label.
 constexpr double kSeveralLabels = 0.2;
 constexpr std::size_t kMostAtOnce = 5;
-/// Share of labels that change one that is there: withdraw it, or say again what was withdrawn.
+/// The share of labels that change an existing one: withdraw it, or restore a withdrawn one.
 constexpr double kChanges = 0.3;
 constexpr double kOnAccounts = 0.3;
-/// Share of labels on posts that name the version.
+/// The share of labels on posts that name the version.
 constexpr double kOnVersion = 0.5;
 constexpr double kExpires = 0.1;
-/// Share of those that expire within half a minute.
+/// The share of expiring labels that expire within half a minute.
 constexpr double kSoon = 0.5;
-/// Both are allowed: `neg` that is false, and labels of the time before there was a version.
+/// Both are allowed: `neg` with the value false, and labels without `ver`, from before it existed.
 constexpr double kSaysNotNegated = 0.2;
 constexpr double kNoVersion = 0.05;
 
@@ -58,7 +58,7 @@ void Labeler::happen(Timestamp now) {
   for (std::size_t i = 0; i < count; ++i) {
     const bool changes = !keys_.empty() && random_.chance(kChanges);
     Label label = changes ? changed_label(now) : fresh_label(now);
-    // Which of two of one moment counts nobody could say.
+    // If two labels had the same moment, the result would be undefined.
     if (said.emplace(label.uri, label.val).second) wanted.push_back({std::move(label)});
   }
   say(std::move(wanted));

@@ -20,37 +20,37 @@
 
 namespace skua::sim {
 
-/// An account of the network that puts labels on accounts and posts, and withdraws some. Its stream
-/// has numbers of its own and goes back to the first label; a label keeps the signature of its
-/// time. What it does follows from the seed and the calls, and changes nothing that others do. One
-/// thread.
+/// An account of the network that labels accounts and posts, and withdraws some labels. Its stream
+/// has its own numbers and goes back to the first label; a label keeps its original signature. Its
+/// actions depend only on the seed and the calls, and do not influence other accounts. One thread.
 class Labeler {
  public:
-  /// Makes the account a labeler. It is the `number`th of the population, which must outlive this
-  /// as the subjects must.
+  /// Turns the `number`th account of the population into a labeler. The population and the subjects
+  /// must outlive it.
   Labeler(std::uint64_t seed, std::size_t number, Population& population, const Subjects& subjects,
           Timestamp now);
 
   const std::string& did() const { return account().did; }
   Account& account() const { return population_.at(number_); }
 
-  /// By chance, after a step of the network: a frame of one label, or of a few.
+  /// At random, after a step of the network: a frame with one label, or with a few.
   void happen(Timestamp now);
 
-  /// A label as somebody wants it; `src` is filled in.
+  /// A requested label; `src` is filled in.
   struct Wanted {
     Label label;
     std::optional<LabelFlaw> flaw = std::nullopt;
   };
-  /// One frame with these. Each that has no flaw must have a datetime in `cts`. Returns its seq.
+  /// Publishes one frame with these labels. Each label without a flaw must have a datetime in
+  /// `cts`. Returns the frame's seq.
   std::int64_t say(std::vector<Wanted> wanted);
-  /// The newest frame once more, under the same number. False: there is none yet.
+  /// Sends the newest frame again, with the same number. False: there is none yet.
   bool repeat();
 
   MessageLog& log() { return log_; }
-  /// What holds: {src, seq, labels: [{src, uri, val, neg, cts, exp, cid, seq}]}, by URI and value;
-  /// what is absent is null. Of several labels with one URI and value the last by (cts, seq)
-  /// counts; withdrawn ones are there with `neg`.
+  /// The current labels: {src, seq, labels: [{src, uri, val, neg, cts, exp, cid, seq}]}, by URI and
+  /// value; absent fields are null. Of several labels with one URI and value the last by (cts, seq)
+  /// counts; withdrawn ones are included with `neg`.
   nlohmann::ordered_json state() const;
 
  private:
@@ -73,7 +73,7 @@ class Labeler {
   MessageLog log_;
   std::shared_ptr<const Message> newest_;
   std::map<Key, Standing> standing_;
-  /// Of what stands, in the order in which it came: to be picked from.
+  /// The keys of the current labels in the order of their creation, for picking one.
   std::vector<Key> keys_;
 };
 

@@ -10,19 +10,19 @@
 namespace skua::sim {
 
 /// A subscribeRepos message before a host has numbered it (atproto.com/specs/sync): relay and PDS
-/// send the same message, each under a seq of its own.
+/// send the same message with different seqs.
 struct Message {
   /// The frame without the value of `seq`.
   Bytes bytes;
-  /// Where the value of `seq` belongs in `bytes`; nothing: the message has none (#info).
+  /// The position of the value of `seq` in `bytes`; nothing: the message has none (#info).
   std::optional<std::size_t> seq_at;
-  /// Whom it is about; empty for #info.
+  /// The account; empty for #info.
   std::string did;
-  /// False: no honest host says it, and who checks what it is told drops it.
+  /// False: a dishonest message, which a verifying reader drops.
   bool honest = true;
 };
 
-/// The frame under its number.
+/// The frame with its number.
 Bytes numbered(const Message& message, std::int64_t seq);
 
 }  // namespace skua::sim

@@ -32,7 +32,7 @@ std::vector<RenumberedRun> MessageLog::restart_numbers() {
     ++runs.back().count;
     entry.seq = next_seq_++;
   }
-  // Whoever waits for a position beyond the old end finds one now.
+  // Waiters for a position beyond the old end find a frame now.
   wake_waiters();
   return runs;
 }
@@ -40,7 +40,7 @@ std::vector<RenumberedRun> MessageLog::restart_numbers() {
 std::int64_t MessageLog::append(std::shared_ptr<const Message> message, std::int64_t seq) {
   bytes_ += message->bytes.size();
   entries_.push_back({std::move(message), seq});
-  // The newest stays, however large it is: who waits for it finds it.
+  // The newest message stays, however large it is, for the readers that wait for it.
   while (bytes_ > window_bytes_ && entries_.size() > 1) {
     bytes_ -= entries_.front().message->bytes.size();
     entries_.pop_front();
@@ -51,8 +51,8 @@ std::int64_t MessageLog::append(std::shared_ptr<const Message> message, std::int
 }
 
 void MessageLog::wake_waiters() {
-  // Those who wake may wait anew, or make others give up: the list is put aside first, and each is
-  // looked up when it is its turn.
+  // Woken readers may wait again, or cancel other waiters. So the list is moved away first, and
+  // each waiter is checked before it is called.
   for (auto& weak : std::exchange(waiters_, {})) {
     const auto waiter = weak.lock();
     if (!waiter) continue;

@@ -18,23 +18,23 @@ struct RenumberedRun {
   std::int64_t count = 0;
 };
 
-/// What one host (the relay, or a PDS) has published: messages under its own numbers, the newest
-/// `window_bytes` of them, as a relay keeps its last hours. One thread.
+/// The published messages of one host (the relay, or a PDS), with its numbers: the newest
+/// `window_bytes` of them, as a relay keeps the last hours. One thread.
 class MessageLog final : public FrameSource {
  public:
-  /// `first_seq`: the number of the first message; `stride`: how far the numbers stand apart.
+  /// `first_seq`: the number of the first message; `stride`: the difference between numbers.
   explicit MessageLog(std::size_t window_bytes, std::int64_t first_seq = 1, std::int64_t stride = 1)
       : window_bytes_(window_bytes), stride_(stride), next_seq_(first_seq) {}
 
-  /// Numbers a message and wakes who waits for it. Returns its seq (0: it has none).
+  /// Numbers a message and wakes its waiters. Returns its seq (0: it has none).
   std::int64_t publish(std::shared_ptr<const Message> message);
-  /// Publishes under the number of the message before: a host that repeats itself.
+  /// Publishes with the number of the previous message, for a host that repeats itself.
   std::int64_t publish_with_last_seq(std::shared_ptr<const Message> message);
   /// The next message skips `count` numbers.
   void skip_numbers(std::int64_t count) { next_seq_ += count; }
-  /// The host was rebuilt from the hosts behind it: what it kept it has again, under new numbers
-  /// from 1, at new positions. Only where the old numbers were higher can a reader tell.
-  /// Returns what became of the old numbers.
+  /// Simulates a host that was rebuilt from its upstream hosts: it has the same messages with new
+  /// numbers from 1, at new positions. A reader notices this only if the old numbers were higher.
+  /// Returns the mapping from old to new numbers.
   std::vector<RenumberedRun> restart_numbers();
 
   std::uint64_t begin() const override { return first_; }

@@ -50,7 +50,7 @@ std::string_view hostility_name(Hostility kind) {
   return {};
 }
 
-/// Owns the parts and steps them; each refers to those before it.
+/// Owns the parts and steps them; each refers only to earlier ones.
 class Network::Impl {
  public:
   Impl(const NetworkSettings& settings, std::vector<std::string> host_urls, Timestamp start,
@@ -130,7 +130,7 @@ class Network::Impl {
     return account == nullptr ? incidents_.join(last_) : activity_.act(*account, last_);
   }
 
-  /// Says what `make` makes of some account's newest commit, if it makes something of one.
+  /// Publishes the message that `make` creates from the newest commit of some account, if it can.
   template <class Make>
   bool say_hostile(Make make) {
     const auto& commits = announcements_.commits();
@@ -151,7 +151,7 @@ class Network::Impl {
 
   Timestamp last_;
   Random random_;
-  /// Of its own: hostile messages change nothing that happens honestly.
+  /// A separate generator, so that hostile messages do not change honest events.
   Random hostile_random_;
   Subjects subjects_;
   RecordWriter records_;

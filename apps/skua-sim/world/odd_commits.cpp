@@ -15,7 +15,7 @@ using nlohmann::json;
 constexpr std::array kChangedMinds = {Collection::like,    Collection::post, Collection::follow,
                                       Collection::profile, Collection::list, Collection::repost};
 
-/// Makes a record break its lexicon.
+/// Makes a record violate its lexicon.
 void break_record(Random& random, json& record) {
   switch (random.below(5)) {
     case 0:
@@ -57,7 +57,7 @@ std::optional<std::pair<Collection, std::string>> Incidents::some_key(const Acco
 
 std::size_t Incidents::many_ops(Account& account, Timestamp now) {
   constexpr double kAsManyAsAllowed = 0.05;
-  // A post may bring two gates, and 200 is the most.
+  // A post may add two gates, and the limit is 200.
   const std::size_t ops = world_.random.chance(kAsManyAsAllowed) ? world_.random.between(150, 198)
                                                                  : world_.random.between(5, 40);
   return world_.activity.act_often(account, ops, now);
@@ -136,7 +136,7 @@ std::size_t Incidents::broken_record(Account& account, Timestamp now) {
 std::size_t Incidents::nul_in_text(Account& account, Timestamp now) {
   const std::string rkey = *world_.records.new_key(account, Collection::post, now);
   json post = world_.records.make(Collection::post, account, rkey, now);
-  // At the end, where no facet's offset is moved.
+  // At the end, so that the offsets of facets stay valid.
   auto& text = post["text"].get_ref<std::string&>();
   text += '\0';
   text += random_word(world_.random, Script::latin);
@@ -159,7 +159,7 @@ std::size_t Incidents::odd_key(Account& account, Timestamp now) {
   Collection collection = world_.random.pick(kAnyKey);
   std::string rkey;
   switch (world_.random.below(4)) {
-    case 0:  // a TID that is no signed 64-bit number: it begins with c
+    case 0:  // a TID outside the signed 64-bit range: it begins with c
       rkey = atproto::Tid{(world_.random.next() >> 4) | (std::uint64_t{1} << 63)}.to_string();
       break;
     case 1:

@@ -6,8 +6,8 @@
 
 namespace skua::sim {
 
-/// Writes what Network::dump says, making the directory if need be. Throws std::runtime_error when
-/// it cannot be written, or when the records were not kept.
+/// Writes the files of Network::dump and creates the directory if necessary. Throws
+/// std::runtime_error if it cannot be written, or if the records were not kept.
 void dump_oracle(Population& population, const std::filesystem::path& directory);
 
 }  // namespace skua::sim

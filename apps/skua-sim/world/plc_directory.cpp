@@ -28,7 +28,7 @@ nlohmann::ordered_json PlcDirectory::audit(std::string_view did) const {
 }
 
 nlohmann::ordered_json PlcDirectory::exported(std::string_view after, std::size_t count) const {
-  // What is no datetime (or nothing) stands for the beginning.
+  // An invalid or empty datetime means the beginning.
   const auto cursor = parse_datetime(after);
   auto entry = entries_.begin();
   if (cursor) {

@@ -13,11 +13,11 @@
 
 namespace skua::sim {
 
-/// All operations of a PLC directory in the order in which they were made. One thread.
+/// All operations of a PLC directory in the order of their creation. One thread.
 class PlcDirectory {
  public:
-  /// Takes an account's next operation, signed. Its `createdAt` is later than that of all before
-  /// it: `/export` goes on from there.
+  /// Adds an account's next operation, signed. Its `createdAt` is later than that of all before it,
+  /// because `/export` continues from there.
   void add(const std::string& did, PlcOperation operation, Timestamp now);
 
   /// The account's newest operation; null: unknown.

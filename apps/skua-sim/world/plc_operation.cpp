@@ -32,7 +32,7 @@ std::string base64url(ByteView bytes) {
   return text;
 }
 
-/// JSON-LD contexts that a document with such a key has.
+/// The JSON-LD contexts of a document with such a key.
 std::string_view suite_context(const std::string& did_key) {
   const auto key = atproto::Multikey::parse_did_key(did_key);
   return key && key->curve == atproto::Curve::p256

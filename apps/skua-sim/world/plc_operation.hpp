@@ -11,14 +11,14 @@
 
 namespace skua::sim {
 
-/// What the directory knows of a labeler.
+/// The directory's entry for a labeler.
 struct LabelerService {
   std::string label_key;  // did:key
   std::string url;
 };
 
-/// An operation of the PLC directory (web.plc.directory/spec/v0.1/did-plc): what an account's
-/// identity is from now on.
+/// An operation of the PLC directory (web.plc.directory/spec/v0.1/did-plc): the identity of an
+/// account from now on.
 struct PlcOperation {
   std::vector<std::string> rotation_keys;  // did:key
   std::string signing_key;                 // did:key
@@ -29,18 +29,17 @@ struct PlcOperation {
   std::string signature;  // base64url without padding
 
   nlohmann::json to_json() const;
-  /// Of the signed operation. The next one names it as `prev`.
+  /// The CID of the signed operation. The next operation has it as `prev`.
   atproto::Cid cid() const;
 };
 
 /// Signs with one of the rotation keys.
 void sign_plc_operation(PlcOperation& operation, const atproto::SigningKey& rotation_key);
 
-/// The DID that a signed genesis operation makes: `did:plc:` and 24 characters of base32 of its
-/// hash.
+/// The DID of a signed genesis operation: `did:plc:` and 24 characters of base32 of its hash.
 std::string plc_did(const PlcOperation& genesis);
 
-/// The DID document that follows from an account's newest operation, as the directory writes it.
+/// The DID document for an account's newest operation, in the directory's format.
 nlohmann::ordered_json plc_document(const std::string& did, const PlcOperation& operation);
 
 }  // namespace skua::sim

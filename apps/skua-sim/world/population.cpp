@@ -12,7 +12,7 @@ namespace {
 
 /// Every tenth account signs with P-256.
 constexpr std::size_t kP256Every = 10;
-/// Activity falls as one over the account's number and this: Zipf's law without its sharp top.
+/// Activity is proportional to 1 / (account number + this): Zipf's law with a flattened top.
 constexpr double kShift = 10;
 
 atproto::SigningKey key_of(atproto::Curve curve, const atproto::Digest& secret) {
@@ -95,7 +95,7 @@ Account* Population::random_busy(Random& random) {
   if (settings_.even) return random_active(random);
   if (active_ == 0) return nullptr;
   for (;;) {
-    // The number before which a random share of all lies.
+    // Inverse of the cumulative distribution: the account for a random share.
     const double whole = std::log1p(static_cast<double>(accounts_.size()) / kShift);
     const auto number = static_cast<std::size_t>(std::expm1(whole * random.unit()) * kShift);
     Account& account = accounts_[std::min(number, accounts_.size() - 1)];
@@ -157,7 +157,7 @@ void Population::rotate_key(Account& account, Timestamp now) {
   record_operation(account, now);
 }
 
-/// In turn of both curves.
+/// Alternates between the two curves.
 void Population::renew_label_key(Account& account, Timestamp now) {
   const std::uint64_t generation = account.label_key_generation++;
   const auto curve = generation % 2 == 0 ? atproto::Curve::k256 : atproto::Curve::p256;

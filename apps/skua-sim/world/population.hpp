@@ -16,18 +16,18 @@
 
 namespace skua::sim {
 
-/// The part of all records that falls to the accounts before `number` of `count`, 0 to 1. With a
-/// spread of 1, which all traffic has, the first of 2,000 accounts makes 1.8 %, the last 0.01 %;
-/// with 2 it is 10 % and 0.0003 %.
+/// The share of all records for the accounts before `number` of `count`, 0 to 1. With a spread of
+/// 1, which all traffic has, the first of 2,000 accounts makes 1.8 %, the last 0.01 %; with 2 it is
+/// 10 % and 0.0003 %.
 double share_before(std::size_t number, std::size_t count, double spread);
 
-/// The accounts, whom names lead to, and the PLC directory. Changes here are silent: what hosts say
-/// of them is Announcements' part. References to accounts stay valid. One thread.
+/// The accounts, the handles that lead to them, and the PLC directory. Changes here are not
+/// published; Announcements does that. References to accounts stay valid. One thread.
 class Population {
  public:
   Population(const NetworkSettings& settings, std::vector<std::string> host_urls);
 
-  /// A new account with a handle, keys and a genesis operation; its repository is not founded yet.
+  /// A new account with a handle, keys and a genesis operation, and an empty repository.
   Account& add(Timestamp now);
 
   std::size_t size() const { return accounts_.size(); }
@@ -38,29 +38,30 @@ class Population {
   std::size_t hosts() const { return host_urls_.size(); }
   const PlcDirectory& directory() const { return directory_; }
 
-  /// An account that may commit, any as likely as the other; null: there is none.
+  /// An account that may commit, with uniform probability; null: there is none.
   Account* random_active(Random& random);
-  /// The same, in the proportions of `share_before`: few accounts make most of the traffic. Unless
-  /// all are to act alike.
+  /// The same with the probabilities of `share_before`: few accounts make most of the traffic. If
+  /// `even` is set, uniform.
   Account* random_busy(Random& random);
   std::size_t active() const { return active_; }
   void set_status(Account& account, AccountStatus status);
 
-  /// A handle of a host's domain that nobody has.
+  /// An unused handle of a host's domain.
   std::string fresh_handle(std::size_t host);
   std::optional<std::string> did_of(std::string_view handle) const;
   bool handle_valid(const Account& account) const;
 
-  // Each is one operation in the directory.
+  // Each of these is one operation in the directory.
 
-  /// The name leads to the account from now on, whoever had it before; its old name to nobody.
+  /// The handle leads to the account from now on, whoever had it before; its old handle leads
+  /// nowhere.
   void change_handle(Account& account, const std::string& handle, Timestamp now);
   void rotate_key(Account& account, Timestamp now);
-  /// A new key for its labels; with the first one the account becomes a labeler.
+  /// A new key for its labels; the first one turns the account into a labeler.
   void renew_label_key(Account& account, Timestamp now);
-  /// To another host, which brings a signing key of its own.
+  /// Moves the account to another host, which assigns a new signing key.
   void move(Account& account, std::size_t host, Timestamp now);
-  /// Nobody answers for the name of a deleted account.
+  /// The handle of a deleted account leads nowhere.
   void release_handle(const Account& account);
 
  private:

@@ -60,7 +60,7 @@ json media(Random& random, Script script) {
   }
 }
 
-/// A post, sometimes a list, a feed or a starter pack of the network.
+/// A post, or sometimes a list, a feed or a starter pack of the network.
 StrongRef quotable(Random& random, const Subjects& subjects) {
   if (random.chance(0.1)) {
     for (const auto* recent : {&subjects.lists, &subjects.feeds, &subjects.starter_packs}) {
@@ -87,7 +87,7 @@ json embed(Random& random, const Subjects& subjects, Script script) {
   return media(random, script);
 }
 
-/// Bytes of text that make at most 230 characters; short texts are the most frequent.
+/// The size in bytes of a text with at most 230 characters; short texts are the most frequent.
 std::size_t text_size(Random& random, Script script) {
   const std::size_t bytes_a_character = script == Script::japanese ? 3 : 1;
   const double length = 6 + 220 * random.unit() * random.unit();

@@ -11,8 +11,8 @@
 
 namespace skua::sim {
 
-/// Numbers that follow from a seed, the same with every compiler and standard library (whose
-/// distributions differ). SplitMix64: one addition and a mix a number. One thread.
+/// Numbers that depend only on a seed and are the same with every compiler and standard library
+/// (whose distributions differ). SplitMix64: one addition and one mix per number. One thread.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -38,7 +38,7 @@ class Random {
     return items[below(std::size(items))];
   }
 
-  /// Which of the weights, each as likely as its share of their sum, which is not 0.
+  /// The index of a weight, with a probability of its share of the sum. The sum is not 0.
   template <class Weights>
   std::size_t weighted(const Weights& weights) {
     double sum = 0;
@@ -57,7 +57,7 @@ class Random {
     return chosen;
   }
 
-  /// 0 to `count` - 1 as popularity goes (Zipf, exponent 1): twice as far down is half as likely.
+  /// 0 to `count` - 1 by popularity (Zipf, exponent 1): rank 2n is half as likely as rank n.
   std::size_t popular(std::size_t count) {
     const double rank = std::pow(static_cast<double>(count) + 1, unit()) - 1;
     const auto index = static_cast<std::size_t>(rank);
@@ -68,8 +68,8 @@ class Random {
   std::uint64_t state_;
 };
 
-/// 32 bytes that follow from the seed and a name and number: keys and the like, which must not
-/// depend on what happened before they were made.
+/// 32 bytes that depend on the seed, a name and a number, for keys and other values that must not
+/// depend on earlier events.
 inline atproto::Digest derive(std::uint64_t seed, std::string_view name, std::uint64_t number) {
   Bytes input(name.begin(), name.end());
   for (const std::uint64_t value : {seed, number}) {

@@ -79,7 +79,7 @@ std::string RecordMaker::list_uri(const Account& author) {
   return "at://" + subjects_.account(random_) + "/app.bsky.graph.list/3kwordlist2ab";
 }
 
-/// Records that say something of another account or record.
+/// Records that refer to another account or record.
 json RecordMaker::subject_of(Collection collection, const Account& author, Timestamp now) {
   json record = typed(collection);
   record["createdAt"] = client_datetime(random_, now);
@@ -147,7 +147,7 @@ json RecordMaker::gate(Collection collection, const Account& author, const std::
   return record;
 }
 
-/// What people make to be found by others: lists, starter packs, feeds.
+/// Records that help others to find accounts: lists, starter packs, feeds.
 json RecordMaker::curated(Collection collection, const Account& author, Timestamp now) {
   constexpr std::size_t kMaxName = 20;
   const Script script = random_script(random_);

@@ -44,7 +44,7 @@ nlohmann::json make_post(Random& random, const Subjects& subjects, Timestamp now
 /// A datetime as clients write it: mostly milliseconds and Z.
 std::string client_datetime(Random& random, Timestamp now);
 
-/// A blob that nobody has.
+/// A blob that does not exist.
 nlohmann::json random_blob(Random& random, const std::string& mime_type, std::size_t max_size);
 
 /// A com.atproto.repo.strongRef.

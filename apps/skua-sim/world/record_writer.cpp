@@ -12,8 +12,8 @@
 namespace skua::sim {
 namespace {
 
-/// Shares of creates: likes, posts, reposts, follows, and all else. Posts bring gates of their own
-/// now and then (see Activity), which leaves less than one in a hundred for the rest.
+/// Shares of creates: likes, posts, reposts, follows, and all others. Posts sometimes create gates
+/// too (see Activity), so less than one in a hundred is left for the others.
 constexpr std::array kMix = {0.72, 0.10, 0.10, 0.07, 0.0065};
 
 struct RestShare {

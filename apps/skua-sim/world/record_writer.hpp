@@ -15,31 +15,31 @@
 
 namespace skua::sim {
 
-/// Makes records under keys of their own, remembers the keys with the account, and lets others know
-/// of what can be referred to. One thread.
+/// Creates records with new keys, remembers the keys with the account, and registers records as
+/// subjects for others. One thread.
 class RecordWriter {
  public:
   RecordWriter(Random& random, Subjects& subjects)
       : random_(random), subjects_(subjects), maker_(random, subjects) {}
 
-  /// A collection in the network's mix in which the account can have one more record.
+  /// A collection of the network's mix in which the account can create another record.
   Collection collection_for_new(const Account& account);
 
-  /// A key for a new record; nothing: the collection has room for none (it has its `self`, or there
-  /// is no post left to gate).
+  /// A key for a new record; nothing: the collection has no room (its `self` exists, or all posts
+  /// have gates).
   std::optional<std::string> new_key(Account& account, Collection collection, Timestamp now);
 
-  /// A new record; nothing: there is no key for it.
+  /// A new record; nothing: no key is available.
   std::optional<Write> create(Account& account, Collection collection, Timestamp now);
-  /// A new record under a key that is not taken.
+  /// A new record with an unused key.
   Write create_at(Account& account, Collection collection, const std::string& rkey, Timestamp now);
-  /// The same of a record that the caller has made.
+  /// The same with a record of the caller.
   Write put_new(Account& account, Collection collection, const std::string& rkey,
                 const nlohmann::json& record);
-  /// Another content for a key that is taken.
+  /// New content for a used key.
   Write replace(const Account& account, Collection collection, const std::string& rkey,
                 Timestamp now);
-  /// Takes a key from the account by its index.
+  /// Removes a key from the account by its index.
   Write remove(Account& account, Collection collection, std::size_t index);
 
   nlohmann::json make(Collection collection, const Account& account, const std::string& rkey,
@@ -58,7 +58,7 @@ class RecordWriter {
 
 std::string path_of(Collection collection, const std::string& rkey);
 
-/// Throws std::logic_error when the record has no DAG-CBOR form: it was made here.
+/// Throws std::logic_error if the record has no DAG-CBOR form, because this program created it.
 Bytes block_of(const nlohmann::json& record);
 
 }  // namespace skua::sim

@@ -17,7 +17,7 @@ void RichText::mention(std::string_view handle, const std::string& did) {
 }
 
 void RichText::link(const std::string& uri) {
-  // As clients show it: without the scheme, cut short.
+  // As clients show it: without the scheme, and shortened.
   constexpr std::size_t kShown = 24;
   std::string shown = uri.substr(uri.find("//") + 2);
   if (shown.size() > kShown) shown = shown.substr(0, kShown) + "...";

@@ -11,7 +11,7 @@
 
 namespace skua::sim {
 
-/// A text with app.bsky.richtext.facet: grows at its end, offsets count UTF-8 bytes.
+/// A text with app.bsky.richtext.facet: text is appended, and offsets count UTF-8 bytes.
 class RichText {
  public:
   void words(std::string_view text) { text_ += text; }
@@ -20,7 +20,7 @@ class RichText {
   void tag(std::string_view tag);
 
   const std::string& text() const { return text_; }
-  /// An array; empty when there are none.
+  /// A JSON array, maybe empty.
   const nlohmann::json& facets() const { return facets_; }
 
  private:
@@ -30,11 +30,11 @@ class RichText {
   nlohmann::json facets_ = nlohmann::json::array();
 };
 
-/// A web address of a made-up site.
+/// A web address of a fictional site.
 std::string random_link(Random& random);
 
-/// A post's text of about `bytes` bytes, which may mention, link and tag. At most 300 graphemes
-/// when `bytes` is at most 230 characters' worth.
+/// A post's text of about `bytes` bytes, which may mention, link and tag. At most 300 graphemes if
+/// `bytes` is at most the size of 230 characters.
 RichText random_rich_text(Random& random, const Subjects& subjects, Script script,
                           std::size_t bytes);
 

@@ -10,9 +10,9 @@
 namespace skua::sim {
 namespace {
 
-/// How many posts an outsider has that may be named.
+/// The number of posts of each outsider.
 constexpr std::uint64_t kPostsOfOutsider = 500;
-/// Share of references to outsiders' posts that go to those that everybody sees.
+/// The share of references to outsiders' posts that go to popular ones.
 constexpr double kToPopular = 0.08;
 constexpr double kStartsThread = 0.6;
 
@@ -50,7 +50,7 @@ KnownPost Subjects::post(Random& random) const {
   const bool outside = posts_.empty() || random.chance(outside_share_);
   if (!outside || outsiders_ == 0) {
     if (posts_.empty()) {
-      // Nobody has posted yet, and there is nobody else: a post of the time before.
+      // There are no posts yet and no other accounts: an older post of an outsider.
       StrongRef post = outside_post(0, 0);
       return {post, post};
     }
@@ -71,7 +71,7 @@ KnownPost Subjects::post(Random& random) const {
 std::string Subjects::account(Random& random) const {
   if (accounts_.empty() || random.chance(outside_share_)) {
     const std::size_t count = outsiders_ == 0 ? 1 : outsiders_;
-    // People follow those whom others follow: one in ten is somebody whom everybody knows.
+    // Popular accounts get more followers: one in ten references goes to a very popular account.
     return outsider(random.chance(0.1) ? random.popular(count) : random.below(count));
   }
   return random.pick(accounts_);

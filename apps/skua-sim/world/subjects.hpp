@@ -17,14 +17,14 @@ struct StrongRef {
   std::string cid;
 };
 
-/// A post that others can answer: `root` is the first post of its thread, itself where it begins
-/// one.
+/// A post that can be answered: `root` is the first post of its thread, which may be the post
+/// itself.
 struct KnownPost {
   StrongRef post;
   StrongRef root;
 };
 
-/// The newest of something, a bounded number of them.
+/// A bounded number of the newest items.
 template <class T>
 class Recent {
  public:
@@ -51,9 +51,9 @@ class Recent {
   std::vector<T> items_;
 };
 
-/// What records point to: accounts of the network and recent posts of theirs, and outsiders, a
-/// population that exists in references only. The outsiders and their posts follow from the seed
-/// and a number: none is stored. One thread.
+/// The subjects of records: accounts of the network and their recent posts, and outsiders, a
+/// population that exists only in references. The outsiders and their posts are derived from the
+/// seed and a number; none is stored. One thread.
 class Subjects {
  public:
   Subjects(std::uint64_t seed, std::size_t outsiders, double outside_share, Timestamp start);
@@ -61,12 +61,12 @@ class Subjects {
   void add_account(std::string did) { accounts_.push_back(std::move(did)); }
   void add_post(KnownPost post) { posts_.add(std::move(post)); }
 
-  /// A post to like, repost, quote or answer. A few are met again and again, most are new.
+  /// A post to like, repost, quote or answer. A few posts recur often, most are new.
   KnownPost post(Random& random) const;
   /// The DID of an account.
   std::string account(Random& random) const;
 
-  /// Records of the network that others name. Empty ones are not to be picked from.
+  /// Records of the network that others refer to. Do not pick from an empty one.
   Recent<StrongRef> reposts{1024};
   Recent<StrongRef> lists{256};
   Recent<StrongRef> starter_packs{64};

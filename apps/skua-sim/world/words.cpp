@@ -9,7 +9,7 @@ constexpr std::array<std::string_view, 40> kLatin = {
     "ba", "bre", "da",  "dro", "el", "en",  "fa", "fi",  "ga", "glo", "ha", "il", "ka", "ke",
     "ki", "ko",  "la",  "le",  "lu", "ma",  "me", "mi",  "na", "no",  "o",  "os", "pa", "pri",
     "ra", "ri",  "ron", "sa",  "se", "sto", "ta", "tel", "un", "va",  "we", "yin"};
-// The last three have combining marks where most fonts have one character.
+// The last three use combining marks, while most fonts have one character for each.
 constexpr std::array<std::string_view, 16> kAccented = {
     "bé", "çao", "dœ", "für", "gâ", "jõ",       "kø",         "lär",
     "ñu", "ße",  "të", "vûl", "zà", "e\u0301n", "u\u0308ber", "a\u0323\u0302m"};
@@ -18,8 +18,8 @@ constexpr std::array<std::string_view, 24> kJapanese = {
     "つ", "とき", "な",   "ねこ", "の",   "はな", "ひ",   "まち", "森",   "水",   "空",   "カメ"};
 constexpr std::array<std::string_view, 16> kArabic = {
     "با", "تم", "جن", "حل", "دا", "را", "زي", "سل", "شم", "عن", "في", "قد", "كم", "لا", "مي", "نو"};
-// With a skin tone, a family that is one character of several, a flag, a heart that asks for
-// colour.
+// With a skin tone, a family that combines several characters, a flag, a heart with a variation
+// selector.
 constexpr std::array<std::string_view, 8> kEmoji = {
     "🌊", "🦭", "✨", "👍🏽", "👩‍👩‍👧", "🇪🇺", "❤️", "😂"};
 

@@ -31,7 +31,7 @@ std::vector<std::string> made_up_hosts(std::size_t count) {
   return urls;
 }
 
-/// One at a time: the accounts of a large network would be large in memory.
+/// One at a time, because the accounts of a large network would need much memory.
 void write_documents(const Network& network, const std::filesystem::path& file) {
   std::ofstream out(file);
   const char* separator = "[";

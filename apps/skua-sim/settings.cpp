@@ -25,36 +25,36 @@ constexpr const char* kFaults = "Faults";
 
 constexpr const char* kWords =
     R"(Without --serve and --write-capture it simulates: accounts that write, PDSes, a PLC directory, a
-relay and a DNS server, all following from --seed. One JSON line with the URLs goes to stdout when all is
-ready; one JSON line an event (connect, fault, caught_up, disconnect, request, question, quiet) to the log.
+relay and a DNS server. Everything depends only on --seed. When ready, it prints one JSON line with the URLs
+to stdout. The log has one JSON line for each event (connect, fault, caught_up, disconnect, request, question,
+quiet).
 
 A capture is [u32 little-endian length][frame] repeated.
 
-Cursors: cursor=N sends what has a greater seq than N, cursor=0 everything from the oldest frame.
-Without a cursor a client is live: from now on, or, of a capture, from --live-from on.
+Cursors: cursor=N sends the frames with a seq above N, cursor=0 all frames from the oldest. Without a cursor
+a client gets only new frames, or, from a capture, the frames from --live-from on.
 
-Faults, KIND[:ARG]; those with a WHEN happen once each, when the frame is about to be sent to
-whichever client reaches it first, or when the relay has got that far:
+Faults, KIND[:ARG]. A fault with a WHEN happens once: before the frame is sent to the first client that
+reaches it, or when the relay reaches that point:
 {faults}
-WHEN is frame:N (from 1), seq:N, or SECONDSs after the start. On Tap's channel, on Jetstream and on the
-labeler's stream frame:N counts their own messages; frame numbers are for tests with one kind of client.
+WHEN is frame:N (from 1), seq:N, or SECONDSs after the start. Tap's channel, Jetstream and the labeler's
+stream each count their own messages for frame:N, so use frame numbers in tests with one kind of client.
 
-The account of silent-account is a did:web that is not of the network ("silent_did" of the first line).
+The account of silent-account is a did:web outside the network ("silent_did" in the first line).
 
-The control server (URL "control") takes POST /fault {{"kind":"cut","count":1}} (with "arg" where the
-kind has one), POST /pause, /resume, /step {{"count":N}}, /dump {{"dir":"DIR"}}, /stop, and GET /state;
-and POST /relay {{"relay":N,"state":"up|down|silent"}}, with 2 for the one of --second-relay. "plc" and
-"hosts" in /state count the requests to the PLC directory and to each PDS: in all, and at most at once and in
-one second.
+The control server (URL "control") accepts POST /fault {{"kind":"cut","count":1}} (with "arg" if the kind has
+one), POST /pause, /resume, /step {{"count":N}}, /dump {{"dir":"DIR"}}, /stop, and GET /state; and POST /relay
+{{"relay":N,"state":"up|down|silent"}}, with 2 for the relay of --second-relay. "plc" and "hosts" in /state
+count the requests to the PLC directory and to each PDS: the total, and the maxima at once and in one second.
 
 With --tap the control server has POST /tap/restart {{"end":"clean|crash|renumber"}}, POST /tap/resync
-{{"did":DID,"all":true}} (without a DID: all that has lost commits), GET /tap/stalled?ms=N (accounts whose
-oldest event has been unacked for so long), and "tap" in /state: unacked, in_flight, redelivered...
+{{"did":DID,"all":true}} (without a DID: all accounts that have lost commits), GET /tap/stalled?ms=N (accounts
+whose oldest event has been unacked for N ms), and "tap" in /state: unacked, in_flight, redelivered...
 
 With --labeler the control server has POST /label {{"uri":URI,"val":VALUE}} (with "neg", "cid", "exp", "cts",
-and "broken":"signature|ver|uri|..." for one that is to be refused; or {{"labels":[...]}} for several in one
-frame), POST /labeler/rotate (a new key for labels), POST /labeler {{"state":"up|down|silent"}}, and GET /labels:
-what holds for each URI and value.
+and "broken":"signature|ver|uri|..." for an invalid one; or {{"labels":[...]}} for several in one frame), POST
+/labeler/rotate (a new key for labels), POST /labeler {{"state":"up|down|silent"}}, and GET /labels: the current
+label of each URI and value.
 
 The DNS server ("dns":"127.0.0.1:PORT", UDP) has the TXT record did=DID of _atproto.HANDLE for every handle
 that leads to an account, and no other name.
@@ -115,7 +115,7 @@ void describe_serving(CLI::App& app, Settings& settings) {
       ->group(kServing);
   app.add_option(
          "--live-from", settings.live_from,
-         "Where a client without a cursor begins: a frame's number from 1, or end for nothing "
+         "Where a client without a cursor starts: a frame's number from 1, or end for no frames "
          "(default: 1)")
       ->type_name("N|end")
       ->group(kServing);
@@ -126,7 +126,7 @@ void describe_serving(CLI::App& app, Settings& settings) {
 
 void describe_network(CLI::App& app, Settings& settings) {
   auto& network = settings.simulation.network;
-  app.add_option("--seed", network.seed, "All follows from it (default: 1)")
+  app.add_option("--seed", network.seed, "Seed of all random choices (default: 1)")
       ->type_name("NUMBER")
       ->group(kNetwork);
   app.add_option("--accounts", network.accounts, "Accounts that act (default: 200)")
@@ -134,12 +134,13 @@ void describe_network(CLI::App& app, Settings& settings) {
       ->check(CLI::Range(std::size_t{1}, std::size_t{10'000'000}))
       ->group(kNetwork);
   app.add_option("--records", network.records,
-                 "Records they hold together before the first message (default: 0)")
+                 "Total number of records before the first message (default: 0)")
       ->type_name("NUMBER")
       ->group(kNetwork);
-  app.add_option("--records-spread", network.records_spread,
-                 "How unequally: 1 as they act, 2 as on the real network, where few have most "
-                 "(default: 1)")
+  app.add_option(
+         "--records-spread", network.records_spread,
+         "How unequally records are distributed: 1 like the activity, 2 like the real network, "
+         "where few accounts have most (default: 1)")
       ->type_name("X")
       ->check(CLI::Range(0.1, 3.0))
       ->group(kNetwork);
@@ -148,27 +149,27 @@ void describe_network(CLI::App& app, Settings& settings) {
       ->check(CLI::Range(std::size_t{1}, std::size_t{100}))
       ->group(kNetwork);
   app.add_option("--outsiders", network.outsiders,
-                 "Accounts that are only referred to (default: 4000)")
+                 "Accounts that exist only in references (default: 4000)")
       ->type_name("NUMBER")
       ->group(kNetwork);
   app.add_option("--outside-share", network.outside_share,
-                 "Share of references that go to them, 0 to 1 (default: 0.3)")
+                 "Share of references to outsiders, 0 to 1 (default: 0.3)")
       ->type_name("X")
       ->check(CLI::Range(0.0, 1.0))
       ->group(kNetwork);
   app.add_option("--page", settings.largest_page,
-                 "Entries of a page of a list of hosts or repositories, at most (default: as many "
-                 "as are asked for)")
+                 "Maximum entries of a page of a list of hosts or repositories (default: as many "
+                 "as the client requests)")
       ->type_name("NUMBER")
       ->check(CLI::Range(1, 2'000))
       ->group(kNetwork);
   app.add_option("--plc-delay", settings.plc_delay_ms,
-                 "Milliseconds that the PLC directory takes to answer (default: 0)")
+                 "Delay of answers of the PLC directory in milliseconds (default: 0)")
       ->type_name("MS")
       ->check(CLI::Range(0, 600'000))
       ->group(kNetwork);
   app.add_option("--pds-delay", settings.pds_delay_ms,
-                 "Milliseconds that a PDS takes to answer (default: 0)")
+                 "Delay of answers of a PDS in milliseconds (default: 0)")
       ->type_name("MS")
       ->check(CLI::Range(0, 600'000))
       ->group(kNetwork);
@@ -176,28 +177,30 @@ void describe_network(CLI::App& app, Settings& settings) {
                "No commit names a path twice: for an indexer that verifies")
       ->group(kNetwork);
   app.add_flag("--even", network.even,
-               "All accounts act alike; without, few make most of the traffic")
+               "All accounts act equally often; without it, few make most of the traffic")
       ->group(kNetwork);
   app.add_option("--oddities", network.oddities,
-                 "How often what is seldom happens: 0 never, 1 often enough to be met (default: 1)")
+                 "Frequency of rare events: 0 never, 1 often enough for tests (default: 1)")
       ->type_name("X")
       ->check(CLI::NonNegativeNumber)
       ->group(kNetwork);
 }
 
 void describe_running(CLI::App& app, Settings& settings) {
-  app.add_option("--port", settings.port,
-                 "Port of the relay on 127.0.0.1 and ::1; 0: a free one, as for the others")
+  app.add_option(
+         "--port", settings.port,
+         "Port of the relay on 127.0.0.1 and ::1 (default: a free one, like all other servers)")
       ->type_name("PORT")
       ->group(kRunning);
-  app.add_option("--rate", settings.rate,
-                 "Events a second (default: 100); of a served capture: frames a second and client "
-                 "(default: as fast as they are taken)")
+  app.add_option(
+         "--rate", settings.rate,
+         "Events per second (default: 100); with --serve: frames per second for each client "
+         "(default: no limit)")
       ->type_name("NUMBER")
       ->check(CLI::PositiveNumber)
       ->group(kRunning);
   app.add_option("--events", settings.simulation.events,
-                 "Make no more events after so many, and go on serving (default: no end)")
+                 "Stop making events after this number, and continue to serve (default: no end)")
       ->type_name("NUMBER")
       ->check(CLI::PositiveNumber)
       ->group(kRunning);
@@ -207,7 +210,7 @@ void describe_running(CLI::App& app, Settings& settings) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 52))
       ->group(kRunning);
   app.add_flag("--second-relay", settings.simulation.second_relay,
-               "Another relay that says the same, under numbers of its own (URL second_relay)")
+               "A second relay with the same messages and other numbers (URL second_relay)")
       ->group(kRunning);
   app.add_option("--window-mb", settings.window_mb,
                  "MiB of frames that the relay keeps (default: 512)")
@@ -215,11 +218,11 @@ void describe_running(CLI::App& app, Settings& settings) {
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
       ->group(kRunning);
   app.add_option("--dump", settings.dump,
-                 "Write the repositories and the states of accounts here in the end")
+                 "Write the repositories and the states of accounts here at the end")
       ->type_name("DIR")
       ->group(kRunning);
   app.add_option("--write-capture", settings.written_capture,
-                 "Serve nothing: write --events N to this new file, as fast as can be")
+                 "Serve nothing: write --events N to this new file as fast as possible")
       ->type_name("FILE")
       ->group(kRunning);
   app.add_option(
@@ -238,7 +241,8 @@ void describe_subscribers(CLI::App& app, Settings& settings) {
       ->group(kSubscribers);
   app.add_option(
          "--future-cursor", settings.future_cursor,
-         "A cursor beyond the last seq: error as a PDS, silence as indigo (default: silence)")
+         "The answer to a cursor beyond the last seq: an error like a PDS, or silence like indigo "
+         "(default: silence)")
       ->type_name("error|silence")
       ->check(CLI::IsMember({"error", "silence"}))
       ->group(kSubscribers);
@@ -253,7 +257,7 @@ void describe_tap(CLI::App& app, Settings& settings) {
                "Serve a Tap (URL \"tap\"): /channel with acks, /repos, /info, /stats")
       ->group(kTap);
   app.add_option("--tap-repos", settings.tap_repos,
-                 "What it tracks: all accounts, or what POST /repos/add names (default: all)")
+                 "The tracked accounts: all, or those of POST /repos/add (default: all)")
       ->type_name("all|added")
       ->check(CLI::IsMember({"all", "added"}))
       ->group(kTap);
@@ -264,17 +268,17 @@ void describe_tap(CLI::App& app, Settings& settings) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group(kTap);
   app.add_option("--tap-password", settings.tap.password,
-                 "HTTP Basic admin:PASSWORD for all of it (default: none)")
+                 "Require HTTP Basic admin:PASSWORD for all its routes (default: none)")
       ->type_name("PASSWORD")
       ->group(kTap);
-  app.add_option(
-         "--tap-retry", settings.tap_retry_seconds,
-         "Send again what has been unacked for so long, at most twice so long (default: 60)")
+  app.add_option("--tap-retry", settings.tap_retry_seconds,
+                 "Resend an event that has been unacked for this time, or at most twice this time "
+                 "(default: 60)")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.01, 86400.0))
       ->group(kTap);
   app.add_flag("--tap-user", settings.tap.settings.says_user,
-               "Say \"user\" for \"identity\", as old servers do")
+               "Use the type \"user\" instead of \"identity\", as old servers do")
       ->group(kTap);
 }
 
@@ -282,17 +286,19 @@ void describe_jetstream(CLI::App& app, Settings& settings) {
   app.add_flag("--jetstream", settings.has_jetstream,
                "Serve a Jetstream (URL \"jetstream\"): /subscribe of v1, subscribeEvents of v2")
       ->group(kJetstream);
-  app.add_option("--zstd-dictionary", settings.jetstream_dictionary,
-                 "What it compresses with where a client wishes (default: refuses to)")
+  app.add_option(
+         "--zstd-dictionary", settings.jetstream_dictionary,
+         "The dictionary for clients that request compression (default: compression is refused)")
       ->type_name("FILE")
       ->check(CLI::ExistingFile)
       ->group(kJetstream);
 }
 
 void describe_labeler(CLI::App& app, Settings& settings) {
-  app.add_flag("--labeler", settings.has_labeler,
-               "Serve a labeler (URL \"labeler\"): subscribeLabels from the first label on. It is "
-               "the first account; a tenth of the steps is followed by labels")
+  app.add_flag(
+         "--labeler", settings.has_labeler,
+         "Serve a labeler (URL \"labeler\"): subscribeLabels from the first label on. The first "
+         "account is the labeler; labels follow a tenth of the steps")
       ->group(kLabeler);
 }
 
@@ -301,18 +307,17 @@ void describe_fault_flags(CLI::App& app, Settings& settings) {
     settings.faults.push_back(accept("--fault", parse_planned_fault(value)));
   });
   add_list(app, "--fault-rate", "KIND[:ARG]=X",
-           "A fault by chance, seeded: so many a second; of HTTP and DNS, for that share of the "
-           "requests",
+           "A random fault, seeded: X per second, or for this share of the HTTP or DNS requests",
            [&settings](const auto& value) {
              settings.fault_rates.push_back(accept("--fault-rate", parse_fault_rate(value)));
            });
   add_list(app, "--fault-schedule", "FILE",
-           "Faults from a file, a --fault value a line; # begins a comment",
+           "Faults from a file, one --fault value per line; # begins a comment",
            [&settings](const auto& value) { settings.schedules.push_back(value); });
   using enum FaultKind;
   add_fault_at(app, settings, cut, "N", "Drop the TCP connection before frame N (or seq:N)");
   add_fault_at(app, settings, stall, "N[:SECONDS]",
-               "Send nothing more from frame N on, for so long or until the client leaves");
+               "Send nothing more from frame N on, for SECONDS or until the client leaves");
   add_fault_at(app, settings, corrupt, "N",
                "Change the byte in the middle of frame N's blocks (of the frame, if it has none)");
   add_fault_at(app, settings, slow, "N:MS",
@@ -359,7 +364,7 @@ void check_mode(const CLI::App& app, const Settings& settings) {
            {"--write-capture", "--seed", "--accounts", "--records", "--records-spread", "--hosts",
             "--outsiders", "--outside-share", "--plc-delay", "--pds-delay", "--oddities",
             "--one-op-a-path", "--even", "--events", "--first-seq", "--window-mb", "--dump"},
-           "means nothing with --serve");
+           "has no effect with --serve");
     if (!settings.tls) refuse(app, {"--host", "--ca-file"}, "needs --tls");
   }
   if (settings.mode != write_capture) {
@@ -369,7 +374,7 @@ void check_mode(const CLI::App& app, const Settings& settings) {
            {"--port", "--log", "--first-seq", "--window-mb", "--inclusive", "--future-cursor",
             "--ping", "--plc-delay", "--pds-delay", "--fault", "--fault-rate", "--fault-schedule",
             "--cut-at", "--stall-at", "--slow-at", "--corrupt-at", "--error-at"},
-           "means nothing with --write-capture");
+           "has no effect with --write-capture");
     if (settings.simulation.events == 0) {
       throw CLI::ValidationError("--write-capture", "needs --events, how many");
     }

@@ -1,7 +1,7 @@
-"""The AT Protocol's formats, read and written in plain Python.
+"""The formats of the AT Protocol, read and written in plain Python.
 
-Written apart from the indexer's own decoders, so that the end-to-end tests compare two readings of the
-same bytes. Correct and simple, not fast: CAR v1, DAG-CBOR, MST, CIDs, TIDs, lexicon datetimes, frames.
+Independent of the indexer's own decoders, so that the end-to-end tests compare two readings of the same bytes. Correct
+and simple, not fast: CAR v1, DAG-CBOR, MST, CIDs, TIDs, lexicon datetimes, frames.
 """
 
 import base64
@@ -14,14 +14,14 @@ BASE32_SORTABLE = "234567abcdefghijklmnopqrstuvwxyz"
 
 
 class Link(bytes):
-    """A CID in binary form, as tag 42 holds it (without the leading zero)."""
+    """A CID in binary form, as in tag 42 (without the leading zero)."""
 
     def text(self):
         return cid_text(self)
 
 
 class FormatError(Exception):
-    """The bytes are not what the format asks for."""
+    """The bytes do not have the required format."""
 
 
 def cid_text(cid):
@@ -48,7 +48,7 @@ def cid_of(block):
 
 
 def decode_prefix(data, at=0):
-    """One DAG-CBOR value at an offset: (value, the offset behind it)."""
+    """One DAG-CBOR value at an offset: (value, the offset after it)."""
     initial = data[at]
     major, info = initial >> 5, initial & 31
     at += 1
@@ -116,7 +116,7 @@ def _head(major, argument):
 
 
 def encode(value):
-    """DAG-CBOR. `Raw` stands for bytes that are put in as they are."""
+    """DAG-CBOR. `Raw` contains bytes that are inserted unchanged."""
     if isinstance(value, Raw):
         return bytes(value)
     if value is None:
@@ -144,7 +144,7 @@ def encode(value):
 
 
 class Raw(bytes):
-    """Encoded bytes, for planting what no encoder would write."""
+    """Encoded bytes, for tests with bytes that no encoder would write."""
 
 
 def to_json(value):
@@ -255,7 +255,7 @@ def build_mst(entries):
 
 
 class Repository:
-    """A repository out of its CAR: did, rev, and records as {path: (cid, block)}."""
+    """A repository from its CAR: did, rev, and records as {path: (cid, block)}."""
 
     def __init__(self, car):
         roots, blocks = read_car(car)
@@ -282,7 +282,7 @@ def tid_text(number):
 
 
 def rkey_number(text):
-    """How Skua stores a record key: a TID's value, or minus 63 bits of a hash."""
+    """The number that Skua stores for a record key: a TID's value, or minus 63 bits of a hash."""
     if RKEY_TID.fullmatch(text):
         return tid_number(text)
     return -(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1)
@@ -294,7 +294,7 @@ DATETIME = re.compile(
 
 
 def datetime_microseconds(text):
-    """A lexicon datetime as (microseconds since 1970, exact), or None when it is none."""
+    """A lexicon datetime as (microseconds since 1970, exact), or None if it is not a datetime."""
     match = DATETIME.fullmatch(text)
     if not match or match.group(8) == "-00:00":
         return None
@@ -318,7 +318,7 @@ AT_URI = re.compile(r"at://(did:[a-z]+:[A-Za-z0-9._:%-]*[A-Za-z0-9._-])/([A-Za-z
 
 
 def parse_at_uri(uri):
-    """(did, collection, rkey) of a URI that names a record by DID, or None."""
+    """(did, collection, rkey) of a URI that names a record by DID; otherwise None."""
     match = AT_URI.fullmatch(uri)
     return match.groups() if match else None
 

@@ -1,4 +1,4 @@
-"""A database beside the repositories that it was made of: what differs, record by record, column by column."""
+"""Compares a database with the repositories that it was made from: record by record, column by column."""
 
 import atproto
 import oracle
@@ -13,8 +13,8 @@ def current_paths(database):
 
 
 def path_differences(database, repositories, passes=None):
-    """`repositories`: {did: atproto.Repository}, all that there are. `passes`: which paths are compared, by a
-    function of the path; None: all."""
+    """`repositories`: {did: atproto.Repository}, all that exist. `passes`: a function of a path that selects the
+    compared paths; None: all."""
     found = current_paths(database)
     differences = []
     for did, repository in repositories.items():
@@ -31,9 +31,9 @@ def path_differences(database, repositories, passes=None):
 
 
 class ColumnComparison:
-    """Every column of every current record, beside what its block says. `checked` counts records by table,
-    `invalid` those that break their lexicon, by collection and the field that is to blame. `only`: the DIDs
-    to which the database's rows are narrowed; None: there must be no others."""
+    """Compares every column of every current record with its block. `checked` counts records by table, `invalid`
+    counts records that violate their lexicon by collection and field. `only`: the DIDs whose rows are compared; None:
+    the database must have no other rows."""
 
     def __init__(self, database, repositories, only=None):
         self.differences = []
@@ -71,9 +71,9 @@ class ColumnComparison:
 
 
 def unchecked_handles(database, accounts):
-    """How many accounts whose handle leads back to them wait for its look-up.
+    """The number of accounts with a valid handle that still waits for its look-up.
 
-    The others' names are asked for in the system's DNS in the end, which may not answer.
+    The other handles are finally looked up in the system's DNS, which may not answer.
     """
     valid = ", ".join(f"'{account['did']}'" for account in accounts if account["handle_valid"])
     return database.value(

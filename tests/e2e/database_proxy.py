@@ -1,4 +1,4 @@
-"""A network between skua and PostgreSQL that fails as a test wants it to."""
+"""A network between skua and PostgreSQL that fails on demand."""
 
 import contextlib
 import select
@@ -9,7 +9,7 @@ import urllib.parse
 
 
 class DatabaseProxy:
-    """Passes connections on to a server's TCP port. `url` leads to the same database through it."""
+    """Forwards connections to a server's TCP port. `url` leads to the same database through this proxy."""
 
     def __init__(self, url):
         parts = urllib.parse.urlsplit(url)
@@ -24,7 +24,7 @@ class DatabaseProxy:
         self._passes = threading.Event()
         self._passes.set()
         self.connections = 0
-        # Which connections, counted from 1, the server refuses, and in which words.
+        # The connections, counted from 1, that the server refuses, and its messages.
         self.refused = {}
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -36,12 +36,12 @@ class DatabaseProxy:
             end.close()
 
     def cut_clients_off(self):
-        """All clients lose their connections; the server does not notice: its ends stay open."""
+        """All clients lose their connections; the server does not notice, because its ends stay open."""
         with self._lock:
             pairs, self._pairs = self._pairs, []
             self._ghosts += [server for _, server in pairs]
         for client, _ in pairs:
-            # With a reset, and not with a clean end.
+            # With a reset instead of a clean end.
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             with contextlib.suppress(OSError):
                 client.shutdown(socket.SHUT_RD)
@@ -50,7 +50,7 @@ class DatabaseProxy:
         return len(pairs)
 
     def fall_silent(self):
-        """Nothing is passed on, in either direction, until the clients are cut off."""
+        """Forwards nothing, in either direction, until the clients are disconnected."""
         self._passes.clear()
 
     def end_ghosts(self):
@@ -81,7 +81,7 @@ class DatabaseProxy:
 
     @staticmethod
     def _refuse(client, words):
-        """As a server does that starts."""
+        """Answers like a server that is starting."""
         with client, contextlib.suppress(OSError):
             client.recv(4096)
             fields = b"SFATAL\0VFATAL\0C57P03\0" + b"".join(
@@ -116,8 +116,8 @@ class DatabaseProxy:
 
 
 class TransactionPooler:
-    """What PgBouncer does with `pool_mode = transaction`: a server connection is lent to a client for a
-    transaction, the one that was used last first. Without passwords."""
+    """Behaves like PgBouncer with `pool_mode = transaction`: it assigns a server connection to a client for one
+    transaction, the most recently used one first. Without passwords."""
 
     GREETING = (("server_version", "15.0"), ("server_encoding", "UTF8"), ("client_encoding", "UTF8"),
                 ("standard_conforming_strings", "on"), ("integer_datetimes", "on"), ("DateStyle", "ISO, MDY"))
@@ -150,7 +150,7 @@ class TransactionPooler:
 
     @staticmethod
     def _read(stream):
-        """One message: its kind, and all of its bytes."""
+        """One message: its type, and all of its bytes."""
         head = stream.read(5)
         if len(head) < 5:
             raise EOFError
@@ -175,7 +175,7 @@ class TransactionPooler:
             body = stream.read(struct.unpack("!i", stream.read(4))[0] - 4)
             if struct.unpack("!i", body[:4])[0] == 196608:
                 break
-            stream.write(b"N")  # Neither TLS nor GSSAPI.
+            stream.write(b"N")  # Refuses TLS and GSSAPI.
             stream.flush()
         stream.write(self._message(b"R", struct.pack("!i", 0)))
         for name, value in self.GREETING:

@@ -1,4 +1,4 @@
-"""ECDSA signatures of atproto, checked in plain Python: another reading than the indexer's, and a slow one."""
+"""Checks ECDSA signatures of atproto in plain Python: slow, and independent of the indexer's code."""
 
 import hashlib
 
@@ -54,7 +54,7 @@ P256 = Curve(
     (0x6B17D1F2E12C4247F8BCE6E563A440F277037D812DEB33A0F4A13945D898C296,
      0x4FE342E2FE1A7F9B8EE7EB4A7C0F9E162BCE33576B315ECECBB6406837BF51F5),
 )
-# By the multicodec that stands before the point.
+# By the multicodec prefix of the point.
 CURVES = {b"\xe7\x01": K256, b"\x80\x24": P256}
 
 
@@ -70,7 +70,7 @@ def read_multikey(text):
 
 
 def is_signed(multikey, message, signature):
-    """Whether r and s, 32 bytes each and s in the lower half, are that key's signature of the message."""
+    """Whether r and s, 32 bytes each and s in the lower half, are a signature of the message by this key."""
     curve, key = read_multikey(multikey)
     if len(signature) != 64:
         return False

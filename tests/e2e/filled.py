@@ -1,7 +1,7 @@
-"""Rows for every table of records, made by SQL: enough of them for the planner to tell an index from a whole table.
+"""Rows for every table of records, made by SQL: enough of them for the planner to prefer an index to a whole table.
 
-Row number n belongs to account 1 + n % accounts. What it refers to is one of the first `KNOWN` posts, another one
-for each of its references. The columns come from the catalog, so that a new table is filled as well.
+Row number n belongs to account 1 + n % accounts. It refers to some of the first `KNOWN` posts, a different one for
+each of its references. The columns come from the catalog, so that a new table is filled as well.
 """
 
 ACCOUNT = "did:plc:z72i7hdynmk6r22z27h6tvur"
@@ -10,7 +10,7 @@ LABELER = "did:plc:ar7c4by46qjdydhdevvrndac"
 FIRST_POST = "3l6oveex3ii2l"
 KNOWN = 100
 
-# By column, and for the other columns that may not be null, by type. A column that is in neither stays null.
+# By column; for other columns that may not be null, by type. All other columns stay null.
 VALUES = {
     "actor_id": "1 + n % {accounts}",
     "rkey": "{key}",
@@ -19,7 +19,7 @@ VALUES = {
     "indexed_at": "now() - n * interval '1 minute'",
     "text": "'text ' || n",
     "langs": "array[case n % 3 when 0 then 'de' else 'en' end]",
-    # Some posts have no facet, as most on the network.
+    # Some posts have no facet, like most posts on the network.
     "facets": """case n % 4 when 0 then jsonb_build_array(jsonb_build_object('index', jsonb_build_object('byteStart', 0,
       'byteEnd', 4), 'features', jsonb_build_array(case n / 4 % 100
         when 0 then '{{"$type": "app.bsky.richtext.facet#tag", "tag": "art"}}'
@@ -42,14 +42,14 @@ def _value(column, table):
     if reference[0] and reference[2] in ("actor", "rkey", "collection"):
         post = f"(n + {len(reference[0])}) % {KNOWN}"
         value = {"actor": f"1 + {post} % {{accounts}}", "rkey": f"{{first}} + {post} * {{step}}", "collection": "1"}
-        # A third of the labels are of accounts.
+        # A third of the labels concern accounts.
         of_account = table == "labels" and reference[2] != "actor"
         return f"sign(n % 3)::int4 * ({value[reference[2]]})" if of_account else value[reference[2]]
     return TYPES[column["type"]] if column["required"] else None
 
 
 def fill(database, rows=10_000, accounts=500, known=20_000):
-    """Fills an empty, migrated database, of which `known` accounts are known."""
+    """Fills an empty, migrated database in which `known` accounts are known."""
     first, step = f"bsky.tid_number('{FIRST_POST}')", "1024::int8 * 1000000"
     names = {"accounts": accounts, "account": ACCOUNT, "first": first, "step": step, "key": f"{first} + n * {step}"}
     database.run(
@@ -67,7 +67,7 @@ def fill(database, rows=10_000, accounts=500, known=20_000):
     for table in tables:
         values = {column["name"]: _value(column, table["name"]) for column in table["columns"]}
         values = {name: value.format(**names) for name, value in values.items() if value}
-        # A post is there as soon as it has a CID.
+        # A post exists as soon as it has a CID.
         values.setdefault("cid", TYPES["bytea"])
         database.run(f"insert into bsky.{table['name']} ({', '.join(values)}) select {', '.join(values.values())} "
                      f"from generate_series(0::int8, {rows} - 1) n on conflict do nothing")

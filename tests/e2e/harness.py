@@ -1,8 +1,8 @@
-"""What the end-to-end tests drive: databases, the real programs, and waiting for what must come.
+"""The base of the end-to-end tests: databases, the real programs, and waiting for conditions.
 
-Settings come from the environment: SKUA_TEST_DATABASE_URL (a server where databases may be made and
-dropped), SKUA_BIN_DIR (the folder with skua and skua-sim), SKUA_SHARED (default ../shared),
-SKUA_REQUIRE_SHARED=1 and SKUA_REQUIRE_POSTGRES=1 (a skip for want of it is then a failure).
+Settings come from the environment: SKUA_TEST_DATABASE_URL (a server on which the tests may create and drop databases),
+SKUA_BIN_DIR (the folder with skua and skua-sim), SKUA_SHARED (default ../shared), SKUA_REQUIRE_SHARED=1 and
+SKUA_REQUIRE_POSTGRES=1 (tests fail without it instead of being skipped).
 """
 
 import json
@@ -24,13 +24,13 @@ import uuid
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BIN = pathlib.Path(os.environ.get("SKUA_BIN_DIR") or ROOT / "build/release/bin")
-# The stress suite takes skua of another build than its network.
+# The stress suite uses another build of skua than of skua-sim.
 SIM = pathlib.Path(os.environ.get("SKUA_SIM") or BIN / "skua-sim")
 SHARED = pathlib.Path(os.environ.get("SKUA_SHARED") or ROOT.parent / "shared")
 
 
 def missing(what, required):
-    """Skips the test, or fails it where the environment says that nothing may be missing."""
+    """Skips the test, or fails it if the environment requires that nothing is missing."""
     if os.environ.get(required) == "1":
         raise AssertionError(f"needs {what}, and {required}=1 says that it must be there")
     raise unittest.SkipTest(f"needs {what}")
@@ -54,7 +54,7 @@ def with_database(url, name):
 
 
 def free_port():
-    """A port that nothing listens on at this moment."""
+    """A port that is unused at this moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -90,8 +90,8 @@ class Database:
 
 
 def wait_for(what, condition, seconds=30, every=0.05, alive=()):
-    """Waits until the condition gives something true, and gives that. Fails at the deadline, or as soon
-    as one of the programs in `alive` has ended."""
+    """Waits until the condition returns something true, and returns that. Fails at the deadline, or as soon as one of
+    the programs in `alive` has ended."""
     deadline = time.monotonic() + seconds
     while True:
         result = condition()
@@ -159,11 +159,11 @@ class Program:
         return any(text in line for line in self.output())
 
     def metrics(self):
-        """Its lines of metrics: each begins with a time of day, or is indented and continues the one before."""
+        """Its lines of metrics: each begins with a time of day, or is indented and continues the previous one."""
         return [line for line in list(self.stdout) if re.match(r"\d\d:\d\d:\d\d  | {10}", line)]
 
     def reached(self, seq):
-        """Whether its lines of metrics have named this cursor."""
+        """Whether its lines of metrics have shown this cursor."""
         return any(re.search(rf"cursor {seq}\b", line) for line in self.output())
 
     def signal(self, number):
@@ -180,7 +180,7 @@ class Program:
         return code
 
     def stop(self, seconds=30):
-        """Asks it to stop (SIGTERM); the exit code."""
+        """Requests a stop (SIGTERM); returns the exit code."""
         if self.process.poll() is None:
             self.signal(signal.SIGTERM)
         return self.wait(seconds)
@@ -192,7 +192,7 @@ class Program:
 
 
 class Sim(Program):
-    """A running skua-sim. Its log is one JSON line an event, on stderr."""
+    """A running skua-sim. Its log has one JSON line per event, on stderr."""
 
     def __init__(self, arguments):
         super().__init__(arguments)
@@ -200,18 +200,18 @@ class Sim(Program):
         self.url = self.ready.get("url") or self.ready["relay"]
 
     def events(self, kind):
-        """What it logged of one kind: connect, fault, caught_up, disconnect, tls_refused..."""
+        """Its log entries of one kind: connect, fault, caught_up, disconnect, tls_refused..."""
         lines = [json.loads(line) for line in list(self.stderr) if line.startswith("{")]
         return [line for line in lines if line["event"] == kind]
 
     def cursors(self):
-        """What each connection so far asked for: a number, or None for live."""
+        """The cursor of each connection so far: a number, or None for live."""
         asked = [event["cursor"] for event in self.events("connect")]
         return [None if cursor is None else int(cursor) for cursor in asked]
 
 
 class EndToEnd(unittest.TestCase):
-    """A test with the real programs and databases of its own; all of it is gone afterwards."""
+    """A test with the real programs and its own databases; all of it is removed afterwards."""
 
     maxDiff = 4000
 
@@ -226,7 +226,7 @@ class EndToEnd(unittest.TestCase):
         return BIN / name
 
     def database(self, migrated=True, server=None):
-        """A new database, dropped at the end."""
+        """A new database, dropped at the end of the test."""
         server = server or server_url()
         name = "e2e_" + uuid.uuid4().hex[:16]
         Database(with_database(server, "postgres")).run(f"create database {name}")
@@ -237,13 +237,13 @@ class EndToEnd(unittest.TestCase):
         return database
 
     def start(self, arguments, environment=None, cwd=None):
-        """A program that is killed at the end of the test if it still runs."""
+        """A program that is killed at the end of the test if it is still running."""
         program = Program(arguments, environment, cwd)
         self.addCleanup(program.kill)
         return program
 
     def environment(self, database):
-        # Most tests have no directory to ask for keys: those about verification name one.
+        # Most tests have no directory for keys; tests of verification name one.
         environment = {"SKUA_VERIFY": "none"}
         if database:
             environment["SKUA_DATABASE_URL"] = database.url
@@ -253,7 +253,7 @@ class EndToEnd(unittest.TestCase):
         return environment
 
     def skua(self, database, *arguments, code=0, seconds=300):
-        """Runs skua to its end; checks the exit code; gives the finished program."""
+        """Runs skua to its end; checks the exit code; returns the finished program."""
         program = self.start([BIN / "skua", *arguments], self.environment(database))
         got = program.wait(seconds)
         self.assertEqual(got, code, f"skua {' '.join(map(str, arguments))}:\n{program.tail()}")

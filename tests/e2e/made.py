@@ -1,6 +1,6 @@
-"""A small network out of nothing: accounts whose commits become real subscribeRepos frames.
+"""Generates a small network: accounts whose commits become real subscribeRepos frames.
 
-Every frame carries the whole tree and the new record blocks, with true hashes; signatures are blank.
+Every frame has the whole tree and the new record blocks, with correct hashes; signatures are blank.
 """
 
 import datetime
@@ -50,7 +50,7 @@ class Account:
         return atproto.tid_text(micros << 10)
 
     def commit(self, *ops):
-        """One #commit of (path, record or None); gives the paths' CIDs. A record may be `Raw` bytes."""
+        """One #commit of (path, record or None); returns the paths' CIDs. A record may be `Raw` bytes."""
         new_blocks, op_list, cids = {}, [], []
         for path, record in ops:
             previous = self.records.get(path)
@@ -103,7 +103,7 @@ class Account:
 
 
 def busy_network(accounts=20, rounds=60):
-    """Accounts that post and like one another, so that every lane has work: 3 records a round each."""
+    """Accounts that post and like each other, so that every lane has work: 3 records per round for each."""
     network = Network()
     people = [network.account(f"person{number}") for number in range(accounts)]
     latest = [person.post("the first post") for person in people]

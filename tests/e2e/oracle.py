@@ -1,8 +1,7 @@
-"""What the tables must hold, worked out from a record's JSON alone.
+"""The expected content of the tables, derived from a record's JSON alone.
 
-`expected_row` gives the table and the columns of one record; accounts and record keys stand in it as
-DIDs and numbers, so that two databases with different ids compare equal. `table_rows` reads a table back
-in the same form.
+`expected_row` returns the table and the columns of one record. Accounts and record keys are DIDs and numbers in it, so
+that two databases with different ids compare equal. `table_rows` reads a table in the same form.
 """
 
 import atproto
@@ -51,13 +50,13 @@ def without_nul(value):
 
 
 def digest_hex(cid):
-    """The digest of a CID in text, in hex, as the tables keep it."""
+    """The digest of a CID in text, in hex, as the tables store it."""
     data = atproto.cid_bytes(cid) if cid else None
     return data[4:].hex() if data else None
 
 
 def _reference(columns, extra, name, key, raw, expected=None, cid=True, collection=False):
-    """Fills <name>_actor and so on from a strongRef or a URI; what is no such reference goes to extra."""
+    """Fills <name>_actor and so on from a strongRef or a URI; an invalid reference goes to extra."""
     uri = raw["uri"] if isinstance(raw, dict) else raw
     parts = atproto.parse_at_uri(uri) if uri else None
     if parts and expected and parts[1] != expected:
@@ -253,7 +252,7 @@ COLUMNS = {
 
 
 def is_invalid(collection, rkey, record):
-    """Whether a record breaks its lexicon in one of the ways that the tests' data has."""
+    """Whether a record violates its lexicon in one of the ways that occur in the test data."""
     if collection not in TABLES:
         return False
     if collection in SINGLETONS and rkey != "self":

@@ -1,4 +1,4 @@
-"""Programs that get the same process number again and again, as in a container that is restarted."""
+"""Programs that always get the same process number, as in a container that is restarted."""
 
 import contextlib
 import os
@@ -16,14 +16,14 @@ def need_namespaces():
 
 
 class SecondProcess(Program):
-    """A program that is always process 2, of a namespace of its own. Process 1 is a shell: the kernel ignores a SIGKILL
-    that process 1 sends itself."""
+    """A program that is always process 2, in its own PID namespace. Process 1 is a shell, because the kernel ignores a
+    SIGKILL that process 1 sends itself."""
 
     def __init__(self, arguments, environment=None):
         super().__init__([*UNSHARE, "sh", "-c", '"$@"; exit $?', "sh", *arguments], environment)
 
     def signal(self, number):
-        """Reaches the program alone: the others end with it."""
+        """Signals only the program: the other processes end with it."""
         with contextlib.suppress(OSError, IndexError):  # It has ended.
             pid = self.process.pid
             for _ in ("the shell", "the program"):
@@ -31,6 +31,6 @@ class SecondProcess(Program):
             os.kill(pid, number)
 
     def wait(self, seconds=30):
-        """The exit code; as a shell names a signal, -9 for SIGKILL."""
+        """The exit code; a signal as in a shell, -9 for SIGKILL."""
         code = super().wait(seconds)
         return 128 - code if code > 128 else code

@@ -22,19 +22,19 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 
 HERE = pathlib.Path(__file__).resolve().parent
-# The slow ones begin first.
+# The slow ones start first.
 FIRST = ["filter", "backfill", "outage", "database_identity", "several_sources", "relay", "crash", "build_script"]
 ALONE = ["real_pds"]
-# More than these have failed for a reason that does not pass.
+# If more than these fail, the reason is not temporary.
 MOST_AGAIN = 5
 
 
 class Interrupted(Exception):
-    """Somebody wants the tests to end."""
+    """The tests were interrupted."""
 
 
 class Result(unittest.TextTestResult):
-    """Prints one line a test, with its time, and keeps what passed."""
+    """Prints one line per test, with its time, and records which tests passed."""
 
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
@@ -60,13 +60,13 @@ class Result(unittest.TextTestResult):
 
 
 def run_here(name):
-    """Runs one file, or one test of it (FILE.CLASS.TEST), in this process; the report."""
+    """Runs one file, or one test of it (FILE.CLASS.TEST), in this process; returns the report."""
     sys.path.insert(0, str(HERE))
     suite = unittest.defaultTestLoader.loadTestsFromName(f"test_{name}")
 
     def interrupt(number, _):
-        # Becomes an error of the running test, so that its programs and clusters are cleaned up; whoever
-        # reads the output may be gone already.
+        # Raises an error in the running test, so that its programs and clusters are cleaned up; the reader of the
+        # output may be gone already.
         signal.signal(number, signal.SIG_IGN)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         raise Interrupted
@@ -84,7 +84,7 @@ def run_here(name):
 
 
 def run_apart(name):
-    """Runs one file in a process of its own and prints what it said; the report."""
+    """Runs one file in a separate process and prints its output; returns the report."""
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
         done = subprocess.run(
             [sys.executable, __file__, "--report", report.name, "--here", name],
@@ -99,7 +99,7 @@ def run_apart(name):
 
 
 def prepare_real_pds():
-    """Downloads and compiles while the other tests run. If it fails, the test itself says so."""
+    """Downloads and compiles while the other tests run. If it fails, the test itself reports this."""
     subprocess.run(
         [sys.executable, HERE / "real_pds/install.py"], stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
@@ -125,12 +125,12 @@ def run_all(names, jobs):
 
 
 def name_of(failure):
-    """FILE.CLASS.TEST of a failed test; what failed of it (a subTest's parameters) follows a space."""
+    """FILE.CLASS.TEST of a failed test; the parameters of a failed subTest follow after a space."""
     return failure.split(" ")[0]
 
 
 def run_again(names):
-    """Those of a few failed tests that pass when nothing else runs."""
+    """Returns which of a few failed tests pass when they run alone."""
     if len(names) > MOST_AGAIN:
         return []
     single = sorted(name for name in names if name.count(".") == 2)
@@ -138,7 +138,8 @@ def run_again(names):
 
 
 def main():
-    # A shell that starts this in the background ignores SIGINT for it, and so would every program of the tests.
+    # A shell that starts this in the background makes it ignore SIGINT, and all programs of the tests would inherit
+    # this.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--report", type=pathlib.Path)

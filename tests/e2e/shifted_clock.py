@@ -1,4 +1,4 @@
-"""A program whose time of day is wrong, or jumps: libfaketime shifts it, and leaves the steady clock alone."""
+"""A program whose time of day is wrong or jumps: libfaketime shifts it, but not the steady clock."""
 
 import os
 import pathlib
@@ -21,7 +21,8 @@ def set_shift(file, by):
 
 
 def shifted_environment(file, by):
-    """The environment of a program whose clock is wrong by what the file says, at first by so much (`-10m`)."""
+    """The environment of a program whose clock is wrong by the content of a file, initially by the given offset
+    (`-10m`)."""
     set_shift(file, by)
     return {"LD_PRELOAD": str(faketime()), "FAKETIME_TIMESTAMP_FILE": str(file), "FAKETIME_NO_CACHE": "1",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1", "DONT_FAKE_MONOTONIC": "1"}

@@ -1,4 +1,4 @@
-"""Copies of a running cluster that take its place, as after a fail-over."""
+"""Copies of a running cluster that replace it, as after a fail-over."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ from harness import free_port
 
 
 class Copy:
-    """A copy of a running cluster, behind it as soon as something more is committed. It lies in the cluster's folder."""
+    """A copy of a running cluster, which is outdated after the next commit. It lies in the cluster's folder."""
 
     def __init__(self, cluster):
         self.cluster = cluster
@@ -30,11 +30,12 @@ class Copy:
             raise AssertionError(f"{program}: {done.stdout}")
 
     def start(self, options):
-        # Its words go to a file: a pipe would be kept open by the server.
+        # The output goes to a file: the server would keep a pipe open.
         self.run("pg_ctl", "-D", self.data, "-l", self.data / "server.log", "-o", options, "-w", "start")
 
     def take_the_place(self):
-        """After the cluster's server has ended: in its folder, at its address. In recovery until `promote`."""
+        """Starts the copy in the folder and at the address of the cluster, whose server has ended. In recovery until
+        `promote`."""
         place = self.cluster.folder / "data"
         shutil.rmtree(place)
         self.data.rename(place)
@@ -46,7 +47,7 @@ class Copy:
 
 
 class Standby(Copy):
-    """A copy that follows its cluster, at an address of its own."""
+    """A copy that replicates its cluster, at an address of its own."""
 
     def __init__(self, cluster):
         super().__init__(cluster)

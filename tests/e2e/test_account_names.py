@@ -1,4 +1,4 @@
-"""Accounts are named by DID, handle, at:// URI or bsky.app URL, wherever an account is named."""
+"""Every command that takes an account accepts a DID, a handle, an at:// URI or a bsky.app URL."""
 
 import json
 import unittest
@@ -21,7 +21,7 @@ class AccountNames(Backfill):
                       f"https://bsky.app/profile/{self.handle}/lists/3jzfcijpj2z2a")
 
     def of_all(self, *arguments):
-        """A command with all forms of the account, which is one account to it."""
+        """A command with all forms of the same account, which must count as one."""
         return self.run_at(self.db, self.net, *arguments, *self.forms)
 
     def test_backfill_and_repo(self):

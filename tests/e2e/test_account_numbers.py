@@ -1,4 +1,4 @@
-"""No account numbers are left: the indexer ends and says why, and loses nothing."""
+"""The account numbers are exhausted: the indexer ends, prints the reason, and loses nothing."""
 
 from harness import EndToEnd, wait_for
 from test_sim import Network
@@ -12,7 +12,7 @@ class AccountNumbers(EndToEnd):
         database = self.database()
         arguments = ["run", "--relay", network.url, "--cursor", "oldest", "--plc", network.ready["plc"]]
         environment = {**self.environment(database), "SKUA_VERIFY": "full"}
-        # All numbers were drawn. None stands in a row: the sequence would be raised to it below.
+        # All numbers were used. No row has the last one, because the sequence would otherwise be raised to it below.
         database.run("select setval('bsky.actors_id_seq', 2147483647)")
         network.steps(50)
         skua = self.start([self.binary("skua"), *arguments], environment)
@@ -22,12 +22,12 @@ class AccountNumbers(EndToEnd):
         self.assertEqual(database.value("select count(*) from skua.dead_letter"), 0)
         status = self.skua(database, "status")
         self.assertTrue(status.says("2,147,483,647 account numbers used (100.00 % of all)"), status.tail())
-        # With numbers again, it begins where the cursor stands, and gets all that another database gets.
+        # With free numbers again, it continues at the cursor and stores the same records as another database.
         database.run("select setval('bsky.actors_id_seq', 1000)")
         self.assertEqual(self.indexed(database, arguments), self.indexed(self.database(), arguments))
 
     def indexed(self, database, arguments):
-        """All records, once the stream was read to its end."""
+        """All records, after the whole stream was read."""
         skua = self.start([self.binary("skua"), *arguments], {**self.environment(database), "SKUA_VERIFY": "full"})
         wait_for("the end", lambda: skua.reached(50), alive=[skua])
         self.assertEqual(skua.stop(), 0, skua.tail())

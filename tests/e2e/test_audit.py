@@ -1,4 +1,6 @@
-"""An audit finds what the stream missed of accounts that stay quiet: hosts list a newer revision than is stored."""
+"""An audit finds commits that the stream missed, for accounts that do not write again: hosts list a newer revision
+than the stored one.
+"""
 
 import unittest
 
@@ -13,7 +15,7 @@ AUDITED = "select count(*) from skua.backfill_hosts where what = 'audit:repos' a
 
 class Audit(Backfill):
     def past_network(self):
-        """A network whose clock is twenty minutes behind, and what sets it right."""
+        """A network whose clock is twenty minutes behind, and a function that corrects it."""
         file = self.folder / "shift"
         network = Network("--accounts", 8, "--rate", "0.001", "--one-op-a-path", "--oddities", 0, "--hosts", 2,
                           environment=shifted_environment(file, "-20m"))
@@ -27,7 +29,7 @@ class Audit(Backfill):
         return skua
 
     def make_due(self, database):
-        """As if the last audit had begun yesterday."""
+        """Sets the time of the last audit to yesterday."""
         self.assertEqual(database.value("select count(*) from skua.backfill_hosts where what = 'audit:hosts'"), 1)
         database.run("update skua.backfill_hosts set begun_at = now() - interval '1 day' where what = 'audit:hosts'")
 
@@ -40,10 +42,10 @@ class Audit(Backfill):
         database = self.database()
         skua = self.run_until(database, network, network.control("/step", count=300)["seq"], "--cursor", "oldest")
         self.assertEqual(skua.stop(), 0)
-        network.control("/step", count=40)  # Nobody listens.
+        network.control("/step", count=40)  # No process reads the stream.
         set_clock_right()
 
-        # The stream goes on, and only that shows that it does not bring what was missed.
+        # The stream must continue: only this shows that it will not send the missed commits.
         skua = self.begin(database, network, "run", "--relay", network.url, "--cursor", "live")
         wait_for("the connection", lambda: skua.says("live from now on"), alive=[skua])
         seq = network.control("/step", count=1)["seq"]

@@ -1,5 +1,6 @@
-"""History: whole repositories of the simulated network, found in every way that there is, beside the stream or
-without it, broken off and gone on with."""
+"""Backfills: whole repositories of the simulated network, found in every possible way, with and without the stream,
+interrupted and continued.
+"""
 
 import json
 import os
@@ -23,7 +24,7 @@ DONE = "select count(*) from skua.backfill_jobs where state = 'done'"
 
 class Backfill(EndToEnd):
     def network(self, accounts=30, records=600, arguments=()):
-        """A network that makes a step only when it is told to, and whose accounts all stay."""
+        """A network that only steps on demand, and whose accounts all stay."""
         network = Network("--accounts", accounts, "--records", records, "--rate", "0.001", "--one-op-a-path",
                           "--oddities", 0, "--hosts", 2, *arguments)
         self.addCleanup(network.kill)
@@ -273,9 +274,9 @@ class Retries(Backfill):
         skua = self.begin(database, network, "run", "--relay", network.url, *named)
         wait_for("their hosts to refuse them", lambda: self.states(database) == {"unavailable": len(inactive)},
                  alive=[skua])
-        # Who was refused a moment ago is asked again after a minute.
+        # A repository that was refused a moment ago is retried after a minute.
         database.run("update skua.backfill_jobs set finished_at = finished_at - interval '1 hour'")
-        # They all come back within some hundred steps.
+        # All accounts become active again within some hundred steps.
         network.steps(500)
         wait_for("their history", lambda: self.states(database) == {"done": len(inactive)}, alive=[skua])
         self.assertEqual(skua.stop(), 0, skua.tail())
@@ -347,12 +348,12 @@ class BesideTheStream(Backfill):
         self.assertEqual(database.value("select count(*) from skua.repositories where state = 'complete'"), 300)
 
     def miss_something(self, network, database):
-        """Reads all from the first message on, and misses what comes after that."""
+        """Reads everything from the first message on, and misses the messages after that."""
         seq = network.control("/step", count=300)["seq"]
         skua = self.begin(database, network, "run", "--relay", network.url, "--cursor", "oldest")
         self.catch_up(skua, seq)
         self.assertEqual(skua.stop(), 0)
-        network.control("/step", count=300)  # Nobody listens.
+        network.control("/step", count=300)  # No process reads the stream.
         before = self.repositories(network)
         missed = [path for path in comparison.path_differences(database, before) if "repository has None" in path]
         self.assertTrue(missed, "no delete was missed")
@@ -362,7 +363,7 @@ class BesideTheStream(Backfill):
         wait_for("the connection", lambda: skua.says("live from now on"), alive=[skua])
         seq = network.control("/step", count=200)["seq"]
         self.catch_up(skua, seq)
-        # What is noticed is saved with the cursor, and due then.
+        # Detected gaps are saved with the cursor, and are due then.
         wait_for("the resyncs", lambda: database.value(
             "select count(*) from skua.repositories where breaks > 0 and state = 'complete'") >= 7, seconds=60, alive=[skua])
         wait_for("the end", lambda: database.value(
@@ -384,12 +385,12 @@ class BesideTheStream(Backfill):
         network, database = self.network(accounts=8, records=0), self.database()
         self.miss_something(network, database)
         self.assertEqual(database.rows("select distinct state from skua.repositories"), [{"state": "complete"}])
-        # Nobody asked for anything: its gaps are repaired as those of all that are complete.
+        # No backfill was requested: its gaps are repaired like those of all complete repositories.
         self.bring_in_what_was_missed(network, database)
 
 
 class ServerAway(Backfill, OwnServer):
-    """PostgreSQL goes away in the middle of it."""
+    """PostgreSQL stops in the middle of a backfill."""
 
     def stop_without_server(self, program):
         wait_for("some repositories", lambda: self.db.value(DONE) > 5, alive=[program])
@@ -405,7 +406,7 @@ class ServerAway(Backfill, OwnServer):
         self.assertLess(time.monotonic() - started, 30)
 
     def finish_run(self, network):
-        """skua run goes on by itself, and all is there."""
+        """skua run recovers by itself, and everything is stored."""
         skua = self.begin(self.db, network, "run", "--relay", network.url, "--cursor", "oldest")
         seq = network.control("/step", count=60)["seq"]
         wait_for("the end of the queue", lambda: self.db.value(DONE) == 300, seconds=60, alive=[skua])
@@ -449,7 +450,7 @@ class ServerAway(Backfill, OwnServer):
 
 
 class Bootstrap(Backfill):
-    # All that are of use, as they were made.
+    # All valid indexes, with their definitions.
     INDEXES = ("select array_agg(pg_get_indexdef(indexrelid) order by indexrelid::regclass::text) from pg_index "
                "join pg_class on oid = indrelid where relnamespace = 'bsky'::regnamespace and indisvalid and indisready")
     # Sessions of one process that wait to build an index.
@@ -458,7 +459,7 @@ class Bootstrap(Backfill):
     SESSIONS = "select count(*) from pg_stat_activity where application_name like 'skua indexes pid {} %'"
 
     def hold_up(self, database, table="bsky.likes"):
-        """A session that keeps the table's index from being built until it is killed."""
+        """A session that blocks the build of the table's index until it is killed."""
         holder = subprocess.Popen(["psql", "-XAtq", database.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.addCleanup(holder.communicate)
         self.addCleanup(holder.kill)
@@ -468,7 +469,7 @@ class Bootstrap(Backfill):
         return holder
 
     def begin_a_build_that_waits(self, database, network):
-        """A bootstrap all of whose indexes are there but one, and who keeps that one away."""
+        """A bootstrap with all of its indexes except one, and the session that blocks this one."""
         program = self.begin(database, network, "backfill", "--network", "--bootstrap")
         wait_for("the bootstrap", lambda: program.says("to be built at the end"), alive=[program])
         holder = self.hold_up(database)
@@ -523,7 +524,7 @@ class Bootstrap(Backfill):
         killed, holder = self.begin_a_build_that_waits(database, network)
         killed.kill()
         program = self.begin(database, network, "backfill")
-        # The server goes on building for the one that was killed until it notices.
+        # The server continues to build for the killed process until it notices.
         wait_for("its turn", lambda: database.value(self.WAITING.format(program.process.pid)) == 1, alive=[program])
         self.assertEqual(database.value(self.SESSIONS.format(killed.process.pid)), 0)
         holder.kill()

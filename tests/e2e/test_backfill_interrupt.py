@@ -1,4 +1,4 @@
-"""What Ctrl-C interrupts in a backfill is queued, not an error; and cancel ends lists of hosts."""
+"""The jobs that Ctrl-C interrupts in a backfill are queued, not failed; and cancel ends lists of hosts."""
 
 import http.server
 import json
@@ -14,7 +14,7 @@ JOBS = "select state, attempts, error, host is not null as has_host from skua.ba
 
 
 class SlowHost(http.server.ThreadingHTTPServer):
-    """A PDS, or a directory, that answers when the test lets it. `answers`: JSON by cursor."""
+    """A PDS, or a directory, that answers when the test allows it. `answers`: JSON by cursor."""
 
     daemon_threads = True
 
@@ -106,7 +106,7 @@ class Interrupted(WithSlowHosts):
 
 
 class Container(WithSlowHosts):
-    """Restarts with the same number of a process under the same host name."""
+    """Restarts with the same process number and the same host name."""
 
     def setUp(self):
         super().setUp()
@@ -144,7 +144,7 @@ class Cancelled(WithSlowHosts):
         cancel = self.run_at(database, network, "backfill", "cancel", "--host", host.url)
         self.assertTrue(cancel.says("1 list of repositories cancelled"), cancel.tail())
         host.may_answer.set()
-        # The page that comes now is discarded, and nothing is left to do.
+        # The page that arrives now is discarded, and nothing is left to do.
         self.assertEqual(program.wait(60), 0, program.tail())
         self.assertEqual(database.rows(self.LISTS), [
             {"what": "repos", "state": "cancelled", "listed": 0, "holder": None, "error": None}])
@@ -164,7 +164,7 @@ class Cancelled(WithSlowHosts):
         self.assertEqual({(row["holder"], row["error"]) for row in lists}, {(None, None)})
         cancel = self.run_at(database, network, "backfill", "cancel", "--all")
         self.assertTrue(cancel.says("3 lists of repositories cancelled"), cancel.tail())
-        self.run_at(database, network, "backfill")  # Nothing to do: it would wait for the host.
+        self.run_at(database, network, "backfill")  # Nothing to do: otherwise it would wait for the host.
         with self.subTest("they are queued again when they are asked for"):
             retry = self.run_at(database, network, "backfill", "retry", "--state", "cancelled")
             self.assertTrue(retry.says("3 lists of repositories queued again"), retry.tail())

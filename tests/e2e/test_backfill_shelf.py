@@ -1,9 +1,9 @@
-"""History beside its listings and beside the live path: whole repositories of CAR files, in the tables as `skua
-inspect repo` lists them, and as the messages of the same accounts leave them. Of real accounts, of a real PDS, of the
-simulated network, and with a record that cannot be stored.
+"""Compares backfills with listings and with the live path: whole repositories from CAR files, in the tables as `skua
+inspect repo` lists them and as the messages of the same accounts leave them. The repositories belong to real accounts,
+to a real PDS and to the simulated network; one has a record that cannot be stored.
 
-Every collection is indexed: what has no table of its own is in bsky.records. So a record of a listing is in a table,
-or in the dead letters, which say why.
+Every collection is indexed: records of collections without their own table are in bsky.records. So every listed record
+is in a table, or in the dead letters with the reason.
 """
 
 import collections
@@ -17,7 +17,7 @@ import two_databases
 from harness import EndToEnd, need_shared
 from made import BAD_UTF8, Network
 
-# Of the shelf's repositories; the rest become rows, with so many records.
+# The rejected records of the test repositories; the others become rows, with this total.
 REFUSED_FILES = {"carv1-basic": "it has not one root: it is no repository"}
 FAILED_JOBS = {
     "paul_staging.repo":
@@ -31,7 +31,7 @@ RECORDS = {
 
 class Histories(EndToEnd):
     def backfill(self, database, *arguments, code=0):
-        """What it said."""
+        """Its output."""
         return self.skua(database, "backfill", *arguments, code=code).output()
 
     def listing(self, car):
@@ -40,16 +40,16 @@ class Histories(EndToEnd):
         return dict(line.split("\t") for line in program.stdout)
 
     def dead_letters(self, database):
-        """{URI: why}."""
-        # Each key: where the record was met, in two words, and its path.
+        """{URI: reason}."""
+        # Each key has two words for the origin of the record, and its path.
         rows = database.rows("select key, error from skua.dead_letter")
         letters = {"at://" + row["key"].split(" ")[2]: row["error"] for row in rows}
         self.assertEqual(len(letters), len(rows))
         return letters
 
     def check_listings(self, database, cars, unstored=None):
-        """The tables hold what the listings name, and nothing else. `cars`: {DID: file}, all that are in the
-        database; `unstored`: what is in the dead letters instead, {URI: why}."""
+        """Checks that the tables contain exactly the listed records. `cars`: {DID: file}, all that are in the
+        database; `unstored`: the dead letters, {URI: reason}."""
         unstored = unstored or {}
         stored, jobs = comparison.current_paths(database), self.jobs(database)
         self.assertEqual(self.dead_letters(database), unstored)
@@ -97,7 +97,7 @@ class RealRepositories(Histories):
         folder = need_shared() / "repos"
         car = folder / "greenground.repo.car"
         did = atproto.Repository(car.read_bytes()).did
-        # The shelf's document has the key, but is of another DID.
+        # The document in the test data has the key, but for another DID.
         document = self.folder / "document.json"
         document.write_text(json.dumps({**json.loads((folder / "greenground.didDoc.json").read_text()), "id": did}))
         database = self.database()
@@ -110,12 +110,12 @@ class RealRepositories(Histories):
 
 
 def cars_below(folder):
-    """{DID: file} of files that are named after their accounts."""
+    """{DID: file} for files that are named after their accounts."""
     return {file.stem.replace("_", ":"): file for file in folder.glob("*.car")}
 
 
 class BothPaths(Histories):
-    """Repositories, and the stream of the same accounts from its beginning, each in a database of its own."""
+    """Repositories, and the stream of the same accounts from its beginning, in two databases."""
 
     def live(self, capture, *verification):
         """Indexes a capture."""
@@ -124,7 +124,7 @@ class BothPaths(Histories):
         return database
 
     def check_equal(self, history, live, statuses):
-        """`statuses`: {DID: what the stream said of it last}. What was compared."""
+        """`statuses`: {DID: the last status on the stream}. Returns what was compared."""
         here, there = two_databases.Content(history), two_databases.Content(live)
         deleted = {did for did, status in statuses.items() if status == "deleted"}
         shown = {did for did, status in statuses.items() if status == "active"}
@@ -133,15 +133,16 @@ class BothPaths(Histories):
         with self.subTest("what a deleted account had is only in its old repository"):
             self.assertEqual([key for rows in there.current.values() for key in rows if key[0] in deleted], [])
         with self.subTest("stubs"):
-            # History knows posts that were never seen. The stream has seen more that is gone.
+            # The backfill finds references to posts that were never seen. The stream has also seen posts that were
+            # deleted later.
             self.assertEqual(here.stubs, here.posts_without_content())
             self.assertEqual(there.posts_without_content() - there.stubs, set())
             self.assertEqual(here.deleted, set())
         return compared
 
     def check_handles(self, history, live, contested=()):
-        """Documents and messages tell of the same. `contested`: names that several accounts claimed, one after the
-        other; a name that was taken and given up again has its old owner back only when it is looked up."""
+        """Checks that documents and messages agree. `contested`: handles that several accounts claimed, one after the
+        other; after a handle was taken and released again, only a look-up returns it to its old owner."""
         here, there = ({did: (claim, None if claim in contested else held)
                         for did, (claim, held) in two_databases.handles(database).items()}
                        for database in (history, live))
@@ -154,7 +155,7 @@ class RealPds(BothPaths):
         data = need_shared() / "pds"
         keys = ["--did-docs", data / "did-docs.json", "--verify", "full"]
         history, cars = self.database(), {}
-        # Of three accounts there are two repositories: the later one counts.
+        # Three accounts have two repositories each: the later one counts.
         for folder, count in (("repos-before-removal", 8), ("repos", 75)):
             found = cars_below(data / folder)
             self.assertEqual(len(found), count)
@@ -194,7 +195,7 @@ class SimulatedNetwork(BothPaths):
         self.assertEqual(records, sum(account["records"] for account in accounts))
         statuses = {account["did"]: account["announced_status"] for account in accounts}
         self.assertGreater(len(set(statuses.values())), 2)
-        # Some have changed their keys: the documents are those of the end.
+        # Some accounts have changed their keys: the documents are the final ones.
         live = self.live(capture)
         self.check_equal(history, live, statuses)
         claimed = collections.Counter(name for account in accounts for name in account["claims"])
@@ -211,7 +212,7 @@ class SimulatedNetwork(BothPaths):
                 "all_records", "follows", "follows_view", "follows_view", "likes", "likes_view"])
 
     def changed(self, history, live, statuses):
-        """The tables and views of all that differs."""
+        """The tables and views of all differences."""
         shown = {did for did, status in statuses.items() if status == "active"}
         here, there = two_databases.Content(history), two_databases.Content(live)
         return sorted(line.split(" ")[0] for line in two_databases.Comparison(here, there, shown, shown).differences)
@@ -231,7 +232,7 @@ class MadeNetwork(BothPaths):
                    ("app.bsky.feed.post/" + tid[:-1] + "3", BAD_UTF8)]
             account.commit(*ops)
             bad.append(f"at://{account.did}/{ops[-1][0]}")
-            # The first commit of a repository holds all of it.
+            # The first commit of a repository contains all of it.
             (folder / f"{account.did}.car").write_bytes(atproto.decode_frame(network.frames[-1])[1]["blocks"])
         capture = self.folder / "frames"
         capture.write_bytes(network.capture())

@@ -1,4 +1,4 @@
-"""`scripts/build` in a checkout that was moved: CMake's cache names the old place, and is made anew."""
+"""`scripts/build` in a checkout that was moved: CMake's cache names the old folder, and is created again."""
 
 import shutil
 import subprocess
@@ -9,7 +9,7 @@ from harness import ROOT, EndToEnd
 
 class BuildScript(EndToEnd):
     def configure(self, checkout):
-        """Configures, and builds no more than the list of targets."""
+        """Configures, and builds only the list of targets."""
         done = subprocess.run([checkout / "scripts/build", "release", "help"], capture_output=True, text=True,
                               timeout=600, check=False)
         self.assertEqual(done.returncode, 0, f"{done.stdout}\n{done.stderr}")

@@ -1,5 +1,6 @@
-"""A clock that is wrong, or that jumps, costs nothing: skua under libfaketime, which shifts the time of day and
-leaves the steady clock alone."""
+"""A wrong or jumping clock loses no data: skua runs under libfaketime, which shifts the time of day but not the steady
+clock.
+"""
 
 import os
 import unittest
@@ -24,7 +25,7 @@ class ShiftedClock(VerifiedNetwork):
         return file, skua
 
     def check_rows(self, database, network):
-        """Every record of every repository is there, and nothing else."""
+        """Checks that exactly the records of all repositories are stored."""
         _, repositories = self.dump(network)
         expected = sorted((did, path) for did, repository in repositories.items() for path in repository.records)
         found = sorted((row["did"], row["path"]) for row in database.rows(
@@ -62,7 +63,7 @@ class Clock(ShiftedClock):
         self.catch_up(skua, network.steps(200)["seq"])
         self.stop(database, skua)
         self.assertTrue(database.value("select max(indexed_at) <= now() from bsky.posts"))
-        # Otherwise look-ups of handles wait until it is so late.
+        # Otherwise look-ups of handles would wait for that time.
         self.assertTrue(database.value(
             "select max(handle_lookups_charged_to) < now() + interval '1 hour' from bsky.actors"))
 
@@ -94,7 +95,7 @@ class Clock(ShiftedClock):
         self.check_rows(database, network)
 
     def test_of_clocks_that_are_all_behind_nothing_is_dropped_and_the_cursor_waits(self):
-        # The network's clock is ahead: the same as ours and PostgreSQL's being behind.
+        # The network's clock is ahead, which is equivalent to our clock and PostgreSQL's being behind.
         _, ahead = self.shift("+3h")
         before = dict(os.environ)
         os.environ.update(ahead)
@@ -111,10 +112,10 @@ class Clock(ShiftedClock):
         wait_for("its words about the clock", lambda: skua.says("Intake waits until it is correct"), alive=[skua])
         wait_for("its line about what it holds", lambda: skua.says("held by the clock"), alive=[skua])
         self.assertEqual(database.value("select count(*) from bsky.all_records"), 0)
-        # A stop leaves what is held, and the next start reads it again.
+        # Frames that are held back stay unread after a stop, and the next start reads them again.
         figures = self.stop(database, skua)
         self.assertGreater(figures["frames_held"], 5)
-        # Before the first commit stand some messages that have no revision.
+        # Before the first commit there are some messages without a revision.
         self.assertLess(figures["cursor"], 20)
         self.assertEqual(database.value("select max(cursor) from skua.cursors"), figures["cursor"])
         file, skua = self.shifted_indexer(database, network, "+0")

@@ -1,4 +1,4 @@
-"""A start that knows no keys: how the PLC directory is asked for them, and a stop while some are missing."""
+"""A start without any known keys: the requests to the PLC directory, and a stop while some keys are missing."""
 
 import socket
 import unittest
@@ -17,7 +17,7 @@ class ColdStart(VerifiedNetwork):
         return database.value("select count(*) from skua.identities")
 
     def differences(self, database, repositories, without=frozenset()):
-        """What the database has not as the repositories have it, of the accounts that are not left out."""
+        """The differences between the database and the repositories, without the excluded accounts."""
         return [difference for difference in comparison.path_differences(database, repositories)
                 if difference.split("/")[2] not in without]
 
@@ -45,7 +45,7 @@ class ColdStart(VerifiedNetwork):
         skua = self.indexer(database, network, "--cursor", "oldest")
         self.catch_up(skua, seq)
         load = network.state()["plc"]
-        # Without a refusal it would be some hundreds; from half of the first rate it grows by ten each second.
+        # Without a refusal there would be some hundreds; from half of the initial rate it grows by ten each second.
         self.assertLessEqual(load["most_in_a_second"], 2 * FIRST_PER_SECOND)
         self.assertLessEqual(load["most_at_once"], FIRST_AT_ONCE)
         self.assertGreaterEqual(load["requests"], self.keys(database) + 5)
@@ -55,7 +55,7 @@ class ColdStart(VerifiedNetwork):
     def test_a_stop_drains_what_needs_no_key(self):
         network = self.network("--even", "--oddities", 0)
         database = self.database()
-        # An #identity event wants the document as it is now: all of them come before.
+        # An #identity event requires the current document: all these events come before.
         before = network.control("/step", count=400)["seq"]
         skua = self.indexer(database, network, "--cursor", "oldest")
         self.catch_up(skua, before)
@@ -68,13 +68,13 @@ class ColdStart(VerifiedNetwork):
         seq = network.control("/step", count=400)["seq"]
         repositories = self.dump(network)[1]
 
-        # A directory that takes requests and answers none.
+        # A directory that accepts requests and never answers.
         silent = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(silent.close)
         skua = self.indexer(database, network, plc=f"http://127.0.0.1:{silent.getsockname()[1]}")
         wait_for("the rows of the accounts whose keys are known", alive=[skua], seconds=60,
                  condition=lambda: not self.differences(database, repositories, set(unknown)))
-        # 0: all frames but those that wait for a key were drained.
+        # 0: all frames were drained, except those that wait for a key.
         self.stop(database, skua)
         self.assertEqual(self.differences(database, repositories, set(unknown)), [])
         self.assertNotEqual(self.differences(database, repositories), [])
@@ -90,7 +90,7 @@ class ColdStart(VerifiedNetwork):
     def test_downloads_of_one_large_host_grow_in_number(self):
         network = self.network("--even", "--oddities", 0, "--hosts", 1, "--records", 1200, "--pds-delay", 100,
                                accounts=120)
-        # In this order, because the counts are of the whole time. One request more reads the host's list.
+        # In this order, because the counts cover the whole time. One more request reads the host's list.
         for arguments, least, most in ((["--per-host", 3], 3, 4), ([], 8, 17)):
             with self.subTest(arguments):
                 database = self.database()

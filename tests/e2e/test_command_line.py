@@ -35,14 +35,15 @@ class CommandLine(EndToEnd):
             self.assertEqual(code, 0, output)
 
     def test_precedence(self):
-        """Each place in turn names a database that is not there; the error tells which was taken."""
+        """Each place in turn names a database that does not exist; the error shows which one was used."""
         config = self.folder / "skua.toml"
         config.write_text('database_url = "postgresql://127.0.0.1:1/from_file"\n')
         url = "postgresql://127.0.0.1:1/from_{}"
         flag = ["--database", url.format("flag")]
         environment = {"SKUA_DATABASE_URL": url.format("environment")}
         database = self.database(migrated=False)
-        # The right place holds a database that works, every weaker place one that does not.
+        # The place with the highest precedence has a working database, every other place a database that does not
+        # exist.
         right = {"SKUA_DATABASE_URL": database.url}
         code, output = self.run_skua("migrate", "--database", database.url, "--config", config, environment=environment)
         self.assertEqual(code, 0, output)
@@ -58,7 +59,8 @@ class CommandLine(EndToEnd):
         self.assertIn("up to date", output)
 
     def test_former_names_of_a_setting_still_work(self):
-        """Each place in turn holds a value that is refused, the weaker ones too; the error tells which was taken."""
+        """Each place in turn has an invalid value, and so do the places with lower precedence; the error shows which
+        one was used."""
         config = self.folder / "skua.toml"
         replay = ["replay", config, "--database", "postgresql:///x", "--config", config]
         former = {"SKUA_FIGURES_EVERY": "0"}

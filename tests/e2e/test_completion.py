@@ -1,4 +1,4 @@
-"""Completion files, in the shells themselves: what they offer comes from the program's own commands."""
+"""Completion scripts, in the shells themselves: the candidates come from the program's own commands."""
 
 import os
 import shutil
@@ -7,7 +7,7 @@ import unittest
 
 from harness import BIN, EndToEnd
 
-# Does what bash does at the tab key, and prints what it would offer.
+# Does what bash does at the tab key, and prints the candidates.
 BASH = """
 source <(skua completion bash)
 COMP_WORDS=("$@")
@@ -41,7 +41,7 @@ class Completion(EndToEnd):
 
     def test_bash_completes_values_also_after_an_equals_sign(self):
         self.assertEqual(self.offered("run", "--verify", ""), ["full", "signature", "none"])
-        # bash hands over '=' as a word of its own.
+        # bash passes '=' as a separate word.
         self.assertEqual(self.offered("run", "--verify", "=", "sig"), ["signature"])
         self.assertEqual(self.offered("run", "--verify", "="), ["full", "signature", "none"])
 

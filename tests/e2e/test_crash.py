@@ -1,4 +1,4 @@
-"""`skua run` killed with -9 in the middle of a capture, again and again: the same end."""
+"""`skua run` is killed with -9 in the middle of a capture, repeatedly; the result must be the same."""
 
 import os
 import random
@@ -16,7 +16,7 @@ FRAMES_A_SECOND = 400
 
 
 def revisions(frames):
-    """[(seq, rev as a number)] of the commits, in order. Their revs rise with time over all accounts."""
+    """[(seq, rev as a number)] of the commits, in order. Their revs increase with time over all accounts."""
     result = []
     for frame in frames:
         header, body = atproto.decode_frame(frame)
@@ -27,7 +27,7 @@ def revisions(frames):
 
 class Crash(EndToEnd):
     def newest_rev(self):
-        """The newest rev that any of the big tables has."""
+        """The newest rev in any of the big tables."""
         tables = ("posts", "likes", "follows", "reposts")
         union = " union all ".join(f"select max(rev) r from bsky.{table}" for table in tables)
         return self.db.value(f"select coalesce(max(r), 0) from ({union}) t")
@@ -36,7 +36,7 @@ class Crash(EndToEnd):
         return self.db.value("select max(cursor) from skua.cursors")
 
     def start_indexer(self):
-        """Starts it; checks that it asks for the stored cursor, and gives what it asked for."""
+        """Starts it; checks that it requests the stored cursor, and returns the requested cursor."""
         saved = self.saved_cursor()
         arguments = [] if saved is not None else ["--cursor", "oldest"]
         before = len(self.relay.cursors())
@@ -82,7 +82,7 @@ class Crash(EndToEnd):
         self.assertEqual(comparison.path_differences(self.db, expected), [])
         self.assertEqual(self.db.value("select count(*) from skua.dead_letter"), 0)
 
-        # Row for row what one uninterrupted replay gives, revs included.
+        # Each row equals the result of one uninterrupted replay, revs included.
         straight = self.database()
         self.skua(straight, "replay", file)
         query = "select uri, cid, rev from bsky.all_records order by uri"

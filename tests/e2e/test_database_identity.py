@@ -1,4 +1,4 @@
-"""Another database at the same address, or an older state of it; servers that skua refuses to trust."""
+"""Another database at the same address, or an older state of it; and servers that skua refuses to use."""
 
 import pathlib
 import shutil
@@ -19,7 +19,7 @@ RATE = 40
 
 
 def growing_network(accounts=130):
-    """Accounts that come one after the other; each posts when it comes, and then while the next ones come."""
+    """Accounts that join one after the other; each posts when it joins, and again while the next ones join."""
     network = Network()
     people = []
     for number in range(accounts):
@@ -43,7 +43,7 @@ class OtherDatabase(OwnServer):
         try:
             return self.db.value(query) or 0
         except AssertionError:
-            return -1  # The server is away.
+            return -1  # The server is unreachable.
 
     def posts(self):
         return self.number("select count(*) from bsky.posts where cid is not null")
@@ -55,7 +55,7 @@ class OtherDatabase(OwnServer):
         return self.number("select count(*) from bsky.actors")
 
     def wait_for_more(self, program, accounts):
-        """Until so many more accounts have rows, and the cursor has passed some of them."""
+        """Waits until `count` more accounts have rows, and the cursor has passed some of them."""
         reached, cursor = self.accounts(), self.cursor()
         wait_for("more accounts", lambda: self.accounts() >= reached + accounts, alive=[program])
         wait_for("a saved cursor", lambda: self.cursor() > max(cursor, 0) + 100, alive=[program])
@@ -85,7 +85,7 @@ class OtherDatabase(OwnServer):
         self.wait_for_more(program, 25)
         self.cluster.pg("stop", "immediate")
         standby.take_the_place()
-        time.sleep(2)  # It is asked for a while and is no primary yet.
+        time.sleep(2)  # It accepts connections for a while before it is a primary.
         standby.promote()
         self.assertLess(self.accounts(), reached + 20, "the standby had it all")
         self.check_end(program)
@@ -143,13 +143,13 @@ class OtherDatabase(OwnServer):
 
 
 class VerifiedWithHistory(Backfill):
-    # As a fail-over: it is another database to whoever connects again.
+    # As in a fail-over: new connections reach another database.
     CHANGE = ("update skua.database_token set token = gen_random_uuid(); "
               "select pg_terminate_backend(pid) from pg_stat_activity "
               "where datname = current_database() and application_name like 'skua %'")
 
     def slow_network(self):
-        """One whose history takes at least two seconds, at two requests a host."""
+        """A backfill that takes at least two seconds, with two requests per host."""
         return self.network(accounts=60, records=600, arguments=("--pds-delay", 150))
 
     def test_a_backfill_ends_and_the_next_one_goes_on(self):
@@ -166,7 +166,7 @@ class VerifiedWithHistory(Backfill):
         network, database = self.slow_network(), self.database()
         program = self.begin(database, network, "run", "--cursor", "oldest", "--backfill-network", "--per-host", "2")
         wait_for("some repositories", lambda: database.value(DONE) >= 3, every=0.02, alive=[program])
-        # Jobs that this process has are running, for ever if nobody takes them back.
+        # Jobs of this process are running, and stay so unless they are reclaimed.
         database.run(self.CHANGE)
         wait_for("its words", lambda: program.says("the database has changed"), alive=[program])
         wait_for("all repositories", lambda: database.value(QUEUED) == 0 and database.value(DONE) == 60, seconds=120,

@@ -1,6 +1,6 @@
-"""What the documents tell people to type works.
+"""The commands and statements in the documentation work.
 
-test_readme.py runs the commands of README.md. The SQL of docs/queries.md runs as it is written.
+test_readme.py runs the commands of README.md. The SQL of docs/queries.md runs exactly as written.
 """
 
 import re
@@ -55,7 +55,7 @@ class Documents(EndToEnd):
                 self.assertRegex(did, r"^did:plc:[a-z2-7]{24}$")
         for handle in handles:
             with self.subTest(handle):
-                # Domains that no handle may have (libs/identity/handle_check.cpp).
+                # Domains that are not allowed in handles (libs/identity/handle_check.cpp).
                 self.assertNotRegex(handle, r"\.(alt|arpa|example|internal|invalid|local|localhost|onion)$")
 
     def test_links_and_paths_exist(self):

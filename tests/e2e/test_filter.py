@@ -1,4 +1,4 @@
-"""A filter that changes while skua runs: by command, by file, by SQL; whatever source there is."""
+"""A filter that changes while skua runs: by command, by file, by SQL; with every kind of source."""
 
 import json
 import unittest
@@ -34,7 +34,7 @@ class Filter(Sources):
         return "\n".join(self.skua(database, "filter", *arguments, code=code).output())
 
     def brought_in(self, network, *filter_arguments):
-        """A database whose history was brought in through a filter."""
+        """A database that was backfilled through a filter."""
         database = self.database()
         if filter_arguments:
             self.filter(database, "set", *filter_arguments)
@@ -45,7 +45,7 @@ class Filter(Sources):
         return database
 
     def repositories(self, network):
-        """Those of all accounts that are not deleted, by DID."""
+        """The repositories of all accounts that are not deleted, by DID."""
         folder = self.folder / "oracle"
         return {account["did"]: atproto.Repository((folder / f"{account['did']}.car").read_bytes())
                 for account in network.accounts(folder) if account["announced_status"] != "deleted"}
@@ -58,7 +58,7 @@ class Filter(Sources):
                  alive=[program])
 
     def sources(self, network):
-        """Name and arguments of each."""
+        """Name and arguments of each source."""
         jetstream = network.ready["jetstream"]
         return {"relay": ["--relay", network.url],
                 "tap": ["--tap", network.ready["tap"].replace("http", "ws")],
@@ -66,14 +66,14 @@ class Filter(Sources):
                 "v2": ["--jetstream", jetstream + "/xrpc/network.bsky.jetstream.subscribeEvents"]}
 
     def others(self, database, *patterns):
-        """Collections that are stored, and are none of these."""
+        """Stored collections other than these."""
         stored = database.rows("select distinct collection || '/' as name from bsky.all_records")
         return [row["name"] for row in stored if not below(*patterns)(row["name"])]
 
 
 class Collections(Filter):
     def follow(self, name):
-        """A filter that becomes wider by command, by hand and back to everything, with a kill in between."""
+        """A filter that is widened by command and by SQL, and then removed, with a kill in between."""
         network = self.network_of("--tap-retry", 0.5, accounts=10, records=300)
         database = self.brought_in(network, "--collection", POST)
         source = self.sources(network)[name]

@@ -35,7 +35,7 @@ class HalfOpen(BusyServer):
         self.assertGreater(proxy.cut_clients_off(), 3)
         wait_for("its words", lambda: program.says("a former connection of this process still held the source"),
                  alive=[program])
-        # Transactions that were cut off keep their accounts for a minute at most.
+        # Interrupted transactions keep their accounts locked for at most a minute.
         wait_for("the end of the capture", lambda: self.saved_cursor() == self.network.seq, seconds=150,
                  alive=[program])
         self.assertEqual(program.stop(), 0, program.tail())

@@ -1,4 +1,4 @@
-"""`--help` of every command: types instead of TEXT, an example of its own; and the other ways to ask."""
+"""`--help` of every command: it shows types instead of TEXT, and an example; and the other ways to get help."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""`skua identity`: who an account is, by a simulated PLC directory, DNS on loopback and an export."""
+"""`skua identity`: the identity of an account from a simulated PLC directory, DNS on loopback and an export."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from test_sim import Network
 
 
 class DnsServer:
-    """TXT records over UDP on loopback; names that it does not know do not exist."""
+    """TXT records over UDP on loopback; unknown names do not exist."""
 
     def __init__(self, texts):
         self.texts = texts
@@ -70,7 +70,7 @@ class Identity(EndToEnd):
         return self.document(did)["alsoKnownAs"][0].removeprefix("at://")
 
     def dns(self, texts):
-        """Names that it knows are not looked up anywhere else: no test may leave the machine."""
+        """Looks only known names up: no test may use the network outside this machine."""
         server = DnsServer(texts)
         self.addCleanup(server.close)
         return server.address
@@ -108,7 +108,7 @@ class Identity(EndToEnd):
     def test_hosts_from_the_network_are_public_ones(self):
         port = self.plc.rsplit(":", 1)[1]
         self.assertIn("--allow-private-hosts", self.show(f"did:web:localhost%3A{port}", code=1))
-        # With leave it asks, and hears that there is none.
+        # With permission it asks, and the answer is that there is none.
         said = self.show(f"did:web:localhost%3A{port}", "--allow-private-hosts", code=1)
         self.assertIn("no such DID", said)
 
@@ -140,7 +140,7 @@ class Identity(EndToEnd):
         by_file = self.database()
         self.skua(by_file, "identity", "import", file)
         self.assertEqual(by_file.rows(query), rows)
-        # What was imported is known without asking anybody.
+        # Imported accounts are known without a request.
         dns = self.dns({"_atproto." + self.handle(self.dids[0]): "did=" + self.dids[0]})
         self.network.stop()
         shown = self.show(self.dids[0], "--dns", dns, database=by_file)
@@ -171,7 +171,7 @@ class Identity(EndToEnd):
         with open(pipe, "w") as feed:
             feed.write(text)
             feed.flush()
-            # A batch lies there, and more lines wait for an end that does not come.
+            # A batch is waiting there, and more lines wait for the end of the input.
             wait_for("the first batch", lambda: database.rows(count)[0]["count"] > 0, alive=(program,))
             program.kill()
         self.assertLess(database.rows(count)[0]["count"], accounts)

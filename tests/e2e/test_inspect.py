@@ -1,4 +1,4 @@
-"""`skua inspect`: real frames as the production Jetstream shows them, real repositories, damaged files."""
+"""`skua inspect`: real frames, compared with the production Jetstream; real repositories; damaged files."""
 
 import json
 import unittest
@@ -7,7 +7,7 @@ import atproto
 from harness import EndToEnd, need_shared
 from made import Network
 
-# Records, as the shared data's README counts them; None: an error that says why.
+# Numbers of records in the README of the shared data; None: an error with a reason.
 REPOSITORIES = {
     "hagoromo": 559, "little": 278, "paul_staging": 185, "php_car": 83, "tiny": 8, "rsky": 6,
     "arroba": 5, "greenground": 2, "empty": 0, "carv1-basic": None,
@@ -15,7 +15,7 @@ REPOSITORIES = {
 
 
 def comparable(event):
-    """An event without what belongs to the moment of its serving."""
+    """An event without the fields that depend on when it was served."""
     return {key: value for key, value in event.items() if key != "time_us"}
 
 
@@ -66,7 +66,7 @@ def document(did, signing_key):
 
 
 class Verify(EndToEnd):
-    """`--did-docs`: what accounts signed is told from what they did not."""
+    """`--did-docs`: distinguishes signed commits of an account from others."""
 
     def simulate(self):
         """A capture of the simulated network, the folder of its repositories, and its DID documents."""
@@ -95,7 +95,7 @@ class Verify(EndToEnd):
         self.assertEqual(totals, "90 verified (0 of them after a gap), 0 not")
 
     def test_what_is_no_news_is_not_bad(self):
-        """The PDS follows some commits by a #sync of the same revision."""
+        """The PDS sends a #sync of the same revision after some commits."""
         data = need_shared() / "pds"
         program = self.skua(None, "inspect", "frames", data / "frames.bin", "--did-docs", data / "did-docs.json")
         self.assertTrue(program.says(" 0 bad"), program.tail())

@@ -1,4 +1,4 @@
-"""Labels: skua-sim's labeler by itself, and what `skua run --labeler` makes of it."""
+"""Labels: skua-sim's labeler alone, and `skua run --labeler` with it."""
 
 import random
 import unittest
@@ -35,7 +35,7 @@ def labels_of(messages):
 
 
 class LabelReader(Subscriber):
-    """A websocket on which a labeler's frames are read."""
+    """A websocket for a labeler's frames."""
 
     def __init__(self, url, cursor=None):
         Websocket.__init__(self, url, STREAM if cursor is None else f"{STREAM}?cursor={cursor}")
@@ -43,7 +43,7 @@ class LabelReader(Subscriber):
 
 class LabelTest(SimTest):
     def labeled(self, *arguments, accounts=12, records=0):
-        """A network with a labeler that makes a step only when it is told to."""
+        """A network with a labeler that only steps on demand."""
         return self.still("--labeler", "--one-op-a-path", "--oddities", 0, "--hosts", 2, *arguments,
                           accounts=accounts, records=records)
 
@@ -56,7 +56,7 @@ class LabelTest(SimTest):
         return network.state()["labeler"]["seq"]
 
     def label_key(self, network):
-        """The labeler's key of now, from its document."""
+        """The labeler's current key, from its document."""
         did = network.state()["labeler"]["did"]
         document = network.ask("plc", "/" + did).json()
         (method,) = [one for one in document["verificationMethod"] if one["id"] == did + "#atproto_label"]
@@ -70,7 +70,7 @@ class LabelTest(SimTest):
         return ecdsa.is_signed(key, atproto.encode(rest), label["sig"])
 
     def expected(self, network):
-        """What holds, by (src, uri, val)."""
+        """The current labels, by (src, uri, val)."""
         state = network.ask("control", "/labels").json()
         return {(label["src"], label["uri"], label["val"]): {
             **label, "cts": microseconds(label["cts"]), "exp": microseconds(label["exp"])}
@@ -195,7 +195,7 @@ class Wire(LabelTest):
 
 class Indexed(LabelTest):
     def begin(self, database, network, *arguments, relay=False):
-        """A `skua run` of the labeler, which checks signatures; with `relay` of the relay too."""
+        """A `skua run` of the labeler that checks signatures; with `relay`, it also reads the relay."""
         source = ["--labeler", network.ready["labeler"], *(["--relay", network.url] if relay else [])]
         return self.start([self.binary("skua"), "run", *source, *arguments], {
             **self.environment(database), "SKUA_VERIFY": "full", "SKUA_PLC_URL": network.ready["plc"],
@@ -210,7 +210,7 @@ class Indexed(LabelTest):
                 for key in sorted(expected.keys() | stored.keys()) if stored.get(key) != expected.get(key)]
 
     def wait_until(self, what, find, program):
-        """Waits until `find` finds no differences."""
+        """Waits until `find` returns no differences."""
         found = []
 
         def is_equal():
@@ -258,7 +258,7 @@ class Indexed(LabelTest):
             network.fault("label-repeat")
             network.steps(100)
             if number == 0:
-                # A later start has a cursor of the relay, and need not be told where to begin.
+                # A later start has a stored cursor for the relay and needs no option for it.
                 wait_for("a cursor", lambda: database.value("select count(*) from skua.cursors") >= 2, seconds=30,
                          alive=[skua])
             if number < 3:
@@ -302,7 +302,7 @@ class Indexed(LabelTest):
         shown = "select coalesce(json_agg(val order by val), '[]') from bsky.labels_view"
         self.assertEqual(database.value(shown), ["porn", "spam"])
         network.control("/label", uri=POST, val="spam", neg=True, cts="2026-01-02T00:00:00Z")
-        # Older than the withdrawal, though it comes after it.
+        # Older than the withdrawal, although it arrives later.
         network.control("/label", uri=POST, val="spam", cts="2026-01-01T12:00:00Z")
         network.control("/label", uri=POST, val="last")
         self.wait_until_equal(database, network, skua)
@@ -350,7 +350,7 @@ class Indexed(LabelTest):
     def test_new_keys(self):
         network = self.labeled()
         database = self.database()
-        # A labeler's keys are asked for every ten seconds at most: each process meets one change.
+        # A labeler's keys are requested at most every ten seconds: each process sees one change.
         for is_live in (True, False):
             skua = self.begin(database, network) if is_live else None
             network.steps(60)
@@ -363,7 +363,7 @@ class Indexed(LabelTest):
             self.wait_until_equal(database, network, skua)
             self.assertEqual(skua.stop(), 0, skua.tail())
         self.assertEqual(self.letters(database), [])
-        # Whoever begins now finds labels of every key there was.
+        # A process that starts now finds labels of every key.
         network.control("/label", uri=POST, val="spam")
         other = self.database()
         skua = self.begin(other, network)

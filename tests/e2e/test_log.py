@@ -1,4 +1,4 @@
-"""What the log says is bounded, whatever a relay sends."""
+"""The size of the log is bounded, whatever a relay sends."""
 
 import re
 import unittest
@@ -7,7 +7,7 @@ from harness import EndToEnd, wait_for
 from made import BAD_UTF8, Network
 
 FRAMES = 2_000
-# Ten lines of a kind and one that counts the rest; a run that takes longer than a minute counts again.
+# Ten lines of a kind and one with the count of the rest; a run that takes longer than a minute starts again.
 KINDS = 2
 MOST = KINDS * (10 + 1)
 
@@ -18,7 +18,7 @@ class HostileRelay(EndToEnd):
         self.db = self.database()
 
     def run_through(self, network):
-        """The lines about what came, when all of it became dead letters; with the count of the rest at the end."""
+        """The log lines about messages that all became dead letters; the last line counts the rest."""
         capture = self.folder / "bad.capture"
         capture.write_bytes(network.capture())
         relay = self.sim(capture)
@@ -31,14 +31,14 @@ class HostileRelay(EndToEnd):
         return [line for line in program.stderr if "intake: " in line or "writer: " in line]
 
     def counted(self, lines):
-        """How many messages the lines stand for."""
+        """The number of messages that the lines represent."""
         left_out = [re.search(r"\((\d+) more like this in \d+ s\)$", line) for line in lines]
         return sum(int(match[1]) if match else 1 for match in left_out)
 
     def test_a_relay_whose_every_frame_is_bad_does_not_flood_the_log(self):
         network = Network()
         for number in range(FRAMES):
-            # Each of an account of its own, under a name that would draw on a terminal.
+            # Each in the name of another account, with a name that would control a terminal.
             network.send("#commit", repo=f"did:plc:{number:024}", rev="\x1b[2J" + "x" * 5_000, blocks=b"no CAR", ops=[],
                          since=None, commit=None, blobs=[], rebase=False, tooBig=False)
         lines = self.run_through(network)

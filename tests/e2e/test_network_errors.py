@@ -1,4 +1,4 @@
-"""Errors of the network name the host, and the flag that helps where there is one."""
+"""Network errors name the host, and the flag that helps if there is one."""
 
 import unittest
 

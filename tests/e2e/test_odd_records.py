@@ -1,4 +1,6 @@
-"""Records that nobody should send: each ends where the documentation says, its neighbours untouched."""
+"""Records that no one should send: each is stored where the documentation says, and its neighbours are not
+affected.
+"""
 
 import unittest
 

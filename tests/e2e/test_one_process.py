@@ -1,4 +1,4 @@
-"""Two processes on one source and database: the second is refused and told who holds it."""
+"""Two processes for one source and database: the second is refused, and the message names the first."""
 
 import unittest
 
@@ -24,7 +24,7 @@ class OneProcess(EndToEnd):
         self.assertIn(str(first.process.pid), words)
         self.assertIsNone(first.process.poll(), "the first goes on")
 
-        # Another source on the same database is welcome, and so is the same one once the first has ended.
+        # Another source on the same database is allowed, and so is the same one after the first process has ended.
         other = self.sim(capture)
         third = self.indexer(database, other.url, "--cursor", "oldest")
         wait_for("a second source", lambda: third.says("connected to"), alive=[third])

@@ -1,4 +1,4 @@
-"""PostgreSQL dies under load: nothing is lost, nothing doubled, and it resumes by itself."""
+"""PostgreSQL fails under load: nothing is lost or duplicated, and skua resumes by itself."""
 
 import contextlib
 import os
@@ -33,7 +33,8 @@ class Cluster:
 
 
     def freeze(self):
-        """It neither answers nor hangs up, as on a machine whose disk hangs. Returns what thaws it."""
+        """Makes it neither answer nor disconnect, as on a machine whose disk hangs. Returns a function that ends
+        this."""
         main = (self.folder / "data/postmaster.pid").read_text().split()[0]
         everyone = [main, *pathlib.Path(f"/proc/{main}/task/{main}/children").read_text().split()]
         for pid in everyone:
@@ -60,7 +61,7 @@ class OwnServer(EndToEnd):
 
 
 class BusyServer(OwnServer):
-    """With a busy network, to be served at a rate, and what must be stored of it."""
+    """With a busy network at a given rate, and its expected rows."""
 
     def setUp(self):
         super().setUp()
@@ -84,7 +85,7 @@ class BusyServer(OwnServer):
         self.assertEqual(len(found), len(expected))
         self.assertEqual(found, expected)
         self.assertEqual(self.db.value("select count(*) from skua.dead_letter"), 0)
-        # Ids: one an account, and every reference leads to the account that was meant.
+        # Ids: one per account, and every reference leads to the right account.
         self.assertEqual(self.db.value("select count(*) from bsky.actors"), len(self.people))
         self.assertEqual(
             self.db.value("select count(*) from bsky.likes l left join bsky.actors a on a.id = l.subject_actor where a.id is null"), 0
@@ -172,7 +173,7 @@ class Outage(BusyServer):
 
 
 class WhatIsSaid(OwnServer, SimTest):
-    """An outage seen by all that use the database at once: workers, cursor, filter, handles, keys, backfill."""
+    """All users of the database see the outage at the same time: workers, cursor, filter, handles, keys, backfill."""
 
     def test_an_outage_is_said_in_four_lines_of_the_log_at_most_and_in_every_line_of_metrics(self):
         network = self.network("--accounts", 40, "--records", 2_000, "--rate", 60, "--oddities", 0)
@@ -197,14 +198,14 @@ class WhatIsSaid(OwnServer, SimTest):
         self.assertEqual(sum("the database is down, retrying: " in line for line in lines), 1, lines)
         self.assertEqual(sum("the database is back after" in line for line in lines), 1, lines)
 
-        # Each says since when, and how far behind it is.
+        # Each line has the start of the outage, and the lag.
         self.assertEqual(len({re.search(r"down since (\S+)", line)[1] for line in down}), 1, down)
         told = [re.fullmatch(r"[\d:]{8}  database down since [\d:]{8} \((\d+) s\)  lag ([\d.]+) s  cursor \d+.*", line)
                 for line in down]
         self.assertNotIn(None, told, down)
         seconds = [int(match[1]) for match in told]
         self.assertEqual(seconds, sorted(seconds))
-        # Events wait from the first moment on.
+        # Events are waiting from the first moment on.
         self.assertGreater(float(told[-1][2]), seconds[-1] - 5, down)
         self.assertNotIn("database down", program.stdout[-1])
         self.assertEqual([line for line in program.metrics() if len(line) > 80], [])

@@ -1,4 +1,4 @@
-"""What a program does to its output: nothing is lost without an exit code, --quiet, NO_COLOR, counts."""
+"""The output of a program: a failed write changes the exit code; --quiet, NO_COLOR, counts."""
 
 import os
 import pty
@@ -40,9 +40,9 @@ class Output(EndToEnd):
             self.assertEqual(self.run_to(full, "--help", program="skua-sim")[0], 1)
 
     def test_a_reader_that_leaves_ends_the_program(self):
-        """As with `skua inspect frames FILE | head -n 1`."""
+        """Like `skua inspect frames FILE | head -n 1`."""
         capture = self.capture()
-        # Much more than a pipe holds.
+        # Much more than the capacity of a pipe.
         capture.write_bytes(capture.read_bytes() * 200)
         done = subprocess.run(
             ["bash", "-c", f"'{BIN}/skua' inspect frames '{capture}' | head -n 1; echo ${{PIPESTATUS[0]}}"],
@@ -50,7 +50,7 @@ class Output(EndToEnd):
         )
         line, code = done.stdout.splitlines()
         self.assertTrue(line.startswith("{"), line)
-        # 128 + SIGPIPE: as other programs end in a pipe.
+        # 128 + SIGPIPE, like other programs in a pipe.
         self.assertEqual(code, "141", done.stderr)
         self.assertEqual(done.stderr, "")
 
@@ -71,7 +71,7 @@ class Output(EndToEnd):
         _, errors = skua.communicate(timeout=60)
         self.assertEqual(skua.returncode, 1, errors)
         self.assertIn("skua: cannot write to stdout", errors)
-        # In order: the cursor was saved.
+        # In order: the cursor was saved before.
         self.assertGreater(database.value("select cursor from skua.cursors"), 0)
 
     def test_quiet_prints_the_result_alone(self):

@@ -2,7 +2,8 @@
 others read.
 
 Nothing is timed. A query that names an account, a record, a tag or a label reads a small part of a table, by an index,
-in the functions that it calls too. The others read each row at most once, and compute texts for their results only.
+also in the functions that it calls. The other queries read each row at most once, and compute texts only for their
+results.
 """
 
 import collections
@@ -13,13 +14,13 @@ import filled
 from harness import EndToEnd
 from test_documents import queries, queries_of_the_readme
 
-# What a query can name: an account, a record by its URI, a label, and what a text links, mentions or tags.
+# The possible names in a query: an account, a record by its URI, a label, and the links, mentions and tags of a text.
 NAMED = re.compile(rf"{filled.ACCOUNT}|'{filled.HANDLE}'|at://|@>|\bval = ")
 
 
 class Run:
-    """A query, run: how many rows it read of each table, which tables it read as a whole, how many rows it gave, and
-    how often it called functions of bsky."""
+    """An executed query: the rows that it read of each table, the tables that it read completely, the rows of its
+    result, and its calls of functions of bsky."""
 
     def __init__(self, database, statement):
         statement = re.sub(r"^(\s*--.*\n)+", "", statement.strip())
@@ -47,7 +48,7 @@ class Run:
             self._add(child)
 
     def reads_more_than(self, part, sizes):
-        """The tables of which it read more than a part, among those of known size."""
+        """The tables of known size of which it read more than a part."""
         return {table for table, size in sizes.items() if self.rows_read[table] > part * size}
 
 

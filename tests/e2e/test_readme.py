@@ -1,8 +1,8 @@
-"""Every command of README.md works as it is written, after `scripts/run` and after `scripts/run --simulated`.
+"""Every command of README.md works as written, after `scripts/run` and after `scripts/run --simulated`.
 
-A simulated network on loopback stands for the live one: the tests replace its names in the commands, and tell skua
-where its directory and its DNS server are by environment variables. `scripts/test` would run this test again: its help
-runs instead.
+A simulated network on loopback replaces the live one: the tests replace its names in the commands, and environment
+variables tell skua the addresses of its directory and its DNS server. `scripts/test` would run this test again, so its
+help runs instead.
 """
 
 import os
@@ -33,7 +33,7 @@ class Readme(EndToEnd):
         self.network = Network("--accounts", 30, "--records", 600, "--rate", 20, "--oddities", 0)
         self.addCleanup(self.network.kill)
         self.plain = {"SKUA_STATE_DIR": str(self.folder / "state"), "SKUA_DATABASE_URL": ""}
-        # Where a machine on the internet finds all this by itself.
+        # A machine on the internet finds all of these by itself.
         self.online = {**self.plain, "SKUA_RELAY": self.network.url, "SKUA_PLC_URL": self.network.ready["plc"],
                        "SKUA_DNS": self.network.ready["dns"], "SKUA_ALLOW_PRIVATE_HOSTS": "1"}
         self.addCleanup(self.shell, "scripts/pg destroy")
@@ -47,13 +47,13 @@ class Readme(EndToEnd):
         return done.stdout
 
     def index(self, environment, *arguments):
-        """What a newcomer does first: scripts/run until there are posts, then Ctrl-C."""
+        """The first steps of a new user: scripts/run until there are posts, then Ctrl-C."""
         program = self.start([ROOT / "scripts/run", *arguments], environment, cwd=ROOT)
         wait_for("the closing hint", lambda: program.says("Ctrl-C stops"), seconds=900, alive=[program])
         hint = next(line.strip() for line in program.stderr if "posts_view" in line)
         wait_for("posts, by the command of the hint", lambda: "(0 rows)" not in self.shell(hint), seconds=60,
                  alive=[program])
-        # The README asks for languages, which not every post names.
+        # The README queries languages, which some posts lack.
         languages = 'scripts/pg psql -Atc "select count(*) from bsky.posts, unnest(langs)"'
         wait_for("posts with languages", lambda: int(self.shell(languages)) > 0, seconds=60, alive=[program])
         program.signal(signal.SIGINT)
@@ -74,7 +74,7 @@ class Readme(EndToEnd):
             self.assertIn(command, found)
         self.handle = next(account["handle"] for account in self.network.accounts(self.folder / "accounts")
                            if account["handle_valid"])
-        # What stops PostgreSQL comes last: the others need it.
+        # The command that stops PostgreSQL comes last: the others need it.
         for command in sorted(found, key=lambda command: command == "scripts/pg stop"):
             with self.subTest(command):
                 if command in ELSEWHERE:

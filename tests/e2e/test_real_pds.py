@@ -1,5 +1,6 @@
-"""Against Bluesky's own PDS on loopback: what an account does is in the tables within a second, and what it did
-before is brought in as a whole."""
+"""Tests with Bluesky's own PDS on loopback: the tables show an account's new records within a second, and a backfill
+stores its older ones.
+"""
 
 import json
 import sys
@@ -61,7 +62,7 @@ class Client:
         return self.call("com.atproto.repo.createRecord", body)
 
     def create_many(self, collection, texts):
-        """As many records as a commit may have, again and again."""
+        """Repeatedly creates as many records as a commit may have."""
         for first in range(0, len(texts), 100):
             writes = [{"$type": "com.atproto.repo.applyWrites#create", "collection": collection,
                        "value": {"$type": collection, "text": text, "createdAt": now()}}
@@ -74,7 +75,7 @@ class Client:
         return self.call("com.atproto.repo.putRecord", body)
 
     def records(self):
-        """{uri: cid} as the PDS lists them."""
+        """{uri: cid} from the lists of the PDS."""
         about = json.loads(self.get("com.atproto.repo.describeRepo", repo=self.did))
         return {record["uri"]: record["cid"] for collection in about["collections"]
                 for record in self.pages("com.atproto.repo.listRecords", "records", repo=self.did,
@@ -104,7 +105,7 @@ class RealPds(EndToEnd):
         self.pds, self.plc = ready["pds"], ready["plc"]
 
     def within_a_second(self, what, query):
-        """Waits for a query to give true; fails when that took more than a second."""
+        """Waits for a query to return true; fails if that takes more than a second."""
         started = time.monotonic()
         wait_for(what, lambda: self.db.value(query), seconds=10, every=0.02, alive=[self.indexer_program])
         seconds = time.monotonic() - started

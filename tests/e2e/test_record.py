@@ -1,4 +1,4 @@
-"""`skua record`: what it writes is a capture, and a file that is there is not added to by accident."""
+"""`skua record`: its output is a capture, and it does not append to an existing file by accident."""
 
 import unittest
 
@@ -33,7 +33,7 @@ class Record(EndToEnd):
         self.assertEqual(code, 0, program.tail())
         self.assertEqual(file.read_bytes(), first + first)
 
-        # A device is not a file that could hold another recording.
+        # A device is not a file with another recording.
         self.assertEqual(self.record(relay.url, "/dev/null")[0], 0)
 
 

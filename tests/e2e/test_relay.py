@@ -1,4 +1,4 @@
-"""What relays do to their readers: they cut, stall, send late, damage frames, and present certificates."""
+"""Faults of relays: they drop connections, stall, send late, send damaged frames, and present wrong certificates."""
 
 import signal
 import unittest
@@ -32,7 +32,7 @@ class Relay(EndToEnd):
     def finish(self, program, relay, seconds=30):
         """Waits until all is durable, stops the indexer, checks the saved cursor."""
         wait_for("the end of the capture", lambda: relay.events("caught_up"), seconds=seconds, alive=[program])
-        # What the relay has sent may still be on its way.
+        # Frames that the relay has sent may still be in transmission.
         wait_for("the last cursor", lambda: program.reached(self.network.seq), alive=[program])
         self.assertEqual(program.stop(), 0)
         self.assertEqual(self.cursor(), self.network.seq)
@@ -44,7 +44,7 @@ class Relay(EndToEnd):
         )
         program = self.indexer(self.db, relay.url, "--cursor", "oldest")
         self.finish(program, relay)
-        # Each connection goes on behind the last frame that came whole.
+        # Each connection continues after the last complete frame.
         self.assertEqual(relay.cursors(), [0, 99, 100, half - 1])
         self.assertEqual(len(relay.events("fault")), 4)
         self.assertTrue(program.says("retrying in"))
@@ -54,7 +54,7 @@ class Relay(EndToEnd):
         relay = self.sim(self.capture)
         program = self.indexer(self.db, relay.url, "--cursor", "oldest")
         wait_for("the last cursor", lambda: program.reached(self.network.seq), alive=[program])
-        # The terminal sends it to everybody, and a script passes on what it gets.
+        # A terminal sends it to every process, and a script forwards it.
         program.signal(signal.SIGINT)
         program.signal(signal.SIGTERM)
         self.assertEqual(program.wait(), 0, program.tail())
@@ -81,7 +81,7 @@ class Relay(EndToEnd):
     def test_a_relay_that_goes_silent_is_left(self):
         relay = self.sim(self.capture, "--stall-at", str(STALLED_AT))
         program = self.indexer(self.db, relay.url, "--cursor", "oldest")
-        # The indexer gives a silent relay 60 seconds.
+        # The indexer waits 60 seconds for a silent relay.
         self.finish(program, relay, seconds=90)
         self.assertEqual(relay.cursors(), [0, STALLED_AT - 1])
         self.check_all_there()

@@ -1,5 +1,5 @@
-"""`skua replay` of captures of a real PDS and of the simulated network: every record, every column, and a second time
-without a trace."""
+"""`skua replay` of captures of a real PDS and of the simulated network: every record, every column; a second replay
+changes nothing."""
 
 import json
 import unittest
@@ -11,8 +11,8 @@ from simulated_capture import SimulatedCapture
 
 
 def repositories(data):
-    """The last repositories of 78 accounts: the active ones', and the hidden ones' before their removal. The two
-    that were deleted have nothing left."""
+    """The last repositories of 78 accounts: of active accounts, and of hidden accounts before their removal. The two
+    deleted accounts have none."""
     statuses = json.loads((data / "pds/repo-status.json").read_text())
     deleted = {did for did, answer in statuses.items() if answer is None}
     chosen = {}
@@ -25,7 +25,7 @@ def repositories(data):
 
 
 def content(database):
-    """Every table of both schemas, row by row, but for what says when a process did something."""
+    """Every row of every table of both schemas, without columns for processing times."""
     volatile = {"figures", "migrations", "cursors"}
     result = {}
     for row in database.rows(

@@ -1,4 +1,4 @@
-"""`skua replay --handles`: a capture's handles are looked up if that is asked for, and only then."""
+"""`skua replay --handles`: the handles of a capture are looked up only on request."""
 
 import unittest
 
@@ -10,7 +10,7 @@ HANDLES = "select did, handle, handle_claim, handle_valid from bsky.actors where
 
 class ReplayHandles(EndToEnd):
     def recorded(self):
-        """A network, and a capture of all that its relay has."""
+        """A network, and a capture of all frames of its relay."""
         network = Network("--accounts", 12, "--rate", "0.001", "--oddities", "0", "--one-op-a-path")
         self.addCleanup(network.kill)
         network.control("/pause")
@@ -25,7 +25,7 @@ class ReplayHandles(EndToEnd):
         return network, capture
 
     def replay(self, network, capture, *arguments):
-        """A new database with the capture's rows, and what the replay said."""
+        """A new database with the capture's rows, and the output of the replay."""
         database = self.database()
         program = self.start(
             [self.binary("skua"), "replay", capture, "--plc", network.ready["plc"], "--dns", network.ready["dns"],

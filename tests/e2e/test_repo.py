@@ -1,4 +1,4 @@
-"""`skua repo`: what is stored of an account is made equal to its repository, whatever became of it."""
+"""`skua repo`: makes the stored rows of an account equal to its repository, whatever the rows were before."""
 
 import json
 import re
@@ -16,7 +16,7 @@ FALSE_CID = "decode(repeat('5a', 32), 'hex')"
 
 
 def damage(database, did):
-    """Rows deleted, rows added that never were, and rows of other content; how many of each."""
+    """Deletes rows, adds invented rows, and changes rows; returns the number of each."""
     actor = database.value(f"select id from bsky.actors where did = '{did}'")
     database.run(f"""
         delete from bsky.likes where actor_id = {actor} and rkey in
@@ -41,11 +41,11 @@ class Resync(Backfill):
         return network, database, repositories
 
     def busiest(self, repositories, count):
-        """Those that have most, of the collections that are damaged."""
+        """The accounts with the most records in the damaged collections."""
         return sorted(repositories, key=lambda did: -len(repositories[did].records))[:count]
 
     def changes(self, program):
-        """{did: what changed} of those that were made equal."""
+        """{did: changes} of the accounts that were made equal."""
         found = [CHANGED.match(line) for line in program.stdout]
         return {match[1]: match[4] for match in found if match}
 
@@ -79,7 +79,7 @@ class Resync(Backfill):
         network = self.network()
         database = self.database()
         account = next(account for account in self.accounts(network) if account["handle_valid"])
-        # What others have queued is not its business.
+        # It does not work on jobs that others have queued.
         database.run("insert into skua.backfill_jobs (did, created_at, next_attempt) "
                      "values ('did:plc:bbbbbbbbbbbbbbbbbbbbbbbb', now(), now())")
         program = self.run_at(database, network, "repo", "resync", account["handle"])
@@ -213,7 +213,7 @@ class UnverifiedSources(Sources):
         def too_many():
             return [line for line in self.differences(database, network) if "the repository has None" in line]
 
-        # What a Tap loses it brings again, but for deletes.
+        # Tap sends lost commits again later, except deletes.
         for _ in range(30):
             network.fault("tap-lose", arg=20)
             network.control("/step", count=100)
@@ -232,7 +232,7 @@ class UnverifiedSources(Sources):
                              {**self.environment(database), **environment})
         self.assertEqual(program.wait(60), 0, program.tail())
         self.assertEqual(self.differences(database, network), [])
-        # Tap goes on.
+        # Tap continues.
         network.control("/step", count=100)
         self.wait_until_equal(database, network, skua)
         self.assertEqual(skua.stop(), 0, skua.tail())
@@ -263,7 +263,7 @@ class UnverifiedSources(Sources):
         for name, program in programs.items():
             with self.subTest(name):
                 database = databases[name]
-                # What a deleted account had is a difference.
+                # Rows of a deleted account count as a difference.
                 self.wait_until_equal(database, network, program)
                 statuses = {row["did"]: row["status"] for row in
                             database.rows("select did, status from bsky.actors where active is false")}

@@ -1,4 +1,4 @@
-"""`scripts/run` as a newcomer has it, with a relay on loopback in place of the live one."""
+"""`scripts/run` for a new user, with a relay on loopback instead of the live one."""
 
 import os
 import pty
@@ -61,7 +61,7 @@ class RunScript(EndToEnd):
         self.assertRegex(metrics, r"rows/s.*lag.*cursor")
         self.ctrl_c(first)
 
-        # The database is still up; the next start asks for what comes after the saved cursor.
+        # The database is still running; the next start requests the frames after the saved cursor.
         database = Database(self.script("pg", "url").stdout.strip())
         self.assertEqual(database.value("select cursor from skua.cursors"), network.seq)
         person.post("after the pause")
@@ -89,7 +89,7 @@ class RunScript(EndToEnd):
         self.ctrl_c(program)
 
     def check_simulated(self, seen):
-        """The simulated network becomes rows, in its own database and nowhere else. `scripts/pg` leads there."""
+        """The simulated network becomes rows, only in its own database, and `scripts/pg` leads there."""
         url = urllib.parse.urlsplit(self.script("pg", "url").stdout.strip())
         self.assertEqual(url.path, "/skua_sim")
         simulated = Database(urllib.parse.urlunsplit(url))
@@ -113,7 +113,7 @@ class RunScript(EndToEnd):
         self.check_simulated({"seconds": 60, "alive": [program]})
         self.assertEqual(Database(self.script("pg", "url").stdout.strip()).value(oid), first)
 
-        # The process that it names ends the simulation, and then another one starts.
+        # The process in the message ends the simulation, and then another one starts.
         os.kill(int(named), signal.SIGTERM)
         self.assertEqual(program.wait(35), 0, program.tail())
         third = self.run_script(f"ws://127.0.0.1:{free_port()}", "--simulated")
@@ -138,7 +138,7 @@ class RunScript(EndToEnd):
 
 
 class Screen(threading.Thread):
-    """What a terminal shows, collected until its other side is closed."""
+    """The output on a terminal, collected until its other side is closed."""
 
     def __init__(self, descriptor):
         super().__init__(daemon=True)

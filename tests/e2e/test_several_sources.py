@@ -1,4 +1,4 @@
-"""Several sources in one process: relays that stand by for each other, and a relay beside a Tap and a Jetstream."""
+"""Several sources in one process: relays with fail-over, and a relay together with a Tap and a Jetstream."""
 
 import random
 import unittest
@@ -9,7 +9,7 @@ from test_sources import LETTERS, Sources
 
 
 class Relays(Sources):
-    """Two relays that say the same under numbers of their own."""
+    """Two relays with the same messages and different numbers."""
 
     def both(self, *arguments):
         return self.network("--second-relay", "--one-op-a-path", "--oddities", 0, "--hosts", 2, "--accounts", 20,
@@ -41,7 +41,7 @@ class Relays(Sources):
         wait_for(f"{name}", lambda: self.takeovers(program, name) >= times, seconds=60, alive=[program])
 
     def check_equal(self, database, network, program):
-        """While nothing happens, in a moment both relays have said all."""
+        """While there is no activity, both relays soon have sent everything."""
         network.control("/pause")
         self.wait_until_equal(database, network, program)
         self.assertEqual(database.value("select coalesce(sum(breaks), 0) from skua.repositories"), 0)
@@ -100,8 +100,8 @@ class FailOver(Relays):
         self.assertEqual(skua.stop(), 0, skua.tail())
 
     def test_the_standby_is_never_ahead(self):
-        """What its saved cursor has passed is in the tables, whenever the process dies: each life after a kill
-        begins with the other relay alone, from the cursor that it has there."""
+        """Whenever the process dies, all events before its saved cursor are in the tables: each life after a kill
+        starts with the other relay alone, from its cursor."""
         network = self.both()
         first, second = self.names(network)
         database = self.database()
@@ -126,7 +126,7 @@ class FailOver(Relays):
         skua = self.skua_of(database, network, "--cursor", "oldest")
         self.wait_for_cursor(database, second, skua)
         skua.kill()
-        # While the first is gone and not yet given up.
+        # While the first is unreachable, before the fail-over.
         self.relay(network, 1, "down")
         skua = self.skua_of(database, network)
         wait_for("its noticing", lambda: skua.says("cannot reach"), alive=[skua])
@@ -139,7 +139,7 @@ class FailOver(Relays):
         self.wait_for_takeover(skua, second)
         self.wait_for_cursor(database, second, skua, above=self.cursor(database, second))
         self.relay(network, 1, "up")
-        # As the first takes over again.
+        # When the first takes over again.
         self.wait_for_takeover(skua, first)
         skua.kill()
         skua = self.skua_of(database, network)
@@ -165,7 +165,7 @@ class AtOnce(Sources):
         self.wait_until_equal(database, network, skua)
         wait_for("all acks", lambda: network.state()["tap"]["unacked"] == 0, alive=[skua])
         self.assertEqual(database.value(LETTERS), 0)
-        # One set of workers, however many sources: a worker's connection is named for its lane.
+        # One set of workers for any number of sources: a worker's connection is named after its lane.
         workers = database.value("select count(*) from pg_stat_activity where datname = current_database() and "
                                  "application_name ~ '(live|backfill) .* [0-2]$'")
         self.assertTrue(0 < workers <= 30, workers)

@@ -1,4 +1,4 @@
-"""skua-sim without a capture: a whole small network that hangs together, steered and disturbed over HTTP."""
+"""skua-sim without a capture: a small consistent network, controlled and disturbed over HTTP."""
 
 import base64
 import hashlib
@@ -21,7 +21,7 @@ P256_KEY = "zDn"
 
 
 class Subscriber(Websocket):
-    """A websocket on which a relay's frames are read."""
+    """A websocket for a relay's frames."""
 
     def __init__(self, url, cursor=None):
         super().__init__(url, STREAM if cursor is None else f"{STREAM}?cursor={cursor}")
@@ -34,7 +34,7 @@ class Subscriber(Websocket):
                 return content
 
     def message(self):
-        """The next one decoded: (header, body)."""
+        """The next message, decoded: (header, body)."""
         return atproto.decode_frame(self.frame())
 
     def until(self, seq):
@@ -97,7 +97,7 @@ class Network(Program):
         return [line for line in lines if line["event"] == kind]
 
     def repos(self, server, limit=1000):
-        """Everything that listRepos gives, page by page."""
+        """All entries of listRepos, page by page."""
         found, cursor = [], {}
         while True:
             page = self.sync(server, "listRepos", limit=limit, **cursor).json()
@@ -107,7 +107,7 @@ class Network(Program):
             cursor = {"cursor": page["cursor"]}
 
     def accounts(self, folder):
-        """The oracle's account states at this moment."""
+        """The current account states of the oracle."""
         self.control("/dump", dir=str(folder))
         return json.loads((folder / "accounts.json").read_text())
 
@@ -129,7 +129,7 @@ class DnsAnswer:
 
 
 class DnsClient:
-    """A UDP socket from which a DNS server is asked."""
+    """A UDP socket for queries to a DNS server."""
 
     def __init__(self, address):
         host, port = address.split(":")
@@ -163,7 +163,7 @@ class SimTest(EndToEnd):
         return program
 
     def still(self, *arguments, accounts=12, records=120):
-        """A network that makes a step only when it is told to."""
+        """A network that only steps on demand."""
         network = self.network("--accounts", accounts, "--records", records, "--rate", "0.001", *arguments)
         network.control("/pause")
         return network
@@ -207,7 +207,7 @@ class Running(SimTest):
         self.assertEqual(network.wait(), 0)
 
     def test_rate(self):
-        """Not faster than asked for, beyond a second's worth and one commit of 200 ops."""
+        """Not faster than requested, except for a second's worth and one commit of 200 ops."""
         began = time.monotonic()
         network = self.network("--accounts", "8", "--rate", "400")
         state = wait_for("events", lambda: (s := network.state())["events"] >= 1200 and s, alive=[network])
@@ -304,7 +304,7 @@ class Stream(SimTest):
         network.steps(1000)
         first = self.subscribe(network.url, 1).message()[1]["seq"]
         self.assertGreater(first, 2)
-        # A PDS says so first.
+        # A PDS reports it first.
         host = max(network.sync("relay", "listHosts").json()["hosts"], key=lambda host: host["seq"])
         header, body = self.subscribe("ws://" + host["hostname"], 1).message()
         self.assertEqual((header["t"], body["name"]), ("#info", "OutdatedCursor"))
@@ -331,7 +331,7 @@ class Stream(SimTest):
         network.fault("seq-restart")
         with self.assertRaises(Closed):
             reader.message()
-        # As from indigo: silence, until somebody says something.
+        # Like indigo: nothing is sent until there is a new message.
         beyond = self.subscribe(network.url, last)
         wait_for("the second connection", lambda: len(network.events("connect")) == 2, alive=[network])
         network.steps(5)
@@ -489,13 +489,13 @@ class Repositories(SimTest):
             answer = dns.ask("_atproto." + account["handle"].upper())
             self.assertEqual((answer.code, answer.flags, answer.ttl), (0, 0x8500, 0))
             self.assertEqual(answer.texts, ["did=" + account["did"]])
-        # Garbage is not answered, and harms nobody; what is too long is malformed.
+        # Garbage is not answered and has no effect; a message that is too long is malformed.
         dns.send(b"\x00\x01\x80")
         dns.send(b"\xff" * 2000)
         dns.send(struct.pack(">6H", 77, 0, 1, 0, 0, 0) + b"\1x" * 1000)
         answer = dns.receive()
         self.assertEqual((answer.id, answer.code), (77, 1))
-        # A name that is there may have no record of some type.
+        # A name that exists may have no record of some type.
         answer = dns.ask("_atproto." + account["handle"], kind=1)
         self.assertEqual((answer.code, answer.texts), (0, []))
         self.assertEqual(dns.ask("_atproto.nobody.test").code, 3)
@@ -577,7 +577,7 @@ class Faults(SimTest):
         reader = self.subscribe(network.url, 0)
         header, body = reader.message()
         self.assertEqual((header["t"], body["name"]), ("#info", "OutdatedCursor"))
-        # A subscriber with all there is does not take what is meant for the next one.
+        # A subscriber at the end of the stream does not use up a fault for the next one.
         self.assertEqual(len(reader.until(last)), last)
         network.fault("error", arg="ConsumerTooSlow")
         reader = self.subscribe(network.url, 0)
@@ -599,7 +599,7 @@ class Faults(SimTest):
         network.fault("slow", arg=5)
         began = time.monotonic()
         self.assertEqual(len(self.subscribe(network.url, 0).until(last)), last)
-        # The first frame meets the stall, the second brings the slowness.
+        # The first frame triggers the stall, the second one the delay.
         self.assertGreaterEqual(time.monotonic() - began, 0.2 + (last - 1) * 0.005)
         self.assertEqual(
             network.state()["faults"], dict.fromkeys(["cut", "info", "error", "corrupt", "stall", "slow"], 1)
@@ -631,7 +631,7 @@ class Faults(SimTest):
         self.assertEqual(self.subscribe(network.url, 0).message()[1]["seq"], 1)
 
     def hostile(self, network, kind):
-        """The frame that a stream fault has put into the stream."""
+        """The frame that a stream fault has added to the stream."""
         seq = network.fault(kind)["seq"]
         logged = lambda: [fault["seq"] for fault in network.events("fault") if fault["fault"] == kind]  # noqa: E731
         wait_for("the log", logged, alive=[network])
@@ -711,7 +711,7 @@ class Faults(SimTest):
         dns = self.dns(network)
         name = "_atproto." + next(a["handle"] for a in network.accounts(self.folder) if a["handle_valid"])
         network.fault("servfail", count=2)
-        # What is malformed is told so, and does not use it up.
+        # A malformed query gets an error, and does not use up the fault.
         dns.send(struct.pack(">6H", 0, 0, 1, 0, 0, 0))
         self.assertEqual(dns.receive().code, 1)
         for asked in (name, "_atproto.nobody.test"):
@@ -802,13 +802,13 @@ class Captures(SimTest):
         program = self.skua(None, "inspect", "frames", capture)
         self.assertTrue(program.says(" 0 bad"), program.tail())
         self.assertGreaterEqual(len(program.stdout), 600)
-        # A file that is there is not touched.
+        # An existing file is not changed.
         again = self.start([self.binary("skua-sim"), "--write-capture", capture, "--events", "10"])
         self.assertEqual(again.wait(), 1)
         self.assertIn("capture.frames", again.tail())
 
     def test_all_follows_from_the_seed(self):
-        """P-256 signatures are random; the rest is the same, byte for byte."""
+        """P-256 signatures are random; the rest is identical, byte by byte."""
         _, first, first_dump = self.write("first", "--seed", "9")
         _, second, second_dump = self.write("second", "--seed", "9")
         _, other, _ = self.write("other", "--seed", "10")

@@ -1,4 +1,4 @@
-"""skua-sim's Jetstream, both dialects: forms, cursors, filters, compression, refusals, faults."""
+"""skua-sim's Jetstream, both versions: formats, cursors, filters, compression, refusals, faults."""
 
 import json
 import unittest
@@ -28,7 +28,7 @@ class Reader(Websocket):
         return json.loads(self.text())
 
     def payload(self):
-        """Of v2."""
+        """For v2."""
         frame = self.message()
         assert frame["$type"] == "message", frame
         return frame["payload"]
@@ -44,12 +44,12 @@ class JetstreamTest(SimTest):
         return reader
 
     def relay_messages(self, network):
-        """What the relay said so far: (type, body)."""
+        """The relay's messages so far: (type, body)."""
         last = network.state()["seq"]
         return [(header["t"], body) for header, body in self.subscribe(network.url, 0).until(last)]
 
     def expected(self, network):
-        """As v1 has it, without the times; commits op by op."""
+        """In the format of v1, without the times; commits op by op."""
         events = []
         for kind, body in self.relay_messages(network):
             if kind == "#commit":
@@ -87,7 +87,7 @@ class First(JetstreamTest):
         times = [event.pop("time_us") for event in got]
         self.assertEqual(times, sorted(set(times)))
         for event in got + expected:
-            # The seq is that of the Jetstream's own upstream.
+            # The seq is the one of the Jetstream's own upstream.
             event.get(event["kind"], {}).pop("seq", None)
         self.assertEqual(got, expected)
 

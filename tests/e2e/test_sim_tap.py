@@ -1,4 +1,4 @@
-"""skua-sim's Tap: what it sends, what waits for acks, what comes again, and its admin routes."""
+"""skua-sim's Tap: what it sends, which events wait for acks, which are sent again, and its admin routes."""
 
 import collections
 import contextlib
@@ -40,7 +40,7 @@ class TapTest(SimTest):
         return network.state()["tap"]
 
     def drain(self, network, client, store, log=None):
-        """Acks all that comes until the outbox is empty; folds the records into store."""
+        """Acks every event until the outbox is empty; merges the records into `store`."""
         while True:
             if not client.has_more(0.05):
                 figures = self.figures(network)
@@ -68,7 +68,7 @@ class TapTest(SimTest):
                 store[key] = record["cid"]
 
     def network_records(self, network):
-        """What the oracle has, of accounts that are not deleted."""
+        """The oracle's records of accounts that are not deleted."""
         records = {}
         for account in network.accounts(self.folder):
             if account["status"] == "deleted":
@@ -186,7 +186,7 @@ class Channel(TapTest):
         network = self.tap("--tap-repos", "added", accounts=10, records=400)
         clients = [self.client(network) for _ in range(2)]
         wait_for("both", lambda: self.figures(network)["clients"] == 2, alive=[network])
-        # Nothing was there for the one that came first.
+        # The account that came first had nothing.
         dids = [account["did"] for account in network.accounts(self.folder)]
         network.ask("tap", "/repos/add", {"dids": dids})
         seen = [[client.message()["id"] for _ in range(50)] for client in clients]
@@ -243,7 +243,7 @@ class Restarts(TapTest):
         network.control("/resume")
         store = {}
         deadline = time.monotonic() + 60
-        # At a rate of 0.001 a second it would take long: the steps are made here.
+        # At a rate of 0.001 per second it would take long: the test makes the steps.
         for _ in range(8):
             network.steps(50)
             while time.monotonic() < deadline:
@@ -269,7 +269,7 @@ class OddEvents(TapTest):
         self.assertFalse(any(m["record"]["live"] for m in log))
         actual = self.network_records(network)
         self.assertEqual(len(log), len(actual))
-        # All that there is came, and nothing says what went.
+        # All existing records were sent, but no deletes.
         self.assertEqual({key: store[key] for key in actual}, actual)
         self.assertGreater(len(store), len(actual))
 

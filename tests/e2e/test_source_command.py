@@ -1,4 +1,4 @@
-"""`skua source`: the sources of a database, and forgetting one."""
+"""`skua source`: lists the sources of a database, and forgets one."""
 
 import json
 import unittest
@@ -21,7 +21,7 @@ class SourceCommand(EndToEnd):
         self.db = self.database()
 
     def run_once(self, *arguments):
-        """Indexes the relay up to its end; gives the running program."""
+        """Indexes the relay up to its end; returns the running program."""
         skua = self.indexer(self.db, self.relay.url, *arguments)
         wait_for("the posts", lambda: self.db.value("select count(*) from bsky.posts") == 5, alive=[skua])
         return skua

@@ -1,4 +1,4 @@
-"""The same network through a relay, a Tap and both Jetstreams."""
+"""The same network through a relay, a Tap and both versions of Jetstream."""
 
 import random
 import unittest
@@ -14,7 +14,7 @@ LETTERS = "select count(*) from skua.dead_letter"
 
 class Sources(SimTest):
     def network_of(self, *arguments, accounts=20, records=0):
-        """A network that makes a step only when it is told to, and says each path once a commit: Tap folds others."""
+        """A network that only steps on demand, and whose commits name each path once: Tap folds others."""
         return self.still("--tap", "--jetstream", "--one-op-a-path", "--oddities", 0, "--hosts", 2, *arguments,
                           accounts=accounts, records=records)
 
@@ -64,7 +64,7 @@ class Equal(Sources):
         for name in sources:
             self.wait_until_equal(databases[name], network, programs[name])
         wait_for("all acks", lambda: network.state()["tap"]["unacked"] == 0, alive=[programs["tap"]])
-        # Live, too: deletes and updates among them.
+        # Live, too: includes deletes and updates.
         network.control("/step", count=600)
         for name in sources:
             self.wait_until_equal(databases[name], network, programs[name])
@@ -147,7 +147,7 @@ class Tap(Sources):
             network.fault(kind)
         network.control("/step", count=200)
         wait_for("all acks", lambda: network.state()["tap"]["unacked"] == 0, alive=[skua])
-        # One of the five, a record that is a list, becomes a row that breaks its lexicon.
+        # One of the five, a record that is a list, becomes a row that violates its lexicon.
         differences = self.differences(database, network)
         self.assertEqual([difference.count("/app.bsky.feed.post/odd-") for difference in differences], [1])
         self.assertEqual(database.value(LETTERS), 5)

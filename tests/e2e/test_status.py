@@ -1,4 +1,4 @@
-"""`skua status` and its kin: for whom they work, and their times."""
+"""`skua status` and similar commands: the roles for which they work, and their times."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from harness import BIN, EndToEnd, wait_for
 from made import Network
 
 RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
-# What PostgreSQL writes of itself: a space, and an offset.
+# PostgreSQL's own format: a space, and an offset.
 OTHER_TIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d")
 DID = "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa"
 
@@ -25,7 +25,7 @@ def strings(value):
 
 class Status(EndToEnd):
     def filled(self):
-        """A database with something of everything that has a time."""
+        """A database in which every kind of time occurs."""
         database = self.database()
         network = Network()
         network.account("counted").post("one")

@@ -1,4 +1,4 @@
-"""A mistyped command or option is answered with the one that was meant; the exit code is 2."""
+"""For a mistyped command or option skua suggests the most similar one; the exit code is 2."""
 
 import subprocess
 import unittest

@@ -1,4 +1,4 @@
-"""What proves itself is believed, and nothing else: the simulated network, whose hosts lie, move and leave."""
+"""Only data that passes verification is stored: a simulated network, whose hosts lie, move and leave."""
 
 import base64
 import json
@@ -11,10 +11,10 @@ from test_sim import Network
 
 
 class VerifiedNetwork(EndToEnd):
-    """A simulated network, and a skua that verifies what it says."""
+    """A simulated network, and a skua that verifies its messages."""
 
     def network(self, *arguments, accounts=20):
-        """A network that makes a step only when it is told to."""
+        """A network that only steps on demand."""
         network = Network("--accounts", accounts, "--rate", "0.001", "--one-op-a-path", *arguments)
         self.addCleanup(network.kill)
         network.control("/pause")
@@ -30,12 +30,12 @@ class VerifiedNetwork(EndToEnd):
         wait_for(f"cursor {seq}", lambda: skua.reached(seq), seconds=60, alive=[skua])
 
     def stop(self, database, skua):
-        """Stops it; what it says of itself."""
+        """Stops it; returns its own counts."""
         self.assertEqual(skua.stop(), 0, skua.tail())
         return database.value("select figures from skua.figures where source <> 'backfill'")
 
     def dump(self, network):
-        """Accounts by DID, and repositories of those that are there."""
+        """Accounts by DID, and the repositories of those that exist."""
         folder = self.folder / "oracle"
         network.control("/dump", dir=str(folder))
         accounts = {account["did"]: account for account in json.loads((folder / "accounts.json").read_text())}
@@ -47,7 +47,7 @@ class VerifiedNetwork(EndToEnd):
         return accounts, repositories
 
     def check_heads(self, database, accounts):
-        """Where each repository stands is stored, as the network has it."""
+        """Checks that the stored head of each repository equals the network's."""
         stored = {row["did"]: row["rev"] for row in
                   database.rows("select did, bsky.tid_text(rev) as rev from skua.repositories where rev is not null")}
         for did, account in accounts.items():
@@ -102,14 +102,14 @@ class Verification(VerifiedNetwork):
         self.assertEqual(database.value("select count(*) from skua.repositories where breaks > 0"), 0)
 
     def test_what_was_missed_is_noticed(self):
-        """What is downloaded then: test_backfill.py."""
+        """test_backfill.py tests the downloads."""
         network = self.network("--records", 80, accounts=8)
         database = self.database()
         seq = network.control("/step", count=200)["seq"]
         skua = self.indexer(database, network, "--cursor", "oldest")
         self.catch_up(skua, seq)
         self.stop(database, skua)
-        network.control("/step", count=100)  # Nobody listens.
+        network.control("/step", count=100)  # No process reads the stream.
         skua = self.indexer(database, network, "--cursor", "live")
         wait_for("the connection", lambda: skua.says("live from now on"), alive=[skua])
         self.catch_up(skua, network.control("/step", count=100)["seq"])
@@ -125,7 +125,7 @@ class Verification(VerifiedNetwork):
         database = self.database()
         network.control("/step", count=300)
         skua = self.indexer(database, network, "--cursor", "oldest")
-        # The events of those who leave still stand in every lane when the word comes.
+        # Events of the leaving accounts are still in every lane when the message arrives.
         for kind in ("rotate_key", "move", "take_handle", "leave_for_good", "deactivate", "suspend") * 4:
             network.control("/incident", kind=kind)
             network.control("/step", count=40)
@@ -196,7 +196,8 @@ class Captures(EndToEnd):
         self.assertEqual(sum(line.startswith("dropped") for line in program.stdout), 1)
 
     def test_the_relay_scenarios(self):
-        """What a relay must drop is dropped, whatever its numbers: of two equal commits one is no news."""
+        """Commits that a relay must drop are dropped, whatever their numbers: of two equal commits the second is
+        outdated."""
         data = need_shared()
         for name, verified, old in (("post_lifecycle", 6, 0), ("account_lifecycle", 1, 0), ("legacy", 1, 0),
                                     ("seq_ordering", 1, 1)):
@@ -221,7 +222,7 @@ class Captures(EndToEnd):
 
 
 def from_json(value):
-    """A record's JSON as the data model has it."""
+    """A record's JSON in the data model."""
     if isinstance(value, dict):
         if value.keys() == {"$bytes"}:
             text = value["$bytes"]

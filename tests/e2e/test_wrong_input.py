@@ -1,5 +1,6 @@
-"""Wrong input ends with exit code 2 at once: the message names the argument and says what is expected, the database
-is not connected to, and nothing is queued."""
+"""Wrong input ends with exit code 2 at once: the message names the argument and the expected form, and skua neither
+connects to the database nor queues anything.
+"""
 
 import os
 import socket
@@ -14,7 +15,7 @@ RELAY = ["--relay", "ws://127.0.0.1:1"]
 class WrongInput(EndToEnd):
     def setUp(self):
         super().setUp()
-        # A database server that would accept connections: each that comes is seen.
+        # A database server that would accept connections and records each one.
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.listener.setblocking(False)
         self.addCleanup(self.listener.close)
@@ -24,7 +25,7 @@ class WrongInput(EndToEnd):
         self.missing = str(self.folder / "missing")
 
     def refused(self, *arguments, environment=None):
-        """What skua says when it refuses these arguments."""
+        """skua's error message for these arguments."""
         clean = {name: "" for name in os.environ if name.startswith("SKUA_")}
         program = self.start([self.binary("skua"), *arguments],
                              {**clean, "SKUA_DATABASE_URL": self.url, **(environment or {})})

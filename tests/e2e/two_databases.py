@@ -1,7 +1,7 @@
-"""Two databases to which the same accounts came in different ways: what differs, by DID and URI.
+"""Compares two databases that received the same accounts in different ways, by DID and URI.
 
-Left out is what each has for itself: its ids, when it indexed what, and at which revision it saw it last. The views'
-handles are those of bsky.actors: `handles` gives them.
+It ignores the values that belong to one database: ids, times of indexing, and the revision at which a row was last
+seen. The views' handles come from bsky.actors: `handles` returns them.
 """
 
 import collections
@@ -9,9 +9,9 @@ import collections
 import oracle
 
 OWN_IN_TABLES = {"rev", "indexed_at"}
-# sort_at is the earlier of two times, one of which is indexed_at. Keys are compared as URIs.
+# sort_at is the earlier of two times, and one of them is indexed_at. Keys are compared as URIs.
 OWN_IN_VIEWS = r"^(rev|indexed_at|sort_at|collection_id|.+_collection|(.*_)?(handle|actor|actor_id|rkey))$"
-# It is in the record, which speaks of another account.
+# It is in the record, and names another account.
 SAID_HANDLE = "verified_handle"
 POST = "app.bsky.feed.post"
 TO_POSTS = ("parent", "root", "post", "pinned")
@@ -29,7 +29,7 @@ class Content:
         self.current = {table: {key: row for key, row in rows[table].items() if row["cid"]} for table in rows}
 
     def posts_without_content(self):
-        """Those that need a stub: others refer to them and they are not there, or they break their lexicon."""
+        """The posts that need a stub: other records refer to them, and they do not exist or violate their lexicon."""
         needed = set()
         for rows in self.current.values():
             for row in rows.values():
@@ -38,8 +38,8 @@ class Content:
         return needed - self.current["posts"].keys()
 
     def shown(self, dids):
-        """The rows of some accounts as the views of records show them, counted: each view's name and JSON without
-        what is the database's own."""
+        """The rows of some accounts in the views of records, counted: each view's name and JSON without the values
+        that belong to one database."""
         among = ", ".join(f"'{did}'" for did in dids)
         views = self.database.run("select relname from pg_class where relkind = 'v' and relname <> 'actors_view' "
                                   "and relnamespace = 'bsky'::regnamespace").split()
@@ -47,7 +47,7 @@ class Content:
             f"select '{view} ' || (select jsonb_object_agg(key, value) from jsonb_each(to_jsonb(v)) "
             f"where key = '{SAID_HANDLE}' or key !~ '{OWN_IN_VIEWS}')::text from bsky.{view} v where did in ({among})"
             for view in views))
-        # A text may hold line breaks of other kinds.
+        # A text may contain other kinds of line breaks.
         return collections.Counter(line for line in text.split("\n") if line)
 
 
@@ -61,8 +61,8 @@ def _posts_referred_to(row):
 
 
 class Comparison:
-    """`dids`: whose rows are compared in the tables. `shown`: whose in the views, which leave out who is not active.
-    `rows`: how many of `one` were compared, by table and view."""
+    """`dids`: the accounts whose rows are compared in the tables. `shown`: those whose rows are compared in the views,
+    which hide inactive accounts. `rows`: the number of compared rows of `one`, by table and view."""
 
     def __init__(self, one, other, dids, shown):
         self.differences, self.rows = [], collections.Counter()
@@ -89,8 +89,8 @@ class Comparison:
 
 
 def handles(database):
-    """{DID: (claimed, held)} of the accounts that claim one. Nobody holds what several claim: who has it in the end
-    is found out by looking it up."""
+    """{DID: (claimed, held)} of the accounts that claim a handle. If several accounts claim a handle, none holds it
+    here, because only a look-up finds the owner."""
     return {row["did"]: (row["handle_claim"], row["held"]) for row in database.rows(
         "select did, handle_claim, case when count(*) over (partition by handle_claim) = 1 then handle end held "
         "from bsky.actors where handle_claim is not null")}

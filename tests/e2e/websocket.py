@@ -1,4 +1,4 @@
-"""A websocket (RFC 6455) as a client has it, in plain Python."""
+"""A client's side of a websocket (RFC 6455), in plain Python."""
 
 import base64
 import hashlib
@@ -14,7 +14,7 @@ TEXT, BINARY, CLOSE = 1, 2, 8
 
 
 class Closed(Exception):
-    """The server has ended the websocket or the connection; `code` is the websocket's, or None."""
+    """The server has ended the websocket or the connection; `code` is the websocket's close code, or None."""
 
     def __init__(self, code=None):
         super().__init__(f"closed with {code}")
@@ -22,7 +22,7 @@ class Closed(Exception):
 
 
 class Websocket:
-    """One connection. `status` is the answer to the upgrade; when it is not 101, `body` holds what came with it."""
+    """One connection. `status` is the answer to the upgrade; if it is not 101, `body` has the answer's body."""
 
     def __init__(self, url, target, headers=None, timeout=30):
         address = urllib.parse.urlsplit(url)
@@ -77,7 +77,7 @@ class Websocket:
         return data
 
     def has_more(self, seconds):
-        """Whether something comes within so long."""
+        """Whether a message arrives within this time."""
         return bool(self.arrived) or bool(select.select([self.socket], [], [], seconds)[0])
 
     def receive(self):
@@ -104,7 +104,7 @@ class Websocket:
             head += bytes([0x80 | 126]) + struct.pack(">H", len(content))
         else:
             head += bytes([0x80 | 127]) + struct.pack(">Q", len(content))
-        # A mask of zeros leaves the content as it is.
+        # A mask of zeros does not change the content.
         self.put(head + bytes(4) + content)
 
     def send_json(self, value):

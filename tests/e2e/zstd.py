@@ -1,4 +1,4 @@
-"""zstd with a dictionary, through the system's library: what Jetstream's clients need."""
+"""zstd with a dictionary, through the system's library, for Jetstream clients."""
 
 import ctypes
 import ctypes.util
@@ -9,7 +9,7 @@ _library = None
 
 
 def library():
-    """None where the system has none."""
+    """None if the system does not have it."""
     global _library
     if _library is None and (name := ctypes.util.find_library("zstd")):
         _library = ctypes.CDLL(name)
@@ -25,7 +25,7 @@ class _Parameters(ctypes.Structure):
 
 
 def make_dictionary(samples, number=DICTIONARY_ID):
-    """A dictionary with this id, out of at least some hundred bytes of samples."""
+    """A dictionary with this id, from at least some hundred bytes of samples."""
     content = b"".join(samples)
     sizes = (ctypes.c_size_t * len(samples))(*map(len, samples))
     out = ctypes.create_string_buffer(len(content) + 4096)

@@ -108,7 +108,7 @@ class Cluster:
         elif how == "fail-over":
             self.pg("stop", "immediate")
             self.copy.take_the_place()
-            time.sleep(seconds)  # It is asked for a while and is no primary yet.
+            time.sleep(seconds)  # It accepts connections for a while before it is a primary.
             self.copy.promote()
         elif how == "immediate":
             self.pg("stop", "immediate")

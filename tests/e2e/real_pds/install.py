@@ -1,7 +1,7 @@
-"""Installs what network.mjs needs, from npm, into .cache/real-pds, once.
+"""Installs the packages of network.mjs from npm into .cache/real-pds, once.
 
-Bluesky's PDS wants Node 22, which comes as an npm package too, and better-sqlite3, whose native part is
-compiled here against that Node's headers. A new package.json makes a new installation.
+Bluesky's PDS needs Node 22, which is also an npm package, and better-sqlite3, whose native part is compiled here with
+the headers of that Node. A new package.json causes a new installation.
 """
 
 import fcntl
@@ -17,7 +17,7 @@ ROOT = HERE.parents[2]
 
 
 class Unavailable(Exception):
-    """What is needed cannot be had on this machine; the words say why."""
+    """A requirement is not available on this machine; the message says why."""
 
 
 def _run(arguments, folder, log, environment=None, seconds=900):
@@ -54,7 +54,7 @@ def _install(npm, manifest, folder, node):
     log = folder / "install.log"
     log.write_bytes(b"")
     (folder / "package.json").write_bytes(manifest)
-    # A machine without a way to npm answers this quickly; the installation itself would try for long.
+    # A machine that cannot reach npm answers this quickly; the installation itself would retry for a long time.
     if not _run([npm, "view", "node-gyp", "version", "--fetch-retries=1"], folder, log, seconds=60):
         raise Unavailable("npm's registry cannot be reached")
     quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error"]

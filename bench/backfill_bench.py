@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 """backfill_bench.py [--part NAME]... [--records N] [--accounts N] [--loaded N] [--rounds N] [--cache FOLDER]
 
-From repositories on disk to durable rows, with PostgreSQL on the same machine: how many records a second,
-each repository checked in full (hashes, tree, signature), beside plain COPY of the same rows into the same
-tables in the same run; how many bytes a record takes; how much memory a repository of a million records
-takes; and how long live events wait while history comes in. bench/README.md says how to read it. Needs a release build, and some ten GB of disk.
+Measures backfills from repositories on disk to durable rows, with PostgreSQL on the same machine: records per
+second, with each repository checked completely (hashes, tree, signature), compared with plain COPY of the same rows
+into the same tables in the same run; bytes per record; the memory for a repository of a million records; and the
+delay of live events during a backfill. bench/README.md explains the results. Needs a release build, and about ten GB
+of disk.
 
-  --part      loaded: a database that holds rows already, with all its indexes; bootstrap: an empty one,
-              with --bootstrap; large: one repository of a million records; beside: the stream at 2,000 events/s
-              and history in one process, both verified (default: all)
+  --part      loaded: a database with rows and all its indexes; bootstrap: an empty one, with --bootstrap; large: one
+              repository of a million records; beside: the stream at 2,000 events/s and a backfill in one process,
+              both verified (default: all)
   --records   in all repositories together (default 1000000)
-  --accounts  repositories (default 2000: 500 records each, as the network has)
-  --loaded    rows loaded beforehand (default 5000000)
-  --cache     where the repositories are kept for the next run (default: build/bench)
+  --accounts  repositories (default 2000: 500 records each, as in the network)
+  --loaded    rows loaded before the measurement (default 5000000)
+  --cache     the folder that keeps the repositories for the next run (default: build/bench)
 
 Example: bench/backfill_bench.py --part loaded --rounds 1
 """
@@ -41,7 +42,7 @@ TABLES_BEHIND = ("actors", "rkeys", "posts", "likes", "reposts", "follows", "blo
 
 
 def repositories(folder, records, accounts, seed=1):
-    """CARs of the network's mix, most of whose records point to what was never seen before."""
+    """CARs with the network's mix; most of their records refer to subjects that were never seen before."""
     path = folder / f"cars-{records}-{accounts}-{seed}"
     if path.exists():
         return path
@@ -102,7 +103,8 @@ def backfill(server, db, cars, *arguments):
 
 
 def export_rows(db, since, folder):
-    """Writes what was indexed since then to files, two of each table. Returns what loads each half."""
+    """Writes the rows that were indexed since then to files, two for each table. Returns the statements that load each
+    half."""
     folder.chmod(0o777)
     loads = ["", ""]
     for table in TABLES_BEHIND:
@@ -165,7 +167,7 @@ def part(server, cars, template, rounds, *arguments):
             seconds, cpu = copy_alone(server, loads, template)
             copied = LongDatabase(with_database(server.url, "copied"))
             for table in ("likes", "posts", "actors"):
-                # Of accounts that were brought in, loaded rows that their repositories lack are gone.
+                # A backfill deletes loaded rows that are not in the account's repository.
                 count = f"select count(*) from bsky.{table} where indexed_at >= '{since}'"
                 if copied.run(count) != db.run(count):
                     raise SystemExit(f"bsky.{table}: {copied.run(count)} of {db.run(count)} rows were copied")
@@ -177,7 +179,7 @@ def part(server, cars, template, rounds, *arguments):
 
 
 def beside(server, frames, cars, template):
-    """The stream, with the repositories queued as a `skua backfill` that was stopped leaves them."""
+    """The stream, with the repositories queued as after a `skua backfill` that was stopped."""
     db = server.create("beside", template)
     know_keys(db, cars / "documents.json")
     files = "".join(f"{car.stem}\t{car}\n" for car in sorted((cars / "cars").glob("*.car")))
@@ -225,7 +227,7 @@ def main():
             measured = backfill(server, migrated(server, "large"), large)
             say("skua backfill", measured)
         if "beside" in parts:
-            # Of another seed: other accounts.
+            # With another seed: other accounts.
             frames = capture(options.cache, LIVE_RATE * LIVE_SECONDS, seed=2)
             print(f"{LIVE_RATE} events/s and history at once, {options.loaded} rows loaded", flush=True)
             db = migrated(server, "mixed")

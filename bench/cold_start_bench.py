@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """cold_start_bench.py [--part NAME]... [--rounds N]
 
-What a start that knows nothing waits for: the keys of accounts that were never seen, from a PLC directory that
-takes some milliseconds to answer; and the repositories of one large host, beside those of three hosts. All of it
-on loopback, with PostgreSQL on the same machine. bench/README.md says how to read it. Needs a release build.
+Measures the delays of a start without any known keys: the keys of new accounts, from a PLC directory that takes some
+milliseconds to answer; and the repositories of one large host, compared with those of three hosts. Everything is on
+loopback, with PostgreSQL on the same machine. bench/README.md explains the results. Needs a release build.
 
-  --part         keys or hosts; several times for several (default: both)
+  --part         keys or hosts; may be repeated (default: both)
   --accounts     unknown accounts that write (keys; default 2000)
-  --plc-delay    milliseconds that the directory takes to answer (keys; default 10)
+  --plc-delay    the directory's response time in milliseconds (keys; default 10)
   --records      records of 300 accounts (hosts; default 300000)
-  --rounds       of each (default 3)
+  --rounds       of each part (default 3)
 
 Example: bench/cold_start_bench.py --part keys --rounds 1
 """
@@ -37,7 +37,7 @@ def key_count(db):
 
 
 def keys(server, options):
-    """A relay that sends all its accounts' frames at once, and goes on at the live rate until all keys are known."""
+    """A relay that sends all its accounts' frames at once, and continues at the live rate until all keys are known."""
     network = Network("--accounts", options.accounts, "--even", "--oddities", 0, "--one-op-a-path", "--rate",
                       LIVE_RATE, "--plc-delay", options.plc_delay)
     try:
@@ -53,7 +53,7 @@ def keys(server, options):
         try:
             wait_for("the first request", lambda: network.state()["plc"]["requests"], every=0.01, alive=[program])
             start = time.monotonic()
-            # An account that has not written yet is not asked for.
+            # Keys of accounts that have not written yet are not requested.
             wait_for("all keys", lambda: key_count(db) >= 0.999 * wanted, seconds=600, every=0.05, alive=[program])
             seconds = time.monotonic() - start
             load = network.state()["plc"]
@@ -74,7 +74,8 @@ def keys(server, options):
 
 
 def bring_in(server, hosts, records):
-    """`skua backfill` of a whole network with so many hosts. Records a second, of the whole process."""
+    """`skua backfill` of a whole network with this number of hosts. Returns records per second of the whole
+    process."""
     network = Network("--accounts", HOSTED_ACCOUNTS, "--records", records, "--even", "--oddities", 0, "--rate", "0.001",
                       "--one-op-a-path", "--hosts", hosts)
     try:

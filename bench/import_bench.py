@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """import_bench.py [--lines N] [--rounds N] [--cache FOLDER]
 
-`skua identity import` of an export of the PLC directory, with PostgreSQL on the same machine: how many lines
-a second, beside what plain COPY takes of the rows that come out of it in the same run. bench/README.md says
-how to read it. Needs the release build of skua.
+Measures `skua identity import` of an export of the PLC directory, with PostgreSQL on the same machine: lines per
+second, compared with plain COPY of the resulting rows in the same run. bench/README.md explains the results. Needs
+the release build of skua.
 
   --lines    operations in the export (default 500000)
-  --rounds   rounds, of which the median is printed (default 3)
-  --cache    where the export is kept for the next run (default: build/bench)
+  --rounds   rounds; the median is printed (default 3)
+  --cache    the folder that keeps the export for the next run (default: build/bench)
 
 Example: bench/import_bench.py --lines 2000000 --rounds 1
 """
@@ -28,7 +28,7 @@ BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 KEYS = 20_000
 
-# Of the lines: those of an account that was there before, struck out ones, the legacy form, tombstones.
+# Shares of lines: of existing accounts, nullified ones, the legacy format, tombstones.
 LATER, NULLIFIED, LEGACY, TOMBSTONES = 0.25, 0.005, 0.02, 0.002
 
 
@@ -57,7 +57,7 @@ def did_keys(count):
 
 
 def export(folder, count):
-    """An export as the directory gives it: oldest operation first, about a kilobyte a line."""
+    """An export in the directory's format: oldest operation first, about a kilobyte per line."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"plc-export-{count}.jsonl"
     if path.exists():
@@ -109,7 +109,7 @@ class Measured:
 
 
 def measured(server, arguments, lines):
-    """Runs a program to its end: lines a second, CPU seconds of it and of the server, its memory."""
+    """Runs a program to its end: lines per second, CPU seconds of the program and of the server, its memory."""
     before, start = server.cpu(), time.monotonic()
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     result = Measured()
@@ -144,7 +144,7 @@ def rounds_of(server, path, lines, count):
             print(f"  {first.words}", flush=True)
         again = measured(server, [BIN / "skua", "identity", "import", path, "--database", db.url], lines)
         held = int(db.run("select count(*) from skua.identities"))
-        # In no order of the key, as they come.
+        # Not sorted by key, as they arrive.
         db.run(f"\\copy (select * from skua.identities order by md5(did)) to '{rows}'")
         db.run("truncate skua.identities; checkpoint")
         alone = measured(server, ["psql", "-XAtq", db.url, "-c", f"\\copy skua.identities from '{rows}'"], lines)

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """live_bench.py [--part NAME]... [--verify LEVEL] [--events N] [--loaded N] [--cache FOLDER]
 
-From a relay on loopback to durable rows, with PostgreSQL on the same machine: how many events a second,
-beside what PostgreSQL alone takes of the same statements in the same run; how long from a frame to its
-commit; how many bytes a record takes; how all that falls as tables grow. bench/README.md says how to
-read it. Needs a release build, and some ten GB of disk.
+Measures indexing from a relay on loopback to durable rows, with PostgreSQL on the same machine: events per second,
+compared with PostgreSQL alone with the same statements in the same run; the latency from frame to commit; bytes per
+record; and the change of all these as tables grow. bench/README.md explains the results. Needs a release build, and
+about ten GB of disk.
 
-  --part     throughput, latency, disk or sweep; several times for several (default: all but sweep)
-  --verify   full, signature or none (default none), keys known beforehand
+  --part     throughput, latency, disk or sweep; may be repeated (default: all but sweep)
+  --verify   full, signature or none (default none); the keys are known before the measurement
   --events   record operations in the capture (default 400000)
-  --loaded   rows loaded beforehand (default 5000000; sweep: 1, 5 and 20 million)
-  --cache    where the capture is kept for the next run (default: build/bench)
+  --loaded   rows loaded before the measurement (default 5000000; sweep: 1, 5 and 20 million)
+  --cache    the folder that keeps the capture for the next run (default: build/bench)
 
 Example: bench/live_bench.py --part latency
 """
@@ -41,7 +41,7 @@ MIX = {"likes": 72, "posts": 10, "reposts": 10, "follows": 8}
 
 # --- the workload
 
-# Who acts, and how often records point to what was never seen before.
+# The distribution of activity, and the share of references to subjects that were never seen before.
 MOST_SUBJECTS_NEW = ["--accounts", str(ACCOUNTS), "--records", str(ACCOUNTS * 1000), "--oddities", "0",
                      "--outsiders", str(ACTORS), "--outside-share", "0.8"]
 AS_SIMULATED = ["--accounts", str(ACCOUNTS)]
@@ -53,7 +53,7 @@ def documents_of(frames):
 
 
 def know_keys(db, documents):
-    """As after `skua identity import`: nobody is asked for keys."""
+    """As after `skua identity import`: no keys are requested."""
     lines = []
     for document in json.loads(documents.read_text()):
         key = document["verificationMethod"][0]["publicKeyMultibase"]
@@ -63,7 +63,7 @@ def know_keys(db, documents):
 
 
 def capture(folder, events, seed=1, network=MOST_SUBJECTS_NEW, name="live"):
-    """A prepared capture: the network's mix, frames as large as the network's."""
+    """A prepared capture with the network's mix and frame sizes."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}-{events}-{seed}.frames"
     if path.exists() and documents_of(path).exists():
@@ -136,7 +136,7 @@ drop table made;
 
 
 def indexes_of(db, tables):
-    """What drops the indexes of tables, and what makes them again."""
+    """Statements that drop the indexes of tables, and statements that create them again."""
     names = ", ".join(f"'{table}'" for table in tables)
     rows = db.rows(
         "select c.relname as table, i.relname as name, pg_get_indexdef(x.indexrelid) as definition, "
@@ -156,7 +156,7 @@ def indexes_of(db, tables):
 
 
 class Server:
-    """A PostgreSQL of the bench's own, with fsync on, tuned as scripts/run tunes it."""
+    """The benchmark's own PostgreSQL, with fsync on, and tuned as in scripts/run."""
 
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="skua-bench-")
@@ -188,7 +188,7 @@ class Server:
         return int(self.admin().run("select pg_read_file('postmaster.pid')").splitlines()[0])
 
     def cpu(self):
-        """CPU seconds of the server so far, all its processes."""
+        """CPU seconds of all server processes so far."""
         main = self.main_pid()
         total = sum(cpu_of(main))
         for entry in pathlib.Path("/proc").iterdir():
@@ -219,7 +219,7 @@ def parent_of(pid):
 
 
 def cpu_of(pid):
-    """Seconds of a process, and of its ended children."""
+    """CPU seconds of a process and of its ended children."""
     fields = stat_of(pid)
     if not fields:
         return 0.0, 0.0
@@ -239,7 +239,7 @@ def migrated(server, name):
 
 
 def load(server, db, rows, dids, loaded=0):
-    """Brings a database from `loaded` to `rows` rows, without the cost of live indexing."""
+    """Fills a database from `loaded` to `rows` rows, without the cost of live indexing."""
     if rows <= loaded:
         return
     start = time.monotonic()
@@ -298,7 +298,7 @@ def index(server, db, frames, *sim_arguments, verify="none"):
 
 
 def write_alone(db, frames):
-    """What PostgreSQL takes when decoded batches wait for it."""
+    """The time of PostgreSQL alone if decoded batches always wait for it."""
     done = subprocess.run([BIN / "write_bench", str(frames), db.url], stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)
 
@@ -331,7 +331,7 @@ def throughput(server, frames, template, rounds, verify):
             figures = measured.figures
             print(f"  verified           {figures['verified']:8} commits ({verify}), {figures['broke']} after a gap,"
                   f" dropped {figures['dropped'] or 'none'}", flush=True)
-            # What the signatures alone take of these cores, now.
+            # The current cost of the signatures alone on these cores.
             rates = subprocess.run([BIN / "verify_bench", "4000"], check=True, capture_output=True, text=True).stdout
             rate = float(re.search(r"signature only +(\d+)", rates)[1])
             print(f"  signatures alone   {rate:8.0f} commits/s on one core: {figures['verified'] / rate:.1f} s of these CPU"

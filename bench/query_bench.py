@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """query_bench.py [--part queries|index|all] [--rows N] [--posts N] [--rounds N]
 
-How long do the README's queries take at a million likes, and what do the indexes on posts cost? The rows are those that
-live_bench.py loads: likes, reposts, follows and posts in the network's proportions, and a stub for each post that they
-name.
-bench/README.md says how to read it. Needs a release build.
+Measures the README's queries with a million likes, and the cost of the indexes on posts. live_bench.py loads the rows:
+likes, reposts, follows and posts in the network's proportions, and a stub for each post that they name.
+bench/README.md explains the results. Needs a release build.
 
-  --rows    rows loaded for the queries, of which 72 % are likes (default 1400000)
+  --rows    rows loaded for the queries; 72 % are likes (default 1400000)
   --posts   posts written for the cost of each index (default 1000000)
-  --rounds  each is measured as often (default 5)
+  --rounds  the number of measurements of each (default 5)
 
 Example: bench/query_bench.py --part queries --rows 140000
 """
@@ -25,11 +24,11 @@ sys.path.insert(0, str(ROOT / "bench"))
 
 from live_bench import Server, load, migrated  # noqa: E402
 
-# Which live_bench has made known.
+# live_bench adds the folder of the end-to-end tests to the path.
 from test_documents import queries_of_the_readme  # noqa: E402
 
 SORT_AT = "(least(created_at, indexed_at)) where cid is not null"
-# What stands beside the other indexes of bsky.posts.
+# Candidates, in addition to the other indexes of bsky.posts.
 INDEXES = {
     "no more": "",
     "btree on sort_at": f"create index i on measured {SORT_AT}",
@@ -57,7 +56,7 @@ from (select i, 1 + (random() * 99999)::int as actor, now() - random() * interva
 
 
 def milliseconds_of(db, query, rounds):
-    """What the server takes to plan and to run a query, in each round."""
+    """The server's time for planning and running a query, in each round."""
     plans = [json.loads(db.run(f"explain (analyze, timing off, format json) {query}"))[0] for _ in range(rounds)]
     return [plan["Planning Time"] + plan["Execution Time"] for plan in plans]
 

@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 """tap_bench.py [--events N] [--accounts N] [--loaded N] [--rounds N]
 
-From a Tap to durable, acknowledged rows, with PostgreSQL on the same machine: how many events a second. Tap holds
-one live event an account back until the one before it is acknowledged, so that this asks for many accounts in flight
-and for acks that leave soon. All accounts act alike here: what waits for the busiest one is its own commits, one
-after the other, and no figure of the whole. Beside it, in the same run, the same events from a relay, which waits for
-nothing.
-bench/README.md says how to read it. Needs a release build.
+Measures events per second from a Tap to durable, acknowledged rows, with PostgreSQL on the same machine. Tap sends an
+account's next live event only after the previous one is acknowledged, so the rate depends on many accounts in flight
+and on early acks. All accounts act equally often here: otherwise the sequential commits of the busiest account would
+determine the result. In the same run it measures the same events from a relay, which waits for nothing.
+bench/README.md explains the results. Needs a release build.
 
   --events    live events (default 80000)
-  --accounts  that act (default 2000)
-  --loaded    rows loaded beforehand (default 1000000)
+  --accounts  active accounts (default 2000)
+  --loaded    rows loaded before the measurement (default 1000000)
 
 Example: bench/tap_bench.py --rounds 1
 """
@@ -26,7 +25,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 
 from live_bench import ACTORS, BIN, Server, cpu_of, load, migrated, peak_memory  # noqa: E402
 
-# Which live_bench has made known.
+# live_bench adds the folder of the end-to-end tests to the path.
 from harness import Program, wait_for  # noqa: E402
 from test_sim import Network  # noqa: E402
 
@@ -34,10 +33,10 @@ STEPS_AT_ONCE = 5_000
 
 
 class Source:
-    """A simulated network whose events wait to be read, as a Tap's and as a relay's."""
+    """A simulated network whose events wait to be read, from a Tap and from a relay."""
 
     def __init__(self, events, accounts):
-        # Unacked is not sent again while it is at work.
+        # Long enough that no event is sent again during the measurement.
         self.network = Network("--tap", "--tap-retry", 3600, "--accounts", accounts, "--records", 0, "--rate", "0.001",
                                "--oddities", 0, "--one-op-a-path", "--even", "--window-mb", 4096, "--outsiders", ACTORS,
                                "--outside-share", "0.8")
@@ -101,7 +100,7 @@ def main():
             source = Source(options.events, options.accounts)
             try:
                 print(f"{source.events} events of {options.accounts} accounts, {options.loaded} rows loaded", flush=True)
-                # A Tap gives its events once.
+                # A Tap sends its events once.
                 tap = measure(server, "loaded", source, "tap")
                 relay = measure(server, "loaded", source, "relay")
                 print(f"  ratio  {tap / relay:8.2f}", flush=True)

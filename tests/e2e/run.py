@@ -2,10 +2,10 @@
 """tests/e2e/run.py [--report FILE] [--jobs N] [NAME...]
 
 Runs the end-to-end tests (all, or those of test_NAME.py) against the programs in SKUA_BIN_DIR and the
-server in SKUA_TEST_DATABASE_URL: N files at once (default 5, most of them wait most of the time), then
-those that measure time, alone. A test that failed beside others runs once more, alone: a machine that was too
-slow for five files is not a defect of Skua's. The output shows both runs, and the end names such tests. They
-must be looked into: a defect that shows rarely passes a second run as well.
+server in SKUA_TEST_DATABASE_URL. It runs N files at once (default 5, because most of them mostly wait), then the
+files that measure time, one at a time. A test that failed while others were running runs again alone, because the
+machine may have been too slow for five files. The output shows both runs, and the summary names such tests.
+Investigate them: a rare defect also passes a second run.
 --report writes {"passed": N, "failed": [...], "skipped": [[test, why]], "passed alone": [...]}.
 """
 

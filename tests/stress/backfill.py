@@ -1,37 +1,37 @@
 #!/usr/bin/env python3
 """backfill.py [--seed N] [--accounts N] [--records N] [--kills N] [--network] [--bootstrap] [--live RATE] [...]
 
-A whole simulated network is brought in by `skua backfill`, while its hosts refuse, cut, slow down and damage
-what they send, and while skua is killed, at named crash points and at random moments. In the end the database must
-equal the network: every record of every active account by URI and CID, column by column as far as --columns goes,
-and nothing else; every job is done, or unavailable where its host says so; there are no dead letters; every index of
-the schema is there, as it was made.
+`skua backfill` downloads a whole simulated network. Meanwhile its hosts refuse requests, cut and slow down answers,
+and send damaged data, and skua is killed at named crash points and at random moments. In the end the database must
+equal the network: it has exactly the records of all active accounts, compared by URI and CID, and --columns of them
+also column by column. Every job is done, or unavailable if its host says so. There are no dead letters, and every
+index of the schema exists with its original definition.
 
-  --seed      the first seed (default 1); everything but the clock follows from it
-  --seeds     how many, one after the other (default 1)
-  --jobs      so many at a time (default 1)
-  --accounts  of the network (default 20)
-  --records   they hold together (default 5000); a few have most of them
-  --hosts     PDSes (default 4)
-  --steps     commits, with everything that is odd, before the backfill begins (default 400)
-  --kills     how often skua is killed (default 3)
-  --network   the relay is asked for its hosts, and they for their accounts, page by page; otherwise all accounts
-              are named
+  --seed      the first seed (default 1); everything but the clock depends on it
+  --seeds     the number of seeds, one after the other (default 1)
+  --jobs      seeds that run at the same time (default 1)
+  --accounts  the number of accounts (default 20)
+  --records   the total number of records (default 5000); a few accounts have most of them
+  --hosts     the number of PDSes (default 4)
+  --steps     commits, including all odd ones, before the backfill starts (default 400)
+  --kills     the number of kills of skua (default 3)
+  --network   skua asks the relay for its hosts, and the hosts for their accounts, page by page; otherwise the test
+              names all accounts
   --page      entries of a page of these lists (default 1)
   --bootstrap into an empty database: most indexes are built at the end. In most lives another session holds a lock
-              that keeps one of them from being built, so that the end is long enough to be killed in
-  --life      seconds that it lives on average (default: so that the kills are spread over the work, about)
-  --server    how often PostgreSQL is hit: a backend, all of it at once, its main process (default 0)
-  --fault     KIND=SHARE, as skua-sim's --fault-rate, instead of the usual ones; "none": no faults
-  --live      the network changes by so many events a second meanwhile, and a second process, `skua run`, reads
-              them; it is killed too (default 0: neither)
-  --seconds   of those events (default 8)
-  --columns   compare so many records column by column (default 50000)
-  --patient   wait as skua does after failures; otherwise what waits is made due at once
-  --report    a JSON file: {"passed": N, "failed": [[name, what differs], ...], "skipped": []}
-  --keep      leave the folder of a seed that failed, and print where it is
+              that blocks the build of one of them, so that there is time for kills at the end
+  --life      the average life of a skua process in seconds (default: spreads the kills over the work)
+  --server    the number of PostgreSQL failures: of a backend, of all backends, or of its main process (default 0)
+  --fault     KIND=SHARE, as skua-sim's --fault-rate, instead of the default ones; "none": no faults
+  --live      events per second while the backfill runs; a second process, `skua run`, reads them and is killed too
+              (default 0: no events and no second process)
+  --seconds   the duration of those events (default 8)
+  --columns   the number of records that are compared column by column (default 50000)
+  --patient   wait after failures as skua does; otherwise waiting jobs become due at once
+  --report    a JSON file: {"passed": N, "failed": [[name, difference], ...], "skipped": []}
+  --keep      keep the folder of a failed seed, and print its path
 
-SKUA_BIN_DIR names the folder of skua and skua-sim, SKUA_SIM another skua-sim. Each seed has a PostgreSQL of its own.
+SKUA_BIN_DIR names the folder of skua and skua-sim, SKUA_SIM another skua-sim. Each seed has its own PostgreSQL.
 
 Examples:
   tests/stress/backfill.py --seeds 10
@@ -69,15 +69,15 @@ FAULTS = [
     "429:2=0.02", "429-bare=0.01", "cut-download=0.03", "slow-download:4000000=0.02", "slow-download:150000=0.01",
     "missing-block=0.03", "bad-block=0.03",
 ]
-# What has happened to some accounts when the backfill begins.
+# Incidents that happen to some accounts before the backfill starts.
 INCIDENTS = ["deactivate", "suspend", "take_down", "leave_for_good", "move", "rotate_key", "take_handle"]
-# How often all of the work passes each, about: (a thousand records, an account).
+# The approximate number of passes through each crash point in the whole work: (per thousand records, per account).
 CRASH_POINTS = {
     "before_bulk_commit": (0.3, 0), "after_bulk_commit": (0.3, 0), "before_stubs": (0.3, 0), "after_stubs": (0.3, 0),
     "after_post_stubs": (0.3, 0), "before_finish_commit": (0, 0.05), "after_finish_commit": (0, 0.05),
     "after_floor_commit": (0.005, 0),
 }
-# How often all of the work passes those of lists, a page, and of a bootstrap.
+# The approximate number of passes through the crash points of lists, per page, and of a bootstrap.
 PAGE_CRASH_POINTS = ["before_page_commit", "after_page_commit"]
 BOOTSTRAP_CRASH_POINTS = {"before_drop_commit": 1, "after_drop_commit": 1, "before_index_commit": 8,
                           "after_index_commit": 8}
@@ -90,7 +90,7 @@ class Network(Program):
     def __init__(self, options, seed, folder):
         self.log = folder / "sim.log"
         faults = [flag for fault in options.faults for flag in ("--fault-rate", fault)]
-        # Those before the start count too.
+        # Connections before the start count too.
         events = int(options.live * options.seconds) + 10 * options.steps if options.live else 1
         super().__init__([
             SIM, "--seed", seed, "--accounts", options.accounts, "--records", options.records,
@@ -120,7 +120,7 @@ class Network(Program):
             cursor = page.get("cursor")
 
     def figures(self):
-        """What it was asked for, and what it did wrong."""
+        """Its requests so far, and the faults that it made."""
         found = collections.Counter()
         for line in self.log.read_text().splitlines():
             event = json.loads(line)
@@ -132,7 +132,7 @@ class Network(Program):
 
 
 class Meter:
-    """The most memory that any of the processes had, in MB: of all kinds, and what is no mapped file."""
+    """The highest memory use of all processes, in MB: in total, and without mapped files."""
 
     def __init__(self):
         self.peak = {"VmHWM": 0, "RssAnon": 0}
@@ -160,12 +160,12 @@ class Meter:
 
 
 class Obstacle:
-    """A session that keeps the indexes of a table from being built, as long as it lives."""
+    """A session that blocks the build of a table's indexes while it lives."""
 
     def __init__(self, db, table):
         self.session = subprocess.Popen(["psql", "-XAtq", db.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, text=True)
-        # What a vacuum takes: rows may be written meanwhile.
+        # The lock mode of a vacuum, so that rows can still be written.
         self.session.stdin.write(f"begin; set lock_timeout = '1s'; lock table {table} in share update exclusive "
                                  "mode;\n")
         self.session.stdin.flush()
@@ -194,7 +194,7 @@ class Backfill:
         self.meter = Meter()
 
     def run(self):
-        """What differs; nothing: all is as it must be."""
+        """The differences; empty if everything is correct."""
         self.cluster = Cluster(self.folder)
         try:
             self.db = Database(self.cluster.url)
@@ -245,12 +245,12 @@ class Backfill:
                 "SKUA_DNS": self.network.ready["dns"], "SKUA_ALLOW_UNSAFE_DATABASE": "true"}
 
     def request(self):
-        """What a process is told that goes on with what there is, and what one that begins."""
+        """The arguments for a process that continues existing work, and for one that starts it."""
         if self.is_queued:
             return []
         what = (["--network", "--relay", self.network.ready["relay"]] if self.options.network
                 else ["--file", self.folder / "dids"])
-        # One that has ended cannot begin again.
+        # A backfill that has ended cannot start again.
         is_over = "select not exists (select from skua.dropped_indexes) and exists (select from bsky.all_records)"
         return [*what, "--bootstrap"] if self.options.bootstrap and not self.db.value(is_over) else what
 
@@ -265,10 +265,10 @@ class Backfill:
                             self.environment(crash_at))
 
     def tend(self):
-        """What is done again and again while skua works."""
+        """Repeated actions while skua works."""
         if self.live and self.live.process.poll() is not None:
             code = self.live.wait()
-            # Without a server it does not begin.
+            # Without a server it does not start.
             is_refused = code == 1 and self.live.says("connection to server") and not self.live.says("connected to")
             if code != -signal.SIGKILL and not is_refused:
                 raise AssertionError(f"skua run ended by itself with {code}:\n{self.live.tail()}")
@@ -286,10 +286,10 @@ class Backfill:
     # Lives
 
     def live_through_it(self):
-        """Each life but the last ends by a kill, as long as there is something left to do."""
+        """Every life but the last ends with a kill, while there is work left."""
         options = self.options
         mean = options.life or max(0.4, options.records / 20_000 / (options.kills + 1))
-        # What a life says shortly before it ends.
+        # The output of a process shortly before it ends.
         words = (["of repositories to read"] if options.network else []) + (["building"] if options.bootstrap else [])
         hits = sorted(self.chance.sample(range(options.kills), min(options.server, options.kills)))
         for number in range(options.kills):
@@ -304,12 +304,12 @@ class Backfill:
                     self.hit_server()
                     hit_at = None
                 if until and self.skua.says(until):
-                    # Most of what follows is over soon.
+                    # Most of the next actions are short.
                     end = time.monotonic() + mean * self.chance.random() ** 3
                     until = None
                 self.tend()
                 time.sleep(0.01)
-            # What came to its end before its time begins anew.
+            # Settle the killed process before the next one starts.
             was_killed = self.end_life()
             if was_killed:
                 self.note_moment()
@@ -318,7 +318,7 @@ class Backfill:
                 self.end_live_life()
 
     def put_in_the_way(self):
-        """Another obstacle than before, or none."""
+        """Replaces the obstacle by another one, or by none."""
         if self.obstacle:
             self.obstacle.end()
         tables = self.db.run("select distinct relation from skua.dropped_indexes order by 1").split()
@@ -344,7 +344,7 @@ class Backfill:
             self.kills["indexes under way"] += 1
 
     def end_life(self):
-        """False: it came to the end of its work."""
+        """False: the process finished its work."""
         if self.skua.process.poll() is None:
             self.skua.kill()
             self.kills["kill"] += 1
@@ -373,7 +373,7 @@ class Backfill:
         self.kills[f"postgres {how}"] += 1
 
     def finish(self):
-        """A last process, which nobody kills."""
+        """A last process, which is not killed."""
         if self.obstacle:
             self.obstacle.end()
             self.obstacle = None
@@ -391,24 +391,24 @@ class Backfill:
         self.end_life()
 
     def catch_up(self):
-        """The network falls quiet, and skua run has read all that it said. Accounts that were not there when it
-        was their turn are asked for again."""
+        """The network stops acting, and skua run has read all its messages. Accounts that were unreachable when they
+        were processed are requested again."""
         wait_for("the network to fall quiet", lambda: self.network.control("/state")["quiet"],
                  seconds=self.options.seconds * 3 + 60, alive=[self.network], every=0.2)
         self.live.kill()
         self.start_live()
         last = self.network.control("/state")["seq"]
         wait_for("the last commit", lambda: self.live.reached(last), seconds=120, alive=[self.live], every=0.2)
-        # What it noticed is saved with its last cursor.
+        # Gaps that it noticed are saved with its last cursor.
         if self.live.stop() != 0:
             raise AssertionError(f"skua run did not stop cleanly:\n{self.live.tail()}")
         self.live = None
         again = self.db.run("select did from skua.backfill_jobs where state <> 'done'").split()
         if self.options.network:
-            # One that moves while lists are read may be on none.
+            # An account that moves while lists are read may be on none of them.
             known = self.db.run("select did from skua.backfill_jobs").split()
             again += sorted(set(self.network.dids()) - set(known))
-        # A resync that a kill broke off waits until its lease is over.
+        # A resync that a kill interrupted waits until its lease expires.
         again += self.db.run("select did from skua.repositories where state = 'desynchronized'").split()
         again = sorted(set(again))
         self.outcome["asked for again"] = len(again)
@@ -432,7 +432,7 @@ class Backfill:
 
 
     def index_differences(self):
-        """Indexes are those of the schema, and all of use."""
+        """All indexes of the schema exist and are valid."""
         found = self.db.run(self.INDEXES).splitlines()
         differences = [f"missing: {line}" for line in self.indexes if line not in found]
         differences += [f"not of the schema: {line}" for line in found if line not in self.indexes]
@@ -446,7 +446,7 @@ def run_seed(seed, options):
     backfill = Backfill(seed, options)
     try:
         differences = backfill.run()
-    except Exception:  # A seed that cannot be run through is a finding too.
+    except Exception:  # A seed whose run fails is a finding too.
         differences = [traceback.format_exc()]
         for program in (backfill.skua, backfill.live):
             if program:

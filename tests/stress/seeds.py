@@ -1,12 +1,14 @@
-"""What programs of many seeds do alike: several at a time, counted, and reported for scripts/test."""
+"""Shared by programs that run many seeds: runs several at a time, counts results, and reports them for
+scripts/test.
+"""
 
 import concurrent.futures
 import json
 
 
 def run_seeds(name, seed_name, run_seed, options):
-    """Calls `run_seed(seed, options)`, which answers with the seed and its differences, for all of
-    `options.seeds` from `options.seed` on. Returns the exit code."""
+    """Calls `run_seed(seed, options)`, which returns the seed and its differences, for `options.seeds` seeds from
+    `options.seed` on. Returns the exit code."""
     seeds = range(options.seed, options.seed + options.seeds)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(lambda seed: run_seed(seed, options), seeds))

@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
 """stress.py [--seed N] [--seeds K] [--seconds S] [--rate EVENTS/S] [--jobs J] [--report FILE]
 
-The simulated network beside its indexer, with everything going wrong: the relay cuts, stalls, damages, repeats
-and counts anew; skua is killed at named crash points and at random moments, PostgreSQL's backends and PostgreSQL
-itself too. Some seeds have more (trouble.py): skua's clock jumps, its processes get the same number, the network to
-PostgreSQL falls silent, an older copy of the database takes over, handles are stolen, the host of an account that
-writes much never answers. In the end the database must equal the network: every record, every column, every account's
-state, and no dead letters but those that were provoked.
+Indexes a simulated network under many faults. The relay drops connections, stalls, sends damaged and repeated frames
+and resets its sequence numbers. skua, PostgreSQL's backends and PostgreSQL itself are killed at named crash points and
+at random moments. Some seeds have more faults (trouble.py): skua's clock jumps, its processes get the same number, the
+network to PostgreSQL stops responding, an older copy of the database takes over, handles are stolen, or the host of a
+busy account never answers. In the end the database must equal the network in every record, every column and every
+account's state, and have no dead letters except the provoked ones.
 
-  --seed     the first seed (default 1); everything but the clock follows from it
-  --seeds    how many, one after the other (default 1)
-  --seconds  of traffic in each (default 60)
-  --rate     record operations a second (default 400)
-  --jobs     so many at a time (default 1)
-  --report   a JSON file: {"passed": N, "failed": [[name, what differs], ...], "skipped": []}
-  --keep     leave the folder of a seed that failed, and print where it is
+  --seed     the first seed (default 1); everything but the clock depends on it
+  --seeds    the number of seeds, one after the other (default 1)
+  --seconds  of traffic for each seed (default 60)
+  --rate     record operations per second (default 400)
+  --jobs     seeds that run at the same time (default 1)
+  --report   a JSON file: {"passed": N, "failed": [[name, difference], ...], "skipped": []}
+  --keep     keep the folder of a failed seed, and print its path
 
-SKUA_BIN_DIR names the folder of skua and skua-sim, SKUA_SIM another skua-sim. Each seed has a PostgreSQL of its own.
+SKUA_BIN_DIR names the folder of skua and skua-sim, SKUA_SIM another skua-sim. Each seed has its own PostgreSQL.
 
 Example: tests/stress/stress.py --seeds 30 --seconds 60
 """
@@ -52,13 +52,13 @@ from standby import Copy  # noqa: E402
 from trouble import DEAD_LETTERS, FIRST_SEQ, Trouble  # noqa: E402
 
 
-# What may wait for the host of an account: libs/ingest/parked_budget.hpp.
+# The budget for frames that wait for the host of an account: libs/ingest/parked_budget.hpp.
 MOST_PARKED = 2 << 20
 
 
 @functools.cache
 def can_shift_clock():
-    """Whether skua runs under libfaketime: not with an address sanitizer."""
+    """Whether skua runs under libfaketime, which does not work with an address sanitizer."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             environment = shifted_environment(pathlib.Path(folder) / "shift", "+0")
@@ -79,7 +79,8 @@ def has_namespaces():
 
 
 class Cluster:
-    """A PostgreSQL that can be hit. `fsync` is off: killing processes takes nothing from the kernel's memory."""
+    """A PostgreSQL for failures. `fsync` is off, because killing processes does not lose data of the kernel's
+    memory."""
 
     def __init__(self, folder):
         self.folder = folder / "pg"
@@ -118,7 +119,7 @@ class Cluster:
             everyone = [self.main_pid(), *self.backends()]
             os.kill(everyone[0], signal.SIGKILL)
             wait_for("the server's processes to end", lambda: not any(is_alive(pid) for pid in everyone))
-            # Where nobody reaps orphans, its number still seems to live.
+            # If no process reaps orphans, its process number still appears to be alive.
             (self.folder / "data/postmaster.pid").unlink(missing_ok=True)
             for lock in (self.folder / "socket").glob(".s.*.lock"):
                 lock.unlink()
@@ -174,15 +175,15 @@ class Stress:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"skua-stress-{seed}-"))
         self.folder.chmod(0o755)
         self.outcome = collections.Counter()
-        # All that came before verification works without it.
+        # Without verification the features that are older than verification must still work.
         self.is_verified = seed % 4 != 0
-        # Without verification nobody's host is asked.
+        # Without verification no hosts are queried.
         self.silent_account = self.trouble.silent_account if self.is_verified else None
         self.has_wrong_clocks = self.trouble.has_wrong_clocks and can_shift_clock()
         self.has_same_number = self.trouble.has_same_number and has_namespaces()
 
     def run(self):
-        """What differs; nothing: all is as it must be."""
+        """The differences; empty if everything is correct."""
         self.cluster = Cluster(self.folder)
         self.proxy = None
         try:
@@ -215,7 +216,7 @@ class Stress:
             SIM, "--seed", str(self.seed), "--accounts", str(40 + self.seed * 37 % 400),
             "--rate", str(self.rate), "--events", str(int(self.rate * self.seconds)),
             "--first-seq", str(FIRST_SEQ), "--dump", str(self.folder / "oracle"), *faults,
-            # Who verifies refuses a commit that names a path twice.
+            # A process that verifies refuses a commit that names a path twice.
             *(["--one-op-a-path"] if self.is_verified else []),
         ])
 
@@ -224,7 +225,7 @@ class Stress:
                        "SKUA_ALLOW_UNSAFE_DATABASE": "true"}
         if self.has_wrong_clocks:
             environment.update(shifted_environment(self.folder / "shift", f"{shift:+d}m"))
-        # From the beginning until a cursor is saved, then from where the process before was.
+        # From the beginning until a cursor is saved, then from the position of the previous process.
         saved = self.db.value("select max(cursor) from skua.cursors")
         begin = [] if saved else ["--cursor", "oldest"]
         verify = (["--plc", self.sim.ready["plc"], "--dns", self.sim.ready["dns"], "--allow-private-hosts"]
@@ -249,7 +250,7 @@ class Stress:
                     _, how, seconds = hits.pop(0)
                     hit_at = time.monotonic()
                     crashes[self.hit(how, seconds)] += 1
-                    # Time to notice.
+                    # Gives the other processes time to notice.
                     end += time.monotonic() - hit_at
                 if shifts and time.monotonic() - began > shifts[0][0]:
                     set_shift(self.folder / "shift", f"{shifts.pop(0)[1]:+d}m")
@@ -260,7 +261,7 @@ class Stress:
         self.outcome["crashes"] = dict(crashes)
 
     def hit(self, how, seconds):
-        """Returns what it is called in the outcome."""
+        """Returns its name for the result."""
         if how == "silence":
             self.proxy.fall_silent()
             time.sleep(seconds)
@@ -277,7 +278,7 @@ class Stress:
         if self.skua.process.poll() is not None:
             code = self.skua.wait()
             if code == 1 and self.skua.says("the server is a read-only standby"):
-                return "standby refused"  # Before it was promoted; whoever supervises skua starts it again.
+                return "standby refused"  # It ended before the promotion; a supervisor would start it again.
             if code != -signal.SIGKILL:
                 raise AssertionError(f"skua ended by itself with {code}:\n{self.skua.tail()}")
             return life["crash_at"].split(":")[0]
@@ -290,19 +291,19 @@ class Stress:
         return "kill"
 
     def look_back(self):
-        """After the end of a process: what it has noticed, and what it has left behind."""
+        """After the end of a process: collects its observations, and removes its remains."""
         for words in ("the database has changed", "its host does not answer", "still held the source"):
             self.outcome[words] += self.skua.says(words)
         if self.proxy:
-            # Another process is refused the source as long as the server takes the one before for alive.
+            # The source stays locked for other processes while the server considers the previous one alive.
             self.proxy.end_ghosts()
         if self.has_wrong_clocks:
-            # What libfaketime makes for each process, which a killed one cannot remove.
+            # libfaketime creates these files for each process, and a killed process cannot remove them.
             for path in pathlib.Path("/dev/shm").glob(f"*faketime_???_{self.skua.process.pid}"):
                 path.unlink()
 
     def catch_up(self):
-        """No more trouble: the indexer reads all that is left."""
+        """Ends all faults: the indexer reads the rest."""
         self.cluster.wait_until_up()
         wait_for("the network to fall quiet", lambda: self.sim.events("quiet"), seconds=self.seconds * 3 + 60)
         if self.silent_account:
@@ -315,14 +316,14 @@ class Stress:
             nonlocal connections, last_seq
             if last_seq is not None and self.skua.reached(last_seq):
                 return True
-            # A relay that counts anew is known by what it says next; until then its silence means nothing. What it
-            # said last may have met a fault that ended the connection.
+            # A reset of sequence numbers becomes visible with the relay's next message. Without one, silence proves
+            # nothing, and the last message may have been lost in a fault that ended the connection.
             if len(self.sim.events("connect")) > connections:
                 connections = len(self.sim.events("connect"))
                 last_seq = self.control("/step", {"count": 5})["seq"]
             return False
 
-        # Faults that are still due end one connection each, and the pauses between these grow to a minute.
+        # Each pending fault ends one connection, and the pauses between connections grow to a minute.
         wait_for("the last commit", is_at_the_end, seconds=420, alive=[self.skua, self.sim], every=0.2)
         if self.is_verified:
             self.control("/dump", {"dir": str(self.folder / "now")})
@@ -338,7 +339,7 @@ class Stress:
             raise AssertionError(f"skua-sim did not stop cleanly:\n{self.sim.tail()}")
 
     def exceed_budget(self):
-        """More than may wait for a silent host is said, so that the end waits for no time limit of that host."""
+        """Sends more than the budget for a silent host, so that the end does not depend on this host's timeout."""
         def said():
             return sum(fault["fault"] == "silent-account" for fault in self.sim.events("fault"))
 
@@ -358,7 +359,7 @@ class Stress:
         repositories = {}
         for account in accounts:
             car = oracle / f"{account['did']}.car"
-            # What a deleted account had is gone.
+            # The rows of a deleted account must be gone.
             if car.exists() and account["announced_status"] != "deleted":
                 repositories[account["did"]] = atproto.Repository(car.read_bytes())
         columns = comparison.ColumnComparison(self.db, repositories)
@@ -378,7 +379,7 @@ class Stress:
         differences = self.checked_handles(accounts) if self.is_verified else self.claimed_handles(accounts)
         for account in accounts:
             row = found.get(account["did"]) or {"active": None, "status": None}
-            # A host that the account has left says that it is deactivated: its own host knows better.
+            # The host that the account has left says that it is deactivated, but its own host decides.
             status = account["announced_status"]
             if status is not None and self.is_verified:
                 status = account["status"]
@@ -390,7 +391,8 @@ class Stress:
         return differences
 
     def checked_handles(self, accounts):
-        """Who was seen claims what its document says, and has it exactly if the name leads back."""
+        """An account that was seen has the handle of its document as its claim, and holds it exactly if the handle
+        resolves to it."""
         query = ("select a.did, handle, handle_claim, handle_valid, handle_check_due is not null as is_due, "
                  "r.rev is not null as has_signed from bsky.actors a left join skua.repositories r using (did)")
         found = {row["did"]: row for row in self.db.rows(query)}
@@ -400,8 +402,8 @@ class Stress:
         owners = {}
         for account in accounts:
             row = found.get(account["did"]) or unseen
-            # Whoever took the name may have had another one again before anybody looked: nothing tells then
-            # that it leads nowhere now.
+            # Another account that took the name may have changed its handle before any look-up: then no event shows
+            # that the name no longer resolves.
             if row["handle_valid"] and not account["handle_valid"] and account["handle"] not in lead_somewhere:
                 account = {**account, "handle_valid": True}
             claim = account["handle"] if account["announced_handle"] or row["has_signed"] else None
@@ -418,8 +420,8 @@ class Stress:
         return differences + [f"{handle} is the handle of {dids}" for handle, dids in owners.items() if len(dids) > 1]
 
     def claimed_handles(self, accounts):
-        """Not looked up, a handle belongs to whoever claimed it last. If that one has another now, the one before may
-        have it: of two claims of an account in one batch only the second counts."""
+        """Without look-ups, a handle belongs to the account that claimed it last. If this account has another handle
+        by now, the previous one may hold it: of two claims of an account in one batch only the second counts."""
         found = {row["did"]: row["handle"] for row in self.db.rows("select did, handle from bsky.actors")}
         last = {}
         for account in accounts:
@@ -437,7 +439,8 @@ class Stress:
         return differences
 
     def dead_letter_differences(self, faults):
-        # A relay that counts anew sends damaged frames under two numbers: the second must have been met.
+        # After a reset of sequence numbers the relay sends damaged frames with two numbers: the second must have been
+        # seen.
         renumbered = {}
         for fault in faults:
             for old, new, count in fault.get("renumbered", []):
@@ -456,7 +459,7 @@ class Stress:
         differences = [f"a dead letter that nobody provoked, seq {seq}: {error}"
                        for seq, error in found if seq != 0 and seq not in allowed]
         differences += [f"no dead letter of the damaged frame {seq}" for seq in expected - {seq for seq, _ in found}]
-        # What ends before its number is read has none.
+        # A frame that ends before its seq has no number.
         unnumbered = sum(seq == 0 for seq, _ in found)
         if unnumbered > 2 * cut_off if renumbered else unnumbered > cut_off:
             differences.append(f"{unnumbered} dead letters without a number, of {cut_off} frames cut off")
@@ -464,7 +467,7 @@ class Stress:
         return differences
 
     def id_differences(self):
-        """An account has one id, and references lead to accounts that exist."""
+        """Each account has one id, and all references lead to existing accounts."""
         wrong = self.db.rows(
             "select 'likes' as t, count(*) as n from bsky.likes l where not exists "
             "(select from bsky.actors a where a.id = l.subject_actor) and subject_actor is not null "
@@ -475,7 +478,7 @@ class Stress:
         return [f"{row['t']}: {row['n']} references lead nowhere" for row in wrong if row["n"]]
 
     def silent_account_differences(self):
-        """Nothing that it said is verified: the comparison of paths finds its records."""
+        """Its messages are not verified; the comparison of paths finds its records."""
         did = self.sim.ready["silent_did"]
         return [f"{did} has a row" for _ in self.db.rows(f"select did from bsky.actors where did = '{did}'")]
 
@@ -485,7 +488,7 @@ def run_seed(seed, options):
     stress = Stress(seed, options.seconds, options.rate)
     try:
         differences = stress.run()
-    except Exception:  # A seed that cannot be run through is a finding too.
+    except Exception:  # A seed whose run fails is a finding too.
         differences = [traceback.format_exc()]
         for program in (stress.skua, stress.sim):
             if program:

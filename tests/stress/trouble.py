@@ -1,9 +1,9 @@
-"""What goes wrong in one run of the stress suite, and when: all of it follows from the seed."""
+"""The faults of one run of the stress suite, and their times: everything depends on the seed."""
 
 import random
 
 CRASH_POINTS = {
-    # name: how often a process passes it in a few seconds, about
+    # name: the approximate number of passes in a few seconds
     "decoded": 3000,
     "before_commit": 300,
     "after_commit": 300,
@@ -15,7 +15,7 @@ CRASH_POINTS = {
     "after_post_stubs": 100,
 }
 
-# Of a connection and of the stream, a second.
+# Faults of a connection and of the stream, per second.
 STREAM_FAULTS = {
     "cut": 0.15,
     "stall:1.5": 0.02,
@@ -32,22 +32,22 @@ STREAM_FAULTS = {
     "missing-seq": 0.3,
 }
 
-# These leave a dead letter; the others leave nothing.
+# These leave a dead letter; the others leave no trace.
 DEAD_LETTERS = {"truncated-frame", "bad-hash"}
 
 FIRST_SEQ = 1_000_000_000
 
 
-# Minutes that a clock is wrong at most: less than the hour of future-rev.
+# The maximum error of a clock in minutes: less than the hour of future-rev.
 MOST_SHIFT = 40
 
 
 class Trouble:
-    """`next_life` says how each process of skua ends, one after the other, and when its clock jumps; `hits` what
-    befalls the rest: (seconds after the start, what, seconds that it takes).
+    """`next_life` returns how each process of skua ends, one after the other, and when its clock jumps. `hits` are the
+    faults of other parts: (seconds after the start, kind, duration in seconds).
 
-    Which of the troubles a run has beside those that all have: wrong clocks, the same process number again and again,
-    a network that fails between skua and the server, a fail-over, thefts of handles, an account whose host is silent.
+    Some runs also have: wrong clocks, the same process number again and again, a network between skua and the server
+    that fails, a fail-over, stolen handles, an account whose host is silent.
     """
 
     def __init__(self, seed, seconds):
@@ -58,9 +58,9 @@ class Trouble:
             for _ in range(max(1, int(seconds / 12)))
         ]
         self.faults = [f"{kind}={rate * chance.uniform(0.5, 1.5):.3f}" for kind, rate in STREAM_FAULTS.items()]
-        # Once: a second time the new numbers could not be told from the first ones.
+        # Only once: a second time the new numbers could not be distinguished from the first ones.
         self.restart_at = chance.uniform(0.2, 0.8) * seconds if chance.random() < 0.7 else None
-        # Each of the others has a chance of its own, so that they change nothing above.
+        # Each of the others is drawn independently, so that they do not change the faults above.
         self._shifts = random.Random(f"shifts {seed}")
         self.has_wrong_clocks = self._shifts.random() < 0.4
         self.has_same_number = random.Random(f"number {seed}").random() < 0.4
@@ -68,7 +68,7 @@ class Trouble:
         self._add_fail_over(random.Random(f"fail-over {seed}"), seconds)
         self._add_thefts(random.Random(f"thefts {seed}"), seconds)
         self.hits.sort()
-        # How many KB each of its messages has.
+        # The size of each of its messages in KB.
         silent = random.Random(f"silent account {seed}")
         self.silent_account = silent.randint(300, 1200) if silent.random() < 0.5 else None
 
@@ -104,7 +104,7 @@ class Trouble:
         return life
 
     def _next_shifts(self, seconds):
-        """How many minutes a clock is wrong: (seconds after the start, minutes), from the beginning of the life on."""
+        """The error of a clock: (seconds after the start, minutes), from the start of the process."""
         if not self.has_wrong_clocks:
             return []
         chance = self._shifts

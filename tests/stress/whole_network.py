@@ -1,4 +1,4 @@
-"""A database that was filled by a backfill, beside the simulated network that it came from."""
+"""Compares a database that was filled by a backfill with its simulated network."""
 
 import concurrent.futures
 import json
@@ -9,14 +9,14 @@ import threading
 import atproto
 import comparison
 
-# What the workers of the comparison find when they are forked; several seeds may be at it.
+# Data for the forked workers of the comparison; several seeds may use it at the same time.
 _stored = {}
 _comparing = threading.Lock()
 
 
 class Comparison:
-    """`oracle`: the folder of the network's dump. With `live`, a second process has read what happened meanwhile. With
-    `is_found`, nobody named the accounts: hosts listed them, but for those that are not active."""
+    """`oracle`: the folder of the network's dump. With `live`, a second process has read the stream meanwhile. With
+    `is_found`, the accounts were found on the lists of hosts, which contain only active accounts."""
 
     def __init__(self, database, oracle, folder, live, is_found=False):
         self.db, self.oracle, self.folder, self.live = database, oracle, folder, live
@@ -27,8 +27,8 @@ class Comparison:
         self.figures = {}
 
     def differences(self, columns, chance):
-        """What differs, in words. `columns`: of how many records every column is compared."""
-        # Those that can be here as a whole, and those of which nobody can say what must be here.
+        """The differences as messages. `columns`: the number of records that are compared column by column."""
+        # The accounts that can be complete here, and those whose expected state is unknown.
         whole, unknown = [], set()
         found = []
         for account in self.accounts:
@@ -40,7 +40,7 @@ class Comparison:
                     unknown.add(account["did"])
                 continue
             if job is None and self.live and account["announced_status"]:
-                whole.append(account)  # It joined, and all that it ever did was heard.
+                whole.append(account)  # It joined, and all of its events were received.
             elif job and job["state"] == "done":
                 whole.append(account)
             elif job and job["state"] == "unavailable" and job["error"] and account["status"] != "active":
@@ -95,7 +95,7 @@ class Comparison:
         return columns.differences
 
     def _states(self, whole):
-        """What is said of each repository beside its records."""
+        """Compares the data about each repository besides its records."""
         rows = self.db.rows("select a.did, a.floor_rev, a.active, a.status, r.state, r.rev from bsky.actors a "
                             "left join skua.repositories r using (did)")
         stored = {row["did"]: row for row in rows}
@@ -124,7 +124,7 @@ class Comparison:
 
 
 def compare_paths(car):
-    """(records, what differs) of one account."""
+    """(records, differences) of one account."""
     repository = atproto.Repository(car.read_bytes())
     expected = {path: cid.text() for path, (cid, _) in repository.records.items()}
     stored = dict(_stored.get(repository.did, []))

@@ -1,5 +1,5 @@
-# Sourced by the scripts in bash: where the checkout is and how a script speaks.
-# Sets: root (the checkout), state_dir (what Skua keeps there: $SKUA_STATE_DIR, else .skua).
+# Sourced by the bash scripts: the paths of the checkout, and functions for messages.
+# Sets: root (the checkout), state_dir (Skua's data: $SKUA_STATE_DIR, otherwise .skua in the checkout).
 
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
 state_dir=${SKUA_STATE_DIR:-$root/.skua}
@@ -29,7 +29,7 @@ as_root() {
   fi
 }
 
-# Memory this machine (or this container) has, in MB.
+# The memory of this machine or container, in MB.
 memory_mb() {
   local mb limit
   mb=$(awk '/^MemTotal:/ { print int($2 / 1024) }' /proc/meminfo)
@@ -38,7 +38,7 @@ memory_mb() {
   echo "$mb"
 }
 
-# How many compilers to run at once: a core each, and 2 GB each.
+# How many compilers to run at once: one core and 2 GB for each.
 job_count() {
   local jobs=$(($(memory_mb) / 2048)) cores
   cores=$(nproc)

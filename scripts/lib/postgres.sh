@@ -1,7 +1,7 @@
-# Sourced by scripts/pg: a PostgreSQL cluster in a folder of its own, from initdb to the end.
+# Sourced by scripts/pg: creates, starts, stops and removes a PostgreSQL cluster in a folder.
 #
-# A cluster lies in $cluster: data/ (the server's), port, password, owner.log and, where paths are short
-# enough, socket/. The server refuses to run as root: then it runs as the user postgres.
+# A cluster is in $cluster: data/ (of the server), port, password, owner.log and, if the path is short
+# enough, socket/. The server refuses to run as root; root runs it as the user postgres.
 
 # Sets: bin (the server's programs), cluster, owner (who runs the server). $1 = folder.
 open_cluster() {
@@ -26,8 +26,8 @@ as_owner() {
   if [[ $(id -un) == "$owner" ]]; then (cd / && "$@"); else (cd / && runuser -u "$owner" -- "$@"); fi
 }
 
-# Makes the folder where the owner can use it. A checkout under a home that the owner cannot enter: then
-# it lies under /var/lib, and the folder asked for is a link to it.
+# Creates the folder in a place that the owner can use. If the owner cannot enter the home directory of the
+# checkout, the folder is under /var/lib, and the requested folder is a link to it.
 make_folder() {
   local real
   mkdir -p "$(dirname -- "$cluster")"
@@ -48,7 +48,7 @@ port_is_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 choose_port() {
   local port
   for _ in {1..200}; do
-    port=$((20000 + (RANDOM * 32768 + RANDOM) % 12000)) # below the ports that Linux hands out itself
+    port=$((20000 + (RANDOM * 32768 + RANDOM) % 12000)) # below the ephemeral ports of Linux
     if port_is_free "$port"; then
       echo "$port"
       return
@@ -57,15 +57,15 @@ choose_port() {
   die "found no free port between 20000 and 32000"
 }
 
-# The socket's folder: only the owner may enter it, and through it everybody is trusted. A socket's path
-# must stay below 108 characters.
+# The socket's folder: only the owner may enter it, and connections through it need no password. A socket's
+# path must stay below 108 characters.
 socket_dir() {
   local path=$cluster/socket
   if ((${#path} > 80)); then path=/tmp/skua-$(printf %s "$cluster" | sha256sum | cut -c1-12); fi
   echo "$path"
 }
 
-# $1 = throwaway: no safety against a crash of the machine, for tests only.
+# $1 = throwaway: not safe against a crash of the machine, for tests only.
 write_settings() {
   local shared_mb
   shared_mb=$(($(memory_mb) / 4))
@@ -139,7 +139,7 @@ start_cluster() {
   write_settings $kind | as_owner tee "$cluster/data/skua.conf" >/dev/null
   as_owner mkdir -p -m 0700 "$(socket_dir)"
   [[ $(stat -c %U "$(socket_dir)") == "$owner" ]] ||
-    die "$(socket_dir) belongs to somebody else: remove it, or set SKUA_STATE_DIR to a shorter path"
+    die "$(socket_dir) belongs to another user: remove it, or set SKUA_STATE_DIR to a shorter path"
   as_owner "$bin/pg_ctl" -D "$cluster/data" -l "$cluster/data/server.log" -w -t 300 start \
     </dev/null >/dev/null 2>&1 ||
     { tail -n 20 "$cluster/data/server.log" >&2; die "PostgreSQL did not start; the end of its log is above"; }
@@ -164,13 +164,13 @@ destroy_cluster() {
   rm -rf -- "$cluster"
 }
 
-# The database that was last run, which is what people want to see: $cluster/database names it.
+# The database of the last run, which users want to see: $cluster/database has its name.
 default_database() { cat "$cluster/database" 2>/dev/null || echo skua; }
 
 # $1 = database
 set_default_database() { echo "$1" >"$cluster/database"; }
 
-# Prints the URL of a database through the socket. $1 = database (default: the one that was last run).
+# Prints the URL of a database through the socket. $1 = database (default: the database of the last run).
 cluster_url() {
   local host
   host=$(socket_dir | sed 's/%/%25/g; s/ /%20/g; s/&/%26/g; s/+/%2B/g; s/#/%23/g')

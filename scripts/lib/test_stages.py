@@ -16,13 +16,13 @@ SCRIPTS = ROOT / "scripts"
 LOGS = ROOT / "build/test-logs"
 # The libraries with threads of their own.
 THREADED = ["base", "transport", "identity", "resolve", "writer", "backfill", "store", "filter", "accounts", "status", "ingest", "sources", "integration"]
-# What scripts/test runs, and what it runs with --sanitizers.
+# The stages of scripts/test, without and with --sanitizers.
 STAGES = ["format", "layers", "release", "e2e", "stress-release"]
 SANITIZER_STAGES = ["asan", "tsan", "stress-asan", "stress-tsan"]
-# Seeds of the stress suite, seconds of traffic each, and events a second: a slower build gets less to do, not less time.
+# Seeds of the stress suite, seconds of traffic for each, and events per second: a slower build gets fewer events.
 STRESS = {"release": (2, 25, 400), "asan": (1, 20, 150), "tsan": (1, 20, 150)}
 LONG_STRESS = {"release": (30, 60, 400), "asan": (3, 60, 150), "tsan": (3, 60, 150)}
-# Networks that are backfilled through faults and kills: at rest, while they change, and from nothing to all indexes.
+# Backfills with faults and kills: of an idle network, of a changing one, and of an empty database with --bootstrap.
 BACKFILLS = {
     "backfill": ["--accounts", "20", "--records", "5000"],
     "backfill-live": ["--accounts", "30", "--records", "3000", "--live", "200"],
@@ -96,7 +96,7 @@ class Run:
         return [name.split("/")[1] for name in self.options.only if name.startswith(stage + "/")]
 
     def command(self, log, arguments, show=False):
-        """Runs a command with its output in a log; True when it succeeded. The log's end is shown if not."""
+        """Runs a command with its output in a log; True if it succeeded. Otherwise prints the end of the log."""
         path = LOGS / f"{log}.log"
         with path.open("w") as out:
             if show:
@@ -143,7 +143,7 @@ class Run:
         return False
 
     def build_network(self):
-        """The simulated network is not what is tested: one build of it serves the tests of all builds."""
+        """The simulated network is not under test: one build of it serves the tests of all builds."""
         return self.build("release", ["skua-sim"])
 
     def format(self):
@@ -169,7 +169,7 @@ class Run:
             self.ctest(preset, names)
 
     def ctest(self, preset, names=()):
-        """Runs a preset's test programs and counts their single tests."""
+        """Runs a preset's test programs and counts their individual tests."""
         folder = LOGS / f"{preset}-xml"
         folder.mkdir(exist_ok=True)
         for old in folder.glob("*.xml"):
@@ -201,7 +201,7 @@ class Run:
             self.report.add(preset, passed, failed, skipped)
 
     def stress(self, preset):
-        """Runs skua of one build beside the simulated network with faults and kills."""
+        """Runs skua of one build on the simulated network with faults and kills."""
         if not self.build_network() or not self.build(preset, ["skua"]):
             return
         seeds, seconds, rate = (LONG_STRESS if self.options.long else STRESS)[preset]
@@ -244,15 +244,15 @@ class Run:
 
 
 def unrandomised(preset):
-    """What a command of a sanitizer's build is to begin with: those of GCC 12 cannot place their shadow memory under
-    every kernel's randomisation."""
+    """The prefix of a sanitizer build's commands: sanitizers of GCC 12 cannot place their shadow memory under every
+    kernel's address randomisation."""
     if preset != "release" and subprocess.run(["setarch", "-R", "true"], check=False).returncode == 0:
         return ["setarch", "-R"]
     return []
 
 
 def last_lines(output, lines=40):
-    """What a program said last, for a summary that is all that is left of a run elsewhere."""
+    """The last lines of a program's output, for a summary that may be the only remaining output of a run."""
     return "".join(f"\n      | {line[:300]}" for line in output.rstrip().splitlines()[-lines:])
 
 
@@ -276,7 +276,7 @@ def count_googletest(file):
 
 
 def reason_of(skip):
-    """The words of GTEST_SKIP: the message's last line that is no file name."""
+    """The reason of GTEST_SKIP: the message's last line that is not a file name."""
     lines = [line.strip() for line in (skip.get("message") or skip.text or "").splitlines()]
     words = [line for line in lines if line and ".cpp:" not in line]
     return words[-1] if words else "no reason given"

@@ -39,7 +39,7 @@ void begin_bootstrap(store::Session& session) {
     print_progress(fmt::format("bootstrap: {} to be built at the end; no `skua run` until then",
                                counted(dropped, "index")));
   } else {
-    print_progress("bootstrap: going on with the one that was begun");
+    print_progress("bootstrap: continuing the one that was started");
   }
 }
 
@@ -48,8 +48,8 @@ void print_missing_indexes(store::Session& session) {
   const std::size_t missing = backfill::missing_indexes(session);
   if (missing == 0) return;
   fmt::print(
-      "the bootstrap is not over, it has {} to build: `skua backfill` without arguments goes on "
-      "with it, and `skua run` does not begin before its end\n",
+      "the bootstrap is not over, it has {} to build: `skua backfill` without arguments continues "
+      "it, and `skua run` does not start before its end\n",
       counted(missing, "index"));
 }
 
@@ -65,7 +65,7 @@ bool finish_bootstrap(const std::string& database_url, StopSignal& stop_signal) 
   });
   while (building.wait_for(kBuildPoll) != std::future_status::ready) {
     if (stop.stop_requested() || !stop_signal.wait_for(std::chrono::milliseconds(0))) continue;
-    print_progress("stopping: the server undoes what is half built");
+    print_progress("stopping: the server rolls back unfinished indexes");
     stop.request_stop();
   }
   try {
@@ -150,7 +150,7 @@ int backfill(const Settings& settings, const BackfillFlags& flags) {
   backfill.start();
   const bool stopping = watch_backfill(backfill, every, stop_signal);
   if (stopping) {
-    print_progress("stopping: what is under way goes back to the queue");
+    print_progress("stopping: unfinished jobs return to the queue");
   }
   const bool is_done = backfill.is_idle();
   if (!is_done) stop_signal.limit_the_end();
@@ -162,7 +162,7 @@ int backfill(const Settings& settings, const BackfillFlags& flags) {
   }
   if (!is_done) {
     fmt::print(
-        "the rest stays queued: `skua backfill` without arguments goes on with it, and so does "
+        "the rest stays queued: `skua backfill` without arguments continues it, and so does "
         "`skua run`\n");
   }
   // Print everything before an exception reports that the database is unreachable.

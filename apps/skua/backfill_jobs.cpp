@@ -25,7 +25,8 @@ backfill::JobFilter filter_of(const BackfillJobsFlags& flags) {
     const auto state = backfill::job_state(word);
     if (!state) {
       throw UsageError(fmt::format(
-          "--state: '{}' is none of queued, running, done, unavailable, failed, cancelled", word));
+          "--state: '{}' is not one of queued, running, done, unavailable, failed, cancelled",
+          word));
     }
     filter.states.push_back(*state);
   }
@@ -79,8 +80,7 @@ int backfill_status(const Settings& settings, const StatusFlags& flags) {
 
 int backfill_retry(const Settings& settings, const BackfillJobsFlags& flags) {
   return change_jobs(settings, flags, backfill::retry_jobs, backfill::retry_lists,
-                     "queued again; `skua backfill` or `skua run` downloads what is queued",
-                     "queued again");
+                     "queued again; `skua backfill` or `skua run` downloads them", "queued again");
 }
 
 int backfill_cancel(const Settings& settings, const BackfillJobsFlags& flags) {

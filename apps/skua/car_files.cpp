@@ -50,7 +50,7 @@ std::optional<Head> head_of(ByteView car, std::string& problem) {
     return std::nullopt;
   }
   if (reader->roots().size() != 1) {
-    problem = "it has not one root: it is no repository";
+    problem = "it does not have exactly one root: it is not a repository";
     return std::nullopt;
   }
   const atproto::Cid root = reader->roots().front();
@@ -67,7 +67,7 @@ std::optional<Head> head_of(ByteView car, std::string& problem) {
     if ((*block)->cid != root) continue;
     const auto commit = repo::decode_commit((*block)->data);
     if (!commit || !atproto::is_did(commit->did)) {
-      problem = "its root is no commit: it is no repository";
+      problem = "its root is not a commit: it is not a repository";
       return std::nullopt;
     }
     return Head{std::string(commit->did), commit->rev ? commit->rev->value : 0};

@@ -51,7 +51,7 @@ void apply(const Settings& settings, const GlobalFlags& flags) {
   } else if (const auto level = settings.find(kLogLevel, flags.log_level)) {
     if (!skua::set_log_level(level->value)) {
       throw UsageError(level->origin + ": '" + level->value +
-                       "' is none of trace, debug, info, warn, error, off");
+                       "' is not one of trace, debug, info, warn, error, off");
     }
   }
 }

@@ -61,20 +61,20 @@ void print_what_follows(store::Session& session, const store::FilterChange& chan
     }
     if (!change.after.collections.empty()) {
       fmt::print(
-          "records of other collections are left out from now on; rows of theirs that are there "
-          "stay, and are not kept up to date\n");
+          "records of other collections are skipped from now on; their existing rows stay, and are "
+          "not updated\n");
     }
   }
   if (change.before.dids != change.after.dids) {
     if (!change.after.dids.empty()) {
       fmt::print(
-          "what other accounts send is not read from now on, deletions included; rows of theirs "
-          "that are there stay\n");
+          "events of other accounts are not read from now on, deletions included; their existing "
+          "rows stay\n");
     }
     if (!change.before.dids.empty()) {
       fmt::print(
-          "of accounts that pass again, a verified relay shows with their next commit what was "
-          "missed; of others skua backfill brings it\n");
+          "for accounts that pass again, missed records show with the next commit from a verified "
+          "relay; for other sources, use skua backfill\n");
     }
   }
 }

@@ -115,9 +115,9 @@ std::string end_text(const backfill::JobRow& job, const std::string& change) {
       return fmt::format("equal to its repository at {}: {}", job.rev ? job.rev->to_string() : "?",
                          change);
     case JobState::Unavailable:
-      return "not to be had, what is stored stays: " + error;
+      return "not available, stored records stay: " + error;
     case JobState::Failed:
-      return "failed, what is stored stays: " + error;
+      return "failed, stored records stay: " + error;
     case JobState::Cancelled:
       return "was cancelled";
     case JobState::Queued:
@@ -149,7 +149,7 @@ bool print_ends(Asker& asker, const std::vector<std::string>& dids) {
     const auto change = std::find_if(changes.begin(), changes.end(),
                                      [&](const auto& one) { return one.did == did; });
     const std::string what = !is_compared
-                                 ? "what changed was not counted, the database was away"
+                                 ? "changes were not counted, because the database was unreachable"
                                  : change_text(change == changes.end() ? nullptr : &*change);
     fmt::print(is_done ? stdout : stderr, "{}: {}\n", did,
                job == jobs.end() ? "its job is gone" : end_text(job->second, what));
@@ -230,7 +230,7 @@ int repo_resync(const Settings& settings, const RepoResyncFlags& flags) {
         resync_some(some, std::exchange(options, std::nullopt).value(), every, stop_signal);
     if (end == End::Stopped) {
       fmt::print(
-          "stopped: `skua backfill` or `skua run` goes on with what is queued; {} not begun\n",
+          "stopped: `skua backfill` or `skua run` continues the queued ones; {} not started\n",
           counted(jobs.size() - begin - some.size(), "repository"));
       return kFailure;
     }

@@ -149,7 +149,7 @@ RunEnd watch_run(const app::Indexer& indexer, const std::string& database_url,
 
 /// Stops it, and reports the result as the exit code.
 int end_run(app::Indexer& indexer, StopSignal& stop_signal) {
-  print_progress("stopping: finishing what is in flight");
+  print_progress("stopping: finishing the events in flight");
   stop_signal.limit_the_end();
   const bool clean = indexer.stop();
   const auto metrics = indexer.metrics();

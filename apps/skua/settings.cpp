@@ -63,7 +63,8 @@ Settings::Settings(const std::optional<std::string>& config_flag) {
       for (const Setting* each : all) {
         names += std::string(names.empty() ? "" : ", ") + each->key;
       }
-      throw UsageError(fmt::format("{}: {} is no setting; there are {}", file_, name, names));
+      throw UsageError(
+          fmt::format("{}: {} is not a setting; the settings are {}", file_, name, names));
     }
     if (node.is_table() || node.is_array()) {
       throw UsageError(fmt::format("{}: {} must be a single value", file_, name));
@@ -107,7 +108,7 @@ std::int64_t whole_number(const Found& found, std::int64_t least, std::int64_t m
   const char* end = found.value.data() + found.value.size();
   const auto [stop, error] = std::from_chars(found.value.data(), end, number);
   if (error != std::errc{} || stop != end || number < least || number > most) {
-    throw UsageError(fmt::format("{}: '{}' is no whole number from {} to {}", found.origin,
+    throw UsageError(fmt::format("{}: '{}' is not a whole number from {} to {}", found.origin,
                                  found.value, least, most));
   }
   return number;

@@ -51,7 +51,7 @@ inline const Setting kDatabase({"--database", "SKUA_DATABASE_URL", "database_url
                                 "The PostgreSQL database, postgresql://user@host/name"});
 inline const Setting kRelay({"--relay", "SKUA_RELAY", "relay", "URL",
                              "Relay or PDS, wss://host; several (the flag again, or spaces between "
-                             "URLs): each stands by for those before it"});
+                             "URLs): each is a standby for those before it"});
 inline const Setting kFailoverAfter({"--failover-after", "SKUA_FAILOVER_AFTER", "failover_after",
                                      "SECONDS",
                                      "Time without a connection after which the next relay takes "

@@ -82,12 +82,12 @@ void check_together(const std::vector<sources::SourceStart>& starts, const Setti
   const auto numbered = std::count_if(starts.begin(), starts.end(),
                                       [](const auto& start) { return start.source->has_cursor(); });
   if (flags.cursor && numbered == 0) {
-    throw UsageError("--cursor: a Tap has none, it keeps what was not acknowledged");
+    throw UsageError("--cursor: a Tap has none, it keeps events until they are acknowledged");
   }
   const auto cursor = settings.find(kCursor, flags.cursor);
   if (cursor && numbered > 1 && cursor_choice(*cursor).kind == sources::CursorChoice::Kind::At) {
     throw UsageError(cursor->origin +
-                     ": a number is of one source, and there are several: live or oldest");
+                     ": a number belongs to one source, and there are several: use live or oldest");
   }
 }
 
@@ -111,8 +111,9 @@ std::vector<sources::SourceStart> source_choice(const Settings& settings,
   const int kinds = int{!relay_urls.empty()} + int{tap.has_value()} + int{jetstream.has_value()};
   if (!is_named && kinds > 1) {
     throw UsageError(
-        "settings name a relay, a Tap or a Jetstream beside each other: say which are meant with "
-        "--relay, --tap and --jetstream");
+        "settings name several of a relay, a Tap and a Jetstream: select sources with --relay, "
+        "--tap "
+        "and --jetstream");
   }
   std::vector<std::shared_ptr<const sources::Source>> named;
   named.reserve(relay_urls.size() + labeler_urls.size() + 2);
@@ -199,7 +200,7 @@ std::string trust_text(const sources::Source& source, const std::optional<verify
     case sources::Proof::None:
       break;
   }
-  return "an unverified source: signatures are not in what it sends";
+  return "an unverified source: its messages have no signatures";
 }
 
 }  // namespace skua::cli

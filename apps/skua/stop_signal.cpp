@@ -88,11 +88,11 @@ StopSignal::StopSignal() : state_(std::make_shared<State>()) {
       wait_for_signal(std::chrono::ceil<std::chrono::milliseconds>(moment - now));
     }
     if (wait_for_signal(kLimit - kSameMoment)) {
-      end_at_once("skua: stopped at once; the next start repeats what was not saved\n");
+      end_at_once("skua: stopped at once; the next start repeats unsaved work\n");
     }
     end_at_once(
         "skua: it did not end in time (does the database answer?), stopped at once; the next start "
-        "repeats what was not saved\n");
+        "repeats unsaved work\n");
   }).detach();
 }
 

@@ -17,7 +17,7 @@ std::optional<verify::Level> verify_level(const Settings& settings,
   if (found->value == "signature") return verify::Level::Signature;
   if (found->value == "none") return std::nullopt;
   throw UsageError(
-      fmt::format("{}: '{}' is none of full, signature, none", found->origin, found->value));
+      fmt::format("{}: '{}' is not one of full, signature, none", found->origin, found->value));
 }
 
 store::Resync resync(const Settings& settings, const VerificationFlags& flags) {

@@ -25,8 +25,8 @@ std::string quoted(std::string_view text) {
   const bool is_plain = is_utf8(text) && std::all_of(text.begin(), text.end(), [](char c) {
                           return static_cast<unsigned char>(c) >= ' ' && c != '\x7f';
                         });
-  if (!is_plain) return "what stands there";
-  return text.size() > kMost ? "what stands there" : fmt::format("'{}'", text);
+  if (!is_plain) return "this text";
+  return text.size() > kMost ? "this text" : fmt::format("'{}'", text);
 }
 
 class Collector {

@@ -12,15 +12,15 @@ class Category final : public boost::system::error_category {
   std::string message(int value) const override {
     switch (static_cast<errc>(value)) {
       case errc::list_form:
-        return "the answer is not the list that was asked for";
+        return "the answer is not the requested list";
       case errc::list_too_long:
-        return "a page of the list has more entries than any that is meant";
+        return "a page of the list has too many entries";
       case errc::list_turns_in_circles:
-        return "the list leads back to where it has been and would never end";
+        return "the list repeats an earlier cursor and would never end";
       case errc::list_empty_pages:
-        return "the list gives one empty page after another";
+        return "the list has too many empty pages";
       case errc::host_name:
-        return "not the plain name of a host";
+        return "not a plain host name";
     }
     return "unknown backfill error";
   }

@@ -37,7 +37,7 @@ class EventCategory final : public boost::system::error_category {
       case errc::bad_blocks:
         return "blocks is missing or not bytes";
       case errc::blocks_too_large:
-        return "blocks is larger than the message may have";
+        return "blocks is larger than the limit for this message";
       case errc::bad_ops:
         return "ops is missing or not a list";
       case errc::too_many_ops:
@@ -63,7 +63,7 @@ class EventCategory final : public boost::system::error_category {
       case errc::json_malformed:
         return "not JSON";
       case errc::json_duplicate_key:
-        return "a key that stands twice in one object";
+        return "a key that occurs twice in one object";
       case errc::json_too_large:
         return "the message is larger than 8 MB";
       case errc::json_bad_id:

@@ -19,7 +19,7 @@ std::optional<std::string> difference(const DatabaseIdentity& known, const Datab
                        *found.system, *known.system);
   }
   if (known.oid != found.oid || differs(known.token, found.token)) {
-    return "the database was made anew";
+    return "the database was dropped and created again";
   }
   if (differs(known.timeline, found.timeline)) {
     return fmt::format(

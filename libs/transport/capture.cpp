@@ -82,8 +82,7 @@ std::string CaptureReader::problem() const {
   if (oversized_ > 0) {
     return fmt::format(
         "{}: at offset {} a frame claims {} bytes, more than the limit of {}: the file is damaged "
-        "or "
-        "is no capture",
+        "or is not a capture",
         path_.string(), offset_, oversized_, kMaxFrameBytes);
   }
   if (torn_bytes_ > 0) {

@@ -24,9 +24,9 @@ class Category final : public boost::system::error_category {
       case errc::url_path:
         return "the path contains a blank, a control character or a #fragment";
       case errc::url_cursor:
-        return "the address must not hold a cursor: it is given apart";
+        return "the address must not contain a cursor, which is a separate setting";
       case errc::capture_frame_too_large:
-        return "a frame's length is over the limit: damaged, or no capture";
+        return "a frame's length is over the limit: the file is damaged or is not a capture";
       case errc::host_not_found:
         return "host not found";
       case errc::host_lookup_failed:
@@ -53,11 +53,11 @@ class Category final : public boost::system::error_category {
       case errc::http_malformed:
         return "the host does not answer with HTTP, or with an encoding that cannot be read";
       case errc::http_too_large:
-        return "the answer is over the limit of size";
+        return "the answer is over the size limit";
       case errc::http_too_many_redirects:
         return "too many redirects";
       case errc::http_bad_redirect:
-        return "a redirect to something that is no URL of http or https";
+        return "a redirect to an address that is not an http or https URL";
       case errc::http_downgrade:
         return "a redirect from https to http";
       case errc::http_busy:
@@ -69,14 +69,14 @@ class Category final : public boost::system::error_category {
       case errc::spool_failed:
         return "a large answer cannot be written to a temporary file: is the disk full?";
       case errc::zstd_malformed:
-        return "the message is no zstd frame, or is damaged";
+        return "the message is not a zstd frame, or is damaged";
       case errc::zstd_other_dictionary:
         return "the message was compressed with another zstd dictionary than the one that was "
                "given";
       case errc::zstd_too_large:
-        return "the message without compression is over the limit of size";
+        return "the decompressed message is over the size limit";
       case errc::http_inflated:
-        return "the answer is compressed so that far more comes of it than an honest one";
+        return "the answer decompresses to far more than an honest one";
       case errc::http_no_room:
         return "there is no room for more of the answer now";
     }

@@ -30,7 +30,7 @@ ZstdDictionary::ZstdDictionary(ByteView bytes) {
   auto prepared = std::make_unique<Prepared>();
   prepared->id = ZSTD_getDictID_fromDict(bytes.data(), bytes.size());
   if (prepared->id != 0) prepared->dictionary.reset(ZSTD_createDDict(bytes.data(), bytes.size()));
-  if (!prepared->dictionary) throw std::runtime_error("this is no zstd dictionary");
+  if (!prepared->dictionary) throw std::runtime_error("this is not a zstd dictionary");
   prepared_ = std::move(prepared);
 }
 

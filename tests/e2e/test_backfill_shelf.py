@@ -18,7 +18,7 @@ from harness import EndToEnd, need_shared
 from made import BAD_UTF8, Network
 
 # The rejected records of the test repositories; the others become rows, with this total.
-REFUSED_FILES = {"carv1-basic": "it has not one root: it is no repository"}
+REFUSED_FILES = {"carv1-basic": "it does not have exactly one root: it is not a repository"}
 FAILED_JOBS = {
     "paul_staging.repo":
         "the repository is of version 2 of the format, which has no revisions: its host must bring it up to date",

@@ -105,7 +105,7 @@ class Resync(Backfill):
         with self.subTest("an account that is nowhere"):
             nobody = "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa"
             program = self.run_at(database, network, "repo", "resync", nobody, other, code=1)
-            self.assertTrue(program.says(f"{nobody}: not to be had, what is stored stays: "), program.tail())
+            self.assertTrue(program.says(f"{nobody}: not available, stored records stay: "), program.tail())
             self.assertEqual(self.changes(program)[other], "nothing differed")
         with self.subTest("no account"):
             program = self.run_at(database, network, "repo", "resync", "did:x", code=2)
@@ -121,7 +121,7 @@ class Resync(Backfill):
             documents.write_text(json.dumps(document))
             program = self.run_at(database, network, "repo", "resync", did, "--did-docs", documents,
                                   "--attempts", 1, code=1)
-            self.assertTrue(program.says(f"{did}: failed, what is stored stays: "), program.tail())
+            self.assertTrue(program.says(f"{did}: failed, stored records stay: "), program.tail())
         with self.subTest("one that fails at first"):
             network.fault("cut-download")
             program = self.run_at(database, network, "repo", "resync", did)
@@ -276,7 +276,7 @@ class UnverifiedSources(Sources):
                                     {**self.environment(database), **environment})
                 self.assertEqual(resync.wait(60), 1, resync.tail())
                 self.assertTrue(resync.says(f"{gone[0]}: "), resync.tail())
-                self.assertTrue(resync.says("what is stored stays"), resync.tail())
+                self.assertTrue(resync.says("stored records stay"), resync.tail())
                 self.assertEqual(database.value(f"select count(*) from bsky.all_records where did = '{gone[0]}'"), 0)
                 self.assertEqual(database.value(f"select count(*) from bsky.all_records where did = '{one}'"), kept)
                 self.assertEqual(program.stop(), 0, program.tail())

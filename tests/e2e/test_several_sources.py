@@ -176,7 +176,7 @@ class AtOnce(Sources):
         relay = "ws://127.0.0.1:9"
         for words, arguments in {
             "named twice": ["--relay", relay, "--relay", relay],
-            "a number is of one source": ["--relay", relay, "--relay", "ws://127.0.0.1:10", "--cursor", "5"],
+            "a number belongs to one source": ["--relay", relay, "--relay", "ws://127.0.0.1:10", "--cursor", "5"],
         }.items():
             with self.subTest(words):
                 self.assertIn(words, "\n".join(self.skua(None, "run", *arguments, code=2).output()))

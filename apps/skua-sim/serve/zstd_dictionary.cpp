@@ -33,7 +33,7 @@ ZstdDictionary::ZstdDictionary(const std::filesystem::path& path)
       dictionary_(ZSTD_createCDict(content_.data(), content_.size(), kLevel)),
       context_(ZSTD_createCCtx()) {
   if (id_ == 0 || !dictionary_) {
-    throw std::runtime_error(path.string() + " is no zstd dictionary with an id");
+    throw std::runtime_error(path.string() + " is not a zstd dictionary with an id");
   }
 }
 

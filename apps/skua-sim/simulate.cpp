@@ -136,7 +136,7 @@ void NetworkServers::make_tap(boost::asio::io_context& io) {
   tap_.emplace(io, network, settings_.tap,
                SessionHost{log_, "tap", &plan_, settings_.ping_interval});
   tap_->on_restart([this] { tap_server_->drop_connections(); });
-  simulation_->on_tap_fault([this](const Fault& fault) { return tap_->befall(fault); });
+  simulation_->on_tap_fault([this](const Fault& fault) { return tap_->inject(fault); });
   tap_site_.emplace(Site{"tap",
                          log_,
                          tap_routes(*tap_, network, simulation_->relay()),

@@ -62,7 +62,7 @@ std::optional<std::size_t> Simulation::cause(std::string_view incident) {
   return events;
 }
 
-bool Simulation::befall(const Fault& fault) {
+bool Simulation::inject(const Fault& fault) {
   nlohmann::ordered_json line = {{"event", "fault"}, {"fault", fault_name(fault.kind)}};
   if (const auto hostility = fault_hostility(fault.kind)) {
     if (!network_->provoke(*hostility, real_time())) return false;
@@ -70,7 +70,7 @@ bool Simulation::befall(const Fault& fault) {
     const auto bytes = static_cast<std::size_t>(fault.number) * 1000;
     if (!network_->provoke_as(settings_.silent_did, bytes, real_time())) return false;
   } else if (is_tap_fault(fault.kind)) {
-    if (!befall_tap_ || !befall_tap_(fault)) return false;
+    if (!inject_tap_ || !inject_tap_(fault)) return false;
   } else if (fault.kind == FaultKind::label_repeat) {
     auto* const labeler = network_->labeler();
     if (labeler == nullptr || !labeler->repeat()) return false;
@@ -96,7 +96,7 @@ bool Simulation::befall(const Fault& fault) {
 
 void Simulation::tick() {
   const auto now = SteadyClock::now();
-  befall_planned(now);
+  inject_planned(now);
   const std::chrono::duration<double> passed = now - last_tick_;
   last_tick_ = now;
   if (paused_ || quiet()) {
@@ -107,7 +107,7 @@ void Simulation::tick() {
       const auto before = events_;
       step_once();
       credit_ -= static_cast<double>(events_ - before);
-      befall_planned(now);
+      inject_planned(now);
     }
   }
   if (quiet() && !std::exchange(quiet_told_, true)) {
@@ -139,10 +139,10 @@ void Simulation::step_once() {
 }
 
 /// Faults that cannot be carried out yet are postponed.
-void Simulation::befall_planned(SteadyClock::time_point now) {
+void Simulation::inject_planned(SteadyClock::time_point now) {
   const bool by_chance = !paused_ && !quiet();
   for (const auto& fault : plan_.take_for_stream(relay_.end(), relay_.last_seq(), now, by_chance)) {
-    if (!befall(fault)) plan_.postpone(fault);
+    if (!inject(fault)) plan_.postpone(fault);
   }
 }
 

@@ -57,7 +57,7 @@ class Simulation {
     hear_ = std::move(hear);
   }
   /// Carries out the faults of Tap; without this function there is no Tap.
-  void on_tap_fault(std::function<bool(const Fault&)> befall) { befall_tap_ = std::move(befall); }
+  void on_tap_fault(std::function<bool(const Fault&)> inject) { inject_tap_ = std::move(inject); }
   /// Called when the relay has renumbered its messages: its connections must be dropped.
   void on_restart(std::function<void()> drop) { drop_connections_ = std::move(drop); }
 
@@ -73,7 +73,7 @@ class Simulation {
   std::optional<std::size_t> cause(std::string_view incident);
   /// Carries out a fault of the stream, of Tap or of the labeler. False: there is nothing yet to
   /// use.
-  bool befall(const Fault& fault);
+  bool inject(const Fault& fault);
 
   /// The system's time, made monotonic.
   Timestamp real_time();
@@ -91,7 +91,7 @@ class Simulation {
   void tick();
   void wait(SteadyClock::time_point now);
   void step_once();
-  void befall_planned(SteadyClock::time_point now);
+  void inject_planned(SteadyClock::time_point now);
   void measure(SteadyClock::time_point now);
   void publish(std::size_t host, const std::shared_ptr<const Message>& message);
 
@@ -105,7 +105,7 @@ class Simulation {
   Timestamp now_;
   std::unique_ptr<Network> network_;
   std::function<void(std::size_t, const Message&)> hear_;
-  std::function<bool(const Fault&)> befall_tap_;
+  std::function<bool(const Fault&)> inject_tap_;
   std::function<void()> drop_connections_;
 
   boost::asio::steady_timer timer_;

@@ -4,7 +4,7 @@
 
 namespace skua::cli {
 
-std::string setting_help(const Setting& setting, const OtherWords& other) {
+std::string setting_help(const Setting& setting, const SettingHelp& other) {
   const std::string& meaning = other.meaning.empty() ? setting.meaning : other.meaning;
   const std::string& otherwise = other.otherwise.empty() ? setting.otherwise : other.otherwise;
   if (otherwise.empty()) return fmt::format("{} ({})", meaning, setting.environment);

@@ -27,7 +27,7 @@ std::string text_of(const toml::node& node) {
 
 }  // namespace
 
-Setting::Setting(const SettingWords& words) : SettingWords(words) {
+Setting::Setting(const SettingText& words) : SettingText(words) {
   declared().push_back(this);
 }
 

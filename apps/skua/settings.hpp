@@ -23,13 +23,13 @@ struct Found {
 };
 
 /// The names of a setting, and its meaning.
-struct SettingWords {
+struct SettingText {
   const char* flag;         // "--relay"
   const char* environment;  // "SKUA_RELAY"
   const char* key;          // "relay", in the TOML file
   const char* type;         // of its value, as --help shows it; empty: it is boolean
   const char* meaning;
-  // The behaviour without a value; empty: none.
+  // The default, as the help shows it; empty: none.
   const char* otherwise = "";
   // Former names that still work; null: none.
   const char* former_environment = nullptr;
@@ -38,8 +38,8 @@ struct SettingWords {
 
 /// A setting, declared once, below. The options of commands (setting_option.hpp), the environment,
 /// the file of --config, `skua help settings` and the table of README.md are derived from it.
-struct Setting : SettingWords {
-  explicit Setting(const SettingWords& words);
+struct Setting : SettingText {
+  explicit Setting(const SettingText& words);
   Setting(const Setting&) = delete;
   Setting& operator=(const Setting&) = delete;
 

@@ -33,7 +33,7 @@ void add_ca_file_option(CLI::App* command, std::optional<std::string>& ca_file);
 void add_private_hosts_flag(CLI::App* command, bool& allow_private_hosts);
 void add_dns_option(CLI::App* command, std::optional<std::string>& dns);
 void add_verify_option(CLI::App* command, VerificationFlags& flags);
-/// `otherwise`: the behaviour without it, for its help.
+/// `otherwise`: the default in its help.
 void add_handles_option(CLI::App* command, VerificationFlags& flags, const char* otherwise);
 /// For the look-up of accounts' documents.
 void add_account_options(CLI::App* command, VerificationFlags& flags);

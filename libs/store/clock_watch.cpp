@@ -10,7 +10,7 @@
 namespace skua::store {
 namespace {
 
-constexpr std::chrono::minutes kTellAgain{10};
+constexpr std::chrono::minutes kLogAgain{10};
 
 void to_log_as_warning(const std::string& text) {
   logger("clock")->warn("{}", text);
@@ -57,15 +57,16 @@ void ClockWatch::tell(std::chrono::microseconds ahead) {
   const auto difference = clock_difference_text(ahead);
   const auto now = std::chrono::steady_clock::now();
   if (!difference) {
-    if (!std::exchange(told_, std::nullopt)) return;
+    if (!std::exchange(logged_difference_, std::nullopt)) return;
     (options_.info ? options_.info
                    : to_log)("the clocks of this machine and of PostgreSQL agree again");
     return;
   }
-  const bool is_news = !told_ || std::chrono::abs(*told_ - ahead) >= kClocksAgree;
-  if (!is_news && now - told_at_ < kTellAgain) return;
-  told_ = ahead;
-  told_at_ = now;
+  const bool has_changed =
+      !logged_difference_ || std::chrono::abs(*logged_difference_ - ahead) >= kClocksAgree;
+  if (!has_changed && now - logged_at_ < kLogAgain) return;
+  logged_difference_ = ahead;
+  logged_at_ = now;
   (options_.warn ? options_.warn : to_log_as_warning)(fmt::format(
       "the clock of this machine is {} PostgreSQL's: one of the two is wrong; until they agree "
       "the later one says which revisions lie in the future",

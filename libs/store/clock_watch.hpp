@@ -50,8 +50,8 @@ class ClockWatch {
   ServerClock server_;
   const LaterClock latest_;
   // Used by the thread only, after construction.
-  std::optional<std::chrono::microseconds> told_;
-  std::chrono::steady_clock::time_point told_at_;
+  std::optional<std::chrono::microseconds> logged_difference_;
+  std::chrono::steady_clock::time_point logged_at_;
   SessionThread thread_;
 };
 

@@ -101,7 +101,7 @@ Response do_fault(const Request& request, const ControlTargets& targets) {
     return json_response({{"planned", *count}});
   }
   for (std::int64_t i = 0; i < *count; ++i) {
-    if (!targets.simulation.befall(*fault)) {
+    if (!targets.simulation.inject(*fault)) {
       return error_response(409, "NothingToDamage", "there is nothing to make it from");
     }
     targets.plan.note_done(fault->kind);

@@ -35,7 +35,7 @@ asio::awaitable<void> JetstreamSession::serve() {
       co_await wait();
       continue;
     }
-    const bool damaged = co_await suffer_at(static_cast<std::uint64_t>(position_), position_);
+    const bool damaged = co_await inject_at(static_cast<std::uint64_t>(position_), position_);
     if (gone()) break;
     if (position_ < events.begin()) {
       const std::string name = "ConsumerTooSlow";

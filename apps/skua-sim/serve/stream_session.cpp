@@ -88,7 +88,7 @@ class StreamSession final : public WebsocketSession {
       bool corrupt = false;
       if (position >= source.begin()) {
         const auto seq = source.seq(position);
-        corrupt = co_await suffer_at(position + 1, seq);
+        corrupt = co_await inject_at(position + 1, seq);
       }
       if (gone()) co_return;
       if (behaviour().rate > 0) {

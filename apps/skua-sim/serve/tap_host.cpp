@@ -71,7 +71,7 @@ void TapHost::restart(TapOutbox::End end) {
   outbox_.restart(end, Clock::now());
 }
 
-bool TapHost::befall(const Fault& fault) {
+bool TapHost::inject(const Fault& fault) {
   const auto now = Clock::now();
   bool done = true;
   switch (fault.kind) {

@@ -44,7 +44,7 @@ class TapHost {
   void ack(std::uint64_t id);
   void restart(TapOutbox::End end);
   /// Carries out a fault of Tap. False: there is no account yet to use.
-  bool befall(const Fault& fault);
+  bool inject(const Fault& fault);
 
   TapTracker& tracker() { return tracker_; }
   TapOutbox& outbox() { return outbox_; }

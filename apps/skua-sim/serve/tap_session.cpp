@@ -28,7 +28,7 @@ class TapSession final : public WebsocketSession {
         continue;
       }
       const auto place = host_.outbox().figures().sent + 1;
-      const bool damaged = co_await suffer_at(place, std::nullopt);
+      const bool damaged = co_await inject_at(place, std::nullopt);
       if (gone()) break;
       // Another client may have taken it in the meantime.
       if (!host_.outbox().has_next()) continue;

@@ -56,7 +56,7 @@ asio::awaitable<void> WebsocketSession::fail(const std::string& name,
   co_await close(close_code::policy_error, name);
 }
 
-asio::awaitable<bool> WebsocketSession::suffer_at(std::uint64_t number,
+asio::awaitable<bool> WebsocketSession::inject_at(std::uint64_t number,
                                                   std::optional<std::int64_t> seq) {
   bool damaged = false;
   if (host_.faults != nullptr) {
@@ -64,7 +64,7 @@ asio::awaitable<bool> WebsocketSession::suffer_at(std::uint64_t number,
     for (const auto& fault : faults) {
       log("fault", {{"fault", fault_name(fault.kind)}, {"frame", number}, {"seq", or_null(seq)}});
       damaged = damaged || fault.kind == FaultKind::corrupt;
-      co_await suffer(fault);
+      co_await inject(fault);
       if (gone_) break;
     }
   }
@@ -75,7 +75,7 @@ asio::awaitable<bool> WebsocketSession::suffer_at(std::uint64_t number,
   co_return damaged;
 }
 
-asio::awaitable<void> WebsocketSession::suffer(const Fault& fault) {
+asio::awaitable<void> WebsocketSession::inject(const Fault& fault) {
   switch (fault.kind) {
     case FaultKind::cut:
       websocket_->drop();

@@ -62,7 +62,7 @@ class WebsocketSession : public Connection, public std::enable_shared_from_this<
   boost::asio::awaitable<void> close(std::uint16_t code, const std::string& words);
   /// Applies the faults for the message that is about to be sent, `number` counted from 1. True:
   /// the caller must corrupt the message itself.
-  boost::asio::awaitable<bool> suffer_at(std::uint64_t number, std::optional<std::int64_t> seq);
+  boost::asio::awaitable<bool> inject_at(std::uint64_t number, std::optional<std::int64_t> seq);
   /// Waits until this time, or until the connection ends.
   boost::asio::awaitable<void> pause_until(SteadyClock::time_point when);
   /// Waits for `wake`, or until the connection ends.
@@ -77,7 +77,7 @@ class WebsocketSession : public Connection, public std::enable_shared_from_this<
   void log(std::string_view event, const Json& more);
 
  private:
-  boost::asio::awaitable<void> suffer(const Fault& fault);
+  boost::asio::awaitable<void> inject(const Fault& fault);
   boost::asio::awaitable<void> read();
   boost::asio::awaitable<void> send_pings();
 

@@ -111,7 +111,7 @@ void Discoverer::stop() {
 
 void Discoverer::notify() {
   const std::scoped_lock lock(mutex_);
-  ++news_;
+  ++notifications_;
   idle_ = false;
   wake_.notify_all();
 }
@@ -165,12 +165,12 @@ void Discoverer::run(const std::stop_token& stop, bool first) {
 
 void Discoverer::rest(const std::stop_token& stop, bool first, bool was_down) {
   std::unique_lock lock(mutex_);
-  const auto seen = news_;
-  const auto is_news = [&] { return !was_down && news_ != seen; };
+  const auto seen = notifications_;
+  const auto is_notified = [&] { return !was_down && notifications_ != seen; };
   if (first || was_down || busy_ > 0) {
-    wake_.wait_for(lock, stop, options_.audit ? kAuditQuiet : kListQuiet, is_news);
+    wake_.wait_for(lock, stop, options_.audit ? kAuditQuiet : kListQuiet, is_notified);
   } else {
-    wake_.wait(lock, stop, is_news);
+    wake_.wait(lock, stop, is_notified);
   }
 }
 
@@ -183,7 +183,7 @@ bool Discoverer::read_one(store::Session& session, const std::stop_token& stop) 
   std::uint64_t seen = 0;
   {
     const std::scoped_lock lock(mutex_);
-    seen = news_;
+    seen = notifications_;
   }
   // From before the claim until everything is reported: at every moment either the table or this
   // counter shows the activity.
@@ -192,7 +192,7 @@ bool Discoverer::read_one(store::Session& session, const std::stop_token& stop) 
   if (claimed.empty()) {
     const bool none = !next_page_due(session, purpose());
     const std::scoped_lock lock(mutex_);
-    idle_ = none && news_ == seen;
+    idle_ = none && notifications_ == seen;
     return false;
   }
   // If one list is due, there may be more.
@@ -214,7 +214,7 @@ bool Discoverer::read(store::Session& session, const ClaimedList& claimed,
                         claimed.cursor.value_or(""));
   std::int64_t left = most_entries(list) - claimed.listed;
   for (;;) {
-    if (!wait_for_turn(stop)) return false;
+    if (!wait_for_page_interval(stop)) return false;
     auto answer = listing.next();
     if (stop.stop_requested()) return false;
     if (const auto* limited = std::get_if<HostLimited>(&answer)) {
@@ -235,12 +235,12 @@ bool Discoverer::read(store::Session& session, const ClaimedList& claimed,
   }
 }
 
-bool Discoverer::wait_for_turn(const std::stop_token& stop) {
+bool Discoverer::wait_for_page_interval(const std::stop_token& stop) {
   if (!options_.audit) return true;
   std::unique_lock lock(mutex_);
-  const auto turn = std::max(next_turn_, std::chrono::steady_clock::now());
-  next_turn_ = turn + options_.audit->page_interval;
-  wake_.wait_until(lock, stop, turn, [] { return false; });
+  const auto page_at = std::max(next_page_at_, std::chrono::steady_clock::now());
+  next_page_at_ = page_at + options_.audit->page_interval;
+  wake_.wait_until(lock, stop, page_at, [] { return false; });
   return !stop.stop_requested();
 }
 

@@ -114,7 +114,7 @@ class Discoverer {
   template <class Page>
   bool read(store::Session& session, const ClaimedList& claimed, const std::stop_token& stop);
   /// Waits until a page may be requested. False: a stop was requested.
-  bool wait_for_turn(const std::stop_token& stop);
+  bool wait_for_page_interval(const std::stop_token& stop);
   void failed(store::Session& session, const HostList& list, const RequestFailed& failure);
   /// `left`: the number of entries to accept. False: another process leases the list, or it has
   /// failed permanently.
@@ -147,9 +147,9 @@ class Discoverer {
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;
   /// Counts notifications.
-  std::uint64_t news_ = 0;
+  std::uint64_t notifications_ = 0;
   /// When the next page may be requested.
-  std::chrono::steady_clock::time_point next_turn_{};
+  std::chrono::steady_clock::time_point next_page_at_{};
   std::vector<std::jthread> threads_;
 };
 

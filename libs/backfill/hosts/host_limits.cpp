@@ -14,22 +14,22 @@ namespace {
 constexpr auto kForgetEvery = std::chrono::minutes(1);
 
 /// A host, or a site, that waits for a free place.
-struct Wanting {
+struct Waiting {
   std::size_t under_way = 0;
   /// Its position in the rotation.
-  std::size_t turn = 0;
+  std::size_t position = 0;
   std::size_t free = 0;
 
   /// std::priority_queue returns the largest element, which must be served first.
-  bool operator<(const Wanting& other) const {
-    return std::tie(under_way, turn) > std::tie(other.under_way, other.turn);
+  bool operator<(const Waiting& other) const {
+    return std::tie(under_way, position) > std::tie(other.under_way, other.position);
   }
 };
 
 /// A site and its waiting hosts.
-struct WantingSite {
+struct WaitingSite {
   std::size_t under_way = 0;
-  std::priority_queue<Wanting> hosts;
+  std::priority_queue<Waiting> hosts;
 };
 
 bool by_name(const std::string* left, const std::string* right) {
@@ -37,8 +37,8 @@ bool by_name(const std::string* left, const std::string* right) {
 }
 
 /// Each host once, in the order of the rotation: by name, starting after the last served one.
-std::vector<const std::string*> in_turn(std::span<const std::string> hosts,
-                                        const std::string& last) {
+std::vector<const std::string*> in_rotation(std::span<const std::string> hosts,
+                                            const std::string& last) {
   std::vector<const std::string*> sorted;
   sorted.reserve(hosts.size());
   for (const auto& host : hosts) sorted.push_back(&host);
@@ -62,26 +62,26 @@ std::vector<HostSlots> HostLimits::free_slots(std::span<const std::string> hosts
                                               Timestamp now) const {
   auto left = options_.in_all - std::min(options_.in_all, under_way_);
   if (left == 0) return {};
-  const auto hosts = in_turn(hosts_with_work, last_started_);
+  const auto hosts = in_rotation(hosts_with_work, last_started_);
   const auto most =
       hosts.size() > 1 ? std::max<std::size_t>(1, options_.in_all / 2) : options_.in_all;
 
-  boost::unordered_flat_map<std::string, WantingSite, SeededHash> sites;
-  for (std::size_t turn = 0; turn < hosts.size(); ++turn) {
-    auto& site = sites[site_of_origin(*hosts[turn])];
-    const auto [under_way, free] = standing_of(*hosts[turn], most, now);
-    if (free > 0) site.hosts.push({under_way, turn, free});
+  boost::unordered_flat_map<std::string, WaitingSite, SeededHash> sites;
+  for (std::size_t position = 0; position < hosts.size(); ++position) {
+    auto& site = sites[site_of_origin(*hosts[position])];
+    const auto [under_way, free] = standing_of(*hosts[position], most, now);
+    if (free > 0) site.hosts.push({under_way, position, free});
   }
   const auto most_of_site =
       sites.size() > 1 ? std::max<std::size_t>(1, options_.in_all * 3 / 4) : options_.in_all;
   // A site has the position of its next host.
-  std::vector<WantingSite*> of_turn(hosts.size());
-  std::priority_queue<Wanting> queue;
-  const auto put = [&](WantingSite& site) {
+  std::vector<WaitingSite*> sites_by_position(hosts.size());
+  std::priority_queue<Waiting> queue;
+  const auto put = [&](WaitingSite& site) {
     if (site.hosts.empty() || site.under_way >= most_of_site) return;
-    const auto turn = site.hosts.top().turn;
-    of_turn[turn] = &site;
-    queue.push({site.under_way, turn, 0});
+    const auto position = site.hosts.top().position;
+    sites_by_position[position] = &site;
+    queue.push({site.under_way, position, 0});
   };
   for (auto& [name, site] : sites) {
     site.under_way = under_way_of_site(name);
@@ -89,19 +89,19 @@ std::vector<HostSlots> HostLimits::free_slots(std::span<const std::string> hosts
   }
   std::vector<std::size_t> given(hosts.size());
   for (; left > 0 && !queue.empty(); --left) {
-    WantingSite& site = *of_turn[queue.top().turn];
+    WaitingSite& site = *sites_by_position[queue.top().position];
     queue.pop();
     auto next = site.hosts.top();
     site.hosts.pop();
-    ++given[next.turn];
+    ++given[next.position];
     ++next.under_way;
     ++site.under_way;
     if (--next.free > 0) site.hosts.push(next);
     put(site);
   }
   std::vector<HostSlots> slots;
-  for (std::size_t turn = 0; turn < hosts.size(); ++turn) {
-    if (given[turn] > 0) slots.push_back({*hosts[turn], given[turn]});
+  for (std::size_t position = 0; position < hosts.size(); ++position) {
+    if (given[position] > 0) slots.push_back({*hosts[position], given[position]});
   }
   return slots;
 }

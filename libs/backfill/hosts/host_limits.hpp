@@ -51,9 +51,9 @@ struct HostMetrics {
 
 /// Decides how many repositories of each host (the origin of a PDS) may be downloaded now. HostPace
 /// limits each host; a total is shared fairly. A free place goes to the site (site_of_origin) with
-/// the fewest active downloads, in turns among equals, and there to the host with the fewest: the
-/// owner of a domain can create any number of hosts below it. While several hosts have work, none
-/// gets more than half of all places; while several sites have work, none gets more than three
+/// the fewest active downloads, in rotation among equals, and there to the host with the fewest:
+/// the owner of a domain can create any number of hosts below it. While several hosts have work,
+/// none gets more than half of all places; while several sites have work, none gets more than three
 /// quarters. Slow hosts therefore cannot take all places.
 ///
 /// Owned and called by one thread. No clock of its own, no I/O. Keeps about `most_known` hosts in

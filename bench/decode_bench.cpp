@@ -1,4 +1,4 @@
-// Bytes to UnresolvedEvents with all hashes, single thread; see bench/README.md.
+// Decodes frames to UnresolvedEvents with all hashes, single thread; see bench/README.md.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -44,7 +44,7 @@ std::vector<Bytes> read_capture(const std::filesystem::path& path) {
   return frames;
 }
 
-/// A like in a commit with nine other blocks of about 450 bytes: the network's averages.
+/// A like in a commit with nine other blocks of about 450 bytes, the averages of the network.
 Bytes synthetic_frame(std::mt19937& random) {
   const nlohmann::json like = {
       {"$type", "app.bsky.feed.like"},
@@ -105,7 +105,7 @@ Bytes synthetic_frame(std::mt19937& random) {
   return frame;
 }
 
-/// The blocks of all frames, as they stand in them.
+/// The blocks of all frames. Views into them.
 std::vector<ByteView> blocks_of(const std::vector<Bytes>& frames) {
   std::vector<ByteView> blocks;
   for (const Bytes& frame : frames) {
@@ -123,8 +123,8 @@ std::vector<ByteView> blocks_of(const std::vector<Bytes>& frames) {
   return blocks;
 }
 
-/// Frames a second of `pass`, which goes once over `frames` frames, in one round. A second is one
-/// of CPU time, so that whatever else the machine does takes nothing away.
+/// Frames per second of one `pass` over `frames` frames, in one round. It measures CPU time, so
+/// that other activity of the machine has little effect.
 template <class F>
 double measure(std::size_t frames, F&& pass) {
   const std::clock_t start = std::clock();
@@ -181,7 +181,7 @@ int main(int argc, char** argv) {
     }));
     decoded.push_back(measure(frames.size(), [&] {
       for (const Bytes& frame : frames) {
-        // Events leave their decoder in the pipeline, so they are made anew here too.
+        // In the pipeline events leave their decoder, so each frame needs new ones here too.
         event::DecodedFrame out;
         if (decoder.decode(frame, out)) {
           events += out.events.size();
@@ -203,6 +203,6 @@ int main(int argc, char** argv) {
   fmt::print("ratio       {:>10.2f}\n", median(ratios));
   fmt::print("peek        {:>10.0f} frames/s\n", median(peeked));
   if (bad > 0) fmt::print("{} frames did not decode\n", bad);
-  // Both are used, so that neither loop can be left out.
+  // Uses both results, so that the compiler cannot remove either loop.
   return bad == 0 && events > 0 && sink != 1 ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-// A repository's CAR to records and chunks, single thread; see bench/README.md.
+// Reads a repository's CAR into records and chunks, single thread; see bench/README.md.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -41,7 +41,7 @@ std::string did_of(std::uint32_t number) {
   return fmt::format("did:plc:{:a>24}", fmt::format("{:o}", number));
 }
 
-/// Seven likes of ten records, a post, a repost, a follow: about what the network holds.
+/// Of ten records: seven likes, a post, a repost, a follow, about the network's mix.
 std::pair<std::string, nlohmann::json> made_record(std::size_t number, std::mt19937& random) {
   const std::string created = "2026-01-02T03:04:05.678Z";
   const std::string rkey = tid_of(number).to_string();
@@ -68,7 +68,8 @@ std::pair<std::string, nlohmann::json> made_record(std::size_t number, std::mt19
            {"createdAt", created}}};
 }
 
-/// How blocks lie in a CAR: nodes, then records by key; or anyhow, as where accounts were imported.
+/// The order of blocks in a CAR: nodes, then records by key; or random, as after an import of an
+/// account.
 enum class Order { ByKey, None };
 
 Bytes made_car(std::size_t records, Order order) {
@@ -122,18 +123,18 @@ double memory(std::string_view field) {
   return 0;
 }
 
-/// What the process takes at most while `pass` runs, beyond what it took before, in MB.
+/// The additional memory of the process at its peak while `pass` runs, in MB.
 template <class F>
 double most_memory(F&& pass) {
   malloc_trim(0);
-  // Begins the mark anew (proc(5)).
+  // Resets the peak (proc(5)).
   std::ofstream("/proc/self/clear_refs") << '5';
   const double before = memory("VmRSS:");
   pass();
   return memory("VmHWM:") - before;
 }
 
-/// False: something was not read as it was made.
+/// False: a record was not read correctly.
 bool run(std::size_t records, Order order) {
   const Bytes car = made_car(records, order);
   fmt::print("{} records, {:.0f} MB, {}\n", records, static_cast<double>(car.size()) / 1e6,
@@ -177,7 +178,7 @@ bool run(std::size_t records, Order order) {
   fmt::print("ratio       {:>10.2f}\n", median(ratios));
   fmt::print("chunks      {:>10.0f} records/s\n", rate(decoded));
   fmt::print("memory      {:>10.0f} MB beside the CAR\n", opening);
-  // Used, so that no loop can be left out.
+  // Uses the result, so that the compiler cannot remove a loop.
   return good && sink != 1;
 }
 

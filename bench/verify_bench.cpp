@@ -1,4 +1,4 @@
-// What believing nothing costs: commits verified a second on one core; see bench/README.md.
+// The cost of verification: verified commits per second on one core; see bench/README.md.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -26,7 +26,7 @@ using namespace skua;
 
 constexpr int kRounds = 7;
 
-/// A commit of the simulated network, and what is needed to check its signature and no more.
+/// A commit of the simulated network, with the data for a check of its signature only.
 struct Commit {
   Bytes frame;
   const atproto::VerifyingKey* key = nullptr;
@@ -35,7 +35,7 @@ struct Commit {
 };
 
 struct Work {
-  std::map<std::string, atproto::VerifyingKey> keys;  // no key is parsed while time is taken
+  std::map<std::string, atproto::VerifyingKey> keys;  // parsed before the measurement
   std::vector<Commit> commits;
   Timestamp end;
 };
@@ -85,7 +85,7 @@ Work simulate(std::size_t commits) {
   return work;
 }
 
-/// Commits a second of CPU time.
+/// Commits per second of CPU time.
 template <class F>
 double measure(const Work& work, F&& pass) {
   const std::clock_t start = std::clock();
@@ -99,7 +99,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Decodes everything, and verifies as much as the level says. Returns how many were accepted.
+/// Decodes everything, and verifies at this level. Returns the number of accepted commits.
 std::size_t verify_all(const Work& work, verify::Level level) {
   verify::CommitVerifier verifier(level);
   event::FrameDecoder decoder;
@@ -119,7 +119,7 @@ std::size_t verify_all(const Work& work, verify::Level level) {
   return accepted;
 }
 
-/// What the process holds, in MB (proc(5), statm).
+/// The resident memory of the process in MB (proc(5), statm).
 double resident_megabytes() {
   std::ifstream statm("/proc/self/statm");
   std::size_t size = 0;
@@ -128,12 +128,11 @@ double resident_megabytes() {
   return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1e6;
 }
 
-/// How much memory a million known repositories take, by the map itself and by what its growth
-/// left.
+/// The memory of a million known repositories: of the map itself, and what remains of its growth.
 void print_memory() {
   constexpr std::size_t kRepositories = 1'000'000;
   const double before = resident_megabytes();
-  // All asked for lately is the worst case: both generations are full.
+  // Recent use of all entries is the worst case: both generations are full.
   verify::KnownRepositories known(kRepositories);
   verify::KnownRepository repository;
   repository.set_key(atproto::Multikey{}, Timestamp{});

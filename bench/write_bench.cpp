@@ -1,4 +1,4 @@
-// What PostgreSQL takes of the live writer's statements when nothing else is done; see
+// The time of PostgreSQL for the live writer's statements without any other work; see
 // bench/README.md.
 #include <algorithm>
 #include <array>
@@ -31,7 +31,7 @@ using namespace skua;
 
 using Batch = std::vector<event::ResolvedEvent>;
 
-/// What one worker of the pool would get, cut into batches of the worker's size.
+/// The events of one worker of the pool, divided into batches of the worker's size.
 using Queue = std::deque<Batch>;
 
 struct Work {
@@ -71,12 +71,13 @@ double cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// Hands out batches so that those of one queue are written one after another, as a worker does.
+/// Distributes batches so that those of one queue are written one after another, as a worker does.
 class Dispenser {
  public:
   explicit Dispenser(std::vector<Queue>& queues) : queues_(queues), taken_(queues.size()) {}
 
-  /// The next batch of the longest queue that nobody has; false: nothing is left for this thread.
+  /// The next batch of the longest queue that no thread is using; false: nothing is left for this
+  /// thread.
   bool take(std::size_t& queue, Batch& batch) {
     const std::scoped_lock lock(mutex_);
     std::size_t longest = queues_.size();

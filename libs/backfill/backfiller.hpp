@@ -97,8 +97,8 @@ class Backfiller {
 
   /// Jobs or lists were added.
   void notify();
-  /// No job and no list is queued, waiting or active. With `only`: no job of those accounts is, in any
-  /// process.
+  /// No job and no list is queued, waiting or active. With `only`: no job of those accounts is, in
+  /// any process.
   bool is_idle() const;
   BackfillMetrics metrics() const;
 

@@ -68,11 +68,11 @@ inline const Setting kTapPasswordFile({"--tap-password-file", "SKUA_TAP_PASSWORD
                                        "tap_password_file", "FILE",
                                        "File whose first line is Tap's admin password"});
 inline const Setting kJetstream({"--jetstream", "SKUA_JETSTREAM", "jetstream", "URL",
-                                 "A Jetstream, wss://host, also beside other sources; version 2 "
+                                 "A Jetstream, wss://host, also with other sources; version 2 "
                                  "with the path /xrpc/network.bsky.jetstream.subscribeEvents"});
 inline const Setting kLabeler(
     {"--labeler", "SKUA_LABELER", "labeler", "URL",
-     "A labeler, wss://host, also beside other sources; several as with --relay"});
+     "A labeler, wss://host, also with other sources; several as with --relay"});
 inline const Setting kZstdDictionary({"--zstd-dictionary", "SKUA_ZSTD_DICTIONARY",
                                       "zstd_dictionary", "FILE",
                                       "Dictionary with which a Jetstream compresses",

@@ -7,8 +7,8 @@
 #include <optional>
 #include <system_error>
 
+#include "atproto/base64.hpp"
 #include "atproto/cid.hpp"
-#include "event/base64.hpp"
 #include "event/json_scan.hpp"
 #include "event/json_string.hpp"
 #include "repo/dag_cbor_writer.hpp"
@@ -196,7 +196,7 @@ errc JsonTranscoder::link(std::size_t begin) {
 errc JsonTranscoder::bytes(std::size_t begin) {
   std::string_view text;
   if (!only_string(text)) return errc::json_bad_bytes;
-  const auto parsed = parse_base64(text);
+  const auto parsed = atproto::parse_base64(text);
   if (!parsed) return errc::json_bad_bytes;
   out_->resize(begin);
   CborWriter(*out_).bytes(*parsed);

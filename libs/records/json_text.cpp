@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "atproto/base64.hpp"
+
 namespace skua::records {
 namespace {
 
@@ -21,22 +23,6 @@ constexpr std::array<char, 256> kEscapes = [] {
   escapes['\t'] = 't';
   return escapes;
 }();
-
-void append_base64(std::string& out, ByteView bytes) {
-  constexpr std::string_view kAlphabet =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::uint32_t bits = 0;
-  int held = 0;
-  for (const std::uint8_t byte : bytes) {
-    bits = bits << 8 | byte;
-    held += 8;
-    while (held >= 6) {
-      held -= 6;
-      out += kAlphabet[bits >> held & 63];
-    }
-  }
-  if (held > 0) out += kAlphabet[bits << (6 - held) & 63];
-}
 
 void append_float(std::string& out, double value) {
   const std::size_t start = out.size();
@@ -70,7 +56,7 @@ class JsonWriter {
         break;
       case atproto::Kind::bytes:
         out_ += R"({"$bytes":")";
-        append_base64(out_, value.bytes());
+        atproto::append_base64(out_, value.bytes());
         out_ += "\"}";
         break;
       case atproto::Kind::link:

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "atproto/base64.hpp"
 #include "atproto/sha256.hpp"
 #include "base32.hpp"
 #include "event/json_record.hpp"
@@ -19,16 +20,10 @@ Bytes cbor_of(const nlohmann::json& value) {
 }
 
 std::string base64url(ByteView bytes) {
-  constexpr std::string_view kAlphabet =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   std::string text;
-  std::uint32_t bits = 0;
-  int held = 0;
-  for (const std::uint8_t byte : bytes) {
-    bits = bits << 8 | byte;
-    for (held += 8; held >= 6; held -= 6) text += kAlphabet[bits >> (held - 6) & 63U];
-  }
-  if (held > 0) text += kAlphabet[bits << (6 - held) & 63U];
+  atproto::append_base64(text, bytes);
+  std::replace(text.begin(), text.end(), '+', '-');
+  std::replace(text.begin(), text.end(), '/', '_');
   return text;
 }
 

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.hpp"
+
+namespace skua::atproto {
+
+/// Appends bytes in base64 (RFC 4648, section 4) without padding, as the JSON form of the data
+/// model has them. At most 1 GiB.
+void append_base64(std::string& out, ByteView bytes);
+
+/// Bytes from base64, with or without padding; nothing when the text is not base64. Bits that
+/// remain in the last character are ignored.
+std::optional<Bytes> parse_base64(std::string_view text);
+
+}  // namespace skua::atproto

@@ -1,5 +1,6 @@
+#include "store/parameters.hpp"
+
 #include "store/binary_form.hpp"
-#include "store/session.hpp"
 
 namespace skua::store {
 namespace {

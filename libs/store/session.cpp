@@ -1,18 +1,16 @@
 #include "store/session.hpp"
 
-#include <charconv>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <unordered_set>
 
-#include <libpq-fe.h>
 #include <pqxx/pqxx>
 
 #include "base/log.hpp"
 #include "base/time.hpp"
-#include "store/binary_form.hpp"
 #include "store/database_watch.hpp"
+#include "store/impl/connection.hpp"
+#include "store/impl/rows_impl.hpp"
 #include "store/outage.hpp"
 #include "store/session_setup.hpp"
 
@@ -46,21 +44,6 @@ std::string with_defaults(const std::string& url) {
   return result;
 }
 
-/// One line: the server breaks and indents its messages, but a log line must not have breaks.
-std::string trimmed(std::string_view text) {
-  std::string line;
-  for (const char c : text) {
-    const bool is_space = c == ' ' || c == '\n' || c == '\t';
-    if (!is_space) {
-      line += c;
-    } else if (!line.empty() && line.back() != ' ') {
-      line += ' ';
-    }
-  }
-  while (!line.empty() && line.back() == ' ') line.pop_back();
-  return line;
-}
-
 /// Runs `f`, and converts libpqxx's exceptions to our three error classes. For some errors of the
 /// server libpqxx has classes of its own, without SQLSTATE.
 template <class F>
@@ -68,75 +51,25 @@ decltype(auto) translating(F&& f) {
   try {
     return f();
   } catch (const pqxx::insufficient_privilege& e) {
-    throw_sql_error(trimmed(e.what()), "42501");
+    throw_sql_error(one_line(e.what()), "42501");
   } catch (const pqxx::sql_error& e) {
-    throw_sql_error(trimmed(e.what()), e.sqlstate());
+    throw_sql_error(one_line(e.what()), e.sqlstate());
   } catch (const pqxx::too_many_connections& e) {
-    throw_sql_error(trimmed(e.what()), "53300");
+    throw_sql_error(one_line(e.what()), "53300");
   } catch (const pqxx::deadlock_detected& e) {
-    throw_sql_error(trimmed(e.what()), "40P01");
+    throw_sql_error(one_line(e.what()), "40P01");
   } catch (const pqxx::serialization_failure& e) {
-    throw_sql_error(trimmed(e.what()), "40001");
+    throw_sql_error(one_line(e.what()), "40001");
   } catch (const pqxx::statement_completion_unknown& e) {
-    throw_sql_error(trimmed(e.what()), "40003");
+    throw_sql_error(one_line(e.what()), "40003");
   } catch (const pqxx::transaction_rollback& e) {
-    throw_sql_error(trimmed(e.what()), "40000");
+    throw_sql_error(one_line(e.what()), "40000");
   } catch (const pqxx::failure& e) {
-    throw_sql_error(trimmed(e.what()), "");
+    throw_sql_error(one_line(e.what()), "");
   } catch (const pqxx::pqxx_exception& e) {
     // Wrong use of libpqxx, or a bug in it.
-    throw DefectError(trimmed(e.base().what()), "");
+    throw DefectError(one_line(e.base().what()), "");
   }
-}
-
-/// libpqxx has no binary COPY and hides the handle that libpq needs for it: this class records the
-/// handle. (libpqxx 6; version 7 has no policies, and offers `raw_connection` instead.)
-class NotedConnect : public pqxx::connect_direct {
- public:
-  using pqxx::connect_direct::connect_direct;
-  handle do_startconnect(handle given) override {
-    newest = pqxx::connect_direct::do_startconnect(given);
-    return newest;
-  }
-  /// The connection that this thread made last.
-  static inline thread_local handle newest = nullptr;
-};
-using Connection = pqxx::basic_connection_base<NotedConnect>;
-
-struct ResultDeleter {
-  void operator()(PGresult* result) const { PQclear(result); }
-};
-using Result = std::unique_ptr<PGresult, ResultDeleter>;
-
-/// Throws if a result of libpq is an error.
-void check(PGconn* handle, const PGresult* result, ExecStatusType expected) {
-  if (result != nullptr && PQresultStatus(result) == expected) return;
-  const char* state = result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_SQLSTATE);
-  const char* words = result == nullptr ? PQerrorMessage(handle) : PQresultErrorMessage(result);
-  throw_sql_error(trimmed(words), state == nullptr ? "" : state);
-}
-
-/// Sends rows and waits until the server has processed all of them.
-void copy_rows(PGconn* handle, const std::string& sql, const std::string& rows) {
-  check(handle, Result(PQexec(handle, sql.c_str())).get(), PGRES_COPY_IN);
-  // Signature, no flags, no extension; after the rows, -1 instead of a number of fields.
-  constexpr std::string_view kHead("PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0", 19);
-  constexpr std::string_view kEnd("\377\377", 2);
-  constexpr std::size_t kPiece = std::size_t{1} << 20;
-  const auto send = [handle](std::string_view bytes) {
-    return PQputCopyData(handle, bytes.data(), static_cast<int>(bytes.size())) == 1;
-  };
-  bool sent = send(kHead);
-  for (std::size_t at = 0; sent && at < rows.size(); at += kPiece) {
-    sent = send(std::string_view(rows).substr(at, kPiece));
-  }
-  sent = sent && send(kEnd) && PQputCopyEnd(handle, nullptr) == 1;
-  // If the server reported an error, it explains more than the failed write.
-  const Result outcome(PQgetResult(handle));
-  while (Result(PQgetResult(handle)) != nullptr) {
-  }
-  check(handle, outcome.get(), PGRES_COMMAND_OK);
-  if (!sent) throw_sql_error(trimmed(PQerrorMessage(handle)), "");
 }
 
 /// Sends the server's warnings and libpqxx's own messages to our log.
@@ -146,7 +79,7 @@ class Notices : public pqxx::errorhandler {
 
   bool operator()(const char message[]) noexcept override {
     try {
-      const std::string text = trimmed(message);
+      const std::string text = one_line(message);
       // A server that stops tells each session; the outage monitor logs it once.
       if (text.find("terminating connection") != std::string::npos) {
         logger("store")->debug("{}", text);
@@ -161,84 +94,6 @@ class Notices : public pqxx::errorhandler {
 };
 
 }  // namespace
-
-class Rows::Impl {
- public:
-  explicit Impl(const pqxx::result& rows) : result(rows) {}
-  pqxx::result result;
-
-  pqxx::field at(std::size_t row, std::size_t column) const {
-    if (row >= result.size() || column >= result.columns()) {
-      throw std::out_of_range("no such row or column in the answer");
-    }
-    return result[static_cast<pqxx::result::size_type>(row)]
-                 [static_cast<pqxx::row::size_type>(column)];
-  }
-};
-
-std::size_t Rows::size() const {
-  return impl_->result.size();
-}
-
-std::size_t Rows::affected() const {
-  return impl_->result.affected_rows();
-}
-
-bool Rows::is_null(std::size_t row, std::size_t column) const {
-  return impl_->at(row, column).is_null();
-}
-
-std::string_view Rows::text(std::size_t row, std::size_t column) const {
-  const pqxx::field field = impl_->at(row, column);
-  return {field.c_str(), field.size()};
-}
-
-std::optional<std::string> Rows::text_or_null(std::size_t row, std::size_t column) const {
-  if (is_null(row, column)) return std::nullopt;
-  return std::string(text(row, column));
-}
-
-namespace {
-
-template <class T>
-T number(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    throw std::invalid_argument("the answer has no such number: '" + std::string(text) + "'");
-  }
-  return value;
-}
-
-}  // namespace
-
-std::int32_t Rows::int4(std::size_t row, std::size_t column) const {
-  return number<std::int32_t>(text(row, column));
-}
-
-std::int64_t Rows::int8(std::size_t row, std::size_t column) const {
-  return number<std::int64_t>(text(row, column));
-}
-
-double Rows::real(std::size_t row, std::size_t column) const {
-  return number<double>(text(row, column));
-}
-
-bool Rows::boolean(std::size_t row, std::size_t column) const {
-  const std::string_view value = text(row, column);
-  if (value != "t" && value != "f") throw std::invalid_argument("the answer has no boolean there");
-  return value == "t";
-}
-
-Timestamp Rows::timestamp(std::size_t row, std::size_t column) const {
-  // Sessions have UTC and ISO: `2026-07-04 14:38:08.085434+00`.
-  std::string value(text(row, column));
-  if (const auto space = value.find(' '); space != std::string::npos) value[space] = 'T';
-  if (value.ends_with("+00")) value.replace(value.size() - 3, 3, "Z");
-  const auto time = parse_datetime(value);
-  if (!time) throw std::invalid_argument("the answer has no such time: '" + value + "'");
-  return time->instant;
-}
 
 class Session::Impl {
  public:
@@ -276,7 +131,7 @@ class Session::Impl {
   }
 
   Connection connection;
-  PGconn* handle;
+  pg_conn* handle;
   Notices notices;
   // We manage transactions, not libpqxx: one object serves all statements.
   pqxx::nontransaction direct;

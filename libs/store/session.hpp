@@ -3,100 +3,15 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <span>
-#include <stdexcept>
 #include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include "base/bytes.hpp"
 #include "base/sip_hash.hpp"
-#include "base/time.hpp"
+#include "store/parameters.hpp"
+#include "store/rows.hpp"
+#include "store/sql_error.hpp"
 #include "store/values.hpp"
 
 namespace skua::store {
-
-/// A failure that PostgreSQL or the connection reported. Its kind (one of three) determines how the
-/// caller reacts (docs/invariants.md).
-class SqlError : public std::runtime_error {
- public:
-  SqlError(const std::string& message, std::string sqlstate)
-      : std::runtime_error(message), sqlstate_(std::move(sqlstate)) {}
-  /// Five characters; empty if the connection broke.
-  const std::string& sqlstate() const { return sqlstate_; }
-  /// Whether the connection broke, or could not be made for any reason except too many connections.
-  bool is_unreachable() const;
-
- private:
-  std::string sqlstate_;
-};
-
-/// The data is wrong (classes 22, 23, 54, except 2200H): isolate the event, and store the others.
-class DataError : public SqlError {
-  using SqlError::SqlError;
-};
-/// Our statement is wrong (classes 42, 21), or a sequence is exhausted (2200H): stop with an error.
-class DefectError : public SqlError {
-  using SqlError::SqlError;
-};
-/// The server or the connection failed (everything else): retry the whole transaction.
-class ServerError : public SqlError {
-  using SqlError::SqlError;
-};
-
-/// Throws the error class that corresponds to the SQLSTATE.
-[[noreturn]] void throw_sql_error(const std::string& message, const std::string& sqlstate);
-
-/// The parameters of one statement, in order.
-class Params {
- public:
-  Params& int4(std::int32_t value);
-  Params& int8(std::int64_t value);
-  Params& boolean(bool value);
-  Params& text(std::string_view value);
-  Params& bytea(ByteView value);
-  Params& timestamp(Timestamp value);
-  Params& null();
-  Params& array(const Array& values);
-
-  struct Value {
-    bool is_null = false;
-    std::string binary;
-  };
-  const std::vector<Value>& values() const { return values_; }
-  std::size_t nuls_removed() const { return nuls_removed_; }
-
- private:
-  std::vector<Value> values_;
-  std::size_t nuls_removed_ = 0;
-};
-
-/// The result of a statement, in text form. Owns its data, and lives on the session's thread.
-/// Accessors throw std::out_of_range for a row or column that does not exist, and
-/// std::invalid_argument for a text that is not of the requested type, null included.
-class Rows {
- public:
-  class Impl;
-  explicit Rows(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
-
-  std::size_t size() const;
-  bool empty() const { return size() == 0; }
-  std::size_t affected() const;
-  bool is_null(std::size_t row, std::size_t column) const;
-  std::string_view text(std::size_t row, std::size_t column) const;
-  std::optional<std::string> text_or_null(std::size_t row, std::size_t column) const;
-  std::int32_t int4(std::size_t row, std::size_t column) const;
-  std::int64_t int8(std::size_t row, std::size_t column) const;
-  bool boolean(std::size_t row, std::size_t column) const;
-  double real(std::size_t row, std::size_t column) const;
-  /// For a timestamptz.
-  Timestamp timestamp(std::size_t row, std::size_t column) const;
-
- private:
-  std::shared_ptr<const Impl> impl_;
-};
 
 /// A statement that a session prepares on first use. Each name is unique in the program.
 struct Statement {

@@ -1,6 +1,7 @@
+#include "store/sql_error.hpp"
+
 #include <string_view>
 
-#include "store/session.hpp"
 #include "store/sqlstate.hpp"
 
 namespace skua::store {

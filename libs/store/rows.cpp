@@ -1,0 +1,73 @@
+#include "store/rows.hpp"
+
+#include <charconv>
+#include <stdexcept>
+
+#include "store/impl/rows_impl.hpp"
+
+namespace skua::store {
+namespace {
+
+template <class T>
+T number(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    throw std::invalid_argument("the answer has no such number: '" + std::string(text) + "'");
+  }
+  return value;
+}
+
+}  // namespace
+
+std::size_t Rows::size() const {
+  return impl_->result.size();
+}
+
+std::size_t Rows::affected() const {
+  return impl_->result.affected_rows();
+}
+
+bool Rows::is_null(std::size_t row, std::size_t column) const {
+  return impl_->at(row, column).is_null();
+}
+
+std::string_view Rows::text(std::size_t row, std::size_t column) const {
+  const pqxx::field field = impl_->at(row, column);
+  return {field.c_str(), field.size()};
+}
+
+std::optional<std::string> Rows::text_or_null(std::size_t row, std::size_t column) const {
+  if (is_null(row, column)) return std::nullopt;
+  return std::string(text(row, column));
+}
+
+std::int32_t Rows::int4(std::size_t row, std::size_t column) const {
+  return number<std::int32_t>(text(row, column));
+}
+
+std::int64_t Rows::int8(std::size_t row, std::size_t column) const {
+  return number<std::int64_t>(text(row, column));
+}
+
+double Rows::real(std::size_t row, std::size_t column) const {
+  return number<double>(text(row, column));
+}
+
+bool Rows::boolean(std::size_t row, std::size_t column) const {
+  const std::string_view value = text(row, column);
+  if (value != "t" && value != "f") throw std::invalid_argument("the answer has no boolean there");
+  return value == "t";
+}
+
+Timestamp Rows::timestamp(std::size_t row, std::size_t column) const {
+  // Sessions have UTC and ISO: `2026-07-04 14:38:08.085434+00`.
+  std::string value(text(row, column));
+  if (const auto space = value.find(' '); space != std::string::npos) value[space] = 'T';
+  if (value.ends_with("+00")) value.replace(value.size() - 3, 3, "Z");
+  const auto time = parse_datetime(value);
+  if (!time) throw std::invalid_argument("the answer has no such time: '" + value + "'");
+  return time->instant;
+}
+
+}  // namespace skua::store

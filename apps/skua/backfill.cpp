@@ -87,11 +87,12 @@ bool finish_bootstrap(const std::string& database_url, StopSignal& stop_signal) 
 void print_end(const backfill::BackfillMetrics& end, bool is_stopped) {
   fmt::print("{}: {}, {}, {} changed, {} removed, {}\n", is_stopped ? "stopped" : "done",
              counted(end.repositories, "repository"), counted(end.records, "record"),
-             counted(end.rows, "row"), end.removed, counted(end.dead_letters, "dead letter"));
+             counted(end.rows, "row"), end.removed.value(),
+             counted(end.dead_letters, "dead letter"));
   const backfill::DiscoveryMetrics& lists = end.discovery;
   if (lists.pages > 0) {
     fmt::print("lists: {}, {}, {} of them not active, {} refused\n", counted(lists.pages, "page"),
-               counted(lists.accounts + lists.inactive, "account"), lists.inactive,
+               counted(lists.accounts + lists.inactive, "account"), lists.inactive.value(),
                counted(lists.refused, "entry"));
     if (lists.current > 0) {
       fmt::print("{} left out: stored whole as of the listed revision\n",

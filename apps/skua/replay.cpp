@@ -27,19 +27,18 @@ void print_verification(const status::Metrics& metrics) {
     return;
   }
   fmt::print("verified: {}, #syncs included, {} of them after a gap\n",
-             counted(metrics.verified, "commit"), metrics.broke);
-  for (const auto& [reason, count] : metrics.dropped) {
+             counted(metrics.count("verified"), "commit"), metrics.count("broke"));
+  for (const auto& [reason, count] : metrics.counts_by_label("dropped")) {
     fmt::print("dropped: {} {}\n", count, reason);
   }
-  if (metrics.stale_accounts > 0) {
-    fmt::print("dropped: {} that the account's host denies\n",
-               counted(metrics.stale_accounts, "#account event"));
+  if (const auto stale = metrics.count("stale_accounts")) {
+    fmt::print("dropped: {} that the account's host denies\n", counted(stale, "#account event"));
   }
 }
 
 void print_handles(const status::Metrics& metrics) {
-  fmt::print("handles: {} confirmed, {} not confirmed, {} failed\n", metrics.handles_valid,
-             metrics.handles_invalid, counted(metrics.handles_failed, "lookup"));
+  fmt::print("handles: {} confirmed, {} not confirmed, {} failed\n", metrics.count("handles_valid"),
+             metrics.count("handles_invalid"), counted(metrics.count("handles_failed"), "lookup"));
 }
 
 /// The DNS server for handles: only on request, because a capture may be old.
@@ -109,8 +108,9 @@ int replay(const Settings& settings, const ReplayFlags& flags) {
   const bool drained = replay.stop();
   const status::Metrics end = replay.metrics();
   fmt::print("{}: {}, {}, {} changed, {} unchanged, {}\n", complete ? "replayed" : "not finished",
-             counted(end.frames, "frame"), counted(end.events, "event"), counted(end.rows, "row"),
-             end.unchanged, counted(end.dead_letters, "dead letter"));
+             counted(end.count("frames"), "frame"), counted(end.count("events"), "event"),
+             counted(end.count("rows"), "row"), end.count("unchanged"),
+             counted(end.count("dead_letters"), "dead letter"));
   print_verification(end);
   if (checks_handles) print_handles(end);
   if (!problem_of_documents.empty()) {

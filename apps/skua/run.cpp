@@ -156,7 +156,8 @@ int end_run(app::Indexer& indexer, StopSignal& stop_signal) {
   const status::Metrics end = status::total(metrics);
   fmt::print("stopped {}: {}, {}, {}",
              clean ? "cleanly" : "with work unfinished, which the next start repeats",
-             counted(end.frames, "frame"), counted(end.events, "event"), counted(end.rows, "row"));
+             counted(end.count("frames"), "frame"), counted(end.count("events"), "event"),
+             counted(end.count("rows"), "row"));
   for (const status::Metrics& one : metrics) {
     fmt::print(", {}cursor {}", metrics.size() > 1 ? one.source + " " : "",
                one.cursor ? std::to_string(*one.cursor) : "-");

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +12,7 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include "base/bounded_queue.hpp"
+#include "base/metric.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "identity/request_budget.hpp"
@@ -22,12 +22,14 @@
 
 namespace skua::accounts {
 
-/// Results of look-ups since the start. Written by the verifier, read by any thread.
+/// Results of look-ups of handles since the start. Written by the verifier, read by any thread.
 struct HandleCounters {
-  std::atomic<std::uint64_t> valid{0};
-  std::atomic<std::uint64_t> invalid{0};
-  /// A server failed: the handle is looked up again.
-  std::atomic<std::uint64_t> failed{0};
+  Counter valid{"handles_valid", "skua_handles_valid_total", "handles",
+                "Handles that resolve to their account"};
+  Counter invalid{"handles_invalid", "skua_handles_invalid_total", "handles",
+                  "Handles that do not resolve to their account"};
+  Counter failed{"handles_failed", "skua_handles_failed_total", "handles",
+                 "Look-ups of handles that failed because of a server; they are repeated"};
 };
 
 /// Verifies handles: takes claims that are due from `bsky.actors`, several at a time, and writes

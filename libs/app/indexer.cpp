@@ -11,6 +11,7 @@
 #include "backfill/backfiller.hpp"
 #include "backfill/discovery/host_table.hpp"
 #include "backfill/queue/job_table.hpp"
+#include "base/metric_group.hpp"
 #include "sources/source_run.hpp"
 #include "status/backfill_monitor.hpp"
 #include "store/clock_watch.hpp"
@@ -217,10 +218,8 @@ class Indexer::Impl {
 
   void complete(status::Metrics& metrics) const {
     metrics.server_clock_ahead = clock_watch_.server_ahead();
-    if (!handles_) return;
-    metrics.handles_valid = handles_->counters().valid;
-    metrics.handles_invalid = handles_->counters().invalid;
-    metrics.handles_failed = handles_->counters().failed;
+    metrics.add(status::MetricScope::Process,
+                values_of(handles_ ? handles_->counters() : accounts::HandleCounters()));
   }
 
   const IndexerOptions options_;

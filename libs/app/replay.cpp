@@ -10,6 +10,7 @@
 #include "app/database.hpp"
 #include "app/defect.hpp"
 #include "base/guarded.hpp"
+#include "base/metric_group.hpp"
 #include "ingest/pipeline.hpp"
 #include "ingest/verifying.hpp"
 #include "store/process_name.hpp"
@@ -76,11 +77,7 @@ class Replay::Impl {
     status::Metrics metrics =
         ingest::pipeline_metrics(pipeline_, source(), started_at_, clock_.now());
     metrics.is_live = false;
-    if (handles_) {
-      metrics.handles_valid = handles_->counters().valid;
-      metrics.handles_invalid = handles_->counters().invalid;
-      metrics.handles_failed = handles_->counters().failed;
-    }
+    if (handles_) metrics.add(status::MetricScope::Process, values_of(handles_->counters()));
     return metrics;
   }
   std::string file_problem() const {

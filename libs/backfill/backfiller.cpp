@@ -77,11 +77,9 @@ class Backfiller::Impl final : private writer::Producer {
 
   BackfillMetrics metrics() const {
     const FetchCounters& fetched = fetcher_.counters();
-    BackfillMetrics metrics;
-    metrics.repositories = repositories_;
+    BackfillMetrics metrics = counted_;
     metrics.records = counters_.events;
     metrics.rows = counters_.rows;
-    metrics.removed = removed_;
     metrics.bytes = fetched.bytes;
     metrics.failed = fetched.failed;
     metrics.given_up = fetched.given_up;
@@ -92,6 +90,7 @@ class Backfiller::Impl final : private writer::Producer {
     metrics.in_hand = fetched.in_hand;
     metrics.hosts = fetcher_.hosts();
     metrics.discovery = discoverer_.metrics();
+    if (audit_) metrics.discovery.behind = audit_->metrics().behind;
     return metrics;
   }
 
@@ -154,8 +153,8 @@ class Backfiller::Impl final : private writer::Producer {
             .holder = options_.holder,
             .on_done =
                 [this](std::size_t repositories, std::size_t removed) {
-                  repositories_ += repositories;
-                  removed_ += removed;
+                  counted_.repositories += repositories;
+                  counted_.removed += removed;
                   fetcher_.ended(repositories);
                 },
             .on_failed = [this](const Job& job,
@@ -169,8 +168,8 @@ class Backfiller::Impl final : private writer::Producer {
   writer::WorkerPool& pool_;
   const std::uint32_t origin_;
   const Clock& jobs_clock_;
-  std::atomic<std::uint64_t> repositories_{0};
-  std::atomic<std::uint64_t> removed_{0};
+  /// Repositories and removed rows; `metrics` adds what the other parts count.
+  BackfillMetrics counted_;
   writer::Counters counters_;
   // Later members use earlier ones: the stored CARs are destroyed before the budget that counts
   // their bytes.

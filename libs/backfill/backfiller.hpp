@@ -1,8 +1,6 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,6 +12,7 @@
 #include "backfill/hosts/host_limits.hpp"
 #include "backfill/queue/job_table.hpp"
 #include "backfill/repository/fetcher.hpp"
+#include "base/metric.hpp"
 #include "base/time.hpp"
 #include "transport/http_client.hpp"
 #include "writer/worker_pool.hpp"
@@ -54,25 +53,34 @@ struct BackfillerOptions {
   const Clock* jobs_clock = nullptr;
 };
 
-/// Counters since the start; only active jobs and hosts can decrease.
+/// The metrics of a backfill since it started.
 struct BackfillMetrics {
-  std::uint64_t repositories = 0;
-  std::uint64_t records = 0;
-  std::uint64_t rows = 0;
-  std::uint64_t removed = 0;
-  std::uint64_t bytes = 0;
-  /// Failed attempts.
-  std::uint64_t failed = 0;
-  /// Jobs that are not retried.
-  std::uint64_t given_up = 0;
-  std::uint64_t unavailable = 0;
-  std::uint64_t postponed = 0;
-  std::uint64_t dead_letters = 0;
-  std::uint64_t transactions = 0;
-  /// Jobs that have started and not ended.
-  std::size_t in_hand = 0;
-  std::vector<HostMetrics> hosts;
-  DiscoveryMetrics discovery;
+  Counter repositories{"repositories", "skua_backfill_repositories_total", "repositories",
+                       "Repositories that a backfill has indexed"};
+  Counter records{"records", "skua_backfill_records_total", "records",
+                  "Records of repositories that workers finished"};
+  Counter rows{"rows", "skua_backfill_rows_total", "rows",
+               "Rows that a backfill inserted, changed or deleted"};
+  Counter removed{"removed", "skua_backfill_removed_rows_total", "rows",
+                  "Rows that were deleted because the repository does not contain their record"};
+  Counter bytes{"bytes", "skua_backfill_downloaded_bytes_total", "bytes",
+                "Size of the downloaded repositories"};
+  Counter failed{"failed", "skua_backfill_failed_attempts_total", "attempts",
+                 "Attempts at a repository that failed"};
+  Counter given_up{"given_up", "skua_backfill_abandoned_jobs_total", "jobs",
+                   "Jobs that failed for good"};
+  Counter unavailable{"unavailable", "skua_backfill_unavailable_repositories_total", "repositories",
+                      "Repositories that no host serves"};
+  Counter postponed{"postponed", "skua_backfill_postponed_jobs_total", "jobs",
+                    "Jobs that were postponed because a host limits the rate or space is short"};
+  Counter dead_letters{"dead_letters", "skua_backfill_dead_letters_total", "records",
+                       "Records of repositories that became dead letters"};
+  Counter transactions{"transactions", "skua_backfill_transactions_total", "transactions",
+                       "Transactions of a backfill that were committed"};
+  Gauge in_hand{"in_hand", "skua_backfill_active_jobs", "jobs",
+                "Jobs that this process has leased and not ended"};
+  std::vector<HostMetrics> hosts = {};
+  DiscoveryMetrics discovery = {};
 };
 
 /// Works on the queue of jobs (JobTable) until it is stopped: downloads, checks and writes whole

@@ -1,51 +1,73 @@
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "base/metric.hpp"
 #include "verify/errc.hpp"
 
 namespace skua::ingest {
 
-/// Counts incoming messages since the start of the process. Any thread. All values grow, except the
-/// newest time and the numbers of waiting messages.
+/// Counts the messages of a source since the start of the process. Any thread.
 struct IntakeCounters {
-  std::atomic<std::uint64_t> frames{0};
-  std::atomic<std::uint64_t> bytes{0};
-  std::atomic<std::uint64_t> commits{0};
-  std::atomic<std::uint64_t> ops{0};
-  std::atomic<std::uint64_t> syncs{0};
-  std::atomic<std::uint64_t> identities{0};
-  std::atomic<std::uint64_t> accounts{0};
-  std::atomic<std::uint64_t> labels{0};
-  std::atomic<std::uint64_t> infos{0};
-  std::atomic<std::uint64_t> errors{0};
-  std::atomic<std::uint64_t> unknown{0};     // of an unknown type, or labels with an unknown field
-  std::atomic<std::uint64_t> bad_frames{0};  // whole messages that became dead letters
-  std::atomic<std::uint64_t> bad_ops{0};     // operations that became dead letters
-  std::atomic<std::uint64_t> unforeseen{
-      0};  // of bad_frames: because of an exception (guard_message)
-  /// Records of JSON sources whose hash is not their CID: the conversion to JSON lost information.
-  std::atomic<std::uint64_t> altered{0};
-  /// Records, and whole messages, that the filter excludes.
-  std::atomic<std::uint64_t> filtered{0};
-  std::atomic<std::uint64_t> filtered_messages{0};
-  std::atomic<std::int64_t> newest_time_us{0};
+  Counter frames{"frames", "skua_messages_total", "messages", "Messages that were read"};
+  Counter bytes{"bytes", "skua_message_bytes_total", "bytes",
+                "Size of the messages that were read"};
+  Counter commits{"commits", "skua_commits_total", "messages",
+                  "#commit messages that were read, and record events of a Tap or a Jetstream"};
+  Counter ops{"", "skua_operations_total", "operations", "Record operations that were read"};
+  Counter syncs{"syncs", "skua_syncs_total", "messages", "#sync messages that were read"};
+  Counter identities{"identities", "skua_identity_messages_total", "messages",
+                     "#identity messages that were read"};
+  Counter accounts{"accounts", "skua_account_messages_total", "messages",
+                   "#account messages that were read"};
+  Counter labels{"labels", "skua_labels_total", "labels", "Labels that were read"};
+  Counter infos{"infos", "skua_info_messages_total", "messages", "#info messages that were read"};
+  Counter errors{"errors", "skua_error_messages_total", "messages", "Error messages of the source"};
+  Counter unknown{"unknown", "skua_unknown_messages_total", "messages",
+                  "Messages of an unknown type, and labels with an unknown field"};
+  Counter bad_frames{"", "skua_dead_letter_messages_total", "messages",
+                     "Whole messages that became dead letters"};
+  Counter bad_ops{"", "skua_dead_letter_operations_total", "operations",
+                  "Single operations and labels that became dead letters"};
+  Counter unforeseen{"unforeseen", "skua_unforeseen_exceptions_total", "messages",
+                     "Messages that became dead letters because of an unexpected exception"};
+  Counter altered{"altered", "skua_altered_records_total", "records",
+                  "Records of a Tap or a Jetstream whose hash is not their CID: the conversion to "
+                  "JSON lost information"};
+  Counter filtered{"filtered", "skua_filtered_records_total", "records",
+                   "Records that the filter excludes"};
+  Counter filtered_messages{"filtered_messages", "skua_filtered_messages_total", "messages",
+                            "Messages of accounts that the filter excludes"};
 
-  // Verification.
-  std::atomic<std::uint64_t> verified{0};     // commits, #syncs and labels that passed
-  std::atomic<std::uint64_t> broke{0};        // of these: did not follow the known head
-  std::atomic<std::uint64_t> former_keys{0};  // of these: signed by a former key
-  /// Dropped, by verify::errc: index 0 is errc 1.
-  std::array<std::atomic<std::uint64_t>, verify::kReasons> dropped{};
-  std::atomic<std::uint64_t> stale_accounts{0};  // #account dropped: the host states another status
-  std::atomic<std::uint64_t> unsettled_accounts{0};  // #account whose host could not be asked
-  /// Accounts with parked frames now.
-  std::atomic<std::uint64_t> accounts_waiting{0};
-  /// Messages that FutureGate holds now.
-  std::atomic<std::uint64_t> frames_held{0};
+  Counter verified{"verified", "skua_verified_total", "commits, #syncs, labels",
+                   "Commits, #syncs and labels that passed verification"};
+  Counter broke{"broke", "skua_breaks_total", "commits",
+                "Verified commits that do not follow the stored head of their repository"};
+  Counter former_keys{"former_keys", "skua_former_key_signatures_total", "commits, labels",
+                      "Verified commits and labels that a former key of the account signed"};
+  CounterFamily<verify::kReasons> dropped{
+      "dropped",
+      "skua_dropped_total",
+      "commits, #syncs, labels",
+      "Commits, #syncs and labels that were dropped, by reason (libs/verify/errc.hpp)",
+      "reason",
+      [](std::size_t index) { return verify::name_of(static_cast<verify::errc>(index + 1)); }};
+  Counter stale_accounts{"stale_accounts", "skua_stale_account_messages_total", "messages",
+                         "#account messages that were dropped because the host states another "
+                         "status"};
+  Counter unsettled_accounts{"unsettled_accounts", "skua_unsettled_account_messages_total",
+                             "messages",
+                             "#account messages that were applied in part because the host could "
+                             "not be asked"};
+  Gauge accounts_waiting{"accounts_waiting", "skua_waiting_accounts", "accounts",
+                         "Accounts with parked messages"};
+  Gauge frames_held{"frames_held", "skua_held_messages", "messages",
+                    "Messages that are held because the local clock seems to be wrong"};
+
+  /// When the host made the newest message, in microseconds; 0: there was none. No metric.
+  std::atomic<std::int64_t> newest_time_us{0};
 
   void drop(verify::errc reason) { dropped.at(static_cast<std::size_t>(reason) - 1) += 1; }
 };

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "store/dead_letters.hpp"
+#include "base/metric_group.hpp"
 #include "writer/router.hpp"
 
 namespace skua::ingest {
@@ -122,60 +122,36 @@ bool Pipeline::drain(std::chrono::steady_clock::time_point deadline) {
   return in_flight_.wait_until_at_most(abandoned, deadline);
 }
 
+void add_counts(status::Metrics& metrics, const PipelineCounts& counts) {
+  using status::MetricScope;
+  metrics.add(MetricScope::Pipeline, values_of(counts.intake));
+  metrics.add(MetricScope::Pipeline, values_of(counts.gauges));
+  metrics.add(MetricScope::Process, values_of(counts.written));
+  metrics.add(MetricScope::Process, values_of(counts.dead_letters));
+}
+
 status::Metrics pipeline_metrics(const Pipeline& pipeline, std::string source, Timestamp started_at,
                                  Timestamp now) {
-  const IntakeCounters& in = pipeline.intake();
-  const writer::Counters& out = pipeline.written_counters();
   status::Metrics metrics;
   metrics.source = std::move(source);
   metrics.at = now;
   metrics.started_at = started_at;
-  metrics.frames = in.frames;
-  metrics.bytes = in.bytes;
-  metrics.commits = in.commits;
-  metrics.syncs = in.syncs;
-  metrics.identities = in.identities;
-  metrics.accounts = in.accounts;
-  metrics.labels = in.labels;
-  metrics.infos = in.infos;
-  metrics.errors = in.errors;
-  metrics.unknown = in.unknown;
-  metrics.events = out.events;
-  metrics.rows = out.rows;
-  metrics.unchanged = out.unchanged;
-  metrics.transactions = out.transactions;
-  metrics.unforeseen = in.unforeseen;
-  metrics.altered = in.altered;
-  metrics.filtered = in.filtered;
-  metrics.filtered_messages = in.filtered_messages;
   metrics.is_verified = pipeline.is_verified();
-  metrics.verified = in.verified;
-  metrics.broke = in.broke;
-  metrics.former_keys = in.former_keys;
-  for (std::size_t i = 0; i < verify::kReasons; ++i) {
-    if (const std::uint64_t count = in.dropped[i]; count > 0) {
-      metrics.dropped[verify::name_of(static_cast<verify::errc>(i + 1))] = count;
-    }
-  }
-  metrics.stale_accounts = in.stale_accounts;
-  metrics.unsettled_accounts = in.unsettled_accounts;
-  metrics.accounts_waiting = in.accounts_waiting;
-  metrics.frames_held = in.frames_held;
-  metrics.retries = out.retries;
-  metrics.dead_letters = out.dead_letters;
-  metrics.nuls_removed = out.nuls_removed;
-  metrics.not_canonical = out.not_canonical;
-  metrics.dead_letters_left_out = store::dead_letters_left_out();
-  metrics.in_flight = pipeline.frames_in_flight();
   metrics.latency = pipeline.latency().counts();
   if (const auto watermark = pipeline.watermark()) metrics.cursor = watermark->seq;
-  if (const std::int64_t newest = in.newest_time_us; newest != 0) {
+  if (const std::int64_t newest = pipeline.intake().newest_time_us; newest != 0) {
     metrics.newest = Timestamp(std::chrono::microseconds(newest));
   }
   const auto backlog = pipeline.backlog();
   metrics.waiting = backlog.waiting;
   metrics.committed = backlog.newest_committed;
   metrics.oldest_waiting = backlog.oldest_waiting;
+  PipelineGauges gauges;
+  gauges.in_flight = pipeline.frames_in_flight();
+  add_counts(metrics, {.intake = pipeline.intake(),
+                       .written = pipeline.written_counters(),
+                       .dead_letters = store::dead_letter_counters(),
+                       .gauges = gauges});
   return metrics;
 }
 

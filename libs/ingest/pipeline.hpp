@@ -19,6 +19,7 @@
 #include "ingest/in_flight.hpp"
 #include "ingest/intake_counters.hpp"
 #include "status/metrics.hpp"
+#include "store/dead_letters.hpp"
 #include "transport/frame_sink.hpp"
 #include "writer/producer.hpp"
 #include "writer/worker_pool.hpp"
@@ -130,6 +131,22 @@ class Pipeline final : private writer::Producer {
   std::vector<std::unique_ptr<DecodeThread>> decoders_;
   bool ended_ = false;
 };
+
+/// Metrics that are read from the parts of a pipeline.
+struct PipelineGauges {
+  Gauge in_flight{"in_flight", "skua_in_flight_messages", "messages",
+                  "Messages between intake and commit"};
+};
+
+/// What is counted for a pipeline.
+struct PipelineCounts {
+  const IntakeCounters& intake;
+  const writer::Counters& written;
+  const store::DeadLetterCounters& dead_letters;
+  const PipelineGauges& gauges;
+};
+
+void add_counts(status::Metrics& metrics, const PipelineCounts& counts);
 
 /// The metrics of a pipeline.
 status::Metrics pipeline_metrics(const Pipeline& pipeline, std::string source, Timestamp started_at,

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "base/metric_group.hpp"
+#include "sources/source_metrics.hpp"
+
 namespace skua::sources {
 
 SourceRun::SourceRun(SourceRunOptions options, writer::WorkerPool& pool, const Clock& clock,
@@ -127,6 +130,7 @@ status::Metrics SourceRun::metrics_of(std::size_t source) const {
     metrics = ingest::pipeline_metrics(pipeline_, readers_.name(source), started_at_, clock_.now());
     if (options_.complete) options_.complete(metrics);
   } else {
+    metrics = uncounted_metrics();
     metrics.source = readers_.name(source);
     metrics.at = clock_.now();
     metrics.started_at = started_at_;
@@ -139,9 +143,11 @@ status::Metrics SourceRun::metrics_of(std::size_t source) const {
   if (const auto watermark = pipeline_.watermark(source)) metrics.cursor = watermark->seq;
   if (!metrics.cursor) metrics.cursor = cursor_saver_.saved(source);
   metrics.connected = intake.connected();
-  metrics.reconnects = connections > 0 ? connections - 1 : 0;
-  metrics.skipped = intake.skipped();
-  metrics.restarts = intake.restarts();
+  ConnectionCounters connection;
+  connection.reconnects = connections > 0 ? connections - 1 : 0;
+  connection.skipped = intake.skipped();
+  connection.restarts = intake.restarts();
+  metrics.add(status::MetricScope::Source, values_of(connection));
   return metrics;
 }
 

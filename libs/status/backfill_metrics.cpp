@@ -1,7 +1,12 @@
 #include "status/backfill_metrics.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
+
+#include "base/metric_group.hpp"
+#include "status/metric_json.hpp"
 
 namespace skua::status {
 namespace {
@@ -10,6 +15,25 @@ using nlohmann::json;
 
 constexpr std::chrono::seconds kWindow{60};
 
+/// A metric that is a rate.
+struct RateMetric {
+  MetricInfo info;
+  double BackfillRates::*value;
+};
+
+const RateMetric kRateMetrics[] = {
+    {{"repositories_per_second", "skua_backfill_repositories_per_second", "repositories/s",
+      "Repositories that were indexed, mean over the last minute"},
+     &BackfillRates::repositories},
+    {{"records_per_second", "skua_backfill_records_per_second", "records/s",
+      "Records that workers finished, mean over the last minute"},
+     &BackfillRates::records},
+    {{"bytes_per_second", "skua_backfill_downloaded_bytes_per_second", "bytes/s",
+      "Size of the downloaded repositories, mean over the last minute"},
+     &BackfillRates::bytes},
+};
+
+/// One of the busiest hosts. These are not metrics of Prometheus: which hosts they are changes.
 json to_json(const backfill::HostMetrics& host) {
   json object = {{"host", host.host},
                  {"under_way", host.under_way},
@@ -39,38 +63,23 @@ BackfillRates BackfillRateWindow::add(const backfill::BackfillMetrics& metrics, 
           rate(first.bytes, metrics.bytes)};
 }
 
+std::vector<MetricValue> all_metrics(const backfill::BackfillMetrics& metrics,
+                                     const BackfillRates& rates) {
+  std::vector<MetricValue> all = values_of(metrics);
+  std::ranges::move(values_of(metrics.discovery), std::back_inserter(all));
+  for (const RateMetric& rate : kRateMetrics) {
+    all.push_back({rate.info, MetricKind::Gauge, rates.*rate.value});
+  }
+  return all;
+}
+
 json to_json(const backfill::BackfillMetrics& metrics, const BackfillRates& rates,
              const std::string& holder) {
-  const backfill::DiscoveryMetrics& lists = metrics.discovery;
   json hosts = json::array();
   for (const backfill::HostMetrics& host : metrics.hosts) hosts.push_back(to_json(host));
-  return {{"holder", holder},
-          {"repositories", metrics.repositories},
-          {"records", metrics.records},
-          {"rows", metrics.rows},
-          {"removed", metrics.removed},
-          {"bytes", metrics.bytes},
-          {"failed", metrics.failed},
-          {"given_up", metrics.given_up},
-          {"unavailable", metrics.unavailable},
-          {"postponed", metrics.postponed},
-          {"dead_letters", metrics.dead_letters},
-          {"transactions", metrics.transactions},
-          {"in_hand", metrics.in_hand},
-          {"repositories_per_second", rates.repositories},
-          {"records_per_second", rates.records},
-          {"bytes_per_second", rates.bytes},
-          {"pages", lists.pages},
-          {"accounts", lists.accounts},
-          {"accounts_inactive", lists.inactive},
-          {"hosts_listed", lists.hosts},
-          {"entries_refused", lists.refused},
-          {"entries_surplus", lists.surplus},
-          {"accounts_current", lists.current},
-          {"pages_failed", lists.failed},
-          {"pages_postponed", lists.postponed},
-          {"lists_under_way", lists.under_way},
-          {"hosts", std::move(hosts)}};
+  json object = {{"holder", holder}, {"hosts", std::move(hosts)}};
+  for (const MetricValue& metric : all_metrics(metrics, rates)) add_to(object, metric);
+  return object;
 }
 
 json to_json(const BackfillQueue& queue) {

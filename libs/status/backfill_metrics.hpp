@@ -6,12 +6,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "backfill/backfiller.hpp"
 #include "backfill/discovery/host_table.hpp"
 #include "backfill/queue/job_counts.hpp"
+#include "base/metric.hpp"
 #include "base/time.hpp"
 
 namespace skua::status {
@@ -50,7 +52,11 @@ struct BackfillQueue {
   std::optional<Timestamp> next_page = std::nullopt;
 };
 
-/// Names and values, for `skua.figures`. `holder`: see backfill/queue/job_table.hpp.
+/// All metrics of a backfill but those of its hosts.
+std::vector<MetricValue> all_metrics(const backfill::BackfillMetrics& metrics,
+                                     const BackfillRates& rates);
+
+/// Keys and values, for `skua.figures`. `holder`: see backfill/queue/job_table.hpp.
 nlohmann::json to_json(const backfill::BackfillMetrics& metrics, const BackfillRates& rates,
                        const std::string& holder);
 

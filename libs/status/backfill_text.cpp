@@ -136,7 +136,7 @@ std::string backfill_line(const BackfillSnapshot& moment) {
   auto first = fmt::format(
       "{} done, {} under way",
       counted_with_commas(static_cast<std::int64_t>(metrics.repositories), "repository"),
-      metrics.in_hand);
+      metrics.in_hand.value());
   if (moment.queue) first += ", " + queued_text(*moment.queue);
   std::vector<std::string> parts{clock_time(moment.at)};
   if (moment.outage) parts.push_back(outage_text(*moment.outage, moment.at));
@@ -153,7 +153,7 @@ std::string backfill_line(const BackfillSnapshot& moment) {
 std::string backfill_summary(const BackfillSnapshot& moment) {
   auto words = fmt::format("backfill: {} done, {} under way",
                            with_commas(static_cast<std::int64_t>(moment.metrics.repositories)),
-                           moment.metrics.in_hand);
+                           moment.metrics.in_hand.value());
   if (moment.queue) words += ", " + queued_text(*moment.queue);
   return words;
 }
@@ -164,7 +164,7 @@ std::vector<std::string> backfill_screen(const BackfillSnapshot& moment, std::si
   auto first = fmt::format(
       "{}  {} done, {} under way", clock_time(moment.at),
       counted_with_commas(static_cast<std::int64_t>(metrics.repositories), "repository"),
-      metrics.in_hand);
+      metrics.in_hand.value());
   if (moment.queue) first += ", " + queued_text(*moment.queue);
   if (const auto left = left_text(moment); !left.empty()) first += "; " + left;
   lines.push_back(std::move(first));

@@ -3,18 +3,140 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <iterator>
+#include <stdexcept>
 #include <utility>
+#include <variant>
 
 #include <nlohmann/json.hpp>
+
+#include "status/metric_json.hpp"
 
 namespace skua::status {
 namespace {
 
-double milliseconds_at(const LatencyHistogram::Counts& counts, double quantile) {
-  return static_cast<double>(LatencyHistogram::quantile(counts, quantile).count()) / 1'000;
+/// Nothing: there is no value now.
+using Reading = std::optional<MetricValue::Value>;
+
+/// A metric that is read from the state of a source.
+struct StateMetric {
+  MetricScope scope;
+  MetricKind kind;
+  MetricInfo info;
+  Reading (*read)(const Metrics&);
+};
+
+template <class T>
+Reading if_known(const std::optional<T>& value) {
+  return value ? Reading(*value) : std::nullopt;
+}
+
+template <class Duration>
+Reading seconds_if_known(const std::optional<Duration>& duration) {
+  if (!duration) return std::nullopt;
+  return std::chrono::duration<double>(*duration).count();
+}
+
+Reading role_of(const Metrics& metrics) {
+  switch (metrics.role) {
+    case Metrics::Role::Active:
+      return std::string("active");
+    case Metrics::Role::Standby:
+      return std::string("standby");
+    case Metrics::Role::Alone:
+      break;
+  }
+  return std::nullopt;
+}
+
+const StateMetric kStateMetrics[] = {
+    {MetricScope::Source,
+     MetricKind::Gauge,
+     {"started_at", "skua_start_time_seconds", "seconds", "When the process began to read"},
+     [](const Metrics& metrics) -> Reading { return metrics.started_at; }},
+    {MetricScope::Source,
+     MetricKind::Gauge,
+     {"connected", "skua_connected", "", "Whether the source is connected: 1 or 0"},
+     [](const Metrics& metrics) -> Reading { return metrics.connected; }},
+    {MetricScope::Source,
+     MetricKind::Gauge,
+     {"role", "skua_role", "",
+      "Role of a relay among several, as a label: active or standby; missing for a single source",
+      "role"},
+     role_of},
+    {MetricScope::Source,
+     MetricKind::Gauge,
+     {"is_verified", "skua_is_verified", "", "Whether signatures are checked: 1 or 0"},
+     [](const Metrics& metrics) -> Reading { return metrics.is_verified; }},
+    {MetricScope::Source,
+     MetricKind::Gauge,
+     {"cursor", "skua_cursor", "",
+      "Position in the stream up to which all events are committed; missing until it is known"},
+     [](const Metrics& metrics) { return if_known(metrics.cursor); }},
+    {MetricScope::Pipeline,
+     MetricKind::Gauge,
+     {"newest", "skua_newest_event_time_seconds", "seconds",
+      "When the host made the newest event that was read"},
+     [](const Metrics& metrics) { return if_known(metrics.newest); }},
+    {MetricScope::Pipeline,
+     MetricKind::Gauge,
+     {"committed", "skua_committed_event_time_seconds", "seconds",
+      "When the host made the newest event that is committed"},
+     [](const Metrics& metrics) { return if_known(metrics.committed); }},
+    {MetricScope::Pipeline,
+     MetricKind::Gauge,
+     {"lag_seconds", "skua_lag_seconds", "seconds",
+      "Current time minus the time of the newest committed event while other events wait; 0 if no "
+      "event waits"},
+     [](const Metrics& metrics) { return seconds_if_known(lag_of(metrics)); }},
+    {MetricScope::Pipeline,
+     MetricKind::Histogram,
+     {"commit_ms", "skua_commit_latency_seconds", "seconds",
+      "Time from the arrival of a message to its commit; the sum is estimated from the buckets, "
+      "with an error of at most 13 %"},
+     [](const Metrics& metrics) -> Reading { return metrics.latency; }},
+    {MetricScope::Process,
+     MetricKind::Gauge,
+     {"server_clock_ahead_seconds", "skua_server_clock_ahead_seconds", "seconds",
+      "How far PostgreSQL's clock is ahead of the local clock"},
+     [](const Metrics& metrics) { return seconds_if_known(metrics.server_clock_ahead); }},
+};
+
+const MetricValue& find(const Metrics& metrics, std::string_view key) {
+  const auto found = std::ranges::find_if(
+      metrics.counts, [&](const ScopedMetric& each) { return each.metric.info.key == key; });
+  if (found == metrics.counts.end()) {
+    throw std::out_of_range("no count has the key '" + std::string(key) + "'");
+  }
+  return found->metric;
+}
+
+/// Adds the counts of another source of the process, which has the same metrics.
+void add_counts(Metrics& sum, const Metrics& other) {
+  for (auto& [scope, metric] : sum.counts) {
+    auto* count = std::get_if<std::uint64_t>(&metric.value);
+    if (scope == MetricScope::Process || count == nullptr || *metric.info.key == '\0') continue;
+    *count += other.count(metric.info.key);
+  }
 }
 
 }  // namespace
+
+void Metrics::add(MetricScope scope, std::vector<MetricValue> values) {
+  for (MetricValue& value : values) counts.push_back({scope, std::move(value)});
+}
+
+std::uint64_t Metrics::count(std::string_view key) const {
+  return std::get<std::uint64_t>(find(*this, key).value);
+}
+
+std::map<std::string, std::uint64_t> Metrics::counts_by_label(std::string_view key) const {
+  std::map<std::string, std::uint64_t> counted;
+  for (const auto& [label, count] : std::get<CountsByLabel>(find(*this, key).value)) {
+    if (count > 0) counted[label] = count;
+  }
+  return counted;
+}
 
 std::optional<Timestamp::duration> lag_of(const Metrics& metrics) {
   constexpr Timestamp::duration kNone{0};
@@ -26,65 +148,31 @@ std::optional<Timestamp::duration> lag_of(const Metrics& metrics) {
   return std::max(metrics.at - *reached, kNone);
 }
 
+std::vector<ScopedMetric> all_metrics(const Metrics& metrics) {
+  std::vector<ScopedMetric> all;
+  for (const StateMetric& state : kStateMetrics) {
+    if (Reading value = state.read(metrics)) {
+      all.push_back({state.scope, {state.info, state.kind, *std::move(value)}});
+    }
+  }
+  std::ranges::copy(metrics.counts, std::back_inserter(all));
+  return all;
+}
+
 std::string to_json(const Metrics& metrics) {
-  nlohmann::json all = {
-      {"started_at", format_datetime(metrics.started_at)},
-      {"connected", metrics.connected},
-      {"frames", metrics.frames},
-      {"bytes", metrics.bytes},
-      {"commits", metrics.commits},
-      {"syncs", metrics.syncs},
-      {"identities", metrics.identities},
-      {"accounts", metrics.accounts},
-      {"labels", metrics.labels},
-      {"infos", metrics.infos},
-      {"errors", metrics.errors},
-      {"unknown", metrics.unknown},
-      {"events", metrics.events},
-      {"rows", metrics.rows},
-      {"unchanged", metrics.unchanged},
-      {"transactions", metrics.transactions},
-      {"retries", metrics.retries},
-      {"dead_letters", metrics.dead_letters},
-      {"dead_letters_left_out", metrics.dead_letters_left_out},
-      {"unforeseen", metrics.unforeseen},
-      {"altered", metrics.altered},
-      {"filtered", metrics.filtered},
-      {"filtered_messages", metrics.filtered_messages},
-      {"is_verified", metrics.is_verified},
-      {"verified", metrics.verified},
-      {"broke", metrics.broke},
-      {"former_keys", metrics.former_keys},
-      {"dropped", metrics.dropped},
-      {"stale_accounts", metrics.stale_accounts},
-      {"unsettled_accounts", metrics.unsettled_accounts},
-      {"accounts_waiting", metrics.accounts_waiting},
-      {"frames_held", metrics.frames_held},
-      {"handles_valid", metrics.handles_valid},
-      {"handles_invalid", metrics.handles_invalid},
-      {"handles_failed", metrics.handles_failed},
-      {"nuls_removed", metrics.nuls_removed},
-      {"not_canonical", metrics.not_canonical},
-      {"reconnects", metrics.reconnects},
-      {"skipped", metrics.skipped},
-      {"restarts", metrics.restarts},
-      {"in_flight", metrics.in_flight},
-      {"commit_ms_p50", milliseconds_at(metrics.latency, 0.5)},
-      {"commit_ms_p99", milliseconds_at(metrics.latency, 0.99)},
+  nlohmann::json object = nlohmann::json::object();
+  for (const ScopedMetric& each : all_metrics(metrics)) add_to(object, each.metric);
+  return object.dump();
+}
+
+std::vector<MetricDeclaration> declarations(const Metrics& metrics) {
+  std::vector<MetricDeclaration> all;
+  const auto add = [&](MetricScope scope, MetricKind kind, const MetricInfo& info) {
+    all.push_back({info, kind, scope == MetricScope::Process ? "" : "source"});
   };
-  if (metrics.role == Metrics::Role::Active) all["role"] = "active";
-  if (metrics.role == Metrics::Role::Standby) all["role"] = "standby";
-  if (metrics.cursor) all["cursor"] = *metrics.cursor;
-  if (metrics.newest) {
-    all["newest"] = format_datetime(*metrics.newest);
-    all["lag_seconds"] = std::chrono::duration<double>(*lag_of(metrics)).count();
-  }
-  if (metrics.server_clock_ahead) {
-    all["server_clock_ahead_seconds"] =
-        std::chrono::duration<double>(*metrics.server_clock_ahead).count();
-  }
-  if (metrics.committed) all["committed"] = format_datetime(*metrics.committed);
-  return all.dump();
+  for (const StateMetric& state : kStateMetrics) add(state.scope, state.kind, state.info);
+  for (const auto& [scope, metric] : metrics.counts) add(scope, metric.kind, metric.info);
+  return all;
 }
 
 Metrics total(const std::vector<Metrics>& sources) {
@@ -96,11 +184,7 @@ Metrics total(const std::vector<Metrics>& sources) {
       all = one;
       continue;
     }
-    all.frames += one.frames;
-    all.bytes += one.bytes;
-    all.accounts_waiting += one.accounts_waiting;
-    all.frames_held += one.frames_held;
-    all.in_flight += one.in_flight;
+    add_counts(all, one);
     for (std::size_t i = 0; i < all.latency.size(); ++i) all.latency[i] += one.latency[i];
   }
   return all;

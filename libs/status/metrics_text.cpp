@@ -78,10 +78,11 @@ std::string metrics_text(const Rates& rates, const std::vector<Metrics>& sources
   }
   if (sources.size() == 1) parts.push_back(cursor_text(all));
   if (rates.disk_bytes && !outage) parts.push_back(disk_text(*rates.disk_bytes));
-  if (all.accounts_waiting > 0) {
-    parts.push_back(fmt::format("{} await keys", all.accounts_waiting));
-  }
-  if (all.frames_held > 0) parts.push_back(fmt::format("{} held by the clock", all.frames_held));
+  const auto add_count = [&](const char* key, const char* what) {
+    if (const auto count = all.count(key)) parts.push_back(fmt::format("{} {}", count, what));
+  };
+  add_count("accounts_waiting", "await keys");
+  add_count("frames_held", "held by the clock");
   if (all.server_clock_ahead) {
     if (const auto difference = store::clock_difference_text(*all.server_clock_ahead)) {
       parts.push_back("clock " + *difference + " PostgreSQL's");
@@ -91,7 +92,7 @@ std::string metrics_text(const Rates& rates, const std::vector<Metrics>& sources
     parts.push_back(
         fmt::format("{:.0f} % of account numbers used", *rates.actor_numbers_used * 100));
   }
-  if (all.dead_letters > 0) parts.push_back(fmt::format("{} dead letters", all.dead_letters));
+  add_count("dead_letters", "dead letters");
   std::string text = laid_out(parts);
   if (sources.size() == 1) return text;
   for (const Metrics& source : sources) text += "\n" + indented(source_parts(source));

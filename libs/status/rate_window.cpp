@@ -21,14 +21,16 @@ double grown(std::uint64_t before, std::uint64_t now) {
 Rates RateWindow::add(const Metrics& all, const std::optional<DatabaseSize::Sample>& disk) {
   // The clock was set back: what was before says nothing.
   if (!samples_.empty() && samples_.back().at > all.at) samples_.clear();
-  samples_.push_back({all.at, all.events, all.rows, all.latency, disk});
+  const std::uint64_t events = all.count("events");
+  const std::uint64_t rows = all.count("rows");
+  samples_.push_back({all.at, events, rows, all.latency, disk});
   while (samples_.size() > 2 && samples_[1].at + kRateWindow <= all.at) samples_.pop_front();
   const Sample& first = samples_.front();
   Rates rates;
   rates.at = all.at;
   if (const double seconds = seconds_of(all.at - first.at); seconds > 0) {
-    rates.events = grown(first.events, all.events) / seconds;
-    rates.rows = grown(first.rows, all.rows) / seconds;
+    rates.events = grown(first.events, events) / seconds;
+    rates.rows = grown(first.rows, rows) / seconds;
     rates.latency = LatencyHistogram::between(first.latency, all.latency);
   }
   rates.disk_bytes = disk_growth();

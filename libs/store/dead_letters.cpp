@@ -1,7 +1,6 @@
 #include "store/dead_letters.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <utility>
 
@@ -41,7 +40,7 @@ const Statement kWrite{
     "  RETURNING 1) "
     "SELECT (SELECT count(*) FROM written), (SELECT count(*) FROM fitting)"};
 
-std::atomic<std::uint64_t> left_out{0};
+DeadLetterCounters letter_counters;
 
 /// The letter's error; it also mentions if the payload was cut.
 std::string error_of(const DeadLetter& letter, std::size_t payload_bytes) {
@@ -55,7 +54,7 @@ std::string error_of(const DeadLetter& letter, std::size_t payload_bytes) {
 
 void count_left_out(const DeadLetter& example, std::size_t count) {
   if (count == 0) return;
-  left_out += count;
+  letter_counters.left_out += count;
   logger("store")->warn(
       "skua.dead_letter is full, for an account or in all (docs/operations.md): {} not stored, for "
       "example {}: {}",
@@ -105,8 +104,8 @@ std::size_t write_dead_letters(Session& session, const std::vector<DeadLetter>& 
   return static_cast<std::size_t>(rows.int8(0, 0));
 }
 
-std::uint64_t dead_letters_left_out() {
-  return left_out;
+const DeadLetterCounters& dead_letter_counters() {
+  return letter_counters;
 }
 
 }  // namespace skua::store

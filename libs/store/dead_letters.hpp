@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/metric.hpp"
 #include "base/time.hpp"
 #include "store/session.hpp"
 
@@ -42,7 +43,11 @@ struct DeadLetterLimits {
 std::size_t write_dead_letters(Session& session, const std::vector<DeadLetter>& letters,
                                Timestamp now, const DeadLetterLimits& limits = {});
 
-/// Letters of this process that exceeded the limits, committed or not. Any thread.
-std::uint64_t dead_letters_left_out();
+/// Counters of this process. Any thread.
+struct DeadLetterCounters {
+  Counter left_out{"dead_letters_left_out", "skua_dead_letters_left_out_total", "dead letters",
+                   "Dead letters that are not stored because skua.dead_letter is full"};
+};
+const DeadLetterCounters& dead_letter_counters();
 
 }  // namespace skua::store

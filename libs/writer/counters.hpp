@@ -1,23 +1,32 @@
 #pragma once
 
-#include <atomic>
-#include <cstdint>
+#include "base/metric.hpp"
 
 namespace skua::writer {
 
-/// Counters of the writer since the start of the process. Any thread; they only grow.
+/// Counters of the writer since the start of the process. Any thread; they only grow. A backfill
+/// gives those that it shows other names (backfill::BackfillMetrics).
 struct Counters {
-  std::atomic<std::uint64_t> events{0};        // taken by workers and finished
-  std::atomic<std::uint64_t> rows{0};          // rows inserted, changed or deleted
-  std::atomic<std::uint64_t> transactions{0};  // committed
-  std::atomic<std::uint64_t> unchanged{
-      0};  // events that the rev guard, a tombstone or the floor held back
-  std::atomic<std::uint64_t> dead_letters{0};
-  std::atomic<std::uint64_t> set_aside{0};  // events that waited for a busy account
-  std::atomic<std::uint64_t> retries{0};    // transactions that a failure of the server undid
-  std::atomic<std::uint64_t> nuls_removed{0};
-  /// Records whose blocks have another form than DAG-CBOR's: indexed as any other.
-  std::atomic<std::uint64_t> not_canonical{0};
+  Counter events{"events", "skua_events_total", "events",
+                 "Events that workers finished: written, unchanged, or dead letters"};
+  Counter rows{"rows", "skua_rows_total", "rows", "Rows that were inserted, changed or deleted"};
+  Counter transactions{"transactions", "skua_transactions_total", "transactions",
+                       "Transactions that were committed"};
+  Counter unchanged{"unchanged", "skua_unchanged_events_total", "events",
+                    "Events that changed nothing: the row was newer, a tombstone or the minimum "
+                    "revision excluded them, or a later event of the batch replaced them"};
+  Counter dead_letters{"dead_letters", "skua_dead_letters_total", "events",
+                       "Events that became dead letters"};
+  Counter set_aside{"", "skua_deferred_events_total", "events",
+                    "Events that were deferred because another transaction held the lock of the "
+                    "account"};
+  Counter retries{"retries", "skua_transaction_retries_total", "transactions",
+                  "Transactions that a failure of the server rolled back"};
+  Counter nuls_removed{"nuls_removed", "skua_nuls_removed_total", "characters",
+                       "NUL characters that were removed from texts, because PostgreSQL does not "
+                       "store them"};
+  Counter not_canonical{"not_canonical", "skua_not_canonical_records_total", "records",
+                        "Records whose blocks are not canonical DAG-CBOR; they are indexed"};
 };
 
 }  // namespace skua::writer

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "status/line_layout.hpp"
+#include "status/made_metrics.hpp"
 
 namespace skua::status::metrics_text_test {
 namespace {
@@ -37,7 +38,7 @@ Rates rates() {
 }
 
 Metrics source(const std::string& name, Metrics::Role role = Metrics::Role::Alone) {
-  Metrics metrics;
+  Metrics metrics = test::made_metrics();
   metrics.source = name;
   metrics.role = role;
   metrics.at = kNow;
@@ -68,8 +69,8 @@ TEST(MetricsText, goes_on_in_a_second_line_before_it_is_too_long) {
   now.latency = latencies(9ms, 30ms);
   now.disk_bytes = 6'830'000;
   Metrics one = source("relay:a.example");
-  one.dead_letters = 2;
-  one.accounts_waiting = 31;
+  test::count_of(one, "dead_letters") = 2;
+  test::count_of(one, "accounts_waiting") = 31;
   EXPECT_EQ(metrics_text(now, {one}, std::nullopt),
             "14:38:18  812 events/s  790 rows/s  lag 1.0 s  p50/p99 10/33 ms  cursor 12345\n"
             "          disk +6.8 MB/min  31 await keys  2 dead letters");
@@ -153,7 +154,9 @@ TEST(MetricsText, is_never_wider_than_eighty_columns) {
   Metrics one = source("relay:" + std::string(200, 'x'), Metrics::Role::Active);
   one.committed = kNow - 24h * 400;
   one.cursor = std::numeric_limits<std::int64_t>::max();
-  one.accounts_waiting = one.dead_letters = std::numeric_limits<std::uint64_t>::max();
+  for (const char* key : {"accounts_waiting", "dead_letters"}) {
+    test::count_of(one, key) = std::numeric_limits<std::uint64_t>::max();
+  }
   for (const auto& sources : {std::vector{one}, std::vector{one, one, one}}) {
     for (const auto& outage :
          {std::optional<store::Outage>(), std::optional(store::Outage{kNow - 24h * 400, ""})}) {

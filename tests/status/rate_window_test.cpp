@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "status/made_metrics.hpp"
+
 namespace skua::status::rate_window_test {
 namespace {
 
@@ -14,13 +16,13 @@ using namespace std::chrono_literals;
 /// A process whose time and counts the test sets, seen by a window.
 class RateWindowTest : public testing::Test {
  protected:
-  RateWindowTest() { now_.at = Timestamp(1'783'175'888s); }
+  RateWindowTest() : now_(test::made_metrics()) { now_.at = Timestamp(1'783'175'888s); }
 
   Rates after(std::chrono::seconds time, std::uint64_t events, std::uint64_t rows = 0,
               std::optional<std::int64_t> disk = std::nullopt) {
     now_.at += time;
-    now_.events += events;
-    now_.rows += rows;
+    test::count_of(now_, "events") += events;
+    test::count_of(now_, "rows") += rows;
     std::optional<DatabaseSize::Sample> sample;
     if (disk) sample = DatabaseSize::Sample{now_.at, *disk, 0.25};
     return window_.add(now_, sample);
@@ -95,7 +97,7 @@ TEST_F(RateWindowTest, begins_anew_when_the_clock_is_set_back) {
 
 TEST_F(RateWindowTest, counts_nothing_where_a_count_fell) {
   after(0s, 1'000);
-  now_.events = 10;
+  test::count_of(now_, "events") = 10;
   EXPECT_EQ(after(10s, 0).events, 0);
 }
 

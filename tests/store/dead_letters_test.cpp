@@ -69,14 +69,14 @@ DeadLetter letter_of(const std::string& did, int number) {
 
 TEST_F(DeadLettersTest, an_account_has_a_bounded_number_of_letters) {
   const DeadLetterLimits limits{.per_account = 3};
-  const std::uint64_t before = dead_letters_left_out();
+  const std::uint64_t before = dead_letter_counters().left_out;
   std::vector<DeadLetter> letters;
   for (int i = 0; i < 5; ++i) letters.push_back(letter_of("did:plc:a", i));
   letters.push_back(letter_of("did:plc:b", 0));
   EXPECT_EQ(write_dead_letters(session(), letters, at(1), limits), 4U);
-  EXPECT_EQ(dead_letters_left_out() - before, 2U);
+  EXPECT_EQ(dead_letter_counters().left_out - before, 2U);
   EXPECT_EQ(write_dead_letters(session(), {letter_of("did:plc:a", 9)}, at(2), limits), 0U);
-  EXPECT_EQ(dead_letters_left_out() - before, 3U);
+  EXPECT_EQ(dead_letter_counters().left_out - before, 3U);
   EXPECT_EQ(value("SELECT string_agg(did || ' ' || n, ', ' ORDER BY did) FROM "
                   "(SELECT did, count(*) AS n FROM skua.dead_letter GROUP BY did) AS t"),
             "did:plc:a 3, did:plc:b 1");
@@ -85,13 +85,13 @@ TEST_F(DeadLettersTest, an_account_has_a_bounded_number_of_letters) {
   DeadLetter again = letter_of("did:plc:a", 0);
   again.error = "still bad";
   EXPECT_EQ(write_dead_letters(session(), {again}, at(3), limits), 1U);
-  EXPECT_EQ(dead_letters_left_out() - before, 3U);
+  EXPECT_EQ(dead_letter_counters().left_out - before, 3U);
 }
 
 TEST_F(DeadLettersTest, the_table_has_a_bounded_size) {
   DeadLetterLimits limits;
   limits.table_bytes = 200'000;
-  const std::uint64_t before = dead_letters_left_out();
+  const std::uint64_t before = dead_letter_counters().left_out;
   std::size_t written = 0;
   for (int i = 0; i < 40; ++i) {
     DeadLetter letter = letter_of("did:plc:x" + std::to_string(i), i);
@@ -105,7 +105,7 @@ TEST_F(DeadLettersTest, the_table_has_a_bounded_size) {
   }
   EXPECT_GT(written, 1U);
   EXPECT_LT(written, 15U);
-  EXPECT_EQ(dead_letters_left_out() - before, 40 - written);
+  EXPECT_EQ(dead_letter_counters().left_out - before, 40 - written);
 }
 
 TEST_F(DeadLettersTest, a_payload_is_cut_and_the_error_says_so) {

@@ -121,18 +121,7 @@ bool Discoverer::is_idle() const {
 }
 
 DiscoveryMetrics Discoverer::metrics() const {
-  DiscoveryMetrics metrics;
-  metrics.pages = counters_.pages;
-  metrics.accounts = counters_.accounts;
-  metrics.inactive = counters_.inactive;
-  metrics.hosts = counters_.hosts;
-  metrics.refused = counters_.refused;
-  metrics.surplus = counters_.surplus;
-  metrics.current = counters_.current;
-  metrics.behind = counters_.behind;
-  metrics.queued = counters_.queued;
-  metrics.failed = counters_.failed;
-  metrics.postponed = counters_.postponed;
+  DiscoveryMetrics metrics = counters_;
   metrics.under_way = held_;
   return metrics;
 }

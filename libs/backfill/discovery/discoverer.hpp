@@ -17,36 +17,40 @@
 #include "backfill/discovery/discovery.hpp"
 #include "backfill/discovery/host_table.hpp"
 #include "backfill/repository/repo_answer.hpp"
+#include "base/metric.hpp"
 #include "base/time.hpp"
 #include "store/session.hpp"
 #include "transport/http_client.hpp"
 
 namespace skua::backfill {
 
-/// Counters since the start; only the last one can decrease.
+/// The metrics of a discovery since it started. Any thread.
 struct DiscoveryMetrics {
-  std::uint64_t pages = 0;
-  /// Active accounts on lists; an account may be on several lists.
-  std::uint64_t accounts = 0;
-  std::uint64_t inactive = 0;
-  /// Hosts that relays listed, except those that the relay calls offline or banned.
-  std::uint64_t hosts = 0;
-  /// Entries that cannot be used.
-  std::uint64_t refused = 0;
-  /// Entries of downloaded pages that were skipped, because their list is far longer than its host
-  /// announced (most_entries).
-  std::uint64_t surplus = 0;
-  /// Accounts whose repositories are complete at the listed revision: they get no job.
-  std::uint64_t current = 0;
-  /// Repositories that an audit found behind the revision on their host.
-  std::uint64_t behind = 0;
-  /// Jobs that resulted from these lists.
-  std::uint64_t queued = 0;
-  /// Pages that could not be read and will be requested again.
-  std::uint64_t failed = 0;
-  std::uint64_t postponed = 0;
-  /// Lists that are being read.
-  std::size_t under_way = 0;
+  Counter pages{"pages", "skua_backfill_list_pages_total", "pages",
+                "Pages of lists that were read"};
+  Counter accounts{"accounts", "skua_backfill_listed_accounts_total", "accounts",
+                   "Active accounts in lists; an account may be in several"};
+  Counter inactive{"accounts_inactive", "skua_backfill_inactive_accounts_total", "accounts",
+                   "Accounts in lists that are not active"};
+  Counter hosts{"hosts_listed", "skua_backfill_listed_hosts_total", "hosts",
+                "Hosts that relays name, without those that they report as gone or banned"};
+  Counter refused{"entries_refused", "skua_backfill_refused_entries_total", "entries",
+                  "Entries of lists that cannot be used"};
+  Counter surplus{"entries_surplus", "skua_backfill_surplus_entries_total", "entries",
+                  "Entries that were left out because their list is far longer than its host "
+                  "announced"};
+  Counter current{"accounts_current", "skua_backfill_current_accounts_total", "accounts",
+                  "Accounts whose repositories are complete as of the listed revision: they get no "
+                  "job"};
+  Counter behind{"", "skua_audit_outdated_repositories_total", "repositories",
+                 "Repositories that an audit found older than their hosts list"};
+  Counter queued{"", "skua_backfill_queued_jobs_total", "jobs", "Jobs that lists added"};
+  Counter failed{"pages_failed", "skua_backfill_failed_pages_total", "pages",
+                 "Pages that could not be read"};
+  Counter postponed{"pages_postponed", "skua_backfill_postponed_pages_total", "pages",
+                    "Pages that were postponed because the host limits the rate"};
+  Gauge under_way{"lists_under_way", "skua_backfill_active_lists", "lists",
+                  "Lists that are being read"};
 };
 
 /// Reads the lists of `skua.backfill_hosts`, several at once, each page by page. Hosts of a relay
@@ -92,20 +96,6 @@ class Discoverer {
   DiscoveryMetrics metrics() const;
 
  private:
-  struct Counters {
-    std::atomic<std::uint64_t> pages{0};
-    std::atomic<std::uint64_t> accounts{0};
-    std::atomic<std::uint64_t> inactive{0};
-    std::atomic<std::uint64_t> hosts{0};
-    std::atomic<std::uint64_t> refused{0};
-    std::atomic<std::uint64_t> surplus{0};
-    std::atomic<std::uint64_t> current{0};
-    std::atomic<std::uint64_t> behind{0};
-    std::atomic<std::uint64_t> queued{0};
-    std::atomic<std::uint64_t> failed{0};
-    std::atomic<std::uint64_t> postponed{0};
-  };
-
   /// `first`: this thread checks for lists for all threads; the others wait while there are none.
   void run(const std::stop_token& stop, bool first);
   /// False: no list is due.
@@ -138,7 +128,8 @@ class Discoverer {
   const Options options_;
   transport::HttpClient& http_;
   const Clock& clock_;
-  Counters counters_;
+  /// All but the lists under way.
+  DiscoveryMetrics counters_;
   std::atomic<bool> idle_{false};
   /// Threads that may have something to read or to report.
   std::atomic<std::size_t> busy_{0};

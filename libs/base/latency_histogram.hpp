@@ -50,6 +50,15 @@ class LatencyHistogram {
     return upper_bound(last);
   }
 
+  /// The largest duration of a bucket. The last bucket also has all that took longer.
+  static Duration upper_bound(std::size_t bucket) {
+    if (bucket < 4) return Duration(bucket);
+    const std::size_t exponent = bucket / 4 + 1;
+    const std::uint64_t quarter = bucket % 4;
+    const std::uint64_t step = std::uint64_t{1} << (exponent - 2);
+    return Duration(static_cast<Duration::rep>((4 + quarter + 1) * step - 1));
+  }
+
   /// The counts between two moments.
   static Counts between(const Counts& before, const Counts& now) {
     Counts difference{};
@@ -65,15 +74,6 @@ class LatencyHistogram {
     const std::size_t quarter = (value >> (exponent - 2)) & 3;
     const std::size_t bucket = (exponent - 1) * 4 + quarter;
     return bucket < kBuckets ? bucket : kBuckets - 1;
-  }
-
-  /// The largest value of a bucket.
-  static Duration upper_bound(std::size_t bucket) {
-    if (bucket < 4) return Duration(bucket);
-    const std::size_t exponent = bucket / 4 + 1;
-    const std::uint64_t quarter = bucket % 4;
-    const std::uint64_t step = std::uint64_t{1} << (exponent - 2);
-    return Duration(static_cast<Duration::rep>((4 + quarter + 1) * step - 1));
   }
 
   std::array<std::atomic<std::uint64_t>, kBuckets> buckets_{};

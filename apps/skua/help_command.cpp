@@ -8,12 +8,13 @@
 #include "command_line/unknown_word.hpp"
 #include "command_line/walk.hpp"
 #include "command_list.hpp"
+#include "metric_list.hpp"
 #include "settings_text.hpp"
 
 namespace skua::cli {
 namespace {
 
-/// `skua help`: the help of any command, as `--help` prints it, and all settings.
+/// `skua help`: the help of any command, as `--help` prints it, all settings, and all metrics.
 class HelpCommand final : public Command {
  public:
   explicit HelpCommand(CLI::App& app);
@@ -28,18 +29,25 @@ class HelpCommand final : public Command {
 
 HelpCommand::HelpCommand(CLI::App& app)
     : root_(app),
-      help_(app.add_subcommand("help", "Print the help of a command, or all settings")) {
+      help_(
+          app.add_subcommand("help", "Print the help of a command, all settings or all metrics")) {
   help_->add_option("COMMAND", words_,
-                    "A command and a subcommand, or `settings` for all settings");
-  help_->add_flag("--markdown", is_markdown_, "The settings as a table of Markdown");
+                    "A command and a subcommand, or `settings` or `metrics` for all of them");
+  help_->add_flag("--markdown", is_markdown_, "The settings or metrics as a table of Markdown");
   help_->footer(
-      "Examples:\n  skua help\n  skua help run\n  skua help backfill status\n  skua help settings");
+      "Examples:\n  skua help\n  skua help run\n  skua help backfill status\n  skua help "
+      "settings\n  "
+      "skua help metrics");
 }
 
 std::optional<int> HelpCommand::run(const Settings& /*settings*/) const {
   if (!*help_) return std::nullopt;
   if (words_ == std::vector<std::string>{"settings"}) {
     fmt::print("{}", is_markdown_ ? settings_markdown() : settings_text());
+    return 0;
+  }
+  if (words_ == std::vector<std::string>{"metrics"}) {
+    fmt::print("{}", is_markdown_ ? metric_list_markdown() : metric_list_text());
     return 0;
   }
   const CLI::App* command = &root_;

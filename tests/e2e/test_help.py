@@ -20,6 +20,14 @@ class Help(EndToEnd):
         self.assertEqual({line.split()[0] for line in self.run_skua("help", "settings").stdout.splitlines()
                           if line.startswith("--")}, flags)
 
+    def test_the_metrics_in_operations_md_are_those_of_the_program(self):
+        table = self.run_skua("help", "metrics", "--markdown").stdout
+        operations = (ROOT / "docs/operations.md").read_text()
+        self.assertIn(f"\n{table}\n", operations, "paste `skua help metrics --markdown`")
+        names = re.findall(r"^\| `(skua_[a-z0-9_]+)` \|", table, re.MULTILINE)
+        self.assertGreater(len(names), 70)
+        self.assertEqual(re.findall(r"^skua_\w+$", self.run_skua("help", "metrics").stdout, re.MULTILINE), names)
+
     def test_helps_name_no_variable_that_is_not_a_setting(self):
         table = self.run_skua("help", "settings", "--markdown").stdout
         named = {name for _, text in self.all_commands() for name in re.findall(r"SKUA_[A-Z_]+", text)}

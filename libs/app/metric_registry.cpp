@@ -1,0 +1,16 @@
+#include "app/metric_registry.hpp"
+
+#include "sources/source_metrics.hpp"
+#include "status/backfill_metrics.hpp"
+
+namespace skua::app {
+
+std::vector<status::MetricDeclaration> metric_registry() {
+  std::vector<status::MetricDeclaration> all = sources::source_metric_declarations();
+  for (const MetricValue& metric : status::all_metrics(backfill::BackfillMetrics(), {})) {
+    all.push_back({metric.info, metric.kind});
+  }
+  return all;
+}
+
+}  // namespace skua::app

@@ -53,9 +53,9 @@ TEST(AccountLines, NameWrongOnesByTheirNumber) {
               "#x' is not a DID, a handle, an at:// URI or a URL of bsky.app",
           "line 6 of dids.txt: '" + kDid + " " + kOther +
               "' is not a DID, a handle, an at:// URI or a URL of bsky.app",
-          "line 7 of dids.txt: what stands there is not a DID, a handle, an at:// URI or a URL of "
+          "line 7 of dids.txt: this text is not a DID, a handle, an at:// URI or a URL of "
           "bsky.app",
-          "line 8 of dids.txt: what stands there is not a DID, a handle, an at:// URI or a URL of "
+          "line 8 of dids.txt: this text is not a DID, a handle, an at:// URI or a URL of "
           "bsky.app"}));
 }
 

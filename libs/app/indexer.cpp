@@ -10,7 +10,7 @@
 #include "app/defect.hpp"
 #include "backfill/backfiller.hpp"
 #include "backfill/discovery/host_table.hpp"
-#include "backfill/queue/job_table.hpp"
+#include "backfill/queue/job_leases.hpp"
 #include "base/metric_group.hpp"
 #include "sources/source_run.hpp"
 #include "status/backfill_monitor.hpp"

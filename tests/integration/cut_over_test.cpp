@@ -18,6 +18,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backfill/queue/job_leases.hpp"
 #include "backfill/queue/job_table.hpp"
 #include "backfill/repository/finish.hpp"
 #include "event/repository_chunks.hpp"

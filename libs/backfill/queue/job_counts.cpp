@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "backfill/queue/job_table.hpp"
+#include "backfill/queue/due_jobs.hpp"
 
 namespace skua::backfill {
 namespace {

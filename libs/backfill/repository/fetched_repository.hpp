@@ -8,7 +8,7 @@
 
 #include "atproto/signing.hpp"
 #include "atproto/tid.hpp"
-#include "backfill/queue/job_table.hpp"
+#include "backfill/queue/job_leases.hpp"
 #include "base/bytes.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"

@@ -16,6 +16,9 @@
 
 #include "backfill/hosts/host_limits.hpp"
 #include "backfill/hosts/spool_budget.hpp"
+#include "backfill/queue/due_jobs.hpp"
+#include "backfill/queue/job_leases.hpp"
+#include "backfill/queue/job_results.hpp"
 #include "backfill/queue/job_table.hpp"
 #include "backfill/repository/fetched_repository.hpp"
 #include "backfill/repository/held_car.hpp"

@@ -7,7 +7,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
-#include "backfill/queue/job_table.hpp"
+#include "backfill/queue/job_results.hpp"
 #include "base/crash_point.hpp"
 #include "event/resolved_event.hpp"
 #include "records/record.hpp"

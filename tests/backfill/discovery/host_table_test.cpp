@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backfill/queue/due_jobs.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 

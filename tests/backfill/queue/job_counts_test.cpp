@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backfill/queue/job_leases.hpp"
+#include "backfill/queue/job_results.hpp"
 #include "backfill/queue/job_table.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"

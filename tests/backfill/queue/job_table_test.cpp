@@ -11,6 +11,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backfill/queue/due_jobs.hpp"
+#include "backfill/queue/job_leases.hpp"
+#include "backfill/queue/job_results.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 

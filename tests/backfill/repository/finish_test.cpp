@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backfill/queue/job_leases.hpp"
 #include "backfill/queue/job_table.hpp"
 #include "backfill/repository/resync_rows.hpp"
 #include "event/repository_chunks.hpp"

@@ -1,0 +1,159 @@
+#include "backfill/queue/job_leases.hpp"
+
+#include <utility>
+
+#include "backfill/queue/impl/job_sql.hpp"
+
+namespace skua::backfill {
+namespace {
+
+using store::Params;
+using store::Rows;
+using store::Session;
+using store::Statement;
+
+Statement claim_statement(const char* name, const std::string& which) {
+  return {name,
+          "WITH due AS MATERIALIZED (SELECT did FROM skua.backfill_jobs WHERE " + which +
+              " AND next_attempt <= $1::timestamptz ORDER BY next_attempt LIMIT $4::int8 "
+              "FOR UPDATE SKIP LOCKED) "
+              "UPDATE skua.backfill_jobs AS j SET state = 'running', attempts = j.attempts + 1, "
+              "claim = j.claim + 1, lease = $2::timestamptz, holder = $3 FROM due "
+              "WHERE j.did = due.did "
+              "RETURNING j.did, j.host, j.file, j.since, j.rev, j.attempts, j.claim"};
+}
+
+/// For the jobs of one kind of place: of all accounts or of some.
+struct ClaimStatements {
+  Statement of_all;
+  Statement of_some;
+};
+
+/// `last`: the number of the last parameter; the accounts are the next one.
+ClaimStatements claim_statements(const std::string& name, const std::string& which, int last) {
+  return {claim_statement(name.c_str(), which),
+          claim_statement((name + "_of").c_str(),
+                          which + " AND did = ANY ($" + std::to_string(last + 1) + "::text[])")};
+}
+
+const ClaimStatements kClaimHost =
+    claim_statements("backfill_jobs_claim_host", impl::kQueuedAtHost + " AND host = $5", 5);
+const ClaimStatements kClaimUnknown =
+    claim_statements("backfill_jobs_claim_unknown", impl::kQueuedWithoutHost, 4);
+const ClaimStatements kClaimFile =
+    claim_statements("backfill_jobs_claim_file", impl::kQueuedWithFile, 4);
+
+// Skips a job that is locked: it is ending and needs no lease. The lock of a transaction that
+// writes a chunk is weaker, and its job is renewed.
+const Statement kRenew{
+    "backfill_jobs_renew",
+    "WITH held AS MATERIALIZED (SELECT did FROM skua.backfill_jobs WHERE state = 'running' "
+    "AND holder = $1 AND lease > $2::timestamptz FOR NO KEY UPDATE SKIP LOCKED) "
+    "UPDATE skua.backfill_jobs AS j SET lease = $3::timestamptz FROM held WHERE j.did = held.did"};
+
+const Statement kRelease{
+    "backfill_jobs_release",
+    "WITH held AS MATERIALIZED (SELECT did FROM skua.backfill_jobs WHERE state = 'running' "
+    "AND holder = $1 ORDER BY did FOR UPDATE) "
+    "UPDATE skua.backfill_jobs AS j SET state = 'queued', lease = NULL, holder = NULL, "
+    "attempts = j.attempts - 1 FROM held WHERE j.did = held.did"};
+
+/// Reclaims running jobs; `which` is the condition. It does not count as an attempt, because nobody
+/// knows which of the jobs crashed the process. A job without a host did not: only its document was
+/// looked up.
+Statement take_back_statement(const char* name, const std::string& which, const char* words) {
+  return {name,
+          "WITH lost AS MATERIALIZED (SELECT did, times, times > 2 OR times >= $2::int4 AS often "
+          "FROM (SELECT did, lost + (host IS NOT NULL OR file IS NOT NULL)::int4 AS times "
+          "FROM skua.backfill_jobs WHERE state = 'running' AND " +
+              which +
+              " ORDER BY did FOR UPDATE SKIP LOCKED) AS held) "
+              "UPDATE skua.backfill_jobs AS j SET lease = NULL, holder = NULL, "
+              "finished_at = CASE WHEN lost.often THEN $1::timestamptz ELSE j.finished_at END, "
+              "error = CASE WHEN lost.often THEN '" +
+              words +
+              "' ELSE j.error END, attempts = j.attempts - 1, lost = lost.times, "
+              "state = CASE WHEN lost.times >= $2::int4 THEN 'failed' ELSE 'queued' END, "
+              "next_attempt = $1::timestamptz + make_interval(secs => "
+              "CASE WHEN lost.times >= $2::int4 THEN " +
+              impl::rare_delay_sql() +
+              " WHEN lost.times <= 2 THEN 0 ELSE least(10 * 2 ^ (lost.times - 3), 3600) END) "
+              "FROM lost WHERE j.did = lost.did"};
+}
+
+const Statement kTakeExpired =
+    take_back_statement("backfill_jobs_take_expired", "lease <= $1::timestamptz",
+                        "the process that had it did not renew its lease");
+const Statement kTakeOrphans = take_back_statement(
+    "backfill_jobs_take_orphans",
+    "NOT EXISTS (SELECT FROM pg_stat_activity AS s WHERE s.datname = current_database() "
+    "AND s.application_name = holder)",
+    "the process that had it ended");
+
+const ClaimStatements& claim_statements_of(Place::Kind kind) {
+  switch (kind) {
+    case Place::Kind::Host:
+      return kClaimHost;
+    case Place::Kind::Unknown:
+      return kClaimUnknown;
+    case Place::Kind::File:
+      return kClaimFile;
+  }
+  return kClaimUnknown;
+}
+
+std::size_t take_back(Session& session, const Statement& statement, Timestamp now, int most_lost) {
+  Params params;
+  params.timestamp(now).int4(most_lost);
+  return session.execute(statement, params).affected();
+}
+
+}  // namespace
+
+std::vector<Job> claim_jobs(Session& session, const Place& place, std::size_t limit,
+                            const Claim& claim) {
+  Params params;
+  params.timestamp(claim.now).timestamp(claim.now + claim.lease).text(claim.holder);
+  params.int8(static_cast<std::int64_t>(limit));
+  if (place.kind == Place::Kind::Host) params.text(place.host);
+  if (!claim.only.empty()) params.array(impl::text_array(claim.only));
+  const ClaimStatements& statements = claim_statements_of(place.kind);
+  const Rows rows =
+      session.execute(claim.only.empty() ? statements.of_all : statements.of_some, params);
+  std::vector<Job> jobs;
+  jobs.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Job job;
+    job.did = rows.text(i, 0);
+    job.host = rows.text_or_null(i, 1);
+    job.file = rows.text_or_null(i, 2);
+    job.since = impl::tid_or_null(rows, i, 3);
+    job.rev = impl::tid_or_null(rows, i, 4);
+    job.attempt = rows.int4(i, 5);
+    job.claim = rows.int8(i, 6);
+    jobs.push_back(std::move(job));
+  }
+  return jobs;
+}
+
+std::size_t renew_leases(Session& session, const Claim& claim) {
+  Params params;
+  params.text(claim.holder).timestamp(claim.now).timestamp(claim.now + claim.lease);
+  return session.execute(kRenew, params).affected();
+}
+
+std::size_t release_jobs(Session& session, const std::string& holder) {
+  Params params;
+  params.text(holder);
+  return session.execute(kRelease, params).affected();
+}
+
+std::size_t take_back_expired(Session& session, Timestamp now, int most_lost) {
+  return take_back(session, kTakeExpired, now, most_lost);
+}
+
+std::size_t take_back_orphans(Session& session, Timestamp now, int most_lost) {
+  return take_back(session, kTakeOrphans, now, most_lost);
+}
+
+}  // namespace skua::backfill

@@ -5,8 +5,11 @@
 #include <span>
 #include <utility>
 
+#include "backfill/backfill_counters.hpp"
+#include "backfill/hosts/spool_budget.hpp"
 #include "backfill/repository/finisher.hpp"
-#include "backfill/repository/repository_reader.hpp"
+#include "backfill/repository/job_runner.hpp"
+#include "backfill/repository/reader_threads.hpp"
 #include "backfill/repository/unfinished_repositories.hpp"
 #include "writer/producer.hpp"
 
@@ -25,12 +28,17 @@ class Backfiller::Impl final : private writer::Producer {
         on_defect_(std::move(on_defect)),
         pool_(pool),
         origin_(pool.add_source("backfill", *this)),
+        clock_(clock),
         jobs_clock_(options_.jobs_clock != nullptr ? *options_.jobs_clock : clock),
-        fetcher_(fetcher_options(), http_, jobs_clock_),
+        disk_(spooled_bytes()),
         unfinished_(options_.chunk_bytes),
-        reader_(reader_options(), unfinished_, clock),
-        finisher_(finisher_options(), unfinished_, pool.ids(), jobs_clock_),
+        readers_(options_.reader_threads),
+        finisher_({.database_url = options_.database_url,
+                   .holder = options_.holder,
+                   .on_defect = on_defect_},
+                  unfinished_, pool.ids(), counters_, jobs_clock_),
         http_(http_options()),
+        jobs_(job_options(), job_services()),
         discoverer_(discoverer_options(), http_, jobs_clock_) {
     if (!options_.audit || !options_.only.empty()) return;
     Discoverer::Options audit = discoverer_options();
@@ -44,7 +52,7 @@ class Backfiller::Impl final : private writer::Producer {
   }
 
   void start() {
-    fetcher_.start();
+    jobs_.start();
     if (options_.only.empty()) discoverer_.start();
     if (audit_) audit_->start();
   }
@@ -53,42 +61,43 @@ class Backfiller::Impl final : private writer::Producer {
     if (std::exchange(closed_, true)) return;
     discoverer_.request_stop();
     if (audit_) audit_->request_stop();
-    fetcher_.request_stop();
+    jobs_.request_stop();
     http_.stop();
     discoverer_.stop();
     if (audit_) audit_->stop();
-    reader_.stop();
+    readers_.stop();
   }
 
   void stop() {
     if (std::exchange(stopped_, true)) return;
     finisher_.stop();
-    fetcher_.stop();
+    jobs_.stop();
   }
 
   void notify() {
     discoverer_.notify();
-    fetcher_.notify();
+    jobs_.notify();
   }
-  // In this order: before a list ends, it has announced its jobs to the fetcher.
+  // In this order: a list that has ended has announced its jobs.
   bool is_idle() const {
-    return (!options_.only.empty() || discoverer_.is_idle()) && fetcher_.is_idle();
+    return (!options_.only.empty() || discoverer_.is_idle()) && jobs_.is_idle();
   }
 
   BackfillMetrics metrics() const {
-    const FetchCounters& fetched = fetcher_.counters();
-    BackfillMetrics metrics = counted_;
-    metrics.records = counters_.events;
-    metrics.rows = counters_.rows;
-    metrics.bytes = fetched.bytes;
-    metrics.failed = fetched.failed;
-    metrics.given_up = fetched.given_up;
-    metrics.unavailable = fetched.unavailable;
-    metrics.postponed = fetched.postponed;
-    metrics.dead_letters = counters_.dead_letters;
-    metrics.transactions = counters_.transactions;
-    metrics.in_hand = fetched.in_hand;
-    metrics.hosts = fetcher_.hosts();
+    BackfillMetrics metrics;
+    metrics.repositories = counters_.finished;
+    metrics.records = written_.events;
+    metrics.rows = written_.rows;
+    metrics.removed = counters_.removed;
+    metrics.bytes = counters_.bytes;
+    metrics.failed = counters_.failed;
+    metrics.given_up = counters_.given_up;
+    metrics.unavailable = counters_.unavailable;
+    metrics.postponed = counters_.postponed;
+    metrics.dead_letters = written_.dead_letters;
+    metrics.transactions = written_.transactions;
+    metrics.in_hand = counters_.open_jobs;
+    metrics.hosts = jobs_.hosts();
     metrics.discovery = discoverer_.metrics();
     if (audit_) metrics.discovery.behind = audit_->metrics().behind;
     return metrics;
@@ -99,25 +108,38 @@ class Backfiller::Impl final : private writer::Producer {
     for (const event::Chunk* chunk : chunks) unfinished_.written(chunk->repository, chunk->bytes);
   }
   bool is_crowded() const override { return false; }
-  writer::Counters& counters() override { return counters_; }
+  writer::Counters& counters() override { return written_; }
 
-  Fetcher::Options fetcher_options() {
+  /// Four of the largest at once: two of one site.
+  std::uint64_t spooled_bytes() const {
+    return std::max(std::uint64_t{16} << 30, std::uint64_t{4} * options_.largest_repository);
+  }
+
+  JobRunner::Options job_options() const {
     return {.database_url = options_.database_url,
             .holder = options_.holder,
-            .find_document = options_.find_document,
-            .document_failure = options_.document_failure,
-            .verify = options_.verify,
             .limits = options_.limits,
             .held_bytes = options_.held_bytes,
-            .largest_repository = options_.largest_repository,
-            // Room for four of the largest repositories: two of one site.
-            .spooled_bytes =
-                std::max(std::uint64_t{16} << 30, std::uint64_t{4} * options_.largest_repository),
             .resync = options_.resync,
             .only = options_.only,
             .max_attempts = options_.max_attempts,
-            .sink = [this](FetchedRepository fetched) { reader_.push(std::move(fetched)); },
             .on_defect = on_defect_};
+  }
+
+  JobServices job_services() {
+    return {.find_document = options_.find_document,
+            .document_failure = options_.document_failure,
+            .verify = options_.verify,
+            .download = {.largest_repository = options_.largest_repository},
+            .http = http_,
+            .disk = disk_,
+            .readers = readers_,
+            .unfinished = unfinished_,
+            .counters = counters_,
+            .clock = clock_,
+            .jobs_clock = jobs_clock_,
+            .origin = origin_,
+            .push_chunk = [this](event::Chunk chunk) { pool_.push(std::move(chunk)); }};
   }
 
   Discoverer::Options discoverer_options() {
@@ -125,7 +147,7 @@ class Backfiller::Impl final : private writer::Producer {
             .holder = options_.holder,
             .allow_private_hosts = options_.http.allow_private_hosts,
             .threads = kListsAtOnce,
-            .on_jobs = [this] { fetcher_.notify(); },
+            .on_jobs = [this] { jobs_.notify(); },
             .on_defect = on_defect_};
   }
 
@@ -137,47 +159,22 @@ class Backfiller::Impl final : private writer::Producer {
     return http;
   }
 
-  RepositoryReader::Options reader_options() {
-    return {.threads = options_.reader_threads,
-            .origin = origin_,
-            .sink = [this](event::Chunk chunk) { pool_.push(std::move(chunk)); },
-            .on_failed = [this](const Job& job,
-                                const std::string& words) { fetcher_.failed(job, words); },
-            .on_other_key =
-                [this](FetchedRepository fetched) { fetcher_.other_key(std::move(fetched)); },
-            .on_defect = on_defect_};
-  }
-
-  Finisher::Options finisher_options() {
-    return {.database_url = options_.database_url,
-            .holder = options_.holder,
-            .on_done =
-                [this](std::size_t repositories, std::size_t removed) {
-                  counted_.repositories += repositories;
-                  counted_.removed += removed;
-                  fetcher_.ended(repositories);
-                },
-            .on_failed = [this](const Job& job,
-                                const std::string& words) { fetcher_.failed(job, words); },
-            .on_lost = [this](const Job&) { fetcher_.ended(1); },
-            .on_defect = on_defect_};
-  }
-
   const BackfillerOptions options_;
   const std::function<void(const std::string&)> on_defect_;
   writer::WorkerPool& pool_;
   const std::uint32_t origin_;
+  const Clock& clock_;
   const Clock& jobs_clock_;
-  /// Repositories and removed rows; `metrics` adds what the other parts count.
-  BackfillMetrics counted_;
-  writer::Counters counters_;
+  writer::Counters written_;
   // Later members use earlier ones: the stored CARs are destroyed before the budget that counts
   // their bytes.
-  Fetcher fetcher_;
+  BackfillCounters counters_;
+  SpoolBudget disk_;
   UnfinishedRepositories unfinished_;
-  RepositoryReader reader_;
+  ReaderThreads readers_;
   Finisher finisher_;
   transport::HttpClient http_;
+  JobRunner jobs_;
   Discoverer discoverer_;
   /// Null: there are no audits.
   std::unique_ptr<Discoverer> audit_;

@@ -12,11 +12,11 @@
 namespace skua::backfill {
 namespace {
 
-/// Small repositories that end in one transaction: five locks each, and their rows are looked at.
+/// Small repositories in one transaction, which locks five times for each and reads their rows.
 constexpr std::size_t kTogether = 100;
 constexpr std::size_t kRecordsTogether = kLargeRepository;
 constexpr std::chrono::milliseconds kIdle{200};
-/// How long those that are ready wait for company: what a transaction costs, all share.
+/// How long ready repositories wait for others, to share the cost of the transaction.
 constexpr std::chrono::milliseconds kLinger{250};
 constexpr std::chrono::milliseconds kRetryPause{1'000};
 
@@ -24,13 +24,20 @@ std::size_t records_of(const UnfinishedRepository& repository) {
   return repository.listing.size();
 }
 
+/// A file is not tried again.
+void fail(const UnfinishedRepository& repository, std::string reason) {
+  repository.ended(
+      JobFailed{.reason = std::move(reason), .is_final = repository.fetched.job.file.has_value()});
+}
+
 }  // namespace
 
 Finisher::Finisher(Options options, UnfinishedRepositories& unfinished, resolve::SharedIds& ids,
-                   const Clock& clock)
+                   BackfillCounters& counters, const Clock& clock)
     : options_(std::move(options)),
       unfinished_(unfinished),
       ids_(ids),
+      counters_(counters),
       clock_(clock),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
@@ -72,7 +79,7 @@ void Finisher::finish(std::span<const std::unique_ptr<UnfinishedRepository>> bat
     try {
       return finish_once(batch);
     } catch (const store::DataError& error) {
-      if (batch.size() == 1) return options_.on_failed(batch.front()->fetched.job, error.what());
+      if (batch.size() == 1) return fail(*batch.front(), error.what());
       for (std::size_t i = 0; i < batch.size(); ++i) finish(batch.subspan(i, 1), stop);
       return;
     } catch (const store::ServerError& error) {
@@ -117,18 +124,20 @@ void Finisher::finish_once(std::span<const std::unique_ptr<UnfinishedRepository>
     one.listing = &repository->listing;
   }
   const Finished finished = finish_repositories(*session_, written, options_.holder, clock_.now());
+  counters_.finished += finished.done.size();
+  counters_.removed += finished.removed;
   for (const auto& repository : batch) {
-    const Job& job = repository->fetched.job;
-    const auto is_in = [&](const std::vector<std::string>& sorted) {
-      return std::find(sorted.begin(), sorted.end(), job.did) != sorted.end();
+    const auto is_in = [&](const std::vector<std::string>& some) {
+      return std::find(some.begin(), some.end(), repository->fetched.job.did) != some.end();
     };
     if (is_in(finished.stale)) {
-      options_.on_failed(job, "stale: the account is known at a newer revision than the CAR's");
-    } else if (!is_in(finished.done)) {
-      options_.on_lost(job);
+      fail(*repository, "stale: the account is known at a newer revision than the CAR's");
+    } else if (is_in(finished.done)) {
+      repository->ended(JobDone{});
+    } else {
+      repository->ended(JobLost{});
     }
   }
-  options_.on_done(finished.done.size(), finished.removed);
 }
 
 }  // namespace skua::backfill

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "backfill/backfill_counters.hpp"
 #include "backfill/repository/finish.hpp"
 #include "backfill/repository/unfinished_repositories.hpp"
 #include "base/time.hpp"
@@ -16,26 +17,22 @@
 
 namespace skua::backfill {
 
-/// Ends repositories whose records are durable, many small ones in one transaction, on a thread and
-/// a connection of its own. A failure of the server is retried for ever with a pause.
+/// Finishes repositories when their records are durable (finish_repositories), many small ones in
+/// one transaction, on a thread and a connection of its own. Retries without limit after a failure
+/// of the server. Reports how each job ended (UnfinishedRepository::ended).
 class Finisher {
  public:
   struct Options {
-    std::string database_url;
-    /// Whose jobs they are.
-    std::string holder;
-    /// Repositories that are done, and rows that were removed because they are in none of them.
-    std::function<void(std::size_t repositories, std::size_t removed)> on_done;
-    /// A repository that cannot be finished, with the reason in words for people.
-    std::function<void(const Job&, const std::string& words)> on_failed;
-    /// Its job was taken away.
-    std::function<void(const Job&)> on_lost;
-    std::function<void(const std::string& what)> on_defect;
+    std::string database_url = {};
+    /// The lease owner of the jobs.
+    std::string holder = {};
+    /// Called after a fatal error.
+    std::function<void(const std::string& what)> on_defect = {};
   };
 
   /// The rest outlives it.
   Finisher(Options options, UnfinishedRepositories& unfinished, resolve::SharedIds& ids,
-           const Clock& clock);
+           BackfillCounters& counters, const Clock& clock);
   ~Finisher();
 
   /// Ends the thread. Idempotent.
@@ -52,6 +49,7 @@ class Finisher {
   const Options options_;
   UnfinishedRepositories& unfinished_;
   resolve::SharedIds& ids_;
+  BackfillCounters& counters_;
   const Clock& clock_;
   std::unique_ptr<store::Session> session_;
   std::jthread thread_;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -14,6 +15,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "backfill/queue/job_end.hpp"
 #include "backfill/repository/fetched_repository.hpp"
 #include "repo/repository_listing.hpp"
 
@@ -24,39 +26,40 @@ struct UnfinishedRepository {
   FetchedRepository fetched;
   /// Views the fetched bytes.
   repo::RepositoryListing listing;
-  /// Chunks that were handed to the workers and are not durable; one more while more may come.
+  /// Chunks that the workers have and that are not durable; one more until `complete`.
   std::size_t pending = 1;
+  /// Called once by the Finisher. Set before `complete`.
+  std::function<void(JobEnd)> ended = nullptr;
 };
 
-/// The repositories whose records are on their way into tables. Says which are ready to be
-/// finished, and how much memory all hold: who reads repositories waits for room here, which is
-/// what bounds the process. Any thread.
+/// The repositories whose records the workers are writing. Knows which are ready to be finished,
+/// and limits the size of the chunks that wait for workers: a reader thread waits here for room.
+/// Any thread.
 class UnfinishedRepositories {
  public:
-  /// `chunk_bytes`: of chunks that wait for workers.
+  /// `chunk_bytes`: the largest size of all waiting chunks.
   explicit UnfinishedRepositories(std::size_t chunk_bytes) : chunk_limit_(chunk_bytes) {}
 
   using Id = std::uint64_t;
 
-  /// Takes a repository in; its listing is good until it is taken as ready.
+  /// Adds a repository, which stays where it is until `take_ready` returns it.
   Id begin(std::unique_ptr<UnfinishedRepository> repository);
 
-  /// Waits for room for a chunk, and counts it. False: stop was asked for.
+  /// Waits for room for a chunk, and counts it. False: a stop was requested.
   bool add_chunk(Id id, std::size_t bytes, const std::stop_token& stop);
   /// A chunk is durable.
   void written(Id id, std::size_t bytes);
   /// No more chunks come.
   void complete(Id id);
 
-  /// Takes up to `limit` repositories all of whose records are durable, those first that were ready
-  /// first; waits at most `wait` for the first, and at most `linger` for more of those that are
-  /// begun.
+  /// Takes up to `limit` complete repositories without pending chunks, in the order in which they
+  /// became ready. Waits at most `wait` for the first, and at most `linger` for the others.
   std::vector<std::unique_ptr<UnfinishedRepository>> take_ready(std::size_t limit,
                                                                 std::chrono::milliseconds wait,
                                                                 std::chrono::milliseconds linger,
                                                                 const std::stop_token& stop);
 
-  /// Repositories that were begun and not taken yet.
+  /// Repositories that were added and not taken.
   std::size_t size() const;
 
  private:

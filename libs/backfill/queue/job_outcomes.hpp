@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backfill/backfill_counters.hpp"
+#include "backfill/queue/job_end.hpp"
+#include "backfill/queue/job_results.hpp"
+#include "base/time.hpp"
+#include "store/session.hpp"
+
+namespace skua::backfill {
+
+/// Writes how jobs ended, many in one statement, and counts them. Only a success is written
+/// elsewhere: by the transaction that finishes the repository (finish_repositories). Owned and
+/// called by one thread.
+class JobOutcomes {
+ public:
+  /// `holder`: the lease owner of the jobs. `max_attempts`: then a job fails for good. The clock
+  /// and the counters outlive it.
+  JobOutcomes(std::string holder, int max_attempts, const Clock& clock, BackfillCounters& counters);
+
+  void add(const std::string& did, JobEnd end);
+
+  /// Writes all ends that were added. Throws store::SqlError and may then be called again.
+  void write(store::Session& session);
+
+ private:
+  const std::string holder_;
+  const int max_attempts_;
+  const Clock& clock_;
+  BackfillCounters& counters_;
+  std::vector<JobHost> moved_;
+  std::vector<JobError> postponed_;
+  std::vector<JobError> unavailable_;
+  std::vector<JobError> failed_;
+  /// Those that are not tried again.
+  std::vector<JobError> failed_finally_;
+};
+
+}  // namespace skua::backfill

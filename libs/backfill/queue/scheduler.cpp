@@ -1,0 +1,203 @@
+#include "backfill/queue/scheduler.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "backfill/discovery/host_table.hpp"
+#include "backfill/queue/due_jobs.hpp"
+#include "backfill/queue/job_table.hpp"
+#include "base/seeded_hash.hpp"
+#include "store/repository_table.hpp"
+
+namespace skua::backfill {
+namespace {
+
+using std::chrono::seconds;
+
+/// The pause after a look that found no job.
+constexpr seconds kClaimPause{1};
+constexpr seconds kRenewEvery{30};
+constexpr seconds kResyncEvery{5};
+/// A resync without a result is due again after this time.
+constexpr seconds kResyncLease{3'600};
+constexpr std::size_t kResyncsAtOnce = 500;
+/// Rare retries are not urgent: few at a time.
+constexpr seconds kRareRetriesEvery{60};
+constexpr std::size_t kRareRetriesAtOnce = 200;
+constexpr std::size_t kClaimJobs = 200;
+/// Open jobs with a host or a file: the work that a killed process has to repeat.
+constexpr std::size_t kMostOpen = 400;
+/// Open jobs without a host.
+constexpr std::size_t kMostOpenUnknown = 1'000;
+constexpr std::size_t kHostsAtOnce = 1'000;
+constexpr std::size_t kShownHosts = 20;
+
+bool has_unknown_host(const Job& job) {
+  return !job.host && !job.file;
+}
+
+}  // namespace
+
+Scheduler::Scheduler(Options options, const Clock& clock, const Clock& monotonic,
+                     BackfillCounters& counters)
+    : options_(std::move(options)),
+      clock_(clock),
+      monotonic_(monotonic),
+      counters_(counters),
+      limits_(options_.limits) {}
+
+void Scheduler::tick(store::Session& session, bool at_once) {
+  reclaim_orphans(session);
+  keep_leases(session);
+  if (options_.resync) queue_resyncs(session);
+  if (options_.only.empty()) queue_rare_retries(session);
+  const Timestamp now = monotonic_.now();
+  if (!at_once && now < next_claim_) return;
+  // A failure must not put off the next look.
+  next_claim_ = Timestamp();
+  const bool unknown = start_unknown(session);
+  const bool files = start_files(session);
+  const bool hosts = start_at_hosts(session);
+  const bool found = unknown || files || hosts;
+  is_idle_ =
+      !found && counters_.open_jobs == 0 &&
+      !(options_.only.empty() ? jobs_remain(session) : jobs_remain_of(session, options_.only));
+  if (!found) next_claim_ = now + kClaimPause;
+}
+
+void Scheduler::release_slot(const ClaimedJob& claimed, HostOutcome outcome) {
+  outcome.started_at = claimed.started_at;
+  limits_.finished(*claimed.job.host, outcome, monotonic_.now());
+  // The next job of this host starts now, not when this one has been written.
+  if (outcome.end != HostOutcome::End::Ours) next_claim_ = Timestamp();
+}
+
+void Scheduler::closed(const Job& job) {
+  counters_.open_jobs -= 1;
+  if (has_unknown_host(job)) --open_unknown_;
+  next_claim_ = Timestamp();
+}
+
+std::vector<HostMetrics> Scheduler::host_metrics() const {
+  std::vector<HostMetrics> metrics = limits_.metrics(kShownHosts, monotonic_.now());
+  const auto difference = clock_.now() - monotonic_.now();
+  for (HostMetrics& host : metrics) {
+    if (host.waits_until) *host.waits_until += difference;
+  }
+  return metrics;
+}
+
+void Scheduler::reclaim_orphans(store::Session& session) {
+  if (has_reclaimed_orphans_) return;
+  take_back_orphans(session, clock_.now());
+  has_reclaimed_orphans_ = true;
+}
+
+void Scheduler::keep_leases(store::Session& session) {
+  if (monotonic_.now() < next_lease_) return;
+  const Timestamp now = clock_.now();
+  renew_leases(session, {options_.holder, now});
+  take_back_expired(session, now);
+  next_lease_ = monotonic_.now() + kRenewEvery;
+}
+
+void Scheduler::queue_resyncs(store::Session& session) {
+  if (monotonic_.now() < next_resync_) return;
+  next_resync_ = monotonic_.now() + kResyncEvery;
+  const Timestamp now = clock_.now();
+  const std::vector<std::string> due =
+      store::take_due_resyncs(session, now, kResyncLease, kResyncsAtOnce);
+  if (due.empty()) return;
+  std::vector<NewJob> jobs;
+  jobs.reserve(due.size());
+  for (const std::string& did : due) jobs.push_back({did});
+  add_jobs(session, jobs, Again::Yes, now);
+  next_claim_ = Timestamp();
+}
+
+void Scheduler::queue_rare_retries(store::Session& session) {
+  if (monotonic_.now() < next_rare_retries_) return;
+  next_rare_retries_ = monotonic_.now() + kRareRetriesEvery;
+  if (retry_rarely(session, clock_.now(), kRareRetriesAtOnce) > 0) next_claim_ = Timestamp();
+}
+
+bool Scheduler::has_room() const {
+  return counters_.held_bytes < options_.held_bytes &&
+         counters_.open_jobs - open_unknown_ < kMostOpen;
+}
+
+std::vector<ClaimedJob> Scheduler::claim(store::Session& session, const Place& place,
+                                         std::size_t limit) {
+  Claim claim{options_.holder, clock_.now()};
+  claim.only = options_.only;
+  std::vector<Job> jobs = claim_jobs(session, place, limit, claim);
+  if (jobs.empty()) return {};
+  counters_.open_jobs += jobs.size();
+  if (place.kind == Place::Kind::Unknown) open_unknown_ += jobs.size();
+  std::vector<std::string> dids;
+  dids.reserve(jobs.size());
+  for (const Job& job : jobs) dids.push_back(job.did);
+  // Before any request: what passes the filter from now on is in the repository that is downloaded.
+  const store::FilterState state = store::load_filter_state(session);
+  if (!filter_ || filter_->version() != state.version) filter_ = store::load_filter(session);
+  boost::unordered_flat_map<std::string, store::RepositoryRow, SeededHash> rows;
+  for (store::RepositoryRow& row : store::load_repositories(session, dids)) {
+    std::string did = row.did;
+    rows.emplace(std::move(did), std::move(row));
+  }
+  std::vector<ClaimedJob> claimed;
+  claimed.reserve(jobs.size());
+  for (Job& job : jobs) {
+    ClaimedJob& one = claimed.emplace_back();
+    if (const auto row = rows.find(job.did); row != rows.end()) {
+      if (row->second.head) one.known = row->second.head->rev;
+      one.wants_whole = row->second.wants_whole;
+    }
+    one.filter = filter_;
+    one.filter_version = state.settled;
+    one.job = std::move(job);
+  }
+  return claimed;
+}
+
+bool Scheduler::start_unknown(store::Session& session) {
+  if (!options_.finds_hosts || open_unknown_ >= kMostOpenUnknown) return false;
+  std::vector<ClaimedJob> claimed = claim(session, Place::unknown(), kClaimJobs);
+  for (ClaimedJob& job : claimed) options_.start(std::move(job));
+  return !claimed.empty();
+}
+
+bool Scheduler::start_files(store::Session& session) {
+  if (!has_room()) return false;
+  std::vector<ClaimedJob> claimed = claim(session, Place::file(), kClaimJobs);
+  for (ClaimedJob& job : claimed) options_.start(std::move(job));
+  return !claimed.empty();
+}
+
+bool Scheduler::start_at_hosts(store::Session& session) {
+  if (!has_room()) return false;
+  const Timestamp now = clock_.now();
+  const std::vector<std::string> hosts = options_.only.empty()
+                                             ? due_hosts(session, now, kHostsAtOnce, last_host_)
+                                             : due_hosts_of(session, options_.only, now);
+  // If there are more hosts than one look reads, they take turns.
+  last_host_ = hosts.size() < kHostsAtOnce ? std::string() : hosts.back();
+  if (hosts.empty()) return false;
+  const std::vector<std::string> configured = operator_hosts(session);
+  bool any = false;
+  for (const HostSlots& slots : limits_.free_slots(hosts, monotonic_.now())) {
+    const bool is_configured = std::binary_search(configured.begin(), configured.end(), slots.host);
+    for (ClaimedJob& job : claim(session, Place::at(slots.host), slots.count)) {
+      any = true;
+      if (is_configured) job.host_origin = transport::HostOrigin::configured;
+      job.started_at = monotonic_.now();
+      limits_.started(slots.host, job.started_at);
+      options_.start(std::move(job));
+    }
+  }
+  return any;
+}
+
+}  // namespace skua::backfill

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backfill/backfill_counters.hpp"
+#include "backfill/hosts/host_limits.hpp"
+#include "backfill/queue/claimed_job.hpp"
+#include "backfill/queue/job_leases.hpp"
+#include "base/time.hpp"
+#include "store/filter_table.hpp"
+#include "store/session.hpp"
+
+namespace skua::backfill {
+
+/// Decides when jobs start: it leases due jobs while hosts, memory and the number of open jobs
+/// allow, renews the leases, reclaims jobs of processes that have ended, and queues repositories
+/// that need a resync and jobs that are retried rarely. Owned and called by one thread; does not
+/// wait.
+class Scheduler {
+ public:
+  struct Options {
+    /// The lease owner (see job_table.hpp).
+    std::string holder = {};
+    /// Whether jobs without a host are leased, to look for it.
+    bool finds_hosts = true;
+    HostLimitsOptions limits = {};
+    /// No job that needs memory starts while CARs take this much.
+    std::size_t held_bytes = std::size_t{256} << 20;
+    /// Whether repositories that need a resync are queued.
+    bool resync = false;
+    /// Only jobs of these accounts; empty: of all.
+    std::vector<std::string> only = {};
+    /// Starts a job; must not end it before it returns.
+    std::function<void(ClaimedJob)> start = {};
+  };
+
+  /// `clock`: for times in the database. `monotonic`: for waits inside this process. The clocks and
+  /// the counters outlive it.
+  Scheduler(Options options, const Clock& clock, const Clock& monotonic,
+            BackfillCounters& counters);
+
+  /// Does all that is due. Looks for due jobs if `at_once`, if a job has ended or a slot is free
+  /// since the last look, or a second after a look that found none. Throws store::SqlError and may
+  /// then be called again.
+  void tick(store::Session& session, bool at_once);
+
+  /// The slot of a job's host is free again. Once for each job with a host.
+  void release_slot(const ClaimedJob& claimed, HostOutcome outcome);
+  /// A job has ended. Not called for jobs that keep their lease because the process stops.
+  void closed(const Job& job);
+
+  /// At the last look no job was open, queued or running.
+  bool is_idle() const { return is_idle_; }
+  /// The busiest hosts. Waits end by `clock`.
+  std::vector<HostMetrics> host_metrics() const;
+
+ private:
+  void reclaim_orphans(store::Session& session);
+  void keep_leases(store::Session& session);
+  void queue_resyncs(store::Session& session);
+  void queue_rare_retries(store::Session& session);
+  bool has_room() const;
+  std::vector<ClaimedJob> claim(store::Session& session, const Place& place, std::size_t limit);
+  bool start_unknown(store::Session& session);
+  bool start_files(store::Session& session);
+  bool start_at_hosts(store::Session& session);
+
+  const Options options_;
+  const Clock& clock_;
+  const Clock& monotonic_;
+  BackfillCounters& counters_;
+  HostLimits limits_;
+  /// Open jobs without a host.
+  std::size_t open_unknown_ = 0;
+  /// The last host of the last look, if there are more hosts than one look reads.
+  std::string last_host_;
+  /// The filter of the last lease.
+  std::shared_ptr<const store::Filter> filter_;
+  bool has_reclaimed_orphans_ = false;
+  bool is_idle_ = false;
+  // By `monotonic_`.
+  Timestamp next_lease_;
+  Timestamp next_resync_;
+  Timestamp next_rare_retries_;
+  Timestamp next_claim_;
+};
+
+}  // namespace skua::backfill

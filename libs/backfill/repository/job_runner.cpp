@@ -1,0 +1,120 @@
+#include "backfill/repository/job_runner.hpp"
+
+#include <chrono>
+#include <utility>
+#include <variant>
+
+#include "backfill/queue/job_leases.hpp"
+#include "backfill/repository/run_job.hpp"
+#include "base/log.hpp"
+#include "store/session.hpp"
+
+namespace skua::backfill {
+namespace {
+
+/// Between two looks for expired leases, due resyncs and the like.
+constexpr std::chrono::milliseconds kTick{100};
+
+}  // namespace
+
+JobRunner::JobRunner(Options options, JobServices services)
+    : options_(std::move(options)),
+      services_(std::move(services)),
+      scheduler_({.holder = options_.holder,
+                  .finds_hosts = static_cast<bool>(services_.find_document),
+                  .limits = options_.limits,
+                  .held_bytes = options_.held_bytes,
+                  .resync = options_.resync,
+                  .only = options_.only,
+                  .start = [this](ClaimedJob claimed) { start_job(std::move(claimed)); }},
+                 services_.jobs_clock, monotonic_clock(), services_.counters),
+      outcomes_(options_.holder, options_.max_attempts, services_.jobs_clock, services_.counters),
+      thread_(
+          {.database_url = options_.database_url,
+           .session_name = options_.holder,
+           .component = "backfill",
+           .failure = "jobs cannot be taken or ended",
+           .keeps_session = true,
+           .on_defect =
+               [this](const std::string& what) {
+                 options_.on_defect("fetching repositories: " + what);
+               }},
+          [this](store::LazySession& session, const std::stop_token&) { return round(session); }),
+      tasks_([this] { thread_.notify(); }) {}
+
+JobRunner::~JobRunner() {
+  stop();
+}
+
+void JobRunner::start() {
+  is_started_ = true;
+  thread_.start();
+}
+
+void JobRunner::request_stop() {
+  thread_.request_stop();
+}
+
+void JobRunner::stop() {
+  if (!std::exchange(is_started_, false)) return;
+  thread_.stop();
+  try {
+    // A job that a stop interrupts has had no attempt.
+    release_jobs(thread_.session().get(), options_.holder);
+  } catch (const store::SqlError& error) {
+    logger("backfill")
+        ->warn("jobs were not released; they return to the queue when their leases expire: {}",
+               error.what());
+  }
+}
+
+void JobRunner::notify() {
+  {
+    const std::scoped_lock lock(mutex_);
+    is_notified_ = true;
+    is_idle_ = false;
+  }
+  thread_.notify();
+}
+
+std::vector<HostMetrics> JobRunner::hosts() const {
+  const std::scoped_lock lock(mutex_);
+  return hosts_;
+}
+
+std::chrono::milliseconds JobRunner::round(store::LazySession& session) {
+  tasks_.run();
+  outcomes_.write(session.get());
+  bool is_notified = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    is_notified = std::exchange(is_notified_, false);
+  }
+  scheduler_.tick(session.get(), is_notified);
+  auto hosts = scheduler_.host_metrics();
+  const std::scoped_lock lock(mutex_);
+  hosts_ = std::move(hosts);
+  // A notification that came after the look counts.
+  is_idle_ = scheduler_.is_idle() && !is_notified_;
+  return kTick;
+}
+
+void JobRunner::start_job(ClaimedJob claimed) {
+  const Job job = claimed.job;
+  run_job(services_, scheduler_, tasks_, std::move(claimed))
+      .start({.on_end = [this, job](JobEnd end) { job_ended(job, std::move(end)); },
+              .on_defect =
+                  [this](const std::string& what) {
+                    options_.on_defect("reading repositories: " + what);
+                  }});
+}
+
+void JobRunner::job_ended(const Job& job, JobEnd end) {
+  if (std::holds_alternative<JobStopped>(end)) return;
+  tasks_.post([this, job, end = std::move(end)] {
+    scheduler_.closed(job);
+    outcomes_.add(job.did, end);
+  });
+}
+
+}  // namespace skua::backfill

@@ -1,0 +1,152 @@
+#include "backfill/repository/run_job.hpp"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "backfill/hosts/host_outcome.hpp"
+#include "backfill/hosts/host_site.hpp"
+#include "backfill/repository/continuation.hpp"
+#include "backfill/repository/download.hpp"
+#include "backfill/repository/repository_check.hpp"
+#include "backfill/repository/write_chunks.hpp"
+#include "identity/errc.hpp"
+
+namespace skua::backfill {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+using DocumentAwaiter = CallbackAwaiter<Result<AccountDocument>>;
+using AnswerAwaiter = CallbackAwaiter<Result<transport::HttpAnswer>>;
+
+DocumentAwaiter look_up_document(const JobServices& services, TaskQueue& tasks,
+                                 const std::string& did, bool fresh) {
+  return DocumentAwaiter(tasks,
+                         [&find = services.find_document, did, fresh](DocumentAwaiter::Done done) {
+                           find(did, fresh, std::move(done));
+                         });
+}
+
+AnswerAwaiter get_repository(const JobServices& services, TaskQueue& tasks,
+                             const FetchedRepository& fetched,
+                             const std::shared_ptr<HeldCar>& held) {
+  return AnswerAwaiter(
+      tasks,
+      [&http = services.http, request = repository_request(services, fetched, held)](
+          AnswerAwaiter::Done done) mutable { http.get(std::move(request), std::move(done)); });
+}
+
+JobEnd end_without_document(const JobServices& services, const std::string& did,
+                            const ErrorCode& error) {
+  if (is_stop(error)) return JobStopped{};
+  std::string reason =
+      "the account's key cannot be had: " +
+      (services.document_failure ? services.document_failure(did, error) : error.message());
+  const bool is_gone =
+      error == identity::errc::did_not_found || error == identity::errc::did_tombstoned;
+  if (is_gone) return JobUnavailable{std::move(reason)};
+  return JobFailed{std::move(reason)};
+}
+
+/// A failure that does not concern the host. A file is not tried again.
+JobFailed failed_job(const Job& job, std::string reason) {
+  return {.reason = std::move(reason), .is_final = job.file.has_value()};
+}
+
+}  // namespace
+
+JobTask run_job(const JobServices& services, Scheduler& scheduler, TaskQueue& tasks,
+                ClaimedJob claimed) {
+  FetchedRepository fetched{std::move(claimed)};
+  const Job job = fetched.job;
+
+  // Resolve.
+  const bool has_place = job.host || job.file;
+  if (services.find_document && (services.verify || !has_place)) {
+    DocumentAwaiter look_up = look_up_document(services, tasks, job.did, false);
+    Result<AccountDocument> found = co_await look_up;
+    if (!found) {
+      if (job.host) scheduler.release_slot(fetched, {.end = HostOutcome::End::Ours});
+      co_return end_without_document(services, job.did, found.error());
+    }
+    fetched.document = *std::move(found);
+  }
+  if (!has_place) {
+    if (fetched.document->pds.empty()) {
+      co_return JobFailed{"the account's document names no PDS"};
+    }
+    co_return JobMoved{fetched.document->pds};
+  }
+
+  // Download.
+  if (job.file) {
+    const std::shared_ptr<HeldCar> held = held_car(services, {});
+    std::string reason = map_car_file(fetched, held);
+    if (!reason.empty()) co_return failed_job(job, std::move(reason));
+  } else {
+    // The document decides which host an account has, whatever a list says.
+    if (fetched.document && !fetched.document->pds.empty() && fetched.document->pds != *job.host) {
+      scheduler.release_slot(fetched, {.end = HostOutcome::End::Ours});
+      co_return JobMoved{fetched.document->pds};
+    }
+    fetched.is_partial =
+        job.since && fetched.known && *job.since <= *fetched.known && !fetched.wants_whole;
+    const std::shared_ptr<HeldCar> held = held_car(services, site_of_origin(*job.host));
+    const auto started_at = SteadyClock::now();
+    AnswerAwaiter download = get_repository(services, tasks, fetched, held);
+    Result<transport::HttpAnswer> answer = co_await download;
+    const auto took =
+        std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - started_at);
+    const Timestamp now = services.jobs_clock.now();
+    scheduler.release_slot(fetched, host_outcome(answer, took, now));
+    std::optional<JobEnd> end = end_without_car(*job.host, answer, now);
+    if (end && std::holds_alternative<JobUnavailable>(*end) && fetched.document) {
+      // A host that the account has left answers the same, and the document may be from before.
+      DocumentAwaiter look_up = look_up_document(services, tasks, job.did, true);
+      Result<AccountDocument> fresh = co_await look_up;
+      if (!fresh && is_stop(fresh.error())) co_return JobStopped{};
+      if (fresh && !fresh->pds.empty() && fresh->pds != *job.host) {
+        co_return JobMoved{fresh->pds};
+      }
+    }
+    if (end) co_return *std::move(end);
+    keep_answer(fetched, *std::move(answer), held);
+  }
+
+  // Check.
+  ReaderThreads::Entry reader = services.readers.enter();
+  co_await reader;
+  RepositoryCheck check = check_repository(fetched, services.clock.now());
+  if (check.has_other_key) {
+    TaskQueueEntry scheduler_thread(tasks);
+    co_await scheduler_thread;
+    DocumentAwaiter look_up = look_up_document(services, tasks, job.did, true);
+    Result<AccountDocument> fresh = co_await look_up;
+    if (!fresh) co_return end_without_document(services, job.did, fresh.error());
+    fetched.document = *std::move(fresh);
+    co_await reader;
+    check = check_repository(fetched, services.clock.now());
+  }
+  if (!check.listing) co_return failed_job(job, std::move(check.failure));
+
+  // Write.
+  auto unfinished = std::make_unique<UnfinishedRepository>(
+      UnfinishedRepository{std::move(fetched), *std::move(check.listing)});
+  UnfinishedRepository& repository = *unfinished;
+  const UnfinishedRepositories::Id id = services.unfinished.begin(std::move(unfinished));
+  if (!write_chunks(services, repository, id)) co_return JobStopped{};
+
+  // Wait until all chunks are durable and the Finisher has finished the repository.
+  CallbackAwaiter<JobEnd> finish(
+      tasks, [&all = services.unfinished, &repository, id](CallbackAwaiter<JobEnd>::Done done) {
+        repository.ended = std::move(done);
+        all.complete(id);
+      });
+  JobEnd end = co_await finish;
+  co_return end;
+}
+
+}  // namespace skua::backfill

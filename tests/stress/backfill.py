@@ -368,7 +368,7 @@ class Backfill:
 
     def hit_server(self):
         how = self.chance.choice(["backend", "immediate", "main"])
-        self.cluster.hit(how, self.chance)
+        self.cluster.hit(how, 0, self.chance)
         self.cluster.wait_until_up()
         self.kills[f"postgres {how}"] += 1
 

@@ -22,7 +22,7 @@ void PrintTo(const Named& named, std::ostream* out) {
 
 class AccountName : public testing::TestWithParam<Named> {};
 
-TEST_P(AccountName, IsRead) {
+TEST_P(AccountName, is_read) {
   const auto account = parse_account_name(GetParam().text);
   ASSERT_TRUE(account.has_value());
   EXPECT_EQ(*account, GetParam().account);
@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 class NoAccountName : public testing::TestWithParam<std::string> {};
 
-TEST_P(NoAccountName, IsRefused) {
+TEST_P(NoAccountName, is_refused) {
   EXPECT_EQ(parse_account_name(GetParam()).error(), errc::bad_account_name);
 }
 

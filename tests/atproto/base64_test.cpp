@@ -34,7 +34,7 @@ constexpr Pair kExamples[] = {
     {"foobar", "Zm9vYmFy", ""},
 };
 
-TEST(Base64, HasTheStandardsForm) {
+TEST(Base64, has_the_standards_form) {
   for (const Pair& pair : kExamples) {
     const std::string text = pair.text;
     EXPECT_EQ(base64(as_bytes(pair.bytes)), text);
@@ -46,7 +46,7 @@ TEST(Base64, HasTheStandardsForm) {
   }
 }
 
-TEST(Base64, ComesBackAtEveryLength) {
+TEST(Base64, comes_back_at_every_length) {
   std::mt19937 random(1);
   for (std::size_t size = 0; size < 200; ++size) {
     Bytes bytes(size);
@@ -58,13 +58,13 @@ TEST(Base64, ComesBackAtEveryLength) {
   }
 }
 
-TEST(Base64, IgnoresBitsThatRemain) {
+TEST(Base64, ignores_bits_that_remain) {
   EXPECT_EQ(parse_base64("Zh"), parse_base64("Zg"));
   EXPECT_EQ(parse_base64("Zm9="), parse_base64("Zm8="));
 }
 
 /// Some of these OpenSSL alone would accept, or read in part.
-TEST(Base64, RefusesOtherText) {
+TEST(Base64, refuses_other_text) {
   for (const std::string text : {"A",
                                  "AAAAA",
                                  "A!",

@@ -18,18 +18,18 @@ const Bytes kEmptyNode = {0xa2, 0x61, 'e', 0x80, 0x61, 'l', 0xf6};
 constexpr std::string_view kEmptyNodeCid =
     "bafyreie5737gdxlw5i64vzichcalba3z2v5n6icifvx5xytvske7mr3hpm";
 
-TEST(Cid, OfABlock) {
+TEST(Cid, of_a_block) {
   EXPECT_EQ(Cid::of(kEmptyNode).to_string(), kEmptyNodeCid);
   EXPECT_EQ(*Cid::parse(kEmptyNodeCid), Cid::of(kEmptyNode));
 }
 
-TEST(Cid, OfABlob) {
+TEST(Cid, of_a_blob) {
   const Cid cid = Cid::of(as_bytes("hello"), Cid::kRaw);
   EXPECT_TRUE(cid.to_string().starts_with("bafkrei"));
   EXPECT_EQ(Cid::parse(cid.to_string())->codec, Cid::kRaw);
 }
 
-TEST(Cid, RoundTripsInBothForms) {
+TEST(Cid, round_trips_in_both_forms) {
   std::mt19937 random(7);
   for (int i = 0; i < 500; ++i) {
     Cid cid;
@@ -42,7 +42,7 @@ TEST(Cid, RoundTripsInBothForms) {
   }
 }
 
-TEST(Cid, RefusesAnyOtherBinaryHead) {
+TEST(Cid, refuses_any_other_binary_head) {
   const auto good = Cid::of(kEmptyNode).to_bytes();
   ASSERT_TRUE(Cid::parse_bytes(good));
   for (std::size_t at = 0; at < 4; ++at) {
@@ -59,7 +59,7 @@ TEST(Cid, RefusesAnyOtherBinaryHead) {
   EXPECT_FALSE(Cid::parse_bytes(longer));
 }
 
-TEST(Cid, RefusesOtherTexts) {
+TEST(Cid, refuses_other_texts) {
   const std::string good(kEmptyNodeCid);
   std::string upper = good;
   upper[10] = 'Q';
@@ -80,7 +80,7 @@ TEST(Cid, RefusesOtherTexts) {
 class ValidCidText : public testing::TestWithParam<LineVector> {};
 
 // These are CIDs of any kind; only some are of the kinds that atproto blesses.
-TEST_P(ValidCidText, IsTaken) {
+TEST_P(ValidCidText, is_taken) {
   if (!GetParam().available) SKUA_NEED_SHARED();
   EXPECT_TRUE(is_cid_text(GetParam().text));
   if (const auto parsed = Cid::parse(GetParam().text)) {
@@ -90,7 +90,7 @@ TEST_P(ValidCidText, IsTaken) {
 
 class InvalidCidText : public testing::TestWithParam<LineVector> {};
 
-TEST_P(InvalidCidText, IsRefused) {
+TEST_P(InvalidCidText, is_refused) {
   if (!GetParam().available) SKUA_NEED_SHARED();
   EXPECT_FALSE(is_cid_text(GetParam().text));
   EXPECT_FALSE(Cid::parse(GetParam().text));

@@ -9,7 +9,7 @@
 namespace skua::atproto::multikey_test {
 namespace {
 
-TEST(Base58, OwnCases) {
+TEST(Base58, own_cases) {
   // Examples of the draft specification of Base58 (draft-msporny-base58).
   EXPECT_EQ(encode_base58(as_bytes("Hello World!")), "2NEpo7TZRRrLZSi2U");
   EXPECT_EQ(encode_base58(Bytes{0x00, 0x00, 0x28, 0x7f, 0xb4, 0xcd}), "11233QC4");
@@ -23,7 +23,7 @@ TEST(Base58, OwnCases) {
   EXPECT_EQ(decode_base58(std::string(257, '2')), std::nullopt);
 }
 
-TEST(Base58, RoundTrips) {
+TEST(Base58, round_trips) {
   std::mt19937 random(58);
   for (std::size_t length = 0; length < 80; ++length) {
     Bytes bytes(length);
@@ -40,7 +40,7 @@ Multikey some_key(Curve curve) {
   return key;
 }
 
-TEST(Multikey, RoundTrips) {
+TEST(Multikey, round_trips) {
   for (const Curve curve : {Curve::k256, Curve::p256}) {
     const Multikey key = some_key(curve);
     EXPECT_EQ(*Multikey::parse(key.to_string()), key);
@@ -50,7 +50,7 @@ TEST(Multikey, RoundTrips) {
   EXPECT_TRUE(some_key(Curve::p256).to_did_key().starts_with("did:key:zDna"));
 }
 
-TEST(Multikey, RefusesOtherKeys) {
+TEST(Multikey, refuses_other_keys) {
   const std::string good = some_key(Curve::k256).to_string();
   Bytes ed25519 = {0xed, 0x01};
   ed25519.resize(35, 2);

@@ -17,7 +17,7 @@ std::string hex_of(std::string_view text) {
 }
 
 // The examples of FIPS 180-2.
-TEST(Sha256, GivesTheStandardsDigests) {
+TEST(Sha256, gives_the_standards_digests) {
   EXPECT_EQ(hex_of(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(hex_of("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(hex_of("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
@@ -27,7 +27,7 @@ TEST(Sha256, GivesTheStandardsDigests) {
 }
 
 // Short texts are padded here, the others by the library: at the edges, and beside each other.
-TEST(Sha256, IsThatOfTheLibraryAtEveryLength) {
+TEST(Sha256, is_that_of_the_library_at_every_length) {
   std::string text;
   for (std::size_t size = 0; size <= 200; ++size) {
     Digest expected;

@@ -24,7 +24,7 @@ std::array<std::uint8_t, 32> secret_of(ByteView bytes) {
 
 class InteropSignature : public testing::TestWithParam<JsonVector> {};
 
-TEST_P(InteropSignature, IsJudgedRightly) {
+TEST_P(InteropSignature, is_judged_rightly) {
   if (!GetParam().available) SKUA_NEED_SHARED();
   const JsonVector& fixture = GetParam();
   const auto multikey = Multikey::parse_did_key(fixture.text("publicKeyDid"));
@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(All, InteropSignature,
 
 class InteropKeyPair : public testing::TestWithParam<JsonVector> {};
 
-TEST_P(InteropKeyPair, HasItsPublicKey) {
+TEST_P(InteropKeyPair, has_its_public_key) {
   if (!GetParam().available) SKUA_NEED_SHARED();
   const JsonVector& fixture = GetParam();
   const auto expected = Multikey::parse_did_key(fixture.text("publicDidKey"));
@@ -142,7 +142,7 @@ class BothCurves : public testing::TestWithParam<Curve> {
   }
 };
 
-TEST_P(BothCurves, ChecksWhatItSigned) {
+TEST_P(BothCurves, checks_what_it_signed) {
   const SigningKey signer = key(7);
   const VerifyingKey checker = verifier(signer);
   EXPECT_EQ(checker.curve(), GetParam());
@@ -153,14 +153,14 @@ TEST_P(BothCurves, ChecksWhatItSigned) {
   }
 }
 
-TEST_P(BothCurves, RefusesAnotherMessageOrKey) {
+TEST_P(BothCurves, refuses_another_message_or_key) {
   const SigningKey signer = key(7);
   const Signature signature = signer.sign(as_bytes("one"));
   EXPECT_EQ(verifier(signer).verify(as_bytes("two"), signature).error(), errc::wrong_signature);
   EXPECT_EQ(verifier(key(8)).verify(as_bytes("one"), signature).error(), errc::wrong_signature);
 }
 
-TEST_P(BothCurves, RefusesEveryChangedBit) {
+TEST_P(BothCurves, refuses_every_changed_bit) {
   const SigningKey signer = key(9);
   const VerifyingKey checker = verifier(signer);
   const Signature good = signer.sign(as_bytes("one"));
@@ -171,7 +171,7 @@ TEST_P(BothCurves, RefusesEveryChangedBit) {
   }
 }
 
-TEST_P(BothCurves, RefusesDegenerateSignatures) {
+TEST_P(BothCurves, refuses_degenerate_signatures) {
   const SigningKey signer = key(9);
   const VerifyingKey checker = verifier(signer);
   Signature zero{};
@@ -183,7 +183,7 @@ TEST_P(BothCurves, RefusesDegenerateSignatures) {
   EXPECT_EQ(checker.verify(as_bytes("one"), Bytes(65)).error(), errc::bad_signature_form);
 }
 
-TEST_P(BothCurves, RefusesTheOtherS) {
+TEST_P(BothCurves, refuses_the_other_s) {
   const SigningKey signer = key(11);
   for (int i = 0; i < 20; ++i) {
     const std::string message = "message " + std::to_string(i);
@@ -194,27 +194,27 @@ TEST_P(BothCurves, RefusesTheOtherS) {
   }
 }
 
-TEST_P(BothCurves, RefusesDer) {
+TEST_P(BothCurves, refuses_der) {
   const SigningKey signer = key(12);
   const Bytes der = as_der(signer.sign(as_bytes("one")));
   EXPECT_EQ(verifier(signer).verify(as_bytes("one"), der).error(), errc::bad_signature_form);
 }
 
-TEST_P(BothCurves, TheKeyOfOneIsTheGenerator) {
+TEST_P(BothCurves, the_key_of_one_is_the_generator) {
   std::array<std::uint8_t, 32> one{};
   one.back() = 1;
   const auto point = SigningKey::from_bytes(GetParam(), one)->public_key().point;
   EXPECT_EQ(test::to_hex({point.begin(), point.end()}), constants_of(GetParam()).generator);
 }
 
-TEST_P(BothCurves, RefusesSecretsOutOfRange) {
+TEST_P(BothCurves, refuses_secrets_out_of_range) {
   std::array<std::uint8_t, 32> secret{};
   EXPECT_EQ(SigningKey::from_bytes(GetParam(), secret).error(), errc::bad_key);
   secret.fill(0xff);
   EXPECT_EQ(SigningKey::from_bytes(GetParam(), secret).error(), errc::bad_key);
 }
 
-TEST_P(BothCurves, RefusesPointsThatAreNone) {
+TEST_P(BothCurves, refuses_points_that_are_none) {
   Multikey off_curve = key(7).public_key();
   int refused = 0;
   for (unsigned x = 0; x < 64; ++x) {  // half of all x have no point
@@ -234,7 +234,7 @@ INSTANTIATE_TEST_SUITE_P(Curves, BothCurves, testing::Values(Curve::k256, Curve:
                            return test.param == Curve::k256 ? "K256" : "P256";
                          });
 
-TEST(SigningKey, GivesTheSameK256SignatureEachTime) {
+TEST(SigningKey, gives_the_same_k256_signature_each_time) {
   std::array<std::uint8_t, 32> secret{};
   secret.fill(5);
   const auto key = SigningKey::from_bytes(Curve::k256, secret);

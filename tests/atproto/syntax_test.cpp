@@ -50,7 +50,7 @@ SYNTAX_SUITE(RecordKey, is_record_key, "recordkey");
 SYNTAX_SUITE(AtIdentifier, is_at_identifier, "atidentifier");
 SYNTAX_SUITE(AtUri, is_at_uri, "aturi");
 
-TEST(Did, OwnCases) {
+TEST(Did, own_cases) {
   EXPECT_TRUE(is_did("did:plc:ewvi7nxzyoun6zhxrhs64oiz"));
   EXPECT_TRUE(is_did("did:web:example.com%3A8080"));
   for (const char* bad : {"", "did:", "did:plc", "did:plc:", "did:PLC:abc", "did:plc:abc:",
@@ -61,7 +61,7 @@ TEST(Did, OwnCases) {
   EXPECT_FALSE(is_did("did:a:" + std::string(2043, 'x')));
 }
 
-TEST(Handle, OwnCases) {
+TEST(Handle, own_cases) {
   EXPECT_TRUE(is_handle("alice.example.com"));
   EXPECT_TRUE(is_handle("4chan.org"));
   EXPECT_TRUE(is_handle(std::string(63, 'a') + ".com"));
@@ -72,7 +72,7 @@ TEST(Handle, OwnCases) {
   EXPECT_FALSE(is_handle(std::string(64, 'a') + ".com"));
 }
 
-TEST(Nsid, OwnCases) {
+TEST(Nsid, own_cases) {
   EXPECT_TRUE(is_nsid("app.bsky.feed.post"));
   EXPECT_TRUE(is_nsid("a.b.c"));
   EXPECT_TRUE(is_nsid("com.4chan.lexThing2"));
@@ -84,7 +84,7 @@ TEST(Nsid, OwnCases) {
   EXPECT_FALSE(is_nsid("a.b." + std::string(64, 'c')));
 }
 
-TEST(RecordKey, OwnCases) {
+TEST(RecordKey, own_cases) {
   EXPECT_TRUE(is_record_key("self"));
   EXPECT_TRUE(is_record_key("3k2yihcrnxd2x"));
   EXPECT_TRUE(is_record_key("..."));
@@ -96,7 +96,7 @@ TEST(RecordKey, OwnCases) {
   EXPECT_FALSE(is_record_key(std::string(513, 'k')));
 }
 
-TEST(ParseAtUri, TakesItApart) {
+TEST(ParseAtUri, takes_it_apart) {
   const auto whole = parse_at_uri("at://did:plc:abc/app.bsky.feed.post/3k2yihcrnxd2x");
   ASSERT_TRUE(whole);
   EXPECT_EQ(whole->authority, "did:plc:abc");
@@ -113,7 +113,7 @@ TEST(ParseAtUri, TakesItApart) {
   EXPECT_TRUE(repo->collection.empty());
 }
 
-TEST(ParseAtUri, SaysWhichPartIsWrong) {
+TEST(ParseAtUri, says_which_part_is_wrong) {
   EXPECT_EQ(parse_at_uri("http://did:plc:abc").error(), errc::bad_at_uri);
   EXPECT_EQ(parse_at_uri("").error(), errc::bad_at_uri);
   EXPECT_EQ(parse_at_uri("at://did:plc:").error(), errc::bad_did);
@@ -125,7 +125,7 @@ TEST(ParseAtUri, SaysWhichPartIsWrong) {
   EXPECT_EQ(parse_at_uri("at://did:plc:abc/a.b.c/x#y").error(), errc::bad_record_key);
 }
 
-TEST(ParseRepoPath, WantsExactlyCollectionAndKey) {
+TEST(ParseRepoPath, wants_exactly_collection_and_key) {
   const auto path = parse_repo_path("app.bsky.feed.post/3k2yihcrnxd2x");
   ASSERT_TRUE(path);
   EXPECT_EQ(path->collection, "app.bsky.feed.post");

@@ -14,7 +14,7 @@ using test::LineVector;
 
 class ValidTid : public testing::TestWithParam<LineVector> {};
 
-TEST_P(ValidTid, RoundTrips) {
+TEST_P(ValidTid, round_trips) {
   if (!GetParam().available) SKUA_NEED_SHARED();
   const auto tid = Tid::parse(GetParam().text);
   ASSERT_TRUE(tid);
@@ -23,7 +23,7 @@ TEST_P(ValidTid, RoundTrips) {
 
 class InvalidTid : public testing::TestWithParam<LineVector> {};
 
-TEST_P(InvalidTid, IsRefused) {
+TEST_P(InvalidTid, is_refused) {
   if (!GetParam().available) SKUA_NEED_SHARED();
   const auto tid = Tid::parse(GetParam().text);
   ASSERT_FALSE(tid);
@@ -47,19 +47,19 @@ INSTANTIATE_TEST_SUITE_P(Own, InvalidTid,
                                                             "3k2yihcrnxd21", "3k2yihcrnxd2 "})),
                          test::NameOfLine());
 
-TEST(Tid, SpansAll64Bits) {
+TEST(Tid, spans_all64_bits) {
   EXPECT_EQ(Tid::parse("2222222222222")->value, 0U);
   EXPECT_EQ(Tid::parse("jzzzzzzzzzzzz")->value, ~std::uint64_t{0});
   EXPECT_EQ(Tid::parse("2222222222223")->value, 1U);
   EXPECT_EQ(Tid::parse("222222222223z")->value, 63U);
 }
 
-TEST(Tid, KnowsWhetherItFitsInt8) {
+TEST(Tid, knows_whether_it_fits_int8) {
   EXPECT_TRUE(Tid::parse("bzzzzzzzzzzzz")->fits_int8());
   EXPECT_FALSE(Tid::parse("c222222222222")->fits_int8());
 }
 
-TEST(Tid, KeepsTimeAndClock) {
+TEST(Tid, keeps_time_and_clock) {
   const Timestamp time = parse_datetime("2026-07-04T14:38:08.085434Z")->instant;
   const Tid tid = Tid::from_time(time, 1023);
   EXPECT_EQ(tid.time(), time);
@@ -67,7 +67,7 @@ TEST(Tid, KeepsTimeAndClock) {
   EXPECT_EQ(Tid::from_time(time, 1024).value & 1023U, 0U);
 }
 
-TEST(Tid, SortsAsItsText) {
+TEST(Tid, sorts_as_its_text) {
   std::mt19937_64 random(3);
   for (int i = 0; i < 1000; ++i) {
     const Tid a{random()};

@@ -24,7 +24,7 @@ NamedAccounts lines(const std::string& text) {
   return read_account_lines(in, "dids.txt");
 }
 
-TEST(AccountArguments, AreDidsAndHandles) {
+TEST(AccountArguments, are_dids_and_handles) {
   const auto read =
       read_account_arguments(Texts{kDid, "Alice.Test", "@bob.test", "at://" + kDid,
                                    "https://bsky.app/profile/alice.test", "nobody", "did:plc:"});
@@ -34,14 +34,14 @@ TEST(AccountArguments, AreDidsAndHandles) {
                    "'did:plc:' is not a DID, a handle, an at:// URI or a URL of bsky.app"}));
 }
 
-TEST(AccountLines, MayHaveCommentsBlanksAndAnyLineEnds) {
+TEST(AccountLines, may_have_comments_blanks_and_any_line_ends) {
   const auto read = lines("\xEF\xBB\xBF# a list\r\n" + kDid + "\r\n\r\n   \t\n  " + kOther +
                           "  # the other\n\t# indented\nalice.test\t#x\nbob.test");
   EXPECT_EQ(read.names, (Texts{kDid, kOther, "alice.test", "bob.test"}));
   EXPECT_TRUE(read.problems.empty());
 }
 
-TEST(AccountLines, NameWrongOnesByTheirNumber) {
+TEST(AccountLines, name_wrong_ones_by_their_number) {
   const auto read = lines("# head\n" + kDid + "\nnobody\n\n" + kDid + "#x\n" + kDid + " " + kOther +
                           "\n\x1b[0m\n" + std::string(5000, 'a') + "\n" + kOther + "\n");
   EXPECT_EQ(read.names, (Texts{kDid, kOther}));
@@ -59,7 +59,7 @@ TEST(AccountLines, NameWrongOnesByTheirNumber) {
           "bsky.app"}));
 }
 
-TEST(AccountLines, ShowABoundedNumberOfProblems) {
+TEST(AccountLines, show_a_bounded_number_of_problems) {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += "x\n";
   const auto read = lines(text);
@@ -67,12 +67,12 @@ TEST(AccountLines, ShowABoundedNumberOfProblems) {
   EXPECT_EQ(read.problem_count, 1000U);
 }
 
-TEST(AccountLines, OfNothingAreNothing) {
+TEST(AccountLines, of_nothing_are_nothing) {
   EXPECT_TRUE(lines("").names.empty());
   EXPECT_TRUE(lines("\n").names.empty());
 }
 
-TEST(ResolvedAccounts, AreDidsEachOnceAndInOrder) {
+TEST(ResolvedAccounts, are_dids_each_once_and_in_order) {
   std::atomic<int> asked = 0;
   const auto dns = [&](const std::string& name) -> Result<Texts> {
     ++asked;

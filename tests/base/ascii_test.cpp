@@ -7,7 +7,7 @@
 namespace skua::ascii_test {
 namespace {
 
-TEST(Ascii, LowersItsOwnLettersAndNoOther) {
+TEST(Ascii, lowers_its_own_letters_and_no_other) {
   EXPECT_EQ(ascii_lower("Alice.EXAMPLE-09_[`@{"), "alice.example-09_[`@{");
   EXPECT_EQ(ascii_lower(std::string_view()), "");
   for (int byte = 0; byte < 256; ++byte) {
@@ -17,7 +17,7 @@ TEST(Ascii, LowersItsOwnLettersAndNoOther) {
   }
 }
 
-TEST(Ascii, TrimsBlanksAtBothEnds) {
+TEST(Ascii, trims_blanks_at_both_ends) {
   EXPECT_EQ(trimmed(" \t a b\r\n"), "a b");
   EXPECT_EQ(trimmed("a"), "a");
   EXPECT_EQ(trimmed(""), "");

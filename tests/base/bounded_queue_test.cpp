@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-TEST(BoundedQueue, GivesBackInOrder) {
+TEST(BoundedQueue, gives_back_in_order) {
   BoundedQueue<int> queue(3);
   EXPECT_TRUE(queue.push(1));
   EXPECT_TRUE(queue.push(2));
@@ -23,7 +23,7 @@ TEST(BoundedQueue, GivesBackInOrder) {
   EXPECT_EQ(queue.pop(), 2);
 }
 
-TEST(BoundedQueue, TryPushLeavesTheItemWhenFull) {
+TEST(BoundedQueue, try_push_leaves_the_item_when_full) {
   BoundedQueue<std::unique_ptr<int>> queue(1);
   auto first = std::make_unique<int>(1);
   auto second = std::make_unique<int>(2);
@@ -33,7 +33,7 @@ TEST(BoundedQueue, TryPushLeavesTheItemWhenFull) {
   EXPECT_EQ(*second, 2);
 }
 
-TEST(BoundedQueue, DrainsAfterClose) {
+TEST(BoundedQueue, drains_after_close) {
   BoundedQueue<int> queue(2);
   queue.push(1);
   queue.close();
@@ -43,7 +43,7 @@ TEST(BoundedQueue, DrainsAfterClose) {
   EXPECT_EQ(queue.pop(), std::nullopt);
 }
 
-TEST(BoundedQueue, PopSomeTakesWhatIsThere) {
+TEST(BoundedQueue, pop_some_takes_what_is_there) {
   BoundedQueue<int> queue(10);
   for (int i = 0; i < 5; ++i) queue.push(i);
   std::vector<int> taken = {-1};
@@ -53,7 +53,7 @@ TEST(BoundedQueue, PopSomeTakesWhatIsThere) {
   EXPECT_EQ(queue.pop_some(taken, 100, milliseconds(0)), 0U);
 }
 
-TEST(BoundedQueue, CloseWakesThoseWhoWait) {
+TEST(BoundedQueue, close_wakes_those_who_wait) {
   BoundedQueue<int> full(1);
   full.push(1);
   BoundedQueue<int> empty(1);
@@ -63,7 +63,7 @@ TEST(BoundedQueue, CloseWakesThoseWhoWait) {
   empty.close();
 }
 
-TEST(BoundedQueue, WaitsForManyButNotForever) {
+TEST(BoundedQueue, waits_for_many_but_not_forever) {
   BoundedQueue<int> queue(10);
   queue.push(1);
   queue.wait_for_many(1, std::chrono::hours(1));
@@ -82,7 +82,7 @@ TEST(BoundedQueue, WaitsForManyButNotForever) {
   EXPECT_TRUE(queue.closed());
 }
 
-TEST(BoundedQueue, CountsItemsByTheirWeight) {
+TEST(BoundedQueue, counts_items_by_their_weight) {
   struct Length {
     std::size_t operator()(const std::string& text) const { return text.size(); }
   };
@@ -97,7 +97,7 @@ TEST(BoundedQueue, CountsItemsByTheirWeight) {
   EXPECT_EQ(queue.weight(), 0U);
 }
 
-TEST(BoundedQueue, LosesAndDoublesNothingBetweenThreads) {
+TEST(BoundedQueue, loses_and_doubles_nothing_between_threads) {
   constexpr int kProducers = 3;
   constexpr int kConsumers = 3;
   constexpr int kEach = 2000;

@@ -8,7 +8,7 @@
 namespace skua::guarded_test {
 namespace {
 
-TEST(Guarded, CountsRightFromSeveralThreads) {
+TEST(Guarded, counts_right_from_several_threads) {
   Guarded<int> counter(0);
   {
     constexpr int kThreads = 4;

@@ -11,13 +11,13 @@
 namespace skua::log_test {
 namespace {
 
-TEST(Logger, IsMadeOnceAComponent) {
+TEST(Logger, is_made_once_a_component) {
   EXPECT_EQ(logger("log_test.one"), logger("log_test.one"));
   EXPECT_NE(logger("log_test.one"), logger("log_test.two"));
   EXPECT_EQ(logger("log_test.one")->name(), "log_test.one");
 }
 
-TEST(SetLogLevel, ReachesPresentAndFutureLoggers) {
+TEST(SetLogLevel, reaches_present_and_future_loggers) {
   const auto present = logger("log_test.present");
   ASSERT_TRUE(set_log_level("error"));
   EXPECT_EQ(present->level(), spdlog::level::err);
@@ -26,7 +26,7 @@ TEST(SetLogLevel, ReachesPresentAndFutureLoggers) {
   EXPECT_EQ(present->level(), spdlog::level::info);
 }
 
-TEST(SetLogLevel, TakesItsSixWordsOnly) {
+TEST(SetLogLevel, takes_its_six_words_only) {
   for (const char* word : {"trace", "debug", "warn", "error", "off", "info"}) {
     EXPECT_TRUE(set_log_level(word)) << word;
   }
@@ -35,7 +35,7 @@ TEST(SetLogLevel, TakesItsSixWordsOnly) {
   }
 }
 
-TEST(SetLogFrame, IsCalledAroundEachLineUntilItIsTakenAway) {
+TEST(SetLogFrame, is_called_around_each_line_until_it_is_taken_away) {
   std::string calls;
   set_log_frame([&] { calls += '<'; }, [&] { calls += '>'; });
   logger("log_test.framed")->error("one");
@@ -46,7 +46,7 @@ TEST(SetLogFrame, IsCalledAroundEachLineUntilItIsTakenAway) {
   EXPECT_EQ(calls, "<><>");
 }
 
-TEST(Logger, WritesARepeatedWarningOnceAndItsNumberAtTheEnd) {
+TEST(Logger, writes_a_repeated_warning_once_and_its_number_at_the_end) {
   int lines = 0;
   set_log_frame([&] { ++lines; }, {});
   {
@@ -58,7 +58,7 @@ TEST(Logger, WritesARepeatedWarningOnceAndItsNumberAtTheEnd) {
   EXPECT_EQ(lines, 2);
 }
 
-TEST(Logger, BoundsWarningsThatDifferOnlyByTheirArguments) {
+TEST(Logger, bounds_warnings_that_differ_only_by_their_arguments) {
   int lines = 0;
   set_log_frame([&] { ++lines; }, {});
   {
@@ -69,7 +69,7 @@ TEST(Logger, BoundsWarningsThatDifferOnlyByTheirArguments) {
   EXPECT_EQ(lines, 11);
 }
 
-TEST(Logger, ShowsWhatTheNetworkSaidWithoutObeyingIt) {
+TEST(Logger, shows_what_the_network_said_without_obeying_it) {
   std::vector<std::string> lines;
   class Sink final : public spdlog::sinks::base_sink<std::mutex> {
    public:

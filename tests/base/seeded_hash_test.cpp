@@ -44,7 +44,7 @@ std::vector<Family> families() {
 
 class SeededHashOf : public testing::TestWithParam<Family> {};
 
-TEST_P(SeededHashOf, SpreadsOverAllBits) {
+TEST_P(SeededHashOf, spreads_over_all_bits) {
   std::vector<std::size_t> hashes;
   for (std::uint64_t i = 0; i < kKeys; ++i) hashes.push_back(GetParam().hash(i));
   // 20,000 random hashes leave about 31 of 4,096 places empty, 4,096 of them about 1,507.
@@ -57,7 +57,7 @@ TEST_P(SeededHashOf, SpreadsOverAllBits) {
 INSTANTIATE_TEST_SUITE_P(Families, SeededHashOf, testing::ValuesIn(families()),
                          [](const auto& test) { return test.param.name; });
 
-TEST(SeededHash, EqualTextHasEqualHashes) {
+TEST(SeededHash, equal_text_has_equal_hashes) {
   for (std::size_t size = 0; size < 40; ++size) {
     const std::string one(size, 'x');
     const std::string other(size, 'x');
@@ -66,7 +66,7 @@ TEST(SeededHash, EqualTextHasEqualHashes) {
   }
 }
 
-TEST(SeededHash, EachDrawIsAnother) {
+TEST(SeededHash, each_draw_is_another) {
   std::set<std::uint64_t> seeds;
   for (int i = 0; i < 10; ++i) {
     const auto drawn = seeded_hash_detail::Seeds::draw();

@@ -21,7 +21,7 @@ using test::shared_lines;
 
 class ValidDatetime : public testing::TestWithParam<LineVector> {};
 
-TEST_P(ValidDatetime, IsTaken) {
+TEST_P(ValidDatetime, is_taken) {
   if (!GetParam().available) SKUA_NEED_SHARED();
   const auto parsed = parse_datetime(GetParam().text);
   EXPECT_TRUE(parsed) << parsed.error().message();
@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(Own, ValidDatetime,
 
 class InvalidDatetime : public testing::TestWithParam<LineVector> {};
 
-TEST_P(InvalidDatetime, IsRefused) {
+TEST_P(InvalidDatetime, is_refused) {
   if (!GetParam().available) SKUA_NEED_SHARED();
   EXPECT_FALSE(parse_datetime(GetParam().text));
 }
@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(Own, InvalidDatetime,
                          })),
                          NameOfLine());
 
-TEST(ParseDatetime, SaysWhatIsWrong) {
+TEST(ParseDatetime, says_what_is_wrong) {
   EXPECT_EQ(parse_datetime("").error(), errc::datetime_form);
   EXPECT_EQ(parse_datetime("2026-13-01T00:00:00Z").error(), errc::datetime_out_of_range);
   EXPECT_EQ(parse_datetime("2026-01-01T00:00:00-00:00").error(), errc::datetime_zone);
@@ -82,7 +82,7 @@ TEST(ParseDatetime, SaysWhatIsWrong) {
   EXPECT_NE(parse_datetime("").error().message().find("not a datetime"), std::string::npos);
 }
 
-TEST(ParseDatetime, GivesTheInstant) {
+TEST(ParseDatetime, gives_the_instant) {
   using namespace std::chrono;
   const Timestamp expected = sys_days(2026y / 7 / 4) + 14h + 38min + 8s + microseconds(85434);
   EXPECT_EQ(parse_datetime("2026-07-04T14:38:08.085434Z")->instant, expected);
@@ -91,14 +91,14 @@ TEST(ParseDatetime, GivesTheInstant) {
   EXPECT_EQ(parse_datetime("1969-12-31T23:59:59.5Z")->instant.time_since_epoch().count(), -500000);
 }
 
-TEST(ParseDatetime, TellsWhetherDigitsWereLost) {
+TEST(ParseDatetime, tells_whether_digits_were_lost) {
   EXPECT_TRUE(parse_datetime("2026-07-04T14:38:08.123456Z")->exact);
   EXPECT_TRUE(parse_datetime("2026-07-04T14:38:08.123456000Z")->exact);
   EXPECT_FALSE(parse_datetime("2026-07-04T14:38:08.1234567Z")->exact);
   EXPECT_FALSE(parse_datetime("2026-07-04T14:38:08.00000000000000000001Z")->exact);
 }
 
-TEST(FormatDatetime, IsUtcWithSixDigits) {
+TEST(FormatDatetime, is_utc_with_six_digits) {
   EXPECT_EQ(format_datetime(parse_datetime("2026-07-04T16:38:08.5+02:00")->instant),
             "2026-07-04T14:38:08.500000Z");
   EXPECT_EQ(format_datetime(Timestamp()), "1970-01-01T00:00:00.000000Z");
@@ -106,7 +106,7 @@ TEST(FormatDatetime, IsUtcWithSixDigits) {
             "0001-01-01T00:00:00.000000Z");
 }
 
-TEST(FormatDatetime, IsReadBack) {
+TEST(FormatDatetime, is_read_back) {
   std::mt19937_64 random(20260704);
   const auto first = parse_datetime("0000-01-01T00:00:00Z")->instant.time_since_epoch().count();
   const auto last = parse_datetime("9999-12-31T23:59:59Z")->instant.time_since_epoch().count();
@@ -120,7 +120,7 @@ TEST(FormatDatetime, IsReadBack) {
   }
 }
 
-TEST(DurationText, IsAsExactAsPeopleNeedIt) {
+TEST(DurationText, is_as_exact_as_people_need_it) {
   using namespace std::chrono_literals;
   const std::vector<std::pair<std::chrono::seconds, std::string>> cases = {
       {0s, "0 s"},         {119s, "119 s"},         {120s, "2 min"},
@@ -128,7 +128,7 @@ TEST(DurationText, IsAsExactAsPeopleNeedIt) {
   for (const auto& [duration, text] : cases) EXPECT_EQ(duration_text(duration), text);
 }
 
-TEST(SystemClock, DoesNotRunBehindTheMachine) {
+TEST(SystemClock, does_not_run_behind_the_machine) {
   const auto before =
       std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
   EXPECT_GE(system_clock().now(), before);

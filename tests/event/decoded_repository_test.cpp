@@ -63,7 +63,7 @@ const repo::LoadedCar& loaded_car() {
 
 class DecodedBlock : public testing::TestWithParam<JsonVector> {};
 
-TEST_P(DecodedBlock, SaysTheSame) {
+TEST_P(DecodedBlock, says_the_same) {
   if (!GetParam().available) SKUA_NEED_SHARED();
   const auto cid = atproto::Cid::parse(GetParam().name);
   ASSERT_TRUE(cid);
@@ -87,7 +87,7 @@ TEST_P(DecodedBlock, SaysTheSame) {
 INSTANTIATE_TEST_SUITE_P(PhpCarRepo, DecodedBlock, testing::ValuesIn(decoded_blocks()),
                          test::NameOfEntry());
 
-TEST(DecodedRepository, HasEveryBlockDecoded) {
+TEST(DecodedRepository, has_every_block_decoded) {
   SKUA_NEED_SHARED();
   const auto blocks = decoded_blocks();
   EXPECT_EQ(loaded_car().blocks.size(), blocks.size());

@@ -43,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Step{"update_delete_create", {U, D, C}, U}),
     [](const auto& test) { return test.param.name; });
 
-TEST_P(FoldedPath, HasItsLastEffect) {
+TEST_P(FoldedPath, has_its_last_effect) {
   const Step& step = GetParam();
   std::vector<UnresolvedEvent> events;
   for (std::size_t i = 0; i < step.ops.size(); ++i) {
@@ -58,7 +58,7 @@ TEST_P(FoldedPath, HasItsLastEffect) {
   }
 }
 
-TEST(FoldCommitTest, LeavesAllElseInItsPlace) {
+TEST(FoldCommitTest, leaves_all_else_in_its_place) {
   std::vector<UnresolvedEvent> events;
   events.push_back(op(C, "x", 1));
   events.emplace_back().body = Rejection{"a.b.c/x", "bad", {}};
@@ -74,7 +74,7 @@ TEST(FoldCommitTest, LeavesAllElseInItsPlace) {
   EXPECT_EQ(std::get<RecordChange>(events[3].body).operation, C);
 }
 
-TEST(FoldCommitTest, EmptyStaysEmpty) {
+TEST(FoldCommitTest, empty_stays_empty) {
   std::vector<UnresolvedEvent> events;
   fold_commit(events);
   EXPECT_TRUE(events.empty());
@@ -94,7 +94,7 @@ void apply_ops(const std::vector<UnresolvedEvent>& events, Model& model) {
   }
 }
 
-TEST(FoldCommitTest, LeavesTheRepositoryThatTheOpsLeave) {
+TEST(FoldCommitTest, leaves_the_repository_that_the_ops_leave) {
   std::mt19937 random(20260704);
   for (int round = 0; round < 2'000; ++round) {
     Model before;

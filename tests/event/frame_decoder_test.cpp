@@ -58,7 +58,7 @@ const records::Post& post_of(const DecodedFrame& frame, std::size_t index) {
 
 const std::string kPath = "app.bsky.feed.post/3jquh3dxgi52o";
 
-TEST(FrameDecoderTest, ACommitGivesItsOpsInOrder) {
+TEST(FrameDecoderTest, a_commit_gives_its_ops_in_order) {
   const Bytes post = cbor_of(post_json("one"));
   const Bytes profile = cbor_of({{"$type", "app.bsky.actor.profile"}});
   const DecodedFrame frame = decode(CommitBuilder()
@@ -96,7 +96,7 @@ TEST(FrameDecoderTest, ACommitGivesItsOpsInOrder) {
   EXPECT_TRUE(change_of(frame, 2).block.empty());
 }
 
-TEST(FrameDecoderTest, ARecordOutlivesItsFrame) {
+TEST(FrameDecoderTest, a_record_outlives_its_frame) {
   DecodedFrame frame;
   {
     FrameDecoder decoder;
@@ -109,7 +109,7 @@ TEST(FrameDecoderTest, ARecordOutlivesItsFrame) {
   EXPECT_EQ(std::get<records::Post>(record).text, std::string(1000, 'x'));
 }
 
-TEST(FrameDecoderTest, ADecoderIsUsedAgain) {
+TEST(FrameDecoderTest, a_decoder_is_used_again) {
   FrameDecoder decoder;
   DecodedFrame out;
   ASSERT_TRUE(decoder.decode(CommitBuilder().create(kPath, cbor_of(post_json("a"))).frame(), out));
@@ -123,7 +123,7 @@ TEST(FrameDecoderTest, ADecoderIsUsedAgain) {
   EXPECT_EQ(out.seq, 42);
 }
 
-TEST(FrameDecoderTest, TheOldFormOfACommitIsTaken) {
+TEST(FrameDecoderTest, the_old_form_of_a_commit_is_taken) {
   json body = CommitBuilder().create(kPath, cbor_of(post_json("old"))).body();
   body.erase("prevData");
   body["prev"] = nullptr;
@@ -131,7 +131,7 @@ TEST(FrameDecoderTest, TheOldFormOfACommitIsTaken) {
   EXPECT_EQ(post_of(decode(message("#commit", body)), 0).text, "old");
 }
 
-TEST(FrameDecoderTest, ACommitMayBeEmptyOrTooBig) {
+TEST(FrameDecoderTest, a_commit_may_be_empty_or_too_big) {
   EXPECT_TRUE(decode(CommitBuilder().frame()).events.empty());
   json body = CommitBuilder().body();
   body["tooBig"] = true;
@@ -139,7 +139,7 @@ TEST(FrameDecoderTest, ACommitMayBeEmptyOrTooBig) {
   EXPECT_TRUE(decode(message("#commit", body)).events.empty());
 }
 
-TEST(FrameDecoderTest, FieldsThatItDoesNotKnowAreIgnored) {
+TEST(FrameDecoderTest, fields_that_it_does_not_know_are_ignored) {
   json body = CommitBuilder().remove(kPath).body();
   body["novelty"] = {1, {{"a", nullptr}}};
   body["ops"][0]["prev"] = body["commit"];
@@ -194,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadOp{"not_a_map", 7, "op", "op without a path"}),
     [](const auto& test) { return test.param.name; });
 
-TEST_P(RejectedOp, StandsAmongItsSiblings) {
+TEST_P(RejectedOp, stands_among_its_siblings) {
   const BadOp& bad = GetParam();
   const Bytes good = cbor_of(post_json("good"));
   const DecodedFrame frame = decode(CommitBuilder()
@@ -215,7 +215,7 @@ TEST_P(RejectedOp, StandsAmongItsSiblings) {
   EXPECT_EQ(frame.events[1].seq, 42);
 }
 
-TEST(FrameDecoderTest, ABlockThatIsNotDagCborIsRejectedAlone) {
+TEST(FrameDecoderTest, a_block_that_is_not_dag_cbor_is_rejected_alone) {
   Bytes not_utf8 = cbor_of(post_json("MARK"));
   const auto mark = std::search(not_utf8.begin(), not_utf8.end(), "MARK", "MARK" + 4);
   ASSERT_NE(mark, not_utf8.end());
@@ -252,7 +252,7 @@ Bytes post_in_another_order(const std::string& text) {
   return bytes;
 }
 
-TEST(FrameDecoderTest, ARecordOfAnotherFormIsARecordLikeAnyOther) {
+TEST(FrameDecoderTest, a_record_of_another_form_is_a_record_like_any_other) {
   const Bytes odd = post_in_another_order("odd");
   const Bytes plain = cbor_of(post_json("plain"));
   const DecodedFrame frame = decode(CommitBuilder()
@@ -278,7 +278,7 @@ Bytes map_in_order(const std::vector<std::pair<std::string, Bytes>>& entries) {
   return bytes;
 }
 
-TEST(FrameDecoderTest, TheMapsOfAFrameMayHaveAnyOrderAndUnknownKeys) {
+TEST(FrameDecoderTest, the_maps_of_a_frame_may_have_any_order_and_unknown_keys) {
   const Bytes half_float = {0xf9, 0x3e, 0x00};
   Bytes bytes = map_in_order({{"op", cbor_of(1)}, {"t", cbor_of("#identity")}, {"v", half_float}});
   const Bytes body = map_in_order({{"time", cbor_of(kTime)},
@@ -294,7 +294,7 @@ TEST(FrameDecoderTest, TheMapsOfAFrameMayHaveAnyOrderAndUnknownKeys) {
   ASSERT_EQ(frame.events.size(), 1U);
 }
 
-TEST(FrameDecoderTest, ARecordHasAMillionBytesAtMost) {
+TEST(FrameDecoderTest, a_record_has_a_million_bytes_at_most) {
   const std::size_t rest = cbor_of(post_json(std::string(999'000, 'x'))).size() - 999'000;
   const Bytes largest = cbor_of(post_json(std::string(1'000'000 - rest, 'x')));
   ASSERT_EQ(largest.size(), 1'000'000U);
@@ -307,7 +307,7 @@ TEST(FrameDecoderTest, ARecordHasAMillionBytesAtMost) {
   EXPECT_EQ(change_of(frame, 1).rkey, "d");
 }
 
-TEST(FrameDecoderTest, OddRecordsAreNoBadOnes) {
+TEST(FrameDecoderTest, odd_records_are_no_bad_ones) {
   const std::string long_rkey(512, '~');
   json no_time = post_json("x");
   no_time.erase("createdAt");
@@ -335,12 +335,12 @@ TEST(FrameDecoderTest, OddRecordsAreNoBadOnes) {
   EXPECT_TRUE(change_of(frame, 6).record.invalid_reason);
 }
 
-TEST(FrameDecoderTest, ABlockThatIsNotItsCidFailsTheFrame) {
+TEST(FrameDecoderTest, a_block_that_is_not_its_cid_fails_the_frame) {
   EXPECT_EQ(error_of(CommitBuilder().remove(kPath).wrong_block(cbor_of({{"a", 1}})).frame()),
             make_error_code(repo::errc::car_hash_mismatch));
 }
 
-TEST(FrameDecoderTest, TwoHundredOpsAreTheLimit) {
+TEST(FrameDecoderTest, two_hundred_ops_are_the_limit) {
   CommitBuilder builder;
   for (int i = 0; i < 200; ++i) builder.remove("a.b.c/" + std::to_string(i));
   EXPECT_EQ(decode(builder.frame()).events.size(), 200U);
@@ -348,13 +348,13 @@ TEST(FrameDecoderTest, TwoHundredOpsAreTheLimit) {
   EXPECT_EQ(error_of(builder.frame()), make_error_code(errc::too_many_ops));
 }
 
-TEST(FrameDecoderTest, BlocksHaveALimit) {
+TEST(FrameDecoderTest, blocks_have_a_limit) {
   json body = CommitBuilder().body();
   body["blocks"] = bytes_json(Bytes(2'000'001));
   EXPECT_EQ(error_of(message("#commit", body)), make_error_code(errc::blocks_too_large));
 }
 
-TEST(FrameDecoderTest, AFrameHasALimit) {
+TEST(FrameDecoderTest, a_frame_has_a_limit) {
   EXPECT_EQ(error_of(Bytes(5'000'001)), make_error_code(errc::frame_too_large));
 }
 
@@ -437,7 +437,7 @@ INSTANTIATE_TEST_SUITE_P(Fields, FrameWithBadField, testing::ValuesIn(bad_fields
                                   std::to_string(test.index);
                          });
 
-TEST_P(FrameWithBadField, IsUnusable) {
+TEST_P(FrameWithBadField, is_unusable) {
   const BadField& bad = GetParam();
   json body = bad.body;
   EXPECT_EQ(error_of(message(bad.type, body)), ErrorCode());
@@ -450,7 +450,7 @@ TEST_P(FrameWithBadField, IsUnusable) {
   EXPECT_NE(make_error_code(bad.error).message(), "unknown error");
 }
 
-TEST(FrameDecoderTest, AnIdentityChangeIsAnActorEvent) {
+TEST(FrameDecoderTest, an_identity_change_is_an_actor_event) {
   const DecodedFrame frame = decode(message("#identity", identity_body()));
   ASSERT_EQ(frame.events.size(), 1U);
   EXPECT_EQ(frame.events[0].type, RecordType::Actor);
@@ -477,7 +477,7 @@ TEST(FrameDecoderTest, AnIdentityChangeIsAnActorEvent) {
   }
 }
 
-TEST(FrameDecoderTest, AnAccountChangeIsAnActorEvent) {
+TEST(FrameDecoderTest, an_account_change_is_an_actor_event) {
   const DecodedFrame frame = decode(message("#account", account_body()));
   ASSERT_EQ(frame.events.size(), 1U);
   EXPECT_EQ(frame.events[0].type, RecordType::Actor);
@@ -493,14 +493,14 @@ TEST(FrameDecoderTest, AnAccountChangeIsAnActorEvent) {
   EXPECT_EQ(std::get<event::AccountChange>(active.events.at(0).body).status, "");
 }
 
-TEST(FrameDecoderTest, ASyncSetsTheRev) {
+TEST(FrameDecoderTest, a_sync_sets_the_rev) {
   const DecodedFrame frame = decode(message("#sync", sync_body()));
   EXPECT_EQ(frame.type, MessageType::Sync);
   EXPECT_EQ(frame.rev->to_string(), kRev);
   EXPECT_TRUE(frame.events.empty());
 }
 
-TEST(FrameDecoderTest, AnInfoHasWordsAndNoNumber) {
+TEST(FrameDecoderTest, an_info_has_words_and_no_number) {
   const DecodedFrame frame =
       decode(message("#info", {{"name", "OutdatedCursor"}, {"message", "too old"}}));
   EXPECT_EQ(frame.type, MessageType::Info);
@@ -508,7 +508,7 @@ TEST(FrameDecoderTest, AnInfoHasWordsAndNoNumber) {
   EXPECT_EQ(frame.message, "too old");
 }
 
-TEST(FrameDecoderTest, AnErrorFrameHasWords) {
+TEST(FrameDecoderTest, an_error_frame_has_words) {
   const DecodedFrame frame =
       decode(frame_of({{"op", -1}}, {{"error", "FutureCursor"}, {"message", "in the future"}}));
   EXPECT_EQ(frame.type, MessageType::Error);
@@ -517,7 +517,7 @@ TEST(FrameDecoderTest, AnErrorFrameHasWords) {
   EXPECT_EQ(error_of(frame_of({{"op", -1}}, {{"message", "?"}})), make_error_code(errc::bad_name));
 }
 
-TEST(FrameDecoderTest, WhatItDoesNotKnowIsUnknown) {
+TEST(FrameDecoderTest, what_it_does_not_know_is_unknown) {
   const json body = {{"seq", 43}, {"did", kDid}, {"novelty", true}};
   EXPECT_EQ(decode(message("#novelty", body)).type, MessageType::Unknown);
   EXPECT_EQ(decode(message("#novelty", body)).seq, 43);
@@ -526,7 +526,7 @@ TEST(FrameDecoderTest, WhatItDoesNotKnowIsUnknown) {
   EXPECT_EQ(decode(frame_of({{"op", -2}}, json::object())).type, MessageType::Unknown);
 }
 
-TEST(FrameDecoderTest, AHeaderNeedsItsFields) {
+TEST(FrameDecoderTest, a_header_needs_its_fields) {
   for (const json& header : {json::object(), json({{"t", "#commit"}}), json({{"op", 1}}),
                              json({{"op", "1"}, {"t", "#info"}}), json({{"op", 1}, {"t", 1}})}) {
     EXPECT_EQ(error_of(frame_of(header, json::object())), make_error_code(errc::bad_header))
@@ -536,7 +536,7 @@ TEST(FrameDecoderTest, AHeaderNeedsItsFields) {
             make_error_code(errc::bad_body));
 }
 
-TEST(FrameDecoderTest, AFrameCutShortIsUnusable) {
+TEST(FrameDecoderTest, a_frame_cut_short_is_unusable) {
   const Bytes frame = CommitBuilder().create(kPath, cbor_of(post_json("x"))).frame();
   for (std::size_t size = 0; size < frame.size(); ++size) {
     EXPECT_NE(error_of(Bytes(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(size))),

@@ -13,7 +13,7 @@ using event::errc;
 using event::MessageType;
 using event::peek_frame;
 
-TEST(FramePeekTest, SeesAccountAndNumber) {
+TEST(FramePeekTest, sees_account_and_number) {
   const Bytes frame = CommitBuilder().remove("a.b.c/d").frame();
   const auto peek = peek_frame(frame);
   ASSERT_TRUE(peek);
@@ -22,7 +22,7 @@ TEST(FramePeekTest, SeesAccountAndNumber) {
   EXPECT_EQ(peek->did, kDid);
 }
 
-TEST(FramePeekTest, DoesNotLookIntoValues) {
+TEST(FramePeekTest, does_not_look_into_values) {
   json body = CommitBuilder().body();
   body["blocks"] = bytes_json({0xff, 0xff});
   body["ops"] = {{{"repo", "did:web:wrong.example"}, {"seq", 7}, {"deep", {{{"did", "x"}}, 1.5}}}};
@@ -34,7 +34,7 @@ TEST(FramePeekTest, DoesNotLookIntoValues) {
   EXPECT_EQ(peek->did, kDid);
 }
 
-TEST(FramePeekTest, TakesNoNumberThatIsNone) {
+TEST(FramePeekTest, takes_no_number_that_is_none) {
   for (const json& seq : {json(-1), json((std::int64_t{1} << 53) + 1), json("7"), json(nullptr)}) {
     const Bytes frame = message("#identity", {{"seq", seq}, {"did", kDid}});
     const auto peek = peek_frame(frame);
@@ -44,7 +44,7 @@ TEST(FramePeekTest, TakesNoNumberThatIsNone) {
   }
 }
 
-TEST(FramePeekTest, RefusesWhatIsNoFrame) {
+TEST(FramePeekTest, refuses_what_is_no_frame) {
   EXPECT_EQ(peek_frame({}).error(), make_error_code(errc::frame_truncated));
   EXPECT_EQ(peek_frame(cbor_of({{"op", 1}, {"t", "#info2"}})).error(),
             make_error_code(errc::frame_truncated));
@@ -59,7 +59,7 @@ TEST(FramePeekTest, RefusesWhatIsNoFrame) {
             make_error_code(errc::frame_truncated));
 }
 
-TEST(FramePeekTest, AMessageOfUnknownTypeHasItsAccountUnderDidAlone) {
+TEST(FramePeekTest, a_message_of_unknown_type_has_its_account_under_did_alone) {
   event::FrameDecoder decoder;
   event::DecodedFrame decoded;
   for (const json& body :
@@ -74,7 +74,7 @@ TEST(FramePeekTest, AMessageOfUnknownTypeHasItsAccountUnderDidAlone) {
   }
 }
 
-TEST(FramePeekTest, AgreesWithDecodeHoweverAFrameIsDamaged) {
+TEST(FramePeekTest, agrees_with_decode_however_a_frame_is_damaged) {
   const Bytes whole = CommitBuilder()
                           .create("app.bsky.feed.post/1", cbor_of(post_json("x")))
                           .remove("app.bsky.feed.like/2")

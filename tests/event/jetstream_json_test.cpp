@@ -27,7 +27,7 @@ std::vector<json> lines_of(const Bytes& bytes) {
   return lines;
 }
 
-TEST(JetstreamJsonTest, HasTheShapeOfACommit) {
+TEST(JetstreamJsonTest, has_the_shape_of_a_commit) {
   const json record = post_json(std::string("a\0\n\"", 4));
   const Bytes block = cbor_of(record);
   const auto lines = lines_of(CommitBuilder()
@@ -51,7 +51,7 @@ TEST(JetstreamJsonTest, HasTheShapeOfACommit) {
   EXPECT_EQ(lines[2], expected);
 }
 
-TEST(JetstreamJsonTest, HasTheShapeOfAnIdentity) {
+TEST(JetstreamJsonTest, has_the_shape_of_an_identity) {
   const auto lines = lines_of(message(
       "#identity", {{"seq", 42}, {"did", kDid}, {"time", kTime}, {"handle", "alice.example"}}));
   EXPECT_EQ(lines.at(0),
@@ -62,7 +62,7 @@ TEST(JetstreamJsonTest, HasTheShapeOfAnIdentity) {
                    {{"did", kDid}, {"handle", "alice.example"}, {"seq", 42}, {"time", kTime}}}}));
 }
 
-TEST(JetstreamJsonTest, HasTheShapeOfAnAccount) {
+TEST(JetstreamJsonTest, has_the_shape_of_an_account) {
   json body = {{"seq", 42}, {"did", kDid}, {"time", kTime}, {"active", true}};
   json expected = {{"did", kDid}, {"time_us", kTimeUs}, {"kind", "account"}, {"account", body}};
   EXPECT_EQ(lines_of(message("#account", body)).at(0), expected);
@@ -72,7 +72,7 @@ TEST(JetstreamJsonTest, HasTheShapeOfAnAccount) {
   EXPECT_EQ(lines_of(message("#account", body)).at(0), expected);
 }
 
-TEST(JetstreamJsonTest, HasNoShapeForARejection) {
+TEST(JetstreamJsonTest, has_no_shape_for_a_rejection) {
   EXPECT_TRUE(lines_of(CommitBuilder().op(7).frame()).empty());
 }
 

@@ -91,7 +91,7 @@ void expect_frames_event(const std::string& kind, const std::string& body, const
   }
 }
 
-TEST(JetstreamMessageTest, ACommitIsWhatItsFrameWouldBe) {
+TEST(JetstreamMessageTest, a_commit_is_what_its_frame_would_be) {
   const Bytes block = cbor_of(json::parse(kPost));
   const std::string path = "app.bsky.feed.post/3k";
   expect_frames_event("commit", commit_body("create"), CommitBuilder().create(path, block).frame());
@@ -99,7 +99,7 @@ TEST(JetstreamMessageTest, ACommitIsWhatItsFrameWouldBe) {
   expect_frames_event("commit", commit_body("delete"), CommitBuilder().remove(path).frame());
 }
 
-TEST(JetstreamMessageTest, AnIdentityIsWhatItsFrameWouldBe) {
+TEST(JetstreamMessageTest, an_identity_is_what_its_frame_would_be) {
   for (const char* handle : {R"("handle":"Alice.example",)", ""}) {
     const std::string body = R"({"did":")" + kDidText + R"(",)" + handle +
                              R"("seq":1409752997,"time":"2024-09-05T06:11:04.870Z"})";
@@ -107,7 +107,7 @@ TEST(JetstreamMessageTest, AnIdentityIsWhatItsFrameWouldBe) {
   }
 }
 
-TEST(JetstreamMessageTest, AnAccountIsWhatItsFrameWouldBe) {
+TEST(JetstreamMessageTest, an_account_is_what_its_frame_would_be) {
   for (const char* status : {R"("active":true)", R"("active":false,"status":"deleted")"}) {
     const std::string body = std::string("{") + status + R"(,"did":")" + kDidText +
                              R"(","seq":1409753013,"time":"2024-09-05T06:11:04.870Z"})";
@@ -115,7 +115,7 @@ TEST(JetstreamMessageTest, AnAccountIsWhatItsFrameWouldBe) {
   }
 }
 
-TEST(JetstreamMessageTest, ASyncHasItsRevision) {
+TEST(JetstreamMessageTest, a_sync_has_its_revision) {
   const std::string body = R"({"seq":992,"did":")" + kDidText + R"(","rev":")" + kRevText +
                            R"(","time":"2026-08-27T00:00:01.900Z","blocks":{"$bytes":"3q2+7w"}})";
   for (const Version version : {Version::V1, Version::V2}) {
@@ -129,7 +129,7 @@ TEST(JetstreamMessageTest, ASyncHasItsRevision) {
   }
 }
 
-TEST(JetstreamMessageTest, NoticesHaveTheirWordsAndNoCursor) {
+TEST(JetstreamMessageTest, notices_have_their_words_and_no_cursor) {
   event::JetstreamDecoder decoder;
   JetstreamMessage message;
   const std::string info =
@@ -147,7 +147,7 @@ TEST(JetstreamMessageTest, NoticesHaveTheirWordsAndNoCursor) {
   EXPECT_EQ(message.message, "too far behind");
 }
 
-TEST(JetstreamMessageTest, TheTimeIsWhenItWasWitnessed) {
+TEST(JetstreamMessageTest, the_time_is_when_it_was_witnessed) {
   std::string text = event_text(Version::V2, "commit", commit_body("delete"));
   text.insert(text.size() - 2, R"(,"witnessedAt":"2026-07-05T00:00:00.000001Z")");
   event::JetstreamDecoder decoder;
@@ -156,7 +156,7 @@ TEST(JetstreamMessageTest, TheTimeIsWhenItWasWitnessed) {
   EXPECT_EQ(format_datetime(message.time), "2026-07-05T00:00:00.000001Z");
 }
 
-TEST(JetstreamMessageTest, UnknownKindsAndFieldsDoNoHarm) {
+TEST(JetstreamMessageTest, unknown_kinds_and_fields_do_no_harm) {
   event::JetstreamDecoder decoder;
   JetstreamMessage message;
   for (const std::string& text :
@@ -178,7 +178,7 @@ TEST(JetstreamMessageTest, UnknownKindsAndFieldsDoNoHarm) {
   }
 }
 
-TEST(JetstreamMessageTest, TheClaimedCidIsKept) {
+TEST(JetstreamMessageTest, the_claimed_cid_is_kept) {
   const std::string claimed = atproto::Cid::of(as_bytes("something else")).to_string();
   std::string text = event_text(Version::V1, "commit", commit_body("create"));
   text.replace(text.find(kPostCid), kPostCid.size(), claimed);
@@ -220,7 +220,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"status", v1("account", R"({"active":true,"status":7})"), "status is not text"}),
     [](const auto& test) { return test.param.name; });
 
-TEST_P(RejectedEvent, IsKeptWithItsBytes) {
+TEST_P(RejectedEvent, is_kept_with_its_bytes) {
   event::JetstreamDecoder decoder;
   JetstreamMessage message;
   ASSERT_TRUE(decoder.decode(GetParam().text, message));
@@ -259,7 +259,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"info_without_name", v1("info", "{}"), errc::bad_name}),
     [](const auto& test) { return test.param.name; });
 
-TEST_P(NoEvent, IsAnError) {
+TEST_P(NoEvent, is_an_error) {
   event::JetstreamDecoder decoder;
   JetstreamMessage message;
   const auto decoded = decoder.decode(GetParam().text, message);
@@ -267,7 +267,7 @@ TEST_P(NoEvent, IsAnError) {
   EXPECT_EQ(decoded.error(), make_error_code(GetParam().error));
 }
 
-TEST(JetstreamMessageTest, PeekAgreesWithDecodeHoweverATextIsDamaged) {
+TEST(JetstreamMessageTest, peek_agrees_with_decode_however_a_text_is_damaged) {
   std::mt19937 random(7);
   event::JetstreamDecoder decoder;
   JetstreamMessage out;

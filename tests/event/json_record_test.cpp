@@ -21,13 +21,13 @@ using test::JsonVector;
 
 const std::string kCid = "bafyreid27zk7lbis4zw5fz4podbvbs4fc5ivwji3dmrwa6zggnj4bnd57u";
 
-TEST(JsonRecordTest, KeysStandInDagCborOrder) {
+TEST(JsonRecordTest, keys_stand_in_dag_cbor_order) {
   const auto cbor = json_to_dag_cbor({{"aa", 1}, {"b", 2}, {"", 3}});
   ASSERT_TRUE(cbor);
   EXPECT_EQ(*cbor, (Bytes{0xa3, 0x60, 0x03, 0x61, 'b', 0x02, 0x62, 'a', 'a', 0x01}));
 }
 
-TEST(JsonRecordTest, LinksAndBytesAreNoMaps) {
+TEST(JsonRecordTest, links_and_bytes_are_no_maps) {
   const auto cbor = json_to_dag_cbor({{"l", {{"$link", kCid}}}, {"b", {{"$bytes", "AQI="}}}});
   ASSERT_TRUE(cbor);
   atproto::Document document;
@@ -38,7 +38,7 @@ TEST(JsonRecordTest, LinksAndBytesAreNoMaps) {
       (Bytes{1, 2}));
 }
 
-TEST(JsonRecordTest, BinaryValuesAreBytesWhereverTheyStand) {
+TEST(JsonRecordTest, binary_values_are_bytes_wherever_they_stand) {
   const json binary = json::binary({1, 2});
   const auto cbor = json_to_dag_cbor({{"b", binary}, {"l", {{{"b", binary}}}}});
   ASSERT_TRUE(cbor);
@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"too_deep", std::string(200, '[') + std::string(200, ']'), errc::json_too_deep}),
     [](const auto& test) { return test.param.name; });
 
-TEST_P(WrongJson, IsAnErrorWhereverItStands) {
+TEST_P(WrongJson, is_an_error_wherever_it_stands) {
   for (const std::string& text : {GetParam().text, R"({"a":[)" + GetParam().text + "]}"}) {
     const auto cbor = json_to_dag_cbor(json::parse(text));
     ASSERT_FALSE(cbor) << text;
@@ -75,7 +75,7 @@ TEST_P(WrongJson, IsAnErrorWhereverItStands) {
   }
 }
 
-TEST(JsonRecordTest, NumbersWithoutAFractionAreIntegers) {
+TEST(JsonRecordTest, numbers_without_a_fraction_are_integers) {
   const auto cbor =
       json_to_dag_cbor(json::parse("[123.0, -1.0, 1e3, -0.0, -9223372036854775808.0]"));
   ASSERT_TRUE(cbor);
@@ -105,7 +105,7 @@ void keep(std::string_view collection, const json& record, Kept& out) {
 
 class InteropFixture : public testing::TestWithParam<JsonVector> {};
 
-TEST_P(InteropFixture, HasItsBytesItsCidAndItsJson) {
+TEST_P(InteropFixture, has_its_bytes_its_cid_and_its_json) {
   if (!GetParam().available) SKUA_NEED_SHARED();
   const json& record = GetParam().entry.at("json");
   Kept kept;
@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 class InteropValid : public testing::TestWithParam<JsonVector> {};
 
-TEST_P(InteropValid, IsKeptWithoutAFault) {
+TEST_P(InteropValid, is_kept_without_a_fault) {
   if (!GetParam().available) SKUA_NEED_SHARED();
   const json& record = GetParam().entry.at("json");
   Kept kept;
@@ -143,7 +143,7 @@ class InteropInvalid : public testing::TestWithParam<JsonVector> {};
 /// What is no DAG-CBOR has no block. All else is kept with its reason: of any collection where the
 /// record as a whole is wrong; where a value within it is, of a collection whose lexicon has such a
 /// value there, because what other collections hold is kept as it is.
-TEST_P(InteropInvalid, IsFoundOut) {
+TEST_P(InteropInvalid, is_found_out) {
   if (!GetParam().available) SKUA_NEED_SHARED();
   const json& record = GetParam().entry.at("json");
   const std::string& note = GetParam().name;

@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(
         Written{"a_key_with_escapes", R"({"\u0061":1})", {0xa1, 0x61, 'a', 1}}),
     [](const auto& test) { return test.param.name; });
 
-TEST_P(JsonForm, HasItsBytes) {
+TEST_P(JsonForm, has_its_bytes) {
   const auto cbor = transcode(GetParam().text);
   ASSERT_TRUE(cbor) << cbor.error().message();
   EXPECT_EQ(*cbor, GetParam().cbor);
@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "\"\\ud800\"", "\"\\ud800x\"", "\"\\ud800\\u0041\"", "\"\\udc00\"", "\"a\nb\"",
                     "\"aaaaaaaaa\x01\"", "\"\\", "\xef\xbb\xbf{}"));
 
-TEST_P(NoJson, IsRefused) {
+TEST_P(NoJson, is_refused) {
   for (std::string text : {"", "["}) {
     text += GetParam();
     const auto cbor = transcode(text);
@@ -99,19 +99,19 @@ INSTANTIATE_TEST_SUITE_P(
                 errc::json_too_deep}),
     [](const auto& test) { return test.param.name; });
 
-TEST_P(HostileJson, IsRefused) {
+TEST_P(HostileJson, is_refused) {
   const auto cbor = transcode(GetParam().text);
   ASSERT_FALSE(cbor);
   EXPECT_EQ(cbor.error(), make_error_code(GetParam().error));
 }
 
-TEST(JsonTranscoderTest, KeepsWhatStandsBeforeIt) {
+TEST(JsonTranscoderTest, keeps_what_stands_before_it) {
   Bytes out = {7};
   ASSERT_TRUE(JsonTranscoder().append(R"({"b":1,"a":2})", out));
   EXPECT_EQ(out, (Bytes{7, 0xa2, 0x61, 'a', 2, 0x61, 'b', 1}));
 }
 
-TEST(JsonTranscoderTest, GoesOnAfterAnError) {
+TEST(JsonTranscoderTest, goes_on_after_an_error) {
   JsonTranscoder transcoder;
   Bytes out;
   EXPECT_FALSE(transcoder.append(R"({"a":{"b":[1,{"c":)", out));
@@ -121,7 +121,7 @@ TEST(JsonTranscoderTest, GoesOnAfterAnError) {
 }
 
 /// Heads of one, two and three bytes, in containers that are put in order.
-TEST(JsonTranscoderTest, LargeContainersAreRead) {
+TEST(JsonTranscoderTest, large_containers_are_read) {
   for (const int size : {23, 24, 255, 256, 70'000}) {
     json whole = {{"z", json::object()}, {"list", json::array()}};
     for (int i = 0; i < size; ++i) {
@@ -141,7 +141,7 @@ TEST(JsonTranscoderTest, LargeContainersAreRead) {
 
 /// Another parser must agree on what is JSON, however a text is damaged; and what comes of it is
 /// DAG-CBOR wherever its texts are UTF-8.
-TEST(JsonTranscoderTest, AgreesWithAnotherParserHoweverATextIsDamaged) {
+TEST(JsonTranscoderTest, agrees_with_another_parser_however_a_text_is_damaged) {
   const std::string whole =
       R"({"$type":"a.b.c","text":"\u00e9\n\ud83d\ude00 \"x\"","list":[1,-2,3.5,1e3,true,null,[],{}],)"
       R"("z":{"bb":{"$bytes":"AQI="},"a":{"deep":[[["x"]]]}},"k":12345678901})";

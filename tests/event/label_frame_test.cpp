@@ -51,7 +51,7 @@ json post_label() {
   return label;
 }
 
-TEST(LabelFrame, GivesAllFieldsOfALabelOnARecord) {
+TEST(LabelFrame, gives_all_fields_of_a_label_on_a_record) {
   const auto frame = decoded(labels_frame(42, {post_label()}));
   EXPECT_EQ(frame.type, DecodedLabelFrame::Type::Labels);
   EXPECT_EQ(frame.seq, 42);
@@ -74,7 +74,7 @@ TEST(LabelFrame, GivesAllFieldsOfALabelOnARecord) {
   EXPECT_EQ(entry.label.sig.size(), 3U);
 }
 
-TEST(LabelFrame, ViewsOutliveTheFrameAndAMove) {
+TEST(LabelFrame, views_outlive_the_frame_and_a_move) {
   LabelEntry kept;
   {
     auto frame = decoded(labels_frame(1, {made_label("did:a:b", "did:a:c", "x")}));
@@ -96,7 +96,7 @@ struct Change {
 
 class LabelFields : public testing::TestWithParam<Change> {};
 
-TEST_P(LabelFields, AreTakenOrSayWhy) {
+TEST_P(LabelFields, are_taken_or_say_why) {
   json label = post_label();
   GetParam().change(label);
   const auto frame = decoded(labels_frame(1, {label, post_label()}));
@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
         without("without_sig", "sig"), set("sig_of_text", "sig", "AQID", errc::label_bad_sig)),
     [](const auto& one) { return std::string(one.param.name); });
 
-TEST(LabelFrame, ALabelThatIsNoMapIsRejectedAlone) {
+TEST(LabelFrame, a_label_that_is_no_map_is_rejected_alone) {
   const auto frame = decoded(labels_frame(1, {json("label"), json(7), post_label()}));
   ASSERT_EQ(frame.labels.size(), 3U);
   EXPECT_EQ(frame.labels[0].error, errc::label_malformed);
@@ -151,7 +151,7 @@ TEST(LabelFrame, ALabelThatIsNoMapIsRejectedAlone) {
   EXPECT_EQ(frame.labels[2].error, std::nullopt);
 }
 
-TEST(LabelFrame, UnknownFieldsAreNoticedAndDoNoHarm) {
+TEST(LabelFrame, unknown_fields_are_noticed_and_do_no_harm) {
   json label = post_label();
   label["reason"] = {{"by", "a person"}};
   const auto frame = decoded(labels_frame(1, {label}));
@@ -160,7 +160,7 @@ TEST(LabelFrame, UnknownFieldsAreNoticedAndDoNoHarm) {
   EXPECT_TRUE(frame.labels[0].has_unknown_fields);
 }
 
-TEST(LabelFrame, WhatIsSignedIsAllButTheSignature) {
+TEST(LabelFrame, what_is_signed_is_all_but_the_signature) {
   json label = post_label();
   label["reason"] = "kept";
   const Bytes block = dag_cbor_of(label);
@@ -169,7 +169,7 @@ TEST(LabelFrame, WhatIsSignedIsAllButTheSignature) {
   EXPECT_EQ(signed_bytes_of_label(dag_cbor_of(label)), dag_cbor_of(label));
 }
 
-TEST(LabelFrame, InfoErrorAndUnknownMessages) {
+TEST(LabelFrame, info_error_and_unknown_messages) {
   const auto info = decoded(
       frame_of({{"op", 1}, {"t", "#info"}}, {{"name", "OutdatedCursor"}, {"message", "old"}}));
   EXPECT_EQ(info.type, DecodedLabelFrame::Type::Info);
@@ -191,7 +191,7 @@ struct BadFrame {
 
 class BadLabelFrame : public testing::TestWithParam<BadFrame> {};
 
-TEST_P(BadLabelFrame, IsRefusedWhole) {
+TEST_P(BadLabelFrame, is_refused_whole) {
   LabelFrameDecoder decoder;
   DecodedLabelFrame frame;
   const auto result = decoder.decode(GetParam().bytes, frame);
@@ -224,7 +224,7 @@ class SharedLabelFrames : public testing::Test {
   }
 };
 
-TEST_F(SharedLabelFrames, ARealLabel) {
+TEST_F(SharedLabelFrames, a_real_label) {
   const auto labels = frame("labels_frame_hex");
   EXPECT_EQ(labels.type, DecodedLabelFrame::Type::Labels);
   EXPECT_EQ(labels.seq, 42);
@@ -237,7 +237,7 @@ TEST_F(SharedLabelFrames, ARealLabel) {
   EXPECT_LT(signed_bytes_of_label(entry.block).size(), entry.block.size() - 64);
 }
 
-TEST_F(SharedLabelFrames, RealWords) {
+TEST_F(SharedLabelFrames, real_words) {
   EXPECT_EQ(frame("info_frame_hex").name, "OutdatedCursor");
   EXPECT_EQ(frame("error_frame_hex").name, "FutureCursor");
 }

@@ -115,7 +115,7 @@ struct Cut {
 
 class CutRepository : public testing::TestWithParam<Cut> {};
 
-TEST_P(CutRepository, IsWholeAgainTakenTogether) {
+TEST_P(CutRepository, is_whole_again_taken_together) {
   const ChunkOptions options{GetParam().max_records, GetParam().max_bytes, nullptr};
   const auto records = made_records(GetParam().records);
   expect_chunks(chunks_of(records, options), records, options);
@@ -129,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(Bounds, CutRepository,
                                          Cut{"no_bound", 500, 5'000, 4'000'000}),
                          [](const auto& test) { return test.param.name; });
 
-TEST(RepositoryChunks, AreFullBeforeTheyAreGiven) {
+TEST(RepositoryChunks, are_full_before_they_are_given) {
   const auto chunks = chunks_of(made_records(600), {30, 1'000'000, nullptr});
   std::map<RecordType, std::size_t> partly;
   for (const Chunk& chunk : chunks) {
@@ -138,7 +138,7 @@ TEST(RepositoryChunks, AreFullBeforeTheyAreGiven) {
   for (const auto& [type, count] : partly) EXPECT_EQ(count, 1U) << name_of(type);
 }
 
-TEST(RepositoryChunks, LeaveOutWhatTheyAreTold) {
+TEST(RepositoryChunks, leave_out_what_they_are_told) {
   const auto records = made_records(120);
   std::map<std::string, Bytes> others;
   for (const auto& [path, block] : records) {
@@ -152,7 +152,7 @@ TEST(RepositoryChunks, LeaveOutWhatTheyAreTold) {
   expect_chunks(chunks_of(records, options), others, options);
 }
 
-TEST(RepositoryChunks, HoldRejectionsToo) {
+TEST(RepositoryChunks, hold_rejections_too) {
   auto records = made_records(12);
   records["app.bsky.feed.post/zzz"] = {0xff};
   records["not-a-path"] = {0xa0};

@@ -30,7 +30,7 @@ UnresolvedEvent decode(std::string_view path, const Bytes& block) {
   return decoder.decode(kDid, kRevision, listed(path, block));
 }
 
-TEST(RepositoryDecoder, MakesACreateOfHistory) {
+TEST(RepositoryDecoder, makes_a_create_of_history) {
   const Bytes block = post_block();
   const UnresolvedEvent event = decode("app.bsky.feed.post/3jquh3dxgi52o", block);
   EXPECT_EQ(event.did, kDid);
@@ -48,7 +48,7 @@ TEST(RepositoryDecoder, MakesACreateOfHistory) {
 }
 
 // The record's texts must not point into the CAR, which goes before the events do.
-TEST(RepositoryDecoder, KeepsNothingOfTheCar) {
+TEST(RepositoryDecoder, keeps_nothing_of_the_car) {
   Bytes block = post_block();
   const UnresolvedEvent event = decode("app.bsky.feed.post/3jquh3dxgi52o", block);
   std::fill(block.begin(), block.end(), std::uint8_t{'?'});
@@ -56,7 +56,7 @@ TEST(RepositoryDecoder, KeepsNothingOfTheCar) {
   EXPECT_EQ(std::get<records::Post>(change.record.record).text, "a post");
 }
 
-TEST(RepositoryDecoder, SaysWhatACommitSays) {
+TEST(RepositoryDecoder, says_what_a_commit_says) {
   const std::string path = "app.bsky.feed.post/3jquh3dxgi52o";
   const Bytes block = post_block();
   FrameDecoder frames;
@@ -75,7 +75,7 @@ TEST(RepositoryDecoder, SaysWhatACommitSays) {
   EXPECT_EQ(ours.record.record.index(), live.record.record.index());
 }
 
-TEST(RepositoryDecoder, TakesAnyCollection) {
+TEST(RepositoryDecoder, takes_any_collection) {
   const Bytes block = test::cbor_of({{"$type", "com.example.thing"}, {"name", "n"}});
   const UnresolvedEvent event = decode("com.example.thing/any", block);
   EXPECT_EQ(event.type, RecordType::Metadata);
@@ -94,7 +94,7 @@ void expect_rejection(std::string_view path, const Bytes& block, std::string_vie
   EXPECT_EQ(rejection->payload, payload);
 }
 
-TEST(RepositoryDecoder, RejectsBadPaths) {
+TEST(RepositoryDecoder, rejects_bad_paths) {
   for (const char* path :
        {"", "app.bsky.feed.post", "app.bsky.feed.post/", "/3jquh3dxgi52o", "post/3jquh3dxgi52o",
         "app.bsky.feed.post/a/b", "app.bsky.feed.post/#"}) {
@@ -102,13 +102,13 @@ TEST(RepositoryDecoder, RejectsBadPaths) {
   }
 }
 
-TEST(RepositoryDecoder, RejectsWhatIsNoDagCbor) {
+TEST(RepositoryDecoder, rejects_what_is_no_dag_cbor) {
   const Bytes block = {0xa1, 0x61};
   expect_rejection("app.bsky.feed.post/3jquh3dxgi52o", block, "the record's block: ", block);
   EXPECT_EQ(decode("app.bsky.feed.post/3jquh3dxgi52o", block).type, RecordType::Post);
 }
 
-TEST(RepositoryDecoder, RejectsLargeRecordsAndKeepsSomeOfThem) {
+TEST(RepositoryDecoder, rejects_large_records_and_keeps_some_of_them) {
   const std::string path = "app.bsky.feed.post/3jquh3dxgi52o";
   const Bytes large = test::cbor_of({{"text", std::string(1'000'000, 'x')}});
   expect_rejection(path, large, "larger than 1,000,000 bytes", large);

@@ -52,7 +52,7 @@ json comparable(json event) {
   return event;
 }
 
-TEST(SharedFramesTest, RealFramesGiveTheEventsOfJetstream) {
+TEST(SharedFramesTest, real_frames_give_the_events_of_jetstream) {
   SKUA_NEED_SHARED();
   const auto folder = *shared_dir() / "data/frames";
   std::map<std::string, int> balance;
@@ -78,7 +78,7 @@ TEST(SharedFramesTest, RealFramesGiveTheEventsOfJetstream) {
   for (const auto& [event, difference] : balance) EXPECT_EQ(difference, 0) << event;
 }
 
-TEST(SharedFramesTest, EveryFrameOfTheCaptureDecodes) {
+TEST(SharedFramesTest, every_frame_of_the_capture_decodes) {
   SKUA_NEED_SHARED();
   std::map<std::string, int> invalid;
   std::map<event::MessageType, int> messages;
@@ -118,7 +118,7 @@ TEST(SharedFramesTest, EveryFrameOfTheCaptureDecodes) {
 }
 
 /// A relay that writes its headers as {op, t}.
-TEST(SharedFramesTest, FramesOfTheSimulatorOfJetstreamDecode) {
+TEST(SharedFramesTest, frames_of_the_simulator_of_jetstream_decode) {
   SKUA_NEED_SHARED();
   std::map<event::MessageType, int> messages;
   int rejected = 0;
@@ -137,7 +137,7 @@ TEST(SharedFramesTest, FramesOfTheSimulatorOfJetstreamDecode) {
 
 /// The text that production Jetstream sent, read back, is what the frame decoder made of the
 /// frames.
-TEST(SharedFramesTest, TheEventsOfJetstreamAreThoseOfTheFrames) {
+TEST(SharedFramesTest, the_events_of_jetstream_are_those_of_the_frames) {
   SKUA_NEED_SHARED();
   const auto folder = *shared_dir() / "data/frames";
   std::map<std::string, int> balance;
@@ -168,7 +168,7 @@ std::string tap_text(const json& line, std::int64_t id) {
 }
 
 /// Frames, written as JSON and read back, are the same events: block for block.
-TEST(SharedFramesTest, EveryEventOfTheCaptureComesBackThroughJson) {
+TEST(SharedFramesTest, every_event_of_the_capture_comes_back_through_json) {
   SKUA_NEED_SHARED();
   event::JetstreamWriter writer;
   event::JetstreamDecoder jetstream;
@@ -197,7 +197,7 @@ TEST(SharedFramesTest, EveryEventOfTheCaptureComesBackThroughJson) {
   EXPECT_GT(records, 10'000);
 }
 
-TEST(SharedFramesTest, TheErrorFrameHasItsWords) {
+TEST(SharedFramesTest, the_error_frame_has_its_words) {
   SKUA_NEED_SHARED();
   std::string name;
   EXPECT_EQ(each_frame(*shared_dir() / "data/pds/frame-error-future-cursor.bin",

@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(Actions, TapRecord,
                          });
 
 /// The frame decoder's event of the same change is the measure.
-TEST_P(TapRecord, IsWhatItsFrameWouldBe) {
+TEST_P(TapRecord, is_what_its_frame_would_be) {
   const Action& action = GetParam();
   const std::string text = record_text(action.live, action.name);
   const std::string path = "app.bsky.feed.post/3k";
@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(Statuses, TapIdentity,
                                          Status{"deleted", false, "deleted"}),
                          [](const auto& test) { return test.param.name; });
 
-TEST_P(TapIdentity, IsAHandleAndAStatusByEitherName) {
+TEST_P(TapIdentity, is_a_handle_and_a_status_by_either_name) {
   for (const std::string type : {"identity", "user"}) {
     const std::string text = R"({"id":12346,"type":")" + type + R"(",")" + type + R"(":{"did":")" +
                              kDidText + R"(","handle":"Alice.bsky.social","is_active":)" +
@@ -140,11 +140,11 @@ TEST_P(TapIdentity, IsAHandleAndAStatusByEitherName) {
   }
 }
 
-TEST(TapMessageTest, AnAckNamesItsId) {
+TEST(TapMessageTest, an_ack_names_its_id) {
   EXPECT_EQ(event::tap_ack(12345), R"({"type":"ack","id":12345})");
 }
 
-TEST(TapMessageTest, UnknownTypesAndFieldsDoNoHarm) {
+TEST(TapMessageTest, unknown_types_and_fields_do_no_harm) {
   EXPECT_EQ(decode(R"({"id":1,"type":"label","label":{"did":"x"}})"), "");
   EXPECT_EQ(decode(R"({"id":1})"), "");
   EXPECT_EQ(decode(R"({"id":1,"type":7})"), "");
@@ -154,7 +154,7 @@ TEST(TapMessageTest, UnknownTypesAndFieldsDoNoHarm) {
   EXPECT_EQ(decode(more), decode(record_text(true, "create")));
 }
 
-TEST(TapMessageTest, TheOrderOfFieldsIsFree) {
+TEST(TapMessageTest, the_order_of_fields_is_free) {
   const json whole = json::parse(record_text(true, "create"));
   EXPECT_EQ(decode(whole.dump(2)), decode(record_text(true, "create")));
   const std::string turned =
@@ -162,7 +162,7 @@ TEST(TapMessageTest, TheOrderOfFieldsIsFree) {
   EXPECT_EQ(decode(turned), decode(record_text(true, "create")));
 }
 
-TEST(TapMessageTest, OfWhatStandsTwiceTheFirstCounts) {
+TEST(TapMessageTest, of_what_stands_twice_the_first_counts) {
   std::string text = record_text(true, "create");
   text.insert(text.size() - 2, R"(,"did":"did:web:other.example","rkey":"other")");
   text.insert(text.size() - 1, R"(,"id":7,"type":"identity","record":{"did":"did:web:x.example"})");
@@ -171,7 +171,7 @@ TEST(TapMessageTest, OfWhatStandsTwiceTheFirstCounts) {
   EXPECT_EQ(event::peek_tap(text)->did, kDid);
 }
 
-TEST(TapMessageTest, TheClaimedCidIsKept) {
+TEST(TapMessageTest, the_claimed_cid_is_kept) {
   json message = json::parse(record_text(true, "create"));
   const std::string claimed = atproto::Cid::of(as_bytes("something else")).to_string();
   message["record"]["cid"] = claimed;
@@ -218,7 +218,7 @@ INSTANTIATE_TEST_SUITE_P(
                "the record is larger than 1,000,000 bytes"}),
     [](const auto& test) { return test.param.name; });
 
-TEST_P(TapPoison, IsARejectionWithItsBytes) {
+TEST_P(TapPoison, is_a_rejection_with_its_bytes) {
   json message = json::parse(record_text(true, "create"));
   for (const auto& [key, value] : GetParam().change.items()) {
     if (value.is_null()) {
@@ -238,7 +238,7 @@ TEST_P(TapPoison, IsARejectionWithItsBytes) {
   EXPECT_EQ(as_text(rejection->payload), message.at("record").dump());
 }
 
-TEST(TapMessageTest, ARecordThatIsNoObjectOrNoUtf8IsKeptOrRejected) {
+TEST(TapMessageTest, a_record_that_is_no_object_or_no_utf8_is_kept_or_rejected) {
   const std::string text = record_text(true, "create");
   const auto with_record = [&](const std::string& record) {
     std::string changed = text;
@@ -254,7 +254,7 @@ TEST(TapMessageTest, ARecordThatIsNoObjectOrNoUtf8IsKeptOrRejected) {
   EXPECT_NE(decode(with_record(R"({"a":1.5})")).find("floating point number"), std::string::npos);
 }
 
-TEST(TapMessageTest, AnIdentityLosesOnlyWhatIsWrong) {
+TEST(TapMessageTest, an_identity_loses_only_what_is_wrong) {
   const std::string rejected = decode(R"({"id":1,"type":"identity","identity":{"did":")" +
                                       kDidText + R"(","handle":"x y","is_active":true}})");
   EXPECT_NE(rejected.find("rejected identity: handle is not a handle"), std::string::npos);
@@ -290,7 +290,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Refused{"too_large", std::string(8'000'001, ' '), errc::json_too_large}),
     [](const auto& test) { return test.param.name; });
 
-TEST_P(NoTapMessage, IsAnError) {
+TEST_P(NoTapMessage, is_an_error) {
   event::TapDecoder decoder;
   TapMessage out;
   const auto decoded = decoder.decode(GetParam().text, kNow, out);
@@ -298,7 +298,7 @@ TEST_P(NoTapMessage, IsAnError) {
   EXPECT_EQ(decoded.error(), make_error_code(GetParam().error));
 }
 
-TEST(TapMessageTest, WhatIsCutBehindItsIdCanBeAcknowledged) {
+TEST(TapMessageTest, what_is_cut_behind_its_id_can_be_acknowledged) {
   const std::string whole = record_text(true, "create");
   const std::size_t id_end = whole.find(R"(,"type")");
   event::TapDecoder decoder;
@@ -315,7 +315,7 @@ TEST(TapMessageTest, WhatIsCutBehindItsIdCanBeAcknowledged) {
   }
 }
 
-TEST(TapMessageTest, PeekAgreesWithDecodeHoweverATextIsDamaged) {
+TEST(TapMessageTest, peek_agrees_with_decode_however_a_text_is_damaged) {
   const std::string whole = record_text(true, "create");
   std::mt19937 random(7);
   event::TapDecoder decoder;

@@ -78,7 +78,7 @@ class AdaptiveRateTest : public ::testing::Test {
   std::optional<AdaptiveRate> rate_{AdaptiveRateOptions{}};
 };
 
-TEST_F(AdaptiveRateTest, QuickAnswersRaiseItToItsBoundAndNoFurther) {
+TEST_F(AdaptiveRateTest, quick_answers_raise_it_to_its_bound_and_no_further) {
   EXPECT_EQ(rate_->per_second(), 50);
   EXPECT_LE(ask_for(1s), 250U);
   EXPECT_GE(rate_->per_second(), 100);
@@ -87,11 +87,11 @@ TEST_F(AdaptiveRateTest, QuickAnswersRaiseItToItsBoundAndNoFurther) {
   EXPECT_LE(ask_for(10s), 5'010U);
 }
 
-TEST_F(AdaptiveRateTest, AsksForTwoThousandDocumentsInLessThanTenSeconds) {
+TEST_F(AdaptiveRateTest, asks_for_two_thousand_documents_in_less_than_ten_seconds) {
   EXPECT_GE(ask_for(7s), 2'000U);
 }
 
-TEST_F(AdaptiveRateTest, StaysWhereItIsWhileItIsNotUsedUp) {
+TEST_F(AdaptiveRateTest, stays_where_it_is_while_it_is_not_used_up) {
   for (int i = 0; i < 1'000; ++i) {
     ASSERT_TRUE(rate_->start(now_));
     auto outcome = ended(End::Answered);
@@ -103,7 +103,7 @@ TEST_F(AdaptiveRateTest, StaysWhereItIsWhileItIsNotUsedUp) {
   EXPECT_EQ(rate_->per_second(), 50);
 }
 
-TEST_F(AdaptiveRateTest, BoundsWhatIsUnderWay) {
+TEST_F(AdaptiveRateTest, bounds_what_is_under_way) {
   EXPECT_EQ(rate_->at_once(), 13U);  // a quarter of a second's
   latency_ = 400ms;
   ask_for(60s);
@@ -111,14 +111,14 @@ TEST_F(AdaptiveRateTest, BoundsWhatIsUnderWay) {
   EXPECT_EQ(most_at_once_, 64U);
 }
 
-TEST_F(AdaptiveRateTest, AnswersThatAreNeitherQuickNorSlowChangeNothing) {
+TEST_F(AdaptiveRateTest, answers_that_are_neither_quick_nor_slow_change_nothing) {
   latency_ = 1s;
   ask_for(60s);
   EXPECT_EQ(rate_->per_second(), 50);
   EXPECT_EQ(most_at_once_, 13U);
 }
 
-TEST_F(AdaptiveRateTest, SlowAnswersLowerItToWhereItBegan) {
+TEST_F(AdaptiveRateTest, slow_answers_lower_it_to_where_it_began) {
   ask_for(20s);
   ASSERT_EQ(rate_->per_second(), 500);
   finish_all();
@@ -130,7 +130,7 @@ TEST_F(AdaptiveRateTest, SlowAnswersLowerItToWhereItBegan) {
   EXPECT_EQ(rate_->at_once(), 13U);
 }
 
-TEST_F(AdaptiveRateTest, FailuresLowerItToItsLeast) {
+TEST_F(AdaptiveRateTest, failures_lower_it_to_its_least) {
   ask_for(20s);
   answer_ = ended(End::Failed);
   ask_for(100ms);
@@ -141,7 +141,7 @@ TEST_F(AdaptiveRateTest, FailuresLowerItToItsLeast) {
   EXPECT_LE(ask_for(10s), 51U);
 }
 
-TEST_F(AdaptiveRateTest, OneFailureAmongAnswersChangesNothing) {
+TEST_F(AdaptiveRateTest, one_failure_among_answers_changes_nothing) {
   ask_for(20s);
   for (int i = 0; i < 50; ++i) {
     finish_all();
@@ -154,7 +154,7 @@ TEST_F(AdaptiveRateTest, OneFailureAmongAnswersChangesNothing) {
   EXPECT_EQ(rate_->per_second(), 500);
 }
 
-TEST_F(AdaptiveRateTest, RecoversByTenASecondEachSecond) {
+TEST_F(AdaptiveRateTest, recovers_by_ten_a_second_each_second) {
   ask_for(20s);
   answer_ = ended(End::Failed);
   ask_for(60s);
@@ -176,7 +176,7 @@ struct Limited {
 class AdaptiveRateLimited : public AdaptiveRateTest,
                             public ::testing::WithParamInterface<Limited> {};
 
-TEST_P(AdaptiveRateLimited, HalvesItAndNothingStartsBeforeTheWaitIsOver) {
+TEST_P(AdaptiveRateLimited, halves_it_and_nothing_starts_before_the_wait_is_over) {
   ask_for(20s);
   finish_all();
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(rate_->start(now_));
@@ -196,7 +196,7 @@ INSTANTIATE_TEST_SUITE_P(Table, AdaptiveRateLimited,
                                            Limited{"a_year", 24h * 365, 300s}),
                          [](const auto& test) { return test.param.name; });
 
-TEST_F(AdaptiveRateTest, KeepsAWaitThatAGoodAnswerAsksFor) {
+TEST_F(AdaptiveRateTest, keeps_a_wait_that_a_good_answer_asks_for) {
   ASSERT_TRUE(rate_->start(now_));
   auto last = ended(End::Answered);
   last.started_at = now_;
@@ -206,7 +206,7 @@ TEST_F(AdaptiveRateTest, KeepsAWaitThatAGoodAnswerAsksFor) {
   EXPECT_TRUE(rate_->start(now_ + 70s));
 }
 
-TEST_F(AdaptiveRateTest, AClockThatIsSetBackDoesNotMakeAWaitLonger) {
+TEST_F(AdaptiveRateTest, a_clock_that_is_set_back_does_not_make_a_wait_longer) {
   ASSERT_TRUE(rate_->start(now_));
   auto refused = limited_for(60s);
   refused.started_at = now_;
@@ -216,17 +216,17 @@ TEST_F(AdaptiveRateTest, AClockThatIsSetBackDoesNotMakeAWaitLonger) {
   EXPECT_TRUE(rate_->start(now_ + 5min));
 }
 
-TEST_F(AdaptiveRateTest, WhatIsOursSaysNothingAboutTheServer) {
+TEST_F(AdaptiveRateTest, what_is_ours_says_nothing_about_the_server) {
   answer_ = ended(End::Ours);
   ask_for(10s);
   EXPECT_EQ(rate_->per_second(), 50);
 }
 
-TEST_F(AdaptiveRateTest, RefusesToFinishWhatWasNotStarted) {
+TEST_F(AdaptiveRateTest, refuses_to_finish_what_was_not_started) {
   EXPECT_THROW(rate_->finished(ended(End::Answered), now_), std::logic_error);
 }
 
-TEST_F(AdaptiveRateTest, ItsBoundsAgree) {
+TEST_F(AdaptiveRateTest, its_bounds_agree) {
   AdaptiveRateOptions options;
   options.at_most = 2;
   options.under_way_at_most = 0;
@@ -266,7 +266,7 @@ class WindowedDirectory {
   std::int64_t used_ = 0;
 };
 
-TEST_F(AdaptiveRateTest, StaysWithinAStatedLimit) {
+TEST_F(AdaptiveRateTest, stays_within_a_stated_limit) {
   WindowedDirectory directory(3'000, 300s);
   std::deque<RequestOutcome> under_way;
   std::size_t started = 0;
@@ -288,7 +288,7 @@ TEST_F(AdaptiveRateTest, StaysWithinAStatedLimit) {
 
 /// Whatever the server does, the rate and what is under way stay within their bounds, no wait that
 /// was asked for is broken, and requests start again in the end.
-TEST_F(AdaptiveRateTest, StaysWithinItsBoundsWhateverTheServerDoes) {
+TEST_F(AdaptiveRateTest, stays_within_its_bounds_whatever_the_server_does) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     std::mt19937 random(seed);
     const auto choose = [&](int from, int to) {

@@ -22,7 +22,7 @@ Result<DidDocument> parse(const json& document) {
   return parse_did_document(document.dump(), kDid);
 }
 
-TEST(DidDocument, IsReadAsTheDirectoryWritesIt) {
+TEST(DidDocument, is_read_as_the_directory_writes_it) {
   const auto document = parse(made_document(kDid));
   ASSERT_TRUE(document) << document.error().message();
   EXPECT_EQ(document->did, kDid);
@@ -31,7 +31,7 @@ TEST(DidDocument, IsReadAsTheDirectoryWritesIt) {
   EXPECT_EQ(document->handle, "alice.example");
 }
 
-TEST(DidDocument, HasTheKeyOfALabelerBesideIts) {
+TEST(DidDocument, has_the_key_of_a_labeler_beside_its) {
   auto value = made_document(kDid);
   EXPECT_EQ(parse(value)->label_key, std::nullopt);
   auto method = value["verificationMethod"][0];
@@ -57,7 +57,7 @@ struct Key {
 
 class DidDocumentKey : public ::testing::TestWithParam<Key> {};
 
-TEST_P(DidDocumentKey, IsReadOrRefused) {
+TEST_P(DidDocumentKey, is_read_or_refused) {
   auto value = made_document(kDid);
   value["verificationMethod"][0]["type"] = GetParam().type;
   value["verificationMethod"][0]["publicKeyMultibase"] = GetParam().multibase;
@@ -103,7 +103,7 @@ struct Change {
 
 class BadDidDocument : public ::testing::TestWithParam<Change> {};
 
-TEST_P(BadDidDocument, SaysWhatIsMissing) {
+TEST_P(BadDidDocument, says_what_is_missing) {
   auto value = made_document(kDid);
   GetParam().change(value);
   const auto document = parse(value);
@@ -147,20 +147,20 @@ INSTANTIATE_TEST_SUITE_P(
                errc::document_pds}),
     [](const auto& test) { return test.param.name; });
 
-TEST(DidDocument, IsNoJson) {
+TEST(DidDocument, is_no_json) {
   EXPECT_EQ(parse_did_document("{", kDid).error(), errc::document_json);
   EXPECT_EQ(parse_did_document("", kDid).error(), errc::document_json);
   EXPECT_EQ(parse_did_document("\xff", kDid).error(), errc::document_json);
 }
 
-TEST(DidDocument, TakesIdsWithAndWithoutTheDid) {
+TEST(DidDocument, takes_ids_with_and_without_the_did) {
   auto value = made_document(kDid);
   value["verificationMethod"][0]["id"] = "#atproto";
   value["service"][0]["id"] = kDid + "#atproto_pds";
   EXPECT_TRUE(parse(value));
 }
 
-TEST(DidDocument, TakesTheFirstOfSeveral) {
+TEST(DidDocument, takes_the_first_of_several) {
   auto value = made_document(kDid);
   auto second = value["verificationMethod"][0];
   second["publicKeyMultibase"] = test::p256_multikey();
@@ -177,7 +177,7 @@ TEST(DidDocument, TakesTheFirstOfSeveral) {
   EXPECT_EQ(document->handle, "alice.example");
 }
 
-TEST(DidDocument, NeedsNoHandle) {
+TEST(DidDocument, needs_no_handle) {
   auto value = made_document(kDid);
   value["alsoKnownAs"] = "at://alice.example";
   EXPECT_EQ(parse(value)->handle, "");
@@ -185,13 +185,13 @@ TEST(DidDocument, NeedsNoHandle) {
   EXPECT_EQ(parse(value)->handle, "");
 }
 
-TEST(DidDocument, KeepsOfThePdsItsOriginAlone) {
+TEST(DidDocument, keeps_of_the_pds_its_origin_alone) {
   EXPECT_EQ(pds_origin("https://PDS.example/").value(), "https://pds.example");
   EXPECT_EQ(pds_origin("http://localhost:2583/xrpc?a=b").value(), "http://localhost:2583");
   EXPECT_EQ(pds_origin("pds.example").error(), errc::document_pds);
 }
 
-TEST(DidDocument, ReadsRealOnes) {
+TEST(DidDocument, reads_real_ones) {
   SKUA_NEED_SHARED();
   const auto data = *test::shared_dir() / "data";
   const auto read = [](const std::filesystem::path& path) {

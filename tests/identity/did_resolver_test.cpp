@@ -31,7 +31,7 @@ struct Url {
 
 class DocumentUrl : public ::testing::TestWithParam<Url> {};
 
-TEST_P(DocumentUrl, IsMadeOrRefused) {
+TEST_P(DocumentUrl, is_made_or_refused) {
   const DidResolverOptions options{"https://plc.example/", GetParam().allow_private_hosts};
   const auto url = document_url(GetParam().did, options);
   if (GetParam().url == nullptr) {
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
         Url{"no_did", "alice.example", nullptr}, Url{"empty", "", nullptr}),
     [](const auto& test) { return test.param.name; });
 
-TEST(FailureText, NamesTheHostOfANetworkErrorAndTheFlagOfADirectory) {
+TEST(FailureText, names_the_host_of_a_network_error_and_the_flag_of_a_directory) {
   const DidResolverOptions options{"https://plc.example", false};
   const auto text = [&](const std::string& did, ErrorCode error) {
     return failure_text(did, error, options);
@@ -111,7 +111,7 @@ class DidResolverTest : public ::testing::Test {
   test::ManualClock clock_;
 };
 
-TEST_F(DidResolverTest, AsksTheDirectory) {
+TEST_F(DidResolverTest, asks_the_directory) {
   std::string target;
   const auto answer = asked(kDid, [&](const LoopbackServer::HttpRequest& request) {
     target = std::string(request.target());
@@ -122,7 +122,7 @@ TEST_F(DidResolverTest, AsksTheDirectory) {
   EXPECT_EQ(target, "/" + kDid);
 }
 
-TEST_F(DidResolverTest, TellsTheDirectorysAnswersApart) {
+TEST_F(DidResolverTest, tells_the_directorys_answers_apart) {
   const auto not_found = answered(http_reply(404, R"({"message":"DID not registered"})"));
   EXPECT_EQ(not_found.document.error(), errc::did_not_found);
   EXPECT_FALSE(is_server_failure(not_found.document.error()));
@@ -138,7 +138,7 @@ TEST_F(DidResolverTest, TellsTheDirectorysAnswersApart) {
   EXPECT_EQ(limited.wait, 9s);
 }
 
-TEST_F(DidResolverTest, RefusesADocumentThatIsAnothers) {
+TEST_F(DidResolverTest, refuses_a_document_that_is_anothers) {
   const auto answer =
       answered(http_reply(200, made_document("did:plc:aaaaaaaaaaaaaaaaaaaaaaaa").dump()));
   EXPECT_EQ(answer.document.error(), errc::document_of_other);
@@ -148,13 +148,13 @@ TEST_F(DidResolverTest, RefusesADocumentThatIsAnothers) {
             transport::errc::http_too_large);
 }
 
-TEST_F(DidResolverTest, SaysThatADirectoryIsAway) {
+TEST_F(DidResolverTest, says_that_a_directory_is_away) {
   const auto answer = answered("");
   EXPECT_EQ(answer.document.error(), transport::errc::http_dropped);
   EXPECT_TRUE(is_server_failure(answer.document.error()));
 }
 
-TEST_F(DidResolverTest, AsksTheHostOfADidWebButNoPrivateOne) {
+TEST_F(DidResolverTest, asks_the_host_of_a_did_web_but_no_private_one) {
   LoopbackServer::Options options;
   options.http = [](const LoopbackServer::HttpRequest& request) {
     const auto did = "did:web:localhost%3A" + std::string(request["Host"].substr(10));

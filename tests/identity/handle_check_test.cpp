@@ -80,7 +80,7 @@ class HandleCheckTest : public ::testing::Test {
   std::unique_ptr<LoopbackServer> server_;
 };
 
-TEST_F(HandleCheckTest, AsksDnsFirst) {
+TEST_F(HandleCheckTest, asks_dns_first) {
   EXPECT_EQ(found("dns.test"), kDid);
   EXPECT_EQ(found("DNS.Test"), kDid);
   EXPECT_EQ(found("parts.test"), kDid);
@@ -89,14 +89,14 @@ TEST_F(HandleCheckTest, AsksDnsFirst) {
   EXPECT_EQ(dns_.questions(), 4);
 }
 
-TEST_F(HandleCheckTest, BelievesNoContradictionAndNoNonsense) {
+TEST_F(HandleCheckTest, believes_no_contradiction_and_no_nonsense) {
   reply_ = http_reply(200, kDid);
   EXPECT_EQ(found("torn.test"), words(errc::handle_ambiguous));
   EXPECT_EQ(found("nonsense.test"), words(errc::handle_ambiguous));
   EXPECT_EQ(server_->connections(), 0);
 }
 
-TEST_F(HandleCheckTest, AsksTheHostWhenDnsHasNothing) {
+TEST_F(HandleCheckTest, asks_the_host_when_dns_has_nothing) {
   reply_ = http_reply(200, " " + kDid + "\n");
   EXPECT_EQ(found("host.test"), kDid);
   EXPECT_EQ(found("unrelated.test"), kDid);
@@ -104,7 +104,7 @@ TEST_F(HandleCheckTest, AsksTheHostWhenDnsHasNothing) {
   EXPECT_EQ(server_->connections(), 3);
 }
 
-TEST_F(HandleCheckTest, SaysWhatItDidNotFind) {
+TEST_F(HandleCheckTest, says_what_it_did_not_find) {
   EXPECT_EQ(found("host.test"), words(errc::handle_not_found));
   EXPECT_EQ(found("nohost.test"), words(errc::handle_not_found));
   EXPECT_EQ(found("failing.test"), words(errc::dns_failed));
@@ -117,14 +117,14 @@ TEST_F(HandleCheckTest, SaysWhatItDidNotFind) {
   EXPECT_EQ(found("host.test"), make_error_code(transport::errc::http_too_large).message());
 }
 
-TEST_F(HandleCheckTest, AsksNoPrivateHost) {
+TEST_F(HandleCheckTest, asks_no_private_host) {
   reply_ = http_reply(200, kDid);
   allow_private_hosts_ = false;
   EXPECT_EQ(found("host.test"), make_error_code(transport::errc::address_not_public).message());
   EXPECT_EQ(server_->connections(), 0);
 }
 
-TEST_F(HandleCheckTest, AsksNobodyAboutWhatIsNoHandle) {
+TEST_F(HandleCheckTest, asks_nobody_about_what_is_no_handle) {
   for (const auto* handle : {"", "alice", "127.0.0.1", "printer.local", "a.b.internal",
                              "hidden.onion", "x.arpa", "x.Localhost"}) {
     EXPECT_EQ(found(handle), words(errc::handle_syntax)) << handle;
@@ -133,7 +133,7 @@ TEST_F(HandleCheckTest, AsksNobodyAboutWhatIsNoHandle) {
   EXPECT_EQ(server_->connections(), 0);
 }
 
-TEST_F(HandleCheckTest, GoesBothWays) {
+TEST_F(HandleCheckTest, goes_both_ways) {
   const auto verified = [&](const std::string& did, const std::string& handle) {
     return with_check([&](const HandleCheck& check) { return check.verify(did, handle); });
   };

@@ -68,7 +68,7 @@ class CacheWorld {
   IdentityCache cache;
 };
 
-TEST(IdentityCache, KeepsAnIdentityForADay) {
+TEST(IdentityCache, keeps_an_identity_for_a_day) {
   CacheWorld world;
   const auto first = world.resolve(kDid);
   ASSERT_TRUE(first) << first.error().message();
@@ -87,7 +87,7 @@ TEST(IdentityCache, KeepsAnIdentityForADay) {
   EXPECT_EQ(world.cache.statistics().fetched, 2U);
 }
 
-TEST(IdentityCache, FetchesAgainWhenTheClockWasSetBack) {
+TEST(IdentityCache, fetches_again_when_the_clock_was_set_back) {
   CacheWorld world;
   EXPECT_TRUE(world.resolve(kDid));
   world.clock.advance(-1h);
@@ -95,7 +95,7 @@ TEST(IdentityCache, FetchesAgainWhenTheClockWasSetBack) {
   EXPECT_EQ(world.plc.count(), 2U);
 }
 
-TEST(IdentityCache, RefreshesOnceAFailure) {
+TEST(IdentityCache, refreshes_once_a_failure) {
   CacheWorld world;
   EXPECT_TRUE(world.resolve(kDid));
   EXPECT_TRUE(world.refresh(kDid));
@@ -110,7 +110,7 @@ TEST(IdentityCache, RefreshesOnceAFailure) {
   EXPECT_EQ(world.resolve(kDid).value()->key.multikey().to_string(), test::p256_multikey());
 }
 
-TEST(IdentityCache, AsksOnceForAllWhoWait) {
+TEST(IdentityCache, asks_once_for_all_who_wait) {
   CacheWorld world;
   world.plc.hold();
   std::vector<std::future<IdentityCache::Answer>> answers;
@@ -126,7 +126,7 @@ TEST(IdentityCache, AsksOnceForAllWhoWait) {
   EXPECT_EQ(world.plc.count(), 2U);
 }
 
-TEST(IdentityCache, RemembersThatTheDataFailed) {
+TEST(IdentityCache, remembers_that_the_data_failed) {
   CacheWorld world;
   world.plc.reply_with(kDid, http_reply(404, "{}"));
   EXPECT_EQ(world.resolve(kDid).error(), errc::did_not_found);
@@ -139,7 +139,7 @@ TEST(IdentityCache, RemembersThatTheDataFailed) {
   EXPECT_EQ(world.cache.statistics().data_failures, 1U);
 }
 
-TEST(IdentityCache, UsesWhatItKnowsWhileTheServerFails) {
+TEST(IdentityCache, uses_what_it_knows_while_the_server_fails) {
   CacheWorld world;
   const auto known = world.resolve(kDid).value();
   world.clock.advance(25h);
@@ -155,7 +155,7 @@ TEST(IdentityCache, UsesWhatItKnowsWhileTheServerFails) {
   EXPECT_EQ(world.cache.statistics().server_failures, 1U);
 }
 
-TEST(IdentityCache, ForgetsWhatTheDirectoryTookBack) {
+TEST(IdentityCache, forgets_what_the_directory_took_back) {
   CacheWorld world;
   EXPECT_TRUE(world.resolve(kDid));
   world.clock.advance(25h);
@@ -166,7 +166,7 @@ TEST(IdentityCache, ForgetsWhatTheDirectoryTookBack) {
   EXPECT_EQ(world.resolve(kDid).error(), errc::server_failed);
 }
 
-TEST(IdentityCache, RefusesWhatIsNoDidOfOurs) {
+TEST(IdentityCache, refuses_what_is_no_did_of_ours) {
   CacheWorld world;
   EXPECT_EQ(world.resolve("nobody").error(), errc::did_syntax);
   EXPECT_EQ(world.resolve("did:key:zabc").error(), errc::did_method);
@@ -175,7 +175,7 @@ TEST(IdentityCache, RefusesWhatIsNoDidOfOurs) {
   EXPECT_EQ(world.plc.count(), 0U);
 }
 
-TEST(IdentityCache, WaitsWhenTheDirectoryAsksItTo) {
+TEST(IdentityCache, waits_when_the_directory_asks_it_to) {
   CacheWorld world;
   world.plc.reply_with(kDid, http_reply(429, "", "Retry-After: 7\r\n"));
   auto limited = world.ask(kDid);
@@ -194,7 +194,7 @@ TEST(IdentityCache, WaitsWhenTheDirectoryAsksItTo) {
   EXPECT_EQ(world.cache.statistics().server_failures, 0U);
 }
 
-TEST(IdentityCache, BoundsRequestsAtOnceAndWaiting) {
+TEST(IdentityCache, bounds_requests_at_once_and_waiting) {
   IdentityCacheOptions options;
   options.directory.under_way_at_most = 3;
   options.max_waiting = 10;
@@ -213,7 +213,7 @@ TEST(IdentityCache, BoundsRequestsAtOnceAndWaiting) {
   EXPECT_TRUE(world.resolve(did_number(10)));
 }
 
-TEST(IdentityCache, SpendsNothingOnWhatCannotBeAsked) {
+TEST(IdentityCache, spends_nothing_on_what_cannot_be_asked) {
   IdentityCacheOptions options;
   options.directory.at_most = 1;
   options.max_waiting = 2;
@@ -226,7 +226,7 @@ TEST(IdentityCache, SpendsNothingOnWhatCannotBeAsked) {
   EXPECT_EQ(world.cache.statistics().data_failures, 20U);
 }
 
-TEST(IdentityCache, SlowHostsHoldUpNoDirectory) {
+TEST(IdentityCache, slow_hosts_hold_up_no_directory) {
   IdentityCacheOptions options;
   options.directory.at_most = 3;
   options.web_at_once = 2;
@@ -261,7 +261,7 @@ TEST(IdentityCache, SlowHostsHoldUpNoDirectory) {
   EXPECT_NE(limited.wait_for(0s), std::future_status::ready);
 }
 
-TEST(IdentityCache, ASlowSiteHoldsUpNoOther) {
+TEST(IdentityCache, a_slow_site_holds_up_no_other) {
   IdentityCacheOptions options;
   options.web_at_once = 4;
   options.web_at_once_of_one_site = 2;
@@ -288,7 +288,7 @@ TEST(IdentityCache, ASlowSiteHoldsUpNoOther) {
   for (auto& each : slow) EXPECT_EQ(each.get().error(), transport::errc::host_not_found);
 }
 
-TEST(IdentityCache, AsksADirectoryThatFailsLessOften) {
+TEST(IdentityCache, asks_a_directory_that_fails_less_often) {
   IdentityCacheOptions options;
   options.directory.at_first = 4;
   options.directory.at_least = 1;
@@ -306,7 +306,7 @@ TEST(IdentityCache, AsksADirectoryThatFailsLessOften) {
   for (std::size_t i = 4; i < 10; ++i) EXPECT_EQ(answers[i].get().error(), errc::server_failed);
 }
 
-TEST(IdentityCache, KeepsTheLimitThatTheDirectoryStates) {
+TEST(IdentityCache, keeps_the_limit_that_the_directory_states) {
   CacheWorld world;
   const std::string headers =
       "RateLimit-Limit: 100\r\nRateLimit-Remaining: 2\r\nRateLimit-Reset: 60\r\n";
@@ -325,7 +325,7 @@ TEST(IdentityCache, KeepsTheLimitThatTheDirectoryStates) {
   EXPECT_TRUE(third.get());
 }
 
-TEST(IdentityCache, KeepsToItsRate) {
+TEST(IdentityCache, keeps_to_its_rate) {
   IdentityCacheOptions options;
   options.directory.at_most = 2;
   CacheWorld world(options);
@@ -343,7 +343,7 @@ TEST(IdentityCache, KeepsToItsRate) {
   EXPECT_TRUE(answers[4].get());
 }
 
-TEST(IdentityCache, AnswersEverybodyWhenItStops) {
+TEST(IdentityCache, answers_everybody_when_it_stops) {
   CacheWorld world;
   world.plc.hold();
   auto under_way = world.ask(kDid);
@@ -364,7 +364,7 @@ class IdentityCacheTable : public test::PostgresTest {
   }
 };
 
-TEST_F(IdentityCacheTable, OutlivesTheProcess) {
+TEST_F(IdentityCacheTable, outlives_the_process) {
   {
     CacheWorld world(options());
     EXPECT_TRUE(world.resolve(kDid));
@@ -385,7 +385,7 @@ TEST_F(IdentityCacheTable, OutlivesTheProcess) {
   EXPECT_EQ(again.cache.statistics().from_memory, 1U);
 }
 
-TEST_F(IdentityCacheTable, IsStaleThereToo) {
+TEST_F(IdentityCacheTable, is_stale_there_too) {
   {
     CacheWorld world(options());
     EXPECT_TRUE(world.resolve(kDid));
@@ -397,7 +397,7 @@ TEST_F(IdentityCacheTable, IsStaleThereToo) {
   EXPECT_EQ(again.plc.count(), 1U);
 }
 
-TEST_F(IdentityCacheTable, DoesNotComeBackOnceItIsGone) {
+TEST_F(IdentityCacheTable, does_not_come_back_once_it_is_gone) {
   {
     CacheWorld world(options());
     EXPECT_TRUE(world.resolve(kDid));
@@ -411,7 +411,7 @@ TEST_F(IdentityCacheTable, DoesNotComeBackOnceItIsGone) {
   EXPECT_EQ(again.resolve(kDid).error(), errc::did_not_found);
 }
 
-TEST_F(IdentityCacheTable, IsDoneWithoutWhileItIsAway) {
+TEST_F(IdentityCacheTable, is_done_without_while_it_is_away) {
   auto away = options();
   away.database_url = "postgresql://127.0.0.1:1/nowhere";
   CacheWorld world(away);
@@ -420,7 +420,7 @@ TEST_F(IdentityCacheTable, IsDoneWithoutWhileItIsAway) {
   EXPECT_EQ(world.plc.count(), 2U);
 }
 
-TEST(RequestBudget, FillsWithTimeUpToItsBurst) {
+TEST(RequestBudget, fills_with_time_up_to_its_burst) {
   RequestBudget budget(4);
   Timestamp now{std::chrono::hours(1000)};
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(budget.take(now));
@@ -433,7 +433,7 @@ TEST(RequestBudget, FillsWithTimeUpToItsBurst) {
   EXPECT_FALSE(budget.take(now));
 }
 
-TEST(RequestBudget, ANewRateCountsFromItsMomentOn) {
+TEST(RequestBudget, a_new_rate_counts_from_its_moment_on) {
   RequestBudget budget(4);
   Timestamp now{std::chrono::hours(1000)};
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(budget.take(now));

@@ -57,7 +57,7 @@ std::string line(const std::string& did, int second, const json& operation,
       .dump();
 }
 
-TEST(ExportLine, ReadsAnOperation) {
+TEST(ExportLine, reads_an_operation) {
   const auto read = parse_export_line(line(kDid, 7, operation("Alice.Example")));
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(read->row.did, kDid);
@@ -69,7 +69,7 @@ TEST(ExportLine, ReadsAnOperation) {
   EXPECT_TRUE(parse_export_line(line(kDid, 7, operation(), true))->nullified);
 }
 
-TEST(ExportLine, ReadsTheLegacyForm) {
+TEST(ExportLine, reads_the_legacy_form) {
   json create = {{"type", "create"},
                  {"signingKey", kKey},
                  {"recoveryKey", kKey},
@@ -85,7 +85,7 @@ TEST(ExportLine, ReadsTheLegacyForm) {
   }
 }
 
-TEST(ExportLine, LeavesOutWhatCannotBeUsed) {
+TEST(ExportLine, leaves_out_what_cannot_be_used) {
   auto odd = operation("not a handle");
   odd["verificationMethods"]["atproto"] =
       "did:key:z6MkiTBz1ymuepAQ4HEHYSF1H8quG5GLVVQR3djdX3mDooWp";
@@ -101,7 +101,7 @@ TEST(ExportLine, LeavesOutWhatCannotBeUsed) {
   EXPECT_EQ(parse_export_line(line(kDid, 0, {{"type", "plc_tombstone"}}))->row.signing_key, "");
 }
 
-TEST(ExportLine, RefusesTheRest) {
+TEST(ExportLine, refuses_the_rest) {
   for (const auto& bad :
        {std::string("{"), std::string("[]"), std::string("7"), line("alice", 0, operation()),
         line(kDid, 0, {{"type", "other"}}), line(kDid, 0, "text"),
@@ -110,7 +110,7 @@ TEST(ExportLine, RefusesTheRest) {
   }
 }
 
-TEST(ExportLine, ReadsRealOnes) {
+TEST(ExportLine, reads_real_ones) {
   SKUA_NEED_SHARED();
   const auto log =
       json::parse(test::read_file(*test::shared_dir() / "data/pds/plc-audit-logs.json"));
@@ -152,7 +152,7 @@ class PlcImportTest : public test::PostgresTest {
   test::ManualClock clock_;
 };
 
-TEST_F(PlcImportTest, TheNewestOperationWinsWhateverTheOrder) {
+TEST_F(PlcImportTest, the_newest_operation_wins_whatever_the_order) {
   const std::vector<std::string> lines = {
       line(kDid, 1, operation("one.example")), line(kOther, 2, operation("other.example")),
       line(kDid, 9, operation("nine.example"), true), line(kDid, 5, operation("five.example")),
@@ -176,7 +176,7 @@ TEST_F(PlcImportTest, TheNewestOperationWinsWhateverTheOrder) {
   EXPECT_EQ(rows[0].fetched_at, clock_.now());
 }
 
-TEST_F(PlcImportTest, ATombstoneEndsAnIdentity) {
+TEST_F(PlcImportTest, a_tombstone_ends_an_identity) {
   imported({line(kDid, 1, operation())});
   EXPECT_EQ(load_identities(session(), std::vector{kDid}).size(), 1U);
   imported({line(kDid, 2, {{"type", "plc_tombstone"}})});
@@ -187,7 +187,7 @@ TEST_F(PlcImportTest, ATombstoneEndsAnIdentity) {
   EXPECT_TRUE(load_identities(session(), std::vector{kDid}).empty());
 }
 
-TEST_F(PlcImportTest, ADocumentThatIsNewerStays) {
+TEST_F(PlcImportTest, a_document_that_is_newer_stays) {
   const Timestamp made{std::chrono::seconds(1'700'000'005)};
   save_identities(session(), {{kDid, test::p256_multikey(), "https://new.example",
                                "document.example", made, std::nullopt}});
@@ -202,7 +202,7 @@ TEST_F(PlcImportTest, ADocumentThatIsNewerStays) {
   EXPECT_EQ(value("SELECT operation_at FROM skua.identities"), "");
 }
 
-TEST_F(PlcImportTest, BadLinesAreCountedAndTheOthersGoThrough) {
+TEST_F(PlcImportTest, bad_lines_are_counted_and_the_others_go_through) {
   const auto metrics = imported({"{", std::string(200'000, 'x'), "", line(kDid, 1, operation())});
   EXPECT_EQ(metrics.lines, 3U);
   EXPECT_EQ(metrics.bad, 2U);
@@ -214,7 +214,7 @@ TEST_F(PlcImportTest, BadLinesAreCountedAndTheOthersGoThrough) {
   EXPECT_EQ(import.metrics().written, 1U);
 }
 
-TEST_F(PlcImportTest, TellsThatABatchWasNotWritten) {
+TEST_F(PlcImportTest, tells_that_a_batch_was_not_written) {
   session().run("DROP TABLE skua.identities");
   PlcImport import(session(), clock_, 1);
   import.add(line(kDid, 1, operation()));  // goes on while it is written
@@ -223,7 +223,7 @@ TEST_F(PlcImportTest, TellsThatABatchWasNotWritten) {
   EXPECT_TRUE(session().connected());
 }
 
-TEST_F(PlcImportTest, AKeyThatIsNoPointIsNotBelieved) {
+TEST_F(PlcImportTest, a_key_that_is_no_point_is_not_believed) {
   Bytes bytes(35, 0xff);  // beyond the field's prime
   bytes[0] = 0xe7;
   bytes[1] = 0x01;
@@ -250,7 +250,7 @@ TEST_F(PlcImportTest, AKeyThatIsNoPointIsNotBelieved) {
   cache.stop();
 }
 
-TEST_F(PlcImportTest, KeepsWhatCameBeforeTheStreamFailed) {
+TEST_F(PlcImportTest, keeps_what_came_before_the_stream_failed) {
   /// Gives a line, and then fails as a disk does.
   class Torn : public std::stringbuf {
    public:
@@ -280,7 +280,7 @@ std::string page(const std::vector<std::string>& lines, const std::string& targe
   return http_reply(200, body);
 }
 
-TEST_F(PlcImportTest, ReadsADirectoryPageByPage) {
+TEST_F(PlcImportTest, reads_a_directory_page_by_page) {
   std::vector<std::string> lines;
   for (int i = 0; i < 5; ++i) {
     lines.push_back(line("did:plc:" + std::string(24, static_cast<char>('a' + i)), i, operation()));
@@ -316,7 +316,7 @@ TEST_F(PlcImportTest, ReadsADirectoryPageByPage) {
   EXPECT_EQ(value("SELECT count(*) FROM skua.identities"), "2");
 }
 
-TEST_F(PlcImportTest, PassesAnInstantThatFillsAPage) {
+TEST_F(PlcImportTest, passes_an_instant_that_fills_a_page) {
   std::vector<std::string> lines(1000, line(kDid, 0, {{"type", "plc_tombstone"}}));
   lines.push_back(line(kOther, 1, operation("later.example")));
   LoopbackServer::Options options;
@@ -332,7 +332,7 @@ TEST_F(PlcImportTest, PassesAnInstantThatFillsAPage) {
   EXPECT_EQ(handle_of(kOther), "later.example");
 }
 
-TEST_F(PlcImportTest, GivesUpOnADirectoryThatGivesTheSamePageForEver) {
+TEST_F(PlcImportTest, gives_up_on_a_directory_that_gives_the_same_page_for_ever) {
   LoopbackServer::Options options;
   options.http = [](const LoopbackServer::HttpRequest&) {
     std::string body;
@@ -349,7 +349,7 @@ TEST_F(PlcImportTest, GivesUpOnADirectoryThatGivesTheSamePageForEver) {
   EXPECT_EQ(handle_of(kDid), "alice.example");
 }
 
-TEST_F(PlcImportTest, KeepsWhatCameBeforeTheDirectoryFailed) {
+TEST_F(PlcImportTest, keeps_what_came_before_the_directory_failed) {
   LoopbackServer::Options options;
   options.http = [](const LoopbackServer::HttpRequest& request) {
     if (request.target().find("after=") != std::string_view::npos) return http_reply(404, "");
@@ -368,7 +368,7 @@ TEST_F(PlcImportTest, KeepsWhatCameBeforeTheDirectoryFailed) {
   EXPECT_EQ(handle_of(kDid), "alice.example");
 }
 
-TEST_F(PlcImportTest, GivesUpOnADirectoryThatStaysAway) {
+TEST_F(PlcImportTest, gives_up_on_a_directory_that_stays_away) {
   LoopbackServer::Options options;
   options.http = [](const LoopbackServer::HttpRequest& request) {
     return http_reply(request.target().starts_with("/gone") ? 404 : 500, "");

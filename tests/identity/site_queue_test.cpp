@@ -19,20 +19,20 @@ std::vector<std::string> take_all(SiteQueue& queue) {
   return taken;
 }
 
-TEST(SiteQueue, ASiteIsTheLastTwoLabels) {
+TEST(SiteQueue, a_site_is_the_last_two_labels) {
   EXPECT_EQ(site_of("did:web:example.com"), "example.com");
   EXPECT_EQ(site_of("did:web:a.b.example.com"), "example.com");
   EXPECT_EQ(site_of("did:web:localhost%3A2583"), "localhost%3A2583");
   EXPECT_EQ(site_of("did:web:localhost"), "localhost");
 }
 
-TEST(SiteQueue, AHostNameHasASite) {
+TEST(SiteQueue, a_host_name_has_a_site) {
   EXPECT_EQ(site_of_host("a.b.example.com"), "example.com");
   EXPECT_EQ(site_of_host("example.com"), "example.com");
   EXPECT_EQ(site_of_host("localhost"), "localhost");
 }
 
-TEST(SiteQueue, ASiteThatDoesNotAnswerDelaysItsOwnAccountsOnly) {
+TEST(SiteQueue, a_site_that_does_not_answer_delays_its_own_accounts_only) {
   SiteQueue queue(8, 2);
   for (int i = 0; i < 100; ++i) queue.push(of_site("slow.test", i));
   EXPECT_EQ(take_all(queue).size(), 2U);
@@ -46,7 +46,7 @@ TEST(SiteQueue, ASiteThatDoesNotAnswerDelaysItsOwnAccountsOnly) {
   EXPECT_EQ(take_all(queue), std::vector<std::string>{of_site("slow.test", 2)});
 }
 
-TEST(SiteQueue, SitesTakeTurns) {
+TEST(SiteQueue, sites_take_turns) {
   SiteQueue queue(100, 100);
   for (int i = 0; i < 3; ++i) queue.push(of_site("a.test", i));
   for (int i = 0; i < 2; ++i) queue.push(of_site("b.test", i));
@@ -55,7 +55,7 @@ TEST(SiteQueue, SitesTakeTurns) {
                                                        of_site("a.test", 2)}));
 }
 
-TEST(SiteQueue, BoundsAllOfThem) {
+TEST(SiteQueue, bounds_all_of_them) {
   SiteQueue queue(3, 2);
   for (int i = 0; i < 10; ++i) queue.push("did:web:site" + std::to_string(i) + ".test");
   EXPECT_EQ(take_all(queue).size(), 3U);
@@ -64,7 +64,7 @@ TEST(SiteQueue, BoundsAllOfThem) {
   EXPECT_EQ(take_all(queue).size(), 1U);
 }
 
-TEST(SiteQueue, ComesToItsEnd) {
+TEST(SiteQueue, comes_to_its_end) {
   SiteQueue queue(5, 2);
   for (int i = 0; i < 1'000; ++i) queue.push(of_site(std::to_string(i % 7) + ".test", i));
   std::size_t done = 0;
@@ -76,7 +76,7 @@ TEST(SiteQueue, ComesToItsEnd) {
   EXPECT_EQ(queue.under_way(), 0U);
 }
 
-TEST(SiteQueue, RefusesToFinishWhatWasNotStarted) {
+TEST(SiteQueue, refuses_to_finish_what_was_not_started) {
   SiteQueue queue(5, 2);
   EXPECT_THROW(queue.finished("did:web:example.com"), std::logic_error);
 }

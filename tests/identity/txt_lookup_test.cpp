@@ -31,7 +31,7 @@ Result<Texts> ask(const test::DnsServer& server, const std::string& name = kName
   return dns_txt_lookup({"127.0.0.1", server.port()}, patience)(name);
 }
 
-TEST(TxtLookup, GivesEveryTextAndJoinsItsParts) {
+TEST(TxtLookup, gives_every_text_and_joins_its_parts) {
   const std::string nul("a\0b", 3);
   const test::DnsServer server({{kName, {{"one"}, {"two", "", " and ", "three"}, {""}, {nul}}}});
   const auto texts = ask(server);
@@ -40,7 +40,7 @@ TEST(TxtLookup, GivesEveryTextAndJoinsItsParts) {
   EXPECT_EQ(server.questions(), 1);
 }
 
-TEST(TxtLookup, TellsNoSuchRecordFromAServerThatFails) {
+TEST(TxtLookup, tells_no_such_record_from_a_server_that_fails) {
   const test::DnsServer server(kZone);
   const auto none = ask(server, "_atproto.nobody.test");
   ASSERT_TRUE(none) << none.error().message();
@@ -52,7 +52,7 @@ TEST(TxtLookup, TellsNoSuchRecordFromAServerThatFails) {
   EXPECT_EQ(server.questions(), 3);
 }
 
-TEST(TxtLookup, ANameOfOtherRecordsHasNoTexts) {
+TEST(TxtLookup, a_name_of_other_records_has_no_texts) {
   const test::DnsServer empty(kZone, [](int, Message answer) {
     answer.resize(answer.size() - 12 - 23);
     answer[7] = 0;  // exists, without answers
@@ -68,7 +68,7 @@ TEST(TxtLookup, ANameOfOtherRecordsHasNoTexts) {
   EXPECT_EQ(*ask(other), Texts());
 }
 
-TEST(TxtLookup, AsksAgainWhatFailsOnce) {
+TEST(TxtLookup, asks_again_what_fails_once) {
   const test::DnsServer failing(kZone, [](int number, Message answer) {
     if (number == 1) answer[3] = 2;
     return answer;
@@ -82,7 +82,7 @@ TEST(TxtLookup, AsksAgainWhatFailsOnce) {
   EXPECT_EQ(texts->size(), 1U);
 }
 
-TEST(TxtLookup, GivesUpOnSilence) {
+TEST(TxtLookup, gives_up_on_silence) {
   const test::DnsServer silent(kZone, [](int, Message) { return Message(); });
   EXPECT_EQ(ask(silent, kName, kImpatient).error(), errc::dns_failed);
   EXPECT_EQ(silent.questions(), kImpatient.tries);
@@ -92,7 +92,7 @@ TEST(TxtLookup, GivesUpOnSilence) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
 }
 
-TEST(TxtLookup, IsNotFooledByWhatIsNoAnswerToItsQuestion) {
+TEST(TxtLookup, is_not_fooled_by_what_is_no_answer_to_its_question) {
   const test::DnsServer other_number(kZone, [](int, Message answer) {
     answer[0] ^= 1U;
     return answer;
@@ -105,7 +105,7 @@ TEST(TxtLookup, IsNotFooledByWhatIsNoAnswerToItsQuestion) {
   EXPECT_EQ(ask(other_name, kName, kImpatient).error(), errc::dns_failed);
 }
 
-TEST(TxtLookup, RefusesATornAnswerAtEveryLength) {
+TEST(TxtLookup, refuses_a_torn_answer_at_every_length) {
   constexpr std::size_t kHead = 12;
   std::size_t whole = 0;
   {
@@ -126,7 +126,7 @@ TEST(TxtLookup, RefusesATornAnswerAtEveryLength) {
   }
 }
 
-TEST(TxtLookup, RefusesRecordsThatDoNotAddUp) {
+TEST(TxtLookup, refuses_records_that_do_not_add_up) {
   const auto with = [](std::size_t from_end, unsigned char byte) {
     const test::DnsServer server(kZone, [=](int, Message answer) {
       answer[answer.size() - from_end] = byte;
@@ -147,7 +147,7 @@ TEST(TxtLookup, RefusesRecordsThatDoNotAddUp) {
   EXPECT_EQ(ask(two, kName, kImpatient).error(), errc::dns_failed);
 }
 
-TEST(TxtLookup, TakesTcpWhereADatagramIsTooSmall) {
+TEST(TxtLookup, takes_tcp_where_a_datagram_is_too_small) {
   const std::string part(250, 'x');
   const test::DnsServer server({{kName, {{part, part, part, part}, {"did=did:web:alice.test"}}}});
   const auto texts = ask(server);
@@ -156,7 +156,7 @@ TEST(TxtLookup, TakesTcpWhereADatagramIsTooSmall) {
   EXPECT_EQ(server.questions(), 2);
 }
 
-TEST(TxtLookup, ANameThatDnsCannotExpressHasNoRecords) {
+TEST(TxtLookup, a_name_that_dns_cannot_express_has_no_records) {
   const test::DnsServer server(kZone);
   std::string longest;
   while (longest.size() < 240) longest += std::string(60, 'a') + ".";
@@ -166,7 +166,7 @@ TEST(TxtLookup, ANameThatDnsCannotExpressHasNoRecords) {
   EXPECT_EQ(server.questions(), 0);
 }
 
-TEST(TxtLookup, SaysSoWhenNobodyIsThere) {
+TEST(TxtLookup, says_so_when_nobody_is_there) {
   std::uint16_t port = 0;
   {
     const test::DnsServer gone(kZone);
@@ -180,7 +180,7 @@ TEST(TxtLookup, SaysSoWhenNobodyIsThere) {
   EXPECT_EQ(dns_txt_lookup({"::1", port}, kImpatient)(kName).error(), errc::dns_failed);
 }
 
-TEST(DnsServer, IsReadAsAnAddressWithOrWithoutAPort) {
+TEST(DnsServer, is_read_as_an_address_with_or_without_a_port) {
   struct Read {
     const char* text;
     const char* address;  // null: refused
@@ -201,7 +201,7 @@ TEST(DnsServer, IsReadAsAnAddressWithOrWithoutAPort) {
   }
 }
 
-TEST(TxtLookup, ManyThreadsAskAtOnce) {
+TEST(TxtLookup, many_threads_ask_at_once) {
   const test::DnsServer server(kZone);
   const auto lookup = dns_txt_lookup({"127.0.0.1", server.port()}, kPatient);
   std::vector<std::future<std::size_t>> found;

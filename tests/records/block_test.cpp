@@ -19,7 +19,7 @@ INSTANTIATE_TEST_SUITE_P(Block, BreaksLexicon,
                                                               {"subject", "createdAt"})),
                          breach_name);
 
-TEST(BlockTest, FillsItsFields) {
+TEST(BlockTest, fills_its_fields) {
   Valid<Block> block(valid());
   EXPECT_EQ(block->subject.did, kDid);
   EXPECT_TRUE(block->created_at);

@@ -16,7 +16,7 @@ INSTANTIATE_TEST_SUITE_P(ChatDeclaration, BreaksLexicon,
                                                                         {"allowIncoming"})),
                          breach_name);
 
-TEST(ChatDeclarationTest, FillsItsFields) {
+TEST(ChatDeclarationTest, fills_its_fields) {
   Valid<ChatDeclaration> declaration(valid());
   EXPECT_EQ(declaration->allow_incoming, "following");
   EXPECT_FALSE(declaration->created_at);
@@ -24,12 +24,12 @@ TEST(ChatDeclarationTest, FillsItsFields) {
   EXPECT_TRUE(references_of(declaration.decoded().record).empty());
 }
 
-TEST(ChatDeclarationTest, CountsOnlyUnderSelf) {
+TEST(ChatDeclarationTest, counts_only_under_self) {
   EXPECT_EQ(DecodedJson(ChatDeclaration::kCollection, valid(), "other")->invalid_reason,
             "rkey: must be self");
 }
 
-TEST(ChatDeclarationTest, KeepsWhatItsLexiconDoesNotHave) {
+TEST(ChatDeclarationTest, keeps_what_its_lexicon_does_not_have) {
   json record = valid();
   record["createdAt"] = "yesterday";
   EXPECT_EQ(Valid<ChatDeclaration>(record)->extra, R"({"createdAt":"yesterday"})");

@@ -33,7 +33,7 @@ INSTANTIATE_TEST_SUITE_P(
         Form{"no_such_month", "2026-13-04T14:38:08Z", ""}),
     [](const auto& form) { return form.param.name; });
 
-TEST_P(CreatedAt, IsAnInstantOrAFault) {
+TEST_P(CreatedAt, is_an_instant_or_a_fault) {
   const Form& form = GetParam();
   if (form.instant.empty()) {
     const DecodedJson decoded(Block::kCollection, at(form.text));

@@ -35,7 +35,7 @@ INSTANTIATE_TEST_SUITE_P(FeedGenerator, BreaksLexicon,
                               "contentMode", "labels", "labels.values"})),
                          breach_name);
 
-TEST(FeedGeneratorTest, FillsItsFields) {
+TEST(FeedGeneratorTest, fills_its_fields) {
   Valid<FeedGenerator> generator(valid());
   EXPECT_EQ(generator->service_did, kOtherDid);
   EXPECT_EQ(generator->display_name, "Birds");
@@ -51,7 +51,7 @@ TEST(FeedGeneratorTest, FillsItsFields) {
   EXPECT_TRUE(references_of(generator.decoded().record).empty());
 }
 
-TEST(FeedGeneratorTest, TakesALegacyBlob) {
+TEST(FeedGeneratorTest, takes_a_legacy_blob) {
   json record = valid();
   record["avatar"] = {{"cid", kBlobCid}, {"mimeType", "image/jpeg"}};
   const Valid<FeedGenerator> generator(record);
@@ -60,7 +60,7 @@ TEST(FeedGeneratorTest, TakesALegacyBlob) {
   EXPECT_EQ(generator->extra, "");
 }
 
-TEST(FeedGeneratorTest, RefusesWhatIsNoBlob) {
+TEST(FeedGeneratorTest, refuses_what_is_no_blob) {
   json record = valid();
   record["avatar"] = {{"$link", kBlobCid}};
   EXPECT_EQ(DecodedJson(FeedGenerator::kCollection, record)->invalid_reason,
@@ -74,7 +74,7 @@ TEST(FeedGeneratorTest, RefusesWhatIsNoBlob) {
             "avatar.ref: must be a link");
 }
 
-TEST(FeedGeneratorTest, RefusesADidThatIsNone) {
+TEST(FeedGeneratorTest, refuses_a_did_that_is_none) {
   json record = valid();
   record["did"] = "other.example";
   EXPECT_EQ(DecodedJson(FeedGenerator::kCollection, record)->invalid_reason, "did: not a DID");

@@ -101,7 +101,7 @@ std::vector<FieldCase> cases_of(const FormatField& field) {
 
 class FieldFormats : public testing::TestWithParam<FieldCase> {};
 
-TEST_P(FieldFormats, AreJudgedInTheRecord) {
+TEST_P(FieldFormats, are_judged_in_the_record) {
   if (!GetParam().line.available) SKUA_NEED_SHARED();
   const FormatField& field = GetParam().field;
   const json record = field.record(GetParam().line.text);
@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(Own, FieldFormats,
 /// as the author wrote them.
 class LanguageTag : public testing::TestWithParam<LineVector> {};
 
-TEST_P(LanguageTag, IsKeptAsItIs) {
+TEST_P(LanguageTag, is_kept_as_it_is) {
   if (!GetParam().available) SKUA_NEED_SHARED();
   const Valid<records::Post> post(
       json{{"text", ""}, {"createdAt", kTime}, {"langs", {"en", GetParam().text}}});

@@ -22,7 +22,7 @@ INSTANTIATE_TEST_SUITE_P(Follow, BreaksLexicon,
                                                                {"subject", "createdAt", "via"})),
                          breach_name);
 
-TEST(FollowTest, FillsItsFields) {
+TEST(FollowTest, fills_its_fields) {
   Valid<Follow> follow(valid());
   EXPECT_EQ(follow->subject.did, kDid);
   EXPECT_EQ(follow->via->collection, "app.bsky.graph.starterpack");
@@ -31,7 +31,7 @@ TEST(FollowTest, FillsItsFields) {
   EXPECT_EQ(references_of(follow.decoded().record), (std::vector{std::string(kDid), kPack}));
 }
 
-TEST(FollowTest, ItsReferencesCanBeResolvedInPlace) {
+TEST(FollowTest, its_references_can_be_resolved_in_place) {
   Valid<Follow> follow(valid());
   struct Resolver {
     void operator()(records::ActorRef& actor) const { actor.id = 5; }
@@ -42,7 +42,7 @@ TEST(FollowTest, ItsReferencesCanBeResolvedInPlace) {
   EXPECT_EQ(follow->via->rkey_number, 6);
 }
 
-TEST(FollowTest, RefusesAHandleAsSubject) {
+TEST(FollowTest, refuses_a_handle_as_subject) {
   json record = valid();
   record["subject"] = "alice.example";
   EXPECT_EQ(DecodedJson(Follow::kCollection, record)->invalid_reason, "subject: not a DID");

@@ -20,7 +20,7 @@ INSTANTIATE_TEST_SUITE_P(GermDeclaration, BreaksLexicon,
                                                                         {"version", "currentKey"})),
                          breach_name);
 
-TEST(GermDeclarationTest, FillsItsFields) {
+TEST(GermDeclarationTest, fills_its_fields) {
   Valid<GermDeclaration> declaration(valid());
   EXPECT_EQ(declaration->version, "1.0.0");
   EXPECT_EQ(Bytes(declaration->current_key.begin(), declaration->current_key.end()),
@@ -29,7 +29,7 @@ TEST(GermDeclarationTest, FillsItsFields) {
   EXPECT_TRUE(references_of(declaration.decoded().record).empty());
 }
 
-TEST(GermDeclarationTest, CountsOnlyUnderSelf) {
+TEST(GermDeclarationTest, counts_only_under_self) {
   EXPECT_EQ(DecodedJson(GermDeclaration::kCollection, valid())->invalid_reason,
             "rkey: must be self");
 }

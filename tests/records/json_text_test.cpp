@@ -31,7 +31,7 @@ std::string rendered(const Bytes& cbor, Nul nul = Nul::Drop) {
   return out;
 }
 
-TEST(JsonTextTest, EscapesWhatMustBe) {
+TEST(JsonTextTest, escapes_what_must_be) {
   EXPECT_EQ(quoted("a\"b\\c/d"), R"("a\"b\\c/d")");
   EXPECT_EQ(quoted("\b\f\n\r\t"), R"("\b\f\n\r\t")");
   EXPECT_EQ(quoted("\x01\x1f\x7f"), "\"\\u0001\\u001f\x7f\"");
@@ -39,7 +39,7 @@ TEST(JsonTextTest, EscapesWhatMustBe) {
   EXPECT_EQ(quoted(""), R"("")");
 }
 
-TEST(JsonTextTest, DropsOrEscapesNul) {
+TEST(JsonTextTest, drops_or_escapes_nul) {
   const std::string_view text("\0a\0", 3);
   std::string out;
   EXPECT_EQ(append_json_string(out, text, Nul::Drop), 2U);
@@ -47,7 +47,7 @@ TEST(JsonTextTest, DropsOrEscapesNul) {
   EXPECT_EQ(quoted(text, Nul::Escape), R"("\u0000a\u0000")");
 }
 
-TEST(JsonTextTest, RendersEveryKind) {
+TEST(JsonTextTest, renders_every_kind) {
   Bytes cbor;
   repo::CborWriter writer(cbor);
   const auto cid = atproto::Cid::of(cbor);
@@ -67,7 +67,7 @@ TEST(JsonTextTest, RendersEveryKind) {
                 cid.to_string() + R"("},[],{}])");
 }
 
-TEST(JsonTextTest, BytesHaveNoPadding) {
+TEST(JsonTextTest, bytes_have_no_padding) {
   const std::vector<std::pair<Bytes, std::string>> cases = {{{}, ""},
                                                             {{'f'}, "Zg"},
                                                             {{'f', 'o'}, "Zm8"},
@@ -117,7 +117,7 @@ json random_value(std::mt19937& random, int depth) {
   }
 }
 
-TEST(JsonTextTest, JsonComesBackFromDagCbor) {
+TEST(JsonTextTest, json_comes_back_from_dag_cbor) {
   std::mt19937 random(20260704);
   for (int i = 0; i < 500; ++i) {
     const json value = random_value(random, 5);

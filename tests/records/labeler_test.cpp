@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(
          "subjectTypes[0]", "subjectCollections"})),
     breach_name);
 
-TEST(LabelerTest, FillsItsFields) {
+TEST(LabelerTest, fills_its_fields) {
   Valid<Labeler> labeler(valid());
   EXPECT_EQ(json::parse(labeler->policies_json), valid()["policies"]);
   EXPECT_EQ(labeler->labels, TextList{});
@@ -49,7 +49,7 @@ TEST(LabelerTest, FillsItsFields) {
   EXPECT_TRUE(references_of(labeler.decoded().record).empty());
 }
 
-TEST(LabelerTest, CountsOnlyUnderSelf) {
+TEST(LabelerTest, counts_only_under_self) {
   EXPECT_EQ(DecodedJson(Labeler::kCollection, valid())->invalid_reason, "rkey: must be self");
 }
 

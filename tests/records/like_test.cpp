@@ -24,7 +24,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"subject", "via", "createdAt", "subject.uri", "subject.cid", "via.uri"})),
     breach_name);
 
-TEST(LikeTest, FillsItsFields) {
+TEST(LikeTest, fills_its_fields) {
   Valid<Like> like(valid());
   ASSERT_TRUE(like->subject);
   EXPECT_EQ(like->subject->did, kDid);
@@ -37,13 +37,13 @@ TEST(LikeTest, FillsItsFields) {
   EXPECT_EQ(references_of(like.decoded().record), (std::vector{kPost, kRepost}));
 }
 
-TEST(LikeTest, LikesAnyCollection) {
+TEST(LikeTest, likes_any_collection) {
   json record = valid();
   record["subject"] = strong_ref(uri_of(kDid, "app.bsky.labeler.service", "self"));
   EXPECT_EQ(Valid<Like>(record)->subject->collection, "app.bsky.labeler.service");
 }
 
-TEST(LikeTest, KeepsAReferenceThatNamesNoRecordByDid) {
+TEST(LikeTest, keeps_a_reference_that_names_no_record_by_did) {
   for (const std::string& uri :
        {std::string("at://alice.example/app.bsky.feed.post/3jquh3dxgi52o"),
         "at://" + std::string(kDid), "at://" + std::string(kDid) + "/a.b.c"}) {
@@ -55,7 +55,7 @@ TEST(LikeTest, KeepsAReferenceThatNamesNoRecordByDid) {
   }
 }
 
-TEST(LikeTest, KeepsAViaThatIsNoRepost) {
+TEST(LikeTest, keeps_a_via_that_is_no_repost) {
   json record = valid();
   record["via"] = strong_ref(kPost);
   const Valid<Like> like(record);
@@ -63,7 +63,7 @@ TEST(LikeTest, KeepsAViaThatIsNoRepost) {
   EXPECT_EQ(json::parse(like->extra), json({{"via", record["via"]}}));
 }
 
-TEST(LikeTest, KeepsAStrongRefWithMoreThanItsFields) {
+TEST(LikeTest, keeps_a_strong_ref_with_more_than_its_fields) {
   json record = valid();
   record["subject"]["note"] = 1;
   const Valid<Like> like(record);
@@ -71,7 +71,7 @@ TEST(LikeTest, KeepsAStrongRefWithMoreThanItsFields) {
   EXPECT_EQ(json::parse(like->extra), json({{"subject", record["subject"]}}));
 }
 
-TEST(LikeTest, KeepsACidOfAnotherForm) {
+TEST(LikeTest, keeps_a_cid_of_another_form) {
   json record = valid();
   record["subject"]["cid"] = "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG";
   const Valid<Like> like(record);
@@ -79,7 +79,7 @@ TEST(LikeTest, KeepsACidOfAnotherForm) {
   EXPECT_EQ(json::parse(like->extra), json({{"subject", record["subject"]}}));
 }
 
-TEST(LikeTest, RefusesWhatIsNoUriAndNoCid) {
+TEST(LikeTest, refuses_what_is_no_uri_and_no_cid) {
   json record = valid();
   record["subject"]["uri"] = "not-a-uri";
   EXPECT_EQ(DecodedJson(Like::kCollection, record)->invalid_reason, "subject.uri: not an AT-URI");

@@ -20,7 +20,7 @@ INSTANTIATE_TEST_SUITE_P(ListBlock, BreaksLexicon,
                                                                   {"subject", "createdAt"})),
                          breach_name);
 
-TEST(ListBlockTest, FillsItsFields) {
+TEST(ListBlockTest, fills_its_fields) {
   Valid<ListBlock> block(valid());
   EXPECT_EQ(block->list->did, kOtherDid);
   EXPECT_EQ(block->list->rkey, "3jquh3dxv4v2o");
@@ -29,7 +29,7 @@ TEST(ListBlockTest, FillsItsFields) {
   EXPECT_EQ(references_of(block.decoded().record), std::vector{kList});
 }
 
-TEST(ListBlockTest, KeepsAListOfAHandle) {
+TEST(ListBlockTest, keeps_a_list_of_a_handle) {
   json record = valid();
   record["subject"] = "at://alice.example/app.bsky.graph.list/3jquh3dxv4v2o";
   Valid<ListBlock> block(record);

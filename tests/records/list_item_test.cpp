@@ -22,7 +22,7 @@ INSTANTIATE_TEST_SUITE_P(ListItem, BreaksLexicon,
                                                                  {"subject", "list", "createdAt"})),
                          breach_name);
 
-TEST(ListItemTest, FillsItsFields) {
+TEST(ListItemTest, fills_its_fields) {
   Valid<ListItem> item(valid());
   EXPECT_EQ(item->subject.did, kDid);
   EXPECT_EQ(item->list->rkey, "3jquh3dxv4v2o");
@@ -32,7 +32,7 @@ TEST(ListItemTest, FillsItsFields) {
   EXPECT_EQ(references_of(item.decoded().record), (std::vector{std::string(kDid), kList}));
 }
 
-TEST(ListItemTest, KeepsAListThatIsNone) {
+TEST(ListItemTest, keeps_a_list_that_is_none) {
   json record = valid();
   record["list"] = uri_of(kDid, "app.bsky.feed.post", "3jquh3dxv4v2o");
   const Valid<ListItem> item(record);

@@ -27,7 +27,7 @@ INSTANTIATE_TEST_SUITE_P(
                                          "descriptionFacets", "avatar", "labels"})),
     breach_name);
 
-TEST(ListTest, FillsItsFields) {
+TEST(ListTest, fills_its_fields) {
   Valid<List> list(valid());
   EXPECT_EQ(list->name, "Birds");
   EXPECT_EQ(list->purpose, "app.bsky.graph.defs#curatelist");
@@ -40,7 +40,7 @@ TEST(ListTest, FillsItsFields) {
   EXPECT_TRUE(references_of(list.decoded().record).empty());
 }
 
-TEST(ListTest, KeepsLabelsOfATypeThatItDoesNotKnow) {
+TEST(ListTest, keeps_labels_of_a_type_that_it_does_not_know) {
   json record = valid();
   record["labels"] = {{"$type", "com.example.labels"}, {"a", 1}};
   const Valid<List> list(record);

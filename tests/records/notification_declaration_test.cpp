@@ -16,7 +16,7 @@ INSTANTIATE_TEST_SUITE_P(NotificationDeclaration, BreaksLexicon,
                              valid(), {"allowSubscriptions"}, {"allowSubscriptions"})),
                          breach_name);
 
-TEST(NotificationDeclarationTest, FillsItsFields) {
+TEST(NotificationDeclarationTest, fills_its_fields) {
   Valid<NotificationDeclaration> declaration(valid());
   EXPECT_EQ(declaration->allow_subscriptions, "followers");
   EXPECT_FALSE(declaration->created_at);
@@ -24,12 +24,12 @@ TEST(NotificationDeclarationTest, FillsItsFields) {
   EXPECT_TRUE(references_of(declaration.decoded().record).empty());
 }
 
-TEST(NotificationDeclarationTest, CountsOnlyUnderSelf) {
+TEST(NotificationDeclarationTest, counts_only_under_self) {
   EXPECT_EQ(DecodedJson(NotificationDeclaration::kCollection, valid(), "other")->invalid_reason,
             "rkey: must be self");
 }
 
-TEST(NotificationDeclarationTest, KeepsWhatItsLexiconDoesNotHave) {
+TEST(NotificationDeclarationTest, keeps_what_its_lexicon_does_not_have) {
   json record = valid();
   record["createdAt"] = "yesterday";
   EXPECT_EQ(Valid<NotificationDeclaration>(record)->extra, R"({"createdAt":"yesterday"})");

@@ -168,7 +168,7 @@ INSTANTIATE_TEST_SUITE_P(PostWithQuote, BreaksLexicon,
                                                              {"embed.record"})),
                          breach_name);
 
-TEST(PostTest, FillsItsFields) {
+TEST(PostTest, fills_its_fields) {
   Valid<Post> post(valid());
   EXPECT_EQ(post->text, "hello");
   EXPECT_EQ(post->langs, (TextList{"en", "ja"}));
@@ -185,7 +185,7 @@ TEST(PostTest, FillsItsFields) {
   EXPECT_EQ(references_of(post.decoded().record), (std::vector{kParent, kRoot, kQuoted}));
 }
 
-TEST(PostTest, NeedsTextAndTimeOnly) {
+TEST(PostTest, needs_text_and_time_only) {
   Valid<Post> post(json({{"text", ""}, {"createdAt", "2026-07-04T14:38:08Z"}}));
   EXPECT_EQ(post->text, "");
   EXPECT_FALSE(post->langs);
@@ -198,13 +198,13 @@ TEST(PostTest, NeedsTextAndTimeOnly) {
   EXPECT_TRUE(references_of(post.decoded().record).empty());
 }
 
-TEST(PostTest, TellsAnEmptyListFromNone) {
+TEST(PostTest, tells_an_empty_list_from_none) {
   json record = valid();
   record["langs"] = json::array();
   EXPECT_EQ(Valid<Post>(record)->langs, TextList{});
 }
 
-TEST(PostTest, HasItsFacetsTyped) {
+TEST(PostTest, has_its_facets_typed) {
   const Valid<Post> post(valid());
   ASSERT_EQ(post->facets.size(), 3U);
   EXPECT_EQ(post->facets[0].kind, Facet::Kind::Mention);
@@ -217,7 +217,7 @@ TEST(PostTest, HasItsFacetsTyped) {
   EXPECT_EQ(post->facets[2].value, "birds");
 }
 
-TEST(PostTest, TakesFeaturesThatItDoesNotKnow) {
+TEST(PostTest, takes_features_that_it_does_not_know) {
   json record = valid();
   record["facets"] = {facet({{"$type", "com.example.bold"}})};
   const Valid<Post> post(record);
@@ -225,14 +225,14 @@ TEST(PostTest, TakesFeaturesThatItDoesNotKnow) {
   EXPECT_EQ(json::parse(post->facets_json), record["facets"]);
 }
 
-TEST(PostTest, RefusesAMentionOfNoDid) {
+TEST(PostTest, refuses_a_mention_of_no_did) {
   json record = valid();
   record["facets"] = {facet(feature("mention", "did", "alice.example"))};
   EXPECT_EQ(DecodedJson(Post::kCollection, record)->invalid_reason,
             "facets[0].features[0].did: not a DID");
 }
 
-TEST(PostTest, HasItsImagesTyped) {
+TEST(PostTest, has_its_images_typed) {
   for (const json& embed : {images(), gallery(), quote_with(images())}) {
     const Valid<Post> post(with_embed(embed));
     ASSERT_EQ(post->embed.images.size(), 1U);
@@ -243,7 +243,7 @@ TEST(PostTest, HasItsImagesTyped) {
   }
 }
 
-TEST(PostTest, HasItsVideoTyped) {
+TEST(PostTest, has_its_video_typed) {
   const Valid<Post> post(with_embed(video()));
   ASSERT_EQ(post->embed.video.size(), 1U);
   EXPECT_EQ(post->embed.video[0].video.cid_text(), kBlobCid);
@@ -253,7 +253,7 @@ TEST(PostTest, HasItsVideoTyped) {
   EXPECT_EQ(post->extra, "");
 }
 
-TEST(PostTest, HasItsLinkCardTyped) {
+TEST(PostTest, has_its_link_card_typed) {
   const Valid<Post> post(with_embed(external()));
   ASSERT_EQ(post->embed.external.size(), 1U);
   EXPECT_EQ(post->embed.external[0].uri, "https://birds.example/");
@@ -261,20 +261,20 @@ TEST(PostTest, HasItsLinkCardTyped) {
   EXPECT_EQ(post->embed.external[0].thumb->cid_text(), kBlobCid);
 }
 
-TEST(PostTest, TakesAnEmbedThatItDoesNotKnow) {
+TEST(PostTest, takes_an_embed_that_it_does_not_know) {
   const json embed = {{"$type", "com.example.embed"}, {"poll", {1, 2}}};
   const Valid<Post> post(with_embed(embed));
   EXPECT_EQ(json::parse(post->embed_json), embed);
   EXPECT_FALSE(post->quote);
 }
 
-TEST(PostTest, QuotesWithMedia) {
+TEST(PostTest, quotes_with_media) {
   Valid<Post> post(with_embed(quote_with(external())));
   EXPECT_EQ(references_of(post.decoded().record), std::vector{kQuoted});
   EXPECT_EQ(post->embed.external.size(), 1U);
 }
 
-TEST(PostTest, KeepsAReplyToWhatIsNoPost) {
+TEST(PostTest, keeps_a_reply_to_what_is_no_post) {
   json record = valid();
   record.erase("entities");
   record["reply"]["root"] = strong_ref(kQuoted);
@@ -284,7 +284,7 @@ TEST(PostTest, KeepsAReplyToWhatIsNoPost) {
   EXPECT_EQ(json::parse(post->extra), json({{"reply", record["reply"]}}));
 }
 
-TEST(PostTest, ItsTypeMustBeItsCollection) {
+TEST(PostTest, its_type_must_be_its_collection) {
   json record = valid();
   record["$type"] = "app.bsky.feed.like";
   EXPECT_EQ(DecodedJson(Post::kCollection, record)->invalid_reason,

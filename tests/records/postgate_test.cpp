@@ -25,7 +25,7 @@ INSTANTIATE_TEST_SUITE_P(Postgate, BreaksLexicon,
                               "detachedEmbeddingUris[0]"})),
                          breach_name);
 
-TEST(PostgateTest, FillsItsFields) {
+TEST(PostgateTest, fills_its_fields) {
   Valid<Postgate> gate(valid());
   EXPECT_EQ(gate->post->rkey, "3jquh3dxgi52o");
   EXPECT_TRUE(gate->embedding_disabled);
@@ -35,7 +35,7 @@ TEST(PostgateTest, FillsItsFields) {
   EXPECT_EQ(references_of(gate.decoded().record), std::vector{kPost});
 }
 
-TEST(PostgateTest, KeepsRulesThatItDoesNotKnow) {
+TEST(PostgateTest, keeps_rules_that_it_does_not_know) {
   json record = valid();
   record["embeddingRules"] = {{{"$type", "com.example.rule"}}};
   const Valid<Postgate> gate(record);

@@ -35,7 +35,7 @@ INSTANTIATE_TEST_SUITE_P(
          "pinnedPost", "joinedViaStarterPack", "createdAt"})),
     breach_name);
 
-TEST(ProfileTest, FillsItsFields) {
+TEST(ProfileTest, fills_its_fields) {
   Valid<Profile> profile(valid());
   EXPECT_EQ(profile->display_name, "Alice");
   EXPECT_EQ(profile->description, "Birds");
@@ -51,7 +51,7 @@ TEST(ProfileTest, FillsItsFields) {
   EXPECT_EQ(references_of(profile.decoded().record), (std::vector{kPost, kPack}));
 }
 
-TEST(ProfileTest, MayBeEmpty) {
+TEST(ProfileTest, may_be_empty) {
   const Valid<Profile> profile(json({{"$type", "app.bsky.actor.profile"}}));
   EXPECT_FALSE(profile->display_name);
   EXPECT_FALSE(profile->created_at);
@@ -59,20 +59,20 @@ TEST(ProfileTest, MayBeEmpty) {
   EXPECT_EQ(profile->extra, "");
 }
 
-TEST(ProfileTest, CountsOnlyUnderSelf) {
+TEST(ProfileTest, counts_only_under_self) {
   const DecodedJson other(Profile::kCollection, valid(), "3jquh3dxgi52o");
   EXPECT_EQ(other->invalid_reason, "rkey: must be self");
   EXPECT_EQ(json::parse(other->json), valid());
 }
 
-TEST(ProfileTest, RefusesAWebsiteThatIsNoUri) {
+TEST(ProfileTest, refuses_a_website_that_is_no_uri) {
   json record = valid();
   record["website"] = "alice.example";
   EXPECT_EQ(DecodedJson(Profile::kCollection, record, "self")->invalid_reason,
             "website: not a URI");
 }
 
-TEST(ProfileTest, KeepsABlobWithMoreThanItsFields) {
+TEST(ProfileTest, keeps_a_blob_with_more_than_its_fields) {
   json record = valid();
   record["avatar"]["crop"] = 3;
   const Valid<Profile> profile(record);

@@ -104,7 +104,7 @@ std::vector<Breach> breaches(std::string_view collection, bool singleton, const 
   return all;
 }
 
-TEST_P(BreaksLexicon, IsKeptWholeWithTheReason) {
+TEST_P(BreaksLexicon, is_kept_whole_with_the_reason) {
   const Breach& breach = GetParam();
   const DecodedJson decoded(breach.collection, breach.record,
                             breach.singleton ? "self" : "3jquh3dxgi52o");

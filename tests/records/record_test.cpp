@@ -11,7 +11,7 @@ namespace {
 
 using namespace records;
 
-TEST(RecordTest, EachCollectionIsFoundByItsName) {
+TEST(RecordTest, each_collection_is_found_by_its_name) {
   std::set<std::string_view> names;
   records::for_each_collection([&]<class T>() {
     names.insert(T::kCollection);
@@ -22,7 +22,7 @@ TEST(RecordTest, EachCollectionIsFoundByItsName) {
   EXPECT_EQ(kTypedCollections, 19U);
 }
 
-TEST(RecordTest, OtherCollectionsAreMetadataWithoutId) {
+TEST(RecordTest, other_collections_are_metadata_without_id) {
   for (const std::string_view other :
        {"", "com.example.note", "app.bsky.feed.posts", "app.bsky.feed.pos"}) {
     EXPECT_EQ(record_type_of(other), RecordType::Metadata);
@@ -30,7 +30,7 @@ TEST(RecordTest, OtherCollectionsAreMetadataWithoutId) {
   }
 }
 
-TEST(RecordTest, AnyOtherCollectionBecomesJson) {
+TEST(RecordTest, any_other_collection_becomes_json) {
   const json record = {{"$type", "com.example.note"}, {"a", {1, nullptr, {{"b", "c"}}}}};
   const DecodedJson decoded("com.example.note", record, "any");
   EXPECT_TRUE(std::holds_alternative<std::monostate>(decoded->record));
@@ -38,7 +38,7 @@ TEST(RecordTest, AnyOtherCollectionBecomesJson) {
   EXPECT_EQ(json::parse(decoded->json), record);
 }
 
-TEST(RecordTest, AFloatBreaksEveryLexicon) {
+TEST(RecordTest, a_float_breaks_every_lexicon) {
   for (const std::string_view collection : {"com.example.note", "app.bsky.feed.post"}) {
     const json record = {{"text", "x"}, {"createdAt", "2026-07-04T14:38:08Z"}, {"a", {1.5}}};
     const DecodedJson decoded(collection, record);
@@ -47,7 +47,7 @@ TEST(RecordTest, AFloatBreaksEveryLexicon) {
   }
 }
 
-TEST(RecordTest, AFloatWithoutAFractionIsStillOne) {
+TEST(RecordTest, a_float_without_a_fraction_is_still_one) {
   Bytes block;
   repo::CborWriter writer(block);
   writer.map(1);
@@ -60,13 +60,13 @@ TEST(RecordTest, AFloatWithoutAFractionIsStillOne) {
   EXPECT_EQ(decoded.json, R"({"a":2.0})");
 }
 
-TEST(RecordTest, ARecordIsAnObject) {
+TEST(RecordTest, a_record_is_an_object) {
   const DecodedJson decoded("app.bsky.feed.post", json::array({1, 2}));
   EXPECT_EQ(decoded->invalid_reason, "record: must be an object");
   EXPECT_EQ(decoded->json, "[1,2]");
 }
 
-TEST(RecordTest, NulsAreDroppedFromJsonAndCounted) {
+TEST(RecordTest, nuls_are_dropped_from_json_and_counted) {
   const std::string text("a\0b\0", 4);
   const json record = {{"$type", "app.bsky.feed.post"},
                        {"text", text},
@@ -84,7 +84,7 @@ TEST(RecordTest, NulsAreDroppedFromJsonAndCounted) {
   EXPECT_EQ(other->nuls_removed, 4U);
 }
 
-TEST(RecordTest, MoreFieldsThanAnyLexiconHasGoToExtra) {
+TEST(RecordTest, more_fields_than_any_lexicon_has_go_to_extra) {
   json record = {
       {"$type", "app.bsky.graph.block"}, {"subject", kDid}, {"createdAt", "2026-07-04T14:38:08Z"}};
   json unknown;

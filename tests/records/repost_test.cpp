@@ -23,7 +23,7 @@ INSTANTIATE_TEST_SUITE_P(Repost, BreaksLexicon,
                                                                {"subject", "via", "createdAt"})),
                          breach_name);
 
-TEST(RepostTest, FillsItsFields) {
+TEST(RepostTest, fills_its_fields) {
   Valid<Repost> repost(valid());
   EXPECT_EQ(repost->subject->rkey, "3jquh3dxgi52o");
   EXPECT_EQ(repost->via->rkey, "3jquh3dxv4v2o");
@@ -32,7 +32,7 @@ TEST(RepostTest, FillsItsFields) {
   EXPECT_EQ(references_of(repost.decoded().record), (std::vector{kPost, kVia}));
 }
 
-TEST(RepostTest, NeedsNoVia) {
+TEST(RepostTest, needs_no_via) {
   json record = valid();
   record.erase("via");
   Valid<Repost> repost(record);

@@ -24,7 +24,7 @@ INSTANTIATE_TEST_SUITE_P(StarterPack, BreaksLexicon,
                               "feeds", "feeds[0]"})),
                          breach_name);
 
-TEST(StarterPackTest, FillsItsFields) {
+TEST(StarterPackTest, fills_its_fields) {
   Valid<StarterPack> pack(valid());
   EXPECT_EQ(pack->name, "Birds");
   EXPECT_EQ(pack->description, "Begin here");
@@ -36,7 +36,7 @@ TEST(StarterPackTest, FillsItsFields) {
   EXPECT_EQ(references_of(pack.decoded().record), std::vector{kList});
 }
 
-TEST(StarterPackTest, KeepsFeedsWithMoreThanTheirUri) {
+TEST(StarterPackTest, keeps_feeds_with_more_than_their_uri) {
   json record = valid();
   record["feeds"][0]["note"] = "best";
   const Valid<StarterPack> pack(record);

@@ -25,7 +25,7 @@ INSTANTIATE_TEST_SUITE_P(Status, BreaksLexicon,
                               "embed.external.title"})),
                          breach_name);
 
-TEST(StatusTest, FillsItsFields) {
+TEST(StatusTest, fills_its_fields) {
   Valid<Status> status(valid());
   EXPECT_EQ(status->status, "app.bsky.actor.status#live");
   EXPECT_EQ(status->duration_minutes, 90);
@@ -35,11 +35,11 @@ TEST(StatusTest, FillsItsFields) {
   EXPECT_TRUE(references_of(status.decoded().record).empty());
 }
 
-TEST(StatusTest, CountsOnlyUnderSelf) {
+TEST(StatusTest, counts_only_under_self) {
   EXPECT_EQ(DecodedJson(Status::kCollection, valid())->invalid_reason, "rkey: must be self");
 }
 
-TEST(StatusTest, TakesAnEmbedThatItDoesNotKnow) {
+TEST(StatusTest, takes_an_embed_that_it_does_not_know) {
   json record = valid();
   record["embed"] = {{"$type", "com.example.embed"}, {"a", 1}};
   EXPECT_EQ(json::parse(Valid<Status>(record)->embed_json), record["embed"]);

@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(Threadgate, BreaksLexicon,
                               "hiddenReplies", "hiddenReplies[0]"})),
                          breach_name);
 
-TEST(ThreadgateTest, FillsItsFields) {
+TEST(ThreadgateTest, fills_its_fields) {
   Valid<Threadgate> gate(valid());
   EXPECT_EQ(gate->post->rkey, "3jquh3dxgi52o");
   EXPECT_TRUE(gate->is_restricted);
@@ -45,7 +45,7 @@ TEST(ThreadgateTest, FillsItsFields) {
   EXPECT_EQ(references_of(gate.decoded().record), std::vector{kPost});
 }
 
-TEST(ThreadgateTest, TellsOpenFromClosed) {
+TEST(ThreadgateTest, tells_open_from_closed) {
   json record = valid();
   record["allow"] = json::array();
   const Valid<Threadgate> closed(record);
@@ -59,7 +59,7 @@ TEST(ThreadgateTest, TellsOpenFromClosed) {
   EXPECT_FALSE(open->hidden_replies);
 }
 
-TEST(ThreadgateTest, KnowsEachRule) {
+TEST(ThreadgateTest, knows_each_rule) {
   json record = valid();
   record["allow"] = {rule("followingRule"), rule("followerRule")};
   const Valid<Threadgate> gate(record);
@@ -68,7 +68,7 @@ TEST(ThreadgateTest, KnowsEachRule) {
   EXPECT_FALSE(gate->allow_mentioned);
 }
 
-TEST(ThreadgateTest, KeepsRulesThatItDoesNotKnow) {
+TEST(ThreadgateTest, keeps_rules_that_it_does_not_know) {
   json record = valid();
   record["allow"].push_back({{"$type", "com.example.rule"}, {"a", 1}});
   const Valid<Threadgate> gate(record);
@@ -76,7 +76,7 @@ TEST(ThreadgateTest, KeepsRulesThatItDoesNotKnow) {
   EXPECT_EQ(json::parse(gate->extra), json({{"allow", record["allow"]}}));
 }
 
-TEST(ThreadgateTest, RefusesUrisThatAreNone) {
+TEST(ThreadgateTest, refuses_uris_that_are_none) {
   json record = valid();
   record["post"] = "nothing";
   EXPECT_EQ(DecodedJson(Threadgate::kCollection, record)->invalid_reason, "post: not an AT-URI");
@@ -86,7 +86,7 @@ TEST(ThreadgateTest, RefusesUrisThatAreNone) {
             "hiddenReplies[1]: not an AT-URI");
 }
 
-TEST(ThreadgateTest, KeepsAPostThatIsNone) {
+TEST(ThreadgateTest, keeps_a_post_that_is_none) {
   json record = valid();
   record["post"] = kList;
   const Valid<Threadgate> gate(record);

@@ -16,7 +16,7 @@ using test::shared_lines;
 
 class ValidUri : public testing::TestWithParam<LineVector> {};
 
-TEST_P(ValidUri, IsTaken) {
+TEST_P(ValidUri, is_taken) {
   if (!GetParam().available) SKUA_NEED_SHARED();
   EXPECT_TRUE(is_uri(GetParam().text));
 }
@@ -38,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(Own, ValidUri,
 
 class InvalidUri : public testing::TestWithParam<LineVector> {};
 
-TEST_P(InvalidUri, IsRefused) {
+TEST_P(InvalidUri, is_refused) {
   if (!GetParam().available) SKUA_NEED_SHARED();
   EXPECT_FALSE(is_uri(GetParam().text));
 }

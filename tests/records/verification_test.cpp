@@ -21,7 +21,7 @@ INSTANTIATE_TEST_SUITE_P(Verification, BreaksLexicon,
                              {"subject", "handle", "displayName", "createdAt"})),
                          breach_name);
 
-TEST(VerificationTest, FillsItsFields) {
+TEST(VerificationTest, fills_its_fields) {
   Valid<Verification> verification(valid());
   EXPECT_EQ(verification->subject.did, kDid);
   EXPECT_EQ(verification->handle, "alice.example");

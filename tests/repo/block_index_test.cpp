@@ -32,7 +32,7 @@ Bytes car_of(std::size_t count, std::size_t copies = 1) {
 /// How many bits of the digests are compared before the CAR is asked: with fewer, more agree.
 class BlockIndexOfBits : public testing::TestWithParam<unsigned> {};
 
-TEST_P(BlockIndexOfBits, FindsEachBlockAndNoOther) {
+TEST_P(BlockIndexOfBits, finds_each_block_and_no_other) {
   for (const std::size_t count : {0U, 1U, 2U, 3U, 100U, 3000U}) {
     const Bytes car = car_of(count);
     const auto index = BlockIndex::build(car, GetParam());
@@ -49,7 +49,7 @@ TEST_P(BlockIndexOfBits, FindsEachBlockAndNoOther) {
   }
 }
 
-TEST_P(BlockIndexOfBits, FindsManyAsItFindsOne) {
+TEST_P(BlockIndexOfBits, finds_many_as_it_finds_one) {
   const Bytes car = car_of(500);
   const auto index = BlockIndex::build(car, GetParam());
   ASSERT_TRUE(index);
@@ -63,7 +63,7 @@ TEST_P(BlockIndexOfBits, FindsManyAsItFindsOne) {
   }
 }
 
-TEST_P(BlockIndexOfBits, FindsOneOfSeveralCopies) {
+TEST_P(BlockIndexOfBits, finds_one_of_several_copies) {
   const Bytes car = car_of(30, 3);
   const auto index = BlockIndex::build(car, GetParam());
   ASSERT_TRUE(index);
@@ -75,7 +75,7 @@ TEST_P(BlockIndexOfBits, FindsOneOfSeveralCopies) {
   }
 }
 
-TEST_P(BlockIndexOfBits, TakesAFewDuplicatesOnly) {
+TEST_P(BlockIndexOfBits, takes_a_few_duplicates_only) {
   constexpr std::size_t kFew = BlockIndex::kDuplicatesAllowed;
   EXPECT_TRUE(BlockIndex::build(car_of(1, kFew), GetParam()));
   EXPECT_EQ(BlockIndex::build(car_of(1, kFew + 100), GetParam()).error(),
@@ -88,7 +88,7 @@ TEST_P(BlockIndexOfBits, TakesAFewDuplicatesOnly) {
 }
 
 // A digest that no block has, but whose bits that are compared first a block has.
-TEST_P(BlockIndexOfBits, IsNotTakenInByLikeness) {
+TEST_P(BlockIndexOfBits, is_not_taken_in_by_likeness) {
   const Bytes car = car_of(100);
   const auto index = BlockIndex::build(car, GetParam());
   ASSERT_TRUE(index);
@@ -106,7 +106,7 @@ TEST_P(BlockIndexOfBits, IsNotTakenInByLikeness) {
 INSTANTIATE_TEST_SUITE_P(Bits, BlockIndexOfBits, testing::Values(0U, 1U, 5U, 12U, 64U),
                          testing::PrintToStringParamName());
 
-TEST(BlockIndex, ComparesHashes) {
+TEST(BlockIndex, compares_hashes) {
   Bytes car;
   CarWriter writer(car, std::array{Cid::of(as_bytes("root"))});
   writer.block(as_bytes("first"));

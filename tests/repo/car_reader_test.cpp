@@ -43,7 +43,7 @@ void expect_error(const Bytes& car, errc error) {
   EXPECT_EQ(read.error(), error) << read.error().message();
 }
 
-TEST(CarReader, GivesBlocksInOrder) {
+TEST(CarReader, gives_blocks_in_order) {
   const Bytes car = sample_car();
   auto reader = CarReader::open(car);
   ASSERT_TRUE(reader);
@@ -60,7 +60,7 @@ TEST(CarReader, GivesBlocksInOrder) {
   EXPECT_FALSE(*end);
 }
 
-TEST(LoadCar, FindsBlocksByDigest) {
+TEST(LoadCar, finds_blocks_by_digest) {
   const Bytes car = sample_car();
   LoadedCar loaded;
   ASSERT_TRUE(load_car(car, loaded));
@@ -70,7 +70,7 @@ TEST(LoadCar, FindsBlocksByDigest) {
   EXPECT_EQ(loaded.blocks.at(Cid::of(kSecond).digest).size(), kSecond.size());
 }
 
-TEST(LoadCar, CountsDuplicates) {
+TEST(LoadCar, counts_duplicates) {
   Bytes car = sample_car();
   CarWriter(car, {});  // a second header is a section, and no block
   expect_error(car, errc::car_bad_cid);
@@ -84,7 +84,7 @@ TEST(LoadCar, CountsDuplicates) {
   EXPECT_EQ(loaded.duplicates, 2U);
 }
 
-TEST(LoadCar, ForgetsTheLastCar) {
+TEST(LoadCar, forgets_the_last_car) {
   const Bytes car = sample_car();
   Bytes other;
   CarWriter(other, {}).block(Cid::of(as_bytes("x"), Cid::kRaw), as_bytes("x"));
@@ -95,7 +95,7 @@ TEST(LoadCar, ForgetsTheLastCar) {
   EXPECT_EQ(loaded.blocks.size(), 1U);
 }
 
-TEST(LoadCar, ShrinksAfterAHugeCar) {
+TEST(LoadCar, shrinks_after_a_huge_car) {
   Bytes huge;
   CarWriter writer(huge, {});
   for (std::uint32_t i = 0; i < 20'000; ++i) {
@@ -112,13 +112,13 @@ TEST(LoadCar, ShrinksAfterAHugeCar) {
   EXPECT_LT(loaded.blocks.bucket_count(), 1000U);
 }
 
-TEST(LoadCar, RefusesABlockThatIsNotItsCid) {
+TEST(LoadCar, refuses_a_block_that_is_not_its_cid) {
   Bytes car = sample_car();
   car.back() ^= 1;
   expect_error(car, errc::car_hash_mismatch);
 }
 
-TEST(LoadCar, RefusesEveryCut) {
+TEST(LoadCar, refuses_every_cut) {
   const Bytes car = sample_car();
   LoadedCar loaded;
   std::size_t whole = 0;
@@ -134,7 +134,7 @@ TEST(LoadCar, RefusesEveryCut) {
   EXPECT_EQ(whole, 2U);
 }
 
-TEST(LoadCar, RefusesEveryChangedByteOfBlocks) {
+TEST(LoadCar, refuses_every_changed_byte_of_blocks) {
   const Bytes car = sample_car();
   const std::size_t header = 1U + car[0];
   const std::size_t second = header + 1 + Cid::kBinarySize + kFirst.size();
@@ -152,7 +152,7 @@ TEST(LoadCar, RefusesEveryChangedByteOfBlocks) {
   }
 }
 
-TEST(LoadCar, NoChangedByteOfTheHeaderCrashes) {
+TEST(LoadCar, no_changed_byte_of_the_header_crashes) {
   const Bytes car = sample_car();
   LoadedCar loaded;
   std::size_t refused = 0;
@@ -166,7 +166,7 @@ TEST(LoadCar, NoChangedByteOfTheHeaderCrashes) {
   EXPECT_GT(refused, 5000U);
 }
 
-TEST(LoadCar, RefusesBadLengths) {
+TEST(LoadCar, refuses_bad_lengths) {
   Bytes zero = sample_car();
   zero.push_back(0);
   expect_error(zero, errc::car_bad_length);
@@ -178,7 +178,7 @@ TEST(LoadCar, RefusesBadLengths) {
   expect_error({0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0x00}, errc::car_truncated);
 }
 
-TEST(LoadCar, RefusesOtherHeaders) {
+TEST(LoadCar, refuses_other_headers) {
   expect_error(header_car([](CborWriter& w) { w.list(0); }), errc::car_bad_header);
   expect_error(header_car([](CborWriter& w) { w.map(0); }), errc::car_bad_header);
   expect_error(header_car([](CborWriter& w) {
@@ -207,7 +207,7 @@ TEST(LoadCar, RefusesOtherHeaders) {
                errc::car_bad_cid);
 }
 
-TEST(LoadCar, NamesCarVersionTwo) {
+TEST(LoadCar, names_car_version_two) {
   const Bytes car = header_car([](CborWriter& w) {
     w.map(1);
     w.string("version");
@@ -218,7 +218,7 @@ TEST(LoadCar, NamesCarVersionTwo) {
   EXPECT_NE(load_car(car, loaded).error().message().find("CAR v2"), std::string::npos);
 }
 
-TEST(LoadCar, RefusesOtherCids) {
+TEST(LoadCar, refuses_other_cids) {
   Bytes dag_pb;
   CarWriter(dag_pb, {}).block(Cid::of(kFirst, 0x70), kFirst);
   expect_error(dag_pb, errc::car_bad_cid);

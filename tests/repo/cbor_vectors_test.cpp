@@ -99,7 +99,7 @@ bool is_of_another_format(const json& about) {
 
 class Dasl : public testing::TestWithParam<Vector> {};
 
-TEST_P(Dasl, IsJudgedRightly) {
+TEST_P(Dasl, is_judged_rightly) {
   SKUA_NEED_SHARED();
   const Vector& vector = GetParam();
   // What an encoder must refuse (invalid_out) our writer has no words for, and a reader refuses it.
@@ -129,7 +129,7 @@ std::vector<Vector> codec_fixtures() {
 
 class CodecFixture : public testing::TestWithParam<Vector> {};
 
-TEST_P(CodecFixture, RoundTripsUnlessAtprotoForbidsIt) {
+TEST_P(CodecFixture, round_trips_unless_atproto_forbids_it) {
   SKUA_NEED_SHARED();
   const Vector& vector = GetParam();
   EXPECT_EQ(atproto::Cid::of(vector.bytes).to_string(), vector.cid);
@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, CodecFixture, testing::ValuesIn(codec_fixtures()
 
 class NegativeFixture : public testing::TestWithParam<JsonVector> {};
 
-TEST_P(NegativeFixture, IsRefused) {
+TEST_P(NegativeFixture, is_refused) {
   if (!GetParam().available) SKUA_NEED_SHARED();
   EXPECT_TRUE(is_refused(test::from_hex(GetParam().text("hex"))));
 }
@@ -198,7 +198,7 @@ bool is_legal_example(const std::string& hex) {
 
 class AppendixA : public testing::TestWithParam<Vector> {};
 
-TEST_P(AppendixA, IsJudgedRightly) {
+TEST_P(AppendixA, is_judged_rightly) {
   SKUA_NEED_SHARED();
   const Vector& vector = GetParam();
   EXPECT_TRUE(is_legal_example(vector.name) ? round_trips(vector.bytes) : is_refused(vector.bytes));
@@ -208,7 +208,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, AppendixA, testing::ValuesIn(appendix_vectors())
 
 class DataModelFixture : public testing::TestWithParam<JsonVector> {};
 
-TEST_P(DataModelFixture, RoundTripsAndHasItsCid) {
+TEST_P(DataModelFixture, round_trips_and_has_its_cid) {
   if (!GetParam().available) SKUA_NEED_SHARED();
   const Bytes bytes = test::from_base64(GetParam().text("cbor_base64"));
   EXPECT_EQ(atproto::Cid::of(bytes).to_string(), GetParam().text("cid"));

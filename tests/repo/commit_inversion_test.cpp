@@ -90,7 +90,7 @@ class InteropCommitProof : public testing::TestWithParam<JsonVector> {
   }
 };
 
-TEST_P(InteropCommitProof, HasItsRootsAndBlocks) {
+TEST_P(InteropCommitProof, has_its_roots_and_blocks) {
   if (!GetParam().available) SKUA_NEED_SHARED();
   MstTree tree = tree_before();
   EXPECT_EQ(tree.root().to_string(), GetParam().text("rootBeforeCommit"));
@@ -104,7 +104,7 @@ TEST_P(InteropCommitProof, HasItsRootsAndBlocks) {
   EXPECT_EQ(proof, std::set<std::string>(listed.begin(), listed.end()));
 }
 
-TEST_P(InteropCommitProof, IsUndoneWithItsBlocksAlone) {
+TEST_P(InteropCommitProof, is_undone_with_its_blocks_alone) {
   if (!GetParam().available) SKUA_NEED_SHARED();
   MstTree tree = tree_before();
   const auto operations = this->operations();
@@ -217,7 +217,7 @@ std::uint32_t seeds() {
 
 class RandomCommits : public testing::TestWithParam<std::uint32_t> {};
 
-TEST_P(RandomCommits, AreUndoneWithTheirProofsAlone) {
+TEST_P(RandomCommits, are_undone_with_their_proofs_alone) {
   RandomRepository repository(GetParam());
   for (int commit = 0; commit < 5; ++commit) {
     SCOPED_TRACE(testing::Message() << "seed " << GetParam() << ", commit " << commit);
@@ -242,7 +242,7 @@ TEST_P(RandomCommits, AreUndoneWithTheirProofsAlone) {
   }
 }
 
-TEST_P(RandomCommits, ThatLieAreFoundOut) {
+TEST_P(RandomCommits, that_lie_are_found_out) {
   RandomRepository repository(GetParam());
   SCOPED_TRACE(testing::Message() << "seed " << GetParam());
   const Cid before = repository.tree().root();

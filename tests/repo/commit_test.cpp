@@ -41,7 +41,7 @@ void expect_equal(const Commit& a, const Commit& b) {
             Bytes(b.signature.begin(), b.signature.end()));
 }
 
-TEST(Commit, RoundTrips) {
+TEST(Commit, round_trips) {
   const Commit plain = sample();
   Commit with_prev = sample();
   with_prev.prev = Cid::of(as_bytes("before"));
@@ -58,7 +58,7 @@ TEST(Commit, RoundTrips) {
   }
 }
 
-TEST(Commit, UnsignedBytesLackOnlyTheSignature) {
+TEST(Commit, unsigned_bytes_lack_only_the_signature) {
   const Commit commit = sample();
   Bytes signature_entry;
   CborWriter writer(signature_entry);
@@ -97,7 +97,7 @@ Bytes with_field(std::string_view changed, F&& write) {
   return block;
 }
 
-TEST(DecodeCommit, WantsEachField) {
+TEST(DecodeCommit, wants_each_field) {
   const auto left_out = [](CborWriter&) { return false; };
   for (const char* name : {"did", "rev", "sig", "data", "version"}) {
     const Bytes block = with_field(name, left_out);
@@ -111,7 +111,7 @@ TEST(DecodeCommit, WantsEachField) {
   EXPECT_EQ(commit_bytes(*decode_commit(without_prev)), commit_bytes(sample()));
 }
 
-TEST(DecodeCommit, WantsTheRightTypes) {
+TEST(DecodeCommit, wants_the_right_types) {
   const auto number = [](const char* name) {
     return with_field(name, [name](CborWriter& w) {
       w.string(name);
@@ -151,7 +151,7 @@ struct NameOfFile {
 
 class SharedCommits : public testing::TestWithParam<SharedFile> {};
 
-TEST_P(SharedCommits, HaveSignaturesThatVerify) {
+TEST_P(SharedCommits, have_signatures_that_verify) {
   SKUA_NEED_SHARED();
   const auto folder = *test::shared_dir() / "data/commits";
   const json keys = json::parse(test::read_file(folder / "firehose_commit_keys.json"));
@@ -188,7 +188,7 @@ atproto::VerifyingKey legacy_key(const json& document) {
 /// Repositories of versions 3 and 2, with the DID documents of their time.
 class SignedRepositories : public testing::TestWithParam<SharedFile> {};
 
-TEST_P(SignedRepositories, HaveSignaturesThatVerify) {
+TEST_P(SignedRepositories, have_signatures_that_verify) {
   SKUA_NEED_SHARED();
   const auto folder = *test::shared_dir() / "data/repos";
   const Bytes car = test::read_file(folder / (GetParam().name + ".repo.car"));

@@ -19,7 +19,7 @@ using test_cases::CborCase;
 
 class OwnCbor : public testing::TestWithParam<CborCase> {};
 
-TEST_P(OwnCbor, IsJudgedRightly) {
+TEST_P(OwnCbor, is_judged_rightly) {
   const CborCase& c = GetParam();
   Document document;
   const auto read = read_dag_cbor(c.bytes, document);
@@ -48,7 +48,7 @@ const Bytes kSample = test::from_hex(
     "626262a261636474657874616442"
     "0102");
 
-TEST(ReadDagCbor, GivesTheTree) {
+TEST(ReadDagCbor, gives_the_tree) {
   Document document;
   ASSERT_TRUE(read_dag_cbor(kSample, document));
   const Value root = document.root();
@@ -77,7 +77,7 @@ TEST(ReadDagCbor, GivesTheTree) {
   EXPECT_EQ(keys, (std::vector<std::string_view>{"a", "bb"}));
 }
 
-TEST(ReadDagCbor, CopiesNothing) {
+TEST(ReadDagCbor, copies_nothing) {
   Document document;
   ASSERT_TRUE(read_dag_cbor(kSample, document));
   const auto text = document.root().find("bb")->find("c")->string();
@@ -86,7 +86,7 @@ TEST(ReadDagCbor, CopiesNothing) {
   EXPECT_LE(text.data() + text.size(), begin + kSample.size());
 }
 
-TEST(ReadDagCbor, ReusesADocument) {
+TEST(ReadDagCbor, reuses_a_document) {
   Document document;
   CborOptions floats;
   floats.allow_floats = true;
@@ -98,7 +98,7 @@ TEST(ReadDagCbor, ReusesADocument) {
   EXPECT_TRUE(document.empty());
 }
 
-TEST(ReadDagCbor, TakesFiniteFloatsWhenTold) {
+TEST(ReadDagCbor, takes_finite_floats_when_told) {
   CborOptions floats;
   floats.allow_floats = true;
   Document document;
@@ -123,7 +123,7 @@ struct OtherForm {
 
 class InAnyForm : public testing::TestWithParam<OtherForm> {};
 
-TEST_P(InAnyForm, IsReadAndWrittenInTheOneForm) {
+TEST_P(InAnyForm, is_read_and_written_in_the_one_form) {
   const Bytes bytes = test::from_hex(GetParam().bytes);
   Document document;
   ASSERT_TRUE(read_dag_cbor(bytes, document, kAnyForm));
@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(
                     OtherForm{"single_float", "fa3fc00000", "fb3ff8000000000000"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(ReadDagCbor, AnyFormDoesNotTakeWhatTheDataModelCannotExpress) {
+TEST(ReadDagCbor, any_form_does_not_take_what_the_data_model_cannot_express) {
   for (const CborCase& c : test_cases::own_cases()) {
     const bool is_of_form = c.error == errc::cbor_not_shortest || c.error == errc::cbor_key_order ||
                             c.error == errc::cbor_float;
@@ -172,7 +172,7 @@ TEST(ReadDagCbor, AnyFormDoesNotTakeWhatTheDataModelCannotExpress) {
   }
 }
 
-TEST(ReadDagCbor, DepthIsAnOption) {
+TEST(ReadDagCbor, depth_is_an_option) {
   CborOptions shallow;
   shallow.max_depth = 1;
   Document document;
@@ -186,7 +186,7 @@ TEST(ReadDagCbor, DepthIsAnOption) {
   EXPECT_TRUE(read_dag_cbor(nested, document, deep));
 }
 
-TEST(ReadDagCborPrefix, SaysHowMuchItTook) {
+TEST(ReadDagCborPrefix, says_how_much_it_took) {
   Bytes two = kSample;
   two.push_back(0x18);
   two.push_back(0x64);
@@ -200,7 +200,7 @@ TEST(ReadDagCborPrefix, SaysHowMuchItTook) {
   EXPECT_EQ(document.root().integer(), 100);
 }
 
-TEST(ReadDagCbor, EveryCutIsTruncated) {
+TEST(ReadDagCbor, every_cut_is_truncated) {
   Document document;
   for (std::size_t length = 0; length < kSample.size(); ++length) {
     const Bytes cut(kSample.begin(), kSample.begin() + static_cast<std::ptrdiff_t>(length));
@@ -212,7 +212,7 @@ TEST(ReadDagCbor, EveryCutIsTruncated) {
 
 // Whatever a changed byte makes of it: either it is refused, or it reads as a value whose encoding
 // is exactly the input. Nothing else would keep hashes meaningful.
-TEST(ReadDagCbor, EveryChangedByteIsRefusedOrRoundTrips) {
+TEST(ReadDagCbor, every_changed_byte_is_refused_or_round_trips) {
   Document document;
   CborOptions floats;
   floats.allow_floats = true;

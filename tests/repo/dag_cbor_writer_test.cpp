@@ -22,7 +22,7 @@ std::string written(F&& write) {
   return test::to_hex(out);
 }
 
-TEST(CborWriter, WritesShortestForms) {
+TEST(CborWriter, writes_shortest_forms) {
   const auto integer = [](std::int64_t value) {
     return written([value](CborWriter& w) { w.integer(value); });
   };
@@ -41,7 +41,7 @@ TEST(CborWriter, WritesShortestForms) {
   EXPECT_EQ(integer(std::numeric_limits<std::int64_t>::min()), "3b7fffffffffffffff");
 }
 
-TEST(CborWriter, WritesEachKind) {
+TEST(CborWriter, writes_each_kind) {
   EXPECT_EQ(written([](CborWriter& w) { w.null(); }), "f6");
   EXPECT_EQ(written([](CborWriter& w) { w.boolean(false); }), "f4");
   EXPECT_EQ(written([](CborWriter& w) { w.boolean(true); }), "f5");
@@ -56,7 +56,7 @@ TEST(CborWriter, WritesEachKind) {
             "d82a582500" + test::to_hex({binary.begin(), binary.end()}));
 }
 
-TEST(CborKeyLess, OrdersByLengthThenBytes) {
+TEST(CborKeyLess, orders_by_length_then_bytes) {
   EXPECT_TRUE(cbor_key_less("b", "aa"));
   EXPECT_TRUE(cbor_key_less("aa", "ab"));
   EXPECT_TRUE(cbor_key_less("", "a"));
@@ -120,7 +120,7 @@ class RandomValue {
   std::mt19937_64 random_;
 };
 
-TEST(CborWriter, RandomValuesAreReadBackAndWrittenAlike) {
+TEST(CborWriter, random_values_are_read_back_and_written_alike) {
   atproto::Document document;
   for (std::uint32_t seed = 0; seed < 300; ++seed) {
     Bytes bytes;

@@ -19,7 +19,7 @@ using test::JsonVector;
 
 class InteropCommonPrefix : public testing::TestWithParam<JsonVector> {};
 
-TEST_P(InteropCommonPrefix, IsTheEntrysPrefix) {
+TEST_P(InteropCommonPrefix, is_the_entrys_prefix) {
   if (!GetParam().available) SKUA_NEED_SHARED();
   const auto length = GetParam().entry.at("len").get<std::size_t>();
   EXPECT_EQ(mst_shared_prefix(GetParam().text("left"), GetParam().text("right")), length);
@@ -31,14 +31,14 @@ INSTANTIATE_TEST_SUITE_P(CommonPrefix, InteropCommonPrefix,
                                                                 "left")),
                          test::NameOfEntry());
 
-TEST(MstSharedPrefix, CountsBytesNotCharacters) {
+TEST(MstSharedPrefix, counts_bytes_not_characters) {
   EXPECT_EQ(mst_shared_prefix("", ""), 0U);
   EXPECT_EQ(mst_shared_prefix("a.b.c/1", "a.b.c/2"), 6U);
   EXPECT_EQ(mst_shared_prefix("a.b.c/1", "a.b.c/12"), 7U);
   EXPECT_EQ(mst_shared_prefix("\xc3\xa9", "\xc3\xa8"), 1U);
 }
 
-TEST(MstNode, EachEntrySharesWhatItCanWithTheOneBefore) {
+TEST(MstNode, each_entry_shares_what_it_can_with_the_one_before) {
   const test_cases::Entries entries = test_cases::made_entries(12, 300);
   MstTree tree = MstTree::build(entries);
   MstNode node;
@@ -60,7 +60,7 @@ TEST(MstNode, EachEntrySharesWhatItCanWithTheOneBefore) {
 // What is written is the only way to write it: a block that is read and does not come out again as
 // it was would give a tree a second root. What is refused is no such node to the reader of all
 // DAG-CBOR either.
-TEST(MstNode, ReadsWhatIsWrittenAndNothingElse) {
+TEST(MstNode, reads_what_is_written_and_nothing_else) {
   const auto is_node = [](ByteView block) {
     atproto::Document document;
     if (!read_dag_cbor(block, document)) return false;
@@ -107,7 +107,7 @@ TEST(MstNode, ReadsWhatIsWrittenAndNothingElse) {
   }
 }
 
-TEST(MstNode, LengthsOfEverySize) {
+TEST(MstNode, lengths_of_every_size) {
   for (const std::size_t suffix : {0U, 1U, 23U, 24U, 255U, 256U, 1024U, 65535U, 65536U}) {
     for (const std::uint32_t prefix : {0U, 23U, 24U, 255U, 256U, 1024U}) {
       const std::string text(suffix, 'k');
@@ -123,7 +123,7 @@ TEST(MstNode, LengthsOfEverySize) {
   }
 }
 
-TEST(MstNode, SaysWhetherItIsNoDagCborOrNoNode) {
+TEST(MstNode, says_whether_it_is_no_dag_cbor_or_no_node) {
   MstNode node;
   EXPECT_EQ(decode_mst_node(Bytes{0xff}, node).error(), errc::cbor_indefinite_length);
   EXPECT_EQ(decode_mst_node(Bytes{}, node).error(), errc::cbor_truncated);

@@ -67,7 +67,7 @@ std::string key_of_depth(int depth, std::uint32_t from = 0) {
   }
 }
 
-TEST(MstKeyDepth, CountsPairsOfZeroBits) {
+TEST(MstKeyDepth, counts_pairs_of_zero_bits) {
   // The examples of the specification of repositories.
   EXPECT_EQ(mst_key_depth("2653ae71"), 0);
   EXPECT_EQ(mst_key_depth("blue"), 1);
@@ -77,7 +77,7 @@ TEST(MstKeyDepth, CountsPairsOfZeroBits) {
 
 class InteropHeight : public testing::TestWithParam<JsonVector> {};
 
-TEST_P(InteropHeight, IsTheDepthOfTheKey) {
+TEST_P(InteropHeight, is_the_depth_of_the_key) {
   if (!GetParam().available) SKUA_NEED_SHARED();
   EXPECT_EQ(mst_key_depth(GetParam().name), GetParam().entry.at("height").get<int>());
 }
@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(KeyHeights, InteropHeight,
 
 class InteropExampleKey : public testing::TestWithParam<test::LineVector> {};
 
-TEST_P(InteropExampleKey, SaysItsDepth) {
+TEST_P(InteropExampleKey, says_its_depth) {
   if (!GetParam().available) SKUA_NEED_SHARED();
   EXPECT_EQ(mst_key_depth(GetParam().text), GetParam().text.at(1) - '0');
 }
@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(ExampleKeys, InteropExampleKey,
                          testing::ValuesIn(test::shared_lines("interop/mst/example_keys.txt")),
                          test::NameOfLine());
 
-TEST(WalkMst, EmptyRepository) {
+TEST(WalkMst, empty_repository) {
   Blocks blocks;
   const Cid root = blocks.add({});
   EXPECT_EQ(root.to_string(), "bafyreie5737gdxlw5i64vzichcalba3z2v5n6icifvx5xytvske7mr3hpm");
@@ -109,7 +109,7 @@ TEST(WalkMst, EmptyRepository) {
   EXPECT_EQ(walked->nodes, 1U);
 }
 
-TEST(WalkMst, GivesEntriesInOrder) {
+TEST(WalkMst, gives_entries_in_order) {
   for (const std::size_t count : {1U, 2U, 5U, 50U, 1000U}) {
     const Entries entries = test_cases::made_entries(static_cast<std::uint32_t>(count), count);
     const BuiltMst built = build_mst(entries);
@@ -126,7 +126,7 @@ TEST(WalkMst, GivesEntriesInOrder) {
   }
 }
 
-TEST(WalkMst, CountsMissingNodes) {
+TEST(WalkMst, counts_missing_nodes) {
   const BuiltMst built = build_mst(test_cases::made_entries(9, 300));
   Blocks blocks;
   blocks.add_all(built.blocks);
@@ -147,7 +147,7 @@ TEST(WalkMst, CountsMissingNodes) {
   EXPECT_GT(walked->entries, 0U);
 }
 
-TEST(WalkMst, AllowsEmptyNodesBetween) {
+TEST(WalkMst, allows_empty_nodes_between) {
   const std::string low = "a" + key_of_depth(0);
   std::string leaf_key;
   for (std::uint32_t i = 0; leaf_key.empty(); ++i) {
@@ -173,7 +173,7 @@ TEST(WalkMst, AllowsEmptyNodesBetween) {
   expect_error(blocks.add({root, {}}), blocks, errc::mst_malformed);
 }
 
-TEST(WalkMst, RefusesWrongOrder) {
+TEST(WalkMst, refuses_wrong_order) {
   const std::string first = key_of_depth(0);
   std::string second;
   for (std::uint32_t i = 1; second.empty(); ++i) {
@@ -188,7 +188,7 @@ TEST(WalkMst, RefusesWrongOrder) {
                errc::mst_order);
 }
 
-TEST(WalkMst, RefusesASubtreeTwice) {
+TEST(WalkMst, refuses_a_subtree_twice) {
   const std::string low = key_of_depth(0);
   std::string high;
   for (std::uint32_t i = 0; high.empty(); ++i) {
@@ -200,7 +200,7 @@ TEST(WalkMst, RefusesASubtreeTwice) {
   expect_error(blocks.add({leaf, {entry(0, high, leaf)}}), blocks, errc::mst_order);
 }
 
-TEST(WalkMst, RefusesWrongDepths) {
+TEST(WalkMst, refuses_wrong_depths) {
   const std::string low = key_of_depth(0);
   const std::string high = key_of_depth(2);
   Blocks blocks;
@@ -218,7 +218,7 @@ TEST(WalkMst, RefusesWrongDepths) {
   expect_error(blocks.add({leaf, {entry(0, low)}}), blocks, errc::mst_depth);
 }
 
-TEST(WalkMst, RefusesBadPrefixesAndKeys) {
+TEST(WalkMst, refuses_bad_prefixes_and_keys) {
   const std::string key = key_of_depth(0);
   Blocks blocks;
   expect_error(blocks.add({std::nullopt, {entry(1, key)}}), blocks, errc::mst_malformed);
@@ -228,7 +228,7 @@ TEST(WalkMst, RefusesBadPrefixesAndKeys) {
   expect_error(blocks.add({std::nullopt, {entry(0, huge)}}), blocks, errc::mst_too_large);
 }
 
-TEST(WalkMst, RefusesOtherBlocks) {
+TEST(WalkMst, refuses_other_blocks) {
   Blocks blocks;
   for (const char* hex : {
            "80",              // a list

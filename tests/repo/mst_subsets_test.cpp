@@ -88,7 +88,7 @@ class ExhaustiveCar {
 
 class ExhaustiveTree : public testing::TestWithParam<unsigned> {};
 
-TEST_P(ExhaustiveTree, IsReadAndRebuilt) {
+TEST_P(ExhaustiveTree, is_read_and_rebuilt) {
   SKUA_NEED_SHARED();
   static const Entries all = ExhaustiveCar(kSubsets - 1).entries();
   ASSERT_EQ(all.size(), kKeys);
@@ -120,7 +120,7 @@ Entries entries_of_depths(const std::array<int, kKeys>& depths) {
   return entries;
 }
 
-TEST(OwnSubsets, AllWaysLeadToOneTree) {
+TEST(OwnSubsets, all_ways_lead_to_one_tree) {
   for (const auto& depths : {std::array{0, 0, 0, 0, 0, 0, 0}, std::array{0, 1, 0, 2, 0, 1, 0},
                              std::array{3, 0, 0, 4, 0, 1, 2}, std::array{0, 4, 0, 0, 0, 4, 0},
                              std::array{4, 3, 2, 1, 0, 1, 0}}) {

@@ -30,7 +30,7 @@ Entries entries_of(MstTree& tree) {
   return entries;
 }
 
-TEST(MstTree, EmptyTree) {
+TEST(MstTree, empty_tree) {
   MstTree tree;
   EXPECT_EQ(tree.root().to_string(), "bafyreie5737gdxlw5i64vzichcalba3z2v5n6icifvx5xytvske7mr3hpm");
   EXPECT_EQ(tree.blocks().size(), 1U);
@@ -39,7 +39,7 @@ TEST(MstTree, EmptyTree) {
   EXPECT_TRUE(entries_of(tree).empty());
 }
 
-TEST(MstTree, ShapeDoesNotDependOnTheWayThere) {
+TEST(MstTree, shape_does_not_depend_on_the_way_there) {
   const Entries entries = test_cases::made_entries(4, 400);
   MstTree built = MstTree::build(entries);
   EXPECT_EQ(entries_of(built), entries);
@@ -52,7 +52,7 @@ TEST(MstTree, ShapeDoesNotDependOnTheWayThere) {
   EXPECT_EQ(grown.blocks(), built.blocks());
 }
 
-TEST(MstTree, SetReturnsTheValueBefore) {
+TEST(MstTree, set_returns_the_value_before) {
   const Cid one = Cid::of(as_bytes("1"));
   const Cid two = Cid::of(as_bytes("2"));
   MstTree tree;
@@ -66,7 +66,7 @@ TEST(MstTree, SetReturnsTheValueBefore) {
   EXPECT_EQ(tree.set(std::string(1025, 'k'), one).error(), errc::mst_too_large);
 }
 
-TEST(MstTree, RandomChangesAgreeWithAMap) {
+TEST(MstTree, random_changes_agree_with_a_map) {
   for (std::uint32_t seed = 0; seed < 20; ++seed) {
     std::mt19937 random(seed);
     std::map<std::string, Cid> expected;
@@ -93,7 +93,7 @@ TEST(MstTree, RandomChangesAgreeWithAMap) {
   }
 }
 
-TEST(MstTree, UndoingEachChangeGivesEachRootAgain) {
+TEST(MstTree, undoing_each_change_gives_each_root_again) {
   const Entries entries = test_cases::made_entries(5, 150);
   MstTree tree;
   std::vector<Cid> roots;
@@ -107,7 +107,7 @@ TEST(MstTree, UndoingEachChangeGivesEachRootAgain) {
   }
 }
 
-TEST(MstTree, OpensOnBlocks) {
+TEST(MstTree, opens_on_blocks) {
   const Entries entries = test_cases::made_entries(6, 200);
   MstTree built = MstTree::build(entries);
   const OwnedBlocks blocks = built.blocks();
@@ -136,7 +136,7 @@ std::string key_of_depth(int depth, std::uint32_t number) {
 }
 
 // Wherever in the node the key stands, and whether or not it is the one asked for.
-TEST(MstTree, RefusesANodeThatHangsInTwoGaps) {
+TEST(MstTree, refuses_a_node_that_hangs_in_two_gaps) {
   const Cid value = Cid::of(as_bytes("a record"));
   const std::string low = key_of_depth(0, 1);
   MstNode leaf;
@@ -156,7 +156,7 @@ TEST(MstTree, RefusesANodeThatHangsInTwoGaps) {
   EXPECT_EQ(tree->get(high + "x").error(), errc::mst_malformed);
 }
 
-TEST(MstTree, RefusesAKeyOfAnotherDepth) {
+TEST(MstTree, refuses_a_key_of_another_depth) {
   const Cid value = Cid::of(as_bytes("a record"));
   for (std::uint32_t wrong = 0; wrong < 3; ++wrong) {
     std::vector<std::string> keys;
@@ -200,7 +200,7 @@ TEST(MstTree, RefusesAKeyOfAnotherDepth) {
 }
 
 // A commit need not carry a node that only moves up: its CID is enough.
-TEST(MstTree, TheTopMayGoWithoutTheNodeBelow) {
+TEST(MstTree, the_top_may_go_without_the_node_below) {
   const Cid value = Cid::of(as_bytes("a record"));
   const std::string high = key_of_depth(1, 0);
   MstTree tree;
@@ -222,7 +222,7 @@ TEST(MstTree, TheTopMayGoWithoutTheNodeBelow) {
   EXPECT_EQ(partial->root(), before);
 }
 
-TEST(MstTree, SaysWhatAPartialTreeLacks) {
+TEST(MstTree, says_what_a_partial_tree_lacks) {
   const Entries entries = test_cases::made_entries(8, 300);
   MstTree built = MstTree::build(entries);
   OwnedBlocks top;

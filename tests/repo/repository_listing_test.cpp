@@ -91,13 +91,13 @@ void expect_error(ByteView car, errc error, Extent extent = Extent::Whole) {
 
 class MadeListing : public testing::TestWithParam<std::size_t> {};
 
-TEST_P(MadeListing, IsWhatTheTreeHolds) {
+TEST_P(MadeListing, is_what_the_tree_holds) {
   const Bytes car = test_cases::made_repository(1, GetParam());
   expect_as_walked(car);
   expect_as_walked(car, Extent::Since);
 }
 
-TEST_P(MadeListing, IsTheSameInWhateverOrderBlocksLie) {
+TEST_P(MadeListing, is_the_same_in_whatever_order_blocks_lie) {
   const Bytes car = test_cases::made_repository(1, GetParam());
   std::vector<CarBlock> blocks = blocks_of(car);
   std::shuffle(blocks.begin(), blocks.end(), std::mt19937(1));
@@ -125,7 +125,7 @@ std::vector<std::string> shared_cars() {
 
 class SharedListing : public testing::TestWithParam<std::string> {};
 
-TEST_P(SharedListing, IsWhatTheTreeHolds) {
+TEST_P(SharedListing, is_what_the_tree_holds) {
   if (GetParam().empty()) SKUA_NEED_SHARED();
   const Bytes car = test::read_file(*test::shared_dir() / "data" / GetParam());
   if (GetParam().ends_with("carv1-basic.car")) {
@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(Files, SharedListing, testing::ValuesIn(shared_cars()),
                            return skua::test::vector_name(test.index, test.param);
                          });
 
-TEST(RepositoryListing, TakesACommitWithoutRevision) {
+TEST(RepositoryListing, takes_a_commit_without_revision) {
   SKUA_NEED_SHARED();
   const Bytes car = test::read_file(*test::shared_dir() / "data/repos/paul_staging.repo.car");
   const auto listing = RepositoryListing::open(car);
@@ -150,13 +150,13 @@ TEST(RepositoryListing, TakesACommitWithoutRevision) {
   EXPECT_FALSE(listing->commit().rev);
 }
 
-TEST(RepositoryListing, SaysWhatAPartialSliceLacks) {
+TEST(RepositoryListing, says_what_a_partial_slice_lacks) {
   SKUA_NEED_SHARED();
   const Bytes car = test::read_file(*test::shared_dir() / "data/malformed/repo_slice_partial.car");
   expect_error(car, errc::mst_missing_node);
 }
 
-TEST(RepositoryListing, ToleratesAFewCopiesAndBlocksThatNobodyNames) {
+TEST(RepositoryListing, tolerates_a_few_copies_and_blocks_that_nobody_names) {
   const Bytes car = test_cases::made_repository(1, 30);
   std::vector<CarBlock> blocks = blocks_of(car);
   const auto originals = blocks;
@@ -168,7 +168,7 @@ TEST(RepositoryListing, ToleratesAFewCopiesAndBlocksThatNobodyNames) {
   EXPECT_EQ(listing->size(), 30U);
 }
 
-TEST(RepositoryListing, MissesAnyBlockOfAWholeRepository) {
+TEST(RepositoryListing, misses_any_block_of_a_whole_repository) {
   const Bytes car = test_cases::made_repository(1, 40);
   const auto repository = open_repository(car);
   ASSERT_TRUE(repository);
@@ -203,7 +203,7 @@ void expect_gaps_told(const RepositoryListing& listing, const Entries& all) {
 
 class ListingWithGaps : public testing::TestWithParam<std::uint32_t> {};
 
-TEST_P(ListingWithGaps, TellsThem) {
+TEST_P(ListingWithGaps, tells_them) {
   const Bytes car = test_cases::made_repository(7, 600);
   const auto repository = open_repository(car);
   ASSERT_TRUE(repository);
@@ -224,7 +224,7 @@ TEST_P(ListingWithGaps, TellsThem) {
 INSTANTIATE_TEST_SUITE_P(Seeds, ListingWithGaps, testing::Range(0U, 18U),
                          testing::PrintToStringParamName());
 
-TEST(RepositoryListing, IsOneGapWhenTheTopIsMissing) {
+TEST(RepositoryListing, is_one_gap_when_the_top_is_missing) {
   const Bytes car = test_cases::made_repository(1, 40);
   const auto repository = open_repository(car);
   ASSERT_TRUE(repository);
@@ -247,7 +247,7 @@ std::set<std::size_t> places_of_codecs(ByteView car) {
   return places;
 }
 
-TEST(RepositoryListing, NoChangedByteGoesUnnoticed) {
+TEST(RepositoryListing, no_changed_byte_goes_unnoticed) {
   const Bytes car = test_cases::made_repository(3, 6);
   const std::set<std::size_t> codecs = places_of_codecs(car);
   for (std::size_t at = 0; at < car.size(); ++at) {
@@ -260,7 +260,7 @@ TEST(RepositoryListing, NoChangedByteGoesUnnoticed) {
   }
 }
 
-TEST(RepositoryListing, NoCutGoesUnnoticed) {
+TEST(RepositoryListing, no_cut_goes_unnoticed) {
   const Bytes car = test_cases::made_repository(2, 12);
   for (std::size_t length = 0; length < car.size(); ++length) {
     // A copy of its own, so that a sanitizer sees any look beyond the end.
@@ -286,7 +286,7 @@ Bytes car_of_tree(const Cid& tree, const std::vector<Bytes>& blocks) {
   return car;
 }
 
-TEST(RepositoryListing, ChecksTheTreeAsAWalkDoes) {
+TEST(RepositoryListing, checks_the_tree_as_a_walk_does) {
   const Bytes record = {0xa0};
   const auto entry = [&](std::string_view key) {
     return MstNodeEntry{0, as_bytes(key), Cid::of(record), std::nullopt};
@@ -300,7 +300,7 @@ TEST(RepositoryListing, ChecksTheTreeAsAWalkDoes) {
 }
 
 // The tree says what a record's codec is, whatever the CAR says.
-TEST(RepositoryListing, GivesTheCidThatIsSigned) {
+TEST(RepositoryListing, gives_the_cid_that_is_signed) {
   const Bytes record = {0xa0};
   const Cid raw = Cid::of(record, Cid::kRaw);
   const std::array<std::pair<std::string, Cid>, 1> entries = {{{"com.example.thing/key", raw}}};
@@ -313,7 +313,7 @@ TEST(RepositoryListing, GivesTheCidThatIsSigned) {
 }
 
 // One record under very many long keys that share all but their ends, and stand in one node.
-TEST(RepositoryListing, RefusesPathsFarLargerThanTheCar) {
+TEST(RepositoryListing, refuses_paths_far_larger_than_the_car) {
   const Bytes record = {0xa0};
   Entries entries;
   for (std::size_t i = 10'000; i < 14'000; ++i) {

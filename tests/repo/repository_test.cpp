@@ -34,7 +34,7 @@ Entries list(const Repository& repository) {
   return entries;
 }
 
-TEST(OpenRepository, TakesAMadeOne) {
+TEST(OpenRepository, takes_a_made_one) {
   const Bytes car = test_cases::made_repository(1, 100);
   const auto repository = open_repository(car);
   ASSERT_TRUE(repository) << repository.error().message();
@@ -46,14 +46,14 @@ TEST(OpenRepository, TakesAMadeOne) {
   }
 }
 
-TEST(OpenRepository, TakesAnEmptyOne) {
+TEST(OpenRepository, takes_an_empty_one) {
   const Bytes car = test_cases::made_repository(1, 0);
   const auto repository = open_repository(car);
   ASSERT_TRUE(repository);
   EXPECT_TRUE(list(*repository).empty());
 }
 
-TEST(OpenRepository, WantsOneRootThatIsACommit) {
+TEST(OpenRepository, wants_one_root_that_is_a_commit) {
   const Bytes block = {0x81, 0x01};
   const Cid cid = Cid::of(block);
   const auto error_with = [&](const std::vector<Cid>& roots) {
@@ -69,7 +69,7 @@ TEST(OpenRepository, WantsOneRootThatIsACommit) {
   EXPECT_EQ(error_with({cid}), errc::car_not_a_repository);
 }
 
-TEST(OpenRepository, NoCutCrashes) {
+TEST(OpenRepository, no_cut_crashes) {
   const Bytes car = test_cases::made_repository(2, 12);
   for (std::size_t length = 0; length < car.size(); ++length) {
     // A copy of its own, so that a sanitizer sees any look beyond the end.
@@ -82,7 +82,7 @@ TEST(OpenRepository, NoCutCrashes) {
   }
 }
 
-TEST(OpenRepository, NoChangedByteCrashes) {
+TEST(OpenRepository, no_changed_byte_crashes) {
   const Bytes car = test_cases::made_repository(3, 4);
   for (std::size_t at = 0; at < car.size(); ++at) {
     for (const unsigned change : {0x01U, 0x80U, 0xffU}) {
@@ -114,7 +114,7 @@ class SharedRepositories : public testing::TestWithParam<SharedRepository> {
   Bytes car_;
 };
 
-TEST_P(SharedRepositories, ListTheirRecords) {
+TEST_P(SharedRepositories, list_their_records) {
   const auto repository = open_repository(car_);
   ASSERT_TRUE(repository) << repository.error().message();
   const Entries entries = list(*repository);
@@ -126,7 +126,7 @@ TEST_P(SharedRepositories, ListTheirRecords) {
   EXPECT_EQ(missing, 0U);
 }
 
-TEST_P(SharedRepositories, HaveTheTreeThatWeWouldBuild) {
+TEST_P(SharedRepositories, have_the_tree_that_we_would_build) {
   const auto repository = open_repository(car_);
   ASSERT_TRUE(repository);
   const BuiltMst built = build_mst(list(*repository));
@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(Files, SharedRepositories, testing::ValuesIn(kSharedRep
                            return skua::test::vector_name(test.index, test.param.file);
                          });
 
-TEST(SharedRepositoriesApart, CarWithTwoRootsIsNoRepository) {
+TEST(SharedRepositoriesApart, car_with_two_roots_is_no_repository) {
   SKUA_NEED_SHARED();
   const Bytes car = test::read_file(*test::shared_dir() / "data/repos/carv1-basic.car");
   const auto repository = open_repository(car);
@@ -159,7 +159,7 @@ TEST(SharedRepositoriesApart, CarWithTwoRootsIsNoRepository) {
   EXPECT_EQ(repository.error(), errc::car_not_a_repository) << repository.error().message();
 }
 
-TEST(SharedRepositoriesApart, PaulStagingHasDuplicates) {
+TEST(SharedRepositoriesApart, paul_staging_has_duplicates) {
   SKUA_NEED_SHARED();
   const Bytes car = test::read_file(*test::shared_dir() / "data/repos/paul_staging.repo.car");
   const auto repository = open_repository(car);
@@ -179,7 +179,7 @@ struct Malformed {
 
 class MalformedCars : public testing::TestWithParam<Malformed> {};
 
-TEST_P(MalformedCars, EndInAClearError) {
+TEST_P(MalformedCars, end_in_a_clear_error) {
   SKUA_NEED_SHARED();
   const Bytes car = test::read_file(*test::shared_dir() / "data/malformed" / GetParam().file);
   const auto repository = open_repository(car);
@@ -200,7 +200,7 @@ INSTANTIATE_TEST_SUITE_P(Files, MalformedCars, testing::ValuesIn(kMalformedCars)
                            return skua::test::vector_name(test.index, test.param.file);
                          });
 
-TEST(MalformedCarsApart, PartialSliceSaysWhatItLacks) {
+TEST(MalformedCarsApart, partial_slice_says_what_it_lacks) {
   SKUA_NEED_SHARED();
   const Bytes car = test::read_file(*test::shared_dir() / "data/malformed/repo_slice_partial.car");
   const auto repository = open_repository(car);
@@ -226,7 +226,7 @@ std::set<std::string> cars_in(const std::string& folder) {
   return names;
 }
 
-TEST(SharedFolders, HaveNoCarWithoutATest) {
+TEST(SharedFolders, have_no_car_without_a_test) {
   SKUA_NEED_SHARED();
   std::set<std::string> repositories = {"carv1-basic.car"};
   for (const auto& repository : kSharedRepositories) repositories.insert(repository.file);
@@ -236,7 +236,7 @@ TEST(SharedFolders, HaveNoCarWithoutATest) {
   EXPECT_EQ(cars_in("malformed"), malformed);
 }
 
-TEST(SharedPds, RepositoriesHaveTheTreesThatWeWouldBuild) {
+TEST(SharedPds, repositories_have_the_trees_that_we_would_build) {
   SKUA_NEED_SHARED();
   std::size_t records = 0;
   std::size_t files = 0;

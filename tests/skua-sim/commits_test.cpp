@@ -127,7 +127,7 @@ class CommitCheck {
   std::map<std::string, Last> last_;
 };
 
-TEST(Commits, AreSignedChainedAndCanBeUndone) {
+TEST(Commits, are_signed_chained_and_can_be_undone) {
   CommitCheck check;
   Network* heard_in = nullptr;
   HeardNetwork network(small_settings(9),
@@ -141,7 +141,7 @@ TEST(Commits, AreSignedChainedAndCanBeUndone) {
   EXPECT_GT(check.p256, 50U);
 }
 
-TEST(Commits, FramesAreOfRealSize) {
+TEST(Commits, frames_are_of_real_size) {
   NetworkSettings settings = small_settings(10);
   settings.accounts = 40;
   settings.records = 40'000;

@@ -73,7 +73,7 @@ std::string labels(int count, std::size_t size) {
   return wire;
 }
 
-TEST(DnsMessage, QueryIsRead) {
+TEST(DnsMessage, query_is_read) {
   const auto query = read_dns_query(bytes_of(plain_query()));
   ASSERT_TRUE(query);
   EXPECT_EQ(query->verdict, DnsCode::ok);
@@ -86,7 +86,7 @@ TEST(DnsMessage, QueryIsRead) {
   EXPECT_EQ(text_of(query->question), kAlice + kTxtIn);
 }
 
-TEST(DnsMessage, NamesAreComparedWithoutCase) {
+TEST(DnsMessage, names_are_compared_without_case) {
   const auto query = read_dns_query(bytes_of(header() +
                                              "\x08_ATproto\x05"
                                              "aLiCe\x04TEST\0"s +
@@ -99,13 +99,13 @@ TEST(DnsMessage, NamesAreComparedWithoutCase) {
                 kTxtIn);
 }
 
-TEST(DnsMessage, ADotInALabelMakesNoOtherName) {
+TEST(DnsMessage, a_dot_in_a_label_makes_no_other_name) {
   const auto query =
       read_dns_query(bytes_of(header() + "\x0e_atproto.alice\x06te\\st.\0"s + kTxtIn));
   EXPECT_EQ(query->name, "_atproto\\.alice.te\\\\st\\.");
 }
 
-TEST(DnsMessage, AnswerWithText) {
+TEST(DnsMessage, answer_with_text) {
   auto query = *read_dns_query(bytes_of(plain_query()));
   EXPECT_EQ(text_of(write_dns_answer(query, {DnsCode::ok, "did=did:plc:a"})),
             "\x12\x34\x85\0\0\x01\0\x01\0\0\0\0"s + kAlice + kTxtIn +
@@ -116,7 +116,7 @@ TEST(DnsMessage, AnswerWithText) {
             "\x12\x34\x84\0\0\x01\0\0\0\0\0\0"s + kAlice + kTxtIn);
 }
 
-TEST(DnsMessage, ARefusalHasNoAuthority) {
+TEST(DnsMessage, a_refusal_has_no_authority) {
   const auto query = *read_dns_query(bytes_of(plain_query()));
   EXPECT_EQ(text_of(write_dns_answer(query, {DnsCode::no_such_name, {}})),
             "\x12\x34\x85\x03\0\x01\0\0\0\0\0\0"s + kAlice + kTxtIn);
@@ -124,7 +124,7 @@ TEST(DnsMessage, ARefusalHasNoAuthority) {
             "\x12\x34\x81\x02\0\x01\0\0\0\0\0\0"s + kAlice + kTxtIn);
 }
 
-TEST(DnsMessage, OptIsAnsweredWithOpt) {
+TEST(DnsMessage, opt_is_answered_with_opt) {
   const auto query = *read_dns_query(bytes_of(header(1) + kAlice + kTxtIn + kOptCookie));
   EXPECT_EQ(query.verdict, DnsCode::ok);
   EXPECT_TRUE(query.has_opt);
@@ -133,7 +133,7 @@ TEST(DnsMessage, OptIsAnsweredWithOpt) {
             "\x12\x34\x85\x03\0\x01\0\0\0\0\0\x01"s + kAlice + kTxtIn + kOpt);
 }
 
-TEST(DnsMessage, AnUnknownVersionOfOptIsToldSo) {
+TEST(DnsMessage, an_unknown_version_of_opt_is_told_so) {
   const auto query = *read_dns_query(bytes_of(header(1) + kAlice + kTxtIn + kOptVersion1));
   EXPECT_EQ(query.verdict, DnsCode::bad_version);
   EXPECT_EQ(
@@ -141,14 +141,14 @@ TEST(DnsMessage, AnUnknownVersionOfOptIsToldSo) {
       "\x12\x34\x81\0\0\x01\0\0\0\0\0\x01"s + kAlice + kTxtIn + "\0\0\x29\x04\xd0\x01\0\0\0\0\0"s);
 }
 
-TEST(DnsMessage, OfWhatCouldNotBeReadNothingIsRepeated) {
+TEST(DnsMessage, of_what_could_not_be_read_nothing_is_repeated) {
   const auto query = *read_dns_query(bytes_of(header(1) + kAlice + kTxtIn + kOpt + "x"));
   EXPECT_EQ(query.verdict, DnsCode::malformed);
   EXPECT_EQ(text_of(write_dns_answer(query, {query.verdict, {}})),
             "\x12\x34\x81\x01\0\0\0\0\0\0\0\0"s);
 }
 
-TEST(DnsMessage, ATextIsOneString) {
+TEST(DnsMessage, a_text_is_one_string) {
   const auto query = *read_dns_query(bytes_of(plain_query()));
   EXPECT_EQ(write_dns_answer(query, {DnsCode::ok, std::string(255, 'x')}).size(),
             plain_query().size() + kHeader + 256);
@@ -167,7 +167,7 @@ std::ostream& operator<<(std::ostream& out, const Judged& judged) {
 
 class DnsQueryForm : public ::testing::TestWithParam<Judged> {};
 
-TEST_P(DnsQueryForm, IsJudged) {
+TEST_P(DnsQueryForm, is_judged) {
   const auto query = read_dns_query(bytes_of(GetParam().datagram));
   ASSERT_EQ(query.has_value(), GetParam().verdict.has_value());
   if (query) {
@@ -251,7 +251,7 @@ void check_answer(const Bytes& datagram, const Network& network) {
   EXPECT_FALSE(read_dns_query(answer));
 }
 
-TEST(DnsMessage, EveryBeginningOfAGoodQueryIsMalformed) {
+TEST(DnsMessage, every_beginning_of_a_good_query_is_malformed) {
   const auto whole = bytes_of(header(1) + kAlice + kTxtIn + kOptCookie);
   ASSERT_EQ(read_dns_query(whole)->verdict, DnsCode::ok);
   for (std::size_t size = 0; size < whole.size(); ++size) {
@@ -265,7 +265,7 @@ TEST(DnsMessage, EveryBeginningOfAGoodQueryIsMalformed) {
   }
 }
 
-TEST(DnsMessage, EveryChangeOfAByteIsSurvived) {
+TEST(DnsMessage, every_change_of_a_byte_is_survived) {
   HeardNetwork heard(test_cases::small_settings(41));
   const auto whole = bytes_of(header(1) + kAlice + kTxtIn + kOptCookie);
   for (std::size_t at = 0; at < whole.size(); ++at) {
@@ -277,7 +277,7 @@ TEST(DnsMessage, EveryChangeOfAByteIsSurvived) {
   }
 }
 
-TEST(DnsMessage, RandomBytesAreSurvived) {
+TEST(DnsMessage, random_bytes_are_survived) {
   HeardNetwork heard(test_cases::small_settings(42));
   std::mt19937_64 random(42);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same each time
   for (int round = 0; round < 100'000; ++round) {
@@ -288,7 +288,7 @@ TEST(DnsMessage, RandomBytesAreSurvived) {
 }
 
 /// Pieces of good queries in any order, behind a good header: more of them are nearly right.
-TEST(DnsMessage, RandomPiecesAreSurvived) {
+TEST(DnsMessage, random_pieces_are_survived) {
   HeardNetwork heard(test_cases::small_settings(42));
   std::mt19937_64 random(42);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same each time
   const std::vector<std::string> pieces = {kAlice, kTxtIn,     "\0"s, labels(1, 63), labels(1, 1),
@@ -312,7 +312,7 @@ DnsAnswer ask(const Network& network, const std::string& name, std::uint16_t typ
   return answer_from_handles(*query, network);
 }
 
-TEST(HandleZone, HasTheHandlesThatLeadToAccounts) {
+TEST(HandleZone, has_the_handles_that_lead_to_accounts) {
   HeardNetwork heard(test_cases::small_settings(43));
   heard.steps(1'000);
   const auto& network = heard.network();
@@ -331,7 +331,7 @@ TEST(HandleZone, HasTheHandlesThatLeadToAccounts) {
   EXPECT_GT(led, 5);
 }
 
-TEST(HandleZone, OtherNamesAndTypes) {
+TEST(HandleZone, other_names_and_types) {
   HeardNetwork heard(test_cases::small_settings(44));
   const auto& network = heard.network();
   const auto account = *network.account(network.dids().front());
@@ -354,7 +354,7 @@ TEST(HandleZone, OtherNamesAndTypes) {
   }
 }
 
-TEST(HandleZone, AVerdictStands) {
+TEST(HandleZone, a_verdict_stands) {
   HeardNetwork heard(test_cases::small_settings(45));
   const auto query = *read_dns_query(bytes_of(header()));
   EXPECT_EQ(answer_from_handles(query, heard.network()).code, DnsCode::malformed);

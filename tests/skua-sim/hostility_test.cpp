@@ -79,7 +79,7 @@ class Hostile : public testing::Test {
   repo::LoadedCar car_;
 };
 
-TEST_F(Hostile, TruncatedFrameEndsInTheMiddle) {
+TEST_F(Hostile, truncated_frame_ends_in_the_middle) {
   provoke(Hostility::truncated_frame);
   ASSERT_LT(hostile().bytes.size(), honest().bytes.size());
   EXPECT_GT(hostile().bytes.size(), *hostile().seq_at);
@@ -90,7 +90,7 @@ TEST_F(Hostile, TruncatedFrameEndsInTheMiddle) {
             repo::errc::cbor_truncated);
 }
 
-TEST_F(Hostile, BadHashIsOneBitOfARecord) {
+TEST_F(Hostile, bad_hash_is_one_bit_of_a_record) {
   provoke(Hostility::bad_hash);
   ASSERT_EQ(hostile().bytes.size(), honest().bytes.size());
   std::size_t different = 0;
@@ -110,7 +110,7 @@ void expect_next_rev(const OpenFrame& good, const OpenFrame& bad) {
   EXPECT_EQ(atproto::Tid::parse(bad.field("rev").string())->value, rev->value + 1);
 }
 
-TEST_F(Hostile, BadSignatureIsAllThatIsWrong) {
+TEST_F(Hostile, bad_signature_is_all_that_is_wrong) {
   provoke(Hostility::bad_signature);
   const OpenFrame good = open_honest();
   const OpenFrame bad = open_hostile();
@@ -121,7 +121,7 @@ TEST_F(Hostile, BadSignatureIsAllThatIsWrong) {
   expect_next_rev(good, bad);
 }
 
-TEST_F(Hostile, WrongPrevDataIsAllThatIsWrong) {
+TEST_F(Hostile, wrong_prev_data_is_all_that_is_wrong) {
   provoke(Hostility::wrong_prev_data);
   const OpenFrame good = open_honest();
   const OpenFrame bad = open_hostile();
@@ -131,12 +131,12 @@ TEST_F(Hostile, WrongPrevDataIsAllThatIsWrong) {
   expect_next_rev(good, bad);
 }
 
-TEST_F(Hostile, ReplayIsTheSameMessage) {
+TEST_F(Hostile, replay_is_the_same_message) {
   provoke(Hostility::replayed_rev);
   EXPECT_EQ(hostile().bytes, honest().bytes);
 }
 
-TEST_F(Hostile, FutureRevIsSignedAndAnHourAhead) {
+TEST_F(Hostile, future_rev_is_signed_and_an_hour_ahead) {
   provoke(Hostility::future_rev);
   const OpenFrame good = open_honest();
   const OpenFrame bad = open_hostile();
@@ -149,7 +149,7 @@ TEST_F(Hostile, FutureRevIsSignedAndAnHourAhead) {
   EXPECT_EQ(data, read(good).data);
 }
 
-TEST_F(Hostile, CommitInTheNameOfAnotherIsSignedAndAsLargeAsWished) {
+TEST_F(Hostile, commit_in_the_name_of_another_is_signed_and_as_large_as_wished) {
   const std::string did = "did:web:localhost%3A1234";
   constexpr std::size_t kBytes = 900'000;
   network_.steps(200);
@@ -165,7 +165,7 @@ TEST_F(Hostile, CommitInTheNameOfAnotherIsSignedAndAsLargeAsWished) {
   EXPECT_TRUE(decoder.decode(network_.frame(hostile_index_), frame));
 }
 
-TEST(Hostility, NeedsACommit) {
+TEST(Hostility, needs_a_commit) {
   HeardNetwork network(small_settings(31));
   EXPECT_FALSE(network.provoke(Hostility::replayed_rev));
   EXPECT_TRUE(network.heard().empty());

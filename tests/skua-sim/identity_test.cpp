@@ -82,7 +82,7 @@ void check_log(Network& network, const std::string& did) {
   }
 }
 
-TEST(Identity, DirectoryIsSignedAndChained) {
+TEST(Identity, directory_is_signed_and_chained) {
   HeardNetwork network(small_settings(20));
   network.steps(3'000);
   std::size_t operations = 0;
@@ -94,7 +94,7 @@ TEST(Identity, DirectoryIsSignedAndChained) {
   EXPECT_GT(operations, network.network().dids().size() + 50);
 }
 
-TEST(Identity, DocumentIsThatOfTheNewestOperation) {
+TEST(Identity, document_is_that_of_the_newest_operation) {
   HeardNetwork network(small_settings(21));
   network.steps(2'000);
   std::size_t contested = 0;
@@ -130,7 +130,7 @@ TEST(Identity, DocumentIsThatOfTheNewestOperation) {
   EXPECT_EQ(network.network().resolve_handle("nobody.test"), std::nullopt);
 }
 
-TEST(Identity, ExportGoesOnFromWhereItStopped) {
+TEST(Identity, export_goes_on_from_where_it_stopped) {
   HeardNetwork network(small_settings(22));
   network.steps(1'500);
   std::size_t expected = 0;
@@ -149,7 +149,7 @@ TEST(Identity, ExportGoesOnFromWhereItStopped) {
   EXPECT_EQ(exported, expected);
 }
 
-TEST(Identity, AccountsMoveAndOldHostsSpeakLate) {
+TEST(Identity, accounts_move_and_old_hosts_speak_late) {
   HeardNetwork network(small_settings(23));
   network.steps(2'500);
   std::size_t late = 0;

@@ -87,7 +87,7 @@ Label label_on(std::string uri, std::string val, std::string cts = "2026-01-01T0
   return label;
 }
 
-TEST(Labeler, StandsInItsDocumentAndInTheExport) {
+TEST(Labeler, stands_in_its_document_and_in_the_export) {
   HeardNetwork network(with_labeler(40));
   Labeler& labeler = *network.network().labeler();
   const json document = network.network().did_document(labeler.did());
@@ -108,7 +108,7 @@ TEST(Labeler, StandsInItsDocumentAndInTheExport) {
   EXPECT_TRUE(exported);
 }
 
-TEST(Labeler, ChangesNothingThatOthersDo) {
+TEST(Labeler, changes_nothing_that_others_do) {
   HeardNetwork without(small_settings(41));
   HeardNetwork with(with_labeler(41));
   EXPECT_EQ(without.network().labeler(), nullptr);
@@ -122,7 +122,7 @@ TEST(Labeler, ChangesNothingThatOthersDo) {
   }
 }
 
-TEST(Labeler, FollowsFromTheSeed) {
+TEST(Labeler, follows_from_the_seed) {
   HeardNetwork one(with_labeler(42));
   HeardNetwork other(with_labeler(42));
   one.steps(800);
@@ -133,7 +133,7 @@ TEST(Labeler, FollowsFromTheSeed) {
 }
 
 /// All that the traffic brings, folded, is what the labeler says that holds.
-TEST(Labeler, TrafficIsSignedAndFoldsToTheState) {
+TEST(Labeler, traffic_is_signed_and_folds_to_the_state) {
   HeardNetwork network(with_labeler(43));
   network.steps(2'000);
   Labeler& labeler = *network.network().labeler();
@@ -185,7 +185,7 @@ TEST(Labeler, TrafficIsSignedAndFoldsToTheState) {
   EXPECT_LT(labeler.log().end(), 300U);
 }
 
-TEST(Labeler, TheLaterOfTwoCounts) {
+TEST(Labeler, the_later_of_two_counts) {
   HeardNetwork network(with_labeler(44));
   Labeler& labeler = *network.network().labeler();
   const std::string subject = network.network().dids().back();
@@ -203,7 +203,7 @@ TEST(Labeler, TheLaterOfTwoCounts) {
   EXPECT_EQ(labels.at(1).at("seq"), 2);
 }
 
-TEST(Labeler, NewKeysAreAnnouncedAndSignFromThenOn) {
+TEST(Labeler, new_keys_are_announced_and_sign_from_then_on) {
   HeardNetwork network(with_labeler(45));
   network.steps(300);
   Labeler& labeler = *network.network().labeler();
@@ -226,7 +226,7 @@ TEST(Labeler, NewKeysAreAnnouncedAndSignFromThenOn) {
   EXPECT_EQ(keys[1].curve(), atproto::Curve::p256);
 }
 
-TEST(Labeler, RepeatsItsNewestFrameUnderTheSameNumber) {
+TEST(Labeler, repeats_its_newest_frame_under_the_same_number) {
   HeardNetwork network(with_labeler(46));
   Labeler& labeler = *network.network().labeler();
   EXPECT_FALSE(labeler.repeat());
@@ -244,7 +244,7 @@ struct FlawCase {
 class LabelerFlaw : public testing::TestWithParam<FlawCase> {};
 
 /// A broken label stands in its frame beside the honest one, and does not hold.
-TEST_P(LabelerFlaw, IsSaidAndDoesNotHold) {
+TEST_P(LabelerFlaw, is_said_and_does_not_hold) {
   HeardNetwork network(with_labeler(47));
   Labeler& labeler = *network.network().labeler();
   const auto key = label_key_of(network.network().did_document(labeler.did()));
@@ -282,7 +282,7 @@ INSTANTIATE_TEST_SUITE_P(Labeler, LabelerFlaw,
                            return name;
                          });
 
-TEST(Labeler, UnknownFlawsAreNone) {
+TEST(Labeler, unknown_flaws_are_none) {
   EXPECT_EQ(parse_label_flaw("sig"), std::nullopt);
   EXPECT_NE(label_flaw_names().find("no-signature"), std::string::npos);
 }

@@ -24,7 +24,7 @@ std::shared_ptr<const Message> info() {
 
 constexpr std::size_t kRoomy = 1'000'000;
 
-TEST(Message, NumberStandsWhereItBelongs) {
+TEST(Message, number_stands_where_it_belongs) {
   for (const std::int64_t seq : {1L, 23L, 24L, 255L, 256L, 70'000L, 5'000'000'000L}) {
     const test_cases::OpenFrame frame(numbered(*account_said(), seq));
     EXPECT_EQ(frame.type(), "#account");
@@ -34,7 +34,7 @@ TEST(Message, NumberStandsWhereItBelongs) {
   EXPECT_EQ(numbered(*info(), 7), info()->bytes);
 }
 
-TEST(MessageLog, NumbersMayStandApart) {
+TEST(MessageLog, numbers_may_stand_apart) {
   MessageLog log(kRoomy, 1'000, 3);
   EXPECT_EQ(log.publish(account_said()), 1'000);
   EXPECT_EQ(log.publish(info()), 0);
@@ -43,7 +43,7 @@ TEST(MessageLog, NumbersMayStandApart) {
   EXPECT_EQ(log.position_after(1'001, false), 2U);
 }
 
-TEST(MessageLog, NumbersWhatHasANumber) {
+TEST(MessageLog, numbers_what_has_a_number) {
   MessageLog log(kRoomy);
   EXPECT_EQ(log.first_seq(), std::nullopt);
   EXPECT_EQ(log.publish(info()), 0);
@@ -62,7 +62,7 @@ TEST(MessageLog, NumbersWhatHasANumber) {
   EXPECT_EQ(*log.frame(5), numbered(*account_said(), 8));
 }
 
-TEST(MessageLog, FindsWhatFollowsACursor) {
+TEST(MessageLog, finds_what_follows_a_cursor) {
   MessageLog log(kRoomy);
   for (int i = 0; i < 4; ++i) log.publish(account_said());
   log.skip_numbers(2);
@@ -74,7 +74,7 @@ TEST(MessageLog, FindsWhatFollowsACursor) {
   EXPECT_EQ(log.position_after(7, false), log.end());
 }
 
-TEST(MessageLog, KeepsTheNewestBytes) {
+TEST(MessageLog, keeps_the_newest_bytes) {
   const std::size_t size = account_said()->bytes.size();
   MessageLog log(size * 3);
   for (int i = 0; i < 10; ++i) log.publish(account_said());
@@ -91,7 +91,7 @@ TEST(MessageLog, KeepsTheNewestBytes) {
   EXPECT_EQ(tiny.end(), 2U);
 }
 
-TEST(MessageLog, FrameOutlivesTheWindow) {
+TEST(MessageLog, frame_outlives_the_window) {
   MessageLog log(1);
   log.publish(account_said());
   const auto held = log.frame(0);
@@ -99,7 +99,7 @@ TEST(MessageLog, FrameOutlivesTheWindow) {
   EXPECT_EQ(*held, numbered(*account_said(), 1));
 }
 
-TEST(MessageLog, RestartNumbersAllAnewAtNewPositions) {
+TEST(MessageLog, restart_numbers_all_anew_at_new_positions) {
   MessageLog log(kRoomy, 1'000);
   for (int i = 0; i < 3; ++i) log.publish(account_said());
   EXPECT_EQ(log.first_seq(), 1'000);
@@ -123,7 +123,7 @@ TEST(MessageLog, RestartNumbersAllAnewAtNewPositions) {
   EXPECT_EQ(log.position_after(1'001, false), log.end());
 }
 
-TEST(MessageLog, WakesOnceWhoWaits) {
+TEST(MessageLog, wakes_once_who_waits) {
   MessageLog log(kRoomy);
   int woken = 0;
   const auto next = log.when_past(0, [&] { ++woken; });
@@ -139,7 +139,7 @@ TEST(MessageLog, WakesOnceWhoWaits) {
   EXPECT_EQ(woken, 111);
 }
 
-TEST(MessageLog, DroppedTokenIsNotCalled) {
+TEST(MessageLog, dropped_token_is_not_called) {
   MessageLog log(kRoomy);
   bool woken = false;
   log.when_past(0, [&] { woken = true; }).reset();
@@ -151,7 +151,7 @@ TEST(MessageLog, DroppedTokenIsNotCalled) {
   EXPECT_FALSE(woken);
 }
 
-TEST(MessageLog, WaiterMayWaitAnewAndPublish) {
+TEST(MessageLog, waiter_may_wait_anew_and_publish) {
   MessageLog log(kRoomy);
   std::string order;
   FrameSource::Token again;

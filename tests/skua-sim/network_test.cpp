@@ -29,7 +29,7 @@ std::set<std::string> p256_accounts(Network& network) {
   return found;
 }
 
-TEST(Network, CollectionsHaveTheNamesOfTheTables) {
+TEST(Network, collections_have_the_names_of_the_tables) {
   std::set<std::string_view> ours;
   for (std::size_t i = 0; i < kCollections; ++i) ours.insert(nsid_of(static_cast<Collection>(i)));
   EXPECT_EQ(ours.size(), kCollections);
@@ -47,7 +47,7 @@ TEST(Network, CollectionsHaveTheNamesOfTheTables) {
   EXPECT_EQ(typed + 2, kCollections);
 }
 
-TEST(Network, FollowsFromItsSeed) {
+TEST(Network, follows_from_its_seed) {
   HeardNetwork one(small_settings(3));
   HeardNetwork two(small_settings(3));
   one.steps(1'500);
@@ -71,7 +71,7 @@ TEST(Network, FollowsFromItsSeed) {
   EXPECT_NE(other.network().dids(), one.network().dids());
 }
 
-TEST(Network, HostileMessagesChangeNothingElse) {
+TEST(Network, hostile_messages_change_nothing_else) {
   HeardNetwork honest(small_settings(3));
   HeardNetwork provoked(small_settings(3));
   honest.steps(300);
@@ -85,7 +85,7 @@ TEST(Network, HostileMessagesChangeNothingElse) {
   }
 }
 
-TEST(Network, EveryFrameDecodes) {
+TEST(Network, every_frame_decodes) {
   HeardNetwork network(small_settings(5));
   const std::size_t events = network.steps(4'000);
   event::FrameDecoder decoder;
@@ -118,7 +118,7 @@ TEST(Network, EveryFrameDecodes) {
   EXPECT_GT(most_ops, 20U);
 }
 
-TEST(Network, WithoutOdditiesRecordsAreValidAndInTheMix) {
+TEST(Network, without_oddities_records_are_valid_and_in_the_mix) {
   NetworkSettings settings = small_settings(6);
   settings.accounts = 40;
   settings.records = 4'000;
@@ -155,7 +155,7 @@ TEST(Network, WithoutOdditiesRecordsAreValidAndInTheMix) {
   EXPECT_GE(creates.size(), 15U);
 }
 
-TEST(Network, EveryCollectionIsMet) {
+TEST(Network, every_collection_is_met) {
   NetworkSettings settings = small_settings(7);
   settings.records = 60'000;
   settings.keep_records = false;
@@ -183,12 +183,12 @@ double busiest_share(bool even) {
   return busiest / static_cast<double>(network.heard().size());
 }
 
-TEST(Network, FewMakeMostUnlessAllAreToActAlike) {
+TEST(Network, few_make_most_unless_all_are_to_act_alike) {
   EXPECT_LT(busiest_share(true), 0.035);
   EXPECT_GT(busiest_share(false), 0.045);
 }
 
-TEST(Network, ReferencesAreMostlyNewWithManyOutsiders) {
+TEST(Network, references_are_mostly_new_with_many_outsiders) {
   NetworkSettings settings = small_settings(8);
   settings.accounts = 40;
   settings.outsiders = 1'000'000;

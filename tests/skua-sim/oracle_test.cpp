@@ -77,7 +77,7 @@ Bytes read_file(const std::filesystem::path& path) {
 
 class Oracle : public testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(Oracle, IsWhatTheMessagesSay) {
+TEST_P(Oracle, is_what_the_messages_say) {
   HeardNetwork network(small_settings(GetParam()));
   network.steps(4'000);
   auto heard = fold(network);
@@ -114,7 +114,7 @@ TEST_P(Oracle, IsWhatTheMessagesSay) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Oracle, testing::Values(11, 12, 13));
 
-TEST(Repository, SinceLeavesOldRecordsOut) {
+TEST(Repository, since_leaves_old_records_out) {
   HeardNetwork network(small_settings(14));
   network.steps(500);
   const std::string did = network.heard().back().message->did;
@@ -138,7 +138,7 @@ TEST(Repository, SinceLeavesOldRecordsOut) {
   EXPECT_LT(sent, after->records);
 }
 
-TEST(Repository, IsNotThereWithoutRecords) {
+TEST(Repository, is_not_there_without_records) {
   NetworkSettings settings = small_settings(15);
   settings.keep_records = false;
   HeardNetwork network(settings);

@@ -34,7 +34,7 @@ class Outbox : public testing::Test {
 
 using Ids = std::vector<std::uint64_t>;
 
-TEST_F(Outbox, LiveEventsAreBarriersOfTheirAccount) {
+TEST_F(Outbox, live_events_are_barriers_of_their_account) {
   for (const bool live : {false, false, true, true, false, false, true}) add("did:a", live);
   add("did:b", true);
   EXPECT_EQ(sent(), (Ids{1, 2, 8}));
@@ -54,7 +54,7 @@ TEST_F(Outbox, LiveEventsAreBarriersOfTheirAccount) {
   EXPECT_EQ(outbox_.unacked(), 0U);
 }
 
-TEST_F(Outbox, AcksThatMeanNothingAreHarmless) {
+TEST_F(Outbox, acks_that_mean_nothing_are_harmless) {
   add("did:a", true);
   EXPECT_EQ(sent(), Ids{1});
   ack(1);
@@ -66,7 +66,7 @@ TEST_F(Outbox, AcksThatMeanNothingAreHarmless) {
   EXPECT_EQ(sent(), Ids{2});
 }
 
-TEST_F(Outbox, WhatIsUnackedComesAgainAfterAWhile) {
+TEST_F(Outbox, what_is_unacked_comes_again_after_a_while) {
   add("did:a", true);
   add("did:b", true);
   EXPECT_EQ(sent(), (Ids{1, 2}));
@@ -85,7 +85,7 @@ TEST_F(Outbox, WhatIsUnackedComesAgainAfterAWhile) {
   EXPECT_EQ(stalls.front().deliveries, 2U);
 }
 
-TEST_F(Outbox, BeginsAtOneAgainWhenNothingIsLeft) {
+TEST_F(Outbox, begins_at_one_again_when_nothing_is_left) {
   add("did:a", true);
   EXPECT_EQ(sent(), Ids{1});
   ack(1);
@@ -102,7 +102,7 @@ struct Restart {
 
 class OutboxRestart : public Outbox, public testing::WithParamInterface<Restart> {};
 
-TEST_P(OutboxRestart, KeepsWhatIsLeft) {
+TEST_P(OutboxRestart, keeps_what_is_left) {
   for (int i = 0; i < 4; ++i) add("did:a", true);
   for (const std::uint64_t id : {1, 2}) {
     EXPECT_EQ(sent(), Ids{id});
@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(Ends, OutboxRestart,
                                          Restart{End::crash, {1}, {2}},
                                          Restart{End::renumber, {1}, {2}}));
 
-TEST_F(Outbox, LosesOnlyAcksThatWereNotWritten) {
+TEST_F(Outbox, loses_only_acks_that_were_not_written) {
   add("did:a", false);
   add("did:a", false);
   EXPECT_EQ(sent(), (Ids{1, 2}));

@@ -23,7 +23,7 @@ class WriteCapture : public testing::Test {
       testing::UnitTest::GetInstance()->current_test_info()->name();
 };
 
-TEST_F(WriteCapture, IsNumberedAndDecodes) {
+TEST_F(WriteCapture, is_numbered_and_decodes) {
   CaptureSettings settings;
   settings.network = test_cases::small_settings(40);
   settings.file = folder_ / "frames";
@@ -56,7 +56,7 @@ TEST_F(WriteCapture, IsNumberedAndDecodes) {
   EXPECT_TRUE(std::filesystem::exists(settings.dump / "accounts.json"));
 }
 
-TEST_F(WriteCapture, RefusesAFileThatIsThere) {
+TEST_F(WriteCapture, refuses_a_file_that_is_there) {
   CaptureSettings settings;
   settings.network = test_cases::small_settings(41);
   settings.file = folder_ / "frames";

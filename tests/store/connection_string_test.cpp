@@ -9,7 +9,7 @@ namespace {
 
 class GoodConnectionString : public testing::TestWithParam<std::string> {};
 
-TEST_P(GoodConnectionString, HasNoProblem) {
+TEST_P(GoodConnectionString, has_no_problem) {
   EXPECT_EQ(connection_string_problem(GetParam()), std::nullopt);
 }
 
@@ -33,7 +33,7 @@ void PrintTo(const Wrong& wrong, std::ostream* out) {
 
 class BadConnectionString : public testing::TestWithParam<Wrong> {};
 
-TEST_P(BadConnectionString, HasAReasonWithoutThePassword) {
+TEST_P(BadConnectionString, has_a_reason_without_the_password) {
   const auto problem = connection_string_problem(GetParam().text);
   ASSERT_TRUE(problem.has_value());
   EXPECT_NE(problem->find(GetParam().reason), std::string::npos) << *problem;
@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{"postgresql://u:secret@[::1/skua", "]"},
                     Wrong{"password=secret skua", "missing \"=\""}));
 
-TEST(ConnectionString, IsShownWithoutItsPassword) {
+TEST(ConnectionString, is_shown_without_its_password) {
   EXPECT_EQ(without_password("postgresql://u:se@cret@h:1/d"), "postgresql://u:***@h:1/d");
   EXPECT_EQ(without_password("postgresql://u@h:1/d"), "postgresql://u@h:1/d");
   EXPECT_EQ(without_password("postgresql://h/d?user=u&password=secret&port=1"),

@@ -15,7 +15,7 @@ struct Case {
 
 class AddressGuard : public ::testing::TestWithParam<Case> {};
 
-TEST_P(AddressGuard, Judges) {
+TEST_P(AddressGuard, judges) {
   const auto address = boost::asio::ip::make_address(GetParam().address);
   EXPECT_EQ(is_public(address), GetParam().is_public) << GetParam().address;
 }

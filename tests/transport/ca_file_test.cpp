@@ -32,11 +32,11 @@ class CaFile : public testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(CaFile, WithACertificateIsGood) {
+TEST_F(CaFile, with_a_certificate_is_good) {
   EXPECT_NO_THROW(check_ca_file(file(make_throwaway_certificate({"pds.example"}).certificate_pem)));
 }
 
-TEST_F(CaFile, WithoutOneIsRefusedByName) {
+TEST_F(CaFile, without_one_is_refused_by_name) {
   for (const std::string& wrong : {file("no certificate"), (folder_ / "absent.pem").string()}) {
     try {
       check_ca_file(wrong);

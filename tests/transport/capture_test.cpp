@@ -54,14 +54,14 @@ Bytes random_frame(std::mt19937& random, std::size_t size) {
   return frame;
 }
 
-TEST_F(Capture, HasItsLengthsInLittleEndian) {
+TEST_F(Capture, has_its_lengths_in_little_endian) {
   CaptureWriter writer(path());
   writer.append(Bytes{0xaa, 0xbb, 0xcc});
   writer.flush();
   EXPECT_EQ(test::read_file(path()), (Bytes{3, 0, 0, 0, 0xaa, 0xbb, 0xcc}));
 }
 
-TEST_F(Capture, GivesBackWhatWasWritten) {
+TEST_F(Capture, gives_back_what_was_written) {
   std::mt19937 random(20);
   std::vector<Bytes> frames;
   // Empty, small, larger than the buffers of reader and writer, and of the longest size.
@@ -84,20 +84,20 @@ TEST_F(Capture, GivesBackWhatWasWritten) {
   EXPECT_EQ(reader.problem(), "");
 }
 
-TEST_F(Capture, IsAppendedTo) {
+TEST_F(Capture, is_appended_to) {
   for (const Bytes& frame : {Bytes{1}, Bytes{2}, Bytes{3}}) CaptureWriter(path()).append(frame);
   CaptureReader reader(path());
   EXPECT_EQ(read_all(reader), (std::vector<Bytes>{{1}, {2}, {3}}));
 }
 
-TEST_F(Capture, MayBeEmpty) {
+TEST_F(Capture, may_be_empty) {
   write_bytes({});
   CaptureReader reader(path());
   EXPECT_TRUE(read_all(reader).empty());
   EXPECT_EQ(reader.problem(), "");
 }
 
-TEST_F(Capture, ReportsATornTailWhereverItIsTorn) {
+TEST_F(Capture, reports_a_torn_tail_wherever_it_is_torn) {
   const Bytes whole = {3, 0, 0, 0, 1, 2, 3, 4, 0, 0, 0, 5, 6, 7, 8};
   for (std::size_t size = 0; size <= whole.size(); ++size) {
     write_bytes(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)));
@@ -111,7 +111,7 @@ TEST_F(Capture, ReportsATornTailWhereverItIsTorn) {
   }
 }
 
-TEST_F(Capture, ReportsAnOversizedLengthAndItsOffset) {
+TEST_F(Capture, reports_an_oversized_length_and_its_offset) {
   write_bytes({1, 0, 0, 0, 9, 0xff, 0xff, 0xff, 0xff, 1, 2, 3});
   CaptureReader reader(path());
   EXPECT_TRUE(reader.next().value().has_value());
@@ -121,7 +121,7 @@ TEST_F(Capture, ReportsAnOversizedLengthAndItsOffset) {
   EXPECT_THAT(reader.problem(), HasSubstr("4294967295 bytes"));
 }
 
-TEST_F(Capture, IsNotAppendedToAfterATornTail) {
+TEST_F(Capture, is_not_appended_to_after_a_torn_tail) {
   const Bytes torn = {3, 0, 0, 0, 1, 2, 3, 9, 0};
   write_bytes(torn);
   try {
@@ -134,17 +134,17 @@ TEST_F(Capture, IsNotAppendedToAfterATornTail) {
   EXPECT_EQ(test::read_file(path()), torn);
 }
 
-TEST_F(Capture, IsNotAppendedToWhenItIsNoCapture) {
+TEST_F(Capture, is_not_appended_to_when_it_is_no_capture) {
   write_bytes({'h', 'e', 'l', 'l', 'o'});
   EXPECT_THROW(CaptureWriter{path()}, std::runtime_error);
 }
 
-TEST_F(Capture, RefusesAFrameThatCouldNotBeReadBack) {
+TEST_F(Capture, refuses_a_frame_that_could_not_be_read_back) {
   CaptureWriter writer(path());
   EXPECT_THROW(writer.append(Bytes(kMaxFrameBytes + 1)), std::invalid_argument);
 }
 
-TEST_F(Capture, NamesAFileThatIsNotThere) {
+TEST_F(Capture, names_a_file_that_is_not_there) {
   try {
     CaptureReader reader(folder_ / "absent");
     FAIL();
@@ -153,18 +153,18 @@ TEST_F(Capture, NamesAFileThatIsNotThere) {
   }
 }
 
-TEST_F(Capture, NamesAFileThatCannotBeRead) {
+TEST_F(Capture, names_a_file_that_cannot_be_read) {
   CaptureReader reader(folder_);  // a folder opens and does not read
   EXPECT_THROW(static_cast<void>(reader.next()), std::runtime_error);
 }
 
-TEST_F(Capture, SaysWhenTheDiskIsFull) {
+TEST_F(Capture, says_when_the_disk_is_full) {
   CaptureWriter writer("/dev/full");
   writer.append(Bytes{1});
   EXPECT_THROW(writer.flush(), std::runtime_error);
 }
 
-TEST(SharedCapture, OfTheNetworkHas90Frames) {
+TEST(SharedCapture, of_the_network_has90_frames) {
   SKUA_NEED_SHARED();
   CaptureReader reader(*test::shared_dir() / "data/frames/bsky-network-2026-07-04.frames");
   EXPECT_EQ(read_all(reader).size(), 90U);

@@ -31,7 +31,7 @@ class ConnectionPoolTest : public ::testing::Test {
   ConnectionPool pool_{io_.get_executor(), 10s, 4};
 };
 
-TEST_F(ConnectionPoolTest, GivesWhatLeadsToThePublicToAnybody) {
+TEST_F(ConnectionPoolTest, gives_what_leads_to_the_public_to_anybody) {
   const auto url = *parse_http_url("http://pds.example");
   for (const auto* address : {"8.8.8.8", "2606:4700::1"}) {
     for (const bool any : {false, true}) {
@@ -42,7 +42,7 @@ TEST_F(ConnectionPoolTest, GivesWhatLeadsToThePublicToAnybody) {
   }
 }
 
-TEST_F(ConnectionPoolTest, KeepsWhatLeadsElsewhereFromTheNetwork) {
+TEST_F(ConnectionPoolTest, keeps_what_leads_elsewhere_from_the_network) {
   const auto url = *parse_http_url("http://pds.example");
   for (const auto* address : {"127.0.0.1", "10.0.0.1", "169.254.169.254", "::ffff:10.0.0.1"}) {
     pool_.put(connected("http://pds.example", address));
@@ -51,7 +51,7 @@ TEST_F(ConnectionPoolTest, KeepsWhatLeadsElsewhereFromTheNetwork) {
   }
 }
 
-TEST_F(ConnectionPoolTest, TellsOriginsApart) {
+TEST_F(ConnectionPoolTest, tells_origins_apart) {
   pool_.put(connected("http://pds.example:81", "8.8.8.8"));
   for (const auto* url : {"http://pds.example", "https://pds.example:81", "http://a.example:81"}) {
     EXPECT_EQ(pool_.take(*parse_http_url(url), true), nullptr) << url;
@@ -59,7 +59,7 @@ TEST_F(ConnectionPoolTest, TellsOriginsApart) {
   EXPECT_NE(pool_.take(*parse_http_url("http://PDS.example:81/path"), true), nullptr);
 }
 
-TEST_F(ConnectionPoolTest, DropsWhatHasEndedOrSaysMore) {
+TEST_F(ConnectionPoolTest, drops_what_has_ended_or_says_more) {
   const auto url = *parse_http_url("http://pds.example");
   for (const bool more : {false, true}) {
     auto connection = connected("http://pds.example", "8.8.8.8");
@@ -73,7 +73,7 @@ TEST_F(ConnectionPoolTest, DropsWhatHasEndedOrSaysMore) {
   }
 }
 
-TEST_F(ConnectionPoolTest, LetsTheEventLoopEndWhenItIsClosed) {
+TEST_F(ConnectionPoolTest, lets_the_event_loop_end_when_it_is_closed) {
   pool_.put(connected("http://pds.example", "8.8.8.8"));
   pool_.close();
   pool_.put(connected("http://pds.example", "8.8.8.8"));

@@ -25,7 +25,7 @@ struct Good {
 
 class GoodEndpoint : public ::testing::TestWithParam<Good> {};
 
-TEST_P(GoodEndpoint, Parses) {
+TEST_P(GoodEndpoint, parses) {
   const auto& good = GetParam();
   const auto endpoint = parse_endpoint(good.input);
   ASSERT_TRUE(endpoint) << endpoint.error().message();
@@ -89,7 +89,7 @@ struct Bad {
 
 class BadEndpoint : public ::testing::TestWithParam<Bad> {};
 
-TEST_P(BadEndpoint, IsRefusedForItsReason) {
+TEST_P(BadEndpoint, is_refused_for_its_reason) {
   const auto endpoint = parse_endpoint(GetParam().input);
   ASSERT_FALSE(endpoint) << endpoint->url();
   EXPECT_EQ(endpoint.error(), GetParam().error) << endpoint.error().message();
@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Bad{"second_cursor", "relay.example?a=1&cursor=5", errc::url_cursor}),
     [](const auto& test) { return test.param.name; });
 
-TEST(HttpUrl, IsReadAsItStands) {
+TEST(HttpUrl, is_read_as_it_stands) {
   const auto url = parse_http_url("HTTP://PDS.example:2583?cursor=7#part");
   ASSERT_TRUE(url) << url.error().message();
   EXPECT_FALSE(url->tls);
@@ -141,7 +141,7 @@ TEST(HttpUrl, IsReadAsItStands) {
   EXPECT_EQ(parse_http_url(" ").error(), errc::url_empty);
 }
 
-TEST(Endpoint, PutsTheCursorIntoTheTarget) {
+TEST(Endpoint, puts_the_cursor_into_the_target) {
   EXPECT_EQ(parse_endpoint("relay.example")->target(std::nullopt), kPath);
   EXPECT_EQ(parse_endpoint("relay.example")->target(0), kPath + "?cursor=0");
   EXPECT_EQ(parse_endpoint("relay.example/p?a=1")->target(9007199254740991),

@@ -123,7 +123,7 @@ HttpRequest roomy() {
 
 class HttpBodyEncoded : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(HttpBodyEncoded, IsDecodedHoweverItIsSent) {
+TEST_P(HttpBodyEncoded, is_decoded_however_it_is_sent) {
   const std::string encoding = GetParam();
   for (const std::size_t size : {0, 1, 1000, 65'536, 131'072, 1'000'000, 5'000'000}) {
     const auto text = some_text(size);
@@ -139,7 +139,7 @@ TEST_P(HttpBodyEncoded, IsDecodedHoweverItIsSent) {
   }
 }
 
-TEST_P(HttpBodyEncoded, MayHaveSeveralParts) {
+TEST_P(HttpBodyEncoded, may_have_several_parts) {
   const auto answer =
       answer_to(roomy(), http_reply(200,
                                     compressed(GetParam(), "one ") + compressed(GetParam(), "") +
@@ -149,7 +149,7 @@ TEST_P(HttpBodyEncoded, MayHaveSeveralParts) {
   EXPECT_EQ(answer->body, "one two");
 }
 
-TEST_P(HttpBodyEncoded, MustBeComplete) {
+TEST_P(HttpBodyEncoded, must_be_complete) {
   HttpClient client(private_allowed());
   const auto whole = compressed(GetParam(), some_text(200));
   const auto header = content_encoding(GetParam());
@@ -170,7 +170,7 @@ TEST_P(HttpBodyEncoded, MustBeComplete) {
   EXPECT_EQ(error_of(answer_to(roomy(), cut, client)), errc::http_dropped);
 }
 
-TEST_P(HttpBodyEncoded, MustBeWhatItSays) {
+TEST_P(HttpBodyEncoded, must_be_what_it_says) {
   const auto whole = compressed(GetParam(), some_text(1000));
   const auto header = content_encoding(GetParam());
   for (const auto& body : {std::string("plain text"), whole + "more", "x" + whole}) {
@@ -178,7 +178,7 @@ TEST_P(HttpBodyEncoded, MustBeWhatItSays) {
   }
 }
 
-TEST_P(HttpBodyEncoded, IsLimitedByWhatItBecomes) {
+TEST_P(HttpBodyEncoded, is_limited_by_what_it_becomes) {
   HttpRequest asked;
   asked.max_body_bytes = 1'000'000;
   const auto reply = [](std::size_t size) {
@@ -191,7 +191,7 @@ TEST_P(HttpBodyEncoded, IsLimitedByWhatItBecomes) {
   }
 }
 
-TEST_P(HttpBodyEncoded, EndsWhenItGoesOnForeverAndMeansNothing) {
+TEST_P(HttpBodyEncoded, ends_when_it_goes_on_forever_and_means_nothing) {
   const auto empty = compressed(GetParam(), "");
   std::string nothing;
   while (nothing.size() < 2'000'000) nothing += empty;
@@ -201,7 +201,7 @@ TEST_P(HttpBodyEncoded, EndsWhenItGoesOnForeverAndMeansNothing) {
             errc::http_too_large);
 }
 
-TEST_P(HttpBodyEncoded, MayBeAbsent) {
+TEST_P(HttpBodyEncoded, may_be_absent) {
   const auto header = content_encoding(GetParam());
   for (const auto& reply : {"HTTP/1.1 204 None\r\n" + header + "\r\n", http_reply(404, "", header)})
     EXPECT_EQ(error_of(answer_to(roomy(), reply)), ErrorCode());
@@ -210,7 +210,7 @@ TEST_P(HttpBodyEncoded, MayBeAbsent) {
 INSTANTIATE_TEST_SUITE_P(Table, HttpBodyEncoded, ::testing::Values("gzip", "zstd"),
                          [](const auto& tested) { return std::string(tested.param); });
 
-TEST(HttpBody, IsAskedForWithoutCompressionWhereThatIsWanted) {
+TEST(HttpBody, is_asked_for_without_compression_where_that_is_wanted) {
   std::string accepted;
   const auto server = http_server([&](const LoopbackServer::HttpRequest& asked) {
     accepted = std::string(asked["Accept-Encoding"]);
@@ -223,7 +223,7 @@ TEST(HttpBody, IsAskedForWithoutCompressionWhereThatIsWanted) {
   EXPECT_EQ(accepted, "identity");
 }
 
-TEST(HttpBody, ThatBecomesFarMoreThanWasSentIsRefused) {
+TEST(HttpBody, that_becomes_far_more_than_was_sent_is_refused) {
   // 49 kB that would be 50 MB.
   const std::string zeros(50'000'000, '\0');
   for (const std::string encoding : {"gzip", "zstd"}) {
@@ -245,7 +245,7 @@ TEST(HttpBody, ThatBecomesFarMoreThanWasSentIsRefused) {
   }
 }
 
-TEST(HttpBody, IsHeldAsFarAsThereIsRoom) {
+TEST(HttpBody, is_held_as_far_as_there_is_room) {
   std::size_t held = 0;
   HttpRequest asked = roomy();
   asked.spool_above = 100'000;
@@ -261,7 +261,7 @@ TEST(HttpBody, IsHeldAsFarAsThereIsRoom) {
   EXPECT_EQ(error_of(answer_to(asked, chunked_reply(text, ""))), errc::http_no_room);
 }
 
-TEST(HttpBody, ComesInAnEncodingThatWeAskedFor) {
+TEST(HttpBody, comes_in_an_encoding_that_we_asked_for) {
   std::string accepted;
   const auto server = http_server([&](const LoopbackServer::HttpRequest& asked) {
     accepted = std::string(asked["Accept-Encoding"]);
@@ -281,7 +281,7 @@ TEST(HttpBody, ComesInAnEncodingThatWeAskedFor) {
   }
 }
 
-TEST(HttpBody, MakesNobodyHoldALargeWindow) {
+TEST(HttpBody, makes_nobody_hold_a_large_window) {
   const auto text = some_text(1000);
   const auto reply = [&](int window_log) {
     return http_reply(200, zstd_compressed(text, window_log), content_encoding("zstd"));
@@ -290,13 +290,13 @@ TEST(HttpBody, MakesNobodyHoldALargeWindow) {
   EXPECT_EQ(error_of(answer_to(roomy(), reply(24))), errc::http_malformed);
 }
 
-TEST(HttpBody, IsHeldWithoutRoomToSpare) {
+TEST(HttpBody, is_held_without_room_to_spare) {
   const auto answer = answer_to(roomy(), http_reply(200, std::string(1'100'000, 'x')));
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->body.capacity(), 1'100'000U);
 }
 
-TEST(HttpBody, IsCountedAsItComes) {
+TEST(HttpBody, is_counted_as_it_comes) {
   const auto body = gzipped(some_text(300'000));
   const auto reply = http_reply(200, body, content_encoding("gzip"));
   std::size_t came = 0;
@@ -328,7 +328,7 @@ class HttpBodySpooled : public ::testing::Test {
       std::filesystem::temp_directory_path() / ("skua-spool-test-" + std::to_string(::getpid()));
 };
 
-TEST_F(HttpBodySpooled, StaysInMemoryUpToTheLimit) {
+TEST_F(HttpBodySpooled, stays_in_memory_up_to_the_limit) {
   const auto text = some_text(100'000);
   for (const auto& reply : {http_reply(200, text), chunked_reply(text, ""),
                             http_reply(200, gzipped(text), content_encoding("gzip"))}) {
@@ -340,7 +340,7 @@ TEST_F(HttpBodySpooled, StaysInMemoryUpToTheLimit) {
   }
 }
 
-TEST_F(HttpBodySpooled, GoesToAFileWithoutANameAboveIt) {
+TEST_F(HttpBodySpooled, goes_to_a_file_without_a_name_above_it) {
   const auto text = some_text(3'000'000);
   for (const auto& reply : {http_reply(200, text), chunked_reply(text, ""),
                             http_reply(200, gzipped(text), content_encoding("gzip"))}) {
@@ -355,7 +355,7 @@ TEST_F(HttpBodySpooled, GoesToAFileWithoutANameAboveIt) {
   }
 }
 
-TEST_F(HttpBodySpooled, OutlivesTheClient) {
+TEST_F(HttpBodySpooled, outlives_the_client) {
   const auto text = some_text(10'000);
   auto answer = answer_to(above(100), http_reply(200, text));
   ASSERT_TRUE(answer) << answer.error().message();
@@ -364,7 +364,7 @@ TEST_F(HttpBodySpooled, OutlivesTheClient) {
   EXPECT_TRUE(as_text(body->view()) == text);
 }
 
-TEST_F(HttpBodySpooled, IsLimitedToo) {
+TEST_F(HttpBodySpooled, is_limited_too) {
   auto asked = above(1000);
   asked.max_body_bytes = 100'000;
   const std::string text(100'001, 'x');
@@ -374,7 +374,7 @@ TEST_F(HttpBodySpooled, IsLimitedToo) {
   }
 }
 
-TEST_F(HttpBodySpooled, SaysThatItCannotBeWritten) {
+TEST_F(HttpBodySpooled, says_that_it_cannot_be_written) {
   const auto text = some_text(100'000);
   std::ofstream(folder_ / "file") << "no folder";
   for (const auto* name : {"absent", "file"}) {
@@ -388,7 +388,7 @@ TEST_F(HttpBodySpooled, SaysThatItCannotBeWritten) {
   }
 }
 
-TEST_F(HttpBodySpooled, SaysThatTheDiskIsFull) {
+TEST_F(HttpBodySpooled, says_that_the_disk_is_full) {
   // No file may grow beyond this: to write(2) much the same.
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -427,7 +427,7 @@ std::unique_ptr<LoopbackServer> trickling_server(const std::string& before, int 
 
 constexpr const char* kHeadOf100 = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n";
 
-TEST(HttpSpeed, LetsABodyTakeItsTimeWhileItComes) {
+TEST(HttpSpeed, lets_a_body_take_its_time_while_it_comes) {
   const auto server = trickling_server(kHeadOf100, 100);
   auto options = private_allowed();
   options.total_timeout = 150ms;
@@ -441,7 +441,7 @@ TEST(HttpSpeed, LetsABodyTakeItsTimeWhileItComes) {
   EXPECT_EQ(answer->body, std::string(100, 'x'));
 }
 
-TEST(HttpSpeed, EndsWhatComesTooSlowly) {
+TEST(HttpSpeed, ends_what_comes_too_slowly) {
   auto options = private_allowed();
   options.speed_window = 50ms;
   HttpClient client(options);
@@ -460,7 +460,7 @@ TEST(HttpSpeed, EndsWhatComesTooSlowly) {
   EXPECT_EQ(error_of(client.get(asked)), errc::http_too_slow);
 }
 
-TEST(HttpSpeed, GivesABodyATimeInProportionToItsSize) {
+TEST(HttpSpeed, gives_a_body_a_time_in_proportion_to_its_size) {
   const auto server = trickling_server(kHeadOf100, 100);
   auto options = private_allowed();
   options.speed_window = 50ms;
@@ -474,7 +474,7 @@ TEST(HttpSpeed, GivesABodyATimeInProportionToItsSize) {
   EXPECT_TRUE(client.get(asked));
 }
 
-TEST(HttpSpeed, LeavesTheHeadAndRedirectsToTheTotalTime) {
+TEST(HttpSpeed, leaves_the_head_and_redirects_to_the_total_time) {
   auto options = private_allowed();
   options.total_timeout = 150ms;
   HttpClient client(options);
@@ -486,7 +486,7 @@ TEST(HttpSpeed, LeavesTheHeadAndRedirectsToTheTotalTime) {
   }
 }
 
-TEST(HttpSpeed, KnowsATruncatedBody) {
+TEST(HttpSpeed, knows_a_truncated_body) {
   const auto server = trickling_server(kHeadOf100, 10);
   HttpClient client(private_allowed());
   auto asked = request(url_of(*server));

@@ -30,7 +30,7 @@ using test::raw_server;
 using test::request;
 using test::url_of;
 
-TEST(HttpClient, GivesStatusHeadersAndBody) {
+TEST(HttpClient, gives_status_headers_and_body) {
   std::string target;
   std::string host;
   std::string agent;
@@ -58,7 +58,7 @@ TEST(HttpClient, GivesStatusHeadersAndBody) {
   EXPECT_TRUE(agent.starts_with("skua/"));
 }
 
-TEST(HttpClient, RefusesANameThatLeadsToLoopback) {
+TEST(HttpClient, refuses_a_name_that_leads_to_loopback) {
   const auto server = http_server([](const auto&) { return http_reply(200, "secret"); });
   auto options = private_allowed();
   options.allow_private_hosts = false;
@@ -70,7 +70,7 @@ TEST(HttpClient, RefusesANameThatLeadsToLoopback) {
   EXPECT_EQ(server->connections(), 0);
 }
 
-TEST(HttpClient, ConnectsToTheAddressThatWasChecked) {
+TEST(HttpClient, connects_to_the_address_that_was_checked) {
   // A name that turns to loopback once it was judged: nobody asks a second time.
   std::atomic<int> lookups{0};
   auto options = private_allowed();
@@ -84,7 +84,7 @@ TEST(HttpClient, ConnectsToTheAddressThatWasChecked) {
   EXPECT_EQ(lookups, 1);
 }
 
-TEST(HttpClient, LetsAConfiguredHostBePrivateButNotWhereItRedirects) {
+TEST(HttpClient, lets_a_configured_host_be_private_but_not_where_it_redirects) {
   const auto inner = http_server([](const auto&) { return http_reply(200, "secret"); });
   const auto server = http_server([&](const LoopbackServer::HttpRequest& asked) {
     if (asked.target() == "/plain") return http_reply(200, "plain");
@@ -105,7 +105,7 @@ TEST(HttpClient, LetsAConfiguredHostBePrivateButNotWhereItRedirects) {
   EXPECT_EQ(inner->connections(), 0);
 }
 
-TEST(HttpClient, FollowsRedirectsOfEveryForm) {
+TEST(HttpClient, follows_redirects_of_every_form) {
   const auto server = http_server([](const LoopbackServer::HttpRequest& asked) {
     const auto target = std::string(asked.target());
     const auto to = [](const std::string& location) {
@@ -127,7 +127,7 @@ TEST(HttpClient, FollowsRedirectsOfEveryForm) {
   EXPECT_EQ(nowhere->status, 301U);
 }
 
-TEST(HttpClient, RefusesRedirectsToNoUrlAndTooMany) {
+TEST(HttpClient, refuses_redirects_to_no_url_and_too_many) {
   const auto server = http_server([](const LoopbackServer::HttpRequest& asked) {
     const auto target = std::string(asked.target());
     return http_reply(307, "",
@@ -140,7 +140,7 @@ TEST(HttpClient, RefusesRedirectsToNoUrlAndTooMany) {
             make_error_code(errc::http_bad_redirect));
 }
 
-TEST(HttpClient, LimitsTheBodyWhateverTheServerSays) {
+TEST(HttpClient, limits_the_body_whatever_the_server_says) {
   const auto server = http_server([](const LoopbackServer::HttpRequest& asked) -> std::string {
     if (asked.target() == "/exact") return http_reply(200, std::string(1000, 'x'));
     if (asked.target() == "/said") return http_reply(200, std::string(1001, 'x'));
@@ -166,7 +166,7 @@ TEST(HttpClient, LimitsTheBodyWhateverTheServerSays) {
   }
 }
 
-TEST(HttpClient, HoldsNoMoreThanTheBodyOfAChunkedAnswer) {
+TEST(HttpClient, holds_no_more_than_the_body_of_a_chunked_answer) {
   std::size_t length = 0;
   const auto server = http_server([&](const LoopbackServer::HttpRequest& asked) -> std::string {
     const std::string much(length, 'x');
@@ -190,7 +190,7 @@ TEST(HttpClient, HoldsNoMoreThanTheBodyOfAChunkedAnswer) {
   }
 }
 
-TEST(HttpClient, TellsBrokenAnswersApart) {
+TEST(HttpClient, tells_broken_answers_apart) {
   const auto cut = http_server(
       [](const auto&) { return std::string("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"); });
   EXPECT_EQ(failure(private_allowed(), url_of(*cut)), make_error_code(errc::http_dropped));
@@ -200,7 +200,7 @@ TEST(HttpClient, TellsBrokenAnswersApart) {
   EXPECT_EQ(failure(private_allowed(), url_of(*silent)), make_error_code(errc::http_dropped));
 }
 
-TEST(HttpClient, RefusesWhatIsNoUrl) {
+TEST(HttpClient, refuses_what_is_no_url) {
   EXPECT_EQ(failure(private_allowed(), "pds.example"), make_error_code(errc::url_http_scheme));
   EXPECT_EQ(failure(private_allowed(), "ftp://pds.example"),
             make_error_code(errc::url_http_scheme));
@@ -209,7 +209,7 @@ TEST(HttpClient, RefusesWhatIsNoUrl) {
   EXPECT_EQ(failure(private_allowed(), ""), make_error_code(errc::url_empty));
 }
 
-TEST(HttpClient, PassesOnThatANameIsUnknown) {
+TEST(HttpClient, passes_on_that_a_name_is_unknown) {
   auto options = private_allowed();
   options.lookup = [](const std::string& host) -> Result<std::vector<std::string>> {
     if (host == "none.example") return errc::host_not_found;
@@ -219,7 +219,7 @@ TEST(HttpClient, PassesOnThatANameIsUnknown) {
   EXPECT_EQ(failure(options, "https://dns.example"), make_error_code(errc::host_lookup_failed));
 }
 
-TEST(HttpClient, TriesTheNextAddress) {
+TEST(HttpClient, tries_the_next_address) {
   const auto server = http_server([](const auto&) { return http_reply(200, "here"); });
   auto options = private_allowed();
   options.lookup = [](const std::string&) -> Result<std::vector<std::string>> {
@@ -234,7 +234,7 @@ TEST(HttpClient, TriesTheNextAddress) {
             make_error_code(errc::connect_failed));
 }
 
-TEST(HttpClient, TriesNoMoreThanAFewAddresses) {
+TEST(HttpClient, tries_no_more_than_a_few_addresses) {
   const auto server = http_server([](const auto&) { return http_reply(200, "here"); });
   auto options = private_allowed();
   std::size_t before = 7;
@@ -257,7 +257,7 @@ void say_nothing(boost::asio::ip::tcp::socket& socket) {
   while (!error) socket.read_some(boost::asio::buffer(in), error);
 }
 
-TEST(HttpClient, GivesUpOnTime) {
+TEST(HttpClient, gives_up_on_time) {
   const auto server = raw_server(say_nothing);
   auto options = private_allowed();
   options.total_timeout = 50ms;
@@ -277,7 +277,7 @@ TEST(HttpClient, GivesUpOnTime) {
   release.set_value();
 }
 
-TEST(HttpClient, StopsWhatIsUnderWayAndWhatWaits) {
+TEST(HttpClient, stops_what_is_under_way_and_what_waits) {
   const auto server = raw_server(say_nothing);
   auto options = private_allowed();
   options.max_at_once = 1;
@@ -297,7 +297,7 @@ TEST(HttpClient, StopsWhatIsUnderWayAndWhatWaits) {
   EXPECT_EQ(later.error(), errc::http_stopped);
 }
 
-TEST(HttpClient, MakesManyRequestsAtOnceButNoMoreThanAllowed) {
+TEST(HttpClient, makes_many_requests_at_once_but_no_more_than_allowed) {
   constexpr int kAtOnce = 4;
   constexpr int kRequests = 40;
   std::mutex mutex;
@@ -364,7 +364,7 @@ class HttpClientTls : public ::testing::Test {
   std::unique_ptr<LoopbackServer> server_;
 };
 
-TEST_F(HttpClientTls, ChecksTheCertificateAgainstTheName) {
+TEST_F(HttpClientTls, checks_the_certificate_against_the_name) {
   serve({"pds.example"}, [](const auto&) { return http_reply(200, "private words"); });
   HttpClient client(options());
   const auto answer = client.get(request(url("pds.example")));
@@ -377,7 +377,7 @@ TEST_F(HttpClientTls, ChecksTheCertificateAgainstTheName) {
   EXPECT_THROW(HttpClient{absent}, std::runtime_error);
 }
 
-TEST_F(HttpClientTls, AsksAgainOnTheConnectionUnderTheSameNameOnly) {
+TEST_F(HttpClientTls, asks_again_on_the_connection_under_the_same_name_only) {
   serve(
       {"pds.example"}, [](const auto&) { return kept_reply(std::string(300'000, 'x')); }, true);
   HttpClient client(options());
@@ -395,7 +395,7 @@ TEST_F(HttpClientTls, AsksAgainOnTheConnectionUnderTheSameNameOnly) {
   EXPECT_EQ(server_->connections(), 3);
 }
 
-TEST_F(HttpClientTls, NeverGoesFromHttpsToHttp) {
+TEST_F(HttpClientTls, never_goes_from_https_to_http) {
   const auto plain = http_server([](const auto&) { return http_reply(200, "plain"); });
   serve({"pds.example"}, [&](const LoopbackServer::HttpRequest& asked) {
     if (asked.target() == "/end") return http_reply(200, "end");
@@ -408,14 +408,14 @@ TEST_F(HttpClientTls, NeverGoesFromHttpsToHttp) {
   EXPECT_EQ(failure(options(), url("pds.example") + "/same"), ErrorCode());
 }
 
-TEST_F(HttpClientTls, SaysWhenAServerSpeaksNoTls) {
+TEST_F(HttpClientTls, says_when_a_server_speaks_no_tls) {
   serve({"pds.example"}, [](const auto&) { return http_reply(200, ""); });
   const auto plain = http_server([](const auto&) { return http_reply(200, ""); });
   EXPECT_EQ(failure(options(), "https://pds.example:" + std::to_string(plain->port())),
             make_error_code(errc::tls_failed));
 }
 
-TEST(AskedWait, ReadsEveryForm) {
+TEST(AskedWait, reads_every_form) {
   using std::chrono::seconds;
   const Timestamp now{std::chrono::microseconds(1'767'323'045'500'000)};  // 2026-01-02T03:04:05.5Z
   const auto wait = [&](const std::string& after, const std::string& remaining,

@@ -64,7 +64,7 @@ void say_no_more(RawSocket& socket) {
   socket.shutdown(RawSocket::shutdown_send, ignored);
 }
 
-TEST(HttpReuse, AsksAgainOnTheConnectionAndLooksTheNameUpOnce) {
+TEST(HttpReuse, asks_again_on_the_connection_and_looks_the_name_up_once) {
   const auto server =
       keeping_server([](const auto& asked) { return kept_reply(std::string(asked.target())); });
   std::atomic<int> lookups = 0;
@@ -84,7 +84,7 @@ TEST(HttpReuse, AsksAgainOnTheConnectionAndLooksTheNameUpOnce) {
   EXPECT_EQ(server->connections(), 2);
 }
 
-TEST(HttpReuse, FollowsARedirectOnTheSameConnection) {
+TEST(HttpReuse, follows_a_redirect_on_the_same_connection) {
   const auto server = keeping_server([](const auto& asked) {
     if (asked.target() == "/end") return kept_reply("end");
     return "HTTP/1.1 302 Found\r\nContent-Length: 4\r\nLocation: /end\r\n\r\nthis" + std::string();
@@ -101,7 +101,7 @@ struct Ending {
 
 class HttpReuseNot : public ::testing::TestWithParam<Ending> {};
 
-TEST_P(HttpReuseNot, WhereTheAnswerDoesNotAllowIt) {
+TEST_P(HttpReuseNot, where_the_answer_does_not_allow_it) {
   const auto server = raw_server([](RawSocket& socket) {
     if (!hear(socket)) return;
     say(socket, GetParam().answer);
@@ -143,7 +143,7 @@ std::unique_ptr<LoopbackServer> ending_server(int silent, const std::string& las
   });
 }
 
-TEST(HttpReuse, AsksOnceMoreWhenAConnectionEndsWithoutAWord) {
+TEST(HttpReuse, asks_once_more_when_a_connection_ends_without_a_word) {
   const auto server = ending_server(1, "");
   HttpClient client(private_allowed());
   EXPECT_EQ(told(client, url_of(*server)), "first");
@@ -152,7 +152,7 @@ TEST(HttpReuse, AsksOnceMoreWhenAConnectionEndsWithoutAWord) {
   EXPECT_EQ(server->connections(), 2);
 }
 
-TEST(HttpReuse, AsksNotAThirdTime) {
+TEST(HttpReuse, asks_not_a_third_time) {
   const auto server = ending_server(2, "");
   HttpClient client(private_allowed());
   EXPECT_EQ(told(client, url_of(*server)), "first");
@@ -160,7 +160,7 @@ TEST(HttpReuse, AsksNotAThirdTime) {
   EXPECT_EQ(server->connections(), 2);
 }
 
-TEST(HttpReuse, AsksNotAgainWhenTheAnswerHadBegun) {
+TEST(HttpReuse, asks_not_again_when_the_answer_had_begun) {
   const auto server = ending_server(1, "HTTP/1.1 2");
   HttpClient client(private_allowed());
   EXPECT_EQ(told(client, url_of(*server)), "first");
@@ -168,7 +168,7 @@ TEST(HttpReuse, AsksNotAgainWhenTheAnswerHadBegun) {
   EXPECT_EQ(server->connections(), 1);
 }
 
-TEST(HttpReuse, GivesUpOnTimeOnAnOldConnectionToo) {
+TEST(HttpReuse, gives_up_on_time_on_an_old_connection_too) {
   std::atomic<int> answers = 0;
   const auto server = raw_server([&](RawSocket& socket) {
     while (hear(socket)) {
@@ -183,7 +183,7 @@ TEST(HttpReuse, GivesUpOnTimeOnAnOldConnectionToo) {
   EXPECT_EQ(server->connections(), 1);
 }
 
-TEST(HttpReuse, LeavesTheGuardItsSay) {
+TEST(HttpReuse, leaves_the_guard_its_say) {
   const auto server = keeping_server([](const auto& asked) {
     if (asked.target() != "/away") return kept_reply("secret");
     return kept_reply("", "Location: /\r\n").replace(9, 3, "302");
@@ -200,7 +200,7 @@ TEST(HttpReuse, LeavesTheGuardItsSay) {
   EXPECT_EQ(server->connections(), 1);
 }
 
-TEST(HttpReuse, EndsWhatIsIdleForTooLong) {
+TEST(HttpReuse, ends_what_is_idle_for_too_long) {
   for (const auto timeout : {0ms, 20ms}) {
     std::promise<void> ended;
     const auto server = raw_server([&](RawSocket& socket) {
@@ -245,7 +245,7 @@ class Together {
   int inside_ = 0;
 };
 
-TEST(HttpReuse, KeepsFourConnectionsOfOneOrigin) {
+TEST(HttpReuse, keeps_four_connections_of_one_origin) {
   Together together;
   const auto server = keeping_server([&](const auto&) { return together.answer(); });
   HttpClient client(private_allowed());
@@ -255,7 +255,7 @@ TEST(HttpReuse, KeepsFourConnectionsOfOneOrigin) {
   EXPECT_EQ(server->connections(), 2 * Together::kAtOnce - 4);
 }
 
-TEST(HttpReuse, Keeps64ConnectionsInAll) {
+TEST(HttpReuse, keeps64_connections_in_all) {
   const auto server = keeping_server([](const auto&) { return kept_reply("here"); });
   HttpClient client(private_allowed());
   const auto url = [&](int i) { return url_of(*server, "pds" + std::to_string(i) + ".example"); };

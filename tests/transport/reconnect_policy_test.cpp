@@ -19,19 +19,19 @@ ReconnectPolicy longest_policy() {
   return {kOptions, [] { return 1.0; }};
 }
 
-TEST(ReconnectPolicy, DoublesFromOneSecondToOneMinute) {
+TEST(ReconnectPolicy, doubles_from_one_second_to_one_minute) {
   auto policy = longest_policy();
   for (const auto delay : {1s, 2s, 4s, 8s, 16s, 32s, 60s, 60s, 60s}) {
     EXPECT_EQ(policy.failed(), delay);
   }
 }
 
-TEST(ReconnectPolicy, StaysAtItsLongestForEver) {
+TEST(ReconnectPolicy, stays_at_its_longest_for_ever) {
   auto policy = longest_policy();
   for (int i = 0; i < 10000; ++i) EXPECT_LE(policy.failed(), 60s);
 }
 
-TEST(ReconnectPolicy, SpreadsDelaysOverTheWholeRange) {
+TEST(ReconnectPolicy, spreads_delays_over_the_whole_range) {
   std::mt19937 engine(7);
   ReconnectPolicy policy(kOptions,
                          [&] { return std::uniform_real_distribution<double>(0.0, 1.0)(engine); });
@@ -50,7 +50,7 @@ TEST(ReconnectPolicy, SpreadsDelaysOverTheWholeRange) {
   EXPECT_NEAR(high, kDraws / 4, kDraws / 20);
 }
 
-TEST(ReconnectPolicy, BeginsAnewAfterAHealthyConnection) {
+TEST(ReconnectPolicy, begins_anew_after_a_healthy_connection) {
   auto policy = longest_policy();
   for (int i = 0; i < 4; ++i) static_cast<void>(policy.failed());
   policy.connected(kStart);
@@ -59,7 +59,7 @@ TEST(ReconnectPolicy, BeginsAnewAfterAHealthyConnection) {
   EXPECT_EQ(policy.failed(), 2s);
 }
 
-TEST(ReconnectPolicy, GoesOnAfterAShortConnection) {
+TEST(ReconnectPolicy, goes_on_after_a_short_connection) {
   auto policy = longest_policy();
   static_cast<void>(policy.failed());
   policy.connected(kStart);
@@ -67,21 +67,21 @@ TEST(ReconnectPolicy, GoesOnAfterAShortConnection) {
   EXPECT_EQ(policy.failed(), 2s);
 }
 
-TEST(ReconnectPolicy, GoesOnAfterASilentConnection) {
+TEST(ReconnectPolicy, goes_on_after_a_silent_connection) {
   auto policy = longest_policy();
   static_cast<void>(policy.failed());
   policy.connected(kStart);  // and an hour without a message
   EXPECT_EQ(policy.failed(), 2s);
 }
 
-TEST(ReconnectPolicy, CountsAHealthyConnectionOnce) {
+TEST(ReconnectPolicy, counts_a_healthy_connection_once) {
   auto policy = longest_policy();
   policy.connected(kStart);
   policy.received(kStart + 1h);
   for (const auto delay : {1s, 2s, 4s}) EXPECT_EQ(policy.failed(), delay);
 }
 
-TEST(ReconnectPolicy, HasNoDelayWhenToldSo) {
+TEST(ReconnectPolicy, has_no_delay_when_told_so) {
   ReconnectPolicy policy({0s, 0s, 30s}, [] { return 1.0; });
   for (int i = 0; i < 3; ++i) EXPECT_EQ(policy.failed(), 0s);
 }

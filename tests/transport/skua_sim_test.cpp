@@ -104,7 +104,7 @@ class SkuaSim : public ::testing::Test {
   std::unique_ptr<SimProcess> sim_;
 };
 
-TEST_F(SkuaSim, ServesFromAnyCursorAndLogsIt) {
+TEST_F(SkuaSim, serves_from_any_cursor_and_logs_it) {
   auto& sim = run({});
   EXPECT_EQ(sim.ready().at("frames"), kFrames);
   EXPECT_EQ(sim.ready().at("last_seq"), kFirstSeq + kFrames - 1);
@@ -124,18 +124,18 @@ TEST_F(SkuaSim, ServesFromAnyCursorAndLogsIt) {
   EXPECT_EQ(sim.events("disconnect").size(), 4U);
 }
 
-TEST_F(SkuaSim, SendsTheCursorsFrameAgainWhenInclusive) {
+TEST_F(SkuaSim, sends_the_cursors_frame_again_when_inclusive) {
   run({"--inclusive"});
   EXPECT_EQ(received(kFirstSeq + 9, kFrames - 9), frames(10, kFrames));
 }
 
-TEST_F(SkuaSim, KeepsHistoryFromAClientWithoutCursor) {
+TEST_F(SkuaSim, keeps_history_from_a_client_without_cursor) {
   run({"--live-from", "15"});
   EXPECT_EQ(received(std::nullopt, 6), frames(15, kFrames));
   EXPECT_EQ(received(0, kFrames), capture_);
 }
 
-TEST_F(SkuaSim, AnswersAFutureCursorAsAPdsDoes) {
+TEST_F(SkuaSim, answers_a_future_cursor_as_a_pds_does) {
   run({"--future-cursor", "error"});
   RecordingSink sink;
   StreamClient client(options(kFirstSeq + kFrames), sink);
@@ -157,7 +157,7 @@ TEST_F(SkuaSim, AnswersAFutureCursorAsAPdsDoes) {
   EXPECT_EQ(sink.frames().at(0), expected);
 }
 
-TEST_F(SkuaSim, CutsAndStallsOnceEach) {
+TEST_F(SkuaSim, cuts_and_stalls_once_each) {
   auto& sim = run({"--cut-at", "5", "--cut-at", "seq:112", "--stall-at", "15"});
   RecordingSink sink;
   // A frame more is one further, except that number 7 has no seq: what was received says the
@@ -188,7 +188,7 @@ TEST_F(SkuaSim, CutsAndStallsOnceEach) {
   EXPECT_EQ(sim.events("connect").at(1).at("cursor"), "104");
 }
 
-TEST_F(SkuaSim, CorruptsOneByteOfTheBlocksOnce) {
+TEST_F(SkuaSim, corrupts_one_byte_of_the_blocks_once) {
   run({"--corrupt-at", "3", "--slow-at", "4:1", "--rate", "5000"});
   const auto first = received(std::nullopt, kFrames);
   std::size_t differing = 0;
@@ -200,7 +200,7 @@ TEST_F(SkuaSim, CorruptsOneByteOfTheBlocksOnce) {
   EXPECT_EQ(received(std::nullopt, kFrames), capture_);
 }
 
-TEST_F(SkuaSim, SendsAnErrorFrameAndCloses) {
+TEST_F(SkuaSim, sends_an_error_frame_and_closes) {
   run({"--error-at", "4:ConsumerTooSlow"});
   RecordingSink sink;
   StreamClient client(options(0), sink);
@@ -214,7 +214,7 @@ TEST_F(SkuaSim, SendsAnErrorFrameAndCloses) {
   EXPECT_THAT(std::string(got[3].begin(), got[3].end()), HasSubstr("ConsumerTooSlow"));
 }
 
-TEST_F(SkuaSim, ClosesAtTheEndWhenToldSo) {
+TEST_F(SkuaSim, closes_at_the_end_when_told_so) {
   run({"--close-at-end"});
   RecordingSink sink;
   StreamClient client(options(0), sink);
@@ -224,13 +224,13 @@ TEST_F(SkuaSim, ClosesAtTheEndWhenToldSo) {
             "closed by the relay: 1000 (normal) end of the capture");
 }
 
-TEST_F(SkuaSim, ServesTlsWithItsOwnAuthority) {
+TEST_F(SkuaSim, serves_tls_with_its_own_authority) {
   auto& sim = run({"--tls", "--ca-file", folder_ / "ca.pem"});
   EXPECT_THAT(sim.ready().at("relay").get<std::string>(), HasSubstr("wss://localhost:"));
   EXPECT_EQ(received(0, kFrames), capture_);
 }
 
-TEST_F(SkuaSim, CanHaveACertificateForAnotherName) {
+TEST_F(SkuaSim, can_have_a_certificate_for_another_name) {
   auto& sim = run({"--tls", "--host", "relay.example"});
   RecordingSink sink;
   StreamClient client(options(0), sink);
@@ -252,7 +252,7 @@ struct Usage {
 
 class SkuaSimUsage : public SkuaSim, public ::testing::WithParamInterface<Usage> {};
 
-TEST_P(SkuaSimUsage, ErrorsExitWith2) {
+TEST_P(SkuaSimUsage, errors_exit_with2) {
   auto& sim = run(GetParam().flags);
   EXPECT_TRUE(sim.ready().is_discarded());
   EXPECT_EQ(sim.end(), 2);

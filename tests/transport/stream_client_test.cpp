@@ -62,7 +62,7 @@ class FixedClock final : public Clock {
   Timestamp now() const override { return Timestamp(1234567us); }
 };
 
-TEST(StreamClient, GivesFramesInOrder) {
+TEST(StreamClient, gives_frames_in_order) {
   const auto frames = frames_between(0, 200);
   LoopbackServer server([&](Peer& peer) {
     for (const auto& each : frames) peer.send(each);
@@ -87,7 +87,7 @@ TEST(StreamClient, GivesFramesInOrder) {
   EXPECT_EQ(client.statistics().bytes, bytes);
 }
 
-TEST(StreamClient, SaysWhoItIsAndAsksForWhatTheAddressSays) {
+TEST(StreamClient, says_who_it_is_and_asks_for_what_the_address_says) {
   std::promise<std::pair<std::string, std::string>> asked;
   LoopbackServer server([&](Peer& peer) {
     asked.set_value({peer.target, peer.user_agent});
@@ -103,7 +103,7 @@ TEST(StreamClient, SaysWhoItIsAndAsksForWhatTheAddressSays) {
   EXPECT_THAT(sink.connected(), ElementsAre(1));
 }
 
-TEST(StreamClient, AsksForItsTargetAtEachConnection) {
+TEST(StreamClient, asks_for_its_target_at_each_connection) {
   std::promise<void> third;
   std::vector<std::string> targets;
   LoopbackServer server([&](Peer& peer) {
@@ -133,7 +133,7 @@ TEST(StreamClient, AsksForItsTargetAtEachConnection) {
   EXPECT_EQ(client.statistics().failures, 2U);
 }
 
-TEST(StreamClient, ConnectsAnewWhenItIsToldTo) {
+TEST(StreamClient, connects_anew_when_it_is_told_to) {
   std::vector<std::string> targets;
   LoopbackServer server([&](Peer& peer) {
     targets.push_back(peer.target);  // one connection at a time
@@ -156,7 +156,7 @@ TEST(StreamClient, ConnectsAnewWhenItIsToldTo) {
   EXPECT_EQ(sink.disconnected().front().reason, "there is something else to be asked for");
 }
 
-TEST(StreamClient, DropsAMessageThatWasCutInTheMiddle) {
+TEST(StreamClient, drops_a_message_that_was_cut_in_the_middle) {
   LoopbackServer server([](Peer& peer) {
     if (peer.number == 0) {
       peer.send(frame(1));
@@ -175,7 +175,7 @@ TEST(StreamClient, DropsAMessageThatWasCutInTheMiddle) {
   EXPECT_EQ(sink.disconnected().at(0).reason, "the server dropped the connection");
 }
 
-TEST(StreamClient, ReconnectsWhenTheServerFallsSilent) {
+TEST(StreamClient, reconnects_when_the_server_falls_silent) {
   LoopbackServer server([](Peer& peer) {
     peer.send(frame(1));
     peer.wait_for_end();  // answers pings, says nothing
@@ -191,7 +191,7 @@ TEST(StreamClient, ReconnectsWhenTheServerFallsSilent) {
   EXPECT_EQ(sink.disconnected().at(0).reason, "the server sent nothing for 60 ms");
 }
 
-TEST(StreamClient, ReadsNothingMoreWithoutCredit) {
+TEST(StreamClient, reads_nothing_more_without_credit) {
   constexpr int kFrames = 400;
   std::atomic<int> sent{0};
   LoopbackServer server([&](Peer& peer) {
@@ -225,7 +225,7 @@ TEST(StreamClient, ReadsNothingMoreWithoutCredit) {
   EXPECT_GE(client.statistics().waits_for_room, 2U);
 }
 
-TEST(StreamClient, HasPatienceAndPingsWhileItHoldsTheReading) {
+TEST(StreamClient, has_patience_and_pings_while_it_holds_the_reading) {
   std::promise<void> pinged;
   LoopbackServer server([&](Peer& peer) {
     peer.send(frame(1));
@@ -250,7 +250,7 @@ TEST(StreamClient, HasPatienceAndPingsWhileItHoldsTheReading) {
   ASSERT_TRUE(sink.wait_for_frames(2));
 }
 
-TEST(StreamClient, ToleratesBeingWokenForNothing) {
+TEST(StreamClient, tolerates_being_woken_for_nothing) {
   LoopbackServer server([](Peer& peer) {
     for (int i = 0; i < 3; ++i) peer.send(frame(static_cast<std::uint8_t>(i)));
     peer.wait_for_end();
@@ -272,7 +272,7 @@ TEST(StreamClient, ToleratesBeingWokenForNothing) {
   EXPECT_THAT(sink.frames(), ElementsAre(frame(0), frame(1), frame(2)));
 }
 
-TEST(StreamClient, MayBeWokenWhenItIsGone) {
+TEST(StreamClient, may_be_woken_when_it_is_gone) {
   LoopbackServer server([](Peer& peer) {
     peer.send(frame(1));
     peer.wait_for_end();
@@ -296,7 +296,7 @@ struct Kinds {
 
 class StreamClientKinds : public ::testing::TestWithParam<Kinds> {};
 
-TEST_P(StreamClientKinds, TakesThoseItWantsAndCountsTheOthers) {
+TEST_P(StreamClientKinds, takes_those_it_wants_and_counts_the_others) {
   LoopbackServer server([](Peer& peer) {
     peer.send_text("hello");
     peer.send(frame(1));
@@ -329,7 +329,7 @@ INSTANTIATE_TEST_SUITE_P(
               {true, false, true, false}}),
     [](const auto& test) { return test.param.name; });
 
-TEST(StreamClient, BelievesThatASilentServerLivesWhenToldSo) {
+TEST(StreamClient, believes_that_a_silent_server_lives_when_told_so) {
   std::promise<void> pinged;
   LoopbackServer server([&](Peer& peer) {
     int pings = 0;
@@ -349,7 +349,7 @@ TEST(StreamClient, BelievesThatASilentServerLivesWhenToldSo) {
   EXPECT_TRUE(sink.disconnected().empty());
 }
 
-TEST(StreamClient, GivesUpASilentServerThatIsDeaf) {
+TEST(StreamClient, gives_up_a_silent_server_that_is_deaf) {
   std::promise<void> end;
   const auto ended = end.get_future().share();
   LoopbackServer server([&](Peer&) { ended.wait(); });  // answers no ping
@@ -367,7 +367,7 @@ TEST(StreamClient, GivesUpASilentServerThatIsDeaf) {
   EXPECT_EQ(sink.disconnected().at(0).reason, "the server sent nothing for 50 ms");
 }
 
-TEST(StreamClient, EndsTheConnectionAtAnOversizedMessage) {
+TEST(StreamClient, ends_the_connection_at_an_oversized_message) {
   LoopbackServer server([](Peer& peer) {
     peer.send(frame(1, 1000));
     peer.send(frame(2, 1001));
@@ -394,7 +394,7 @@ struct Close {
 
 class StreamClientClosed : public ::testing::TestWithParam<Close> {};
 
-TEST_P(StreamClientClosed, TellsCodeAndReason) {
+TEST_P(StreamClientClosed, tells_code_and_reason) {
   LoopbackServer server([](Peer& peer) { peer.close(GetParam().code, GetParam().reason); });
   RecordingSink sink;
   StreamClient client(options_for(server.port()), sink);
@@ -411,7 +411,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Close{"own_code", 4001, "bye", "closed by the server: 4001 bye"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(StreamClient, WaitsLongerAfterEachFailure) {
+TEST(StreamClient, waits_longer_after_each_failure) {
   LoopbackServer server([](Peer& peer) { peer.cut(); });
   auto options = options_for(server.port());
   options.reconnect = {2ms, 8ms, 30s};
@@ -439,7 +439,7 @@ std::string first_reason(const StreamClientOptions& options) {
   return sink.disconnected().at(0).reason;
 }
 
-TEST(StreamClient, SaysThatTheConnectionWasRefused) {
+TEST(StreamClient, says_that_the_connection_was_refused) {
   std::uint16_t port = 0;
   {
     const LoopbackServer gone(LoopbackServer::Options{});
@@ -449,7 +449,7 @@ TEST(StreamClient, SaysThatTheConnectionWasRefused) {
             "connection refused by 127.0.0.1:" + std::to_string(port));
 }
 
-TEST(StreamClient, SaysThatTheHostIsUnknown) {
+TEST(StreamClient, says_that_the_host_is_unknown) {
   auto options = options_for(1);
   options.endpoint.host = "relay.example";
   options.lookup = [](const std::string&) -> Result<std::vector<std::string>> {
@@ -466,7 +466,7 @@ TEST(StreamClient, SaysThatTheHostIsUnknown) {
   EXPECT_THAT(first_reason(options), HasSubstr("relay.example cannot be looked up now"));
 }
 
-TEST(StreamClient, TriesEachAddressOfAName) {
+TEST(StreamClient, tries_each_address_of_a_name) {
   LoopbackServer server([](Peer& peer) { peer.wait_for_end(); });
   auto options = options_for(server.port());
   options.endpoint.host = "relay.example";
@@ -480,7 +480,7 @@ TEST(StreamClient, TriesEachAddressOfAName) {
   EXPECT_TRUE(sink.disconnected().empty());
 }
 
-TEST(StreamClient, LooksUpLocalhost) {
+TEST(StreamClient, looks_up_localhost) {
   LoopbackServer server([](Peer& peer) { peer.wait_for_end(); });
   auto options = options_for(server.port());
   options.endpoint.host = "localhost";
@@ -508,7 +508,7 @@ LoopbackServer::Options answering(std::string answer) {
   return options;
 }
 
-TEST(StreamClient, SaysThatTheServerSpeaksNoWebsocket) {
+TEST(StreamClient, says_that_the_server_speaks_no_websocket) {
   const LoopbackServer not_found(answering("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"));
   EXPECT_THAT(first_reason(options_for(not_found.port())),
               AllOf(HasSubstr("answered 404 Not Found"), HasSubstr(kPath)));
@@ -516,7 +516,7 @@ TEST(StreamClient, SaysThatTheServerSpeaksNoWebsocket) {
   EXPECT_THAT(first_reason(options_for(no_http.port())), HasSubstr("does not answer with HTTP"));
 }
 
-TEST(StreamClient, GivesUpOnAServerThatDoesNotAnswer) {
+TEST(StreamClient, gives_up_on_a_server_that_does_not_answer) {
   const LoopbackServer silent(answering(""));
   auto options = options_for(silent.port());
   options.connect_timeout = 30ms;
@@ -524,7 +524,7 @@ TEST(StreamClient, GivesUpOnAServerThatDoesNotAnswer) {
               AllOf(HasSubstr("within 30 ms"), HasSubstr("gave up in the websocket upgrade")));
 }
 
-TEST(StreamClient, GivesUpOnALookUpThatDoesNotEnd) {
+TEST(StreamClient, gives_up_on_a_look_up_that_does_not_end) {
   // Shared: the look-up's thread is left behind.
   const auto release = std::make_shared<std::promise<void>>();
   const auto released = release->get_future().share();
@@ -556,19 +556,19 @@ void expect_prompt_stop(StreamClientOptions options, RecordingSink& sink,
   EXPECT_FALSE(client.statistics().connected);
 }
 
-TEST(StreamClientStop, IsPromptBeforeAnythingHappened) {
+TEST(StreamClientStop, is_prompt_before_anything_happened) {
   const LoopbackServer server(LoopbackServer::Options{});
   RecordingSink sink;
   expect_prompt_stop(options_for(server.port()), sink, [] {});
 }
 
-TEST(StreamClientStop, IsPromptWithoutAStart) {
+TEST(StreamClientStop, is_prompt_without_a_start) {
   RecordingSink sink;
   StreamClient client(options_for(1), sink);
   client.stop();
 }
 
-TEST(StreamClientStop, IsPromptDuringLookUp) {
+TEST(StreamClientStop, is_prompt_during_look_up) {
   const auto release = std::make_shared<std::promise<void>>();
   const auto released = release->get_future().share();
   const auto asked = std::make_shared<std::promise<void>>();
@@ -584,7 +584,7 @@ TEST(StreamClientStop, IsPromptDuringLookUp) {
   release->set_value();
 }
 
-TEST(StreamClientStop, IsPromptDuringTheUpgrade) {
+TEST(StreamClientStop, is_prompt_during_the_upgrade) {
   std::promise<void> accepted;
   LoopbackServer::Options server_options;
   server_options.raw = [&](boost::asio::ip::tcp::socket& socket) {
@@ -599,20 +599,20 @@ TEST(StreamClientStop, IsPromptDuringTheUpgrade) {
   expect_prompt_stop(options_for(server.port()), sink, [&] { accepted.get_future().wait(); });
 }
 
-TEST(StreamClientStop, IsPromptDuringBackoff) {
+TEST(StreamClientStop, is_prompt_during_backoff) {
   const LoopbackServer server([](Peer& peer) { peer.cut(); });
   RecordingSink sink;
   expect_prompt_stop(options_for(server.port()), sink, [&] { sink.wait_for_disconnects(1); });
 }
 
-TEST(StreamClientStop, IsPromptOnASilentConnection) {
+TEST(StreamClientStop, is_prompt_on_a_silent_connection) {
   const LoopbackServer server(LoopbackServer::Options{});
   RecordingSink sink;
   expect_prompt_stop(options_for(server.port()), sink, [&] { sink.wait_for_connections(1); });
   EXPECT_TRUE(sink.disconnected().empty());
 }
 
-TEST(StreamClientStop, IsPromptWithoutCredit) {
+TEST(StreamClientStop, is_prompt_without_credit) {
   const LoopbackServer server([](Peer& peer) {
     for (int i = 0; i < 3; ++i) peer.send(frame(1));
     peer.wait_for_end();
@@ -622,7 +622,7 @@ TEST(StreamClientStop, IsPromptWithoutCredit) {
   EXPECT_EQ(sink.frame_count(), 1U);
 }
 
-TEST(StreamClientStop, IsPromptUnderLoad) {
+TEST(StreamClientStop, is_prompt_under_load) {
   const LoopbackServer server([](Peer& peer) {
     for (int i = 0; i < 20000; ++i) peer.send(frame(1, 1000));
     peer.wait_for_end();
@@ -631,7 +631,7 @@ TEST(StreamClientStop, IsPromptUnderLoad) {
   expect_prompt_stop(options_for(server.port()), sink, [&] { sink.wait_for_frames(100); });
 }
 
-TEST(StreamClientStop, WaitsForAnUnwillingServerOnlySoLong) {
+TEST(StreamClientStop, waits_for_an_unwilling_server_only_so_long) {
   std::promise<void> end;
   const auto ended = end.get_future().share();
   {

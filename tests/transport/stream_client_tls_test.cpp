@@ -68,7 +68,7 @@ class StreamClientTls : public ::testing::Test {
   std::unique_ptr<LoopbackServer> server_;
 };
 
-TEST_F(StreamClientTls, AcceptsATrustedCertificateForItsName) {
+TEST_F(StreamClientTls, accepts_a_trusted_certificate_for_its_name) {
   serve({"relay.example"});
   RecordingSink sink;
   StreamClient client(options("relay.example"), sink);
@@ -80,7 +80,7 @@ TEST_F(StreamClientTls, AcceptsATrustedCertificateForItsName) {
   EXPECT_TRUE(sink.disconnected().empty());
 }
 
-TEST_F(StreamClientTls, AcceptsACertificateForAnAddress) {
+TEST_F(StreamClientTls, accepts_a_certificate_for_an_address) {
   serve({"localhost", "127.0.0.1"});
   RecordingSink sink;
   StreamClient client(options("127.0.0.1"), sink);
@@ -88,27 +88,27 @@ TEST_F(StreamClientTls, AcceptsACertificateForAnAddress) {
   EXPECT_TRUE(sink.wait_for_frames(50));
 }
 
-TEST_F(StreamClientTls, RefusesACertificateForAnotherName) {
+TEST_F(StreamClientTls, refuses_a_certificate_for_another_name) {
   serve({"other.example", "third.example"});
   EXPECT_EQ(refusal(options("relay.example")),
             "the TLS certificate is not valid for relay.example, only for other.example, "
             "third.example");
 }
 
-TEST_F(StreamClientTls, RefusesACertificateForAnotherAddress) {
+TEST_F(StreamClientTls, refuses_a_certificate_for_another_address) {
   serve({"localhost"});
   EXPECT_THAT(refusal(options("127.0.0.1")),
               HasSubstr("the TLS certificate is not valid for 127.0.0.1, only for localhost"));
 }
 
-TEST_F(StreamClientTls, RefusesAnUnknownAuthority) {
+TEST_F(StreamClientTls, refuses_an_unknown_authority) {
   serve({"relay.example"});
   auto without_ca = options("relay.example");
   without_ca.ca_file.clear();
   EXPECT_THAT(refusal(without_ca), HasSubstr("certificate of relay.example is not trusted"));
 }
 
-TEST_F(StreamClientTls, RefusesACaFileThatIsNone) {
+TEST_F(StreamClientTls, refuses_a_ca_file_that_is_none) {
   serve({"relay.example"});
   RecordingSink sink;
   auto absent = options("relay.example");
@@ -118,7 +118,7 @@ TEST_F(StreamClientTls, RefusesACaFileThatIsNone) {
   EXPECT_THROW(StreamClient(options("relay.example"), sink), std::runtime_error);
 }
 
-TEST_F(StreamClientTls, SaysThatAServerDoesNotSpeakTls) {
+TEST_F(StreamClientTls, says_that_a_server_does_not_speak_tls) {
   serve({"relay.example"});
   LoopbackServer::Options plain;
   plain.raw = [](boost::asio::ip::tcp::socket& socket) {
@@ -132,14 +132,14 @@ TEST_F(StreamClientTls, SaysThatAServerDoesNotSpeakTls) {
   EXPECT_THAT(refusal(options("relay.example")), HasSubstr("does not speak TLS"));
 }
 
-TEST_F(StreamClientTls, SaysThatAPlainClientMeetsTls) {
+TEST_F(StreamClientTls, says_that_a_plain_client_meets_tls) {
   serve({"127.0.0.1"});
   auto plain = options("127.0.0.1");
   plain.endpoint.tls = false;
   EXPECT_FALSE(refusal(plain).empty());
 }
 
-TEST_F(StreamClientTls, StopsPromptly) {
+TEST_F(StreamClientTls, stops_promptly) {
   serve({"relay.example"});
   RecordingSink sink;
   StreamClient client(options("relay.example"), sink);

@@ -46,7 +46,7 @@ std::vector<std::string> all_of(Peer& peer) {
   return got;
 }
 
-TEST(StreamSend, ComesInOrderWhileMessagesComeToo) {
+TEST(StreamSend, comes_in_order_while_messages_come_too) {
   constexpr int kAcks = 5000;
   std::promise<std::vector<std::string>> received;
   LoopbackServer server([&](Peer& peer) {
@@ -73,7 +73,7 @@ TEST(StreamSend, ComesInOrderWhileMessagesComeToo) {
 
 /// What is queued when `stop` is called still goes out, from several threads, and each thread's in
 /// its order.
-TEST(StreamSend, FromSeveralThreadsIsAllThereAfterAStop) {
+TEST(StreamSend, from_several_threads_is_all_there_after_a_stop) {
   constexpr int kThreads = 4;
   constexpr int kEach = 2000;
   std::promise<std::vector<std::string>> received;
@@ -108,7 +108,7 @@ TEST(StreamSend, FromSeveralThreadsIsAllThereAfterAStop) {
   }
 }
 
-TEST(StreamSend, GoesToItsOwnConnectionOnly) {
+TEST(StreamSend, goes_to_its_own_connection_only) {
   std::promise<void> cut;
   const auto may_cut = cut.get_future().share();
   std::promise<std::vector<std::string>> received;
@@ -135,7 +135,7 @@ TEST(StreamSend, GoesToItsOwnConnectionOnly) {
   EXPECT_THAT(received.get_future().get(), ElementsAre("in time"));
 }
 
-TEST(StreamSend, IsRefusedWhenTheServerDoesNotRead) {
+TEST(StreamSend, is_refused_when_the_server_does_not_read) {
   std::promise<void> read;
   const auto may_read = read.get_future().share();
   std::promise<std::size_t> received;
@@ -166,7 +166,7 @@ TEST(StreamSend, IsRefusedWhenTheServerDoesNotRead) {
   EXPECT_EQ(received.get_future().get(), queued);
 }
 
-TEST(StreamSend, MayBeCalledByTheSinkWhenItConnects) {
+TEST(StreamSend, may_be_called_by_the_sink_when_it_connects) {
   /// Says hello on each connection.
   class Greeter final : public FrameSink {
    public:
@@ -191,7 +191,7 @@ TEST(StreamSend, MayBeCalledByTheSinkWhenItConnects) {
   EXPECT_EQ(received.get_future().get(), "hello");
 }
 
-TEST(StreamSend, DoesNotHoldUpAStopWhenTheServerIsDeaf) {
+TEST(StreamSend, does_not_hold_up_a_stop_when_the_server_is_deaf) {
   std::promise<void> end;
   const auto ended = end.get_future().share();
   LoopbackServer server([&](Peer&) { ended.wait(); });
@@ -210,7 +210,7 @@ TEST(StreamSend, DoesNotHoldUpAStopWhenTheServerIsDeaf) {
 }
 
 /// Connections end under the senders' feet, again and again.
-TEST(StreamSend, IsSafeWhileConnectionsComeAndGo) {
+TEST(StreamSend, is_safe_while_connections_come_and_go) {
   LoopbackServer server([](Peer& peer) {
     peer.send(Bytes(10, 1));
     peer.receive();

@@ -41,14 +41,14 @@ Disconnection first_failure(const StreamClientOptions& options) {
   return sink.disconnected().at(0);
 }
 
-TEST(BasicAuthorization, IsBase64OfUserAndPassword) {
+TEST(BasicAuthorization, is_base64_of_user_and_password) {
   // RFC 7617, section 2.
   EXPECT_EQ(basic_authorization("Aladdin", "open sesame"), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
   EXPECT_EQ(basic_authorization("admin", ""), "Basic YWRtaW46");
   EXPECT_EQ(basic_authorization("admin", std::string(100, 'x')).size(), 6U + 144U);
 }
 
-TEST(StreamUpgrade, CarriesTargetHeadersAndSubprotocol) {
+TEST(StreamUpgrade, carries_target_headers_and_subprotocol) {
   struct Asked {
     std::string target, authorization, subprotocols, user_agent;
   };
@@ -76,7 +76,7 @@ TEST(StreamUpgrade, CarriesTargetHeadersAndSubprotocol) {
   EXPECT_TRUE(sink.wait_for_connections(1));
 }
 
-TEST(StreamUpgrade, AsksForNoSubprotocolUnlessTold) {
+TEST(StreamUpgrade, asks_for_no_subprotocol_unless_told) {
   std::promise<std::string> asked;
   LoopbackServer server([&](Peer& peer) {
     asked.set_value(peer.target + "|" + peer.subprotocols + "|" + peer.authorization);
@@ -88,7 +88,7 @@ TEST(StreamUpgrade, AsksForNoSubprotocolUnlessTold) {
   EXPECT_EQ(asked.get_future().get(), "/channel||");
 }
 
-TEST(StreamUpgrade, RefusesAnotherSubprotocol) {
+TEST(StreamUpgrade, refuses_another_subprotocol) {
   LoopbackServer::Options server_options;
   server_options.subprotocol = "xrpc.v1.cbor";
   LoopbackServer server(server_options);
@@ -97,7 +97,7 @@ TEST(StreamUpgrade, RefusesAnotherSubprotocol) {
   EXPECT_THAT(first_failure(options).reason, HasSubstr("asked for (xrpc.v1.json)"));
 }
 
-TEST(StreamUpgrade, BelievesAServerThatSaysNothingOfSubprotocols) {
+TEST(StreamUpgrade, believes_a_server_that_says_nothing_of_subprotocols) {
   LoopbackServer server(LoopbackServer::Options{});
   auto options = options_for(server.port());
   options.subprotocol = "xrpc.v1.json";
@@ -109,7 +109,7 @@ TEST(StreamUpgrade, BelievesAServerThatSaysNothingOfSubprotocols) {
 
 class StreamHeader : public ::testing::TestWithParam<HttpHeader> {};
 
-TEST_P(StreamHeader, ThatBreaksTheRequestIsRefused) {
+TEST_P(StreamHeader, that_breaks_the_request_is_refused) {
   auto options = options_for(1);
   options.headers = {GetParam()};
   RecordingSink sink;
@@ -132,7 +132,7 @@ struct Refusal {
 
 class StreamRefused : public ::testing::TestWithParam<Refusal> {};
 
-TEST_P(StreamRefused, SaysWhy) {
+TEST_P(StreamRefused, says_why) {
   const auto& refusal = GetParam();
   LoopbackServer::Options server_options;
   server_options.http = [&](const LoopbackServer::HttpRequest&) {

@@ -74,13 +74,13 @@ class Zstd : public ::testing::Test {
   Bytes out_;
 };
 
-TEST_F(Zstd, KnowsItsId) {
+TEST_F(Zstd, knows_its_id) {
   EXPECT_EQ(dictionary_.id(), kId);
 }
 
 class ZstdForms : public Zstd, public ::testing::WithParamInterface<Form> {};
 
-TEST_P(ZstdForms, AreReadWithAndWithoutADictionary) {
+TEST_P(ZstdForms, are_read_with_and_without_a_dictionary) {
   for (const std::size_t size : {0U, 1U, 500U, 16'384U, 16'385U, 300'000U}) {
     Bytes plain;
     for (int i = 0; plain.size() < size; ++i) {
@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(Table, ZstdForms,
                          ::testing::Values(Form{true, false}, Form{true, true}, Form{false, false},
                                            Form{false, true}));
 
-TEST_F(Zstd, RefusesAnotherDictionarysMessages) {
+TEST_F(Zstd, refuses_another_dictionarys_messages) {
   const auto other = make_dictionary(77);
   const auto message = compressed(event(1), other);
   EXPECT_EQ(messages_.decompress(message, out_), errc::zstd_other_dictionary);
@@ -109,7 +109,7 @@ TEST_F(Zstd, RefusesAnotherDictionarysMessages) {
   EXPECT_EQ(out_, event(1));
 }
 
-TEST_F(Zstd, RefusesWhatIsNoDictionary) {
+TEST_F(Zstd, refuses_what_is_no_dictionary) {
   EXPECT_THROW(ZstdDictionary{ByteView()}, std::runtime_error);
   EXPECT_THROW(ZstdDictionary{Bytes(1000, 7)}, std::runtime_error);
   auto damaged = bytes_;
@@ -117,7 +117,7 @@ TEST_F(Zstd, RefusesWhatIsNoDictionary) {
   EXPECT_THROW(ZstdDictionary{damaged}, std::runtime_error);
 }
 
-TEST_F(Zstd, NeedsTheWholeMessageAndNothingMore) {
+TEST_F(Zstd, needs_the_whole_message_and_nothing_more) {
   for (const Form form : {Form{true, true}, Form{false, true}}) {
     const auto message = compressed(event(1), bytes_, form);
     for (std::size_t size = 0; size < message.size(); ++size) {
@@ -138,7 +138,7 @@ TEST_F(Zstd, NeedsTheWholeMessageAndNothingMore) {
   EXPECT_EQ(messages_.decompress(Bytes(text.begin(), text.end()), out_), errc::zstd_malformed);
 }
 
-TEST_F(Zstd, RefusesWhatBecomesTooLong) {
+TEST_F(Zstd, refuses_what_becomes_too_long) {
   for (const Form form : {Form{true, false}, Form{false, false}}) {
     EXPECT_EQ(messages_.decompress(compressed(Bytes(kMaxFrameBytes + 1, 'x'), bytes_, form), out_),
               errc::zstd_too_large);
@@ -151,7 +151,7 @@ TEST_F(Zstd, RefusesWhatBecomesTooLong) {
   }
 }
 
-TEST_F(Zstd, IsSharedByThreads) {
+TEST_F(Zstd, is_shared_by_threads) {
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 3; ++thread) {
     threads.emplace_back([this, thread] {

@@ -20,7 +20,7 @@ std::string repos(const std::string& entries) {
   return R"({"cursor":"next","repos":[)" + entries + "]}";
 }
 
-TEST(ListUrls, EscapeTheirArguments) {
+TEST(ListUrls, escape_their_arguments) {
   EXPECT_EQ(list_repos_url("https://pds.example", ""),
             "https://pds.example/xrpc/com.atproto.sync.listRepos?limit=1000");
   EXPECT_EQ(list_repos_url("https://pds.example", "a b&c=%\u00e9::1#?/+"),
@@ -33,7 +33,7 @@ TEST(ListUrls, EscapeTheirArguments) {
             "https://relay.example/xrpc/com.atproto.sync.listHosts?limit=1000");
 }
 
-TEST(RepoPage, HoldsTheActiveOnes) {
+TEST(RepoPage, holds_the_active_ones) {
   const auto page = read_repo_page(
       repos(R"({"did":")" + kDid + R"(","head":"x","rev":"3n2ujseh76l22","active":true},)" +
             R"({"did":"did:plc:aaaaaaaaaaaaaaaaaaaaaaaa","active":false,"status":"takendown"},)" +
@@ -61,7 +61,7 @@ void PrintTo(const Entry& entry, std::ostream* out) {
 
 class BadRepoEntry : public ::testing::TestWithParam<Entry> {};
 
-TEST_P(BadRepoEntry, IsCountedAndHarmsNoOther) {
+TEST_P(BadRepoEntry, is_counted_and_harms_no_other) {
   const auto page =
       read_repo_page(repos(GetParam().json + R"(,{"did":")" + kDid + R"(","active":true})"));
   ASSERT_TRUE(page) << page.error().message();
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Entry{"inactive_and_no_did", R"({"did":"x","active":false})"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(RepoPage, TakesWrongTypesOfTheRestForAbsent) {
+TEST(RepoPage, takes_wrong_types_of_the_rest_for_absent) {
   const auto page = read_repo_page(R"({"cursor":null,"repos":[{"did":")" + kDid +
                                    R"(","rev":7,"active":"no","status":[],"x":[[[[[1]]]]]}]})");
   ASSERT_TRUE(page) << page.error().message();
@@ -92,7 +92,7 @@ TEST(RepoPage, TakesWrongTypesOfTheRestForAbsent) {
   EXPECT_EQ(page->repos[0].rev, std::nullopt);
 }
 
-TEST(RepoPage, TakesNothingFromOtherPlaces) {
+TEST(RepoPage, takes_nothing_from_other_places) {
   const auto page = read_repo_page(
       R"({"did":"did:web:a.test","x":[{"did":"did:web:b.test"}],"y":{"repos":[{"did":"did:web:c.test"}],
           "cursor":"wrong"},"repos":[[{"did":"did:web:d.test"}],{"x":{"did":"did:web:e.test"}},
@@ -106,7 +106,7 @@ TEST(RepoPage, TakesNothingFromOtherPlaces) {
   EXPECT_EQ(page->refused, 2U);
 }
 
-TEST(RepoPage, EndsAtOnceWhenItIsEndless) {
+TEST(RepoPage, ends_at_once_when_it_is_endless) {
   std::string entries = "{}";
   for (int i = 0; i < 2'000'000; ++i) entries += ",{}";
   EXPECT_EQ(read_repo_page(repos(entries)).error(), errc::list_too_long);
@@ -117,7 +117,7 @@ TEST(RepoPage, EndsAtOnceWhenItIsEndless) {
   EXPECT_EQ(page->entries(), 0U);
 }
 
-TEST(RepoPage, AnEmptyListMayGoOn) {
+TEST(RepoPage, an_empty_list_may_go_on) {
   const auto page = read_repo_page(R"({"cursor":"7","repos":[]})");
   ASSERT_TRUE(page);
   EXPECT_EQ(page->cursor, "7");
@@ -126,7 +126,7 @@ TEST(RepoPage, AnEmptyListMayGoOn) {
 
 class BadPage : public ::testing::TestWithParam<Entry> {};
 
-TEST_P(BadPage, IsRefused) {
+TEST_P(BadPage, is_refused) {
   const auto page = read_repo_page(GetParam().json);
   ASSERT_FALSE(page);
   EXPECT_EQ(page.error(), errc::list_form);
@@ -156,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(
                             }()}),
     [](const auto& test) { return test.param.name; });
 
-TEST(RepoPage, ReadsPastWhatLiesDeep) {
+TEST(RepoPage, reads_past_what_lies_deep) {
   const auto page =
       read_repo_page(R"({"repos":[{"did":")" + kDid + R"(","x":)" + std::string(1'000'000, '[') +
                      std::string(1'000'000, ']') + "}]}");
@@ -164,7 +164,7 @@ TEST(RepoPage, ReadsPastWhatLiesDeep) {
   EXPECT_EQ(page->repos.size(), 1U);
 }
 
-TEST(RepoPage, TakesMoreThanWasAskedForButNotEndlessly) {
+TEST(RepoPage, takes_more_than_was_asked_for_but_not_endlessly) {
   const auto many = [](int count) {
     std::string entries = "{}";
     for (int i = 1; i < count; ++i) entries += ",{}";
@@ -174,7 +174,7 @@ TEST(RepoPage, TakesMoreThanWasAskedForButNotEndlessly) {
   EXPECT_EQ(read_repo_page(many(20'001)).error(), errc::list_too_long);
 }
 
-TEST(HostPage, HoldsOrigins) {
+TEST(HostPage, holds_origins) {
   const auto page = read_host_page(
       R"({"hosts":[{"hostname":"PDS.example","seq":1,"accountCount":17,"status":"idle"},
                    {"hostname":"two.example","accountCount":-1,"status":"<b>"},
@@ -207,7 +207,7 @@ void PrintTo(const Name& name, std::ostream* out) {
 
 class HostName : public ::testing::TestWithParam<Name> {};
 
-TEST_P(HostName, IsAPlainOne) {
+TEST_P(HostName, is_a_plain_one) {
   const auto read = [](bool allow_private_hosts) {
     const auto origin = listed_host_origin(GetParam().name, allow_private_hosts);
     return origin ? *origin : std::string();

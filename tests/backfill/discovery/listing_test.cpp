@@ -77,7 +77,7 @@ class ListingTest : public ::testing::Test {
   transport::HttpClient http_{transport::HttpClientOptions{}};
 };
 
-TEST_F(ListingTest, GoesFromPageToPageAndOnFromACursor) {
+TEST_F(ListingTest, goes_from_page_to_page_and_on_from_a_cursor) {
   serve([](const std::string& query) {
     if (query == "limit=1000") return page_of("did:web:a.test", "to b&c");
     if (query == "limit=1000&cursor=to%20b%26c") return page_of("did:web:b.test", "last");
@@ -91,7 +91,7 @@ TEST_F(ListingTest, GoesFromPageToPageAndOnFromACursor) {
   EXPECT_EQ(walk(rest), (std::vector<std::string>{"did:web:b.test", "did:web:c.test"}));
 }
 
-TEST_F(ListingTest, APageWithoutActiveAccountsIsNotTheEnd) {
+TEST_F(ListingTest, a_page_without_active_accounts_is_not_the_end) {
   serve([](const std::string& query) {
     if (query == "limit=1000") {
       return json_reply(R"({"cursor":"1","repos":[{"did":"did:web:x.test","active":false}]})");
@@ -103,7 +103,7 @@ TEST_F(ListingTest, APageWithoutActiveAccountsIsNotTheEnd) {
   EXPECT_EQ(walk(all), std::vector<std::string>{"did:web:a.test"});
 }
 
-TEST_F(ListingTest, EndsWhenTheCursorDoesNotMove) {
+TEST_F(ListingTest, ends_when_the_cursor_does_not_move) {
   serve([](const std::string&) { return page_of("did:web:a.test", "same"); });
   auto all = listing();
   EXPECT_EQ(walk(all),
@@ -114,7 +114,7 @@ TEST_F(ListingTest, EndsWhenTheCursorDoesNotMove) {
 
 class ListingCircles : public ListingTest, public ::testing::WithParamInterface<int> {};
 
-TEST_P(ListingCircles, EndSomeTime) {
+TEST_P(ListingCircles, end_some_time) {
   const int before = 5;
   const int length = GetParam();
   serve([&](const std::string& query) {
@@ -132,7 +132,7 @@ TEST_P(ListingCircles, EndSomeTime) {
 
 INSTANTIATE_TEST_SUITE_P(Lengths, ListingCircles, ::testing::Values(1, 2, 3, 7, 64, 100));
 
-TEST_F(ListingTest, EndsWhenPagesStayEmpty) {
+TEST_F(ListingTest, ends_when_pages_stay_empty) {
   std::atomic<int> asked = 0;
   serve([&](const std::string&) {
     return json_reply(R"({"repos":[],"cursor":")" + std::to_string(++asked) + R"("})");
@@ -142,7 +142,7 @@ TEST_F(ListingTest, EndsWhenPagesStayEmpty) {
   EXPECT_EQ(asked, 1000);
 }
 
-TEST_F(ListingTest, AsksForTheSamePageAfterAFailure) {
+TEST_F(ListingTest, asks_for_the_same_page_after_a_failure) {
   std::atomic<int> asked = 0;
   serve([&](const std::string& query) {
     if (query == "limit=1000") return page_of("did:web:a.test", "1");
@@ -174,7 +174,7 @@ TEST_F(ListingTest, AsksForTheSamePageAfterAFailure) {
   EXPECT_EQ(std::get<RepoPage>(all.next()).repos.at(0).did, "did:web:b.test");
 }
 
-TEST_F(ListingTest, APageHasALargestSize) {
+TEST_F(ListingTest, a_page_has_a_largest_size) {
   serve([](const std::string&) {
     return json_reply(R"({"repos":[],"x":")" + std::string(9 * 1024 * 1024, 'x') + R"("})");
   });
@@ -182,7 +182,7 @@ TEST_F(ListingTest, APageHasALargestSize) {
   EXPECT_THAT(std::get<RequestFailed>(all.next()).words, HasSubstr("limit"));
 }
 
-TEST_F(ListingTest, AHostOfTheNetworksMustBePublic) {
+TEST_F(ListingTest, a_host_of_the_networks_must_be_public) {
   serve([](const std::string&) { return page_of("did:web:a.test", ""); });
   const auto origin = "http://127.0.0.1:" + std::to_string(server_->port());
   Listing<RepoPage> listing(http_, system_clock(), repos_of(origin, HostOrigin::network), "");
@@ -243,7 +243,7 @@ class SimulatedLists : public ::testing::Test {
   std::string relay_;
 };
 
-TEST_F(SimulatedLists, LeadToEveryAccountInEachWay) {
+TEST_F(SimulatedLists, lead_to_every_account_in_each_way) {
   const auto at_relay = pages<RepoPage>(repos_of(relay_, HostOrigin::configured));
   EXPECT_EQ(at_relay.size(), 2U);
   for (const auto& repo : at_relay.front().repos) EXPECT_TRUE(repo.rev) << repo.did;
@@ -266,7 +266,7 @@ TEST_F(SimulatedLists, LeadToEveryAccountInEachWay) {
   EXPECT_TRUE(std::includes(all.begin(), all.end(), with_likes.begin(), with_likes.end()));
 }
 
-TEST_F(SimulatedLists, NameNoHostUnlessPrivateOnesAreAllowed) {
+TEST_F(SimulatedLists, name_no_host_unless_private_ones_are_allowed) {
   const auto hosts = pages<HostPage>(hosts_of(relay_, HostOrigin::configured, false));
   ASSERT_EQ(hosts.size(), 1U);
   EXPECT_TRUE(hosts[0].hosts.empty());

@@ -56,7 +56,7 @@ std::size_t total(const std::vector<HostSlots>& slots) {
                          [](std::size_t sum, const auto& slot) { return sum + slot.count; });
 }
 
-TEST(HostLimits, ManyHostsOfOneDomainGetItsShare) {
+TEST(HostLimits, many_hosts_of_one_domain_get_its_share) {
   HostLimits limits(in_all(9));
   Names hosts{"https://pds.alice.example", "https://pds.bob.example.org"};
   for (int i = 0; i < 100; ++i) hosts.push_back(fmt::format("https://{}.crowd.test", i));
@@ -68,7 +68,7 @@ TEST(HostLimits, ManyHostsOfOneDomainGetItsShare) {
   EXPECT_EQ(total(limits.free_slots(hosts, kStart)), 9U);
 }
 
-TEST(HostLimits, OneDomainNeverHasAllWhileOthersWait) {
+TEST(HostLimits, one_domain_never_has_all_while_others_wait) {
   auto options = in_all(8);
   options.host.at_first = 1;
   HostLimits limits(options);
@@ -85,7 +85,7 @@ TEST(HostLimits, OneDomainNeverHasAllWhileOthersWait) {
   EXPECT_EQ(free[0].host, "https://pds.bob.example.org");
 }
 
-TEST(HostLimits, GivesEachHostItsTurn) {
+TEST(HostLimits, gives_each_host_its_turn) {
   HostLimits limits(in_all(8));
   const auto hosts = names(100);
   std::map<std::string, int> served;
@@ -107,7 +107,7 @@ TEST(HostLimits, GivesEachHostItsTurn) {
   for (const auto& host : hosts) EXPECT_EQ(served[host], 2) << host;
 }
 
-TEST(HostLimits, AFreePlaceGoesToTheHostThatHoldsFewest) {
+TEST(HostLimits, a_free_place_goes_to_the_host_that_holds_fewest) {
   HostLimits limits(in_all(6));
   const Names slow = {"https://slow"};
   for (int i = 0; i < 4; ++i) limits.started("https://slow", kStart);
@@ -117,7 +117,7 @@ TEST(HostLimits, AFreePlaceGoesToTheHostThatHoldsFewest) {
   EXPECT_EQ(slots[0].count, 2U);
 }
 
-TEST(HostLimits, NobodyHoldsMoreThanHalfWhileOthersHaveWork) {
+TEST(HostLimits, nobody_holds_more_than_half_while_others_have_work) {
   auto options = in_all(8);
   options.host.at_first = 16;
   HostLimits limits(options);
@@ -131,17 +131,17 @@ TEST(HostLimits, NobodyHoldsMoreThanHalfWhileOthersHaveWork) {
   EXPECT_EQ(slots[0].count, 4U);
 }
 
-TEST(HostLimits, ASinglePlaceIsStillGiven) {
+TEST(HostLimits, a_single_place_is_still_given) {
   HostLimits limits(in_all(1));
   EXPECT_EQ(total(limits.free_slots(names(3), kStart)), 1U);
 }
 
-TEST(HostLimits, TakesAHostThatIsNamedTwiceForOne) {
+TEST(HostLimits, takes_a_host_that_is_named_twice_for_one) {
   HostLimits limits(in_all(64));
   EXPECT_EQ(total(limits.free_slots(Names{"https://a", "https://a"}, kStart)), 4U);
 }
 
-TEST(HostLimits, ForgetsIdleHostsAndKeepsWaits) {
+TEST(HostLimits, forgets_idle_hosts_and_keeps_waits) {
   auto options = in_all(64);
   options.most_known = 100;
   HostLimits limits(options);
@@ -167,7 +167,7 @@ TEST(HostLimits, ForgetsIdleHostsAndKeepsWaits) {
   EXPECT_EQ(limits.known_hosts(), 3U) << "the wait is over and the host forgotten";
 }
 
-TEST(HostLimits, ShowsTheBusiestFirst) {
+TEST(HostLimits, shows_the_busiest_first) {
   HostLimits limits(in_all(64));
   auto now = kStart;
   for (const auto* host : {"https://b", "https://b", "https://a", "https://c"}) {
@@ -188,7 +188,7 @@ TEST(HostLimits, ShowsTheBusiestFirst) {
   EXPECT_EQ(limits.next_change(now), now + 5s);
 }
 
-TEST(HostLimits, LooksAgainWhenTheFirstWaitIsOver) {
+TEST(HostLimits, looks_again_when_the_first_wait_is_over) {
   HostLimits limits(in_all(64));
   EXPECT_EQ(limits.next_change(kStart), std::nullopt);
   auto asked = limited(0ms);
@@ -202,7 +202,7 @@ TEST(HostLimits, LooksAgainWhenTheFirstWaitIsOver) {
   EXPECT_EQ(limits.next_change(kStart + 2min), std::nullopt);
 }
 
-TEST(HostLimits, RefusesToFinishWhatWasNotStarted) {
+TEST(HostLimits, refuses_to_finish_what_was_not_started) {
   HostLimits limits(in_all(64));
   EXPECT_THROW(limits.finished("https://a", answered(0ms), kStart), std::logic_error);
 }
@@ -387,7 +387,7 @@ class HostLimitsSchedules : public ::testing::TestWithParam<Schedule> {
   Timestamp now_ = kStart;
 };
 
-TEST_P(HostLimitsSchedules, KeepLimitsAndWaitsAndServeEverybody) {
+TEST_P(HostLimitsSchedules, keep_limits_and_waits_and_serve_everybody) {
   // Those that never answer keep their work.
   const auto work_is_left = [&] {
     return std::any_of(hosts_.begin(), hosts_.end(), [](const auto& entry) {

@@ -23,7 +23,7 @@ struct Status {
 
 class HostOutcomeStatus : public ::testing::TestWithParam<Status> {};
 
-TEST_P(HostOutcomeStatus, SaysWhetherTheHostDidItsPart) {
+TEST_P(HostOutcomeStatus, says_whether_the_host_did_its_part) {
   HttpAnswer answer;
   answer.status = GetParam().status;
   EXPECT_EQ(host_outcome(answer, 1s, kNow).end, GetParam().end);
@@ -44,7 +44,7 @@ struct Error {
 
 class HostOutcomeError : public ::testing::TestWithParam<Error> {};
 
-TEST_P(HostOutcomeError, SaysWhoseFaultItWas) {
+TEST_P(HostOutcomeError, says_whose_fault_it_was) {
   const auto outcome = host_outcome(GetParam().error, 1s, kNow);
   EXPECT_EQ(outcome.end, GetParam().end);
   EXPECT_FALSE(outcome.error.empty());
@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Error{transport::errc::address_not_public, End::Unreachable}),
     [](const auto& test) { return std::to_string(static_cast<int>(test.param.error)); });
 
-TEST(HostOutcome, CountsARepository) {
+TEST(HostOutcome, counts_a_repository) {
   HttpAnswer answer;
   answer.status = 200;
   answer.content_type = "application/vnd.ipld.car";
@@ -80,7 +80,7 @@ TEST(HostOutcome, CountsARepository) {
   EXPECT_FALSE(outcome.rate_limit);
 }
 
-TEST(HostOutcome, AFinalAnswerIsNoError) {
+TEST(HostOutcome, a_final_answer_is_no_error) {
   HttpAnswer answer;
   answer.status = 400;
   answer.body = R"({"error":"RepoTakendown","message":"gone"})";
@@ -89,7 +89,7 @@ TEST(HostOutcome, AFinalAnswerIsNoError) {
   EXPECT_EQ(outcome.error, "");
 }
 
-TEST(HostOutcome, ReadsTheLimitInEitherForm) {
+TEST(HostOutcome, reads_the_limit_in_either_form) {
   HttpAnswer answer;
   answer.status = 200;
   answer.body = "x";
@@ -121,7 +121,7 @@ struct Headers {
 
 class HostOutcomeHeaders : public ::testing::TestWithParam<Headers> {};
 
-TEST_P(HostOutcomeHeaders, ThatCannotBeMeantAreNoLimit) {
+TEST_P(HostOutcomeHeaders, that_cannot_be_meant_are_no_limit) {
   HttpAnswer answer;
   answer.status = 200;
   answer.rate_limit = GetParam().limit;

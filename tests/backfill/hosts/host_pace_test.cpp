@@ -70,13 +70,13 @@ class HostPaceTest : public ::testing::Test {
   HostPace pace_{HostPaceOptions{}};
 };
 
-TEST_F(HostPaceTest, DoublesWithEachRoundOfAnswersUntilTheFirstTrouble) {
+TEST_F(HostPaceTest, doubles_with_each_round_of_answers_until_the_first_trouble) {
   std::vector<std::size_t> rounds;
   for (int i = 0; i < 4; ++i) rounds.push_back(round(outcome(End::Answered)));
   EXPECT_EQ(rounds, (std::vector<std::size_t>{4, 8, 16, 16}));
 }
 
-TEST_F(HostPaceTest, GrowsByOneForAsManyAnswersAsItIsItselfAfterTrouble) {
+TEST_F(HostPaceTest, grows_by_one_for_as_many_answers_as_it_is_itself_after_trouble) {
   for (int i = 0; i < 3; ++i) round(outcome(End::Answered));
   round(outcome(End::Failed));
   ASSERT_EQ(pace_.at_once(), 8U);
@@ -90,7 +90,7 @@ TEST_F(HostPaceTest, GrowsByOneForAsManyAnswersAsItIsItselfAfterTrouble) {
   EXPECT_EQ(rounds.back(), 16U);
 }
 
-TEST_F(HostPaceTest, GrowsWhenTheRequestBeginsLongAfterItsPlaceWasTaken) {
+TEST_F(HostPaceTest, grows_when_the_request_begins_long_after_its_place_was_taken) {
   // Documents are looked up in between; how long that takes is not the host's doing.
   for (int i = 0; i < 30; ++i) {
     const auto started_at = now_;
@@ -102,7 +102,7 @@ TEST_F(HostPaceTest, GrowsWhenTheRequestBeginsLongAfterItsPlaceWasTaken) {
   EXPECT_EQ(pace_.at_once(), 16U);
 }
 
-TEST_F(HostPaceTest, DoesNotGrowOnSlowAnswers) {
+TEST_F(HostPaceTest, does_not_grow_on_slow_answers) {
   auto slow = outcome(End::Answered);
   slow.duration = 2500ms;
   for (int i = 0; i < 30; ++i) {
@@ -118,7 +118,7 @@ TEST_F(HostPaceTest, DoesNotGrowOnSlowAnswers) {
   EXPECT_EQ(pace_.at_once(), 16U);
 }
 
-TEST_F(HostPaceTest, DoesNotGrowWhenItIsNotUsedUp) {
+TEST_F(HostPaceTest, does_not_grow_when_it_is_not_used_up) {
   for (int i = 0; i < 200; ++i) {
     const auto started_at = now_;
     pace_.started(now_);
@@ -141,7 +141,7 @@ void PrintTo(const Ending& ending, std::ostream* out) {
 
 class HostPaceEndings : public HostPaceTest, public ::testing::WithParamInterface<Ending> {};
 
-TEST_P(HostPaceEndings, IsSparedLongerEachTimeAndThenComesBackSlowly) {
+TEST_P(HostPaceEndings, is_spared_longer_each_time_and_then_comes_back_slowly) {
   for (int i = 0; i < 30; ++i) round(outcome(End::Answered));
   ASSERT_EQ(pace_.at_once(), 16U);
   std::vector<int> waits;
@@ -177,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(
         Ending{"failed", outcome(End::Failed), {0, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600}}),
     [](const auto& test) { return test.param.name; });
 
-TEST_F(HostPaceTest, HalvesOnceForAllThatWereUnderWay) {
+TEST_F(HostPaceTest, halves_once_for_all_that_were_under_way) {
   for (int i = 0; i < 30; ++i) round(outcome(End::Answered));
   EXPECT_EQ(round(outcome(End::Failed)), 16U);
   EXPECT_EQ(pace_.at_once(), 8U);
@@ -185,7 +185,7 @@ TEST_F(HostPaceTest, HalvesOnceForAllThatWereUnderWay) {
   EXPECT_EQ(pace_.failures(), 16U);
 }
 
-TEST_F(HostPaceTest, OneErrorAmongAnswersCausesNoWait) {
+TEST_F(HostPaceTest, one_error_among_answers_causes_no_wait) {
   for (int i = 0; i < 50; ++i) {
     round(outcome(End::Failed));
     EXPECT_EQ(pace_.next_start(now_), std::nullopt);
@@ -193,7 +193,7 @@ TEST_F(HostPaceTest, OneErrorAmongAnswersCausesNoWait) {
   }
 }
 
-TEST_F(HostPaceTest, AnAnswerTakesOneDoublingOff) {
+TEST_F(HostPaceTest, an_answer_takes_one_doubling_off) {
   for (int i = 0; i < 4; ++i) {
     round(outcome(End::Limited));
     sit_out();
@@ -204,7 +204,7 @@ TEST_F(HostPaceTest, AnAnswerTakesOneDoublingOff) {
   EXPECT_EQ(sit_out(), 20s);
 }
 
-TEST_F(HostPaceTest, KeepsTheLongestWaitOfThoseUnderWay) {
+TEST_F(HostPaceTest, keeps_the_longest_wait_of_those_under_way) {
   for (int i = 0; i < 4; ++i) pace_.started(now_);
   now_ += 100ms;
   pace_.finished(limited_for(100s), now_);
@@ -214,7 +214,7 @@ TEST_F(HostPaceTest, KeepsTheLongestWaitOfThoseUnderWay) {
   EXPECT_EQ(sit_out(), 200s);
 }
 
-TEST_F(HostPaceTest, KeepsAWaitThatAGoodAnswerAsksFor) {
+TEST_F(HostPaceTest, keeps_a_wait_that_a_good_answer_asks_for) {
   auto last = outcome(End::Answered);
   last.asked_wait = 70s;
   EXPECT_EQ(round(last), 4U);
@@ -222,12 +222,12 @@ TEST_F(HostPaceTest, KeepsAWaitThatAGoodAnswerAsksFor) {
   EXPECT_EQ(pace_.free(now_), 8U);
 }
 
-TEST_F(HostPaceTest, WhatIsOursSaysNothingAboutTheHost) {
+TEST_F(HostPaceTest, what_is_ours_says_nothing_about_the_host) {
   for (int i = 0; i < 10; ++i) EXPECT_EQ(round(outcome(End::Ours)), 4U);
   EXPECT_EQ(pace_.last_error(), "an error");
 }
 
-TEST_F(HostPaceTest, SpreadsWhatIsLeftOfALimit) {
+TEST_F(HostPaceTest, spreads_what_is_left_of_a_limit) {
   auto answer = outcome(End::Answered);
   answer.rate_limit = RateLimit{6000, 599, 300s};
   pace_.started(now_);
@@ -247,14 +247,14 @@ TEST_F(HostPaceTest, SpreadsWhatIsLeftOfALimit) {
   EXPECT_EQ(pace_.free(now_), 4U);
 }
 
-TEST_F(HostPaceTest, DoesNotSpreadWhileMuchIsLeft) {
+TEST_F(HostPaceTest, does_not_spread_while_much_is_left) {
   auto answer = outcome(End::Answered);
   answer.rate_limit = RateLimit{6000, 700, 300s};
   EXPECT_EQ(round(answer), 4U);
   EXPECT_EQ(round(answer), 8U);
 }
 
-TEST_F(HostPaceTest, TakesThoseUnderWayForNotCountedYet) {
+TEST_F(HostPaceTest, takes_those_under_way_for_not_counted_yet) {
   for (int i = 0; i < 4; ++i) pace_.started(now_);
   auto answer = outcome(End::Answered);
   answer.rate_limit = RateLimit{100, 3, 60s};
@@ -263,7 +263,7 @@ TEST_F(HostPaceTest, TakesThoseUnderWayForNotCountedYet) {
   EXPECT_EQ(sit_out(), 60s);
 }
 
-TEST_F(HostPaceTest, DoesNotSpreadBeyondTheWindow) {
+TEST_F(HostPaceTest, does_not_spread_beyond_the_window) {
   auto answer = outcome(End::Answered);
   answer.rate_limit = RateLimit{100, 1, 60s};
   pace_.started(now_);
@@ -276,7 +276,7 @@ TEST_F(HostPaceTest, DoesNotSpreadBeyondTheWindow) {
   EXPECT_EQ(sit_out(), 29s);
 }
 
-TEST_F(HostPaceTest, SpreadsOverAnHourAtMost) {
+TEST_F(HostPaceTest, spreads_over_an_hour_at_most) {
   auto answer = outcome(End::Answered);
   answer.rate_limit = RateLimit{100, 0, 24h * 365};
   pace_.started(now_);
@@ -284,7 +284,7 @@ TEST_F(HostPaceTest, SpreadsOverAnHourAtMost) {
   EXPECT_EQ(sit_out(), 1h);
 }
 
-TEST_F(HostPaceTest, IsIdleWhenNothingIsUnderWayAndNoWaitIsOn) {
+TEST_F(HostPaceTest, is_idle_when_nothing_is_under_way_and_no_wait_is_on) {
   pace_.started(now_);
   EXPECT_EQ(pace_.idle_since(), std::nullopt);
   now_ += 1s;
@@ -296,11 +296,11 @@ TEST_F(HostPaceTest, IsIdleWhenNothingIsUnderWayAndNoWaitIsOn) {
   EXPECT_EQ(pace_.idle_since(), now_ + 30s);
 }
 
-TEST_F(HostPaceTest, RefusesToFinishWhatWasNotStarted) {
+TEST_F(HostPaceTest, refuses_to_finish_what_was_not_started) {
   EXPECT_THROW(pace_.finished(outcome(End::Answered), now_), std::logic_error);
 }
 
-TEST(HostPace, StartsSmallerWhenTheMostIsSmaller) {
+TEST(HostPace, starts_smaller_when_the_most_is_smaller) {
   HostPaceOptions options;
   options.at_most = 2;
   EXPECT_EQ(HostPace(options).free(kStart), 2U);
@@ -308,7 +308,7 @@ TEST(HostPace, StartsSmallerWhenTheMostIsSmaller) {
   EXPECT_EQ(HostPace(options).free(kStart), 1U);
 }
 
-TEST(DecayingRate, IsWhatHappensASecondAndFades) {
+TEST(DecayingRate, is_what_happens_a_second_and_fades) {
   DecayingRate rate;
   auto now = kStart;
   for (int i = 0; i < 6000; ++i) rate.add(1, now += 100ms);

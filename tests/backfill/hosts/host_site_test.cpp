@@ -5,13 +5,13 @@
 namespace skua::backfill::host_site_test {
 namespace {
 
-TEST(HostSite, IsTheLastTwoLabelsOfAName) {
+TEST(HostSite, is_the_last_two_labels_of_a_name) {
   EXPECT_EQ(site_of_origin("https://pds.example.com"), "example.com");
   EXPECT_EQ(site_of_origin("https://a.b.example.com:8443"), "example.com");
   EXPECT_EQ(site_of_origin("https://example.com"), "example.com");
 }
 
-TEST(HostSite, OfWhatHasNoDomainIsItself) {
+TEST(HostSite, of_what_has_no_domain_is_itself) {
   EXPECT_EQ(site_of_origin("http://localhost:2583"), "localhost:2583");
   EXPECT_EQ(site_of_origin("http://127.0.0.1:2583"), "127.0.0.1:2583");
   EXPECT_EQ(site_of_origin("http://[::1]:2583"), "[::1]:2583");

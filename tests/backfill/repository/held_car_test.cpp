@@ -15,7 +15,7 @@ class HeldCarTest : public testing::Test {
   SpoolBudget disk_{1'000};
 };
 
-TEST_F(HeldCarTest, CountsWhatComesAndGivesItBack) {
+TEST_F(HeldCarTest, counts_what_comes_and_gives_it_back) {
   {
     HeldCar small(memory_, disk_, "a.test", kSpoolAbove);
     EXPECT_TRUE(small.add(60));
@@ -36,7 +36,7 @@ TEST_F(HeldCarTest, CountsWhatComesAndGivesItBack) {
   EXPECT_EQ(disk_.taken(), 0U);
 }
 
-TEST_F(HeldCarTest, OneSiteHasAHalfOfTheDiskAtMost) {
+TEST_F(HeldCarTest, one_site_has_a_half_of_the_disk_at_most) {
   HeldCar one(memory_, disk_, "a.test", kSpoolAbove);
   HeldCar two(memory_, disk_, "a.test", kSpoolAbove);
   std::optional<HeldCar> other(std::in_place, memory_, disk_, "b.test", kSpoolAbove);

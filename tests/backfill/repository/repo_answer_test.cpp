@@ -38,7 +38,7 @@ HttpAnswer answer(unsigned status, const std::string& body,
   return answer;
 }
 
-TEST(RepoAnswer, ACarIsACar) {
+TEST(RepoAnswer, a_car_is_a_car) {
   for (const auto* type : {"application/vnd.ipld.car", "application/octet-stream", ""}) {
     const auto meaning = classify_repo_answer(answer(200, kCar, type), kNow);
     EXPECT_TRUE(std::holds_alternative<CarAnswer>(meaning)) << type;
@@ -47,7 +47,7 @@ TEST(RepoAnswer, ACarIsACar) {
 
 class FinalAnswer : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(FinalAnswer, IsFinalWith400And404Only) {
+TEST_P(FinalAnswer, is_final_with400_and404_only) {
   const auto body = std::string(R"({"error":")") + GetParam() + R"(","message":"whatever"})";
   for (const unsigned status : {400U, 404U}) {
     const auto meaning = classify_repo_answer(answer(status, body), kNow);
@@ -79,7 +79,7 @@ void PrintTo(const Failure& failure, std::ostream* out) {
 
 class FailedAnswer : public ::testing::TestWithParam<Failure> {};
 
-TEST_P(FailedAnswer, IsTriedAgainAndSaysWhy) {
+TEST_P(FailedAnswer, is_tried_again_and_says_why) {
   const auto meaning = classify_repo_answer(GetParam().answer, kNow);
   ASSERT_TRUE(std::holds_alternative<RequestFailed>(meaning));
   EXPECT_EQ(std::get<RequestFailed>(meaning).words, GetParam().words);
@@ -123,14 +123,14 @@ INSTANTIATE_TEST_SUITE_P(
                 "the host answered 400"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(RepoAnswer, ALimitCarriesItsWait) {
+TEST(RepoAnswer, a_limit_carries_its_wait) {
   auto limited = answer(429, "");
   EXPECT_EQ(std::get<HostLimited>(classify_repo_answer(limited, kNow)).wait, std::nullopt);
   limited.retry_after = "17";
   EXPECT_EQ(std::get<HostLimited>(classify_repo_answer(limited, kNow)).wait, 17s);
 }
 
-TEST(RepoAnswer, AFailureCarriesTheWaitThatTheHostAsksFor) {
+TEST(RepoAnswer, a_failure_carries_the_wait_that_the_host_asks_for) {
   auto failed = answer(503, "");
   failed.retry_after = "120";
   EXPECT_EQ(std::get<RequestFailed>(classify_repo_answer(failed, kNow)).wait, 120s);
@@ -143,7 +143,7 @@ struct Error {
 
 class ErrorAnswer : public ::testing::TestWithParam<Error> {};
 
-TEST_P(ErrorAnswer, IsTriedAgainAndSaysWhatToDo) {
+TEST_P(ErrorAnswer, is_tried_again_and_says_what_to_do) {
   const auto meaning = classify_repo_answer(GetParam().error, kNow);
   ASSERT_TRUE(std::holds_alternative<RequestFailed>(meaning));
   const auto words = std::get<RequestFailed>(meaning).words;
@@ -191,7 +191,7 @@ class SimulatedPds : public ::testing::Test {
   transport::HttpClient http_{transport::HttpClientOptions{}};
 };
 
-TEST_F(SimulatedPds, GivesACarOrSaysThatThereIsNone) {
+TEST_F(SimulatedPds, gives_a_car_or_says_that_there_is_none) {
   run({});
   const auto page = read_repo_page(get(list_repos_url(pds_, "")).value().body).value();
   ASSERT_FALSE(page.repos.empty());
@@ -204,7 +204,7 @@ TEST_F(SimulatedPds, GivesACarOrSaysThatThereIsNone) {
             "RepoNotFound: the host has no such repository");
 }
 
-TEST_F(SimulatedPds, LimitsWithAndWithoutAWord) {
+TEST_F(SimulatedPds, limits_with_and_without_a_word) {
   const auto now = system_clock().now();
   run({"--fault-rate", "429:17=1"});
   const auto limited = get(get_repo_url(pds_, "did:web:a.test", std::nullopt));
@@ -219,7 +219,7 @@ TEST_F(SimulatedPds, LimitsWithAndWithoutAWord) {
   EXPECT_FALSE(host_outcome(bare, 1s, now).rate_limit);
 }
 
-TEST(GetRepoUrl, EscapesTheDidAndNamesARevision) {
+TEST(GetRepoUrl, escapes_the_did_and_names_a_revision) {
   EXPECT_EQ(get_repo_url("https://pds.example", "did:plc:ewvi7nxzyoun6zhxrhs64oiz", std::nullopt),
             "https://pds.example/xrpc/com.atproto.sync.getRepo?did="
             "did:plc:ewvi7nxzyoun6zhxrhs64oiz");

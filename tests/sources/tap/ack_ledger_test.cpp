@@ -32,7 +32,7 @@ void finish(AckLedger& ledger, const std::vector<Ticket>& tickets) {
   ledger.finished(tickets);
 }
 
-TEST(AckLedgerTest, WhatBecomesDurableTogetherIsAcknowledgedTogether) {
+TEST(AckLedgerTest, what_becomes_durable_together_is_acknowledged_together) {
   Sender sender;
   AckLedger ledger(sender.function());
   for (Ticket ticket = 0; ticket < 5; ++ticket) {
@@ -46,7 +46,7 @@ TEST(AckLedgerTest, WhatBecomesDurableTogetherIsAcknowledgedTogether) {
   EXPECT_EQ(ledger.metrics().acknowledged, 3U);
 }
 
-TEST(AckLedgerTest, TicketsOfOthersArePassedOver) {
+TEST(AckLedgerTest, tickets_of_others_are_passed_over) {
   Sender sender;
   AckLedger ledger(sender.function());
   ledger.expect(7, 1);
@@ -57,7 +57,7 @@ TEST(AckLedgerTest, TicketsOfOthersArePassedOver) {
   EXPECT_EQ(sender.calls, (std::vector<Ids>{{1}}));
 }
 
-TEST(AckLedgerTest, WhatIsNotTakenIsOfferedAgain) {
+TEST(AckLedgerTest, what_is_not_taken_is_offered_again) {
   Sender sender;
   sender.room = 2;
   AckLedger ledger(sender.function());
@@ -72,7 +72,7 @@ TEST(AckLedgerTest, WhatIsNotTakenIsOfferedAgain) {
 }
 
 /// An id of a connection that ended may be another event's in the next.
-TEST(AckLedgerTest, NoIdGetsIntoTheNextConnection) {
+TEST(AckLedgerTest, no_id_gets_into_the_next_connection) {
   Sender sender;
   sender.room = 0;
   AckLedger ledger(sender.function());
@@ -92,7 +92,7 @@ TEST(AckLedgerTest, NoIdGetsIntoTheNextConnection) {
 
 /// Workers finish while connections come and go. Each connection has ids of its own, so that a
 /// stray one is seen: none is sent outside its connection, twice, or before it has finished.
-TEST(AckLedgerTest, HoldsUnderManyThreads) {
+TEST(AckLedgerTest, holds_under_many_threads) {
   constexpr int kConnections = 50;
   constexpr int kEach = 400;
   constexpr int kWorkers = 4;

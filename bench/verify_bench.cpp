@@ -113,7 +113,7 @@ std::size_t verify_all(const Work& work, verify::Level level) {
     if (!object) continue;
     const auto verdict = verifier.verify(decoded, *object, *commit.key, state);
     if (!verdict || verdict->continuity == verify::Continuity::Broken) continue;
-    state.head = verdict->link;
+    state.head = verdict->head;
     ++accepted;
   }
   return accepted;

@@ -76,6 +76,8 @@ class NetworkErrors(EndToEnd):
         host = self.away.removeprefix("http://")
         skua = self.indexer(database, f"ws://{host}")
         wait_for("the refusal", lambda: skua.says(f"connection refused by {host}"), alive=[skua])
+        # It would also read the list that `skua backfill` adds below.
+        self.assertEqual(skua.stop(), 0)
         self.assertIn(self.away, self.said(None, "tap", "stats", "--tap", f"ws://{host}"))
         imported = self.start([self.binary("skua"), "identity", "import", self.away], self.environment(database))
         wait_for("the failure", lambda: imported.says(f"{self.away}: the host cannot be reached; retrying"),

@@ -34,7 +34,7 @@ COMMENT ON COLUMN skua.change_log.cid IS 'SHA-256 of the new version of the reco
 COMMENT ON COLUMN skua.change_log.val IS 'The values of labels; null if the block has no labels.';
 COMMENT ON COLUMN skua.change_log.ref_change IS 'References that the changes add or remove: the index of the change in the block, from 0. The six arrays ref_... are parallel.';
 COMMENT ON COLUMN skua.change_log.ref_role IS '1: the subject of a like, repost, follow, block or label. 2: the parent of a reply. 3: the quoted record of a post. 4: the list of a list item.';
-COMMENT ON COLUMN skua.change_log.ref_delta IS 'The change of the number of references to the target: 1, -1, or 0 if the account has another like, repost, follow or block of the same target.';
+COMMENT ON COLUMN skua.change_log.ref_delta IS 'The change of the number of references to the target: 1, -1, or 0 if the account has another like, repost, follow or block of the same target, or if a label was updated.';
 COMMENT ON COLUMN skua.change_log.ref_actor IS 'The target: its account (bsky.actors.id).';
 COMMENT ON COLUMN skua.change_log.ref_collection IS 'The target: its collection (bsky.collections.id); 0: the target is an account.';
 COMMENT ON COLUMN skua.change_log.ref_rkey IS 'The target: its key, as a number; 0: the target is an account.';

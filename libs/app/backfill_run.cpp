@@ -125,7 +125,7 @@ class BackfillRun::Impl {
 };
 
 BackfillRun::BackfillRun(BackfillRunOptions options, const Clock& clock) {
-  check_database(options.database_url, options.durability);
+  check_database_to_write(options.database_url, options.durability);
   impl_ = std::make_unique<Impl>(std::move(options), clock);
 }
 

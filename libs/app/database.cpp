@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/count_text.hpp"
+#include "store/change_log.hpp"
 #include "store/database_watch.hpp"
 #include "store/migrations.hpp"
 #include "store/process_name.hpp"
@@ -39,6 +40,12 @@ void check_database(const std::string& url, Durability durability) {
         fmt::format("the database lacks {}, from {} on: run `skua migrate` first",
                     counted(pending.size(), "migration"), pending.front().label()));
   }
+}
+
+void check_database_to_write(const std::string& url, Durability durability) {
+  check_database(url, durability);
+  store::Session session(url, store::process_name("skua check"));
+  store::check_change_log_timeline(session);
 }
 
 std::optional<std::string> reason_to_stop(std::optional<std::string> defect,

@@ -18,6 +18,9 @@ enum class Durability : std::uint8_t {
 /// no pooler in transaction mode, and all migrations of this binary. Throws store::SqlError when
 /// the server cannot be reached, std::runtime_error with a message for the user otherwise.
 void check_database(const std::string& url, Durability durability = Durability::Any);
+/// The same for a process that writes. It begins a new timeline of the change log if the database
+/// is not the one that was written before.
+void check_database_to_write(const std::string& url, Durability durability = Durability::Any);
 
 /// Why a process that writes to the database must stop: `defect`, or a database that is not the one
 /// that the process began with (store::DatabaseWatch). Nothing: it need not.

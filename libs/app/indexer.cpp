@@ -236,7 +236,7 @@ class Indexer::Impl {
 };
 
 Indexer::Indexer(IndexerOptions options, const Clock& clock) {
-  check_database(options.database_url, options.durability);
+  check_database_to_write(options.database_url, options.durability);
   impl_ = std::make_unique<Impl>(std::move(options), clock);
 }
 

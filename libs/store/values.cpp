@@ -12,6 +12,8 @@ constexpr std::size_t kHeader = 20;
 /// The type's OID in pg_type: these numbers are constant.
 std::uint32_t oid_of(Array::Type type) {
   switch (type) {
+    case Array::Type::int2:
+      return 21;
     case Array::Type::int4:
       return 23;
     case Array::Type::int8:
@@ -29,6 +31,11 @@ std::uint32_t oid_of(Array::Type type) {
 }
 
 }  // namespace
+
+void Values::int2(std::int16_t value) {
+  append_item(encoded_, static_cast<std::uint16_t>(value));
+  ++count_;
+}
 
 void Values::int4(std::int32_t value) {
   append_item(encoded_, static_cast<std::uint32_t>(value));

@@ -15,6 +15,7 @@ namespace skua::store {
 /// CopyRows. Thus a table declares once, for both, how its columns derive from a record.
 class Values {
  public:
+  void int2(std::int16_t value);
   void int4(std::int32_t value);
   void int8(std::int64_t value);
   void boolean(bool value);
@@ -54,7 +55,7 @@ class Values {
 /// One column of a batch: a PostgreSQL array in binary form, for `unnest($n::type[])`.
 class Array : public Values {
  public:
-  enum class Type : std::uint8_t { int4, int8, boolean, text, bytea, timestamptz };
+  enum class Type : std::uint8_t { int2, int4, int8, boolean, text, bytea, timestamptz };
 
   explicit Array(Type type) : Values(Form::Array), type_(type) {}
 

@@ -20,8 +20,10 @@ const store::Statement kStatuses{
     "actors_status",
     "UPDATE bsky.actors AS a SET active = s.active, status = s.status, status_time = s.time "
     "FROM unnest($1::int4[], $2::boolean[], $3::text[], $4::timestamptz[]) "
-    "AS s(id, active, status, time) "
-    "WHERE a.id = s.id AND (a.status_time IS NULL OR a.status_time < s.time)"};
+    "AS s(id, active, status, time) JOIN bsky.actors AS b ON b.id = s.id "
+    "WHERE a.id = s.id AND (a.status_time IS NULL OR a.status_time < s.time) "
+    "RETURNING a.id, (coalesce(b.active, true), b.status) IS DISTINCT FROM "
+    "(coalesce(a.active, true), a.status), a.status IS NOT DISTINCT FROM 'deleted'"};
 
 // Only where the deletion, or what followed it in this batch, is the newest word; or where its
 // floor stands already: it was the newest word then, and its purge may have been cut off.
@@ -50,17 +52,17 @@ void keep_newest(std::map<std::int32_t, const Change*>& newest, std::int32_t act
   if (!inserted && change.time >= place->second->time) place->second = &change;
 }
 
-std::size_t write_handles(store::Session& session,
-                          const std::map<std::int32_t, const IdentityChange*>& changes,
-                          Timestamp now) {
+void write_handles(store::Session& session,
+                   const std::map<std::int32_t, const IdentityChange*>& changes, Timestamp now,
+                   Effects& effects) {
   std::vector<HandleClaim> claims;
   claims.reserve(changes.size());
   for (const auto& [id, change] : changes) claims.push_back({id, *change->handle, change->time});
-  return write_handle_claims(session, claims, now);
+  write_handle_claims(session, claims, now, effects);
 }
 
-std::size_t write_statuses(store::Session& session,
-                           const std::map<std::int32_t, const AccountChange*>& changes) {
+void write_statuses(store::Session& session,
+                    const std::map<std::int32_t, const AccountChange*>& changes, Effects& effects) {
   Array ids(Array::Type::int4);
   Array active(Array::Type::boolean);
   Array statuses(Array::Type::text);
@@ -77,7 +79,10 @@ std::size_t write_statuses(store::Session& session,
   }
   store::Params params;
   params.array(ids).array(active).array(statuses).array(times);
-  return session.execute(kStatuses, params).affected();
+  const store::Rows written = session.execute(kStatuses, params);
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    if (written.boolean(i, 1)) effects.account_changed(written.int4(i, 0), written.boolean(i, 2));
+  }
 }
 
 /// Accounts that are active now get the history that could not be had before.
@@ -128,9 +133,9 @@ std::vector<Purge> write_floors(store::Session& session,
 
 }  // namespace
 
-AccountsWritten write_account_changes(store::Session& session,
-                                      std::span<const event::ResolvedEvent* const> events,
-                                      Timestamp now) {
+std::vector<Purge> write_account_changes(store::Session& session,
+                                         std::span<const event::ResolvedEvent* const> events,
+                                         Timestamp now, Effects& effects) {
   std::map<std::int32_t, const IdentityChange*> identities;
   std::map<std::int32_t, const AccountChange*> accounts;
   std::map<std::int32_t, Deletion> deletions;
@@ -151,12 +156,11 @@ AccountsWritten write_account_changes(store::Session& session,
       }
     }
   }
-  AccountsWritten written;
-  if (!identities.empty()) written.accounts += write_handles(session, identities, now);
-  if (!accounts.empty()) written.accounts += write_statuses(session, accounts);
+  if (!identities.empty()) write_handles(session, identities, now, effects);
+  if (!accounts.empty()) write_statuses(session, accounts, effects);
   if (!active.empty()) queue_again(session, active, now);
-  if (!deletions.empty()) written.purges = write_floors(session, deletions, accounts);
-  return written;
+  if (deletions.empty()) return {};
+  return write_floors(session, deletions, accounts);
 }
 
 }  // namespace skua::writer

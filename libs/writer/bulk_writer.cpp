@@ -14,6 +14,7 @@
 #include "writer/bulk_guard.hpp"
 #include "writer/collection_writer.hpp"
 #include "writer/dead_letter.hpp"
+#include "writer/effects.hpp"
 #include "writer/table_writer.hpp"
 
 namespace skua::writer {
@@ -164,11 +165,17 @@ std::vector<Place> find_places(store::Session& session, const TableWriter& table
   return places;
 }
 
-/// Writes rows of one table; `events` are sorted by key. Returns how many changed.
-std::size_t write_table(store::Session& session, const TableWriter& table,
-                        const EventPointers& events, const Manner& manner) {
-  if (events.size() < kWorthCopying) return table.upsert(session, events, manner.now);
-  if (manner.way == Way::Merge) return table.merge(session, events, manner.settled, manner.now);
+/// Writes rows of one table; `events` are sorted by key.
+void write_table(store::Session& session, const TableWriter& table, const EventPointers& events,
+                 const Manner& manner, Effects& effects) {
+  if (events.size() < kWorthCopying) {
+    table.upsert(session, events, manner.now, effects);
+    return;
+  }
+  if (manner.way == Way::Merge) {
+    table.merge(session, events, manner.settled, manner.now, effects);
+    return;
+  }
   const std::vector<Place> places = find_places(session, table, events);
   EventPointers copied;
   EventPointers over_stubs;
@@ -178,17 +185,14 @@ std::size_t write_table(store::Session& session, const TableWriter& table,
     (places[i] == Place::Taken ? merged : copied).push_back(events[i]);
     if (places[i] == Place::Stub) over_stubs.push_back(events[i]);
   }
-  std::size_t rows = copied.size();
   if (!over_stubs.empty()) table.drop_stubs(session, over_stubs);
-  if (!copied.empty()) table.copy(session, copied, manner.now);
-  if (!merged.empty()) rows += table.merge(session, merged, manner.settled, manner.now);
-  return rows;
+  if (!copied.empty()) table.copy(session, copied, manner.now, effects);
+  if (!merged.empty()) table.merge(session, merged, manner.settled, manner.now, effects);
 }
 
 /// Writes what passed the guard, sorted by collection and key.
-std::size_t write_changes(store::Session& session, const std::vector<GuardedChange>& news,
-                          const Manner& manner) {
-  std::size_t rows = 0;
+void write_changes(store::Session& session, const std::vector<GuardedChange>& news,
+                   const Manner& manner, Effects& effects) {
   EventPointers untyped;
   for (auto first = news.begin(); first != news.end();) {
     const std::int32_t collection_id = first->event->collection_id;
@@ -210,23 +214,24 @@ std::size_t write_changes(store::Session& session, const std::vector<GuardedChan
         plain.push_back(first->event);
       }
     }
-    if (!plain.empty()) rows += write_table(session, *table, plain, manner);
-    if (!moving.empty()) rows += write_collection(session, collection_id, moving, manner.now);
+    if (!plain.empty()) write_table(session, *table, plain, manner, effects);
+    if (!moving.empty()) write_collection(session, collection_id, moving, manner.now, effects);
   }
   if (!untyped.empty()) {
     std::sort(untyped.begin(), untyped.end(), [](const auto* a, const auto* b) {
       return std::tie(a->actor_id, a->collection_id, a->rkey_number) <
              std::tie(b->actor_id, b->collection_id, b->rkey_number);
     });
-    rows += write_table(session, records_table(), untyped, manner);
+    write_table(session, records_table(), untyped, manner, effects);
   }
-  return rows;
 }
 
 BulkWriter::Outcome write_once(store::Session& session, const SourceNames& sources,
                                BulkWriter::Events given, std::span<const std::int64_t> claims,
                                Way way, Timestamp now) {
   BulkWriter::Outcome outcome;
+  // Of this attempt: another one begins anew.
+  Effects effects;
   store::Transaction transaction(session);
   lock_accounts(session, given);
   const EventPointers events = claims.empty()
@@ -253,13 +258,14 @@ BulkWriter::Outcome write_once(store::Session& session, const SourceNames& sourc
     const Manner manner{way, guard.settled(changes), now};
     const std::vector<GuardedChange> news = guard.news(changes);
     outcome.held_back = asked - news.size();
-    outcome.rows = write_changes(session, news, manner);
-    outcome.unchanged = asked - std::min(asked, outcome.rows);
+    write_changes(session, news, manner, effects);
   }
   if (!letters.empty()) {
     store::write_dead_letters(session, letters, now);
     outcome.dead_letters = letters.size();
   }
+  outcome.rows = effects.finish(session);
+  outcome.unchanged = asked - std::min(asked, outcome.rows);
   crash_point("before_bulk_commit");
   transaction.commit();
   crash_point("after_bulk_commit");

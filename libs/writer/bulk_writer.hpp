@@ -32,7 +32,7 @@ class BulkWriter {
   using Events = std::span<const event::ResolvedEvent* const>;
 
   struct Outcome {
-    std::size_t rows = 0;       // inserted or changed
+    std::size_t rows = 0;       // whose content was inserted or changed
     std::size_t unchanged = 0;  // there already, or held back
     std::size_t held_back = 0;  // older than what is known of the account or the record
     std::size_t lost = 0;       // left out: their job was cancelled, or another has it

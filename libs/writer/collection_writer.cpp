@@ -31,7 +31,8 @@ EventPointers newer_than_rows(store::Session& session, const TableWriter& table,
 }  // namespace
 
 std::size_t write_collection(store::Session& session, std::int32_t collection_id,
-                             std::span<const GuardedChange> changes, Timestamp now) {
+                             std::span<const GuardedChange> changes, Timestamp now,
+                             Effects& effects) {
   const TableWriter& records = records_table();
   const TableWriter* typed = table_of(collection_id);
 
@@ -57,12 +58,12 @@ std::size_t write_collection(store::Session& session, std::int32_t collection_id
   std::size_t rows = 0;
   if (typed != nullptr && !generic.empty()) {
     generic = newer_than_rows(session, *typed, generic);
-    if (!generic.empty()) rows += typed->remove(session, generic, now);
+    if (!generic.empty()) rows += typed->remove(session, generic, now, effects);
   }
-  if (!generic.empty()) rows += records.upsert(session, generic, now);
-  if (!valid.empty()) rows += typed->upsert(session, valid, now);
-  if (typed != nullptr && !deleted.empty()) rows += typed->remove(session, deleted, now);
-  if (!leave_records.empty()) rows += records.remove(session, leave_records, now);
+  if (!generic.empty()) rows += records.upsert(session, generic, now, effects);
+  if (!valid.empty()) rows += typed->upsert(session, valid, now, effects);
+  if (typed != nullptr && !deleted.empty()) rows += typed->remove(session, deleted, now, effects);
+  if (!leave_records.empty()) rows += records.remove(session, leave_records, now, effects);
   return rows;
 }
 

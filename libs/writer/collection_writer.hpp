@@ -6,6 +6,7 @@
 
 #include "base/time.hpp"
 #include "store/session.hpp"
+#include "writer/effects.hpp"
 #include "writer/guard.hpp"
 
 namespace skua::writer {
@@ -16,6 +17,7 @@ namespace skua::writer {
 /// `bsky.records`. `changes` has one change a key and is sorted by key. Returns the number of rows
 /// changed.
 std::size_t write_collection(store::Session& session, std::int32_t collection_id,
-                             std::span<const GuardedChange> changes, Timestamp now);
+                             std::span<const GuardedChange> changes, Timestamp now,
+                             Effects& effects);
 
 }  // namespace skua::writer

@@ -9,7 +9,8 @@ namespace skua::writer {
 struct Counters {
   Counter events{"events", "skua_events_total", "events",
                  "Events that workers finished: written, unchanged, or dead letters"};
-  Counter rows{"rows", "skua_rows_total", "rows", "Rows that were inserted, changed or deleted"};
+  Counter rows{"rows", "skua_rows_total", "rows",
+               "Rows whose content was inserted, changed or deleted"};
   Counter transactions{"transactions", "skua_transactions_total", "transactions",
                        "Transactions that were committed"};
   Counter unchanged{"unchanged", "skua_unchanged_events_total", "events",

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -20,8 +23,10 @@ using store::Statement;
 // Those that are written, and those that may lose a handle to them, before any is changed: who
 // takes rows in one order meets no deadlock.
 const Statement kLockActors{"handles_lock_actors",
-                            "SELECT FROM bsky.actors WHERE id = ANY($1::int4[]) "
+                            "SELECT id, handle FROM bsky.actors WHERE id = ANY($1::int4[]) "
                             "OR handle = ANY($2::text[]) ORDER BY id FOR NO KEY UPDATE"};
+const Statement kHandles{"handles_read",
+                         "SELECT id, handle FROM bsky.actors WHERE id = ANY($1::int4[])"};
 
 // A claim is looked up at once, unless the account has used up its look-ups ($4: now). The same
 // claim made again keeps what was found of it, and does not bring forward a look-up that waits. A
@@ -120,7 +125,22 @@ class HandleLocks {
     store::lock_xact(session, std::move(locks));
     Params params;
     params.array(ids_).array(handles_);
-    session.execute(kLockActors, params);
+    const Rows rows = session.execute(kLockActors, params);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      before_.emplace(rows.int4(i, 0), rows.text_or_null(i, 1));
+    }
+  }
+  /// Reports the accounts whose handle has changed since `take`.
+  void report(Session& session, Effects& effects) const {
+    Array ids(Array::Type::int4);
+    for (const auto& [id, handle] : before_) ids.int4(id);
+    Params params;
+    params.array(ids);
+    const Rows rows = session.execute(kHandles, params);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::int32_t id = rows.int4(i, 0);
+      if (before_.at(id) != rows.text_or_null(i, 1)) effects.handle_changed(id);
+    }
   }
 
  private:
@@ -128,6 +148,8 @@ class HandleLocks {
   Array handles_{Array::Type::text};
   // The callers'.
   std::vector<std::string_view> names_;
+  /// The handles of the locked accounts.
+  std::map<std::int32_t, std::optional<std::string>> before_;
 };
 
 Timestamp timestamp_of(std::int64_t microseconds) {
@@ -154,7 +176,7 @@ void dispossess_others(Session& session, std::span<const CheckedHandle> checked,
 }  // namespace
 
 std::size_t write_handle_claims(Session& session, std::span<const HandleClaim> claims,
-                                Timestamp now) {
+                                Timestamp now, Effects& effects) {
   HandleLocks locks;
   Array claimants(Array::Type::int4);
   Array handles(Array::Type::text);
@@ -178,7 +200,9 @@ std::size_t write_handle_claims(Session& session, std::span<const HandleClaim> c
   for (std::size_t i = 0; i < written.size(); ++i) ids.int4(written.int4(i, 0));
   Params params;
   params.array(ids).timestamp(now + kContestPause);
-  return written.size() + session.execute(kContest, params).affected();
+  const std::size_t contested = session.execute(kContest, params).affected();
+  locks.report(session, effects);
+  return written.size() + contested;
 }
 
 std::vector<DueHandle> due_handles(Session& session, Timestamp now, std::size_t limit) {
@@ -224,6 +248,9 @@ void write_checked_handles(Session& session, std::span<const CheckedHandle> chec
   params.array(ids).array(handles).array(due).array(valid).array(next).timestamp(now);
   session.execute(kChecked, params);
   dispossess_others(session, checked, now);
+  Effects effects;
+  locks.report(session, effects);
+  effects.finish(session);
   transaction.commit();
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/time.hpp"
 #include "store/session.hpp"
+#include "writer/effects.hpp"
 
 namespace skua::writer {
 
@@ -36,7 +37,7 @@ struct HandleClaim {
 /// Writes claims, one an account, in the caller's transaction; the newest of an account wins.
 /// Returns the number of rows written. Throws SqlError, as all here.
 std::size_t write_handle_claims(store::Session& session, std::span<const HandleClaim> claims,
-                                Timestamp now);
+                                Timestamp now, Effects& effects);
 
 /// A claim that is to be looked up.
 struct DueHandle {

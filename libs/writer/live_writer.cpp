@@ -9,6 +9,7 @@
 #include "writer/account_changes.hpp"
 #include "writer/collection_writer.hpp"
 #include "writer/dead_letter.hpp"
+#include "writer/effects.hpp"
 #include "writer/fold.hpp"
 #include "writer/guard.hpp"
 #include "writer/tables/labels.hpp"
@@ -83,6 +84,7 @@ LockedAccounts lock_batch(store::Session& session, LiveWriter::Batch batch) {
 
 LiveWriter::Outcome LiveWriter::write(store::Session& session, Batch batch, Timestamp now) const {
   Outcome outcome;
+  Effects effects;
   store::Transaction transaction(session);
   const LockedAccounts locked = lock_batch(session, batch);
   const std::vector<bool>& writable = locked.writable;
@@ -124,13 +126,12 @@ LiveWriter::Outcome LiveWriter::write(store::Session& session, Batch batch, Time
              std::tie(b->collection_id, b->actor_id, b->rkey_number);
     });
     const std::vector<GuardedChange> news = drop_known(session, changes);
-    outcome.unchanged = record_changes - news.size();
     for (auto first = news.begin(); first != news.end();) {
       const std::int32_t collection_id = first->event->collection_id;
       const auto last = std::find_if(first, news.end(), [&](const GuardedChange& change) {
         return change.event->collection_id != collection_id;
       });
-      outcome.rows += write_collection(session, collection_id, {first, last}, now);
+      write_collection(session, collection_id, {first, last}, now, effects);
       first = last;
     }
     for (const GuardedChange& change : news) {
@@ -147,13 +148,10 @@ LiveWriter::Outcome LiveWriter::write(store::Session& session, Batch batch, Time
     write_tombstones(session, deletes, sources_);
   }
 
+  outcome.unchanged = record_changes - std::min(record_changes, effects.size());
   if (!others.empty()) {
-    AccountsWritten accounts = write_account_changes(session, others, now);
-    outcome.rows += accounts.accounts;
-    outcome.purges = std::move(accounts.purges);
-    const LabelsWritten labels = write_labels(session, others, now);
-    outcome.rows += labels.rows;
-    outcome.unchanged += labels.unchanged;
+    outcome.purges = write_account_changes(session, others, now, effects);
+    outcome.unchanged += write_labels(session, others, now, effects);
     std::vector<store::DeadLetter> letters;
     for (const ResolvedEvent* event : others) {
       if (const auto* rejection = std::get_if<event::Rejection>(&event->event.body)) {
@@ -165,6 +163,7 @@ LiveWriter::Outcome LiveWriter::write(store::Session& session, Batch batch, Time
       outcome.dead_letters = letters.size();
     }
   }
+  outcome.rows = effects.finish(session);
   crash_point("before_commit");
   transaction.commit();
   crash_point("after_commit");

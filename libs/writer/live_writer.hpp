@@ -21,7 +21,8 @@ namespace skua::writer {
 ///   locks (a statement of their own, so that all that follows sees what their last holder
 ///   committed)
 ///   -> what is known of the keys: tombstones, invalid records, floors
-///   -> the tables -> tombstones of the deletes -> accounts -> labels -> dead letters -> commit
+///   -> the tables -> tombstones of the deletes -> accounts -> labels -> dead letters
+///   -> the change log -> commit
 ///
 /// The rev guard, the tombstones and the floor make it idempotent: a batch whose outcome is unknown
 /// is simply written again. Holds no state but the sources' names; the worker that owns the session
@@ -34,8 +35,8 @@ class LiveWriter {
   using Batch = std::span<const event::ResolvedEvent* const>;
 
   struct Outcome {
-    std::size_t rows = 0;       // inserted, changed, deleted
-    std::size_t unchanged = 0;  // held back by a guard, or folded away
+    std::size_t rows = 0;       // whose content was inserted, changed or deleted
+    std::size_t unchanged = 0;  // records without effect: excluded, repeated, or folded away
     std::size_t dead_letters = 0;
     /// Indices of the events of accounts that another worker holds, in their order: nothing was
     /// written of them. Only live batches have any; a backfill batch waits for its locks.

@@ -5,6 +5,7 @@
 
 #include "records/record.hpp"
 #include "store/advisory_lock.hpp"
+#include "writer/effects.hpp"
 #include "writer/table_writer.hpp"
 #include "writer/tables/labels.hpp"
 
@@ -30,7 +31,9 @@ std::size_t remove_all(store::Session& session, const Purge& purge, F&& remove) 
   for (;;) {
     store::Transaction transaction(session);
     lock_account(session, purge.did);
-    const std::size_t removed = remove();
+    Effects effects;
+    const std::size_t removed = remove(effects);
+    effects.finish(session);
     transaction.commit();
     rows += removed;
     if (removed < kRows) return rows;
@@ -38,9 +41,9 @@ std::size_t remove_all(store::Session& session, const Purge& purge, F&& remove) 
 }
 
 std::size_t purge_table(store::Session& session, const TableWriter& table, const Purge& purge) {
-  return remove_all(session, purge, [&] {
-    return table.purge(session, purge.actor_id, static_cast<std::int64_t>(purge.floor.value),
-                       kRows);
+  return remove_all(session, purge, [&](Effects& effects) {
+    return table.purge(session, purge.actor_id, static_cast<std::int64_t>(purge.floor.value), kRows,
+                       effects);
   });
 }
 
@@ -51,8 +54,9 @@ std::size_t purge_account(store::Session& session, const Purge& purge) {
   for (int id = 1; id <= static_cast<int>(records::kTypedCollections); ++id) {
     if (const TableWriter* table = table_of(id)) rows += purge_table(session, *table, purge);
   }
-  rows += remove_all(session, purge,
-                     [&] { return purge_labels(session, purge.actor_id, purge.said_at, kRows); });
+  rows += remove_all(session, purge, [&](Effects& effects) {
+    return purge_labels(session, purge.actor_id, purge.said_at, kRows, effects);
+  });
   return rows;
 }
 

@@ -9,16 +9,12 @@
 
 #include "base/time.hpp"
 #include "event/resolved_event.hpp"
+#include "store/change_log.hpp"
 #include "store/session.hpp"
+#include "writer/effects.hpp"
+#include "writer/row_key.hpp"
 
 namespace skua::writer {
-
-/// The key of a record's row.
-struct RowKey {
-  std::int32_t actor_id = 0;
-  std::int32_t collection_id = 0;
-  std::int64_t rkey = 0;
-};
 
 /// A run of keys of one account and collection: `first` up to `last`.
 struct KeyRange {
@@ -41,8 +37,20 @@ struct StoredRow {
   std::string path;
 };
 
+/// How many records of an account refer to a target, for a reference that counts once.
+struct ReferenceQuestion {
+  std::int32_t actor_id = 0;
+  store::ReferenceTarget target;
+  /// The likely answer: only other answers cost a row of the result.
+  std::int64_t expected = 0;
+  /// Counting ends here: an account may have any number of likes of one post.
+  std::int64_t enough = 1;
+};
+
 /// How a batch reaches one table of `bsky`. Has no state: one object serves all threads. Each
-/// function is one set-based statement in the caller's transaction and throws store::SqlError.
+/// function is one or two set-based statements in the caller's transaction and throws
+/// store::SqlError. It reports the effects on the content of records. The transaction holds the
+/// locks of the accounts.
 /// Events are record changes of one collection (for `bsky.records`: of any), resolved, one a key,
 /// sorted by key.
 class TableWriter {
@@ -59,18 +67,20 @@ class TableWriter {
   /// Inserts rows, and replaces those that are of an older revision. A row that gets a newer
   /// revision of the same record (equal cid) keeps its `indexed_at`. Returns the number of rows
   /// changed.
-  virtual std::size_t upsert(store::Session& session, Events events,
-                             Timestamp indexed_at) const = 0;
+  virtual std::size_t upsert(store::Session& session, Events events, Timestamp indexed_at,
+                             Effects& effects) const = 0;
 
   /// Appends rows by COPY: no row of these keys may be there. (DataError, 23505, when one is.)
-  virtual void copy(store::Session& session, Events events, Timestamp indexed_at) const = 0;
+  virtual void copy(store::Session& session, Events events, Timestamp indexed_at,
+                    Effects& effects) const = 0;
 
   /// Does what `upsert` does, for many events at a time; of the accounts in `settled` it leaves
   /// rows that hold the same record (equal cid) untouched, their revision included. For those
   /// nothing may come any more that is older than their event: a row of an old revision would give
   /// way to it. Two statements; once a transaction.
   virtual std::size_t merge(store::Session& session, Events events,
-                            std::span<const std::int32_t> settled, Timestamp indexed_at) const = 0;
+                            std::span<const std::int32_t> settled, Timestamp indexed_at,
+                            Effects& effects) const = 0;
 
   /// The record keys of the rows in each of the ranges, up to its limit, in no order.
   virtual std::vector<std::vector<FoundKey>> read_keys(store::Session& session,
@@ -96,8 +106,8 @@ class TableWriter {
   /// inserted with `indexed_at`, so that the result does not depend on earlier events. It is marked
   /// as deleted if the event is a delete, and not a record that left its table. Returns the number
   /// of changed rows.
-  virtual std::size_t remove(store::Session& session, Events events,
-                             Timestamp indexed_at) const = 0;
+  virtual std::size_t remove(store::Session& session, Events events, Timestamp indexed_at,
+                             Effects& effects) const = 0;
 
   /// The revision of each key's row, or kNoRow.
   virtual std::vector<std::int64_t> read_revs(store::Session& session,
@@ -106,7 +116,12 @@ class TableWriter {
   /// Removes up to `limit` rows of an account whose revision is `rev` or older; of posts an empty
   /// row stays, marked as deleted. Returns how many.
   virtual std::size_t purge(store::Session& session, std::int32_t actor_id, std::int64_t rev,
-                            std::size_t limit) const = 0;
+                            std::size_t limit, Effects& effects) const = 0;
+
+  /// For each question the number of rows that refer to the target, at most `enough`. Only of a
+  /// table whose records have a reference that counts once.
+  virtual std::vector<std::int64_t> count_references(
+      store::Session& session, std::span<const ReferenceQuestion> questions) const = 0;
 };
 
 /// The table of a collection that has one; null for all others.

@@ -21,7 +21,7 @@ struct TakenEvent {
 
 /// The outcome of a batch.
 struct Written {
-  std::size_t rows = 0;       // inserted, changed or deleted
+  std::size_t rows = 0;       // whose content was inserted, changed or deleted
   std::size_t unchanged = 0;  // a guard excluded them, or a later event of the batch replaced them
   std::size_t dead_letters = 0;
   /// Indices of events that were not written because another session holds the lock of their

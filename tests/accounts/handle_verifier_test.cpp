@@ -202,7 +202,9 @@ class HandleVerifierTest : public test::PostgresTest {
     const std::string name = handle.empty() ? did.substr(8) + ".example" : handle;
     const writer::HandleClaim claim{std::stoi(id), name, clock_.time()};
     store::Transaction transaction(session());
-    writer::write_handle_claims(session(), std::vector{claim}, clock_.time());
+    writer::Effects effects;
+    writer::write_handle_claims(session(), std::vector{claim}, clock_.time(), effects);
+    effects.finish(session());
     transaction.commit();
   }
   Names claim_many(int count) {

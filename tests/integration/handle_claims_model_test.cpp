@@ -44,7 +44,9 @@ class HandleClaimsModelTest : public test::PostgresTest {
   static std::size_t write(store::Session& session, const std::vector<HandleClaim>& claims,
                            Timestamp now) {
     store::Transaction transaction(session);
-    const std::size_t rows = write_handle_claims(session, claims, now);
+    Effects effects;
+    const std::size_t rows = write_handle_claims(session, claims, now, effects);
+    effects.finish(session);
     transaction.commit();
     return rows;
   }
@@ -311,7 +313,9 @@ class Claimer {
       if (random_() % 3 != 0) claims.push_back({id, kNames[random_() % kNames.size()], now});
     }
     store::Transaction transaction(session);
-    write_handle_claims(session, claims, now);
+    Effects effects;
+    write_handle_claims(session, claims, now, effects);
+    effects.finish(session);
     transaction.commit();
   }
 

@@ -166,10 +166,13 @@ TEST_F(HandlesTest, claims_at_the_same_time_leave_one_owner) {
   std::jthread thread;
   {
     store::Transaction open(session());
-    write_account_changes(session(), std::vector{&of_alice.front()}, clock_.now());
+    Effects effects;
+    write_account_changes(session(), std::vector{&of_alice.front()}, clock_.now(), effects);
     thread = std::jthread([&] {
       store::Transaction transaction(other);
-      write_account_changes(other, std::vector{&of_bob.front()}, clock_.now());
+      Effects effects;
+      write_account_changes(other, std::vector{&of_bob.front()}, clock_.now(), effects);
+      effects.finish(other);
       transaction.commit();
       ended = true;
     });

@@ -67,13 +67,13 @@ class TablesTest : public testing::Test {
     std::vector<UnresolvedEvent> events;
     events.push_back(std::move(event));
     const auto batch = resolved(std::move(events));
-    return table_for(batch[0]).upsert(*session_, pointers(batch), clock_.now());
+    return table_for(batch[0]).upsert(*session_, pointers(batch), clock_.now(), effects_);
   }
   std::size_t remove(UnresolvedEvent event) {
     std::vector<UnresolvedEvent> events;
     events.push_back(std::move(event));
     const auto batch = resolved(std::move(events));
-    return table_for(batch[0]).remove(*session_, pointers(batch), clock_.now());
+    return table_for(batch[0]).remove(*session_, pointers(batch), clock_.now(), effects_);
   }
 
   std::string value(const std::string& sql) {
@@ -86,6 +86,7 @@ class TablesTest : public testing::Test {
   std::unique_ptr<store::Session> session_;
   std::unique_ptr<resolve::SharedIds> ids_;
   test::ManualClock clock_;
+  Effects effects_;
 };
 
 std::unique_ptr<test::Database> TablesTest::database_;
@@ -337,8 +338,8 @@ TEST_F(TablesTest, a_post_that_breaks_its_lexicon_leaves_a_stub_that_is_not_dele
   events.push_back(
       made_write(kAuthor, "app.bsky.feed.post", key, 11, {{"text", 5}}, event::Operation::Update));
   const auto batch = resolved(std::move(events));
-  EXPECT_EQ(table_of(1)->remove(*session_, pointers(batch), clock_.now()), 1U);
-  EXPECT_EQ(records_table().upsert(*session_, pointers(batch), clock_.now()), 1U);
+  EXPECT_EQ(table_of(1)->remove(*session_, pointers(batch), clock_.now(), effects_), 1U);
+  EXPECT_EQ(records_table().upsert(*session_, pointers(batch), clock_.now(), effects_), 1U);
   EXPECT_EQ(value("SELECT concat_ws('|', cid IS NULL, is_deleted, rev) FROM bsky.posts"), "t|f|11");
   EXPECT_EQ(value("SELECT count(*) FROM bsky.all_records"), "1");
   EXPECT_NE(value("SELECT invalid_reason FROM bsky.records"), "");
@@ -373,7 +374,7 @@ TEST_F(TablesTest, a_record_without_a_table_is_kept_whole) {
       {1, 1, 1}, {batch[0].actor_id, batch[0].collection_id, batch[0].rkey_number}};
   EXPECT_EQ(records_table().read_revs(*session_, keys),
             (std::vector<std::int64_t>{TableWriter::kNoRow, 12}));
-  EXPECT_EQ(records_table().remove(*session_, pointers(batch), clock_.now()), 1U);
+  EXPECT_EQ(records_table().remove(*session_, pointers(batch), clock_.now(), effects_), 1U);
   EXPECT_EQ(value("SELECT count(*) FROM bsky.records"), "0");
 }
 
@@ -388,9 +389,9 @@ TEST_F(TablesTest, a_batch_changes_only_what_is_older) {
     return resolved(std::move(events));
   };
   const auto first = batch_at(10, 0, 200);
-  EXPECT_EQ(table_of(1)->upsert(*session_, pointers(first), clock_.now()), 200U);
+  EXPECT_EQ(table_of(1)->upsert(*session_, pointers(first), clock_.now(), effects_), 200U);
   const auto second = batch_at(9, 100, 300);
-  EXPECT_EQ(table_of(1)->upsert(*session_, pointers(second), clock_.now()), 100U);
+  EXPECT_EQ(table_of(1)->upsert(*session_, pointers(second), clock_.now(), effects_), 100U);
   EXPECT_EQ(value("SELECT count(*) FROM bsky.posts WHERE text = 'rev 10'"), "200");
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/crash_point.hpp"
 #include "base/log.hpp"
+#include "store/change_log.hpp"
 #include "store/outage.hpp"
 #include "store/process_name.hpp"
 #include "store/source_lock.hpp"
@@ -88,7 +89,10 @@ std::optional<std::string> build_next(Session& session) {
   const bool is_there = !found.empty() && found.boolean(0, 0);
   if (!found.empty() && !is_there) session.run("DROP INDEX " + name);
   if (!is_there) session.run(std::string(next.text(0, 1)));
+  // The last index ends the bootstrap. Of several transactions one finds none missing.
+  store::lock_change_log_mode(session);
   session.execute(kForget, params);
+  store::end_bootstrap_in_log(session);
   crash_point("before_index_commit");
   transaction.commit();
   crash_point("after_index_commit");
@@ -264,6 +268,7 @@ std::size_t begin_bootstrap(Session& session) {
   if (bootstrap_is_open(session)) return 0;
   refuse_filled_tables(session);
   session.run("SET LOCAL lock_timeout = '10s'");
+  store::lock_change_log_mode(session);
   const Rows names = session.execute(kRecord, {});
   for (std::size_t i = 0; i < names.size(); ++i) {
     session.run("DROP INDEX " + std::string(names.text(i, 0)));

@@ -13,6 +13,7 @@
 #include "records/record.hpp"
 #include "store/advisory_lock.hpp"
 #include "store/repository_table.hpp"
+#include "writer/effects.hpp"
 #include "writer/handle_claims.hpp"
 #include "writer/table_writer.hpp"
 
@@ -95,7 +96,8 @@ void end_jobs(store::Session& session, Repositories& repositories, const std::st
 }
 
 /// What is known of an account once all of it is there.
-void write_accounts(store::Session& session, const Repositories& repositories, Timestamp now) {
+void write_accounts(store::Session& session, const Repositories& repositories, Timestamp now,
+                    writer::Effects& effects) {
   std::vector<store::WholeRepository> whole;
   std::vector<writer::HandleClaim> claims;
   for (const WrittenRepository* repository : repositories) {
@@ -107,7 +109,7 @@ void write_accounts(store::Session& session, const Repositories& repositories, T
   }
   std::sort(whole.begin(), whole.end(), [](const auto& a, const auto& b) { return a.did < b.did; });
   store::resyncs_done(session, whole, now);
-  if (!claims.empty()) writer::write_handle_claims(session, claims, now);
+  if (!claims.empty()) writer::write_handle_claims(session, claims, now, effects);
 }
 
 /// Whether the CAR may hold a record of this path: it does, or it is a part of the repository that
@@ -128,7 +130,8 @@ bool may_hold(const repo::RepositoryListing& listing, std::string_view path) {
 }
 
 std::size_t remove_rows(store::Session& session, const TableWriter& table, atproto::Tid rev,
-                        const std::vector<StoredRow>& rows, Timestamp now) {
+                        const std::vector<StoredRow>& rows, Timestamp now,
+                        writer::Effects& effects) {
   std::vector<event::ResolvedEvent> deletes(rows.size());
   std::vector<const event::ResolvedEvent*> pointers;
   pointers.reserve(rows.size());
@@ -142,7 +145,7 @@ std::size_t remove_rows(store::Session& session, const TableWriter& table, atpro
     deletes[i].rkey_number = rows[i].key.rkey;
     pointers.push_back(&deletes[i]);
   }
-  return table.remove(session, pointers, now);
+  return table.remove(session, pointers, now, effects);
 }
 
 /// Goes through an account's rows of a table that are older than its CAR, and calls `remove` with
@@ -175,6 +178,7 @@ void for_each_table(F&& f) {
 Finished finish_small(store::Session& session, Repositories repositories, const std::string& holder,
                       Timestamp now) {
   Finished finished;
+  writer::Effects effects;
   store::Transaction transaction(session);
   lock_accounts(session, repositories);
   drop_stale(session, repositories, finished);
@@ -192,13 +196,14 @@ Finished finish_small(store::Session& session, Repositories repositories, const 
       for (const std::int32_t actor : table.actors_with_rows_before(session, actors, revs)) {
         const WrittenRepository& repository = *by_actor.at(actor);
         for_absent(session, table, repository, [&](const std::vector<StoredRow>& rows) {
-          finished.removed += remove_rows(session, table, repository.rev, rows, now);
+          finished.removed += remove_rows(session, table, repository.rev, rows, now, effects);
         });
       }
     });
     raise_floors(session, repositories);
-    write_accounts(session, repositories, now);
+    write_accounts(session, repositories, now, effects);
   }
+  effects.finish(session);
   crash_point("before_finish_commit");
   transaction.commit();
   crash_point("after_finish_commit");
@@ -224,13 +229,17 @@ Finished finish_large(store::Session& session, const WrittenRepository& reposito
     for_absent(session, table, repository, [&](const std::vector<StoredRow>& rows) {
       store::Transaction transaction(session);
       lock_accounts(session, one);
-      finished.removed += remove_rows(session, table, repository.rev, rows, now);
+      writer::Effects effects;
+      finished.removed += remove_rows(session, table, repository.rev, rows, now, effects);
+      effects.finish(session);
       transaction.commit();
     });
   });
   store::Transaction transaction(session);
   end_jobs(session, one, holder, now, finished);
-  if (!one.empty()) write_accounts(session, one, now);
+  writer::Effects effects;
+  if (!one.empty()) write_accounts(session, one, now, effects);
+  effects.finish(session);
   crash_point("before_finish_commit");
   transaction.commit();
   crash_point("after_finish_commit");

@@ -7,7 +7,10 @@ using records::Block;
 
 template <>
 const TableDefinition<Block>& table_definition<Block>() {
-  static const auto kColumns = ColumnList<Block>().column<&Block::subject>("subject_actor");
+  static const auto kColumns =
+      ColumnList<Block>()
+          .column<&Block::subject>("subject_actor")
+          .counted<&Block::subject>(store::ReferenceRole::Subject, "subject", true);
   static const TableDefinition<Block> kTable("blocks", kColumns);
   return kTable;
 }

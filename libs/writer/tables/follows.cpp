@@ -7,11 +7,13 @@ using records::Follow;
 
 template <>
 const TableDefinition<Follow>& table_definition<Follow>() {
-  static const auto kColumns = ColumnList<Follow>()
-                                   .column<&Follow::subject>("subject_actor")
-                                   .key_of<&Follow::via>("via")
-                                   .collection_of<&Follow::via>("via")
-                                   .cid_of<&Follow::via>("via");
+  static const auto kColumns =
+      ColumnList<Follow>()
+          .column<&Follow::subject>("subject_actor")
+          .key_of<&Follow::via>("via")
+          .collection_of<&Follow::via>("via")
+          .cid_of<&Follow::via>("via")
+          .counted<&Follow::subject>(store::ReferenceRole::Subject, "subject", true);
   static const TableDefinition<Follow> kTable("follows", kColumns);
   return kTable;
 }

@@ -1,5 +1,6 @@
 #include "writer/tables/keyed_table.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "atproto/tid.hpp"
@@ -21,6 +22,19 @@ Array int4_array(std::span<const std::int32_t> values) {
   return array;
 }
 
+RowKey key_of(const event::ResolvedEvent& event) {
+  return {event.actor_id, event.collection_id, event.rkey_number};
+}
+
+/// The place of a key in events that are sorted by key.
+std::size_t place_of(TableWriter::Events events, const RowKey& key) {
+  const auto place = std::lower_bound(events.begin(), events.end(), key,
+                                      [](const event::ResolvedEvent* event, const RowKey& other) {
+                                        return key_of(*event) < other;
+                                      });
+  return static_cast<std::size_t>(place - events.begin());
+}
+
 /// The first column.
 std::vector<std::int32_t> ids_in(const store::Rows& rows) {
   std::vector<std::int32_t> ids;
@@ -32,9 +46,11 @@ std::vector<std::int32_t> ids_in(const store::Rows& rows) {
 }  // namespace
 
 KeyedTable::KeyedTable(const std::string& table, Key key, std::span<const BatchColumn> columns,
-                       const std::string& stub_marker)
+                       std::span<const ReferenceColumns> references, const std::string& stub_marker)
     : key_(key),
-      statements_(table, key == Key::OneCollection ? kOneCollection : kManyCollections, columns) {
+      references_(references.begin(), references.end()),
+      statements_(table, key == Key::OneCollection ? kOneCollection : kManyCollections, columns,
+                  references) {
   if (!stub_marker.empty()) statements_.keep_stubs(stub_marker);
 }
 
@@ -74,17 +90,93 @@ void KeyedTable::copy_into(store::Session& session, const std::string& table, Ev
   session.copy(table, statements_.copied(), rows);
 }
 
-void KeyedTable::copy(store::Session& session, Events events, Timestamp indexed_at) const {
+store::Params KeyedTable::row_params(Events events, Timestamp indexed_at) const {
+  store::Params params;
+  append_keys(params, events);
+  append_columns(params, events);
+  params.timestamp(indexed_at);
+  return params;
+}
+
+RowKey KeyedTable::key_in(const store::Rows& rows, std::size_t row) const {
+  if (key_ == Key::OneCollection) return {rows.int4(row, 0), collection_id(), rows.int8(row, 1)};
+  return {rows.int4(row, 0), rows.int4(row, 1), rows.int8(row, 2)};
+}
+
+KeyedTable::OldContent KeyedTable::old_content(const store::Rows& rows, std::size_t row,
+                                               std::size_t column) const {
+  OldContent old;
+  old.had_content = rows.boolean(row, column);
+  old.same_cid = !rows.is_null(row, column + 1) && rows.boolean(row, column + 1);
+  column += 2;
+  for (const ReferenceColumns& reference : references_) {
+    if (!rows.is_null(row, column)) {
+      old.references.push_back(
+          {reference.role,
+           reference.counts_once,
+           {rows.int4(row, column), rows.int4(row, column + 1), rows.int8(row, column + 2)}});
+    }
+    column += 3;
+  }
+  return old;
+}
+
+void KeyedTable::replaced(const event::ResolvedEvent& event, const OldContent& old,
+                          Effects& effects) const {
+  if (!old.had_content) {
+    effects.created(event, references_of(event));
+  } else if (!old.same_cid) {
+    effects.updated(event, old.references, references_of(event));
+  }
+}
+
+std::size_t KeyedTable::upsert(store::Session& session, Events events, Timestamp indexed_at,
+                               Effects& effects) const {
+  // Most records are new: they cost one statement.
+  const store::Rows inserted =
+      session.execute(statements_.insert(), row_params(events, indexed_at));
+  std::vector<bool> is_new(events.size(), inserted.size() == events.size());
+  if (inserted.size() < events.size()) {
+    for (std::size_t i = 0; i < inserted.size(); ++i) {
+      is_new.at(place_of(events, key_in(inserted, i))) = true;
+    }
+  }
+  std::vector<const event::ResolvedEvent*> others;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (is_new[i]) {
+      effects.created(*events[i], references_of(*events[i]));
+    } else {
+      others.push_back(events[i]);
+    }
+  }
+  if (others.empty()) return inserted.size();
+  const store::Rows updated = session.execute(statements_.update(), row_params(others, indexed_at));
+  for (std::size_t i = 0; i < updated.size(); ++i) {
+    replaced(*others.at(static_cast<std::size_t>(updated.int8(i, 0))), old_content(updated, i, 1),
+             effects);
+  }
+  return inserted.size() + updated.size();
+}
+
+void KeyedTable::copy(store::Session& session, Events events, Timestamp indexed_at,
+                      Effects& effects) const {
   copy_into(session, statements_.table(), events, indexed_at);
+  for (const event::ResolvedEvent* event : events) effects.created(*event, references_of(*event));
 }
 
 std::size_t KeyedTable::merge(store::Session& session, Events events,
-                              std::span<const std::int32_t> settled, Timestamp indexed_at) const {
+                              std::span<const std::int32_t> settled, Timestamp indexed_at,
+                              Effects& effects) const {
   session.execute(statements_.make_stage(), {});
   copy_into(session, statements_.stage(), events, indexed_at);
   store::Params params;
   params.array(int4_array(settled));
-  return session.execute(statements_.merge(), params).affected();
+  const store::Rows written = session.execute(statements_.merge(), params);
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    replaced(*events[place_of(events, key_in(written, i))], old_content(written, i, key_size()),
+             effects);
+  }
+  return written.size();
 }
 
 std::vector<std::vector<FoundKey>> KeyedTable::read_keys(store::Session& session,
@@ -155,18 +247,39 @@ std::vector<StoredRow> KeyedTable::rows_before(store::Session& session, std::int
   return found;
 }
 
-std::size_t KeyedTable::remove(store::Session& session, Events events, Timestamp indexed_at) const {
-  store::Params params;
-  append_keys(params, events);
-  Array revs(Array::Type::int8);
-  Array deletes(Array::Type::boolean);
-  for (const event::ResolvedEvent* event : events) {
-    revs.int8(static_cast<std::int64_t>(event->change().rev.value));
-    deletes.boolean(event->change().operation == event::Operation::Delete);
+std::size_t KeyedTable::remove(store::Session& session, Events events, Timestamp indexed_at,
+                               Effects& effects) const {
+  const auto params_of = [&](Events of) {
+    store::Params params;
+    append_keys(params, of);
+    Array revs(Array::Type::int8);
+    Array deletes(Array::Type::boolean);
+    for (const event::ResolvedEvent* event : of) {
+      revs.int8(static_cast<std::int64_t>(event->change().rev.value));
+      deletes.boolean(event->change().operation == event::Operation::Delete);
+    }
+    params.array(revs).array(deletes);
+    return params;
+  };
+  const store::Rows removed = session.execute(statements_.remove(), params_of(events));
+  std::vector<bool> is_removed(events.size());
+  for (std::size_t i = 0; i < removed.size(); ++i) {
+    const auto place = static_cast<std::size_t>(removed.int8(i, 0));
+    is_removed.at(place) = true;
+    const event::ResolvedEvent& event = *events[place];
+    const OldContent old = old_content(removed, i, 1);
+    if (!old.had_content) continue;
+    effects.removed(key_of(event), static_cast<std::int64_t>(event.change().rev.value),
+                    old.references);
   }
-  params.array(revs).array(deletes);
-  if (statements_.keeps_stubs()) params.timestamp(indexed_at);
-  return session.execute(statements_.remove(), params).affected();
+  if (!statements_.keeps_stubs() || removed.size() == events.size()) return removed.size();
+  std::vector<const event::ResolvedEvent*> others;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (!is_removed[i]) others.push_back(events[i]);
+  }
+  store::Params params = params_of(others);
+  params.timestamp(indexed_at);
+  return removed.size() + session.execute(statements_.insert_stubs(), params).affected();
 }
 
 std::vector<std::int64_t> KeyedTable::read_revs(store::Session& session,
@@ -182,10 +295,43 @@ std::vector<std::int64_t> KeyedTable::read_revs(store::Session& session,
 }
 
 std::size_t KeyedTable::purge(store::Session& session, std::int32_t actor_id, std::int64_t rev,
-                              std::size_t limit) const {
+                              std::size_t limit, Effects& effects) const {
   store::Params params;
   params.int4(actor_id).int8(rev).int8(static_cast<std::int64_t>(limit));
-  return session.execute(statements_.purge(), params).affected();
+  const store::Rows removed = session.execute(statements_.purge(), params);
+  for (std::size_t i = 0; i < removed.size(); ++i) {
+    effects.removed(key_in(removed, i), rev, old_content(removed, i, key_size()).references);
+  }
+  return removed.size();
+}
+
+std::vector<std::int64_t> KeyedTable::count_references(
+    store::Session& session, std::span<const ReferenceQuestion> questions) const {
+  Array actors(Array::Type::int4);
+  Array ref_actors(Array::Type::int4);
+  Array ref_collections(Array::Type::int4);
+  Array ref_rkeys(Array::Type::int8);
+  Array expected(Array::Type::int8);
+  Array enough(Array::Type::int8);
+  std::vector<std::int64_t> numbers;
+  numbers.reserve(questions.size());
+  for (const ReferenceQuestion& question : questions) {
+    actors.int4(question.actor_id);
+    ref_actors.int4(question.target.actor_id);
+    ref_collections.int4(question.target.collection_id);
+    ref_rkeys.int8(question.target.rkey);
+    expected.int8(question.expected);
+    enough.int8(question.enough);
+    numbers.push_back(question.expected);
+  }
+  store::Params params;
+  params.array(actors).array(ref_actors).array(ref_collections).array(ref_rkeys);
+  params.array(expected).array(enough);
+  const store::Rows others = session.execute(statements_.count_references(), params);
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    numbers.at(static_cast<std::size_t>(others.int8(i, 0))) = others.int8(i, 1);
+  }
+  return numbers;
 }
 
 }  // namespace skua::writer

@@ -16,9 +16,12 @@ namespace skua::writer {
 /// What all tables do alike: find and remove rows by key. How a row is written is each one's own.
 class KeyedTable : public TableWriter {
  public:
-  void copy(store::Session& session, Events events, Timestamp indexed_at) const override;
+  std::size_t upsert(store::Session& session, Events events, Timestamp indexed_at,
+                     Effects& effects) const override;
+  void copy(store::Session& session, Events events, Timestamp indexed_at,
+            Effects& effects) const override;
   std::size_t merge(store::Session& session, Events events, std::span<const std::int32_t> settled,
-                    Timestamp indexed_at) const override;
+                    Timestamp indexed_at, Effects& effects) const override;
   std::vector<std::vector<FoundKey>> read_keys(store::Session& session,
                                                std::span<const KeyRange> ranges) const override;
   void drop_stubs(store::Session& session, Events events) const override;
@@ -28,11 +31,14 @@ class KeyedTable : public TableWriter {
   std::vector<StoredRow> rows_before(store::Session& session, std::int32_t actor_id,
                                      std::int64_t rev, const std::optional<RowKey>& after,
                                      std::size_t limit) const override;
-  std::size_t remove(store::Session& session, Events events, Timestamp indexed_at) const override;
+  std::size_t remove(store::Session& session, Events events, Timestamp indexed_at,
+                     Effects& effects) const override;
   std::vector<std::int64_t> read_revs(store::Session& session,
                                       std::span<const RowKey> keys) const override;
   std::size_t purge(store::Session& session, std::int32_t actor_id, std::int64_t rev,
-                    std::size_t limit) const override;
+                    std::size_t limit, Effects& effects) const override;
+  std::vector<std::int64_t> count_references(
+      store::Session& session, std::span<const ReferenceQuestion> questions) const override;
 
  protected:
   /// Of one collection the key is (actor_id, rkey), of many (actor_id, collection_id, rkey).
@@ -40,24 +46,45 @@ class KeyedTable : public TableWriter {
 
   /// `columns`: those behind the key. `stub_marker`: see TableStatements::keep_stubs; empty:
   /// removed rows go.
+  /// `references`: the columns of counted references, in the order of `references_of`.
   KeyedTable(const std::string& table, Key key, std::span<const BatchColumn> columns,
-             const std::string& stub_marker);
+             std::span<const ReferenceColumns> references, const std::string& stub_marker);
 
   const TableStatements& statements() const { return statements_; }
   /// The NSID of `collection_id`; of `bsky.records` nothing.
   virtual std::string_view collection() const { return {}; }
   /// Appends one row an event: the columns of TableStatements::copied, in their order.
   virtual void fill(store::CopyRows& rows, Events events, Timestamp indexed_at) const = 0;
+  /// Appends the arrays of the columns behind the key.
+  virtual void append_columns(store::Params& params, Events events) const = 0;
+  /// The counted references of the event's record.
+  virtual CountedReferences references_of(const event::ResolvedEvent& event) const = 0;
   void append_key(store::CopyRows& rows, const event::ResolvedEvent& event) const;
   /// Appends the arrays of the events' keys.
   void append_keys(store::Params& params, Events events) const;
 
  private:
+  /// The old content of a row, from `column` on.
+  struct OldContent {
+    bool had_content = false;
+    bool same_cid = false;
+    CountedReferences references;
+  };
+
   void append_keys(store::Params& params, std::span<const RowKey> keys) const;
   void copy_into(store::Session& session, const std::string& table, Events events,
                  Timestamp indexed_at) const;
 
+  store::Params row_params(Events events, Timestamp indexed_at) const;
+  OldContent old_content(const store::Rows& rows, std::size_t row, std::size_t column) const;
+  /// The key in the first columns of a row.
+  RowKey key_in(const store::Rows& rows, std::size_t row) const;
+  std::size_t key_size() const { return key_ == Key::OneCollection ? 2 : 3; }
+  /// The content of the event's record replaced this one.
+  void replaced(const event::ResolvedEvent& event, const OldContent& old, Effects& effects) const;
+
   const Key key_;
+  const std::vector<ReferenceColumns> references_;
   TableStatements statements_;
 };
 

@@ -7,27 +7,21 @@
 #include "base/time.hpp"
 #include "event/resolved_event.hpp"
 #include "store/session.hpp"
+#include "writer/effects.hpp"
 
 namespace skua::writer {
-
-/// What `write_labels` did.
-struct LabelsWritten {
-  std::size_t rows = 0;
-  /// Held back by the guard.
-  std::size_t unchanged = 0;
-};
 
 /// Writes the labels among `events` to `bsky.labels`. A labeler has one row for a subject and
 /// value: the newest label by cts, then by seq. Repetitions and another order therefore change
 /// nothing, and a negated label stays as a row. Labels from before the deletion of a labeler are
-/// ignored. Other events are ignored. One statement in the caller's transaction; throws
-/// store::SqlError.
-LabelsWritten write_labels(store::Session& session,
-                           std::span<const event::ResolvedEvent* const> events,
-                           Timestamp indexed_at);
+/// ignored. Other events are ignored. One statement in the caller's transaction, which holds the
+/// locks of the labelers. Returns the number of labels without effect. Throws store::SqlError.
+std::size_t write_labels(store::Session& session,
+                         std::span<const event::ResolvedEvent* const> events, Timestamp indexed_at,
+                         Effects& effects);
 
 /// Removes up to `limit` labels that a labeler made until `said_at`. Returns how many.
 std::size_t purge_labels(store::Session& session, std::int32_t actor_id, Timestamp said_at,
-                         std::size_t limit);
+                         std::size_t limit, Effects& effects);
 
 }  // namespace skua::writer

@@ -7,12 +7,14 @@ using records::Like;
 
 template <>
 const TableDefinition<Like>& table_definition<Like>() {
-  static const auto kColumns = ColumnList<Like>()
-                                   .key_of<&Like::subject>("subject")
-                                   .collection_of<&Like::subject>("subject")
-                                   .cid_of<&Like::subject>("subject")
-                                   .key_of<&Like::via>("via")
-                                   .cid_of<&Like::via>("via");
+  static const auto kColumns =
+      ColumnList<Like>()
+          .key_of<&Like::subject>("subject")
+          .collection_of<&Like::subject>("subject")
+          .cid_of<&Like::subject>("subject")
+          .key_of<&Like::via>("via")
+          .cid_of<&Like::via>("via")
+          .counted<&Like::subject>(store::ReferenceRole::Subject, "subject", true);
   static const TableDefinition<Like> kTable("likes", kColumns);
   return kTable;
 }

@@ -1,3 +1,4 @@
+#include "records/list.hpp"
 #include "records/list_item.hpp"
 #include "writer/tables/table_definition.hpp"
 
@@ -9,7 +10,9 @@ template <>
 const TableDefinition<ListItem>& table_definition<ListItem>() {
   static const auto kColumns = ColumnList<ListItem>()
                                    .column<&ListItem::subject>("subject_actor")
-                                   .key_of<&ListItem::list>("list");
+                                   .key_of<&ListItem::list>("list")
+                                   .counted<&ListItem::list>(store::ReferenceRole::List, "list",
+                                                             false, records::List::kCollectionId);
   static const TableDefinition<ListItem> kTable("list_items", kColumns);
   return kTable;
 }

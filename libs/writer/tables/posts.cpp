@@ -7,20 +7,24 @@ using records::Post;
 
 template <>
 const TableDefinition<Post>& table_definition<Post>() {
-  static const auto kColumns = ColumnList<Post>()
-                                   .column<&Post::text>("text")
-                                   .column<&Post::langs>("langs")
-                                   .column<&Post::tags>("tags")
-                                   .column<&Post::labels>("labels")
-                                   .json<&Post::facets_json>("facets")
-                                   .json<&Post::embed_json>("embed")
-                                   .key_of<&Post::parent>("parent")
-                                   .cid_of<&Post::parent>("parent")
-                                   .key_of<&Post::root>("root")
-                                   .cid_of<&Post::root>("root")
-                                   .key_of<&Post::quote>("quote")
-                                   .collection_of<&Post::quote>("quote")
-                                   .cid_of<&Post::quote>("quote");
+  static const auto kColumns =
+      ColumnList<Post>()
+          .column<&Post::text>("text")
+          .column<&Post::langs>("langs")
+          .column<&Post::tags>("tags")
+          .column<&Post::labels>("labels")
+          .json<&Post::facets_json>("facets")
+          .json<&Post::embed_json>("embed")
+          .key_of<&Post::parent>("parent")
+          .cid_of<&Post::parent>("parent")
+          .key_of<&Post::root>("root")
+          .cid_of<&Post::root>("root")
+          .key_of<&Post::quote>("quote")
+          .collection_of<&Post::quote>("quote")
+          .cid_of<&Post::quote>("quote")
+          .counted<&Post::parent>(store::ReferenceRole::Parent, "parent", false,
+                                  Post::kCollectionId)
+          .counted<&Post::quote>(store::ReferenceRole::Quote, "quote", false);
   static const TableDefinition<Post> kTable("posts", kColumns, "is_deleted");
   return kTable;
 }

@@ -9,7 +9,7 @@ using store::Array;
 /// lexicon.
 class RecordsTable : public KeyedTable {
  public:
-  RecordsTable() : KeyedTable("records", Key::ManyCollections, kColumns, "") {}
+  RecordsTable() : KeyedTable("records", Key::ManyCollections, kColumns, {}, "") {}
 
   std::int32_t collection_id() const override { return 0; }
 
@@ -29,9 +29,7 @@ class RecordsTable : public KeyedTable {
     }
   }
 
-  std::size_t upsert(store::Session& session, Events events, Timestamp indexed_at) const override {
-    store::Params params;
-    append_keys(params, events);
+  void append_columns(store::Params& params, Events events) const override {
     Array revs(Array::Type::int8);
     Array cids(Array::Type::bytea);
     Array records(Array::Type::text);
@@ -46,8 +44,11 @@ class RecordsTable : public KeyedTable {
         reasons.null();
       }
     }
-    params.array(revs).array(cids).array(records).array(reasons).timestamp(indexed_at);
-    return session.execute(statements().upsert(), params).affected();
+    params.array(revs).array(cids).array(records).array(reasons);
+  }
+
+  CountedReferences references_of(const event::ResolvedEvent& /*event*/) const override {
+    return {};
   }
 
  private:

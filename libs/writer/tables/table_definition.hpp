@@ -85,7 +85,40 @@ class ColumnList {
                });
   }
 
+  /// Consumers count this reference; `column` or `key_of` declares its columns. `collection`: of a
+  /// record reference whose collection has no column.
+  template <auto Member>
+  ColumnList& counted(store::ReferenceRole role, const std::string& prefix, bool counts_once,
+                      std::int32_t collection = 0) {
+    using Value = std::remove_cvref_t<decltype(std::declval<const R&>().*Member)>;
+    Reference reference{{role, counts_once, "t." + prefix + "_actor",
+                         std::to_string(collection) + "::int4", "0::int8"},
+                        nullptr};
+    if constexpr (std::is_same_v<Value, records::ActorRef>) {
+      reference.target = [](const R& r) -> std::optional<store::ReferenceTarget> {
+        return store::ReferenceTarget{(r.*Member).id, 0, 0};
+      };
+    } else {
+      if (collection == 0) reference.columns.collection = "t." + prefix + "_collection";
+      reference.columns.rkey = "t." + prefix + "_rkey";
+      reference.target = [](const R& r) -> std::optional<store::ReferenceTarget> {
+        const std::optional<records::RecordRef>& to = r.*Member;
+        if (!to) return std::nullopt;
+        return store::ReferenceTarget{to->actor_id, to->collection_id, to->rkey_number};
+      };
+    }
+    references_.push_back(std::move(reference));
+    return *this;
+  }
+
+  using Target = std::optional<store::ReferenceTarget> (*)(const R&);
+  struct Reference {
+    ReferenceColumns columns;
+    Target target;
+  };
+
   const std::vector<Column>& columns() const { return columns_; }
+  const std::vector<Reference>& references() const { return references_; }
 
  private:
   using Type = store::Array::Type;
@@ -132,6 +165,7 @@ class ColumnList {
   }
 
   std::vector<Column> columns_;
+  std::vector<Reference> references_;
 };
 
 /// The table of a typed record.
@@ -141,7 +175,7 @@ class TableDefinition : public KeyedTable {
   /// `stub_marker`: see TableStatements::keep_stubs; empty: removed rows go.
   TableDefinition(const std::string& table, const ColumnList<R>& own,
                   const std::string& stub_marker = {})
-      : TableDefinition(table, all_columns(own), stub_marker) {}
+      : TableDefinition(table, all_columns(own), own.references(), stub_marker) {}
 
   std::int32_t collection_id() const override { return R::kCollectionId; }
 
@@ -159,9 +193,7 @@ class TableDefinition : public KeyedTable {
     }
   }
 
-  std::size_t upsert(store::Session& session, Events events, Timestamp indexed_at) const override {
-    store::Params params;
-    append_keys(params, events);
+  void append_columns(store::Params& params, Events events) const override {
     store::Array revs(store::Array::Type::int8);
     store::Array cids(store::Array::Type::bytea);
     for (const event::ResolvedEvent* event : events) {
@@ -176,17 +208,35 @@ class TableDefinition : public KeyedTable {
       }
       params.array(array);
     }
-    params.timestamp(indexed_at);
-    return session.execute(statements().upsert(), params).affected();
+  }
+
+  CountedReferences references_of(const event::ResolvedEvent& event) const override {
+    CountedReferences found;
+    const R& record = std::get<R>(event.record().record);
+    for (const Reference& reference : references_) {
+      if (const auto target = reference.target(record)) {
+        found.push_back({reference.columns.role, reference.columns.counts_once, *target});
+      }
+    }
+    return found;
   }
 
  private:
   using Column = typename ColumnList<R>::Column;
+  using Reference = typename ColumnList<R>::Reference;
 
   TableDefinition(const std::string& table, std::vector<Column> columns,
-                  const std::string& stub_marker)
-      : KeyedTable(table, Key::OneCollection, in_batch(columns), stub_marker),
-        columns_(std::move(columns)) {}
+                  std::vector<Reference> references, const std::string& stub_marker)
+      : KeyedTable(table, Key::OneCollection, in_batch(columns), columns_of(references),
+                   stub_marker),
+        columns_(std::move(columns)),
+        references_(std::move(references)) {}
+
+  static std::vector<ReferenceColumns> columns_of(const std::vector<Reference>& references) {
+    std::vector<ReferenceColumns> columns;
+    for (const Reference& reference : references) columns.push_back(reference.columns);
+    return columns;
+  }
 
   static std::vector<Column> all_columns(const ColumnList<R>& own) {
     std::vector<Column> columns = own.columns();
@@ -209,6 +259,7 @@ class TableDefinition : public KeyedTable {
   }
 
   const std::vector<Column> columns_;
+  const std::vector<Reference> references_;
 };
 
 /// The table of records of type R: specialised in the table's own file.

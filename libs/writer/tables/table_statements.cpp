@@ -1,5 +1,6 @@
 #include "writer/tables/table_statements.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 namespace skua::writer {
@@ -8,6 +9,8 @@ namespace {
 std::string type_name(store::Array::Type type) {
   using Type = store::Array::Type;
   switch (type) {
+    case Type::int2:
+      return "int2";
     case Type::int4:
       return "int4";
     case Type::int8:
@@ -62,10 +65,12 @@ const std::vector<BatchColumn> kRemoval = {{"rev", store::Array::Type::int8, ""}
 }  // namespace
 
 TableStatements::TableStatements(const std::string& table, std::span<const BatchColumn> keys,
-                                 std::span<const BatchColumn> columns)
+                                 std::span<const BatchColumn> columns,
+                                 std::span<const ReferenceColumns> references)
     : table_(table),
       keys_(keys.begin(), keys.end()),
       columns_(columns.begin(), columns.end()),
+      references_(references.begin(), references.end()),
       copied_(column_names() + ", indexed_at"),
       make_stage_{table + "_make_stage", "CREATE TEMP TABLE IF NOT EXISTS stage_" + table +
                                              " (LIKE bsky." + table +
@@ -79,15 +84,19 @@ TableStatements::TableStatements(const std::string& table, std::span<const Batch
           "FROM bsky." +
               table + " AS t WHERE t.actor_id = a.id AND t.rev < a.rev AND t.cid IS NOT NULL)"},
       rows_before_{table + "_rows_before", rows_before_sql()},
-      upsert_{table + "_upsert", upsert_sql("")},
+      insert_{table + "_insert", insert_sql("")},
+      update_{table + "_update", update_sql("")},
       remove_{table + "_remove", remove_sql()},
       read_revs_{table + "_read_revs", read_revs_sql()},
-      purge_{table + "_purge", purge_sql("")} {}
+      purge_{table + "_purge", purge_sql("")},
+      count_references_{table + "_count_references", count_references_sql()} {}
 
 void TableStatements::keep_stubs(const std::string& marker) {
   merge_.sql = merge_sql(marker);
-  upsert_.sql = upsert_sql(marker);
+  insert_.sql = insert_sql(marker);
+  update_.sql = update_sql(marker);
   remove_.sql = empty_sql(marker);
+  insert_stubs_ = {table_ + "_remove_absent", insert_stubs_sql(marker)};
   purge_.sql = purge_sql(marker);
   keeps_stubs_ = true;
 }
@@ -108,7 +117,70 @@ std::string TableStatements::column_names() const {
   return names;
 }
 
-std::string TableStatements::on_conflict_sql(const std::string& marker) const {
+std::string TableStatements::keys_of(const std::string& name) const {
+  std::string text;
+  for (const BatchColumn& key : keys_) add(text, name + "." + key.name);
+  return text;
+}
+
+std::string TableStatements::old_content(const std::string& same) const {
+  std::string text = "t.cid IS NOT NULL AS had_content, " + same + " AS same_cid";
+  std::size_t number = 0;
+  for (const ReferenceColumns& reference : references_) {
+    const std::string n = std::to_string(++number);
+    add(text, reference.actor + " AS ref_actor_" + n);
+    add(text, reference.collection + " AS ref_collection_" + n);
+    add(text, reference.rkey + " AS ref_rkey_" + n);
+  }
+  return text;
+}
+
+std::string TableStatements::set_to_null() const {
+  std::string set;
+  for (const BatchColumn& column : columns_) {
+    if (column.name != "rev") set += ", " + column.name + " = NULL";
+  }
+  return set;
+}
+
+std::string TableStatements::insert_sql(const std::string& marker) const {
+  Lists lists;
+  lists.append(keys_);
+  const std::string keys = lists.names;
+  lists.append(columns_);
+  const std::string marker_name = marker.empty() ? "" : ", " + marker;
+  const std::string marker_value = marker.empty() ? "" : ", false";
+  return "INSERT INTO bsky." + table_ + " AS t (" + lists.names + ", indexed_at" + marker_name +
+         ") SELECT " + lists.values + ", $" + std::to_string(lists.size + 1) + "::timestamptz" +
+         marker_value + " FROM unnest(" + lists.arrays + ") AS u(" + lists.names +
+         ") ON CONFLICT (" + keys + ") DO NOTHING RETURNING " + keys_of("t");
+}
+
+std::string TableStatements::update_sql(const std::string& marker) const {
+  Lists lists;
+  lists.append(keys_);
+  lists.append(columns_);
+  std::string set;
+  for (const BatchColumn& column : columns_) {
+    add(set, column.name + " = u." + column.name + column.cast);
+  }
+  if (!marker.empty()) add(set, marker + " = false");
+  const std::string older = same_key() + " AND t.rev < u.rev";
+  // All parts see the rows as they were before the statement. Under the locks of the accounts only
+  // a stub can appear meanwhile, and it is no content.
+  return "WITH u AS MATERIALIZED (SELECT * FROM unnest(" + lists.arrays +
+         ") WITH ORDINALITY AS u(" + lists.names +
+         ", place)), old AS MATERIALIZED (SELECT u.place - 1 AS place, " +
+         old_content("t.cid = u.cid") + " FROM u JOIN bsky." + table_ + " AS t ON " + older +
+         "), written AS (UPDATE bsky." + table_ + " AS t SET " + set +
+         ", indexed_at = CASE WHEN t.cid IS NOT DISTINCT FROM u.cid THEN t.indexed_at ELSE $" +
+         std::to_string(lists.size + 1) + "::timestamptz END FROM u WHERE " + older +
+         ") SELECT * FROM old";
+}
+
+std::string TableStatements::merge_sql(const std::string& marker) const {
+  const std::string names = column_names() + ", indexed_at" + (marker.empty() ? "" : ", " + marker);
+  const std::string stage = " FROM pg_temp.stage_" + table_ + " AS u ";
   std::string key_names;
   for (const BatchColumn& key : keys_) add(key_names, key.name);
   std::string set;
@@ -116,31 +188,31 @@ std::string TableStatements::on_conflict_sql(const std::string& marker) const {
     add(set, column.name + " = EXCLUDED." + column.name);
   }
   if (!marker.empty()) add(set, marker + " = false");
-  return " ON CONFLICT (" + key_names + ") DO UPDATE SET " + set +
-         ", indexed_at = CASE WHEN t.cid IS NOT DISTINCT FROM EXCLUDED.cid THEN t.indexed_at "
-         "ELSE EXCLUDED.indexed_at END WHERE t.rev < EXCLUDED.rev";
-}
-
-std::string TableStatements::upsert_sql(const std::string& marker) const {
-  Lists lists;
-  lists.append(keys_);
-  lists.append(columns_);
-  const std::string marker_name = marker.empty() ? "" : ", " + marker;
-  const std::string marker_value = marker.empty() ? "" : ", false";
-  return "INSERT INTO bsky." + table_ + " AS t (" + lists.names + ", indexed_at" + marker_name +
-         ") SELECT " + lists.values + ", $" + std::to_string(lists.size + 1) + "::timestamptz" +
-         marker_value + " FROM unnest(" + lists.arrays + ") AS u(" + lists.names + ")" +
-         on_conflict_sql(marker);
-}
-
-std::string TableStatements::merge_sql(const std::string& marker) const {
-  const std::string names = column_names() + ", indexed_at" + (marker.empty() ? "" : ", " + marker);
   // A row that ON CONFLICT meets is locked, which writes to it, even if its WHERE is false.
-  return "INSERT INTO bsky." + table_ + " AS t (" + names + ") SELECT " + names +
-         " FROM pg_temp.stage_" + table_ + " AS u WHERE NOT EXISTS (SELECT FROM bsky." + table_ +
-         " AS t WHERE " + same_key() +
-         " AND (t.rev >= u.rev OR t.cid = u.cid AND t.actor_id = ANY($1::int4[])))" +
-         on_conflict_sql(marker);
+  return "WITH old AS MATERIALIZED (SELECT " + keys_of("u") + ", " + old_content("t.cid = u.cid") +
+         stage + "LEFT JOIN bsky." + table_ + " AS t ON " + same_key() +
+         " WHERE t.rev IS NULL OR t.rev < u.rev "
+         "AND (t.cid = u.cid AND t.actor_id = ANY($1::int4[])) IS NOT TRUE), "
+         "written AS (INSERT INTO bsky." +
+         table_ + " AS t (" + names + ") SELECT " + names + stage +
+         "WHERE NOT EXISTS (SELECT FROM bsky." + table_ + " AS t WHERE " + same_key() +
+         " AND (t.rev >= u.rev OR t.cid = u.cid AND t.actor_id = ANY($1::int4[]))) ON CONFLICT (" +
+         key_names + ") DO UPDATE SET " + set +
+         ", indexed_at = CASE WHEN t.cid IS NOT DISTINCT FROM EXCLUDED.cid THEN t.indexed_at "
+         "ELSE EXCLUDED.indexed_at END WHERE t.rev < EXCLUDED.rev) SELECT * FROM old";
+}
+
+std::string TableStatements::count_references_sql() const {
+  const auto once = std::find_if(references_.begin(), references_.end(),
+                                 [](const auto& reference) { return reference.counts_once; });
+  if (once == references_.end()) return {};
+  return "SELECT u.place - 1, c.number FROM unnest($1::int4[], $2::int4[], $3::int4[], "
+         "$4::int8[], $5::int8[], $6::int8[]) WITH ORDINALITY AS u(actor_id, ref_actor, "
+         "ref_collection, ref_rkey, expected, enough, place) CROSS JOIN LATERAL (SELECT count(*) "
+         "AS number FROM (SELECT FROM bsky." +
+         table_ + " AS t WHERE " + once->actor + " = u.ref_actor AND " + once->rkey +
+         " = u.ref_rkey AND t.actor_id = u.actor_id AND " + once->collection +
+         " = u.ref_collection LIMIT u.enough) AS found) AS c WHERE c.number <> u.expected";
 }
 
 std::string TableStatements::rows_before_sql() const {
@@ -161,25 +233,35 @@ std::string TableStatements::remove_sql() const {
   Lists lists;
   lists.append(keys_);
   lists.append(kRemoval);
-  return "DELETE FROM bsky." + table_ + " AS t USING unnest(" + lists.arrays + ") AS u(" +
-         lists.names + ") WHERE " + same_key() + " AND t.rev < u.rev";
+  return "DELETE FROM bsky." + table_ + " AS t USING unnest(" + lists.arrays +
+         ") WITH ORDINALITY AS u(" + lists.names + ", place) WHERE " + same_key() +
+         " AND t.rev < u.rev RETURNING u.place - 1, " + old_content("NULL::boolean");
 }
 
 std::string TableStatements::empty_sql(const std::string& marker) const {
   Lists lists;
   lists.append(keys_);
+  lists.append(kRemoval);
+  const std::string older = same_key() + " AND t.rev < u.rev";
+  return "WITH u AS MATERIALIZED (SELECT * FROM unnest(" + lists.arrays +
+         ") WITH ORDINALITY AS u(" + lists.names +
+         ", place)), old AS MATERIALIZED (SELECT u.place - 1 AS place, " +
+         old_content("NULL::boolean") + " FROM u JOIN bsky." + table_ + " AS t ON " + older +
+         "), written AS (UPDATE bsky." + table_ + " AS t SET rev = u.rev, " + marker +
+         " = u.is_delete" + set_to_null() + " FROM u WHERE " + older + ") SELECT * FROM old";
+}
+
+std::string TableStatements::insert_stubs_sql(const std::string& marker) const {
+  Lists lists;
+  lists.append(keys_);
   const std::string conflict_key = lists.names;
   const std::string keys = lists.values;
   lists.append(kRemoval);
-  std::string set = "rev = EXCLUDED.rev, " + marker + " = EXCLUDED." + marker;
-  for (const BatchColumn& column : columns_) {
-    if (column.name != "rev") add(set, column.name + " = NULL");
-  }
   return "INSERT INTO bsky." + table_ + " AS t (" + conflict_key + ", rev, " + marker +
          ", indexed_at) SELECT " + keys + ", u.rev, u.is_delete, $" +
          std::to_string(lists.size + 1) + "::timestamptz FROM unnest(" + lists.arrays + ") AS u(" +
-         lists.names + ") ON CONFLICT (" + conflict_key + ") DO UPDATE SET " + set +
-         " WHERE t.rev < EXCLUDED.rev";
+         lists.names + ") ON CONFLICT (" + conflict_key + ") DO UPDATE SET rev = EXCLUDED.rev, " +
+         marker + " = EXCLUDED." + marker + set_to_null() + " WHERE t.rev < EXCLUDED.rev";
 }
 
 std::string TableStatements::read_keys_sql() const {
@@ -210,19 +292,19 @@ std::string TableStatements::read_revs_sql() const {
 }
 
 std::string TableStatements::purge_sql(const std::string& marker) const {
-  // A stub has no cid, and is what would be left.
-  const std::string old = "actor_id = $1::int4 AND rev <= $2::int8" +
-                          std::string(marker.empty() ? "" : " AND cid IS NOT NULL");
-  std::string change = "DELETE FROM bsky." + table_;
-  if (!marker.empty()) {
-    std::string set = "rev = $2::int8, " + marker + " = true";
-    for (const BatchColumn& column : columns_) {
-      if (column.name != "rev") add(set, column.name + " = NULL");
-    }
-    change = "UPDATE bsky." + table_ + " SET " + set;
+  const std::string old = "t.actor_id = $1::int4 AND t.rev <= $2::int8";
+  const std::string found = keys_of("t") + ", " + old_content("NULL::boolean");
+  const std::string table = "bsky." + table_ + " AS t";
+  if (marker.empty()) {
+    return "DELETE FROM " + table + " WHERE " + old +
+           " AND t.ctid = ANY (ARRAY(SELECT t.ctid FROM " + table + " WHERE " + old +
+           " LIMIT $3::int8)) RETURNING " + found;
   }
-  return change + " WHERE " + old + " AND ctid = ANY (ARRAY(SELECT ctid FROM bsky." + table_ +
-         " WHERE " + old + " LIMIT $3::int8))";
+  // A stub has no cid, and is what is left.
+  return "WITH old AS MATERIALIZED (SELECT " + found + ", t.ctid AS place FROM " + table +
+         " WHERE " + old + " AND t.cid IS NOT NULL LIMIT $3::int8), written AS (UPDATE " + table +
+         " SET rev = $2::int8, " + marker + " = true" + set_to_null() +
+         " WHERE t.ctid = ANY (ARRAY(SELECT place FROM old))) SELECT * FROM old";
 }
 
 }  // namespace skua::writer

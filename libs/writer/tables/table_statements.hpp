@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "store/change_log.hpp"
 #include "store/session.hpp"
 
 namespace skua::writer {
@@ -16,6 +17,16 @@ struct BatchColumn {
   std::string cast;
 };
 
+/// The columns of a counted reference.
+struct ReferenceColumns {
+  store::ReferenceRole role = store::ReferenceRole::Subject;
+  bool counts_once = false;
+  std::string actor;
+  /// A column or a constant.
+  std::string collection;
+  std::string rkey;
+};
+
 /// The text of a table's statements. The parameters are the columns' arrays in their order, then
 /// `indexed_at` where a row may be inserted.
 class TableStatements {
@@ -23,7 +34,8 @@ class TableStatements {
   /// `keys` are the leading columns that make the primary key; `rev` and `cid` must be among the
   /// rest.
   TableStatements(const std::string& table, std::span<const BatchColumn> keys,
-                  std::span<const BatchColumn> columns);
+                  std::span<const BatchColumn> columns,
+                  std::span<const ReferenceColumns> references);
 
   /// Makes removals leave an empty row instead of none, whether there was one before or not: all
   /// columns but key and rev are null, and `marker` is true if the removal is a delete. An upsert
@@ -37,7 +49,8 @@ class TableStatements {
   std::size_t copied_size() const { return keys_.size() + columns_.size() + 1; }
   /// The session's own table, emptied at the end of each transaction, where rows that are to be
   /// merged are copied to. No parameters. `merge` has one, the accounts of which rows that hold the
-  /// same record stay as they are.
+  /// same record stay unchanged. It returns the key of each row that it writes, and its old
+  /// content.
   std::string stage() const { return "pg_temp.stage_" + table_; }
   const store::Statement& make_stage() const { return make_stage_; }
   const store::Statement& merge() const { return merge_; }
@@ -53,22 +66,46 @@ class TableStatements {
   /// in the key, the collection and its NSID.
   const store::Statement& rows_before() const { return rows_before_; }
 
-  const store::Statement& upsert() const { return upsert_; }
-  /// Parameters: the keys' arrays, the revs, and whether each is a delete; with stubs `indexed_at`.
+  // Old content is, in this order: whether the row had content, whether it had the same CID
+  // (null if the statement has no new one), and for each counted reference account, collection and
+  // key (null: none).
+
+  /// Inserts rows that do not exist, and returns their keys.
+  const store::Statement& insert() const { return insert_; }
+  /// Replaces rows of older revisions. Returns their places, from 0, and their old content.
+  const store::Statement& update() const { return update_; }
+  /// Parameters: the keys' arrays, the revs, and whether each is a delete. Returns the places of
+  /// the removed rows, from 0, and their old content. A table that keeps stubs empties its rows.
   const store::Statement& remove() const { return remove_; }
+  /// For a table that keeps stubs, after `remove`: inserts the stubs of keys without a row, and
+  /// empties rows that were inserted meanwhile. The parameters of `remove`, and `indexed_at`.
+  const store::Statement& insert_stubs() const { return insert_stubs_; }
   /// Parameters: the keys' arrays. Answers with the key's place, from 0, and the row's rev.
   const store::Statement& read_revs() const { return read_revs_; }
   /// Removes rows of one account that are of a revision or older, as `remove` would. Parameters:
-  /// the account, the revision, how many at most.
+  /// the account, the revision, how many at most. Returns their keys and their old content.
   const store::Statement& purge() const { return purge_; }
+  /// Counts the rows of accounts that have a target as their first reference that counts once.
+  /// Parameters: arrays of accounts, of the target's account, collection and key, of the expected
+  /// numbers, and of those at which counting ends. Returns the place, from 0, and the number where
+  /// it is not the expected one.
+  const store::Statement& count_references() const { return count_references_; }
 
  private:
-  std::string on_conflict_sql(const std::string& marker) const;
   std::string merge_sql(const std::string& marker) const;
   std::string rows_before_sql() const;
-  std::string upsert_sql(const std::string& marker) const;
+  std::string insert_sql(const std::string& marker) const;
+  std::string update_sql(const std::string& marker) const;
+  std::string count_references_sql() const;
+  /// Old content, as the statements return it, of the row `t`; `same` compares CIDs, or is NULL.
+  std::string old_content(const std::string& same) const;
+  /// Keys of the row or batch `name`.
+  std::string keys_of(const std::string& name) const;
+  /// `, text = NULL, ...` for all columns but rev.
+  std::string set_to_null() const;
   std::string remove_sql() const;
   std::string empty_sql(const std::string& marker) const;
+  std::string insert_stubs_sql(const std::string& marker) const;
   std::string read_keys_sql() const;
   std::string drop_stubs_sql() const;
   std::string read_revs_sql() const;
@@ -80,6 +117,7 @@ class TableStatements {
   const std::string table_;
   const std::vector<BatchColumn> keys_;
   const std::vector<BatchColumn> columns_;
+  const std::vector<ReferenceColumns> references_;
   const std::string copied_;
   store::Statement make_stage_;
   store::Statement merge_;
@@ -87,10 +125,13 @@ class TableStatements {
   store::Statement drop_stubs_;
   store::Statement actors_with_rows_before_;
   store::Statement rows_before_;
-  store::Statement upsert_;
+  store::Statement insert_;
+  store::Statement update_;
   store::Statement remove_;
+  store::Statement insert_stubs_;
   store::Statement read_revs_;
   store::Statement purge_;
+  store::Statement count_references_;
   bool keeps_stubs_ = false;
 };
 

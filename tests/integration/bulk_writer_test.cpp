@@ -327,7 +327,8 @@ TEST_F(BulkWriterTest, posts_end_as_the_live_writer_leaves_them_whatever_was_the
   begin(kAlice);
   begin(carol);
   clock_.advance(std::chrono::hours(1));
-  EXPECT_EQ(bulk(posts(kAlice, 10, 0, 100, "words")).rows, 85U);
+  // Five posts of an older revision have the same content, ten are newer, ten deletes are newer.
+  EXPECT_EQ(bulk(posts(kAlice, 10, 0, 100, "words")).rows, 80U);
   live(posts(carol, 10, 0, 100, "words"));
   EXPECT_EQ(count("bsky.posts WHERE rev = 10 AND text = 'words'"), "170");
   EXPECT_EQ(rows_of(kAlice), rows_of(carol));
@@ -374,7 +375,7 @@ TEST_F(BulkWriterTest, rows_that_come_after_it_looked_are_merged_with) {
     other.run(
         "INSERT INTO bsky.follows SELECT (jsonb_populate_record(f, jsonb_build_object("
         "'rkey', f.rkey + 7, 'rev', 30))).* FROM bsky.follows AS f");
-    thread = std::jthread([&] { EXPECT_EQ(bulk(follows(100, 20)).rows, 99U); });
+    thread = std::jthread([&] { EXPECT_EQ(bulk(follows(100, 20)).rows, 98U); });
     store::Session watching(database_.url(), "watching");
     while (watching.run("SELECT FROM pg_locks WHERE NOT granted").empty()) {
       std::this_thread::yield();

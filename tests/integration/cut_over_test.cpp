@@ -28,6 +28,7 @@
 #include "resolve/resolver.hpp"
 #include "store/cursor_store.hpp"
 #include "store/repository_table.hpp"
+#include "support/change_log.hpp"
 #include "support/postgres.hpp"
 #include "writer/bulk_writer.hpp"
 #include "writer/live_writer.hpp"
@@ -548,6 +549,9 @@ TEST_P(CutOver, leaves_what_the_repositories_hold) {
     }
     expect_sound("step " + std::to_string(step) + ": " + what);
     if (HasFatalFailure()) return;
+    if (step % 30 == 0) {
+      ASSERT_EQ(test::change_log_differences(*live_), "") << "after step " << step << ": " << what;
+    }
   }
   // What never ended, ends: by a crash, or as it should where the history was never brought in.
   for (Account& account : accounts_) {
@@ -575,6 +579,7 @@ TEST_P(CutOver, leaves_what_the_repositories_hold) {
                               : test::cids_of(repository.did(), repository.records())),
               "");
   }
+  EXPECT_EQ(test::change_log_differences(*live_), "");
   const std::set<std::string> with_history = shown(*live_);
   const std::set<std::string> without = shown_live_only();
   std::vector<std::string> different;

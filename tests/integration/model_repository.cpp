@@ -75,6 +75,10 @@ json ModelRepository::any_record(Chance& chance, const std::string& path) const 
       record["reply"] = {{"root", {{"uri", post}, {"cid", cid}}},
                          {"parent", {{"uri", post}, {"cid", cid}}}};
     }
+    if (record["n"] == 1) {
+      record["embed"] = {{"$type", "app.bsky.embed.record"},
+                         {"record", {{"uri", post}, {"cid", cid}}}};
+    }
   } else if (collection == "app.bsky.feed.like") {
     record["subject"] = {{"uri", post}, {"cid", atproto::Cid::of(as_bytes(post)).to_string()}};
   } else if (collection == "app.bsky.graph.follow") {

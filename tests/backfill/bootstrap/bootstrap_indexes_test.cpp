@@ -125,19 +125,20 @@ TEST_P(BootstrapLeftOver, is_brought_to_its_end) {
 
 INSTANTIATE_TEST_SUITE_P(
     Bootstrap, BootstrapLeftOver,
-    testing::Values(Left{"all", "SELECT 1", kIndexes},
-                    Left{"built_and_asked_for",
-                         "CREATE INDEX likes_subject ON bsky.likes (subject_actor, subject_rkey)",
-                         kIndexes},
-                    Left{"broken_off",
-                         "CREATE INDEX likes_subject ON bsky.likes (subject_actor, subject_rkey); "
-                         "UPDATE pg_index SET indisvalid = false "
-                         "WHERE indexrelid = 'bsky.likes_subject'::regclass",
-                         kIndexes},
-                    Left{"one_built",
-                         "CREATE INDEX likes_subject ON bsky.likes (subject_actor, subject_rkey); "
-                         "DELETE FROM skua.dropped_indexes WHERE name = 'bsky.likes_subject'",
-                         kIndexes - 1}),
+    testing::Values(
+        Left{"all", "SELECT 1", kIndexes},
+        Left{"built_and_asked_for",
+             "CREATE INDEX likes_subject ON bsky.likes (subject_actor, subject_rkey, actor_id)",
+             kIndexes},
+        Left{"broken_off",
+             "CREATE INDEX likes_subject ON bsky.likes (subject_actor, subject_rkey, actor_id); "
+             "UPDATE pg_index SET indisvalid = false "
+             "WHERE indexrelid = 'bsky.likes_subject'::regclass",
+             kIndexes},
+        Left{"one_built",
+             "CREATE INDEX likes_subject ON bsky.likes (subject_actor, subject_rkey, actor_id); "
+             "DELETE FROM skua.dropped_indexes WHERE name = 'bsky.likes_subject'",
+             kIndexes - 1}),
     [](const auto& test) { return test.param.name; });
 
 TEST_F(BootstrapIndexesTest, a_build_that_fails_leaves_the_others_and_can_be_done_again) {
@@ -200,7 +201,7 @@ TEST_F(BootstrapHeldUp, what_another_process_builds_is_waited_for) {
   other_->run("DELETE FROM skua.dropped_indexes WHERE name = 'bsky.likes_subject'");
   start();
   wait_for_the_others(1);
-  other_->run("CREATE INDEX likes_subject ON bsky.likes (subject_actor, subject_rkey)");
+  other_->run("CREATE INDEX likes_subject ON bsky.likes (subject_actor, subject_rkey, actor_id)");
   EXPECT_EQ(finishing_.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
   other_->commit();
   expect_all_there(kIndexes - 1);
@@ -208,7 +209,7 @@ TEST_F(BootstrapHeldUp, what_another_process_builds_is_waited_for) {
 
 TEST_F(BootstrapHeldUp, and_built_when_that_one_dies) {
   other_->run("SELECT FROM skua.dropped_indexes WHERE name = 'bsky.likes_subject' FOR UPDATE");
-  other_->run("CREATE INDEX likes_subject ON bsky.likes (subject_actor, subject_rkey)");
+  other_->run("CREATE INDEX likes_subject ON bsky.likes (subject_actor, subject_rkey, actor_id)");
   start();
   wait_for_the_others(1);
   other_.reset();

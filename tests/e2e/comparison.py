@@ -1,7 +1,11 @@
 """Compares a database with the repositories that it was made from: record by record, column by column."""
 
+import pathlib
+
 import atproto
 import oracle
+
+SUPPORT = pathlib.Path(__file__).resolve().parent.parent / "support"
 
 
 def current_paths(database):
@@ -28,6 +32,13 @@ def path_differences(database, repositories, passes=None):
                 )
     differences += [f"{did}: records of an account that has no repository" for did in found]
     return differences
+
+
+def change_log_differences(database):
+    """The differences between the tables and what the change log folds to. A bootstrap is not in the log."""
+    if database.value("select exists (select from skua.change_log where kind = '{5}')"):
+        return []
+    return database.run((SUPPORT / "change_log.sql").read_text()).splitlines()
 
 
 class ColumnComparison:

@@ -81,6 +81,7 @@ class Crash(EndToEnd):
 
         self.assertEqual(comparison.path_differences(self.db, expected), [])
         self.assertEqual(self.db.value("select count(*) from skua.dead_letter"), 0)
+        self.assertEqual(comparison.change_log_differences(self.db), [])
 
         # Each row equals the result of one uninterrupted replay, revs included.
         straight = self.database()

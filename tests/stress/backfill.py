@@ -74,14 +74,14 @@ INCIDENTS = ["deactivate", "suspend", "take_down", "leave_for_good", "move", "ro
 # The approximate number of passes through each crash point in the whole work: (per thousand records, per account).
 CRASH_POINTS = {
     "before_bulk_commit": (0.3, 0), "after_bulk_commit": (0.3, 0), "before_stubs": (0.3, 0), "after_stubs": (0.3, 0),
-    "after_post_stubs": (0.3, 0), "before_finish_commit": (0, 0.05), "after_finish_commit": (0, 0.05),
+    "after_post_stubs": (0.3, 0), "after_append": (0.3, 0.05), "before_finish_commit": (0, 0.05), "after_finish_commit": (0, 0.05),
     "after_floor_commit": (0.005, 0),
 }
 # The approximate number of passes through the crash points of lists, per page, and of a bootstrap.
 PAGE_CRASH_POINTS = ["before_page_commit", "after_page_commit"]
 BOOTSTRAP_CRASH_POINTS = {"before_drop_commit": 1, "after_drop_commit": 1, "before_index_commit": 8,
                           "after_index_commit": 8}
-RUN_CRASH_POINTS = {"decoded": 500, "before_commit": 30, "after_commit": 30, "before_cursor": 1, "after_cursor": 1}
+RUN_CRASH_POINTS = {"decoded": 500, "before_commit": 30, "after_commit": 30, "after_append": 30, "before_cursor": 1, "after_cursor": 1}
 
 
 class Network(Program):
@@ -425,6 +425,7 @@ class Backfill:
         compared = whole_network.Comparison(self.db, oracle, self.folder, bool(self.options.live),
                                             is_found=self.options.network)
         differences = compared.differences(self.options.columns, self.chance) + self.index_differences()
+        differences += comparison.change_log_differences(self.db)
         self.outcome.update(compared.figures)
         if self.outcome["seconds"]:
             self.outcome["records/s"] = int(self.outcome["records"] / self.outcome["seconds"])

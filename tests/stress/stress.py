@@ -372,6 +372,7 @@ class Stress:
             *comparison.path_differences(self.db, repositories), *columns.differences,
             *self.account_differences(accounts), *self.dead_letter_differences(faults),
             *self.id_differences(), *self.silent_account_differences(),
+            *comparison.change_log_differences(self.db),
         ]
 
     def account_differences(self, accounts):

@@ -7,6 +7,7 @@ CRASH_POINTS = {
     "decoded": 3000,
     "before_commit": 300,
     "after_commit": 300,
+    "after_append": 300,
     "before_cursor": 1,
     "after_cursor": 1,
     "before_stubs": 100,

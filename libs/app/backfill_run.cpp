@@ -5,6 +5,7 @@
 #include "accounts/handle_lookups.hpp"
 #include "app/database.hpp"
 #include "app/defect.hpp"
+#include "feed/log_maintenance.hpp"
 #include "status/backfill_monitor.hpp"
 #include "store/clock_watch.hpp"
 #include "store/process_name.hpp"
@@ -70,7 +71,9 @@ class BackfillRun::Impl {
                 .holder = store::process_name(kRole),
                 .metrics = [this] { return backfiller_.metrics(); },
                 .is_idle = [this] { return backfiller_.is_idle(); }},
-               clock_watch_.latest()) {
+               clock_watch_.latest()),
+        log_maintenance_({.database_url = options_.database_url,
+                          .on_defect = [this](const std::string& what) { defect_.report(what); }}) {
     if (!options_.check_handles) return;
     handles_ = std::make_unique<accounts::HandleLookups>(handle_options(), clock_watch_.server());
   }
@@ -81,6 +84,7 @@ class BackfillRun::Impl {
     pool_.start();
     backfiller_.start();
     watch_.start();
+    log_maintenance_.start();
   }
 
   void stop() {
@@ -90,6 +94,7 @@ class BackfillRun::Impl {
     backfiller_.stop();
     watch_.stop();
     if (handles_) handles_->stop();
+    log_maintenance_.stop();
   }
 
   void notify() { backfiller_.notify(); }
@@ -121,6 +126,7 @@ class BackfillRun::Impl {
   writer::WorkerPool pool_;
   backfill::Backfiller backfiller_;
   status::BackfillMonitor watch_;
+  feed::LogMaintenance log_maintenance_;
   std::unique_ptr<accounts::HandleLookups> handles_;
 };
 

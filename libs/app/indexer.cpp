@@ -12,6 +12,7 @@
 #include "backfill/discovery/host_table.hpp"
 #include "backfill/queue/job_leases.hpp"
 #include "base/metric_group.hpp"
+#include "feed/log_maintenance.hpp"
 #include "sources/source_run.hpp"
 #include "status/backfill_monitor.hpp"
 #include "store/clock_watch.hpp"
@@ -70,6 +71,9 @@ class Indexer::Impl {
         filter_);
     if (options_.backfill) backfill_ = make_backfill();
     pool_.start();
+    log_maintenance_ = std::make_unique<feed::LogMaintenance>(feed::LogMaintenance::Options{
+        .database_url = options_.database_url,
+        .on_defect = [this](const std::string& what) { defect_.report(what); }});
     if (options_.check_handles)
       handles_ = std::make_unique<accounts::HandleLookups>(handle_options(), clock_watch_.server());
   }
@@ -81,6 +85,7 @@ class Indexer::Impl {
 
   void start() {
     filter_watch_->start();
+    log_maintenance_->start();
     if (backfill_) backfill_->start();
     for (const auto& run : runs_) run->start();
   }
@@ -147,6 +152,7 @@ class Indexer::Impl {
     if (accounts_) accounts_->stop();
     if (backfill_) backfill_->stop();
     if (handles_) handles_->stop();
+    log_maintenance_->stop();
     return drained;
   }
 
@@ -220,6 +226,8 @@ class Indexer::Impl {
     metrics.server_clock_ahead = clock_watch_.server_ahead();
     metrics.add(status::MetricScope::Process,
                 values_of(handles_ ? handles_->counters() : accounts::HandleCounters()));
+    metrics.add(status::MetricScope::Process,
+                values_of(log_maintenance_ ? log_maintenance_->metrics() : feed::LogMetrics()));
   }
 
   const IndexerOptions options_;
@@ -229,6 +237,7 @@ class Indexer::Impl {
   filter::CurrentFilter filter_;
   std::unique_ptr<accounts::NetworkAccounts> accounts_;
   writer::WorkerPool pool_;
+  std::unique_ptr<feed::LogMaintenance> log_maintenance_;
   std::unique_ptr<Beside> backfill_;
   std::unique_ptr<accounts::HandleLookups> handles_;
   std::vector<std::unique_ptr<sources::SourceRun>> runs_;

@@ -50,13 +50,17 @@ CREATE TABLE skua.change_log_state (
   only_row  boolean     NOT NULL DEFAULT true PRIMARY KEY CHECK (only_row),
   timeline  int4        NOT NULL DEFAULT 1,
   since     timestamptz NOT NULL DEFAULT now(),
+  retention interval    NOT NULL DEFAULT '3 days' CHECK (retention > interval '0'),
+  max_bytes int8        NOT NULL DEFAULT 34359738368 CHECK (max_bytes > 0),
   database  text        NOT NULL DEFAULT ''
 );
 INSERT INTO skua.change_log_state DEFAULT VALUES;
-COMMENT ON TABLE skua.change_log_state IS 'The timeline of the change log.';
+COMMENT ON TABLE skua.change_log_state IS 'The timeline and the limits of the change log.';
 COMMENT ON COLUMN skua.change_log_state.only_row IS 'Ensures that the table has one row.';
 COMMENT ON COLUMN skua.change_log_state.timeline IS 'Rises after a failover and after a restore, which may have lost the last changes. A position of another timeline may stand for another change.';
 COMMENT ON COLUMN skua.change_log_state.since IS 'When this timeline began.';
+COMMENT ON COLUMN skua.change_log_state.retention IS 'How long changes are kept. You may change it: it applies within a minute.';
+COMMENT ON COLUMN skua.change_log_state.max_bytes IS 'The maximum size of the log on disk. Beyond it the oldest partitions are dropped, except the newest one. You may change it.';
 COMMENT ON COLUMN skua.change_log_state.database IS 'The database on this timeline: system identifier, timeline of the WAL, and number of the database.';
 
 -- Advisory locks of the change log, in the space of two numbers (libs/store/source_lock.cpp has 1 and 2 of it):

@@ -1,0 +1,118 @@
+#include "feed/log_maintenance.hpp"
+
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "store/process_name.hpp"
+#include "store/sqlstate.hpp"
+
+namespace skua::feed {
+namespace {
+
+using store::Statement;
+
+/// How long appending transactions may wait behind a drop that waits for a reader.
+constexpr std::chrono::milliseconds kDropPatience{500};
+constexpr std::int64_t kPartitionsAhead = 2;
+
+const Statement kEnd{"feed_log_end",
+                     "SELECT e.position - 1, e.position >> 24, s.max_bytes "
+                     "FROM skua.change_log_state AS s, "
+                     "LATERAL (SELECT skua.change_log_end() AS position) AS e"};
+const Statement kMakePartition{"feed_make_partition",
+                               "SELECT skua.make_change_log_partition($1::int8)"};
+const Statement kPartitions{
+    "feed_partitions",
+    "SELECT p.number, pg_total_relation_size(p.oid) FROM (SELECT c.oid, "
+    "substring(c.relname FROM '^change_log_([0-9]+)$')::int8 AS number FROM pg_inherits AS i "
+    "JOIN pg_class AS c ON c.oid = i.inhrelid "
+    "WHERE i.inhparent = 'skua.change_log'::regclass) AS p "
+    "WHERE p.number IS NOT NULL ORDER BY p.number"};
+
+struct Partition {
+  std::int64_t number = 0;
+  std::int64_t bytes = 0;
+};
+
+std::vector<Partition> read_partitions(store::Session& session) {
+  const store::Rows rows = session.execute(kPartitions, {});
+  std::vector<Partition> partitions;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    partitions.push_back({rows.int8(i, 0), rows.is_null(i, 1) ? 0 : rows.int8(i, 1)});
+  }
+  return partitions;
+}
+
+/// Whether the newest block of a partition is older than the retention. An empty partition behind
+/// the end of the log is, too.
+bool is_expired(store::Session& session, std::int64_t number) {
+  return session
+      .run(fmt::format("SELECT coalesce((SELECT at FROM skua.change_log_{} ORDER BY pos DESC "
+                       "LIMIT 1) < clock_timestamp() - retention, true) "
+                       "FROM skua.change_log_state",
+                       number))
+      .boolean(0, 0);
+}
+
+/// False: a reader uses it.
+bool drop(store::Session& session, std::int64_t number) {
+  session.limit_lock_waits(kDropPatience);
+  bool dropped = false;
+  try {
+    session.run(fmt::format("DROP TABLE IF EXISTS skua.change_log_{}", number));
+    dropped = true;
+  } catch (const store::ServerError& error) {
+    if (error.sqlstate() != store::kLockNotAvailable) throw;
+  }
+  session.limit_lock_waits(store::kLockPatience);
+  return dropped;
+}
+
+}  // namespace
+
+void maintain_change_log(store::Session& session, LogMetrics& metrics) {
+  const store::Rows end = session.execute(kEnd, {});
+  const std::int64_t newest = end.int8(0, 1);
+  const std::int64_t max_bytes = end.int8(0, 2);
+  for (std::int64_t number = newest; number <= newest + kPartitionsAhead; ++number) {
+    store::Params params;
+    params.int8(number);
+    session.execute(kMakePartition, params);
+  }
+
+  std::int64_t bytes = 0;
+  const std::vector<Partition> partitions = read_partitions(session);
+  for (const Partition& partition : partitions) bytes += partition.bytes;
+  for (const Partition& partition : partitions) {
+    if (partition.number >= newest) break;
+    // Positions are in the order of time: the first that is kept ends the search.
+    const bool too_large = bytes > max_bytes;
+    if (!too_large && !is_expired(session, partition.number)) break;
+    if (!drop(session, partition.number)) break;
+    bytes -= partition.bytes;
+    metrics.dropped += 1;
+    logger("feed")->info("changes up to position {} were dropped: {}",
+                         ((partition.number + 1) << 24) - 1,
+                         too_large ? "the change log is larger than skua.change_log_state.max_bytes"
+                                   : "they are older than skua.change_log_state.retention");
+  }
+  metrics.changes = static_cast<std::uint64_t>(end.int8(0, 0));
+  metrics.bytes = static_cast<std::uint64_t>(bytes);
+}
+
+LogMaintenance::LogMaintenance(Options options)
+    : thread_({.database_url = std::move(options.database_url),
+               .session_name = store::process_name("skua change log"),
+               .component = "feed",
+               .failure = "the change log is not maintained",
+               .on_defect = std::move(options.on_defect)},
+              [this, interval = options.interval](store::LazySession& session,
+                                                  const std::stop_token& /*stop*/) {
+                maintain_change_log(session.get(), metrics_);
+                return interval;
+              }) {}
+
+}  // namespace skua::feed

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/metric.hpp"
+#include "store/session.hpp"
+#include "store/session_thread.hpp"
+
+namespace skua::feed {
+
+/// Metrics of the change log. Written by the maintenance, read by any thread.
+struct LogMetrics {
+  Gauge changes{"change_log_changes", "skua_change_log_changes", "changes",
+                "Changes since the beginning of the change log"};
+  Gauge bytes{"change_log_bytes", "skua_change_log_bytes", "bytes",
+              "Size of the change log on disk"};
+  Counter dropped{"change_log_partitions_dropped", "skua_change_log_partitions_dropped_total",
+                  "partitions", "Partitions of the change log that were dropped"};
+};
+
+/// Creates the next two partitions of the change log, and drops those that are older than
+/// `skua.change_log_state.retention`, or the oldest ones while the log is larger than `max_bytes`.
+/// It never drops the partition with the newest change, because the next position follows from it.
+/// If a reader blocks a drop for half a second, it is left to the next call. Outside a transaction.
+/// Several processes may call it at the same time. Throws store::SqlError.
+void maintain_change_log(store::Session& session, LogMetrics& metrics);
+
+/// Calls `maintain_change_log` at the start and every minute, on a thread and a connection of its
+/// own. While the database is down it waits.
+class LogMaintenance {
+ public:
+  struct Options {
+    std::string database_url;
+    std::chrono::milliseconds interval{60'000};
+    /// Called on its thread after a fatal error: the log is not maintained any more.
+    std::function<void(const std::string& what)> on_defect;
+  };
+
+  explicit LogMaintenance(Options options);
+
+  void start() { thread_.start(); }
+  /// Idempotent.
+  void stop() { thread_.stop(); }
+
+  const LogMetrics& metrics() const { return metrics_; }
+
+ private:
+  LogMetrics metrics_;
+  store::SessionThread thread_;
+};
+
+}  // namespace skua::feed

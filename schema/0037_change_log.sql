@@ -228,3 +228,39 @@ BEGIN
   END LOOP;
 END
 $$;
+
+-- What the role skua_reader may read in this schema, besides a part of skua.dead_letter.
+CREATE TABLE skua.reader_tables (
+  name text NOT NULL PRIMARY KEY
+);
+COMMENT ON TABLE skua.reader_tables IS 'The tables of the schema skua that the role skua_reader may read. skua.grant_reader grants them.';
+COMMENT ON COLUMN skua.reader_tables.name IS 'The table, without its schema.';
+INSERT INTO skua.reader_tables VALUES
+  ('migrations'), ('cursors'), ('figures'), ('repositories'), ('backfill_jobs'), ('backfill_hosts'), ('dropped_indexes'),
+  ('filter'), ('filter_state'), ('change_log'), ('change_log_state');
+
+CREATE OR REPLACE FUNCTION skua.grant_reader() RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  table_name text;
+BEGIN
+  GRANT USAGE ON SCHEMA bsky, skua TO skua_reader;
+  GRANT SELECT ON ALL TABLES IN SCHEMA bsky TO skua_reader;
+  GRANT SELECT ON SEQUENCE bsky.actors_id_seq TO skua_reader;
+  GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bsky TO skua_reader;
+  ALTER DEFAULT PRIVILEGES IN SCHEMA bsky GRANT SELECT ON TABLES TO skua_reader;
+  FOR table_name IN SELECT r.name FROM skua.reader_tables AS r LOOP
+    EXECUTE format('GRANT SELECT ON skua.%I TO skua_reader', table_name);
+  END LOOP;
+  -- Not the payload: the bytes of input that could not become rows.
+  GRANT SELECT (error, last_at) ON skua.dead_letter TO skua_reader;
+END
+$$;
+
+DO $$
+BEGIN
+  IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'skua_reader') THEN
+    PERFORM skua.grant_reader();
+  END IF;
+END
+$$;

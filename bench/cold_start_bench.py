@@ -63,7 +63,7 @@ def keys(server, options):
                 raise SystemExit(f"skua ended with {code}:\n{program.tail()}")
         finally:
             program.kill()
-        figures = json.loads(db.run("select figures from skua.figures where source <> 'backfill'"))
+        figures = json.loads(db.run("select metrics from skua.metrics where source <> 'backfill'"))
         print(f"  all keys           {seconds:8.1f} s   ({load['requests']} requests: {load['most_in_a_second']} in one"
               f" second and {load['most_at_once']} at once, at most)", flush=True)
         print(f"  frame to commit    {figures['commit_ms_p99'] / 1000:8.1f} s p99, {figures['commit_ms_p50'] / 1000:.1f} s"

@@ -292,7 +292,7 @@ def index(server, db, frames, *sim_arguments, verify="none"):
         measured.server_cpu = server.cpu() - server_before
     finally:
         relay.kill()
-    measured.figures = json.loads(db.run("select figures from skua.figures where source <> 'backfill'"))
+    measured.figures = json.loads(db.run("select metrics from skua.metrics where source <> 'backfill'"))
     measured.rate = measured.figures["events"] / measured.seconds
     return measured
 

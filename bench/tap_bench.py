@@ -75,7 +75,7 @@ def measure(server, template, source, kind):
             raise SystemExit(program.tail())
     finally:
         program.kill()
-    figures = json.loads(db.run("select figures from skua.figures where source <> 'backfill'"))
+    figures = json.loads(db.run("select metrics from skua.metrics where source <> 'backfill'"))
     if figures["dead_letters"] or figures["in_flight"]:
         raise SystemExit(f"not all became rows: {figures}")
     rate = figures["events"] / seconds

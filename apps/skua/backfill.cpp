@@ -110,12 +110,12 @@ bool print_rest(store::Session& session, Timestamp started_at) {
   const auto failed = backfill::jobs_ended_since(session, backfill::JobState::Failed, started_at);
   const auto unavailable =
       backfill::jobs_ended_since(session, backfill::JobState::Unavailable, started_at);
-  const auto lists = backfill::lists_given_up_since(session, started_at);
+  const auto lists = backfill::lists_abandoned_since(session, started_at);
   if (unavailable > 0) {
     fmt::print("{} unavailable: no host serves it\n", counted(unavailable, "repository"));
   }
   if (failed > 0) fmt::print("{} failed for good\n", counted(failed, "repository"));
-  if (lists > 0) fmt::print("{} given up\n", counted(lists, "list"));
+  if (lists > 0) fmt::print("{} abandoned\n", counted(lists, "list"));
   if (failed + unavailable + lists > 0) {
     fmt::print("`skua backfill status` says why, `skua backfill retry` tries again\n");
   }

@@ -72,21 +72,22 @@ class OtherHolders {
   OtherHolders(Asker& asker, const std::vector<std::string>& dids) : asker_(asker), dids_(dids) {}
 
   std::string words() {
-    std::map<std::string, std::size_t> holders;
+    std::map<std::string, std::size_t> leased_by;
     try {
       for (const backfill::JobRow& job : backfill::read_jobs(asker_.session(), dids_)) {
-        if (job.state == JobState::Running && job.holder != app::BackfillRun::holder()) {
-          holders[job.holder.value_or("?")] += 1;
+        if (job.state == JobState::Running && job.lease_owner != app::BackfillRun::lease_owner()) {
+          leased_by[job.lease_owner.value_or("?")] += 1;
         }
       }
     } catch (const store::ServerError&) {
       return {};
     }
     std::string words;
-    for (const auto& [holder, count] : holders) {
-      if (!said_.insert(holder).second) continue;
+    for (const auto& [lease_owner, count] : leased_by) {
+      if (!said_.insert(lease_owner).second) continue;
       if (!words.empty()) words += '\n';
-      words += fmt::format("{} has {} of them under way: its end is waited for", holder, count);
+      words +=
+          fmt::format("{} has {} of them under way: its end is waited for", lease_owner, count);
     }
     return words;
   }

@@ -30,8 +30,8 @@ int source_list(const Settings& settings, const SourceCommandFlags& flags) {
   if (flags.json) {
     // Metrics are printed by `skua status` only.
     for (nlohmann::json& source : sources) {
-      source.erase("figures");
-      source.erase("figures_age_seconds");
+      source.erase("metrics");
+      source.erase("metrics_age_seconds");
     }
     fmt::print("{}\n", sources.dump(2));
   } else if (sources.empty()) {

@@ -39,7 +39,7 @@ backfill::BackfillerOptions backfiller_options(const BackfillOptions& options,
                                                accounts::AccountSource& accounts) {
   backfill::BackfillerOptions backfiller;
   backfiller.database_url = database_url;
-  backfiller.holder = store::process_name(role);
+  backfiller.lease_owner = store::process_name(role);
   backfiller.find_document = find_documents(accounts);
   backfiller.document_failure = [&accounts](const std::string& did, const ErrorCode& error) {
     return accounts.failure_text(did, error);
@@ -68,7 +68,7 @@ class BackfillRun::Impl {
         backfiller_(options_of_backfiller(), pool_, clock_watch_.latest(),
                     [this](const std::string& what) { defect_.report(what); }),
         watch_({.database_url = options_.database_url,
-                .holder = store::process_name(kRole),
+                .lease_owner = store::process_name(kRole),
                 .metrics = [this] { return backfiller_.metrics(); },
                 .is_idle = [this] { return backfiller_.is_idle(); }},
                clock_watch_.latest()),
@@ -137,7 +137,7 @@ BackfillRun::BackfillRun(BackfillRunOptions options, const Clock& clock) {
 
 BackfillRun::~BackfillRun() = default;
 
-std::string BackfillRun::holder() {
+std::string BackfillRun::lease_owner() {
   return store::process_name(kRole);
 }
 

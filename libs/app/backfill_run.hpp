@@ -67,7 +67,7 @@ class BackfillRun {
   ~BackfillRun();
 
   /// The lease owner of this process's jobs (backfill/queue/job_table.hpp).
-  static std::string holder();
+  static std::string lease_owner();
 
   void start();
   /// Returns active jobs to the queue. Idempotent.

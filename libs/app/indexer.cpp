@@ -165,7 +165,7 @@ class Indexer::Impl {
            std::function<void(const std::string&)> on_defect)
         : backfiller(options, pool, clock, std::move(on_defect)),
           watch({.database_url = options.database_url,
-                 .holder = options.holder,
+                 .lease_owner = options.lease_owner,
                  .metrics = [this] { return backfiller.metrics(); },
                  .is_idle = [this] { return backfiller.is_idle(); }},
                 clock) {}
@@ -272,9 +272,9 @@ std::vector<sources::SourceStart> Indexer::resumed_sources() const {
 }
 
 void Indexer::release_backfill(store::Session& session, const Clock& clock) {
-  const std::string holder = store::process_name(kRunRole);
-  backfill::release_jobs(session, holder);
-  backfill::release_lists(session, holder, clock.now());
+  const std::string lease_owner = store::process_name(kRunRole);
+  backfill::release_jobs(session, lease_owner);
+  backfill::release_lists(session, lease_owner, clock.now());
 }
 
 void Indexer::notify_backfill() {

@@ -17,7 +17,7 @@ struct BackfillCounters {
   /// Attempts.
   std::atomic<std::uint64_t> failed{0};
   /// Jobs that are not tried again.
-  std::atomic<std::uint64_t> given_up{0};
+  std::atomic<std::uint64_t> abandoned{0};
   std::atomic<std::uint64_t> unavailable{0};
   std::atomic<std::uint64_t> postponed{0};
   /// The size of the CARs that are in memory or mapped now, including the received part of active

@@ -34,7 +34,7 @@ class Backfiller::Impl final : private writer::Producer {
         unfinished_(options_.chunk_bytes),
         readers_(options_.reader_threads),
         finisher_({.database_url = options_.database_url,
-                   .holder = options_.holder,
+                   .lease_owner = options_.lease_owner,
                    .on_defect = on_defect_},
                   unfinished_, pool.ids(), counters_, jobs_clock_),
         http_(http_options()),
@@ -91,7 +91,7 @@ class Backfiller::Impl final : private writer::Producer {
     metrics.removed = counters_.removed;
     metrics.bytes = counters_.bytes;
     metrics.failed = counters_.failed;
-    metrics.given_up = counters_.given_up;
+    metrics.abandoned = counters_.abandoned;
     metrics.unavailable = counters_.unavailable;
     metrics.postponed = counters_.postponed;
     metrics.dead_letters = written_.dead_letters;
@@ -117,7 +117,7 @@ class Backfiller::Impl final : private writer::Producer {
 
   JobRunner::Options job_options() const {
     return {.database_url = options_.database_url,
-            .holder = options_.holder,
+            .lease_owner = options_.lease_owner,
             .limits = options_.limits,
             .held_bytes = options_.held_bytes,
             .resync = options_.resync,
@@ -144,7 +144,7 @@ class Backfiller::Impl final : private writer::Producer {
 
   Discoverer::Options discoverer_options() {
     return {.database_url = options_.database_url,
-            .holder = options_.holder,
+            .lease_owner = options_.lease_owner,
             .allow_private_hosts = options_.http.allow_private_hosts,
             .threads = kListsAtOnce,
             .on_jobs = [this] { jobs_.notify(); },

@@ -23,7 +23,7 @@ namespace skua::backfill {
 struct BackfillerOptions {
   std::string database_url;
   /// The name of this process in job leases: store::process_name.
-  std::string holder;
+  std::string lease_owner;
   /// Finds the signing keys and hosts of accounts; empty: jobs name the hosts, and nothing is
   /// checked.
   FindDocument find_document;
@@ -68,8 +68,8 @@ struct BackfillMetrics {
                 "Size of the downloaded repositories"};
   Counter failed{"failed", "skua_backfill_failed_attempts_total", "attempts",
                  "Attempts at a repository that failed"};
-  Counter given_up{"given_up", "skua_backfill_abandoned_jobs_total", "jobs",
-                   "Jobs that failed for good"};
+  Counter abandoned{"abandoned", "skua_backfill_abandoned_jobs_total", "jobs",
+                    "Jobs that failed for good"};
   Counter unavailable{"unavailable", "skua_backfill_unavailable_repositories_total", "repositories",
                       "Repositories that no host serves"};
   Counter postponed{"postponed", "skua_backfill_postponed_jobs_total", "jobs",

@@ -20,9 +20,9 @@ struct Chunk {
   /// The number of the repository in the process that reads it; 0 if it is not part of a
   /// repository.
   std::uint64_t repository = 0;
-  /// The claim number of the account's job (`skua.backfill_jobs.claim`): the chunk is written only
-  /// while the job runs under this claim. 0 if the chunk does not belong to a job.
-  std::int64_t claim = 0;
+  /// The lease number of the account's job (`skua.backfill_jobs.lease_number`): the chunk is
+  /// written only while the job runs under this lease. 0 if the chunk does not belong to a job.
+  std::int64_t lease_number = 0;
 
   const std::string& did() const { return events.front().event.did; }
   Lane lane() const { return events.front().event.lane(); }

@@ -183,14 +183,14 @@ class StatusLane::Impl : public std::enable_shared_from_this<Impl> {
         changed_.wait_until(lock, stop, due, [] { return false; });
         continue;
       }
-      std::vector<StatusDone> given_up;
+      std::vector<StatusDone> abandoned;
       for (HostTurns* turns : {&directory_, &web_, &hosts_}) {
         for (const auto id : turns->take_waiting_since(*oldest)) {
-          given_up.push_back(std::move(questions_.extract(id).mapped().done));
+          abandoned.push_back(std::move(questions_.extract(id).mapped().done));
         }
       }
       lock.unlock();
-      for (const StatusDone& done : given_up) done(errc::busy);
+      for (const StatusDone& done : abandoned) done(errc::busy);
       lock.lock();
     }
   }

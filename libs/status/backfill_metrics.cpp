@@ -74,10 +74,10 @@ std::vector<MetricValue> all_metrics(const backfill::BackfillMetrics& metrics,
 }
 
 json to_json(const backfill::BackfillMetrics& metrics, const BackfillRates& rates,
-             const std::string& holder) {
+             const std::string& lease_owner) {
   json hosts = json::array();
   for (const backfill::HostMetrics& host : metrics.hosts) hosts.push_back(to_json(host));
-  json object = {{"holder", holder}, {"hosts", std::move(hosts)}};
+  json object = {{"lease_owner", lease_owner}, {"hosts", std::move(hosts)}};
   for (const MetricValue& metric : all_metrics(metrics, rates)) add_to(object, metric);
   return object;
 }

@@ -18,7 +18,7 @@
 
 namespace skua::status {
 
-/// The key of a backfill's metrics in `skua.figures`: those of the process that wrote last.
+/// The key of a backfill's metrics in `skua.metrics`: those of the process that wrote last.
 inline const std::string kBackfillMetrics = "backfill";
 
 /// Per second, over about the last minute.
@@ -56,9 +56,9 @@ struct BackfillQueue {
 std::vector<MetricValue> all_metrics(const backfill::BackfillMetrics& metrics,
                                      const BackfillRates& rates);
 
-/// Keys and values, for `skua.figures`. `holder`: see backfill/queue/job_table.hpp.
+/// Keys and values, for `skua.metrics`. `lease_owner`: see backfill/queue/job_table.hpp.
 nlohmann::json to_json(const backfill::BackfillMetrics& metrics, const BackfillRates& rates,
-                       const std::string& holder);
+                       const std::string& lease_owner);
 
 /// The same for `skua backfill status --json`.
 nlohmann::json to_json(const BackfillQueue& queue);

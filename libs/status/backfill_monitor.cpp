@@ -27,9 +27,10 @@ constexpr std::chrono::milliseconds kBeat{500};
 // A process is at work as long as it has a session; its name is in its metrics.
 const Statement kFigures{
     "backfill_metrics",
-    "SELECT f.figures::text, extract(epoch FROM now() - f.at)::float8, EXISTS ("
+    "SELECT f.metrics::text, extract(epoch FROM now() - f.at)::float8, EXISTS ("
     "SELECT FROM pg_stat_activity AS s WHERE s.datname = current_database() "
-    "AND s.application_name = f.figures->>'holder') FROM skua.figures AS f WHERE f.source = $1"};
+    "AND s.application_name = f.metrics->>'lease_owner') FROM skua.metrics AS f WHERE f.source = "
+    "$1"};
 
 }  // namespace
 
@@ -107,7 +108,8 @@ void BackfillMonitor::look(Session& session) {
     queue_ = std::move(queue);
     rates = rates_;
   }
-  store::save_metrics(session, kBackfillMetrics, to_json(metrics, rates, options_.holder).dump());
+  store::save_metrics(session, kBackfillMetrics,
+                      to_json(metrics, rates, options_.lease_owner).dump());
 }
 
 BackfillQueue read_backfill_queue(Session& session, std::size_t hosts) {
@@ -126,15 +128,15 @@ nlohmann::json read_backfill_status(Session& session) {
                                      {"error", error.words}});
   }
   status["bootstrap"] = backfill::bootstrap_is_open(session);
-  status["figures"] = nullptr;
-  status["figures_age_seconds"] = nullptr;
+  status["metrics"] = nullptr;
+  status["metrics_age_seconds"] = nullptr;
   status["is_running"] = false;
   Params params;
   params.text(kBackfillMetrics);
   const Rows rows = session.execute(kFigures, params);
   if (!rows.empty()) {
-    status["figures"] = nlohmann::json::parse(rows.text(0, 0));
-    status["figures_age_seconds"] = rows.real(0, 1);
+    status["metrics"] = nlohmann::json::parse(rows.text(0, 0));
+    status["metrics_age_seconds"] = rows.real(0, 1);
     status["is_running"] = rows.boolean(0, 2);
   }
   return status;

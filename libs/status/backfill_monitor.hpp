@@ -19,14 +19,14 @@
 
 namespace skua::status {
 
-/// Counts the queue at an interval, and writes the metrics of a running backfill to `skua.figures`
+/// Counts the queue at an interval, and writes the metrics of a running backfill to `skua.metrics`
 /// for `skua status`. Has a thread and a connection of its own. Never fails: an error of the
 /// metrics does not stop the process.
 class BackfillMonitor {
  public:
   struct Options {
     std::string database_url;
-    std::string holder;
+    std::string lease_owner;
     std::chrono::milliseconds interval{5'000};
     std::function<backfill::BackfillMetrics()> metrics;
     /// While it is true, and no job ends, the queue is counted and written only once.

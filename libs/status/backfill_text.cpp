@@ -56,7 +56,7 @@ std::string trouble_text(const backfill::BackfillMetrics& metrics) {
   };
   add(metrics.unavailable, "unavailable");
   add(metrics.failed, noun_for(static_cast<std::int64_t>(metrics.failed), "failed attempt"));
-  add(metrics.given_up, "given up");
+  add(metrics.abandoned, "abandoned");
   add(metrics.dead_letters,
       noun_for(static_cast<std::int64_t>(metrics.dead_letters), "dead letter"));
   return words;
@@ -79,7 +79,7 @@ std::string list_text(const BackfillSnapshot& moment) {
   }
   auto words = fmt::format("{} of {} read, {}", with_commas(read), counted_with_commas(all, "list"),
                            counted_with_commas(entries, "entry"));
-  if (failed > 0) words += fmt::format(", {} given up", counted_with_commas(failed, "list"));
+  if (failed > 0) words += fmt::format(", {} abandoned", counted_with_commas(failed, "list"));
   return words;
 }
 
@@ -200,7 +200,7 @@ std::string audit_line(const json& audit) {
   const json hosts = audit.value(backfill::kAuditOfRepos, json::object());
   if (hosts.empty()) return {};
   const auto count = [&](const char* name) { return hosts.value(name, std::int64_t{0}); };
-  return fmt::format("  audit: the lists of {} read, {} waiting, {} given up, {}\n",
+  return fmt::format("  audit: the lists of {} read, {} waiting, {} abandoned, {}\n",
                      counted_with_commas(count("listed"), "host"),
                      with_commas(count("listing") + count("waiting")), with_commas(count("failed")),
                      counted_with_commas(count("listed_entries"), "entry"));
@@ -222,7 +222,7 @@ std::string backfill_status_text(const json& backfill) {
       figure(jobs, "unavailable"), figure(jobs, "failed"), figure(jobs, "cancelled"));
   for (const auto& [kind, counts] : lists.items()) {
     text += fmt::format(
-        "  lists of {}: {} read, {} under way, {} waiting, {} given up, {} cancelled, {}\n", kind,
+        "  lists of {}: {} read, {} under way, {} waiting, {} abandoned, {} cancelled, {}\n", kind,
         figure(counts, "listed"), figure(counts, "listing"), figure(counts, "waiting"),
         figure(counts, "failed"), figure(counts, "cancelled"),
         counted_with_commas(counts.value("listed_entries", std::int64_t{0}), "entry"));
@@ -232,12 +232,12 @@ std::string backfill_status_text(const json& backfill) {
     text +=
         "  a bootstrap is open: indexes are missing until `skua backfill` has come to its end\n";
   }
-  const json& metrics = backfill["figures"];
+  const json& metrics = backfill["metrics"];
   if (!metrics.is_null() && backfill.value("is_running", false)) {
     text += fmt::format(
         "  at work: {}, {} under way, {:.1f} repositories/s, {:.0f} records/s, "
         "{}/s\n",
-        metrics.value("holder", ""), figure(metrics, "in_hand"),
+        metrics.value("lease_owner", ""), figure(metrics, "in_hand"),
         metrics.value("repositories_per_second", 0.0), metrics.value("records_per_second", 0.0),
         megabytes(metrics.value("bytes_per_second", 0.0)));
   } else if (jobs.value("queued", 0) > 0) {
@@ -254,7 +254,7 @@ std::string backfill_status_text(const json& backfill) {
   }
   for (const json& error : backfill.value("list_errors", json::array())) {
     text += fmt::format("  list of {}: {}: {}\n", error.value("list", ""),
-                        error.value("state", "") == "failed" ? "given up" : "waits",
+                        error.value("state", "") == "failed" ? "abandoned" : "waits",
                         error.value("error", ""));
   }
   return text;

@@ -75,7 +75,7 @@ std::optional<Timestamp::duration> lag_of(const Metrics& metrics);
 /// All metrics of a source: its state and its counts. Without those that have no value now.
 std::vector<ScopedMetric> all_metrics(const Metrics& metrics);
 
-/// Keys and values as JSON, for `skua.figures` and `skua status`.
+/// Keys and values as JSON, for `skua.metrics` and `skua status`.
 std::string to_json(const Metrics& metrics);
 
 /// A metric as `skua help metrics` lists it.

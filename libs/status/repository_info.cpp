@@ -47,7 +47,7 @@ json chain_of(const Rows& rows) {
 json to_json(const backfill::JobRow& job) {
   json object = {{"state", std::string(to_string(job.state))},
                  {"host", nullptr},
-                 {"holder", nullptr},
+                 {"lease_owner", nullptr},
                  {"rev", nullptr},
                  {"records", job.records},
                  {"attempts", job.attempts},
@@ -55,7 +55,7 @@ json to_json(const backfill::JobRow& job) {
                  {"finished_at", nullptr},
                  {"error", nullptr}};
   if (job.host) object["host"] = *job.host;
-  if (job.holder) object["holder"] = *job.holder;
+  if (job.lease_owner) object["lease_owner"] = *job.lease_owner;
   if (job.rev) object["rev"] = job.rev->to_string();
   if (job.finished_at) object["finished_at"] = format_datetime(*job.finished_at);
   if (job.error) object["error"] = *job.error;
@@ -96,7 +96,7 @@ std::string job_text(const json& job) {
   const auto state = job["state"].get<std::string>();
   std::string words = state;
   if (state == "queued") words += ", due " + text(job["next_attempt"], "");
-  if (state == "running") words += ", " + text(job["holder"], "somebody") + " has it";
+  if (state == "running") words += ", " + text(job["lease_owner"], "somebody") + " has it";
   if (state == "done") {
     words += fmt::format(" up to {}, {}", text(job["rev"], "?"),
                          counted_with_commas(job["records"].get<std::int64_t>(), "record"));

@@ -35,10 +35,10 @@ json read_source_list(store::Session& session) {
                    {"saved_at", time_or_null(source.saved_at)},
                    {"event_time", time_or_null(source.event_time)},
                    {"lag_seconds", or_null(source.lag_seconds)},
-                   {"figures_age_seconds", or_null(source.figures_age_seconds)},
-                   {"figures", nullptr},
+                   {"metrics_age_seconds", or_null(source.metrics_age_seconds)},
+                   {"metrics", nullptr},
                    {"holder", or_null(store::source_holder(session, source.name))}};
-    if (source.figures) object["figures"] = json::parse(*source.figures);
+    if (source.metrics) object["metrics"] = json::parse(*source.metrics);
     all.push_back(std::move(object));
   }
   return all;

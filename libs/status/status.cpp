@@ -72,9 +72,9 @@ json to_json(const AccountCounts& counts) {
 }
 
 /// What the filter left out of a running source; empty: nothing.
-std::string filtered_text(const json& figures) {
-  const auto records = figures.value("filtered", std::uint64_t{0});
-  const auto messages = figures.value("filtered_messages", std::uint64_t{0});
+std::string filtered_text(const json& metrics) {
+  const auto records = metrics.value("filtered", std::uint64_t{0});
+  const auto messages = metrics.value("filtered_messages", std::uint64_t{0});
   if (records == 0 && messages == 0) return {};
   return fmt::format("    left out by the filter (skua filter show): {}, {} of other accounts\n",
                      counted(records, "record"), counted(messages, "message"));
@@ -83,47 +83,47 @@ std::string filtered_text(const json& figures) {
 constexpr const char* kLabeler = "labeler:";
 
 /// What a running source says of its verification.
-std::string verification_text(const std::string& source, const json& figures) {
+std::string verification_text(const std::string& source, const json& metrics) {
   // What it sent while it was read is counted with the relay that is read now.
-  if (figures.value("role", "") == "standby") return "stands by";
+  if (metrics.value("role", "") == "standby") return "stands by";
   if (source.starts_with("tap:") || source.starts_with("jetstream:")) {
     return "unverified source: signatures are not in what it sends";
   }
-  if (!figures.value("is_verified", false)) {
+  if (!metrics.value("is_verified", false)) {
     return source.starts_with(kLabeler)
                ? "not verified: signatures are not checked"
                : "not verified: signatures and operation chains are not checked";
   }
-  const auto verified = figures.value("verified", std::uint64_t{0});
+  const auto verified = metrics.value("verified", std::uint64_t{0});
   std::string text = source.starts_with(kLabeler)
                          ? counted(verified, "label") + " verified"
                          : fmt::format("{} verified, {} after a gap", counted(verified, "commit"),
-                                       figures.value("broke", 0));
-  const json dropped = figures.value("dropped", json::object());
+                                       metrics.value("broke", 0));
+  const json dropped = metrics.value("dropped", json::object());
   for (const auto& [reason, count] : dropped.items()) {
     text += fmt::format(", {} {}", count.dump(), reason);
   }
-  if (const int stale = figures.value("stale_accounts", 0)) {
+  if (const int stale = metrics.value("stale_accounts", 0)) {
     text += fmt::format(", {} denied by the account's host", counted(stale, "#account event"));
   }
-  if (const int invalid = figures.value("handles_invalid", 0)) {
+  if (const int invalid = metrics.value("handles_invalid", 0)) {
     text += fmt::format(", {} not confirmed", counted(invalid, "handle"));
   }
-  if (const int waiting = figures.value("accounts_waiting", 0)) {
+  if (const int waiting = metrics.value("accounts_waiting", 0)) {
     text += fmt::format("; {} waiting for a key", counted(waiting, "account"));
   }
   return text;
 }
 
 /// What the clock of the process that reads a source does to it; empty while all is well.
-std::string clock_text(const json& figures) {
+std::string clock_text(const json& metrics) {
   std::string text;
-  const std::chrono::duration<double> ahead(figures.value("server_clock_ahead_seconds", 0.0));
+  const std::chrono::duration<double> ahead(metrics.value("server_clock_ahead_seconds", 0.0));
   if (const auto difference = store::clock_difference_text(
           std::chrono::duration_cast<std::chrono::microseconds>(ahead))) {
     text += fmt::format("    its machine's clock is {} PostgreSQL's\n", *difference);
   }
-  if (const auto held = figures.value("frames_held", std::uint64_t{0})) {
+  if (const auto held = metrics.value("frames_held", std::uint64_t{0})) {
     text += fmt::format("    {} held: revisions lie ahead of its machine's clock\n",
                         counted(held, "message"));
   }
@@ -208,12 +208,12 @@ std::string status_text(const json& status) {
     }
     text += source["holder"].is_null() ? "  not running\n"
                                        : "  held by " + source["holder"].get<std::string>() + "\n";
-    if (!source["figures"].is_null()) {
-      const bool is_active = source["figures"].value("role", "") == "active";
+    if (!source["metrics"].is_null()) {
+      const bool is_active = source["metrics"].value("role", "") == "active";
       text += std::string("    ") + (is_active ? "active: " : "") +
-              verification_text(source["source"].get<std::string>(), source["figures"]) + "\n";
-      text += filtered_text(source["figures"]);
-      text += clock_text(source["figures"]);
+              verification_text(source["source"].get<std::string>(), source["metrics"]) + "\n";
+      text += filtered_text(source["metrics"]);
+      text += clock_text(source["metrics"]);
     }
   }
   text += repositories_text(status["repositories"]) + accounts_text(status["accounts"]);

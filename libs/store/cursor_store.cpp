@@ -19,11 +19,11 @@ const Statement kPurge{"cursor_purge_tombstones",
                        "DELETE FROM skua.tombstones WHERE source = $1 AND seq <= $2::int8 "
                        "AND actor_id <> ALL (ARRAY(SELECT a.id FROM skua.backfill_jobs AS j "
                        "JOIN bsky.actors AS a ON a.did = j.did "
-                       "WHERE j.state = 'running' AND j.lease > now() - interval '1 hour'))"};
+                       "WHERE j.state = 'running' AND j.lease_until > now() - interval '1 hour'))"};
 const Statement kFigures{
-    "figures_save",
-    "INSERT INTO skua.figures (source, at, figures) VALUES ($1, now(), $2::text::jsonb) "
-    "ON CONFLICT (source) DO UPDATE SET at = EXCLUDED.at, figures = EXCLUDED.figures"};
+    "metrics_save",
+    "INSERT INTO skua.metrics (source, at, metrics) VALUES ($1, now(), $2::text::jsonb) "
+    "ON CONFLICT (source) DO UPDATE SET at = EXCLUDED.at, metrics = EXCLUDED.metrics"};
 
 void purge_tombstones(Session& session, std::string_view source, std::int64_t cursor) {
   Params purge;

@@ -10,7 +10,7 @@
 
 namespace skua::store {
 
-/// The state of a source in the database: `skua.cursors` and `skua.figures`. The name of a source
+/// The state of a source in the database: `skua.cursors` and `skua.metrics`. The name of a source
 /// is its kind and host (`relay:relay1.us-east.bsky.network`), because each host has its own
 /// sequence numbers.
 
@@ -27,7 +27,7 @@ void save_cursor(Session& session, std::string_view source, std::int64_t cursor,
 /// Deletes the tombstones of a source, except those of accounts with a running backfill.
 void purge_all_tombstones(Session& session, std::string_view source);
 
-/// Replaces the source's metrics (`skua.figures`) with `json`, the text of a JSON object.
+/// Replaces the source's metrics (`skua.metrics`) with `json`, the text of a JSON object.
 void save_metrics(Session& session, std::string_view source, std::string_view json);
 
 }  // namespace skua::store

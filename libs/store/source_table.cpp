@@ -16,15 +16,15 @@ std::string microseconds_of(const std::string& column) {
 const Statement kReadSources{
     "sources_read", "SELECT coalesce(c.source, f.source), c.cursor, " +
                         microseconds_of("c.saved_at") + ", " + microseconds_of("c.event_time") +
-                        ", extract(epoch FROM now() - c.event_time)::float8, f.figures::text, "
+                        ", extract(epoch FROM now() - c.event_time)::float8, f.metrics::text, "
                         "extract(epoch FROM now() - f.at)::float8 "
-                        "FROM skua.cursors AS c FULL JOIN (SELECT * FROM skua.figures "
+                        "FROM skua.cursors AS c FULL JOIN (SELECT * FROM skua.metrics "
                         "WHERE source LIKE '%:%') AS f USING (source) ORDER BY 1"};
 
 const Statement kForgetCursor{"sources_forget_cursor",
                               "DELETE FROM skua.cursors WHERE source = $1"};
-const Statement kForgetMetrics{"sources_forget_figures",
-                               "DELETE FROM skua.figures WHERE source = $1"};
+const Statement kForgetMetrics{"sources_forget_metrics",
+                               "DELETE FROM skua.metrics WHERE source = $1"};
 const Statement kTombstones{"sources_tombstones",
                             "SELECT count(*) FROM skua.tombstones WHERE source = $1"};
 
@@ -50,8 +50,8 @@ std::vector<StoredSource> read_sources(Session& session) {
     source.saved_at = instant_or_null(rows, row, 2);
     source.event_time = instant_or_null(rows, row, 3);
     source.lag_seconds = seconds_or_null(rows, row, 4);
-    if (!rows.is_null(row, 5)) source.figures = rows.text(row, 5);
-    source.figures_age_seconds = seconds_or_null(rows, row, 6);
+    if (!rows.is_null(row, 5)) source.metrics = rows.text(row, 5);
+    source.metrics_age_seconds = seconds_or_null(rows, row, 6);
   }
   return sources;
 }

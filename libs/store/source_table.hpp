@@ -24,8 +24,8 @@ struct StoredSource {
   /// From `event_time` to now.
   std::optional<double> lag_seconds;
   /// The text of a JSON object, and its age.
-  std::optional<std::string> figures;
-  std::optional<double> figures_age_seconds;
+  std::optional<std::string> metrics;
+  std::optional<double> metrics_age_seconds;
 };
 
 /// All sources of the database, by name. Throws SqlError.

@@ -93,7 +93,7 @@ class StreamClient::Impl {
 
   void reconnect(std::string reason) {
     inbox_->post([this, reason = std::move(reason)] {
-      if (session_) session_->give_up(reason);
+      if (session_) session_->abandon(reason);
     });
   }
 

@@ -27,7 +27,7 @@ Events events_of(std::span<const TakenEvent> batch) {
 bool can_copy(std::span<const TakenEvent> batch) {
   boost::unordered_flat_set<RecordId> keys;
   for (const TakenEvent& taken : batch) {
-    if (taken.chunk->claim != 0) continue;
+    if (taken.chunk->lease_number != 0) continue;
     const ResolvedEvent& event = *taken.event;
     if (std::holds_alternative<event::Rejection>(event.event.body)) continue;
     const auto* change = std::get_if<event::RecordChange>(&event.event.body);
@@ -51,21 +51,21 @@ Written BackfillPolicy::write(store::Session& session, std::span<const TakenEven
 Written BackfillPolicy::copy(store::Session& session, std::span<const TakenEvent> batch) {
   std::vector<TakenEvent> sorted(batch.begin(), batch.end());
   // The events of an account must stand together. Those of repositories do so already.
-  if (batch.front().chunk->claim == 0) {
+  if (batch.front().chunk->lease_number == 0) {
     std::stable_sort(sorted.begin(), sorted.end(), [](const auto& one, const auto& other) {
       return one.event->actor_id < other.event->actor_id;
     });
   }
   const Events events = events_of(sorted);
-  std::vector<std::int64_t> claims;
-  claims.reserve(sorted.size());
-  for (const TakenEvent& taken : sorted) claims.push_back(taken.chunk->claim);
+  std::vector<std::int64_t> lease_numbers;
+  lease_numbers.reserve(sorted.size());
+  for (const TakenEvent& taken : sorted) lease_numbers.push_back(taken.chunk->lease_number);
 
   const resolve::PostClaims::HeldAll posts(services_.ids.post_claims,
                                            resolve::posts_written_by(events));
   const Timestamp now = services_.server_clock.now();
   const Timestamp start = services_.monotonic.now();
-  const BulkWriter::Outcome outcome = bulk_.write(session, events, now, claims);
+  const BulkWriter::Outcome outcome = bulk_.write(session, events, now, lease_numbers);
   size_.took(events.size(), services_.monotonic.now() - start);
   if (outcome.held_back + outcome.lost == 0) {
     for (const resolve::KnownPosts::Key& post : posts.keys()) services_.ids.posts.insert(post);

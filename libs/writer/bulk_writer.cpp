@@ -50,13 +50,14 @@ void lock_accounts(store::Session& session, BulkWriter::Events events) {
 const store::Statement kOurJobs{
     "bulk_our_jobs",
     "SELECT k.place - 1 FROM (SELECT * FROM unnest($1::text[], $2::int8[]) WITH ORDINALITY "
-    "AS u(did, claim, place) ORDER BY u.did) AS k CROSS JOIN LATERAL (SELECT j.did "
+    "AS u(did, lease_number, place) ORDER BY u.did) AS k CROSS JOIN LATERAL (SELECT j.did "
     "FROM skua.backfill_jobs AS j WHERE j.did = k.did AND j.state = 'running' "
-    "AND j.claim = k.claim AND j.lease > now() - interval '30 minutes' FOR KEY SHARE) AS j"};
+    "AND j.lease_number = k.lease_number AND j.lease_until > now() - interval '30 minutes' FOR KEY "
+    "SHARE) AS j"};
 
 /// Leaves the events that belong to no job, or to one that is still ours, and counts the others.
 EventPointers events_of_our_jobs(store::Session& session, BulkWriter::Events events,
-                                 std::span<const std::int64_t> claims, std::size_t& lost) {
+                                 std::span<const std::int64_t> lease_numbers, std::size_t& lost) {
   // A job's events stand together.
   struct Run {
     std::size_t first = 0;
@@ -67,15 +68,16 @@ EventPointers events_of_our_jobs(store::Session& session, BulkWriter::Events eve
   Array dids(Array::Type::text);
   Array numbers(Array::Type::int8);
   for (std::size_t i = 0; i < events.size(); ++i) {
-    if (i > 0 && claims[i] == claims[i - 1] && events[i]->event.did == events[i - 1]->event.did) {
+    if (i > 0 && lease_numbers[i] == lease_numbers[i - 1] &&
+        events[i]->event.did == events[i - 1]->event.did) {
       continue;
     }
-    if (claims[i] != 0) {
+    if (lease_numbers[i] != 0) {
       asked.push_back(runs.size());
       dids.text(events[i]->event.did);
-      numbers.int8(claims[i]);
+      numbers.int8(lease_numbers[i]);
     }
-    runs.push_back({i, claims[i] == 0});
+    runs.push_back({i, lease_numbers[i] == 0});
   }
   if (!asked.empty()) {
     store::Params params;
@@ -227,16 +229,17 @@ void write_changes(store::Session& session, const std::vector<GuardedChange>& ne
 }
 
 BulkWriter::Outcome write_once(store::Session& session, const SourceNames& sources,
-                               BulkWriter::Events given, std::span<const std::int64_t> claims,
-                               Way way, Timestamp now) {
+                               BulkWriter::Events given,
+                               std::span<const std::int64_t> lease_numbers, Way way,
+                               Timestamp now) {
   BulkWriter::Outcome outcome;
-  // Of this attempt: another one begins anew.
+  // Of this attempt: the next one has its own.
   Effects effects;
   store::Transaction transaction(session);
   lock_accounts(session, given);
-  const EventPointers events = claims.empty()
-                                   ? EventPointers(given.begin(), given.end())
-                                   : events_of_our_jobs(session, given, claims, outcome.lost);
+  const EventPointers events =
+      lease_numbers.empty() ? EventPointers(given.begin(), given.end())
+                            : events_of_our_jobs(session, given, lease_numbers, outcome.lost);
 
   EventPointers changes;
   changes.reserve(events.size());
@@ -275,13 +278,13 @@ BulkWriter::Outcome write_once(store::Session& session, const SourceNames& sourc
 }  // namespace
 
 BulkWriter::Outcome BulkWriter::write(store::Session& session, Events events, Timestamp now,
-                                      std::span<const std::int64_t> claims) const {
+                                      std::span<const std::int64_t> lease_numbers) const {
   try {
-    return write_once(session, sources_, events, claims, Way::Copy, now);
+    return write_once(session, sources_, events, lease_numbers, Way::Copy, now);
   } catch (const store::DataError& error) {
     if (error.sqlstate() != store::kUniqueViolation) throw;
     // Live rows came after it looked.
-    return write_once(session, sources_, events, claims, Way::Merge, now);
+    return write_once(session, sources_, events, lease_numbers, Way::Merge, now);
   }
 }
 

@@ -40,12 +40,12 @@ class BulkWriter {
   };
 
   /// Creates and rejections of one record type and any accounts, resolved; each record key occurs
-  /// once. `claims`: for each event the claim of its job (see Chunk), 0: none; empty: none
-  /// at all. If a job is no longer running under this claim, its events are not written, because
-  /// deletes are remembered only while it runs. The rows of the jobs stay locked until the commit.
-  /// Throws store::SqlError; nothing is written then.
+  /// once. `lease_numbers`: for each event the lease number of its job (see Chunk), 0: none; empty:
+  /// none at all. If a job is no longer running under this lease, its events are not written,
+  /// because deletes are remembered only while it runs. The rows of the jobs stay locked until the
+  /// commit. Throws store::SqlError; nothing is written then.
   Outcome write(store::Session& session, Events events, Timestamp now,
-                std::span<const std::int64_t> claims = {}) const;
+                std::span<const std::int64_t> lease_numbers = {}) const;
 
  private:
   SourceNames sources_;

@@ -60,7 +60,7 @@ class Audit(Backfill):
         wait_for("the end of the audit", lambda: database.value(AUDITED) == 2, alive=[skua])
         self.assertEqual(skua.stop(), 0, skua.tail())
         status = self.run_at(database, network, "status")
-        self.assertTrue(status.says("audit: the lists of 2 hosts read, 0 waiting, 0 given up, 8 entries"), status.tail())
+        self.assertTrue(status.says("audit: the lists of 2 hosts read, 0 waiting, 0 abandoned, 8 entries"), status.tail())
         jobs = {row["did"] for row in database.rows("select did from skua.backfill_jobs")}
         self.assertTrue(jobs <= missed, "an account was downloaded that was not behind")
 

@@ -196,7 +196,7 @@ class Jobs(Backfill):
         self.assertEqual(status["hosts"][0]["host"], host)
         self.assertEqual(status["errors"][0]["state"], "unavailable")
         self.assertEqual(status["lists"]["repos"]["listed"], 1)
-        self.assertEqual((status["is_running"], status["figures"]["repositories"]), (False, done))
+        self.assertEqual((status["is_running"], status["metrics"]["repositories"]), (False, done))
         text = self.run_at(database, network, "backfill", "status")
         self.assertTrue(text.says(f"{done} done, 1 unavailable"), text.tail())
         everything = self.run_at(database, network, "status", "--json")
@@ -372,7 +372,7 @@ class BesideTheStream(Backfill):
         complete = {row["did"] for row in database.rows("select did from skua.repositories where state = 'complete'")}
         differences = comparison.path_differences(database, self.repositories(network))
         self.assertEqual([line for line in differences if line.split("/")[2] in complete], [])
-        self.assertGreater(database.value("select (figures->>'removed')::int from skua.figures "
+        self.assertGreater(database.value("select (metrics->>'removed')::int from skua.metrics "
                                           "where source = 'backfill'"), 0)
 
     def test_what_was_missed_is_downloaded_anew(self):

@@ -70,7 +70,7 @@ class Interrupted(WithSlowHosts):
         self.assertEqual(database.rows(JOBS), [
             {"state": "queued", "attempts": 0, "error": None, "has_host": has_host}])
         status = json.loads("".join(self.run_at(database, network, "backfill", "status", "--json").stdout))
-        self.assertEqual((status["jobs"]["queued"], status["errors"], status["figures"]["failed"]),
+        self.assertEqual((status["jobs"]["queued"], status["errors"], status["metrics"]["failed"]),
                          (1, [], 0))
 
     def test_a_download(self):
@@ -118,7 +118,7 @@ class Container(WithSlowHosts):
     def test_the_next_one_takes_the_jobs_of_the_one_that_was_killed(self):
         network, database, directory = self.network(accounts=2, records=2), self.database(), self.host()
         did = self.accounts(network)[0]["did"]
-        holder = "select holder from skua.backfill_jobs where state = 'running'"
+        holder = "select lease_owner from skua.backfill_jobs where state = 'running'"
         program = self.begin_as_1(database, network, "backfill", did, "--plc", directory.url)
         self.assertTrue(directory.asked.acquire(timeout=30), program.tail())
         before = database.value(holder)
@@ -132,7 +132,7 @@ class Container(WithSlowHosts):
 
 
 class Cancelled(WithSlowHosts):
-    LISTS = "select what, state, listed, holder, error from skua.backfill_hosts order by what"
+    LISTS = "select what, state, listed, lease_owner, error from skua.backfill_hosts order by what"
 
     def test_a_list_that_is_being_read(self):
         network, database = self.network(accounts=2, records=2), self.database()
@@ -147,10 +147,10 @@ class Cancelled(WithSlowHosts):
         # The page that arrives now is discarded, and nothing is left to do.
         self.assertEqual(program.wait(60), 0, program.tail())
         self.assertEqual(database.rows(self.LISTS), [
-            {"what": "repos", "state": "cancelled", "listed": 0, "holder": None, "error": None}])
+            {"what": "repos", "state": "cancelled", "listed": 0, "lease_owner": None, "error": None}])
         self.assertEqual(self.states(database), {})
         status = self.run_at(database, network, "backfill", "status")
-        self.assertTrue(status.says("lists of repos: 0 read, 0 under way, 0 waiting, 0 given up, 1 cancelled"),
+        self.assertTrue(status.says("lists of repos: 0 read, 0 under way, 0 waiting, 0 abandoned, 1 cancelled"),
                         status.tail())
 
     def test_lists_that_are_queued(self):
@@ -161,7 +161,7 @@ class Cancelled(WithSlowHosts):
         self.interrupt(program)
         lists = database.rows(self.LISTS)
         self.assertEqual([row["what"] for row in lists], ["collection:app.bsky.feed.generator", "hosts", "repos"])
-        self.assertEqual({(row["holder"], row["error"]) for row in lists}, {(None, None)})
+        self.assertEqual({(row["lease_owner"], row["error"]) for row in lists}, {(None, None)})
         cancel = self.run_at(database, network, "backfill", "cancel", "--all")
         self.assertTrue(cancel.says("3 lists of repositories cancelled"), cancel.tail())
         self.run_at(database, network, "backfill")  # Nothing to do: otherwise it would wait for the host.

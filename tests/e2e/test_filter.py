@@ -101,7 +101,7 @@ class Collections(Filter):
             wait_for("all acks", lambda: network.state()["tap"]["unacked"] == 0, seconds=60, alive=[skua])
         self.assertEqual(skua.stop(), 0, skua.tail())
         self.assertEqual(database.value("select count(*) from skua.dead_letter"), 0)
-        figures = database.value("select figures from skua.figures where source <> 'backfill'")
+        figures = database.value("select metrics from skua.metrics where source <> 'backfill'")
         self.assertIn("filtered", figures)
 
     def test_a_relay_follows(self):

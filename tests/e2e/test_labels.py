@@ -226,7 +226,7 @@ class Indexed(LabelTest):
         self.wait_until("equal labels", lambda: self.differences(database, network), program)
 
     def figures(self, database):
-        return database.value("select figures from skua.figures where source like 'labeler:%'")
+        return database.value("select metrics from skua.metrics where source like 'labeler:%'")
 
     def letters(self, database):
         # SOURCE SEQ DID/PLACE.

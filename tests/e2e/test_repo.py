@@ -154,11 +154,11 @@ class Resync(Backfill):
         session.stdin.flush()
         wait_for("its session", lambda: database.value(
             f"select count(*) from pg_stat_activity where application_name = '{holder}'"))
-        database.run(f"update skua.backfill_jobs set state = 'running', holder = '{holder}', "
-                     f"lease = now() + interval '10 minutes' where did = '{did}'")
+        database.run(f"update skua.backfill_jobs set state = 'running', lease_owner = '{holder}', "
+                     f"lease_until = now() + interval '10 minutes' where did = '{did}'")
         program = self.begin(database, network, "repo", "resync", did)
         wait_for("its words", lambda: program.says(f"{holder} has 1 of them under way"), alive=[program])
-        database.run("update skua.backfill_jobs set state = 'done', holder = null, lease = null")
+        database.run("update skua.backfill_jobs set state = 'done', lease_owner = null, lease_until = null")
         self.assertEqual(program.wait(30), 0, program.tail())
         self.assertEqual(self.changes(program)[did], "nothing differed")
 

@@ -50,7 +50,7 @@ class Relays(Sources):
 
     def active(self, database):
         return [row["source"] for row in database.rows(
-            "select source from skua.figures where figures->>'role' = 'active'")]
+            "select source from skua.metrics where metrics->>'role' = 'active'")]
 
 
 class FailOver(Relays):

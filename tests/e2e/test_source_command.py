@@ -43,7 +43,7 @@ class SourceCommand(EndToEnd):
         self.assertRegex(source["saved_at"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$")
         self.assertGreater(source["lag_seconds"], 0)
         self.assertIsNone(source["holder"])
-        self.assertNotIn("figures", source)
+        self.assertNotIn("metrics", source)
         text = self.skua(self.db, "source", "list")
         self.assertTrue(any(self.name in line and str(cursor) in line for line in text.stdout), text.tail())
 
@@ -52,7 +52,7 @@ class SourceCommand(EndToEnd):
         forgot = self.skua(self.db, "source", "forget", self.name)
         self.assertTrue(forgot.says(f"forgot {self.name}: cursor {cursor}, 1 tombstone;"), forgot.tail())
         self.assertEqual(self.sources(), [])
-        self.assertEqual(self.db.value("select count(*) from skua.figures where source like '%:%'"), 0)
+        self.assertEqual(self.db.value("select count(*) from skua.metrics where source like '%:%'"), 0)
         self.assertEqual(self.db.value("select source from skua.tombstones"), "relay:other.test")
         self.assertEqual(self.db.value("select count(*) from bsky.posts"), 5)
 

@@ -32,7 +32,7 @@ class VerifiedNetwork(EndToEnd):
     def stop(self, database, skua):
         """Stops it; returns its own counts."""
         self.assertEqual(skua.stop(), 0, skua.tail())
-        return database.value("select figures from skua.figures where source <> 'backfill'")
+        return database.value("select metrics from skua.metrics where source <> 'backfill'")
 
     def dump(self, network):
         """Accounts by DID, and the repositories of those that exist."""

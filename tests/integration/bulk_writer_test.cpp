@@ -56,16 +56,17 @@ class BulkWriterTest : public test::PostgresTest {
     return batch;
   }
   /// As the chunk of a job.
-  BulkWriter::Outcome bulk_by(std::int64_t claim, Events events) {
+  BulkWriter::Outcome bulk_by(std::int64_t lease_number, Events events) {
     const std::vector<ResolvedEvent> batch = resolved(std::move(events));
     const auto pointers = test::pointers_to(batch);
-    const std::vector<std::int64_t> claims(pointers.size(), claim);
-    return bulk_.write(session(), pointers, clock_.now(), claims);
+    const std::vector<std::int64_t> lease_numbers(pointers.size(), lease_number);
+    return bulk_.write(session(), pointers, clock_.now(), lease_numbers);
   }
-  /// A job of Alice's that runs by its third claim.
+  /// A job of Alice's that runs under its third lease.
   void begin_job() {
     session().run(
-        "INSERT INTO skua.backfill_jobs (did, state, holder, lease, claim, created_at, "
+        "INSERT INTO skua.backfill_jobs (did, state, lease_owner, lease_until, lease_number, "
+        "created_at, "
         "next_attempt) VALUES ('" +
         kAlice + "', 'running', 'somebody', now() + interval '10 minutes', 3, now(), now())");
   }
@@ -237,9 +238,10 @@ TEST_F(BulkWriterTest, a_chunk_is_written_while_its_job_runs_by_its_claim) {
 }
 
 TEST_F(BulkWriterTest, a_cancelled_or_expired_job_brings_nothing_back_that_was_deleted) {
-  for (const std::string end : {"state = 'cancelled', holder = NULL, lease = NULL",
-                                "state = 'running', holder = 'another', claim = claim + 1",
-                                "lease = now() - interval '1 hour'"}) {
+  for (const std::string end :
+       {"state = 'cancelled', lease_owner = NULL, lease_until = NULL",
+        "state = 'running', lease_owner = 'another', lease_number = lease_number + 1",
+        "lease_until = now() - interval '1 hour'"}) {
     SCOPED_TRACE(end);
     session().run("TRUNCATE bsky.follows, skua.backfill_jobs, skua.tombstones");
     begin_job();
@@ -268,10 +270,10 @@ TEST_F(BulkWriterTest, chunks_of_jobs_and_of_none_share_a_transaction) {
   const std::vector<ResolvedEvent> batch = resolved(std::move(events));
   std::vector<const ResolvedEvent*> pointers;
   for (const auto& event : batch) pointers.push_back(&event);
-  std::vector<std::int64_t> claims(10, 2);
-  claims.resize(20, 0);
-  claims.resize(30, 3);
-  const auto outcome = bulk_.write(session(), pointers, clock_.now(), claims);
+  std::vector<std::int64_t> lease_numbers(10, 2);
+  lease_numbers.resize(20, 0);
+  lease_numbers.resize(30, 3);
+  const auto outcome = bulk_.write(session(), pointers, clock_.now(), lease_numbers);
   EXPECT_EQ(outcome.lost, 10U);
   EXPECT_EQ(count("bsky.follows"), "10");
   EXPECT_EQ(count("bsky.posts WHERE cid IS NOT NULL"), "10");

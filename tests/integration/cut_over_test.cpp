@@ -248,9 +248,9 @@ class CutOver : public testing::TestWithParam<unsigned> {
     const std::string& did = account.repository->did();
     const std::vector<backfill::NewJob> jobs = {{did, host(account)}};
     backfill::add_jobs(*bulk_, jobs, backfill::Again::Yes, now());
-    const auto claimed =
-        claim_jobs(*bulk_, backfill::Place::at(host(account)), 1, {holder_, now()});
-    ASSERT_EQ(claimed.size(), 1U);
+    const auto leased =
+        lease_jobs(*bulk_, backfill::Place::at(host(account)), 1, {lease_owner_, now()});
+    ASSERT_EQ(leased.size(), 1U);
     account.attempt.emplace();
     for (const auto& row : store::load_repositories(*bulk_, std::vector{did})) {
       if (row.head) account.attempt->known = row.head->rev;
@@ -319,7 +319,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
   void crash(Account& account) {
     account.attempt.reset();
     bulk_->run(
-        "UPDATE skua.backfill_jobs SET state = 'queued', holder = NULL, lease = NULL "
+        "UPDATE skua.backfill_jobs SET state = 'queued', lease_owner = NULL, lease_until = NULL "
         "WHERE did = '" +
         account.repository->did() + "' AND state = 'running'");
   }
@@ -342,10 +342,11 @@ class CutOver : public testing::TestWithParam<unsigned> {
     if (written.empty()) return;
     if (written.size() == 1 && chance_.percent(50)) written[0].records = backfill::kLargeRepository;
     backfill::Finished finished;
-    with_retry(bulk_, [&] { finished = finish_repositories(*bulk_, written, holder_, now()); });
+    with_retry(bulk_,
+               [&] { finished = finish_repositories(*bulk_, written, lease_owner_, now()); });
     // Its answer was lost: it is said again.
     if (chance_.percent(10)) {
-      EXPECT_TRUE(finish_repositories(*bulk_, written, holder_, now()).done.empty());
+      EXPECT_TRUE(finish_repositories(*bulk_, written, lease_owner_, now()).done.empty());
     }
     for (Account& account : accounts_) {
       const std::string& did = account.repository->did();
@@ -504,7 +505,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
   static std::unique_ptr<test::Database> live_only_;
   Chance chance_{GetParam()};
   const std::string source_ = "relay:seed" + std::to_string(GetParam());
-  const std::string holder_ = "backfill" + std::to_string(GetParam());
+  const std::string lease_owner_ = "backfill" + std::to_string(GetParam());
   std::unique_ptr<store::Session> live_;
   std::unique_ptr<store::Session> bulk_;
   resolve::SharedIds ids_;

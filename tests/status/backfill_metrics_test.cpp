@@ -19,13 +19,13 @@ TEST(BackfillMetricsJson, has_the_keys_that_people_rely_on) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
   EXPECT_THAT(keys, testing::UnorderedElementsAre(
-                        "holder", "repositories", "records", "rows", "removed", "bytes", "failed",
-                        "given_up", "unavailable", "postponed", "dead_letters", "transactions",
-                        "in_hand", "repositories_per_second", "records_per_second",
+                        "lease_owner", "repositories", "records", "rows", "removed", "bytes",
+                        "failed", "abandoned", "unavailable", "postponed", "dead_letters",
+                        "transactions", "in_hand", "repositories_per_second", "records_per_second",
                         "bytes_per_second", "pages", "accounts", "accounts_inactive",
                         "hosts_listed", "entries_refused", "entries_surplus", "accounts_current",
                         "pages_failed", "pages_postponed", "lists_under_way", "hosts"));
-  EXPECT_EQ(json["holder"], "skua run 1");
+  EXPECT_EQ(json["lease_owner"], "skua run 1");
   EXPECT_EQ(json["repositories"], 3);
   EXPECT_EQ(json["accounts_inactive"], 4);
   EXPECT_EQ(json["bytes_per_second"], 1.5);

@@ -42,11 +42,11 @@ TEST(BackfillLine, says_what_is_not_counted_and_what_went_wrong) {
   BackfillSnapshot now = moment();
   now.queue->jobs.exact = false;
   now.rates = {};
-  now.metrics.given_up = 3;
+  now.metrics.abandoned = 3;
   now.metrics.failed = 20;
   EXPECT_EQ(backfill_line(now),
             "14:38:18  1,204 repositories done, 64 under way, about 48,210 queued\n"
-            "          0 records/s  0.0 MB/s  20 failed attempts, 3 given up");
+            "          0 records/s  0.0 MB/s  20 failed attempts, 3 abandoned");
   now.queue.reset();
   EXPECT_THAT(backfill_line(now), Not(HasSubstr("queued")));
 }

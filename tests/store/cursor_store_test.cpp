@@ -61,14 +61,17 @@ TEST_P(TombstonesOfAJob, stay_while_it_runs) {
                                 ? "NULL, NULL"
                                 : std::string("now() + interval '") + GetParam().lease + "', 'me'";
   session().run(
-      "INSERT INTO skua.backfill_jobs (did, created_at, next_attempt, state, lease, holder) VALUES "
+      "INSERT INTO skua.backfill_jobs (did, created_at, next_attempt, state, lease_until, "
+      "lease_owner) "
+      "VALUES "
       "('did:plc:filled', now(), now(), '" +
       std::string(GetParam().state) + "', " + lease +
       "), ('did:plc:unheard', now(), now(), 'running', now() + interval '1 hour', 'me')");
   save_cursor(session(), "relay:a.test", 11, time_);
   EXPECT_EQ(value("SELECT string_agg(rkey::text, ',' ORDER BY rkey) FROM skua.tombstones"),
             GetParam().stays ? "1" : "");
-  session().run("UPDATE skua.backfill_jobs SET state = 'done', lease = NULL, holder = NULL");
+  session().run(
+      "UPDATE skua.backfill_jobs SET state = 'done', lease_until = NULL, lease_owner = NULL");
   save_cursor(session(), "relay:a.test", 11, time_);
   EXPECT_EQ(value("SELECT count(*) FROM skua.tombstones"), "0");
 }
@@ -82,10 +85,10 @@ INSTANTIATE_TEST_SUITE_P(Table, TombstonesOfAJob,
                                          Kept{"failed", "failed", nullptr, false}),
                          [](const auto& test) { return test.param.name; });
 
-TEST_F(CursorStoreTest, figures_are_replaced) {
+TEST_F(CursorStoreTest, metrics_are_replaced) {
   save_metrics(session(), "relay:a.test", R"({"rows":1})");
   save_metrics(session(), "relay:a.test", R"({"rows":2})");
-  EXPECT_EQ(value("SELECT figures FROM skua.figures"), R"({"rows": 2})");
+  EXPECT_EQ(value("SELECT metrics FROM skua.metrics"), R"({"rows": 2})");
 }
 
 }  // namespace

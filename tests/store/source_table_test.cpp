@@ -21,8 +21,10 @@ class SourceTableTest : public test::PostgresTest {
         "('relay:b.test', 5, NULL, '2026-01-02 03:04:05+00'); "
         "INSERT INTO bsky.actors (id, did, indexed_at) OVERRIDING SYSTEM VALUE VALUES "
         "(7, 'did:plc:filled', now()); "
-        "INSERT INTO skua.backfill_jobs (did, state, lease, holder, created_at, next_attempt) "
-        "VALUES ('did:plc:filled', 'running', now() + interval '1 h', 'holder', now(), now()); "
+        "INSERT INTO skua.backfill_jobs (did, state, lease_until, lease_owner, created_at, "
+        "next_attempt) "
+        "VALUES ('did:plc:filled', 'running', now() + interval '1 h', 'lease_owner', now(), "
+        "now()); "
         "INSERT INTO skua.tombstones (actor_id, collection_id, rkey, rev, seq, source) VALUES "
         "(1, 1, 1, 1, 10, 'relay:a.test'), (1, 1, 2, 1, 13, 'relay:a.test'), "
         "(7, 1, 3, 1, 14, 'relay:a.test'), (1, 1, 4, 1, 4, 'relay:b.test')");
@@ -43,11 +45,11 @@ TEST_F(SourceTableTest, lists_sources_with_what_is_known_of_each) {
   EXPECT_EQ(sources[0].cursor, 12);
   EXPECT_EQ(format_datetime(sources[0].saved_at.value()), "2026-01-02T03:04:05.000000Z");
   EXPECT_NEAR(sources[0].lag_seconds.value(), 90, 60);
-  EXPECT_EQ(sources[0].figures, R"({"frames": 3})");
+  EXPECT_EQ(sources[0].metrics, R"({"frames": 3})");
   EXPECT_EQ(sources[1].name, "relay:b.test");
   EXPECT_EQ(sources[1].event_time, std::nullopt);
   EXPECT_EQ(sources[1].lag_seconds, std::nullopt);
-  EXPECT_EQ(sources[1].figures, std::nullopt);
+  EXPECT_EQ(sources[1].metrics, std::nullopt);
   EXPECT_EQ(sources[2].name, "tap:c.test");
   EXPECT_EQ(sources[2].cursor, std::nullopt);
   EXPECT_EQ(sources[2].saved_at, std::nullopt);
@@ -64,7 +66,8 @@ TEST_F(SourceTableTest, forgets_what_belongs_to_one_source_alone) {
   EXPECT_EQ(load_cursor(session(), "relay:b.test"), 5);
   EXPECT_EQ(read_sources(session()).size(), 2U);
 
-  session().run("UPDATE skua.backfill_jobs SET state = 'done', lease = NULL, holder = NULL");
+  session().run(
+      "UPDATE skua.backfill_jobs SET state = 'done', lease_until = NULL, lease_owner = NULL");
   const auto rest = forget_source(session(), "relay:a.test");
   EXPECT_TRUE(rest.is_known);
   EXPECT_EQ(rest.tombstones, 1U);

@@ -11,14 +11,15 @@ using store::Statement;
 
 const Statement kFirst{
     "audit_first",
-    "INSERT INTO skua.backfill_hosts (host, what, by_hand, state, next_attempt, updated_at, "
+    "INSERT INTO skua.backfill_hosts (host, what, is_operator_specified, state, next_attempt, "
+    "updated_at, "
     "begun_at) VALUES ($1, 'audit:hosts', true, 'listed', $2::timestamptz, $2::timestamptz, "
     "$2::timestamptz) ON CONFLICT (host, what) DO NOTHING"};
 
 const Statement kBegin{
     "audit_begin",
     "UPDATE skua.backfill_hosts SET state = 'none', cursor = NULL, listed = 0, attempts = 0, "
-    "error = NULL, holder = NULL, begun_at = $2::timestamptz, next_attempt = $2::timestamptz "
+    "error = NULL, lease_owner = NULL, begun_at = $2::timestamptz, next_attempt = $2::timestamptz "
     "WHERE host = $1 AND what = 'audit:hosts' AND state IN ('listed', 'failed') "
     "AND begun_at <= $2::timestamptz - make_interval(secs => $3::int8) "
     "AND ($4::boolean OR NOT EXISTS (SELECT FROM skua.filter_state WHERE cardinality(dids) > 0))"};

@@ -31,7 +31,7 @@ constexpr std::chrono::seconds kListUnsaidWait{30};
 const std::string kCollectionPrefix = list_of_collection("");
 
 HostOrigin origin_of(const HostList& list) {
-  return list.by_hand ? HostOrigin::configured : HostOrigin::network;
+  return list.is_operator_specified ? HostOrigin::configured : HostOrigin::network;
 }
 
 template <class Page>
@@ -101,8 +101,8 @@ void Discoverer::stop() {
   threads_.clear();
   if (held_ == 0) return;
   try {
-    store::Session session(options_.database_url, options_.holder);
-    release_lists(session, options_.holder, clock_.now());
+    store::Session session(options_.database_url, options_.lease_owner);
+    release_lists(session, options_.lease_owner, clock_.now());
   } catch (const store::SqlError& error) {
     logger("backfill")
         ->warn("lists were not released; the next process takes them: {}", error.what());
@@ -133,7 +133,7 @@ void Discoverer::run(const std::stop_token& stop, bool first) {
   while (!stop.stop_requested()) {
     try {
       if (!session || !session->connected()) {
-        session = std::make_unique<store::Session>(options_.database_url, options_.holder);
+        session = std::make_unique<store::Session>(options_.database_url, options_.lease_owner);
       }
       if (!took_orphans) take_back_orphan_lists(*session, clock_.now());
       took_orphans = true;
@@ -174,11 +174,11 @@ bool Discoverer::read_one(store::Session& session, const std::stop_token& stop) 
     const std::scoped_lock lock(mutex_);
     seen = notifications_;
   }
-  // From before the claim until everything is reported: at every moment either the table or this
+  // From before the lease until everything is reported: at every moment either the table or this
   // counter shows the activity.
   const Busy busy(busy_);
-  const auto claimed = claim_lists(session, 1, claim(), purpose());
-  if (claimed.empty()) {
+  const auto leased = lease_lists(session, 1, lease_request(), purpose());
+  if (leased.empty()) {
     const bool none = !next_page_due(session, purpose());
     const std::scoped_lock lock(mutex_);
     idle_ = none && notifications_ == seen;
@@ -187,28 +187,28 @@ bool Discoverer::read_one(store::Session& session, const std::stop_token& stop) 
   // If one list is due, there may be more.
   notify();
   ++held_;
-  const std::string& what = claimed.front().list.what;
+  const std::string& what = leased.front().list.what;
   const bool is_of_hosts = what == kListOfHosts || what == kAuditOfHosts;
-  const bool ended = is_of_hosts ? read<HostPage>(session, claimed.front(), stop)
-                                 : read<RepoPage>(session, claimed.front(), stop);
+  const bool ended = is_of_hosts ? read<HostPage>(session, leased.front(), stop)
+                                 : read<RepoPage>(session, leased.front(), stop);
   if (ended) --held_;
   return true;
 }
 
 template <class Page>
-bool Discoverer::read(store::Session& session, const ClaimedList& claimed,
+bool Discoverer::read(store::Session& session, const LeasedList& leased,
                       const std::stop_token& stop) {
-  const HostList& list = claimed.list;
+  const HostList& list = leased.list;
   Listing<Page> listing(http_, clock_, source_of<Page>(list, options_.allow_private_hosts),
-                        claimed.cursor.value_or(""));
-  std::int64_t left = most_entries(list) - claimed.listed;
+                        leased.cursor.value_or(""));
+  std::int64_t left = most_entries(list) - leased.listed;
   for (;;) {
     if (!wait_for_page_interval(stop)) return false;
     auto answer = listing.next();
     if (stop.stop_requested()) return false;
     if (const auto* limited = std::get_if<HostLimited>(&answer)) {
       list_postponed(session, list, list.host + ": " + kLimitedText,
-                     limited->wait.value_or(kListUnsaidWait), options_.holder, clock_.now());
+                     limited->wait.value_or(kListUnsaidWait), options_.lease_owner, clock_.now());
       counters_.postponed += 1;
       return true;
     }
@@ -219,7 +219,7 @@ bool Discoverer::read(store::Session& session, const ClaimedList& claimed,
     Page& page = std::get<Page>(answer);
     const bool is_last = page.cursor.empty();
     const auto entries = static_cast<std::int64_t>(page.entries());
-    if (!keep(session, claimed, std::move(page), left) || is_last) return true;
+    if (!keep(session, leased, std::move(page), left) || is_last) return true;
     left -= entries;
   }
 }
@@ -236,9 +236,10 @@ bool Discoverer::wait_for_page_interval(const std::stop_token& stop) {
 void Discoverer::failed(store::Session& session, const HostList& list,
                         const RequestFailed& failure) {
   const bool is_audited_host = list.what == kAuditOfRepos;
-  const bool again = list_failed(session, list, list.host + ": " + failure.words,
-                                 failure.wait.value_or(std::chrono::seconds(0)), options_.holder,
-                                 clock_.now(), is_audited_host ? kAuditAttempts : kMaxAttempts);
+  const bool again =
+      list_failed(session, list, list.host + ": " + failure.words,
+                  failure.wait.value_or(std::chrono::seconds(0)), options_.lease_owner,
+                  clock_.now(), is_audited_host ? kAuditAttempts : kMaxAttempts);
   counters_.failed += 1;
   logger("backfill")
       ->log(is_audited_host ? spdlog::level::debug : spdlog::level::warn,
@@ -246,29 +247,29 @@ void Discoverer::failed(store::Session& session, const HostList& list,
             again ? "failed, retrying later" : "is abandoned", failure.words);
 }
 
-void Discoverer::give_up(store::Session& session, const HostList& list) {
+void Discoverer::abandon(store::Session& session, const HostList& list) {
   const std::string words = fmt::format(
       "it names more than {} accounts{}: the rest is left out", most_entries(list),
       list.announced ? fmt::format(", where {} were announced", *list.announced) : std::string());
-  list_failed(session, list, list.host + ": " + words, std::chrono::seconds(0), options_.holder,
-              clock_.now(), 1);
+  list_failed(session, list, list.host + ": " + words, std::chrono::seconds(0),
+              options_.lease_owner, clock_.now(), 1);
   logger("backfill")->warn("the list {} of {} is abandoned: {}", list.what, list.host, words);
 }
 
 template <class Page>
-bool Discoverer::keep(store::Session& session, const ClaimedList& claimed, Page page,
+bool Discoverer::keep(store::Session& session, const LeasedList& leased, Page page,
                       std::int64_t left) {
-  const HostList& list = claimed.list;
+  const HostList& list = leased.list;
   const auto entries = static_cast<std::int64_t>(page.entries());
   const auto cursor = page.cursor.empty() ? std::nullopt : std::optional(page.cursor);
   std::size_t surplus = 0;
   KeptRepos kept;
   store::Transaction transaction(session);
-  if (!save_page(session, list, cursor, entries, claim())) return false;
+  if (!save_page(session, list, cursor, entries, lease_request())) return false;
   if constexpr (std::is_same_v<Page, HostPage>) {
     const std::vector<HostList> lists =
         lists_of(page, options_.audit ? kAuditOfRepos : kListOfRepos);
-    add_named_lists(session, lists, claimed.begun_at, clock_.now());
+    add_named_lists(session, lists, leased.begun_at, clock_.now());
     commit_page(transaction);
     counters_.hosts += lists.size();
     notify();
@@ -281,7 +282,7 @@ bool Discoverer::keep(store::Session& session, const ClaimedList& claimed, Page 
     }
     kept = keep_repos(session, list, page.repos);
     // A page that uses up the remaining entries is the last one, even if it has a cursor.
-    if (entries >= left && cursor) give_up(session, list);
+    if (entries >= left && cursor) abandon(session, list);
     commit_page(transaction);
     if (kept.behind > 0) {
       logger("backfill")

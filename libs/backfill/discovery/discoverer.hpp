@@ -66,7 +66,7 @@ class Discoverer {
   struct Options {
     std::string database_url;
     /// The name of this process in leases, as for jobs (JobTable).
-    std::string holder;
+    std::string lease_owner;
     /// Whether hosts on a relay's list may be loopback addresses.
     bool allow_private_hosts = false;
     /// Lists that are read at once.
@@ -102,14 +102,14 @@ class Discoverer {
   bool read_one(store::Session& session, const std::stop_token& stop);
   /// False: the attempt was interrupted, and this process still leases the list.
   template <class Page>
-  bool read(store::Session& session, const ClaimedList& claimed, const std::stop_token& stop);
+  bool read(store::Session& session, const LeasedList& leased, const std::stop_token& stop);
   /// Waits until a page may be requested. False: a stop was requested.
   bool wait_for_page_interval(const std::stop_token& stop);
   void failed(store::Session& session, const HostList& list, const RequestFailed& failure);
   /// `left`: the number of entries to accept. False: another process leases the list, or it has
   /// failed permanently.
   template <class Page>
-  bool keep(store::Session& session, const ClaimedList& claimed, Page page, std::int64_t left);
+  bool keep(store::Session& session, const LeasedList& leased, Page page, std::int64_t left);
   /// The outcome for the accounts of a page.
   struct KeptRepos {
     std::size_t current = 0;
@@ -118,12 +118,12 @@ class Discoverer {
   };
   KeptRepos keep_repos(store::Session& session, const HostList& list,
                        const std::vector<ListedRepo>& repos);
-  void give_up(store::Session& session, const HostList& list);
+  void abandon(store::Session& session, const HostList& list);
   void rest(const std::stop_token& stop, bool first, bool was_down);
   ListPurpose purpose() const {
     return options_.audit ? ListPurpose::Audit : ListPurpose::Backfill;
   }
-  Claim claim() const { return {options_.holder, clock_.now()}; }
+  LeaseRequest lease_request() const { return {options_.lease_owner, clock_.now()}; }
 
   const Options options_;
   transport::HttpClient& http_;

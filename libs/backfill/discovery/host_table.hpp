@@ -37,7 +37,7 @@ struct HostList {
   std::string host;
   std::string what = kListOfRepos;
   /// Specified by the operator (transport::HostOrigin::configured), not found on a list.
-  bool by_hand = false;
+  bool is_operator_specified = false;
   /// The number of accounts of the host, according to a relay; nothing: unknown.
   std::optional<std::int64_t> announced = std::nullopt;
   friend bool operator==(const HostList&, const HostList&) = default;
@@ -65,7 +65,7 @@ std::vector<std::string> operator_hosts(store::Session& session);
 std::int64_t most_entries(const HostList& list);
 
 /// A leased list.
-struct ClaimedList {
+struct LeasedList {
   HostList list;
   /// The cursor of its next page; nothing: the first page.
   std::optional<std::string> cursor;
@@ -77,8 +77,9 @@ struct ClaimedList {
 
 /// Leases up to `limit` lists with a page that is due, those that have waited longest first. The
 /// lease ends at its time limit; each saved page extends it.
-std::vector<ClaimedList> claim_lists(store::Session& session, std::size_t limit, const Claim& claim,
-                                     ListPurpose purpose = ListPurpose::Backfill);
+std::vector<LeasedList> lease_lists(store::Session& session, std::size_t limit,
+                                    const LeaseRequest& request,
+                                    ListPurpose purpose = ListPurpose::Backfill);
 
 /// Saves that a page was read: its number of entries, and the cursor of the next page; nothing: it
 /// was the last. Call it in one transaction with the results of its entries (`add_jobs`,
@@ -86,21 +87,21 @@ std::vector<ClaimedList> claim_lists(store::Session& session, std::size_t limit,
 /// saved.
 bool save_page(store::Session& session, const HostList& list,
                const std::optional<std::string>& next_cursor, std::int64_t entries,
-               const Claim& claim);
+               const LeaseRequest& request);
 
 /// A page could not be read: it is due again after `job_delay` and the wait that the host asked
 /// for. After `max_attempts` failures in a row the list fails permanently. Any process may continue
 /// with it. False: it failed permanently.
 bool list_failed(store::Session& session, const HostList& list, const std::string& words,
-                 std::chrono::seconds asked, const std::string& holder, Timestamp now,
+                 std::chrono::seconds asked, const std::string& lease_owner, Timestamp now,
                  int max_attempts = kMaxAttempts);
 
 /// The host asked to wait (429), which is not a failure.
 void list_postponed(store::Session& session, const HostList& list, const std::string& words,
-                    std::chrono::seconds asked, const std::string& holder, Timestamp now);
+                    std::chrono::seconds asked, const std::string& lease_owner, Timestamp now);
 
 /// For a clean stop: releases the leases of this owner at once. Returns their number.
-std::size_t release_lists(store::Session& session, const std::string& holder, Timestamp now);
+std::size_t release_lists(store::Session& session, const std::string& lease_owner, Timestamp now);
 
 /// The same for lists whose lease owner has no session on this database.
 std::size_t take_back_orphan_lists(store::Session& session, Timestamp now);
@@ -134,6 +135,6 @@ struct ListError {
 std::vector<ListError> list_errors(store::Session& session, std::size_t limit);
 
 /// The number of lists of backfills that have failed permanently since then.
-std::int64_t lists_given_up_since(store::Session& session, Timestamp since);
+std::int64_t lists_abandoned_since(store::Session& session, Timestamp since);
 
 }  // namespace skua::backfill

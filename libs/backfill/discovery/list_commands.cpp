@@ -12,24 +12,25 @@ using store::Statement;
 
 /// $1: states of jobs, $2: host or null, $3: now.
 Statement list_command(const char* name, const std::string& where, const std::string& set) {
-  return {name,
-          "WITH hit AS MATERIALIZED (SELECT h.host, h.what FROM skua.backfill_hosts AS h "
-          "WHERE CASE h.state WHEN 'none' THEN 'queued' WHEN 'listed' THEN 'done' "
-          "WHEN 'listing' THEN CASE WHEN h.holder IS NULL THEN 'queued' ELSE 'running' END "
-          "ELSE h.state END = ANY ($1::text[]) AND ($2::text IS NULL OR h.host = $2::text) "
-          "AND NOT starts_with(h.what, 'audit:') AND " +
-              where +
-              " ORDER BY h.host, h.what FOR UPDATE) "
-              "UPDATE skua.backfill_hosts AS h SET holder = NULL, updated_at = $3::timestamptz, " +
-              set + " FROM hit WHERE h.host = hit.host AND h.what = hit.what"};
+  return {
+      name,
+      "WITH hit AS MATERIALIZED (SELECT h.host, h.what FROM skua.backfill_hosts AS h "
+      "WHERE CASE h.state WHEN 'none' THEN 'queued' WHEN 'listed' THEN 'done' "
+      "WHEN 'listing' THEN CASE WHEN h.lease_owner IS NULL THEN 'queued' ELSE 'running' END "
+      "ELSE h.state END = ANY ($1::text[]) AND ($2::text IS NULL OR h.host = $2::text) "
+      "AND NOT starts_with(h.what, 'audit:') AND " +
+          where +
+          " ORDER BY h.host, h.what FOR UPDATE) "
+          "UPDATE skua.backfill_hosts AS h SET lease_owner = NULL, updated_at = $3::timestamptz, " +
+          set + " FROM hit WHERE h.host = hit.host AND h.what = hit.what"};
 }
 
-const Statement kRetryLists =
-    list_command("backfill_lists_retry",
-                 "(h.state NOT IN ('none', 'listing') OR (h.holder IS NULL AND h.next_attempt > "
-                 "$3::timestamptz))",
-                 "state = CASE WHEN h.cursor IS NULL THEN 'none' ELSE 'listing' END, attempts = 0, "
-                 "error = NULL, next_attempt = $3::timestamptz");
+const Statement kRetryLists = list_command(
+    "backfill_lists_retry",
+    "(h.state NOT IN ('none', 'listing') OR (h.lease_owner IS NULL AND h.next_attempt > "
+    "$3::timestamptz))",
+    "state = CASE WHEN h.cursor IS NULL THEN 'none' ELSE 'listing' END, attempts = 0, "
+    "error = NULL, next_attempt = $3::timestamptz");
 const Statement kCancelLists =
     list_command("backfill_lists_cancel", "h.state <> 'cancelled'", "state = 'cancelled'");
 

@@ -30,7 +30,7 @@ bool jobs_remain(store::Session& session);
 /// The same for the jobs of these accounts.
 bool jobs_remain_of(store::Session& session, std::span<const std::string> dids);
 
-/// The DIDs with a running job of any holder, in no order.
+/// The DIDs with a running job of any lease owner, in no order.
 std::vector<std::string> running_jobs(store::Session& session, std::span<const std::string> dids);
 
 }  // namespace skua::backfill

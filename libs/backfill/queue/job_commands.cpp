@@ -38,7 +38,7 @@ Command command(const std::string& name, const std::string& where, const std::st
            " AND j.state = ANY ($1::text[]) AND ($2::text IS NULL OR j.host = $2::text) AND " +
            where +
            " ORDER BY j.did FOR UPDATE) "
-           "UPDATE skua.backfill_jobs AS j SET lease = NULL, holder = NULL, " +
+           "UPDATE skua.backfill_jobs AS j SET lease_until = NULL, lease_owner = NULL, " +
            set + " FROM hit WHERE j.did = hit.did";
   };
   return {{name + "_named", update("j.did = ANY ($4::text[])")},
@@ -60,7 +60,7 @@ const Statement kJobBlocks{"backfill_jobs_blocks",
 
 const Statement kRead{
     "backfill_jobs_read",
-    "SELECT did, state, error, holder, host, rev, coalesce(records, 0), attempts, "
+    "SELECT did, state, error, lease_owner, host, rev, coalesce(records, 0), attempts, "
     "(extract(epoch FROM next_attempt) * 1000000)::int8, "
     "(extract(epoch FROM finished_at) * 1000000)::int8 "
     "FROM skua.backfill_jobs WHERE did = ANY ($1::text[]) ORDER BY did COLLATE \"C\""};
@@ -156,7 +156,7 @@ std::vector<JobRow> read_jobs(Session& session, std::span<const std::string> did
     job.did = rows.text(i, 0);
     job.state = job_state(rows.text(i, 1)).value();
     job.error = rows.text_or_null(i, 2);
-    job.holder = rows.text_or_null(i, 3);
+    job.lease_owner = rows.text_or_null(i, 3);
     job.host = rows.text_or_null(i, 4);
     if (!rows.is_null(i, 5)) job.rev = atproto::Tid{static_cast<std::uint64_t>(rows.int8(i, 5))};
     job.records = rows.int8(i, 6);

@@ -49,7 +49,7 @@ struct JobRow {
   /// Why its last attempt failed, or why the repository is unavailable.
   std::optional<std::string> error;
   /// The lease owner, while the job runs.
-  std::optional<std::string> holder;
+  std::optional<std::string> lease_owner;
   std::optional<std::string> host;
   /// What the last finished job downloaded.
   std::optional<atproto::Tid> rev;

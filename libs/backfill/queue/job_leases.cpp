@@ -18,9 +18,10 @@ Statement claim_statement(const char* name, const std::string& which) {
               " AND next_attempt <= $1::timestamptz ORDER BY next_attempt LIMIT $4::int8 "
               "FOR UPDATE SKIP LOCKED) "
               "UPDATE skua.backfill_jobs AS j SET state = 'running', attempts = j.attempts + 1, "
-              "claim = j.claim + 1, lease = $2::timestamptz, holder = $3 FROM due "
+              "lease_number = j.lease_number + 1, lease_until = $2::timestamptz, lease_owner = $3 "
+              "FROM due "
               "WHERE j.did = due.did "
-              "RETURNING j.did, j.host, j.file, j.since, j.rev, j.attempts, j.claim"};
+              "RETURNING j.did, j.host, j.file, j.since, j.rev, j.attempts, j.lease_number"};
 }
 
 /// For the jobs of one kind of place: of all accounts or of some.
@@ -48,14 +49,15 @@ const ClaimStatements kClaimFile =
 const Statement kRenew{
     "backfill_jobs_renew",
     "WITH held AS MATERIALIZED (SELECT did FROM skua.backfill_jobs WHERE state = 'running' "
-    "AND holder = $1 AND lease > $2::timestamptz FOR NO KEY UPDATE SKIP LOCKED) "
-    "UPDATE skua.backfill_jobs AS j SET lease = $3::timestamptz FROM held WHERE j.did = held.did"};
+    "AND lease_owner = $1 AND lease_until > $2::timestamptz FOR NO KEY UPDATE SKIP LOCKED) "
+    "UPDATE skua.backfill_jobs AS j SET lease_until = $3::timestamptz FROM held WHERE j.did = "
+    "held.did"};
 
 const Statement kRelease{
     "backfill_jobs_release",
     "WITH held AS MATERIALIZED (SELECT did FROM skua.backfill_jobs WHERE state = 'running' "
-    "AND holder = $1 ORDER BY did FOR UPDATE) "
-    "UPDATE skua.backfill_jobs AS j SET state = 'queued', lease = NULL, holder = NULL, "
+    "AND lease_owner = $1 ORDER BY did FOR UPDATE) "
+    "UPDATE skua.backfill_jobs AS j SET state = 'queued', lease_until = NULL, lease_owner = NULL, "
     "attempts = j.attempts - 1 FROM held WHERE j.did = held.did"};
 
 /// Reclaims running jobs; `which` is the condition. It does not count as an attempt, because nobody
@@ -68,7 +70,7 @@ Statement take_back_statement(const char* name, const std::string& which, const 
           "FROM skua.backfill_jobs WHERE state = 'running' AND " +
               which +
               " ORDER BY did FOR UPDATE SKIP LOCKED) AS held) "
-              "UPDATE skua.backfill_jobs AS j SET lease = NULL, holder = NULL, "
+              "UPDATE skua.backfill_jobs AS j SET lease_until = NULL, lease_owner = NULL, "
               "finished_at = CASE WHEN lost.often THEN $1::timestamptz ELSE j.finished_at END, "
               "error = CASE WHEN lost.often THEN '" +
               words +
@@ -82,12 +84,12 @@ Statement take_back_statement(const char* name, const std::string& which, const 
 }
 
 const Statement kTakeExpired =
-    take_back_statement("backfill_jobs_take_expired", "lease <= $1::timestamptz",
+    take_back_statement("backfill_jobs_take_expired", "lease_until <= $1::timestamptz",
                         "the process that had it did not renew its lease");
 const Statement kTakeOrphans = take_back_statement(
     "backfill_jobs_take_orphans",
     "NOT EXISTS (SELECT FROM pg_stat_activity AS s WHERE s.datname = current_database() "
-    "AND s.application_name = holder)",
+    "AND s.application_name = lease_owner)",
     "the process that had it ended");
 
 const ClaimStatements& claim_statements_of(Place::Kind kind) {
@@ -110,16 +112,16 @@ std::size_t take_back(Session& session, const Statement& statement, Timestamp no
 
 }  // namespace
 
-std::vector<Job> claim_jobs(Session& session, const Place& place, std::size_t limit,
-                            const Claim& claim) {
+std::vector<Job> lease_jobs(Session& session, const Place& place, std::size_t limit,
+                            const LeaseRequest& request) {
   Params params;
-  params.timestamp(claim.now).timestamp(claim.now + claim.lease).text(claim.holder);
+  params.timestamp(request.now).timestamp(request.now + request.duration).text(request.owner);
   params.int8(static_cast<std::int64_t>(limit));
   if (place.kind == Place::Kind::Host) params.text(place.host);
-  if (!claim.only.empty()) params.array(impl::text_array(claim.only));
+  if (!request.only.empty()) params.array(impl::text_array(request.only));
   const ClaimStatements& statements = claim_statements_of(place.kind);
   const Rows rows =
-      session.execute(claim.only.empty() ? statements.of_all : statements.of_some, params);
+      session.execute(request.only.empty() ? statements.of_all : statements.of_some, params);
   std::vector<Job> jobs;
   jobs.reserve(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -130,21 +132,21 @@ std::vector<Job> claim_jobs(Session& session, const Place& place, std::size_t li
     job.since = impl::tid_or_null(rows, i, 3);
     job.rev = impl::tid_or_null(rows, i, 4);
     job.attempt = rows.int4(i, 5);
-    job.claim = rows.int8(i, 6);
+    job.lease_number = rows.int8(i, 6);
     jobs.push_back(std::move(job));
   }
   return jobs;
 }
 
-std::size_t renew_leases(Session& session, const Claim& claim) {
+std::size_t renew_leases(Session& session, const LeaseRequest& request) {
   Params params;
-  params.text(claim.holder).timestamp(claim.now).timestamp(claim.now + claim.lease);
+  params.text(request.owner).timestamp(request.now).timestamp(request.now + request.duration);
   return session.execute(kRenew, params).affected();
 }
 
-std::size_t release_jobs(Session& session, const std::string& holder) {
+std::size_t release_jobs(Session& session, const std::string& lease_owner) {
   Params params;
-  params.text(holder);
+  params.text(lease_owner);
   return session.execute(kRelease, params).affected();
 }
 

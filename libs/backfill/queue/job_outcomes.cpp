@@ -8,9 +8,12 @@
 
 namespace skua::backfill {
 
-JobOutcomes::JobOutcomes(std::string holder, int max_attempts, const Clock& clock,
+JobOutcomes::JobOutcomes(std::string lease_owner, int max_attempts, const Clock& clock,
                          BackfillCounters& counters)
-    : holder_(std::move(holder)), max_attempts_(max_attempts), clock_(clock), counters_(counters) {}
+    : lease_owner_(std::move(lease_owner)),
+      max_attempts_(max_attempts),
+      clock_(clock),
+      counters_(counters) {}
 
 void JobOutcomes::add(const std::string& did, JobEnd end) {
   std::visit(
@@ -39,13 +42,13 @@ void JobOutcomes::write(store::Session& session) {
     into_table();
     pending.clear();
   };
-  write_all(moved_, [&] { set_hosts(session, moved_, holder_, now); });
+  write_all(moved_, [&] { set_hosts(session, moved_, lease_owner_, now); });
   write_all(postponed_, [&] {
-    jobs_postponed(session, postponed_, holder_, now);
+    jobs_postponed(session, postponed_, lease_owner_, now);
     counters_.postponed += postponed_.size();
   });
   write_all(unavailable_, [&] {
-    jobs_unavailable(session, unavailable_, holder_, now);
+    jobs_unavailable(session, unavailable_, lease_owner_, now);
     // If the job is a resync, that has failed too.
     for (const JobError& job : unavailable_) {
       store::resync_failed(session, job.did, job.words, now);
@@ -53,11 +56,11 @@ void JobOutcomes::write(store::Session& session) {
     counters_.unavailable += unavailable_.size();
   });
   write_all(failed_, [&] {
-    counters_.given_up += jobs_failed(session, failed_, holder_, now, max_attempts_);
+    counters_.abandoned += jobs_failed(session, failed_, lease_owner_, now, max_attempts_);
     counters_.failed += failed_.size();
   });
   write_all(failed_finally_, [&] {
-    counters_.given_up += jobs_failed(session, failed_finally_, holder_, now, 1);
+    counters_.abandoned += jobs_failed(session, failed_finally_, lease_owner_, now, 1);
     counters_.failed += failed_finally_.size();
   });
 }

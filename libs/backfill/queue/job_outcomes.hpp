@@ -16,9 +16,10 @@ namespace skua::backfill {
 /// called by one thread.
 class JobOutcomes {
  public:
-  /// `holder`: the lease owner of the jobs. `max_attempts`: then a job fails for good. The clock
+  /// `lease_owner`: the owner of the jobs. `max_attempts`: then a job fails for good. The clock
   /// and the counters outlive it.
-  JobOutcomes(std::string holder, int max_attempts, const Clock& clock, BackfillCounters& counters);
+  JobOutcomes(std::string lease_owner, int max_attempts, const Clock& clock,
+              BackfillCounters& counters);
 
   void add(const std::string& did, JobEnd end);
 
@@ -26,7 +27,7 @@ class JobOutcomes {
   void write(store::Session& session);
 
  private:
-  const std::string holder_;
+  const std::string lease_owner_;
   const int max_attempts_;
   const Clock& clock_;
   BackfillCounters& counters_;

@@ -14,16 +14,16 @@ using store::Rows;
 using store::Session;
 using store::Statement;
 
-/// Ends the lease of those jobs that are still the holder's. `arrays` and `columns`: the types and
+/// Ends the lease of those jobs that are still the owner's. `arrays` and `columns`: the types and
 /// names of the parameters from $4 on, which are arrays like the DIDs; `set`: the new values.
 Statement end_statement(const char* name, const std::string& arrays, const std::string& columns,
                         const std::string& set, const std::string& returning) {
   return {name, "WITH ours AS MATERIALIZED (SELECT u.* FROM unnest($1::text[]" + arrays +
                     ") AS u(did" + columns +
                     ") JOIN skua.backfill_jobs AS j ON j.did = u.did WHERE j.state = 'running' "
-                    "AND j.holder = $2 AND j.lease > $3::timestamptz ORDER BY j.did "
+                    "AND j.lease_owner = $2 AND j.lease_until > $3::timestamptz ORDER BY j.did "
                     "FOR UPDATE OF j) "
-                    "UPDATE skua.backfill_jobs AS j SET lease = NULL, holder = NULL, " +
+                    "UPDATE skua.backfill_jobs AS j SET lease_until = NULL, lease_owner = NULL, " +
                     set + " FROM ours WHERE j.did = ours.did RETURNING " + returning};
 }
 
@@ -66,8 +66,8 @@ const Statement kPostponed =
                   "next_attempt = $3::timestamptz + make_interval(secs => ours.asked)",
                   "j.did");
 
-/// The first parameters of the statements that store an error: DIDs, holder, now, reasons.
-Params error_params(std::span<const JobError> jobs, const std::string& holder, Timestamp now) {
+/// The first parameters of the statements that store an error: DIDs, lease owner, now, reasons.
+Params error_params(std::span<const JobError> jobs, const std::string& lease_owner, Timestamp now) {
   Array dids(Array::Type::text);
   Array words(Array::Type::text);
   for (const JobError& job : jobs) {
@@ -75,7 +75,7 @@ Params error_params(std::span<const JobError> jobs, const std::string& holder, T
     words.text(store::error_text(job.words));
   }
   Params params;
-  params.array(dids).text(holder).timestamp(now).array(words);
+  params.array(dids).text(lease_owner).timestamp(now).array(words);
   return params;
 }
 
@@ -87,8 +87,8 @@ Array asked_of(std::span<const JobError> jobs) {
 
 }  // namespace
 
-std::size_t set_hosts(Session& session, std::span<const JobHost> jobs, const std::string& holder,
-                      Timestamp now) {
+std::size_t set_hosts(Session& session, std::span<const JobHost> jobs,
+                      const std::string& lease_owner, Timestamp now) {
   Array dids(Array::Type::text);
   Array hosts(Array::Type::text);
   for (const JobHost& job : jobs) {
@@ -96,12 +96,12 @@ std::size_t set_hosts(Session& session, std::span<const JobHost> jobs, const std
     hosts.text(job.host);
   }
   Params params;
-  params.array(dids).text(holder).timestamp(now).array(hosts);
+  params.array(dids).text(lease_owner).timestamp(now).array(hosts);
   return session.execute(kSetHosts, params).affected();
 }
 
 std::vector<std::string> finish_jobs(Session& session, std::span<const FinishedJob> jobs,
-                                     const std::string& holder, Timestamp now) {
+                                     const std::string& lease_owner, Timestamp now) {
   Array dids(Array::Type::text);
   Array revs(Array::Type::int8);
   Array records(Array::Type::int8);
@@ -113,34 +113,34 @@ std::vector<std::string> finish_jobs(Session& session, std::span<const FinishedJ
     bytes.int8(job.bytes);
   }
   Params params;
-  params.array(dids).text(holder).timestamp(now).array(revs).array(records).array(bytes);
+  params.array(dids).text(lease_owner).timestamp(now).array(revs).array(records).array(bytes);
   std::vector<std::string> ours = impl::first_column(session.execute(kFinish, params));
   std::sort(ours.begin(), ours.end());
   return ours;
 }
 
 std::size_t jobs_unavailable(Session& session, std::span<const JobError> jobs,
-                             const std::string& holder, Timestamp now) {
-  return session.execute(kUnavailable, error_params(jobs, holder, now)).affected();
+                             const std::string& lease_owner, Timestamp now) {
+  return session.execute(kUnavailable, error_params(jobs, lease_owner, now)).affected();
 }
 
-std::size_t jobs_failed(Session& session, std::span<const JobError> jobs, const std::string& holder,
-                        Timestamp now, int max_attempts) {
+std::size_t jobs_failed(Session& session, std::span<const JobError> jobs,
+                        const std::string& lease_owner, Timestamp now, int max_attempts) {
   Array delays(Array::Type::int8);
   for (int attempt = 1; attempt <= std::max(max_attempts, 1); ++attempt) {
     delays.int8(job_delay(attempt).count());
   }
-  Params params = error_params(jobs, holder, now);
+  Params params = error_params(jobs, lease_owner, now);
   params.array(asked_of(jobs)).array(delays).int4(max_attempts);
   const Rows rows = session.execute(kFailed, params);
-  std::size_t given_up = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) given_up += rows.boolean(i, 0) ? 1 : 0;
-  return given_up;
+  std::size_t abandoned = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) abandoned += rows.boolean(i, 0) ? 1 : 0;
+  return abandoned;
 }
 
 std::size_t jobs_postponed(Session& session, std::span<const JobError> jobs,
-                           const std::string& holder, Timestamp now) {
-  Params params = error_params(jobs, holder, now);
+                           const std::string& lease_owner, Timestamp now) {
+  Params params = error_params(jobs, lease_owner, now);
   params.array(asked_of(jobs));
   return session.execute(kPostponed, params).affected();
 }

@@ -19,7 +19,7 @@ namespace skua::backfill {
 /// the caller's transaction or each statement in its own, and throw store::SqlError. They read no
 /// more rows than they return: the queue may hold tens of millions.
 ///
-/// The *holder* of a job is its lease owner: the `application_name` (store::process_name, unique to
+/// The lease owner of a job is the `application_name` (store::process_name, unique to
 /// a process, at most 63 bytes) of a session that the process keeps open while it has jobs. The
 /// lease ends with its time, or when the job is cancelled. From then on all functions ignore the
 /// former owner, and its results must not be committed. While a chunk of a job is written
@@ -29,13 +29,13 @@ namespace skua::backfill {
 /// Attempts after which a job fails.
 constexpr int kMaxAttempts = 15;
 
-/// The owner of leases of jobs or lists, and when they begin and end.
-struct Claim {
-  std::string holder;
+/// A request for leases of jobs or lists.
+struct LeaseRequest {
+  std::string owner;
   Timestamp now;
   /// Long enough for an outage of the database: the jobs of a killed process are reclaimed at the
   /// next start anyway (take_back_orphans).
-  std::chrono::seconds lease = std::chrono::minutes(10);
+  std::chrono::seconds duration = std::chrono::minutes(10);
   /// Only jobs of these accounts; empty: of all.
   std::span<const std::string> only = {};
 };

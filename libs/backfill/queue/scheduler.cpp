@@ -26,7 +26,7 @@ constexpr std::size_t kResyncsAtOnce = 500;
 /// Rare retries are not urgent: few at a time.
 constexpr seconds kRareRetriesEvery{60};
 constexpr std::size_t kRareRetriesAtOnce = 200;
-constexpr std::size_t kClaimJobs = 200;
+constexpr std::size_t kLeaseJobs = 200;
 /// Open jobs with a host or a file: the work that a killed process has to repeat.
 constexpr std::size_t kMostOpen = 400;
 /// Open jobs without a host.
@@ -67,9 +67,9 @@ void Scheduler::tick(store::Session& session, bool at_once) {
   if (!found) next_claim_ = now + kClaimPause;
 }
 
-void Scheduler::release_slot(const ClaimedJob& claimed, HostOutcome outcome) {
-  outcome.started_at = claimed.started_at;
-  limits_.finished(*claimed.job.host, outcome, monotonic_.now());
+void Scheduler::release_slot(const LeasedJob& leased, HostOutcome outcome) {
+  outcome.started_at = leased.started_at;
+  limits_.finished(*leased.job.host, outcome, monotonic_.now());
   // The next job of this host starts now, not when this one has been written.
   if (outcome.end != HostOutcome::End::Ours) next_claim_ = Timestamp();
 }
@@ -98,7 +98,7 @@ void Scheduler::reclaim_orphans(store::Session& session) {
 void Scheduler::keep_leases(store::Session& session) {
   if (monotonic_.now() < next_lease_) return;
   const Timestamp now = clock_.now();
-  renew_leases(session, {options_.holder, now});
+  renew_leases(session, {options_.lease_owner, now});
   take_back_expired(session, now);
   next_lease_ = monotonic_.now() + kRenewEvery;
 }
@@ -128,11 +128,11 @@ bool Scheduler::has_room() const {
          counters_.open_jobs - open_unknown_ < kMostOpen;
 }
 
-std::vector<ClaimedJob> Scheduler::claim(store::Session& session, const Place& place,
-                                         std::size_t limit) {
-  Claim claim{options_.holder, clock_.now()};
-  claim.only = options_.only;
-  std::vector<Job> jobs = claim_jobs(session, place, limit, claim);
+std::vector<LeasedJob> Scheduler::lease(store::Session& session, const Place& place,
+                                        std::size_t limit) {
+  LeaseRequest request{options_.lease_owner, clock_.now()};
+  request.only = options_.only;
+  std::vector<Job> jobs = lease_jobs(session, place, limit, request);
   if (jobs.empty()) return {};
   counters_.open_jobs += jobs.size();
   if (place.kind == Place::Kind::Unknown) open_unknown_ += jobs.size();
@@ -147,10 +147,10 @@ std::vector<ClaimedJob> Scheduler::claim(store::Session& session, const Place& p
     std::string did = row.did;
     rows.emplace(std::move(did), std::move(row));
   }
-  std::vector<ClaimedJob> claimed;
-  claimed.reserve(jobs.size());
+  std::vector<LeasedJob> leased;
+  leased.reserve(jobs.size());
   for (Job& job : jobs) {
-    ClaimedJob& one = claimed.emplace_back();
+    LeasedJob& one = leased.emplace_back();
     if (const auto row = rows.find(job.did); row != rows.end()) {
       if (row->second.head) one.known = row->second.head->rev;
       one.wants_whole = row->second.wants_whole;
@@ -159,21 +159,21 @@ std::vector<ClaimedJob> Scheduler::claim(store::Session& session, const Place& p
     one.filter_version = state.settled;
     one.job = std::move(job);
   }
-  return claimed;
+  return leased;
 }
 
 bool Scheduler::start_unknown(store::Session& session) {
   if (!options_.finds_hosts || open_unknown_ >= kMostOpenUnknown) return false;
-  std::vector<ClaimedJob> claimed = claim(session, Place::unknown(), kClaimJobs);
-  for (ClaimedJob& job : claimed) options_.start(std::move(job));
-  return !claimed.empty();
+  std::vector<LeasedJob> leased = lease(session, Place::unknown(), kLeaseJobs);
+  for (LeasedJob& job : leased) options_.start(std::move(job));
+  return !leased.empty();
 }
 
 bool Scheduler::start_files(store::Session& session) {
   if (!has_room()) return false;
-  std::vector<ClaimedJob> claimed = claim(session, Place::file(), kClaimJobs);
-  for (ClaimedJob& job : claimed) options_.start(std::move(job));
-  return !claimed.empty();
+  std::vector<LeasedJob> leased = lease(session, Place::file(), kLeaseJobs);
+  for (LeasedJob& job : leased) options_.start(std::move(job));
+  return !leased.empty();
 }
 
 bool Scheduler::start_at_hosts(store::Session& session) {
@@ -189,7 +189,7 @@ bool Scheduler::start_at_hosts(store::Session& session) {
   bool any = false;
   for (const HostSlots& slots : limits_.free_slots(hosts, monotonic_.now())) {
     const bool is_configured = std::binary_search(configured.begin(), configured.end(), slots.host);
-    for (ClaimedJob& job : claim(session, Place::at(slots.host), slots.count)) {
+    for (LeasedJob& job : lease(session, Place::at(slots.host), slots.count)) {
       any = true;
       if (is_configured) job.host_origin = transport::HostOrigin::configured;
       job.started_at = monotonic_.now();

@@ -9,8 +9,8 @@
 
 #include "backfill/backfill_counters.hpp"
 #include "backfill/hosts/host_limits.hpp"
-#include "backfill/queue/claimed_job.hpp"
 #include "backfill/queue/job_leases.hpp"
+#include "backfill/queue/leased_job.hpp"
 #include "base/time.hpp"
 #include "store/filter_table.hpp"
 #include "store/session.hpp"
@@ -25,7 +25,7 @@ class Scheduler {
  public:
   struct Options {
     /// The lease owner (see job_table.hpp).
-    std::string holder = {};
+    std::string lease_owner = {};
     /// Whether jobs without a host are leased, to look for it.
     bool finds_hosts = true;
     HostLimitsOptions limits = {};
@@ -36,7 +36,7 @@ class Scheduler {
     /// Only jobs of these accounts; empty: of all.
     std::vector<std::string> only = {};
     /// Starts a job; must not end it before it returns.
-    std::function<void(ClaimedJob)> start = {};
+    std::function<void(LeasedJob)> start = {};
   };
 
   /// `clock`: for times in the database. `monotonic`: for waits inside this process. The clocks and
@@ -50,7 +50,7 @@ class Scheduler {
   void tick(store::Session& session, bool at_once);
 
   /// The slot of a job's host is free again. Once for each job with a host.
-  void release_slot(const ClaimedJob& claimed, HostOutcome outcome);
+  void release_slot(const LeasedJob& leased, HostOutcome outcome);
   /// A job has ended. Not called for jobs that keep their lease because the process stops.
   void closed(const Job& job);
 
@@ -65,7 +65,7 @@ class Scheduler {
   void queue_resyncs(store::Session& session);
   void queue_rare_retries(store::Session& session);
   bool has_room() const;
-  std::vector<ClaimedJob> claim(store::Session& session, const Place& place, std::size_t limit);
+  std::vector<LeasedJob> lease(store::Session& session, const Place& place, std::size_t limit);
   bool start_unknown(store::Session& session);
   bool start_files(store::Session& session);
   bool start_at_hosts(store::Session& session);

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "atproto/signing.hpp"
-#include "backfill/queue/claimed_job.hpp"
+#include "backfill/queue/leased_job.hpp"
 #include "base/bytes.hpp"
 #include "base/result.hpp"
 #include "transport/spooled_body.hpp"
@@ -31,7 +31,7 @@ using FindDocument = std::function<void(const std::string& did, bool fresh,
 using DocumentFailure = std::function<std::string(const std::string& did, const ErrorCode& error)>;
 
 /// A job and its repository's CAR. Moved, never copied.
-struct FetchedRepository : ClaimedJob {
+struct FetchedRepository : LeasedJob {
   /// Nothing: signatures are not checked.
   std::optional<AccountDocument> document = std::nullopt;
   /// It was requested with `since`.

@@ -83,13 +83,13 @@ void raise_floors(store::Session& session, const Repositories& repositories) {
 }
 
 /// Ends the jobs; those that were taken away go out of `repositories`.
-void end_jobs(store::Session& session, Repositories& repositories, const std::string& holder,
+void end_jobs(store::Session& session, Repositories& repositories, const std::string& lease_owner,
               Timestamp now, Finished& finished) {
   std::vector<FinishedJob> jobs;
   for (const WrittenRepository* repository : repositories) {
     jobs.push_back({repository->did, repository->rev, repository->records, repository->bytes});
   }
-  finished.done = finish_jobs(session, jobs, holder, now);
+  finished.done = finish_jobs(session, jobs, lease_owner, now);
   std::erase_if(repositories, [&](const WrittenRepository* repository) {
     return !std::binary_search(finished.done.begin(), finished.done.end(), repository->did);
   });
@@ -175,14 +175,14 @@ void for_each_table(F&& f) {
   }
 }
 
-Finished finish_small(store::Session& session, Repositories repositories, const std::string& holder,
-                      Timestamp now) {
+Finished finish_small(store::Session& session, Repositories repositories,
+                      const std::string& lease_owner, Timestamp now) {
   Finished finished;
   writer::Effects effects;
   store::Transaction transaction(session);
   lock_accounts(session, repositories);
   drop_stale(session, repositories, finished);
-  end_jobs(session, repositories, holder, now, finished);
+  end_jobs(session, repositories, lease_owner, now, finished);
   if (!repositories.empty()) {
     std::vector<std::int32_t> actors;
     std::vector<std::int64_t> revs;
@@ -211,7 +211,7 @@ Finished finish_small(store::Session& session, Repositories repositories, const 
 }
 
 Finished finish_large(store::Session& session, const WrittenRepository& repository,
-                      const std::string& holder, Timestamp now) {
+                      const std::string& lease_owner, Timestamp now) {
   Finished finished;
   Repositories one{&repository};
   {
@@ -236,7 +236,7 @@ Finished finish_large(store::Session& session, const WrittenRepository& reposito
     });
   });
   store::Transaction transaction(session);
-  end_jobs(session, one, holder, now, finished);
+  end_jobs(session, one, lease_owner, now, finished);
   writer::Effects effects;
   if (!one.empty()) write_accounts(session, one, now, effects);
   effects.finish(session);
@@ -250,13 +250,13 @@ Finished finish_large(store::Session& session, const WrittenRepository& reposito
 
 Finished finish_repositories(store::Session& session,
                              std::span<const WrittenRepository> repositories,
-                             const std::string& holder, Timestamp now) {
+                             const std::string& lease_owner, Timestamp now) {
   if (repositories.size() == 1 && repositories.front().records >= std::int64_t{kLargeRepository}) {
-    return finish_large(session, repositories.front(), holder, now);
+    return finish_large(session, repositories.front(), lease_owner, now);
   }
   Repositories all;
   for (const WrittenRepository& repository : repositories) all.push_back(&repository);
-  return finish_small(session, std::move(all), holder, now);
+  return finish_small(session, std::move(all), lease_owner, now);
 }
 
 }  // namespace skua::backfill

@@ -36,7 +36,7 @@ struct WrittenRepository {
 struct Finished {
   /// Rows that were stored and are not in the CAR.
   std::size_t removed = 0;
-  /// Sorted. Of the others that are not stale the job was no longer the holder's: somebody else has
+  /// Sorted. Of the others that are not stale the job was no longer the owner's: somebody else has
   /// it, or it was cancelled.
   std::vector<std::string> done;
   /// The floor is above the CAR: it says nothing about the account as it is now.
@@ -58,6 +58,6 @@ inline constexpr std::size_t kLargeRepository = 20'000;
 /// Throws store::SqlError; may then be called again.
 Finished finish_repositories(store::Session& session,
                              std::span<const WrittenRepository> repositories,
-                             const std::string& holder, Timestamp now);
+                             const std::string& lease_owner, Timestamp now);
 
 }  // namespace skua::backfill

@@ -123,7 +123,8 @@ void Finisher::finish_once(std::span<const std::unique_ptr<UnfinishedRepository>
     one.filter_version = fetched.filter_version;
     one.listing = &repository->listing;
   }
-  const Finished finished = finish_repositories(*session_, written, options_.holder, clock_.now());
+  const Finished finished =
+      finish_repositories(*session_, written, options_.lease_owner, clock_.now());
   counters_.finished += finished.done.size();
   counters_.removed += finished.removed;
   for (const auto& repository : batch) {

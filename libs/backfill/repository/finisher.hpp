@@ -25,7 +25,7 @@ class Finisher {
   struct Options {
     std::string database_url = {};
     /// The lease owner of the jobs.
-    std::string holder = {};
+    std::string lease_owner = {};
     /// Called after a fatal error.
     std::function<void(const std::string& what)> on_defect = {};
   };

@@ -20,18 +20,19 @@ constexpr std::chrono::milliseconds kTick{100};
 JobRunner::JobRunner(Options options, JobServices services)
     : options_(std::move(options)),
       services_(std::move(services)),
-      scheduler_({.holder = options_.holder,
+      scheduler_({.lease_owner = options_.lease_owner,
                   .finds_hosts = static_cast<bool>(services_.find_document),
                   .limits = options_.limits,
                   .held_bytes = options_.held_bytes,
                   .resync = options_.resync,
                   .only = options_.only,
-                  .start = [this](ClaimedJob claimed) { start_job(std::move(claimed)); }},
+                  .start = [this](LeasedJob leased) { start_job(std::move(leased)); }},
                  services_.jobs_clock, monotonic_clock(), services_.counters),
-      outcomes_(options_.holder, options_.max_attempts, services_.jobs_clock, services_.counters),
+      outcomes_(options_.lease_owner, options_.max_attempts, services_.jobs_clock,
+                services_.counters),
       thread_(
           {.database_url = options_.database_url,
-           .session_name = options_.holder,
+           .session_name = options_.lease_owner,
            .component = "backfill",
            .failure = "jobs cannot be taken or ended",
            .keeps_session = true,
@@ -60,7 +61,7 @@ void JobRunner::stop() {
   thread_.stop();
   try {
     // A job that a stop interrupts has had no attempt.
-    release_jobs(thread_.session().get(), options_.holder);
+    release_jobs(thread_.session().get(), options_.lease_owner);
   } catch (const store::SqlError& error) {
     logger("backfill")
         ->warn("jobs were not released; they return to the queue when their leases expire: {}",
@@ -99,9 +100,9 @@ std::chrono::milliseconds JobRunner::round(store::LazySession& session) {
   return kTick;
 }
 
-void JobRunner::start_job(ClaimedJob claimed) {
-  const Job job = claimed.job;
-  run_job(services_, scheduler_, tasks_, std::move(claimed))
+void JobRunner::start_job(LeasedJob leased) {
+  const Job job = leased.job;
+  run_job(services_, scheduler_, tasks_, std::move(leased))
       .start({.on_end = [this, job](JobEnd end) { job_ended(job, std::move(end)); },
               .on_defect =
                   [this](const std::string& what) {

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "backfill/hosts/host_limits.hpp"
-#include "backfill/queue/claimed_job.hpp"
 #include "backfill/queue/job_end.hpp"
 #include "backfill/queue/job_outcomes.hpp"
 #include "backfill/queue/job_table.hpp"
+#include "backfill/queue/leased_job.hpp"
 #include "backfill/queue/scheduler.hpp"
 #include "backfill/repository/job_services.hpp"
 #include "backfill/repository/task_queue.hpp"
@@ -30,7 +30,7 @@ class JobRunner {
   struct Options {
     std::string database_url = {};
     /// The lease owner (see job_table.hpp): the name of the session.
-    std::string holder = {};
+    std::string lease_owner = {};
     HostLimitsOptions limits = {};
     /// See Scheduler::Options.
     std::size_t held_bytes = std::size_t{256} << 20;
@@ -63,7 +63,7 @@ class JobRunner {
 
  private:
   std::chrono::milliseconds round(store::LazySession& session);
-  void start_job(ClaimedJob claimed);
+  void start_job(LeasedJob leased);
   void job_ended(const Job& job, JobEnd end);
 
   const Options options_;

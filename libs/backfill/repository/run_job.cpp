@@ -59,8 +59,8 @@ JobFailed failed_job(const Job& job, std::string reason) {
 }  // namespace
 
 JobTask run_job(const JobServices& services, Scheduler& scheduler, TaskQueue& tasks,
-                ClaimedJob claimed) {
-  FetchedRepository fetched{std::move(claimed)};
+                LeasedJob leased) {
+  FetchedRepository fetched{std::move(leased)};
   const Job job = fetched.job;
 
   // Resolve.

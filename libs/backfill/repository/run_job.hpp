@@ -12,6 +12,6 @@ namespace skua::backfill {
 /// on the thread that runs `tasks`, which is the scheduler's, and continues there after each wait;
 /// checks and writes on a reader thread. The services, the scheduler and the tasks outlive it.
 JobTask run_job(const JobServices& services, Scheduler& scheduler, TaskQueue& tasks,
-                ClaimedJob claimed);
+                LeasedJob leased);
 
 }  // namespace skua::backfill

@@ -40,7 +40,7 @@ bool write_chunks(const JobServices& services, const UnfinishedRepository& repos
                                  chunk_options(fetched.filter, services.origin));
   std::size_t mapped = fetched.car.size();
   while (auto chunk = chunks.next()) {
-    chunk->claim = fetched.job.claim;
+    chunk->lease_number = fetched.job.lease_number;
     mapped += chunk->bytes;
     if (fetched.mapped != nullptr && mapped > kMappedBytes) {
       fetched.mapped->let_go();

@@ -143,7 +143,7 @@ Awaitable<std::string> StreamSession::read_frames() {
       co_return fmt::format("{} sent nothing for {}", options.peer,
                             timeout_text(options.read_timeout));
     }
-    if (given_up_) co_return *given_up_;
+    if (abandoned_) co_return *abandoned_;
     if (failure) co_return std::move(*failure);
     const auto size = frame.bytes.size();
     while (!stopping_ && !context_.sink.try_accept(frame)) co_await wait_for_room();
@@ -237,9 +237,9 @@ Awaitable<void> StreamSession::close_politely() {
   abort();
 }
 
-void StreamSession::give_up(std::string reason) {
-  if (!open_ || stopping_ || given_up_) return;
-  given_up_ = std::move(reason);
+void StreamSession::abandon(std::string reason) {
+  if (!open_ || stopping_ || abandoned_) return;
+  abandoned_ = std::move(reason);
   abort();
 }
 

@@ -46,7 +46,7 @@ class StreamSession : public std::enable_shared_from_this<StreamSession> {
   void texts_wait() { outgoing_.cancel(); }
 
   /// Ends the connection for this reason. No effect before it is established.
-  void give_up(std::string reason);
+  void abandon(std::string reason);
 
   /// Ends `run`: with a close handshake if a websocket is open, otherwise at once.
   void stop();
@@ -116,9 +116,9 @@ class StreamSession : public std::enable_shared_from_this<StreamSession> {
   bool writing_ = false;   // write_texts is running
   bool stopping_ = false;
   bool aborted_ = false;
-  bool timed_out_ = false;               // connecting took too long
-  bool silent_ = false;                  // the watchdog ended it
-  std::optional<std::string> given_up_;  // why the caller ended the connection
+  bool timed_out_ = false;                // connecting took too long
+  bool silent_ = false;                   // the watchdog ended it
+  std::optional<std::string> abandoned_;  // why the caller ended the connection
 };
 
 /// A session over ws or wss, depending on the endpoint.

@@ -150,7 +150,7 @@ TEST_F(AuditTest, the_first_begins_a_day_after_the_first_start) {
   EXPECT_EQ(list("state"), "listed");
   clock_.advance(1s);
   begin();
-  EXPECT_EQ(list("state || listed || by_hand || (cursor IS NULL)"), "none0truetrue");
+  EXPECT_EQ(list("state || listed || is_operator_specified || (cursor IS NULL)"), "none0truetrue");
 }
 
 TEST_F(AuditTest, the_next_begins_a_day_after_the_last_began) {
@@ -187,13 +187,13 @@ TEST_F(AuditTest, backfills_do_not_see_its_lists) {
   begin();
   clock_.advance(24h);
   begin();
-  const Claim claim{"skua audit test", clock_.now()};
-  EXPECT_TRUE(claim_lists(session(), 10, claim).empty());
+  const LeaseRequest request{"skua audit test", clock_.now()};
+  EXPECT_TRUE(lease_lists(session(), 10, request).empty());
   EXPECT_FALSE(next_page_due(session()));
   EXPECT_TRUE(list_counts(session()).empty());
   EXPECT_TRUE(next_page_due(session(), ListPurpose::Audit));
   EXPECT_EQ(list_counts(session(), ListPurpose::Audit).count(kAuditOfHosts), 1U);
-  EXPECT_EQ(claim_lists(session(), 10, claim, ListPurpose::Audit).size(), 1U);
+  EXPECT_EQ(lease_lists(session(), 10, request, ListPurpose::Audit).size(), 1U);
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ class DiscovererTest : public test::PostgresTest {
     http.allow_private_hosts = allow_private_hosts;
     http_ = std::make_unique<transport::HttpClient>(http);
     Discoverer::Options options{.database_url = database_.url(),
-                                .holder = kHolder,
+                                .lease_owner = kHolder,
                                 .allow_private_hosts = allow_private_hosts,
                                 .audit = std::move(audit),
                                 .on_jobs = [this] { ++told_; },
@@ -237,8 +237,8 @@ TEST_F(ScriptedHost, who_knows_a_collection_is_not_where_accounts_live) {
 TEST_F(ScriptedHost, a_list_that_was_left_by_one_that_is_gone_goes_on_behind_its_last_page) {
   serve([](const std::string&) { return page_of("c", ""); });
   add({{origin()}});
-  const Claim gone{"killed", clock_.now()};
-  ASSERT_EQ(claim_lists(session(), 1, gone).size(), 1U);
+  const LeaseRequest gone{"killed", clock_.now()};
+  ASSERT_EQ(lease_lists(session(), 1, gone).size(), 1U);
   ASSERT_TRUE(save_page(session(), {origin()}, "2", 2, gone));
   begin();
   wait_until_idle();
@@ -303,8 +303,8 @@ TEST_F(ScriptedHost, loopback_is_for_whom_the_user_named) {
   begin(false);
   wait_for([&] { return discoverer_->metrics().failed == 1; });
   wait_for([&] { return value("SELECT count(*) FROM skua.backfill_jobs") == "1"; });
-  EXPECT_EQ(value("SELECT state FROM skua.backfill_hosts WHERE by_hand"), "listed");
-  EXPECT_THAT(value("SELECT error FROM skua.backfill_hosts WHERE NOT by_hand"),
+  EXPECT_EQ(value("SELECT state FROM skua.backfill_hosts WHERE is_operator_specified"), "listed");
+  EXPECT_THAT(value("SELECT error FROM skua.backfill_hosts WHERE NOT is_operator_specified"),
               HasSubstr("--allow-private-hosts"));
 }
 
@@ -320,7 +320,8 @@ TEST_F(ScriptedHost, a_stop_in_the_middle_gives_the_list_back_as_it_was) {
   wait_for([&] { return asked().size() == 2; });
   end();
   hold = false;
-  EXPECT_EQ(list("state || listed || cursor || attempts || (holder IS NULL)"), "listing120true");
+  EXPECT_EQ(list("state || listed || cursor || attempts || (lease_owner IS NULL)"),
+            "listing120true");
   begin();
   wait_until_idle();
   EXPECT_EQ(asked().back(), "limit=1000&cursor=2");
@@ -420,7 +421,7 @@ TEST_F(Audit, pages_are_asked_for_one_at_a_time) {
   // The second page has its turn in an hour; a stop does not wait for it.
   end();
   EXPECT_EQ(asked().size(), 1U);
-  EXPECT_EQ(list("what || (holder IS NULL)"), "audit:hoststrue audit:repostrue");
+  EXPECT_EQ(list("what || (lease_owner IS NULL)"), "audit:hoststrue audit:repostrue");
 }
 
 TEST_F(DiscovererTest, a_whole_network_by_its_relay) {

@@ -34,13 +34,13 @@ class HostTableTest : public test::PostgresTest {
   std::size_t add(const std::vector<HostList>& lists, Again again = Again::Yes) {
     return add_lists(session(), lists, again, clock_.now());
   }
-  Claim as(const std::string& holder) { return {holder, clock_.now(), 2min}; }
-  std::vector<ClaimedList> claim(std::size_t limit = 10) {
-    return claim_lists(session(), limit, as(kHolder));
+  LeaseRequest as(const std::string& lease_owner) { return {lease_owner, clock_.now(), 2min}; }
+  std::vector<LeasedList> lease_next(std::size_t limit = 10) {
+    return lease_lists(session(), limit, as(kHolder));
   }
-  std::vector<std::string> claimed(std::size_t limit = 10) {
+  std::vector<std::string> leased(std::size_t limit = 10) {
     std::vector<std::string> hosts;
-    for (const ClaimedList& each : claim(limit)) hosts.push_back(each.list.host);
+    for (const LeasedList& each : lease_next(limit)) hosts.push_back(each.list.host);
     std::sort(hosts.begin(), hosts.end());
     return hosts;
   }
@@ -60,22 +60,22 @@ class HostTableTest : public test::PostgresTest {
 
 TEST_F(HostTableTest, a_list_is_read_page_by_page_to_its_end) {
   EXPECT_EQ(add({kA}), 1U);
-  auto lists = claim();
+  auto lists = lease_next();
   ASSERT_EQ(lists.size(), 1U);
   EXPECT_EQ(lists[0].list, kA);
   EXPECT_EQ(lists[0].cursor, std::nullopt);
   EXPECT_TRUE(save(kA, "page 2"));
-  EXPECT_THAT(claimed(), IsEmpty()) << "its holder goes on with it";
+  EXPECT_THAT(leased(), IsEmpty()) << "its lease_owner goes on with it";
   EXPECT_TRUE(save(kA, "page 3", 500));
   EXPECT_EQ(release_lists(session(), kHolder, clock_.now()), 1U);
-  lists = claim();
+  lists = lease_next();
   ASSERT_EQ(lists.size(), 1U);
   EXPECT_EQ(lists[0].cursor, "page 3");
   EXPECT_EQ(lists[0].listed, 1500);
   EXPECT_TRUE(save(kA, std::nullopt, 7));
-  EXPECT_EQ(column(kA, "concat_ws(' ', state, listed, cursor, holder)"), "listed 1507");
+  EXPECT_EQ(column(kA, "concat_ws(' ', state, listed, cursor, lease_owner)"), "listed 1507");
   clock_.advance(std::chrono::hours(1000));
-  EXPECT_THAT(claimed(), IsEmpty());
+  EXPECT_THAT(leased(), IsEmpty());
   EXPECT_EQ(next_page_due(session()), std::nullopt);
 }
 
@@ -85,11 +85,11 @@ TEST_F(HostTableTest, lists_that_a_list_of_hosts_names_are_read_once_each_time_i
     return add_named_lists(session(), std::vector{kA, kB, kC}, since, clock_.now());
   };
   add({kHosts});
-  const Timestamp first = claim().front().begun_at;
+  const Timestamp first = lease_next().front().begun_at;
   EXPECT_EQ(first, clock_.now());
   clock_.advance(1s);
   EXPECT_EQ(add_named(first), 3U);
-  claim();
+  lease_next();
   save(kA, std::nullopt);
   fail(kB, 0s, 1);
   save(kC, "page 2");
@@ -98,7 +98,7 @@ TEST_F(HostTableTest, lists_that_a_list_of_hosts_names_are_read_once_each_time_i
   clock_.advance(1h);
   add({kHosts});
   const Timestamp second = clock_.now();
-  for (const ClaimedList& each : claim()) {
+  for (const LeasedList& each : lease_next()) {
     EXPECT_EQ(each.begun_at == second, each.list == kHosts) << each.list.host;
   }
   EXPECT_EQ(add_named(second), 2U) << "the third is still being read";
@@ -111,7 +111,7 @@ TEST_F(HostTableTest, lists_that_a_list_of_hosts_names_are_read_once_each_time_i
 TEST_F(HostTableTest, what_is_announced_of_a_host_is_kept_and_replaced) {
   const HostList announced{.host = "https://a.test", .announced = 12};
   add({kB, announced});
-  auto lists = claim();
+  auto lists = lease_next();
   std::sort(lists.begin(), lists.end(),
             [](const auto& a, const auto& b) { return a.list.host < b.list.host; });
   ASSERT_EQ(lists.size(), 2U);
@@ -127,14 +127,14 @@ TEST(MostEntries, follows_from_what_is_announced) {
   EXPECT_EQ(most_entries({.host = "a", .announced = 1}), 1'000);
   EXPECT_EQ(most_entries({.host = "a", .announced = -1}), 1'000);
   EXPECT_EQ(most_entries({.host = "a"}), 100'000);
-  EXPECT_EQ(most_entries({.host = "a", .by_hand = true}), 1'000'000);
+  EXPECT_EQ(most_entries({.host = "a", .is_operator_specified = true}), 1'000'000);
   EXPECT_EQ(most_entries(kHosts), std::numeric_limits<std::int64_t>::max());
 }
 
 TEST_F(HostTableTest, a_host_may_have_several_lists) {
   const HostList collection{"https://relay.test", list_of_collection("app.test.thing")};
   EXPECT_EQ(add({kHosts, collection, {"https://relay.test"}, kHosts}), 3U);
-  EXPECT_EQ(claim().size(), 3U);
+  EXPECT_EQ(lease_next().size(), 3U);
   EXPECT_TRUE(save(collection, "next"));
   EXPECT_EQ(column(collection, "cursor"), "next");
   EXPECT_EQ(column(kHosts, "coalesce(cursor, 'none')"), "none");
@@ -142,7 +142,7 @@ TEST_F(HostTableTest, a_host_may_have_several_lists) {
 
 TEST_F(HostTableTest, a_page_and_its_jobs_are_one_transaction) {
   add({kA});
-  claim();
+  lease_next();
   const auto save_with_jobs = [&] {
     add_jobs(session(), std::vector<NewJob>{{"did:plc:alice", kA.host}}, Again::No, clock_.now());
     save(kA, "page 2");
@@ -162,86 +162,86 @@ TEST_F(HostTableTest, a_page_and_its_jobs_are_one_transaction) {
 
 TEST_F(HostTableTest, a_list_that_is_asked_for_again_goes_on_or_begins_anew) {
   add({kA, kB});
-  claim();
+  lease_next();
   save(kA, "page 2");
   save(kB, std::nullopt);
   EXPECT_EQ(add({kA, kB}, Again::No), 0U);
   EXPECT_EQ(column(kB, "state"), "listed");
   EXPECT_EQ(add({kA, kB}, Again::Yes), 1U);
   EXPECT_EQ(column(kA, "cursor"), "page 2");
-  EXPECT_EQ(column(kA, "holder"), kHolder);
+  EXPECT_EQ(column(kA, "lease_owner"), kHolder);
   EXPECT_EQ(column(kB, "concat_ws(' ', state, listed, cursor)"), "none 0");
-  EXPECT_THAT(claimed(), ElementsAre(kB.host));
+  EXPECT_THAT(leased(), ElementsAre(kB.host));
 }
 
 TEST_F(HostTableTest, who_asks_again_does_not_want_to_wait) {
   add({kA, kB});
-  claim();
+  lease_next();
   fail(kA);
   fail(kB, 0s, 1);
-  EXPECT_THAT(claimed(), IsEmpty());
+  EXPECT_THAT(leased(), IsEmpty());
   add({kA, kB}, Again::No);
-  EXPECT_THAT(claimed(), IsEmpty());
+  EXPECT_THAT(leased(), IsEmpty());
   EXPECT_EQ(add({kA, kB}, Again::Yes), 1U) << "the one that was given up";
-  EXPECT_THAT(claimed(), ElementsAre(kA.host, kB.host));
+  EXPECT_THAT(leased(), ElementsAre(kA.host, kB.host));
 }
 
 TEST_F(HostTableTest, those_that_wait_longest_are_first) {
   add({kB});
   clock_.advance(1s);
   add({kA});
-  EXPECT_THAT(claimed(1), ElementsAre(kB.host));
-  EXPECT_THAT(claimed(1), ElementsAre(kA.host));
-  EXPECT_THAT(claimed(1), IsEmpty());
+  EXPECT_THAT(leased(1), ElementsAre(kB.host));
+  EXPECT_THAT(leased(1), ElementsAre(kA.host));
+  EXPECT_THAT(leased(1), IsEmpty());
 }
 
-TEST_F(HostTableTest, what_another_session_is_claiming_is_passed_over) {
+TEST_F(HostTableTest, what_another_session_is_leasing_is_passed_over) {
   add({kA});
   clock_.advance(1s);
   add({kB});
   Session other(database_.url(), "other");
   Transaction open(other);
-  EXPECT_EQ(claim_lists(other, 1, as("other")).size(), 1U);
-  EXPECT_THAT(claimed(), ElementsAre(kB.host));
+  EXPECT_EQ(lease_lists(other, 1, as("other")).size(), 1U);
+  EXPECT_THAT(leased(), ElementsAre(kB.host));
 }
 
 TEST_F(HostTableTest, a_lease_that_is_over_gives_the_list_to_another) {
   add({kA});
-  claim();
+  lease_next();
   clock_.advance(1min);
   save(kA, "page 2");
   clock_.advance(2min - 1us);
-  EXPECT_THAT(claim_lists(session(), 1, as("other")), IsEmpty()) << "the page extended it";
+  EXPECT_THAT(lease_lists(session(), 1, as("other")), IsEmpty()) << "the page extended it";
   clock_.advance(1us);
-  ASSERT_EQ(claim_lists(session(), 1, as("other")).size(), 1U);
+  ASSERT_EQ(lease_lists(session(), 1, as("other")).size(), 1U);
   EXPECT_FALSE(save(kA, "page 3"));
   EXPECT_EQ(column(kA, "cursor"), "page 2");
-  EXPECT_TRUE(fail(kA)) << "it is not the holder's to give up";
-  EXPECT_EQ(column(kA, "attempts || holder"), "0other");
+  EXPECT_TRUE(fail(kA)) << "it is not the lease_owner's to give up";
+  EXPECT_EQ(column(kA, "attempts || lease_owner"), "0other");
 }
 
 TEST_F(HostTableTest, the_lists_of_a_holder_without_a_session_are_taken_back_at_once) {
   add({kA, kB});
   Session alive(database_.url(), "skua backfill that lives");
-  const auto kept = claim_lists(session(), 1, as("skua backfill that lives"));
-  const auto lost = claim_lists(session(), 1, as("skua backfill that was killed"));
+  const auto kept = lease_lists(session(), 1, as("skua backfill that lives"));
+  const auto lost = lease_lists(session(), 1, as("skua backfill that was killed"));
   ASSERT_EQ(kept.size() + lost.size(), 2U);
   EXPECT_EQ(take_back_orphan_lists(session(), clock_.now()), 1U);
-  EXPECT_THAT(claimed(), ElementsAre(lost[0].list.host));
+  EXPECT_THAT(leased(), ElementsAre(lost[0].list.host));
 }
 
 TEST_F(HostTableTest, a_page_that_fails_waits_longer_each_time) {
   add({kA});
   for (const auto wait : {10s, 20s, 40s}) {
-    EXPECT_THAT(claimed(), ElementsAre(kA.host));
+    EXPECT_THAT(leased(), ElementsAre(kA.host));
     EXPECT_TRUE(fail(kA));
     EXPECT_EQ(next_page_due(session()), clock_.now() + wait);
     clock_.advance(wait - 1us);
-    EXPECT_THAT(claimed(), IsEmpty());
+    EXPECT_THAT(leased(), IsEmpty());
     clock_.advance(1us);
   }
   EXPECT_EQ(column(kA, "concat_ws(' ', state, attempts, error)"), "listing 3 no answer");
-  claim();
+  lease_next();
   save(kA, "page 2");
   EXPECT_EQ(column(kA, "concat_ws(' ', state, attempts, error)"), "listing 0");
   fail(kA, 100s);
@@ -251,17 +251,17 @@ TEST_F(HostTableTest, a_page_that_fails_waits_longer_each_time) {
 TEST_F(HostTableTest, after_too_many_failures_in_a_row_a_list_is_given_up) {
   add({kA});
   for (int attempt = 1; attempt <= 3; ++attempt) {
-    EXPECT_THAT(claimed(), ElementsAre(kA.host));
+    EXPECT_THAT(leased(), ElementsAre(kA.host));
     EXPECT_EQ(fail(kA, 0s, 3), attempt < 3);
     clock_.advance(6h);
   }
-  EXPECT_THAT(claimed(), IsEmpty());
+  EXPECT_THAT(leased(), IsEmpty());
   EXPECT_EQ(column(kA, "state"), "failed");
 }
 
 TEST_F(HostTableTest, a_wait_that_the_host_asked_for_is_no_failure) {
   add({kA});
-  claim();
+  lease_next();
   list_postponed(session(), kA, "asked to wait", 30s, kHolder, clock_.now());
   EXPECT_EQ(next_page_due(session()), clock_.now() + 30s);
   EXPECT_EQ(column(kA, "concat_ws(' ', state, attempts, error)"), "listing 0 asked to wait");
@@ -270,7 +270,7 @@ TEST_F(HostTableTest, a_wait_that_the_host_asked_for_is_no_failure) {
 TEST_F(HostTableTest, lists_are_counted_by_kind) {
   EXPECT_TRUE(list_counts(session()).empty());
   add({kA, kB, {"https://c.test"}, kHosts});
-  claim();
+  lease_next();
   save(kA, std::nullopt, 5);
   save(kB, "page 2", 10);
   save(kHosts, std::nullopt, 3);

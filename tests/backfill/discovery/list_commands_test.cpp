@@ -33,13 +33,14 @@ class ListCommandsTest : public test::PostgresTest {
   }
 
   void insert(const std::string& host, const std::string& what, const std::string& state,
-              const std::string& cursor, const std::string& holder, const std::string& error,
+              const std::string& cursor, const std::string& lease_owner, const std::string& error,
               const std::string& years) {
     session().run(
-        "INSERT INTO skua.backfill_hosts (host, what, state, cursor, holder, error, attempts, "
+        "INSERT INTO skua.backfill_hosts (host, what, state, cursor, lease_owner, error, attempts, "
         "next_attempt, updated_at) VALUES ('https://" +
-        host + ".test', '" + what + "', '" + state + "', " + cursor + ", " + holder + ", " + error +
-        ", 5, '2026-01-01'::timestamptz + " + years + " * interval '1 year', '2026-01-01')");
+        host + ".test', '" + what + "', '" + state + "', " + cursor + ", " + lease_owner + ", " +
+        error + ", 5, '2026-01-01'::timestamptz + " + years +
+        " * interval '1 year', '2026-01-01')");
   }
 
   std::string in_state(const std::string& state, const std::string& host = "%") {
@@ -85,9 +86,9 @@ TEST_F(ListCommandsTest, accounts_select_no_list) {
 
 TEST_F(ListCommandsTest, the_reader_of_a_cancelled_list_discards_its_page) {
   cancel({.host = "https://a.test"});
-  const Claim claim{kReader, clock_.now()};
-  EXPECT_FALSE(save_page(session(), {"https://a.test", "running"}, "page 4", 10, claim));
-  EXPECT_TRUE(save_page(session(), {"https://b.test", "running"}, "page 4", 10, claim));
+  const LeaseRequest request{kReader, clock_.now()};
+  EXPECT_FALSE(save_page(session(), {"https://a.test", "running"}, "page 4", 10, request));
+  EXPECT_TRUE(save_page(session(), {"https://b.test", "running"}, "page 4", 10, request));
 }
 
 TEST_F(ListCommandsTest, a_cancelled_list_begins_anew_only_when_it_is_asked_for) {
@@ -103,7 +104,7 @@ TEST_F(ListCommandsTest, retry_queues_from_the_page_that_was_not_read) {
   const std::string due = value(
       "SELECT string_agg(concat_ws(',', what, state, cursor, attempts, error), ' ' ORDER BY "
       "what) FROM skua.backfill_hosts WHERE host = 'https://a.test' AND "
-      "what IN ('waiting', 'failed') AND next_attempt < '2026-06-01' AND holder IS NULL");
+      "what IN ('waiting', 'failed') AND next_attempt < '2026-06-01' AND lease_owner IS NULL");
   EXPECT_EQ(due, "failed,listing,page 9,0 waiting,listing,page 7,0");
   EXPECT_EQ(retry({.states = {JobState::Cancelled, JobState::Running}}), 2U);
   EXPECT_EQ(in_state("none", "%b.test"), "cancelled new");

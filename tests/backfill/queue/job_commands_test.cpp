@@ -29,7 +29,7 @@ class JobCommandsTest : public test::PostgresTest {
            {"queued", "waiting", "running", "done", "unavailable", "failed", "cancelled"}) {
         session().run(
             "INSERT INTO skua.backfill_jobs (did, host, state, attempts, created_at, next_attempt, "
-            "error, lease, holder) VALUES ('" +
+            "error, lease_until, lease_owner) VALUES ('" +
             state + "_" + host + "', 'https://" + host + ".test', '" +
             (state == "waiting" ? "queued" : state) +
             "', 3, '2026-01-01', '2026-01-01'::timestamptz + CASE WHEN '" + state +
@@ -43,7 +43,8 @@ class JobCommandsTest : public test::PostgresTest {
   std::string renewed() {
     return value(
         "SELECT string_agg(did, ' ' ORDER BY did) FROM skua.backfill_jobs WHERE state = 'queued' "
-        "AND attempts = 0 AND error IS NULL AND next_attempt = '2026-01-02' AND lease IS NULL");
+        "AND attempts = 0 AND error IS NULL AND next_attempt = '2026-01-02' AND lease_until IS "
+        "NULL");
   }
   std::string cancelled() {
     return value(
@@ -142,12 +143,12 @@ TEST_F(JobCommandsTest, jobs_are_read_by_account) {
   EXPECT_EQ(jobs[0].did, "done_b");
   EXPECT_EQ(jobs[0].state, JobState::Done);
   EXPECT_EQ(jobs[0].error, std::nullopt);
-  EXPECT_EQ(jobs[0].holder, std::nullopt);
+  EXPECT_EQ(jobs[0].lease_owner, std::nullopt);
   EXPECT_EQ(jobs[0].rev, atproto::Tid{7});
   EXPECT_EQ(jobs[0].records, 3);
   EXPECT_EQ(jobs[0].finished_at, clock_.now());
   EXPECT_EQ(jobs[1].state, JobState::Running);
-  EXPECT_EQ(jobs[1].holder, kHolder);
+  EXPECT_EQ(jobs[1].lease_owner, kHolder);
   EXPECT_EQ(jobs[1].host, "https://a.test");
   EXPECT_EQ(jobs[1].error, "words");
   EXPECT_EQ(jobs[1].rev, std::nullopt);

@@ -30,12 +30,12 @@ class JobCountsTest : public test::PostgresTest {
     for (int i = 0; i < count; ++i) jobs.push_back({name + std::to_string(i), host});
     add_jobs(session(), jobs, Again::Yes, clock_.now());
   }
-  std::vector<Job> claim(const std::string& host, std::size_t limit) {
-    return claim_jobs(session(), Place::at(host), limit, {kHolder, clock_.now()});
+  std::vector<Job> lease_next(const std::string& host, std::size_t limit) {
+    return lease_jobs(session(), Place::at(host), limit, {kHolder, clock_.now()});
   }
   void fail(const std::string& host, const std::string& words, std::size_t limit, int attempts) {
     std::vector<JobError> errors;
-    for (const Job& job : claim(host, limit)) errors.push_back({job.did, words});
+    for (const Job& job : lease_next(host, limit)) errors.push_back({job.did, words});
     jobs_failed(session(), errors, kHolder, clock_.now(), attempts);
   }
 
@@ -56,10 +56,10 @@ TEST_F(JobCountsTest, a_small_table_is_counted) {
   add("big", 20, "https://big.test");
   add("done", 9, "https://done.test");
   add_jobs(session(), std::vector<NewJob>{{"homeless"}}, Again::Yes, clock_.now() - 1h);
-  for (const Job& job : claim("https://done.test", 9)) {
+  for (const Job& job : lease_next("https://done.test", 9)) {
     finish_jobs(session(), std::vector<FinishedJob>{{job.did, {1}}}, kHolder, clock_.now());
   }
-  claim("https://big.test", 4);
+  lease_next("https://big.test", 4);
   fail("https://small.test", "no answer", 2, 1);
   const JobCounts counts = job_counts(session(), 2);
   EXPECT_TRUE(counts.exact);
@@ -97,7 +97,7 @@ TEST_F(JobCountsTest, a_large_table_is_projected_but_a_single_failure_shows) {
   add("job", kJobs, "https://pds.test");
   add("other", 1, "https://other.test");
   fail("https://other.test", "no answer", 1, 1);
-  claim("https://pds.test", 7);
+  lease_next("https://pds.test", 7);
   const JobCounts counts = job_counts(session(), 10, 100);
   EXPECT_FALSE(counts.exact);
   EXPECT_EQ(counts.by_state.at(JobState::Running), 7);

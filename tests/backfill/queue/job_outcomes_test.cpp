@@ -30,7 +30,7 @@ class JobOutcomesTest : public test::PostgresTest {
     std::vector<NewJob> jobs;
     for (const std::string& did : dids) jobs.push_back({did, kHost});
     add_jobs(session(), jobs, Again::Yes, clock_.now());
-    ASSERT_EQ(claim_jobs(session(), Place::at(kHost), 100, {kHolder, clock_.now()}).size(),
+    ASSERT_EQ(lease_jobs(session(), Place::at(kHost), 100, {kHolder, clock_.now()}).size(),
               dids.size());
   }
   void end(const std::string& did, JobEnd how) { outcomes_.add(did, std::move(how)); }
@@ -64,7 +64,7 @@ TEST_F(JobOutcomesTest, each_end_is_written_as_what_it_is) {
   EXPECT_EQ(counters_.postponed, 1U);
   EXPECT_EQ(counters_.unavailable, 1U);
   EXPECT_EQ(counters_.failed, 2U);
-  EXPECT_EQ(counters_.given_up, 1U);
+  EXPECT_EQ(counters_.abandoned, 1U);
 }
 
 TEST_F(JobOutcomesTest, each_end_is_written_once) {
@@ -114,7 +114,7 @@ TEST_F(JobOutcomesTest, the_last_attempt_is_counted_as_given_up) {
   end("a", JobFailed{"no answer"});
   outcomes_.write(session());
   EXPECT_EQ(job("a"), "failed 3 no answer");
-  EXPECT_EQ(counters_.given_up, 1U);
+  EXPECT_EQ(counters_.abandoned, 1U);
 }
 
 }  // namespace

@@ -45,19 +45,19 @@ class JobTableTest : public test::PostgresTest {
   std::size_t add(const std::string& did, const std::string& host = kHost) {
     return add({{did, host}});
   }
-  std::vector<Job> claim(const Place& place, std::size_t limit = 10) {
-    return claim_jobs(session(), place, limit, {kHolder, clock_.now(), 2min});
+  std::vector<Job> lease_next(const Place& place, std::size_t limit = 10) {
+    return lease_jobs(session(), place, limit, {kHolder, clock_.now(), 2min});
   }
-  Dids claimed(const Place& place = Place::at(kHost), std::size_t limit = 10) {
+  Dids leased(const Place& place = Place::at(kHost), std::size_t limit = 10) {
     Dids dids;
-    for (const Job& job : claim(place, limit)) dids.push_back(job.did);
+    for (const Job& job : lease_next(place, limit)) dids.push_back(job.did);
     std::sort(dids.begin(), dids.end());
     return dids;
   }
-  Dids finish(const Dids& dids, std::uint64_t rev = 7, const std::string& holder = kHolder) {
+  Dids finish(const Dids& dids, std::uint64_t rev = 7, const std::string& lease_owner = kHolder) {
     std::vector<FinishedJob> jobs;
     for (const std::string& did : dids) jobs.push_back({did, {rev}, 3, 1000});
-    return finish_jobs(session(), jobs, holder, clock_.now());
+    return finish_jobs(session(), jobs, lease_owner, clock_.now());
   }
   std::size_t fail(const std::string& did, std::chrono::seconds asked = 0s) {
     return jobs_failed(session(), std::vector<JobError>{{did, "no answer", asked}}, kHolder,
@@ -71,9 +71,9 @@ class JobTableTest : public test::PostgresTest {
   test::ManualClock clock_;
 };
 
-TEST_F(JobTableTest, a_claimed_job_is_what_was_added) {
+TEST_F(JobTableTest, a_leased_job_is_what_was_added) {
   EXPECT_EQ(add({{kAlice, kHost, std::nullopt, atproto::Tid{std::uint64_t{1} << 61}}}), 1U);
-  const auto jobs = claim(Place::at(kHost));
+  const auto jobs = lease_next(Place::at(kHost));
   ASSERT_EQ(jobs.size(), 1U);
   EXPECT_EQ(jobs[0].did, kAlice);
   EXPECT_EQ(jobs[0].host, kHost);
@@ -81,16 +81,16 @@ TEST_F(JobTableTest, a_claimed_job_is_what_was_added) {
   EXPECT_EQ(jobs[0].since, atproto::Tid{std::uint64_t{1} << 61});
   EXPECT_EQ(jobs[0].rev, std::nullopt);
   EXPECT_EQ(jobs[0].attempt, 1);
-  EXPECT_EQ(column(kAlice, "concat_ws(' ', state, holder, lease, attempts)"),
+  EXPECT_EQ(column(kAlice, "concat_ws(' ', state, lease_owner, lease_until, attempts)"),
             "running " + kHolder + " 2026-01-02 00:02:00+00 1");
 }
 
-TEST_F(JobTableTest, each_claim_has_a_number_of_its_own) {
+TEST_F(JobTableTest, each_lease_has_a_number_of_its_own) {
   add(kAlice);
-  EXPECT_EQ(claim(Place::at(kHost)).at(0).claim, 1);
+  EXPECT_EQ(lease_next(Place::at(kHost)).at(0).lease_number, 1);
   release_jobs(session(), kHolder);
-  const auto again = claim(Place::at(kHost));
-  EXPECT_EQ(again.at(0).claim, 2);
+  const auto again = lease_next(Place::at(kHost));
+  EXPECT_EQ(again.at(0).lease_number, 2);
   EXPECT_EQ(again.at(0).attempt, 1) << "it was no attempt";
 }
 
@@ -99,7 +99,7 @@ const std::string kLockAsAChunk = "SELECT did FROM skua.backfill_jobs FOR KEY SH
 
 TEST_F(JobTableTest, while_a_chunk_is_written_the_lease_is_renewed_and_nobody_takes_the_job) {
   add(kAlice);
-  claimed();
+  leased();
   Session writing(database_.url(), "writing");
   Transaction chunk(writing);
   writing.run(kLockAsAChunk);
@@ -115,8 +115,8 @@ TEST_F(JobTableTest, while_a_chunk_is_written_the_lease_is_renewed_and_nobody_ta
 
 TEST_F(JobTableTest, what_could_not_be_had_is_tried_again_after_days) {
   add({{kAlice, kHost}, {kBob, kHost}, {kCarol, std::nullopt, "/tmp/carol.car"}});
-  claimed();
-  claimed(Place::file());
+  leased();
+  leased(Place::file());
   jobs_unavailable(session(), std::vector<JobError>{{kAlice, "gone"}, {kCarol, "gone"}}, kHolder,
                    clock_.now());
   jobs_failed(session(), std::vector<JobError>{{kBob, "no answer"}}, kHolder, clock_.now(), 1);
@@ -127,7 +127,7 @@ TEST_F(JobTableTest, what_could_not_be_had_is_tried_again_after_days) {
   clock_.advance(kRareDelay / 2 + 2s);
   EXPECT_EQ(retry_rarely(session(), clock_.now(), 1), 1U);
   EXPECT_EQ(retry_rarely(session(), clock_.now(), 10), 1U);
-  EXPECT_THAT(claimed(), ElementsAre(kAlice, kBob));
+  EXPECT_THAT(leased(), ElementsAre(kAlice, kBob));
   EXPECT_EQ(state(kCarol), "unavailable") << "a file stays as it is";
   // The failed one has one attempt, and then waits twice as long.
   jobs_failed(session(), std::vector<JobError>{{kBob, "no answer"}}, kHolder, clock_.now(), 1);
@@ -137,7 +137,7 @@ TEST_F(JobTableTest, what_could_not_be_had_is_tried_again_after_days) {
   clock_.advance(kRareDelay);
   EXPECT_EQ(retry_rarely(session(), clock_.now(), 10), 1U);
   // Success forgets all that.
-  EXPECT_THAT(claimed(), ElementsAre(kBob));
+  EXPECT_THAT(leased(), ElementsAre(kBob));
   finish({kBob});
   EXPECT_EQ(column(kBob, "retries"), "0");
 }
@@ -150,7 +150,7 @@ TEST_F(JobTableTest, rare_retries_are_a_month_apart_at_most_and_not_all_at_once)
     errors.push_back({jobs.back().did, "gone"});
   }
   add(jobs);
-  claimed(Place::at(kHost), 100);
+  leased(Place::at(kHost), 100);
   session().run("UPDATE skua.backfill_jobs SET retries = 1000");
   jobs_unavailable(session(), errors, kHolder, clock_.now());
   const std::string days = "extract(epoch FROM next_attempt - finished_at) / 86400";
@@ -166,25 +166,25 @@ TEST_F(JobTableTest, each_place_has_its_jobs) {
                  {"did:plc:dan", kHost, "/tmp/dan.car"},
                  {"did:plc:eve", kOther}}),
             5U);
-  EXPECT_THAT(claimed(Place::at(kHost)), ElementsAre(kAlice));
-  EXPECT_THAT(claimed(Place::at(kOther)), ElementsAre("did:plc:eve"));
-  EXPECT_THAT(claimed(Place::unknown()), ElementsAre(kCarol));
-  EXPECT_THAT(claimed(Place::file()), ElementsAre(kBob, "did:plc:dan"));
-  EXPECT_THAT(claimed(Place::at("https://nobody.test")), IsEmpty());
+  EXPECT_THAT(leased(Place::at(kHost)), ElementsAre(kAlice));
+  EXPECT_THAT(leased(Place::at(kOther)), ElementsAre("did:plc:eve"));
+  EXPECT_THAT(leased(Place::unknown()), ElementsAre(kCarol));
+  EXPECT_THAT(leased(Place::file()), ElementsAre(kBob, "did:plc:dan"));
+  EXPECT_THAT(leased(Place::at("https://nobody.test")), IsEmpty());
   for (const Place& place : {Place::at(kHost), Place::unknown(), Place::file()}) {
-    EXPECT_THAT(claimed(place), IsEmpty()) << "all were claimed";
+    EXPECT_THAT(leased(place), IsEmpty()) << "all were leased";
   }
 }
 
-TEST_F(JobTableTest, those_that_are_due_first_are_claimed_first) {
+TEST_F(JobTableTest, those_that_are_due_first_are_leased_first) {
   add(kCarol);
   clock_.advance(1s);
   add(kAlice);
   clock_.advance(1s);
   add(kBob);
-  EXPECT_THAT(claimed(Place::at(kHost), 0), IsEmpty());
-  EXPECT_THAT(claimed(Place::at(kHost), 2), ElementsAre(kAlice, kCarol));
-  EXPECT_THAT(claimed(Place::at(kHost), 2), ElementsAre(kBob));
+  EXPECT_THAT(leased(Place::at(kHost), 0), IsEmpty());
+  EXPECT_THAT(leased(Place::at(kHost), 2), ElementsAre(kAlice, kCarol));
+  EXPECT_THAT(leased(Place::at(kHost), 2), ElementsAre(kBob));
 }
 
 TEST_F(JobTableTest, a_did_that_is_named_twice_is_one_job) {
@@ -217,12 +217,12 @@ TEST_P(AskedAgain, is_queued_or_left_alone) {
   const Asked& asked = GetParam();
   const std::string from = asked.state;
   add(kAlice);
-  claimed();
+  leased();
   session().run("UPDATE skua.backfill_jobs SET rev = " +
                 (asked.reached ? std::to_string(*asked.reached) : "NULL"));
   if (from != "running") {
     session().run(
-        "UPDATE skua.backfill_jobs SET lease = NULL, holder = NULL, error = 'words', "
+        "UPDATE skua.backfill_jobs SET lease_until = NULL, lease_owner = NULL, error = 'words', "
         "attempts = 3, state = '" +
         from + "'");
   }
@@ -266,29 +266,29 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_F(JobTableTest, who_asks_does_not_want_to_wait_for_a_retry) {
   add(kAlice);
-  claimed();
+  leased();
   fail(kAlice);
   EXPECT_EQ(add({{kAlice, kHost}}, Again::No), 0U);
-  EXPECT_THAT(claimed(), IsEmpty());
+  EXPECT_THAT(leased(), IsEmpty());
   EXPECT_EQ(add({{kAlice, kHost}}, Again::Yes), 0U) << "it was queued before";
-  EXPECT_THAT(claimed(), ElementsAre(kAlice));
+  EXPECT_THAT(leased(), ElementsAre(kAlice));
 }
 
-TEST_F(JobTableTest, what_another_session_is_claiming_is_passed_over) {
+TEST_F(JobTableTest, what_another_session_is_leasing_is_passed_over) {
   add(kAlice);
   clock_.advance(1s);
   add(kBob);
   Session other(database_.url(), "other");
   {
     Transaction open(other);
-    EXPECT_EQ(claim_jobs(other, Place::at(kHost), 1, {"other", clock_.now()}).size(), 1U);
-    EXPECT_THAT(claimed(), ElementsAre(kBob));
-    // It ends before it commits: then it was never claimed.
+    EXPECT_EQ(lease_jobs(other, Place::at(kHost), 1, {"other", clock_.now()}).size(), 1U);
+    EXPECT_THAT(leased(), ElementsAre(kBob));
+    // It ends before it commits: then it was never leased.
   }
-  EXPECT_THAT(claimed(), ElementsAre(kAlice));
+  EXPECT_THAT(leased(), ElementsAre(kAlice));
 }
 
-TEST_F(JobTableTest, no_two_claimers_get_the_same_job) {
+TEST_F(JobTableTest, no_two_processes_get_the_same_job) {
   constexpr int kJobs = 2000;
   std::vector<NewJob> jobs;
   for (int i = 0; i < kJobs; ++i) jobs.push_back({"did:plc:" + std::to_string(i), kHost});
@@ -299,10 +299,10 @@ TEST_F(JobTableTest, no_two_claimers_get_the_same_job) {
   std::vector<std::thread> threads;
   for (int n = 0; n < 4; ++n) {
     threads.emplace_back([&, n] {
-      Session own(url, "claimer");
-      const Claim claim{"claimer " + std::to_string(n), clock_.now(), 2min};
+      Session own(url, "leasing");
+      const LeaseRequest request{"leasing " + std::to_string(n), clock_.now(), 2min};
       for (;;) {
-        const auto got = claim_jobs(own, Place::at(kHost), 7, claim);
+        const auto got = lease_jobs(own, Place::at(kHost), 7, request);
         if (got.empty()) return;
         const std::lock_guard lock(mutex);
         for (const Job& job : got) ++given[job.did];
@@ -329,13 +329,13 @@ TEST_F(JobTableTest, hosts_with_due_jobs_are_named_once_in_order) {
               ElementsAre("https://c.test"));
   EXPECT_THAT(due_hosts(session(), clock_.now(), 10, "https://c.test"), IsEmpty());
   EXPECT_THAT(due_hosts(session(), clock_.now() - 1us, 10), IsEmpty());
-  claimed(Place::at("https://a.test"));
+  leased(Place::at("https://a.test"));
   EXPECT_THAT(due_hosts(session(), clock_.now(), 1), ElementsAre("https://b.test"));
 }
 
 TEST_F(JobTableTest, a_host_whose_jobs_all_wait_is_not_due) {
   add(kAlice);
-  claimed();
+  leased();
   fail(kAlice);
   EXPECT_THAT(due_hosts(session(), clock_.now(), 10), IsEmpty());
   EXPECT_EQ(next_due(session()), clock_.now() + 10s);
@@ -363,9 +363,9 @@ TEST_F(JobTableTest, jobs_remain_until_the_last_has_ended) {
   for (const NewJob& job : {NewJob{kAlice, kHost}, NewJob{kAlice}, NewJob{kAlice, {}, "/a.car"}}) {
     add({job});
     EXPECT_TRUE(jobs_remain(session())) << "queued";
-    const Dids taken = claimed(job.file   ? Place::file()
-                               : job.host ? Place::at(*job.host)
-                                          : Place::unknown());
+    const Dids taken = leased(job.file   ? Place::file()
+                              : job.host ? Place::at(*job.host)
+                                         : Place::unknown());
     EXPECT_THAT(taken, ElementsAre(kAlice));
     EXPECT_TRUE(jobs_remain(session())) << "running";
     finish({kAlice});
@@ -373,25 +373,25 @@ TEST_F(JobTableTest, jobs_remain_until_the_last_has_ended) {
   }
 }
 
-TEST_F(JobTableTest, jobs_of_some_accounts_are_claimed_alone) {
+TEST_F(JobTableTest, jobs_of_some_accounts_are_leased_alone) {
   const std::string dan = "did:plc:dan";
   add({{kAlice, kHost}, {kBob, kOther}, {kCarol}, {dan, std::nullopt, "/tmp/dan.car"}});
-  const auto claimed_of = [&](const Place& place, const Dids& only) {
+  const auto leased_of = [&](const Place& place, const Dids& only) {
     Dids dids;
-    Claim claim{kHolder, clock_.now()};
-    claim.only = only;
-    for (const Job& job : claim_jobs(session(), place, 10, claim)) dids.push_back(job.did);
+    LeaseRequest request{kHolder, clock_.now()};
+    request.only = only;
+    for (const Job& job : lease_jobs(session(), place, 10, request)) dids.push_back(job.did);
     return dids;
   };
   const Dids some = {kBob, kCarol, dan, "did:plc:nobody"};
   EXPECT_THAT(due_hosts_of(session(), some, clock_.now()), ElementsAre(kOther));
   EXPECT_THAT(due_hosts_of(session(), some, clock_.now() - 1us), IsEmpty());
-  EXPECT_THAT(claimed_of(Place::at(kHost), some), IsEmpty());
-  EXPECT_THAT(claimed_of(Place::at(kOther), some), ElementsAre(kBob));
-  EXPECT_THAT(claimed_of(Place::unknown(), {kAlice}), IsEmpty());
-  EXPECT_THAT(claimed_of(Place::unknown(), some), ElementsAre(kCarol));
-  EXPECT_THAT(claimed_of(Place::file(), {kAlice}), IsEmpty());
-  EXPECT_THAT(claimed_of(Place::file(), some), ElementsAre(dan));
+  EXPECT_THAT(leased_of(Place::at(kHost), some), IsEmpty());
+  EXPECT_THAT(leased_of(Place::at(kOther), some), ElementsAre(kBob));
+  EXPECT_THAT(leased_of(Place::unknown(), {kAlice}), IsEmpty());
+  EXPECT_THAT(leased_of(Place::unknown(), some), ElementsAre(kCarol));
+  EXPECT_THAT(leased_of(Place::file(), {kAlice}), IsEmpty());
+  EXPECT_THAT(leased_of(Place::file(), some), ElementsAre(dan));
   EXPECT_TRUE(jobs_remain_of(session(), some)) << "running";
   finish(some);
   EXPECT_FALSE(jobs_remain_of(session(), some));
@@ -400,41 +400,41 @@ TEST_F(JobTableTest, jobs_of_some_accounts_are_claimed_alone) {
 
 TEST_F(JobTableTest, a_found_host_queues_the_job_there) {
   add({{kAlice}, {kBob}});
-  EXPECT_EQ(claimed(Place::unknown()).size(), 2U);
+  EXPECT_EQ(leased(Place::unknown()).size(), 2U);
   const std::vector<JobHost> found{{kAlice, kHost}, {kBob, kOther}, {kCarol, kHost}};
   EXPECT_EQ(set_hosts(session(), found, "somebody else", clock_.now()), 0U);
   EXPECT_EQ(set_hosts(session(), found, kHolder, clock_.now()), 2U);
-  const auto jobs = claim(Place::at(kHost));
+  const auto jobs = lease_next(Place::at(kHost));
   ASSERT_EQ(jobs.size(), 1U);
   EXPECT_EQ(jobs[0].did, kAlice);
-  EXPECT_EQ(jobs[0].attempt, 1) << "the first claim was no attempt";
-  EXPECT_THAT(claimed(Place::at(kOther)), ElementsAre(kBob));
+  EXPECT_EQ(jobs[0].attempt, 1) << "the first lease was no attempt";
+  EXPECT_THAT(leased(Place::at(kOther)), ElementsAre(kBob));
 }
 
 TEST_F(JobTableTest, a_finished_job_says_what_it_brought) {
   add({{kAlice, kHost}, {kBob, kHost}});
-  claimed();
+  leased();
   EXPECT_EQ(finish({kBob, kAlice, kCarol}), (Dids{kAlice, kBob}));
   EXPECT_EQ(
-      column(kAlice, "concat_ws(' ', state, rev, records, bytes, finished_at, error, holder)"),
+      column(kAlice, "concat_ws(' ', state, rev, records, bytes, finished_at, error, lease_owner)"),
       "done 7 3 1000 2026-01-02 00:00:00+00");
   EXPECT_THAT(finish({kAlice}), IsEmpty()) << "it is nobody's now";
-  EXPECT_THAT(claimed(), IsEmpty());
+  EXPECT_THAT(leased(), IsEmpty());
 }
 
 TEST_F(JobTableTest, a_rev_that_was_reached_does_not_go_back) {
   add(kAlice);
-  claimed();
+  leased();
   finish({kAlice}, 9);
   add(kAlice);
-  EXPECT_EQ(claim(Place::at(kHost)).at(0).rev, atproto::Tid{9});
+  EXPECT_EQ(lease_next(Place::at(kHost)).at(0).rev, atproto::Tid{9});
   finish({kAlice}, 8);
   EXPECT_EQ(column(kAlice, "rev"), "9");
 }
 
 TEST_F(JobTableTest, a_finish_is_part_of_the_transaction_round_it) {
   add(kAlice);
-  claimed();
+  leased();
   {
     Transaction undone(session());
     EXPECT_THAT(finish({kAlice}), ElementsAre(kAlice));
@@ -445,7 +445,7 @@ TEST_F(JobTableTest, a_finish_is_part_of_the_transaction_round_it) {
 
 TEST_F(JobTableTest, a_lease_can_be_renewed_until_it_is_over) {
   add(kAlice);
-  claimed();
+  leased();
   const auto renew = [&] { return renew_leases(session(), {kHolder, clock_.now(), 2min}); };
   clock_.advance(2min - 1us);
   EXPECT_EQ(renew_leases(session(), {"somebody else", clock_.now(), 2min}), 0U);
@@ -456,18 +456,18 @@ TEST_F(JobTableTest, a_lease_can_be_renewed_until_it_is_over) {
   EXPECT_EQ(renew(), 0U);
   EXPECT_THAT(finish({kAlice}), IsEmpty()) << "its tombstones may be gone";
   EXPECT_EQ(take_back_expired(session(), clock_.now()), 1U);
-  EXPECT_EQ(column(kAlice, "concat_ws(' ', state, lease, holder)"), "queued");
-  EXPECT_EQ(claim(Place::at(kHost)).at(0).attempt, 1) << "it need not have ended its process";
+  EXPECT_EQ(column(kAlice, "concat_ws(' ', state, lease_until, lease_owner)"), "queued");
+  EXPECT_EQ(lease_next(Place::at(kHost)).at(0).attempt, 1) << "it need not have ended its process";
 }
 
 TEST_F(JobTableTest, a_process_that_is_killed_now_and_then_is_no_error_of_its_jobs) {
   add(kAlice);
   for (int time = 1; time <= 2; ++time) {
-    EXPECT_THAT(claimed(), ElementsAre(kAlice));
+    EXPECT_THAT(leased(), ElementsAre(kAlice));
     EXPECT_EQ(take_back_orphans(session(), clock_.now()), 1U);
     EXPECT_EQ(column(kAlice, "concat_ws(' ', state, attempts, error, finished_at)"), "queued 0");
   }
-  EXPECT_THAT(claimed(), ElementsAre(kAlice));
+  EXPECT_THAT(leased(), ElementsAre(kAlice));
   EXPECT_EQ(take_back_orphans(session(), clock_.now()), 1U);
   EXPECT_EQ(column(kAlice, "concat_ws(' ', state, attempts, error)"),
             "queued 0 the process that had it ended");
@@ -476,12 +476,12 @@ TEST_F(JobTableTest, a_process_that_is_killed_now_and_then_is_no_error_of_its_jo
 TEST_F(JobTableTest, a_job_that_ends_process_after_process_is_given_up) {
   add(kAlice);
   for (int time = 1; time <= 3; ++time) {
-    EXPECT_THAT(claimed(), ElementsAre(kAlice));
+    EXPECT_THAT(leased(), ElementsAre(kAlice));
     clock_.advance(2min);
     EXPECT_EQ(take_back_expired(session(), clock_.now(), 3), 1U);
   }
   clock_.advance(std::chrono::hours(1000));
-  EXPECT_THAT(claimed(), IsEmpty());
+  EXPECT_THAT(leased(), IsEmpty());
   EXPECT_EQ(column(kAlice, "state || ': ' || error"),
             "failed: the process that had it did not renew its lease");
 }
@@ -489,11 +489,11 @@ TEST_F(JobTableTest, a_job_that_ends_process_after_process_is_given_up) {
 TEST_F(JobTableTest, the_jobs_of_a_holder_without_a_session_are_taken_back_at_once) {
   add({{kAlice, kHost}, {kBob, kHost}});
   Session alive(database_.url(), "skua backfill that lives");
-  const auto claim_one = [&](const std::string& holder) {
-    return claim_jobs(session(), Place::at(kHost), 1, {holder, clock_.now()}).at(0).did;
+  const auto lease_one = [&](const std::string& lease_owner) {
+    return lease_jobs(session(), Place::at(kHost), 1, {lease_owner, clock_.now()}).at(0).did;
   };
-  const std::string kept = claim_one("skua backfill that lives");
-  const std::string lost = claim_one("skua backfill that was killed");
+  const std::string kept = lease_one("skua backfill that lives");
+  const std::string lost = lease_one("skua backfill that was killed");
   EXPECT_EQ(take_back_orphans(session(), clock_.now()), 1U);
   EXPECT_EQ(state(kept), "running");
   EXPECT_EQ(state(lost), "queued");
@@ -503,13 +503,13 @@ TEST_F(JobTableTest, jobs_that_were_lost_often_wait_so_that_others_get_done) {
   add(kAlice);
   for (const auto wait :
        {0s, 0s, 10s, 20s, 40s, 80s, 160s, 320s, 640s, 1280s, 2560s, 3600s, 3600s}) {
-    EXPECT_THAT(claimed(), ElementsAre(kAlice));
+    EXPECT_THAT(leased(), ElementsAre(kAlice));
     clock_.advance(2min);
     EXPECT_EQ(take_back_expired(session(), clock_.now()), 1U);
     EXPECT_EQ(next_due(session()), clock_.now() + wait);
     clock_.advance(wait);
   }
-  EXPECT_THAT(claimed(), ElementsAre(kAlice));
+  EXPECT_THAT(leased(), ElementsAre(kAlice));
   fail(kAlice);
   EXPECT_EQ(column(kAlice, "lost || ' ' || attempts"), "0 1") << "it did not end this one";
 }
@@ -517,21 +517,22 @@ TEST_F(JobTableTest, jobs_that_were_lost_often_wait_so_that_others_get_done) {
 TEST_F(JobTableTest, a_job_whose_host_was_only_looked_for_ended_no_process) {
   add_jobs(session(), std::vector<NewJob>{{kAlice}}, Again::Yes, clock_.now());
   for (int time = 1; time <= 50; ++time) {
-    EXPECT_THAT(claimed(Place::unknown()), ElementsAre(kAlice));
+    EXPECT_THAT(leased(Place::unknown()), ElementsAre(kAlice));
     clock_.advance(2min);
     EXPECT_EQ(take_back_expired(session(), clock_.now()), 1U);
   }
   EXPECT_EQ(column(kAlice, "concat_ws(' ', state, lost, attempts)"), "queued 0 0");
 }
 
-TEST_F(JobTableTest, a_clean_stop_gives_all_back_as_if_never_claimed) {
+TEST_F(JobTableTest, a_clean_stop_gives_all_back_as_if_never_leased) {
   add({{kAlice, kHost}, {kBob, kHost}});
-  // But for the number of the claim, which nobody else ever gets.
+  // But for the lease number, which no other process ever gets.
   const std::string all =
-      "SELECT string_agg((to_jsonb(j) - 'claim')::text, ' ' ORDER BY did) FROM skua.backfill_jobs "
+      "SELECT string_agg((to_jsonb(j) - 'lease_number')::text, ' ' ORDER BY did) FROM "
+      "skua.backfill_jobs "
       "AS j";
   const std::string before = value(all);
-  claimed();
+  leased();
   EXPECT_EQ(release_jobs(session(), "somebody else"), 0U);
   EXPECT_EQ(release_jobs(session(), kHolder), 2U);
   EXPECT_EQ(value(all), before);
@@ -539,12 +540,12 @@ TEST_F(JobTableTest, a_clean_stop_gives_all_back_as_if_never_claimed) {
 
 TEST_F(JobTableTest, what_is_unavailable_is_not_tried_again) {
   add(kAlice);
-  claimed();
+  leased();
   const std::vector<JobError> gone{{kAlice, "RepoTakendown: the host has taken it down"}};
   EXPECT_EQ(jobs_unavailable(session(), gone, "somebody else", clock_.now()), 0U);
   EXPECT_EQ(jobs_unavailable(session(), gone, kHolder, clock_.now()), 1U);
   clock_.advance(std::chrono::hours(1000));
-  EXPECT_THAT(claimed(), IsEmpty());
+  EXPECT_THAT(leased(), IsEmpty());
   EXPECT_EQ(column(kAlice, "state || ': ' || error"),
             "unavailable: RepoTakendown: the host has taken it down");
 }
@@ -552,21 +553,22 @@ TEST_F(JobTableTest, what_is_unavailable_is_not_tried_again) {
 TEST_F(JobTableTest, a_failed_attempt_waits_longer_each_time) {
   add(kAlice);
   for (const auto wait : {10s, 20s, 40s}) {
-    EXPECT_THAT(claimed(), ElementsAre(kAlice));
+    EXPECT_THAT(leased(), ElementsAre(kAlice));
     EXPECT_EQ(fail(kAlice), 0U);
     clock_.advance(wait - 1us);
-    EXPECT_THAT(claimed(), IsEmpty());
+    EXPECT_THAT(leased(), IsEmpty());
     clock_.advance(1us);
   }
-  EXPECT_EQ(column(kAlice, "concat_ws(' ', state, attempts, error, holder)"), "queued 3 no answer");
-  claimed();
+  EXPECT_EQ(column(kAlice, "concat_ws(' ', state, attempts, error, lease_owner)"),
+            "queued 3 no answer");
+  leased();
   finish({kAlice});
   EXPECT_EQ(column(kAlice, "concat_ws(' ', state, attempts, error)"), "done 0");
 }
 
 TEST_F(JobTableTest, what_a_host_asks_to_wait_comes_on_top) {
   add(kAlice);
-  claimed();
+  leased();
   fail(kAlice, 100s);
   EXPECT_EQ(next_due(session()), clock_.now() + 110s);
 }
@@ -575,30 +577,30 @@ TEST_F(JobTableTest, after_too_many_attempts_a_job_is_given_up) {
   add(kAlice);
   for (int attempt = 1; attempt <= kMaxAttempts; ++attempt) {
     clock_.advance(6h);
-    EXPECT_EQ(claim(Place::at(kHost)).at(0).attempt, attempt);
+    EXPECT_EQ(lease_next(Place::at(kHost)).at(0).attempt, attempt);
     EXPECT_EQ(fail(kAlice), attempt == kMaxAttempts ? 1U : 0U);
   }
   EXPECT_EQ(column(kAlice, "state || ': ' || error"), "failed: no answer");
   clock_.advance(std::chrono::hours(1000));
-  EXPECT_THAT(claimed(), IsEmpty());
+  EXPECT_THAT(leased(), IsEmpty());
 }
 
 TEST_F(JobTableTest, a_wait_that_the_host_asked_for_is_no_attempt) {
   add(kAlice);
   for (int i = 0; i < 3 * kMaxAttempts; ++i) {
-    EXPECT_EQ(claim(Place::at(kHost)).at(0).attempt, 1);
+    EXPECT_EQ(lease_next(Place::at(kHost)).at(0).attempt, 1);
     EXPECT_EQ(jobs_postponed(session(), std::vector<JobError>{{kAlice, "asked to wait", 5s}},
                              kHolder, clock_.now()),
               1U);
     clock_.advance(5s - 1us);
-    EXPECT_THAT(claimed(), IsEmpty());
+    EXPECT_THAT(leased(), IsEmpty());
     clock_.advance(1us);
   }
 }
 
 TEST_F(JobTableTest, words_are_bounded_and_no_character_is_cut) {
   add(kAlice);
-  claimed();
+  leased();
   std::string words(499, 'x');
   words += "é and a whole page";
   words.push_back('\0');
@@ -608,7 +610,7 @@ TEST_F(JobTableTest, words_are_bounded_and_no_character_is_cut) {
 
 TEST_F(JobTableTest, running_jobs_are_known_by_did) {
   add({{kAlice, kHost}, {kBob, kOther}});
-  claimed();
+  leased();
   EXPECT_THAT(running_jobs(session(), Dids{kAlice, kBob, kCarol}), ElementsAre(kAlice));
   EXPECT_THAT(running_jobs(session(), Dids{}), IsEmpty());
 }

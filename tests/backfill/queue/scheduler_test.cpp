@@ -34,8 +34,8 @@ class SchedulerTest : public test::PostgresTest {
   void SetUp() override { SKUA_NEED_POSTGRES(); }
 
   void open(Scheduler::Options options = {}) {
-    options.holder = kHolder;
-    options.start = [this](ClaimedJob claimed) { started_.push_back(std::move(claimed)); };
+    options.lease_owner = kHolder;
+    options.start = [this](LeasedJob leased) { started_.push_back(std::move(leased)); };
     scheduler_ = std::make_unique<Scheduler>(std::move(options), clock_, monotonic_, counters_);
   }
   void add(const std::string& did, std::optional<std::string> host = kHost) {
@@ -66,7 +66,7 @@ class SchedulerTest : public test::PostgresTest {
   test::ManualClock monotonic_;
   BackfillCounters counters_;
   std::unique_ptr<Scheduler> scheduler_;
-  std::vector<ClaimedJob> started_;
+  std::vector<LeasedJob> started_;
 };
 
 TEST_F(SchedulerTest, a_host_has_as_many_jobs_as_slots_and_the_next_starts_when_one_is_free) {
@@ -149,7 +149,8 @@ TEST_F(SchedulerTest, leases_are_renewed_every_half_minute) {
   add("a");
   tick();
   const auto lease = [&] {
-    return job("a", "extract(epoch FROM lease - '" + format_datetime(clock_.now()) + "')::int");
+    return job("a",
+               "extract(epoch FROM lease_until - '" + format_datetime(clock_.now()) + "')::int");
   };
   EXPECT_EQ(lease(), "600");
   advance(29s);
@@ -165,7 +166,7 @@ TEST_F(SchedulerTest, an_expired_lease_of_another_process_is_reclaimed) {
   tick();
   add("a");
   const store::Session alive(database_.url(), "skua other");
-  ASSERT_EQ(claim_jobs(session(), Place::at(kHost), 1, {"skua other", clock_.now(), 10s}).size(),
+  ASSERT_EQ(lease_jobs(session(), Place::at(kHost), 1, {"skua other", clock_.now(), 10s}).size(),
             1U);
   advance(29s);
   EXPECT_THAT(tick(), IsEmpty());
@@ -175,7 +176,7 @@ TEST_F(SchedulerTest, an_expired_lease_of_another_process_is_reclaimed) {
 
 TEST_F(SchedulerTest, the_first_tick_reclaims_the_jobs_of_a_process_that_has_ended) {
   add("a");
-  ASSERT_EQ(claim_jobs(session(), Place::at(kHost), 1, {"skua killed", clock_.now()}).size(), 1U);
+  ASSERT_EQ(lease_jobs(session(), Place::at(kHost), 1, {"skua killed", clock_.now()}).size(), 1U);
   open();
   EXPECT_THAT(tick(), ElementsAre("a"));
 }
@@ -207,7 +208,7 @@ TEST_F(SchedulerTest, only_jobs_of_the_named_accounts_start) {
   EXPECT_THAT(tick(), ElementsAre("b"));
   EXPECT_FALSE(scheduler_->is_idle());
   session().run(
-      "UPDATE skua.backfill_jobs SET state = 'done', lease = NULL, holder = NULL "
+      "UPDATE skua.backfill_jobs SET state = 'done', lease_until = NULL, lease_owner = NULL "
       "WHERE did = 'b'");
   release(0);
   scheduler_->closed(started_[0].job);
@@ -223,7 +224,8 @@ TEST_F(SchedulerTest, it_is_idle_when_no_job_is_open_or_queued) {
   add("a");
   tick(true);
   EXPECT_FALSE(scheduler_->is_idle());
-  session().run("UPDATE skua.backfill_jobs SET state = 'done', lease = NULL, holder = NULL");
+  session().run(
+      "UPDATE skua.backfill_jobs SET state = 'done', lease_until = NULL, lease_owner = NULL");
   tick(true);
   EXPECT_FALSE(scheduler_->is_idle()) << "its end is not known yet";
   release(0);
@@ -240,25 +242,25 @@ TEST_F(SchedulerTest, a_job_knows_what_is_stored_of_its_account) {
   add("b");
   tick();
   ASSERT_EQ(started_.size(), 2U);
-  for (const ClaimedJob& claimed : started_) {
-    EXPECT_EQ(claimed.known.has_value(), claimed.job.did == "a");
-    EXPECT_NE(claimed.filter, nullptr);
-    EXPECT_EQ(claimed.started_at, monotonic_.now());
-    EXPECT_EQ(claimed.host_origin, transport::HostOrigin::network);
+  for (const LeasedJob& leased : started_) {
+    EXPECT_EQ(leased.known.has_value(), leased.job.did == "a");
+    EXPECT_NE(leased.filter, nullptr);
+    EXPECT_EQ(leased.started_at, monotonic_.now());
+    EXPECT_EQ(leased.host_origin, transport::HostOrigin::network);
   }
 }
 
 TEST_F(SchedulerTest, a_host_that_the_operator_named_may_have_any_address) {
-  add_lists(session(), std::vector<HostList>{{.host = kHost, .by_hand = true}}, Again::Yes,
-            clock_.now());
+  add_lists(session(), std::vector<HostList>{{.host = kHost, .is_operator_specified = true}},
+            Again::Yes, clock_.now());
   open();
   add("a");
   add("b", kOther);
   tick();
   ASSERT_EQ(started_.size(), 2U);
-  for (const ClaimedJob& claimed : started_) {
-    EXPECT_EQ(claimed.host_origin, claimed.job.host == kHost ? transport::HostOrigin::configured
-                                                             : transport::HostOrigin::network);
+  for (const LeasedJob& leased : started_) {
+    EXPECT_EQ(leased.host_origin, leased.job.host == kHost ? transport::HostOrigin::configured
+                                                           : transport::HostOrigin::network);
   }
 }
 

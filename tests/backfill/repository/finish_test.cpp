@@ -89,10 +89,10 @@ class FinishTest : public test::PostgresTest, public testing::WithParamInterface
     EXPECT_TRUE(resolve::Resolver(session(), ids_, clock_).resolve(batch).empty());
     live_.write(session(), test::pointers_to(batch), clock_.now());
   }
-  void claim(const std::string& did) {
+  void lease_next(const std::string& did) {
     const std::vector<NewJob> jobs = {{did, kHost}};
     add_jobs(session(), jobs, Again::Yes, clock_.now());
-    ASSERT_EQ(claim_jobs(session(), Place::at(kHost), 1, {kHolder, clock_.now()}).size(), 1U);
+    ASSERT_EQ(lease_jobs(session(), Place::at(kHost), 1, {kHolder, clock_.now()}).size(), 1U);
   }
   /// Every record of the CAR, as the workers write them.
   void write(const Car& car, const std::string& did, std::uint64_t rev) {
@@ -117,7 +117,7 @@ class FinishTest : public test::PostgresTest, public testing::WithParamInterface
     return finish_repositories(session(), one, kHolder, clock_.now());
   }
   Finished bring_in(const Car& car, std::uint64_t rev) {
-    claim(kAlice);
+    lease_next(kAlice);
     write(car, kAlice, rev);
     return finish(car);
   }
@@ -266,10 +266,10 @@ TEST_P(FinishTest, a_car_below_the_floor_is_stale_and_changes_nothing) {
 }
 
 TEST_P(FinishTest, a_job_that_was_taken_away_is_not_done) {
-  claim(kAlice);
+  lease_next(kAlice);
   const Car car(kAlice, 20, {{"com.example.thing/kept", {{"a", 2}}}});
   write(car, kAlice, 20);
-  session().run("UPDATE skua.backfill_jobs SET holder = 'another'");
+  session().run("UPDATE skua.backfill_jobs SET lease_owner = 'another'");
   const Finished finished = finish(car);
   EXPECT_TRUE(finished.done.empty());
   EXPECT_TRUE(finished.stale.empty());
@@ -278,7 +278,7 @@ TEST_P(FinishTest, a_job_that_was_taken_away_is_not_done) {
 }
 
 TEST_P(FinishTest, two_at_once_make_it_done_once) {
-  claim(kAlice);
+  lease_next(kAlice);
   live(made_write(kAlice, "com.example.thing", "absent", 10, {{"a", 1}}));
   const Car car(kAlice, 20, {{"com.example.thing/kept", {{"a", 2}}}});
   write(car, kAlice, 20);
@@ -293,7 +293,7 @@ TEST_P(FinishTest, two_at_once_make_it_done_once) {
 }
 
 TEST_P(FinishTest, a_handle_in_the_document_is_claimed) {
-  claim(kAlice);
+  lease_next(kAlice);
   const Car car(kAlice, 20, {{"com.example.thing/kept", {{"a", 2}}}});
   write(car, kAlice, 20);
   std::vector<WrittenRepository> one = {written(car, kAlice, GetParam())};
@@ -308,7 +308,7 @@ TEST_P(FinishTest, what_was_asked_for_under_a_narrower_filter_waits_for_a_resync
   };
   store::change_filter(session(), store::FilterEdit::Set, {{kPost}, {}});
   const Car car(kAlice, 50, {{kPost + "/a", made_post("a")}});
-  claim(kAlice);
+  lease_next(kAlice);
   write(car, kAlice, 50);
   const std::vector<WrittenRepository> one = [&] {
     std::vector<WrittenRepository> all = {written(car, kAlice, GetParam())};
@@ -319,7 +319,7 @@ TEST_P(FinishTest, what_was_asked_for_under_a_narrower_filter_waits_for_a_resync
   EXPECT_EQ(finish_repositories(session(), one, kHolder, clock_.now()).done.size(), 1U);
   EXPECT_EQ(state(), "desynchronized");
   session().run("UPDATE skua.filter_state SET widened_at = widened_at - interval '1 minute'");
-  claim(kAlice);
+  lease_next(kAlice);
   std::vector<WrittenRepository> again = one;
   again.front().filter_version = store::load_filter_state(session()).settled;
   EXPECT_EQ(finish_repositories(session(), again, kHolder, clock_.now()).done.size(), 1U);
@@ -338,7 +338,7 @@ class FinishLargeTest : public FinishTest {};
 TEST_P(FinishLargeTest,
        what_is_cut_off_after_its_floor_leaves_a_resync_due_and_goes_on_when_repeated) {
   live(made_write(kAlice, "com.example.thing", "absent", 10, {{"a", 1}}));
-  claim(kAlice);
+  lease_next(kAlice);
   const Car car(kAlice, 20, {{"com.example.thing/kept", {{"a", 2}}}});
   write(car, kAlice, 20);
   session().run(

@@ -65,7 +65,7 @@ class JobRunnerTest : public test::PostgresTest {
     disk_ = std::make_unique<SpoolBudget>(spooled_bytes);
     readers_ = std::make_unique<ReaderThreads>(reader_threads);
     options.database_url = database_.url();
-    options.holder = kHolder;
+    options.lease_owner = kHolder;
     options.on_defect = [](const std::string& what) { ADD_FAILURE() << what; };
     runner_ = std::make_unique<JobRunner>(
         std::move(options),
@@ -210,7 +210,7 @@ TEST_F(JobRunnerTest, a_file_that_cannot_be_read_is_not_tried_again) {
   add_jobs(session(), std::vector<NewJob>{{.did = "did:plc:a", .file = "/nowhere/a.car"}},
            Again::Yes, system_clock().now());
   begin();
-  wait_for([&] { return counters_.given_up == 1; });
+  wait_for([&] { return counters_.abandoned == 1; });
   EXPECT_EQ(jobs("state || ' ' || error"),
             "failed /nowhere/a.car cannot be read: No such file or directory");
   wait_for([&] { return runner_->is_idle(); });

@@ -13,7 +13,7 @@
 namespace skua::backfill {
 
 /// A leased job, and what was stored about its account when it began.
-struct ClaimedJob {
+struct LeasedJob {
   Job job;
   /// When a slot of its host was taken for it (HostLimits::started).
   Timestamp started_at;

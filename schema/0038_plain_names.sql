@@ -1,0 +1,61 @@
+-- Names and comments by the glossary: lease owner, lease number, operator-specified, metrics.
+
+ALTER TABLE skua.backfill_jobs RENAME COLUMN holder TO lease_owner;
+ALTER TABLE skua.backfill_jobs RENAME COLUMN lease TO lease_until;
+ALTER TABLE skua.backfill_jobs RENAME COLUMN claim TO lease_number;
+COMMENT ON TABLE skua.backfill_jobs IS 'Jobs: repositories that are downloaded as a whole. A row stays after its job has ended.';
+COMMENT ON COLUMN skua.backfill_jobs.since IS 'The host is asked only for changes after this revision (bsky.tid_text returns its text); null: for the whole repository.';
+COMMENT ON COLUMN skua.backfill_jobs.rev IS 'The revision that the last finished job reached; null: no job has finished.';
+COMMENT ON COLUMN skua.backfill_jobs.created_at IS 'When the repository was first requested.';
+COMMENT ON COLUMN skua.backfill_jobs.next_attempt IS 'When the next attempt is due.';
+COMMENT ON COLUMN skua.backfill_jobs.lease_until IS 'When the lease of a running job ends. After that another process may lease the job.';
+COMMENT ON COLUMN skua.backfill_jobs.lease_owner IS 'The process that runs the job: the application_name of its database session.';
+COMMENT ON COLUMN skua.backfill_jobs.lease_number IS 'The number of leases of this job so far. Chunks are written only under the last lease.';
+COMMENT ON COLUMN skua.backfill_jobs.finished_at IS 'When the last attempt ended, with or without success.';
+COMMENT ON COLUMN skua.backfill_jobs.attempts IS 'The number of attempts since the request. Waits that the host asked for do not count.';
+COMMENT ON COLUMN skua.backfill_jobs.state IS 'queued: waits until next_attempt. running: a process has leased it. done. unavailable: the host states that it has no such repository. failed: the maximum number of attempts was reached. cancelled: by skua backfill cancel.';
+COMMENT ON COLUMN skua.backfill_jobs.host IS 'The host of the repository, such as https://pds.example; null: not known yet.';
+COMMENT ON COLUMN skua.backfill_jobs.file IS 'The CAR file that is read instead of a download; null: none.';
+COMMENT ON COLUMN skua.backfill_jobs.error IS 'Why the last attempt failed, or why the repository is unavailable; null: it did not fail.';
+
+ALTER TABLE skua.backfill_hosts RENAME COLUMN holder TO lease_owner;
+ALTER TABLE skua.backfill_hosts RENAME COLUMN by_hand TO is_operator_specified;
+ALTER INDEX skua.backfill_hosts_by_hand RENAME TO backfill_hosts_operator_specified;
+COMMENT ON TABLE skua.backfill_hosts IS 'Lists that hosts return page by page: their repositories, or the hosts that a relay knows.';
+COMMENT ON COLUMN skua.backfill_hosts.listed IS 'The number of entries in the pages so far.';
+COMMENT ON COLUMN skua.backfill_hosts.next_attempt IS 'When the next page is due. While a process reads the list: when its lease ends.';
+COMMENT ON COLUMN skua.backfill_hosts.updated_at IS 'When a page was last read, or failed.';
+COMMENT ON COLUMN skua.backfill_hosts.host IS 'The host that is asked, such as https://pds.example.';
+COMMENT ON COLUMN skua.backfill_hosts.what IS 'The kind of list: repos (all that the host has), hosts (all that the relay knows), collection:NSID (accounts with records of it); of audits audit:hosts and audit:repos.';
+COMMENT ON COLUMN skua.backfill_hosts.state IS 'none: not begun. listing: begun. listed: read to its end. failed: the maximum number of attempts was reached.';
+COMMENT ON COLUMN skua.backfill_hosts.cursor IS 'The host''s cursor of the next page; null: the first page.';
+COMMENT ON COLUMN skua.backfill_hosts.lease_owner IS 'The process that reads the list: the application_name of its database session; null: none.';
+COMMENT ON COLUMN skua.backfill_hosts.is_operator_specified IS 'Whether the operator named the host, and not a list. Such a host may have a private address.';
+COMMENT ON COLUMN skua.backfill_hosts.error IS 'Why the last page failed; null: it did not fail.';
+COMMENT ON TABLE skua.dropped_indexes IS 'Indexes that a bootstrap has dropped. The bootstrap is open while the table has rows.';
+COMMENT ON COLUMN skua.dropped_indexes.definition IS 'The statement that builds it again.';
+
+ALTER TABLE skua.figures RENAME TO metrics;
+ALTER TABLE skua.metrics RENAME COLUMN figures TO metrics;
+ALTER INDEX skua.figures_pkey RENAME TO metrics_pkey;
+UPDATE skua.reader_tables SET name = 'metrics' WHERE name = 'figures';
+COMMENT ON TABLE skua.metrics IS 'The latest metrics of each source and of the backfill, for skua status.';
+COMMENT ON COLUMN skua.metrics.at IS 'When they were read.';
+COMMENT ON COLUMN skua.metrics.source IS 'As in skua.cursors, or backfill.';
+COMMENT ON COLUMN skua.metrics.metrics IS 'Keys and values. skua help metrics explains them.';
+
+COMMENT ON SCHEMA bsky IS 'The content of the network: accounts, records, and views and functions to read them.';
+COMMENT ON SCHEMA skua IS 'The state of the indexer: migrations, cursors, tombstones, jobs, dead letters, the change log.';
+COMMENT ON COLUMN skua.cursors.cursor IS 'The sequence number of the last frame such that it and all earlier frames are durable.';
+COMMENT ON COLUMN skua.cursors.event_time IS 'The time of this frame by the clock of the source.';
+COMMENT ON TABLE skua.dead_letter IS 'Dead letters: input that could not become rows, with its bytes and the reason.';
+COMMENT ON COLUMN skua.dead_letter.attempts IS 'How often it was rejected with another outcome. A repetition does not count.';
+COMMENT ON COLUMN skua.dead_letter.status IS 'dead: nobody has handled it.';
+COMMENT ON COLUMN skua.dead_letter.consumer IS 'The component that rejected it: indexer.';
+COMMENT ON COLUMN skua.dead_letter.key IS 'Identifies the input: source, position and operation.';
+COMMENT ON COLUMN skua.dead_letter.sqlstate IS 'PostgreSQL''s error code, if PostgreSQL rejected it.';
+COMMENT ON COLUMN skua.dead_letter.error IS 'The reason.';
+COMMENT ON TABLE skua.lock_secret IS 'The key of the hash for the lock numbers of accounts and handles. Readers must not see it: with it one can choose a handle whose lock collides with another lock.';
+COMMENT ON COLUMN skua.lock_secret.only_row IS 'Ensures that the table has one row.';
+COMMENT ON TABLE skua.database_token IS 'Identifies this database. A process that finds another token when it reconnects discards its state and continues at the stored cursor.';
+COMMENT ON COLUMN skua.database_token.only_row IS 'Ensures that the table has one row.';

@@ -206,8 +206,9 @@ void Effects::decide_duplicates(store::Session& session) {
       }
       questions.push_back({.actor_id = first->owner.actor_id,
                            .target = first->target,
-                           .expected = std::max<std::int64_t>(run.added - run.removed, 0),
-                           .enough = run.added + 1});
+                           .added = run.added,
+                           .removed = run.removed,
+                           .rkey = block_.changes[references[first->reference].change].rkey});
       runs.push_back(run);
       first = last;
     }

@@ -41,10 +41,11 @@ struct StoredRow {
 struct ReferenceQuestion {
   std::int32_t actor_id = 0;
   store::ReferenceTarget target;
-  /// The likely answer: only other answers cost a row of the result.
-  std::int64_t expected = 0;
-  /// Counting ends here: an account may have any number of likes of one post.
-  std::int64_t enough = 1;
+  /// The numbers of references to the target that this transaction added and removed.
+  std::int64_t added = 0;
+  std::int64_t removed = 0;
+  /// The key of the record if the transaction changed one reference alone.
+  std::int64_t rkey = 0;
 };
 
 /// How a batch reaches one table of `bsky`. Has no state: one object serves all threads. Each
@@ -118,8 +119,9 @@ class TableWriter {
   virtual std::size_t purge(store::Session& session, std::int32_t actor_id, std::int64_t rev,
                             std::size_t limit, Effects& effects) const = 0;
 
-  /// For each question the number of rows that refer to the target, at most `enough`. Only of a
-  /// table whose records have a reference that counts once.
+  /// For each question the number of rows that refer to the target. An account may have any number
+  /// of likes of one post, so counting ends at one more than the added ones. Only of a table whose
+  /// records have a reference that counts once.
   virtual std::vector<std::int64_t> count_references(
       store::Session& session, std::span<const ReferenceQuestion> questions) const = 0;
 };

@@ -89,7 +89,8 @@ TableStatements::TableStatements(const std::string& table, std::span<const Batch
       remove_{table + "_remove", remove_sql()},
       read_revs_{table + "_read_revs", read_revs_sql()},
       purge_{table + "_purge", purge_sql("")},
-      count_references_{table + "_count_references", count_references_sql()} {}
+      count_references_{table + "_count_references", count_references_sql()},
+      other_references_{table + "_other_references", other_references_sql()} {}
 
 void TableStatements::keep_stubs(const std::string& marker) {
   merge_.sql = merge_sql(marker);
@@ -202,17 +203,37 @@ std::string TableStatements::merge_sql(const std::string& marker) const {
          "ELSE EXCLUDED.indexed_at END WHERE t.rev < EXCLUDED.rev) SELECT * FROM old";
 }
 
-std::string TableStatements::count_references_sql() const {
+std::string TableStatements::same_reference() const {
   const auto once = std::find_if(references_.begin(), references_.end(),
                                  [](const auto& reference) { return reference.counts_once; });
   if (once == references_.end()) return {};
-  return "SELECT u.place - 1, c.number FROM unnest($1::int4[], $2::int4[], $3::int4[], "
-         "$4::int8[], $5::int8[], $6::int8[]) WITH ORDINALITY AS u(actor_id, ref_actor, "
-         "ref_collection, ref_rkey, expected, enough, place) CROSS JOIN LATERAL (SELECT count(*) "
-         "AS number FROM (SELECT FROM bsky." +
-         table_ + " AS t WHERE " + once->actor + " = u.ref_actor AND " + once->rkey +
-         " = u.ref_rkey AND t.actor_id = u.actor_id AND " + once->collection +
-         " = u.ref_collection LIMIT u.enough) AS found) AS c WHERE c.number <> u.expected";
+  // A range of one key: only the index by subject and account serves it. The primary key begins
+  // with the account too, and would read all rows of it.
+  const bool is_record = once->rkey.starts_with("t.");
+  const std::string key =
+      "(" + once->actor + (is_record ? ", " + once->rkey : "") + ", t.actor_id)";
+  const std::string wanted =
+      std::string("(u.ref_actor") + (is_record ? ", u.ref_rkey" : "") + ", u.actor_id)";
+  return " FROM bsky." + table_ + " AS t WHERE " + key + " >= " + wanted + " AND " + key +
+         " <= " + wanted + " AND " + once->collection + " = u.ref_collection";
+}
+
+std::string TableStatements::count_references_sql() const {
+  const std::string same = same_reference();
+  if (same.empty()) return {};
+  return "SELECT c.number FROM unnest($1::int4[], $2::int4[], $3::int4[], $4::int8[], "
+         "$5::int8[]) WITH ORDINALITY AS u(actor_id, ref_actor, ref_collection, ref_rkey, enough, "
+         "place) CROSS JOIN LATERAL (SELECT count(*) AS number FROM (SELECT" +
+         same + " LIMIT u.enough) AS found) AS c ORDER BY u.place";
+}
+
+std::string TableStatements::other_references_sql() const {
+  const std::string same = same_reference();
+  if (same.empty()) return {};
+  return "SELECT u.place - 1 FROM unnest($1::int4[], $2::int4[], $3::int4[], $4::int8[], "
+         "$5::int8[]) WITH ORDINALITY AS u(actor_id, ref_actor, ref_collection, ref_rkey, rkey, "
+         "place) WHERE EXISTS (SELECT" +
+         same + " AND t.rkey <> u.rkey)";
 }
 
 std::string TableStatements::rows_before_sql() const {

@@ -86,10 +86,12 @@ class TableStatements {
   /// the account, the revision, how many at most. Returns their keys and their old content.
   const store::Statement& purge() const { return purge_; }
   /// Counts the rows of accounts that have a target as their first reference that counts once.
-  /// Parameters: arrays of accounts, of the target's account, collection and key, of the expected
-  /// numbers, and of those at which counting ends. Returns the place, from 0, and the number where
-  /// it is not the expected one.
+  /// Parameters: arrays of accounts, of the target's account, collection and key, and of the
+  /// numbers at which counting ends. Returns the numbers, in order.
   const store::Statement& count_references() const { return count_references_; }
+  /// The same parameters, but the last array has a key: returns the places, from 0, where another
+  /// row than the one of this key refers to the target.
+  const store::Statement& other_references() const { return other_references_; }
 
  private:
   std::string merge_sql(const std::string& marker) const;
@@ -97,6 +99,9 @@ class TableStatements {
   std::string insert_sql(const std::string& marker) const;
   std::string update_sql(const std::string& marker) const;
   std::string count_references_sql() const;
+  std::string other_references_sql() const;
+  /// The rows `t` of an account that refer to a target in `u`; empty if no reference counts once.
+  std::string same_reference() const;
   /// Old content, as the statements return it, of the row `t`; `same` compares CIDs, or is NULL.
   std::string old_content(const std::string& same) const;
   /// Keys of the row or batch `name`.
@@ -132,6 +137,7 @@ class TableStatements {
   store::Statement read_revs_;
   store::Statement purge_;
   store::Statement count_references_;
+  store::Statement other_references_;
   bool keeps_stubs_ = false;
 };
 

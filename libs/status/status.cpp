@@ -217,8 +217,8 @@ std::string status_text(const json& status) {
     }
   }
   text += repositories_text(status["repositories"]) + accounts_text(status["accounts"]);
-  if (const std::string history = backfill_status_text(status["backfill"]); !history.empty()) {
-    text += "\nhistory (`skua backfill status` says more)\n" + history;
+  if (const std::string backfill = backfill_status_text(status["backfill"]); !backfill.empty()) {
+    text += "\nbackfill (`skua backfill status` prints more)\n" + backfill;
   }
   text += "\ntables\n";
   for (const json& table : status["tables"]) {

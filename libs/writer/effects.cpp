@@ -88,7 +88,7 @@ void Effects::label_changed(std::int32_t labeler, ChangeOperation operation,
        .operation = operation,
        .actor_id = labeler,
        .val = std::string(val)});
-  // Who counts labels counts the create and the delete; an update has the same subject.
+  // An update has the same subject as before.
   const std::int16_t delta = operation == ChangeOperation::Create   ? 1
                              : operation == ChangeOperation::Delete ? -1
                                                                     : 0;
@@ -124,7 +124,8 @@ void Effects::join_moves() {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(),
             [&](std::size_t a, std::size_t b) { return key_of(changes[a]) < key_of(changes[b]); });
-  // The labels of one batch have different subjects, which are not in this key.
+  // Only records move. Two labels of a batch may have equal keys here, because the key lacks the
+  // subject.
   const auto is_move = [&](std::size_t a, std::size_t b) {
     return changes[a].kind == ChangeKind::Record && key_of(changes[a]) == key_of(changes[b]);
   };
@@ -185,7 +186,8 @@ void Effects::decide_duplicates(store::Session& session) {
   }
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.key() < b.key(); });
 
-  // The records of each account and target, in runs; the runs of a table are one question.
+  // A run has the references of one account to one target. The runs of a table are asked for in one
+  // statement.
   struct Run {
     std::span<const OnceReference> members;
     std::int64_t added = 0;

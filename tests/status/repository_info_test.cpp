@@ -45,7 +45,7 @@ TEST_F(RepositoryInfoTest, all_that_may_be_said_of_a_repository_is) {
       kAlice +
       "', bsky.tid_number('3l2s5xxv2ze2c'), bsky.tid_number('3l2s5xxv2ze22'), false, 2, "
       "'2026-01-01', 'desynchronized', '2026-02-01', 3, 'no answer'); "
-      "INSERT INTO skua.backfill_jobs (did, state, lease_owner, lease, host, created_at, "
+      "INSERT INTO skua.backfill_jobs (did, state, lease_owner, lease_until, host, created_at, "
       "next_attempt) "
       "VALUES ('" +
       kAlice +

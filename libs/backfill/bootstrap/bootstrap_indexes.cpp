@@ -268,11 +268,12 @@ std::size_t begin_bootstrap(Session& session) {
   if (bootstrap_is_open(session)) return 0;
   refuse_filled_tables(session);
   session.run("SET LOCAL lock_timeout = '10s'");
-  store::lock_change_log_mode(session);
   const Rows names = session.execute(kRecord, {});
   for (std::size_t i = 0; i < names.size(); ++i) {
     session.run("DROP INDEX " + std::string(names.text(i, 0)));
   }
+  // After the locks of the tables, which a writer takes before this one too.
+  store::lock_change_log_mode(session);
   crash_point("before_drop_commit");
   transaction.commit();
   crash_point("after_drop_commit");

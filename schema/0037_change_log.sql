@@ -52,6 +52,7 @@ CREATE TABLE skua.change_log_state (
   since     timestamptz NOT NULL DEFAULT now(),
   retention interval    NOT NULL DEFAULT '3 days' CHECK (retention > interval '0'),
   max_bytes int8        NOT NULL DEFAULT 34359738368 CHECK (max_bytes > 0),
+  partition int8        NOT NULL DEFAULT 0,
   database  text        NOT NULL DEFAULT ''
 );
 INSERT INTO skua.change_log_state DEFAULT VALUES;
@@ -61,6 +62,7 @@ COMMENT ON COLUMN skua.change_log_state.timeline IS 'Rises after a failover and 
 COMMENT ON COLUMN skua.change_log_state.since IS 'When this timeline began.';
 COMMENT ON COLUMN skua.change_log_state.retention IS 'How long changes are kept. You may change it: it applies within a minute.';
 COMMENT ON COLUMN skua.change_log_state.max_bytes IS 'The maximum size of the log on disk. Beyond it the oldest partitions are dropped, except the newest one. You may change it.';
+COMMENT ON COLUMN skua.change_log_state.partition IS 'The number of the partition with the newest block.';
 COMMENT ON COLUMN skua.change_log_state.database IS 'The database on this timeline: system identifier, timeline of the WAL, and number of the database.';
 
 -- Advisory locks of the change log, in the space of two numbers (libs/store/source_lock.cpp has 1 and 2 of it):
@@ -78,8 +80,16 @@ $$;
 COMMENT ON FUNCTION skua.is_logging_changes() IS 'Whether this transaction must append its changes to the change log. False during a bootstrap. The answer holds until the end of the transaction.';
 
 CREATE FUNCTION skua.change_log_end() RETURNS int8
-LANGUAGE sql STABLE AS $$
-  SELECT coalesce((SELECT pos + n FROM skua.change_log ORDER BY pos DESC LIMIT 1), 1)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  result int8;
+BEGIN
+  -- A query of the whole log would open and lock each partition.
+  EXECUTE format('SELECT l.pos + l.n FROM skua.change_log_%s AS l ORDER BY l.pos DESC LIMIT 1',
+                 (SELECT s.partition FROM skua.change_log_state AS s)) INTO result;
+  -- Only the first partition can be empty while it has the end of the log.
+  RETURN coalesce(result, 1);
+END
 $$;
 COMMENT ON FUNCTION skua.change_log_end() IS 'The position of the next change.';
 
@@ -116,9 +126,10 @@ BEGIN
   -- Held until the commit: positions are gapless and in commit order.
   PERFORM pg_advisory_xact_lock(1936422146, 4);
   first := skua.change_log_end();
-  -- Normally maintenance has created it. Without it the changes could not be stored at all.
-  IF to_regclass('skua.change_log_' || (first >> 24)) IS NULL THEN
+  IF NOT EXISTS (SELECT FROM skua.change_log_state AS s WHERE s.partition = first >> 24) THEN
+    -- Normally maintenance has created it. Without it the changes could not be stored at all.
     PERFORM skua.make_change_log_partition(first >> 24);
+    UPDATE skua.change_log_state AS s SET partition = first >> 24;
   END IF;
   INSERT INTO skua.change_log VALUES (
     first, DEFAULT, cardinality(kinds), kinds, ops, actors, collections, rkeys, revs, cids, vals,

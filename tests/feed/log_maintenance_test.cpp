@@ -23,7 +23,9 @@ class LogMaintenanceTest : public test::PostgresTest {
     store::append_changes(session(), {.changes = {{.actor_id = 1, .cid = atproto::Digest{}}}});
     session().run("UPDATE skua.change_log SET pos = " + std::to_string(partition * kWidth + 5) +
                   ", at = now() - interval '" + age +
-                  "' WHERE pos = (SELECT max(pos) FROM skua.change_log)");
+                  "' WHERE pos = (SELECT max(pos) FROM skua.change_log); "
+                  "UPDATE skua.change_log_state SET partition = " +
+                  std::to_string(partition));
   }
   std::string partitions() {
     return value(

@@ -126,12 +126,14 @@ TEST_F(ChangeLogTest, a_missing_partition_is_created_when_the_log_reaches_it) {
       "SELECT skua.append_changes('{1}', '{1}', '{1}', '{1}', '{1}', '{1}', '{NULL}', "
       "NULL, '{}', '{}', '{}', '{}', '{}', '{}')");
   // The block before the end of the second partition, the last one of the migration.
-  session().run("UPDATE skua.change_log SET pos = " + std::to_string(2 * width - 3));
+  session().run("UPDATE skua.change_log SET pos = " + std::to_string(2 * width - 3) +
+                "; UPDATE skua.change_log_state SET partition = 1");
   EXPECT_EQ(append(session(), block_of(5)), 2 * width - 2);
   EXPECT_EQ(append(session(), block_of(1)), 2 * width + 3) << "in the next partition";
   EXPECT_EQ(value("SELECT string_agg(tableoid::regclass::text, ' ' ORDER BY pos) "
                   "FROM skua.change_log"),
             "skua.change_log_1 skua.change_log_1 skua.change_log_2");
+  EXPECT_EQ(value("SELECT partition FROM skua.change_log_state"), "2");
   EXPECT_EQ(value("SELECT count(*) FROM skua.changes(" + std::to_string(2 * width - 2) + ")"), "6");
 }
 

@@ -281,7 +281,7 @@ class Backfill:
             self.db.run("update skua.backfill_jobs set next_attempt = now() "
                         "where state = 'queued' and next_attempt > now(); "
                         "update skua.backfill_hosts set next_attempt = now() "
-                        "where state in ('none', 'listing') and holder is null and next_attempt > now()")
+                        "where state in ('none', 'listing') and lease_owner is null and next_attempt > now()")
 
     # Lives
 

@@ -127,6 +127,7 @@ std::size_t write_labels(store::Session& session,
   params.timestamp(indexed_at);
   const store::Rows written = session.execute(kUpsertLabels, params);
   std::vector<std::pair<const LabelKey*, const Word*>> by_place;
+  by_place.reserve(newest.size());
   for (const auto& [key, word] : newest) by_place.emplace_back(&key, &word);
   std::size_t changed = 0;
   for (std::size_t i = 0; i < written.size(); ++i) {

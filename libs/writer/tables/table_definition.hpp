@@ -234,6 +234,7 @@ class TableDefinition : public KeyedTable {
 
   static std::vector<ReferenceColumns> columns_of(const std::vector<Reference>& references) {
     std::vector<ReferenceColumns> columns;
+    columns.reserve(references.size());
     for (const Reference& reference : references) columns.push_back(reference.columns);
     return columns;
   }

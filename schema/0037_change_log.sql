@@ -33,7 +33,7 @@ COMMENT ON COLUMN skua.change_log.rev IS 'The revision that brought the change; 
 COMMENT ON COLUMN skua.change_log.cid IS 'SHA-256 of the new version of the record; null after a delete and for other kinds.';
 COMMENT ON COLUMN skua.change_log.val IS 'The values of labels; null if the block has no labels.';
 COMMENT ON COLUMN skua.change_log.ref_change IS 'References that the changes add or remove: the index of the change in the block, from 0. The six arrays ref_... are parallel.';
-COMMENT ON COLUMN skua.change_log.ref_role IS '1: the subject of a like, repost, follow, block or label. 2: the parent of a reply. 3: the quoted record of a post. 4: the list of a list item.';
+COMMENT ON COLUMN skua.change_log.ref_role IS 'The number of the target that the reference counts in. 1: likes. 2: reposts. 3: replies. 4: quotes. 5: followers. 6: blocks. 7: items of a list. 8: labels. The target of the next two is the author of the record. 9: posts. 10: followed accounts.';
 COMMENT ON COLUMN skua.change_log.ref_delta IS 'The change of the number of references to the target: 1, -1, or 0 if the account has another like, repost, follow or block of the same target, or if a label was updated.';
 COMMENT ON COLUMN skua.change_log.ref_actor IS 'The target: its account (bsky.actors.id).';
 COMMENT ON COLUMN skua.change_log.ref_collection IS 'The target: its collection (bsky.collections.id); 0: the target is an account.';
@@ -206,7 +206,7 @@ COMMENT ON FUNCTION skua.changes(int8, int4) IS 'The changes from a position on,
 CREATE FUNCTION skua.change_references(first int8, max_blocks int4 DEFAULT 1000)
 RETURNS TABLE (pos int8, role text, delta int2, actor_id int4, collection_id int4, rkey int8)
 LANGUAGE sql STABLE ROWS 1000 AS $$
-  SELECT b.pos + r.change, (ARRAY['subject', 'parent', 'quote', 'list'])[r.role], r.delta, r.actor_id, r.collection_id, r.rkey
+  SELECT b.pos + r.change, (ARRAY['like', 'repost', 'reply', 'quote', 'follow', 'block', 'list item', 'label', 'post', 'following'])[r.role], r.delta, r.actor_id, r.collection_id, r.rkey
   FROM (
     SELECT * FROM skua.change_log AS l
     WHERE l.pos >= coalesce((SELECT max(m.pos) FROM skua.change_log AS m WHERE m.pos <= first), first)

@@ -22,8 +22,20 @@ enum class ChangeKind : std::int16_t {
   Bootstrap = 5
 };
 enum class ChangeOperation : std::int16_t { Create = 1, Update = 2, Delete = 3 };
-/// Which field of a record refers to the target.
-enum class ReferenceRole : std::int16_t { Subject = 1, Parent = 2, Quote = 3, List = 4 };
+/// What a reference counts as for its target: each role is one number that people see, such as the
+/// likes of a post. The target of the last two is the author of the record.
+enum class ReferenceRole : std::int16_t {
+  Like = 1,
+  Repost = 2,
+  Reply = 3,
+  Quote = 4,
+  Follow = 5,
+  Block = 6,
+  ListItem = 7,
+  Label = 8,
+  Post = 9,
+  Following = 10
+};
 
 /// An account or a record as the target of a reference, by numbers.
 struct ReferenceTarget {
@@ -53,7 +65,7 @@ struct Change {
 struct ChangedReference {
   /// The index of the change in its block.
   std::size_t change = 0;
-  ReferenceRole role = ReferenceRole::Subject;
+  ReferenceRole role = ReferenceRole::Like;
   /// 1, -1, or 0: the account has another record with the same target.
   std::int16_t delta = 0;
   ReferenceTarget target;

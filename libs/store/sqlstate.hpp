@@ -12,6 +12,8 @@ inline constexpr std::string_view kUniqueViolation = "23505";
 inline constexpr std::string_view kInsufficientPrivilege = "42501";
 /// out_of_memory in shared memory: the lock table is full.
 inline constexpr std::string_view kOutOfMemory = "53200";
+/// serialization_failure: a row changed after the snapshot of the transaction.
+inline constexpr std::string_view kSerializationFailure = "40001";
 /// lock_not_available: a lock was not free within `lock_timeout`.
 inline constexpr std::string_view kLockNotAvailable = "55P03";
 

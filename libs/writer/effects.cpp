@@ -92,7 +92,7 @@ void Effects::label_changed(std::int32_t labeler, ChangeOperation operation,
   const std::int16_t delta = operation == ChangeOperation::Create   ? 1
                              : operation == ChangeOperation::Delete ? -1
                                                                     : 0;
-  add_reference({store::ReferenceRole::Subject, false, subject}, delta);
+  add_reference({store::ReferenceRole::Label, false, subject}, delta);
 }
 
 std::size_t Effects::finish(store::Session& session) {
@@ -100,6 +100,7 @@ std::size_t Effects::finish(store::Session& session) {
   join_moves();
   if (!store::is_logging_changes(session)) return block_.changes.size();
   decide_duplicates(session);
+  count_following();
   sort_by_revision();
   store::append_changes(session, block_);
   crash_point("after_append");
@@ -148,6 +149,18 @@ void Effects::join_moves() {
     reference.change = joined_with[reference.change];
   }
   reorder(kept);
+}
+
+void Effects::count_following() {
+  const std::size_t end = block_.references.size();
+  for (std::size_t i = 0; i < end; ++i) {
+    const ChangedReference follow = block_.references[i];
+    if (follow.role != store::ReferenceRole::Follow || follow.delta == 0) continue;
+    block_.references.push_back({.change = follow.change,
+                                 .role = store::ReferenceRole::Following,
+                                 .delta = follow.delta,
+                                 .target = {block_.changes[follow.change].actor_id, 0, 0}});
+  }
 }
 
 void Effects::sort_by_revision() {

@@ -16,7 +16,7 @@ namespace skua::writer {
 
 /// A reference of a record that consumers count.
 struct CountedReference {
-  store::ReferenceRole role = store::ReferenceRole::Subject;
+  store::ReferenceRole role = store::ReferenceRole::Like;
   /// People see one like, repost, follow or block of an account and target, however many records
   /// there are: only the first and the last of them count.
   bool counts_once = false;
@@ -67,6 +67,8 @@ class Effects {
   /// A record that left one table and came to another in this transaction is one update.
   void join_moves();
   void decide_duplicates(store::Session& session);
+  /// A follow that counts for its subject counts for its author, too.
+  void count_following();
   /// The changes of an account in the order of its revisions.
   void sort_by_revision();
   void reorder(const std::vector<std::size_t>& order);

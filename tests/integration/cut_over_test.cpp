@@ -30,6 +30,7 @@
 #include "store/repository_table.hpp"
 #include "support/change_log.hpp"
 #include "support/postgres.hpp"
+#include "support/projections.hpp"
 #include "writer/bulk_writer.hpp"
 #include "writer/live_writer.hpp"
 #include "writer/purge.hpp"
@@ -107,6 +108,9 @@ class CutOver : public testing::TestWithParam<unsigned> {
   void SetUp() override {
     SKUA_NEED_POSTGRES();
     live_ = std::make_unique<store::Session>(database_->url(), "live");
+    if (feed::read_consumers(*live_).empty()) {
+      test::add_projections(*live_, 1 + static_cast<int>(GetParam() % 50));
+    }
     bulk_ = std::make_unique<store::Session>(database_->url(), "bulk");
     const std::size_t keys = chance_.percent(60) ? 65 : 6;
     std::vector<std::string> posts;
@@ -550,8 +554,10 @@ TEST_P(CutOver, leaves_what_the_repositories_hold) {
     }
     expect_sound("step " + std::to_string(step) + ": " + what);
     if (HasFatalFailure()) return;
+    if (chance_.percent(10)) test::fold_changes(*live_, 2);
     if (step % 30 == 0) {
       ASSERT_EQ(test::change_log_differences(*live_), "") << "after step " << step << ": " << what;
+      ASSERT_EQ(test::projection_differences(*live_), "") << "after step " << step << ": " << what;
     }
   }
   // What never ended, ends: by a crash, or as it should where the history was never brought in.
@@ -581,6 +587,7 @@ TEST_P(CutOver, leaves_what_the_repositories_hold) {
               "");
   }
   EXPECT_EQ(test::change_log_differences(*live_), "");
+  EXPECT_EQ(test::projection_differences(*live_), "");
   const std::set<std::string> with_history = shown(*live_);
   const std::set<std::string> without = shown_live_only();
   std::vector<std::string> different;

@@ -65,30 +65,30 @@ class EffectsTest : public test::AccountEventsTest {
 };
 
 TEST_F(EffectsTest, the_first_and_the_last_like_of_a_post_count) {
-  EXPECT_EQ(changes(list(like(1, 10))), "record create alice like 1 10\n- subject 1 bob post 1");
-  EXPECT_EQ(changes(list(like(2, 11))), "record create alice like 2 11\n- subject 0 bob post 1");
+  EXPECT_EQ(changes(list(like(1, 10))), "record create alice like 1 10\n- like 1 bob post 1");
+  EXPECT_EQ(changes(list(like(2, 11))), "record create alice like 2 11\n- like 0 bob post 1");
   EXPECT_EQ(changes(list(made_delete(kAlice, kLike, key(1), 12))),
-            "record delete alice like 1 12\n- subject 0 bob post 1");
+            "record delete alice like 1 12\n- like 0 bob post 1");
   EXPECT_EQ(changes(list(made_delete(kAlice, kLike, key(2), 13))),
-            "record delete alice like 2 13\n- subject -1 bob post 1");
+            "record delete alice like 2 13\n- like -1 bob post 1");
 }
 
 TEST_F(EffectsTest, of_two_likes_in_one_batch_one_counts) {
   EXPECT_EQ(changes(list(like(1, 10), like(2, 11), like(3, 11, 2))),
-            "record create alice like 1 10\n- subject 1 bob post 1\n"
-            "record create alice like 2 11\n- subject 0 bob post 1\n"
-            "record create alice like 3 11\n- subject 1 bob post 2");
+            "record create alice like 1 10\n- like 1 bob post 1\n"
+            "record create alice like 2 11\n- like 0 bob post 1\n"
+            "record create alice like 3 11\n- like 1 bob post 2");
   // One goes and another comes: the account likes the post before and after.
   EXPECT_EQ(changes(list(made_delete(kAlice, kLike, key(3), 12), like(4, 13, 2))),
-            "record delete alice like 3 12\n- subject 0 bob post 2\n"
-            "record create alice like 4 13\n- subject 0 bob post 2");
+            "record delete alice like 3 12\n- like 0 bob post 2\n"
+            "record create alice like 4 13\n- like 0 bob post 2");
 }
 
 TEST_F(EffectsTest, an_update_moves_the_reference) {
   changes(list(like(1, 10)));
   EXPECT_EQ(changes(list(like(1, 11, 2))),
             "record update alice like 1 11\n"
-            "- subject -1 bob post 1\n- subject 1 bob post 2");
+            "- like -1 bob post 1\n- like 1 bob post 2");
 }
 
 TEST_F(EffectsTest, follows_and_blocks_refer_to_accounts) {
@@ -99,9 +99,9 @@ TEST_F(EffectsTest, follows_and_blocks_refer_to_accounts) {
   };
   EXPECT_EQ(changes(list(write_of(kFollow, 1, 10), write_of(kFollow, 2, 11),
                          write_of("app.bsky.graph.block", 3, 12))),
-            "record create alice follow 1 10\n- subject 1 bob 0\n"
-            "record create alice follow 2 11\n- subject 0 bob 0\n"
-            "record create alice block 3 12\n- subject 1 bob 0");
+            "record create alice follow 1 10\n- follow 1 bob 0\n- following 1 alice 0\n"
+            "record create alice follow 2 11\n- follow 0 bob 0\n"
+            "record create alice block 3 12\n- block 1 bob 0");
 }
 
 TEST_F(EffectsTest, a_post_has_a_parent_and_a_quote) {
@@ -111,9 +111,11 @@ TEST_F(EffectsTest, a_post_has_a_parent_and_a_quote) {
   post["reply"] = {{"root", reference(1)}, {"parent", reference(2)}};
   post["embed"] = {{"$type", "app.bsky.embed.record"}, {"record", reference(3)}};
   EXPECT_EQ(changes(list(made_write(kAlice, kPost, key(7), 10, post))),
-            "record create alice post 7 10\n- parent 1 bob post 2\n- quote 1 bob post 3");
+            "record create alice post 7 10\n- post 1 alice 0\n- quote 1 bob post 3\n- reply 1 bob "
+            "post 2");
   EXPECT_EQ(changes(list(made_delete(kAlice, kPost, key(7), 11))),
-            "record delete alice post 7 11\n- parent -1 bob post 2\n- quote -1 bob post 3");
+            "record delete alice post 7 11\n- post -1 alice 0\n- quote -1 bob post 3\n- reply -1 "
+            "bob post 2");
 }
 
 TEST_F(EffectsTest, what_changes_no_content_is_no_change) {
@@ -132,9 +134,10 @@ TEST_F(EffectsTest, a_stub_that_receives_its_post_is_a_create) {
   const auto post = [](std::uint64_t rev) {
     return made_write(kBob, kPost, key(1), rev, made_post("words"));
   };
-  EXPECT_EQ(changes(list(post(10))), "record create bob post 1 10");
-  EXPECT_EQ(changes(list(made_delete(kBob, kPost, key(1), 11))), "record delete bob post 1 11");
-  EXPECT_EQ(changes(list(post(12))), "record create bob post 1 12");
+  EXPECT_EQ(changes(list(post(10))), "record create bob post 1 10\n- post 1 bob 0");
+  EXPECT_EQ(changes(list(made_delete(kBob, kPost, key(1), 11))),
+            "record delete bob post 1 11\n- post -1 bob 0");
+  EXPECT_EQ(changes(list(post(12))), "record create bob post 1 12\n- post 1 bob 0");
 }
 
 TEST_F(EffectsTest, a_record_that_changes_its_table_is_one_update) {
@@ -143,9 +146,9 @@ TEST_F(EffectsTest, a_record_that_changes_its_table_is_one_update) {
   };
   changes(list(like(1, 10)));
   EXPECT_EQ(changes(list(write_of(11, {{"subject", 5}}))),
-            "record update alice like 1 11\n- subject -1 bob post 1");
+            "record update alice like 1 11\n- like -1 bob post 1");
   EXPECT_EQ(value("SELECT count(*) FROM bsky.records"), "1");
-  EXPECT_EQ(changes(list(like(1, 12))), "record update alice like 1 12\n- subject 1 bob post 1");
+  EXPECT_EQ(changes(list(like(1, 12))), "record update alice like 1 12\n- like 1 bob post 1");
   EXPECT_EQ(value("SELECT count(*) FROM bsky.records"), "0");
 }
 
@@ -153,9 +156,9 @@ TEST_F(EffectsTest, the_changes_of_an_account_are_in_the_order_of_its_revisions)
   EXPECT_EQ(changes(list(made_write(kAlice, kLike, key(1), 30, test::made_like(uri_of_post(1))),
                          made_write(kAlice, kPost, key(2), 20, made_post("words")),
                          made_write(kAlice, kFollow, key(3), 10, test::made_follow(kBob)))),
-            "record create alice follow 3 10\n- subject 1 bob 0\n"
-            "record create alice post 2 20\n"
-            "record create alice like 1 30\n- subject 1 bob post 1");
+            "record create alice follow 3 10\n- follow 1 bob 0\n- following 1 alice 0\n"
+            "record create alice post 2 20\n- post 1 alice 0\n"
+            "record create alice like 1 30\n- like 1 bob post 1");
 }
 
 TEST_F(EffectsTest, statuses_and_handles_that_change_are_changes) {
@@ -174,7 +177,7 @@ TEST_F(EffectsTest, statuses_and_handles_that_change_are_changes) {
             "handle update alice 0\nhandle update bob 0")
       << "of two claims the latest counts";
   EXPECT_EQ(changes(list(status(false, "deleted", 7, true))),
-            "account delete alice 0\nrecord delete alice like 1 20\n- subject -1 bob post 1");
+            "account delete alice 0\nrecord delete alice like 1 20\n- like -1 bob post 1");
 }
 
 TEST_F(EffectsTest, labels_are_set_and_negated) {
@@ -186,9 +189,9 @@ TEST_F(EffectsTest, labels_are_set_and_negated) {
     return test::made_label_event(made, second);
   };
   EXPECT_EQ(changes(list(label(1, true))), "") << "it was not set";
-  EXPECT_EQ(changes(list(label(2, false))), "label create alice 0 spam\n- subject 1 bob post 1");
+  EXPECT_EQ(changes(list(label(2, false))), "label create alice 0 spam\n- label 1 bob post 1");
   EXPECT_EQ(changes(list(label(3, false))), "") << "the same label, newer";
-  EXPECT_EQ(changes(list(label(4, true))), "label delete alice 0 spam\n- subject -1 bob post 1");
+  EXPECT_EQ(changes(list(label(4, true))), "label delete alice 0 spam\n- label -1 bob post 1");
 }
 
 }  // namespace

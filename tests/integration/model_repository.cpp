@@ -79,8 +79,22 @@ json ModelRepository::any_record(Chance& chance, const std::string& path) const 
       record["embed"] = {{"$type", "app.bsky.embed.record"},
                          {"record", {{"uri", post}, {"cid", cid}}}};
     }
+    if (record["n"] == 0) {
+      record["tags"] = {"Tag", "other"};
+      record["facets"] = {
+          {{"index", {{"byteStart", 0}, {"byteEnd", 5}}},
+           {"features",
+            {{{"$type", "app.bsky.richtext.facet#mention"}, {"did", split(post.substr(5)).first}},
+             {{"$type", "app.bsky.richtext.facet#tag"}, {"tag", "#tag"}}}}}};
+    }
   } else if (collection == "app.bsky.feed.like") {
-    record["subject"] = {{"uri", post}, {"cid", atproto::Cid::of(as_bytes(post)).to_string()}};
+    const std::string cid = atproto::Cid::of(as_bytes(post)).to_string();
+    record["subject"] = {{"uri", post}, {"cid", cid}};
+    if (record["n"] == 1) {
+      record["via"] = {
+          {"uri", "at://" + split(posts_.front().substr(5)).first + "/app.bsky.feed.repost/" + key},
+          {"cid", cid}};
+    }
   } else if (collection == "app.bsky.graph.follow") {
     record["subject"] = split(post.substr(5)).first;
   } else if (collection == "app.bsky.graph.list") {

@@ -33,29 +33,32 @@ stored AS MATERIALIZED (
   UNION ALL SELECT actor_id, collection_id, rkey, cid FROM bsky.records
 ),
 counted AS (
-  SELECT l.kind, r.role, l.collection_id AS source, r.actor_id, r.collection_id, r.rkey, sum(r.delta) AS number
-  FROM refs AS r JOIN log AS l USING (pos) GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(r.delta) <> 0
+  SELECT role, actor_id, collection_id, rkey, sum(delta) AS number FROM refs GROUP BY 1, 2, 3, 4 HAVING sum(delta) <> 0
 ),
 recounted AS (
-  SELECT 'record' AS kind, 'subject' AS role, 2 AS source, subject_actor AS actor_id, subject_collection AS collection_id,
-    subject_rkey AS rkey, count(DISTINCT actor_id) AS number
-  FROM bsky.likes WHERE subject_actor IS NOT NULL GROUP BY 4, 5, 6
+  SELECT 'like' AS role, subject_actor AS actor_id, subject_collection AS collection_id, subject_rkey AS rkey,
+    count(DISTINCT actor_id) AS number
+  FROM bsky.likes WHERE subject_actor IS NOT NULL GROUP BY 2, 3, 4
   UNION ALL
-  SELECT 'record', 'subject', 3, subject_actor, subject_collection, subject_rkey, count(DISTINCT actor_id)
-  FROM bsky.reposts WHERE subject_actor IS NOT NULL GROUP BY 4, 5, 6
+  SELECT 'repost', subject_actor, subject_collection, subject_rkey, count(DISTINCT actor_id)
+  FROM bsky.reposts WHERE subject_actor IS NOT NULL GROUP BY 2, 3, 4
   UNION ALL
-  SELECT 'record', 'subject', 7, subject_actor, 0, 0, count(DISTINCT actor_id) FROM bsky.follows GROUP BY 4
+  SELECT 'follow', subject_actor, 0, 0, count(DISTINCT actor_id) FROM bsky.follows GROUP BY 2
   UNION ALL
-  SELECT 'record', 'subject', 8, subject_actor, 0, 0, count(DISTINCT actor_id) FROM bsky.blocks GROUP BY 4
+  SELECT 'following', actor_id, 0, 0, count(DISTINCT subject_actor) FROM bsky.follows GROUP BY 2
   UNION ALL
-  SELECT 'record', 'parent', 1, parent_actor, 1, parent_rkey, count(*) FROM bsky.posts WHERE parent_actor IS NOT NULL GROUP BY 4, 6
+  SELECT 'block', subject_actor, 0, 0, count(DISTINCT actor_id) FROM bsky.blocks GROUP BY 2
   UNION ALL
-  SELECT 'record', 'quote', 1, quote_actor, quote_collection, quote_rkey, count(*)
-  FROM bsky.posts WHERE quote_actor IS NOT NULL GROUP BY 4, 5, 6
+  SELECT 'reply', parent_actor, 1, parent_rkey, count(*) FROM bsky.posts WHERE parent_actor IS NOT NULL GROUP BY 2, 4
   UNION ALL
-  SELECT 'record', 'list', 10, list_actor, 9, list_rkey, count(*) FROM bsky.list_items WHERE list_actor IS NOT NULL GROUP BY 4, 6
+  SELECT 'quote', quote_actor, quote_collection, quote_rkey, count(*)
+  FROM bsky.posts WHERE quote_actor IS NOT NULL GROUP BY 2, 3, 4
   UNION ALL
-  SELECT 'label', 'subject', 0, subject_actor, subject_collection, subject_rkey, count(*) FROM bsky.labels WHERE NOT neg GROUP BY 4, 5, 6
+  SELECT 'post', actor_id, 0, 0, count(*) FROM bsky.posts WHERE cid IS NOT NULL GROUP BY 2
+  UNION ALL
+  SELECT 'list item', list_actor, 9, list_rkey, count(*) FROM bsky.list_items WHERE list_actor IS NOT NULL GROUP BY 2, 4
+  UNION ALL
+  SELECT 'label', subject_actor, subject_collection, subject_rkey, count(*) FROM bsky.labels WHERE NOT neg GROUP BY 2, 3, 4
 )
 SELECT 'not in the tables: ' || f::text FROM (TABLE folded EXCEPT TABLE stored) AS f
 UNION ALL

@@ -10,7 +10,7 @@ const TableDefinition<Block>& table_definition<Block>() {
   static const auto kColumns =
       ColumnList<Block>()
           .column<&Block::subject>("subject_actor")
-          .counted<&Block::subject>(store::ReferenceRole::Subject, "subject", true);
+          .counted<&Block::subject>(store::ReferenceRole::Block, "subject", true);
   static const TableDefinition<Block> kTable("blocks", kColumns);
   return kTable;
 }

@@ -13,7 +13,7 @@ const TableDefinition<Follow>& table_definition<Follow>() {
           .key_of<&Follow::via>("via")
           .collection_of<&Follow::via>("via")
           .cid_of<&Follow::via>("via")
-          .counted<&Follow::subject>(store::ReferenceRole::Subject, "subject", true);
+          .counted<&Follow::subject>(store::ReferenceRole::Follow, "subject", true);
   static const TableDefinition<Follow> kTable("follows", kColumns);
   return kTable;
 }

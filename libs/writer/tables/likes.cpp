@@ -14,7 +14,7 @@ const TableDefinition<Like>& table_definition<Like>() {
           .cid_of<&Like::subject>("subject")
           .key_of<&Like::via>("via")
           .cid_of<&Like::via>("via")
-          .counted<&Like::subject>(store::ReferenceRole::Subject, "subject", true);
+          .counted<&Like::subject>(store::ReferenceRole::Like, "subject", true);
   static const TableDefinition<Like> kTable("likes", kColumns);
   return kTable;
 }

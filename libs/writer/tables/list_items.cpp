@@ -11,7 +11,7 @@ const TableDefinition<ListItem>& table_definition<ListItem>() {
   static const auto kColumns = ColumnList<ListItem>()
                                    .column<&ListItem::subject>("subject_actor")
                                    .key_of<&ListItem::list>("list")
-                                   .counted<&ListItem::list>(store::ReferenceRole::List, "list",
+                                   .counted<&ListItem::list>(store::ReferenceRole::ListItem, "list",
                                                              false, records::List::kCollectionId);
   static const TableDefinition<ListItem> kTable("list_items", kColumns);
   return kTable;

@@ -22,9 +22,9 @@ const TableDefinition<Post>& table_definition<Post>() {
           .key_of<&Post::quote>("quote")
           .collection_of<&Post::quote>("quote")
           .cid_of<&Post::quote>("quote")
-          .counted<&Post::parent>(store::ReferenceRole::Parent, "parent", false,
-                                  Post::kCollectionId)
-          .counted<&Post::quote>(store::ReferenceRole::Quote, "quote", false);
+          .counted<&Post::parent>(store::ReferenceRole::Reply, "parent", false, Post::kCollectionId)
+          .counted<&Post::quote>(store::ReferenceRole::Quote, "quote", false)
+          .counted_author(store::ReferenceRole::Post);
   static const TableDefinition<Post> kTable("posts", kColumns, "is_deleted");
   return kTable;
 }

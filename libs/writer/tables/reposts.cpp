@@ -14,7 +14,7 @@ const TableDefinition<Repost>& table_definition<Repost>() {
           .cid_of<&Repost::subject>("subject")
           .key_of<&Repost::via>("via")
           .cid_of<&Repost::via>("via")
-          .counted<&Repost::subject>(store::ReferenceRole::Subject, "subject", true);
+          .counted<&Repost::subject>(store::ReferenceRole::Repost, "subject", true);
   static const TableDefinition<Repost> kTable("reposts", kColumns);
   return kTable;
 }

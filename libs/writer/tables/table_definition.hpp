@@ -111,6 +111,13 @@ class ColumnList {
     return *this;
   }
 
+  /// Consumers count the records of each author under this role.
+  ColumnList& counted_author(store::ReferenceRole role) {
+    references_.push_back({{role, false, "t.actor_id", "0::int4", "0::int8"}, nullptr});
+    return *this;
+  }
+
+  /// Null: the target is the author.
   using Target = std::optional<store::ReferenceTarget> (*)(const R&);
   struct Reference {
     ReferenceColumns columns;
@@ -214,7 +221,9 @@ class TableDefinition : public KeyedTable {
     CountedReferences found;
     const R& record = std::get<R>(event.record().record);
     for (const Reference& reference : references_) {
-      if (const auto target = reference.target(record)) {
+      const auto target = reference.target ? reference.target(record)
+                                           : store::ReferenceTarget{event.actor_id, 0, 0};
+      if (target) {
         found.push_back({reference.columns.role, reference.columns.counts_once, *target});
       }
     }

@@ -19,7 +19,7 @@ struct BatchColumn {
 
 /// The columns of a counted reference.
 struct ReferenceColumns {
-  store::ReferenceRole role = store::ReferenceRole::Subject;
+  store::ReferenceRole role = store::ReferenceRole::Like;
   bool counts_once = false;
   std::string actor;
   /// A column or a constant.

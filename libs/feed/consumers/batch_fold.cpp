@@ -1,0 +1,39 @@
+#include "feed/consumers/batch_fold.hpp"
+
+#include <fmt/format.h>
+
+#include "feed/projections/projection_tables.hpp"
+
+namespace skua::feed {
+namespace {
+
+// After a failure the batch was halved: after a success it doubles again.
+const store::Statement kAdvance{
+    "consumers_advance",
+    "UPDATE skua.consumer_lanes SET pos = $3::int8, epoch = epoch + 1, served_at = "
+    "clock_timestamp(), attempts = 0, retry_at = NULL, error = NULL, batch = CASE WHEN batch < "
+    "1000000 THEN batch * 2 END WHERE consumer_id = $1::int4 AND lane = $2::int4"};
+
+}  // namespace
+
+void fold_batch(store::Session& session, const Projection& projection, const Batch& batch) {
+  std::size_t number = 0;
+  for (const std::string& sql : projection.fold) {
+    store::Params params;
+    params.int8(batch.first).int8(batch.end);
+    if (projection.has_lanes) params.int4(batch.lane).int4(batch.lanes);
+    session.execute({fmt::format("fold_{}_{}", batch.consumer_id, ++number),
+                     sql_for(projection, batch.consumer_id, sql)},
+                    params);
+  }
+  advance_lane(session, batch.consumer_id, batch.lane, batch.end);
+}
+
+void advance_lane(store::Session& session, std::int32_t consumer_id, std::int32_t lane,
+                  std::int64_t position) {
+  store::Params params;
+  params.int4(consumer_id).int4(lane).int8(position);
+  session.execute(kAdvance, params);
+}
+
+}  // namespace skua::feed

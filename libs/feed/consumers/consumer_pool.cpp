@@ -1,0 +1,117 @@
+#include "feed/consumers/consumer_pool.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.hpp"
+#include "feed/consumers/consumer_table.hpp"
+#include "feed/consumers/projection_upkeep.hpp"
+#include "feed/consumers/tuning.hpp"
+#include "store/process_name.hpp"
+
+namespace skua::feed {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Batches that a thread applies before it looks whether it must stop.
+constexpr int kStepsOfRound = 100;
+/// The pause of idle threads while no consumer runs.
+constexpr milliseconds kWithoutConsumers{1'000};
+constexpr milliseconds kLongestIdlePause{50};
+/// The rows of a projection that a check compares.
+constexpr std::int32_t kCheckedRows = 50;
+
+/// Threads without work look for it as often as the quickest consumer wants.
+milliseconds idle_pause(const std::vector<Consumer>& consumers) {
+  milliseconds pause = kWithoutConsumers;
+  for (const Consumer& consumer : consumers) {
+    if (consumer.state != "running" || consumer.paused) continue;
+    const Tuning* tuning = find_tuning_profile(consumer.profile);
+    pause = std::min(pause, tuning != nullptr ? tuning->pause : kLongestIdlePause);
+    pause = std::min(pause, kLongestIdlePause);
+  }
+  return std::max(pause, milliseconds(1));
+}
+
+}  // namespace
+
+ConsumerPool::ConsumerPool(Options options)
+    : options_(std::move(options)),
+      upkeep_({.database_url = options_.database_url,
+               .session_name = store::process_name("skua projections"),
+               .prepare = prepare_fold_session,
+               .component = "feed",
+               .failure = "projections are not built",
+               .on_defect = options_.on_defect},
+              [this](store::LazySession& session, const std::stop_token& stop) {
+                return maintain(session, stop);
+              }) {
+  for (std::size_t i = 0; i < options_.threads; ++i) {
+    workers_.push_back(std::make_unique<store::SessionThread>(
+        store::SessionThread::Options{.database_url = options_.database_url,
+                                      .session_name = store::process_name("skua consumers"),
+                                      .prepare = prepare_fold_session,
+                                      .component = "feed",
+                                      .failure = "consumers read no changes",
+                                      .on_defect = options_.on_defect},
+        [this](store::LazySession& session, const std::stop_token& stop) {
+          return work(session, stop);
+        }));
+  }
+}
+
+void ConsumerPool::start() {
+  if (options_.threads == 0) return;
+  upkeep_.start();
+  for (const auto& worker : workers_) worker->start();
+}
+
+void ConsumerPool::stop() {
+  upkeep_.request_stop();
+  for (const auto& worker : workers_) worker->request_stop();
+  for (const auto& worker : workers_) worker->stop();
+  if (const int pid = upkeep_pid_.exchange(0); pid != 0) {
+    try {
+      store::Session session(options_.database_url, store::process_name("skua stop"));
+      session.run("SELECT pg_cancel_backend(" + std::to_string(pid) + ")");
+    } catch (const store::SqlError& error) {
+      logger("feed")->warn("a build cannot be interrupted: {}", error.what());
+    }
+  }
+  upkeep_.stop();
+}
+
+milliseconds ConsumerPool::work(store::LazySession& session, const std::stop_token& stop) {
+  for (int i = 0; i < kStepsOfRound && !stop.stop_requested(); ++i) {
+    if (fold_step(session.get(), metrics_) == StepResult::Idle) return idle_pause_.load();
+  }
+  return milliseconds(0);
+}
+
+milliseconds ConsumerPool::maintain(store::LazySession& lazy, const std::stop_token& stop) {
+  store::Session& session = lazy.get();
+  upkeep_pid_ = session.backend_pid();
+  rebuild_old_versions(session);
+  while (!stop.stop_requested() && build_projection(session, metrics_)) {
+  }
+  while (!stop.stop_requested() && exchange_projection(session)) {
+  }
+  while (!stop.stop_requested() && drop_retired_projection(session)) {
+  }
+  const std::vector<Consumer> consumers = read_consumers(session);
+  idle_pause_ = idle_pause(consumers);
+  const auto now = std::chrono::steady_clock::now();
+  if (now >= next_check_) {
+    next_check_ = now + options_.check_interval;
+    for (const Consumer& consumer : consumers) {
+      if (stop.stop_requested()) break;
+      if (consumer.role != "live" || consumer.paused) continue;
+      check_projection(session, consumer.name, kCheckedRows, metrics_);
+    }
+  }
+  upkeep_pid_ = 0;
+  return options_.upkeep_interval;
+}
+
+}  // namespace skua::feed

@@ -1,0 +1,184 @@
+#include "feed/consumers/fold_step.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/crash_point.hpp"
+#include "base/log.hpp"
+#include "feed/consumers/batch_fold.hpp"
+#include "feed/consumers/tuning.hpp"
+#include "feed/projections/projection.hpp"
+#include "store/sqlstate.hpp"
+
+namespace skua::feed {
+namespace {
+
+using store::Statement;
+
+/// The tuning of a consumer c, as columns of p.
+constexpr const char* kTuning =
+    "CROSS JOIN LATERAL (SELECT coalesce((c.overrides->>'batch')::int4, p.batch) AS batch, "
+    "coalesce((c.overrides->>'pause_ms')::int4, p.pause) AS pause, "
+    "coalesce((c.overrides->>'max_attempts')::int4, p.max_attempts) AS max_attempts, "
+    "coalesce((c.overrides->>'retry_ms')::int4, p.retry) AS retry, "
+    "coalesce((c.overrides->>'max_retry_ms')::int4, p.max_retry) AS max_retry "
+    "FROM unnest($1::text[], $2::int4[], $3::int4[], $4::int4[], $5::int4[], $6::int4[]) "
+    "AS p(name, batch, pause, max_attempts, retry, max_retry) WHERE p.name = c.profile) AS p ";
+
+const Statement kChoose{
+    "consumers_choose",
+    std::string(
+        "SELECT c.id, c.name, l.lane, c.lanes, l.pos, least(e.log_end, l.pos + "
+        "least(l.batch, p.batch)), EXISTS (SELECT FROM skua.change_log AS b WHERE b.pos <= "
+        "l.pos), coalesce(l.batch, 0), EXISTS (SELECT FROM skua.change_log AS b WHERE b.pos "
+        ">= l.pos AND b.pos < least(e.log_end, l.pos + least(l.batch, p.batch)) AND b.n = 1 "
+        "AND b.kind = '{5}') "
+        "FROM (SELECT skua.change_log_end() AS log_end WHERE NOT EXISTS (SELECT FROM "
+        "skua.dropped_indexes)) AS e CROSS JOIN skua.consumers AS c "
+        "JOIN skua.consumer_lanes AS l ON l.consumer_id = c.id ") +
+        kTuning +
+        "WHERE c.state = 'running' AND c.role <> 'retired' AND NOT c.paused AND l.pos < e.log_end "
+        "AND (l.retry_at IS NULL OR l.retry_at <= clock_timestamp()) "
+        "AND (l.served_at + p.pause * interval '1 millisecond' <= clock_timestamp() "
+        "OR e.log_end - l.pos >= p.batch) "
+        "ORDER BY l.served_at LIMIT 1 FOR UPDATE OF l SKIP LOCKED"};
+
+const Statement kHalve{
+    "consumers_halve",
+    "UPDATE skua.consumer_lanes SET batch = $4::int4, error = $5::text, served_at = "
+    "clock_timestamp() WHERE consumer_id = $1::int4 AND lane = $2::int4 AND pos = $3::int8"};
+
+const Statement kFail{
+    "consumers_fail",
+    std::string("UPDATE skua.consumer_lanes AS l SET attempts = l.attempts + 1, error = $10::text, "
+                "batch = 1, served_at = clock_timestamp(), retry_at = clock_timestamp() + "
+                "least(p.retry * power(2, least(l.attempts, 20)), p.max_retry) * interval "
+                "'1 millisecond' FROM skua.consumers AS c ") +
+        kTuning +
+        "WHERE c.id = $7::int4 AND l.consumer_id = c.id AND l.lane = $8::int4 AND l.pos = $9::int8 "
+        "RETURNING l.attempts >= p.max_attempts, c.policy"};
+
+const Statement kSetState{"consumers_set_state",
+                          "UPDATE skua.consumers SET state = $2::text, error = $3::text WHERE id = "
+                          "$1::int4"};
+
+// A bootstrap is not in the log: the tables are built from the records again. The live consumer
+// waits at the end of the bootstrap until then.
+const Statement kRebuildAfterBootstrap{
+    "consumers_rebuild_after_bootstrap",
+    "INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, "
+    "overrides) SELECT name, kind, version, lanes, 'next', 'filling', policy, profile, overrides "
+    "FROM skua.consumers WHERE id = $1::int4 ON CONFLICT (name, role) WHERE role <> 'retired' "
+    "DO UPDATE SET state = 'filling'"};
+
+void add_profiles(store::Params& params) {
+  store::Array names(store::Array::Type::text);
+  store::Array batches(store::Array::Type::int4);
+  store::Array pauses(store::Array::Type::int4);
+  store::Array attempts(store::Array::Type::int4);
+  store::Array retries(store::Array::Type::int4);
+  store::Array max_retries(store::Array::Type::int4);
+  const auto count_of = [](std::chrono::milliseconds time) {
+    return static_cast<std::int32_t>(time.count());
+  };
+  for (const Tuning& profile : tuning_profiles()) {
+    names.text(profile.profile);
+    batches.int4(profile.batch);
+    pauses.int4(count_of(profile.pause));
+    attempts.int4(profile.max_attempts);
+    retries.int4(count_of(profile.retry));
+    max_retries.int4(count_of(profile.max_retry));
+  }
+  params.array(names).array(batches).array(pauses).array(attempts).array(retries);
+  params.array(max_retries);
+}
+
+void set_state(store::Session& session, std::int32_t consumer_id, const std::string& state,
+               const std::string& error) {
+  store::Params params;
+  params.int4(consumer_id).text(state).text(error);
+  session.execute(kSetState, params);
+}
+
+/// In a transaction of its own, after the one of the batch was rolled back. Meanwhile another
+/// session may have applied the batch: then nothing happens.
+void record_failure(store::Session& session, const Batch& batch, const store::SqlError& error) {
+  store::Transaction transaction(session);
+  if (batch.end - batch.first > 1) {
+    store::Params params;
+    params.int4(batch.consumer_id).int4(batch.lane).int8(batch.first);
+    params.int4(static_cast<std::int32_t>((batch.end - batch.first) / 2)).text(error.what());
+    session.execute(kHalve, params);
+    transaction.commit();
+    return;
+  }
+  store::Params params;
+  add_profiles(params);
+  params.int4(batch.consumer_id).int4(batch.lane).int8(batch.first).text(error.what());
+  const store::Rows failed = session.execute(kFail, params);
+  if (!failed.empty() && failed.boolean(0, 0)) {
+    if (failed.text(0, 1) == "skip") {
+      advance_lane(session, batch.consumer_id, batch.lane, batch.first + 1);
+    } else {
+      set_state(session, batch.consumer_id, "stopped",
+                fmt::format("the change at position {} failed: {}", batch.first, error.what()));
+    }
+    logger("feed")->error("{}: the change at position {} failed too often, policy {}: {}",
+                          batch.name, batch.first, failed.text(0, 1), error.what());
+  }
+  transaction.commit();
+}
+
+}  // namespace
+
+void prepare_fold_session(store::Session& session) {
+  session.run("SET enable_hashjoin = on; SET synchronous_commit = off");
+}
+
+StepResult fold_step(store::Session& session, ConsumerMetrics& metrics) {
+  Batch batch;
+  try {
+    std::uint64_t folded = 0;
+    store::Transaction transaction(session);
+    store::Params params;
+    add_profiles(params);
+    const store::Rows chosen = session.execute(kChoose, params);
+    if (chosen.empty()) return StepResult::Idle;
+    batch = {.consumer_id = chosen.int4(0, 0),
+             .name = std::string(chosen.text(0, 1)),
+             .lane = chosen.int4(0, 2),
+             .lanes = chosen.int4(0, 3),
+             .first = chosen.int8(0, 4),
+             .end = chosen.int8(0, 5)};
+    const Projection* projection = find_projection(batch.name);
+    if (projection == nullptr) {
+      set_state(session, batch.consumer_id, "stopped", "this version of skua does not have it");
+    } else if (!chosen.boolean(0, 6)) {
+      set_state(session, batch.consumer_id, "lagged out",
+                fmt::format("the log does not have position {} any more", batch.first));
+    } else if (chosen.boolean(0, 8)) {
+      set_state(session, batch.consumer_id, "stopped",
+                "records of a bootstrap are not in the log: it is rebuilt");
+      store::Params of;
+      of.int4(batch.consumer_id);
+      session.execute(kRebuildAfterBootstrap, of);
+    } else {
+      fold_batch(session, *projection, batch);
+      crash_point("before_fold_commit");
+      folded = static_cast<std::uint64_t>(batch.end - batch.first);
+    }
+    transaction.commit();
+    metrics.batches += folded > 0 ? 1 : 0;
+    metrics.changes += folded;
+    crash_point("after_fold_commit");
+    return StepResult::Worked;
+  } catch (const store::DataError& error) {
+    metrics.failures += 1;
+    record_failure(session, batch, error);
+    return StepResult::Worked;
+  }
+}
+
+}  // namespace skua::feed

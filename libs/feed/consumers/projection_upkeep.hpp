@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "feed/consumers/fold_step.hpp"
+#include "store/session.hpp"
+
+namespace skua::feed {
+
+/// Builds the tables of one consumer that waits for it, from the records, and puts its lanes at the
+/// end of the log that belongs to the same snapshot. The build is one transaction: after a crash
+/// nothing of it exists. False: no consumer waits, or other processes build. It may take hours.
+/// Throws store::SqlError, as all here.
+bool build_projection(store::Session& session, ConsumerMetrics& metrics);
+
+/// Puts a finished build in the place of the live tables once it has nearly reached the end of the
+/// log. One transaction applies the rest of the changes and exchanges the views: readers see the
+/// old tables or the new ones, and counts never go back. False: nothing to exchange, or a reader
+/// holds the views for too long.
+bool exchange_projection(store::Session& session);
+
+/// Drops the tables of a retired consumer. False: there is none, or a reader uses them.
+bool drop_retired_projection(store::Session& session);
+
+/// Requests a rebuild of projections that another version of skua built.
+void rebuild_old_versions(store::Session& session);
+
+/// Compares `keys` rows of a live projection, chosen at random, with the records; nothing: all
+/// rows. It first applies all changes of its snapshot. Returns a text for each difference, at most
+/// ten. Nothing: the projection is not built, or another session works on it.
+std::optional<std::vector<std::string>> check_projection(store::Session& session,
+                                                         const std::string& name,
+                                                         std::optional<std::int32_t> keys,
+                                                         ConsumerMetrics& metrics);
+
+}  // namespace skua::feed

@@ -1,0 +1,225 @@
+#include <string>
+
+#include "feed/projections/projection.hpp"
+
+namespace skua::feed {
+namespace {
+
+// A record notifies a recipient at most once and never its own author. The tables decide, not the
+// order of the changes: `wanted` has the notifications of the records in `keys`, and a fold makes
+// the table equal to it for each record that a batch concerns.
+
+/// A post notifies at most so many mentioned accounts. Their DIDs come from the text of a stranger.
+constexpr const char* kMentions = R"sql(
+SELECT m.did, m.place FROM jsonb_path_query(p.facets,
+    '$[*].features[*] ? (@."$type" == "app.bsky.richtext.facet#mention").did') WITH ORDINALITY AS q(value, place)
+  CROSS JOIN LATERAL (SELECT q.value #>> '{}' AS did, q.place) AS m
+  WHERE m.place <= 20 AND octet_length(m.did) <= 256 AND m.did ~ '^did:[a-z]+:[A-Za-z0-9._:%-]*[A-Za-z0-9._-]$'
+)sql";
+
+/// Mentioned accounts without a number get one.
+std::string add_mentioned_accounts(const std::string& posts) {
+  return "INSERT INTO bsky.actors (did, indexed_at) SELECT DISTINCT m.did, now() FROM " + posts +
+         " AS p CROSS JOIN LATERAL (" + kMentions +
+         ") AS m WHERE NOT EXISTS (SELECT FROM bsky.actors AS a WHERE a.did = m.did) ORDER BY 1 "
+         "ON CONFLICT (did) DO NOTHING";
+}
+
+constexpr const char* kChangedPosts = R"sql((
+  SELECT p.facets FROM skua.changes_between($1::int8, $2::int8) AS c
+  CROSS JOIN LATERAL (SELECT t.facets FROM bsky.posts AS t
+    WHERE t.actor_id = c.actor_id AND t.rkey = c.rkey AND t.facets IS NOT NULL OFFSET 0) AS p
+  WHERE c.kind = 1 AND c.collection_id = 1 AND c.op <> 3))sql";
+
+/// The records that a batch concerns: those that changed; the likes, reposts and follows of the
+/// same account and subject, of which only the first notifies; and the replies below a post that
+/// came or went. Statements that look up a table are LATERAL with OFFSET 0: they use its index.
+constexpr const char* kKeysOfBatch = R"sql(
+changed AS MATERIALIZED (
+  SELECT * FROM skua.changes_between($1::int8, $2::int8) WHERE kind = 1 AND collection_id IN (1, 2, 3, 7)
+),
+refs AS MATERIALIZED (
+  SELECT * FROM skua.references_between($1::int8, $2::int8) WHERE role = 3 OR delta = 0 AND role IN (1, 2, 5)
+),
+below (actor_id, rkey, depth) AS (
+  SELECT c.actor_id, c.rkey, 0 FROM changed AS c
+  WHERE c.collection_id = 1 AND (c.op <> 2 OR EXISTS (SELECT FROM refs AS r WHERE r.pos = c.pos AND r.role = 3))
+  UNION
+  SELECT p.actor_id, p.rkey, b.depth + 1 FROM below AS b
+  CROSS JOIN LATERAL (SELECT p.actor_id, p.rkey FROM bsky.posts AS p
+    WHERE p.parent_actor = b.actor_id AND p.parent_rkey = b.rkey OFFSET 0) AS p
+  WHERE b.depth < 5
+),
+keys AS MATERIALIZED (
+  SELECT actor_id, collection_id, rkey FROM changed
+  UNION
+  SELECT actor_id, 1, rkey FROM below
+  UNION
+  SELECT c.actor_id, c.collection_id, s.rkey FROM refs AS r JOIN changed AS c USING (pos)
+  CROSS JOIN LATERAL (
+    (SELECT t.rkey FROM bsky.likes AS t WHERE r.role = 1 AND t.subject_actor = r.actor_id AND t.subject_rkey = r.rkey
+       AND t.actor_id = c.actor_id LIMIT 100)
+    UNION ALL
+    (SELECT t.rkey FROM bsky.reposts AS t WHERE r.role = 2 AND t.subject_actor = r.actor_id AND t.subject_rkey = r.rkey
+       AND t.actor_id = c.actor_id LIMIT 100)
+    UNION ALL
+    (SELECT t.rkey FROM bsky.follows AS t WHERE r.role = 5 AND t.subject_actor = r.actor_id
+       AND t.actor_id = c.actor_id LIMIT 100)
+  ) AS s
+  WHERE r.delta = 0
+),
+)sql";
+
+/// The first 100 records of an account and subject are compared: more are abuse.
+constexpr const char* kWanted = R"sql(
+posts AS MATERIALIZED (
+  SELECT p.*, least(p.created_at, p.indexed_at) AS sort_at FROM keys AS k
+  CROSS JOIN LATERAL (SELECT p.actor_id, p.rkey, p.facets, p.quote_actor, p.quote_collection, p.quote_rkey, p.parent_actor,
+    p.parent_rkey, p.created_at, p.indexed_at
+    FROM bsky.posts AS p WHERE p.actor_id = k.actor_id AND p.rkey = k.rkey AND p.cid IS NOT NULL OFFSET 0) AS p
+  WHERE k.collection_id = 1
+),
+above (actor_id, rkey, sort_at, height, ancestor, ancestor_rkey, next_actor, next_rkey) AS (
+  SELECT p.actor_id, p.rkey, p.sort_at, 1, a.actor_id, a.rkey, a.parent_actor, a.parent_rkey FROM posts AS p
+  CROSS JOIN LATERAL (SELECT * FROM bsky.posts AS a
+    WHERE a.actor_id = p.parent_actor AND a.rkey = p.parent_rkey AND a.cid IS NOT NULL OFFSET 0) AS a
+  UNION ALL
+  SELECT x.actor_id, x.rkey, x.sort_at, x.height + 1, a.actor_id, a.rkey, a.parent_actor, a.parent_rkey FROM above AS x
+  CROSS JOIN LATERAL (SELECT * FROM bsky.posts AS a
+    WHERE a.actor_id = x.next_actor AND a.rkey = x.next_rkey AND a.cid IS NOT NULL OFFSET 0) AS a
+  WHERE x.height < 5
+),
+found AS (
+  SELECT r.recipient, l.actor_id, 2 AS collection_id, l.rkey, r.reason, r.subject_actor, r.subject_collection,
+    r.subject_rkey, least(l.created_at, l.indexed_at) AS sort_at, r.reason AS rank
+  FROM keys AS k
+  CROSS JOIN LATERAL (SELECT * FROM bsky.likes AS l WHERE l.actor_id = k.actor_id AND l.rkey = k.rkey OFFSET 0) AS l
+  CROSS JOIN LATERAL (VALUES (l.subject_actor, 1, l.subject_actor, l.subject_collection, l.subject_rkey),
+    (l.via_actor, 2, l.via_actor, 3, l.via_rkey)) AS r(recipient, reason, subject_actor, subject_collection, subject_rkey)
+  WHERE k.collection_id = 2 AND NOT EXISTS (SELECT FROM (SELECT o.rkey FROM bsky.likes AS o
+    WHERE o.subject_actor = l.subject_actor AND o.subject_rkey = l.subject_rkey AND o.actor_id = l.actor_id
+      AND o.subject_collection = l.subject_collection LIMIT 100) AS o WHERE o.rkey < l.rkey)
+  UNION ALL
+  SELECT r.recipient, l.actor_id, 3, l.rkey, r.reason, r.subject_actor, r.subject_collection, r.subject_rkey,
+    least(l.created_at, l.indexed_at), r.reason
+  FROM keys AS k
+  CROSS JOIN LATERAL (SELECT * FROM bsky.reposts AS l WHERE l.actor_id = k.actor_id AND l.rkey = k.rkey OFFSET 0) AS l
+  CROSS JOIN LATERAL (VALUES (l.subject_actor, 3, l.subject_actor, l.subject_collection, l.subject_rkey),
+    (l.via_actor, 4, l.via_actor, 3, l.via_rkey)) AS r(recipient, reason, subject_actor, subject_collection, subject_rkey)
+  WHERE k.collection_id = 3 AND NOT EXISTS (SELECT FROM (SELECT o.rkey FROM bsky.reposts AS o
+    WHERE o.subject_actor = l.subject_actor AND o.subject_rkey = l.subject_rkey AND o.actor_id = l.actor_id
+      AND o.subject_collection = l.subject_collection LIMIT 100) AS o WHERE o.rkey < l.rkey)
+  UNION ALL
+  SELECT f.subject_actor, f.actor_id, 7, f.rkey, 5, NULL, NULL, NULL, least(f.created_at, f.indexed_at), 5
+  FROM keys AS k
+  CROSS JOIN LATERAL (SELECT * FROM bsky.follows AS f WHERE f.actor_id = k.actor_id AND f.rkey = k.rkey OFFSET 0) AS f
+  WHERE k.collection_id = 7 AND NOT EXISTS (SELECT FROM (SELECT o.rkey FROM bsky.follows AS o
+    WHERE o.subject_actor = f.subject_actor AND o.actor_id = f.actor_id LIMIT 100) AS o WHERE o.rkey < f.rkey)
+  UNION ALL
+  SELECT a.id, p.actor_id, 1, p.rkey, 6, NULL, NULL, NULL, p.sort_at, 0
+  FROM posts AS p CROSS JOIN LATERAL ({mentions}) AS m
+  CROSS JOIN LATERAL (SELECT a.id FROM bsky.actors AS a WHERE a.did = m.did OFFSET 0) AS a WHERE p.facets IS NOT NULL
+  UNION ALL
+  SELECT p.quote_actor, p.actor_id, 1, p.rkey, 7, p.quote_actor, p.quote_collection, p.quote_rkey, p.sort_at, 1
+  FROM posts AS p WHERE p.quote_collection = 1
+  UNION ALL
+  SELECT x.ancestor, x.actor_id, 1, x.rkey, 8, x.ancestor, 1, x.ancestor_rkey, x.sort_at, 1 + x.height FROM above AS x
+),
+wanted AS MATERIALIZED (
+  SELECT DISTINCT ON (actor_id, collection_id, rkey, recipient) recipient, actor_id, collection_id, rkey, reason,
+    subject_actor, subject_collection, subject_rkey, sort_at
+  FROM found WHERE recipient IS NOT NULL AND recipient <> actor_id
+  ORDER BY actor_id, collection_id, rkey, recipient, rank
+)
+)sql";
+
+constexpr const char* kColumns =
+    "recipient, actor_id, collection_id, rkey, reason, subject_actor, subject_collection, "
+    "subject_rkey, sort_at";
+
+std::string wanted() {
+  std::string sql = kWanted;
+  const std::string place = "{mentions}";
+  sql.replace(sql.find(place), place.size(), kMentions);
+  return sql;
+}
+
+std::string fill_notifications() {
+  return "WITH RECURSIVE keys AS (SELECT actor_id, 2 AS collection_id, rkey FROM bsky.likes "
+         "UNION ALL SELECT actor_id, 3, rkey FROM bsky.reposts "
+         "UNION ALL SELECT actor_id, 7, rkey FROM bsky.follows "
+         "UNION ALL SELECT actor_id, 1, rkey FROM bsky.posts WHERE cid IS NOT NULL)," +
+         wanted() + "INSERT INTO {notifications} (" + kColumns + ") SELECT " + kColumns +
+         " FROM wanted";
+}
+
+std::string fold_notifications() {
+  return std::string("WITH RECURSIVE ") + kKeysOfBatch + wanted() + R"sql(,
+stored AS MATERIALIZED (
+  SELECT t.actor_id, t.collection_id, t.rkey, t.recipient FROM keys AS k
+  CROSS JOIN LATERAL (SELECT * FROM {notifications} AS t
+    WHERE t.actor_id = k.actor_id AND t.collection_id = k.collection_id AND t.rkey = k.rkey OFFSET 0) AS t
+),
+removed AS (
+  DELETE FROM {notifications} AS t USING (
+    SELECT * FROM stored EXCEPT SELECT actor_id, collection_id, rkey, recipient FROM wanted
+  ) AS old
+  WHERE t.actor_id = old.actor_id AND t.collection_id = old.collection_id AND t.rkey = old.rkey
+    AND t.recipient = old.recipient
+)
+INSERT INTO {notifications} AS t ()sql" +
+         kColumns + ") SELECT " + kColumns +
+         R"sql( FROM wanted
+ON CONFLICT (actor_id, collection_id, rkey, recipient) DO UPDATE SET reason = EXCLUDED.reason,
+  subject_actor = EXCLUDED.subject_actor, subject_collection = EXCLUDED.subject_collection,
+  subject_rkey = EXCLUDED.subject_rkey, sort_at = EXCLUDED.sort_at
+WHERE (t.reason, t.subject_actor, t.subject_collection, t.subject_rkey, t.sort_at) IS DISTINCT FROM
+  (EXCLUDED.reason, EXCLUDED.subject_actor, EXCLUDED.subject_collection, EXCLUDED.subject_rkey, EXCLUDED.sort_at)
+)sql";
+}
+
+/// Compares the notifications of some records, beginning at a random account.
+std::string notification_differences() {
+  std::string keys;
+  for (const auto& [table, collection] :
+       {std::pair("posts", "1"), {"likes", "2"}, {"reposts", "3"}, {"follows", "7"}}) {
+    keys += std::string("(SELECT actor_id, ") + collection + " AS collection_id, rkey FROM bsky." +
+            table +
+            " WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT (random() * max(id))::int4 "
+            "FROM bsky.actors), 0) ORDER BY actor_id, rkey LIMIT $1::int4) UNION ";
+  }
+  keys +=
+      "(SELECT actor_id, collection_id, rkey FROM {notifications} WHERE $1::int4 IS NULL OR "
+      "(actor_id, rkey) >= ((SELECT (random() * max(id))::int4 FROM bsky.actors), 0) "
+      "ORDER BY actor_id, collection_id, rkey LIMIT $1::int4)";
+  return "WITH RECURSIVE keys AS MATERIALIZED (" + keys + ")," + wanted() +
+         ", stored AS MATERIALIZED (SELECT t.* FROM keys AS k CROSS JOIN LATERAL (SELECT " +
+         kColumns +
+         " FROM {notifications} AS t WHERE t.actor_id = k.actor_id AND t.collection_id = "
+         "k.collection_id AND t.rkey = k.rkey OFFSET 0) AS t) "
+         "(SELECT 'missing: ' || w::text FROM (TABLE wanted EXCEPT TABLE stored) AS w "
+         "UNION ALL SELECT 'not wanted: ' || s::text FROM (TABLE stored EXCEPT TABLE wanted) AS s) "
+         "LIMIT 10";
+}
+
+}  // namespace
+
+const Projection& notifications() {
+  static const Projection kProjection{
+      .name = "notifications",
+      .help = "Notifications of likes, reposts, follows, mentions, quotes and replies",
+      // A fold also changes the notifications of other accounts' records.
+      .has_lanes = false,
+      .tables = {{"notifications",
+                  "sort_at timestamptz NOT NULL, rkey int8 NOT NULL, subject_rkey int8, recipient "
+                  "int4 NOT NULL, actor_id int4 NOT NULL, collection_id int4 NOT NULL, reason int4 "
+                  "NOT NULL, subject_actor int4, subject_collection int4, "
+                  "PRIMARY KEY (actor_id, collection_id, rkey, recipient)",
+                  {"(recipient, sort_at)"}}},
+      .fill = {add_mentioned_accounts("bsky.posts"), fill_notifications()},
+      .fold = {add_mentioned_accounts(kChangedPosts), fold_notifications()},
+      .differences = notification_differences()};
+  return kProjection;
+}
+
+}  // namespace skua::feed

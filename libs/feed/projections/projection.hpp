@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace skua::feed {
+
+/// A table of a projection. People read it through the view `bsky.<name>`, which a migration
+/// creates without rows. A build creates the table `skua.<name>_<consumer>`.
+struct ProjectionTable {
+  std::string_view name;
+  /// The columns in the order of the view, and the primary key, as in CREATE TABLE.
+  std::string_view definition;
+  /// The columns of further indexes, such as "(recipient, sort_at)". A build creates them last.
+  std::vector<std::string_view> indexes = {};
+};
+
+/// Tables that are computed from the records and follow the change log. In the SQL, `{name}` stands
+/// for the table `name` of the build.
+///
+/// To add a projection: a file in this folder that defines it, its line in projection_list.cpp, and
+/// a migration with its views.
+struct Projection {
+  std::string_view name;
+  /// Increase it when the content of the tables changes for equal records: skua then rebuilds them.
+  std::int32_t version = 1;
+  /// One sentence for `skua consumers list`.
+  std::string_view help;
+  /// Whether several lanes may fold at the same time. Their parts must not touch the same rows.
+  bool has_lanes = false;
+  std::vector<ProjectionTable> tables;
+  /// Fills the empty tables from the records. All statements see the same snapshot.
+  std::vector<std::string> fill;
+  /// Applies the changes of a batch. Parameters: the first position, the position after the last
+  /// one, the lane from 0, and the number of lanes. Repeated with the same parameters after a
+  /// rollback only. Sees records as they are now: later changes of them are in later batches.
+  std::vector<std::string> fold;
+  /// Returns a text for each row that differs from the records, at most ten. Parameter: how many
+  /// keys to compare, chosen at random; null: all. The tables have all changes of the snapshot.
+  std::string differences;
+};
+
+/// All projections, by name.
+const std::vector<const Projection*>& projections();
+
+/// Null if there is no such projection.
+const Projection* find_projection(std::string_view name);
+
+}  // namespace skua::feed

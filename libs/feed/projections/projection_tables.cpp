@@ -1,0 +1,68 @@
+#include "feed/projections/projection_tables.hpp"
+
+#include <fmt/format.h>
+
+#include "store/rows.hpp"
+
+namespace skua::feed {
+namespace {
+
+std::string table_of(const ProjectionTable& table, std::int32_t consumer_id) {
+  return fmt::format("{}_{}", table.name, consumer_id);
+}
+
+}  // namespace
+
+std::string sql_for(const Projection& projection, std::int32_t consumer_id, std::string_view sql) {
+  std::string text(sql);
+  for (const ProjectionTable& table : projection.tables) {
+    const std::string place = fmt::format("{{{}}}", table.name);
+    const std::string name = "skua." + table_of(table, consumer_id);
+    for (std::size_t at = text.find(place); at != std::string::npos; at = text.find(place, at)) {
+      text.replace(at, place.size(), name);
+      at += name.size();
+    }
+  }
+  return text;
+}
+
+void build_tables(store::Session& session, const Projection& projection, std::int32_t consumer_id) {
+  session.run(
+      "SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; "
+      "SET LOCAL enable_mergejoin = on; SET LOCAL work_mem = '256MB'; "
+      "SET LOCAL maintenance_work_mem = '256MB'");
+  for (const ProjectionTable& table : projection.tables) {
+    // Rows are updated often. Free space on each page keeps an update from touching the indexes.
+    session.run(fmt::format("CREATE TABLE skua.{} ({}) WITH (fillfactor = 80)",
+                            table_of(table, consumer_id), table.definition));
+    session.run(fmt::format("COMMENT ON TABLE skua.{} IS 'Rows of bsky.{}.'",
+                            table_of(table, consumer_id), table.name));
+  }
+  for (const std::string& sql : projection.fill) session.run(sql_for(projection, consumer_id, sql));
+  for (const ProjectionTable& table : projection.tables) {
+    for (const std::string_view columns : table.indexes) {
+      session.run(fmt::format("CREATE INDEX ON skua.{} {}", table_of(table, consumer_id), columns));
+    }
+    session.run(fmt::format("ANALYZE skua.{}", table_of(table, consumer_id)));
+  }
+}
+
+void show_tables(store::Session& session, const Projection& projection, std::int32_t consumer_id) {
+  for (const ProjectionTable& table : projection.tables) {
+    session.run(fmt::format("SELECT skua.show_projection('{}', {})", table.name, consumer_id));
+  }
+}
+
+void hide_tables(store::Session& session, const Projection& projection) {
+  for (const ProjectionTable& table : projection.tables) {
+    session.run(fmt::format("SELECT skua.show_projection('{}', NULL)", table.name));
+  }
+}
+
+void drop_tables(store::Session& session, const Projection& projection, std::int32_t consumer_id) {
+  for (const ProjectionTable& table : projection.tables) {
+    session.run(fmt::format("DROP TABLE IF EXISTS skua.{}", table_of(table, consumer_id)));
+  }
+}
+
+}  // namespace skua::feed

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "feed/projections/projection.hpp"
+#include "store/session.hpp"
+
+namespace skua::feed {
+
+/// The SQL of a projection for the tables of one consumer.
+std::string sql_for(const Projection& projection, std::int32_t consumer_id, std::string_view sql);
+
+/// Creates the tables of a consumer and fills them from the records that the transaction sees. In a
+/// REPEATABLE READ transaction of the caller. The planner may scan whole tables in it. Throws
+/// store::SqlError, as all here.
+void build_tables(store::Session& session, const Projection& projection, std::int32_t consumer_id);
+
+/// Lets the views of the projection read the tables of this consumer. In the caller's transaction;
+/// it waits for readers of the views.
+void show_tables(store::Session& session, const Projection& projection, std::int32_t consumer_id);
+
+/// The views have no rows any more. In the caller's transaction.
+void hide_tables(store::Session& session, const Projection& projection);
+
+/// Drops the tables of a consumer. In the caller's transaction; it waits for their readers.
+void drop_tables(store::Session& session, const Projection& projection, std::int32_t consumer_id);
+
+}  // namespace skua::feed

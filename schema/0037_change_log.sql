@@ -79,8 +79,9 @@ END
 $$;
 COMMENT ON FUNCTION skua.is_logging_changes() IS 'Whether this transaction must append its changes to the change log. False during a bootstrap. The answer holds until the end of the transaction.';
 
+-- Readers may read the log and not its partitions.
 CREATE FUNCTION skua.change_log_end() RETURNS int8
-LANGUAGE plpgsql STABLE AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE
   result int8;
 BEGIN

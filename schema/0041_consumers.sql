@@ -67,16 +67,16 @@ $$;
 COMMENT ON FUNCTION skua.changes_between(int8, int8) IS 'The changes from the first position on and before the last, by number: see the columns kind and op of skua.change_log.';
 
 CREATE FUNCTION skua.references_between(first int8, last int8)
-RETURNS TABLE (pos int8, role int2, delta int2, actor_id int4, collection_id int4, rkey int8)
+RETURNS TABLE (pos int8, role int2, delta int2, actor_id int4, collection_id int4, rkey int8, author int4)
 LANGUAGE sql STABLE ROWS 1000 AS $$
-  SELECT b.pos + r.change, r.role, r.delta, r.actor_id, r.collection_id, r.rkey
+  SELECT b.pos + r.change, r.role, r.delta, r.actor_id, r.collection_id, r.rkey, b.actor_id[r.change + 1]
   FROM skua.change_log AS b,
     unnest(b.ref_change, b.ref_role, b.ref_delta, b.ref_actor, b.ref_collection, b.ref_rkey)
       AS r(change, role, delta, actor_id, collection_id, rkey)
   WHERE b.pos >= coalesce((SELECT max(m.pos) FROM skua.change_log AS m WHERE m.pos <= first), first) AND b.pos < last
     AND b.pos + r.change >= first AND b.pos + r.change < last
 $$;
-COMMENT ON FUNCTION skua.references_between(int8, int8) IS 'The references of the changes from the first position on and before the last, by number: see the columns ref_... of skua.change_log.';
+COMMENT ON FUNCTION skua.references_between(int8, int8) IS 'The references of the changes from the first position on and before the last, by number: see the columns ref_... of skua.change_log. author is the account of the change.';
 
 CREATE FUNCTION skua.consumer_progress(consumer text)
 RETURNS TABLE (pos int8, behind int8, lag interval)

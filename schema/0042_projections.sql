@@ -59,3 +59,122 @@ COMMENT ON VIEW bsky.tag_trends IS 'How many posts of an hour have a tag. Empty 
 COMMENT ON COLUMN bsky.tag_trends.hour IS 'The beginning of the hour, in UTC.';
 COMMENT ON COLUMN bsky.tag_trends.tag IS 'The tag, in lower case and without #.';
 COMMENT ON COLUMN bsky.tag_trends.posts IS 'Posts with the tag.';
+
+CREATE FUNCTION bsky.is_current(projection text) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT coalesce((SELECT p.lag < interval '1 minute' FROM skua.consumer_progress(projection) AS p), false)
+$$;
+COMMENT ON FUNCTION bsky.is_current(text) IS 'Whether a projection (post_stats, actor_stats, notifications, tag_trends) is built and less than a minute behind. skua.consumer_progress says how far it is.';
+
+-- The views of posts and accounts with counts. New columns stand last.
+CREATE OR REPLACE VIEW bsky.posts_view AS
+SELECT 'at://' || a.did || '/app.bsky.feed.post/' || bsky.rkey_text(t.actor_id, 1, t.rkey) AS uri,
+       a.did,
+       a.handle,
+       t.text,
+       t.langs,
+       t.tags,
+       t.labels,
+       t.facets,
+       t.embed,
+       'at://' || parent.did || '/app.bsky.feed.post/'
+         || bsky.rkey_text(t.parent_actor, 1, t.parent_rkey) AS parent_uri,
+       bsky.cid_text(t.parent_cid) AS parent_cid,
+       'at://' || root.did || '/app.bsky.feed.post/'
+         || bsky.rkey_text(t.root_actor, 1, t.root_rkey) AS root_uri,
+       bsky.cid_text(t.root_cid) AS root_cid,
+       'at://' || quote.did || '/' || quote_c.nsid || '/'
+         || bsky.rkey_text(t.quote_actor, t.quote_collection, t.quote_rkey) AS quote_uri,
+       bsky.cid_text(t.quote_cid) AS quote_cid,
+       least(t.created_at, t.indexed_at) AS sort_at,
+       t.created_at,
+       t.indexed_at,
+       bsky.cid_text(t.cid) AS cid,
+       bsky.tid_text(t.rev) AS rev,
+       t.extra,
+       t.actor_id,
+       t.rkey,
+       t.parent_actor,
+       t.parent_rkey,
+       t.root_actor,
+       t.root_rkey,
+       t.quote_actor,
+       t.quote_collection,
+       t.quote_rkey,
+       CASE WHEN (SELECT bsky.is_current('post_stats')) THEN coalesce(stats.likes, 0) END AS likes,
+       CASE WHEN (SELECT bsky.is_current('post_stats')) THEN coalesce(stats.reposts, 0) END AS reposts,
+       CASE WHEN (SELECT bsky.is_current('post_stats')) THEN coalesce(stats.replies, 0) END AS replies,
+       CASE WHEN (SELECT bsky.is_current('post_stats')) THEN coalesce(stats.quotes, 0) END AS quotes
+FROM bsky.posts t
+JOIN bsky.actors a ON a.id = t.actor_id
+LEFT JOIN bsky.actors parent ON parent.id = t.parent_actor
+LEFT JOIN bsky.actors root ON root.id = t.root_actor
+LEFT JOIN bsky.actors quote ON quote.id = t.quote_actor
+LEFT JOIN bsky.collections quote_c ON quote_c.id = t.quote_collection
+LEFT JOIN bsky.post_stats stats ON stats.actor_id = t.actor_id AND stats.rkey = t.rkey
+WHERE t.cid IS NOT NULL
+  AND a.active IS NOT FALSE;
+CREATE OR REPLACE VIEW bsky.actors_view AS
+SELECT a.did,
+       a.handle,
+       p.display_name,
+       p.description,
+       p.avatar_cid,
+       a.active,
+       a.status,
+       a.status_time,
+       p.created_at,
+       a.indexed_at,
+       a.id,
+       a.handle_valid,
+       CASE WHEN (SELECT bsky.is_current('actor_stats')) THEN coalesce(stats.followers, 0) END AS followers,
+       CASE WHEN (SELECT bsky.is_current('actor_stats')) THEN coalesce(stats.follows, 0) END AS follows,
+       CASE WHEN (SELECT bsky.is_current('actor_stats')) THEN coalesce(stats.posts, 0) END AS posts
+FROM bsky.actors a
+LEFT JOIN bsky.profiles p
+  ON p.actor_id = a.id AND p.rkey = bsky.rkey_number('self') AND a.active IS NOT FALSE
+LEFT JOIN bsky.actor_stats stats ON stats.actor_id = a.id AND a.active IS NOT FALSE;
+COMMENT ON COLUMN bsky.posts_view.likes IS 'The number of likes of the post. Null unless the projection post_stats is current (bsky.is_current).';
+COMMENT ON COLUMN bsky.posts_view.reposts IS 'The number of reposts of the post. Null unless the projection post_stats is current (bsky.is_current).';
+COMMENT ON COLUMN bsky.posts_view.replies IS 'The number of direct replies to the post. Null unless the projection post_stats is current (bsky.is_current).';
+COMMENT ON COLUMN bsky.posts_view.quotes IS 'The number of quotes of the post. Null unless the projection post_stats is current (bsky.is_current).';
+COMMENT ON COLUMN bsky.actors_view.followers IS 'The number of accounts that follow it. Null unless the projection actor_stats is current (bsky.is_current).';
+COMMENT ON COLUMN bsky.actors_view.follows IS 'The number of accounts that it follows. Null unless the projection actor_stats is current (bsky.is_current).';
+COMMENT ON COLUMN bsky.actors_view.posts IS 'The number of its posts, including replies. Null unless the projection actor_stats is current (bsky.is_current).';
+
+CREATE VIEW bsky.notifications_view AS
+SELECT r.did AS recipient_did,
+       r.handle AS recipient_handle,
+       (ARRAY['like', 'like-via-repost', 'repost', 'repost-via-repost', 'follow', 'mention', 'quote', 'reply'])[t.reason] AS reason,
+       a.did,
+       a.handle,
+       bsky.uri(t.actor_id, t.collection_id, t.rkey) AS uri,
+       bsky.uri(t.subject_actor, t.subject_collection, t.subject_rkey) AS subject_uri,
+       t.sort_at,
+       t.recipient,
+       t.actor_id,
+       t.collection_id,
+       t.rkey,
+       t.subject_actor,
+       t.subject_collection,
+       t.subject_rkey
+FROM bsky.notifications t
+JOIN bsky.actors a ON a.id = t.actor_id
+JOIN bsky.actors r ON r.id = t.recipient
+WHERE a.active IS NOT FALSE;
+COMMENT ON VIEW bsky.notifications_view IS 'Notifications by active accounts. For the newest of an account: WHERE recipient = bsky.actor_id(...) ORDER BY sort_at DESC.';
+COMMENT ON COLUMN bsky.notifications_view.recipient_did IS 'The notified account.';
+COMMENT ON COLUMN bsky.notifications_view.recipient_handle IS 'The handle of the notified account.';
+COMMENT ON COLUMN bsky.notifications_view.reason IS 'like, repost, follow, mention, quote or reply; like-via-repost and repost-via-repost: of a post that the recipient reposted.';
+COMMENT ON COLUMN bsky.notifications_view.did IS 'The author of the record.';
+COMMENT ON COLUMN bsky.notifications_view.handle IS 'The handle of the author.';
+COMMENT ON COLUMN bsky.notifications_view.uri IS 'The record: AT-URI.';
+COMMENT ON COLUMN bsky.notifications_view.subject_uri IS 'The record of the recipient that the notification is about: AT-URI. Null for a follow and a mention.';
+COMMENT ON COLUMN bsky.notifications_view.sort_at IS 'The earlier of the times at which the record was created and indexed.';
+COMMENT ON COLUMN bsky.notifications_view.recipient IS 'The number of the notified account (bsky.actors.id).';
+COMMENT ON COLUMN bsky.notifications_view.actor_id IS 'The number of the author (bsky.actors.id).';
+COMMENT ON COLUMN bsky.notifications_view.collection_id IS 'The collection of the record (bsky.collections.id).';
+COMMENT ON COLUMN bsky.notifications_view.rkey IS 'The key of the record, as a number.';
+COMMENT ON COLUMN bsky.notifications_view.subject_actor IS 'The account of the subject (bsky.actors.id).';
+COMMENT ON COLUMN bsky.notifications_view.subject_collection IS 'The collection of the subject (bsky.collections.id).';
+COMMENT ON COLUMN bsky.notifications_view.subject_rkey IS 'The key of the subject, as a number.';

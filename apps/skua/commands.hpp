@@ -24,6 +24,7 @@ struct RunFlags {
   bool allow_unsafe_database = false;
   std::optional<std::string> decode_threads;
   std::optional<std::string> stats_interval;
+  std::optional<std::string> consumer_threads;
   std::optional<std::string> audit_every;
   BackfillRequestFlags backfill;
   VerificationFlags verification;

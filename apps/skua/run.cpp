@@ -219,6 +219,7 @@ int run(const Settings& settings, const RunFlags& flags) {
   const bool is_verified =
       options.verify && options.sources.front().source->proof() == sources::Proof::Commits;
   options.decode_threads = decode_threads(settings, flags.decode_threads, is_verified);
+  options.consumer_threads = consumer_threads(settings, flags.consumer_threads);
   const std::chrono::seconds every = stats_interval(settings, flags.stats_interval);
 
   BackfillRequest request = backfill_request(

@@ -33,6 +33,7 @@ RunCommand::RunCommand(CLI::App& app)
   add_database_option(run_, flags_.database);
   add_unsafe_database_flag(run_, flags_.allow_unsafe_database);
   add_tuning_options(run_, flags_.decode_threads, flags_.stats_interval);
+  add_setting(run_, kConsumerThreads, flags_.consumer_threads);
   add_backfill_of_run(run_, flags_.backfill);
   run_->footer(
       "It also processes the queue of `skua backfill`, and downloads repositories again of which "

@@ -123,6 +123,9 @@ inline const Setting kLargestRepository({"--largest-repository", "SKUA_BACKFILL_
 inline const Setting kDecodeThreads({"--decode-threads", "SKUA_DECODE_THREADS", "decode_threads",
                                      "NUMBER", "Threads that decode and verify",
                                      "the cores, half of them without verification"});
+inline const Setting kConsumerThreads(
+    {"--consumer-threads", "SKUA_CONSUMER_THREADS", "consumer_threads", "NUMBER",
+     "Threads that keep projections up to date; 0: another process does", "2"});
 inline const Setting kStatsInterval({"--stats-interval", "SKUA_STATS_INTERVAL", "stats_interval",
                                      "SECONDS", "Time between lines of metrics", "5",
                                      "SKUA_FIGURES_EVERY", "figures_every"});

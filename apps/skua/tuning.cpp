@@ -14,6 +14,13 @@ std::size_t decode_threads(const Settings& settings, const std::optional<std::st
   return std::max(1U, is_verified ? cores : cores / 2);
 }
 
+std::size_t consumer_threads(const Settings& settings, const std::optional<std::string>& flag) {
+  if (const auto found = settings.find(kConsumerThreads, flag)) {
+    return static_cast<std::size_t>(whole_number(*found, 0, 64));
+  }
+  return 2;
+}
+
 std::chrono::seconds stats_interval(const Settings& settings,
                                     const std::optional<std::string>& flag) {
   if (const auto found = settings.find(kStatsInterval, flag)) {

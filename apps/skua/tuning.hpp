@@ -14,6 +14,9 @@ namespace skua::cli {
 std::size_t decode_threads(const Settings& settings, const std::optional<std::string>& flag,
                            bool is_verified);
 
+/// `--consumer-threads`, 2 by default.
+std::size_t consumer_threads(const Settings& settings, const std::optional<std::string>& flag);
+
 /// `--stats-interval`, in seconds, 5 by default.
 std::chrono::seconds stats_interval(const Settings& settings,
                                     const std::optional<std::string>& flag);

@@ -12,6 +12,7 @@
 #include "backfill/discovery/host_table.hpp"
 #include "backfill/queue/job_leases.hpp"
 #include "base/metric_group.hpp"
+#include "feed/consumers/consumer_pool.hpp"
 #include "feed/log_maintenance.hpp"
 #include "sources/source_run.hpp"
 #include "status/backfill_monitor.hpp"
@@ -74,6 +75,10 @@ class Indexer::Impl {
     log_maintenance_ = std::make_unique<feed::LogMaintenance>(feed::LogMaintenance::Options{
         .database_url = options_.database_url,
         .on_defect = [this](const std::string& what) { defect_.report(what); }});
+    consumers_ = std::make_unique<feed::ConsumerPool>(feed::ConsumerPool::Options{
+        .database_url = options_.database_url,
+        .threads = options_.consumer_threads,
+        .on_defect = [this](const std::string& what) { defect_.report(what); }});
     if (options_.check_handles)
       handles_ = std::make_unique<accounts::HandleLookups>(handle_options(), clock_watch_.server());
   }
@@ -86,6 +91,7 @@ class Indexer::Impl {
   void start() {
     filter_watch_->start();
     log_maintenance_->start();
+    consumers_->start();
     if (backfill_) backfill_->start();
     for (const auto& run : runs_) run->start();
   }
@@ -153,6 +159,7 @@ class Indexer::Impl {
     if (backfill_) backfill_->stop();
     if (handles_) handles_->stop();
     log_maintenance_->stop();
+    consumers_->stop();
     return drained;
   }
 
@@ -228,6 +235,8 @@ class Indexer::Impl {
                 values_of(handles_ ? handles_->counters() : accounts::HandleCounters()));
     metrics.add(status::MetricScope::Process,
                 values_of(log_maintenance_ ? log_maintenance_->metrics() : feed::LogMetrics()));
+    metrics.add(status::MetricScope::Process,
+                values_of(consumers_ ? consumers_->metrics() : feed::ConsumerMetrics()));
   }
 
   const IndexerOptions options_;
@@ -238,6 +247,7 @@ class Indexer::Impl {
   std::unique_ptr<accounts::NetworkAccounts> accounts_;
   writer::WorkerPool pool_;
   std::unique_ptr<feed::LogMaintenance> log_maintenance_;
+  std::unique_ptr<feed::ConsumerPool> consumers_;
   std::unique_ptr<Beside> backfill_;
   std::unique_ptr<accounts::HandleLookups> handles_;
   std::vector<std::unique_ptr<sources::SourceRun>> runs_;

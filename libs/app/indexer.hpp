@@ -49,6 +49,8 @@ struct IndexerOptions {
   /// The maximum propagation skew between relays (StandbyPositions).
   std::chrono::milliseconds fail_over_margin = std::chrono::minutes(2);
   std::size_t decode_threads = 2;
+  /// Threads that apply changes to projections. 0: another process does.
+  std::size_t consumer_threads = 2;
   ingest::InFlightList::Limits in_flight;
   std::chrono::milliseconds cursor_interval{10'000};
   std::chrono::milliseconds read_timeout{60'000};

@@ -1,6 +1,7 @@
 #include "app/metric_registry.hpp"
 
 #include "base/metric_group.hpp"
+#include "feed/consumers/fold_step.hpp"
 #include "feed/log_maintenance.hpp"
 #include "sources/source_metrics.hpp"
 #include "status/backfill_metrics.hpp"
@@ -10,6 +11,9 @@ namespace skua::app {
 std::vector<status::MetricDeclaration> metric_registry() {
   std::vector<status::MetricDeclaration> all = sources::source_metric_declarations();
   for (const MetricValue& metric : values_of(feed::LogMetrics())) {
+    all.push_back({metric.info, metric.kind});
+  }
+  for (const MetricValue& metric : values_of(feed::ConsumerMetrics())) {
     all.push_back({metric.info, metric.kind});
   }
   for (const MetricValue& metric : status::all_metrics(backfill::BackfillMetrics(), {})) {

@@ -46,14 +46,16 @@ std::vector<Partition> read_partitions(store::Session& session) {
   return partitions;
 }
 
-/// Whether the newest block of a partition is older than the retention. An empty partition behind
-/// the end of the log is, too.
+/// Whether the newest block of a partition is older than the retention, and no consumer has to read
+/// it. An empty partition behind the end of the log is, too.
 bool is_expired(store::Session& session, std::int64_t number) {
   return session
       .run(fmt::format("SELECT coalesce((SELECT at FROM skua.change_log_{} ORDER BY pos DESC "
                        "LIMIT 1) < clock_timestamp() - retention, true) "
-                       "FROM skua.change_log_state",
-                       number))
+                       "AND NOT EXISTS (SELECT FROM skua.consumers AS c JOIN skua.consumer_lanes "
+                       "AS l ON l.consumer_id = c.id WHERE c.role <> 'retired' AND c.state <> "
+                       "'lagged out' AND l.pos < {}) FROM skua.change_log_state",
+                       number, (number + 1) << 24))
       .boolean(0, 0);
 }
 

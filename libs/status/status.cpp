@@ -11,6 +11,7 @@
 #include "status/account_counts.hpp"
 #include "status/backfill_monitor.hpp"
 #include "status/backfill_text.hpp"
+#include "status/consumer_list.hpp"
 #include "status/json_columns.hpp"
 #include "status/source_list.hpp"
 #include "store/clock_watch.hpp"
@@ -189,6 +190,7 @@ json read_status(const std::string& database_url, const Clock& clock) {
           {"tables", tables(session)},
           {"repositories", to_json(repository_counts(session))},
           {"accounts", to_json(account_counts(session))},
+          {"consumers", read_consumer_list(session)},
           {"dead_letters", dead_letters(session)},
           {"backfill", read_backfill_status(session)}};
 }
@@ -219,6 +221,9 @@ std::string status_text(const json& status) {
   text += repositories_text(status["repositories"]) + accounts_text(status["accounts"]);
   if (const std::string backfill = backfill_status_text(status["backfill"]); !backfill.empty()) {
     text += "\nbackfill (`skua backfill status` prints more)\n" + backfill;
+  }
+  if (const std::string consumers = consumer_list_text(status["consumers"]); !consumers.empty()) {
+    text += "\nconsumers\n" + consumers;
   }
   text += "\ntables\n";
   for (const json& table : status["tables"]) {

@@ -27,7 +27,7 @@ class ConsumerPool {
     /// The time between two checks of each projection.
     std::chrono::milliseconds check_interval{60'000};
     /// Called on one of its threads after a fatal error: that thread has ended.
-    std::function<void(const std::string& what)> on_defect;
+    std::function<void(const std::string& what)> on_defect = nullptr;
   };
 
   explicit ConsumerPool(Options options);

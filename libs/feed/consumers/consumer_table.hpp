@@ -49,7 +49,7 @@ struct Consumer {
 struct NewConsumer {
   std::string name;
   /// A power of two up to 64; nothing: one.
-  std::optional<std::int16_t> lanes;
+  std::optional<std::int16_t> lanes = std::nullopt;
   std::string policy = "pause";
   std::string profile = "default";
   /// JSON object: see Tuning.

@@ -41,7 +41,8 @@ const Statement kChoose{
         kTuning +
         "WHERE c.state = 'running' AND c.role <> 'retired' AND NOT c.paused AND l.pos < e.log_end "
         "AND (l.retry_at IS NULL OR l.retry_at <= clock_timestamp()) "
-        "AND (l.served_at + p.pause * interval '1 millisecond' <= clock_timestamp() "
+        "AND ($7::text = '' OR c.name = $7::text) AND ($8::boolean OR l.served_at + p.pause * "
+        "interval '1 millisecond' <= clock_timestamp() "
         "OR e.log_end - l.pos >= p.batch) "
         "ORDER BY l.served_at LIMIT 1 FOR UPDATE OF l SKIP LOCKED"};
 
@@ -137,13 +138,15 @@ void prepare_fold_session(store::Session& session) {
   session.run("SET enable_hashjoin = on; SET synchronous_commit = off");
 }
 
-StepResult fold_step(store::Session& session, ConsumerMetrics& metrics) {
+StepResult fold_step(store::Session& session, ConsumerMetrics& metrics,
+                     const FoldOptions& options) {
   Batch batch;
   try {
     std::uint64_t folded = 0;
     store::Transaction transaction(session);
     store::Params params;
     add_profiles(params);
+    params.text(options.only).boolean(options.ignores_pause);
     const store::Rows chosen = session.execute(kChoose, params);
     if (chosen.empty()) return StepResult::Idle;
     batch = {.consumer_id = chosen.int4(0, 0),

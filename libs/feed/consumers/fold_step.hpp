@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "base/metric.hpp"
 #include "store/session.hpp"
@@ -21,6 +22,13 @@ struct ConsumerMetrics {
                       "Rows of projections that differed from the records in a check"};
 };
 
+struct FoldOptions {
+  /// The consumer to work on; empty: any.
+  std::string only = {};
+  /// Does not wait for changes to collect.
+  bool ignores_pause = false;
+};
+
 /// What a step did.
 enum class StepResult : std::uint8_t { Worked, Idle };
 
@@ -30,7 +38,8 @@ enum class StepResult : std::uint8_t { Worked, Idle };
 /// `max_attempts` the policy of the consumer applies. Any number of sessions of any processes may
 /// call it. During a bootstrap it does nothing. Throws store::SqlError only for failures of the
 /// server and for statements that are wrong.
-StepResult fold_step(store::Session& session, ConsumerMetrics& metrics);
+StepResult fold_step(store::Session& session, ConsumerMetrics& metrics,
+                     const FoldOptions& options = {});
 
 /// For a session that calls `fold_step`: the planner may join the parts of a statement by hash, and
 /// commits do not wait for the disk. A crash of the server may take back the last batches. Their

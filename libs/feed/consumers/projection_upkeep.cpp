@@ -18,7 +18,7 @@ namespace {
 using store::Statement;
 
 /// How long readers may wait behind an exchange that waits for other readers.
-constexpr std::chrono::milliseconds kExchangePatience{1'000};
+constexpr std::chrono::milliseconds kExchangePatience{200};
 /// A build this close to the end of the log is exchanged.
 constexpr std::int64_t kNearEnd = 10'000;
 

@@ -55,16 +55,16 @@ keys AS MATERIALIZED (
   UNION
   SELECT actor_id, 1, rkey FROM below
   UNION
-  SELECT c.actor_id, c.collection_id, s.rkey FROM refs AS r JOIN changed AS c USING (pos)
+  SELECT r.author, s.collection_id, s.rkey FROM refs AS r
   CROSS JOIN LATERAL (
-    (SELECT t.rkey FROM bsky.likes AS t WHERE r.role = 1 AND t.subject_actor = r.actor_id AND t.subject_rkey = r.rkey
-       AND t.actor_id = c.actor_id LIMIT 100)
+    (SELECT 2 AS collection_id, t.rkey FROM bsky.likes AS t WHERE r.role = 1 AND t.subject_actor = r.actor_id
+       AND t.subject_rkey = r.rkey AND t.actor_id = r.author LIMIT 100)
     UNION ALL
-    (SELECT t.rkey FROM bsky.reposts AS t WHERE r.role = 2 AND t.subject_actor = r.actor_id AND t.subject_rkey = r.rkey
-       AND t.actor_id = c.actor_id LIMIT 100)
+    (SELECT 3, t.rkey FROM bsky.reposts AS t WHERE r.role = 2 AND t.subject_actor = r.actor_id
+       AND t.subject_rkey = r.rkey AND t.actor_id = r.author LIMIT 100)
     UNION ALL
-    (SELECT t.rkey FROM bsky.follows AS t WHERE r.role = 5 AND t.subject_actor = r.actor_id
-       AND t.actor_id = c.actor_id LIMIT 100)
+    (SELECT 7, t.rkey FROM bsky.follows AS t WHERE r.role = 5 AND t.subject_actor = r.actor_id
+       AND t.actor_id = r.author LIMIT 100)
   ) AS s
   WHERE r.delta = 0
 ),

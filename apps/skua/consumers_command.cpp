@@ -1,0 +1,155 @@
+#include <optional>
+
+#include <CLI/CLI.hpp>
+
+#include "command_list.hpp"
+#include "consumers.hpp"
+#include "settings.hpp"
+#include "shared_arguments.hpp"
+
+namespace skua::cli {
+namespace {
+
+/// `skua consumers` and its subcommands, on the command line.
+class ConsumersCommand final : public Command {
+ public:
+  explicit ConsumersCommand(CLI::App& app);
+  std::optional<int> run(const Settings& settings) const override;
+
+ private:
+  CLI::App* add(const char* name, const char* what);
+  CLI::App* add_with_name(const char* name, const char* what);
+
+  ConsumersFlags flags_;
+  CLI::App* consumers_;
+  CLI::App* list_;
+  CLI::App* status_;
+  CLI::App* add_;
+  CLI::App* remove_;
+  CLI::App* pause_;
+  CLI::App* resume_;
+  CLI::App* rebuild_;
+  CLI::App* reset_;
+  CLI::App* wait_;
+  CLI::App* verify_;
+  CLI::App* run_once_;
+  CLI::App* run_until_idle_;
+};
+
+ConsumersCommand::ConsumersCommand(CLI::App& app)
+    : consumers_(app.add_subcommand("consumers",
+                                    "Manage what follows the change log: counts, notifications, "
+                                    "trends")),
+      list_(add("list", "List the consumers, their state and how far behind they are")),
+      status_(add_with_name("status", "Print all values of a consumer, and its lanes")),
+      add_(add_with_name("add", "Add a projection")),
+      remove_(add_with_name("remove", "Remove a consumer and its tables")),
+      pause_(add_with_name("pause", "Let a consumer read no more changes")),
+      resume_(add_with_name("resume", "Continue a paused consumer")),
+      rebuild_(add_with_name("rebuild", "Build the tables of a projection again")),
+      reset_(add_with_name("reset", "Continue a consumer that stopped at a failed change")),
+      wait_(add_with_name("wait", "Wait until a consumer has read the changes up to now")),
+      verify_(add_with_name("verify", "Compare a projection with the records")),
+      run_once_(add("run-once", "Do one step: build, exchange, or apply one batch of changes")),
+      run_until_idle_(add("run-until-idle", "Build projections and apply all changes")) {
+  consumers_->require_subcommand(1);
+  consumers_->footer(
+      "Projections are post_stats, actor_stats, notifications and tag_trends. `skua run` builds "
+      "them and keeps them up to date.\n\nExamples:\n  skua consumers add post_stats\n  skua "
+      "consumers list");
+  add_json_flag(list_, flags_.json);
+  list_->footer("Example:\n  skua consumers list --database postgresql://localhost/skua");
+  add_json_flag(status_, flags_.json);
+  status_->footer("Example:\n  skua consumers status post_stats");
+  add_->add_option("--lanes", flags_.lanes,
+                   "Parts that are applied at the same time: a power of two up to 64")
+      ->type_name("NUMBER");
+  add_->add_option("--policy", flags_.policy,
+                   "What happens at a change that fails too often: pause stops the consumer, skip "
+                   "leaves the change out")
+      ->type_name("pause|skip")
+      ->check(CLI::IsMember({"pause", "skip"}))
+      ->default_str("pause");
+  add_->add_option("--profile", flags_.profile, "How large and how frequent batches are")
+      ->type_name("default|low_latency|high_throughput|relaxed")
+      ->default_str("default");
+  add_->add_option("--set", flags_.overrides,
+                   "Replaces a value of the profile: batch, pause_ms, max_attempts, retry_ms, "
+                   "max_retry_ms")
+      ->type_name("KEY=NUMBER")
+      ->allow_extra_args(false);
+  add_->footer(
+      "The tables are built from the records, which may take hours in a large database, and then "
+      "follow the change log.\n\nExamples:\n  skua consumers add notifications\n  skua consumers "
+      "add post_stats --lanes 4 --profile low_latency --set batch=5000");
+  remove_->footer("Example:\n  skua consumers remove tag_trends");
+  pause_->footer(
+      "Its tables stay readable. Changes are kept for it, up to the maximum size of the "
+      "log.\n\nExample:\n  skua consumers pause notifications");
+  resume_->footer("Example:\n  skua consumers resume notifications");
+  rebuild_->footer(
+      "Readers see the present tables until the new ones are complete.\n\nExample:\n  skua "
+      "consumers rebuild post_stats");
+  reset_->add_flag("--skip", flags_.skip, "Leave the failed change out");
+  reset_->footer("Example:\n  skua consumers reset post_stats");
+  wait_->add_option("--position", flags_.position, "A position of the change log")
+      ->type_name("NUMBER")
+      ->default_str("the present end");
+  wait_->add_option("--timeout", flags_.timeout, "The maximum time")
+      ->type_name("DURATION")
+      ->default_str("30s");
+  wait_->footer(
+      "After it, the tables contain everything that was committed before the "
+      "command.\n\nExample:\n  skua consumers wait post_stats --timeout 10s");
+  verify_->add_option("--rows", flags_.rows, "Compare so many rows, chosen at random")
+      ->type_name("NUMBER")
+      ->default_str("all")
+      ->check(CLI::Range(1, 1'000'000));
+  verify_->footer(
+      "Prints at most ten differences, and exits with 1 if there are any.\n\nExample:\n  skua "
+      "consumers verify post_stats --rows 1000");
+  for (CLI::App* command : {run_once_, run_until_idle_}) {
+    command->add_option("NAME", flags_.name, "Apply changes to this consumer only");
+  }
+  run_once_->footer("Example:\n  skua consumers run-once post_stats");
+  run_until_idle_->footer(
+      "For a database that no `skua run` writes to, such as after `skua replay`.\n\nExample:\n  "
+      "skua consumers run-until-idle --database postgresql://localhost/skua");
+}
+
+CLI::App* ConsumersCommand::add(const char* name, const char* what) {
+  CLI::App* command = consumers_->add_subcommand(name, what);
+  add_database_option(command, flags_.database);
+  return command;
+}
+
+CLI::App* ConsumersCommand::add_with_name(const char* name, const char* what) {
+  CLI::App* command = add(name, what);
+  command->add_option("NAME", flags_.name, "The name of a consumer, see `skua consumers list`")
+      ->required();
+  return command;
+}
+
+std::optional<int> ConsumersCommand::run(const Settings& settings) const {
+  if (*list_) return consumers_list(settings, flags_);
+  if (*status_) return consumers_status(settings, flags_);
+  if (*add_) return consumers_add(settings, flags_);
+  if (*remove_) return consumers_remove(settings, flags_);
+  if (*pause_) return consumers_pause(settings, flags_, true);
+  if (*resume_) return consumers_pause(settings, flags_, false);
+  if (*rebuild_) return consumers_rebuild(settings, flags_);
+  if (*reset_) return consumers_reset(settings, flags_);
+  if (*wait_) return consumers_wait(settings, flags_);
+  if (*verify_) return consumers_verify(settings, flags_);
+  if (*run_once_) return consumers_run(settings, flags_, false);
+  if (*run_until_idle_) return consumers_run(settings, flags_, true);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_consumers_command(CLI::App& app) {
+  return std::make_unique<ConsumersCommand>(app);
+}
+
+}  // namespace skua::cli

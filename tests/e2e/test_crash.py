@@ -7,6 +7,7 @@ import unittest
 
 import atproto
 import comparison
+import projections
 from harness import SHARED, EndToEnd, free_port, need_shared, wait_for
 from simulated_capture import SimulatedCapture
 from test_replay import repositories
@@ -61,6 +62,7 @@ class Crash(EndToEnd):
         kills = 30 if os.environ.get("SKUA_LONG") == "1" else 10
         chosen = sorted(random.Random(SEED).sample(range(200, len(commits) - 200), kills))
         self.db = self.database()
+        projections.add(self.db.url)
         self.relay = self.sim(file, "--port", str(free_port()), "--rate", str(FRAMES_A_SECOND))
         asked = []
         for index in chosen:
@@ -82,10 +84,13 @@ class Crash(EndToEnd):
         self.assertEqual(comparison.path_differences(self.db, expected), [])
         self.assertEqual(self.db.value("select count(*) from skua.dead_letter"), 0)
         self.assertEqual(comparison.change_log_differences(self.db), [])
+        self.assertEqual(projections.differences(self.db.url), [])
 
         # Each row equals the result of one uninterrupted replay, revs included.
         straight = self.database()
         self.skua(straight, "replay", file)
+        projections.add(straight.url)
+        self.assertEqual(projections.differences(straight.url), [])
         query = "select uri, cid, rev from bsky.all_records order by uri"
         self.assertEqual(self.db.run(query).splitlines(), straight.run(query).splitlines())
         for table in ("actors", "rkeys", "collections"):

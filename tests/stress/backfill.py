@@ -60,6 +60,8 @@ import urllib.request
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/e2e"), str(ROOT / "tests/stress")]
 
+import comparison  # noqa: E402
+import projections  # noqa: E402
 import whole_network  # noqa: E402
 from harness import BIN, SIM, Database, Program, wait_for  # noqa: E402
 from seeds import run_seeds  # noqa: E402
@@ -81,7 +83,8 @@ CRASH_POINTS = {
 PAGE_CRASH_POINTS = ["before_page_commit", "after_page_commit"]
 BOOTSTRAP_CRASH_POINTS = {"before_drop_commit": 1, "after_drop_commit": 1, "before_index_commit": 8,
                           "after_index_commit": 8}
-RUN_CRASH_POINTS = {"decoded": 500, "before_commit": 30, "after_commit": 30, "after_append": 30, "before_cursor": 1, "after_cursor": 1}
+RUN_CRASH_POINTS = {"decoded": 500, "before_commit": 30, "after_commit": 30, "after_append": 30,
+                    "before_fold_commit": 20, "after_fold_commit": 20, "before_cursor": 1, "after_cursor": 1}
 
 
 class Network(Program):
@@ -178,7 +181,8 @@ class Obstacle:
 class Backfill:
     INDEXES = ("select pg_get_indexdef(indexrelid) || case when indisvalid and indisready then '' else ', not valid' end "
                "from pg_index join pg_class on oid = indrelid where relnamespace in ('bsky'::regnamespace, "
-               "'skua'::regnamespace)")
+               "'skua'::regnamespace) and pg_get_indexdef(indexrelid) !~ "
+               "' ON skua.(actor_stats|notifications|post_stats|post_tags|tag_trends)_[0-9]+ '")
 
     def __init__(self, seed, options):
         self.seed, self.options = seed, options
@@ -200,6 +204,7 @@ class Backfill:
             self.db = Database(self.cluster.url)
             subprocess.run([BIN / "skua", "migrate", "--database", self.cluster.url], check=True,
                            stdout=subprocess.DEVNULL)
+            projections.add(self.cluster.url)
             self.indexes = self.db.run(self.INDEXES).splitlines()
             self.start_network()
             started = time.monotonic()
@@ -425,7 +430,7 @@ class Backfill:
         compared = whole_network.Comparison(self.db, oracle, self.folder, bool(self.options.live),
                                             is_found=self.options.network)
         differences = compared.differences(self.options.columns, self.chance) + self.index_differences()
-        differences += comparison.change_log_differences(self.db)
+        differences += comparison.change_log_differences(self.db) + projections.differences(self.cluster.url)
         self.outcome.update(compared.figures)
         if self.outcome["seconds"]:
             self.outcome["records/s"] = int(self.outcome["records"] / self.outcome["seconds"])

@@ -43,6 +43,7 @@ sys.path[:0] = [str(ROOT / "tests/e2e"), str(ROOT / "tests/stress")]
 
 import atproto  # noqa: E402
 import comparison  # noqa: E402
+import projections  # noqa: E402
 from database_proxy import DatabaseProxy  # noqa: E402
 from harness import BIN, SIM, Database, Program, Sim, wait_for  # noqa: E402
 from process_numbers import SecondProcess, need_namespaces  # noqa: E402
@@ -194,6 +195,7 @@ class Stress:
                 self.skua_url = self.proxy.url
             subprocess.run([BIN / "skua", "migrate", "--database", self.cluster.url], check=True,
                            stdout=subprocess.DEVNULL)
+            projections.add(self.cluster.url)
             self.start_network()
             self.live_through_it()
             self.catch_up()
@@ -372,7 +374,7 @@ class Stress:
             *comparison.path_differences(self.db, repositories), *columns.differences,
             *self.account_differences(accounts), *self.dead_letter_differences(faults),
             *self.id_differences(), *self.silent_account_differences(),
-            *comparison.change_log_differences(self.db),
+            *comparison.change_log_differences(self.db), *projections.differences(self.cluster.url),
         ]
 
     def account_differences(self, accounts):

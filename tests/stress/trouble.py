@@ -8,6 +8,8 @@ CRASH_POINTS = {
     "before_commit": 300,
     "after_commit": 300,
     "after_append": 300,
+    "before_fold_commit": 100,
+    "after_fold_commit": 100,
     "before_cursor": 1,
     "after_cursor": 1,
     "before_stubs": 100,

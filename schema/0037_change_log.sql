@@ -67,7 +67,8 @@ COMMENT ON COLUMN skua.change_log_state.database IS 'The database on this timeli
 
 -- Advisory locks of the change log, in the space of two numbers (libs/store/source_lock.cpp has 1 and 2 of it):
 -- (1936422146, 3) is the mode (shared: a transaction that appends or skips; exclusive: the begin and the end of a
--- bootstrap), (1936422146, 4) is the end of the log. A transaction takes them last, in this order.
+-- bootstrap), (1936422146, 4) is the end of the log. A transaction takes them last, in this order. (1936422146, 5) is
+-- held while a partition is created.
 
 CREATE FUNCTION skua.is_logging_changes() RETURNS boolean
 LANGUAGE plpgsql AS $$

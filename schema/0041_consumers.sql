@@ -1,4 +1,7 @@
--- Consumers of the change log: what reads it, how far, and the tables of projections.
+-- Consumers of the change log: what reads it, and how far.
+--
+-- Advisory locks, in the space of two numbers: (1936422146, 6) is held by commands that change consumers, (1936422147, id)
+-- by the build of a consumer's tables.
 
 CREATE TABLE skua.consumers (
   created_at   timestamptz NOT NULL DEFAULT clock_timestamp(),

@@ -5,7 +5,7 @@
 namespace skua::feed {
 namespace {
 
-// post_tags has the tags of each post, so that they can be taken back when the post changes.
+// post_tags has the tags of each post, so that they can be subtracted when the post changes.
 
 /// The tags of a post, from its text and its field `tags`, in lower case and without #. At most 20.
 constexpr const char* kTagsOfPost = R"sql(

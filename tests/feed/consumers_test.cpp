@@ -268,7 +268,8 @@ TEST_F(ConsumersTest, the_end_of_a_bootstrap_rebuilds) {
   {
     store::Transaction bootstrap(session());
     store::lock_change_log_mode(session());
-    session().run("INSERT INTO skua.dropped_indexes (name, relation, definition) VALUES ('x', 'y', 'z')");
+    session().run(
+        "INSERT INTO skua.dropped_indexes (name, relation, definition) VALUES ('x', 'y', 'z')");
     bootstrap.commit();
   }
   session().run(

@@ -135,9 +135,7 @@ void record_failure(store::Session& session, const Batch& batch, const store::Sq
 }  // namespace
 
 void prepare_fold_session(store::Session& session) {
-  session.run(
-      "SET enable_hashjoin = on; SET synchronous_commit = off; "
-      "SET plan_cache_mode = force_generic_plan");
+  session.run("SET enable_hashjoin = on; SET synchronous_commit = off");
 }
 
 StepResult fold_step(store::Session& session, ConsumerMetrics& metrics,

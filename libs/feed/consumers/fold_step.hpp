@@ -41,8 +41,8 @@ enum class StepResult : std::uint8_t { Worked, Idle };
 StepResult fold_step(store::Session& session, ConsumerMetrics& metrics,
                      const FoldOptions& options = {});
 
-/// For a session that calls `fold_step`: statements are planned once, the planner may join their
-/// parts by hash, and commits do not wait for the disk. A crash of the server may take back the last batches. Their
+/// For a session that calls `fold_step`: the planner may join the parts of a statement by hash, and
+/// commits do not wait for the disk. A crash of the server may take back the last batches. Their
 /// positions go with them, so that they are repeated.
 void prepare_fold_session(store::Session& session);
 

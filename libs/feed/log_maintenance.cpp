@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "store/dead_letter_table.hpp"
 #include "store/process_name.hpp"
 #include "store/sqlstate.hpp"
 
@@ -114,6 +115,7 @@ LogMaintenance::LogMaintenance(Options options)
               [this, interval = options.interval](store::LazySession& session,
                                                   const std::stop_token& /*stop*/) {
                 maintain_change_log(session.get(), metrics_);
+                store::purge_finished_letters(session.get());
                 return interval;
               }) {}
 

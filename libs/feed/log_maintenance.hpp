@@ -28,8 +28,8 @@ struct LogMetrics {
 /// Several processes may call it at the same time. Throws store::SqlError.
 void maintain_change_log(store::Session& session, LogMetrics& metrics);
 
-/// Calls `maintain_change_log` at the start and every minute, on a thread and a connection of its
-/// own. While the database is down it waits.
+/// Calls `maintain_change_log` and `store::purge_finished_letters` at the start and every minute,
+/// on a thread and a connection of its own. While the database is down it waits.
 class LogMaintenance {
  public:
   struct Options {

@@ -40,7 +40,7 @@ json tables(Session& session) {
 
 json dead_letters(Session& session) {
   const Rows rows = session.run(
-      "SELECT error, count(*), max(last_at) FROM skua.dead_letter GROUP BY error "
+      "SELECT error, count(*), max(last_at) FROM skua.dead_letter_errors GROUP BY error "
       "ORDER BY 2 DESC, 1 LIMIT 20");
   json all = json::array();
   for (std::size_t row = 0; row < rows.size(); ++row) {

@@ -20,21 +20,31 @@ const Statement kWrite{
     "  SELECT l.*, row_number() OVER (PARTITION BY l.did ORDER BY l.consumer, l.key) AS n,"
     "    EXISTS (SELECT FROM skua.dead_letter d"
     "            WHERE d.consumer = l.consumer AND d.key = l.key) AS is_known"
-    "  FROM unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::text[], $6::text[])"
-    "    AS l(consumer, key, did, payload, error, sqlstate)), "
+    "  FROM unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::text[], $6::text[], "
+    "    $7::int4[], $8::text[], $9::text[], $10::text[], $11::int8[], $12::bytea[])"
+    "    AS l(consumer, key, did, payload, error, sqlstate, payload_bytes, source, path, "
+    "operation, "
+    "    rev, cid)), "
     "fitting AS ("
     "  SELECT g.* FROM given g"
-    "  WHERE g.is_known OR (pg_total_relation_size('skua.dead_letter') < $9::int8 AND"
+    "  WHERE g.is_known OR (pg_total_relation_size('skua.dead_letter') < $15::int8 AND"
     "    g.n + (SELECT count(*) FROM (SELECT FROM skua.dead_letter d WHERE d.did = g.did"
-    "                                 LIMIT $8::int8) AS present) <= $8::int8)), "
+    "                                 LIMIT $14::int8) AS present) <= $14::int8)), "
     "written AS ("
     "  INSERT INTO skua.dead_letter AS t"
-    "    (consumer, key, did, payload, error, sqlstate, created_at, last_at)"
-    "  SELECT consumer, key, did, payload, error, sqlstate, $7::timestamptz, $7::timestamptz"
+    "    (consumer, key, did, payload, error, sqlstate, payload_bytes, source, path, operation, "
+    "rev, "
+    "    cid, created_at, last_at)"
+    "  SELECT consumer, key, did, payload, error, sqlstate, payload_bytes, source, path, "
+    "operation, "
+    "    rev, cid, $13::timestamptz, $13::timestamptz"
     "  FROM fitting"
     "  ON CONFLICT (consumer, key) DO UPDATE SET attempts = t.attempts + 1,"
     "    payload = EXCLUDED.payload, error = EXCLUDED.error, sqlstate = EXCLUDED.sqlstate,"
-    "    last_at = EXCLUDED.last_at"
+    "    payload_bytes = EXCLUDED.payload_bytes, source = EXCLUDED.source, path = EXCLUDED.path,"
+    "    operation = EXCLUDED.operation, rev = EXCLUDED.rev, cid = EXCLUDED.cid,"
+    "    last_at = EXCLUDED.last_at, status = 'dead', lease_owner = NULL, lease_until = NULL,"
+    "    finished_at = NULL, note = NULL"
     "  WHERE (t.payload, t.error, t.sqlstate) IS DISTINCT FROM"
     "    (EXCLUDED.payload, EXCLUDED.error, EXCLUDED.sqlstate)"
     "  RETURNING 1) "
@@ -52,14 +62,68 @@ std::string error_of(const DeadLetter& letter, std::size_t payload_bytes) {
   return error;
 }
 
-void count_left_out(const DeadLetter& example, std::size_t count) {
-  if (count == 0) return;
-  letter_counters.left_out += count;
-  logger("store")->warn(
-      "skua.dead_letter is full, for an account or in all (docs/operations.md): {} not stored, for "
-      "example {}: {}",
-      counted(static_cast<std::int64_t>(count), "dead letter"), example.key, example.error);
+void append_text(Array& texts, const std::string& text) {
+  if (text.empty()) {
+    texts.null();
+  } else {
+    texts.text(text);
+  }
 }
+
+/// The columns of letters, as arrays.
+class Columns {
+ public:
+  void add(const DeadLetter& letter, std::size_t payload_limit) {
+    consumers_.text(escaped(letter.consumer));
+    keys_.text(escaped(letter.key));
+    dids_.text(escaped(letter.did));
+    if (letter.payload.empty()) {
+      payloads_.null();
+      sizes_.null();
+    } else {
+      const ByteView payload = letter.payload;
+      payloads_.bytea(payload.first(std::min(payload.size(), payload_limit)));
+      sizes_.int4(static_cast<std::int32_t>(payload.size()));
+    }
+    errors_.text(error_of(letter, payload_limit));
+    append_text(sqlstates_, letter.sqlstate);
+    append_text(sources_, escaped(letter.source));
+    append_text(paths_, escaped(letter.path));
+    append_text(operations_, letter.operation);
+    if (letter.rev == 0) {
+      revs_.null();
+    } else {
+      revs_.int8(letter.rev);
+    }
+    if (letter.cid) {
+      cids_.bytea(*letter.cid);
+    } else {
+      cids_.null();
+    }
+  }
+
+  /// $1 to $12 of kWrite.
+  void append_to(Params& params) const {
+    for (const Array* column : {&consumers_, &keys_, &dids_, &payloads_, &errors_, &sqlstates_,
+                                &sizes_, &sources_, &paths_, &operations_, &revs_, &cids_}) {
+      params.array(*column);
+    }
+  }
+
+ private:
+  Array consumers_{Array::Type::text};
+  Array keys_{Array::Type::text};
+  Array dids_{Array::Type::text};
+  Array payloads_{Array::Type::bytea};
+  Array errors_{Array::Type::text};
+  Array sqlstates_{Array::Type::text};
+  Array sizes_{Array::Type::int4};
+  Array sources_{Array::Type::text};
+  Array paths_{Array::Type::text};
+  Array operations_{Array::Type::text};
+  Array revs_{Array::Type::int8};
+  Array cids_{Array::Type::bytea};
+};
 
 }  // namespace
 
@@ -72,36 +136,25 @@ std::size_t write_dead_letters(Session& session, const std::vector<DeadLetter>& 
     by_key[{escaped(letter.consumer), escaped(letter.key)}] = &letter;
   }
   if (by_key.empty()) return 0;
-  Array consumers(Array::Type::text);
-  Array keys(Array::Type::text);
-  Array dids(Array::Type::text);
-  Array payloads(Array::Type::bytea);
-  Array errors(Array::Type::text);
-  Array sqlstates(Array::Type::text);
-  for (const auto& [key, letter] : by_key) {
-    consumers.text(key.first);
-    keys.text(key.second);
-    dids.text(escaped(letter->did));
-    if (letter->payload.empty()) {
-      payloads.null();
-    } else {
-      const ByteView payload = letter->payload;
-      payloads.bytea(payload.first(std::min(payload.size(), limits.payload_bytes)));
-    }
-    errors.text(error_of(*letter, limits.payload_bytes));
-    if (letter->sqlstate.empty()) {
-      sqlstates.null();
-    } else {
-      sqlstates.text(letter->sqlstate);
-    }
-  }
+  Columns columns;
+  for (const auto& [key, letter] : by_key) columns.add(*letter, limits.payload_bytes);
   Params params;
-  params.array(consumers).array(keys).array(dids).array(payloads).array(errors).array(sqlstates);
+  columns.append_to(params);
   params.timestamp(now).int8(limits.per_account).int8(limits.table_bytes);
   const Rows rows = session.execute(kWrite, params);
-  count_left_out(*by_key.rbegin()->second,
-                 by_key.size() - static_cast<std::size_t>(rows.int8(0, 1)));
+  const DeadLetter& example = *by_key.rbegin()->second;
+  count_letters_left_out(by_key.size() - static_cast<std::size_t>(rows.int8(0, 1)),
+                         example.key + ": " + example.error);
   return static_cast<std::size_t>(rows.int8(0, 0));
+}
+
+void count_letters_left_out(std::size_t count, const std::string& example) {
+  if (count == 0) return;
+  letter_counters.left_out += count;
+  logger("store")->warn(
+      "skua.dead_letter is full, for an account or in all (docs/operations.md): {} not stored, for "
+      "example {}",
+      counted(static_cast<std::int64_t>(count), "dead letter"), example);
 }
 
 const DeadLetterCounters& dead_letter_counters() {

@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "atproto/sha256.hpp"
 #include "base/bytes.hpp"
 #include "base/metric.hpp"
 #include "base/time.hpp"
@@ -12,11 +14,14 @@
 
 namespace skua::store {
 
+// Writes the indexer's letters to `skua.dead_letter`. consumer_letters.hpp writes those of
+// consumers of the change log; dead_letter_table.hpp lists and finishes both.
+
 /// Input that could not become rows (`skua.dead_letter`).
 struct DeadLetter {
   /// The component that rejected it.
   std::string consumer;
-  /// Identifies the letter for its consumer. For the indexer: source, position and operation.
+  /// Identifies the letter for its consumer. For the indexer: source, position and item.
   std::string key;
   /// The account that the input concerns; empty: unknown.
   std::string did;
@@ -24,6 +29,16 @@ struct DeadLetter {
   std::string error;
   /// Empty if PostgreSQL did not reject it.
   std::string sqlstate;
+  /// The source of the input, as in `skua.cursors`; empty: unknown.
+  std::string source = {};
+  /// The path of the record; empty: the letter is not of one record.
+  std::string path = {};
+  /// create, update, delete, frame or label, as in `skua.dead_letter.operation`; empty: unknown.
+  std::string operation = {};
+  /// The revision of the commit, which fits an int8; 0: unknown.
+  std::int64_t rev = 0;
+  /// The hash of the record, if the payload is the record; otherwise nothing.
+  std::optional<atproto::Digest> cid = std::nullopt;
 };
 
 /// The limits of the table, so that invalid input does not fill the disk.
@@ -36,10 +51,11 @@ struct DeadLetterLimits {
   std::int64_t table_bytes = std::int64_t{1} << 30;
 };
 
-/// Writes letters. If a letter exists with another outcome, its attempts increase; with the same
-/// outcome, as after a replay, it does not change. Texts may contain anything: control characters
-/// and invalid UTF-8 are escaped. In the caller's transaction, if there is one. New letters beyond
-/// the limits are counted and logged instead. Returns the number of changed rows.
+/// Writes letters. If a letter exists with another outcome, its attempts increase and it is dead
+/// again; with the same outcome, as after a replay, it does not change, so a finished letter stays
+/// finished. Texts may contain anything: control characters and invalid UTF-8 are escaped. In the
+/// caller's transaction, if there is one. New letters beyond the limits are counted and logged
+/// instead. Returns the number of changed rows.
 std::size_t write_dead_letters(Session& session, const std::vector<DeadLetter>& letters,
                                Timestamp now, const DeadLetterLimits& limits = {});
 
@@ -49,5 +65,7 @@ struct DeadLetterCounters {
                    "Dead letters that are not stored because skua.dead_letter is full"};
 };
 const DeadLetterCounters& dead_letter_counters();
+/// Counts and logs letters beyond the limits. Any thread.
+void count_letters_left_out(std::size_t count, const std::string& example);
 
 }  // namespace skua::store

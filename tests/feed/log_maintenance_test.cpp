@@ -1,7 +1,9 @@
 #include "feed/log_maintenance.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -94,6 +96,23 @@ TEST_F(LogMaintenanceTest, a_reader_is_not_waited_for) {
   }
   maintain_change_log(session(), metrics_);
   EXPECT_EQ(partitions(), "1 2 3");
+}
+
+TEST_F(LogMaintenanceTest, its_thread_deletes_letters_that_were_finished_long_ago) {
+  session().run(
+      "INSERT INTO skua.dead_letter (consumer, key, error, status, finished_at) VALUES "
+      "('indexer', 'old', 'e', 'resolved', now() - interval '31 days'), "
+      "('indexer', 'new', 'e', 'discarded', now() - interval '29 days'), "
+      "('indexer', 'dead', 'e', 'dead', NULL)");
+  LogMaintenance maintenance({.database_url = database_.url()});
+  maintenance.start();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (value("SELECT count(*) FROM skua.dead_letter") != "2" &&
+         std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  maintenance.stop();
+  EXPECT_EQ(value("SELECT string_agg(key, ' ' ORDER BY key) FROM skua.dead_letter"), "dead new");
 }
 
 }  // namespace

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/time.hpp"
+#include "store/dead_letter_table.hpp"
+#include "store/dead_letters.hpp"
+#include "store/session.hpp"
+
+namespace skua::store {
+
+// Dead letters of consumers of the change log: changes that a consumer could not process. All
+// functions run in the caller's transaction, if there is one, and throw SqlError.
+//
+// An operator's replay (`request_replay` in dead_letter_table.hpp) marks such a letter `requested`.
+// The loop of the consumer leases requested letters of its lane (`lease_requested_letters`),
+// processes the changes again, and ends each lease with `resolve_replay`, `fail_replay` or
+// `release_replay`.
+
+/// A change that a consumer could not process.
+struct ConsumerLetter {
+  /// The name of the consumer.
+  std::string consumer;
+  /// The lane of the consumer, from 0.
+  std::int32_t lane = 0;
+  /// The position of the change in the change log, and the timeline of the position.
+  std::int32_t timeline = 0;
+  std::int64_t position = 0;
+  /// create, update or delete.
+  std::string operation;
+  /// As in the change log; 0 where a kind of change has none.
+  std::int32_t actor_id = 0;
+  std::int32_t collection_id = 0;
+  std::int64_t rkey = 0;
+  /// What the consumer keeps for people, such as the message that it sent; may be empty.
+  Bytes payload;
+  std::string error;
+  /// Empty if PostgreSQL did not report the error.
+  std::string sqlstate;
+};
+
+/// `skua.dead_letter.key` of a consumer's letter: unique for timeline and position.
+std::string consumer_letter_key(std::int32_t timeline, std::int64_t position);
+
+/// Writes a letter. If the consumer has a letter of this position, its attempts increase and it is
+/// dead again, because the consumer failed again. The letter counts among those of its account.
+/// Letters of consumers use at most half of the table, so that a consumer that fails always does
+/// not displace the letters of the indexer. False: the letter is beyond the limits; it is counted
+/// and logged.
+bool write_consumer_letter(Session& session, const ConsumerLetter& letter, Timestamp now,
+                           const DeadLetterLimits& limits = {});
+
+/// A requested letter.
+struct RequestedLetter {
+  std::int64_t id = 0;
+  ConsumerLetter letter;
+};
+
+/// Leases up to `limit` requested letters of a lane, in the order of their positions, and letters
+/// whose lease of a replay has expired. Skips letters that another session is leasing.
+std::vector<RequestedLetter> lease_requested_letters(Session& session, const std::string& consumer,
+                                                     std::int32_t lane, const ReplayLease& lease,
+                                                     std::size_t limit);
+
+}  // namespace skua::store

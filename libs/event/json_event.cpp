@@ -34,11 +34,18 @@ std::string_view json_did(JsonSlice did) {
 bool JsonOpDecoder::decode(const JsonOp& op, UnresolvedEvent& out) {
   cid_matches_ = true;
   std::string error = read(op, out);
-  if (!error.empty()) reject_json(name_of(op), std::move(error), op.whole, out);
+  if (!error.empty()) {
+    const atproto::Tid rev = std::get<RecordChange>(out.body).rev;
+    reject_json(name_of(op), std::move(error), op.whole, out);
+    auto& rejection = std::get<Rejection>(out.body);
+    rejection.operation = operation_of(op.action.string().value_or(std::string()));
+    rejection.rev = rev;
+  }
   return cid_matches_;
 }
 
 std::string JsonOpDecoder::read(const JsonOp& op, UnresolvedEvent& out) {
+  out.body.emplace<RecordChange>();
   const auto collection = op.collection.string();
   if (!collection) return "op without a collection";
   const auto rkey = op.rkey.string();

@@ -20,7 +20,8 @@ void OpDecoder::decode(const atproto::Value& op, UnresolvedEvent& out) {
   std::string error = read(op, out);
   if (error.empty()) return;
 
-  reject(text_field(op, "path").value_or("op"), std::move(error), out);
+  reject(text_field(op, "path").value_or("op"), std::move(error),
+         operation_of(text_field(op, "action").value_or("")), out);
   Bytes& payload = std::get<Rejection>(out.body).payload;
   if (payload.empty()) repo::CborWriter(payload).value(op);
 }

@@ -43,11 +43,16 @@ std::string read_record(const atproto::Cid& cid, ByteView block, atproto::Docume
   return {};
 }
 
-void reject(std::string_view what, std::string error, UnresolvedEvent& out) {
+void reject(std::string_view what, std::string error, std::optional<Operation> operation,
+            UnresolvedEvent& out) {
+  auto& change = std::get<RecordChange>(out.body);
   Rejection rejection;
   rejection.what = what;
   rejection.error = std::move(error);
-  rejection.payload = std::move(std::get<RecordChange>(out.body).block);
+  rejection.operation = operation;
+  rejection.rev = change.rev;
+  if (!change.block.empty()) rejection.cid = change.cid;
+  rejection.payload = std::move(change.block);
   out.body = std::move(rejection);
 }
 

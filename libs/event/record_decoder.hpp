@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,7 +23,8 @@ std::string read_record(const atproto::Cid& cid, ByteView block, atproto::Docume
                         RecordChange& change);
 
 /// Turns a RecordChange that cannot be used into a Rejection. Its payload is the record's block, as
-/// far as the change contains it.
-void reject(std::string_view what, std::string error, UnresolvedEvent& out);
+/// far as the change contains it. `operation`: nothing if it is unknown.
+void reject(std::string_view what, std::string error, std::optional<Operation> operation,
+            UnresolvedEvent& out);
 
 }  // namespace skua::event

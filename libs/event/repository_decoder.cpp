@@ -15,7 +15,7 @@ void RepositoryDecoder::decode(std::string_view did, atproto::Tid rev,
   std::string error =
       read_record(record.cid, record.block, scratch_, std::get<RecordChange>(out.body));
   if (!path_error.empty()) error = std::move(path_error);
-  if (!error.empty()) reject(record.path, std::move(error), out);
+  if (!error.empty()) reject(record.path, std::move(error), Operation::Create, out);
 }
 
 }  // namespace skua::event

@@ -3,7 +3,7 @@
 namespace skua::event {
 
 std::string label_path(std::uint32_t place) {
-  return "labels/" + std::to_string(place);
+  return std::string(kLabelPath) + std::to_string(place);
 }
 
 std::string UnresolvedEvent::at_uri() const {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "atproto/cid.hpp"
@@ -75,6 +76,12 @@ struct Rejection {
   /// The reason, as a message for people.
   std::string error;
   Bytes payload;
+  /// Of a record, as far as they are known: the operation, and the revision of the commit (0:
+  /// unknown).
+  std::optional<Operation> operation = std::nullopt;
+  atproto::Tid rev{};
+  /// The CID of the record, if the payload is the record; otherwise nothing.
+  std::optional<atproto::Cid> cid = std::nullopt;
 };
 
 /// A label that a labeler set or withdrew. The references of its subject are resolved in place.
@@ -92,6 +99,8 @@ struct LabelChange {
   LabelChange& operator=(const LabelChange&) = delete;
 };
 
+/// The rejected item of a label message begins with this.
+inline constexpr std::string_view kLabelPath = "labels/";
 /// The rejected item of a label message, for example `labels/3`.
 std::string label_path(std::uint32_t place);
 

@@ -210,6 +210,8 @@ TEST_P(RejectedOp, stands_among_its_siblings) {
   EXPECT_EQ(rejection.what, bad.what);
   EXPECT_EQ(rejection.error.substr(0, bad.error.size()), bad.error);
   EXPECT_EQ(rejection.payload, cbor_of(bad.op));
+  // The payload is not a record.
+  EXPECT_FALSE(rejection.cid);
   EXPECT_EQ(frame.events[1].type, bad.type);
   EXPECT_EQ(frame.events[1].did, kDid);
   EXPECT_EQ(frame.events[1].seq, 42);
@@ -231,8 +233,13 @@ TEST(FrameDecoderTest, a_block_that_is_not_dag_cbor_is_rejected_alone) {
     ASSERT_EQ(frame.events.size(), 3U);
     EXPECT_EQ(post_of(frame, 0).text, "good");
     EXPECT_EQ(rejection_of(frame, 1).what, "app.bsky.feed.post/2");
+    const Rejection& rejection = rejection_of(frame, 1);
+    EXPECT_EQ(rejection.operation, Operation::Create);
+    EXPECT_EQ(rejection.rev.to_string(), kRev);
+    EXPECT_EQ(rejection.cid.has_value(), !bad.empty());
     if (!bad.empty()) {
-      EXPECT_EQ(rejection_of(frame, 1).payload, bad);
+      EXPECT_EQ(rejection.payload, bad);
+      EXPECT_EQ(rejection.cid, atproto::Cid::of(bad));
     }
     EXPECT_EQ(frame.events[1].type, RecordType::Post);
     EXPECT_EQ(change_of(frame, 2).operation, Operation::Delete);

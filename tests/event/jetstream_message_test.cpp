@@ -230,6 +230,17 @@ TEST_P(RejectedEvent, is_kept_with_its_bytes) {
   ASSERT_NE(rejection, nullptr);
   EXPECT_EQ(rejection->error.substr(0, GetParam().error.size()), GetParam().error);
   EXPECT_EQ(as_text(rejection->payload), GetParam().text);
+  EXPECT_FALSE(rejection->cid);
+}
+
+TEST(JetstreamMessageTest, a_rejected_record_keeps_its_operation_and_revision) {
+  event::JetstreamDecoder decoder;
+  JetstreamMessage message;
+  ASSERT_TRUE(decoder.decode(with(kPost, "null"), message));
+  const auto& rejection = std::get<event::Rejection>(message.events.at(0).body);
+  EXPECT_EQ(rejection.what, "app.bsky.feed.post/3k");
+  EXPECT_EQ(rejection.operation, event::Operation::Create);
+  EXPECT_EQ(rejection.rev.to_string(), kRevText);
 }
 
 struct Refused {

@@ -1,0 +1,140 @@
+#include "backfill/letters/replay_letter.hpp"
+
+#include <array>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "atproto/syntax.hpp"
+#include "backfill/queue/job_commands.hpp"
+#include "backfill/queue/job_table.hpp"
+#include "base/bytes.hpp"
+#include "store/repository_table.hpp"
+#include "writer/record_letter.hpp"
+
+namespace skua::backfill {
+namespace {
+
+using store::LetterRow;
+using store::LetterStatus;
+
+constexpr const char* kLostLease = "another process took the letter over meanwhile";
+
+/// The replay of one letter that is leased.
+class LetterReplay {
+ public:
+  LetterReplay(const ReplayServices& services, const LetterRow& letter, const std::string& owner)
+      : services_(services), letter_(letter), owner_(owner) {}
+
+  ReplayedLetter run() {
+    if (letter_.operation == "label") {
+      return release("labels cannot be replayed; read the labeler again with --cursor");
+    }
+    if (!atproto::is_did(letter_.did)) return release("the account is not known");
+    if (is_excluded()) return resolve("the filter excludes it", false);
+    const Bytes payload = store::read_letter_payload(services_.session, letter_.id);
+    if (!writer::has_record(letter_, payload)) return resolve("", true);
+    const writer::ReplayedRecord replayed =
+        writer::replay_record(services_.session, services_.ids, services_.clock, letter_, payload);
+    if (!replayed.error.empty()) return fail(replayed);
+    const char* note = replayed.rows > 0 ? "written" : "what is stored is not older";
+    return resolve(note, letter_.operation != "delete" && (replayed.rows == 0 || !is_newest()));
+  }
+
+  /// Ends the lease after an error of the server, if the server answers again.
+  void give_back() noexcept {
+    try {
+      store::release_replay(services_.session, letter_.id, owner_);
+    } catch (const std::exception&) {
+      // The lease expires.
+    }
+  }
+
+ private:
+  bool is_excluded() const {
+    if (!services_.filter.passes_did(letter_.did)) return true;
+    if (!letter_.path) return false;
+    const std::string_view path = *letter_.path;
+    return !services_.filter.passes_collection(path.substr(0, path.find('/')));
+  }
+
+  /// Whether no later commit of the repository is known. Deletes that the saved head does not
+  /// include have tombstones.
+  bool is_newest() const {
+    const auto rows = store::load_repositories(services_.session, std::array{letter_.did});
+    return !rows.empty() && rows[0].head &&
+           rows[0].head->rev.value <= static_cast<std::uint64_t>(*letter_.rev);
+  }
+
+  ReplayedLetter resolve(std::string note, bool with_resync) {
+    store::Session& session = services_.session;
+    ReplayedLetter outcome;
+    store::Transaction transaction(session);
+    if (with_resync) {
+      add_jobs(session, std::array{NewJob{.did = letter_.did}}, Again::Yes, services_.clock.now());
+      const auto jobs = read_jobs(session, std::array{letter_.did});
+      if (!jobs.empty() && jobs[0].state == JobState::Running) {
+        // It may have requested the repository before the commit of the letter.
+        ReplayedLetter later =
+            release("a job of the account runs; replay the letter when it has ended");
+        transaction.commit();
+        return later;
+      }
+      if (!note.empty()) note += "; ";
+      note += "a resync of the account is queued";
+      outcome.resync = letter_.did;
+    }
+    if (!store::resolve_replay(session, letter_.id, owner_, note)) {
+      return {ReplayEnd::NotDead, kLostLease, std::nullopt};
+    }
+    transaction.commit();
+    outcome.end = ReplayEnd::Resolved;
+    outcome.text = std::move(note);
+    return outcome;
+  }
+
+  ReplayedLetter fail(const writer::ReplayedRecord& replayed) {
+    const bool is_ours = store::fail_replay(services_.session, letter_.id, owner_, replayed.error,
+                                            replayed.sqlstate);
+    if (!is_ours) return {ReplayEnd::NotDead, kLostLease, std::nullopt};
+    return {ReplayEnd::Failed, replayed.error, std::nullopt};
+  }
+
+  ReplayedLetter release(std::string reason) {
+    store::release_replay(services_.session, letter_.id, owner_);
+    return {ReplayEnd::Impossible, std::move(reason), std::nullopt};
+  }
+
+  const ReplayServices& services_;
+  const LetterRow& letter_;
+  const std::string& owner_;
+};
+
+std::string state_text(store::Session& session, std::int64_t id) {
+  const auto rows = store::list_letters(session, {.ids = {id}}, 1);
+  if (rows.empty()) return "there is no such letter";
+  std::string text(store::to_string(rows[0].status));
+  if (rows[0].lease_owner) text += " by " + *rows[0].lease_owner;
+  return text;
+}
+
+}  // namespace
+
+ReplayedLetter replay_letter(const ReplayServices& services, std::int64_t id,
+                             const store::ReplayLease& lease) {
+  if (store::request_replay(services.session, id)) {
+    return {ReplayEnd::Requested, "its consumer processes it again", std::nullopt};
+  }
+  const auto letter = store::lease_letter(services.session, id, lease);
+  if (!letter) return {ReplayEnd::NotDead, state_text(services.session, id), std::nullopt};
+  LetterReplay replay(services, *letter, lease.owner);
+  try {
+    return replay.run();
+  } catch (const store::SqlError&) {
+    replay.give_back();
+    throw;
+  }
+}
+
+}  // namespace skua::backfill

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/time.hpp"
+#include "resolve/resolver.hpp"
+#include "store/dead_letter_table.hpp"
+#include "store/filter_table.hpp"
+#include "store/session.hpp"
+
+namespace skua::backfill {
+
+/// How the replay of a dead letter ended.
+enum class ReplayEnd : std::uint8_t {
+  /// The letter is resolved.
+  Resolved,
+  /// The letter waits for its consumer.
+  Requested,
+  /// The letter is dead, with the new reason.
+  Failed,
+  /// There is no way to replay this letter; it did not change.
+  Impossible,
+  /// The letter is not dead, or another process replays it; it did not change.
+  NotDead,
+};
+
+struct ReplayedLetter {
+  ReplayEnd end = ReplayEnd::NotDead;
+  /// For people.
+  std::string text;
+  /// A job for the repository of this account was queued.
+  std::optional<std::string> resync;
+};
+
+/// What a replay uses. Everything outlives the call.
+struct ReplayServices {
+  store::Session& session;
+  resolve::SharedIds& ids;
+  /// The server's clock.
+  const Clock& clock;
+  const store::Filter& filter;
+};
+
+/// Replays a dead letter under a lease:
+/// - A record with its bytes goes through the table writers (writer::replay_record). A job for the
+///   repository is queued too, if a later commit of the repository is known or no head is stored: a
+///   later commit may have deleted the record, and tombstones are not kept that long.
+/// - For a message, an operation without its block, and a payload that was cut, a job downloads the
+///   repository of the account.
+/// - A letter of a consumer is handed to the consumer.
+/// - A letter that the filter excludes now is resolved. A label or an unknown account cannot be
+///   replayed.
+/// Outside a transaction. Throws store::SqlError; the letter is then dead again, or its lease
+/// expires.
+ReplayedLetter replay_letter(const ReplayServices& services, std::int64_t id,
+                             const store::ReplayLease& lease);
+
+}  // namespace skua::backfill

@@ -38,6 +38,7 @@ std::unique_ptr<Command> make_source_command(CLI::App& app);
 std::unique_ptr<Command> make_tap_command(CLI::App& app);
 std::unique_ptr<Command> make_filter_command(CLI::App& app);
 std::unique_ptr<Command> make_consumers_command(CLI::App& app);
+std::unique_ptr<Command> make_dead_letters_command(CLI::App& app);
 std::unique_ptr<Command> make_record_command(CLI::App& app);
 std::unique_ptr<Command> make_inspect_command(CLI::App& app);
 std::unique_ptr<Command> make_status_command(CLI::App& app);

@@ -1,0 +1,96 @@
+#include <chrono>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "app/database.hpp"
+#include "backfill/bootstrap/bootstrap_indexes.hpp"
+#include "backfill/letters/replay_letter.hpp"
+#include "base/count_text.hpp"
+#include "base/utf8.hpp"
+#include "commands.hpp"
+#include "database_choice.hpp"
+#include "dead_letters.hpp"
+#include "letter_choice.hpp"
+#include "resolve/resolver.hpp"
+#include "stop_signal.hpp"
+#include "store/filter_table.hpp"
+#include "store/process_name.hpp"
+#include "store/server_clock.hpp"
+
+namespace skua::cli {
+namespace {
+
+using backfill::ReplayEnd;
+using store::LetterStatus;
+
+/// A reason may be long.
+constexpr std::size_t kMostText = 500;
+
+const char* word_of(ReplayEnd end) {
+  switch (end) {
+    case ReplayEnd::Resolved:
+      return "resolved";
+    case ReplayEnd::Requested:
+      return "requested";
+    case ReplayEnd::Failed:
+      return "failed again";
+    case ReplayEnd::Impossible:
+      return "cannot be replayed";
+    case ReplayEnd::NotDead:
+      return "not replayed";
+  }
+  return "";
+}
+
+}  // namespace
+
+int dead_letters_replay(const Settings& settings, const DeadLettersFlags& flags) {
+  StopSignal stop_signal;
+  store::LetterFilter chosen = letter_filter(flags);
+  if (flags.all != flags.ids.empty()) {
+    throw UsageError("dead-letters replay: name letters, or say --all");
+  }
+  const std::string url = require_database(settings, flags.database);
+  app::check_database_to_write(url, durability(settings, flags.allow_unsafe_database));
+  store::Session session(url, store::process_name("skua dead-letters"));
+  if (backfill::bootstrap_is_open(session)) {
+    fmt::print(stderr,
+               "skua dead-letters replay: a bootstrap is not finished: `skua backfill "
+               "--bootstrap` finishes it\n");
+    return kFailure;
+  }
+  store::ServerClock clock(system_clock());
+  clock.compare(session);
+  const auto filter = store::load_filter(session);
+  const auto ids = std::make_unique<resolve::SharedIds>();
+  const backfill::ReplayServices services{session, *ids, clock, *filter};
+  const store::ReplayLease lease{.owner = store::process_name("skua dead-letters")};
+
+  std::vector<std::int64_t> letters = chosen.ids;
+  if (flags.all) {
+    chosen.statuses = {LetterStatus::Dead, LetterStatus::Replaying};
+    letters = store::letter_ids(session, chosen);
+  }
+  bool all_well = true;
+  std::size_t done = 0;
+  for (const std::int64_t id : letters) {
+    if (stop_signal.wait_for(std::chrono::milliseconds(0))) {
+      fmt::print(stderr, "stopped: {} not replayed\n", counted(letters.size() - done, "letter"));
+      return kFailure;
+    }
+    const backfill::ReplayedLetter replayed = backfill::replay_letter(services, id, lease);
+    const bool is_well = replayed.end == ReplayEnd::Resolved ||
+                         replayed.end == ReplayEnd::Requested ||
+                         // Another process was faster.
+                         (flags.all && replayed.end == ReplayEnd::NotDead);
+    fmt::print(is_well ? stdout : stderr, "{}: {}: {}\n", id, word_of(replayed.end),
+               printable(replayed.text, kMostText));
+    all_well = all_well && is_well;
+    ++done;
+  }
+  if (letters.empty()) fmt::print("no letters match\n");
+  return all_well ? kSuccess : kFailure;
+}
+
+}  // namespace skua::cli

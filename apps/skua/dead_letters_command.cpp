@@ -53,7 +53,7 @@ DeadLettersCommand::DeadLettersCommand(CLI::App& app)
       ->type_name("NUMBER");
   add_json_flag(list_, flags_.json);
   list_->footer(
-      "Without --status: letters that are not finished. Examples:\n  skua dead-letters list "
+      "Without --status: letters that are not finished.\n\nExamples:\n  skua dead-letters list "
       "--database postgresql://localhost/skua\n  skua dead-letters list --error UTF-8 --status "
       "resolved --json");
 

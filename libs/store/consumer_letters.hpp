@@ -61,7 +61,9 @@ struct RequestedLetter {
 };
 
 /// Leases up to `limit` requested letters of a lane, in the order of their positions, and letters
-/// whose lease of a replay has expired. Skips letters that another session is leasing.
+/// whose lease of a replay has expired. Skips letters that another session is leasing. The lane is
+/// that of the letter: a consumer that changes the number of its lanes updates
+/// `skua.dead_letter.lane`.
 std::vector<RequestedLetter> lease_requested_letters(Session& session, const std::string& consumer,
                                                      std::int32_t lane, const ReplayLease& lease,
                                                      std::size_t limit);

@@ -40,6 +40,9 @@ const std::string kLetterMatches =
 /// Nobody holds a lease of the letter.
 const std::string kLetterNotLeased =
     "(d.status <> 'replaying' OR d.lease_until <= clock_timestamp())";
+/// Nobody has handled the letter, or its lease has expired.
+const std::string kLetterIsDead =
+    "(d.status = 'dead' OR (d.status = 'replaying' AND d.lease_until <= clock_timestamp()))";
 const std::string kNoLetterLease = "lease_owner = NULL, lease_until = NULL";
 /// $1: the number of the letter, $2: the lease owner.
 const std::string kLetterLeasedBy =
@@ -57,10 +60,9 @@ const Statement kLetterPayload{"dead_letters_payload",
 const Statement kLeaseLetter{
     "dead_letters_lease",
     "UPDATE skua.dead_letter AS d SET status = 'replaying', lease_owner = $2, "
-    "lease_until = clock_timestamp() + make_interval(secs => $3::int8) WHERE d.id = $1::int8 "
-    "AND (d.status = 'dead' OR (d.status = 'replaying' AND d.lease_until <= clock_timestamp())) "
-    "RETURNING " +
-        kLetterColumns};
+    "lease_until = clock_timestamp() + make_interval(secs => $3::int8) "
+    "WHERE d.id = $1::int8 AND d.pos IS NULL AND " +
+        kLetterIsDead + " RETURNING " + kLetterColumns};
 const Statement kResolveReplay{"dead_letters_resolve_replay",
                                "UPDATE skua.dead_letter AS d SET status = 'resolved', " +
                                    kNoLetterLease + ", finished_at = clock_timestamp(), note = $3" +
@@ -74,9 +76,10 @@ const Statement kFailReplay{
 const Statement kReleaseReplay{
     "dead_letters_release",
     "UPDATE skua.dead_letter AS d SET status = 'dead', " + kNoLetterLease + kLetterLeasedBy};
-const Statement kRequestReplay{"dead_letters_request",
-                               "UPDATE skua.dead_letter AS d SET status = 'requested' "
-                               "WHERE d.id = $1::int8 AND d.status = 'dead' AND d.pos IS NOT NULL"};
+const Statement kRequestReplay{
+    "dead_letters_request",
+    "UPDATE skua.dead_letter AS d SET status = 'requested', " + kNoLetterLease +
+        " WHERE d.id = $1::int8 AND d.pos IS NOT NULL AND " + kLetterIsDead};
 const Statement kFinishLetters{
     "dead_letters_finish", "UPDATE skua.dead_letter AS d SET status = $7, " + kNoLetterLease +
                                ", finished_at = clock_timestamp(), note = nullif($8, '') WHERE " +

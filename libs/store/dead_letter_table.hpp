@@ -102,8 +102,8 @@ struct ReplayLease {
   std::chrono::seconds duration = std::chrono::minutes(5);
 };
 
-/// Leases a letter that is dead, or whose lease has expired. Nothing: it is finished, another
-/// process has leased it, it waits for its consumer, or there is no such letter.
+/// Leases a letter of the indexer that is dead, or whose lease has expired. Nothing: it is
+/// finished, another process has leased it, it is a consumer's, or there is no such letter.
 std::optional<LetterRow> lease_letter(Session& session, std::int64_t id, const ReplayLease& lease);
 
 /// Ends a lease: the letter is resolved. False, as in the following functions: the owner does not
@@ -116,8 +116,8 @@ bool fail_replay(Session& session, std::int64_t id, const std::string& owner,
 /// Ends a lease: the letter is dead as before it.
 bool release_replay(Session& session, std::int64_t id, const std::string& owner);
 
-/// Hands a consumer's letter that is dead to its consumer (consumer_letters.hpp). False: the letter
-/// is not dead, or it is the indexer's.
+/// Hands a consumer's letter that is dead, or whose lease has expired, to its consumer
+/// (consumer_letters.hpp). False: it is in another status, or it is the indexer's.
 bool request_replay(Session& session, std::int64_t id);
 
 /// Resolves or discards the matching letters that are not finished, except those of a lease that

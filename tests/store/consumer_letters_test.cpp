@@ -136,12 +136,24 @@ TEST_F(ConsumerLettersTest, requested_letters_are_leased_in_the_order_of_their_p
   // An expired lease can be taken; the other one cannot.
   EXPECT_EQ(leased(1, {.owner = "theirs"}), std::vector<std::int64_t>{30});
   EXPECT_TRUE(leased(1, {.owner = "theirs"}).empty());
+  EXPECT_FALSE(request_replay(session(), id_at(30)));
   EXPECT_TRUE(resolve_replay(session(), id_at(10), "ours", ""));
   EXPECT_FALSE(fail_replay(session(), id_at(30), "short", "no", ""));
   EXPECT_TRUE(fail_replay(session(), id_at(30), "theirs", "no", ""));
   EXPECT_EQ(value("SELECT string_agg(pos || ' ' || status, ', ' ORDER BY pos) "
                   "FROM skua.dead_letter"),
             "10 resolved, 20 dead, 30 dead, 40 requested");
+}
+
+TEST_F(ConsumerLettersTest, only_its_consumer_leases_a_letter) {
+  write_consumer_letter(session(), letter_at(10), at(1));
+  EXPECT_FALSE(lease_letter(session(), id_at(10), {.owner = "ours"}));
+  EXPECT_TRUE(request_replay(session(), id_at(10)));
+  EXPECT_EQ(leased(0, {.owner = "short", .duration = std::chrono::seconds(0)}),
+            std::vector<std::int64_t>{10});
+  EXPECT_FALSE(lease_letter(session(), id_at(10), {.owner = "ours"}));
+  EXPECT_TRUE(request_replay(session(), id_at(10)));
+  EXPECT_EQ(value("SELECT concat_ws('|', status, lease_owner) FROM skua.dead_letter"), "requested");
 }
 
 }  // namespace

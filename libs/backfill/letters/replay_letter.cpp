@@ -17,7 +17,6 @@ namespace skua::backfill {
 namespace {
 
 using store::LetterRow;
-using store::LetterStatus;
 
 constexpr const char* kLostLease = "another process took the letter over meanwhile";
 

@@ -124,7 +124,7 @@ void DeadLettersCommand::add_filters(CLI::App* command) {
       ->type_name("NAME");
   command->add_option("--did", flags_.did, "Only letters of this account")->type_name("DID");
   command->add_option("--error", flags_.error, "Only letters whose error contains this text")
-      ->type_name("TEXT");
+      ->type_name("WORDS");
 }
 
 void DeadLettersCommand::add_status(CLI::App* command) {
@@ -135,7 +135,7 @@ void DeadLettersCommand::add_status(CLI::App* command) {
 
 void DeadLettersCommand::add_note(CLI::App* command) {
   command->add_option("--note", flags_.note, "A remark that is stored with the letter")
-      ->type_name("TEXT");
+      ->type_name("WORDS");
 }
 
 std::optional<int> DeadLettersCommand::run(const Settings& settings) const {

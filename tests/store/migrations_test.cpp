@@ -192,6 +192,13 @@ TEST_F(SchemaTest, every_relation_column_and_function_has_a_comment) {
             300);
 }
 
+TEST_F(SchemaTest, no_comment_is_a_clause_without_its_subject) {
+  EXPECT_EQ(list("SELECT description FROM pg_description "
+                 "WHERE objoid >= 16384 AND description ~ "
+                 "'^(Who|Whose|What|When|Whether|Why|How|Where)\\M'"),
+            "");
+}
+
 TEST_F(SchemaTest, views_show_the_key_of_each_uri) {
   // <x>_actor and <x>_rkey for each <x>_uri, and <x>_collection where the table has it.
   const std::string keys =

@@ -35,11 +35,6 @@ from live_bench import (  # noqa: E402
     ACTORS, BIN, LIVE_RATE, LIVE_SECONDS, LongDatabase, Server, capture, check_complete, cpu_of, dids_in,
     frame_count, index, know_keys, load, migrated, peak_memory, say_latency, with_database)
 
-TABLES_BEHIND = ("actors", "rkeys", "posts", "likes", "reposts", "follows", "blocks", "lists", "list_items",
-                 "list_blocks", "threadgates", "postgates", "feed_generators", "starter_packs", "verifications",
-                 "profiles", "statuses", "chat_declarations", "notification_declarations", "germ_declarations",
-                 "labelers", "records")
-
 
 def repositories(folder, records, accounts, seed=1):
     """CARs with the network's mix; most of their records refer to subjects that were never seen before."""
@@ -107,7 +102,9 @@ def export_rows(db, since, folder):
     half."""
     folder.chmod(0o777)
     loads = ["", ""]
-    for table in TABLES_BEHIND:
+    tables = db.run("select relname from pg_class where relnamespace = 'bsky'::regnamespace and relkind = 'r' "
+                    "and relname <> 'collections'").split()
+    for table in tables:
         by = "id" if table == "actors" else "actor_id"
         new = "true" if table == "rkeys" else f"indexed_at >= '{since}'"
         for half in (0, 1):

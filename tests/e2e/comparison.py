@@ -50,12 +50,12 @@ class ColumnComparison:
         self.differences = []
         self.checked = {}
         self.invalid = {}
-        tables = oracle.Tables(database)
+        self.tables = oracle.Tables(database)
         where = "cid is not null"
         if only is not None:
             dids = ", ".join(f"'{did}'" for did in [*only, ""])
             where += f" and actor_id in (select id from bsky.actors where did in ({dids}))"
-        self.actual = {table: tables.rows(table, where) for table in [*oracle.TABLES.values(), "records"]}
+        self.actual = {table: self.tables.rows(table, where) for table in self.tables.names}
         for did, repository in repositories.items():
             for path, (cid, block) in repository.records.items():
                 self._compare(did, path, cid, atproto.to_json(atproto.decode(block)))
@@ -63,7 +63,7 @@ class ColumnComparison:
             self.differences += [f"{table}: a row too many: {key}" for key in rows]
 
     def _compare(self, did, path, cid, record):
-        table, key, columns, invalid = oracle.expected_row(did, path, cid, record)
+        table, key, columns, invalid = self.tables.expected(did, path, cid, record)
         row = self.actual[table].pop(key, None)
         if row is None:
             self.differences.append(f"{did}/{path} is not in {table}")

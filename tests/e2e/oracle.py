@@ -1,42 +1,37 @@
-"""The expected content of the tables, derived from a record's JSON alone.
+"""The expected content of the tables, derived from a record's JSON and from the columns of the tables.
 
-`expected_row` returns the table and the columns of one record. Accounts and record keys are DIDs and numbers in it, so
-that two databases with different ids compare equal. `table_rows` reads a table in the same form.
+A column has the value of the field of the same name. Columns and fields that have other names, and columns that several
+fields determine, have a function of their own. Tables and columns come from the database: a comment names the
+collection of each table. `Tables.expected` returns the table and the columns of one record. Accounts and record keys
+are DIDs and numbers in it, so that two databases with different ids compare equal. `Tables.rows` reads a table in the
+same form.
 """
+
+import pathlib
+import re
 
 import atproto
 
-TABLES = {
-    "app.bsky.feed.post": "posts",
-    "app.bsky.feed.like": "likes",
-    "app.bsky.feed.repost": "reposts",
-    "app.bsky.feed.threadgate": "threadgates",
-    "app.bsky.feed.postgate": "postgates",
-    "app.bsky.feed.generator": "feed_generators",
-    "app.bsky.graph.follow": "follows",
-    "app.bsky.graph.block": "blocks",
-    "app.bsky.graph.list": "lists",
-    "app.bsky.graph.listitem": "list_items",
-    "app.bsky.graph.listblock": "list_blocks",
-    "app.bsky.graph.starterpack": "starter_packs",
-    "app.bsky.graph.verification": "verifications",
-    "app.bsky.actor.profile": "profiles",
-    "app.bsky.actor.status": "statuses",
-    "chat.bsky.actor.declaration": "chat_declarations",
-    "app.bsky.notification.declaration": "notification_declarations",
-    "com.germnetwork.declaration": "germ_declarations",
-    "app.bsky.labeler.service": "labelers",
-}
-SINGLETONS = {
-    "app.bsky.actor.profile", "app.bsky.actor.status", "chat.bsky.actor.declaration",
-    "app.bsky.notification.declaration", "com.germnetwork.declaration", "app.bsky.labeler.service",
-}
+RECORDS = pathlib.Path(__file__).resolve().parents[2] / "libs" / "records"
 WITHOUT_CREATED_AT = {
     "app.bsky.actor.profile", "chat.bsky.actor.declaration", "app.bsky.notification.declaration",
     "com.germnetwork.declaration",
 }
 POST, REPOST, LIST = "app.bsky.feed.post", "app.bsky.feed.repost", "app.bsky.graph.list"
 STARTER_PACK = "app.bsky.graph.starterpack"
+# The collection of a reference that has no column for it.
+TARGETS = {"parent": POST, "root": POST, "post": POST, "pinned": POST, "via": REPOST, "list": LIST,
+           "joined_via": STARTER_PACK}
+COMMON = {"actor_id", "rkey", "rev", "cid", "created_at", "indexed_at", "extra"}
+
+
+def singletons():
+    """The collections whose records have the key `self`, by the declarations of the structs."""
+    headers = [header.read_text() for header in RECORDS.glob("*.hpp")]
+    return {re.search(r'kCollection = "(.*?)"', text).group(1) for text in headers if "kSingleton = true" in text}
+
+
+SINGLETONS = singletons()
 
 
 def without_nul(value):
@@ -55,30 +50,20 @@ def digest_hex(cid):
     return data[4:].hex() if data else None
 
 
-def _reference(columns, extra, name, key, raw, expected=None, cid=True, collection=False):
-    """Fills <name>_actor and so on from a strongRef or a URI; an invalid reference goes to extra."""
+def _fill_reference(columns, name, raw, target, names):
+    """Fills <name>_actor and so on from a strongRef or a URI. Returns whether it is a valid reference. `target`: the
+    only collection that it may refer to; None: any."""
     uri = raw["uri"] if isinstance(raw, dict) else raw
     parts = atproto.parse_at_uri(uri) if uri else None
-    if parts and expected and parts[1] != expected:
+    if parts and target and parts[1] != target:
         parts = None
     columns[name + "_actor"] = parts[0] if parts else None
     columns[name + "_rkey"] = atproto.rkey_number(parts[2]) if parts else None
-    if collection:
+    if name + "_collection" in names:
         columns[name + "_collection"] = parts[1] if parts else None
-    if cid:
+    if name + "_cid" in names:
         columns[name + "_cid"] = digest_hex(raw["cid"]) if parts else None
-    if raw is not None and not parts:
-        extra[key] = raw
-
-
-def _labels(record):
-    labels = record.get("labels")
-    return [label["val"] for label in labels["values"]] if labels else None
-
-
-def _blob(record, key):
-    blob = record.get(key)
-    return blob["ref"]["$link"] if blob else None
+    return parts is not None
 
 
 def _quoted(embed):
@@ -91,170 +76,95 @@ def _quoted(embed):
     return None
 
 
-def _post(record, columns, extra):
-    for name in ("text", "langs", "tags", "facets", "embed"):
-        columns[name] = record.get(name)
-    columns["labels"] = _labels(record)
-    reply = record.get("reply") or {}
-    _reference(columns, extra, "parent", "reply", reply.get("parent"), POST)
-    _reference(columns, extra, "root", "reply", reply.get("root"), POST)
-    _reference(columns, {}, "quote", "embed", _quoted(record.get("embed")), collection=True)
-    columns["is_deleted"] = False
-    return {"text", "langs", "tags", "facets", "embed", "labels", "reply"}
+# Columns that are not the field of their name: functions of a record that return the value, and the field.
 
 
-def _like(record, columns, extra):
-    _reference(columns, extra, "subject", "subject", record["subject"], collection=True)
-    _reference(columns, extra, "via", "via", record.get("via"), REPOST)
-    return {"subject", "via"}
+def _rules(record):
+    return [rule["$type"].split("#")[1] for rule in record.get("allow") or []]
 
 
-def _threadgate(record, columns, extra):
-    _reference(columns, extra, "post", "post", record["post"], POST, cid=False)
-    allow = record.get("allow")
-    rules = [rule["$type"].split("#")[1] for rule in allow or []]
-    columns["is_restricted"] = allow is not None
-    columns["allow_mentioned"] = "mentionRule" in rules
-    columns["allow_following"] = "followingRule" in rules
-    columns["allow_followers"] = "followerRule" in rules
-    lists = [rule["list"] for rule in allow or [] if rule["$type"].endswith("#listRule")]
-    columns["allow_lists"] = lists or None
-    columns["hidden_replies"] = record.get("hiddenReplies")
-    return {"post", "allow", "hiddenReplies"}
+def _is_allowed(rule):
+    return lambda record: (rule in _rules(record), "allow")
 
 
-def _postgate(record, columns, extra):
-    _reference(columns, extra, "post", "post", record["post"], POST, cid=False)
+def _lists(record):
+    lists = [rule["list"] for rule in record.get("allow") or [] if rule["$type"].endswith("#listRule")]
+    return lists or None, "allow"
+
+
+def _embedding_disabled(record):
     rules = record.get("embeddingRules") or []
-    columns["embedding_disabled"] = any(rule["$type"].endswith("#disableRule") for rule in rules)
-    columns["detached_uris"] = record.get("detachedEmbeddingUris")
-    return {"post", "embeddingRules", "detachedEmbeddingUris"}
+    return any(rule["$type"].endswith("#disableRule") for rule in rules), "embeddingRules"
 
 
-def _described(record, columns):
-    columns["description"] = record.get("description")
-    columns["description_facets"] = record.get("descriptionFacets")
-    return {"description", "descriptionFacets"}
-
-
-def _generator(record, columns, extra):
-    columns["service_did"] = record["did"]
-    columns["display_name"] = record["displayName"]
-    columns["avatar_cid"] = _blob(record, "avatar")
-    columns["accepts_interactions"] = record.get("acceptsInteractions")
-    columns["content_mode"] = record.get("contentMode")
-    columns["labels"] = _labels(record)
-    own = {"did", "displayName", "avatar", "acceptsInteractions", "contentMode", "labels"}
-    return own | _described(record, columns)
-
-
-def _follow(record, columns, extra):
-    columns["subject_actor"] = record["subject"]
-    _reference(columns, extra, "via", "via", record.get("via"), collection=True)
-    return {"subject", "via"}
-
-
-def _block(record, columns, extra):
-    columns["subject_actor"] = record["subject"]
-    return {"subject"}
-
-
-def _list(record, columns, extra):
-    columns["purpose"] = record["purpose"]
-    columns["name"] = record["name"]
-    columns["avatar_cid"] = _blob(record, "avatar")
-    columns["labels"] = _labels(record)
-    return {"purpose", "name", "avatar", "labels"} | _described(record, columns)
-
-
-def _list_item(record, columns, extra):
-    columns["subject_actor"] = record["subject"]
-    _reference(columns, extra, "list", "list", record["list"], LIST, cid=False)
-    return {"subject", "list"}
-
-
-def _list_block(record, columns, extra):
-    _reference(columns, extra, "list", "subject", record["subject"], LIST, cid=False)
-    return {"subject"}
-
-
-def _starter_pack(record, columns, extra):
-    columns["name"] = record["name"]
-    _reference(columns, extra, "list", "list", record["list"], LIST, cid=False)
+def _feeds(record):
     feeds = record.get("feeds")
-    columns["feeds"] = [feed["uri"] for feed in feeds] if feeds is not None else None
-    return {"name", "list", "feeds"} | _described(record, columns)
+    return [feed["uri"] for feed in feeds] if feeds is not None else None, "feeds"
 
 
-def _verification(record, columns, extra):
-    columns["subject_actor"] = record["subject"]
-    columns["handle"] = record["handle"]
-    columns["display_name"] = record["displayName"]
-    return {"subject", "handle", "displayName"}
-
-
-def _profile(record, columns, extra):
-    columns["display_name"] = record.get("displayName")
-    for name in ("description", "pronouns", "website"):
-        columns[name] = record.get(name)
-    columns["avatar_cid"] = _blob(record, "avatar")
-    columns["banner_cid"] = _blob(record, "banner")
-    columns["labels"] = _labels(record)
-    _reference(columns, extra, "pinned", "pinnedPost", record.get("pinnedPost"), POST)
-    joined = record.get("joinedViaStarterPack")
-    _reference(columns, extra, "joined_via", "joinedViaStarterPack", joined, STARTER_PACK)
-    return {"displayName", "description", "pronouns", "website", "avatar", "banner", "labels",
-            "pinnedPost", "joinedViaStarterPack"}
-
-
-def _status(record, columns, extra):
-    columns["status"] = record["status"]
-    columns["embed"] = record.get("embed")
-    columns["duration_minutes"] = record.get("durationMinutes")
-    return {"status", "embed", "durationMinutes"}
-
-
-def _chat_declaration(record, columns, extra):
-    columns["allow_incoming"] = record["allowIncoming"]
-    return {"allowIncoming"}
-
-
-def _notification_declaration(record, columns, extra):
-    columns["allow_subscriptions"] = record["allowSubscriptions"]
-    return {"allowSubscriptions"}
-
-
-def _germ_declaration(record, columns, extra):
-    columns["version"] = record["version"]
-    key = record["currentKey"]["$bytes"]
-    columns["current_key"] = atproto.base64.b64decode(key + "=" * (-len(key) % 4)).hex()
-    return {"version", "currentKey"}
-
-
-def _labeler(record, columns, extra):
-    columns["policies"] = record["policies"]
-    columns["labels"] = _labels(record)
-    columns["reason_types"] = record.get("reasonTypes")
-    columns["subject_types"] = record.get("subjectTypes")
-    columns["subject_collections"] = record.get("subjectCollections")
-    return {"policies", "labels", "reasonTypes", "subjectTypes", "subjectCollections"}
-
-
-COLUMNS = {
-    "posts": _post, "likes": _like, "reposts": _like, "threadgates": _threadgate,
-    "postgates": _postgate, "feed_generators": _generator, "follows": _follow, "blocks": _block,
-    "lists": _list, "list_items": _list_item, "list_blocks": _list_block,
-    "starter_packs": _starter_pack, "verifications": _verification, "profiles": _profile,
-    "statuses": _status, "chat_declarations": _chat_declaration,
-    "notification_declarations": _notification_declaration, "germ_declarations": _germ_declaration,
-    "labelers": _labeler,
+OTHER_VALUES = {
+    ("posts", "is_deleted"): lambda record: (False, None),
+    ("posts", "parent"): lambda record: ((record.get("reply") or {}).get("parent"), "reply"),
+    ("posts", "root"): lambda record: ((record.get("reply") or {}).get("root"), "reply"),
+    ("posts", "quote"): lambda record: (_quoted(record.get("embed")), None),
+    ("threadgates", "is_restricted"): lambda record: (record.get("allow") is not None, "allow"),
+    ("threadgates", "allow_mentioned"): _is_allowed("mentionRule"),
+    ("threadgates", "allow_following"): _is_allowed("followingRule"),
+    ("threadgates", "allow_followers"): _is_allowed("followerRule"),
+    ("threadgates", "allow_lists"): _lists,
+    ("postgates", "embedding_disabled"): _embedding_disabled,
+    ("postgates", "detached_uris"): lambda record: (record.get("detachedEmbeddingUris"), "detachedEmbeddingUris"),
+    ("feed_generators", "service_did"): lambda record: (record["did"], "did"),
+    ("list_blocks", "list"): lambda record: (record["subject"], "subject"),
+    ("starter_packs", "feeds"): _feeds,
+    ("profiles", "pinned"): lambda record: (record.get("pinnedPost"), "pinnedPost"),
+    ("profiles", "joined_via"): lambda record: (record.get("joinedViaStarterPack"), "joinedViaStarterPack"),
 }
 
 
+def _value(table, name, record):
+    """The value of a column or reference, and the field that it takes from `extra`; no field: None."""
+    if (table, name) in OTHER_VALUES:
+        return OTHER_VALUES[table, name](record)
+    field = re.sub(r"_(.)", lambda match: match.group(1).upper(), name.removesuffix("_cid"))
+    value = record.get(field)
+    if value is None:
+        return None, field
+    if name == "labels":
+        value = [label["val"] for label in value["values"]]
+    elif name.endswith("_cid"):
+        value = value["ref"]["$link"]
+    elif isinstance(value, dict) and value.keys() == {"$bytes"}:
+        text = value["$bytes"]
+        value = atproto.base64.b64decode(text + "=" * (-len(text) % 4)).hex()
+    return value, field
+
+
+def fill(table, names, record, columns, extra):
+    """Fills the columns that not all tables have. Adds invalid references to `extra`. Returns the fields that have a
+    column."""
+    references = {name.removesuffix("_actor") for name in names if name.endswith("_actor")}
+    parts = {reference + part for reference in references for part in ("_actor", "_rkey", "_collection", "_cid")}
+    taken = set()
+    for reference in sorted(references):
+        value, field = _value(table, reference, record)
+        taken.add(field)
+        if reference + "_rkey" not in names:
+            columns[reference + "_actor"] = value
+            continue
+        target = None if reference + "_collection" in names else TARGETS[reference]
+        is_valid = _fill_reference(columns, reference, value, target, names)
+        if value is not None and field and not is_valid:
+            extra[field] = record[field]
+    for name in sorted(names - parts):
+        columns[name], field = _value(table, name, record)
+        taken.add(field)
+    return taken
+
+
 def is_invalid(collection, rkey, record):
-    """Whether a record violates its lexicon in one of the ways that occur in the test data."""
-    if collection not in TABLES:
-        return False
+    """Whether a record of a collection with a table violates its lexicon in one of the ways that occur in the test
+    data."""
     if collection in SINGLETONS and rkey != "self":
         return True
     if record.get("$type", collection) != collection:
@@ -276,26 +186,6 @@ def is_invalid(collection, rkey, record):
     return collection == "app.bsky.feed.post" and not isinstance(record["text"], str)
 
 
-def expected_row(did, path, cid, record):
-    """(table, key, columns) of a current record. `record` is its JSON."""
-    collection, rkey = path.split("/", 1)
-    record = without_nul(record)
-    number = atproto.rkey_number(rkey)
-    columns = {"cid": bytes(cid)[4:].hex()}
-    invalid = is_invalid(collection, rkey, record)
-    if invalid or collection not in TABLES:
-        columns.update(collection_id=collection, record=record)
-        return "records", (did, collection, number), columns, invalid
-    created = record.get("createdAt")
-    columns["created_at"], exact = atproto.datetime_microseconds(created) if created else (None, True)
-    extra = {} if exact else {"createdAt": created}
-    table = TABLES[collection]
-    taken = COLUMNS[table](record, columns, extra)
-    extra.update({key: record[key] for key in record.keys() - taken - {"$type", "createdAt"}})
-    columns["extra"] = extra or None
-    return table, (did, number), columns, False
-
-
 class Tables:
     """The record tables of a database, read in the oracle's form."""
 
@@ -304,6 +194,31 @@ class Tables:
         self.dids = {row["id"]: row["did"] for row in database.rows("select id, did from bsky.actors")}
         rows = database.rows("select id, nsid from bsky.collections")
         self.collections = {row["id"]: row["nsid"] for row in rows}
+        rows = database.rows("select c.nsid, t.relname from bsky.collections c join pg_class t on "
+                             "t.relnamespace = 'bsky'::regnamespace and t.relkind = 'r' and "
+                             "strpos(obj_description(t.oid), ': the records of ' || c.nsid || '.') > 0")
+        self.of_collection = {row["nsid"]: row["relname"] for row in rows}
+        self.names = [*self.of_collection.values(), "records"]
+        self.own_columns = {table: set(self.columns(table)) - COMMON for table in self.names}
+
+    def expected(self, did, path, cid, record):
+        """(table, key, columns, whether it is invalid) of a current record. `record` is its JSON."""
+        collection, rkey = path.split("/", 1)
+        record = without_nul(record)
+        number = atproto.rkey_number(rkey)
+        columns = {"cid": bytes(cid)[4:].hex()}
+        table = self.of_collection.get(collection)
+        invalid = table is not None and is_invalid(collection, rkey, record)
+        if invalid or table is None:
+            columns.update(collection_id=collection, record=record)
+            return "records", (did, collection, number), columns, invalid
+        created = record.get("createdAt")
+        columns["created_at"], exact = atproto.datetime_microseconds(created) if created else (None, True)
+        extra = {} if exact else {"createdAt": created}
+        taken = fill(table, self.own_columns[table], record, columns, extra)
+        extra.update({key: record[key] for key in record.keys() - taken - {"$type", "createdAt"}})
+        columns["extra"] = extra or None
+        return table, (did, number), columns, False
 
     def columns(self, table):
         return {

@@ -23,7 +23,7 @@ class Content:
     def __init__(self, database):
         self.database = database
         tables = oracle.Tables(database)
-        rows = {table: tables.rows(table) for table in [*oracle.TABLES.values(), "records"]}
+        rows = {table: tables.rows(table) for table in tables.names}
         self.stubs = {key for key, row in rows["posts"].items() if row["cid"] is None}
         self.deleted = {key for key, row in rows["posts"].items() if row["is_deleted"]}
         self.current = {table: {key: row for key, row in rows[table].items() if row["cid"]} for table in rows}
@@ -42,7 +42,8 @@ class Content:
         that belong to one database."""
         among = ", ".join(f"'{did}'" for did in dids)
         views = self.database.run("select relname from pg_class where relkind = 'v' and relname <> 'actors_view' "
-                                  "and relnamespace = 'bsky'::regnamespace").split()
+                                  "and relnamespace = 'bsky'::regnamespace and exists (select from pg_attribute "
+                                  "where attrelid = pg_class.oid and attname = 'did')").split()
         text = self.database.run(" union all ".join(
             f"select '{view} ' || (select jsonb_object_agg(key, value) from jsonb_each(to_jsonb(v)) "
             f"where key = '{SAID_HANDLE}' or key !~ '{OWN_IN_VIEWS}')::text from bsky.{view} v where did in ({among})"

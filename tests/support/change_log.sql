@@ -1,4 +1,5 @@
--- Whether the change log, from its first block on, gives the tables: a row for each difference.
+-- Folds the change log from its first block on, and compares the result with the tables: a row for each difference.
+-- The tables of records come from bsky.all_records. A collection with counted references has a part in `recounted`.
 WITH
 log AS MATERIALIZED (SELECT * FROM skua.changes(1, 2147483647)),
 refs AS MATERIALIZED (SELECT * FROM skua.change_references(1, 2147483647)),
@@ -7,31 +8,11 @@ records AS MATERIALIZED (
     lead(pos) OVER of_record IS NULL AS is_last
   FROM log WHERE kind = 'record' WINDOW of_record AS (PARTITION BY actor_id, collection_id, rkey ORDER BY pos)
 ),
-folded AS (SELECT actor_id, collection_id, rkey, cid FROM records WHERE is_last AND op <> 'delete'),
-stored AS MATERIALIZED (
-  SELECT actor_id, c.id AS collection_id, rkey, t.cid FROM (
-    SELECT actor_id, rkey, cid, 'app.bsky.feed.post' AS nsid FROM bsky.posts
-    UNION ALL SELECT actor_id, rkey, cid, 'app.bsky.feed.like' FROM bsky.likes
-    UNION ALL SELECT actor_id, rkey, cid, 'app.bsky.feed.repost' FROM bsky.reposts
-    UNION ALL SELECT actor_id, rkey, cid, 'app.bsky.feed.threadgate' FROM bsky.threadgates
-    UNION ALL SELECT actor_id, rkey, cid, 'app.bsky.feed.postgate' FROM bsky.postgates
-    UNION ALL SELECT actor_id, rkey, cid, 'app.bsky.feed.generator' FROM bsky.feed_generators
-    UNION ALL SELECT actor_id, rkey, cid, 'app.bsky.graph.follow' FROM bsky.follows
-    UNION ALL SELECT actor_id, rkey, cid, 'app.bsky.graph.block' FROM bsky.blocks
-    UNION ALL SELECT actor_id, rkey, cid, 'app.bsky.graph.list' FROM bsky.lists
-    UNION ALL SELECT actor_id, rkey, cid, 'app.bsky.graph.listitem' FROM bsky.list_items
-    UNION ALL SELECT actor_id, rkey, cid, 'app.bsky.graph.listblock' FROM bsky.list_blocks
-    UNION ALL SELECT actor_id, rkey, cid, 'app.bsky.graph.starterpack' FROM bsky.starter_packs
-    UNION ALL SELECT actor_id, rkey, cid, 'app.bsky.graph.verification' FROM bsky.verifications
-    UNION ALL SELECT actor_id, rkey, cid, 'app.bsky.actor.profile' FROM bsky.profiles
-    UNION ALL SELECT actor_id, rkey, cid, 'app.bsky.actor.status' FROM bsky.statuses
-    UNION ALL SELECT actor_id, rkey, cid, 'chat.bsky.actor.declaration' FROM bsky.chat_declarations
-    UNION ALL SELECT actor_id, rkey, cid, 'app.bsky.notification.declaration' FROM bsky.notification_declarations
-    UNION ALL SELECT actor_id, rkey, cid, 'com.germnetwork.declaration' FROM bsky.germ_declarations
-    UNION ALL SELECT actor_id, rkey, cid, 'app.bsky.labeler.service' FROM bsky.labelers
-  ) AS t JOIN bsky.collections AS c USING (nsid) WHERE t.cid IS NOT NULL
-  UNION ALL SELECT actor_id, collection_id, rkey, cid FROM bsky.records
+folded AS (
+  SELECT bsky.uri(actor_id, collection_id, rkey) AS uri, bsky.cid_text(cid) AS cid
+  FROM records WHERE is_last AND op <> 'delete'
 ),
+stored AS MATERIALIZED (SELECT uri, cid FROM bsky.all_records),
 counted AS (
   SELECT role, actor_id, collection_id, rkey, sum(delta) AS number FROM refs GROUP BY 1, 2, 3, 4 HAVING sum(delta) <> 0
 ),
@@ -60,6 +41,8 @@ recounted AS (
   UNION ALL
   SELECT 'label', subject_actor, subject_collection, subject_rkey, count(*) FROM bsky.labels WHERE NOT neg GROUP BY 2, 3, 4
 )
+SELECT 'no URI: ' || s::text FROM stored AS s WHERE uri IS NULL
+UNION ALL
 SELECT 'not in the tables: ' || f::text FROM (TABLE folded EXCEPT TABLE stored) AS f
 UNION ALL
 SELECT 'not in the log: ' || s::text FROM (TABLE stored EXCEPT TABLE folded) AS s

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -14,18 +15,20 @@ struct TableSample {
   std::string collection;
   std::string rkey;
   nlohmann::json record;
-  /// What the row's columns are, besides those that all tables have: a SQL expression over the row
-  /// `t`, and its text.
+  /// The values of the row's columns, besides those that all tables have: a SQL expression over the
+  /// row `t`, and its text.
   std::string expression;
   std::string expected;
   /// False: the collection's lexicon has no createdAt.
   bool has_created_at = true;
+  std::int32_t collection_id = 0;
 
-  /// How a failed test names it.
+  /// The name in the output of a failed test.
   friend void PrintTo(const TableSample& sample, std::ostream* out) { *out << sample.table; }
 };
 
-/// One of each table that has typed columns.
+/// One sample of each table that has typed columns, by collection id: the files of
+/// tests/writer/samples/.
 const std::vector<TableSample>& table_samples();
 
 }  // namespace skua::test

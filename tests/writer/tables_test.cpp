@@ -134,6 +134,13 @@ class EachTableTest : public TablesTest, public testing::WithParamInterface<Tabl
   }
 };
 
+TEST_P(EachTableTest, the_comment_names_the_collection) {
+  const std::string comment =
+      value("SELECT obj_description('bsky." + GetParam().table + "'::regclass)");
+  EXPECT_NE(comment.find(": the records of " + GetParam().collection + "."), std::string::npos)
+      << comment;
+}
+
 TEST_P(EachTableTest, an_upsert_fills_every_column) {
   const TableSample& sample = GetParam();
   auto event = write_at(10);

@@ -5,66 +5,65 @@
 #include <cstdint>
 #include <string_view>
 
+#include "records/record.hpp"
+
 namespace skua::sim {
 
-/// The collections of the simulated network: those with their own tables, and two of unknown
-/// applications.
+template <class R>
+inline constexpr auto kPlaceOf = static_cast<std::uint8_t>(R::kCollectionId - 1);
+
+/// The collections of the simulated network: those with their own tables, in the order of
+/// `records::Record`, and two of unknown applications. The enumerators are the collections whose
+/// records RecordMaker makes in a particular way; the others have a value without a name.
 enum class Collection : std::uint8_t {
-  like,
-  post,
-  repost,
-  follow,
-  block,
-  list_item,
-  threadgate,
-  postgate,
-  list,
-  list_block,
-  starter_pack,
-  feed_generator,
-  verification,
-  profile,
-  status,
-  chat_declaration,
-  notification_declaration,
-  germ_declaration,
-  labeler,
-  reading_note,  // invented
-  garden_plot,   // invented
+  post = kPlaceOf<records::Post>,
+  like = kPlaceOf<records::Like>,
+  repost = kPlaceOf<records::Repost>,
+  threadgate = kPlaceOf<records::Threadgate>,
+  postgate = kPlaceOf<records::Postgate>,
+  feed_generator = kPlaceOf<records::FeedGenerator>,
+  follow = kPlaceOf<records::Follow>,
+  block = kPlaceOf<records::Block>,
+  list = kPlaceOf<records::List>,
+  list_item = kPlaceOf<records::ListItem>,
+  list_block = kPlaceOf<records::ListBlock>,
+  starter_pack = kPlaceOf<records::StarterPack>,
+  verification = kPlaceOf<records::Verification>,
+  profile = kPlaceOf<records::Profile>,
+  status = kPlaceOf<records::Status>,
+  chat_declaration = kPlaceOf<records::ChatDeclaration>,
+  notification_declaration = kPlaceOf<records::NotificationDeclaration>,
+  germ_declaration = kPlaceOf<records::GermDeclaration>,
+  labeler = kPlaceOf<records::Labeler>,
+  reading_note = records::kTypedCollections,  // invented
+  garden_plot,                                // invented
 };
 
-inline constexpr std::size_t kCollections = 21;
+inline constexpr std::size_t kCollections = records::kTypedCollections + 2;
+
+struct CollectionRule {
+  std::string_view nsid;
+  bool is_singleton = false;
+};
+
+inline constexpr auto kCollectionRules = [] {
+  std::array<CollectionRule, kCollections> rules{};
+  std::size_t place = 0;
+  records::for_each_collection([&]<class R>() {
+    rules[place++] = {R::kCollection, R::kSingleton};
+  });
+  rules[place++] = {"test.margin.reading.note"};
+  rules[place] = {"test.kitchen-garden.plot"};
+  return rules;
+}();
 
 constexpr std::string_view nsid_of(Collection collection) {
-  constexpr std::array<std::string_view, kCollections> kNsids = {
-      "app.bsky.feed.like",
-      "app.bsky.feed.post",
-      "app.bsky.feed.repost",
-      "app.bsky.graph.follow",
-      "app.bsky.graph.block",
-      "app.bsky.graph.listitem",
-      "app.bsky.feed.threadgate",
-      "app.bsky.feed.postgate",
-      "app.bsky.graph.list",
-      "app.bsky.graph.listblock",
-      "app.bsky.graph.starterpack",
-      "app.bsky.feed.generator",
-      "app.bsky.graph.verification",
-      "app.bsky.actor.profile",
-      "app.bsky.actor.status",
-      "chat.bsky.actor.declaration",
-      "app.bsky.notification.declaration",
-      "com.germnetwork.declaration",
-      "app.bsky.labeler.service",
-      "test.margin.reading.note",
-      "test.kitchen-garden.plot",
-  };
-  return kNsids[static_cast<std::size_t>(collection)];
+  return kCollectionRules.at(static_cast<std::size_t>(collection)).nsid;
 }
 
 /// Whether the lexicon allows only one record per repository, with the key `self`.
 constexpr bool is_singleton(Collection collection) {
-  return collection >= Collection::profile && collection <= Collection::labeler;
+  return kCollectionRules.at(static_cast<std::size_t>(collection)).is_singleton;
 }
 
 }  // namespace skua::sim

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "minimal_record.hpp"
 #include "rich_text.hpp"
 #include "words.hpp"
 
@@ -66,7 +67,7 @@ json RecordMaker::make(Collection collection, const Account& author, const std::
     case Collection::garden_plot:
       return unknown(collection, now);
   }
-  return {};
+  return make_minimal(random_, subjects_, nsid_of(collection), rkey, now);
 }
 
 std::string RecordMaker::list_uri(const Account& author) {

@@ -19,7 +19,8 @@ class RecordMaker {
  public:
   RecordMaker(Random& random, const Subjects& subjects) : random_(random), subjects_(subjects) {}
 
-  /// A record of an account, as of `now`. Gates are about the post with the key `rkey`.
+  /// A record of an account, as of `now`. Gates are about the post with the key `rkey`. A
+  /// collection without an enumerator gets a minimal record.
   nlohmann::json make(Collection collection, const Account& author, const std::string& rkey,
                       Timestamp now);
 

@@ -15,28 +15,47 @@ namespace {
 /// Shares of creates: likes, posts, reposts, follows, and all others. Posts sometimes create gates
 /// too (see Activity), so less than one in a hundred is left for the others.
 constexpr std::array kMix = {0.72, 0.10, 0.10, 0.07, 0.0065};
+constexpr std::array kFrequent = {Collection::like, Collection::post, Collection::repost,
+                                  Collection::follow};
 
 struct RestShare {
   Collection collection;
   double weight;
 };
-constexpr std::array<RestShare, 17> kRest = {{{Collection::block, 25},
-                                              {Collection::list_item, 22},
-                                              {Collection::threadgate, 4},
-                                              {Collection::postgate, 3},
-                                              {Collection::list, 6},
-                                              {Collection::list_block, 3},
-                                              {Collection::starter_pack, 3},
-                                              {Collection::feed_generator, 3},
-                                              {Collection::verification, 3},
-                                              {Collection::profile, 4},
-                                              {Collection::status, 2},
-                                              {Collection::chat_declaration, 3},
-                                              {Collection::notification_declaration, 3},
-                                              {Collection::germ_declaration, 2},
-                                              {Collection::labeler, 1},
-                                              {Collection::reading_note, 8},
-                                              {Collection::garden_plot, 8}}};
+constexpr std::array<RestShare, 17> kKnownRest = {{{Collection::block, 25},
+                                                   {Collection::list_item, 22},
+                                                   {Collection::threadgate, 4},
+                                                   {Collection::postgate, 3},
+                                                   {Collection::list, 6},
+                                                   {Collection::list_block, 3},
+                                                   {Collection::starter_pack, 3},
+                                                   {Collection::feed_generator, 3},
+                                                   {Collection::verification, 3},
+                                                   {Collection::profile, 4},
+                                                   {Collection::status, 2},
+                                                   {Collection::chat_declaration, 3},
+                                                   {Collection::notification_declaration, 3},
+                                                   {Collection::germ_declaration, 2},
+                                                   {Collection::labeler, 1},
+                                                   {Collection::reading_note, 8},
+                                                   {Collection::garden_plot, 8}}};
+constexpr double kUnlistedWeight = 3;
+
+/// All collections that are not frequent.
+constexpr auto kRest = [] {
+  std::array<RestShare, kCollections - kFrequent.size()> rest{};
+  std::array<bool, kCollections> is_listed{};
+  std::size_t count = 0;
+  for (const Collection frequent : kFrequent) is_listed[static_cast<std::size_t>(frequent)] = true;
+  for (const RestShare& share : kKnownRest) {
+    is_listed[static_cast<std::size_t>(share.collection)] = true;
+    rest[count++] = share;
+  }
+  for (std::size_t i = 0; i < kCollections; ++i) {
+    if (!is_listed[i]) rest[count++] = {static_cast<Collection>(i), kUnlistedWeight};
+  }
+  return rest;
+}();
 
 }  // namespace
 
@@ -57,8 +76,6 @@ Bytes block_of(const nlohmann::json& record) {
 }
 
 Collection RecordWriter::collection_for_new(const Account& account) {
-  constexpr std::array kFrequent = {Collection::like, Collection::post, Collection::repost,
-                                    Collection::follow};
   const std::size_t drawn = random_.weighted(kMix);
   if (drawn < kFrequent.size()) return kFrequent[drawn];
   std::array<double, kRest.size()> weights{};

@@ -1,0 +1,16 @@
+#include "records/like.hpp"
+#include "writer/samples/sample.hpp"
+
+namespace skua::test::samples {
+namespace {
+
+const SampleOf<records::Like> kLikeSample({
+    .table = "likes",
+    .record = {{"subject", strong_ref(kFeedUri)}, {"via", strong_ref(kRepostUri)}},
+    .expression = concat({reference("subject", "t.subject_collection", true),
+                          reference("via", "3", true)}),
+    .expected = with_cid(kFeedUri) + "|" + with_cid(kRepostUri),
+});
+
+}  // namespace
+}  // namespace skua::test::samples

@@ -20,19 +20,19 @@ CREATE TABLE skua.consumers (
 );
 CREATE UNIQUE INDEX consumers_name ON skua.consumers (name, role) WHERE role <> 'retired';
 COMMENT ON TABLE skua.consumers IS 'The consumers of the change log. skua consumers lists and changes them.';
-COMMENT ON COLUMN skua.consumers.created_at IS 'When the consumer was added, or its rebuild requested.';
+COMMENT ON COLUMN skua.consumers.created_at IS 'The time at which the consumer was added, or its rebuild was requested.';
 COMMENT ON COLUMN skua.consumers.id IS 'The number of the consumer. The tables of a projection end in it.';
 COMMENT ON COLUMN skua.consumers.version IS 'The version of the projection that built the tables. skua rebuilds the tables of an older version.';
 COMMENT ON COLUMN skua.consumers.lanes IS 'The number of lanes. Each lane reads its part of the changes, in order. Different lanes run at the same time.';
-COMMENT ON COLUMN skua.consumers.paused IS 'Whether the operator paused the consumer.';
+COMMENT ON COLUMN skua.consumers.paused IS 'True if the operator paused the consumer.';
 COMMENT ON COLUMN skua.consumers.name IS 'The name, such as post_stats. During a rebuild two consumers have it.';
 COMMENT ON COLUMN skua.consumers.kind IS 'projection: keeps tables of this database up to date, exactly once.';
 COMMENT ON COLUMN skua.consumers.role IS 'live: people see its tables. next: a build or rebuild that is not finished. retired: its tables are dropped soon.';
 COMMENT ON COLUMN skua.consumers.state IS 'filling: waits for its first content, from the records. running: follows the log. stopped: a change failed too often (error). lagged out: the log dropped changes that it had not read; it needs a rebuild.';
-COMMENT ON COLUMN skua.consumers.policy IS 'What happens to a change that fails too often. pause: the consumer stops before it. skip: it becomes a dead letter, and the consumer continues.';
+COMMENT ON COLUMN skua.consumers.policy IS 'The action after a change has failed too often. pause: the consumer stops before it. skip: it becomes a dead letter, and the consumer continues.';
 COMMENT ON COLUMN skua.consumers.profile IS 'The tuning profile: default, low_latency, high_throughput or relaxed.';
 COMMENT ON COLUMN skua.consumers.overrides IS 'Values that replace those of the profile: batch, pause_ms, max_attempts, retry_ms, max_retry_ms.';
-COMMENT ON COLUMN skua.consumers.error IS 'Why it stopped, or why its last build failed.';
+COMMENT ON COLUMN skua.consumers.error IS 'The error that stopped the consumer, or the error of its last build.';
 
 CREATE TABLE skua.consumer_lanes (
   pos         int8        NOT NULL,
@@ -46,11 +46,11 @@ CREATE TABLE skua.consumer_lanes (
   error       text,
   PRIMARY KEY (consumer_id, lane)
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE skua.consumer_lanes IS 'How far each lane of a consumer has read the change log.';
+COMMENT ON TABLE skua.consumer_lanes IS 'The position of each lane of a consumer in the change log.';
 COMMENT ON COLUMN skua.consumer_lanes.pos IS 'The position of the next change.';
 COMMENT ON COLUMN skua.consumer_lanes.epoch IS 'The number of batches so far.';
-COMMENT ON COLUMN skua.consumer_lanes.served_at IS 'When the last batch ended. The lane that waits longest is next.';
-COMMENT ON COLUMN skua.consumer_lanes.retry_at IS 'Not before this time after a failure.';
+COMMENT ON COLUMN skua.consumer_lanes.served_at IS 'The time at which the last batch ended. The lane that waits longest is next.';
+COMMENT ON COLUMN skua.consumer_lanes.retry_at IS 'The earliest time of the next attempt after a failure.';
 COMMENT ON COLUMN skua.consumer_lanes.consumer_id IS 'The consumer (skua.consumers.id).';
 COMMENT ON COLUMN skua.consumer_lanes.attempts IS 'Failures of the change at pos.';
 COMMENT ON COLUMN skua.consumer_lanes.batch IS 'The number of changes of the next batch, after a failure; null: as in the profile.';
@@ -92,7 +92,7 @@ LANGUAGE sql STABLE AS $$
     WHERE c.name = consumer AND c.role = 'live' AND c.state = 'running'
   ) AS p WHERE p.pos IS NOT NULL
 $$;
-COMMENT ON FUNCTION skua.consumer_progress(text) IS 'How far a consumer is: the position of its next change, the number of changes behind the end of the log, and the age of the oldest of them. No row: the consumer does not exist, is not built, or is stopped.';
+COMMENT ON FUNCTION skua.consumer_progress(text) IS 'The progress of a consumer: the position of its next change, the number of changes behind the end of the log, and the age of the oldest of them. No row: the consumer does not exist, is not built, or is stopped.';
 
 INSERT INTO skua.reader_tables VALUES ('consumers'), ('consumer_lanes');
 DO $$

@@ -20,7 +20,7 @@ $$;
 COMMENT ON FUNCTION skua.show_projection(text, int4) IS 'Lets the view of a projection read the table of a consumer; null: no table, and the view has no rows.';
 
 CREATE VIEW bsky.post_stats AS SELECT NULL::int4 AS actor_id, NULL::int8 AS rkey, NULL::int4 AS likes, NULL::int4 AS reposts, NULL::int4 AS replies, NULL::int4 AS quotes WHERE false;
-COMMENT ON VIEW bsky.post_stats IS 'How often a post was liked, reposted, answered and quoted. Empty until `skua consumers add post_stats` has built it. A post without a row has none.';
+COMMENT ON VIEW bsky.post_stats IS 'The numbers of likes, reposts, replies and quotes of a post. Empty until `skua consumers add post_stats` has built it. A post without a row has none.';
 COMMENT ON COLUMN bsky.post_stats.actor_id IS 'The author of the post (bsky.actors.id).';
 COMMENT ON COLUMN bsky.post_stats.rkey IS 'The key of the post, as a number.';
 COMMENT ON COLUMN bsky.post_stats.likes IS 'Accounts that like the post.';
@@ -55,7 +55,7 @@ COMMENT ON COLUMN bsky.post_tags.hour IS 'The hour of the earlier of the times a
 COMMENT ON COLUMN bsky.post_tags.tag IS 'The tag.';
 
 CREATE VIEW bsky.tag_trends AS SELECT NULL::timestamptz AS hour, NULL::text AS tag, NULL::int4 AS posts WHERE false;
-COMMENT ON VIEW bsky.tag_trends IS 'How many posts of an hour have a tag. Empty until `skua consumers add tag_trends` has built it.';
+COMMENT ON VIEW bsky.tag_trends IS 'The number of posts with a tag in an hour. Empty until `skua consumers add tag_trends` has built it.';
 COMMENT ON COLUMN bsky.tag_trends.hour IS 'The beginning of the hour, in UTC.';
 COMMENT ON COLUMN bsky.tag_trends.tag IS 'The tag, in lower case and without #.';
 COMMENT ON COLUMN bsky.tag_trends.posts IS 'Posts with the tag.';
@@ -64,7 +64,7 @@ CREATE FUNCTION bsky.is_current(projection text) RETURNS boolean
 LANGUAGE sql STABLE AS $$
   SELECT coalesce((SELECT p.lag < interval '1 minute' FROM skua.consumer_progress(projection) AS p), false)
 $$;
-COMMENT ON FUNCTION bsky.is_current(text) IS 'Whether a projection (post_stats, actor_stats, notifications, tag_trends) is built and less than a minute behind. skua.consumer_progress says how far it is.';
+COMMENT ON FUNCTION bsky.is_current(text) IS 'Returns true if a projection (post_stats, actor_stats, notifications, tag_trends) is built and less than a minute behind. skua.consumer_progress returns its position.';
 
 -- The views of posts and accounts with counts. New columns stand last.
 CREATE OR REPLACE VIEW bsky.posts_view AS

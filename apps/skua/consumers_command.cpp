@@ -64,13 +64,14 @@ ConsumersCommand::ConsumersCommand(CLI::App& app)
   add_->add_option("--lanes", flags_.lanes,
                    "Parts that are applied at the same time: a power of two up to 64")
       ->type_name("NUMBER");
-  add_->add_option("--policy", flags_.policy,
-                   "What happens at a change that fails too often: pause stops the consumer, skip "
-                   "leaves the change out")
+  add_->add_option(
+          "--policy", flags_.policy,
+          "Action after a change has failed too often: pause stops the consumer, skip leaves "
+          "the change out")
       ->type_name("pause|skip")
       ->check(CLI::IsMember({"pause", "skip"}))
       ->default_str("pause");
-  add_->add_option("--profile", flags_.profile, "How large and how frequent batches are")
+  add_->add_option("--profile", flags_.profile, "Size and frequency of batches")
       ->type_name("default|low_latency|high_throughput|relaxed")
       ->default_str("default");
   add_->add_option("--set", flags_.overrides,

@@ -110,13 +110,13 @@ void describe_serving(CLI::App& app, Settings& settings) {
       ->type_name("NAME")
       ->group(kServing);
   app.add_option("--ca-file", settings.ca_file,
-                 "Where the certificate authority is written (default: a temporary file)")
+                 "Write the certificate authority to this file (default: a temporary file)")
       ->type_name("PATH")
       ->group(kServing);
   app.add_option(
          "--live-from", settings.live_from,
-         "Where a client without a cursor starts: a frame's number from 1, or end for no frames "
-         "(default: 1)")
+         "Start position of a client without a cursor: a frame's number from 1, or end for no "
+         "frames (default: 1)")
       ->type_name("N|end")
       ->group(kServing);
   app.add_flag("--close-at-end", settings.behaviour.close_at_end,
@@ -139,8 +139,8 @@ void describe_network(CLI::App& app, Settings& settings) {
       ->group(kNetwork);
   app.add_option(
          "--records-spread", network.records_spread,
-         "How unequally records are distributed: 1 like the activity, 2 like the real network, "
-         "where few accounts have most (default: 1)")
+         "Inequality of the numbers of records: 1 like the activity, 2 like the real network, in "
+         "which few accounts have most records (default: 1)")
       ->type_name("X")
       ->check(CLI::Range(0.1, 3.0))
       ->group(kNetwork);

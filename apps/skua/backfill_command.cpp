@@ -39,8 +39,9 @@ BackfillCommand::BackfillCommand(CLI::App& app)
   retry_ =
       add_change("retry", "Queue repositories again that failed or are unavailable", retry_flags_);
   retry_->footer(
-      "Without arguments: all repositories that wait, failed or are unavailable, and failed lists. "
-      "If you name accounts: in any\nstate.\n\nExamples:\n  skua backfill retry\n  skua backfill "
+      "Without arguments the command queues all repositories that wait, failed or are unavailable, "
+      "and all failed lists. It queues\nthe accounts that you name in any state.\n\nExamples:\n  "
+      "skua backfill retry\n  skua backfill "
       "retry --state failed\n  skua backfill retry --host https://pds.example\n  skua backfill "
       "retry bsky.app");
   cancel_ = add_change("cancel", "Remove repositories and lists from the queue", cancel_flags_);

@@ -47,7 +47,7 @@ InspectCommand::InspectCommand(CLI::App& app)
   repo_->add_flag("--json", json_, "Print a JSON line for each record, with its content");
   add_did_docs_option(repo_, did_docs_);
   repo_->footer(
-      "Prints a line path<TAB>cid for each record, and totals to stderr.\n\n"
+      "The command prints a line path<TAB>cid for each record, and totals to stderr.\n\n"
       "Example:\n  skua inspect repo alice.car | cut -f1");
 }
 

@@ -28,10 +28,11 @@ RecordCommand::RecordCommand(CLI::App& app)
   record_->add_flag("--append", flags_.append, "Add to the capture if the file exists");
   record_
       ->add_option("--cursor", flags_.cursor,
-                   "Where to begin: live, oldest, or a sequence number (default live)")
+                   "Start position: live, oldest, or a sequence number (default live)")
       ->type_name("live|oldest|NUMBER");
   add_ca_file_option(record_, flags_.ca_file);
-  record_->add_option("--frames", flags_.frames, "Stop after so many frames")->type_name("NUMBER");
+  record_->add_option("--frames", flags_.frames, "Stop after this number of frames")
+      ->type_name("NUMBER");
   record_->footer(
       "Examples:\n  skua record wss://relay1.us-east.bsky.network monday.frames --frames 10000\n"
       "  skua record wss://relay1.us-east.bsky.network monday.frames --append");

@@ -32,9 +32,10 @@ ReplayCommand::ReplayCommand(CLI::App& app)
   add_account_options(replay_, flags_.verification);
   add_tuning_options(replay_, flags_.decode_threads, flags_.stats_interval);
   replay_->footer(
-      "Does not save a cursor. A second replay changes nothing. Verifies commits with the keys of "
-      "--did-docs or --plc, and against\nearlier commits of the capture. With --handles checked "
-      "and --plc it also verifies all due handles before it exits.\n\nExamples:\n  skua replay "
+      "The command saves no cursor. A second replay changes nothing. Commits are verified with the "
+      "keys of --did-docs or --plc, and\nagainst earlier commits of the capture. With --handles "
+      "checked and --plc the command verifies all due handles before it exits.\n\nExamples:\n  "
+      "skua replay "
       "monday.frames --database postgresql://localhost/skua\n  skua replay monday.frames "
       "--did-docs documents.json\n  skua replay monday.frames --plc https://plc.directory "
       "--handles checked");

@@ -56,11 +56,12 @@ void RepoCommand::add_resync() {
   add_repository_options(resync_, resync_flags_.did_docs, resync_flags_.verification);
   add_tuning_options(resync_, resync_flags_.decode_threads, resync_flags_.stats_interval);
   resync_->footer(
-      "Downloads whole repositories, also of complete accounts. Deletes rows that a repository "
-      "does not contain, inserts missing\nrows, and replaces rows with other content. Use it for "
-      "example when a Tap missed a delete. `skua run` may run at the same\ntime; if it is "
-      "downloading an account, the command waits. Prints what changed for each account. Exit code "
-      "1: a repository\nis not available.\n\nExamples:\n  skua repo resync bsky.app --database "
+      "The command downloads whole repositories, also of complete accounts. It deletes rows that a "
+      "repository does not contain,\ninserts missing rows, and replaces rows with other content. "
+      "Use it for example when a Tap missed a delete. `skua run` may\nrun at the same time: if it "
+      "is downloading an account, the command waits. It prints the changes of each account. "
+      "Exit\ncode 1: a repository is not available.\n\nExamples:\n  skua repo resync bsky.app "
+      "--database "
       "postgresql://localhost/skua\n  skua repo resync --file dids.txt\n  skua repo resync --car "
       "alice.car");
 }
@@ -72,7 +73,8 @@ void RepoCommand::add_info() {
   add_handle_options(info_, info_flags_.verification);
   add_json_flag(info_, info_flags_.json);
   info_->footer(
-      "Prints state, head, job, errors, and the number of rows by collection.\n\nExample:\n  skua "
+      "The command prints state, head, job, errors, and the number of rows by "
+      "collection.\n\nExample:\n  skua "
       "repo info bsky.app --database postgresql://localhost/skua");
 }
 

@@ -36,9 +36,10 @@ RunCommand::RunCommand(CLI::App& app)
   add_setting(run_, kConsumerThreads, flags_.consumer_threads);
   add_backfill_of_run(run_, flags_.backfill);
   run_->footer(
-      "It also processes the queue of `skua backfill`, and downloads repositories again of which "
-      "it missed a commit.\nSigning keys come from DID documents, which it fetches when it first "
-      "sees an account. `skua identity import` loads most\nof them in advance.\n\nExamples:\n  "
+      "The command also processes the queue of `skua backfill`. If it misses a commit of a "
+      "complete repository, it downloads the\nrepository again. Signing keys come from DID "
+      "documents. The command fetches the document of an account with the first event\nof the "
+      "account. `skua identity import` loads most documents in advance.\n\nExamples:\n  "
       "skua run --relay wss://relay1.us-east.bsky.network --database postgresql://localhost/skua\n "
       " skua run --relay wss://relay1.us-east.bsky.network --collection 'app.bsky.graph.*' "
       "--filter-file more.txt\n  skua run --relay wss://relay1.us-east.bsky.network --relay "

@@ -75,27 +75,25 @@ inline const Setting kLabeler(
      "A labeler, wss://host, also with other sources; several as with --relay"});
 inline const Setting kZstdDictionary({"--zstd-dictionary", "SKUA_ZSTD_DICTIONARY",
                                       "zstd_dictionary", "FILE",
-                                      "Dictionary with which a Jetstream compresses",
-                                      "no compression"});
+                                      "Dictionary of a Jetstream's compression", "no compression"});
 inline const Setting kCursor({"--cursor", "SKUA_CURSOR", "cursor", "live|oldest|NUMBER",
-                              "Where to begin: live, oldest, or a sequence number; of a Jetstream "
+                              "Start position: live, oldest, or a sequence number; for a Jetstream "
                               "its own cursor",
-                              "the saved cursor, else live; of a labeler else oldest"});
+                              "the saved cursor; without one live, for a labeler oldest"});
 inline const Setting kVerify({"--verify", "SKUA_VERIFY", "verify", "full|signature|none",
-                              "What of a commit is checked before it is indexed: signature and "
-                              "operations, the signature, or nothing",
+                              "Checks of a commit before it is indexed: signature and operations, "
+                              "the signature only, or none",
                               "full"});
 inline const Setting kResync(
     {"--resync", "SKUA_RESYNC", "resync", "complete|all",
-     "Which repositories are downloaded again after a gap: those that were complete, or all",
-     "complete"});
+     "Repositories that are downloaded again after a gap: complete ones only, or all", "complete"});
 inline const Setting kAuditEvery(
     {"--audit-every", "SKUA_AUDIT_EVERY", "audit_every", "DURATION|off",
-     "How often the revisions that hosts list are compared with the stored ones: 90s, 30m, 24h, 7d",
+     "Interval at which listed and stored revisions are compared, such as 90s, 30m, 24h or 7d",
      "24h, off while the filter names accounts"});
 inline const Setting kHandles({"--handles", "SKUA_HANDLES", "handles", "checked|claimed",
-                               "checked: look each handle up, both ways; claimed: accept the most "
-                               "recent claim without verification",
+                               "checked: verify each handle; claimed: accept the most recent claim "
+                               "without verification",
                                "checked"});
 inline const Setting kDns({"--dns", "SKUA_DNS", "dns", "ADDRESS[:PORT]", "DNS server for handles",
                            "the system's"});
@@ -130,8 +128,8 @@ inline const Setting kStatsInterval({"--stats-interval", "SKUA_STATS_INTERVAL", 
                                      "SECONDS", "Time between lines of metrics", "5",
                                      "SKUA_FIGURES_EVERY", "figures_every"});
 inline const Setting kLogLevel({"--log-level", "SKUA_LOG_LEVEL", "log_level",
-                                "trace|debug|info|warn|error|off", "What the log shows",
-                                "info, error with --quiet"});
+                                "trace|debug|info|warn|error|off",
+                                "Least important messages in the log", "info, error with --quiet"});
 
 /// Looks settings up with one precedence: flag > environment > TOML file > default. (In CLI11 the
 /// file overrides the environment.)

@@ -111,7 +111,7 @@ void add_repository_options(CLI::App* command, std::optional<std::string>& did_d
   add_did_docs_option(command, did_docs);
   add_setting(
       command, kVerify, flags.verify,
-      {.type = "full|none", .meaning = "Whether a repository must be signed by its account"});
+      {.type = "full|none", .meaning = "Check of the signature of a repository: full, or none"});
   add_handles_option(command, flags, "checked");
   add_dns_option(command, flags.dns);
   add_account_options(command, flags);

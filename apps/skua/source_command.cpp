@@ -37,7 +37,8 @@ SourceCommand::SourceCommand(CLI::App& app)
   forget_->add_option("NAME", flags_.name, "The name of a source, see `skua source list`")
       ->required();
   forget_->footer(
-      "The rows of the source stay. The next `skua run` starts at --cursor, else live. The command "
+      "The rows of the source stay. The next `skua run` starts at --cursor, or live without it. "
+      "The command "
       "refuses a source that `skua run`\nis reading.\n\nExample:\n  skua source forget "
       "relay:relay1.us-east.bsky.network");
 }

@@ -31,7 +31,8 @@ class TapCommand final : public Command {
 
 TapCommand::TapCommand(CLI::App& app)
     : tap_(app.add_subcommand("tap", "Administer a Tap: its accounts and its state")),
-      add_(add_for_accounts("add", "Tell Tap to follow accounts, including their history")),
+      add_(
+          add_for_accounts("add", "Tell Tap to follow accounts, including their existing records")),
       remove_(add_for_accounts("remove", "Tell Tap to stop following accounts")),
       info_(add_for_accounts("info", "Print Tap's state of accounts")),
       stats_(add("stats", "Print Tap's metrics")) {
@@ -40,7 +41,7 @@ TapCommand::TapCommand(CLI::App& app)
       "Examples:\n  skua tap add --tap ws://localhost:2480 bsky.app\n"
       "  skua tap stats --tap ws://localhost:2480");
   add_->footer(
-      "Sends a thousand accounts per request. Stored rows stay when you remove an "
+      "The command sends a thousand accounts per request. Stored rows stay when you remove an "
       "account.\n\nExample:\n  skua tap add --tap ws://localhost:2480 bsky.app\n  skua tap add "
       "--tap ws://localhost:2480 --file dids.txt");
   remove_->footer("Example:\n  skua tap remove --tap ws://localhost:2480 bsky.app");

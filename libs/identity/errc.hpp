@@ -49,7 +49,7 @@ enum class errc {
   /// The stream of an export failed before its end, or its directory gives the same again and
   /// again.
   export_unreadable,
-  /// Reading the answer made an exception that nobody foresaw.
+  /// Reading the answer caused an unexpected exception.
   unforeseen,
 };
 

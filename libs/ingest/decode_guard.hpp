@@ -23,7 +23,7 @@ Outcome guard_message(const DispatchServices& services, AdmittedMessage& message
     if (is_of_machine(error) || services.in_flight.is_decoded(message.ticket)) throw;
     services.intake.unforeseen += 1;
     reject_message(services, message.ticket, message.did, message.seq,
-                   std::string("an exception that nobody foresaw: ") + error.what(),
+                   std::string("an unexpected exception: ") + error.what(),
                    std::move(message.bytes));
     return rejected;
   }

@@ -15,7 +15,7 @@ struct ConnectionCounters {
                   "Sequence numbers that are missing between the cursor and the first message of a "
                   "connection"};
   Counter restarts{"restarts", "skua_sequence_resets_total", "resets",
-                   "How often the source has reset its sequence numbers"};
+                   "Resets of the source's sequence numbers"};
 };
 
 /// The metrics of a relay that stands by: all counts are 0. Without those of its connection.

@@ -88,7 +88,7 @@ std::string verification_text(const std::string& source, const json& metrics) {
   // What it sent while it was read is counted with the relay that is read now.
   if (metrics.value("role", "") == "standby") return "stands by";
   if (source.starts_with("tap:") || source.starts_with("jetstream:")) {
-    return "unverified source: signatures are not in what it sends";
+    return "unverified source: its messages contain no signatures";
   }
   if (!metrics.value("is_verified", false)) {
     return source.starts_with(kLabeler)

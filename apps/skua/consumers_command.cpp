@@ -102,12 +102,13 @@ ConsumersCommand::ConsumersCommand(CLI::App& app)
   wait_->footer(
       "After it, the tables contain everything that was committed before the "
       "command.\n\nExample:\n  skua consumers wait post_stats --timeout 10s");
-  verify_->add_option("--rows", flags_.rows, "Compare so many rows, chosen at random")
+  verify_->add_option("--rows", flags_.rows, "Compare this number of rows, chosen at random")
       ->type_name("NUMBER")
       ->default_str("all")
-      ->check(CLI::Range(1, 1'000'000));
+      ->check(CLI::Range(1, 1'000'000).description(""));
   verify_->footer(
-      "Prints at most ten differences, and exits with 1 if there are any.\n\nExample:\n  skua "
+      "The command prints at most ten differences, and exits with 1 if there are "
+      "any.\n\nExample:\n  skua "
       "consumers verify post_stats --rows 1000");
   for (CLI::App* command : {run_once_, run_until_idle_}) {
     command->add_option("NAME", flags_.name, "Apply changes to this consumer only");

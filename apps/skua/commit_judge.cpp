@@ -38,9 +38,9 @@ CommitProcessor::Outcome CommitJudge::process(event::DecodedFrame& message) {
     }
     // The other question is for the identity: without hosts the processor asks nothing else.
     accounts_.identity(message.did, question->freshness,
-                       [&](const Result<accounts::AccountIdentity>& identity) {
-                         processor_.set_identity(message.did, identity, question->freshness, now);
-                         if (identity) answers.document_handle = identity->handle;
+                       [&](const Result<identity::Account>& account) {
+                         processor_.set_identity(message.did, account, question->freshness, now);
+                         if (account) answers.document_handle = account->handle;
                        });
     answers.has_fresh_identity = question->what == What::Identity;
   }

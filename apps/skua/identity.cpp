@@ -24,7 +24,7 @@ namespace {
 
 /// The displayed data of an account.
 struct Shown {
-  std::shared_ptr<const identity::Identity> identity;
+  identity::Account account;
   std::string source;
   bool handle_verified = false;
   /// Why the handle is not verified; empty if it is, or if there is none.
@@ -32,38 +32,38 @@ struct Shown {
 };
 
 std::string handle_text(const Shown& shown) {
-  if (shown.identity->handle.empty()) return "none";
-  if (shown.handle_verified) return shown.identity->handle + " (verified both ways)";
-  return fmt::format("{} (not verified: {})", shown.identity->handle, shown.handle_problem);
+  if (shown.account.handle.empty()) return "none";
+  if (shown.handle_verified) return shown.account.handle + " (verified both ways)";
+  return fmt::format("{} (not verified: {})", shown.account.handle, shown.handle_problem);
 }
 
 void print(const Shown& shown, bool json) {
-  const auto& identity = *shown.identity;
-  const auto key = identity.key.multikey().to_did_key();
-  const auto fetched = format_datetime(identity.fetched_at);
+  const auto& account = shown.account;
+  const auto key = account.key.to_did_key();
+  const auto fetched = format_datetime(account.fetched_at);
   if (!json) {
-    fmt::print("did          {}\nhandle       {}\nsigning key  {}\npds          {}\n", identity.did,
-               handle_text(shown), key, identity.pds);
+    fmt::print("did          {}\nhandle       {}\nsigning key  {}\npds          {}\n", account.did,
+               handle_text(shown), key, account.pds);
     fmt::print("from         {}, {}\n", shown.source, fetched);
     return;
   }
-  nlohmann::ordered_json object = {{"did", identity.did},
+  nlohmann::ordered_json object = {{"did", account.did},
                                    {"handle", nullptr},
                                    {"handle_verified", shown.handle_verified},
                                    {"handle_problem", nullptr},
                                    {"signing_key", key},
-                                   {"pds", identity.pds},
+                                   {"pds", account.pds},
                                    {"source", shown.source},
                                    {"fetched_at", fetched}};
-  if (!identity.handle.empty()) object["handle"] = identity.handle;
+  if (!account.handle.empty()) object["handle"] = account.handle;
   if (!shown.handle_problem.empty()) object["handle_problem"] = shown.handle_problem;
   fmt::print("{}\n", object.dump(2));
 }
 
 void check_handle(const identity::HandleCheck& check, Shown& shown) {
-  const auto& identity = *shown.identity;
-  if (identity.handle.empty()) return;
-  const auto verified = check.verify(identity.did, identity.handle);
+  const auto& account = shown.account;
+  if (account.handle.empty()) return;
+  const auto verified = check.verify(account.did, account.handle);
   shown.handle_verified = verified.has_value();
   if (!verified) shown.handle_problem = verified.error().message();
 }
@@ -127,7 +127,7 @@ int identity(const Settings& settings, const IdentityFlags& flags) {
     return kFailure;
   }
   Shown shown;
-  shown.identity = *answer;
+  shown.account = *answer;
   shown.source = cache.statistics().from_table > 0
                      ? "skua.identities"
                      : identity::document_url(did, resolver_options).value();

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "atproto/data_model.hpp"
+#include "atproto/signing.hpp"
 #include "base/bytes.hpp"
 #include "base/count_text.hpp"
 #include "base/utf8.hpp"
@@ -115,14 +116,14 @@ bool check_signature(const repo::Commit& commit, const std::filesystem::path& di
                      std::ostream& err) {
   try {
     const auto documents = identity::DocumentFile::read(did_docs);
-    const identity::DidDocument* document = documents.find(commit.did);
-    if (document == nullptr) {
+    const identity::Account* account = documents.find(commit.did);
+    if (account == nullptr) {
       err << fmt::format("not verified: no usable document of {} in {}\n", commit.did,
                          did_docs.string());
       return false;
     }
-    const auto checked =
-        document->key.verify(repo::unsigned_commit_bytes(commit), commit.signature);
+    const auto checked = atproto::verify_signature(
+        account->key, repo::unsigned_commit_bytes(commit), commit.signature);
     if (!checked) {
       err << fmt::format("not verified: {}\n", checked.error().message());
       return false;

@@ -41,7 +41,7 @@ transport::HttpClientOptions http_options(const NetworkAccountsOptions& options)
 transport::HttpClientOptions directory_options(const NetworkAccountsOptions& options) {
   auto http = http_options(options);
   http.max_at_once =
-      identity::IdentityCacheOptions().directory.under_way_at_most + kHistoriesAtOnce;
+      identity::DocumentRequestsOptions().directory.under_way_at_most + kHistoriesAtOnce;
   http.idle_of_one_origin = http.max_at_once;
   return http;
 }
@@ -81,10 +81,9 @@ DocumentAccounts::DocumentAccounts(const std::filesystem::path& file)
 
 void DocumentAccounts::identity(const std::string& did, Freshness /*freshness*/,
                                 IdentityDone done) {
-  const identity::DidDocument* document = documents_.find(did);
-  if (document == nullptr) return done(identity::errc::did_not_found);
-  done(AccountIdentity{document->key.multikey(), document->handle, document->pds,
-                       document->label_key});
+  const identity::Account* account = documents_.find(did);
+  if (account == nullptr) return done(identity::errc::did_not_found);
+  done(*account);
 }
 
 void DocumentAccounts::status(const std::string& /*did*/, StatusDone done) {
@@ -127,18 +126,13 @@ NetworkAccounts::~NetworkAccounts() {
 }
 
 void NetworkAccounts::identity(const std::string& did, Freshness freshness, IdentityDone done) {
-  auto answer = [done = std::move(done)](const identity::IdentityCache::Answer& found) {
-    if (!found) return done(found.error());
-    done(AccountIdentity{(*found)->key.multikey(), (*found)->handle, (*found)->pds,
-                         (*found)->label_key});
-  };
   switch (freshness) {
     case Freshness::Known:
-      return cache_.resolve(did, std::move(answer));
+      return cache_.resolve(did, std::move(done));
     case Freshness::Recent:
-      return cache_.refresh(did, std::move(answer));
+      return cache_.refresh(did, std::move(done));
     case Freshness::Now:
-      return cache_.refresh(did, std::move(answer), std::chrono::seconds(0));
+      return cache_.refresh(did, std::move(done), std::chrono::seconds(0));
   }
 }
 
@@ -155,12 +149,12 @@ identity::StatusLane::Requests NetworkAccounts::status_requests() {
       cache_.refresh(
           did,
           [answer](const auto& found) {
-            answer(found ? Result<std::string>((*found)->pds) : found.error());
+            answer(found ? Result<std::string>(found->pds) : found.error());
           },
           std::chrono::seconds(0));
     } else {
       status_resolver_.resolve(did, [answer](const identity::DidAnswer& found) {
-        answer(found.document ? Result<std::string>(found.document->pds) : found.document.error());
+        answer(found.account ? Result<std::string>(found.account->pds) : found.account.error());
       });
     }
   };

@@ -10,6 +10,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "identity/account.hpp"
 #include "identity/document_file.hpp"
 #include "identity/host_status.hpp"
 #include "identity/identity_cache.hpp"
@@ -19,22 +20,11 @@
 
 namespace skua::accounts {
 
-/// The signing key, handle and host of an account.
-struct AccountIdentity {
-  atproto::Multikey key;
-  /// The handle that its DID document claims, not verified; empty: none.
-  std::string handle;
-  /// The origin of its PDS; empty: not known.
-  std::string pds = {};
-  /// The key that signs its labels; nothing: the account is not a labeler.
-  std::optional<atproto::Multikey> label_key = {};
-};
-
 /// Answers questions about accounts: from DID documents, and from the accounts' own hosts. Each
 /// question gets one answer, on a thread of the source or on the caller's thread during the call.
 class AccountSource {
  public:
-  using IdentityDone = std::function<void(Result<AccountIdentity>)>;
+  using IdentityDone = std::function<void(Result<identity::Account>)>;
   using StatusDone = std::function<void(Result<identity::HostStatus>)>;
   using KeyDone = std::function<void(Result<std::optional<atproto::Multikey>>)>;
 
@@ -45,7 +35,7 @@ class AccountSource {
   enum class Freshness : std::uint8_t { Known, Recent, Now };
   using KeyUse = identity::KeyUse;
 
-  /// The account's identity. Errors: those of identity::IdentityCache.
+  /// The account, as its DID document describes it. Errors: those of identity::IdentityCache.
   virtual void identity(const std::string& did, Freshness freshness, IdentityDone done) = 0;
   /// Whether the accounts' own hosts can be asked. If not, the stream is the only source of hosting
   /// statuses.

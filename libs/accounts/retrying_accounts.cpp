@@ -60,7 +60,7 @@ void RetryingAccounts::ask(const std::shared_ptr<Waiting>& waiting, std::chrono:
 
 void RetryingAccounts::identity(const std::string& did, Freshness freshness, IdentityDone done) {
   if (freshness == Freshness::Now) return accounts_.identity(did, freshness, std::move(done));
-  const auto question = std::make_shared<Question<AccountIdentity>>();
+  const auto question = std::make_shared<Question<identity::Account>>();
   question->did = did;
   question->failure_text = [this, did](const ErrorCode& error) {
     return accounts_.failure_text(did, error);

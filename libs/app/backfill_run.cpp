@@ -18,18 +18,12 @@ const std::string kRole = "skua backfill";
 
 }  // namespace
 
-backfill::FindDocument find_documents(accounts::AccountSource& accounts) {
+backfill::FindAccount find_accounts(accounts::AccountSource& accounts) {
   return [&accounts](const std::string& did, bool fresh,
-                     std::function<void(Result<backfill::AccountDocument>)> done) {
+                     std::function<void(Result<identity::Account>)> done) {
     const auto freshness = fresh ? accounts::AccountSource::Freshness::Recent
                                  : accounts::AccountSource::Freshness::Known;
-    accounts.identity(did, freshness,
-                      [done = std::move(done)](Result<accounts::AccountIdentity> found) {
-                        if (!found) return done(found.error());
-                        auto key = atproto::VerifyingKey::from_multikey(found->key);
-                        if (!key) return done(key.error());
-                        done(backfill::AccountDocument{*std::move(key), found->pds, found->handle});
-                      });
+    accounts.identity(did, freshness, std::move(done));
   };
 }
 
@@ -40,8 +34,8 @@ backfill::BackfillerOptions backfiller_options(const BackfillOptions& options,
   backfill::BackfillerOptions backfiller;
   backfiller.database_url = database_url;
   backfiller.lease_owner = store::process_name(role);
-  backfiller.find_document = find_documents(accounts);
-  backfiller.document_failure = [&accounts](const std::string& did, const ErrorCode& error) {
+  backfiller.find_account = find_accounts(accounts);
+  backfiller.account_failure = [&accounts](const std::string& did, const ErrorCode& error) {
     return accounts.failure_text(did, error);
   };
   backfiller.verify = options.verify;

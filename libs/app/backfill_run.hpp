@@ -18,7 +18,7 @@
 namespace skua::app {
 
 /// Finds DID documents with an AccountSource, which outlives the result.
-backfill::FindDocument find_documents(accounts::AccountSource& accounts);
+backfill::FindAccount find_accounts(accounts::AccountSource& accounts);
 
 /// How repositories are downloaded. The defaults suit the live network.
 struct BackfillOptions {

@@ -49,6 +49,12 @@ Result<void> VerifyingKey::verify(ByteView message, ByteView signature) const {
   return {};
 }
 
+Result<void> verify_signature(const Multikey& key, ByteView message, ByteView signature) {
+  const auto parsed = VerifyingKey::from_multikey(key);
+  if (!parsed) return parsed.error();
+  return parsed->verify(message, signature);
+}
+
 Curve VerifyingKey::curve() const {
   return std::holds_alternative<secp256k1_pubkey>(impl_->key) ? Curve::k256 : Curve::p256;
 }

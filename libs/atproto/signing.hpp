@@ -37,6 +37,9 @@ class VerifyingKey {
   std::shared_ptr<const Impl> impl_;
 };
 
+/// `VerifyingKey::verify` with a key that is used once. Errors: those of it, or of its parsing.
+Result<void> verify_signature(const Multikey& key, ByteView message, ByteView signature);
+
 /// A private key, for tests and the simulator: an indexer never signs. Cheap to copy; any number of
 /// threads.
 class SigningKey {

@@ -127,8 +127,8 @@ class Backfiller::Impl final : private writer::Producer {
   }
 
   JobServices job_services() {
-    return {.find_document = options_.find_document,
-            .document_failure = options_.document_failure,
+    return {.find_account = options_.find_account,
+            .account_failure = options_.account_failure,
             .verify = options_.verify,
             .download = {.largest_repository = options_.largest_repository},
             .http = http_,

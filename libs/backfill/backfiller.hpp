@@ -26,9 +26,9 @@ struct BackfillerOptions {
   std::string lease_owner;
   /// Finds the signing keys and hosts of accounts; empty: jobs name the hosts, and nothing is
   /// checked.
-  FindDocument find_document;
+  FindAccount find_account;
   /// The reason of a failure, for people; empty: the error's own message.
-  DocumentFailure document_failure = {};
+  AccountFailure account_failure = {};
   /// False: signatures are not checked.
   bool verify = true;
   HostLimitsOptions limits;

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "atproto/multikey.hpp"
+#include "atproto/signing.hpp"
 #include "atproto/syntax.hpp"
 #include "base/ascii.hpp"
 #include "identity/errc.hpp"
@@ -80,14 +81,14 @@ std::string handle_of_alias(std::string_view alias) {
   return ascii_lower(alias);
 }
 
-Result<DidDocument> parse_did_document(std::string_view text, std::string_view did) {
+Result<Account> parse_did_document(std::string_view text, std::string_view did) {
   const auto document = json::parse(text, nullptr, false);
   if (!document.is_object()) return errc::document_json;
   if (text_field(document, "id") != did) return errc::document_of_other;
 
   const auto* method = entry(document, "verificationMethod", did, "#atproto");
   if (method == nullptr) return errc::document_without_key;
-  auto key = key_of(*method);
+  const auto key = key_of(*method);
   if (!key) return errc::document_key;
 
   const auto* service = entry(document, "service", did, "#atproto_pds");
@@ -106,8 +107,11 @@ Result<DidDocument> parse_did_document(std::string_view text, std::string_view d
       if (!handle.empty()) break;
     }
   }
-  return DidDocument{std::string(did), *std::move(key), *std::move(pds), std::move(handle),
-                     label_key_of(document, did)};
+  return Account{.did = std::string(did),
+                 .key = key->multikey(),
+                 .pds = *std::move(pds),
+                 .handle = std::move(handle),
+                 .label_key = label_key_of(document, did)};
 }
 
 }  // namespace skua::identity

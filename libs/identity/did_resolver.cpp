@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "atproto/syntax.hpp"
+#include "identity/did_document.hpp"
 #include "identity/errc.hpp"
 #include "identity/read_input.hpp"
 #include "transport/endpoint.hpp"
@@ -50,7 +51,7 @@ Result<std::string> web_url(std::string_view id, bool allow_private_hosts) {
   return "https://" + std::string(id) + std::string(kPath);
 }
 
-Result<DidDocument> document_of(const std::string& did, const transport::HttpAnswer& answer) {
+Result<Account> document_of(const std::string& did, const transport::HttpAnswer& answer) {
   switch (answer.status) {
     case 200:
       return parse_did_document(answer.body, did);
@@ -142,8 +143,8 @@ DidAnswer DidResolver::judge(const std::string& did,
                              const Result<transport::HttpAnswer>& answer) const {
   if (!answer) return {answer.error()};
   const auto now = clock_.now();
-  auto document = read_input<Result<DidDocument>>(did, [&] { return document_of(did, *answer); });
-  return {std::move(document), transport::asked_wait(*answer, now),
+  auto account = read_input<Result<Account>>(did, [&] { return document_of(did, *answer); });
+  return {std::move(account), transport::asked_wait(*answer, now),
           transport::stated_rate_limit(*answer, now)};
 }
 

@@ -9,7 +9,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
-#include "identity/did_document.hpp"
+#include "identity/account.hpp"
 #include "transport/http_client.hpp"
 #include "transport/rate_limit.hpp"
 
@@ -37,7 +37,7 @@ std::string failure_text(std::string_view did, const ErrorCode& error,
 /// The answer of a document's host.
 struct DidAnswer {
   /// Or an error of errc, or of transport; `is_server_failure` tells whose it is.
-  Result<DidDocument> document;
+  Result<Account> account;
   /// How long it asks us to wait before the next request, if it does.
   std::optional<std::chrono::seconds> wait = std::nullopt;
   std::optional<transport::RateLimit> rate_limit = std::nullopt;

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/count_text.hpp"
+#include "identity/did_document.hpp"
 
 namespace skua::identity {
 namespace {
@@ -85,7 +86,7 @@ DocumentFile DocumentFile::read(const std::filesystem::path& file) {
       throw std::runtime_error(
           fmt::format("{}: {}: {}", file.string(), did, document.error().message()));
     }
-    result.documents_.emplace(did, std::move(*document));
+    result.accounts_.emplace(did, std::move(*document));
     return result;
   }
   std::size_t bad = 0;
@@ -94,7 +95,7 @@ DocumentFile DocumentFile::read(const std::filesystem::path& file) {
     const std::string did = all.is_object() ? item.key() : did_in(item.value());
     auto document = parse_did_document(item.value().dump(), did);
     if (document) {
-      result.documents_.insert_or_assign(did, std::move(*document));
+      result.accounts_.insert_or_assign(did, std::move(*document));
     } else if (++bad == 1) {
       first = fmt::format("{}: {}", did.empty() ? item.key() : did, document.error().message());
     }
@@ -106,9 +107,9 @@ DocumentFile DocumentFile::read(const std::filesystem::path& file) {
   return result;
 }
 
-const DidDocument* DocumentFile::find(std::string_view did) const {
-  const auto found = documents_.find(did);
-  return found == documents_.end() ? nullptr : &found->second;
+const Account* DocumentFile::find(std::string_view did) const {
+  const auto found = accounts_.find(did);
+  return found == accounts_.end() ? nullptr : &found->second;
 }
 
 }  // namespace skua::identity

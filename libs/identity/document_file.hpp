@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "identity/did_document.hpp"
+#include "identity/account.hpp"
 
 namespace skua::identity {
 
@@ -20,14 +20,14 @@ class DocumentFile {
   static DocumentFile read(const std::filesystem::path& file);
 
   /// Null: no usable document of this account.
-  const DidDocument* find(std::string_view did) const;
+  const Account* find(std::string_view did) const;
 
-  std::size_t size() const { return documents_.size(); }
+  std::size_t size() const { return accounts_.size(); }
   /// How many documents were left out, and why the first was; empty: none.
   const std::string& problem() const { return problem_; }
 
  private:
-  std::map<std::string, DidDocument, std::less<>> documents_;
+  std::map<std::string, Account, std::less<>> accounts_;
   std::string problem_;
 };
 

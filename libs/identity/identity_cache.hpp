@@ -9,33 +9,20 @@
 #include <optional>
 #include <string>
 
-#include "atproto/multikey.hpp"
-#include "atproto/signing.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
-#include "identity/adaptive_rate.hpp"
+#include "identity/account.hpp"
 #include "identity/did_resolver.hpp"
+#include "identity/document_requests.hpp"
 
 namespace skua::identity {
-
-/// Who signs for an account, and where it lives, at one moment.
-struct Identity {
-  std::string did;
-  atproto::VerifyingKey key;
-  std::string pds;
-  /// Claimed, not checked; empty: none.
-  std::string handle;
-  Timestamp fetched_at;
-  /// The key of a labeler's labels.
-  std::optional<atproto::Multikey> label_key = {};
-};
 
 struct IdentityCacheOptions {
   /// Where `skua.identities` lies; empty: nothing is stored.
   std::string database_url;
   /// How other sessions of the database see this one.
   std::string application_name = "skua identity";
-  /// In memory: about 500 bytes each, 2.7 kB where the key is of P-256.
+  /// In memory: about 640 bytes each.
   std::size_t max_cached = 500'000;
   /// Older documents are fetched again on request.
   std::chrono::seconds fresh_for = std::chrono::hours(24);
@@ -45,12 +32,7 @@ struct IdentityCacheOptions {
   /// For how long a failure is given again without asking: the data's, and the server's.
   std::chrono::seconds remember_data_failure = std::chrono::minutes(5);
   std::chrono::seconds remember_server_failure = std::chrono::seconds(30);
-  /// Requests to the PLC directory.
-  AdaptiveRateOptions directory = {};
-  /// Requests to hosts of did:web: under way in all, and to the hosts of one site (SiteQueue).
-  std::size_t web_at_once = 32;
-  std::size_t web_at_once_of_one_site = 4;
-  double web_per_second = 50;
+  DocumentRequestsOptions requests = {};
   /// Asks without an answer so far, several for one DID included; further ones are refused
   /// (errc::busy).
   std::size_t max_waiting = 100'000;
@@ -66,6 +48,7 @@ struct IdentityCacheOptions {
 struct IdentityStatistics {
   /// Without those refused as busy.
   std::atomic<std::uint64_t> asked{0};
+  /// Accounts, also stale ones while a server fails.
   std::atomic<std::uint64_t> from_memory{0};
   std::atomic<std::uint64_t> from_table{0};
   /// Documents that came.
@@ -78,13 +61,13 @@ struct IdentityStatistics {
   std::atomic<std::uint64_t> waiting{0};
 };
 
-/// Identities by DID: memory, then `skua.identities`, then the network. It makes one request at a
-/// time for a DID, for all callers. It remembers failures for a short time. If a server fails
-/// (`is_server_failure`), a stale identity stays in use. Has a thread and a database session of its
+/// Accounts by DID: from memory, then `skua.identities`, then the network. It makes one request at
+/// a time for a DID, for all callers. It remembers failures for a short time. If a server fails
+/// (`is_server_failure`), a stale account stays in use. Has a thread and a database session of its
 /// own; it works without the database while that is down.
 class IdentityCache {
  public:
-  using Answer = Result<std::shared_ptr<const Identity>>;
+  using Answer = Result<Account>;
   using Callback = std::function<void(const Answer&)>;
 
   /// `resolver` and `clock` must outlive the cache.
@@ -95,14 +78,14 @@ class IdentityCache {
   IdentityCache(const IdentityCache&) = delete;
   IdentityCache& operator=(const IdentityCache&) = delete;
 
-  /// Gives an identity that is at most `fresh_for` old, or older when its server fails. Any thread.
+  /// Gives an account that is at most `fresh_for` old, or older when its server fails. Any thread.
   /// `done` is called once, on the cache's thread, or on this one when the ask is refused (busy,
   /// stopped), and must neither block nor throw. Errors: those of DidResolver, busy, stopped.
   void resolve(std::string did, Callback done);
 
-  /// Fetches the identity again, because the known one did not match or may have changed (a wrong
+  /// Fetches the document again, because the known one did not match or may have changed (a wrong
   /// signature, an #identity event). Otherwise as `resolve`, but a failure does not return a stale
-  /// identity. `max_age`: an older document is fetched again; by default the options'
+  /// account. `max_age`: an older document is fetched again; by default the options'
   /// refresh_pause.
   void refresh(std::string did, Callback done,
                std::optional<std::chrono::seconds> max_age = std::nullopt);

@@ -1,10 +1,11 @@
 #include "identity/stored_identities.hpp"
 
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "atproto/multikey.hpp"
+#include "atproto/signing.hpp"
 #include "store/outage.hpp"
 
 namespace skua::identity {
@@ -16,24 +17,25 @@ constexpr auto kTablePause = std::chrono::seconds(10);
 
 }  // namespace
 
-std::shared_ptr<const Identity> identity_of(const IdentityRow& row) {
-  const auto multikey = atproto::Multikey::parse(row.signing_key);
-  if (!multikey) return nullptr;
-  auto key = atproto::VerifyingKey::from_multikey(*multikey);
-  if (!key) return nullptr;
-  std::optional<atproto::Multikey> label_key;
-  if (const auto found = atproto::Multikey::parse(row.label_key)) label_key = *found;
-  return std::make_shared<const Identity>(
-      Identity{row.did, *std::move(key), row.pds, row.handle, row.fetched_at, label_key});
+std::optional<Account> account_of(const IdentityRow& row) {
+  const auto key = atproto::Multikey::parse(row.signing_key);
+  if (!key || !atproto::VerifyingKey::from_multikey(*key)) return std::nullopt;
+  Account account{.did = row.did,
+                  .key = *key,
+                  .pds = row.pds,
+                  .handle = row.handle,
+                  .fetched_at = row.fetched_at};
+  if (const auto found = atproto::Multikey::parse(row.label_key)) account.label_key = *found;
+  return account;
 }
 
-IdentityRow row_of(const Identity& identity) {
-  return {.did = identity.did,
-          .signing_key = identity.key.multikey().to_string(),
-          .pds = identity.pds,
-          .handle = identity.handle,
-          .fetched_at = identity.fetched_at,
-          .label_key = identity.label_key ? identity.label_key->to_string() : std::string()};
+IdentityRow row_of(const Account& account) {
+  return {.did = account.did,
+          .signing_key = account.key.to_string(),
+          .pds = account.pds,
+          .handle = account.handle,
+          .fetched_at = account.fetched_at,
+          .label_key = account.label_key ? account.label_key->to_string() : std::string()};
 }
 
 std::vector<IdentityRow> StoredIdentities::load(const std::vector<std::string>& dids) {

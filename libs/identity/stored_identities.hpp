@@ -3,18 +3,19 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "identity/identity_cache.hpp"
+#include "identity/account.hpp"
 #include "identity/identity_table.hpp"
 #include "store/session.hpp"
 
 namespace skua::identity {
 
-/// Null: the row holds no usable key.
-std::shared_ptr<const Identity> identity_of(const IdentityRow& row);
-IdentityRow row_of(const Identity& identity);
+/// Nothing: the row has no usable key.
+std::optional<Account> account_of(const IdentityRow& row);
+IdentityRow row_of(const Account& account);
 
 /// `skua.identities` for a cache that works without it while the database is away: everything in
 /// the table can be fetched again. One thread.

@@ -216,17 +216,16 @@ void CommitProcessor::set_key(std::string_view did, const std::optional<atproto:
   if (auto* repository = repository_of(did)) repository->set_key(key, now);
 }
 
-void CommitProcessor::set_identity(std::string_view did,
-                                   const Result<accounts::AccountIdentity>& identity,
+void CommitProcessor::set_identity(std::string_view did, const Result<identity::Account>& account,
                                    Freshness freshness, Timestamp now) {
   verify::KnownRepository* repository = repository_of(did);
   if (repository == nullptr) return;
   // If no key is known, a host that failed as often as it is tried counts as one without a key.
   const bool is_final = !repository->key() && freshness != Freshness::Now;
   // The failure of a server does not invalidate a known key.
-  if (identity) {
-    repository->set_key(identity->key, now);
-  } else if (!identity::is_server_failure(identity.error()) || is_final) {
+  if (account) {
+    repository->set_key(account->key, now);
+  } else if (!identity::is_server_failure(account.error()) || is_final) {
     repository->set_key(std::nullopt, now);
   }
 }

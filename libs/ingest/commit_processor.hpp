@@ -104,7 +104,7 @@ class CommitProcessor {
   /// The key of an account as of `now`; nothing: its document is of no use.
   void set_key(std::string_view did, const std::optional<atproto::Multikey>& key, Timestamp now);
   /// The answer to a question for the identity of an account.
-  void set_identity(std::string_view did, const Result<accounts::AccountIdentity>& identity,
+  void set_identity(std::string_view did, const Result<identity::Account>& account,
                     accounts::AccountSource::Freshness freshness, Timestamp now);
 
  private:

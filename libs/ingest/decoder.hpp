@@ -100,7 +100,7 @@ class Decoder final : public DecodeThread {
     std::string did;
     std::uint64_t question = 0;
     accounts::AccountSource::Freshness freshness = accounts::AccountSource::Freshness::Known;
-    Result<accounts::AccountIdentity> identity;
+    Result<identity::Account> account;
   };
   struct Settled {
     std::string did;

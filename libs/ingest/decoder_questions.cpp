@@ -41,8 +41,8 @@ void Decoder::ask_identity(const Job& job, std::uint64_t question,
   const std::string did(job.did);
   services_.verification->accounts.identity(
       did, freshness,
-      [queue = queue_, did, question, freshness](Result<accounts::AccountIdentity> identity) {
-        queue->push(Identified{did, question, freshness, std::move(identity)});
+      [queue = queue_, did, question, freshness](Result<identity::Account> account) {
+        queue->push(Identified{did, question, freshness, std::move(account)});
       });
 }
 
@@ -75,24 +75,24 @@ void Decoder::take(FoundRepository found) {
   const std::string& did = found.row.did;
   processor_.set_repository(found.row);
   std::optional<atproto::Multikey> key;
-  if (found.identity) key = found.identity->key;
+  if (found.account) key = found.account->key;
   processor_.set_key(did, key, services_.out.clock.now());
   if (end_skip(did, kLookup)) return;
-  if (const auto place = parked_.find(did); found.identity && place != parked_.end()) {
-    place->second.jobs.front().answers.document_handle = found.identity->handle;
+  if (const auto place = parked_.find(did); found.account && place != parked_.end()) {
+    place->second.jobs.front().answers.document_handle = found.account->handle;
   }
   resume(did);
 }
 
 void Decoder::take(Identified identified) {
-  processor_.set_identity(identified.did, identified.identity, identified.freshness,
+  processor_.set_identity(identified.did, identified.account, identified.freshness,
                           services_.out.clock.now());
   if (identified.question == 0) return;  // a refresh, while the stream continues
   end_skip(identified.did, identified.question);
   Job* job = waiting_for(identified.did, identified.question);
   if (job == nullptr) return;
   job->answers.has_fresh_identity = true;
-  if (identified.identity) job->answers.document_handle = identified.identity->handle;
+  if (identified.account) job->answers.document_handle = identified.account->handle;
   resume(identified.did);
 }
 

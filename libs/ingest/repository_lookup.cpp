@@ -72,9 +72,9 @@ void RepositoryLookup::look_up(store::LazySession& session) {
     if (const auto place = rows.find(one.did); place != rows.end()) row = place->second;
     if (one.row_found) one.row_found(row);
     accounts_.identity(one.did, accounts::AccountSource::Freshness::Known,
-                       [row = std::move(row), done = std::move(one.done)](
-                           Result<accounts::AccountIdentity> identity) mutable {
-                         done({std::move(row), std::move(identity)});
+                       [row = std::move(row),
+                        done = std::move(one.done)](Result<identity::Account> account) mutable {
+                         done({std::move(row), std::move(account)});
                        });
   }
 }

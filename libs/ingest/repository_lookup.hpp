@@ -15,12 +15,12 @@
 
 namespace skua::ingest {
 
-/// A repository and its account, from the database and the AccountSource.
+/// A repository from the database, and its account from the AccountSource.
 struct FoundRepository {
   /// As it is stored, or about to be.
   store::RepositoryRow row;
   /// Or why there is none.
-  Result<accounts::AccountIdentity> identity;
+  Result<identity::Account> account;
 };
 
 /// Looks up the heads of repositories and the keys of their accounts, many at once, on a thread and

@@ -152,8 +152,8 @@ TEST_F(NetworkAccountsTest, a_hundred_silent_hosts_asked_for_a_status_delay_no_k
                           .dump()));
     accounts.status(did, statuses.taker());
   }
-  Answers<AccountIdentity> web;
-  Answers<AccountIdentity> plc;
+  Answers<identity::Account> web;
+  Answers<identity::Account> plc;
   accounts.identity(host_.did(), Freshness::Known, web.taker());
   accounts.identity("did:plc:" + std::string(24, 'z'), Freshness::Known, plc.taker());
   const auto of_web = web.wait_for_one();

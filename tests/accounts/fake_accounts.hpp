@@ -22,7 +22,7 @@ namespace skua::test {
 /// it, and remember what they were asked. Any thread.
 class FakeAccounts final : public accounts::AccountSource {
  public:
-  using Identity = Result<accounts::AccountIdentity>;
+  using Identity = Result<identity::Account>;
   using Status = Result<identity::HostStatus>;
 
   /// Said from now on; of others: did_not_found.

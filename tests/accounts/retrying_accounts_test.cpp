@@ -53,13 +53,13 @@ class Answers {
 class RetryingAccountsTest : public testing::Test {
  protected:
   test::FakeAccounts accounts_;
-  Answers<AccountIdentity> identities_;
+  Answers<identity::Account> identities_;
   Answers<std::optional<atproto::Multikey>> keys_;
   Answers<identity::HostStatus> statuses_;
 };
 
 TEST_F(RetryingAccountsTest, gives_what_is_there_at_once) {
-  accounts_.knows(kAlice, AccountIdentity{{}, "alice.example"});
+  accounts_.knows(kAlice, identity::Account{.handle = "alice.example"});
   accounts_.host_says(kAlice, identity::HostStatus{true, ""});
   accounts_.had(kAlice, {});
   RetryingAccounts patient(accounts_, 1h);
@@ -95,7 +95,7 @@ TEST_F(RetryingAccountsTest, waits_for_the_directory_as_long_as_it_takes) {
     patient.identity(kAlice, Freshness::Known, identities_.taker());
     ASSERT_TRUE(accounts_.wait_until_asked("known " + kAlice, before + 8));
     EXPECT_EQ(identities_.size(), answers);
-    accounts_.knows(kAlice, AccountIdentity{{}, "alice.example"});
+    accounts_.knows(kAlice, identity::Account{.handle = "alice.example"});
     EXPECT_TRUE(identities_.first(++answers).back());
   }
   patient.stop();
@@ -134,7 +134,7 @@ TEST_F(RetryingAccountsTest, pauses_between_tries) {
 
 TEST_F(RetryingAccountsTest, one_that_waits_does_not_keep_others_nor_the_end_waiting) {
   accounts_.knows(kAlice, errc::server_failed);
-  accounts_.knows(kBob, AccountIdentity{{}, "bob.example"});
+  accounts_.knows(kBob, identity::Account{.handle = "bob.example"});
   RetryingAccounts patient(accounts_, 1h);
   patient.identity(kAlice, Freshness::Known, identities_.taker());
   patient.identity(kBob, Freshness::Known, identities_.taker());

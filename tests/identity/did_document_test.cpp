@@ -18,7 +18,7 @@ using test::made_document;
 
 const std::string kDid = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
 
-Result<DidDocument> parse(const json& document) {
+Result<Account> parse(const json& document) {
   return parse_did_document(document.dump(), kDid);
 }
 
@@ -26,7 +26,7 @@ TEST(DidDocument, is_read_as_the_directory_writes_it) {
   const auto document = parse(made_document(kDid));
   ASSERT_TRUE(document) << document.error().message();
   EXPECT_EQ(document->did, kDid);
-  EXPECT_EQ(document->key.multikey().to_string(), test::k256_multikey());
+  EXPECT_EQ(document->key.to_string(), test::k256_multikey());
   EXPECT_EQ(document->pds, "https://pds.example");
   EXPECT_EQ(document->handle, "alice.example");
 }
@@ -40,7 +40,7 @@ TEST(DidDocument, has_the_key_of_a_labeler_beside_its) {
   value["verificationMethod"].push_back(method);
   const auto document = parse(value);
   ASSERT_TRUE(document) << document.error().message();
-  EXPECT_EQ(document->key.multikey().to_string(), test::k256_multikey());
+  EXPECT_EQ(document->key.to_string(), test::k256_multikey());
   ASSERT_TRUE(document->label_key);
   EXPECT_EQ(document->label_key->to_string(), test::p256_multikey());
   value["verificationMethod"][1]["publicKeyMultibase"] = "znonsense";
@@ -67,7 +67,7 @@ TEST_P(DidDocumentKey, is_read_or_refused) {
     EXPECT_EQ(document.error(), errc::document_key);
   } else {
     ASSERT_TRUE(document) << document.error().message();
-    EXPECT_EQ(document->key.multikey().to_string(), GetParam().expected);
+    EXPECT_EQ(document->key.to_string(), GetParam().expected);
   }
 }
 
@@ -172,7 +172,7 @@ TEST(DidDocument, takes_the_first_of_several) {
                           "at://second.example"};
   const auto document = parse(value);
   ASSERT_TRUE(document) << document.error().message();
-  EXPECT_EQ(document->key.multikey().to_string(), test::k256_multikey());
+  EXPECT_EQ(document->key.to_string(), test::k256_multikey());
   EXPECT_EQ(document->pds, "https://pds.example");
   EXPECT_EQ(document->handle, "alice.example");
 }
@@ -205,7 +205,7 @@ TEST(DidDocument, reads_real_ones) {
     ASSERT_TRUE(old_form) << did << ": " << old_form.error().message();
     const auto new_form = parse_did_document(multikey.at(did).dump(), did);
     ASSERT_TRUE(new_form) << did << ": " << new_form.error().message();
-    EXPECT_EQ(old_form->key.multikey(), new_form->key.multikey()) << did;
+    EXPECT_EQ(old_form->key, new_form->key) << did;
     EXPECT_EQ(old_form->pds, new_form->pds);
     EXPECT_FALSE(old_form->handle.empty());
     ++count;

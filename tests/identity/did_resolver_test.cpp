@@ -117,41 +117,41 @@ TEST_F(DidResolverTest, asks_the_directory) {
     target = std::string(request.target());
     return http_reply(200, made_document(kDid).dump());
   });
-  ASSERT_TRUE(answer.document) << answer.document.error().message();
-  EXPECT_EQ(answer.document->did, kDid);
+  ASSERT_TRUE(answer.account) << answer.account.error().message();
+  EXPECT_EQ(answer.account->did, kDid);
   EXPECT_EQ(target, "/" + kDid);
 }
 
 TEST_F(DidResolverTest, tells_the_directorys_answers_apart) {
   const auto not_found = answered(http_reply(404, R"({"message":"DID not registered"})"));
-  EXPECT_EQ(not_found.document.error(), errc::did_not_found);
-  EXPECT_FALSE(is_server_failure(not_found.document.error()));
+  EXPECT_EQ(not_found.account.error(), errc::did_not_found);
+  EXPECT_FALSE(is_server_failure(not_found.account.error()));
   const auto tombstoned = answered(http_reply(410, R"({"message":"DID not available"})"));
-  EXPECT_EQ(tombstoned.document.error(), errc::did_tombstoned);
-  EXPECT_FALSE(is_server_failure(tombstoned.document.error()));
+  EXPECT_EQ(tombstoned.account.error(), errc::did_tombstoned);
+  EXPECT_FALSE(is_server_failure(tombstoned.account.error()));
   const auto failed = answered(http_reply(503, "down"));
-  EXPECT_EQ(failed.document.error(), errc::server_failed);
-  EXPECT_TRUE(is_server_failure(failed.document.error()));
+  EXPECT_EQ(failed.account.error(), errc::server_failed);
+  EXPECT_TRUE(is_server_failure(failed.account.error()));
   const auto limited = answered(http_reply(429, "", "Retry-After: 9\r\n"));
-  EXPECT_EQ(limited.document.error(), errc::rate_limited);
-  EXPECT_TRUE(is_server_failure(limited.document.error()));
+  EXPECT_EQ(limited.account.error(), errc::rate_limited);
+  EXPECT_TRUE(is_server_failure(limited.account.error()));
   EXPECT_EQ(limited.wait, 9s);
 }
 
 TEST_F(DidResolverTest, refuses_a_document_that_is_anothers) {
   const auto answer =
       answered(http_reply(200, made_document("did:plc:aaaaaaaaaaaaaaaaaaaaaaaa").dump()));
-  EXPECT_EQ(answer.document.error(), errc::document_of_other);
-  EXPECT_FALSE(is_server_failure(answer.document.error()));
-  EXPECT_EQ(answered(http_reply(200, "<html>")).document.error(), errc::document_json);
-  EXPECT_EQ(answered(http_reply(200, std::string(300'000, ' '))).document.error(),
+  EXPECT_EQ(answer.account.error(), errc::document_of_other);
+  EXPECT_FALSE(is_server_failure(answer.account.error()));
+  EXPECT_EQ(answered(http_reply(200, "<html>")).account.error(), errc::document_json);
+  EXPECT_EQ(answered(http_reply(200, std::string(300'000, ' '))).account.error(),
             transport::errc::http_too_large);
 }
 
 TEST_F(DidResolverTest, says_that_a_directory_is_away) {
   const auto answer = answered("");
-  EXPECT_EQ(answer.document.error(), transport::errc::http_dropped);
-  EXPECT_TRUE(is_server_failure(answer.document.error()));
+  EXPECT_EQ(answer.account.error(), transport::errc::http_dropped);
+  EXPECT_TRUE(is_server_failure(answer.account.error()));
 }
 
 TEST_F(DidResolverTest, asks_the_host_of_a_did_web_but_no_private_one) {
@@ -170,8 +170,8 @@ TEST_F(DidResolverTest, asks_the_host_of_a_did_web_but_no_private_one) {
   {
     transport::HttpClient strict(http_options);
     const DidResolver resolver(strict, {"http://127.0.0.1:1", true}, clock_);
-    EXPECT_EQ(resolver.resolve(did).document.error(), transport::errc::address_not_public);
-    const auto named = resolver.resolve("did:web:pds.example").document.error();
+    EXPECT_EQ(resolver.resolve(did).account.error(), transport::errc::address_not_public);
+    const auto named = resolver.resolve("did:web:pds.example").account.error();
     EXPECT_EQ(named, transport::errc::address_not_public);
     EXPECT_FALSE(is_server_failure(named));
   }
@@ -180,8 +180,8 @@ TEST_F(DidResolverTest, asks_the_host_of_a_did_web_but_no_private_one) {
   transport::HttpClient lax(http_options);
   const DidResolver resolver(lax, {"http://127.0.0.1:1", true}, clock_);
   const auto answer = resolver.resolve(did);
-  ASSERT_TRUE(answer.document) << answer.document.error().message();
-  EXPECT_EQ(answer.document->did, did);
+  ASSERT_TRUE(answer.account) << answer.account.error().message();
+  EXPECT_EQ(answer.account->did, did);
 }
 
 }  // namespace

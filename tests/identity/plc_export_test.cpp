@@ -125,7 +125,7 @@ TEST(ExportLine, reads_real_ones) {
     const auto last = parse_export_line(operations.back().dump());
     const auto document = parse_did_document(documents.at(did).dump(), did);
     ASSERT_TRUE(document);
-    EXPECT_EQ(last->row.signing_key, document->key.multikey().to_string());
+    EXPECT_EQ(last->row.signing_key, document->key.to_string());
     EXPECT_EQ(last->row.pds, document->pds);
     EXPECT_EQ(last->row.handle, document->handle);
   }
@@ -245,7 +245,7 @@ TEST_F(PlcImportTest, a_key_that_is_no_point_is_not_believed) {
   cache.resolve(kDid, [&](const auto& answer) { answered.set_value(answer); });
   const auto identity = answered.get_future().get();
   ASSERT_TRUE(identity) << identity.error().message();
-  EXPECT_EQ((*identity)->key.multikey().to_string(), test::k256_multikey());
+  EXPECT_EQ(identity->key.to_string(), test::k256_multikey());
   EXPECT_EQ(plc.count(), 1U);
   cache.stop();
 }

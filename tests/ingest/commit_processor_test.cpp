@@ -17,9 +17,9 @@ namespace skua::ingest::commit_processor_test {
 namespace {
 
 using namespace std::chrono_literals;
-using accounts::AccountIdentity;
 using accounts::AccountSource;
 using event::Operation;
+using identity::Account;
 using identity::HostStatus;
 using test::json;
 using test::SignedRepository;
@@ -29,9 +29,9 @@ const std::string kAlice{test::kDid};
 const std::string kBob = "did:plc:bbbbbbbbbbbbbbbbbbbbbbbb";
 const std::string kWeb = "did:web:alice.example";
 
-AccountIdentity identity_of(const SignedRepository& repository,
-                            const std::string& handle = "alice.example") {
-  return {repository.key().multikey(), handle};
+Account account_of(const SignedRepository& repository,
+                   const std::string& handle = "alice.example") {
+  return {.key = repository.key().multikey(), .handle = handle};
 }
 
 std::string text_of(const CommitProcessor::Ask& question) {
@@ -85,7 +85,7 @@ class CommitProcessorTest : public testing::Test {
   }
 
   /// The stored state of the message's repository and the identity of its account.
-  std::string found(const Result<AccountIdentity>& identity,
+  std::string found(const Result<Account>& identity,
                     std::optional<atproto::RepositoryHead> head = std::nullopt) {
     store::RepositoryRow row;
     row.did = message_.did;
@@ -99,7 +99,7 @@ class CommitProcessorTest : public testing::Test {
     processor_->set_key(message_.did, key, clock_.now());
     return process();
   }
-  std::string identified(const Result<AccountIdentity>& identity) {
+  std::string identified(const Result<Account>& identity) {
     const auto& question = std::get<CommitProcessor::Ask>(outcome_);
     processor_->set_identity(message_.did, identity, question.freshness, clock_.now());
     answers_.has_fresh_identity = true;
@@ -119,7 +119,7 @@ class CommitProcessorTest : public testing::Test {
   /// Receives the first commit of Alice.
   void know_alice() {
     ASSERT_EQ(receive("#commit", commit(alice_)), "ask repository");
-    ASSERT_EQ(found(identity_of(alice_)), "accept first");
+    ASSERT_EQ(found(account_of(alice_)), "accept first");
   }
 
   json commit(SignedRepository& repository, const std::string& did = kAlice) {
@@ -214,7 +214,7 @@ TEST_F(CommitProcessorTest, a_stored_repository_is_not_new) {
   commit(alice_);
   const atproto::RepositoryHead head{alice_.head().rev, alice_.head().data};
   ASSERT_EQ(receive("#commit", commit(alice_)), "ask repository");
-  EXPECT_EQ(found(identity_of(alice_), head), "accept");
+  EXPECT_EQ(found(account_of(alice_), head), "accept");
 }
 
 TEST_F(CommitProcessorTest, it_notices_and_follows_missing_messages) {
@@ -231,7 +231,7 @@ TEST_F(CommitProcessorTest, a_sync_can_be_the_first_message) {
   open();
   commit(alice_);
   ASSERT_EQ(receive("#sync", alice_.sync()), "ask repository");
-  EXPECT_EQ(found(identity_of(alice_)), "accept first");
+  EXPECT_EQ(found(account_of(alice_)), "accept first");
   EXPECT_EQ(receive("#commit", commit(alice_)), "accept");
 }
 
@@ -253,7 +253,7 @@ TEST_F(CommitProcessorTest, a_forgotten_repository_is_asked_for_again) {
   for (int i = 0; i < 3; ++i) {
     const std::string did = "did:plc:" + std::string(24, static_cast<char>('c' + i));
     ASSERT_EQ(receive("#commit", commit(bob_, did)), "ask repository");
-    ASSERT_EQ(found(identity_of(bob_), std::nullopt), "accept first");
+    ASSERT_EQ(found(account_of(bob_), std::nullopt), "accept first");
   }
   EXPECT_EQ(receive("#commit", commit(alice_)), "ask repository");
 }
@@ -274,12 +274,12 @@ TEST_F(CommitProcessorTest, a_late_answer_does_not_undo_later_messages) {
 TEST_F(CommitProcessorTest, a_wrong_signature_is_final_after_a_recent_document_and_a_former_key) {
   open();
   EXPECT_EQ(receive("#commit", commit(alice_, bob_)), "ask repository");
-  EXPECT_EQ(found(identity_of(alice_)), "ask recent identity");
-  EXPECT_EQ(identified(identity_of(alice_)), "ask former key");
+  EXPECT_EQ(found(account_of(alice_)), "ask recent identity");
+  EXPECT_EQ(identified(account_of(alice_)), "ask former key");
   EXPECT_EQ(formerly_signed_by(std::nullopt), "drop wrong_signature");
   // It changed nothing: the next commit is still the first.
   EXPECT_EQ(receive("#commit", commit(alice_)), "ask known identity");
-  EXPECT_EQ(identified(identity_of(alice_)), "accept first");
+  EXPECT_EQ(identified(account_of(alice_)), "accept first");
   EXPECT_EQ(receive("#commit", commit(alice_)), "accept");
 }
 
@@ -287,11 +287,11 @@ TEST_F(CommitProcessorTest, a_new_key_is_found_without_a_message_about_it) {
   open();
   know_alice();
   EXPECT_EQ(receive("#commit", commit(alice_, new_key_)), "ask recent identity");
-  EXPECT_EQ(identified(identity_of(new_key_)), "accept");
+  EXPECT_EQ(identified(account_of(new_key_)), "accept");
   EXPECT_EQ(receive("#commit", commit(alice_, new_key_)), "accept");
   // The former key is not valid any more.
   EXPECT_EQ(receive("#commit", commit(alice_)), "ask recent identity");
-  EXPECT_EQ(identified(identity_of(new_key_)), "ask former key");
+  EXPECT_EQ(identified(account_of(new_key_)), "ask former key");
   EXPECT_EQ(formerly_signed_by(new_key_.key().multikey()), "drop wrong_signature");
 }
 
@@ -299,15 +299,15 @@ TEST_F(CommitProcessorTest, an_identity_message_brings_a_new_key_before_it_is_ne
   open();
   know_alice();
   EXPECT_EQ(receive("#identity", identity("claimed.example")), "ask identity now");
-  EXPECT_EQ(identified(identity_of(new_key_)), "accept");
+  EXPECT_EQ(identified(account_of(new_key_)), "accept");
   EXPECT_EQ(receive("#commit", commit(alice_, new_key_)), "accept");
 }
 
 TEST_F(CommitProcessorTest, a_commit_from_before_a_key_rotation_needs_the_key_of_its_time) {
   open();
   EXPECT_EQ(receive("#commit", commit(alice_)), "ask repository");
-  EXPECT_EQ(found(identity_of(new_key_)), "ask recent identity");
-  EXPECT_EQ(identified(identity_of(new_key_)), "ask former key");
+  EXPECT_EQ(found(account_of(new_key_)), "ask recent identity");
+  EXPECT_EQ(identified(account_of(new_key_)), "ask former key");
   EXPECT_EQ(formerly_signed_by(alice_.key().multikey()), "accept first by a former key");
   EXPECT_EQ(receive("#commit", commit(alice_, new_key_)), "accept");
 }
@@ -316,14 +316,14 @@ TEST_F(CommitProcessorTest, without_hosts_it_does_not_ask_for_a_former_key) {
   open({.has_hosts = false});
   know_alice();
   EXPECT_EQ(receive("#commit", commit(alice_, bob_)), "ask recent identity");
-  EXPECT_EQ(identified(identity_of(alice_)), "drop wrong_signature");
+  EXPECT_EQ(identified(account_of(alice_)), "drop wrong_signature");
 }
 
 TEST_F(CommitProcessorTest, a_did_web_account_has_no_former_key) {
   open();
   EXPECT_EQ(receive("#commit", commit(alice_, bob_, kWeb)), "ask repository");
-  EXPECT_EQ(found(identity_of(alice_)), "ask recent identity");
-  EXPECT_EQ(identified(identity_of(alice_)), "drop wrong_signature");
+  EXPECT_EQ(found(account_of(alice_)), "ask recent identity");
+  EXPECT_EQ(identified(account_of(alice_)), "drop wrong_signature");
 }
 
 TEST_F(CommitProcessorTest, the_failure_of_a_server_does_not_invalidate_a_key) {
@@ -349,7 +349,7 @@ TEST_F(CommitProcessorTest, a_missing_document_is_asked_for_again_after_minutes)
   EXPECT_EQ(receive("#commit", commit(alice_)), "drop no_did_document");
   clock_.advance(5min);
   EXPECT_EQ(receive("#commit", commit(alice_)), "ask recent identity");
-  EXPECT_EQ(identified(identity_of(alice_)), "accept first");
+  EXPECT_EQ(identified(account_of(alice_)), "accept first");
 }
 
 TEST_F(CommitProcessorTest, a_key_that_is_a_day_old_is_refreshed_once) {
@@ -492,23 +492,23 @@ TEST_F(CommitProcessorTest, a_deleted_account_without_commits_has_no_last_revisi
 TEST_F(CommitProcessorTest, the_first_commit_is_first_also_after_a_status) {
   open();
   ASSERT_EQ(receive("#account", account(true)), "ask repository");
-  ASSERT_EQ(found(identity_of(alice_)), "accept");
+  ASSERT_EQ(found(account_of(alice_)), "accept");
   EXPECT_EQ(receive("#commit", commit(alice_)), "ask known identity");
-  EXPECT_EQ(identified(identity_of(alice_)), "accept first");
+  EXPECT_EQ(identified(account_of(alice_)), "accept first");
 }
 
 TEST_F(CommitProcessorTest, an_identity_has_the_handle_of_the_document) {
   open();
   EXPECT_EQ(receive("#identity", identity("claimed.example")), "ask identity now");
-  EXPECT_EQ(identified(identity_of(alice_, "document.example")), "accept");
+  EXPECT_EQ(identified(account_of(alice_, "document.example")), "accept");
   EXPECT_EQ(change<event::IdentityChange>().handle, "document.example");
   json without = identity("");
   without.erase("handle");
   EXPECT_EQ(receive("#identity", without), "ask identity now");
-  EXPECT_EQ(identified(identity_of(alice_, "newer.example")), "accept");
+  EXPECT_EQ(identified(account_of(alice_, "newer.example")), "accept");
   EXPECT_EQ(change<event::IdentityChange>().handle, "newer.example");
   EXPECT_EQ(receive("#identity", identity("claimed.example")), "ask identity now");
-  EXPECT_EQ(identified(identity_of(alice_, "")), "accept");
+  EXPECT_EQ(identified(account_of(alice_, "")), "accept");
   EXPECT_EQ(change<event::IdentityChange>().handle, "") << "the document names no handle";
 }
 
@@ -527,7 +527,7 @@ TEST_F(CommitProcessorTest, commits_that_need_a_skipped_host_leave_a_gap) {
   EXPECT_EQ(receive("#commit", commit(alice_, kWeb)), "gap parked_over_budget");
   skips_host_ = false;
   EXPECT_EQ(receive("#commit", commit(alice_, kWeb)), "ask repository");
-  EXPECT_EQ(found(identity_of(alice_)), "accept first");
+  EXPECT_EQ(found(account_of(alice_)), "accept first");
   skips_host_ = true;
   EXPECT_EQ(receive("#commit", commit(alice_, kWeb)), "accept") << "its key is known";
   EXPECT_EQ(receive("#commit", commit(alice_, new_key_, kWeb)), "gap parked_over_budget");
@@ -551,7 +551,7 @@ TEST_F(CommitProcessorTest, the_directory_is_asked_also_when_the_host_is_skipped
   know_alice();
   skips_host_ = true;
   EXPECT_EQ(receive("#commit", commit(alice_, new_key_)), "ask recent identity");
-  EXPECT_EQ(identified(identity_of(new_key_)), "accept");
+  EXPECT_EQ(identified(account_of(new_key_)), "accept");
   EXPECT_EQ(receive("#identity", identity("claimed.example")), "ask identity now");
 }
 

@@ -108,9 +108,8 @@ class Events {
 
 using Seqs = std::vector<std::int64_t>;
 
-accounts::AccountIdentity identity_of(const SignedRepository& repository,
-                                      const std::string& handle = "") {
-  return {repository.key().multikey(), handle};
+identity::Account account_of(const SignedRepository& repository, const std::string& handle = "") {
+  return {.key = repository.key().multikey(), .handle = handle};
 }
 
 class DecoderTest : public testing::Test {
@@ -268,7 +267,7 @@ TEST_F(DecoderTest, several_accounts_of_the_future_wait_for_our_clock_and_keep_t
 // --- commits
 
 TEST_F(DecoderTest, a_verified_commit_passes_and_is_logged) {
-  accounts_.knows(kAlice, identity_of(alice_));
+  accounts_.knows(kAlice, account_of(alice_));
   open();
   const auto first = push("#commit", commit(alice_));
   const auto second = push("#commit", commit(alice_));
@@ -287,8 +286,8 @@ TEST_F(DecoderTest, a_verified_commit_passes_and_is_logged) {
 // --- the filter
 
 TEST_F(DecoderTest, an_account_that_was_left_out_and_is_back_has_a_gap) {
-  accounts_.knows(kAlice, identity_of(alice_));
-  accounts_.knows(kBob, identity_of(bob_));
+  accounts_.knows(kAlice, account_of(alice_));
+  accounts_.knows(kBob, account_of(bob_));
   open();
   push("#commit", commit(alice_));
   expect_all_done();
@@ -311,7 +310,7 @@ TEST_F(DecoderTest, an_account_that_was_left_out_and_is_back_has_a_gap) {
 }
 
 TEST_F(DecoderTest, an_account_that_wrote_nothing_while_it_was_left_out_has_none) {
-  accounts_.knows(kAlice, identity_of(alice_));
+  accounts_.knows(kAlice, account_of(alice_));
   open();
   push("#commit", commit(alice_));
   expect_all_done();
@@ -326,7 +325,7 @@ TEST_F(DecoderTest, an_account_that_wrote_nothing_while_it_was_left_out_has_none
 }
 
 TEST_F(DecoderTest, a_commit_of_which_no_record_passes_is_verified_and_its_chain_goes_on) {
-  accounts_.knows(kAlice, identity_of(alice_));
+  accounts_.knows(kAlice, account_of(alice_));
   open();
   set_filter({"app.bsky.feed.like"}, {});
   push("#commit", commit(alice_, bob_));
@@ -345,7 +344,7 @@ TEST_F(DecoderTest, a_commit_of_which_no_record_passes_is_verified_and_its_chain
 }
 
 TEST_F(DecoderTest, what_waits_for_an_answer_goes_by_the_filter_of_then) {
-  accounts_.knows(kAlice, identity_of(alice_));
+  accounts_.knows(kAlice, account_of(alice_));
   accounts_.hold(kAlice);
   open();
   push("#commit", commit(alice_));
@@ -359,7 +358,7 @@ TEST_F(DecoderTest, what_waits_for_an_answer_goes_by_the_filter_of_then) {
 }
 
 TEST_F(DecoderTest, nothing_is_logged_before_its_frame_can_finish) {
-  accounts_.knows(kAlice, identity_of(alice_));
+  accounts_.knows(kAlice, account_of(alice_));
   open();
   push("#commit", commit(alice_));
   expect_all_done();
@@ -367,8 +366,8 @@ TEST_F(DecoderTest, nothing_is_logged_before_its_frame_can_finish) {
 }
 
 TEST_F(DecoderTest, keeps_an_accounts_order_while_it_waits_and_lets_others_pass) {
-  accounts_.knows(kAlice, identity_of(alice_));
-  accounts_.knows(kBob, identity_of(bob_));
+  accounts_.knows(kAlice, account_of(alice_));
+  accounts_.knows(kBob, account_of(bob_));
   accounts_.hold(kAlice);
   open();
   Seqs of_alice;
@@ -390,7 +389,7 @@ TEST_F(DecoderTest, keeps_an_accounts_order_while_it_waits_and_lets_others_pass)
 }
 
 TEST_F(DecoderTest, a_frame_that_cannot_be_read_keeps_its_place_and_its_bytes) {
-  accounts_.knows(kAlice, identity_of(alice_));
+  accounts_.knows(kAlice, account_of(alice_));
   accounts_.hold(kAlice);
   open();
   push("#commit", commit(alice_));
@@ -412,7 +411,7 @@ TEST_F(DecoderTest, a_frame_that_cannot_be_read_keeps_its_place_and_its_bytes) {
 }
 
 TEST_F(DecoderTest, a_wrong_signature_is_looked_into_once_and_then_dropped) {
-  accounts_.knows(kAlice, identity_of(alice_));
+  accounts_.knows(kAlice, account_of(alice_));
   open();
   push("#commit", commit(alice_, bob_));
   expect_all_done();
@@ -429,7 +428,7 @@ TEST_F(DecoderTest, a_wrong_signature_is_looked_into_once_and_then_dropped) {
 
 TEST_F(DecoderTest, a_signature_that_does_not_fit_waits_while_the_directory_fails) {
   const SignedRepository new_key(atproto::Curve::p256, 9);
-  accounts_.knows(kAlice, identity_of(alice_));
+  accounts_.knows(kAlice, account_of(alice_));
   open();
   Seqs all = {push("#commit", commit(alice_))};
   expect_all_done();
@@ -438,14 +437,14 @@ TEST_F(DecoderTest, a_signature_that_does_not_fit_waits_while_the_directory_fail
   ASSERT_TRUE(accounts_.wait_until_asked("recent " + kAlice, 5));
   EXPECT_EQ(dropped(errc::wrong_signature), 0U);
   EXPECT_EQ(events_.seqs(kAlice), Seqs{all.front()});
-  accounts_.knows(kAlice, identity_of(new_key));
+  accounts_.knows(kAlice, account_of(new_key));
   expect_all_done();
   EXPECT_EQ(events_.seqs(kAlice), all);
 }
 
 TEST_F(DecoderTest, a_commit_from_before_the_key_was_changed_is_checked_with_the_key_of_its_time) {
   const SignedRepository new_key(atproto::Curve::p256, 9);
-  accounts_.knows(kAlice, identity_of(new_key));
+  accounts_.knows(kAlice, account_of(new_key));
   accounts_.had(kAlice, alice_.key().multikey());
   open();
   const Seqs all = {push("#commit", commit(alice_)), push("#commit", commit(alice_, new_key))};
@@ -469,14 +468,14 @@ TEST_F(DecoderTest, a_host_of_its_own_that_fails_is_left_alone_for_minutes) {
     clock_.advance(5min);
   }
   EXPECT_EQ(dropped(errc::no_did_document), 6U);
-  accounts_.knows(did, identity_of(alice_));
+  accounts_.knows(did, account_of(alice_));
   push("#commit", commit(alice_, did));
   expect_all_done();
   EXPECT_EQ(intake_.verified, 1U);
 }
 
 TEST_F(DecoderTest, a_key_of_a_day_ago_is_refreshed_beside_the_work) {
-  accounts_.knows(kAlice, identity_of(alice_));
+  accounts_.knows(kAlice, account_of(alice_));
   open();
   push("#commit", commit(alice_));
   expect_all_done();
@@ -500,7 +499,7 @@ TEST_F(DecoderTest, a_key_of_a_day_ago_is_refreshed_beside_the_work) {
 using Kinds = std::vector<std::string>;
 
 TEST_F(DecoderTest, the_first_commit_of_an_account_brings_the_handle_of_its_document) {
-  accounts_.knows(kAlice, identity_of(alice_, "alice.example"));
+  accounts_.knows(kAlice, account_of(alice_, "alice.example"));
   open();
   json body = alice_.commit({{Operation::Create, "app.bsky.feed.post/one", "text"},
                              {Operation::Create, "app.bsky.feed.post/two", "text"}});
@@ -525,7 +524,7 @@ TEST_F(DecoderTest, the_first_commit_of_an_account_brings_the_handle_of_its_docu
 }
 
 TEST_F(DecoderTest, those_who_wait_behind_a_first_commit_bring_no_handle) {
-  accounts_.knows(kAlice, identity_of(alice_, "alice.example"));
+  accounts_.knows(kAlice, account_of(alice_, "alice.example"));
   accounts_.hold(kAlice);
   open();
   for (int i = 0; i < 3; ++i) push("#commit", commit(alice_));
@@ -536,7 +535,7 @@ TEST_F(DecoderTest, those_who_wait_behind_a_first_commit_bring_no_handle) {
 }
 
 TEST_F(DecoderTest, an_account_that_is_known_already_brings_no_handle) {
-  accounts_.knows(kAlice, identity_of(alice_, "alice.example"));
+  accounts_.knows(kAlice, account_of(alice_, "alice.example"));
   commit(alice_);
   heads_.add(1, {kAlice, atproto::RepositoryHead{alice_.head().rev, alice_.head().data}, true},
              verify::Continuity::Next);
@@ -549,21 +548,21 @@ TEST_F(DecoderTest, an_account_that_is_known_already_brings_no_handle) {
 
 TEST_F(DecoderTest, a_document_that_changed_meanwhile_brings_its_handle_as_it_is_now) {
   const SignedRepository new_key(atproto::Curve::p256, 9);
-  accounts_.knows(kAlice, identity_of(alice_, "old.example"));
+  accounts_.knows(kAlice, account_of(alice_, "old.example"));
   accounts_.hold(kAlice);
   open();
   push("#commit", commit(alice_, new_key));
   ASSERT_TRUE(accounts_.wait_until_asked("known " + kAlice));
   ASSERT_TRUE(accounts_.answer(kAlice));
   ASSERT_TRUE(accounts_.wait_until_asked("recent " + kAlice));
-  accounts_.knows(kAlice, identity_of(new_key, "new.example"));
+  accounts_.knows(kAlice, account_of(new_key, "new.example"));
   ASSERT_TRUE(accounts_.answer(kAlice));
   expect_all_done();
   EXPECT_EQ(events_.kinds(kAlice), (Kinds{"1:record", "1:new.example"}));
 }
 
 TEST_F(DecoderTest, a_document_without_a_handle_introduces_nobody) {
-  accounts_.knows(kAlice, identity_of(alice_, ""));
+  accounts_.knows(kAlice, account_of(alice_, ""));
   open();
   push("#commit", commit(alice_));
   push("#commit", commit(alice_));
@@ -573,7 +572,7 @@ TEST_F(DecoderTest, a_document_without_a_handle_introduces_nobody) {
 }
 
 TEST_F(DecoderTest, unverified_nobody_is_introduced) {
-  accounts_.knows(kAlice, identity_of(alice_, "alice.example"));
+  accounts_.knows(kAlice, account_of(alice_, "alice.example"));
   open(false);
   push("#commit", commit(alice_));
   expect_all_done();
@@ -583,7 +582,7 @@ TEST_F(DecoderTest, unverified_nobody_is_introduced) {
 // --- accounts and identities
 
 TEST_F(DecoderTest, the_hosting_status_of_the_host_decides_and_is_counted) {
-  accounts_.knows(kAlice, identity_of(alice_));
+  accounts_.knows(kAlice, account_of(alice_));
   open();
   push("#commit", commit(alice_));
   accounts_.host_says(kAlice, HostStatus{true, ""});
@@ -609,7 +608,7 @@ TEST_F(DecoderTest, the_hosting_status_of_the_host_decides_and_is_counted) {
 }
 
 TEST_F(DecoderTest, gaps_are_counted_and_logged_with_the_head) {
-  accounts_.knows(kAlice, identity_of(alice_));
+  accounts_.knows(kAlice, account_of(alice_));
   open();
   push("#commit", commit(alice_));
   commit(alice_);
@@ -627,7 +626,7 @@ TEST_F(DecoderTest, gaps_are_counted_and_logged_with_the_head) {
 }
 
 TEST_F(DecoderTest, a_host_is_asked_once_though_another_answer_comes_meanwhile) {
-  accounts_.knows(kAlice, identity_of(alice_));
+  accounts_.knows(kAlice, account_of(alice_));
   accounts_.host_says(kAlice, HostStatus{false, "deactivated"});
   open();
   push("#commit", commit(alice_));
@@ -648,8 +647,8 @@ TEST_F(DecoderTest, a_host_is_asked_once_though_another_answer_comes_meanwhile) 
 }
 
 TEST_F(DecoderTest, a_repository_is_looked_up_once_though_another_answer_comes_meanwhile) {
-  accounts_.knows(kAlice, identity_of(alice_));
-  accounts_.knows(kBob, identity_of(bob_));
+  accounts_.knows(kAlice, account_of(alice_));
+  accounts_.knows(kBob, account_of(bob_));
   open(true, 1);
   push("#commit", commit(alice_));
   expect_all_done();
@@ -697,7 +696,7 @@ TEST_F(DecoderTest, no_word_about_an_account_is_from_the_future) {
 }
 
 TEST_F(DecoderTest, an_older_question_does_not_answer_an_identity) {
-  accounts_.knows(kAlice, identity_of(alice_, "old.example"));
+  accounts_.knows(kAlice, account_of(alice_, "old.example"));
   open();
   push("#commit", commit(alice_));
   expect_all_done();
@@ -709,7 +708,7 @@ TEST_F(DecoderTest, an_older_question_does_not_answer_an_identity) {
   ASSERT_TRUE(accounts_.answer(kAlice));
   pass();
   EXPECT_EQ(intake_.identities, 0U);
-  accounts_.knows(kAlice, identity_of(alice_, "new.example"));
+  accounts_.knows(kAlice, account_of(alice_, "new.example"));
   ASSERT_TRUE(accounts_.answer(kAlice));
   expect_all_done();
   EXPECT_EQ(events_.last<event::IdentityChange>().handle, "new.example");
@@ -718,8 +717,8 @@ TEST_F(DecoderTest, an_older_question_does_not_answer_an_identity) {
 // --- the end
 
 TEST_F(DecoderTest, what_waits_at_the_end_is_left_unfinished) {
-  accounts_.knows(kAlice, identity_of(alice_));
-  accounts_.knows(kBob, identity_of(bob_));
+  accounts_.knows(kAlice, account_of(alice_));
+  accounts_.knows(kBob, account_of(bob_));
   accounts_.hold(kAlice);
   open();
   for (int i = 0; i < 3; ++i) push("#commit", commit(alice_));
@@ -768,7 +767,7 @@ TEST_P(DecoderInterleaving, keeps_each_accounts_order) {
     const std::string did = "did:plc:" + std::string(24, static_cast<char>('a' + i));
     const auto secret = static_cast<unsigned char>(20 + i);
     all.push_back({did, SignedRepository(atproto::Curve::k256, secret), {}});
-    accounts_.knows(did, identity_of(all.back().repository));
+    accounts_.knows(did, account_of(all.back().repository));
     accounts_.host_says(did, HostStatus{true, ""});
     accounts_.hold(did);
   }

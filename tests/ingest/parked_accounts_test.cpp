@@ -50,9 +50,9 @@ class ParkedAccountsTest : public test::PostgresTest {
       Account& one = honest_.emplace_back(
           Account{"did:plc:" + std::string(24, static_cast<char>('a' + i)),
                   SignedRepository(atproto::Curve::k256, static_cast<unsigned char>(40 + i))});
-      accounts_.knows(one.did, accounts::AccountIdentity{one.repository.key().multikey(), ""});
+      accounts_.knows(one.did, identity::Account{.key = one.repository.key().multikey()});
     }
-    accounts_.knows(kSilent, accounts::AccountIdentity{silent_.repository.key().multikey(), ""});
+    accounts_.knows(kSilent, identity::Account{.key = silent_.repository.key().multikey()});
   }
   void TearDown() override {
     if (pipeline_) close();

@@ -69,7 +69,7 @@ class RepositoryLookupTest : public testing::Test {
 };
 
 TEST_F(RepositoryLookupTest, without_a_database_all_repositories_are_new) {
-  accounts_.knows(kAlice, accounts::AccountIdentity{{}, "alice.example"});
+  accounts_.knows(kAlice, identity::Account{.handle = "alice.example"});
   RepositoryLookup lookup(accounts_, nullptr, pausing(1ms, "no database"));
   lookup.find(kAlice, answers_.taker());
   const auto found = answers_.first(1);
@@ -77,14 +77,14 @@ TEST_F(RepositoryLookupTest, without_a_database_all_repositories_are_new) {
   EXPECT_EQ(found[0].row.did, kAlice);
   EXPECT_EQ(found[0].row.head, std::nullopt);
   EXPECT_TRUE(found[0].row.active);
-  ASSERT_TRUE(found[0].identity);
-  EXPECT_EQ(found[0].identity->handle, "alice.example");
+  ASSERT_TRUE(found[0].account);
+  EXPECT_EQ(found[0].account->handle, "alice.example");
   EXPECT_EQ(accounts_.asked("known " + kAlice), 1U);
 }
 
 TEST_F(RepositoryLookupTest, one_that_is_answered_later_does_not_keep_others_waiting) {
-  accounts_.knows(kAlice, accounts::AccountIdentity{});
-  accounts_.knows(kBob, accounts::AccountIdentity{});
+  accounts_.knows(kAlice, identity::Account{});
+  accounts_.knows(kBob, identity::Account{});
   accounts_.hold(kAlice);
   RepositoryLookup lookup(accounts_, nullptr, pausing(1ms));
   lookup.find(kAlice, answers_.taker());
@@ -102,13 +102,13 @@ TEST_F(RepositoryLookupTest, what_is_wrong_with_the_data_is_said_at_once) {
     Answers answers;
     RepositoryLookup lookup(accounts_, nullptr, pausing(1ms));
     lookup.find(kAlice, answers.taker());
-    EXPECT_EQ(answers.first(1).front().identity.error(), error);
+    EXPECT_EQ(answers.first(1).front().account.error(), error);
   }
   EXPECT_EQ(accounts_.asked("known " + kAlice), 3U);
 }
 
 TEST_F(RepositoryLookupTest, answers_that_come_after_its_end_are_harmless) {
-  accounts_.knows(kAlice, accounts::AccountIdentity{});
+  accounts_.knows(kAlice, identity::Account{});
   accounts_.knows(kBob, errc::did_not_found);
   accounts_.hold(kAlice);
   accounts_.hold(kBob);
@@ -130,7 +130,7 @@ TEST_F(RepositoryLookupTest, finds_many_for_many_threads) {
   for (int i = 0; i < kThreads * kEach; ++i) {
     accounts_.knows("did:plc:" + std::to_string(i),
                     i % 7 == 0 ? test::FakeAccounts::Identity(errc::did_not_found)
-                               : accounts::AccountIdentity{{}, std::to_string(i)});
+                               : identity::Account{.handle = std::to_string(i)});
   }
   RepositoryLookup lookup(accounts_, nullptr, pausing(1ms));
   {
@@ -147,8 +147,8 @@ TEST_F(RepositoryLookupTest, finds_many_for_many_threads) {
   std::map<std::string, int> times;
   for (const auto& found : answers_.first(kThreads * kEach)) {
     ++times[found.row.did];
-    if (found.identity) {
-      EXPECT_EQ("did:plc:" + found.identity->handle, found.row.did);
+    if (found.account) {
+      EXPECT_EQ("did:plc:" + found.account->handle, found.row.did);
     }
   }
   EXPECT_EQ(times.size(), std::size_t{kThreads * kEach});
@@ -159,7 +159,7 @@ class StoredRepositories : public test::PostgresTest {
  protected:
   void SetUp() override {
     SKUA_NEED_POSTGRES();
-    for (const std::string& did : {kAlice, kBob}) accounts_.knows(did, accounts::AccountIdentity{});
+    for (const std::string& did : {kAlice, kBob}) accounts_.knows(did, identity::Account{});
   }
 
   void store(const std::string& did, std::uint64_t rev, bool active = true) {

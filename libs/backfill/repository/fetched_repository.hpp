@@ -5,35 +5,27 @@
 #include <optional>
 #include <string>
 
-#include "atproto/signing.hpp"
 #include "backfill/queue/leased_job.hpp"
 #include "base/bytes.hpp"
 #include "base/result.hpp"
+#include "identity/account.hpp"
 #include "transport/spooled_body.hpp"
 
 namespace skua::backfill {
 
-/// The signing key, the host and the handle of an account.
-struct AccountDocument {
-  atproto::VerifyingKey key;
-  /// An origin; empty if it is not known, as for CAR files.
-  std::string pds;
-  /// The handle that the document claims; empty: none.
-  std::string handle;
-};
+/// Finds an account by its document. `fresh`: not the stored one, because a signature does not
+/// match it. `done` is called once, on any thread, possibly before the call returns, and does not
+/// block.
+using FindAccount = std::function<void(const std::string& did, bool fresh,
+                                       std::function<void(Result<identity::Account>)> done)>;
 
-/// Finds an account's document. `fresh`: not the stored one, because a signature does not match it.
-/// `done` is called once, on any thread, possibly before the call returns, and does not block.
-using FindDocument = std::function<void(const std::string& did, bool fresh,
-                                        std::function<void(Result<AccountDocument>)> done)>;
-
-/// Why a document was not found, for people: names the host that was asked. Any thread.
-using DocumentFailure = std::function<std::string(const std::string& did, const ErrorCode& error)>;
+/// Why an account was not found, for people: names the host that was asked. Any thread.
+using AccountFailure = std::function<std::string(const std::string& did, const ErrorCode& error)>;
 
 /// A job and its repository's CAR. Moved, never copied.
 struct FetchedRepository : LeasedJob {
   /// Nothing: signatures are not checked.
-  std::optional<AccountDocument> document = std::nullopt;
+  std::optional<identity::Account> account = std::nullopt;
   /// It was requested with `since`.
   bool is_partial = false;
   ByteView car = {};

@@ -117,7 +117,7 @@ void Finisher::finish_once(std::span<const std::unique_ptr<UnfinishedRepository>
     one.actor_id = place == found.end() ? ids_.actors.find(one.did) : place->second;
     one.rev = *repository->listing.commit().rev;
     one.data = repository->listing.commit().data;
-    if (fetched.document) one.handle = fetched.document->handle;
+    if (fetched.account) one.handle = fetched.account->handle;
     one.records = static_cast<std::int64_t>(repository->listing.size());
     one.bytes = static_cast<std::int64_t>(fetched.car.size());
     one.filter_version = fetched.filter_version;

@@ -21,7 +21,7 @@ JobRunner::JobRunner(Options options, JobServices services)
     : options_(std::move(options)),
       services_(std::move(services)),
       scheduler_({.lease_owner = options_.lease_owner,
-                  .finds_hosts = static_cast<bool>(services_.find_document),
+                  .finds_hosts = static_cast<bool>(services_.find_account),
                   .limits = options_.limits,
                   .held_bytes = options_.held_bytes,
                   .resync = options_.resync,

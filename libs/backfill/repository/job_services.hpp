@@ -29,9 +29,9 @@ struct DownloadLimits {
 /// What the steps of all jobs use. All of it outlives the jobs.
 struct JobServices {
   /// Empty: signatures are not checked, and a job's host is the one that it names.
-  FindDocument find_document = nullptr;
+  FindAccount find_account = nullptr;
   /// Empty: the error's own message.
-  DocumentFailure document_failure = nullptr;
+  AccountFailure account_failure = nullptr;
   /// False: documents are looked up to find hosts only.
   bool verify = true;
   DownloadLimits download = {};

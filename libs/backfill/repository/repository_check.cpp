@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "atproto/signing.hpp"
 #include "verify/commit_verifier.hpp"
 
 namespace skua::backfill {
@@ -44,9 +45,9 @@ RepositoryCheck check_repository(const FetchedRepository& fetched, Timestamp now
   if (std::string wrong = commit_failure(fetched, commit, now); !wrong.empty()) {
     return {.failure = std::move(wrong)};
   }
-  if (fetched.document) {
-    const auto verified =
-        fetched.document->key.verify(repo::unsigned_commit_bytes(commit), commit.signature);
+  if (fetched.account) {
+    const auto verified = atproto::verify_signature(
+        fetched.account->key, repo::unsigned_commit_bytes(commit), commit.signature);
     if (!verified) {
       return {.failure = "the repository is not signed by its account's key: " +
                          verified.error().message(),

@@ -19,15 +19,15 @@ namespace skua::backfill {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
-using DocumentAwaiter = CallbackAwaiter<Result<AccountDocument>>;
+using AccountAwaiter = CallbackAwaiter<Result<identity::Account>>;
 using AnswerAwaiter = CallbackAwaiter<Result<transport::HttpAnswer>>;
 
-DocumentAwaiter look_up_document(const JobServices& services, TaskQueue& tasks,
-                                 const std::string& did, bool fresh) {
-  return DocumentAwaiter(tasks,
-                         [&find = services.find_document, did, fresh](DocumentAwaiter::Done done) {
-                           find(did, fresh, std::move(done));
-                         });
+AccountAwaiter look_up_account(const JobServices& services, TaskQueue& tasks,
+                               const std::string& did, bool fresh) {
+  return AccountAwaiter(tasks,
+                        [&find = services.find_account, did, fresh](AccountAwaiter::Done done) {
+                          find(did, fresh, std::move(done));
+                        });
 }
 
 AnswerAwaiter get_repository(const JobServices& services, TaskQueue& tasks,
@@ -39,12 +39,12 @@ AnswerAwaiter get_repository(const JobServices& services, TaskQueue& tasks,
           AnswerAwaiter::Done done) mutable { http.get(std::move(request), std::move(done)); });
 }
 
-JobEnd end_without_document(const JobServices& services, const std::string& did,
-                            const ErrorCode& error) {
+JobEnd end_without_account(const JobServices& services, const std::string& did,
+                           const ErrorCode& error) {
   if (is_stop(error)) return JobStopped{};
   std::string reason =
       "the account's key cannot be had: " +
-      (services.document_failure ? services.document_failure(did, error) : error.message());
+      (services.account_failure ? services.account_failure(did, error) : error.message());
   const bool is_gone =
       error == identity::errc::did_not_found || error == identity::errc::did_tombstoned;
   if (is_gone) return JobUnavailable{std::move(reason)};
@@ -65,20 +65,20 @@ JobTask run_job(const JobServices& services, Scheduler& scheduler, TaskQueue& ta
 
   // Resolve.
   const bool has_place = job.host || job.file;
-  if (services.find_document && (services.verify || !has_place)) {
-    DocumentAwaiter look_up = look_up_document(services, tasks, job.did, false);
-    Result<AccountDocument> found = co_await look_up;
+  if (services.find_account && (services.verify || !has_place)) {
+    AccountAwaiter look_up = look_up_account(services, tasks, job.did, false);
+    Result<identity::Account> found = co_await look_up;
     if (!found) {
       if (job.host) scheduler.release_slot(fetched, {.end = HostOutcome::End::Ours});
-      co_return end_without_document(services, job.did, found.error());
+      co_return end_without_account(services, job.did, found.error());
     }
-    fetched.document = *std::move(found);
+    fetched.account = *std::move(found);
   }
   if (!has_place) {
-    if (fetched.document->pds.empty()) {
+    if (fetched.account->pds.empty()) {
       co_return JobFailed{"the account's document names no PDS"};
     }
-    co_return JobMoved{fetched.document->pds};
+    co_return JobMoved{fetched.account->pds};
   }
 
   // Download.
@@ -88,9 +88,9 @@ JobTask run_job(const JobServices& services, Scheduler& scheduler, TaskQueue& ta
     if (!reason.empty()) co_return failed_job(job, std::move(reason));
   } else {
     // The document decides which host an account has, whatever a list says.
-    if (fetched.document && !fetched.document->pds.empty() && fetched.document->pds != *job.host) {
+    if (fetched.account && !fetched.account->pds.empty() && fetched.account->pds != *job.host) {
       scheduler.release_slot(fetched, {.end = HostOutcome::End::Ours});
-      co_return JobMoved{fetched.document->pds};
+      co_return JobMoved{fetched.account->pds};
     }
     fetched.is_partial =
         job.since && fetched.known && *job.since <= *fetched.known && !fetched.wants_whole;
@@ -103,10 +103,10 @@ JobTask run_job(const JobServices& services, Scheduler& scheduler, TaskQueue& ta
     const Timestamp now = services.jobs_clock.now();
     scheduler.release_slot(fetched, host_outcome(answer, took, now));
     std::optional<JobEnd> end = end_without_car(*job.host, answer, now);
-    if (end && std::holds_alternative<JobUnavailable>(*end) && fetched.document) {
+    if (end && std::holds_alternative<JobUnavailable>(*end) && fetched.account) {
       // A host that the account has left answers the same, and the document may be from before.
-      DocumentAwaiter look_up = look_up_document(services, tasks, job.did, true);
-      Result<AccountDocument> fresh = co_await look_up;
+      AccountAwaiter look_up = look_up_account(services, tasks, job.did, true);
+      Result<identity::Account> fresh = co_await look_up;
       if (!fresh && is_stop(fresh.error())) co_return JobStopped{};
       if (fresh && !fresh->pds.empty() && fresh->pds != *job.host) {
         co_return JobMoved{fresh->pds};
@@ -123,10 +123,10 @@ JobTask run_job(const JobServices& services, Scheduler& scheduler, TaskQueue& ta
   if (check.has_other_key) {
     TaskQueueEntry scheduler_thread(tasks);
     co_await scheduler_thread;
-    DocumentAwaiter look_up = look_up_document(services, tasks, job.did, true);
-    Result<AccountDocument> fresh = co_await look_up;
-    if (!fresh) co_return end_without_document(services, job.did, fresh.error());
-    fetched.document = *std::move(fresh);
+    AccountAwaiter look_up = look_up_account(services, tasks, job.did, true);
+    Result<identity::Account> fresh = co_await look_up;
+    if (!fresh) co_return end_without_account(services, job.did, fresh.error());
+    fetched.account = *std::move(fresh);
     co_await reader;
     check = check_repository(fetched, services.clock.now());
   }

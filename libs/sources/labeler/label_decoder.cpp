@@ -242,13 +242,13 @@ std::optional<LabelDecoder::KnownKey> LabelDecoder::key_of(const std::string& sr
     return *known;
   }
   const std::optional<atproto::Multikey> before = known != nullptr ? known->key : std::nullopt;
-  const auto identity = answer_to<accounts::AccountIdentity>(
+  const auto account = answer_to<identity::Account>(
       [&](auto done) { accounts_->identity(src, freshness, std::move(done)); });
-  if (!identity) return std::nullopt;
+  if (!account) return std::nullopt;
   KnownKey found{std::nullopt, now};
-  if (*identity) {
-    found.key = (**identity).label_key;
-  } else if (identity::is_server_failure(identity->error())) {
+  if (*account) {
+    found.key = (**account).label_key;
+  } else if (identity::is_server_failure(account->error())) {
     // A server's failure does not make what is known wrong.
     found.key = before;
   }

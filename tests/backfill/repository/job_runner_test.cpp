@@ -69,7 +69,7 @@ class JobRunnerTest : public test::PostgresTest {
     options.on_defect = [](const std::string& what) { ADD_FAILURE() << what; };
     runner_ = std::make_unique<JobRunner>(
         std::move(options),
-        JobServices{.find_document = find_document_,
+        JobServices{.find_account = find_account_,
                     .http = *http_,
                     .disk = *disk_,
                     .readers = *readers_,
@@ -100,7 +100,7 @@ class JobRunnerTest : public test::PostgresTest {
   }
 
   std::unique_ptr<LoopbackServer> server_;
-  FindDocument find_document_;
+  FindAccount find_account_;
   BackfillCounters counters_;
   std::unique_ptr<SpoolBudget> disk_;
   UnfinishedRepositories unfinished_{kMega};
@@ -216,10 +216,10 @@ TEST_F(JobRunnerTest, a_file_that_cannot_be_read_is_not_tried_again) {
   wait_for([&] { return runner_->is_idle(); });
 }
 
-/// The document of an account with this host.
-AccountDocument document_at(const std::string& pds) {
+/// An account with this host.
+identity::Account account_at(const std::string& pds) {
   const auto key = atproto::SigningKey::from_bytes(atproto::Curve::k256, {1});
-  return {*atproto::VerifyingKey::from_multikey(key->public_key()), pds, {}};
+  return {.key = key->public_key(), .pds = pds};
 }
 
 TEST_F(JobRunnerTest, a_job_goes_to_the_host_of_the_document) {
@@ -230,9 +230,9 @@ TEST_F(JobRunnerTest, a_job_goes_to_the_host_of_the_document) {
     say(socket, kCarOf + "5\r\n\r\nbytes");
     head(socket);
   });
-  find_document_ = [this](const std::string&, bool,
-                          const std::function<void(Result<AccountDocument>)>& done) {
-    done(document_at(host()));
+  find_account_ = [this](const std::string&, bool,
+                         const std::function<void(Result<identity::Account>)>& done) {
+    done(account_at(host()));
   };
   // One has another host, and the host of the other is not known.
   add_jobs(session(),
@@ -258,12 +258,12 @@ TEST_F(JobRunnerTest, a_refusal_counts_only_if_the_current_document_names_the_ho
   // On the runner's thread. The stored document of one account names the host that it has left.
   const std::string current = "http://127.0.0.1:1";
   bool has_new_document = false;
-  find_document_ = [&, this](const std::string& did, bool fresh,
-                             const std::function<void(Result<AccountDocument>)>& done) {
+  find_account_ = [&, this](const std::string& did, bool fresh,
+                            const std::function<void(Result<identity::Account>)>& done) {
     asked_fresh += fresh ? 1 : 0;
-    if (did != "did:plc:b") return done(document_at(host()));
+    if (did != "did:plc:b") return done(account_at(host()));
     has_new_document = has_new_document || fresh;
-    done(document_at(has_new_document ? current : host()));
+    done(account_at(has_new_document ? current : host()));
   };
   add({"did:plc:a", "did:plc:b"});
   begin();
@@ -276,8 +276,8 @@ TEST_F(JobRunnerTest, a_refusal_counts_only_if_the_current_document_names_the_ho
 
 TEST_F(JobRunnerTest, without_a_document_a_job_fails_and_frees_its_slot) {
   serve([](RawSocket& socket) { head(socket); });
-  find_document_ = [](const std::string& did, bool,
-                      const std::function<void(Result<AccountDocument>)>& done) {
+  find_account_ = [](const std::string& did, bool,
+                     const std::function<void(Result<identity::Account>)>& done) {
     done(did == "did:plc:a" ? make_error_code(identity::errc::did_not_found)
                             : make_error_code(identity::errc::server_failed));
   };

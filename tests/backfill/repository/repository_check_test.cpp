@@ -16,11 +16,11 @@ namespace {
 
 constexpr std::uint32_t kSeed = 5;
 
-AccountDocument document_of(std::uint8_t secret_byte) {
+identity::Account account_of(std::uint8_t secret_byte) {
   std::array<std::uint8_t, 32> secret{};
   secret.fill(secret_byte);
   const auto key = atproto::SigningKey::from_bytes(atproto::Curve::k256, secret);
-  return {*atproto::VerifyingKey::from_multikey(key->public_key()), {}, {}};
+  return {.key = key->public_key()};
 }
 
 class RepositoryCheckTest : public testing::Test {
@@ -29,7 +29,7 @@ class RepositoryCheckTest : public testing::Test {
     fetched_.job.did = "did:plc:madeupmadeupmadeupmadeup";
     fetched_.car = car_;
     // With this key `made_repository` signs.
-    fetched_.document = document_of(1);
+    fetched_.account = account_of(1);
   }
   RepositoryCheck check() const { return check_repository(fetched_, now_); }
   std::string failure() const {
@@ -80,7 +80,7 @@ TEST_F(RepositoryCheckTest, a_car_that_is_older_than_the_stored_head_is_refused)
 }
 
 TEST_F(RepositoryCheckTest, another_key_may_be_an_old_document) {
-  fetched_.document = document_of(2);
+  fetched_.account = account_of(2);
   const RepositoryCheck result = check();
   EXPECT_FALSE(result.listing);
   EXPECT_TRUE(result.has_other_key);
@@ -88,7 +88,7 @@ TEST_F(RepositoryCheckTest, another_key_may_be_an_old_document) {
 }
 
 TEST_F(RepositoryCheckTest, without_a_document_the_signature_is_not_checked) {
-  fetched_.document.reset();
+  fetched_.account.reset();
   EXPECT_TRUE(check().listing);
 }
 

@@ -38,8 +38,11 @@ atproto::SigningKey key(std::uint8_t secret, atproto::Curve curve = atproto::Cur
   return *atproto::SigningKey::from_bytes(curve, bytes);
 }
 
-accounts::AccountIdentity labeler_with(const atproto::SigningKey& label_key) {
-  return {key(99).public_key(), "labeler.example", "https://pds.example", label_key.public_key()};
+identity::Account labeler_with(const atproto::SigningKey& label_key) {
+  return {.key = key(99).public_key(),
+          .pds = "https://pds.example",
+          .handle = "labeler.example",
+          .label_key = label_key.public_key()};
 }
 
 /// A decoder whose events are kept.
@@ -158,9 +161,9 @@ TEST_F(LabelDecoderTest, a_labeler_speaks_for_itself_alone) {
 }
 
 TEST_F(LabelDecoderTest, an_account_without_a_label_key_does_not_label) {
-  accounts::AccountIdentity identity = labeler_with(key(1));
-  identity.label_key.reset();
-  accounts_.knows(kLabeler, identity);
+  identity::Account account = labeler_with(key(1));
+  account.label_key.reset();
+  accounts_.knows(kLabeler, account);
   begin();
   push(1, {signed_label(spam(), key(99))});
   end();

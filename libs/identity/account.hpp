@@ -1,0 +1,39 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "atproto/multikey.hpp"
+#include "base/time.hpp"
+
+namespace skua::identity {
+
+/// An account as its DID document describes it (atproto.com/specs/did): the only value of this
+/// kind. Documents are read into it, caches keep it, and whoever verifies or downloads gets it.
+struct Account {
+  std::string did = {};
+  /// Of the verification method `#atproto`: commits of the repository are signed with it. It is a
+  /// point of its curve.
+  atproto::Multikey key = {};
+  /// The origin of the account's host, `https://host[:port]`, without a slash at the end; empty:
+  /// not known.
+  std::string pds = {};
+  /// The first handle in alsoKnownAs, in lower case; empty: none. Claimed, not verified.
+  std::string handle = {};
+  /// Of the verification method `#atproto_label`: labels are signed with it; nothing: there is
+  /// none, or none that can be used.
+  std::optional<atproto::Multikey> label_key = {};
+  /// When the document was fetched; the epoch: it comes from a file.
+  Timestamp fetched_at = {};
+
+  friend bool operator==(const Account&, const Account&) = default;
+
+  /// False also for a document from the future: a wrong clock wrote its time, and its age is not
+  /// known.
+  bool is_younger_than(std::chrono::seconds max_age, Timestamp now) const {
+    return fetched_at <= now && now - fetched_at < max_age;
+  }
+};
+
+}  // namespace skua::identity

@@ -27,16 +27,16 @@
 #include "ingest/pending_heads.hpp"
 #include "ingest/repository_lookup.hpp"
 #include "verify/commit_verifier.hpp"
-#include "verify/errc.hpp"
 
 namespace skua::ingest {
 
-/// How the decoders of a pipeline verify frames. Outlives them.
+/// How the decoders of a pipeline verify messages. Outlives them.
 struct Verification {
-  verify::Level level = verify::Level::Full;
   /// A RetryingAccounts: keys are asked for until there is an answer.
   accounts::AccountSource& accounts;
-  RepositoryLookup& repositories;
+  /// Null: the messages are labels. The other members are for commits only.
+  RepositoryLookup* repositories = nullptr;
+  verify::Level level = verify::Level::Full;
   /// Null: heads are not stored.
   PendingHeads* heads = nullptr;
   /// Repositories that all decoders together keep in memory.
@@ -46,11 +46,8 @@ struct Verification {
 /// What a decoder is made from. The parts outlive it.
 struct DecoderServices {
   DispatchServices out;
-  /// Of commits; null: they are not verified. Outlives the decoders.
+  /// Null: messages are not verified. Outlives the decoders.
   const Verification* verification = nullptr;
-  /// Gives the keys of labelers, and waits for servers that fail (RetryingAccounts); null: labels
-  /// are not verified. Outlives the decoders.
-  accounts::AccountSource* accounts = nullptr;
   /// The number of decoders: each keeps its share of the repositories in memory.
   std::size_t decoders = 1;
   /// For this decoder alone.

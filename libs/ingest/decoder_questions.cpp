@@ -30,7 +30,7 @@ void Decoder::find_repository(const Job& job) {
   if (!atproto::is_plc_did(job.did)) {
     row_found = [queue = queue_](const store::RepositoryRow& row) { queue->push(FoundRow{row}); };
   }
-  services_.verification->repositories.find(
+  services_.verification->repositories->find(
       std::string(job.did),
       [queue = queue_](FoundRepository found) { queue->push(std::move(found)); },
       std::move(row_found));

@@ -39,7 +39,6 @@ std::unique_ptr<DecodeThread> Pipeline::make_decoder() {
               .filter = options_.filter,
               .on_defect = options_.on_defect},
       .verification = options_.verification,
-      .accounts = options_.accounts,
       .decoders = options_.decode_threads,
       .parked = ParkedBudget::Limits::of(options_.in_flight, options_.decode_threads)};
   if (options_.make_decoder) return options_.make_decoder(std::move(services));

@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "accounts/account_source.hpp"
 #include "base/time.hpp"
 #include "event/frame_decoder.hpp"
 #include "ingest/decode_thread.hpp"
@@ -51,7 +50,6 @@ struct PipelineOptions {
   InFlightList::OnFinished on_finished = nullptr;
   /// See DecoderServices.
   const Verification* verification = nullptr;
-  accounts::AccountSource* accounts = nullptr;
   /// See DispatchServices. Outlives the pipeline.
   const filter::CurrentFilter* filter = nullptr;
   /// See DispatchServices.
@@ -101,9 +99,7 @@ class Pipeline final : private writer::Producer {
     return in_flight_.wait_until_empty(deadline);
   }
 
-  bool is_verified() const {
-    return options_.verification != nullptr || options_.accounts != nullptr;
-  }
+  bool is_verified() const { return options_.verification != nullptr; }
 
   const IntakeCounters& intake() const { return intake_; }
   /// For all sources of the process.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <utility>
 
 #include "accounts/account_source.hpp"
@@ -15,13 +16,18 @@ namespace skua::ingest {
 /// pipeline.
 class Verifying {
  public:
-  /// `source` and `heads` must outlive it. `heads` and `lookup`: see RepositoryLookup.
+  /// Of labels. `source` must outlive it.
+  explicit Verifying(accounts::AccountSource& source)
+      : accounts_(source), verification_{.accounts = accounts_} {}
+  /// Of commits. `source` and `heads` must outlive it. `heads` and `lookup`: see RepositoryLookup.
   Verifying(accounts::AccountSource& source, PendingHeads* heads, verify::Level level,
             RepositoryLookup::Options lookup)
       : accounts_(source),
-        repositories_(accounts_, heads, std::move(lookup)),
-        verification_{
-            .level = level, .accounts = accounts_, .repositories = repositories_, .heads = heads} {}
+        repositories_(std::in_place, accounts_, heads, std::move(lookup)),
+        verification_{.accounts = accounts_,
+                      .repositories = &*repositories_,
+                      .level = level,
+                      .heads = heads} {}
   ~Verifying() { stop(); }
   Verifying(const Verifying&) = delete;
   Verifying& operator=(const Verifying&) = delete;
@@ -31,12 +37,13 @@ class Verifying {
   /// Ends active questions, and stops the AccountSource. Idempotent.
   void stop() {
     accounts_.stop();
-    repositories_.stop();
+    if (repositories_) repositories_->stop();
   }
 
  private:
   accounts::RetryingAccounts accounts_;
-  RepositoryLookup repositories_;
+  /// Nothing: of labels.
+  std::optional<RepositoryLookup> repositories_;
   const Verification verification_;
 };
 

@@ -14,15 +14,7 @@ SourceRun::SourceRun(SourceRunOptions options, writer::WorkerPool& pool, const C
       on_defect_(std::move(on_defect)),
       started_at_(clock.now()),
       cursor_saver_(saver_options(), pool.server_clock()),
-      verifying_(verifies(Proof::Commits)
-                     ? std::make_unique<ingest::Verifying>(
-                           *options_.accounts, &heads_, options_.level,
-                           ingest::RepositoryLookup::Options{.database_url = options_.database_url,
-                                                             .on_defect = on_defect_})
-                     : nullptr),
-      labelers_(verifies(Proof::Labels)
-                    ? std::make_unique<accounts::RetryingAccounts>(*options_.accounts)
-                    : nullptr),
+      verifying_(make_verifying()),
       readers_({.sources = options_.sources,
                 .ca_file = options_.ca_file,
                 .read_timeout = options_.read_timeout,
@@ -43,8 +35,19 @@ SourceRun::~SourceRun() {
   readers_.stop();
 }
 
-bool SourceRun::verifies(Proof proof) const {
-  return options_.accounts != nullptr && front().proof() == proof;
+bool SourceRun::verifies_commits() const {
+  return options_.accounts != nullptr && front().proof() == Proof::Commits;
+}
+
+std::unique_ptr<ingest::Verifying> SourceRun::make_verifying() {
+  if (options_.accounts == nullptr || front().proof() == Proof::None) return nullptr;
+  if (front().proof() == Proof::Labels) {
+    return std::make_unique<ingest::Verifying>(*options_.accounts);
+  }
+  return std::make_unique<ingest::Verifying>(
+      *options_.accounts, &heads_, options_.level,
+      ingest::RepositoryLookup::Options{.database_url = options_.database_url,
+                                        .on_defect = on_defect_});
 }
 
 std::vector<std::string> SourceRun::names() const {
@@ -58,7 +61,7 @@ ingest::CursorSaver::Options SourceRun::saver_options() {
   return {.database_url = options_.database_url,
           .sources = names(),
           .interval = options_.cursor_interval,
-          .heads = verifies(Proof::Commits) ? &heads_ : nullptr,
+          .heads = verifies_commits() ? &heads_ : nullptr,
           .resync = options_.resync};
 }
 
@@ -72,7 +75,6 @@ ingest::PipelineOptions SourceRun::pipeline_options() {
             return front().make_decoder(std::move(services));
           },
       .verification = verifying_ ? &verifying_->verification() : nullptr,
-      .accounts = labelers_.get(),
       .filter = options_.filter,
       .on_defect = on_defect_};
   if (front().is_acknowledged()) {
@@ -103,7 +105,6 @@ bool SourceRun::drain(std::chrono::steady_clock::time_point deadline) {
 void SourceRun::end() {
   readers_.stop();
   if (verifying_) verifying_->stop();
-  if (labelers_) labelers_->stop();
 }
 
 bool SourceRun::save() {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "accounts/account_source.hpp"
-#include "accounts/retrying_accounts.hpp"
 #include "base/time.hpp"
 #include "filter/current_filter.hpp"
 #include "ingest/cursor_saver.hpp"
@@ -82,8 +81,10 @@ class SourceRun {
 
  private:
   const Source& front() const { return *options_.sources.front().source; }
-  /// Whether messages are verified, and carry this proof.
-  bool verifies(Proof proof) const;
+  /// Whether the messages are commits, and are verified.
+  bool verifies_commits() const;
+  /// Null: messages are not verified.
+  std::unique_ptr<ingest::Verifying> make_verifying();
   std::vector<std::string> names() const;
   ingest::CursorSaver::Options saver_options();
   ingest::PipelineOptions pipeline_options();
@@ -95,10 +96,8 @@ class SourceRun {
   const Timestamp started_at_;
   ingest::PendingHeads heads_;
   ingest::CursorSaver cursor_saver_;
-  /// Of commits; null: there are none, or they are not verified.
+  /// Null: messages are not verified.
   std::unique_ptr<ingest::Verifying> verifying_;
-  /// The same of labels.
-  std::unique_ptr<accounts::RetryingAccounts> labelers_;
   // Outlives the pipeline, which tells it what is durable.
   SourceReaders readers_;
   ingest::Pipeline pipeline_;

@@ -124,7 +124,7 @@ class DecoderTest : public testing::Test {
                                     ADD_FAILURE() << what;
                                   }});
     verification_ = std::make_unique<Verification>(Verification{.accounts = *patient_,
-                                                                .repositories = *lookup_,
+                                                                .repositories = lookup_.get(),
                                                                 .heads = &heads_,
                                                                 .remembered = remembered});
     decoder_ = std::make_unique<Decoder>(

@@ -14,7 +14,9 @@ std::unique_ptr<Intake> LabelerSource::make_intake(IntakeServices services) cons
 
 std::unique_ptr<ingest::DecodeThread> LabelerSource::make_decoder(
     ingest::DecoderServices services) const {
-  return std::make_unique<LabelDecoder>(std::move(services.out), services.accounts);
+  const ingest::Verification* verification = services.verification;
+  return std::make_unique<LabelDecoder>(
+      std::move(services.out), verification != nullptr ? &verification->accounts : nullptr);
 }
 
 }  // namespace skua::sources

@@ -10,7 +10,7 @@
 #include "app/backfill_run.hpp"
 #include "app/database.hpp"
 #include "backfill/bootstrap/bootstrap_indexes.hpp"
-#include "backfill/discovery/host_table.hpp"
+#include "backfill/discovery/list_counts.hpp"
 #include "backfill/queue/job_counts.hpp"
 #include "backfill/queue/job_table.hpp"
 #include "base/count_text.hpp"

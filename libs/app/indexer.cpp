@@ -9,7 +9,7 @@
 #include "app/database.hpp"
 #include "app/defect.hpp"
 #include "backfill/backfiller.hpp"
-#include "backfill/discovery/host_table.hpp"
+#include "backfill/discovery/list_leases.hpp"
 #include "backfill/queue/job_leases.hpp"
 #include "base/metric_group.hpp"
 #include "feed/consumers/consumer_pool.hpp"

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backfill/backfiller.hpp"
-#include "backfill/discovery/host_table.hpp"
+#include "backfill/discovery/list_counts.hpp"
 #include "backfill/queue/job_counts.hpp"
 #include "base/metric.hpp"
 #include "base/time.hpp"

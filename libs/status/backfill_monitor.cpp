@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "backfill/bootstrap/bootstrap_indexes.hpp"
+#include "backfill/discovery/list_counts.hpp"
+#include "backfill/discovery/list_leases.hpp"
 #include "base/log.hpp"
 #include "store/cursor_store.hpp"
 #include "store/outage.hpp"

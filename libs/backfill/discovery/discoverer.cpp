@@ -135,7 +135,7 @@ void Discoverer::run(const std::stop_token& stop, bool first) {
       if (!session || !session->connected()) {
         session = std::make_unique<store::Session>(options_.database_url, options_.lease_owner);
       }
-      if (!took_orphans) take_back_orphan_lists(*session, clock_.now());
+      if (!took_orphans) reclaim_orphan_lists(*session, clock_.now());
       took_orphans = true;
       was_down = false;
       if (first && options_.audit) begin_audit(*session, *options_.audit, clock_.now());

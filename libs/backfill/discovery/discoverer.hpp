@@ -16,6 +16,7 @@
 #include "backfill/discovery/audit.hpp"
 #include "backfill/discovery/discovery.hpp"
 #include "backfill/discovery/host_table.hpp"
+#include "backfill/discovery/list_leases.hpp"
 #include "backfill/repository/repo_answer.hpp"
 #include "base/metric.hpp"
 #include "base/time.hpp"

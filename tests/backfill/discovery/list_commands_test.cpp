@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "backfill/discovery/host_table.hpp"
+#include "backfill/discovery/list_counts.hpp"
+#include "backfill/discovery/list_leases.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 

@@ -1,0 +1,73 @@
+#include "backfill/discovery/list_counts.hpp"
+
+#include <string_view>
+
+namespace skua::backfill {
+namespace {
+
+using store::Params;
+using store::Rows;
+using store::Session;
+using store::Statement;
+
+const Statement kCounts{"backfill_hosts_counts",
+                        "SELECT what, state, count(*), sum(listed)::int8 "
+                        "FROM skua.backfill_hosts WHERE starts_with(what, 'audit:') = $1::boolean "
+                        "GROUP BY what, state"};
+
+const Statement kListErrors{
+    "backfill_hosts_errors",
+    "SELECT host, what, is_operator_specified, state, error FROM skua.backfill_hosts "
+    "WHERE error IS NOT NULL AND state <> 'cancelled' "
+    "AND NOT starts_with(what, 'audit:') "
+    "ORDER BY updated_at DESC, host, what LIMIT $1::int8"};
+
+const Statement kAbandonedSince{"backfill_hosts_abandoned_since",
+                                "SELECT count(*) FROM skua.backfill_hosts WHERE state = 'failed' "
+                                "AND updated_at >= $1::timestamptz "
+                                "AND NOT starts_with(what, 'audit:')"};
+
+ListState list_state(std::string_view text) {
+  if (text == "listing") return ListState::Listing;
+  if (text == "listed") return ListState::Listed;
+  if (text == "failed") return ListState::Failed;
+  return text == "cancelled" ? ListState::Cancelled : ListState::None;
+}
+
+}  // namespace
+
+std::map<std::string, ListCounts> list_counts(Session& session, ListPurpose purpose) {
+  Params params;
+  params.boolean(purpose == ListPurpose::Audit);
+  const Rows rows = session.execute(kCounts, params);
+  std::map<std::string, ListCounts> counts;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    ListCounts& kind = counts[std::string(rows.text(i, 0))];
+    kind.lists[list_state(rows.text(i, 1))] = rows.int8(i, 2);
+    kind.listed += rows.int8(i, 3);
+  }
+  return counts;
+}
+
+std::vector<ListError> list_errors(Session& session, std::size_t limit) {
+  Params params;
+  params.int8(static_cast<std::int64_t>(limit));
+  const Rows rows = session.execute(kListErrors, params);
+  std::vector<ListError> errors;
+  errors.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    errors.push_back(
+        {{std::string(rows.text(i, 0)), std::string(rows.text(i, 1)), rows.boolean(i, 2)},
+         list_state(rows.text(i, 3)),
+         std::string(rows.text(i, 4))});
+  }
+  return errors;
+}
+
+std::int64_t lists_abandoned_since(Session& session, Timestamp since) {
+  Params params;
+  params.timestamp(since);
+  return session.execute(kAbandonedSince, params).int8(0, 0);
+}
+
+}  // namespace skua::backfill

@@ -2,17 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 #include <utility>
 #include <variant>
 
-#include <fmt/format.h>
-
-#include "backfill/discovery/current_repositories.hpp"
 #include "backfill/discovery/listing.hpp"
 #include "backfill/queue/job_table.hpp"
-#include "base/count_text.hpp"
-#include "base/crash_point.hpp"
 #include "base/log.hpp"
 #include "store/outage.hpp"
 
@@ -44,36 +38,6 @@ typename Listing<Page>::Source source_of(const HostList& list, bool allow_privat
     return repos_with_collection(list.host, list.what.substr(kCollectionPrefix.size()),
                                  origin_of(list));
   }
-}
-
-/// Accounts on a host's own list live on this host. A list of the accounts that use a collection
-/// does not tell their hosts.
-std::vector<NewJob> jobs_of(const HostList& list, const std::vector<ListedRepo>& repos) {
-  std::vector<NewJob> jobs;
-  jobs.reserve(repos.size());
-  for (const ListedRepo& repo : repos) {
-    NewJob& job = jobs.emplace_back();
-    job.did = repo.did;
-    job.listed = repo.rev;
-    if (list.what == kListOfRepos) job.host = list.host;
-  }
-  return jobs;
-}
-
-/// The hosts that are worth asking: a relay knows which no longer exist and which it has banned.
-std::vector<HostList> lists_of(const HostPage& page, const std::string& what) {
-  std::vector<HostList> lists;
-  for (const ListedHost& host : page.hosts) {
-    if (host.status == "offline" || host.status == "banned") continue;
-    lists.push_back({.host = host.origin, .what = what, .announced = host.accounts});
-  }
-  return lists;
-}
-
-void commit_page(store::Transaction& transaction) {
-  crash_point("before_page_commit");
-  transaction.commit();
-  crash_point("after_page_commit");
 }
 
 }  // namespace
@@ -219,7 +183,7 @@ bool Discoverer::read(store::Session& session, const LeasedList& leased,
     Page& page = std::get<Page>(answer);
     const bool is_last = page.cursor.empty();
     const auto entries = static_cast<std::int64_t>(page.entries());
-    if (!keep(session, leased, std::move(page), left) || is_last) return true;
+    if (!store_page(session, leased, page, left) || is_last) return true;
     left -= entries;
   }
 }
@@ -245,75 +209,6 @@ void Discoverer::failed(store::Session& session, const HostList& list,
       ->log(is_audited_host ? spdlog::level::debug : spdlog::level::warn,
             "the list {} of {} {}: {}", list.what, list.host,
             again ? "failed, retrying later" : "is abandoned", failure.words);
-}
-
-void Discoverer::abandon(store::Session& session, const HostList& list) {
-  const std::string words = fmt::format(
-      "it names more than {} accounts{}: the rest is left out", most_entries(list),
-      list.announced ? fmt::format(", where {} were announced", *list.announced) : std::string());
-  list_failed(session, list, list.host + ": " + words, std::chrono::seconds(0),
-              options_.lease_owner, clock_.now(), 1);
-  logger("backfill")->warn("the list {} of {} is abandoned: {}", list.what, list.host, words);
-}
-
-template <class Page>
-bool Discoverer::keep(store::Session& session, const LeasedList& leased, Page page,
-                      std::int64_t left) {
-  const HostList& list = leased.list;
-  const auto entries = static_cast<std::int64_t>(page.entries());
-  const auto cursor = page.cursor.empty() ? std::nullopt : std::optional(page.cursor);
-  std::size_t surplus = 0;
-  KeptRepos kept;
-  store::Transaction transaction(session);
-  if (!save_page(session, list, cursor, entries, lease_request())) return false;
-  if constexpr (std::is_same_v<Page, HostPage>) {
-    const std::vector<HostList> lists =
-        lists_of(page, options_.audit ? kAuditOfRepos : kListOfRepos);
-    add_named_lists(session, lists, leased.begun_at, clock_.now());
-    commit_page(transaction);
-    counters_.hosts += lists.size();
-    notify();
-  } else {
-    if (const auto room = static_cast<std::size_t>(std::max<std::int64_t>(left, 0));
-        page.entries() > room) {
-      const std::size_t taken = std::min(page.repos.size(), room);
-      surplus = page.repos.size() - taken;
-      page.repos.resize(taken);
-    }
-    kept = keep_repos(session, list, page.repos);
-    // A page that uses up the remaining entries is the last one, even if it has a cursor.
-    if (entries >= left && cursor) abandon(session, list);
-    commit_page(transaction);
-    if (kept.behind > 0) {
-      logger("backfill")
-          ->info("audit: {} lists newer revisions of {} than are stored: queued for a resync",
-                 list.host, counted(kept.behind, "repository"));
-    }
-    counters_.accounts += page.repos.size();
-    counters_.inactive += page.inactive;
-    if (kept.queued > 0) options_.on_jobs();
-  }
-  counters_.pages += 1;
-  counters_.refused += page.refused;
-  counters_.surplus += surplus;
-  counters_.current += kept.current;
-  counters_.behind += kept.behind;
-  counters_.queued += kept.queued;
-  return entries < left;
-}
-
-Discoverer::KeptRepos Discoverer::keep_repos(store::Session& session, const HostList& list,
-                                             const std::vector<ListedRepo>& repos) {
-  KeptRepos kept;
-  if (options_.audit) {
-    kept.behind =
-        desynchronize_behind(session, list.host, repos, options_.audit->sources, clock_.now());
-    return kept;
-  }
-  std::vector<NewJob> jobs = jobs_of(list, repos);
-  kept.current = leave_out_current(session, jobs);
-  kept.queued = add_jobs(session, jobs, Again::No, clock_.now());
-  return kept;
 }
 
 }  // namespace skua::backfill

@@ -107,18 +107,21 @@ class Discoverer {
   /// Waits until a page may be requested. False: a stop was requested.
   bool wait_for_page_interval(const std::stop_token& stop);
   void failed(store::Session& session, const HostList& list, const RequestFailed& failure);
-  /// `left`: the number of entries to accept. False: another process leases the list, or it has
-  /// failed permanently.
-  template <class Page>
-  bool keep(store::Session& session, const LeasedList& leased, Page page, std::int64_t left);
+  /// Stores the entries of a page and the position of the next one. `left`: the number of entries
+  /// to accept; surplus accounts are removed from the page. False: another process leases the list,
+  /// or it has failed permanently.
+  bool store_page(store::Session& session, const LeasedList& leased, const HostPage& page,
+                  std::int64_t left);
+  bool store_page(store::Session& session, const LeasedList& leased, RepoPage& page,
+                  std::int64_t left);
   /// The outcome for the accounts of a page.
-  struct KeptRepos {
+  struct StoredRepos {
     std::size_t current = 0;
     std::size_t queued = 0;
     std::size_t behind = 0;
   };
-  KeptRepos keep_repos(store::Session& session, const HostList& list,
-                       const std::vector<ListedRepo>& repos);
+  StoredRepos store_repos(store::Session& session, const HostList& list,
+                          const std::vector<ListedRepo>& repos);
   void abandon(store::Session& session, const HostList& list);
   void rest(const std::stop_token& stop, bool first, bool was_down);
   ListPurpose purpose() const {

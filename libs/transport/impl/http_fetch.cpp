@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include <boost/beast/core/flat_buffer.hpp>
@@ -17,12 +16,11 @@
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 
-#include "transport/address_guard.hpp"
 #include "transport/errc.hpp"
 #include "transport/impl/answer_body.hpp"
+#include "transport/impl/answer_head.hpp"
 #include "transport/impl/content_decoder.hpp"
 #include "transport/impl/redirect.hpp"
-#include "transport/impl/tls_client.hpp"
 
 namespace skua::transport::impl {
 namespace {
@@ -37,8 +35,6 @@ constexpr std::uint32_t kMaxHeadBytes = 16 * 1024;
 /// trailers of any length, and for a field of 64 KiB it throws where the exception cannot be
 /// caught.
 constexpr std::size_t kMaxUnparsedBytes = 32 * 1024;
-/// A hostile name may have thousands of addresses, which may belong to others.
-constexpr std::size_t kMaxAddresses = 8;
 
 /// The number of bytes of a body that may arrive. A little more than the allowed size, because
 /// compression makes some bodies longer. There is a limit because a compressed body may be endless
@@ -66,35 +62,12 @@ ErrorCode read_error(ErrorCode error) {
   return error.category() == of_http ? errc::http_malformed : errc::http_dropped;
 }
 
-bool is_redirect(unsigned status) {
-  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
-}
-
-std::string_view field(const http::fields& head, std::string_view name) {
-  const auto value = head[beast::string_view(name.data(), name.size())];
-  return {value.data(), value.size()};
-}
-
 /// Content-Length, if it delimits the body.
 template <class Parser>
 std::optional<std::uint64_t> length_of(const Parser& parser) {
   const auto length = parser.content_length();
   if (!length) return std::nullopt;
   return *length;
-}
-
-/// Everything except the body.
-HttpAnswer to_answer(const http::response_header<>& head, const Endpoint& url) {
-  HttpAnswer answer;
-  answer.status = head.result_int();
-  answer.url = url.http_url();
-  answer.content_type = field(head, "Content-Type");
-  answer.location = field(head, "Location");
-  answer.retry_after = field(head, "Retry-After");
-  answer.rate_limit = field(head, "RateLimit-Limit");
-  answer.rate_limit_remaining = field(head, "RateLimit-Remaining");
-  answer.rate_limit_reset = field(head, "RateLimit-Reset");
-  return answer;
 }
 
 }  // namespace
@@ -145,80 +118,6 @@ Awaitable<Result<HttpAnswer>> HttpFetch::ask(const Endpoint& url, HostOrigin ori
   co_return answer;
 }
 
-Awaitable<ErrorCode> HttpFetch::open(const Endpoint& url, bool any_address) {
-  connect_end_ = SteadyClock::now() + context_.options.connect_timeout;
-  if (connect_end_ < end_) {
-    set_deadline(connect_end_, errc::connect_timed_out);
-  } else {
-    connect_end_ = end_;
-    set_deadline(end_, errc::http_timed_out);
-  }
-  const auto addresses = co_await find_addresses(url, any_address);
-  if (!addresses) co_return addresses.error();
-
-  connection_ = std::make_unique<Connection>(context_.io.get_executor(), url);
-  auto error = co_await connect(*addresses);
-  if (!error && url.tls) error = co_await start_tls(url);
-  co_return error;
-}
-
-Awaitable<Result<std::vector<Tcp::endpoint>>> HttpFetch::find_addresses(const Endpoint& url,
-                                                                        bool any_address) {
-  const auto found = co_await lookup_.find(context_.options.lookup, url.host);
-  if (!found) co_return found.error();
-  std::vector<Tcp::endpoint> addresses;
-  for (const auto& address : *found) {
-    if (addresses.size() == kMaxAddresses) break;
-    if (any_address || is_public(address)) addresses.emplace_back(address, url.port);
-  }
-  if (addresses.empty()) co_return errc::address_not_public;
-  co_return addresses;
-}
-
-Awaitable<ErrorCode> HttpFetch::connect(const std::vector<Tcp::endpoint>& addresses) {
-  auto& socket = connection_->stream.socket();
-  for (std::size_t i = 0; i < addresses.size() && !aborted_; ++i) {
-    // An address that drops packets must leave time for the next addresses.
-    const auto now = SteadyClock::now();
-    const auto share = (connect_end_ - now) / static_cast<long>(addresses.size() - i);
-    if (i + 1 < addresses.size()) {
-      step_.expires_at(now + share);
-      step_.async_wait([self = shared_from_this()](ErrorCode cancelled) {
-        // The expiry tells whether this wait is still current: it may have fired just before the
-        // connection.
-        if (cancelled || self->step_.expiry() > SteadyClock::now()) return;
-        ErrorCode ignored;
-        if (self->connection_) self->connection_->stream.socket().close(ignored);
-      });
-    }
-    ErrorCode error;
-    socket.close(error);
-    auto token = into(error);
-    co_await socket.async_connect(addresses[i], token);
-    step_.expires_at(TimePoint::max());
-    if (!error && !aborted_) {
-      ErrorCode ignored;  // affects only latency
-      socket.set_option(Tcp::no_delay(true), ignored);
-      connection_->address = addresses[i].address();
-      co_return ErrorCode();
-    }
-  }
-  co_return errc::connect_failed;
-}
-
-Awaitable<ErrorCode> HttpFetch::start_tls(const Endpoint& url) {
-  auto& tls = connection_->stream.add_tls(context_.tls);
-  set_server_name(tls.native_handle(), url);
-  ErrorCode error;
-  tls.set_verify_callback(verify_host(url, connection_->refusal), error);
-  if (error) co_return errc::tls_failed;
-  auto token = into(error);
-  co_await connection_->stream.async_handshake(token);
-  if (error && connection_->refusal.is_untrusted) co_return errc::tls_untrusted;
-  if (error) co_return errc::tls_failed;
-  co_return ErrorCode();
-}
-
 Awaitable<Result<HttpAnswer>> HttpFetch::exchange(const Endpoint& url, bool is_first) {
   heard_ = false;
   set_deadline(end_, errc::http_timed_out);
@@ -255,7 +154,7 @@ Awaitable<Result<HttpAnswer>> HttpFetch::exchange(const Endpoint& url, bool is_f
   const auto& head = parser.get();
   auto answer = to_answer(head, url);
   AnswerBody body(request_, context_.options.spool_dir);
-  error = body.begin(field(head, "Content-Encoding"), length_of(parser));
+  error = body.begin(header_text(head, "Content-Encoding"), length_of(parser));
   if (error) co_return error;
   parser.get().body() = &body;
   // The body of a redirect is short and irrelevant.

@@ -61,7 +61,7 @@ struct HttpRequest {
   std::function<void(std::size_t)> on_bytes;
 };
 
-/// An answer of any status, after redirects. Absent headers are empty.
+/// An answer of any status, after redirects. Absent headers are empty, or nothing.
 struct HttpAnswer {
   unsigned status = 0;
   /// The decompressed body. Empty if it is in `spooled`.
@@ -71,7 +71,8 @@ struct HttpAnswer {
   /// The URL of the last request, after redirects.
   std::string url;
   std::string content_type;
-  std::string location;
+  /// An empty one refers to `url` itself (RFC 3986, section 4.4).
+  std::optional<std::string> location;
   std::string retry_after;
   std::string rate_limit;            // RateLimit-Limit
   std::string rate_limit_remaining;  // RateLimit-Remaining

@@ -114,6 +114,7 @@ TEST(HttpClient, follows_redirects_of_every_form) {
     if (target == "/a/path") return to("/b/c?d=1");
     if (target == "/b/c?d=1") return to("beside");
     if (target == "/b/beside") return to("//" + std::string(asked["Host"]) + "/end");
+    if (target == "/x/y/z") return to("../b/./up/../end");
     if (target == "/nowhere") return http_reply(301, "no location");
     return http_reply(200, target);
   });
@@ -122,9 +123,22 @@ TEST(HttpClient, follows_redirects_of_every_form) {
   ASSERT_TRUE(answer) << answer.error().message();
   EXPECT_EQ(answer->body, "/end");
   EXPECT_EQ(answer->url, url_of(*server) + "/end");
+  EXPECT_EQ(client.get(request(url_of(*server) + "/x/y/z"))->url, url_of(*server) + "/x/b/end");
   const auto nowhere = client.get(request(url_of(*server) + "/nowhere"));
   ASSERT_TRUE(nowhere);
   EXPECT_EQ(nowhere->status, 301U);
+}
+
+TEST(HttpClient, an_empty_location_refers_to_the_same_url) {
+  std::atomic<int> asked_so_far{0};
+  const auto server = http_server([&](const LoopbackServer::HttpRequest& asked) {
+    if (++asked_so_far < 3) return http_reply(302, "", "Location: \r\n");
+    return http_reply(200, std::string(asked.target()));
+  });
+  HttpClient client(private_allowed());
+  const auto answer = client.get(request(url_of(*server) + "/a/b?c=d"));
+  ASSERT_TRUE(answer) << answer.error().message();
+  EXPECT_EQ(answer->body, "/a/b?c=d");
 }
 
 TEST(HttpClient, refuses_redirects_to_no_url_and_too_many) {

@@ -1,6 +1,9 @@
 #include "transport/impl/answer_head.hpp"
 
+#include <string>
+
 #include <boost/beast/core/string.hpp>
+#include <boost/beast/http/field.hpp>
 
 namespace skua::transport::impl {
 
@@ -21,7 +24,9 @@ HttpAnswer to_answer(const http::response_header<>& head, const Endpoint& url) {
   answer.status = head.result_int();
   answer.url = url.http_url();
   answer.content_type = header_text(head, "Content-Type");
-  answer.location = header_text(head, "Location");
+  if (head.find(http::field::location) != head.end()) {
+    answer.location = std::string(header_text(head, "Location"));
+  }
   answer.retry_after = header_text(head, "Retry-After");
   answer.rate_limit = header_text(head, "RateLimit-Limit");
   answer.rate_limit_remaining = header_text(head, "RateLimit-Remaining");

@@ -93,9 +93,9 @@ Awaitable<Result<HttpAnswer>> HttpFetch::run() {
     clear_deadline();
     connection_.reset();
     if (!answer) co_return reason(answer.error());
-    if (!is_redirect(answer->status) || answer->location.empty() || request_.json) co_return answer;
+    if (!is_redirect(answer->status) || !answer->location || request_.json) co_return answer;
     if (redirects == context_.options.max_redirects) co_return errc::http_too_many_redirects;
-    auto next = redirect_target(*url, answer->location);
+    auto next = redirect_target(*url, *answer->location);
     if (!next) co_return errc::http_bad_redirect;
     if (url->tls && !next->tls) co_return errc::http_downgrade;
     url = std::move(next);

@@ -1,23 +1,66 @@
 #include "transport/impl/redirect.hpp"
 
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace skua::transport::impl {
+namespace {
+
+/// RFC 3986, section 5.2.4, for a path that begins with a slash.
+std::string without_dot_segments(std::string_view path) {
+  std::vector<std::string_view> segments;
+  while (!path.empty()) {
+    path.remove_prefix(1);
+    const std::string_view segment = path.substr(0, path.find('/'));
+    path.remove_prefix(segment.size());
+    const bool is_last = path.empty();
+    if (segment == "..") {
+      if (!segments.empty()) segments.pop_back();
+    } else if (segment != ".") {
+      segments.push_back(segment);
+      continue;
+    }
+    // The folder itself.
+    if (is_last) segments.emplace_back();
+  }
+  std::string result;
+  for (const std::string_view segment : segments) result.append("/").append(segment);
+  return result;
+}
+
+Result<Endpoint> absolute(std::string_view url) {
+  auto endpoint = parse_http_url(url);
+  if (endpoint) endpoint->path = without_dot_segments(endpoint->path);
+  return endpoint;
+}
+
+}  // namespace
 
 Result<Endpoint> redirect_target(const Endpoint& from, std::string_view location) {
-  const auto scheme_end = location.find(':');
-  const auto path_begin = location.find_first_of("/?#");
+  // The fragment is never sent.
+  location = location.substr(0, location.find('#'));
+  const std::size_t scheme_end = location.find(':');
   // A colon before any of these ends a scheme, even one that we refuse.
-  if (scheme_end != std::string_view::npos && scheme_end < path_begin) {
-    return parse_http_url(location);
+  if (scheme_end != std::string_view::npos && scheme_end < location.find_first_of("/?")) {
+    return absolute(location);
   }
   const std::string scheme = from.tls ? "https:" : "http:";
-  if (location.starts_with("//")) return parse_http_url(scheme + std::string(location));
-  const std::string origin = scheme + "//" + from.authority();
-  if (location.starts_with('/')) return parse_http_url(origin + std::string(location));
-  if (location.starts_with('?')) return parse_http_url(origin + from.path + std::string(location));
-  const auto folder = from.path.substr(0, from.path.rfind('/') + 1);
-  return parse_http_url(origin + folder + std::string(location));
+  if (location.starts_with("//")) return absolute(scheme + std::string(location));
+
+  const std::string_view path = location.substr(0, location.find('?'));
+  std::string query(location.substr(path.size()));
+  std::string target;
+  if (path.empty()) {
+    target = from.path;
+    if (query.empty() && !from.query.empty()) query = "?" + from.query;
+  } else if (path.starts_with('/')) {
+    target = path;
+  } else {
+    target = from.path.substr(0, from.path.rfind('/') + 1).append(path);
+  }
+  return absolute(scheme + "//" + from.authority() + target + query);
 }
 
 }  // namespace skua::transport::impl

@@ -12,7 +12,7 @@ using store::Rows;
 using store::Session;
 using store::Statement;
 
-Statement claim_statement(const char* name, const std::string& which) {
+Statement lease_statement(const char* name, const std::string& which) {
   return {name,
           "WITH due AS MATERIALIZED (SELECT did FROM skua.backfill_jobs WHERE " + which +
               " AND next_attempt <= $1::timestamptz ORDER BY next_attempt LIMIT $4::int8 "
@@ -25,24 +25,24 @@ Statement claim_statement(const char* name, const std::string& which) {
 }
 
 /// For the jobs of one kind of place: of all accounts or of some.
-struct ClaimStatements {
+struct LeaseStatements {
   Statement of_all;
   Statement of_some;
 };
 
 /// `last`: the number of the last parameter; the accounts are the next one.
-ClaimStatements claim_statements(const std::string& name, const std::string& which, int last) {
-  return {claim_statement(name.c_str(), which),
-          claim_statement((name + "_of").c_str(),
+LeaseStatements lease_statements(const std::string& name, const std::string& which, int last) {
+  return {lease_statement(name.c_str(), which),
+          lease_statement((name + "_of").c_str(),
                           which + " AND did = ANY ($" + std::to_string(last + 1) + "::text[])")};
 }
 
-const ClaimStatements kClaimHost =
-    claim_statements("backfill_jobs_claim_host", impl::kQueuedAtHost + " AND host = $5", 5);
-const ClaimStatements kClaimUnknown =
-    claim_statements("backfill_jobs_claim_unknown", impl::kQueuedWithoutHost, 4);
-const ClaimStatements kClaimFile =
-    claim_statements("backfill_jobs_claim_file", impl::kQueuedWithFile, 4);
+const LeaseStatements kLeaseAtHost =
+    lease_statements("backfill_jobs_lease_host", impl::kQueuedAtHost + " AND host = $5", 5);
+const LeaseStatements kLeaseUnknown =
+    lease_statements("backfill_jobs_lease_unknown", impl::kQueuedWithoutHost, 4);
+const LeaseStatements kLeaseFile =
+    lease_statements("backfill_jobs_lease_file", impl::kQueuedWithFile, 4);
 
 // Skips a job that is locked: it is ending and needs no lease. The lock of a transaction that
 // writes a chunk is weaker, and its job is renewed.
@@ -63,7 +63,7 @@ const Statement kRelease{
 /// Reclaims running jobs; `which` is the condition. It does not count as an attempt, because nobody
 /// knows which of the jobs crashed the process. A job without a host did not: only its document was
 /// looked up.
-Statement take_back_statement(const char* name, const std::string& which, const char* words) {
+Statement reclaim_statement(const char* name, const std::string& which, const char* words) {
   return {name,
           "WITH lost AS MATERIALIZED (SELECT did, times, times > 2 OR times >= $2::int4 AS often "
           "FROM (SELECT did, lost + (host IS NOT NULL OR file IS NOT NULL)::int4 AS times "
@@ -83,28 +83,28 @@ Statement take_back_statement(const char* name, const std::string& which, const 
               "FROM lost WHERE j.did = lost.did"};
 }
 
-const Statement kTakeExpired =
-    take_back_statement("backfill_jobs_take_expired", "lease_until <= $1::timestamptz",
-                        "the process that had it did not renew its lease");
-const Statement kTakeOrphans = take_back_statement(
-    "backfill_jobs_take_orphans",
+const Statement kReclaimExpired =
+    reclaim_statement("backfill_jobs_reclaim_expired", "lease_until <= $1::timestamptz",
+                      "the process that had it did not renew its lease");
+const Statement kReclaimOrphans = reclaim_statement(
+    "backfill_jobs_reclaim_orphans",
     "NOT EXISTS (SELECT FROM pg_stat_activity AS s WHERE s.datname = current_database() "
     "AND s.application_name = lease_owner)",
     "the process that had it ended");
 
-const ClaimStatements& claim_statements_of(Place::Kind kind) {
+const LeaseStatements& lease_statements_of(Place::Kind kind) {
   switch (kind) {
     case Place::Kind::Host:
-      return kClaimHost;
+      return kLeaseAtHost;
     case Place::Kind::Unknown:
-      return kClaimUnknown;
+      return kLeaseUnknown;
     case Place::Kind::File:
-      return kClaimFile;
+      return kLeaseFile;
   }
-  return kClaimUnknown;
+  return kLeaseUnknown;
 }
 
-std::size_t take_back(Session& session, const Statement& statement, Timestamp now, int most_lost) {
+std::size_t reclaim(Session& session, const Statement& statement, Timestamp now, int most_lost) {
   Params params;
   params.timestamp(now).int4(most_lost);
   return session.execute(statement, params).affected();
@@ -119,7 +119,7 @@ std::vector<Job> lease_jobs(Session& session, const Place& place, std::size_t li
   params.int8(static_cast<std::int64_t>(limit));
   if (place.kind == Place::Kind::Host) params.text(place.host);
   if (!request.only.empty()) params.array(impl::text_array(request.only));
-  const ClaimStatements& statements = claim_statements_of(place.kind);
+  const LeaseStatements& statements = lease_statements_of(place.kind);
   const Rows rows =
       session.execute(request.only.empty() ? statements.of_all : statements.of_some, params);
   std::vector<Job> jobs;
@@ -150,12 +150,12 @@ std::size_t release_jobs(Session& session, const std::string& lease_owner) {
   return session.execute(kRelease, params).affected();
 }
 
-std::size_t take_back_expired(Session& session, Timestamp now, int most_lost) {
-  return take_back(session, kTakeExpired, now, most_lost);
+std::size_t reclaim_expired_jobs(Session& session, Timestamp now, int most_lost) {
+  return reclaim(session, kReclaimExpired, now, most_lost);
 }
 
-std::size_t take_back_orphans(Session& session, Timestamp now, int most_lost) {
-  return take_back(session, kTakeOrphans, now, most_lost);
+std::size_t reclaim_orphan_jobs(Session& session, Timestamp now, int most_lost) {
+  return reclaim(session, kReclaimOrphans, now, most_lost);
 }
 
 }  // namespace skua::backfill

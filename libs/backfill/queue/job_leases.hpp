@@ -61,11 +61,11 @@ std::size_t release_jobs(store::Session& session, const std::string& lease_owner
 /// crashed its process, and must not do so for ever: from the third time in a row each job waits 10
 /// s, twice as long each time, an hour at most, so that other jobs are processed meanwhile. A job
 /// that was lost `most_lost` times fails. Returns how many leases were reclaimed.
-std::size_t take_back_expired(store::Session& session, Timestamp now, int most_lost = kMostLost);
+std::size_t reclaim_expired_jobs(store::Session& session, Timestamp now, int most_lost = kMostLost);
 
 /// The same for jobs whose lease owner has no session on this database, although the lease has not
 /// expired. For the start of a process: the former one may have been killed a moment ago. A lease
 /// owner that lost only its connections loses its jobs too, and notices when it ends them.
-std::size_t take_back_orphans(store::Session& session, Timestamp now, int most_lost = kMostLost);
+std::size_t reclaim_orphan_jobs(store::Session& session, Timestamp now, int most_lost = kMostLost);
 
 }  // namespace skua::backfill

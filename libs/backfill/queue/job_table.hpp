@@ -34,7 +34,7 @@ struct LeaseRequest {
   std::string owner;
   Timestamp now;
   /// Long enough for an outage of the database: the jobs of a killed process are reclaimed at the
-  /// next start anyway (take_back_orphans).
+  /// next start anyway (reclaim_orphan_jobs).
   std::chrono::seconds duration = std::chrono::minutes(10);
   /// Only jobs of these accounts; empty: of all.
   std::span<const std::string> only = {};

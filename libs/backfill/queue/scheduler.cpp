@@ -16,8 +16,8 @@ namespace {
 
 using std::chrono::seconds;
 
-/// The pause after a look that found no job.
-constexpr seconds kClaimPause{1};
+/// The pause after a poll that found no job.
+constexpr seconds kPollPause{1};
 constexpr seconds kRenewEvery{30};
 constexpr seconds kResyncEvery{5};
 /// A resync without a result is due again after this time.
@@ -54,9 +54,9 @@ void Scheduler::tick(store::Session& session, bool at_once) {
   if (options_.resync) queue_resyncs(session);
   if (options_.only.empty()) queue_rare_retries(session);
   const Timestamp now = monotonic_.now();
-  if (!at_once && now < next_claim_) return;
-  // A failure must not put off the next look.
-  next_claim_ = Timestamp();
+  if (!at_once && now < next_poll_) return;
+  // If a statement below fails, the next tick polls again at once.
+  next_poll_ = Timestamp();
   const bool unknown = start_unknown(session);
   const bool files = start_files(session);
   const bool hosts = start_at_hosts(session);
@@ -64,20 +64,20 @@ void Scheduler::tick(store::Session& session, bool at_once) {
   is_idle_ =
       !found && counters_.open_jobs == 0 &&
       !(options_.only.empty() ? jobs_remain(session) : jobs_remain_of(session, options_.only));
-  if (!found) next_claim_ = now + kClaimPause;
+  if (!found) next_poll_ = now + kPollPause;
 }
 
 void Scheduler::release_slot(const LeasedJob& leased, HostOutcome outcome) {
   outcome.started_at = leased.started_at;
   limits_.finished(*leased.job.host, outcome, monotonic_.now());
   // The next job of this host starts now, not when this one has been written.
-  if (outcome.end != HostOutcome::End::Ours) next_claim_ = Timestamp();
+  if (outcome.end != HostOutcome::End::Ours) next_poll_ = Timestamp();
 }
 
 void Scheduler::closed(const Job& job) {
   counters_.open_jobs -= 1;
   if (has_unknown_host(job)) --open_unknown_;
-  next_claim_ = Timestamp();
+  next_poll_ = Timestamp();
 }
 
 std::vector<HostMetrics> Scheduler::host_metrics() const {
@@ -91,16 +91,16 @@ std::vector<HostMetrics> Scheduler::host_metrics() const {
 
 void Scheduler::reclaim_orphans(store::Session& session) {
   if (has_reclaimed_orphans_) return;
-  take_back_orphans(session, clock_.now());
+  reclaim_orphan_jobs(session, clock_.now());
   has_reclaimed_orphans_ = true;
 }
 
 void Scheduler::keep_leases(store::Session& session) {
-  if (monotonic_.now() < next_lease_) return;
+  if (monotonic_.now() < next_renewal_) return;
   const Timestamp now = clock_.now();
   renew_leases(session, {options_.lease_owner, now});
-  take_back_expired(session, now);
-  next_lease_ = monotonic_.now() + kRenewEvery;
+  reclaim_expired_jobs(session, now);
+  next_renewal_ = monotonic_.now() + kRenewEvery;
 }
 
 void Scheduler::queue_resyncs(store::Session& session) {
@@ -114,13 +114,13 @@ void Scheduler::queue_resyncs(store::Session& session) {
   jobs.reserve(due.size());
   for (const std::string& did : due) jobs.push_back({did});
   add_jobs(session, jobs, Again::Yes, now);
-  next_claim_ = Timestamp();
+  next_poll_ = Timestamp();
 }
 
 void Scheduler::queue_rare_retries(store::Session& session) {
   if (monotonic_.now() < next_rare_retries_) return;
   next_rare_retries_ = monotonic_.now() + kRareRetriesEvery;
-  if (retry_rarely(session, clock_.now(), kRareRetriesAtOnce) > 0) next_claim_ = Timestamp();
+  if (retry_rarely(session, clock_.now(), kRareRetriesAtOnce) > 0) next_poll_ = Timestamp();
 }
 
 bool Scheduler::has_room() const {
@@ -182,7 +182,7 @@ bool Scheduler::start_at_hosts(store::Session& session) {
   const std::vector<std::string> hosts = options_.only.empty()
                                              ? due_hosts(session, now, kHostsAtOnce, last_host_)
                                              : due_hosts_of(session, options_.only, now);
-  // If there are more hosts than one look reads, they take turns.
+  // A poll reads at most kHostsAtOnce hosts. The next one continues behind the last of them.
   last_host_ = hosts.size() < kHostsAtOnce ? std::string() : hosts.back();
   if (hosts.empty()) return false;
   const std::vector<std::string> configured = operator_hosts(session);

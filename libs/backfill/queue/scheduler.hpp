@@ -44,9 +44,9 @@ class Scheduler {
   Scheduler(Options options, const Clock& clock, const Clock& monotonic,
             BackfillCounters& counters);
 
-  /// Does all that is due. Looks for due jobs if `at_once`, if a job has ended or a slot is free
-  /// since the last look, or a second after a look that found none. Throws store::SqlError and may
-  /// then be called again.
+  /// Does all that is due. Polls the queue for due jobs if `at_once`, if a job has ended or a slot
+  /// is free since the last poll, or a second after a poll that found none. Throws store::SqlError
+  /// and may then be called again.
   void tick(store::Session& session, bool at_once);
 
   /// The slot of a job's host is free again. Once for each job with a host.
@@ -54,7 +54,7 @@ class Scheduler {
   /// A job has ended. Not called for jobs that keep their lease because the process stops.
   void closed(const Job& job);
 
-  /// At the last look no job was open, queued or running.
+  /// At the last poll no job was open, queued or running.
   bool is_idle() const { return is_idle_; }
   /// The busiest hosts. Waits end by `clock`.
   std::vector<HostMetrics> host_metrics() const;
@@ -77,17 +77,17 @@ class Scheduler {
   HostLimits limits_;
   /// Open jobs without a host.
   std::size_t open_unknown_ = 0;
-  /// The last host of the last look, if there are more hosts than one look reads.
+  /// The last host of the last poll, if there are more hosts than one poll reads.
   std::string last_host_;
   /// The filter of the last lease.
   std::shared_ptr<const store::Filter> filter_;
   bool has_reclaimed_orphans_ = false;
   bool is_idle_ = false;
   // By `monotonic_`.
-  Timestamp next_lease_;
+  Timestamp next_renewal_;
   Timestamp next_resync_;
   Timestamp next_rare_retries_;
-  Timestamp next_claim_;
+  Timestamp next_poll_;
 };
 
 }  // namespace skua::backfill

@@ -106,11 +106,11 @@ TEST_F(JobTableTest, while_a_chunk_is_written_the_lease_is_renewed_and_nobody_ta
   clock_.advance(1min);
   EXPECT_EQ(renew_leases(session(), {kHolder, clock_.now(), 2min}), 1U);
   clock_.advance(1h);
-  EXPECT_EQ(take_back_expired(session(), clock_.now()), 0U);
-  EXPECT_EQ(take_back_orphans(session(), clock_.now()), 0U);
+  EXPECT_EQ(reclaim_expired_jobs(session(), clock_.now()), 0U);
+  EXPECT_EQ(reclaim_orphan_jobs(session(), clock_.now()), 0U);
   EXPECT_EQ(state(kAlice), "running");
   chunk.commit();
-  EXPECT_EQ(take_back_expired(session(), clock_.now()), 1U);
+  EXPECT_EQ(reclaim_expired_jobs(session(), clock_.now()), 1U);
 }
 
 TEST_F(JobTableTest, what_could_not_be_had_is_tried_again_after_days) {
@@ -451,11 +451,11 @@ TEST_F(JobTableTest, a_lease_can_be_renewed_until_it_is_over) {
   EXPECT_EQ(renew_leases(session(), {"somebody else", clock_.now(), 2min}), 0U);
   EXPECT_EQ(renew(), 1U);
   clock_.advance(2min - 1us);
-  EXPECT_EQ(take_back_expired(session(), clock_.now()), 0U);
+  EXPECT_EQ(reclaim_expired_jobs(session(), clock_.now()), 0U);
   clock_.advance(1us);
   EXPECT_EQ(renew(), 0U);
   EXPECT_THAT(finish({kAlice}), IsEmpty()) << "its tombstones may be gone";
-  EXPECT_EQ(take_back_expired(session(), clock_.now()), 1U);
+  EXPECT_EQ(reclaim_expired_jobs(session(), clock_.now()), 1U);
   EXPECT_EQ(column(kAlice, "concat_ws(' ', state, lease_until, lease_owner)"), "queued");
   EXPECT_EQ(lease_next(Place::at(kHost)).at(0).attempt, 1) << "it need not have ended its process";
 }
@@ -464,11 +464,11 @@ TEST_F(JobTableTest, a_process_that_is_killed_now_and_then_is_no_error_of_its_jo
   add(kAlice);
   for (int time = 1; time <= 2; ++time) {
     EXPECT_THAT(leased(), ElementsAre(kAlice));
-    EXPECT_EQ(take_back_orphans(session(), clock_.now()), 1U);
+    EXPECT_EQ(reclaim_orphan_jobs(session(), clock_.now()), 1U);
     EXPECT_EQ(column(kAlice, "concat_ws(' ', state, attempts, error, finished_at)"), "queued 0");
   }
   EXPECT_THAT(leased(), ElementsAre(kAlice));
-  EXPECT_EQ(take_back_orphans(session(), clock_.now()), 1U);
+  EXPECT_EQ(reclaim_orphan_jobs(session(), clock_.now()), 1U);
   EXPECT_EQ(column(kAlice, "concat_ws(' ', state, attempts, error)"),
             "queued 0 the process that had it ended");
 }
@@ -478,7 +478,7 @@ TEST_F(JobTableTest, a_job_that_ends_process_after_process_is_given_up) {
   for (int time = 1; time <= 3; ++time) {
     EXPECT_THAT(leased(), ElementsAre(kAlice));
     clock_.advance(2min);
-    EXPECT_EQ(take_back_expired(session(), clock_.now(), 3), 1U);
+    EXPECT_EQ(reclaim_expired_jobs(session(), clock_.now(), 3), 1U);
   }
   clock_.advance(std::chrono::hours(1000));
   EXPECT_THAT(leased(), IsEmpty());
@@ -486,7 +486,7 @@ TEST_F(JobTableTest, a_job_that_ends_process_after_process_is_given_up) {
             "failed: the process that had it did not renew its lease");
 }
 
-TEST_F(JobTableTest, the_jobs_of_a_holder_without_a_session_are_taken_back_at_once) {
+TEST_F(JobTableTest, the_jobs_of_an_owner_without_a_session_are_reclaimed_at_once) {
   add({{kAlice, kHost}, {kBob, kHost}});
   Session alive(database_.url(), "skua backfill that lives");
   const auto lease_one = [&](const std::string& lease_owner) {
@@ -494,7 +494,7 @@ TEST_F(JobTableTest, the_jobs_of_a_holder_without_a_session_are_taken_back_at_on
   };
   const std::string kept = lease_one("skua backfill that lives");
   const std::string lost = lease_one("skua backfill that was killed");
-  EXPECT_EQ(take_back_orphans(session(), clock_.now()), 1U);
+  EXPECT_EQ(reclaim_orphan_jobs(session(), clock_.now()), 1U);
   EXPECT_EQ(state(kept), "running");
   EXPECT_EQ(state(lost), "queued");
 }
@@ -505,7 +505,7 @@ TEST_F(JobTableTest, jobs_that_were_lost_often_wait_so_that_others_get_done) {
        {0s, 0s, 10s, 20s, 40s, 80s, 160s, 320s, 640s, 1280s, 2560s, 3600s, 3600s}) {
     EXPECT_THAT(leased(), ElementsAre(kAlice));
     clock_.advance(2min);
-    EXPECT_EQ(take_back_expired(session(), clock_.now()), 1U);
+    EXPECT_EQ(reclaim_expired_jobs(session(), clock_.now()), 1U);
     EXPECT_EQ(next_due(session()), clock_.now() + wait);
     clock_.advance(wait);
   }
@@ -519,7 +519,7 @@ TEST_F(JobTableTest, a_job_whose_host_was_only_looked_for_ended_no_process) {
   for (int time = 1; time <= 50; ++time) {
     EXPECT_THAT(leased(Place::unknown()), ElementsAre(kAlice));
     clock_.advance(2min);
-    EXPECT_EQ(take_back_expired(session(), clock_.now()), 1U);
+    EXPECT_EQ(reclaim_expired_jobs(session(), clock_.now()), 1U);
   }
   EXPECT_EQ(column(kAlice, "concat_ws(' ', state, lost, attempts)"), "queued 0 0");
 }

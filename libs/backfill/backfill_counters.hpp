@@ -1,30 +1,43 @@
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
+#include "base/metric.hpp"
 
 namespace skua::backfill {
 
-/// What the jobs of this process did since it started. Any thread; each only grows, except the last
-/// two.
+/// The metrics of the jobs of this process since it started. The parts of the backfill count on
+/// them, except for those that the writer counts: `Backfiller::metrics` fills these in. Any thread.
 struct BackfillCounters {
-  std::atomic<std::uint64_t> bytes{0};
-  /// Repositories that were finished, and rows that were deleted because their CARs do not contain
-  /// them.
-  std::atomic<std::uint64_t> finished{0};
-  std::atomic<std::uint64_t> removed{0};
-  /// Attempts.
-  std::atomic<std::uint64_t> failed{0};
-  /// Jobs that are not tried again.
-  std::atomic<std::uint64_t> abandoned{0};
-  std::atomic<std::uint64_t> unavailable{0};
-  std::atomic<std::uint64_t> postponed{0};
-  /// The size of the CARs that are in memory or mapped now, including the received part of active
-  /// downloads.
-  std::atomic<std::size_t> held_bytes{0};
-  /// Jobs that were leased and have not ended.
-  std::atomic<std::size_t> open_jobs{0};
+  Counter repositories{"repositories", "skua_backfill_repositories_total", "repositories",
+                       "Repositories that a backfill has indexed"};
+  /// Of the writer.
+  Counter records{"records", "skua_backfill_records_total", "records",
+                  "Records of repositories that workers finished"};
+  /// Of the writer.
+  Counter rows{"rows", "skua_backfill_rows_total", "rows",
+               "Rows that a backfill inserted, changed or deleted"};
+  Counter removed{"removed", "skua_backfill_removed_rows_total", "rows",
+                  "Rows that were deleted because the repository does not contain their record"};
+  Counter bytes{"bytes", "skua_backfill_downloaded_bytes_total", "bytes",
+                "Size of the downloaded repositories"};
+  Counter failed{"failed", "skua_backfill_failed_attempts_total", "attempts",
+                 "Attempts at a repository that failed"};
+  Counter abandoned{"abandoned", "skua_backfill_abandoned_jobs_total", "jobs",
+                    "Jobs that failed for good"};
+  Counter unavailable{"unavailable", "skua_backfill_unavailable_repositories_total", "repositories",
+                      "Repositories that no host serves"};
+  Counter postponed{"postponed", "skua_backfill_postponed_jobs_total", "jobs",
+                    "Jobs that were postponed because a host limits the rate or space is short"};
+  /// Of the writer.
+  Counter dead_letters{"dead_letters", "skua_backfill_dead_letters_total", "records",
+                       "Records of repositories that became dead letters"};
+  /// Of the writer.
+  Counter transactions{"transactions", "skua_backfill_transactions_total", "transactions",
+                       "Transactions of a backfill that were committed"};
+  Gauge in_hand{"in_hand", "skua_backfill_active_jobs", "jobs",
+                "Jobs that this process has leased and not ended"};
+  /// Not a metric: the size of the CARs that are in memory or mapped now, including the received
+  /// part of active downloads.
+  Count held_bytes = {};
 };
 
 }  // namespace skua::backfill

@@ -84,19 +84,11 @@ class Backfiller::Impl final : private writer::Producer {
   }
 
   BackfillMetrics metrics() const {
-    BackfillMetrics metrics;
-    metrics.repositories = counters_.finished;
+    BackfillMetrics metrics{counters_};
     metrics.records = written_.events;
     metrics.rows = written_.rows;
-    metrics.removed = counters_.removed;
-    metrics.bytes = counters_.bytes;
-    metrics.failed = counters_.failed;
-    metrics.abandoned = counters_.abandoned;
-    metrics.unavailable = counters_.unavailable;
-    metrics.postponed = counters_.postponed;
     metrics.dead_letters = written_.dead_letters;
     metrics.transactions = written_.transactions;
-    metrics.in_hand = counters_.open_jobs;
     metrics.hosts = jobs_.hosts();
     metrics.discovery = discoverer_.metrics();
     if (audit_) metrics.discovery.behind = audit_->metrics().behind;

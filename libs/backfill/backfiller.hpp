@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "backfill/backfill_counters.hpp"
 #include "backfill/discovery/audit.hpp"
 #include "backfill/discovery/discoverer.hpp"
 #include "backfill/hosts/host_limits.hpp"
 #include "backfill/queue/job_table.hpp"
 #include "backfill/repository/fetched_repository.hpp"
 #include "backfill/repository/job_services.hpp"
-#include "base/metric.hpp"
 #include "base/time.hpp"
 #include "transport/http_client.hpp"
 #include "writer/worker_pool.hpp"
@@ -55,31 +55,7 @@ struct BackfillerOptions {
 };
 
 /// The metrics of a backfill since it started.
-struct BackfillMetrics {
-  Counter repositories{"repositories", "skua_backfill_repositories_total", "repositories",
-                       "Repositories that a backfill has indexed"};
-  Counter records{"records", "skua_backfill_records_total", "records",
-                  "Records of repositories that workers finished"};
-  Counter rows{"rows", "skua_backfill_rows_total", "rows",
-               "Rows that a backfill inserted, changed or deleted"};
-  Counter removed{"removed", "skua_backfill_removed_rows_total", "rows",
-                  "Rows that were deleted because the repository does not contain their record"};
-  Counter bytes{"bytes", "skua_backfill_downloaded_bytes_total", "bytes",
-                "Size of the downloaded repositories"};
-  Counter failed{"failed", "skua_backfill_failed_attempts_total", "attempts",
-                 "Attempts at a repository that failed"};
-  Counter abandoned{"abandoned", "skua_backfill_abandoned_jobs_total", "jobs",
-                    "Jobs that failed for good"};
-  Counter unavailable{"unavailable", "skua_backfill_unavailable_repositories_total", "repositories",
-                      "Repositories that no host serves"};
-  Counter postponed{"postponed", "skua_backfill_postponed_jobs_total", "jobs",
-                    "Jobs that were postponed because a host limits the rate or space is short"};
-  Counter dead_letters{"dead_letters", "skua_backfill_dead_letters_total", "records",
-                       "Records of repositories that became dead letters"};
-  Counter transactions{"transactions", "skua_backfill_transactions_total", "transactions",
-                       "Transactions of a backfill that were committed"};
-  Gauge in_hand{"in_hand", "skua_backfill_active_jobs", "jobs",
-                "Jobs that this process has leased and not ended"};
+struct BackfillMetrics : BackfillCounters {
   std::vector<HostMetrics> hosts = {};
   DiscoveryMetrics discovery = {};
 };

@@ -65,7 +65,7 @@ BackfillRates BackfillRateWindow::add(const backfill::BackfillMetrics& metrics, 
 
 std::vector<MetricValue> all_metrics(const backfill::BackfillMetrics& metrics,
                                      const BackfillRates& rates) {
-  std::vector<MetricValue> all = values_of(metrics);
+  std::vector<MetricValue> all = values_of<backfill::BackfillCounters>(metrics);
   std::ranges::move(values_of(metrics.discovery), std::back_inserter(all));
   for (const RateMetric& rate : kRateMetrics) {
     all.push_back({rate.info, MetricKind::Gauge, rates.*rate.value});

@@ -62,7 +62,7 @@ void Scheduler::tick(store::Session& session, bool at_once) {
   const bool hosts = start_at_hosts(session);
   const bool found = unknown || files || hosts;
   is_idle_ =
-      !found && counters_.open_jobs == 0 &&
+      !found && counters_.in_hand == 0 &&
       !(options_.only.empty() ? jobs_remain(session) : jobs_remain_of(session, options_.only));
   if (!found) next_poll_ = now + kPollPause;
 }
@@ -75,7 +75,7 @@ void Scheduler::release_slot(const LeasedJob& leased, HostOutcome outcome) {
 }
 
 void Scheduler::closed(const Job& job) {
-  counters_.open_jobs -= 1;
+  counters_.in_hand -= 1;
   if (has_unknown_host(job)) --open_unknown_;
   next_poll_ = Timestamp();
 }
@@ -125,7 +125,7 @@ void Scheduler::queue_rare_retries(store::Session& session) {
 
 bool Scheduler::has_room() const {
   return counters_.held_bytes < options_.held_bytes &&
-         counters_.open_jobs - open_unknown_ < kMostOpen;
+         counters_.in_hand - open_unknown_ < kMostOpen;
 }
 
 std::vector<LeasedJob> Scheduler::lease(store::Session& session, const Place& place,
@@ -134,7 +134,7 @@ std::vector<LeasedJob> Scheduler::lease(store::Session& session, const Place& pl
   request.only = options_.only;
   std::vector<Job> jobs = lease_jobs(session, place, limit, request);
   if (jobs.empty()) return {};
-  counters_.open_jobs += jobs.size();
+  counters_.in_hand += jobs.size();
   if (place.kind == Place::Kind::Unknown) open_unknown_ += jobs.size();
   std::vector<std::string> dids;
   dids.reserve(jobs.size());

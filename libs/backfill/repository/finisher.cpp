@@ -125,7 +125,7 @@ void Finisher::finish_once(std::span<const std::unique_ptr<UnfinishedRepository>
   }
   const Finished finished =
       finish_repositories(*session_, written, options_.lease_owner, clock_.now());
-  counters_.finished += finished.done.size();
+  counters_.repositories += finished.done.size();
   counters_.removed += finished.removed;
   for (const auto& repository : batch) {
     const auto is_in = [&](const std::vector<std::string>& some) {

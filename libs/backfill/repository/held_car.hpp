@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -8,6 +7,7 @@
 #include <utility>
 
 #include "backfill/hosts/spool_budget.hpp"
+#include "base/metric.hpp"
 
 namespace skua::backfill {
 
@@ -16,8 +16,7 @@ namespace skua::backfill {
 /// it.
 class HeldCar {
  public:
-  HeldCar(std::atomic<std::size_t>& memory, SpoolBudget& disk, std::string site,
-          std::size_t spool_above)
+  HeldCar(Count& memory, SpoolBudget& disk, std::string site, std::size_t spool_above)
       : memory_(memory), disk_(disk), site_(std::move(site)), spool_above_(spool_above) {}
   ~HeldCar() {
     memory_ -= in_memory_;
@@ -51,7 +50,7 @@ class HeldCar {
     in_memory_ = size;
   }
 
-  std::atomic<std::size_t>& memory_;
+  Count& memory_;
   SpoolBudget& disk_;
   const std::string site_;
   const std::size_t spool_above_;

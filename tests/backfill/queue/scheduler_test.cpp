@@ -77,7 +77,7 @@ TEST_F(SchedulerTest, a_host_has_as_many_jobs_as_slots_and_the_next_starts_when_
   EXPECT_THAT(tick(true), IsEmpty());
   release(0);
   EXPECT_THAT(tick(), ElementsAre("b")) << "although the first job has not ended";
-  EXPECT_EQ(counters_.open_jobs, 2U);
+  EXPECT_EQ(counters_.in_hand, 2U);
 }
 
 TEST_F(SchedulerTest, it_looks_again_a_second_after_it_found_nothing_or_when_it_is_told) {
@@ -102,7 +102,7 @@ TEST_F(SchedulerTest, an_ended_job_makes_it_look_at_once) {
   add("b", std::nullopt);
   scheduler_->closed(started_[0].job);
   EXPECT_THAT(tick(), ElementsAre("b"));
-  EXPECT_EQ(counters_.open_jobs, 1U);
+  EXPECT_EQ(counters_.in_hand, 1U);
 }
 
 TEST_F(SchedulerTest, no_download_starts_while_too_much_is_in_memory) {
@@ -137,7 +137,7 @@ TEST_F(SchedulerTest, the_number_of_open_jobs_is_bounded) {
   add_jobs(session(), jobs, Again::Yes, clock_.now());
   for (int i = 0; i < 5; ++i) tick();
   EXPECT_EQ(started_.size(), 400U);
-  EXPECT_EQ(counters_.open_jobs, 400U);
+  EXPECT_EQ(counters_.in_hand, 400U);
   scheduler_->closed(started_[0].job);
   tick();
   // Jobs are leased by the hundred.

@@ -1,6 +1,5 @@
 #include "backfill/repository/download.hpp"
 
-#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -75,7 +74,7 @@ TEST(Download, any_other_answer_fails_the_job_which_is_tried_again) {
 }
 
 TEST(Download, an_answer_is_held_as_long_as_the_repository) {
-  std::atomic<std::size_t> memory{0};
+  Count memory;
   SpoolBudget disk(0);
   {
     FetchedRepository fetched;
@@ -91,7 +90,7 @@ TEST(Download, an_answer_is_held_as_long_as_the_repository) {
 }
 
 TEST(Download, a_file_that_cannot_be_read_is_named) {
-  std::atomic<std::size_t> memory{0};
+  Count memory;
   SpoolBudget disk(0);
   const auto held = std::make_shared<HeldCar>(memory, disk, "", std::size_t{1} << 20);
   FetchedRepository fetched;

@@ -11,7 +11,7 @@ class HeldCarTest : public testing::Test {
  protected:
   static constexpr std::size_t kSpoolAbove = 100;
 
-  std::atomic<std::size_t> memory_{0};
+  Count memory_;
   SpoolBudget disk_{1'000};
 };
 

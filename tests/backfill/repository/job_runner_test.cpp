@@ -186,7 +186,7 @@ TEST_F(JobRunnerTest, a_job_that_a_stop_interrupts_is_queued_again_without_an_at
   begin();
   wait_for([&] { return readers_->queued() == 1; });
   EXPECT_EQ(jobs("state || attempts"), "running1");
-  EXPECT_EQ(counters_.open_jobs, 1U);
+  EXPECT_EQ(counters_.in_hand, 1U);
   stop();
   EXPECT_EQ(jobs("state || attempts"), "queued0");
 }
@@ -202,7 +202,7 @@ TEST_F(JobRunnerTest, a_car_that_cannot_be_used_is_a_failed_attempt) {
   wait_for([&] { return counters_.failed == 1; });
   EXPECT_EQ(jobs("state || attempts"), "queued1");
   EXPECT_EQ(jobs("error").find("the CAR cannot be used: "), 0U) << jobs("error");
-  wait_for([&] { return counters_.open_jobs == 0; });
+  wait_for([&] { return counters_.in_hand == 0; });
   EXPECT_EQ(counters_.held_bytes, 0U);
 }
 

@@ -67,9 +67,10 @@ std::vector<std::string> dids_of_jobs(std::span<const backfill::NewJob> jobs) {
 }
 
 /// Prints, once each, the other processes that work on some of the accounts.
-class OtherHolders {
+class OtherLeaseOwners {
  public:
-  OtherHolders(Asker& asker, const std::vector<std::string>& dids) : asker_(asker), dids_(dids) {}
+  OtherLeaseOwners(Asker& asker, const std::vector<std::string>& dids)
+      : asker_(asker), dids_(dids) {}
 
   std::string words() {
     std::map<std::string, std::size_t> leased_by;
@@ -169,7 +170,7 @@ End resync_some(std::span<const backfill::NewJob> jobs, app::BackfillRunOptions 
                      store::server_time(asker.session()));
   options.backfill.only = dids;
 
-  OtherHolders others(asker, dids);
+  OtherLeaseOwners others(asker, dids);
   if (const std::string words = others.words(); !words.empty()) print_progress(words);
   app::BackfillRun backfill(std::move(options), system_clock());
   backfill.start();

@@ -12,7 +12,7 @@
 namespace skua::ingest {
 namespace {
 
-/// How long another holder of a source is waited for after a lost connection. A server that was cut
+/// How long another owner of a source is waited for after a lost connection. A server that was cut
 /// off from a process ends its session after a minute (store/session_setup.cpp).
 constexpr std::chrono::minutes kBusyPatience{5};
 /// The locks go with a broken connection: the saver takes them again sooner than the next save.

@@ -48,7 +48,7 @@ class CursorSaver {
     std::function<std::string(std::size_t)> metrics;
   };
 
-  /// Takes the locks. Throws store::SourceBusy with the name of the holder, std::runtime_error
+  /// Takes the locks. Throws store::SourceBusy with the name of the owner, std::runtime_error
   /// while a bootstrap is open, or store::SqlError.
   CursorSaver(Options options, const Clock& server_clock);
   ~CursorSaver();

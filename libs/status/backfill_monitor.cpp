@@ -23,11 +23,11 @@ using store::Statement;
 
 constexpr std::size_t kShownHosts = 10;
 constexpr std::size_t kShownErrors = 20;
-/// Rates need a newer figure than the queue does.
+/// Rates need newer metrics than the queue does.
 constexpr std::chrono::milliseconds kBeat{500};
 
 // A process is at work as long as it has a session; its name is in its metrics.
-const Statement kFigures{
+const Statement kLoadMetrics{
     "backfill_metrics",
     "SELECT f.metrics::text, extract(epoch FROM now() - f.at)::float8, EXISTS ("
     "SELECT FROM pg_stat_activity AS s WHERE s.datname = current_database() "
@@ -135,7 +135,7 @@ nlohmann::json read_backfill_status(Session& session) {
   status["is_running"] = false;
   Params params;
   params.text(kBackfillMetrics);
-  const Rows rows = session.execute(kFigures, params);
+  const Rows rows = session.execute(kLoadMetrics, params);
   if (!rows.empty()) {
     status["metrics"] = nlohmann::json::parse(rows.text(0, 0));
     status["metrics_age_seconds"] = rows.real(0, 1);

@@ -94,7 +94,7 @@ std::string host_line(const backfill::HostMetrics& host, Timestamp now) {
   return line;
 }
 
-std::string figure(const json& object, const char* name) {
+std::string number(const json& object, const char* name) {
   return with_commas(object.value(name, std::int64_t{0}));
 }
 
@@ -218,13 +218,13 @@ std::string backfill_status_text(const json& backfill) {
   std::string text = fmt::format(
       "  {}{}: {} queued, {} under way, {} done, {} unavailable, {} failed, {} cancelled\n",
       backfill.value("exact", true) ? "" : "about ", counted_with_commas(all, "repository"),
-      figure(jobs, "queued"), figure(jobs, "running"), figure(jobs, "done"),
-      figure(jobs, "unavailable"), figure(jobs, "failed"), figure(jobs, "cancelled"));
+      number(jobs, "queued"), number(jobs, "running"), number(jobs, "done"),
+      number(jobs, "unavailable"), number(jobs, "failed"), number(jobs, "cancelled"));
   for (const auto& [kind, counts] : lists.items()) {
     text += fmt::format(
         "  lists of {}: {} read, {} under way, {} waiting, {} abandoned, {} cancelled, {}\n", kind,
-        figure(counts, "listed"), figure(counts, "listing"), figure(counts, "waiting"),
-        figure(counts, "failed"), figure(counts, "cancelled"),
+        number(counts, "listed"), number(counts, "listing"), number(counts, "waiting"),
+        number(counts, "failed"), number(counts, "cancelled"),
         counted_with_commas(counts.value("listed_entries", std::int64_t{0}), "entry"));
   }
   text += audit;
@@ -237,7 +237,7 @@ std::string backfill_status_text(const json& backfill) {
     text += fmt::format(
         "  at work: {}, {} under way, {:.1f} repositories/s, {:.0f} records/s, "
         "{}/s\n",
-        metrics.value("lease_owner", ""), figure(metrics, "in_hand"),
+        metrics.value("lease_owner", ""), number(metrics, "in_hand"),
         metrics.value("repositories_per_second", 0.0), metrics.value("records_per_second", 0.0),
         megabytes(metrics.value("bytes_per_second", 0.0)));
   } else if (jobs.value("queued", 0) > 0) {
@@ -245,11 +245,11 @@ std::string backfill_status_text(const json& backfill) {
   }
   for (const json& host : backfill["hosts"]) {
     text += fmt::format("  {:<48} {:>9} queued {:>5} under way {:>9} done {:>7} otherwise\n",
-                        host.value("host", ""), figure(host, "queued"), figure(host, "running"),
-                        figure(host, "done"), figure(host, "ended_otherwise"));
+                        host.value("host", ""), number(host, "queued"), number(host, "running"),
+                        number(host, "done"), number(host, "ended_otherwise"));
   }
   for (const json& error : backfill["errors"]) {
-    text += fmt::format("  {:>9} {:<11} {}\n", figure(error, "jobs"), error.value("state", ""),
+    text += fmt::format("  {:>9} {:<11} {}\n", number(error, "jobs"), error.value("state", ""),
                         error.value("error", ""));
   }
   for (const json& error : backfill.value("list_errors", json::array())) {

@@ -37,7 +37,7 @@ json read_source_list(store::Session& session) {
                    {"lag_seconds", or_null(source.lag_seconds)},
                    {"metrics_age_seconds", or_null(source.metrics_age_seconds)},
                    {"metrics", nullptr},
-                   {"holder", or_null(store::source_holder(session, source.name))}};
+                   {"holder", or_null(store::source_owner(session, source.name))}};
     if (source.metrics) object["metrics"] = json::parse(*source.metrics);
     all.push_back(std::move(object));
   }

@@ -10,7 +10,7 @@
 #include "base/sip_hash.hpp"
 #include "base/time.hpp"
 #include "store/busy_locks.hpp"
-#include "store/lock_holder.hpp"
+#include "store/lock_owner.hpp"
 #include "store/sqlstate.hpp"
 
 namespace skua::store {
@@ -54,9 +54,9 @@ std::string busy_text(Session& session, std::span<const Lock> locks) {
   // It has just been released.
   if (busy.empty()) return "a lock was not free in time";
   note_busy(session, busy);
-  const auto holder = lock_holder(session, RecordLockKey{busy.front().key});
+  const auto owner = lock_owner(session, RecordLockKey{busy.front().key});
   return fmt::format("{} is locked by {}{}", busy.front().name,
-                     holder.value_or("a session that has just ended"),
+                     owner.value_or("a session that has just ended"),
                      busy.size() == 1 ? "" : fmt::format(", and {} more", busy.size() - 1));
 }
 
@@ -102,10 +102,10 @@ void lock_xact(Session& session, std::vector<Lock> locks) {
 void note_busy(Session& session, std::span<const Lock> locks) noexcept {
   try {
     for (const auto& one : busy_locks().seen(locks, std::chrono::steady_clock::now())) {
-      const auto holder = lock_holder(session, RecordLockKey{one.lock.key});
-      if (!holder) continue;
+      const auto owner = lock_owner(session, RecordLockKey{one.lock.key});
+      if (!owner) continue;
       logger("store")->warn("{} has been locked for {} by {}: its rows wait", one.lock.name,
-                            duration_text(one.busy_for), *holder);
+                            duration_text(one.busy_for), *owner);
     }
   } catch (const std::exception&) {
     // The connection broke; its next use will report this.

@@ -20,7 +20,7 @@ const Statement kPurge{"cursor_purge_tombstones",
                        "AND actor_id <> ALL (ARRAY(SELECT a.id FROM skua.backfill_jobs AS j "
                        "JOIN bsky.actors AS a ON a.did = j.did "
                        "WHERE j.state = 'running' AND j.lease_until > now() - interval '1 hour'))"};
-const Statement kFigures{
+const Statement kSaveMetrics{
     "metrics_save",
     "INSERT INTO skua.metrics (source, at, metrics) VALUES ($1, now(), $2::text::jsonb) "
     "ON CONFLICT (source) DO UPDATE SET at = EXCLUDED.at, metrics = EXCLUDED.metrics"};
@@ -61,7 +61,7 @@ void purge_all_tombstones(Session& session, std::string_view source) {
 void save_metrics(Session& session, std::string_view source, std::string_view json) {
   Params params;
   params.text(source).text(json);
-  session.execute(kFigures, params);
+  session.execute(kSaveMetrics, params);
 }
 
 }  // namespace skua::store

@@ -104,7 +104,7 @@ SourceLock::SourceLock(Session& session, std::string_view source,
   if (!try_source(session_, key_, patience)) {
     throw SourceBusy(
         fmt::format("source {} is already being indexed into this database by {}", source,
-                    lock_holder(session_, key_)
+                    lock_owner(session_, key_)
                         .value_or("another session, which has ended meanwhile: try again")));
   }
   try {
@@ -120,16 +120,16 @@ SourceLock::~SourceLock() {
   unlock(session_, key_);
 }
 
-std::optional<std::string> source_holder(Session& session, std::string_view source) {
-  return lock_holder(session, key_of(source));
+std::optional<std::string> source_owner(Session& session, std::string_view source) {
+  return lock_owner(session, key_of(source));
 }
 
 bool keep_sources_away_xact(Session& session) {
   return session.execute(kTryNamedXact, params_of(kAnySource)).boolean(0, 0);
 }
 
-std::optional<std::string> any_source_holder(Session& session) {
-  return lock_holder(session, kAnySource);
+std::optional<std::string> any_source_owner(Session& session) {
+  return lock_owner(session, kAnySource);
 }
 
 MigrationLock::MigrationLock(Session& session) : session_(session) {
@@ -138,7 +138,7 @@ MigrationLock::MigrationLock(Session& session) : session_(session) {
     if (std::chrono::steady_clock::now() < say_at) continue;
     say_at += kSayEvery;
     logger("store")->warn("waiting for another process that migrates this database: {}",
-                          lock_holder(session_, kMigration).value_or("it has just ended"));
+                          lock_owner(session_, kMigration).value_or("it has just ended"));
   }
 }
 
@@ -150,7 +150,7 @@ NoSources::NoSources(Session& session) : session_(session) {
   if (!session_.execute(kTryNamed, params_of(kAnySource)).boolean(0, 0)) {
     throw SourceBusy(
         fmt::format("a source is being indexed into this database by {}",
-                    any_source_holder(session_).value_or("a session that has just ended")));
+                    any_source_owner(session_).value_or("a session that has just ended")));
   }
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "store/lock_holder.hpp"
+#include "store/lock_owner.hpp"
 #include "store/session.hpp"
 
 namespace skua::store {
@@ -39,15 +39,15 @@ class SourceLock {
 };
 
 /// The session that holds a source, for messages; nothing if it is free.
-std::optional<std::string> source_holder(Session& session, std::string_view source);
+std::optional<std::string> source_owner(Session& session, std::string_view source);
 
 /// Prevents all sources from being locked until the caller's transaction ends; others wait. For
 /// work that must not run while a source is read. False: a source is locked already;
-/// `any_source_holder` names one.
+/// `any_source_owner` names one.
 bool keep_sources_away_xact(Session& session);
 
 /// A session that holds any source, for messages; nothing if all are free.
-std::optional<std::string> any_source_holder(Session& session);
+std::optional<std::string> any_source_owner(Session& session);
 
 /// Prevents two processes from migrating one database at the same time. Waits for the other
 /// process, and logs this once a minute.

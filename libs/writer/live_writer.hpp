@@ -18,7 +18,7 @@ namespace skua::writer {
 /// Writes a batch of resolved events as one transaction of set-based statements, each sorted by its
 /// conflict key:
 ///
-///   locks (a statement of their own, so that all that follows sees what their last holder
+///   locks (a statement of their own, so that all that follows sees what their last owner
 ///   committed)
 ///   -> what is known of the keys: tombstones, invalid records, floors
 ///   -> the tables -> tombstones of the deletes -> accounts -> labels -> dead letters

@@ -14,7 +14,7 @@ inline constexpr std::size_t kLanes = 10;
 inline constexpr std::size_t kWorkers = kLanes * kWorkersPerLane;
 
 /// The hash by which a DID keeps to one path: one decode thread, one worker of each lane. Fixed
-/// (FNV-1a), so that a figure seen today means the same account tomorrow.
+/// (FNV-1a), so that a number seen today means the same account tomorrow.
 constexpr std::uint64_t path_hash(std::string_view did) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : did) {

@@ -83,7 +83,7 @@ TEST_F(AdvisoryLockTest, overlapping_batches_never_deadlock) {
   for (auto& thread : threads) thread.join();
 }
 
-TEST_F(AdvisoryLockTest, a_wait_has_an_end_and_names_the_holder) {
+TEST_F(AdvisoryLockTest, a_wait_has_an_end_and_names_the_owner) {
   Session other(database_.url(), "skua other");
   other.begin();
   const Lock one = account_lock(session(), 2, "did:plc:one");

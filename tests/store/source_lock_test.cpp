@@ -22,7 +22,7 @@ class SourceLockTest : public test::PostgresTest {
   void SetUp() override { SKUA_NEED_POSTGRES(); }
 };
 
-TEST_F(SourceLockTest, a_second_holder_of_a_source_is_refused_by_name) {
+TEST_F(SourceLockTest, a_second_owner_of_a_source_is_refused_by_name) {
   Session first(database_.url(), "skua run pid 7 at here");
   const SourceLock lock(first, "relay:a.test");
   try {
@@ -38,15 +38,15 @@ TEST_F(SourceLockTest, a_second_holder_of_a_source_is_refused_by_name) {
   EXPECT_TRUE(session().connected());
 }
 
-TEST_F(SourceLockTest, the_holder_of_a_source_is_told) {
-  EXPECT_EQ(source_holder(session(), "relay:a.test"), std::nullopt);
+TEST_F(SourceLockTest, the_owner_of_a_source_is_told) {
+  EXPECT_EQ(source_owner(session(), "relay:a.test"), std::nullopt);
   Session first(database_.url(), "skua run");
   const SourceLock lock(first, "relay:a.test");
-  EXPECT_THAT(source_holder(session(), "relay:a.test").value_or(""), HasSubstr("'skua run'"));
-  EXPECT_EQ(source_holder(session(), "relay:b.test"), std::nullopt);
+  EXPECT_THAT(source_owner(session(), "relay:a.test").value_or(""), HasSubstr("'skua run'"));
+  EXPECT_EQ(source_owner(session(), "relay:b.test"), std::nullopt);
 }
 
-TEST_F(SourceLockTest, a_source_is_free_again_when_its_holder_ends) {
+TEST_F(SourceLockTest, a_source_is_free_again_when_its_owner_ends) {
   {
     Session first(database_.url(), "first");
     const SourceLock lock(first, "relay:a.test");
@@ -57,12 +57,12 @@ TEST_F(SourceLockTest, a_source_is_free_again_when_its_holder_ends) {
   EXPECT_NO_THROW(SourceLock(second, "relay:a.test", milliseconds(0)));
 }
 
-TEST_F(SourceLockTest, a_source_whose_holder_is_dying_is_waited_for) {
+TEST_F(SourceLockTest, a_source_whose_owner_is_dying_is_waited_for) {
   std::optional<Session> dying;
   dying.emplace(database_.url(), "dying");
   const SourceLock lock(*dying, "relay:a.test");
   Session killer(database_.url(), "killer");
-  // The lock is asked for while it is held; the holder goes when the other is seen to wait for it.
+  // The lock is asked for while it is held; the owner goes when the other is seen to wait for it.
   std::thread end([&] {
     while (killer.run("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
                .int8(0, 0) == 0) {
@@ -88,17 +88,17 @@ TEST_F(SourceLockTest, a_former_session_of_this_process_is_ended) {
 TEST_F(SourceLockTest, all_sources_can_be_kept_away_while_none_is_held) {
   Session a(database_.url(), "first");
   Session b(database_.url(), "second");
-  EXPECT_EQ(any_source_holder(session()), std::nullopt);
+  EXPECT_EQ(any_source_owner(session()), std::nullopt);
   session().begin();
   {
     const SourceLock relay(a, "relay:a.test");
     const SourceLock other(b, "relay:b.test");
     EXPECT_FALSE(keep_sources_away_xact(session()));
-    EXPECT_NE(any_source_holder(session()), std::nullopt);
+    EXPECT_NE(any_source_owner(session()), std::nullopt);
   }
   auto relay = std::make_optional<SourceLock>(a, "relay:a.test");
   EXPECT_FALSE(keep_sources_away_xact(session()));
-  EXPECT_THAT(any_source_holder(session()).value_or("nobody"), HasSubstr("'first'"));
+  EXPECT_THAT(any_source_owner(session()).value_or("nobody"), HasSubstr("'first'"));
   relay.reset();
   EXPECT_TRUE(keep_sources_away_xact(session()));
   b.run("SET lock_timeout = 50");

@@ -263,7 +263,7 @@ std::size_t begin_bootstrap(Session& session) {
     throw BootstrapRefused(fmt::format(
         "a bootstrap fills a database that nothing else writes to, and a source is being indexed "
         "by {}: stop that first, and start it again when the bootstrap is over",
-        store::any_source_holder(session).value_or("a session that has just ended")));
+        store::any_source_owner(session).value_or("a session that has just ended")));
   }
   if (bootstrap_is_open(session)) return 0;
   refuse_filled_tables(session);

@@ -164,17 +164,17 @@ std::vector<HostMetrics> HostLimits::metrics(std::size_t count, Timestamp now) c
   std::vector<HostMetrics> metrics;
   for (std::size_t i = 0; i < count; ++i) {
     const auto& pace = hosts_.at(*order[i].second);
-    HostMetrics figure;
-    figure.host = *order[i].second;
-    figure.under_way = pace.under_way();
-    figure.at_once = pace.at_once();
-    figure.waits_until = pace.next_start(now);
-    figure.repositories = pace.repositories();
-    figure.bytes = pace.bytes();
-    figure.failures = pace.failures();
-    figure.repositories_per_second = pace.repositories_per_second(now);
-    figure.last_error = pace.last_error();
-    metrics.push_back(std::move(figure));
+    HostMetrics host;
+    host.host = *order[i].second;
+    host.under_way = pace.under_way();
+    host.at_once = pace.at_once();
+    host.waits_until = pace.next_start(now);
+    host.repositories = pace.repositories();
+    host.bytes = pace.bytes();
+    host.failures = pace.failures();
+    host.repositories_per_second = pace.repositories_per_second(now);
+    host.last_error = pace.last_error();
+    metrics.push_back(std::move(host));
   }
   return metrics;
 }

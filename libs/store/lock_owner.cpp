@@ -1,4 +1,4 @@
-#include "store/lock_holder.hpp"
+#include "store/lock_owner.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@ namespace {
 
 // pg_locks splits the number of an advisory lock into two halves. objsubid 1 means one 64-bit
 // number, 2 means two 32-bit numbers.
-Statement holder_statement(const char* name, const std::string& which) {
+Statement owner_statement(const char* name, const std::string& which) {
   return {name,
           "SELECT l.pid, a.application_name, a.client_addr::text, to_char(a.backend_start, "
           "'YYYY-MM-DD HH24:MI:SS') "
@@ -18,11 +18,11 @@ Statement holder_statement(const char* name, const std::string& which) {
               which};
 }
 
-const Statement kRecordHolder = holder_statement(
-    "lock_record_holder", "l.objsubid = 1 AND (l.classid::int8 << 32 | l.objid::int8) = $1::int8");
-const Statement kNamedHolder =
-    holder_statement("lock_named_holder",
-                     "l.objsubid = 2 AND l.classid::int8 = $1::int8 AND l.objid::int8 = $2::int8");
+const Statement kRecordOwner = owner_statement(
+    "lock_record_owner", "l.objsubid = 1 AND (l.classid::int8 << 32 | l.objid::int8) = $1::int8");
+const Statement kNamedOwner =
+    owner_statement("lock_named_owner",
+                    "l.objsubid = 2 AND l.classid::int8 = $1::int8 AND l.objid::int8 = $2::int8");
 
 std::optional<std::string> words_of(const Rows& rows) {
   if (rows.empty()) return std::nullopt;
@@ -36,12 +36,12 @@ std::optional<std::string> words_of(const Rows& rows) {
 
 }  // namespace
 
-std::optional<std::string> lock_holder(Session& session, RecordLockKey key) {
-  return words_of(session.execute(kRecordHolder, Params().int8(key.key)));
+std::optional<std::string> lock_owner(Session& session, RecordLockKey key) {
+  return words_of(session.execute(kRecordOwner, Params().int8(key.key)));
 }
 
-std::optional<std::string> lock_holder(Session& session, NamedLockKey key) {
-  return words_of(session.execute(kNamedHolder, Params().int8(key.space).int8(key.key)));
+std::optional<std::string> lock_owner(Session& session, NamedLockKey key) {
+  return words_of(session.execute(kNamedOwner, Params().int8(key.space).int8(key.key)));
 }
 
 }  // namespace skua::store

@@ -21,7 +21,7 @@ struct NamedLockKey {
 
 /// The session that holds a lock in this session's database, for messages: its application name,
 /// server process, address and start time. Nothing if no session holds it. Throws SqlError.
-std::optional<std::string> lock_holder(Session& session, RecordLockKey key);
-std::optional<std::string> lock_holder(Session& session, NamedLockKey key);
+std::optional<std::string> lock_owner(Session& session, RecordLockKey key);
+std::optional<std::string> lock_owner(Session& session, NamedLockKey key);
 
 }  // namespace skua::store

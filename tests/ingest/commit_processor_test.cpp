@@ -11,6 +11,7 @@
 
 #include "identity/errc.hpp"
 #include "support/manual_clock.hpp"
+#include "support/message_bodies.hpp"
 #include "verify/signed_repository.hpp"
 
 namespace skua::ingest::commit_processor_test {
@@ -18,7 +19,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using accounts::AccountSource;
-using event::Operation;
 using identity::Account;
 using identity::HostStatus;
 using test::json;
@@ -67,7 +67,7 @@ std::string text_of(const CommitProcessor::Outcome& outcome) {
 }
 
 /// Each test is a script: a message or an answer, and the outcome of it.
-class CommitProcessorTest : public testing::Test {
+class CommitProcessorTest : public testing::Test, protected test::MessageBodies {
  protected:
   void open(CommitProcessor::Options options = {}) { processor_.emplace(options); }
 
@@ -122,27 +122,6 @@ class CommitProcessorTest : public testing::Test {
     ASSERT_EQ(found(account_of(alice_)), "accept first");
   }
 
-  json commit(SignedRepository& repository, const std::string& did = kAlice) {
-    return commit(repository, repository, did);
-  }
-  json commit(SignedRepository& repository, const SignedRepository& signer,
-              const std::string& did = kAlice) {
-    ++records_;
-    auto parts = repository.change(
-        {{Operation::Create, "app.bsky.feed.post/key" + std::to_string(records_), "text"}});
-    parts.commit.did = did;
-    parts.body["repo"] = did;
-    return signer.sign(std::move(parts));
-  }
-  static json account(bool active, const std::string& status = "",
-                      const std::string& did = kAlice) {
-    json body = {{"did", did}, {"time", test::kTime}, {"active", active}};
-    if (!status.empty()) body["status"] = status;
-    return body;
-  }
-  static json identity(const std::string& handle, const std::string& did = kAlice) {
-    return {{"did", did}, {"time", test::kTime}, {"handle", handle}};
-  }
   json in_the_future(std::chrono::seconds ahead) {
     json body = commit(alice_);
     body["time"] = format_datetime(clock_.now());
@@ -172,7 +151,6 @@ class CommitProcessorTest : public testing::Test {
 
  private:
   std::int64_t seq_ = 0;
-  int records_ = 0;
 };
 
 // --- without verification

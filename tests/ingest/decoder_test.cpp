@@ -17,6 +17,7 @@
 #include "accounts/fake_accounts.hpp"
 #include "accounts/retrying_accounts.hpp"
 #include "support/manual_clock.hpp"
+#include "support/message_bodies.hpp"
 #include "verify/signed_repository.hpp"
 
 namespace skua::ingest::decoder_test {
@@ -112,7 +113,7 @@ identity::Account account_of(const SignedRepository& repository, const std::stri
   return {.key = repository.key().multikey(), .handle = handle};
 }
 
-class DecoderTest : public testing::Test {
+class DecoderTest : public testing::Test, protected test::MessageBodies {
  protected:
   /// `knows_stored`: repositories that the chain log has are no new ones; of others none may be
   /// asked for then.
@@ -152,28 +153,6 @@ class DecoderTest : public testing::Test {
     job.ticket = *in_flight_.admit({.seq = job.seq, .bytes = job.bytes.size()});
     decoder_->push(std::move(job));
   }
-  /// The next commit of a repository, under another account's name if need be.
-  json commit(SignedRepository& repository, const std::string& did = kAlice) {
-    return commit(repository, repository, did);
-  }
-  json commit(SignedRepository& repository, const SignedRepository& signer,
-              const std::string& did = kAlice) {
-    ++records_;
-    auto parts = repository.change(
-        {{Operation::Create, "app.bsky.feed.post/key" + std::to_string(records_), "text"}});
-    parts.commit.did = did;
-    parts.body["repo"] = did;
-    return signer.sign(std::move(parts));
-  }
-  json account(bool active, const std::string& status = "", const std::string& did = kAlice) {
-    json body = {{"did", did}, {"time", test::kTime}, {"active", active}};
-    if (!status.empty()) body["status"] = status;
-    return body;
-  }
-  json identity(const std::string& handle = "claimed.example", const std::string& did = kAlice) {
-    return {{"did", did}, {"time", test::kTime}, {"handle", handle}};
-  }
-
   /// All that was pushed is done with.
   void expect_all_done() {
     const auto deadline = std::chrono::steady_clock::now() + 1min;
@@ -219,7 +198,6 @@ class DecoderTest : public testing::Test {
   SignedRepository alice_{atproto::Curve::k256, 7};
   SignedRepository bob_{atproto::Curve::p256, 8};
   std::int64_t seq_ = 0;
-  int records_ = 0;
   std::unique_ptr<accounts::RetryingAccounts> patient_;
   std::unique_ptr<RepositoryLookup> lookup_;
   std::unique_ptr<Verification> verification_;

@@ -15,6 +15,7 @@
 #include "ingest/pipeline.hpp"
 #include "ingest/verifying.hpp"
 #include "support/manual_clock.hpp"
+#include "support/message_bodies.hpp"
 #include "support/postgres.hpp"
 #include "verify/signed_repository.hpp"
 #include "writer/router.hpp"
@@ -42,7 +43,7 @@ struct Account {
 
 /// A pipeline with its writers and its cursor, on a real database. Hosts of accounts answer when
 /// the test says so.
-class ParkedAccountsTest : public test::PostgresTest {
+class ParkedAccountsTest : public test::PostgresTest, protected test::MessageBodies {
  protected:
   void SetUp() override {
     SKUA_NEED_POSTGRES();
@@ -112,11 +113,6 @@ class ParkedAccountsTest : public test::PostgresTest {
     parts.commit.did = account.did;
     parts.body["repo"] = account.did;
     return account.repository.sign(std::move(parts));
-  }
-  json word(const std::string& did, const std::string& status) {
-    json body = {{"did", did}, {"time", test::kTime}, {"active", status.empty()}};
-    if (!status.empty()) body["status"] = status;
-    return body;
   }
 
   template <class Condition>
@@ -241,7 +237,7 @@ TEST_F(ParkedAccountsTest, what_is_said_of_an_account_is_not_dropped_with_its_co
   open();
   for (int i = 0; i < 15; ++i) push("#commit", commit(silent_, 100'000));
   push("#identity", {{"did", kSilent}, {"time", test::kTime}, {"handle", "silent.example"}});
-  push("#account", word(kSilent, "takendown"));
+  push("#account", account(false, "takendown", kSilent));
   for (int i = 0; i < 15; ++i) push("#commit", commit(silent_, 100'000));
   ASSERT_TRUE(wait_for_cursor(seq_));
   EXPECT_EQ(dropped(errc::parked_over_budget), 15U);
@@ -263,7 +259,7 @@ TEST_F(ParkedAccountsTest, a_host_that_does_not_tell_a_status_costs_no_commit) {
   push("#commit", commit(moved));
   ASSERT_TRUE(wait_for_cursor(seq_));
   accounts_.hold(moved.did);
-  push("#account", word(moved.did, "deactivated"));
+  push("#account", account(false, "deactivated", moved.did));
   for (int i = 0; i < 30; ++i) push("#commit", commit(moved, 100'000));
   ASSERT_TRUE(wait_for_cursor(seq_));
   EXPECT_EQ(rows_of(moved.did), 31U);
@@ -273,7 +269,7 @@ TEST_F(ParkedAccountsTest, a_host_that_does_not_tell_a_status_costs_no_commit) {
   accounts_.stop_holding(moved.did);
   ASSERT_TRUE(accounts_.answer(moved.did));
   accounts_.host_says(moved.did, HostStatus{true, ""});
-  push("#account", word(moved.did, "deactivated"));
+  push("#account", account(false, "deactivated", moved.did));
   ASSERT_TRUE(wait_for_cursor(seq_));
   EXPECT_EQ(pipeline_->intake().stale_accounts, 1U) << "hosts are asked again";
   close();

@@ -33,7 +33,7 @@ void serve_capture(const Settings& settings) {
   // Declared before the io_context, because its remaining handlers refer to them.
   FaultPlan plan(settings.faults, settings.fault_rates, settings.simulation.network.seed,
                  std::chrono::steady_clock::now());
-  StreamHost stream{capture, settings.behaviour, {log, "", &plan, settings.ping_interval}};
+  StreamHost stream{capture, settings.behaviour, {log, "", &plan}};
   Site site{"", log, {}, {{std::string(kStreamPath), offer_stream(stream)}}};
   site.router.get("/xrpc/_health", [](const Request&) {
     return json_response({{"version", "skua-sim"}});

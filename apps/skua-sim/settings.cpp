@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <fstream>
 #include <functional>
 #include <initializer_list>
 #include <string_view>
@@ -43,13 +42,13 @@ stream each count their own messages for frame:N, so use frame numbers in tests 
 The account of silent-account is a did:web outside the network ("silent_did" in the first line).
 
 The control server (URL "control") accepts POST /fault {{"kind":"cut","count":1}} (with "arg" if the kind has
-one), POST /pause, /resume, /step {{"count":N}}, /dump {{"dir":"DIR"}}, /stop, and GET /state; and POST /relay
+one), POST /pause, /resume, /step {{"count":N}}, /dump {{"dir":"DIR"}}, and GET /state; and POST /relay
 {{"relay":N,"state":"up|down|silent"}}, with 2 for the relay of --second-relay. "plc" and "hosts" in /state
 count the requests to the PLC directory and to each PDS: the total, and the maxima at once and in one second.
 
-With --tap the control server has POST /tap/restart {{"end":"clean|crash|renumber"}}, POST /tap/resync
-{{"did":DID,"all":true}} (without a DID: all accounts that have lost commits), GET /tap/stalled?ms=N (accounts
-whose oldest event has been unacked for N ms), and "tap" in /state: unacked, in_flight, redelivered...
+With --tap the control server has POST /tap/resync {{"did":DID,"all":true}} (without a DID: all accounts that
+have lost commits), GET /tap/stalled?ms=N (accounts whose oldest event has been unacked for N ms), and "tap" in
+/state: unacked, in_flight, redelivered...
 
 With --labeler the control server has POST /label {{"uri":URI,"val":VALUE}} (with "neg", "cid", "exp", "cts",
 and "broken":"signature|ver|uri|..." for an invalid one; or {{"labels":[...]}} for several in one frame), POST
@@ -246,10 +245,6 @@ void describe_subscribers(CLI::App& app, Settings& settings) {
       ->type_name("error|silence")
       ->check(CLI::IsMember({"error", "silence"}))
       ->group(kSubscribers);
-  app.add_option("--ping", settings.ping_seconds, "Seconds between pings (default: 30)")
-      ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber)
-      ->group(kSubscribers);
 }
 
 void describe_tap(CLI::App& app, Settings& settings) {
@@ -261,12 +256,6 @@ void describe_tap(CLI::App& app, Settings& settings) {
       ->type_name("all|added")
       ->check(CLI::IsMember({"all", "added"}))
       ->group(kTap);
-  app.add_option("--tap-collection", settings.tap.settings.collections,
-                 "Only this collection, or prefix.*; may be repeated (default: all)")
-      ->type_name("NSID")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->group(kTap);
   app.add_option("--tap-password", settings.tap.password,
                  "Require HTTP Basic admin:PASSWORD for all its routes (default: none)")
       ->type_name("PASSWORD")
@@ -276,9 +265,6 @@ void describe_tap(CLI::App& app, Settings& settings) {
                  "(default: 60)")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.01, 86400.0))
-      ->group(kTap);
-  app.add_flag("--tap-user", settings.tap.settings.says_user,
-               "Use the type \"user\" instead of \"identity\", as old servers do")
       ->group(kTap);
 }
 
@@ -307,13 +293,10 @@ void describe_fault_flags(CLI::App& app, Settings& settings) {
     settings.faults.push_back(accept("--fault", parse_planned_fault(value)));
   });
   add_list(app, "--fault-rate", "KIND[:ARG]=X",
-           "A random fault, seeded: X per second, or for this share of the HTTP or DNS requests",
+           "A random fault, seeded: X per second, or for this share of the HTTP requests",
            [&settings](const auto& value) {
              settings.fault_rates.push_back(accept("--fault-rate", parse_fault_rate(value)));
            });
-  add_list(app, "--fault-schedule", "FILE",
-           "Faults from a file, one --fault value per line; # begins a comment",
-           [&settings](const auto& value) { settings.schedules.push_back(value); });
   using enum FaultKind;
   add_fault_at(app, settings, cut, "N", "Drop the TCP connection before frame N (or seq:N)");
   add_fault_at(app, settings, stall, "N[:SECONDS]",
@@ -323,20 +306,6 @@ void describe_fault_flags(CLI::App& app, Settings& settings) {
   add_fault_at(app, settings, slow, "N:MS",
                "From frame N on send each frame of that connection MS milliseconds late");
   add_fault_at(app, settings, error, "N:NAME", "Send an error frame before frame N and close");
-}
-
-void read_schedule(const std::string& path, std::vector<PlannedFault>& faults) {
-  const std::string flag = "--fault-schedule";
-  std::ifstream file(path);
-  if (!file) throw CLI::ValidationError(flag, "cannot read " + path);
-  std::string line;
-  while (std::getline(file, line)) {
-    constexpr const char* kBlanks = " \t\r";
-    line.erase(std::min(line.find('#'), line.size()));
-    line.erase(line.find_last_not_of(kBlanks) + 1);
-    line.erase(0, std::min(line.find_first_not_of(kBlanks), line.size()));
-    if (!line.empty()) faults.push_back(accept(flag, parse_planned_fault(line)));
-  }
 }
 
 /// Refuses flags that have no meaning in this mode.
@@ -352,8 +321,7 @@ void check_mode(const CLI::App& app, const Settings& settings) {
     refuse(app, {"--tap", "--jetstream", "--labeler", "--second-relay"},
            "needs the simulated network");
   if (!settings.has_tap) {
-    refuse(app, {"--tap-repos", "--tap-collection", "--tap-password", "--tap-retry", "--tap-user"},
-           "needs --tap");
+    refuse(app, {"--tap-repos", "--tap-password", "--tap-retry"}, "needs --tap");
   }
   if (!settings.has_jetstream) refuse(app, {"--zstd-dictionary"}, "needs --jetstream");
   if (settings.mode != serve_capture) {
@@ -372,8 +340,8 @@ void check_mode(const CLI::App& app, const Settings& settings) {
   } else {
     refuse(app,
            {"--port", "--log", "--first-seq", "--window-mb", "--inclusive", "--future-cursor",
-            "--ping", "--plc-delay", "--pds-delay", "--fault", "--fault-rate", "--fault-schedule",
-            "--cut-at", "--stall-at", "--slow-at", "--corrupt-at", "--error-at"},
+            "--plc-delay", "--pds-delay", "--fault", "--fault-rate", "--cut-at", "--stall-at",
+            "--slow-at", "--corrupt-at", "--error-at"},
            "has no effect with --write-capture");
     if (settings.simulation.events == 0) {
       throw CLI::ValidationError("--write-capture", "needs --events, how many");
@@ -423,15 +391,12 @@ void finish(const CLI::App& app, Settings& settings) {
     settings.mode = Settings::Mode::write_capture;
   }
   check_mode(app, settings);
-  for (const auto& path : settings.schedules) read_schedule(path, settings.faults);
 
   auto& behaviour = settings.behaviour;
   behaviour.future_cursor_error = settings.future_cursor == "error";
-  settings.ping_interval =
-      std::chrono::milliseconds(static_cast<std::int64_t>(settings.ping_seconds * 1000));
   settings.plc_delay = std::chrono::milliseconds(settings.plc_delay_ms);
   settings.pds_delay = std::chrono::milliseconds(settings.pds_delay_ms);
-  settings.tap.settings.full_network = settings.tap_repos == "all";
+  settings.tap.full_network = settings.tap_repos == "all";
   settings.tap.retry_after =
       std::chrono::milliseconds(static_cast<std::int64_t>(settings.tap_retry_seconds * 1000));
   behaviour.live_from = StreamBehaviour::kEnd;

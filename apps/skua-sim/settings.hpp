@@ -23,7 +23,6 @@ struct Settings {
   std::uint16_t port = 0;
   std::string log;
   StreamBehaviour behaviour;
-  std::chrono::milliseconds ping_interval = std::chrono::seconds(30);
   /// The delay of answers of the PLC directory and of the PDSes.
   std::chrono::milliseconds plc_delay{0};
   std::chrono::milliseconds pds_delay{0};
@@ -54,14 +53,12 @@ struct Settings {
   // Values as given; `finish` converts them to the fields above.
   std::string live_from = "1";
   std::string future_cursor = "silence";
-  double ping_seconds = 30;
   std::int64_t plc_delay_ms = 0;
   std::int64_t pds_delay_ms = 0;
   double tap_retry_seconds = 60;
   std::string tap_repos = "all";
   double rate = 0;
   std::size_t window_mb = 512;
-  std::vector<std::string> schedules;
 };
 
 /// Declares the flags, which write to `settings`, and the help with its examples. `settings` must

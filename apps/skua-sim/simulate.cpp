@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <functional>
 #include <iostream>
 #include <list>
 #include <optional>
@@ -46,9 +45,6 @@ class NetworkServers {
   Network& network() { return simulation_->network(); }
   Json ready_line() const;
   std::string silent_did() const { return "did:web:localhost%3A" + std::to_string(silent_.port()); }
-
-  /// Called by POST /stop.
-  std::function<void()> on_stop;
 
  private:
   struct Pds {
@@ -133,8 +129,7 @@ NetworkServers::NetworkServers(boost::asio::io_context& io, const Settings& sett
 void NetworkServers::make_tap(boost::asio::io_context& io) {
   auto& network = simulation_->network();
   tap_server_.emplace(io, std::uint16_t{0}, nullptr);
-  tap_.emplace(io, network, settings_.tap,
-               SessionHost{log_, "tap", &plan_, settings_.ping_interval});
+  tap_.emplace(io, network, settings_.tap, SessionHost{log_, "tap", &plan_});
   tap_->on_restart([this] { tap_server_->drop_connections(); });
   simulation_->on_tap_fault([this](const Fault& fault) { return tap_->inject(fault); });
   tap_site_.emplace(Site{"tap",
@@ -149,9 +144,8 @@ void NetworkServers::make_jetstream(boost::asio::io_context& io) {
   jetstream_server_.emplace(io, std::uint16_t{0}, nullptr);
   if (!settings_.jetstream_dictionary.empty()) dictionary_.emplace(settings_.jetstream_dictionary);
   jetstream_log_.emplace(simulation_->network(), settings_.simulation.window_bytes);
-  jetstream_.emplace(JetstreamHost{*jetstream_log_,
-                                   dictionary_ ? &*dictionary_ : nullptr,
-                                   {log_, "jetstream", &plan_, settings_.ping_interval}});
+  jetstream_.emplace(JetstreamHost{
+      *jetstream_log_, dictionary_ ? &*dictionary_ : nullptr, {log_, "jetstream", &plan_}});
   jetstream_site_.emplace(Site{"jetstream",
                                log_,
                                jetstream_routes(*jetstream_),
@@ -165,23 +159,16 @@ void NetworkServers::make_sites() {
   auto pds_behaviour = settings_.behaviour;
   pds_behaviour.future_cursor_error = true;
   pds_behaviour.outdated_cursor_info = true;
-  const auto& ping_interval = settings_.ping_interval;
-  relay_stream_.emplace(StreamHost{
-      simulation_->relay(), settings_.behaviour, {log_, "relay", &plan_, ping_interval}});
-  targets_.emplace(ControlTargets{*simulation_,
-                                  plan_,
-                                  {&*relay_stream_},
-                                  [this] {
-                                    if (on_stop) on_stop();
-                                  },
-                                  tap_ ? &*tap_ : nullptr,
-                                  {{*relay_stream_, relay_}}});
+  relay_stream_.emplace(
+      StreamHost{simulation_->relay(), settings_.behaviour, {log_, "relay", &plan_}});
+  targets_.emplace(ControlTargets{
+      *simulation_, plan_, {&*relay_stream_}, tap_ ? &*tap_ : nullptr, {{*relay_stream_, relay_}}});
   std::size_t number = 0;
   for (auto& pds : pdses_) {
     const auto name = "pds" + std::to_string(number);
     const auto url = "http://" + pds.server.address();
     auto& messages = simulation_->host(number);
-    pds.stream.emplace(StreamHost{messages, pds_behaviour, {log_, name, nullptr, ping_interval}});
+    pds.stream.emplace(StreamHost{messages, pds_behaviour, {log_, name, nullptr}});
     pds.site.emplace(Site{name,
                           log_,
                           pds_routes(network, number, url, settings_.largest_page),
@@ -209,9 +196,8 @@ void NetworkServers::make_sites() {
 void NetworkServers::make_labeler() {
   auto behaviour = settings_.behaviour;
   behaviour.future_cursor_error = true;
-  labeler_.emplace(StreamHost{simulation_->network().labeler()->log(),
-                              behaviour,
-                              {log_, "labeler", &plan_, settings_.ping_interval}});
+  labeler_.emplace(
+      StreamHost{simulation_->network().labeler()->log(), behaviour, {log_, "labeler", &plan_}});
   labeler_site_.emplace(Site{"labeler",
                              log_,
                              labeler_routes(),
@@ -222,9 +208,8 @@ void NetworkServers::make_labeler() {
 }
 
 void NetworkServers::make_second_relay() {
-  second_stream_.emplace(StreamHost{*simulation_->second_relay(),
-                                    settings_.behaviour,
-                                    {log_, "relay2", nullptr, settings_.ping_interval}});
+  second_stream_.emplace(
+      StreamHost{*simulation_->second_relay(), settings_.behaviour, {log_, "relay2", nullptr}});
   second_site_.emplace(
       Site{"relay2",
            log_,
@@ -247,7 +232,7 @@ void NetworkServers::start() {
   }
   if (jetstream_) jetstream_server_->start(*jetstream_site_);
   if (labeler_) labeler_server_->start(*labeler_site_);
-  dns_.start({simulation_->network(), plan_, log_});
+  dns_.start({simulation_->network(), log_});
   simulation_->start();
 }
 
@@ -293,14 +278,9 @@ void simulate(const Settings& settings) {
   boost::asio::io_context io(1);
   NetworkServers servers(io, settings);
   boost::asio::signal_set signals(io, SIGINT, SIGTERM);
-  const auto stop = [&] {
-    signals.cancel();
-    servers.stop();
-  };
   signals.async_wait([&](boost::system::error_code error, int) {
-    if (!error) stop();
+    if (!error) servers.stop();
   });
-  servers.on_stop = stop;
   servers.start();
   std::cout << servers.ready_line().dump() << std::endl;
   io.run();

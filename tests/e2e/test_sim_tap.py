@@ -192,12 +192,6 @@ class Channel(TapTest):
         seen = [[client.message()["id"] for _ in range(50)] for client in clients]
         self.assertFalse(set(seen[0]) & set(seen[1]))
 
-    def test_old_servers_say_user(self):
-        network = self.tap("--tap-user", accounts=1, records=1)
-        message = self.client(network).message()
-        self.assertEqual((message["type"], message["user"]["status"]), ("user", "active"))
-        self.assertNotIn("identity", message)
-
 
 class Restarts(TapTest):
     def drained(self, *arguments, **more):
@@ -209,28 +203,28 @@ class Restarts(TapTest):
 
     def test_ids_begin_at_one_again(self):
         network, client, store = self.drained(accounts=3, records=20)
-        network.control("/tap/restart", end="clean")
+        network.fault("tap-restart")
         with self.assertRaises(Closed):
             client.message()
         network.steps(5)
         self.assertEqual(self.client(network).message()["id"], 1)
 
     def test_what_is_unacked_is_kept(self):
-        for end in ("clean", "crash", "renumber"):
-            with self.subTest(end):
+        for fault in ("tap-restart", "tap-crash", "tap-renumber"):
+            with self.subTest(fault):
                 network, client, store = self.drained("--oddities", "0", accounts=3, records=20)
                 network.steps(10)
                 before = client.message()
                 left = self.figures(network)["unacked"]
-                figures = network.control("/tap/restart", end=end)
-                came_again = 23 if end == "crash" else 0
-                self.assertEqual(figures["unacked"], left + came_again)
+                network.fault(fault)
+                came_again = 23 if fault == "tap-crash" else 0
+                self.assertEqual(self.figures(network)["unacked"], left + came_again)
                 again = self.client(network)
                 log = []
                 self.drain(network, again, store, log)
                 numbers = [message["id"] for message in log]
                 self.assertEqual(len(set(numbers)), left + came_again)
-                if end == "renumber":
+                if fault == "tap-renumber":
                     self.assertEqual(sorted(numbers), list(range(1, left + 1)))
                 else:
                     self.assertIn(before, log)
@@ -343,15 +337,6 @@ class Routes(TapTest):
         network.ask("tap", "/repos/remove", {"dids": dids[:1]})
         self.assertEqual(network.ask("tap", f"/info/{dids[0]}").status, 404)
         self.assertEqual(network.ask("tap", "/repos/add", {"did": "x"}).status, 400)
-
-    def test_collections(self):
-        network = self.tap("--tap-collection", "app.bsky.graph.*", "--tap-collection", "app.bsky.feed.like",
-                           accounts=4, records=200)
-        store = {}
-        self.drain(network, self.client(network), store)
-        wanted = {key: cid for key, cid in self.network_records(network).items()
-                  if key[1].startswith(("app.bsky.graph.", "app.bsky.feed.like/"))}
-        self.assertEqual(store, wanted)
 
 
 if __name__ == "__main__":

@@ -60,8 +60,8 @@ TEST_F(Outbox, acks_that_mean_nothing_are_harmless) {
   ack(1);
   ack(1);
   ack(77);
-  EXPECT_EQ(outbox_.figures().acked, 1U);
-  EXPECT_EQ(outbox_.figures().acked_unknown, 2U);
+  EXPECT_EQ(outbox_.counts().acked, 1U);
+  EXPECT_EQ(outbox_.counts().acked_unknown, 2U);
   add("did:a", true);
   EXPECT_EQ(sent(), Ids{2});
 }
@@ -78,7 +78,7 @@ TEST_F(Outbox, what_is_unacked_comes_again_after_a_while) {
   outbox_.retry(now_);
   outbox_.retry(now_);
   EXPECT_EQ(sent(), Ids{2});
-  EXPECT_EQ(outbox_.figures().redelivered, 1U);
+  EXPECT_EQ(outbox_.counts().redelivered, 1U);
   const auto stalls = outbox_.stalls(kRetry, now_);
   ASSERT_EQ(stalls.size(), 1U);
   EXPECT_EQ(stalls.front().did, "did:b");

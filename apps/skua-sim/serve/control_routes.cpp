@@ -79,7 +79,7 @@ Response show_state(const ControlTargets& targets) {
   state["plc"] = to_json(*targets.plc_load);
   state["hosts"] = Json::array();
   for (const auto* load : targets.pds_loads) state["hosts"].push_back(to_json(*load));
-  if (targets.tap != nullptr) state["tap"] = targets.tap->figures();
+  if (targets.tap != nullptr) state["tap"] = targets.tap->metrics();
   if (auto* const labeler = simulation.network().labeler()) {
     state["labeler"] = {{"did", labeler->did()}, {"seq", labeler->log().last_seq().value_or(0)}};
   }
@@ -210,11 +210,6 @@ Router control_routes(const ControlTargets& targets) {
   });
   router.post("/dump", [&simulation](const Request& request) {
     return write_dump(request, simulation.network());
-  });
-  router.post("/stop", [&targets](const Request&) {
-    auto response = json_response(Json::object());
-    response.then = targets.stop;
-    return response;
   });
   if (targets.tap != nullptr) add_tap_control(router, *targets.tap);
   if (targets.labeler) {

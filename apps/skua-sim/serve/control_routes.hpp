@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -25,8 +24,6 @@ struct ControlTargets {
   FaultPlan& plan;
   /// The relay is the first.
   std::vector<const StreamHost*> streams;
-  /// Ends the program like a signal.
-  std::function<void()> stop;
   /// Null: there is no Tap.
   TapHost* tap = nullptr;
   /// By number, from 1.
@@ -39,8 +36,8 @@ struct ControlTargets {
   std::vector<const RequestLoad*> pds_loads = {};
 };
 
-/// The control interface for tests: POST /fault, /relay, /labeler, /pause, /resume, /step, /dump,
-/// /stop and GET /state. Bodies are JSON; errors have the form of XRPC.
+/// The control interface for tests: POST /fault, /relay, /labeler, /pause, /resume, /step, /dump
+/// and GET /state. Bodies are JSON; errors have the form of XRPC.
 Router control_routes(const ControlTargets& targets);
 
 }  // namespace skua::sim

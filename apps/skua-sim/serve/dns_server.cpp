@@ -22,21 +22,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A question that cannot be answered does not use up a fault.
-DnsAnswer answer(const DnsSite& site, const DnsQuery& query) {
-  const auto now = std::chrono::steady_clock::now();
-  if (query.verdict == DnsCode::ok) {
-    if (const auto fault = site.faults.take_for_question(now)) {
-      site.log.write({{"event", "fault"},
-                      {"fault", fault_name(fault->kind)},
-                      {"name", query.name},
-                      {"server", "dns"}});
-      return {DnsCode::failed, {}};
-    }
-  }
-  return answer_from_handles(query, site.network);
-}
-
 void log_question(const DnsSite& site, const DnsQuery& query, DnsCode code) {
   site.log.write({{"event", "question"},
                   {"name", query.name},
@@ -78,7 +63,7 @@ asio::awaitable<void> DnsServer::serve(DnsSite site) {
     }
     const auto query = read_dns_query(ByteView(room).first(size));
     if (!query) continue;
-    const auto said = answer(site, *query);
+    const auto said = answer_from_handles(*query, site.network);
     log_question(site, *query, said.code);
     const auto datagram = write_dns_answer(*query, said);
     const auto content = asio::buffer(datagram);

@@ -9,7 +9,6 @@
 
 #include "dns_message.hpp"
 #include "event_log.hpp"
-#include "fault_plan.hpp"
 #include "world/network.hpp"
 
 namespace skua::sim {
@@ -17,12 +16,11 @@ namespace skua::sim {
 /// The data of the DNS server's answers. Must outlive the io_context's last run.
 struct DnsSite {
   const Network& network;
-  FaultPlan& faults;
   EventLog& log;
 };
 
-/// A DNS server (RFC 1035, 4.2.1: UDP only, because every answer fits) for the network's handles,
-/// with the faults of questions. Runs entirely on the thread of the io_context, which is the
+/// A DNS server (RFC 1035, 4.2.1: UDP only, because every answer fits) for the network's handles.
+/// Runs entirely on the thread of the io_context, which is the
 /// network's thread.
 class DnsServer {
  public:

@@ -101,8 +101,6 @@ constexpr std::array kKinds = {
             "missing-block", "leave one block out of a getRepo"},
     KindRow{FaultKind::bad_block, "bad-block", FaultScope::download, Argument::none, "bad-block",
             "change one byte of one block of a getRepo"},
-    KindRow{FaultKind::name_failure, "servfail", FaultScope::question, Argument::none, "servfail",
-            "answer a DNS question with SERVFAIL"},
 };
 
 const KindRow& row_of(FaultKind kind) {
@@ -197,8 +195,7 @@ FaultScope fault_scope(FaultKind kind) {
 }
 
 bool strikes_answers(FaultScope scope) {
-  return scope == FaultScope::request || scope == FaultScope::download ||
-         scope == FaultScope::question;
+  return scope == FaultScope::request || scope == FaultScope::download;
 }
 
 bool is_tap_fault(FaultKind kind) {

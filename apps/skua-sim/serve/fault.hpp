@@ -18,7 +18,6 @@ enum class FaultScope : std::uint8_t {
   stream,      // the messages of the relay, for all subscribers; or Tap, or the labeler
   request,     // any HTTP request except those to the control server and health checks
   download,    // the body of a getRepo answer
-  question,    // a question to the DNS server
 };
 
 enum class FaultKind : std::uint8_t {
@@ -53,7 +52,6 @@ enum class FaultKind : std::uint8_t {
   slow_download,    // `number` bytes per second
   missing_block,    // one block is left out of the CAR
   bad_block,        // one byte of one block is changed
-  name_failure,     // SERVFAIL for any name
 };
 
 /// One fault.
@@ -78,8 +76,8 @@ struct PlannedFault {
   FaultMoment when;
 };
 
-/// A fault that recurs at random: this many per second or, for requests, downloads and questions,
-/// for this share of them.
+/// A fault that recurs at random: this many per second or, for requests and downloads, for this
+/// share of them.
 struct FaultRate {
   Fault fault;
   double rate = 0;
@@ -88,7 +86,7 @@ struct FaultRate {
 /// `cut`, `bad-hash`, `429`, ...
 std::string_view fault_name(FaultKind kind);
 FaultScope fault_scope(FaultKind kind);
-/// True for faults of requests, downloads and questions: their rates are shares, and they have no
+/// True for faults of requests and downloads: their rates are shares, and they have no
 /// frames.
 bool strikes_answers(FaultScope scope);
 /// True for the faults of Tap.

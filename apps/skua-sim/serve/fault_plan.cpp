@@ -38,10 +38,6 @@ std::optional<Fault> FaultPlan::take_for_request(TimePoint now) {
   return take_one(FaultScope::request, now);
 }
 
-std::optional<Fault> FaultPlan::take_for_question(TimePoint now) {
-  return take_one(FaultScope::question, now);
-}
-
 std::vector<Fault> FaultPlan::take_for_download(TimePoint now) {
   std::vector<Fault> taken;
   const auto is_taken = [&taken](FaultKind kind) {

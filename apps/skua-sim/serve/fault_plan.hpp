@@ -36,8 +36,6 @@ class FaultPlan {
                                      TimePoint now, bool by_chance);
   /// The fault for a request; nothing: serve it normally.
   std::optional<Fault> take_for_request(TimePoint now);
-  /// The same for a question to the DNS server.
-  std::optional<Fault> take_for_question(TimePoint now);
   /// The faults for a download, at most one of each kind.
   std::vector<Fault> take_for_download(TimePoint now);
 

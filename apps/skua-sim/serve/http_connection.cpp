@@ -141,7 +141,6 @@ class HttpConnection final : public Connection,
       const bool head_only = message.method() == http::verb::head;
       const bool whole = co_await send(response, keep_alive, head_only);
       if (!whole) break;
-      if (response.then) response.then();
     }
     if (!gone_) beast::get_lowest_layer(socket_).shutdown(Tcp::socket::shutdown_send, error);
   }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,8 +29,6 @@ struct Response {
   std::optional<std::size_t> cut_after;
   /// 0: no limit.
   std::size_t bytes_per_second = 0;
-  /// Called after the answer was sent.
-  std::function<void()> then;
 };
 
 Response json_response(const nlohmann::ordered_json& body, unsigned status = 200);

@@ -17,7 +17,7 @@ constexpr auto kIdle = std::chrono::milliseconds(10);
 TapHost::TapHost(boost::asio::io_context& io, const Network& network, const TapOptions& options,
                  SessionHost sessions)
     : outbox_(options.retry_after),
-      tracker_(network, outbox_, options.settings),
+      tracker_(network, outbox_, options.full_network),
       retry_after_(options.retry_after),
       sessions_(std::move(sessions)),
       reading_(io),
@@ -106,19 +106,19 @@ bool TapHost::inject(const Fault& fault) {
   return done;
 }
 
-nlohmann::ordered_json TapHost::figures() const {
-  const auto& figures = outbox_.figures();
+nlohmann::ordered_json TapHost::metrics() const {
+  const auto& counts = outbox_.counts();
   return {{"unacked", outbox_.unacked()},
           {"in_flight", outbox_.in_flight()},
           {"waiting", outbox_.unacked() - outbox_.in_flight()},
           {"last_id", outbox_.last_id()},
-          {"added", figures.added},
-          {"sent", figures.sent},
-          {"redelivered", figures.redelivered},
-          {"acked", figures.acked},
-          {"acked_unknown", figures.acked_unknown},
-          {"acked_unsent", figures.acked_unsent},
-          {"restarts", figures.restarts},
+          {"added", counts.added},
+          {"sent", counts.sent},
+          {"redelivered", counts.redelivered},
+          {"acked", counts.acked},
+          {"acked_unknown", counts.acked_unknown},
+          {"acked_unsent", counts.acked_unsent},
+          {"restarts", counts.restarts},
           {"repos", tracker_.repos()},
           {"resyncs", tracker_.resyncs()},
           {"clients", clients_.size()}};

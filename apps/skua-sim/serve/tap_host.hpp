@@ -17,7 +17,8 @@
 namespace skua::sim {
 
 struct TapOptions {
-  TapSettings settings;
+  /// Tracks all accounts of the network; otherwise only those of POST /repos/add.
+  bool full_network = true;
   /// The password of `admin`; empty: none.
   std::string password;
   /// An event is sent again if it is not acked within this time; the resend happens at the latest
@@ -50,7 +51,7 @@ class TapHost {
   TapOutbox& outbox() { return outbox_; }
   SessionHost& sessions() { return sessions_; }
   /// For /state.
-  nlohmann::ordered_json figures() const;
+  nlohmann::ordered_json metrics() const;
 
   /// Registers a client that waits for a message, with the function that wakes it.
   void join(int number, std::function<void()> wake) { clients_[number] = std::move(wake); }

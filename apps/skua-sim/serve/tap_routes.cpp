@@ -56,32 +56,17 @@ Response count(const char* name, std::size_t number) {
   return json_response({{name, number}});
 }
 
-Response restart(const Request& request, TapHost& tap) {
-  auto end = TapOutbox::End::clean;
-  const auto body = Json::parse(request.body, nullptr, false);
-  const auto how = body.is_object() ? body.value("end", "clean") : std::string("clean");
-  if (how == "crash") {
-    end = TapOutbox::End::crash;
-  } else if (how == "renumber") {
-    end = TapOutbox::End::renumber;
-  } else if (how != "clean") {
-    return error_response(400, "InvalidRequest", "end must be clean, crash or renumber");
-  }
-  tap.restart(end);
-  return json_response(tap.figures());
-}
-
 Response resync(const Request& request, TapHost& tap) {
   const auto body = Json::parse(request.body, nullptr, false);
   if (!body.is_object() || !body.contains("did")) {
     tap.tracker().resync_lost();
-    return json_response(tap.figures());
+    return json_response(tap.metrics());
   }
   const bool all = body.value("all", true);
   if (!body["did"].is_string() || !tap.tracker().resync(body["did"].get<std::string>(), all)) {
     return error_response(404, "NotFound", "Tap does not track this DID");
   }
-  return json_response(tap.figures());
+  return json_response(tap.metrics());
 }
 
 Response stalled(const Request& request, const TapOutbox& outbox) {
@@ -137,7 +122,6 @@ Router tap_routes(TapHost& tap, const Network& network, const MessageLog& relay)
 }
 
 void add_tap_control(Router& router, TapHost& tap) {
-  router.post("/tap/restart", [&tap](const Request& request) { return restart(request, tap); });
   router.post("/tap/resync", [&tap](const Request& request) { return resync(request, tap); });
   router.get("/tap/stalled",
              [&tap](const Request& request) { return stalled(request, tap.outbox()); });

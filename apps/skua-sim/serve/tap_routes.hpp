@@ -10,7 +10,7 @@ namespace skua::sim {
 /// /info/:did, /stats/*. `relay`: the source of its cursor. The arguments must outlive the router.
 Router tap_routes(TapHost& tap, const Network& network, const MessageLog& relay);
 
-/// The control routes of Tap for tests: POST /tap/restart, /tap/resync and GET /tap/stalled.
+/// The control routes of Tap for tests: POST /tap/resync and GET /tap/stalled.
 void add_tap_control(Router& router, TapHost& tap);
 
 }  // namespace skua::sim

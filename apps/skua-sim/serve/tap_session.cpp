@@ -27,7 +27,7 @@ class TapSession final : public WebsocketSession {
         co_await wait();
         continue;
       }
-      const auto place = host_.outbox().figures().sent + 1;
+      const auto place = host_.outbox().counts().sent + 1;
       const bool damaged = co_await inject_at(place, std::nullopt);
       if (gone()) break;
       // Another client may have taken it in the meantime.

@@ -1,5 +1,6 @@
 #include "websocket_session.hpp"
 
+#include <chrono>
 #include <utility>
 
 #include <boost/asio/co_spawn.hpp>
@@ -13,6 +14,12 @@ namespace skua::sim {
 namespace asio = boost::asio;
 using boost::beast::websocket::close_code;
 using ErrorCode = boost::system::error_code;
+
+namespace {
+
+constexpr std::chrono::seconds kPingInterval{30};
+
+}  // namespace
 
 WebsocketSession::WebsocketSession(SessionHost& host, std::unique_ptr<Websocket> websocket)
     : host_(host),
@@ -139,7 +146,7 @@ asio::awaitable<void> WebsocketSession::send_pings() {
   while (!gone_ && there) {
     ErrorCode ignored;
     auto token = asio::redirect_error(asio::use_awaitable, ignored);
-    pings_.expires_after(host_.ping_interval);
+    pings_.expires_after(kPingInterval);
     co_await pings_.async_wait(token);
     if (gone_) break;
     there = co_await websocket_->ping();

@@ -27,7 +27,6 @@ struct SessionHost {
   std::string name;
   /// The faults of the connections; null: none.
   FaultPlan* faults = nullptr;
-  std::chrono::milliseconds ping_interval = std::chrono::seconds(30);
   /// The number of connections so far.
   int connections = 0;
 };

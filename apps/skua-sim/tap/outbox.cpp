@@ -12,7 +12,7 @@ constexpr std::size_t kAcksTogether = 1'000;
 
 std::uint64_t TapOutbox::add(TapEvent event, TimePoint now) {
   const auto id = ++last_id_;
-  ++figures_.added;
+  ++counts_.added;
   Account& account = accounts_[event.did];
   entries_[id].event = std::make_shared<const TapEvent>(std::move(event));
   account.waiting.push_back(id);
@@ -58,19 +58,19 @@ std::string TapOutbox::next() {
     ++found->second.deliveries;
     found->second.queued = false;
   }
-  ++figures_.sent;
-  if (again) ++figures_.redelivered;
+  ++counts_.sent;
+  if (again) ++counts_.redelivered;
   return "{\"id\":" + std::to_string(message.id) + "," + message.event->body + "}";
 }
 
 void TapOutbox::ack(std::uint64_t id, TimePoint now) {
   const auto found = entries_.find(id);
   if (found == entries_.end()) {
-    ++figures_.acked_unknown;
+    ++counts_.acked_unknown;
     return;
   }
-  if (found->second.deliveries == 0) ++figures_.acked_unsent;
-  ++figures_.acked;
+  if (found->second.deliveries == 0) ++counts_.acked_unsent;
+  ++counts_.acked;
   const std::string did = found->second.event->did;
   unwritten_.emplace(id, std::move(found->second.event));
   entries_.erase(found);
@@ -99,7 +99,7 @@ void TapOutbox::retry(TimePoint now) {
 }
 
 void TapOutbox::restart(End end, TimePoint now) {
-  ++figures_.restarts;
+  ++counts_.restarts;
   auto left = std::exchange(entries_, {});
   if (end == End::crash) {
     for (auto& [id, event] : unwritten_) left[id] = {std::move(event), now, 1, false};

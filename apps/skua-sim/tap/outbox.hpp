@@ -62,7 +62,7 @@ class TapOutbox {
   /// Removes all events of an account.
   void forget(const std::string& did);
 
-  struct Figures {
+  struct Counts {
     std::uint64_t added = 0;
     std::uint64_t sent = 0;
     std::uint64_t redelivered = 0;
@@ -71,7 +71,7 @@ class TapOutbox {
     std::uint64_t acked_unsent = 0;
     std::uint64_t restarts = 0;
   };
-  const Figures& figures() const { return figures_; }
+  const Counts& counts() const { return counts_; }
   std::uint64_t last_id() const { return last_id_; }
   std::size_t unacked() const { return entries_.size(); }
   std::size_t in_flight() const { return in_flight_.size(); }
@@ -120,7 +120,7 @@ class TapOutbox {
   /// Acked, but not yet removed from the simulated database.
   std::map<std::uint64_t, std::shared_ptr<const TapEvent>> unwritten_;
   std::size_t repeats_ = 0;
-  Figures figures_;
+  Counts counts_;
 };
 
 }  // namespace skua::sim

@@ -1,7 +1,5 @@
 #include "tap_json.hpp"
 
-#include <fmt/format.h>
-
 #include "records/json_text.hpp"
 #include "repo/dag_cbor_reader.hpp"
 
@@ -34,8 +32,8 @@ std::string tap_record_json(const TapRecord& record, atproto::Document& scratch,
   return out;
 }
 
-std::string tap_identity_json(const TapIdentity& identity, std::string_view word) {
-  std::string out = fmt::format(R"("type":"{0}","{0}":{{)", word);
+std::string tap_identity_json(const TapIdentity& identity) {
+  std::string out = R"("type":"identity","identity":{)";
   add_text(out, R"("did":)", identity.did);
   add_text(out, R"(,"handle":)", identity.handle);
   out += identity.status == "active" ? R"(,"is_active":true)" : R"(,"is_active":false)";

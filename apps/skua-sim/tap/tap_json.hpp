@@ -34,7 +34,7 @@ struct TapIdentity {
   std::string_view status;
 };
 
-/// `"type":"identity","identity":{...}`; `word` is the type's name; old servers used "user".
-std::string tap_identity_json(const TapIdentity& identity, std::string_view word);
+/// `"type":"identity","identity":{...}`.
+std::string tap_identity_json(const TapIdentity& identity);
 
 }  // namespace skua::sim

@@ -41,12 +41,9 @@ std::string_view state_name(TapRepo::State state) {
   return "error";
 }
 
-TapTracker::TapTracker(const Network& network, TapOutbox& outbox, TapSettings settings)
-    : network_(network),
-      outbox_(outbox),
-      settings_(std::move(settings)),
-      collections_(settings_.collections) {
-  if (!settings_.full_network) return;
+TapTracker::TapTracker(const Network& network, TapOutbox& outbox, bool full_network)
+    : network_(network), outbox_(outbox), full_network_(full_network) {
+  if (!full_network_) return;
   for (const auto& did : network.dids()) track(did);
 }
 
@@ -71,17 +68,13 @@ std::size_t TapTracker::records() const {
   return count;
 }
 
-bool TapTracker::wants(std::string_view path) const {
-  return collections_.passes(path.substr(0, path.find('/')));
-}
-
 void TapTracker::hear(std::size_t host, const Message& message, TimePoint now) {
   if (!message.honest || message.did.empty()) return;
   const auto account = network_.account(message.did);
   if (!account || account->host != host) return;
   const auto found = repos_.find(message.did);
   if (found == repos_.end()) {
-    if (settings_.full_network && account->status != AccountStatus::deleted) track(message.did);
+    if (full_network_ && account->status != AccountStatus::deleted) track(message.did);
     return;
   }
   const auto bytes = numbered(message, 1);
@@ -138,7 +131,7 @@ void TapTracker::tell_commit(TapRepo& repo, event::DecodedFrame& frame, TimePoin
       record.action = action_name(claim->operation);
       record.cid = claim->cid;
     }
-    if (path.find('/') == std::string::npos || !wants(path)) continue;
+    if (path.find('/') == std::string::npos) continue;
     record.path = path;
     if (record.cid) {
       repo.records.insert_or_assign(path, *record.cid);
@@ -167,9 +160,8 @@ void TapTracker::refresh_identity(const std::string& did, TapRepo& repo, TimePoi
 }
 
 void TapTracker::tell_identity(const std::string& did, const TapRepo& repo, TimePoint now) {
-  const auto* const word = settings_.says_user ? "user" : "identity";
   // Not live: Tap sends it in parallel with the account's history.
-  outbox_.add({did, false, tap_identity_json({did, repo.handle, repo.status}, word)}, now);
+  outbox_.add({did, false, tap_identity_json({did, repo.handle, repo.status})}, now);
 }
 
 void TapTracker::hear_account(TapRepo& repo, const event::DecodedFrame& frame, TimePoint now) {
@@ -242,7 +234,6 @@ void TapTracker::tell_repository(const std::string& did, TapRepo& repo, TimePoin
   const auto rev = listing->commit().rev->to_string();
   for (std::size_t i = 0; i < listing->size(); ++i) {
     const auto listed = listing->at(i);
-    if (!wants(listed.path)) continue;
     const auto known = repo.records.find(listed.path);
     const bool is_new = known == repo.records.end();
     if (!is_new && known->second == listed.cid && !repo.send_all) continue;

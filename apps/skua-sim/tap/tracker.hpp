@@ -7,10 +7,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "atproto/cid.hpp"
-#include "atproto/collection_filter.hpp"
 #include "atproto/data_model.hpp"
 #include "event/frame_decoder.hpp"
 #include "outbox.hpp"
@@ -38,15 +36,6 @@ struct TapRepo {
 };
 std::string_view state_name(TapRepo::State state);
 
-struct TapSettings {
-  /// Tracks all accounts of the network; otherwise only those of `track`.
-  bool full_network = true;
-  /// NSIDs and `prefix.*`; empty: all.
-  std::vector<std::string> collections;
-  /// Uses the type "user" instead of "identity", as old servers do.
-  bool says_user = false;
-};
-
 /// Follows a network as Tap does and fills its outbox: whole repositories first (`live:false`),
 /// then their commits (`live:true`). It ignores dishonest messages. A resync never reports deletes.
 /// If one commit changes a path twice, only the end state is reported. One thread; the arguments
@@ -55,7 +44,8 @@ class TapTracker {
  public:
   using TimePoint = TapOutbox::TimePoint;
 
-  TapTracker(const Network& network, TapOutbox& outbox, TapSettings settings);
+  /// `full_network`: tracks all accounts of the network; otherwise only those of `track`.
+  TapTracker(const Network& network, TapOutbox& outbox, bool full_network);
 
   /// Processes a message of a host. A message about an account that is not on this host is dropped,
   /// as relays do.
@@ -99,15 +89,13 @@ class TapTracker {
   void tell_identity(const std::string& did, const TapRepo& repo, TimePoint now);
   void tell_repository(const std::string& did, TapRepo& repo, TimePoint now);
   void want_resync(const std::string& did, TapRepo& repo, TapRepo::State state);
-  bool wants(std::string_view path) const;
   /// A tracked account in a normal state, another one each time; null: none.
   const std::pair<const std::string, TapRepo>* some_repo();
   bool say_record(const std::string& record_json, std::string_view cid, TimePoint now);
 
   const Network& network_;
   TapOutbox& outbox_;
-  const TapSettings settings_;
-  const atproto::CollectionFilter collections_;
+  const bool full_network_;
   std::map<std::string, TapRepo, std::less<>> repos_;
   std::deque<std::string> resyncs_;
   event::FrameDecoder decoder_;

@@ -1,14 +1,13 @@
 #include "settings.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <functional>
-#include <initializer_list>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "help_text.hpp"
 
 namespace skua::sim {
 namespace {
@@ -21,55 +20,6 @@ constexpr const char* kTap = "Tap";
 constexpr const char* kJetstream = "Jetstream";
 constexpr const char* kLabeler = "Labeler";
 constexpr const char* kFaults = "Faults";
-
-constexpr const char* kWords =
-    R"(Without --serve and --write-capture it simulates: accounts that write, PDSes, a PLC directory, a
-relay and a DNS server. Everything depends only on --seed. When ready, it prints one JSON line with the URLs
-to stdout. The log has one JSON line for each event (connect, fault, caught_up, disconnect, request, question,
-quiet).
-
-A capture is [u32 little-endian length][frame] repeated.
-
-Cursors: cursor=N sends the frames with a seq above N, cursor=0 all frames from the oldest. Without a cursor
-a client gets only new frames, or, from a capture, the frames from --live-from on.
-
-Faults, KIND[:ARG]. A fault with a WHEN happens once: before the frame is sent to the first client that
-reaches it, or when the relay reaches that point:
-{faults}
-WHEN is frame:N (from 1), seq:N, or SECONDSs after the start. Tap's channel, Jetstream and the labeler's
-stream each count their own messages for frame:N, so use frame numbers in tests with one kind of client.
-
-The account of silent-account is a did:web outside the network ("silent_did" in the first line).
-
-The control server (URL "control") accepts POST /fault {{"kind":"cut","count":1}} (with "arg" if the kind has
-one), POST /pause, /resume, /step {{"count":N}}, /dump {{"dir":"DIR"}}, and GET /state; and POST /relay
-{{"relay":N,"state":"up|down|silent"}}, with 2 for the relay of --second-relay. "plc" and "hosts" in /state
-count the requests to the PLC directory and to each PDS: the total, and the maxima at once and in one second.
-
-With --tap the control server has POST /tap/resync {{"did":DID,"all":true}} (without a DID: all accounts that
-have lost commits), GET /tap/stalled?ms=N (accounts whose oldest event has been unacked for N ms), and "tap" in
-/state: unacked, in_flight, redelivered...
-
-With --labeler the control server has POST /label {{"uri":URI,"val":VALUE}} (with "neg", "cid", "exp", "cts",
-and "broken":"signature|ver|uri|..." for an invalid one; or {{"labels":[...]}} for several in one frame), POST
-/labeler/rotate (a new key for labels), POST /labeler {{"state":"up|down|silent"}}, and GET /labels: the current
-label of each URI and value.
-
-The DNS server ("dns":"127.0.0.1:PORT", UDP) has the TXT record did=DID of _atproto.HANDLE for every handle
-that leads to an account, and no other name.
-
-Examples:
-  skua-sim --accounts 500 --rate 200 --seed 7 --dump oracle
-  skua-sim --accounts 50 --records 5000 --fault bad-signature@seq:100 --fault-rate cut=0.1
-  skua-sim --events 10000 --rate 2000 --fault-rate 429=0.2 --fault-rate cut-download=0.1
-  skua-sim --accounts 1000 --records 2000000 --records-spread 2 --hosts 8
-  skua-sim --tap --tap-retry 2 --accounts 500 --records 20000 --fault-rate tap-crash=0.1
-  skua-sim --labeler --accounts 200 --rate 50 --fault-rate cut=0.1
-  skua-sim --jetstream --zstd-dictionary zstd_dictionary --accounts 500
-  skua-sim --write-capture big.frames --events 1000000 --accounts 2000 --records 2000000
-  skua-sim --serve day.frames --port 2470 --cut-at 100 --stall-at seq:31415:2.5
-  skua-sim --serve day.frames --tls --ca-file ca.pem
-  skua-sim --serve day.frames --rate 500 --log sim.jsonl --error-at 20:ConsumerTooSlow)";
 
 /// The value, or the usage error of a flag.
 template <class T>
@@ -308,72 +258,10 @@ void describe_fault_flags(CLI::App& app, Settings& settings) {
   add_fault_at(app, settings, error, "N:NAME", "Send an error frame before frame N and close");
 }
 
-/// Refuses flags that have no meaning in this mode.
-void refuse(const CLI::App& app, std::initializer_list<const char*> flags, const char* why) {
-  for (const auto* flag : flags) {
-    if (app.count(flag) > 0) throw CLI::ValidationError(flag, why);
-  }
-}
-
-void check_mode(const CLI::App& app, const Settings& settings) {
-  using enum Settings::Mode;
-  if (settings.mode != simulate)
-    refuse(app, {"--tap", "--jetstream", "--labeler", "--second-relay"},
-           "needs the simulated network");
-  if (!settings.has_tap) {
-    refuse(app, {"--tap-repos", "--tap-password", "--tap-retry"}, "needs --tap");
-  }
-  if (!settings.has_jetstream) refuse(app, {"--zstd-dictionary"}, "needs --jetstream");
-  if (settings.mode != serve_capture) {
-    refuse(app, {"--tls", "--host", "--ca-file", "--live-from", "--close-at-end"},
-           "is for --serve only");
-  } else {
-    refuse(app,
-           {"--write-capture", "--seed", "--accounts", "--records", "--records-spread", "--hosts",
-            "--outsiders", "--outside-share", "--plc-delay", "--pds-delay", "--oddities",
-            "--one-op-a-path", "--even", "--events", "--first-seq", "--window-mb", "--dump"},
-           "has no effect with --serve");
-    if (!settings.tls) refuse(app, {"--host", "--ca-file"}, "needs --tls");
-  }
-  if (settings.mode != write_capture) {
-    refuse(app, {"--did-docs"}, "is for --write-capture only");
-  } else {
-    refuse(app,
-           {"--port", "--log", "--first-seq", "--window-mb", "--inclusive", "--future-cursor",
-            "--plc-delay", "--pds-delay", "--fault", "--fault-rate", "--cut-at", "--stall-at",
-            "--slow-at", "--corrupt-at", "--error-at"},
-           "has no effect with --write-capture");
-    if (settings.simulation.events == 0) {
-      throw CLI::ValidationError("--write-capture", "needs --events, how many");
-    }
-  }
-}
-
-void check_capture_faults(const Settings& settings) {
-  const auto check = [](const Fault& fault) {
-    if (fault_scope(fault.kind) == FaultScope::connection) return;
-    throw CLI::ValidationError(
-        "--fault", fmt::format("{} cannot be done to a capture: it needs the simulated network",
-                               fault_name(fault.kind)));
-  };
-  for (const auto& planned : settings.faults) check(planned.fault);
-  for (const auto& recurring : settings.fault_rates) check(recurring.fault);
-}
-
-std::uint64_t live_position(const std::string& words) {
-  if (words == "end") return StreamBehaviour::kEnd;
-  std::uint64_t number = 0;
-  if (!CLI::detail::lexical_cast(words, number) || number == 0) {
-    throw CLI::ValidationError("--live-from",
-                               "'" + words + "' is neither a frame's number from 1 nor end");
-  }
-  return number - 1;
-}
-
 }  // namespace
 
 void describe(CLI::App& app, Settings& settings) {
-  app.footer(fmt::format(fmt::runtime(kWords), fmt::arg("faults", describe_faults())));
+  app.footer(help_text());
   describe_network(app, settings);
   describe_running(app, settings);
   describe_subscribers(app, settings);
@@ -382,32 +270,6 @@ void describe(CLI::App& app, Settings& settings) {
   describe_labeler(app, settings);
   describe_fault_flags(app, settings);
   describe_serving(app, settings);
-}
-
-void finish(const CLI::App& app, Settings& settings) {
-  if (!settings.capture.empty()) {
-    settings.mode = Settings::Mode::serve_capture;
-  } else if (!settings.written_capture.empty()) {
-    settings.mode = Settings::Mode::write_capture;
-  }
-  check_mode(app, settings);
-
-  auto& behaviour = settings.behaviour;
-  behaviour.future_cursor_error = settings.future_cursor == "error";
-  settings.plc_delay = std::chrono::milliseconds(settings.plc_delay_ms);
-  settings.pds_delay = std::chrono::milliseconds(settings.pds_delay_ms);
-  settings.tap.full_network = settings.tap_repos == "all";
-  settings.tap.retry_after =
-      std::chrono::milliseconds(static_cast<std::int64_t>(settings.tap_retry_seconds * 1000));
-  behaviour.live_from = StreamBehaviour::kEnd;
-  if (settings.mode == Settings::Mode::serve_capture) {
-    check_capture_faults(settings);
-    behaviour.live_from = live_position(settings.live_from);
-    behaviour.rate = settings.rate;
-  } else if (settings.rate > 0) {
-    settings.simulation.rate = settings.rate;
-  }
-  settings.simulation.window_bytes = settings.window_mb * 1024 * 1024;
 }
 
 }  // namespace skua::sim

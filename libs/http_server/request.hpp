@@ -1,0 +1,49 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace skua::http_server {
+
+/// The path and the query of a request target, with percent-encoding decoded.
+struct Target {
+  std::string path;
+  /// Names and values in their order; a name can occur several times.
+  std::vector<std::pair<std::string, std::string>> query;
+};
+
+/// Parses `/path?name=value&...`. In the query `+` is a space. Nothing: an escape is
+/// malformed, there is a control character, or the target does not begin with `/`.
+std::optional<Target> parse_target(std::string_view target);
+
+/// A GET request. Everything in it comes from the client.
+struct Request {
+  Target target;
+  /// Headers; empty if absent.
+  std::string accept;
+  std::string last_event_id;
+  std::string host;
+  std::string origin;
+  /// The client's address without its port.
+  std::string address;
+  /// The client asks for a websocket.
+  bool is_websocket = false;
+};
+
+/// The value of a parameter; nothing: it is absent. Of several the first.
+std::optional<std::string> parameter(const Request& request, std::string_view name);
+
+/// All values of a parameter, in their order.
+std::vector<std::string> parameters(const Request& request, std::string_view name);
+
+/// Whether an Accept header permits `text/event-stream`. An absent header permits everything.
+bool accepts_event_stream(std::string_view accept);
+
+/// Whether the request comes from a web page of another origin than the server: its Origin header
+/// names another authority than its Host header.
+bool is_cross_origin(const Request& request);
+
+}  // namespace skua::http_server

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace skua::http_server {
+
+/// A complete answer to a request.
+struct Response {
+  unsigned status = 200;
+  std::string content_type = "application/json";
+  std::string body;
+};
+
+/// `{"error", "message"}`, as the AT Protocol answers (atproto.com/specs/xrpc#error-responses).
+Response error_response(unsigned status, std::string_view error, std::string_view message);
+
+/// The body of `error_response`.
+std::string error_json(std::string_view error, std::string_view message);
+
+}  // namespace skua::http_server

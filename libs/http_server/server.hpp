@@ -1,0 +1,85 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "http_server/exchange.hpp"
+
+namespace skua::http_server {
+
+/// What clients may use. All clients are hostile.
+struct Limits {
+  std::size_t header_bytes = 16 * 1024;
+  /// Of a text message of a websocket client.
+  std::size_t message_bytes = 1024 * 1024;
+  /// Connections in all, with those that have sent no request yet.
+  std::size_t connections = 256;
+  /// Of one IPv4 address or one /64 of IPv6.
+  std::size_t connections_per_address = 32;
+  /// Loopback addresses have no limit of their own: behind a reverse proxy all clients have one.
+  bool loopback_is_exempt = true;
+  /// From the connection to the end of the request.
+  std::chrono::milliseconds request_time{10'000};
+  /// From the request to the handler's answer.
+  std::chrono::milliseconds answer_time{30'000};
+  /// In which a client must take about 64 KiB. After it the client is too slow: the stream ends
+  /// with that reason when the client takes the rest within `grace_time`, otherwise without one.
+  std::chrono::milliseconds write_time{15'000};
+  std::chrono::milliseconds grace_time{5'000};
+  /// Between heartbeats of a stream.
+  std::chrono::milliseconds heartbeat{15'000};
+  /// A websocket client answers a ping within this time.
+  std::chrono::milliseconds idle_time{60'000};
+};
+
+/// An HTTP/1.1 server for GET requests and streams, with one request for each connection. It has
+/// one thread. No TLS: a reverse proxy can add it.
+class Server {
+ public:
+  /// Called on the server's thread; it must not block.
+  using Handler = std::function<void(std::shared_ptr<Exchange>)>;
+
+  struct Options {
+    /// An IP address; port 0: a free one.
+    std::string address = "127.0.0.1";
+    std::uint16_t port = 0;
+    Limits limits = {};
+    /// Refuses requests of web pages of other origins (403).
+    bool refuses_cross_origin = true;
+  };
+
+  /// By path.
+  using Routes = std::map<std::string, Handler, std::less<>>;
+
+  /// Listens; connections wait until `start`. Throws std::runtime_error if the address is malformed
+  /// or not available.
+  Server(Options options, Routes routes);
+  /// Stops.
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  std::uint16_t port() const;
+  void start();
+  /// Ends all streams with the reason `ServerStopped`, all other connections without one, and the
+  /// thread. Takes at most a second. Idempotent.
+  void stop();
+
+  /// Open connections. Any thread.
+  std::size_t connections() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Whether an IP address is a loopback address. False for what is no address.
+bool is_loopback(std::string_view address);
+
+}  // namespace skua::http_server

@@ -1,0 +1,67 @@
+#include "http_server/request.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace skua::http_server::request_test {
+namespace {
+
+using Query = std::vector<std::pair<std::string, std::string>>;
+
+TEST(TargetTest, a_path_without_a_query) {
+  const auto target = parse_target("/changes");
+  ASSERT_TRUE(target);
+  EXPECT_EQ(target->path, "/changes");
+  EXPECT_TRUE(target->query.empty());
+}
+
+TEST(TargetTest, repeated_names_keep_their_order_and_escapes_are_decoded) {
+  const auto target = parse_target("/a%2Fb?did=did%3Aplc%3Aa&did=b+c&x&=y&&z=1=2");
+  ASSERT_TRUE(target);
+  EXPECT_EQ(target->path, "/a/b");
+  EXPECT_EQ(target->query,
+            (Query{{"did", "did:plc:a"}, {"did", "b c"}, {"x", ""}, {"", "y"}, {"z", "1=2"}}));
+}
+
+TEST(TargetTest, malformed_targets_are_refused) {
+  for (const char* target : {"", "changes", "http://host/changes", "/a?b=%", "/a?b=%4", "/a?b=%zz",
+                             "/%00", "/a?b=%0A", "/a\x7f"}) {
+    EXPECT_FALSE(parse_target(target)) << target;
+  }
+}
+
+TEST(RequestTest, parameters_by_name) {
+  Request request;
+  request.target = *parse_target("/?did=a&cursor=1&did=b");
+  EXPECT_EQ(parameter(request, "did"), "a");
+  EXPECT_EQ(parameter(request, "none"), std::nullopt);
+  EXPECT_EQ(parameters(request, "did"), (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(RequestTest, which_accept_headers_permit_events) {
+  for (const char* accept : {"", " ", "*/*", "text/*", "Text/Event-Stream",
+                             "application/json, text/event-stream;q=0.5"}) {
+    EXPECT_TRUE(accepts_event_stream(accept)) << accept;
+  }
+  for (const char* accept : {"application/json", "text/html", "text/event-streams", ","}) {
+    EXPECT_FALSE(accepts_event_stream(accept)) << accept;
+  }
+}
+
+TEST(RequestTest, another_origin_has_another_authority) {
+  Request request;
+  request.host = "127.0.0.1:2470";
+  EXPECT_FALSE(is_cross_origin(request)) << "not a web page";
+  request.origin = "http://127.0.0.1:2470";
+  EXPECT_FALSE(is_cross_origin(request));
+  for (const char* origin : {"https://evil.test", "http://127.0.0.1", "null"}) {
+    request.origin = origin;
+    EXPECT_TRUE(is_cross_origin(request)) << origin;
+  }
+}
+
+}  // namespace
+}  // namespace skua::http_server::request_test

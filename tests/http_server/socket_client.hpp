@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <netinet/in.h>
@@ -24,8 +25,7 @@ class SocketClient {
     if (receive_buffer > 0) {
       ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
     }
-    const timeval patience{.tv_sec = 10, .tv_usec = 0};
-    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    set_patience(std::chrono::seconds(10));
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
@@ -60,6 +60,13 @@ class SocketClient {
     }
     return true;
   }
+  /// The same, but each read waits at most this long.
+  bool read_until(std::string_view words, std::chrono::milliseconds patience) {
+    set_patience(patience);
+    const bool found = read_until(words);
+    set_patience(std::chrono::seconds(10));
+    return found;
+  }
   /// Everything until the server ends the connection.
   const std::string& read_all() {
     while (read_some()) {
@@ -69,6 +76,11 @@ class SocketClient {
   const std::string& text() const { return text_; }
 
  private:
+  void set_patience(std::chrono::milliseconds patience) {
+    const timeval time{.tv_sec = patience.count() / 1000,
+                       .tv_usec = patience.count() % 1000 * 1000};
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
+  }
   bool read_some() {
     std::array<char, 65536> bytes{};
     const auto count = ::recv(socket_, bytes.data(), bytes.size(), 0);

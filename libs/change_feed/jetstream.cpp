@@ -1,0 +1,186 @@
+#include "change_feed/jetstream.hpp"
+
+#include <charconv>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "change_feed/change_json.hpp"
+#include "change_feed/feed_stream.hpp"
+
+namespace skua::change_feed {
+namespace {
+
+using http_server::Exchange;
+using http_server::Message;
+using http_server::Request;
+using http_server::StreamEnd;
+using ClientJson = nlohmann::json;
+
+// The limits of Jetstream.
+constexpr std::size_t kMostWantedCollections = 100;
+constexpr std::size_t kMostWantedDids = 10'000;
+
+constexpr std::uint16_t kBadPayload = 1007;
+constexpr std::uint16_t kPolicyViolation = 1008;
+
+/// What a client chooses at the start and with options_update.
+struct JetstreamOptions {
+  std::shared_ptr<const ChangeFilter> filter;
+  /// Longer messages are left out; 0: no limit.
+  std::size_t max_bytes = 0;
+};
+
+std::optional<std::int64_t> parse_number(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+Checked<JetstreamOptions> make_options(const std::vector<std::string>& collections,
+                                       const std::vector<std::string>& dids,
+                                       std::int64_t max_bytes) {
+  auto wanted = parse_collections(collections, kMostWantedCollections);
+  if (!wanted) return std::move(wanted).error();
+  auto accounts = parse_dids(dids, kMostWantedDids);
+  if (!accounts) return std::move(accounts).error();
+  ChangeFilter filter{.collections = *std::move(wanted),
+                      .dids = *std::move(accounts),
+                      .kinds = {"record", "account", "handle"}};
+  return JetstreamOptions{std::make_shared<const ChangeFilter>(std::move(filter)),
+                          static_cast<std::size_t>(std::max<std::int64_t>(max_bytes, 0))};
+}
+
+/// The texts of a list; nothing: it is no list of texts. An absent one is empty.
+std::optional<std::vector<std::string>> texts_of(const ClientJson& payload, const char* name) {
+  std::vector<std::string> texts;
+  const auto found = payload.find(name);
+  if (found == payload.end() || found->is_null()) return texts;
+  if (!found->is_array()) return std::nullopt;
+  texts.reserve(found->size());
+  for (const auto& item : *found) {
+    if (!item.is_string()) return std::nullopt;
+    texts.push_back(item.get<std::string>());
+  }
+  return texts;
+}
+
+/// The payload of options_update: an absent list means no restriction.
+Checked<JetstreamOptions> parse_payload(const ClientJson& payload) {
+  const auto collections = texts_of(payload, "wantedCollections");
+  const auto dids = texts_of(payload, "wantedDids");
+  if (!collections || !dids) {
+    return std::string("wantedCollections and wantedDids must be lists of texts");
+  }
+  const auto longest = payload.find("maxMessageSizeBytes");
+  const bool has_longest = longest != payload.end() && longest->is_number_integer();
+  return make_options(*collections, *dids, has_longest ? longest->get<std::int64_t>() : 0);
+}
+
+class JetstreamStream final : public FeedStream {
+ public:
+  JetstreamStream(ChangeReader& reader, const Opened& opened, JetstreamOptions options,
+                  bool requires_hello)
+      : FeedStream(reader, opened, options.filter), max_bytes_(options.max_bytes) {
+    set_waits(requires_hello);
+  }
+
+  std::optional<StreamEnd> receive(std::string_view text) override {
+    const auto message = ClientJson::parse(text, nullptr, false);
+    const auto type = message.is_object() ? message.find("type") : message.end();
+    if (!message.is_object() || type == message.end() || !type->is_string()) {
+      return StreamEnd{"InvalidMessage", "expected an object with type and payload", kBadPayload};
+    }
+    if (*type != "options_update") return std::nullopt;
+    const auto payload = message.find("payload");
+    if (payload == message.end() || !payload->is_object()) {
+      return StreamEnd{"InvalidMessage", "options_update needs a payload", kBadPayload};
+    }
+    auto options = parse_payload(*payload);
+    if (!options) return StreamEnd{"InvalidOptions", options.error(), kPolicyViolation};
+    set_filter(std::move(options->filter));
+    max_bytes_ = options->max_bytes;
+    set_waits(false);
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<Message> message_of(const ChangeEvent& event, std::int64_t time_us) const override {
+    auto text = jetstream_json(event, time_us);
+    if (!text || (max_bytes_ > 0 && text->size() > max_bytes_)) return std::nullopt;
+    return Message{*std::move(text)};
+  }
+
+  std::size_t max_bytes_;
+};
+
+bool is_true(const Request& request, std::string_view name) {
+  return parameter(request, name) == "true";
+}
+
+/// The answer for a request that is not served, with its status.
+struct Refusal {
+  unsigned status = 400;
+  std::string error;
+  std::string message;
+};
+
+std::optional<Refusal> refusal_of(const Request& request) {
+  if (!request.is_websocket) return Refusal{426, "UpgradeRequired", "this is a websocket"};
+  if (is_true(request, "compress")) {
+    return Refusal{400, "CompressionNotSupported", "compress=true is not supported: leave it out"};
+  }
+  return std::nullopt;
+}
+
+Checked<Start> parse_cursor(const Request& request) {
+  const auto cursor = parameter(request, "cursor");
+  if (!cursor || cursor->empty()) return Start(StartLive{});
+  const auto time_us = parse_number(*cursor);
+  // Beyond it a time of PostgreSQL cannot be: the year 9999.
+  if (!time_us || *time_us < 0 || *time_us > 253'402'300'799'000'000) {
+    return std::string("cursor: expected microseconds since 1970");
+  }
+  return Start(StartAt{*time_us});
+}
+
+Checked<JetstreamOptions> parse_options(const Request& request) {
+  const auto longest = parse_number(parameter(request, "maxMessageSizeBytes").value_or("0"));
+  return make_options(parameters(request, "wantedCollections"), parameters(request, "wantedDids"),
+                      longest.value_or(0));
+}
+
+}  // namespace
+
+void serve_jetstream(ChangeReader& reader, const std::shared_ptr<Exchange>& exchange) {
+  const auto& request = exchange->request();
+  auto refusal = refusal_of(request);
+  auto start = parse_cursor(request);
+  auto options = parse_options(request);
+  if (!refusal && !start) refusal = Refusal{400, "InvalidRequest", start.error()};
+  if (!refusal && !options) refusal = Refusal{400, "InvalidRequest", options.error()};
+  if (refusal) {
+    return exchange->answer(
+        http_server::error_response(refusal->status, refusal->error, refusal->message));
+  }
+  const bool requires_hello = is_true(request, "requireHello");
+  reader.open(*std::move(start),
+              [&reader, exchange, options = *options, requires_hello](const auto& opened) {
+                if (const auto* error = std::get_if<FeedError>(&opened)) {
+                  return exchange->answer(
+                      http_server::error_response(error->status, error->error, error->message));
+                }
+                auto stream = std::make_shared<JetstreamStream>(reader, std::get<Opened>(opened),
+                                                                options, requires_hello);
+                reader.add(stream);
+                exchange->answer(std::move(stream));
+              });
+}
+
+}  // namespace skua::change_feed

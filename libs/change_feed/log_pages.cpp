@@ -1,0 +1,244 @@
+#include "change_feed/log_pages.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace skua::change_feed {
+namespace {
+
+using store::Array;
+using store::Params;
+using store::Rows;
+using store::Statement;
+
+// skua.change_log_end() reads a partition directly, which skua_reader may not.
+const Statement kState{
+    "change_feed_state",
+    "SELECT s.timeline, (SELECT l.pos FROM skua.change_log AS l ORDER BY l.pos LIMIT 1), "
+    "(SELECT l.pos + l.n FROM skua.change_log AS l ORDER BY l.pos DESC LIMIT 1) "
+    "FROM skua.change_log_state AS s"};
+
+const Statement kBlockAt{
+    "change_feed_block_at",
+    "SELECT l.pos, l.pos + l.n, l.at FROM skua.change_log AS l WHERE l.pos <= $1::int8 "
+    "ORDER BY l.pos DESC LIMIT 1"};
+
+/// The blocks with the positions from $1 to before $2.
+constexpr const char* kBlocks =
+    "WITH b AS MATERIALIZED (SELECT l.* FROM skua.change_log AS l WHERE l.pos < $2::int8 "
+    "AND l.pos >= coalesce((SELECT m.pos FROM skua.change_log AS m WHERE m.pos <= $1::int8 "
+    "ORDER BY m.pos DESC LIMIT 1), $1::int8)) ";
+
+const Statement kChanges{
+    "change_feed_changes",
+    std::string(kBlocks) +
+        "SELECT b.pos + c.place - 1, b.at, "
+        "(ARRAY['record', 'account', 'handle', 'label', 'bootstrap'])[c.kind], "
+        "(ARRAY['create', 'update', 'delete'])[c.op], a.did, k.nsid, "
+        "CASE WHEN c.kind = 1 THEN bsky.rkey_text(c.actor_id, c.collection_id, c.rkey) END, "
+        "CASE WHEN c.rev > 0 THEN bsky.tid_text(c.rev) END, bsky.cid_text(c.cid), "
+        "b.val[c.place], a.active, a.status, a.handle, a.handle_valid, "
+        "c.actor_id, c.collection_id, c.rkey "
+        "FROM b, unnest(b.kind, b.op, b.actor_id, b.collection_id, b.rkey, b.rev, b.cid) "
+        "WITH ORDINALITY AS c(kind, op, actor_id, collection_id, rkey, rev, cid, place) "
+        "LEFT JOIN bsky.actors AS a ON a.id = c.actor_id "
+        "LEFT JOIN bsky.collections AS k ON k.id = c.collection_id "
+        "WHERE b.pos + c.place - 1 >= $1::int8 AND b.pos + c.place - 1 < $2::int8 ORDER BY 1"};
+
+const Statement kReferences{
+    "change_feed_references",
+    std::string(kBlocks) +
+        "SELECT b.pos + r.change, (ARRAY['subject', 'parent', 'quote', 'list'])[r.role], "
+        "r.delta::int4, CASE WHEN r.collection_id = 0 THEN a.did "
+        "ELSE bsky.uri(r.actor_id, r.collection_id, r.rkey) END "
+        "FROM b, unnest(b.ref_change, b.ref_role, b.ref_delta, b.ref_actor, b.ref_collection, "
+        "b.ref_rkey) AS r(change, role, delta, actor_id, collection_id, rkey) "
+        "LEFT JOIN bsky.actors AS a ON a.id = r.actor_id "
+        "WHERE b.pos + r.change >= $1::int8 AND b.pos + r.change < $2::int8 ORDER BY 1"};
+
+const Statement kLabels{
+    "change_feed_labels",
+    std::string(kBlocks) +
+        "SELECT b.pos + c.place - 1, jsonb_strip_nulls(jsonb_build_object("
+        "'cts', bsky.time_text(l.cts), 'exp', bsky.time_text(l.exp), "
+        "'cid', bsky.cid_text(l.cid)))::text "
+        "FROM b, unnest(b.kind, b.actor_id, b.val) WITH ORDINALITY AS c(kind, actor_id, val, "
+        "place), unnest(b.ref_change, b.ref_actor, b.ref_collection, b.ref_rkey) "
+        "AS r(change, actor_id, collection_id, rkey) "
+        "JOIN bsky.labels AS l ON l.subject_actor = r.actor_id "
+        "AND l.subject_collection = r.collection_id AND l.subject_rkey = r.rkey "
+        "WHERE c.kind = 4 AND r.change = c.place - 1 AND l.actor_id = c.actor_id "
+        "AND l.val = c.val AND NOT l.neg "
+        "AND b.pos + c.place - 1 >= $1::int8 AND b.pos + c.place - 1 < $2::int8"};
+
+// The texts of a page have a limit; the first one is always returned.
+const Statement kRecords{
+    "change_feed_records",
+    "SELECT r.place::int4, bsky.cid_text(r.cid), "
+    "CASE WHEN r.total - octet_length(r.text) < $4::int8 THEN r.text END "
+    "FROM (SELECT t.place, t.cid, t.text, sum(octet_length(t.text)) OVER (ORDER BY t.place) AS "
+    "total FROM (SELECT j.place, j.cid, j.record::text AS text "
+    "FROM bsky.record_json($1::int4[], $2::int4[], $3::int8[]) AS j) AS t) AS r ORDER BY 1"};
+
+/// A change while its page is made.
+struct Draft {
+  std::shared_ptr<ChangeEvent> event;
+  std::int32_t actor_id = 0;
+  std::int32_t collection_id = 0;
+  std::int64_t rkey = 0;
+};
+
+std::string text_at(const Rows& rows, std::size_t row, std::size_t column) {
+  return rows.text_or_null(row, column).value_or("");
+}
+
+std::optional<bool> boolean_at(const Rows& rows, std::size_t row, std::size_t column) {
+  if (rows.is_null(row, column)) return std::nullopt;
+  return rows.boolean(row, column);
+}
+
+Draft draft_of(const Rows& rows, std::size_t row) {
+  auto event = std::make_shared<ChangeEvent>();
+  event->pos = rows.int8(row, 0);
+  event->at = rows.timestamp(row, 1);
+  event->kind = text_at(rows, row, 2);
+  event->op = text_at(rows, row, 3);
+  event->did = text_at(rows, row, 4);
+  event->collection = text_at(rows, row, 5);
+  event->rkey = text_at(rows, row, 6);
+  event->rev = text_at(rows, row, 7);
+  event->cid = text_at(rows, row, 8);
+  event->val = text_at(rows, row, 9);
+  event->active = boolean_at(rows, row, 10);
+  event->status = text_at(rows, row, 11);
+  event->handle = text_at(rows, row, 12);
+  event->handle_valid = boolean_at(rows, row, 13);
+  return {std::move(event), rows.int4(row, 14), rows.int4(row, 15), rows.int8(row, 16)};
+}
+
+/// The draft of a position, if it passed the filter.
+ChangeEvent* find(const std::vector<Draft>& drafts, std::int64_t pos) {
+  const auto found =
+      std::lower_bound(drafts.begin(), drafts.end(), pos,
+                       [](const Draft& draft, std::int64_t at) { return draft.event->pos < at; });
+  return found != drafts.end() && found->event->pos == pos ? found->event.get() : nullptr;
+}
+
+void add_references(store::Session& session, const Params& range,
+                    const std::vector<Draft>& drafts) {
+  const Rows rows = session.execute(kReferences, range);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (auto* event = find(drafts, rows.int8(i, 0))) {
+      event->references.push_back({text_at(rows, i, 1), rows.int4(i, 2), text_at(rows, i, 3)});
+    }
+  }
+}
+
+void add_labels(store::Session& session, const Params& range, const std::vector<Draft>& drafts) {
+  const bool has_labels = std::any_of(drafts.begin(), drafts.end(), [](const Draft& draft) {
+    return draft.event->kind == "label" && draft.event->op != "delete";
+  });
+  if (!has_labels) return;
+  const Rows rows = session.execute(kLabels, range);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    auto* event = find(drafts, rows.int8(i, 0));
+    if (event != nullptr && event->op != "delete") event->label = text_at(rows, i, 1);
+  }
+}
+
+/// Returns the position of the first change whose record exceeds the limit; nothing: none does.
+std::optional<std::int64_t> add_records(store::Session& session, const std::vector<Draft>& drafts,
+                                        std::size_t max_bytes) {
+  std::vector<ChangeEvent*> events;
+  Array actors(Array::Type::int4);
+  Array collections(Array::Type::int4);
+  Array rkeys(Array::Type::int8);
+  for (const auto& draft : drafts) {
+    if (draft.event->kind != "record" || draft.event->op == "delete") continue;
+    events.push_back(draft.event.get());
+    actors.int4(draft.actor_id);
+    collections.int4(draft.collection_id);
+    rkeys.int8(draft.rkey);
+    draft.event->is_superseded = true;
+  }
+  if (events.empty()) return std::nullopt;
+  Params params;
+  params.array(actors).array(collections).array(rkeys).int8(static_cast<std::int64_t>(max_bytes));
+  const Rows rows = session.execute(kRecords, params);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    auto& event = *events.at(static_cast<std::size_t>(rows.int4(i, 0)) - 1);
+    if (rows.is_null(i, 2)) return event.pos;
+    if (rows.text(i, 1) != event.cid) continue;
+    event.is_superseded = false;
+    event.record = rows.text(i, 2);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+LogState read_log_state(store::Session& session) {
+  const Rows rows = session.execute(kState, {});
+  // An empty log has not begun.
+  if (rows.is_null(0, 1)) return {rows.int4(0, 0), 1, 1};
+  return {rows.int4(0, 0), rows.int8(0, 1), rows.int8(0, 2)};
+}
+
+std::int64_t position_at(store::Session& session, const LogState& state, Timestamp time) {
+  std::int64_t first = state.oldest;
+  std::int64_t last = state.end;
+  while (first < last) {
+    Params params;
+    params.int8(first + (last - first) / 2);
+    const Rows rows = session.execute(kBlockAt, params);
+    if (rows.empty()) return first;
+    if (rows.timestamp(0, 2) >= time) {
+      last = rows.int8(0, 0);
+    } else {
+      first = rows.int8(0, 1);
+    }
+  }
+  return first;
+}
+
+std::optional<ChangePage> read_page(store::Session& session, std::int32_t timeline,
+                                    std::int64_t from, std::int64_t time_us,
+                                    const ChangeFilter& filter, const PageLimits& limits) {
+  Params range;
+  range.int8(from).int8(from + static_cast<std::int64_t>(limits.changes));
+  const Rows rows = session.execute(kChanges, range);
+  ChangePage page{.events = {}, .next = from, .time_us = time_us};
+  if (rows.empty()) {
+    // A partition may have been dropped below this position only.
+    if (read_log_state(session).oldest > from) return std::nullopt;
+    return page;
+  }
+  if (rows.int8(0, 0) != from) return std::nullopt;
+  std::vector<Draft> drafts;
+  drafts.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    auto draft = draft_of(rows, i);
+    page.time_us = std::max(draft.event->at.time_since_epoch().count(), page.time_us + 1);
+    draft.event->timeline = timeline;
+    draft.event->time_us = page.time_us;
+    page.next = draft.event->pos + 1;
+    if (filter.passes(*draft.event)) drafts.push_back(std::move(draft));
+  }
+  if (drafts.empty()) return page;
+  add_references(session, range, drafts);
+  add_labels(session, range, drafts);
+  const auto cut = add_records(session, drafts, limits.bytes);
+  page.events.reserve(drafts.size());
+  for (auto& draft : drafts) {
+    if (cut && draft.event->pos >= *cut) {
+      // The next page repeats the change, and reads its record then.
+      page.next = *cut;
+      page.time_us = draft.event->time_us - 1;
+      break;
+    }
+    page.events.push_back(std::move(draft.event));
+  }
+  return page;
+}
+
+}  // namespace skua::change_feed

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/time.hpp"
+#include "change_feed/change_event.hpp"
+#include "change_feed/change_filter.hpp"
+#include "store/session.hpp"
+
+namespace skua::change_feed {
+
+// Reads the change log. Each function runs short statements outside of a transaction, so that it
+// does not keep partitions from being dropped. All throw store::SqlError.
+
+/// Which part of the log exists.
+struct LogState {
+  std::int32_t timeline = 0;
+  /// The position of the oldest change.
+  std::int64_t oldest = 0;
+  /// The position of the next change.
+  std::int64_t end = 0;
+};
+
+/// Works for the role skua_reader too.
+LogState read_log_state(store::Session& session);
+
+/// The position of the first block that was appended at this time or later; the end of the log if
+/// there is none. If the clock of the server went back, it is one of several.
+std::int64_t position_at(store::Session& session, const LogState& state, Timestamp time);
+
+struct PageLimits {
+  std::size_t changes = 1'000;
+  /// Of the records' JSON. One record may be larger.
+  std::size_t bytes = 1024 * 1024;
+};
+
+/// Successive changes.
+struct ChangePage {
+  /// Those that pass the filter.
+  std::vector<std::shared_ptr<const ChangeEvent>> events;
+  /// The position after the last change that was looked at.
+  std::int64_t next = 0;
+  /// `time_us` of that change.
+  std::int64_t time_us = 0;
+};
+
+/// The changes from a position on that pass the filter, with the records as they are now.
+/// `time_us`: of the change before. Nothing: the changes at this position are no longer kept. At
+/// the end of the log the page is empty.
+std::optional<ChangePage> read_page(store::Session& session, std::int32_t timeline,
+                                    std::int64_t from, std::int64_t time_us,
+                                    const ChangeFilter& filter, const PageLimits& limits);
+
+}  // namespace skua::change_feed

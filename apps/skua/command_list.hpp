@@ -31,6 +31,7 @@ std::vector<std::unique_ptr<Command>> make_commands(CLI::App& app);
 // place in make_commands.
 std::unique_ptr<Command> make_run_command(CLI::App& app);
 std::unique_ptr<Command> make_migrate_command(CLI::App& app);
+std::unique_ptr<Command> make_serve_command(CLI::App& app);
 std::unique_ptr<Command> make_replay_command(CLI::App& app);
 std::unique_ptr<Command> make_backfill_command(CLI::App& app);
 std::unique_ptr<Command> make_repo_command(CLI::App& app);

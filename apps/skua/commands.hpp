@@ -92,6 +92,14 @@ int tap_change(const Settings& settings, const TapFlags& flags, TapChange change
 int tap_info(const Settings& settings, const TapFlags& flags);
 int tap_stats(const Settings& settings, const TapFlags& flags);
 
+struct ServeFlags {
+  std::optional<std::string> listen;
+  std::optional<std::string> max_clients;
+  std::optional<std::string> max_clients_per_address;
+  std::optional<std::string> database;
+};
+int serve(const Settings& settings, const ServeFlags& flags);
+
 int migrate(const Settings& settings, const std::optional<std::string>& database);
 
 struct StatusFlags {

@@ -127,6 +127,15 @@ inline const Setting kConsumerThreads(
 inline const Setting kStatsInterval({"--stats-interval", "SKUA_STATS_INTERVAL", "stats_interval",
                                      "SECONDS", "Time between lines of metrics", "5",
                                      "SKUA_FIGURES_EVERY", "figures_every"});
+inline const Setting kListen({"--listen", "SKUA_LISTEN", "listen", "ADDRESS:PORT",
+                              "Where skua serve listens; without TLS: beyond this machine use a "
+                              "reverse proxy",
+                              "127.0.0.1:2470"});
+inline const Setting kMaxClients({"--max-clients", "SKUA_MAX_CLIENTS", "max_clients", "NUMBER",
+                                  "Maximum number of connections of skua serve", "256"});
+inline const Setting kMaxClientsPerAddress(
+    {"--max-clients-per-address", "SKUA_MAX_CLIENTS_PER_ADDRESS", "max_clients_per_address",
+     "NUMBER", "Maximum number of connections of one address, except loopback", "32"});
 inline const Setting kLogLevel({"--log-level", "SKUA_LOG_LEVEL", "log_level",
                                 "trace|debug|info|warn|error|off",
                                 "Least important messages in the log", "info, error with --quiet"});

@@ -1,20 +1,17 @@
 // `/changes` and `/subscribe` with real sockets and a real database.
 
-#include <atomic>
+#include "change_feed/feed_server.hpp"
+
 #include <chrono>
 #include <memory>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "change_feed/change_reader.hpp"
-#include "change_feed/change_stream.hpp"
 #include "change_feed/feed_database.hpp"
-#include "change_feed/jetstream.hpp"
-#include "http_server/server.hpp"
 #include "http_server/socket_client.hpp"
 #include "support/postgres.hpp"
 
@@ -61,13 +58,8 @@ class FeedServerTest : public test::FeedTest {
     if (options.database_url.empty()) options.database_url = database_.url();
     options.busy_pause = 5ms;
     options.idle_pause = 20ms;
-    reader_ = std::make_unique<ChangeReader>(options);
-    http_server::Server::Routes routes;
-    routes["/changes"] = [this](const auto& exchange) { serve_changes(*reader_, exchange); };
-    routes["/subscribe"] = [this](const auto& exchange) { serve_jetstream(*reader_, exchange); };
-    server_ = std::make_unique<http_server::Server>(http_server::Server::Options{.limits = limits},
-                                                    std::move(routes));
-    reader_->start();
+    server_ =
+        std::make_unique<FeedServer>(FeedServer::Options{std::move(options), {.limits = limits}});
     server_->start();
   }
   /// Pages of this many changes, and recent changes for less than the tests' logs.
@@ -79,7 +71,6 @@ class FeedServerTest : public test::FeedTest {
   }
   void TearDown() override {
     if (server_) server_->stop();
-    if (reader_) reader_->stop();
   }
 
   std::unique_ptr<SocketClient> client(const std::string& target, const std::string& headers = {}) {
@@ -115,8 +106,7 @@ class FeedServerTest : public test::FeedTest {
     return text;
   }
 
-  std::unique_ptr<ChangeReader> reader_;
-  std::unique_ptr<http_server::Server> server_;
+  std::unique_ptr<FeedServer> server_;
 };
 
 TEST_F(FeedServerTest, a_live_client_gets_new_changes_only) {

@@ -42,6 +42,19 @@ def need_shared():
     return SHARED / "data"
 
 
+def need_npm(folder, *packages):
+    """(node, folder) with these packages of npm installed in it. Skips the test if npm or its registry cannot be used."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if not node or not npm:
+        raise unittest.SkipTest("needs npm (scripts/setup --with-e2e)")
+    (folder / "package.json").write_text('{"private": true}')
+    command = [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1", *packages]
+    done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False)
+    if done.returncode != 0:
+        raise unittest.SkipTest("needs npm's registry, which cannot be reached")
+    return node, folder
+
+
 def server_url():
     url = os.environ.get("SKUA_TEST_DATABASE_URL")
     if not url:

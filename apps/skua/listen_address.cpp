@@ -1,0 +1,50 @@
+#include "listen_address.hpp"
+
+#include <arpa/inet.h>
+#include <charconv>
+#include <netinet/in.h>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace skua::cli {
+namespace {
+
+bool is_ip_address(const std::string& text) {
+  in6_addr bytes{};
+  return ::inet_pton(AF_INET, text.c_str(), &bytes) == 1 ||
+         ::inet_pton(AF_INET6, text.c_str(), &bytes) == 1;
+}
+
+bool read_port(std::string_view text, std::uint16_t& port) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return !text.empty() && error == std::errc() && end == text.data() + text.size();
+}
+
+}  // namespace
+
+std::string ListenAddress::text() const {
+  return address.find(':') == std::string::npos ? fmt::format("{}:{}", address, port)
+                                                : fmt::format("[{}]:{}", address, port);
+}
+
+ListenAddress listen_address(const Found& found) {
+  const auto colon = found.value.rfind(':');
+  ListenAddress result;
+  if (colon != std::string::npos && read_port(found.value.substr(colon + 1), result.port)) {
+    auto address = found.value.substr(0, colon);
+    const bool has_brackets = address.starts_with('[') && address.ends_with(']');
+    if (has_brackets) address = address.substr(1, address.size() - 2);
+    if (address.empty() || address == "localhost") address = "127.0.0.1";
+    const bool is_ipv6 = address.find(':') != std::string::npos;
+    if (is_ip_address(address) && is_ipv6 == has_brackets) {
+      result.address = address;
+      return result;
+    }
+  }
+  throw UsageError(
+      fmt::format("{}: '{}' is not an address to listen on; expected 127.0.0.1:2470 or [::1]:2470",
+                  found.origin, found.value));
+}
+
+}  // namespace skua::cli

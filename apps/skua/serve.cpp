@@ -1,0 +1,80 @@
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/database.hpp"
+#include "base/count_text.hpp"
+#include "base/guarded.hpp"
+#include "base/log.hpp"
+#include "change_feed/feed_server.hpp"
+#include "commands.hpp"
+#include "database_choice.hpp"
+#include "listen_address.hpp"
+#include "progress.hpp"
+#include "stop_signal.hpp"
+
+namespace skua::cli {
+namespace {
+
+/// The value of a setting; its default if there is none.
+Found found_or_default(const Settings& settings, const Setting& setting,
+                       const std::optional<std::string>& flag) {
+  return settings.find(setting, flag).value_or(Found{setting.otherwise, setting.flag});
+}
+
+std::size_t limit_of(const Settings& settings, const Setting& setting,
+                     const std::optional<std::string>& flag) {
+  return static_cast<std::size_t>(
+      whole_number(found_or_default(settings, setting, flag), 1, 100'000));
+}
+
+}  // namespace
+
+int serve(const Settings& settings, const ServeFlags& flags) {
+  StopSignal stop_signal;
+  const auto listen = listen_address(found_or_default(settings, kListen, flags.listen));
+  Guarded<std::optional<std::string>> defect;
+  change_feed::FeedServer::Options options;
+  options.reader.database_url = require_database(settings, flags.database);
+  options.reader.on_defect = [&defect](const std::string& what) {
+    defect.with([&](std::optional<std::string>& current) { current = what; });
+  };
+  options.server.address = listen.address;
+  options.server.port = listen.port;
+  options.server.limits.connections = limit_of(settings, kMaxClients, flags.max_clients);
+  options.server.limits.connections_per_address =
+      limit_of(settings, kMaxClientsPerAddress, flags.max_clients_per_address);
+  const bool is_loopback = http_server::is_loopback(listen.address);
+  options.server.refuses_cross_origin = is_loopback;
+  app::check_database(options.reader.database_url);
+
+  change_feed::FeedServer server(std::move(options));
+  if (!is_loopback) {
+    logger("serve")->warn(
+        "{} is not a loopback address: whoever reaches it can read all changes, without TLS and "
+        "without a password",
+        listen.text());
+  }
+  server.start();
+  print_progress(fmt::format("serving http://{}/changes and ws://{}/subscribe; Ctrl-C stops",
+                             ListenAddress{listen.address, server.port()}.text(),
+                             ListenAddress{listen.address, server.port()}.text()));
+  const auto failure = [&defect] {
+    return defect.with([](const std::optional<std::string>& current) { return current; });
+  };
+  while (!failure() && !stop_signal.wait_for(std::chrono::milliseconds(250))) {
+  }
+  stop_signal.limit_the_end();
+  print_progress(fmt::format("stopping: closing {}", counted(server.clients(), "connection")));
+  server.stop();
+  if (const auto what = failure()) {
+    fmt::print(stderr, "skua: {}\n", *what);
+    return kFailure;
+  }
+  return kSuccess;
+}
+
+}  // namespace skua::cli

@@ -1,0 +1,49 @@
+#include <optional>
+
+#include <CLI/CLI.hpp>
+
+#include "command_list.hpp"
+#include "commands.hpp"
+#include "setting_option.hpp"
+#include "shared_arguments.hpp"
+
+namespace skua::cli {
+namespace {
+
+/// `skua serve`.
+class ServeCommand final : public Command {
+ public:
+  explicit ServeCommand(CLI::App& app);
+  std::optional<int> run(const Settings& settings) const override;
+
+ private:
+  CLI::App* serve_;
+  ServeFlags flags_;
+};
+
+ServeCommand::ServeCommand(CLI::App& app)
+    : serve_(app.add_subcommand("serve", "Stream the changes of the database to other programs")) {
+  add_setting(serve_, kListen, flags_.listen);
+  add_setting(serve_, kMaxClients, flags_.max_clients);
+  add_setting(serve_, kMaxClientsPerAddress, flags_.max_clients_per_address);
+  add_database_option(serve_, flags_.database);
+  serve_->footer(
+      "It streams the change log that `skua run` and `skua backfill` write, with the records: "
+      "/changes as server-sent\nevents or by a websocket, /subscribe in the form of a Jetstream. "
+      "docs/feeds.md describes both. It only reads the\ndatabase: the role skua_reader may run "
+      "it, beside `skua run`.\n\nExamples:\n  skua serve --database postgresql://localhost/skua\n"
+      "  curl -N 'http://127.0.0.1:2470/changes?cursor=oldest&collection=app.bsky.feed.post'");
+}
+
+std::optional<int> ServeCommand::run(const Settings& settings) const {
+  if (!*serve_) return std::nullopt;
+  return serve(settings, flags_);
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_serve_command(CLI::App& app) {
+  return std::make_unique<ServeCommand>(app);
+}
+
+}  // namespace skua::cli

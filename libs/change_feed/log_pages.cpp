@@ -1,7 +1,11 @@
 #include "change_feed/log_pages.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
+
+#include "atproto/cid.hpp"
+#include "atproto/tid.hpp"
 
 namespace skua::change_feed {
 namespace {
@@ -35,8 +39,9 @@ const Statement kChanges{
         "SELECT b.pos + c.place - 1, b.at, "
         "(ARRAY['record', 'account', 'handle', 'label', 'bootstrap'])[c.kind], "
         "(ARRAY['create', 'update', 'delete'])[c.op], a.did, k.nsid, "
-        "CASE WHEN c.kind = 1 THEN bsky.rkey_text(c.actor_id, c.collection_id, c.rkey) END, "
-        "CASE WHEN c.rev > 0 THEN bsky.tid_text(c.rev) END, bsky.cid_text(c.cid), "
+        // Most keys, and revisions and CIDs, are numbers and hashes that become text here.
+        "CASE WHEN c.rkey < 0 THEN bsky.rkey_text(c.actor_id, c.collection_id, c.rkey) END, "
+        "c.rev, c.cid, "
         "b.val[c.place], a.active, a.status, a.handle, a.handle_valid, "
         "c.actor_id, c.collection_id, c.rkey "
         "FROM b, unnest(b.kind, b.op, b.actor_id, b.collection_id, b.rkey, b.rev, b.cid) "
@@ -74,7 +79,7 @@ const Statement kLabels{
 // The texts of a page have a limit; the first one is always returned.
 const Statement kRecords{
     "change_feed_records",
-    "SELECT r.place::int4, bsky.cid_text(r.cid), "
+    "SELECT r.place::int4, r.cid, "
     "CASE WHEN r.total - octet_length(r.text) < $4::int8 THEN r.text END "
     "FROM (SELECT t.place, t.cid, t.text, sum(octet_length(t.text)) OVER (ORDER BY t.place) AS "
     "total FROM (SELECT j.place, j.cid, j.record::text AS text "
@@ -97,6 +102,23 @@ std::optional<bool> boolean_at(const Rows& rows, std::size_t row, std::size_t co
   return rows.boolean(row, column);
 }
 
+std::string tid_text(std::int64_t number) {
+  return atproto::Tid{static_cast<std::uint64_t>(number)}.to_string();
+}
+
+/// A bytea, which has the form `\x` and hexadecimal digits, as the CID of a record; empty if it is
+/// null.
+std::string cid_at(const Rows& rows, std::size_t row, std::size_t column) {
+  const auto bytes = text_at(rows, row, column);
+  atproto::Cid cid;
+  if (bytes.size() != 2 + 2 * cid.digest.size()) return {};
+  for (std::size_t i = 0; i < cid.digest.size(); ++i) {
+    const char* digits = bytes.data() + 2 + 2 * i;
+    std::from_chars(digits, digits + 2, cid.digest[i], 16);
+  }
+  return cid.to_string();
+}
+
 Draft draft_of(const Rows& rows, std::size_t row) {
   auto event = std::make_shared<ChangeEvent>();
   event->pos = rows.int8(row, 0);
@@ -105,15 +127,18 @@ Draft draft_of(const Rows& rows, std::size_t row) {
   event->op = text_at(rows, row, 3);
   event->did = text_at(rows, row, 4);
   event->collection = text_at(rows, row, 5);
-  event->rkey = text_at(rows, row, 6);
-  event->rev = text_at(rows, row, 7);
-  event->cid = text_at(rows, row, 8);
+  const std::int64_t rkey = rows.int8(row, 16);
+  if (event->kind == "record") {
+    event->rkey = rkey < 0 ? text_at(rows, row, 6) : tid_text(rkey);
+    event->rev = tid_text(rows.int8(row, 7));
+    event->cid = cid_at(rows, row, 8);
+  }
   event->val = text_at(rows, row, 9);
   event->active = boolean_at(rows, row, 10);
   event->status = text_at(rows, row, 11);
   event->handle = text_at(rows, row, 12);
   event->handle_valid = boolean_at(rows, row, 13);
-  return {std::move(event), rows.int4(row, 14), rows.int4(row, 15), rows.int8(row, 16)};
+  return {std::move(event), rows.int4(row, 14), rows.int4(row, 15), rkey};
 }
 
 /// The draft of a position, if it passed the filter.
@@ -168,7 +193,7 @@ std::optional<std::int64_t> add_records(store::Session& session, const std::vect
   for (std::size_t i = 0; i < rows.size(); ++i) {
     auto& event = *events.at(static_cast<std::size_t>(rows.int4(i, 0)) - 1);
     if (rows.is_null(i, 2)) return event.pos;
-    if (rows.text(i, 1) != event.cid) continue;
+    if (cid_at(rows, i, 1) != event.cid) continue;
     event.is_superseded = false;
     event.record = rows.text(i, 2);
   }

@@ -53,7 +53,8 @@ const Statement kChanges{
 const Statement kReferences{
     "change_feed_references",
     std::string(kBlocks) +
-        "SELECT b.pos + r.change, (ARRAY['subject', 'parent', 'quote', 'list'])[r.role], "
+        "SELECT b.pos + r.change, (ARRAY['like', 'repost', 'reply', 'quote', 'follow', 'block', "
+        "'list item', 'label', 'post', 'following'])[r.role], "
         "r.delta::int4, CASE WHEN r.collection_id = 0 THEN a.did "
         "ELSE bsky.uri(r.actor_id, r.collection_id, r.rkey) END "
         "FROM b, unnest(b.ref_change, b.ref_role, b.ref_delta, b.ref_actor, b.ref_collection, "

@@ -22,7 +22,7 @@ ChangeEvent like() {
   event.rkey = "3k";
   event.rev = "3l";
   event.cid = "bafy";
-  event.references = {{"subject", 1, "at://did:plc:b/app.bsky.feed.post/3j"}};
+  event.references = {{"like", 1, "at://did:plc:b/app.bsky.feed.post/3j"}};
   event.record = R"({"$type": "app.bsky.feed.like"})";
   return event;
 }
@@ -34,7 +34,7 @@ TEST(ChangeJsonTest, a_record) {
       change_json(like()),
       std::string(kBegin) +
           R"("kind":"record","op":"create","did":"did:plc:a","collection":"app.bsky.feed.like",)"
-          R"("rkey":"3k","rev":"3l","cid":"bafy","references":[{"role":"subject","delta":1,)"
+          R"("rkey":"3k","rev":"3l","cid":"bafy","references":[{"role":"like","delta":1,)"
           R"("uri":"at://did:plc:b/app.bsky.feed.post/3j"}],"record":{"$type": "app.bsky.feed.like"}})");
 }
 
@@ -47,9 +47,9 @@ TEST(ChangeJsonTest, a_superseded_and_a_deleted_record) {
   event.is_superseded = false;
   event.op = "delete";
   event.cid.clear();
-  event.references = {{"subject", -1, "did:plc:b"}};
+  event.references = {{"follow", -1, "did:plc:b"}};
   EXPECT_TRUE(change_json(event).ends_with(
-      R"("rev":"3l","references":[{"role":"subject","delta":-1,"did":"did:plc:b"}]})"));
+      R"("rev":"3l","references":[{"role":"follow","delta":-1,"did":"did:plc:b"}]})"));
 }
 
 TEST(ChangeJsonTest, accounts_handles_and_labels) {
@@ -64,7 +64,7 @@ TEST(ChangeJsonTest, accounts_handles_and_labels) {
                                   R"("handle":null,"handle_valid":null})");
   auto label = event_of("label", "create");
   label.val = "spam";
-  label.references = {{"subject", 1, "did:plc:b"}};
+  label.references = {{"label", 1, "did:plc:b"}};
   label.label = R"({"cts": "2026-01-01T00:00:00.000Z"})";
   EXPECT_EQ(change_json(label), std::string(kBegin) +
                                     R"("kind":"label","op":"create","did":"did:plc:a",)"

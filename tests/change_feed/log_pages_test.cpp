@@ -41,7 +41,8 @@ TEST_F(LogPagesTest, an_empty_log_has_an_empty_page) {
 
 TEST_F(LogPagesTest, a_record_has_names_its_references_and_its_content) {
   store_like(kFirst);
-  append({like(kFirst)}, {{.delta = 1, .target = {2, 1, 0}}, {.delta = 0, .target = {3, 0, 0}}});
+  append({like(kFirst)}, {{.role = store::ReferenceRole::Like, .delta = 1, .target = {2, 1, 0}},
+                          {.role = store::ReferenceRole::Following, .target = {3, 0, 0}}});
   const auto found = page(1);
   ASSERT_EQ(positions(found), "1 then 2");
   const auto& event = *found.events[0];
@@ -59,6 +60,8 @@ TEST_F(LogPagesTest, a_record_has_names_its_references_and_its_content) {
   ASSERT_EQ(event.references.size(), 2U);
   EXPECT_EQ(event.references[0].target, "at://did:plc:2/app.bsky.feed.post/2222222222222");
   EXPECT_EQ(event.references[1].target, "did:plc:3");
+  EXPECT_EQ(event.references[0].role, "like");
+  EXPECT_EQ(event.references[1].role, "following");
   EXPECT_EQ(event.references[1].delta, 0);
 }
 

@@ -59,9 +59,7 @@ ChangeReader::ChangeReader(Options options)
               }) {}
 
 void ChangeReader::open(Start start, OnOpen on_open) {
-  waiting_.with([&](Waiting& waiting) {
-    waiting.open.push_back({start, std::move(on_open)});
-  });
+  waiting_.with([&](Waiting& waiting) { waiting.open.push_back({start, std::move(on_open)}); });
   thread_.notify();
 }
 

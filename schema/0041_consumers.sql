@@ -36,6 +36,7 @@ COMMENT ON COLUMN skua.consumers.error IS 'The error that stopped the consumer, 
 
 CREATE TABLE skua.consumer_lanes (
   pos         int8        NOT NULL,
+  start       int8        NOT NULL DEFAULT 0,
   epoch       int8        NOT NULL DEFAULT 0,
   served_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
   retry_at    timestamptz,
@@ -48,6 +49,7 @@ CREATE TABLE skua.consumer_lanes (
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE skua.consumer_lanes IS 'The position of each lane of a consumer in the change log.';
 COMMENT ON COLUMN skua.consumer_lanes.pos IS 'The position of the next change.';
+COMMENT ON COLUMN skua.consumer_lanes.start IS 'The position at which the lane began. The tables of a projection were built with all changes before it.';
 COMMENT ON COLUMN skua.consumer_lanes.epoch IS 'The number of batches so far.';
 COMMENT ON COLUMN skua.consumer_lanes.served_at IS 'The time at which the last batch ended. The lane that waits longest is next.';
 COMMENT ON COLUMN skua.consumer_lanes.retry_at IS 'The earliest time of the next attempt after a failure.';

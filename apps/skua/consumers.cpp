@@ -13,6 +13,7 @@
 #include "base/count_text.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
+#include "feed/consumers/consumer_replays.hpp"
 #include "feed/consumers/consumer_table.hpp"
 #include "feed/consumers/fold_step.hpp"
 #include "feed/consumers/projection_upkeep.hpp"
@@ -206,6 +207,7 @@ int consumers_run(const Settings& settings, const ConsumersFlags& flags, bool un
              feed::fold_step(session, metrics, options) == feed::StepResult::Worked ||
              feed::drop_retired_projection(session);
   } while (until_idle && worked);
+  if (until_idle) feed::replay_skipped_changes(session);
   fmt::print("{} applied in {}, {}\n", counted(metrics.changes.value(), "change"),
              counted(metrics.batches.value(), "batch"),
              counted(metrics.builds.value(), "projection") + " built");

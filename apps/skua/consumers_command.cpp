@@ -66,8 +66,8 @@ ConsumersCommand::ConsumersCommand(CLI::App& app)
       ->type_name("NUMBER");
   add_->add_option(
           "--policy", flags_.policy,
-          "Action after a change has failed too often: pause stops the consumer, skip leaves "
-          "the change out")
+          "Action after a change has failed too often: pause stops the consumer, skip makes the "
+          "change a dead letter")
       ->type_name("pause|skip")
       ->check(CLI::IsMember({"pause", "skip"}))
       ->default_str("pause");
@@ -91,7 +91,8 @@ ConsumersCommand::ConsumersCommand(CLI::App& app)
   rebuild_->footer(
       "Readers see the present tables until the new ones are complete.\n\nExample:\n  skua "
       "consumers rebuild post_stats");
-  reset_->add_flag("--skip", flags_.skip, "Leave the failed change out");
+  reset_->add_flag("--skip", flags_.skip,
+                   "Continue after the failed change, which becomes a dead letter");
   reset_->footer("Example:\n  skua consumers reset post_stats");
   wait_->add_option("--position", flags_.position, "A position of the change log")
       ->type_name("NUMBER")

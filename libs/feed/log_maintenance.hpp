@@ -36,7 +36,7 @@ class LogMaintenance {
     std::string database_url;
     std::chrono::milliseconds interval{60'000};
     /// Called on its thread after a fatal error: the log is not maintained any more.
-    std::function<void(const std::string& what)> on_defect;
+    std::function<void(const std::string& what)> on_defect = nullptr;
   };
 
   explicit LogMaintenance(Options options);

@@ -6,11 +6,13 @@
 #include <gtest/gtest.h>
 
 #include "feed/consumers/consumer_pool.hpp"
+#include "feed/consumers/consumer_replays.hpp"
 #include "feed/consumers/consumer_table.hpp"
 #include "feed/consumers/fold_step.hpp"
 #include "feed/consumers/projection_upkeep.hpp"
 #include "feed/log_maintenance.hpp"
 #include "feed/made_changes.hpp"
+#include "store/dead_letter_table.hpp"
 #include "support/postgres.hpp"
 #include "support/projections.hpp"
 
@@ -36,6 +38,16 @@ class ConsumersTest : public ChangesTest {
         "DO $$ BEGIN EXECUTE format('CREATE TRIGGER refuse BEFORE INSERT ON "
         "skua.post_stats_%s FOR EACH ROW EXECUTE FUNCTION refuse()', (SELECT id FROM "
         "skua.consumers WHERE name = 'post_stats' AND role = 'live')); END $$");
+  }
+  std::string letters() {
+    return value(
+        "SELECT coalesce(string_agg(concat_ws(' ', consumer, lane, pos, status, "
+        "operation), ', ' ORDER BY pos), '') FROM skua.dead_letter");
+  }
+  void request_replays() {
+    for (const std::int64_t id : store::letter_ids(session(), {})) {
+      store::request_replay(session(), id);
+    }
   }
 };
 
@@ -181,10 +193,24 @@ TEST_F(ConsumersTest, a_change_that_fails_is_found_by_halving_and_stops_the_cons
   EXPECT_TRUE(value("SELECT error FROM skua.consumers")
                   .starts_with("the change at position " + std::to_string(bad) + " failed: "));
 
+  reset_consumer(session(), "post_stats", AfterStop::Skip);
+  EXPECT_EQ(letters(), "post_stats 0 " + std::to_string(bad) + " dead create");
+  test::fold_changes(session());
+  EXPECT_EQ(likes(), "1: 1, 2: 1, 3: 1, 4: 1");
+}
+
+TEST_F(ConsumersTest, a_stopped_consumer_continues_when_the_cause_is_gone) {
+  add("post_stats");
+  refuse_post_66();
+  like(9, 66);
+  like(4, 4);
+  session().run("UPDATE skua.consumer_lanes SET attempts = 9");
+  test::fold_changes(session(), 3);
+  EXPECT_EQ(state(), "live stopped");
   session().run("DROP FUNCTION refuse CASCADE");
   reset_consumer(session(), "post_stats", AfterStop::Retry);
   test::fold_changes(session());
-  EXPECT_EQ(likes(), "1: 1, 2: 1, 3: 1, 4: 1, 66: 1");
+  EXPECT_EQ(likes(), "4: 1, 66: 1");
 }
 
 TEST_F(ConsumersTest, the_policy_skip_leaves_the_change_out) {
@@ -199,6 +225,35 @@ TEST_F(ConsumersTest, the_policy_skip_leaves_the_change_out) {
   }
   EXPECT_EQ(likes(), "1: 1, 2: 1");
   EXPECT_EQ(state(), "live running");
+  EXPECT_EQ(letters(), "post_stats 0 2 dead create") << "the change is a dead letter";
+
+  // Its replay fails while the cause is there, and then applies the change once.
+  request_replays();
+  replay_skipped_changes(session());
+  EXPECT_EQ(letters(), "post_stats 0 2 dead create");
+  session().run("DROP FUNCTION refuse CASCADE");
+  request_replays();
+  replay_skipped_changes(session());
+  replay_skipped_changes(session());
+  EXPECT_EQ(letters(), "post_stats 0 2 resolved create");
+  EXPECT_EQ(likes(), "1: 1, 2: 1, 66: 1");
+}
+
+TEST_F(ConsumersTest, a_skipped_change_is_not_replayed_into_tables_that_were_built_later) {
+  add("post_stats", std::nullopt, "skip");
+  refuse_post_66();
+  like(9, 66);
+  for (int i = 0; i < 100 && letters().empty(); ++i) {
+    test::fold_changes(session());
+    session().run("SELECT pg_sleep(0.005)");
+  }
+  rebuild_consumer(session(), "post_stats");
+  test::maintain_projections(session());
+  EXPECT_EQ(likes(), "66: 1");
+  request_replays();
+  replay_skipped_changes(session());
+  EXPECT_EQ(letters(), "post_stats 0 1 resolved create");
+  EXPECT_EQ(likes(), "66: 1");
 }
 
 TEST_F(ConsumersTest, a_retry_waits_and_another_change_does_not_shorten_the_wait) {

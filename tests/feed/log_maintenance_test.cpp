@@ -22,7 +22,8 @@ class LogMaintenanceTest : public test::PostgresTest {
   /// A block of one change in a partition, which was appended so long ago.
   void append_in(std::int64_t partition, const std::string& age) {
     session().run("SELECT skua.make_change_log_partition(" + std::to_string(partition) + ")");
-    store::append_changes(session(), {.changes = {{.actor_id = 1, .cid = atproto::Digest{}}}});
+    store::append_changes(
+        session(), {.changes = {{.actor_id = 1, .cid = atproto::Digest{}}}, .references = {}});
     session().run("UPDATE skua.change_log SET pos = " + std::to_string(partition * kWidth + 5) +
                   ", at = now() - interval '" + age +
                   "' WHERE pos = (SELECT max(pos) FROM skua.change_log); "

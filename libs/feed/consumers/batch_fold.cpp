@@ -16,7 +16,7 @@ const store::Statement kAdvance{
 
 }  // namespace
 
-void fold_batch(store::Session& session, const Projection& projection, const Batch& batch) {
+void apply_changes(store::Session& session, const Projection& projection, const Batch& batch) {
   std::size_t number = 0;
   for (const std::string& sql : projection.fold) {
     store::Params params;
@@ -26,6 +26,10 @@ void fold_batch(store::Session& session, const Projection& projection, const Bat
                      sql_for(projection, batch.consumer_id, sql)},
                     params);
   }
+}
+
+void fold_batch(store::Session& session, const Projection& projection, const Batch& batch) {
+  apply_changes(session, projection, batch);
   advance_lane(session, batch.consumer_id, batch.lane, batch.end);
 }
 

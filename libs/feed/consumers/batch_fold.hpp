@@ -19,8 +19,11 @@ struct Batch {
   std::int64_t end = 0;
 };
 
+/// Applies the changes to the tables. Throws store::SqlError, as all here.
+void apply_changes(store::Session& session, const Projection& projection, const Batch& batch);
+
 /// Applies the changes to the tables and moves the position of the lane to `batch.end`. The
-/// transaction of the caller has locked the lane. Throws store::SqlError.
+/// transaction of the caller has locked the lane.
 void fold_batch(store::Session& session, const Projection& projection, const Batch& batch);
 
 /// Moves the position of a lane, and forgets its failures.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "feed/consumers/consumer_replays.hpp"
 #include "feed/consumers/consumer_table.hpp"
 #include "feed/consumers/projection_upkeep.hpp"
 #include "feed/consumers/tuning.hpp"
@@ -99,6 +100,7 @@ milliseconds ConsumerPool::maintain(store::LazySession& lazy, const std::stop_to
   }
   while (!stop.stop_requested() && drop_retired_projection(session)) {
   }
+  replay_skipped_changes(session);
   const std::vector<Consumer> consumers = read_consumers(session);
   idle_pause_ = idle_pause(consumers);
   const auto now = std::chrono::steady_clock::now();

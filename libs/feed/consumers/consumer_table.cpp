@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "feed/consumers/consumer_replays.hpp"
 #include "feed/consumers/tuning.hpp"
 #include "feed/projections/projection.hpp"
 #include "feed/projections/projection_tables.hpp"
@@ -40,11 +41,10 @@ const Statement kRebuild{
     "ON CONFLICT (name, role) WHERE role <> 'retired' DO UPDATE SET state = 'filling', error = "
     "NULL "
     "WHERE skua.consumers.state IN ('stopped', 'lagged out')"};
-const Statement kSkip{
-    "consumers_skip",
-    "UPDATE skua.consumer_lanes AS l SET pos = l.pos + 1 FROM skua.consumers AS c "
-    "WHERE c.id = l.consumer_id AND c.name = $1::text AND c.state = 'stopped' AND "
-    "l.attempts > 0"};
+const Statement kSkip{"consumers_skip",
+                      "UPDATE skua.consumer_lanes AS l SET pos = l.pos + 1 FROM skua.consumers AS "
+                      "c WHERE c.id = l.consumer_id AND c.name = $1::text AND c.state = 'stopped' "
+                      "AND l.attempts > 0 RETURNING l.lane, l.pos - 1, coalesce(l.error, '')"};
 const Statement kContinue{
     "consumers_continue",
     "WITH continued AS (UPDATE skua.consumers SET state = 'running', error = NULL WHERE name = "
@@ -151,7 +151,13 @@ void rebuild_consumer(store::Session& session, const std::string& name) {
 void reset_consumer(store::Session& session, const std::string& name, AfterStop after) {
   Change change(session);
   require_consumer(session, name);
-  if (after == AfterStop::Skip) session.execute(kSkip, of_name(name));
+  if (after == AfterStop::Skip) {
+    const store::Rows skipped = session.execute(kSkip, of_name(name));
+    for (std::size_t i = 0; i < skipped.size(); ++i) {
+      write_skipped_change(session, name, skipped.int4(i, 0), skipped.int8(i, 1),
+                           std::string(skipped.text(i, 2)));
+    }
+  }
   if (session.execute(kContinue, of_name(name)).empty()) {
     throw ConsumerError(fmt::format("the consumer '{}' is not stopped", name));
   }

@@ -71,7 +71,8 @@ void pause_consumer(store::Session& session, const std::string& name, bool pause
 /// these. A consumer that stopped or lagged out needs it. No effect while a rebuild is under way.
 void rebuild_consumer(store::Session& session, const std::string& name);
 
-/// Continues a consumer that stopped at a change that failed too often, or skips this change.
+/// Continues a consumer that stopped at a change that failed too often, with this change or after
+/// it. A skipped change is a dead letter.
 enum class AfterStop : std::uint8_t { Retry, Skip };
 void reset_consumer(store::Session& session, const std::string& name, AfterStop after);
 

@@ -8,6 +8,7 @@
 #include "base/crash_point.hpp"
 #include "base/log.hpp"
 #include "feed/consumers/batch_fold.hpp"
+#include "feed/consumers/consumer_replays.hpp"
 #include "feed/consumers/tuning.hpp"
 #include "feed/projections/projection.hpp"
 #include "store/sqlstate.hpp"
@@ -121,6 +122,8 @@ void record_failure(store::Session& session, const Batch& batch, const store::Sq
   const store::Rows failed = session.execute(kFail, params);
   if (!failed.empty() && failed.boolean(0, 0)) {
     if (failed.text(0, 1) == "skip") {
+      write_skipped_change(session, batch.name, batch.lane, batch.first, error.what(),
+                           error.sqlstate());
       advance_lane(session, batch.consumer_id, batch.lane, batch.first + 1);
     } else {
       set_state(session, batch.consumer_id, "stopped",

@@ -32,8 +32,9 @@ const Statement kLockBuild{"consumers_lock_build",
                            "SELECT pg_try_advisory_xact_lock(1936422147, $1::int4)"};
 const Statement kInsertLanes{
     "consumers_insert_lanes",
-    "INSERT INTO skua.consumer_lanes (consumer_id, lane, pos) SELECT $1::int4, n::int2, "
-    "skua.change_log_end() FROM generate_series(0, $2::int4 - 1) AS n"};
+    "INSERT INTO skua.consumer_lanes (consumer_id, lane, pos, start) SELECT $1::int4, n::int2, "
+    "e.log_end, e.log_end FROM (SELECT skua.change_log_end() AS log_end) AS e CROSS JOIN "
+    "generate_series(0, $2::int4 - 1) AS n"};
 const Statement kSetRunning{
     "consumers_set_running",
     "UPDATE skua.consumers SET state = 'running', error = NULL WHERE id = $1::int4 AND state = "

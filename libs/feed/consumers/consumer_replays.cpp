@@ -1,0 +1,108 @@
+#include "feed/consumers/consumer_replays.hpp"
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "base/time.hpp"
+#include "feed/consumers/batch_fold.hpp"
+#include "feed/consumers/consumer_table.hpp"
+#include "store/consumer_letters.hpp"
+#include "store/dead_letter_table.hpp"
+#include "store/process_name.hpp"
+
+namespace skua::feed {
+namespace {
+
+constexpr std::size_t kLettersOfRound = 100;
+
+const store::Statement kChange{
+    "consumers_change",
+    "SELECT c.kind, c.op, c.actor_id, c.collection_id, c.rkey, s.timeline FROM "
+    "skua.change_log_state AS s CROSS JOIN skua.changes_between($1::int8, $1::int8 + 1) AS c"};
+const store::Statement kLockLane{
+    "consumers_lock_lane",
+    "SELECT l.start, s.timeline, EXISTS (SELECT FROM skua.change_log AS b WHERE b.pos <= $3::int8) "
+    "FROM skua.change_log_state AS s CROSS JOIN skua.consumer_lanes AS l WHERE l.consumer_id = "
+    "$1::int4 AND l.lane = $2::int4 FOR UPDATE OF l"};
+
+const char* operation_text(std::int32_t operation) {
+  constexpr const char* kTexts[] = {"create", "update", "delete"};
+  return kTexts[operation - 1];
+}
+
+std::string lease_owner() {
+  return store::process_name("skua consumers");
+}
+
+/// One letter, in one transaction.
+void replay(store::Session& session, const Projection& projection, const Consumer& consumer,
+            const store::RequestedLetter& requested) {
+  const store::ConsumerLetter& letter = requested.letter;
+  store::Transaction transaction(session);
+  store::Params params;
+  params.int4(consumer.id).int4(letter.lane).int8(letter.position);
+  const store::Rows lane = session.execute(kLockLane, params);
+  if (lane.empty()) {
+    store::release_replay(session, requested.id, lease_owner());
+  } else if (letter.position < lane.int8(0, 0)) {
+    store::resolve_replay(session, requested.id, lease_owner(),
+                          "the tables were built after this change");
+  } else if (letter.timeline != lane.int4(0, 1) || !lane.boolean(0, 2)) {
+    store::fail_replay(
+        session, requested.id, lease_owner(),
+        fmt::format("the log does not have the change any more: rebuild {}", consumer.name), "");
+  } else {
+    apply_changes(session, projection,
+                  {.consumer_id = consumer.id,
+                   .name = consumer.name,
+                   .lane = letter.lane,
+                   .lanes = static_cast<std::int32_t>(consumer.lanes.size()),
+                   .first = letter.position,
+                   .end = letter.position + 1});
+    store::resolve_replay(session, requested.id, lease_owner(), "replayed");
+  }
+  transaction.commit();
+}
+
+}  // namespace
+
+void write_skipped_change(store::Session& session, const std::string& consumer, std::int32_t lane,
+                          std::int64_t position, const std::string& error,
+                          const std::string& sqlstate) {
+  store::Params params;
+  params.int8(position);
+  const store::Rows change = session.execute(kChange, params);
+  store::write_consumer_letter(session,
+                               {.consumer = consumer,
+                                .lane = lane,
+                                .timeline = change.int4(0, 5),
+                                .position = position,
+                                .operation = operation_text(change.int4(0, 1)),
+                                .actor_id = change.int4(0, 2),
+                                .collection_id = change.int4(0, 3),
+                                .rkey = change.int8(0, 4),
+                                .payload = {},
+                                .error = error,
+                                .sqlstate = sqlstate},
+                               system_clock().now());
+}
+
+void replay_skipped_changes(store::Session& session) {
+  for (const Consumer& consumer : read_consumers(session)) {
+    const Projection* projection = find_projection(consumer.name);
+    if (projection == nullptr || consumer.role != "live" || consumer.paused) continue;
+    for (const ConsumerLane& lane : consumer.lanes) {
+      const auto requested = store::lease_requested_letters(
+          session, consumer.name, lane.lane, {.owner = lease_owner()}, kLettersOfRound);
+      for (const store::RequestedLetter& letter : requested) {
+        try {
+          replay(session, *projection, consumer, letter);
+        } catch (const store::DataError& error) {
+          store::fail_replay(session, letter.id, lease_owner(), error.what(), error.sqlstate());
+        }
+      }
+    }
+  }
+}
+
+}  // namespace skua::feed

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "store/session.hpp"
+
+namespace skua::feed {
+
+/// Stores the change at `position` as a dead letter of its consumer, which leaves it out. In the
+/// caller's transaction, which moves the position of the lane. Throws store::SqlError, as all here.
+void write_skipped_change(store::Session& session, const std::string& consumer, std::int32_t lane,
+                          std::int64_t position, const std::string& error,
+                          const std::string& sqlstate = {});
+
+/// Applies the changes of dead letters whose replay an operator requested
+/// (`skua dead-letters replay`). A letter is resolved in the transaction that applies its change. A
+/// change from before the build of the present tables is in them already, and its letter is
+/// resolved without it. If the change fails again, or the log does not have it any more, the letter
+/// is dead again with the reason.
+void replay_skipped_changes(store::Session& session);
+
+}  // namespace skua::feed

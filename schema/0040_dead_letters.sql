@@ -53,8 +53,8 @@ COMMENT ON COLUMN skua.dead_letter.did IS 'The account that the letter concerns;
 COMMENT ON COLUMN skua.dead_letter.rev IS 'Of an indexer''s letter: the revision of the commit (bsky.tid_text returns its text); null: unknown.';
 COMMENT ON COLUMN skua.dead_letter.pos IS 'Of a consumer''s letter: the position of the change (skua.change_log); null: the letter is the indexer''s.';
 COMMENT ON COLUMN skua.dead_letter.rkey IS 'Of a consumer''s letter: the key of the record, as a number, as in skua.change_log.';
-COMMENT ON COLUMN skua.dead_letter.lease_until IS 'When the lease of a replay ends, by the server''s clock. After that another process may lease the letter.';
-COMMENT ON COLUMN skua.dead_letter.finished_at IS 'When the letter was resolved or discarded. It is deleted 30 days later.';
+COMMENT ON COLUMN skua.dead_letter.lease_until IS 'The end of the lease of a replay, by the server''s clock. After that another process may lease the letter.';
+COMMENT ON COLUMN skua.dead_letter.finished_at IS 'The time at which the letter was resolved or discarded. It is deleted 30 days later.';
 COMMENT ON COLUMN skua.dead_letter.timeline IS 'Of a consumer''s letter: the timeline of pos.';
 COMMENT ON COLUMN skua.dead_letter.lane IS 'Of a consumer''s letter: the lane of the consumer.';
 COMMENT ON COLUMN skua.dead_letter.actor_id IS 'Of a consumer''s letter: the account of the change (bsky.actors.id).';
@@ -71,7 +71,7 @@ CREATE VIEW skua.dead_letter_errors AS
   SELECT error, last_at FROM skua.dead_letter WHERE status = 'dead';
 COMMENT ON VIEW skua.dead_letter_errors IS 'The errors of dead letters that nobody has handled, without what the network sent. For readers.';
 COMMENT ON COLUMN skua.dead_letter_errors.error IS 'The reason.';
-COMMENT ON COLUMN skua.dead_letter_errors.last_at IS 'When the letter was last rejected.';
+COMMENT ON COLUMN skua.dead_letter_errors.last_at IS 'The time of the last rejection of the letter.';
 
 INSERT INTO skua.reader_tables VALUES ('dead_letter_errors');
 

@@ -11,6 +11,7 @@ import json
 import re
 
 import filled
+import projections
 from harness import EndToEnd
 from test_documents import queries, queries_of_the_readme
 
@@ -56,6 +57,8 @@ class Queries(EndToEnd):
     def test_each_reads_no_more_than_it_must(self):
         database = self.database()
         large = [*filled.fill(database), "actors"]
+        projections.add(database.url)
+        self.assertEqual(projections.differences(database.url), [])
         sizes = {table: database.value(f"select count(*) from bsky.{table}") for table in large}
         self.assertGreater(min(sizes.values()), 5000)
         statements = [*queries_of_the_readme(), *queries()]
@@ -86,6 +89,8 @@ class Queries(EndToEnd):
     def test_each_key_is_that_of_the_uri_beside_it(self):
         database = self.database()
         filled.fill(database, rows=300, accounts=20)
+        projections.add(database.url)
+        self.assertEqual(projections.differences(database.url), [])
         uris = database.rows(
             "select c.relname as view, substr(a.attname, 1, length(a.attname) - 4) as name, exists (select from "
             "pg_attribute k where k.attrelid = c.oid and k.attname = replace(a.attname, '_uri', '_collection')) "

@@ -17,6 +17,7 @@
 #include "support/made_events.hpp"
 #include "support/made_labels.hpp"
 #include "support/postgres.hpp"
+#include "support/projections.hpp"
 #include "writer/table_samples.hpp"
 
 namespace skua::writer::account_changes_test {
@@ -313,6 +314,7 @@ class HiddenAccountsTest : public AccountChangesTest {
  protected:
   /// The rows of every view of records.
   std::map<std::string, int> rows() {
+    test::fold_changes(session());
     std::map<std::string, int> rows;
     const store::Rows views = session().run(
         "SELECT relname FROM pg_class WHERE relnamespace = 'bsky'::regnamespace AND relkind = 'v' "
@@ -326,6 +328,7 @@ class HiddenAccountsTest : public AccountChangesTest {
 };
 
 TEST_F(HiddenAccountsTest, leave_every_view_and_come_back) {
+  test::add_projections(session(), 100);
   const auto all_of = [&](const std::string& did) {
     write(one_of_each(did, 10));
     nlohmann::json post = made_post("with all that views show");

@@ -59,14 +59,15 @@ TEST_F(ChangeLogTest, a_change_comes_back_as_it_was_appended) {
                            .val = "spam"});
   block.changes.push_back(
       {.kind = ChangeKind::Account, .operation = ChangeOperation::Update, .actor_id = 3});
-  block.references.push_back({.change = 1, .delta = -1, .target = {6, 0, 0}});
+  block.references.push_back(
+      {.change = 1, .role = ReferenceRole::Label, .delta = -1, .target = {6, 0, 0}});
   append(session(), block);
   EXPECT_EQ(value("SELECT string_agg(concat_ws(',', pos, kind, op, actor_id, collection_id, rkey, "
                   "rev, left(encode(cid, 'hex'), 6), val), ' ' ORDER BY pos) FROM skua.changes(1)"),
             "1,record,create,7,2,0,5,010203 2,label,delete,8,0,0,0,spam 3,account,update,3,0,0,0");
   EXPECT_EQ(value("SELECT string_agg(concat_ws(',', pos, role, delta, actor_id, collection_id, "
                   "rkey), ' ' ORDER BY pos) FROM skua.change_references(1)"),
-            "1,subject,1,9,1,4 2,subject,-1,6,0,0");
+            "1,like,1,9,1,4 2,label,-1,6,0,0");
 }
 
 TEST_F(ChangeLogTest, reading_begins_inside_a_block) {

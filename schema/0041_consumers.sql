@@ -5,6 +5,7 @@
 
 CREATE TABLE skua.consumers (
   created_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+  retry_at     timestamptz,
   id           int4        NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   version      int4        NOT NULL,
   lanes        int2        NOT NULL CHECK (lanes IN (1, 2, 4, 8, 16, 32, 64)),
@@ -21,6 +22,7 @@ CREATE TABLE skua.consumers (
 CREATE UNIQUE INDEX consumers_name ON skua.consumers (name, role) WHERE role <> 'retired';
 COMMENT ON TABLE skua.consumers IS 'The consumers of the change log. skua consumers lists and changes them.';
 COMMENT ON COLUMN skua.consumers.created_at IS 'The time at which the consumer was added, or its rebuild was requested.';
+COMMENT ON COLUMN skua.consumers.retry_at IS 'The time of the next attempt to build the tables, after a failure.';
 COMMENT ON COLUMN skua.consumers.id IS 'The number of the consumer. The tables of a projection end in it.';
 COMMENT ON COLUMN skua.consumers.version IS 'The version of the projection that built the tables. skua rebuilds the tables of an older version.';
 COMMENT ON COLUMN skua.consumers.lanes IS 'The number of lanes. Each lane reads its part of the changes, in order. Different lanes run at the same time.';

@@ -1,5 +1,6 @@
 #include "support/projections.hpp"
 
+#include <chrono>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -22,6 +23,40 @@ TEST_F(ProjectionsTest, all_are_built_of_an_empty_database) {
                   "skua.consumers"),
             "actor_stats live running, notifications live running, post_stats live running, "
             "tag_trends live running");
+}
+
+TEST_F(ProjectionsTest, a_mention_of_an_unknown_account_notifies_it) {
+  const std::string mention =
+      R"([{"features": [{"$type": "app.bsky.richtext.facet#mention", "did": "did:plc:mentioned"}]}])";
+  session().run("INSERT INTO bsky.actors (did, indexed_at) VALUES ('did:plc:author', now())");
+  session().run(
+      "INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at, cid, facets) SELECT id, 1, 1, "
+      "now(), '', '" +
+      mention + "' FROM bsky.actors");
+  test::add_projections(session(), 10);
+  EXPECT_EQ(value("SELECT recipient_did || ' ' || reason || ' ' || did FROM "
+                  "bsky.notifications_view"),
+            "did:plc:mentioned mention did:plc:author");
+  EXPECT_EQ(test::projection_differences(session()), "");
+}
+
+TEST_F(ProjectionsTest, a_build_does_not_keep_the_numbers_of_accounts_from_others) {
+  ConsumerMetrics metrics;
+  session().run("INSERT INTO bsky.actors (did, indexed_at) VALUES ('did:plc:author', now())");
+  session().run(
+      R"(INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at, cid, facets) SELECT id, 1, 1, )"
+      R"(now(), '', '[{"features": [{"$type": "app.bsky.richtext.facet#mention", "did": )"
+      R"("did:plc:mentioned"}]}]' FROM bsky.actors)");
+  add_consumer(session(), {.name = "notifications"});
+  // The build waits for this lock before it reads.
+  store::Session other(database_.url(), "other");
+  store::Transaction locked(other);
+  other.run("LOCK TABLE bsky.follows IN ACCESS EXCLUSIVE MODE");
+  session().limit_lock_waits(std::chrono::milliseconds(100));
+  EXPECT_THROW(build_projection(session(), metrics), store::ServerError);
+  EXPECT_EQ(
+      other.run("SELECT count(*) FROM bsky.actors WHERE did = 'did:plc:mentioned'").int8(0, 0), 1)
+      << "committed before the build";
 }
 
 }  // namespace

@@ -19,29 +19,36 @@ using store::Statement;
 
 /// How long readers may wait behind an exchange that waits for other readers.
 constexpr std::chrono::milliseconds kExchangePatience{200};
-/// A build this close to the end of the log is exchanged.
+/// A build this close to the end of the log is exchanged. A projection that is farther from it is
+/// not checked now and then, because a check applies the rest in one transaction.
 constexpr std::int64_t kNearEnd = 10'000;
+/// The accounts whose records one statement prepares.
+constexpr std::int64_t kPreparedAccounts = 10'000;
 
 // Lanes exist: the tables are built, and a crash came before the consumer was set to running.
 const Statement kNextToBuild{
     "consumers_next_to_build",
     "SELECT c.id, c.name, c.lanes, EXISTS (SELECT FROM skua.consumer_lanes AS l WHERE "
     "l.consumer_id = c.id) FROM skua.consumers AS c WHERE c.state = 'filling' AND c.role = 'next' "
-    "AND NOT c.paused AND NOT EXISTS (SELECT FROM skua.dropped_indexes) ORDER BY c.id"};
+    "AND NOT c.paused AND (c.retry_at IS NULL OR c.retry_at <= clock_timestamp()) "
+    "AND NOT EXISTS (SELECT FROM skua.dropped_indexes) ORDER BY c.id"};
 const Statement kLockBuild{"consumers_lock_build",
                            "SELECT pg_try_advisory_xact_lock(1936422147, $1::int4)"};
 const Statement kInsertLanes{
     "consumers_insert_lanes",
     "INSERT INTO skua.consumer_lanes (consumer_id, lane, pos, start) SELECT $1::int4, n::int2, "
-    "e.log_end, e.log_end FROM (SELECT skua.change_log_end() AS log_end) AS e CROSS JOIN "
-    "generate_series(0, $2::int4 - 1) AS n"};
+    "e.start, e.start FROM (SELECT coalesce($3::int8, skua.change_log_end()) AS start) AS e "
+    "CROSS JOIN generate_series(0, $2::int4 - 1) AS n"};
+const Statement kNewestActor{"consumers_newest_actor",
+                             "SELECT coalesce(max(id), 0) FROM bsky.actors"};
 const Statement kSetRunning{
     "consumers_set_running",
     "UPDATE skua.consumers SET state = 'running', error = NULL WHERE id = $1::int4 AND state = "
     "'filling' AND role = 'next'"};
 const Statement kBuildFailed{
     "consumers_build_failed",
-    "UPDATE skua.consumers SET error = $2::text WHERE id = $1::int4 AND state = 'filling'"};
+    "UPDATE skua.consumers SET error = $2::text, retry_at = clock_timestamp() + interval '1 "
+    "minute' WHERE id = $1::int4 AND state = 'filling'"};
 const Statement kNextToExchange{
     "consumers_next_to_exchange",
     "SELECT c.id, c.name, c.lanes FROM skua.consumers AS c WHERE c.role = 'next' AND c.state = "
@@ -63,9 +70,12 @@ const Statement kRetired{"consumers_retired",
 const Statement kDelete{"consumers_delete",
                         "WITH lanes AS (DELETE FROM skua.consumer_lanes WHERE consumer_id = "
                         "$1::int4) DELETE FROM skua.consumers WHERE id = $1::int4"};
-const Statement kLive{"consumers_live",
-                      "SELECT id, lanes FROM skua.consumers WHERE name = $1::text AND role = "
-                      "'live' AND state = 'running'"};
+const Statement kLive{
+    "consumers_live",
+    "SELECT c.id, c.lanes, skua.change_log_end() - (SELECT min(l.pos) FROM skua.consumer_lanes AS "
+    "l "
+    "WHERE l.consumer_id = c.id) FROM skua.consumers AS c WHERE c.name = $1::text AND c.role = "
+    "'live' AND c.state = 'running'"};
 
 store::Params of_id(std::int32_t id) {
   store::Params params;
@@ -93,9 +103,25 @@ void fold_to_end(store::Session& session, const Projection& projection, std::int
   }
 }
 
+/// Runs what must be committed before the build. Returns the position at which the lanes then
+/// begin. Nothing: the build needs no preparation, and its lanes begin at the end of the log.
+std::optional<std::int64_t> prepare(store::Session& session, const Projection& projection) {
+  if (projection.prepare.empty()) return std::nullopt;
+  const std::int64_t start = session.execute(kLogEnd, {}).int8(0, 0);
+  const std::int64_t newest = session.execute(kNewestActor, {}).int8(0, 0);
+  const Statement statement{"prepare_" + std::string(projection.name), projection.prepare};
+  for (std::int64_t first = 0; first <= newest; first += kPreparedAccounts) {
+    store::Params params;
+    params.int8(first).int8(first + kPreparedAccounts);
+    session.execute(statement, params);
+  }
+  return start;
+}
+
 /// The snapshot of the transaction is that of its first statement, the lock.
 bool build(store::Session& session, const Projection& projection, std::int32_t consumer_id,
            std::int32_t lanes) {
+  const std::optional<std::int64_t> start = prepare(session, projection);
   store::Transaction transaction(session);
   session.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
   if (!session.execute(kLockBuild, of_id(consumer_id)).boolean(0, 0)) return false;
@@ -103,6 +129,7 @@ bool build(store::Session& session, const Projection& projection, std::int32_t c
   build_tables(session, projection, consumer_id);
   store::Params params;
   params.int4(consumer_id).int4(lanes);
+  start ? params.int8(*start) : params.null();
   session.execute(kInsertLanes, params);
   crash_point("before_build_commit");
   transaction.commit();
@@ -177,6 +204,8 @@ bool drop_retired_projection(store::Session& session) {
     const store::Rows found = session.execute(kRetired, {});
     if (!found.empty()) {
       const std::int32_t id = found.int4(0, 0);
+      // A session that applies a batch to the tables holds its lane.
+      session.execute(kLockLanes, of_id(id));
       if (const Projection* projection = find_projection(found.text(0, 1))) {
         drop_tables(session, *projection, id);
       }
@@ -212,7 +241,7 @@ std::optional<std::vector<std::string>> check_projection(store::Session& session
     store::Params of_name;
     of_name.text(name);
     const store::Rows live = session.execute(kLive, of_name);
-    if (live.empty()) return std::nullopt;
+    if (live.empty() || (keys && live.int8(0, 2) > kNearEnd)) return std::nullopt;
     fold_to_end(session, *projection, live.int4(0, 0), live.int4(0, 1));
     store::Params params;
     keys ? params.int4(*keys) : params.null();

@@ -31,6 +31,10 @@ constexpr const char* kChangedPosts = R"sql((
     WHERE t.actor_id = c.actor_id AND t.rkey = c.rkey AND t.facets IS NOT NULL OFFSET 0) AS p
   WHERE c.kind = 1 AND c.collection_id = 1 AND c.op <> 3))sql";
 
+constexpr const char* kPostsOfAccounts = R"sql((
+  SELECT p.facets FROM bsky.posts AS p
+  WHERE p.actor_id >= $1::int8 AND p.actor_id < $2::int8 AND p.facets IS NOT NULL))sql";
+
 /// The records that a batch concerns: those that changed; the likes, reposts and follows of the
 /// same account and subject, of which only the first notifies; and the replies below a post that
 /// came or went. Statements that look up a table are LATERAL with OFFSET 0: they use its index.
@@ -216,7 +220,8 @@ const Projection& notifications() {
                   "NOT NULL, subject_actor int4, subject_collection int4, "
                   "PRIMARY KEY (actor_id, collection_id, rkey, recipient)",
                   {"(recipient, sort_at)"}}},
-      .fill = {add_mentioned_accounts("bsky.posts"), fill_notifications()},
+      .prepare = add_mentioned_accounts(kPostsOfAccounts),
+      .fill = {fill_notifications()},
       .fold = {add_mentioned_accounts(kChangedPosts), fold_notifications()},
       .differences = notification_differences()};
   return kProjection;

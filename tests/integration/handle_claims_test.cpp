@@ -170,9 +170,9 @@ TEST_F(HandlesTest, claims_at_the_same_time_leave_one_owner) {
     write_account_changes(session(), std::vector{&of_alice.front()}, clock_.now(), effects);
     thread = std::jthread([&] {
       store::Transaction transaction(other);
-      Effects effects;
-      write_account_changes(other, std::vector{&of_bob.front()}, clock_.now(), effects);
-      effects.finish(other);
+      Effects effects_of_bob;
+      write_account_changes(other, std::vector{&of_bob.front()}, clock_.now(), effects_of_bob);
+      effects_of_bob.finish(other);
       transaction.commit();
       ended = true;
     });

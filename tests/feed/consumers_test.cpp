@@ -137,6 +137,22 @@ TEST_F(ConsumersTest, a_rebuild_replaces_the_tables_in_one_step) {
   EXPECT_EQ(value("SELECT count(*) FROM pg_tables WHERE tablename LIKE 'post_stats%'"), "1");
 }
 
+TEST_F(ConsumersTest, a_build_that_lagged_out_is_built_again) {
+  add("post_stats");
+  rebuild_consumer(session(), "post_stats");
+  ConsumerMetrics metrics;
+  EXPECT_TRUE(build_projection(session(), metrics));
+  session().run("UPDATE skua.consumers SET state = 'lagged out' WHERE role = 'next'");
+  like(1);
+  rebuild_consumer(session(), "post_stats");
+  EXPECT_EQ(state(), "live running, next filling, retired lagged out");
+  EXPECT_TRUE(build_projection(session(), metrics));
+  EXPECT_EQ(metrics.builds.value(), 2U);
+  test::maintain_projections(session());
+  EXPECT_EQ(state(), "live running");
+  EXPECT_EQ(likes(), "1: 1");
+}
+
 TEST_F(ConsumersTest, readers_of_the_view_delay_an_exchange_and_do_not_fail_it) {
   add("post_stats");
   like(1);

@@ -33,14 +33,17 @@ const Statement kRetire{"consumers_retire",
 const Statement kPause{"consumers_pause",
                        "UPDATE skua.consumers SET paused = $2::boolean WHERE name = $1::text AND "
                        "role <> 'retired'"};
+// A build that failed keeps its tables and lanes: another one takes its place.
+const Statement kRetireFailedBuild{
+    "consumers_retire_failed_build",
+    "UPDATE skua.consumers SET role = 'retired' WHERE name = $1::text AND role = 'next' AND state "
+    "IN ('stopped', 'lagged out')"};
 const Statement kRebuild{
     "consumers_rebuild",
     "INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, "
     "overrides) SELECT name, kind, $2::int4, lanes, 'next', 'filling', policy, profile, overrides "
-    "FROM skua.consumers WHERE name = $1::text AND role = 'live' "
-    "ON CONFLICT (name, role) WHERE role <> 'retired' DO UPDATE SET state = 'filling', error = "
-    "NULL "
-    "WHERE skua.consumers.state IN ('stopped', 'lagged out')"};
+    "FROM skua.consumers WHERE name = $1::text ORDER BY id DESC LIMIT 1 "
+    "ON CONFLICT (name, role) WHERE role <> 'retired' DO NOTHING"};
 const Statement kSkip{"consumers_skip",
                       "UPDATE skua.consumer_lanes AS l SET pos = l.pos + 1 FROM skua.consumers AS "
                       "c WHERE c.id = l.consumer_id AND c.name = $1::text AND c.state = 'stopped' "
@@ -139,12 +142,18 @@ void pause_consumer(store::Session& session, const std::string& name, bool pause
   change.commit();
 }
 
+void request_rebuild(store::Session& session, const Projection& projection) {
+  const std::string name(projection.name);
+  session.execute(kRetireFailedBuild, of_name(name));
+  store::Params params;
+  params.text(name).int4(projection.version);
+  session.execute(kRebuild, params);
+}
+
 void rebuild_consumer(store::Session& session, const std::string& name) {
   Change change(session);
   require_consumer(session, name);
-  store::Params params;
-  params.text(name).int4(require_projection(name).version);
-  session.execute(kRebuild, params);
+  request_rebuild(session, require_projection(name));
   change.commit();
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "feed/projections/projection.hpp"
 #include "store/session.hpp"
 
 namespace skua::feed {
@@ -70,6 +71,9 @@ void pause_consumer(store::Session& session, const std::string& name, bool pause
 /// Builds the tables of a projection a second time, beside the present ones, and then replaces
 /// these. A consumer that stopped or lagged out needs it. No effect while a rebuild is under way.
 void rebuild_consumer(store::Session& session, const std::string& name);
+
+/// The same in the transaction of the caller, for a consumer of this projection.
+void request_rebuild(store::Session& session, const Projection& projection);
 
 /// Continues a consumer that stopped at a change that failed too often, with this change or after
 /// it. A skipped change is a dead letter.

@@ -9,6 +9,7 @@
 #include "base/log.hpp"
 #include "feed/consumers/batch_fold.hpp"
 #include "feed/consumers/consumer_replays.hpp"
+#include "feed/consumers/consumer_table.hpp"
 #include "feed/consumers/tuning.hpp"
 #include "feed/projections/projection.hpp"
 #include "store/sqlstate.hpp"
@@ -65,15 +66,6 @@ const Statement kFail{
 const Statement kSetState{"consumers_set_state",
                           "UPDATE skua.consumers SET state = $2::text, error = $3::text WHERE id = "
                           "$1::int4"};
-
-// A bootstrap is not in the log: the tables are built from the records again. The live consumer
-// waits at the end of the bootstrap until then.
-const Statement kRebuildAfterBootstrap{
-    "consumers_rebuild_after_bootstrap",
-    "INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, "
-    "overrides) SELECT name, kind, version, lanes, 'next', 'filling', policy, profile, overrides "
-    "FROM skua.consumers WHERE id = $1::int4 ON CONFLICT (name, role) WHERE role <> 'retired' "
-    "DO UPDATE SET state = 'filling'"};
 
 void add_profiles(store::Params& params) {
   store::Array names(store::Array::Type::text);
@@ -167,9 +159,7 @@ StepResult fold_step(store::Session& session, ConsumerMetrics& metrics,
     } else if (chosen.boolean(0, 8)) {
       set_state(session, batch.consumer_id, "stopped",
                 "records of a bootstrap are not in the log: it is rebuilt");
-      store::Params of;
-      of.int4(batch.consumer_id);
-      session.execute(kRebuildAfterBootstrap, of);
+      request_rebuild(session, *projection);
     } else {
       fold_batch(session, *projection, batch);
       crash_point("before_fold_commit");

@@ -1,21 +1,19 @@
 #include "app/indexer.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <future>
 #include <utility>
 
 #include "accounts/handle_lookups.hpp"
 #include "app/database.hpp"
 #include "app/defect.hpp"
-#include "backfill/backfiller.hpp"
+#include "app/monitored_backfill.hpp"
 #include "backfill/discovery/list_leases.hpp"
 #include "backfill/queue/job_leases.hpp"
 #include "base/metric_group.hpp"
 #include "feed/consumers/consumer_pool.hpp"
 #include "feed/log_maintenance.hpp"
 #include "sources/source_run.hpp"
-#include "status/backfill_monitor.hpp"
 #include "store/clock_watch.hpp"
 #include "store/database_watch.hpp"
 #include "store/process_name.hpp"
@@ -130,7 +128,7 @@ class Indexer::Impl {
 
   std::optional<status::BackfillSnapshot> backfill() const {
     if (!backfill_ || backfill_->backfiller.is_idle()) return std::nullopt;
-    return backfill_->watch.moment();
+    return backfill_->monitor.moment();
   }
 
   std::optional<std::string> defect() const { return defect_.get(); }
@@ -163,38 +161,15 @@ class Indexer::Impl {
     return drained;
   }
 
-  /// A backfill beside the stream.
-  struct Beside {
-    backfill::Backfiller backfiller;
-    status::BackfillMonitor watch;
-
-    Beside(backfill::BackfillerOptions options, writer::WorkerPool& pool, const Clock& clock,
-           std::function<void(const std::string&)> on_defect)
-        : backfiller(options, pool, clock, std::move(on_defect)),
-          watch({.database_url = options.database_url,
-                 .lease_owner = options.lease_owner,
-                 .metrics = [this] { return backfiller.metrics(); },
-                 .is_idle = [this] { return backfiller.is_idle(); }},
-                clock) {}
-
-    void start() {
-      backfiller.start();
-      watch.start();
-    }
-    void stop() {
-      backfiller.stop();
-      watch.stop();
-    }
-  };
-
-  std::unique_ptr<Beside> make_backfill() {
+  std::unique_ptr<MonitoredBackfill> make_backfill() {
     auto options =
         backfiller_options(*options_.backfill, options_.database_url, kRunRole, *accounts_);
     options.verify = options_.verify.has_value();
     options.resync = options_.verify.has_value();
     options.jobs_clock = &clock_watch_.server();
-    return std::make_unique<Beside>(std::move(options), pool_, clock_,
-                                    [this](const std::string& what) { defect_.report(what); });
+    return std::make_unique<MonitoredBackfill>(
+        std::move(options), pool_, clock_,
+        [this](const std::string& what) { defect_.report(what); });
   }
 
   accounts::NetworkAccountsOptions account_options() {
@@ -248,7 +223,7 @@ class Indexer::Impl {
   writer::WorkerPool pool_;
   std::unique_ptr<feed::LogMaintenance> log_maintenance_;
   std::unique_ptr<feed::ConsumerPool> consumers_;
-  std::unique_ptr<Beside> backfill_;
+  std::unique_ptr<MonitoredBackfill> backfill_;
   std::unique_ptr<accounts::HandleLookups> handles_;
   std::vector<std::unique_ptr<sources::SourceRun>> runs_;
   std::unique_ptr<filter::FilterWatch> filter_watch_;

@@ -1,62 +1,7 @@
 #include "writer/tables/table_statements.hpp"
 
-#include <algorithm>
-#include <string_view>
-
 namespace skua::writer {
 namespace {
-
-std::string type_name(store::Array::Type type) {
-  using Type = store::Array::Type;
-  switch (type) {
-    case Type::int2:
-      return "int2";
-    case Type::int4:
-      return "int4";
-    case Type::int8:
-      return "int8";
-    case Type::boolean:
-      return "boolean";
-    case Type::text:
-      return "text";
-    case Type::bytea:
-      return "bytea";
-    case Type::timestamptz:
-      return "timestamptz";
-  }
-  return {};
-}
-
-/// Appends to a list.
-void add(std::string& list, const std::string& item) {
-  if (!list.empty()) list += ", ";
-  list += item;
-}
-
-/// Lists of what a statement says of the columns of a batch.
-struct Lists {
-  std::string names;   // a, b
-  std::string arrays;  // $1::int4[], $2::text[]
-  std::string values;  // u.a, u.b::jsonb
-  std::size_t size = 0;
-
-  void append(std::span<const BatchColumn> columns) {
-    for (const BatchColumn& column : columns) {
-      ++size;
-      add(names, column.name);
-      add(arrays,
-          std::string("$").append(std::to_string(size)) + "::" + type_name(column.type) + "[]");
-      add(values, "u." + column.name + column.cast);
-    }
-  }
-};
-
-/// What a range of keys has besides the first.
-const std::vector<BatchColumn> kRestOfRange = {{"last_rkey", store::Array::Type::int8, ""},
-                                               {"row_limit", store::Array::Type::int8, ""}};
-
-/// Stands for a post that was only referred to. One that was deleted has a revision.
-const std::string kIsStub = "(t.rev = 0 AND t.cid IS NULL)";
 
 /// What a removal brings besides the keys.
 const std::vector<BatchColumn> kRemoval = {{"rev", store::Array::Type::int8, ""},
@@ -113,14 +58,14 @@ std::string TableStatements::same_key() const {
 
 std::string TableStatements::column_names() const {
   std::string names;
-  for (const BatchColumn& key : keys_) add(names, key.name);
-  for (const BatchColumn& column : columns_) add(names, column.name);
+  for (const BatchColumn& key : keys_) append_item(names, key.name);
+  for (const BatchColumn& column : columns_) append_item(names, column.name);
   return names;
 }
 
 std::string TableStatements::keys_of(const std::string& name) const {
   std::string text;
-  for (const BatchColumn& key : keys_) add(text, name + "." + key.name);
+  for (const BatchColumn& key : keys_) append_item(text, name + "." + key.name);
   return text;
 }
 
@@ -129,9 +74,9 @@ std::string TableStatements::old_content(const std::string& same) const {
   std::size_t number = 0;
   for (const ReferenceColumns& reference : references_) {
     const std::string n = std::to_string(++number);
-    add(text, reference.actor + " AS ref_actor_" + n);
-    add(text, reference.collection + " AS ref_collection_" + n);
-    add(text, reference.rkey + " AS ref_rkey_" + n);
+    append_item(text, reference.actor + " AS ref_actor_" + n);
+    append_item(text, reference.collection + " AS ref_collection_" + n);
+    append_item(text, reference.rkey + " AS ref_rkey_" + n);
   }
   return text;
 }
@@ -145,7 +90,7 @@ std::string TableStatements::set_to_null() const {
 }
 
 std::string TableStatements::insert_sql(const std::string& marker) const {
-  Lists lists;
+  ColumnLists lists;
   lists.append(keys_);
   const std::string keys = lists.names;
   lists.append(columns_);
@@ -158,14 +103,14 @@ std::string TableStatements::insert_sql(const std::string& marker) const {
 }
 
 std::string TableStatements::update_sql(const std::string& marker) const {
-  Lists lists;
+  ColumnLists lists;
   lists.append(keys_);
   lists.append(columns_);
   std::string set;
   for (const BatchColumn& column : columns_) {
-    add(set, column.name + " = u." + column.name + column.cast);
+    append_item(set, column.name + " = u." + column.name + column.cast);
   }
-  if (!marker.empty()) add(set, marker + " = false");
+  if (!marker.empty()) append_item(set, marker + " = false");
   const std::string older = same_key() + " AND t.rev < u.rev";
   // All parts see the rows as they were before the statement. Under the locks of the accounts only
   // a stub can appear meanwhile, and it is no content.
@@ -183,12 +128,12 @@ std::string TableStatements::merge_sql(const std::string& marker) const {
   const std::string names = column_names() + ", indexed_at" + (marker.empty() ? "" : ", " + marker);
   const std::string stage = " FROM pg_temp.stage_" + table_ + " AS u ";
   std::string key_names;
-  for (const BatchColumn& key : keys_) add(key_names, key.name);
+  for (const BatchColumn& key : keys_) append_item(key_names, key.name);
   std::string set;
   for (const BatchColumn& column : columns_) {
-    add(set, column.name + " = EXCLUDED." + column.name);
+    append_item(set, column.name + " = EXCLUDED." + column.name);
   }
-  if (!marker.empty()) add(set, marker + " = false");
+  if (!marker.empty()) append_item(set, marker + " = false");
   // A row that ON CONFLICT meets is locked, which writes to it, even if its WHERE is false.
   return "WITH old AS MATERIALIZED (SELECT " + keys_of("u") + ", " + old_content("t.cid = u.cid") +
          stage + "LEFT JOIN bsky." + table_ + " AS t ON " + same_key() +
@@ -203,55 +148,8 @@ std::string TableStatements::merge_sql(const std::string& marker) const {
          "ELSE EXCLUDED.indexed_at END WHERE t.rev < EXCLUDED.rev) SELECT * FROM old";
 }
 
-std::string TableStatements::same_reference() const {
-  const auto once = std::find_if(references_.begin(), references_.end(),
-                                 [](const auto& reference) { return reference.counts_once; });
-  if (once == references_.end()) return {};
-  // A range of one key: only the index by subject and account serves it. The primary key begins
-  // with the account too, and would read all rows of it.
-  const bool is_record = once->rkey.starts_with("t.");
-  const std::string key =
-      "(" + once->actor + (is_record ? ", " + once->rkey : "") + ", t.actor_id)";
-  const std::string wanted =
-      std::string("(u.ref_actor") + (is_record ? ", u.ref_rkey" : "") + ", u.actor_id)";
-  return " FROM bsky." + table_ + " AS t WHERE " + key + " >= " + wanted + " AND " + key +
-         " <= " + wanted + " AND " + once->collection + " = u.ref_collection";
-}
-
-std::string TableStatements::count_references_sql() const {
-  const std::string same = same_reference();
-  if (same.empty()) return {};
-  return "SELECT c.number FROM unnest($1::int4[], $2::int4[], $3::int4[], $4::int8[], "
-         "$5::int8[]) WITH ORDINALITY AS u(actor_id, ref_actor, ref_collection, ref_rkey, enough, "
-         "place) CROSS JOIN LATERAL (SELECT count(*) AS number FROM (SELECT" +
-         same + " LIMIT u.enough) AS found) AS c ORDER BY u.place";
-}
-
-std::string TableStatements::other_references_sql() const {
-  const std::string same = same_reference();
-  if (same.empty()) return {};
-  return "SELECT u.place - 1 FROM unnest($1::int4[], $2::int4[], $3::int4[], $4::int8[], "
-         "$5::int8[]) WITH ORDINALITY AS u(actor_id, ref_actor, ref_collection, ref_rkey, rkey, "
-         "place) WHERE EXISTS (SELECT" +
-         same + " AND t.rkey <> u.rkey)";
-}
-
-std::string TableStatements::rows_before_sql() const {
-  const bool has_collection = keys_.size() > 2;
-  const std::string collection = has_collection ? "t.collection_id" : "$5::int4";
-  return "SELECT t.rkey, CASE WHEN t.rkey < 0 THEN bsky.rkey_text(t.actor_id, " + collection +
-         ", t.rkey) END" + (has_collection ? ", t.collection_id, c.nsid" : "") + " FROM bsky." +
-         table_ + " AS t" +
-         (has_collection ? " JOIN bsky.collections AS c ON c.id = t.collection_id" : "") +
-         " WHERE t.actor_id = $1::int4 AND " +
-         (has_collection ? "(t.collection_id, t.rkey) > ($5::int4, $4::int8)"
-                         : "t.rkey > $4::int8") +
-         " AND t.rev < $2::int8 AND t.cid IS NOT NULL ORDER BY " +
-         (has_collection ? "t.collection_id, t.rkey" : "t.rkey") + " LIMIT $3::int8";
-}
-
 std::string TableStatements::remove_sql() const {
-  Lists lists;
+  ColumnLists lists;
   lists.append(keys_);
   lists.append(kRemoval);
   return "DELETE FROM bsky." + table_ + " AS t USING unnest(" + lists.arrays +
@@ -260,7 +158,7 @@ std::string TableStatements::remove_sql() const {
 }
 
 std::string TableStatements::empty_sql(const std::string& marker) const {
-  Lists lists;
+  ColumnLists lists;
   lists.append(keys_);
   lists.append(kRemoval);
   const std::string older = same_key() + " AND t.rev < u.rev";
@@ -273,7 +171,7 @@ std::string TableStatements::empty_sql(const std::string& marker) const {
 }
 
 std::string TableStatements::insert_stubs_sql(const std::string& marker) const {
-  Lists lists;
+  ColumnLists lists;
   lists.append(keys_);
   const std::string conflict_key = lists.names;
   const std::string keys = lists.values;
@@ -285,31 +183,13 @@ std::string TableStatements::insert_stubs_sql(const std::string& marker) const {
          marker + " = EXCLUDED." + marker + set_to_null() + " WHERE t.rev < EXCLUDED.rev";
 }
 
-std::string TableStatements::read_keys_sql() const {
-  Lists lists;
-  lists.append(keys_);
-  lists.append(kRestOfRange);
-  const std::string collection = keys_.size() > 2 ? "t.collection_id = r.collection_id AND " : "";
-  return "SELECT r.place - 1, t.rkey, t.is_stub FROM unnest(" + lists.arrays +
-         ") WITH ORDINALITY AS r(" + lists.names + ", place) CROSS JOIN LATERAL (SELECT t.rkey, " +
-         kIsStub + " AS is_stub FROM bsky." + table_ + " AS t WHERE t.actor_id = r.actor_id AND " +
-         collection + "t.rkey BETWEEN r.rkey AND r.last_rkey LIMIT r.row_limit) AS t";
-}
-
 std::string TableStatements::drop_stubs_sql() const {
-  Lists lists;
+  ColumnLists lists;
   lists.append(keys_);
   // By key: a stub that changes meanwhile is looked at anew, and not passed over because it lies
   // elsewhere now.
   return "DELETE FROM bsky." + table_ + " AS t USING unnest(" + lists.arrays + ") AS u(" +
          lists.names + ") WHERE " + same_key() + " AND " + kIsStub;
-}
-
-std::string TableStatements::read_revs_sql() const {
-  Lists lists;
-  lists.append(keys_);
-  return "SELECT u.place - 1, t.rev FROM unnest(" + lists.arrays + ") WITH ORDINALITY AS u(" +
-         lists.names + ", place) JOIN bsky." + table_ + " AS t ON " + same_key();
 }
 
 std::string TableStatements::purge_sql(const std::string& marker) const {

@@ -6,16 +6,9 @@
 
 #include "store/change_log.hpp"
 #include "store/session.hpp"
+#include "writer/tables/batch_columns.hpp"
 
 namespace skua::writer {
-
-/// A column that a batch brings as an array.
-struct BatchColumn {
-  std::string name;
-  store::Array::Type type;
-  /// What turns the array's items into the column's type, such as `::jsonb`; mostly empty.
-  std::string cast;
-};
 
 /// The columns of a counted reference.
 struct ReferenceColumns {
@@ -94,6 +87,9 @@ class TableStatements {
   const store::Statement& other_references() const { return other_references_; }
 
  private:
+  /// The condition that `t` is a post that was only referred to. A deleted post has a revision.
+  static constexpr const char* kIsStub = "(t.rev = 0 AND t.cid IS NULL)";
+
   std::string merge_sql(const std::string& marker) const;
   std::string rows_before_sql() const;
   std::string insert_sql(const std::string& marker) const;

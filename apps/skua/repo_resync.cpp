@@ -72,7 +72,7 @@ class OtherLeaseOwners {
   OtherLeaseOwners(Asker& asker, const std::vector<std::string>& dids)
       : asker_(asker), dids_(dids) {}
 
-  std::string words() {
+  std::string text() {
     std::map<std::string, std::size_t> leased_by;
     try {
       for (const backfill::JobRow& job : backfill::read_jobs(asker_.session(), dids_)) {
@@ -83,14 +83,14 @@ class OtherLeaseOwners {
     } catch (const store::ServerError&) {
       return {};
     }
-    std::string words;
+    std::string lines;
     for (const auto& [lease_owner, count] : leased_by) {
       if (!said_.insert(lease_owner).second) continue;
-      if (!words.empty()) words += '\n';
-      words +=
+      if (!lines.empty()) lines += '\n';
+      lines +=
           fmt::format("{} has {} of them under way: its end is waited for", lease_owner, count);
     }
-    return words;
+    return lines;
   }
 
  private:
@@ -102,10 +102,10 @@ class OtherLeaseOwners {
 std::string change_text(const backfill::RowsChanged* changed) {
   // There were no records before, and there are none now.
   if (changed == nullptr) return "no records; nothing differed";
-  std::string words = fmt::format("{} {}; ", status::with_commas(changed->stored),
-                                  noun_for(changed->stored, "record"));
-  if (changed->added + changed->removed + changed->replaced == 0) return words + "nothing differed";
-  return words +
+  std::string text = fmt::format("{} {}; ", status::with_commas(changed->stored),
+                                 noun_for(changed->stored, "record"));
+  if (changed->added + changed->removed + changed->replaced == 0) return text + "nothing differed";
+  return text +
          fmt::format("{} added, {} removed, {} replaced", status::with_commas(changed->added),
                      status::with_commas(changed->removed), status::with_commas(changed->replaced));
 }
@@ -171,10 +171,10 @@ End resync_some(std::span<const backfill::NewJob> jobs, app::BackfillRunOptions 
   options.backfill.only = dids;
 
   OtherLeaseOwners others(asker, dids);
-  if (const std::string words = others.words(); !words.empty()) print_progress(words);
+  if (const std::string text = others.text(); !text.empty()) print_progress(text);
   app::BackfillRun backfill(std::move(options), system_clock());
   backfill.start();
-  watch_backfill(backfill, every, stop_signal, [&] { return others.words(); });
+  watch_backfill(backfill, every, stop_signal, [&] { return others.text(); });
   const bool is_done = backfill.is_idle();
   if (!is_done) stop_signal.limit_the_end();
   backfill.stop();

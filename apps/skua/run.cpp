@@ -34,8 +34,8 @@ namespace {
 /// True if waiting does not help: the server answers and refuses this user or this database. While
 /// it starts, stops, recovers or is full, it also reports FATAL.
 bool is_refusal(const store::ServerError& error) {
-  const std::string_view words = error.what();
-  const auto says = [&](std::string_view part) { return words.find(part) != words.npos; };
+  const std::string_view message = error.what();
+  const auto says = [&](std::string_view part) { return message.find(part) != message.npos; };
   return says("FATAL:") && !says("the database system is") && !says("connection slots") &&
          !says("too many") && !says("terminating connection");
 }

@@ -27,7 +27,7 @@ std::string text_of(const toml::node& node) {
 
 }  // namespace
 
-Setting::Setting(const SettingText& words) : SettingText(words) {
+Setting::Setting(const SettingText& text) : SettingText(text) {
   declared().push_back(this);
 }
 

@@ -39,7 +39,7 @@ struct SettingText {
 /// A setting, declared once, below. The options of commands (setting_option.hpp), the environment,
 /// the file of --config, `skua help settings` and the table of README.md are derived from it.
 struct Setting : SettingText {
-  explicit Setting(const SettingText& words);
+  explicit Setting(const SettingText& text);
   Setting(const Setting&) = delete;
   Setting& operator=(const Setting&) = delete;
 

@@ -176,18 +176,18 @@ TapAddress tap_address(const Settings& settings, const std::optional<std::string
 
 std::string sources_text(const std::vector<sources::SourceStart>& sources,
                          const std::optional<verify::Level>& level) {
-  std::string words;
+  std::string text;
   std::string standbys;
   for (const auto& [source, cursor] : sources) {
-    if (source->has_standbys() && !words.empty()) {
+    if (source->has_standbys() && !text.empty()) {
       standbys += fmt::format("{}{}", standbys.empty() ? ", standing by: " : ", ", source->url());
       continue;
     }
-    words += std::exchange(standbys, {});
-    if (!words.empty()) words += " and ";
-    words += fmt::format("{} ({})", source->url(), trust_text(*source, level));
+    text += std::exchange(standbys, {});
+    if (!text.empty()) text += " and ";
+    text += fmt::format("{} ({})", source->url(), trust_text(*source, level));
   }
-  return words + standbys;
+  return text + standbys;
 }
 
 std::string trust_text(const sources::Source& source, const std::optional<verify::Level>& level) {

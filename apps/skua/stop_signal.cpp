@@ -48,8 +48,8 @@ bool wait_for_signal(std::chrono::milliseconds time) {
   }
 }
 
-[[noreturn]] void end_at_once(const char* words) {
-  std::fputs(words, stderr);
+[[noreturn]] void end_at_once(const char* message) {
+  std::fputs(message, stderr);
   std::_Exit(1);
 }
 

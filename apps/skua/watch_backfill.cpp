@@ -45,9 +45,9 @@ bool watch_backfill(const app::BackfillRun& backfill, std::chrono::seconds every
     const auto now = std::chrono::steady_clock::now();
     if (look && now - look_at >= kLook) {
       look_at = now;
-      if (const std::string words = look(); !words.empty()) {
+      if (const std::string text = look(); !text.empty()) {
         display.clear();
-        print_progress(words);
+        print_progress(text);
       }
     }
     if (display.is_live() && now - draw_at >= kRedraw) {

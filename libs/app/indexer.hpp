@@ -65,8 +65,8 @@ struct IndexerOptions {
 class Indexer {
  public:
   /// Connects to the database and takes the sources. Throws store::SourceBusy when another process
-  /// has one, store::SqlError, or std::runtime_error in words for the user (no schema, lock table
-  /// too small, a bootstrap that is not over).
+  /// has one, store::SqlError, or std::runtime_error with a message for the user (no schema, lock
+  /// table too small, a bootstrap that is not over).
   Indexer(IndexerOptions options, const Clock& clock);
   ~Indexer();
 

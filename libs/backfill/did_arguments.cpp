@@ -45,9 +45,9 @@ class Collector {
     if (seen_.insert(name).second) accounts_.names.push_back(std::move(name));
   }
 
-  void add_problem(std::string words) {
+  void add_problem(std::string problem) {
     if (++accounts_.problem_count <= kProblemsShown) {
-      accounts_.problems.push_back(std::move(words));
+      accounts_.problems.push_back(std::move(problem));
     }
   }
 

@@ -13,7 +13,7 @@
 namespace skua::event {
 namespace {
 
-std::string words(errc e) {
+std::string message_of(errc e) {
   return make_error_code(e).message();
 }
 
@@ -52,7 +52,7 @@ std::string JsonOpDecoder::read(const JsonOp& op, UnresolvedEvent& out) {
   if (!rkey) return "op without a record key";
   const auto rev_text = op.rev.string();
   const auto rev = atproto::Tid::parse(rev_text.value_or(std::string()));
-  if (!rev || !rev->fits_int8()) return words(errc::bad_rev);
+  if (!rev || !rev->fits_int8()) return message_of(errc::bad_rev);
   if (std::string error = read_path(*collection + '/' + *rkey, *rev, out); !error.empty()) {
     return error;
   }
@@ -86,7 +86,7 @@ void read_json_identity(JsonSlice handle, Timestamp time, std::string_view whole
   if (handle.is_present()) {
     const auto text = handle.string();
     if (!text || !(text->empty() || atproto::is_handle(*text))) {
-      return reject_json("identity", words(errc::bad_handle), whole, out);
+      return reject_json("identity", message_of(errc::bad_handle), whole, out);
     }
     if (!text->empty()) change.handle = ascii_lower(*text);
   }
@@ -97,13 +97,13 @@ void read_json_account(JsonSlice active, JsonSlice status, Timestamp time, std::
                        UnresolvedEvent& out) {
   out.type = RecordType::Actor;
   const auto is_active = active.boolean();
-  if (!is_active) return reject_json("account", words(errc::bad_active), whole, out);
+  if (!is_active) return reject_json("account", message_of(errc::bad_active), whole, out);
   AccountChange change;
   change.active = *is_active;
   change.time = time;
   if (status.is_present()) {
     const auto text = status.string();
-    if (!text) return reject_json("account", words(errc::bad_status), whole, out);
+    if (!text) return reject_json("account", message_of(errc::bad_status), whole, out);
     change.status = *text;
   }
   out.body = std::move(change);

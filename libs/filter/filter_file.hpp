@@ -11,7 +11,7 @@
 
 namespace skua::filter {
 
-/// A filter that a person wrote and that is none, in words for that person.
+/// The error of a filter that a person wrote, as a message for that person.
 class FilterError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

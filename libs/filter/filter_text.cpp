@@ -15,12 +15,12 @@ namespace {
 constexpr std::size_t kShown = 10;
 
 std::string list_text(const std::vector<std::string>& names, const std::string& before = {}) {
-  std::string words;
+  std::string text;
   for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) {
-    words += (i == 0 ? "" : ", ") + before + names[i];
+    text += (i == 0 ? "" : ", ") + before + names[i];
   }
-  if (names.size() > kShown) words += fmt::format(" and {} more", names.size() - kShown);
-  return words;
+  if (names.size() > kShown) text += fmt::format(" and {} more", names.size() - kShown);
+  return text;
 }
 
 std::vector<std::string> without(const std::vector<std::string>& all,
@@ -42,15 +42,15 @@ std::string filter_text(const store::FilterContent& content) {
 }
 
 std::string change_text(const store::FilterChange& change) {
-  std::string words;
+  std::string text;
   const auto add = [&](const std::vector<std::string>& names, const char* sign) {
-    if (!names.empty()) words += (words.empty() ? "" : ", ") + list_text(names, sign);
+    if (!names.empty()) text += (text.empty() ? "" : ", ") + list_text(names, sign);
   };
   add(without(change.after.collections, change.before.collections), "+ ");
   add(without(change.before.collections, change.after.collections), "- ");
   add(without(change.after.dids, change.before.dids), "+ ");
   add(without(change.before.dids, change.after.dids), "- ");
-  return words;
+  return text;
 }
 
 }  // namespace skua::filter

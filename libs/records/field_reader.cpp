@@ -13,7 +13,7 @@ constexpr std::string_view kTypeKey = "$type";
 
 }  // namespace
 
-void FieldReader::fail(std::string_view key, std::string_view words) {
+void FieldReader::fail(std::string_view key, std::string_view fault) {
   if (failed()) return;
   std::string path;
   append_path(path);
@@ -21,7 +21,7 @@ void FieldReader::fail(std::string_view key, std::string_view words) {
     if (!path.empty()) path += '.';
     path += key;
   }
-  notes_.fault = fmt::format("{}: {}", path, words);
+  notes_.fault = fmt::format("{}: {}", path, fault);
 }
 
 void FieldReader::append_path(std::string& path) const {

@@ -26,7 +26,7 @@ class FieldReader {
  public:
   /// Shared state of the readers of one record.
   struct Notes {
-    /// The first fault: path, colon, words. Empty when there is none.
+    /// The first fault: its path, a colon and a message. Empty when there is none.
     std::string fault;
     std::size_t nuls_removed = 0;
   };
@@ -121,7 +121,7 @@ class FieldReader {
   std::string extra() const;
 
   /// Notes a fault of the field `key`, or of this object when `key` is empty.
-  void fail(std::string_view key, std::string_view words);
+  void fail(std::string_view key, std::string_view fault);
   bool failed() const { return !notes_.fault.empty(); }
 
  private:

@@ -33,7 +33,7 @@ std::string_view FieldReader::as_text(std::string_view key, const atproto::Value
     return {};
   }
   const std::string_view text = value.string();
-  if (const char* words = format_fault(text, format)) fail(key, words);
+  if (const char* fault = format_fault(text, format)) fail(key, fault);
   return text;
 }
 
@@ -89,9 +89,9 @@ TextList FieldReader::as_texts(std::string_view key, const atproto::Value& value
   TextList texts;
   texts.reserve(value.size());
   for (const auto item : value.items()) {
-    const char* words = item.is_string() ? format_fault(item.string(), format) : "must be a string";
-    if (words != nullptr) {
-      fail(fmt::format("{}[{}]", key, texts.size()), words);
+    const char* fault = item.is_string() ? format_fault(item.string(), format) : "must be a string";
+    if (fault != nullptr) {
+      fail(fmt::format("{}[{}]", key, texts.size()), fault);
       break;
     }
     texts.push_back(item.string());

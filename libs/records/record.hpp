@@ -59,7 +59,7 @@ struct Decoded {
   Record record;
   /// The whole record as JSON text, without NULs; only when `record` is empty.
   std::string json;
-  /// Why the record breaks its lexicon: the path of the field, a colon and words.
+  /// Why the record breaks its lexicon: the path of the field, a colon and a message.
   std::optional<std::string> invalid_reason;
   /// NULs that were dropped from the JSON texts made here (`json`, `extra`, `..._json`).
   std::size_t nuls_removed = 0;

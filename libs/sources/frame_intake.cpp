@@ -88,7 +88,7 @@ void FrameIntake::take_error(ByteView frame) {
   event::FrameDecoder decoder;
   event::DecodedFrame decoded;
   if (decoder.decode(frame, decoded).has_error()) {
-    end_ = "the " + kind_ + " sent an error without words";
+    end_ = "the " + kind_ + " sent an error without a message";
     return;
   }
   end_ = "the " + kind_ + " sent the error " + decoded.name;

@@ -101,7 +101,7 @@ json to_json(const BackfillQueue& queue) {
   json errors = json::array();
   for (const backfill::ErrorCount& error : queue.jobs.errors) {
     errors.push_back({{"state", std::string(to_string(error.state))},
-                      {"error", error.words},
+                      {"error", error.reason},
                       {"jobs", error.jobs},
                       {"last_at", format_datetime(error.last)}});
   }

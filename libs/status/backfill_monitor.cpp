@@ -127,7 +127,7 @@ nlohmann::json read_backfill_status(Session& session) {
     status["list_errors"].push_back({{"host", error.list.host},
                                      {"list", error.list.what},
                                      {"state", std::string(to_string(error.state))},
-                                     {"error", error.words}});
+                                     {"error", error.reason}});
   }
   status["bootstrap"] = backfill::bootstrap_is_open(session);
   status["metrics"] = nullptr;

@@ -48,18 +48,18 @@ std::string left_text(const BackfillSnapshot& moment) {
 
 /// What went wrong so far, in this process; empty: nothing.
 std::string trouble_text(const backfill::BackfillMetrics& metrics) {
-  std::string words;
+  std::string text;
   const auto add = [&](std::uint64_t count, const std::string& what) {
     if (count == 0) return;
-    words += fmt::format("{}{} {}", words.empty() ? "" : ", ",
-                         with_commas(static_cast<std::int64_t>(count)), what);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
+                        with_commas(static_cast<std::int64_t>(count)), what);
   };
   add(metrics.unavailable, "unavailable");
   add(metrics.failed, noun_for(static_cast<std::int64_t>(metrics.failed), "failed attempt"));
   add(metrics.abandoned, "abandoned");
   add(metrics.dead_letters,
       noun_for(static_cast<std::int64_t>(metrics.dead_letters), "dead letter"));
-  return words;
+  return text;
 }
 
 /// What lists there are; empty: none.
@@ -77,10 +77,10 @@ std::string list_text(const BackfillSnapshot& moment) {
     }
     entries += counts.listed;
   }
-  auto words = fmt::format("{} of {} read, {}", with_commas(read), counted_with_commas(all, "list"),
-                           counted_with_commas(entries, "entry"));
-  if (failed > 0) words += fmt::format(", {} abandoned", counted_with_commas(failed, "list"));
-  return words;
+  auto text = fmt::format("{} of {} read, {}", with_commas(read), counted_with_commas(all, "list"),
+                          counted_with_commas(entries, "entry"));
+  if (failed > 0) text += fmt::format(", {} abandoned", counted_with_commas(failed, "list"));
+  return text;
 }
 
 std::string host_line(const backfill::HostMetrics& host, Timestamp now) {
@@ -122,13 +122,12 @@ std::string waiting_text(const BackfillSnapshot& moment) {
   std::optional<Timestamp> due = queue.jobs.next_due;
   if (!due || (queue.next_page && *queue.next_page < *due)) due = queue.next_page;
   if (!due || *due <= moment.at) return {};
-  auto words =
-      fmt::format("all that is queued waits; the next attempt comes in {}",
-                  duration_text(std::chrono::ceil<std::chrono::seconds>(*due - moment.at)));
+  auto text = fmt::format("all that is queued waits; the next attempt comes in {}",
+                          duration_text(std::chrono::ceil<std::chrono::seconds>(*due - moment.at)));
   for (const backfill::ErrorCount& error : queue.jobs.errors) {
-    if (error.state == JobState::Queued) return words + ": " + error.words;
+    if (error.state == JobState::Queued) return text + ": " + error.reason;
   }
-  return words;
+  return text;
 }
 
 std::string backfill_line(const BackfillSnapshot& moment) {
@@ -143,19 +142,19 @@ std::string backfill_line(const BackfillSnapshot& moment) {
   parts.push_back(std::move(first));
   parts.push_back(fmt::format("{:.0f} records/s", moment.rates.records));
   parts.push_back(megabytes(moment.rates.bytes) + "/s");
-  for (const std::string& words :
+  for (const std::string& text :
        {left_text(moment), list_text(moment), trouble_text(metrics), waiting_text(moment)}) {
-    if (!words.empty()) parts.push_back(words);
+    if (!text.empty()) parts.push_back(text);
   }
   return laid_out(parts);
 }
 
 std::string backfill_summary(const BackfillSnapshot& moment) {
-  auto words = fmt::format("backfill: {} done, {} under way",
-                           with_commas(static_cast<std::int64_t>(moment.metrics.repositories)),
-                           moment.metrics.in_hand.value());
-  if (moment.queue) words += ", " + queued_text(*moment.queue);
-  return words;
+  auto text = fmt::format("backfill: {} done, {} under way",
+                          with_commas(static_cast<std::int64_t>(moment.metrics.repositories)),
+                          moment.metrics.in_hand.value());
+  if (moment.queue) text += ", " + queued_text(*moment.queue);
+  return text;
 }
 
 std::vector<std::string> backfill_screen(const BackfillSnapshot& moment, std::size_t width) {
@@ -174,9 +173,8 @@ std::vector<std::string> backfill_screen(const BackfillSnapshot& moment, std::si
                   counted_with_commas(static_cast<std::int64_t>(metrics.records), "record"),
                   moment.rates.records, megabytes(static_cast<double>(metrics.bytes)),
                   megabytes(moment.rates.bytes)));
-  for (const std::string& words :
-       {list_text(moment), trouble_text(metrics), waiting_text(moment)}) {
-    if (!words.empty()) lines.push_back(words);
+  for (const std::string& text : {list_text(moment), trouble_text(metrics), waiting_text(moment)}) {
+    if (!text.empty()) lines.push_back(text);
   }
   const std::size_t hosts = std::min(kHostLines, metrics.hosts.size());
   for (std::size_t i = 0; i < hosts; ++i) {
@@ -186,7 +184,7 @@ std::vector<std::string> backfill_screen(const BackfillSnapshot& moment, std::si
     const auto& errors = moment.queue->jobs.errors;
     for (std::size_t i = 0; i < std::min(kErrorLines, errors.size()); ++i) {
       lines.push_back(fmt::format("  {} {}: {}", with_commas(errors[i].jobs),
-                                  to_string(errors[i].state), errors[i].words));
+                                  to_string(errors[i].state), errors[i].reason));
     }
   }
   for (std::string& line : lines) line = printable(line, width);

@@ -63,8 +63,8 @@ json to_json(const backfill::JobRow& job) {
 }
 
 /// A line with a name before it.
-std::string line(const char* name, const std::string& words) {
-  return fmt::format("{:<12} {}\n", name, words);
+std::string line(const char* name, const std::string& value) {
+  return fmt::format("{:<12} {}\n", name, value);
 }
 
 std::string text(const json& value, const char* otherwise) {
@@ -73,12 +73,12 @@ std::string text(const json& value, const char* otherwise) {
 
 std::string account_text(const json& account) {
   if (account.is_null()) return "nothing was stored of it";
-  std::string words = "no word of its status";
+  std::string summary = "no word of its status";
   if (account["active"].is_boolean()) {
-    words = account["active"].get<bool>() ? "active" : "not active: what it has is hidden";
+    summary = account["active"].get<bool>() ? "active" : "not active: what it has is hidden";
   }
-  if (account["status"].is_string()) words += " (" + account["status"].get<std::string>() + ")";
-  return words;
+  if (account["status"].is_string()) summary += " (" + account["status"].get<std::string>() + ")";
+  return summary;
 }
 
 std::string state_text(const json& info) {
@@ -94,19 +94,19 @@ std::string state_text(const json& info) {
 
 std::string job_text(const json& job) {
   const auto state = job["state"].get<std::string>();
-  std::string words = state;
-  if (state == "queued") words += ", due " + text(job["next_attempt"], "");
-  if (state == "running") words += ", " + text(job["lease_owner"], "somebody") + " has it";
+  std::string summary = state;
+  if (state == "queued") summary += ", due " + text(job["next_attempt"], "");
+  if (state == "running") summary += ", " + text(job["lease_owner"], "somebody") + " has it";
   if (state == "done") {
-    words += fmt::format(" up to {}, {}", text(job["rev"], "?"),
-                         counted_with_commas(job["records"].get<std::int64_t>(), "record"));
+    summary += fmt::format(" up to {}, {}", text(job["rev"], "?"),
+                           counted_with_commas(job["records"].get<std::int64_t>(), "record"));
   }
   if (job["finished_at"].is_string()) {
-    words += (state == "queued" ? ", last tried " : ", ended ") + text(job["finished_at"], "");
+    summary += (state == "queued" ? ", last tried " : ", ended ") + text(job["finished_at"], "");
   }
-  if (job["host"].is_string()) words += ", at " + text(job["host"], "");
-  if (job["error"].is_string()) words += ": " + text(job["error"], "");
-  return words;
+  if (job["host"].is_string()) summary += ", at " + text(job["host"], "");
+  if (job["error"].is_string()) summary += ": " + text(job["error"], "");
+  return summary;
 }
 
 }  // namespace
@@ -141,38 +141,38 @@ json read_repository_info(Session& session, const std::string& did) {
 
 std::string repository_info_text(const json& info) {
   const json& account = info["account"];
-  std::string words = line("did", info["did"].get<std::string>());
-  if (!account.is_null()) words += line("handle", text(account["handle"], "none"));
-  words += line("account", account_text(account));
-  words += line("state", state_text(info));
+  std::string lines = line("did", info["did"].get<std::string>());
+  if (!account.is_null()) lines += line("handle", text(account["handle"], "none"));
+  lines += line("account", account_text(account));
+  lines += line("state", state_text(info));
   if (const json& chain = info["chain"]; !chain.is_null()) {
-    words += line("head", text(chain["rev"], "none yet"));
+    lines += line("head", text(chain["rev"], "none yet"));
     if (chain["followed_from"].is_string()) {
-      words +=
+      lines +=
           line("since", text(chain["followed_from"], "") + ": from there on nothing was missed");
     }
     if (chain["breaks"].get<int>() > 0) {
-      words += line("gaps", fmt::format("{}, the last seen {}", chain["breaks"].dump(),
+      lines += line("gaps", fmt::format("{}, the last seen {}", chain["breaks"].dump(),
                                         text(chain["broke_at"], "?")));
     }
     if (chain["resync_due"].is_string()) {
-      words += line("resync", "due " + text(chain["resync_due"], ""));
+      lines += line("resync", "due " + text(chain["resync_due"], ""));
     }
     if (chain["resync_error"].is_string()) {
-      words +=
+      lines +=
           line("failed", fmt::format("{}: {}", counted(chain["resyncs_failed"].get<int>(), "time"),
                                      text(chain["resync_error"], "")));
     }
     if (!chain["is_believed"].get<bool>()) {
-      words += line("commits", "do not count: taken down or suspended");
+      lines += line("commits", "do not count: taken down or suspended");
     }
   }
-  words += line("history", info["job"].is_null() ? "never asked for" : job_text(info["job"]));
-  words += line("rows", with_commas(info["rows"].get<std::int64_t>()));
+  lines += line("history", info["job"].is_null() ? "never asked for" : job_text(info["job"]));
+  lines += line("rows", with_commas(info["rows"].get<std::int64_t>()));
   for (const auto& [collection, count] : info["collections"].items()) {
-    words += fmt::format("  {:>12}  {}\n", with_commas(count.get<std::int64_t>()), collection);
+    lines += fmt::format("  {:>12}  {}\n", with_commas(count.get<std::int64_t>()), collection);
   }
-  return words;
+  return lines;
 }
 
 }  // namespace skua::status

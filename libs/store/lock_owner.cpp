@@ -24,7 +24,7 @@ const Statement kNamedOwner =
     owner_statement("lock_named_owner",
                     "l.objsubid = 2 AND l.classid::int8 = $1::int8 AND l.objid::int8 = $2::int8");
 
-std::optional<std::string> words_of(const Rows& rows) {
+std::optional<std::string> text_of(const Rows& rows) {
   if (rows.empty()) return std::nullopt;
   std::string name = "another user's session";
   if (!rows.is_null(0, 1)) name = "'" + std::string(rows.text(0, 1)) + "'";
@@ -37,11 +37,11 @@ std::optional<std::string> words_of(const Rows& rows) {
 }  // namespace
 
 std::optional<std::string> lock_owner(Session& session, RecordLockKey key) {
-  return words_of(session.execute(kRecordOwner, Params().int8(key.key)));
+  return text_of(session.execute(kRecordOwner, Params().int8(key.key)));
 }
 
 std::optional<std::string> lock_owner(Session& session, NamedLockKey key) {
-  return words_of(session.execute(kNamedOwner, Params().int8(key.space).int8(key.key)));
+  return text_of(session.execute(kNamedOwner, Params().int8(key.space).int8(key.key)));
 }
 
 }  // namespace skua::store

@@ -6,12 +6,12 @@
 namespace skua::verify {
 namespace {
 
-struct Words {
+struct ReasonText {
   const char* name;
   const char* message;
 };
 
-constexpr std::array<Words, kReasons> kWords{{
+constexpr std::array<ReasonText, kReasons> kReasonTexts{{
     {"inactive_account", "the account is not active"},
     {"old_rev", "the revision is not newer than the repository's last"},
     {"future_rev", "the revision lies more than 5 minutes ahead of the clock"},
@@ -34,20 +34,20 @@ constexpr std::array<Words, kReasons> kWords{{
     {"parked_over_budget", "the account's host is silent, and too many messages waited for it"},
 }};
 
-const Words& words(int value) {
-  return kWords.at(static_cast<std::size_t>(value) - 1);
+const ReasonText& text_of(int value) {
+  return kReasonTexts.at(static_cast<std::size_t>(value) - 1);
 }
 
 class VerifyCategory final : public boost::system::error_category {
  public:
   const char* name() const noexcept override { return "skua.verify"; }
-  std::string message(int value) const override { return words(value).message; }
+  std::string message(int value) const override { return text_of(value).message; }
 };
 
 }  // namespace
 
 const char* name_of(errc reason) {
-  return words(static_cast<int>(reason)).name;
+  return text_of(static_cast<int>(reason)).name;
 }
 
 boost::system::error_code make_error_code(errc e) {

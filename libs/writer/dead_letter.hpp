@@ -11,8 +11,8 @@
 namespace skua::writer {
 
 /// The dead letter of an event that cannot become rows, for `skua.dead_letter`. `source` names
-/// where it came from; the same input gets the same key again. `error`, `sqlstate`: why, in words,
-/// and the server's code if it was the server that refused it.
+/// where it came from; the same input gets the same key again. `error`: the reason, for people.
+/// `sqlstate`: the server's code if the server refused it, otherwise empty.
 store::DeadLetter dead_letter_of(const std::string& source, const event::ResolvedEvent& event,
                                  const std::string& error, const std::string& sqlstate);
 

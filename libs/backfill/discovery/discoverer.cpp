@@ -201,14 +201,14 @@ void Discoverer::failed(store::Session& session, const HostList& list,
                         const RequestFailed& failure) {
   const bool is_audited_host = list.what == kAuditOfRepos;
   const bool again =
-      list_failed(session, list, list.host + ": " + failure.words,
+      list_failed(session, list, list.host + ": " + failure.message,
                   failure.wait.value_or(std::chrono::seconds(0)), options_.lease_owner,
                   clock_.now(), is_audited_host ? kAuditAttempts : kMaxAttempts);
   counters_.failed += 1;
   logger("backfill")
       ->log(is_audited_host ? spdlog::level::debug : spdlog::level::warn,
             "the list {} of {} {}: {}", list.what, list.host,
-            again ? "failed, retrying later" : "is abandoned", failure.words);
+            again ? "failed, retrying later" : "is abandoned", failure.message);
 }
 
 }  // namespace skua::backfill

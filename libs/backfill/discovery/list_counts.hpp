@@ -30,7 +30,7 @@ std::map<std::string, ListCounts> list_counts(store::Session& session,
 struct ListError {
   HostList list;
   ListState state = ListState::Listing;
-  std::string words;
+  std::string reason;
 };
 
 /// Lists of backfills that wait after a failure or have failed permanently; the most recent

@@ -107,7 +107,7 @@ bool save_page(Session& session, const HostList& list,
   return session.execute(kSavePage, params).affected() == 1;
 }
 
-bool list_failed(Session& session, const HostList& list, const std::string& words,
+bool list_failed(Session& session, const HostList& list, const std::string& reason,
                  std::chrono::seconds asked, const std::string& lease_owner, Timestamp now,
                  int max_attempts) {
   Array delays(Array::Type::int8);
@@ -115,16 +115,16 @@ bool list_failed(Session& session, const HostList& list, const std::string& word
     delays.int8(job_delay(attempt).count());
   }
   Params params = params_of(list, lease_owner, now);
-  params.array(delays).text(store::error_text(words));
+  params.array(delays).text(store::error_text(reason));
   params.int8(std::max<std::int64_t>(asked.count(), 0)).int4(max_attempts);
   const Rows rows = session.execute(kHostFailed, params);
   return rows.empty() || rows.text(0, 0) != "failed";
 }
 
-void list_postponed(Session& session, const HostList& list, const std::string& words,
+void list_postponed(Session& session, const HostList& list, const std::string& reason,
                     std::chrono::seconds asked, const std::string& lease_owner, Timestamp now) {
   Params params = params_of(list, lease_owner, now);
-  params.text(store::error_text(words)).int8(std::max<std::int64_t>(asked.count(), 0));
+  params.text(store::error_text(reason)).int8(std::max<std::int64_t>(asked.count(), 0));
   session.execute(kHostPostponed, params);
 }
 

@@ -44,12 +44,12 @@ bool save_page(store::Session& session, const HostList& list,
 /// A page could not be read: it is due again after `job_delay` and the wait that the host asked
 /// for. After `max_attempts` failures in a row the list fails permanently. Any process may continue
 /// with it. False: it failed permanently.
-bool list_failed(store::Session& session, const HostList& list, const std::string& words,
+bool list_failed(store::Session& session, const HostList& list, const std::string& reason,
                  std::chrono::seconds asked, const std::string& lease_owner, Timestamp now,
                  int max_attempts = kMaxAttempts);
 
 /// The host asked to wait (429), which is not a failure.
-void list_postponed(store::Session& session, const HostList& list, const std::string& words,
+void list_postponed(store::Session& session, const HostList& list, const std::string& reason,
                     std::chrono::seconds asked, const std::string& lease_owner, Timestamp now);
 
 /// For a clean stop: releases the leases of this owner at once. Returns their number.

@@ -120,12 +120,12 @@ Discoverer::StoredRepos Discoverer::store_repos(store::Session& session, const H
 }
 
 void Discoverer::abandon(store::Session& session, const HostList& list) {
-  const std::string words = fmt::format(
+  const std::string reason = fmt::format(
       "it names more than {} accounts{}: the rest is left out", most_entries(list),
       list.announced ? fmt::format(", where {} were announced", *list.announced) : std::string());
-  list_failed(session, list, list.host + ": " + words, std::chrono::seconds(0),
+  list_failed(session, list, list.host + ": " + reason, std::chrono::seconds(0),
               options_.lease_owner, clock_.now(), 1);
-  logger("backfill")->warn("the list {} of {} is abandoned: {}", list.what, list.host, words);
+  logger("backfill")->warn("the list {} of {} is abandoned: {}", list.what, list.host, reason);
 }
 
 }  // namespace skua::backfill

@@ -26,7 +26,7 @@ struct HostCounts {
 /// A recent error of jobs.
 struct ErrorCount {
   JobState state = JobState::Failed;
-  std::string words;
+  std::string reason;
   std::int64_t jobs = 0;
   /// When it occurred last.
   Timestamp last;

@@ -63,7 +63,7 @@ const Statement kRelease{
 /// Reclaims running jobs; `which` is the condition. It does not count as an attempt, because nobody
 /// knows which of the jobs crashed the process. A job without a host did not: only its document was
 /// looked up.
-Statement reclaim_statement(const char* name, const std::string& which, const char* words) {
+Statement reclaim_statement(const char* name, const std::string& which, const char* reason) {
   return {name,
           "WITH lost AS MATERIALIZED (SELECT did, times, times > 2 OR times >= $2::int4 AS often "
           "FROM (SELECT did, lost + (host IS NOT NULL OR file IS NOT NULL)::int4 AS times "
@@ -73,7 +73,7 @@ Statement reclaim_statement(const char* name, const std::string& which, const ch
               "UPDATE skua.backfill_jobs AS j SET lease_until = NULL, lease_owner = NULL, "
               "finished_at = CASE WHEN lost.often THEN $1::timestamptz ELSE j.finished_at END, "
               "error = CASE WHEN lost.often THEN '" +
-              words +
+              reason +
               "' ELSE j.error END, attempts = j.attempts - 1, lost = lost.times, "
               "state = CASE WHEN lost.times >= $2::int4 THEN 'failed' ELSE 'queued' END, "
               "next_attempt = $1::timestamptz + make_interval(secs => "

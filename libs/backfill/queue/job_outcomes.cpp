@@ -51,7 +51,7 @@ void JobOutcomes::write(store::Session& session) {
     jobs_unavailable(session, unavailable_, lease_owner_, now);
     // If the job is a resync, that has failed too.
     for (const JobError& job : unavailable_) {
-      store::resync_failed(session, job.did, job.words, now);
+      store::resync_failed(session, job.did, job.reason, now);
     }
     counters_.unavailable += unavailable_.size();
   });

@@ -41,17 +41,17 @@ const Statement kFinish = end_statement(
     "j.did");
 
 const Statement kUnavailable =
-    end_statement("backfill_jobs_unavailable", ", $4::text[]", ", words",
-                  "state = 'unavailable', error = ours.words, finished_at = $3::timestamptz, "
+    end_statement("backfill_jobs_unavailable", ", $4::text[]", ", reason",
+                  "state = 'unavailable', error = ours.reason, finished_at = $3::timestamptz, "
                   "next_attempt = $3::timestamptz + make_interval(secs => " +
                       impl::rare_delay_sql() + ")",
                   "j.did");
 
 // $6: the delay after the nth attempt. $7: the highest number of attempts.
 const Statement kFailed =
-    end_statement("backfill_jobs_failed", ", $4::text[], $5::int8[]", ", words, asked",
+    end_statement("backfill_jobs_failed", ", $4::text[], $5::int8[]", ", reason, asked",
                   "state = CASE WHEN j.attempts >= $7::int4 THEN 'failed' ELSE 'queued' END, "
-                  "lost = 0, error = ours.words, finished_at = $3::timestamptz, "
+                  "lost = 0, error = ours.reason, finished_at = $3::timestamptz, "
                   "next_attempt = $3::timestamptz + make_interval(secs => CASE "
                   "WHEN j.attempts >= $7::int4 THEN " +
                       impl::rare_delay_sql() +
@@ -60,8 +60,8 @@ const Statement kFailed =
                   "j.state = 'failed'");
 
 const Statement kPostponed =
-    end_statement("backfill_jobs_postponed", ", $4::text[], $5::int8[]", ", words, asked",
-                  "state = 'queued', error = ours.words, finished_at = $3::timestamptz, "
+    end_statement("backfill_jobs_postponed", ", $4::text[], $5::int8[]", ", reason, asked",
+                  "state = 'queued', error = ours.reason, finished_at = $3::timestamptz, "
                   "attempts = j.attempts - 1, "
                   "next_attempt = $3::timestamptz + make_interval(secs => ours.asked)",
                   "j.did");
@@ -69,13 +69,13 @@ const Statement kPostponed =
 /// The first parameters of the statements that store an error: DIDs, lease owner, now, reasons.
 Params error_params(std::span<const JobError> jobs, const std::string& lease_owner, Timestamp now) {
   Array dids(Array::Type::text);
-  Array words(Array::Type::text);
+  Array reasons(Array::Type::text);
   for (const JobError& job : jobs) {
     dids.text(job.did);
-    words.text(store::error_text(job.words));
+    reasons.text(store::error_text(job.reason));
   }
   Params params;
-  params.array(dids).text(lease_owner).timestamp(now).array(words);
+  params.array(dids).text(lease_owner).timestamp(now).array(reasons);
   return params;
 }
 

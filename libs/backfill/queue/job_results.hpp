@@ -43,7 +43,7 @@ std::vector<std::string> finish_jobs(store::Session& session, std::span<const Fi
 /// Why a job did not succeed, for people.
 struct JobError {
   std::string did;
-  std::string words;
+  std::string reason;
   /// How long the host asks to wait.
   std::chrono::seconds asked{0};
 };

@@ -71,13 +71,13 @@ std::optional<JobEnd> end_without_car(const std::string& host,
   }
   const RepoAnswer meaning = classify_repo_answer(answer, now);
   if (const auto* unavailable = std::get_if<RepoUnavailable>(&meaning)) {
-    return JobUnavailable{unavailable->words};
+    return JobUnavailable{unavailable->message};
   }
   if (const auto* limited = std::get_if<HostLimited>(&meaning)) {
     return JobPostponed{host + ": " + kLimitedText, limited->wait.value_or(kWaitAfterLimit)};
   }
   if (const auto* failure = std::get_if<RequestFailed>(&meaning)) {
-    return JobFailed{host + ": " + failure->words, failure->wait.value_or(seconds(0))};
+    return JobFailed{host + ": " + failure->message, failure->wait.value_or(seconds(0))};
   }
   return std::nullopt;
 }

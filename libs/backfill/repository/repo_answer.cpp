@@ -81,10 +81,10 @@ std::string what_to_do(const ErrorCode& error) {
 
 std::string status_reason(const transport::HttpAnswer& answer) {
   const auto error = xrpc_error(answer);
-  auto words = fmt::format("the host answered {}", answer.status);
-  if (!error.name.empty()) words += " " + error.name;
-  if (!error.message.empty()) words += ": " + error.message;
-  return words;
+  auto message = fmt::format("the host answered {}", answer.status);
+  if (!error.name.empty()) message += " " + error.name;
+  if (!error.message.empty()) message += ": " + error.message;
+  return message;
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ struct RepoUnavailable {
   /// RepoNotFound, RepoTakendown, RepoSuspended or RepoDeactivated.
   std::string reason;
   /// The reason and what it means, for people.
-  std::string words;
+  std::string message;
 };
 
 /// What is said of a host that answered 429.
@@ -37,7 +37,7 @@ struct HostLimited {
 /// To be tried again.
 struct RequestFailed {
   /// For people: what happened and, where they can do something, what.
-  std::string words;
+  std::string message;
   /// When the host asks for it all the same.
   std::optional<std::chrono::seconds> wait;
 };

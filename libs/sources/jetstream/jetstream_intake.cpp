@@ -165,7 +165,7 @@ void JetstreamIntake::take_error(std::string_view text) {
   event::JetstreamDecoder decoder;
   event::JetstreamMessage message;
   if (!decoder.decode(text, message)) {
-    end_ = "Jetstream sent an error without words";
+    end_ = "Jetstream sent an error without a message";
     return;
   }
   end_ = fmt::format("Jetstream sent the error {}: {}", message.name, message.message);

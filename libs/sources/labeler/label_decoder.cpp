@@ -23,8 +23,8 @@ constexpr std::chrono::hours kLabelKeyFreshFor{24};
 
 using Freshness = accounts::AccountSource::Freshness;
 
-/// For whoever reads the dead letter: verify's words are about commits.
-const char* words_of(verify::errc reason) {
+/// The error of the dead letter. The messages of verify are about commits.
+const char* message_of(verify::errc reason) {
   return reason == verify::errc::no_did_document
              ? "the label's src has no DID document, or none with a usable #atproto_label key"
              : "the label's signature is not one of its src's #atproto_label key";
@@ -159,7 +159,7 @@ bool LabelDecoder::take_labels(const ingest::AdmittedMessage& message) {
       return false;
     } else if (verdict == Verdict::Dropped) {
       dropped.push_back(reason);
-      error = words_of(reason);
+      error = message_of(reason);
     } else {
       newest = std::max(newest, entry.label.cts);
     }

@@ -19,8 +19,8 @@ using LibpqResult = std::unique_ptr<PGresult, ResultDeleter>;
 void check(PGconn* handle, const PGresult* result, ExecStatusType expected) {
   if (result != nullptr && PQresultStatus(result) == expected) return;
   const char* state = result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_SQLSTATE);
-  const char* words = result == nullptr ? PQerrorMessage(handle) : PQresultErrorMessage(result);
-  throw_sql_error(one_line(words), state == nullptr ? "" : state);
+  const char* message = result == nullptr ? PQerrorMessage(handle) : PQresultErrorMessage(result);
+  throw_sql_error(one_line(message), state == nullptr ? "" : state);
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ TEST_F(ListCommandsTest, errors_are_of_lists_that_wait_or_were_given_up) {
   EXPECT_EQ(errors[0].list.host, "https://a.test");
   EXPECT_EQ(errors[0].list.what, "waiting");
   EXPECT_EQ(errors[0].state, ListState::Listing);
-  EXPECT_EQ(errors[0].words, "no answer");
+  EXPECT_EQ(errors[0].reason, "no answer");
   EXPECT_EQ(list_errors(session(), 1).size(), 1U);
 }
 

@@ -56,13 +56,13 @@ class ListingTest : public ::testing::Test {
     return {http_, system_clock(), repos_of(origin, HostOrigin::configured), cursor};
   }
 
-  /// The DIDs of all pages; ends at the first failure, whose words come last.
+  /// The DIDs of all pages; ends at the first failure, whose message comes last.
   static std::vector<std::string> walk(Listing<RepoPage>& listing) {
     std::vector<std::string> found;
     for (;;) {
       const auto answer = listing.next();
       if (const auto* failed = std::get_if<RequestFailed>(&answer)) {
-        found.push_back(failed->words);
+        found.push_back(failed->message);
         return found;
       }
       const auto& page = std::get<RepoPage>(answer);
@@ -71,7 +71,7 @@ class ListingTest : public ::testing::Test {
     }
   }
 
-  static std::string words(errc error) { return make_error_code(error).message(); }
+  static std::string message_of(errc error) { return make_error_code(error).message(); }
 
   std::unique_ptr<LoopbackServer> server_;
   transport::HttpClient http_{transport::HttpClientOptions{}};
@@ -107,9 +107,9 @@ TEST_F(ListingTest, ends_when_the_cursor_does_not_move) {
   serve([](const std::string&) { return page_of("did:web:a.test", "same"); });
   auto all = listing();
   EXPECT_EQ(walk(all),
-            (std::vector<std::string>{"did:web:a.test", words(errc::list_turns_in_circles)}));
+            (std::vector<std::string>{"did:web:a.test", message_of(errc::list_turns_in_circles)}));
   auto on = listing("same");
-  EXPECT_EQ(walk(on), std::vector<std::string>{words(errc::list_turns_in_circles)});
+  EXPECT_EQ(walk(on), std::vector<std::string>{message_of(errc::list_turns_in_circles)});
 }
 
 class ListingCircles : public ListingTest, public ::testing::WithParamInterface<int> {};
@@ -126,7 +126,7 @@ TEST_P(ListingCircles, end_some_time) {
   });
   auto all = listing();
   const auto found = walk(all);
-  EXPECT_EQ(found.back(), words(errc::list_turns_in_circles));
+  EXPECT_EQ(found.back(), message_of(errc::list_turns_in_circles));
   EXPECT_LE(found.size(), static_cast<std::size_t>(4 * (before + length)));
 }
 
@@ -138,7 +138,7 @@ TEST_F(ListingTest, ends_when_pages_stay_empty) {
     return json_reply(R"({"repos":[],"cursor":")" + std::to_string(++asked) + R"("})");
   });
   auto all = listing();
-  EXPECT_EQ(walk(all), std::vector<std::string>{words(errc::list_empty_pages)});
+  EXPECT_EQ(walk(all), std::vector<std::string>{message_of(errc::list_empty_pages)});
   EXPECT_EQ(asked, 1000);
 }
 
@@ -165,12 +165,12 @@ TEST_F(ListingTest, asks_for_the_same_page_after_a_failure) {
   ASSERT_TRUE(std::holds_alternative<RepoPage>(all.next()));
   EXPECT_EQ(std::get<HostLimited>(all.next()).wait, 17s);
   auto failed = std::get<RequestFailed>(all.next());
-  EXPECT_EQ(failed.words, "the host answered 503");
+  EXPECT_EQ(failed.message, "the host answered 503");
   EXPECT_EQ(failed.wait, 5s);
   failed = std::get<RequestFailed>(all.next());
-  EXPECT_EQ(failed.words, "the host answered 501 MethodNotImplemented: no such list");
-  EXPECT_EQ(std::get<RequestFailed>(all.next()).words, words(errc::list_form));
-  EXPECT_FALSE(std::get<RequestFailed>(all.next()).words.empty());
+  EXPECT_EQ(failed.message, "the host answered 501 MethodNotImplemented: no such list");
+  EXPECT_EQ(std::get<RequestFailed>(all.next()).message, message_of(errc::list_form));
+  EXPECT_FALSE(std::get<RequestFailed>(all.next()).message.empty());
   EXPECT_EQ(std::get<RepoPage>(all.next()).repos.at(0).did, "did:web:b.test");
 }
 
@@ -179,14 +179,14 @@ TEST_F(ListingTest, a_page_has_a_largest_size) {
     return json_reply(R"({"repos":[],"x":")" + std::string(9 * 1024 * 1024, 'x') + R"("})");
   });
   auto all = listing();
-  EXPECT_THAT(std::get<RequestFailed>(all.next()).words, HasSubstr("limit"));
+  EXPECT_THAT(std::get<RequestFailed>(all.next()).message, HasSubstr("limit"));
 }
 
 TEST_F(ListingTest, a_host_of_the_networks_must_be_public) {
   serve([](const std::string&) { return page_of("did:web:a.test", ""); });
   const auto origin = "http://127.0.0.1:" + std::to_string(server_->port());
   Listing<RepoPage> listing(http_, system_clock(), repos_of(origin, HostOrigin::network), "");
-  EXPECT_THAT(std::get<RequestFailed>(listing.next()).words, HasSubstr("--allow-private-hosts"));
+  EXPECT_THAT(std::get<RequestFailed>(listing.next()).message, HasSubstr("--allow-private-hosts"));
   EXPECT_EQ(server_->connections(), 0);
 }
 
@@ -221,7 +221,7 @@ class SimulatedLists : public ::testing::Test {
     do {
       auto answer = listing.next();
       if (const auto* failed = std::get_if<RequestFailed>(&answer)) {
-        ADD_FAILURE() << failed->words;
+        ADD_FAILURE() << failed->message;
         return pages;
       }
       pages.push_back(std::get<Page>(std::move(answer)));

@@ -33,9 +33,9 @@ class JobCountsTest : public test::PostgresTest {
   std::vector<Job> lease_next(const std::string& host, std::size_t limit) {
     return lease_jobs(session(), Place::at(host), limit, {kHolder, clock_.now()});
   }
-  void fail(const std::string& host, const std::string& words, std::size_t limit, int attempts) {
+  void fail(const std::string& host, const std::string& reason, std::size_t limit, int attempts) {
     std::vector<JobError> errors;
-    for (const Job& job : lease_next(host, limit)) errors.push_back({job.did, words});
+    for (const Job& job : lease_next(host, limit)) errors.push_back({job.did, reason});
     jobs_failed(session(), errors, kHolder, clock_.now(), attempts);
   }
 
@@ -84,12 +84,12 @@ TEST_F(JobCountsTest, errors_are_grouped_most_frequent_first) {
   const JobCounts counts = job_counts(session(), 10);
   ASSERT_EQ(counts.errors.size(), 3U);
   EXPECT_EQ(counts.errors[0].state, JobState::Failed);
-  EXPECT_EQ(counts.errors[0].words, "no answer");
+  EXPECT_EQ(counts.errors[0].reason, "no answer");
   EXPECT_EQ(counts.errors[0].jobs, 3);
   EXPECT_EQ(counts.errors[0].last, clock_.now() - 1min);
   EXPECT_EQ(counts.errors[1].state, JobState::Queued);
   EXPECT_EQ(counts.errors[1].jobs, 2);
-  EXPECT_EQ(counts.errors[2].words, "wrong signature");
+  EXPECT_EQ(counts.errors[2].reason, "wrong signature");
 }
 
 TEST_F(JobCountsTest, a_large_table_is_projected_but_a_single_failure_shows) {

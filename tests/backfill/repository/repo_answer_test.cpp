@@ -53,7 +53,7 @@ TEST_P(FinalAnswer, is_final_with400_and404_only) {
     const auto meaning = classify_repo_answer(answer(status, body), kNow);
     ASSERT_TRUE(std::holds_alternative<RepoUnavailable>(meaning)) << status;
     EXPECT_EQ(std::get<RepoUnavailable>(meaning).reason, GetParam());
-    EXPECT_THAT(std::get<RepoUnavailable>(meaning).words, ::testing::StartsWith(GetParam()));
+    EXPECT_THAT(std::get<RepoUnavailable>(meaning).message, ::testing::StartsWith(GetParam()));
   }
   for (const unsigned status : {200U, 401U, 403U, 410U, 500U, 502U}) {
     const auto meaning = classify_repo_answer(answer(status, body), kNow);
@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(Table, FinalAnswer,
 struct Failure {
   const char* name;
   HttpAnswer answer;
-  std::string words;
+  std::string message;
 };
 
 void PrintTo(const Failure& failure, std::ostream* out) {
@@ -82,7 +82,7 @@ class FailedAnswer : public ::testing::TestWithParam<Failure> {};
 TEST_P(FailedAnswer, is_tried_again_and_says_why) {
   const auto meaning = classify_repo_answer(GetParam().answer, kNow);
   ASSERT_TRUE(std::holds_alternative<RequestFailed>(meaning));
-  EXPECT_EQ(std::get<RequestFailed>(meaning).words, GetParam().words);
+  EXPECT_EQ(std::get<RequestFailed>(meaning).message, GetParam().message);
   EXPECT_EQ(std::get<RequestFailed>(meaning).wait, std::nullopt);
 }
 
@@ -146,9 +146,9 @@ class ErrorAnswer : public ::testing::TestWithParam<Error> {};
 TEST_P(ErrorAnswer, is_tried_again_and_says_what_to_do) {
   const auto meaning = classify_repo_answer(GetParam().error, kNow);
   ASSERT_TRUE(std::holds_alternative<RequestFailed>(meaning));
-  const auto words = std::get<RequestFailed>(meaning).words;
-  EXPECT_THAT(words, HasSubstr(make_error_code(GetParam().error).message()));
-  EXPECT_THAT(words, HasSubstr(GetParam().part));
+  const auto message = std::get<RequestFailed>(meaning).message;
+  EXPECT_THAT(message, HasSubstr(make_error_code(GetParam().error).message()));
+  EXPECT_THAT(message, HasSubstr(GetParam().part));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -200,7 +200,7 @@ TEST_F(SimulatedPds, gives_a_car_or_says_that_there_is_none) {
   EXPECT_EQ(host_outcome(car, 1s, kNow).end, HostOutcome::End::Answered);
 
   const auto none = get(get_repo_url(pds_, "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa", std::nullopt));
-  EXPECT_EQ(std::get<RepoUnavailable>(classify_repo_answer(none, kNow)).words,
+  EXPECT_EQ(std::get<RepoUnavailable>(classify_repo_answer(none, kNow)).message,
             "RepoNotFound: the host has no such repository");
 }
 

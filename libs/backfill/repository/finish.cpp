@@ -104,8 +104,11 @@ void write_accounts(store::Session& session, const Repositories& repositories, T
     whole.push_back(
         {repository->did, {repository->rev, repository->data}, repository->filter_version});
     if (repository->handle.empty()) continue;
-    claims.push_back(
-        {repository->actor_id, repository->handle, std::min(repository->rev.time(), now)});
+    // The stored document may be older than the repository, and the handle may have changed between
+    // them. The stream brings this change later.
+    Timestamp time = std::min(repository->rev.time(), now);
+    if (repository->document_time != Timestamp{}) time = std::min(time, repository->document_time);
+    claims.push_back({repository->actor_id, repository->handle, time});
   }
   std::sort(whole.begin(), whole.end(), [](const auto& a, const auto& b) { return a.did < b.did; });
   store::resyncs_done(session, whole, now);

@@ -22,8 +22,10 @@ struct WrittenRepository {
   /// The CAR's revision, and the root of its tree.
   atproto::Tid rev;
   atproto::Cid data;
-  /// What its document claims; empty: nothing.
+  /// The handle in its document; empty: none.
   std::string handle;
+  /// When the document was fetched; the epoch: it comes from a file.
+  Timestamp document_time = {};
   std::int64_t records = 0;
   std::int64_t bytes = 0;
   /// See store::WholeRepository.

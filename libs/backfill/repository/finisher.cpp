@@ -117,7 +117,10 @@ void Finisher::finish_once(std::span<const std::unique_ptr<UnfinishedRepository>
     one.actor_id = place == found.end() ? ids_.actors.find(one.did) : place->second;
     one.rev = *repository->listing.commit().rev;
     one.data = repository->listing.commit().data;
-    if (fetched.account) one.handle = fetched.account->handle;
+    if (fetched.account) {
+      one.handle = fetched.account->handle;
+      one.document_time = fetched.account->fetched_at;
+    }
     one.records = static_cast<std::int64_t>(repository->listing.size());
     one.bytes = static_cast<std::int64_t>(fetched.car.size());
     one.filter_version = fetched.filter_version;

@@ -1,6 +1,7 @@
 #include "backfill/repository/finish.hpp"
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -26,6 +27,7 @@
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 #include "writer/bulk_writer.hpp"
+#include "writer/handle_claims.hpp"
 #include "writer/live_writer.hpp"
 #include "writer/table_samples.hpp"
 
@@ -300,6 +302,29 @@ TEST_P(FinishTest, a_handle_in_the_document_is_claimed) {
   one[0].handle = "alice.test";
   finish_repositories(session(), one, kHolder, clock_.now());
   EXPECT_EQ(value("SELECT handle FROM bsky.actors WHERE did = '" + kAlice + "'"), "alice.test");
+}
+
+TEST_P(FinishTest, a_handle_that_changed_after_the_document_was_fetched_stays_changed) {
+  const auto at = [](int seconds) { return Timestamp(std::chrono::seconds(seconds)); };
+  // The newest commit is of second 30.
+  const std::uint64_t rev = std::uint64_t{30'000'000} << 10;
+  lease_next(kAlice);
+  const Car car(kAlice, rev, {{"com.example.thing/kept", {{"a", 2}}}});
+  write(car, kAlice, rev);
+  std::vector<WrittenRepository> one = {written(car, kAlice, GetParam())};
+  one[0].handle = "former.test";
+  one[0].document_time = at(10);
+  finish_repositories(session(), one, kHolder, clock_.now());
+  const auto claim = [&](int seconds, const std::string& handle) {
+    writer::Effects effects;
+    const std::array<writer::HandleClaim, 1> claims{{{one[0].actor_id, handle, at(seconds)}}};
+    store::Transaction transaction(session());
+    writer::write_handle_claims(session(), claims, clock_.now(), effects);
+    transaction.commit();
+    return value("SELECT handle_claim FROM bsky.actors WHERE did = '" + kAlice + "'");
+  };
+  EXPECT_EQ(claim(5, "older.test"), "former.test");
+  EXPECT_EQ(claim(20, "later.test"), "later.test");
 }
 
 TEST_P(FinishTest, what_was_asked_for_under_a_narrower_filter_waits_for_a_resync) {

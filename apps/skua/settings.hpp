@@ -49,13 +49,14 @@ struct Setting : SettingText {
 
 inline const Setting kDatabase({"--database", "SKUA_DATABASE_URL", "database_url", "URL",
                                 "The PostgreSQL database, postgresql://user@host/name"});
-inline const Setting kRelay({"--relay", "SKUA_RELAY", "relay", "URL",
-                             "Relay or PDS, wss://host; several (the flag again, or spaces between "
-                             "URLs): each is a standby for those before it"});
+inline const Setting kRelay(
+    {"--relay", "SKUA_RELAY", "relay", "URL",
+     "Relay or PDS, wss://host. Repeat the flag, or put spaces between URLs, "
+     "for standbys in order of preference"});
 inline const Setting kFailoverAfter({"--failover-after", "SKUA_FAILOVER_AFTER", "failover_after",
                                      "SECONDS",
-                                     "Time without a connection after which the next relay takes "
-                                     "over; twice this time without a frame",
+                                     "The next relay takes over after this time without a "
+                                     "connection, or twice this time without a frame",
                                      "30"});
 inline const Setting kFailbackAfter(
     {"--failback-after", "SKUA_FAILBACK_AFTER", "failback_after", "SECONDS",
@@ -123,14 +124,15 @@ inline const Setting kDecodeThreads({"--decode-threads", "SKUA_DECODE_THREADS", 
                                      "the cores, half of them without verification"});
 inline const Setting kConsumerThreads(
     {"--consumer-threads", "SKUA_CONSUMER_THREADS", "consumer_threads", "NUMBER",
-     "Threads that keep projections up to date; 0: another process does", "2"});
+     "Threads that keep projections up to date; 0: leave them to another process", "2"});
 inline const Setting kStatsInterval({"--stats-interval", "SKUA_STATS_INTERVAL", "stats_interval",
                                      "SECONDS", "Time between lines of metrics", "5",
                                      "SKUA_FIGURES_EVERY", "figures_every"});
-inline const Setting kListen({"--listen", "SKUA_LISTEN", "listen", "ADDRESS:PORT",
-                              "Where skua serve listens; without TLS: beyond this machine use a "
-                              "reverse proxy",
-                              "127.0.0.1:2470"});
+inline const Setting kListen(
+    {"--listen", "SKUA_LISTEN", "listen", "ADDRESS:PORT",
+     "Address of skua serve, without TLS; for clients on other machines use a "
+     "reverse proxy",
+     "127.0.0.1:2470"});
 inline const Setting kMaxClients({"--max-clients", "SKUA_MAX_CLIENTS", "max_clients", "NUMBER",
                                   "Maximum number of connections of skua serve", "256"});
 inline const Setting kMaxClientsPerAddress(

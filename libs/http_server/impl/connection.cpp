@@ -8,19 +8,14 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/write.hpp>
-#include <boost/beast/http/error.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
-#include <boost/beast/websocket/rfc6455.hpp>
-#include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "http_server/impl/request_reader.hpp"
+#include "http_server/impl/response_text.hpp"
 
 namespace skua::http_server {
 namespace {
 
-namespace beast = boost::beast;
-namespace http = boost::beast::http;
 using SteadyClock = std::chrono::steady_clock;
 
 /// What is sent at a time: `Limits::write_time` is for this.
@@ -28,28 +23,6 @@ constexpr std::size_t kBatchBytes = 64 * 1024;
 /// How long the rest of a request is read after the answer to it, so that the client gets the
 /// answer and not a reset.
 constexpr std::chrono::milliseconds kLinger{1'000};
-
-std::string text_of(beast::string_view text) {
-  return {text.data(), text.size()};
-}
-
-std::string response_text(const Response& response) {
-  return fmt::format(
-      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n"
-      "Connection: close\r\n\r\n{}",
-      response.status, text_of(http::obsolete_reason(http::int_to_status(response.status))),
-      response.content_type, response.body.size(), response.body);
-}
-
-Response answer_to(const boost::system::error_code& error) {
-  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
-    return error_response(431, "HeaderTooLarge", "the header of the request is too large");
-  }
-  if (error == http::error::unexpected_body || error == http::error::body_limit) {
-    return error_response(413, "BodyTooLarge", "a GET request has no body");
-  }
-  return error_response(400, "InvalidRequest", "not a request of HTTP/1.1");
-}
 
 }  // namespace
 
@@ -69,8 +42,7 @@ void Connection::start() {
 }
 
 void Connection::refuse(Response response) {
-  request_error_ = std::move(response);
-  run([this] { return respond(*request_error_); });
+  run([this, response = std::move(response)] { return respond(response); });
 }
 
 void Connection::run(std::function<asio::awaitable<void>()> task) {
@@ -127,41 +99,29 @@ asio::awaitable<void> Connection::wait_until(SteadyClock::time_point time) {
   co_await wait_.async_wait(token);
 }
 
+void Connection::end_reading() {
+  is_late_ = true;
+  boost::system::error_code ignored;
+  socket_.cancel(ignored);
+}
+
 asio::awaitable<void> Connection::serve() {
-  auto message = co_await read_request();
+  watchdog_.arm(limits_.request_time, [self = shared_from_this()] { self->end_reading(); });
+  auto reading = co_await read_request(socket_, buffer_, host_.options, host_.routes);
+  watchdog_.disarm();
   if (gone_) co_return;
-  if (!message) {
-    const auto error = *request_error_;
-    co_await respond(error);
-    co_return;
+  if (reading.is_incomplete) {
+    if (!is_late_) co_return;
+    reading.refusal = error_response(408, "RequestTimeout", "the request took too long");
   }
-  Request request;
-  request.accept = text_of((*message)[http::field::accept]);
-  request.last_event_id = text_of((*message)["Last-Event-ID"]);
-  request.host = text_of((*message)[http::field::host]);
-  request.origin = text_of((*message)[http::field::origin]);
-  request.address = address_;
-  request.is_websocket = beast::websocket::is_upgrade(*message);
-  const auto target = parse_target(text_of(message->target()));
-  const auto route = target ? host_.routes.find(target->path) : host_.routes.end();
-  std::optional<Response> refusal;
-  if (message->method() != http::verb::get) {
-    refusal = error_response(405, "MethodNotAllowed", "only GET is supported");
-  } else if (!target) {
-    refusal = error_response(400, "InvalidRequest", "the target of the request is malformed");
-  } else if (route == host_.routes.end()) {
-    refusal = error_response(404, "NotFound", "there is no such path");
-  } else if (host_.options.refuses_cross_origin && is_cross_origin(request)) {
-    refusal = error_response(403, "CrossOrigin", "a web page of another origin may not read this");
-  }
-  if (refusal) {
-    const auto response = *refusal;
+  if (reading.refusal) {
+    const auto response = *reading.refusal;
     co_await respond(response);
     co_return;
   }
-  request.target = *target;
-  const bool is_websocket = request.is_websocket;
-  auto answer = co_await ask_handler(route->second, std::move(request));
+  reading.request.address = address_;
+  const bool is_websocket = reading.request.is_websocket;
+  auto answer = co_await ask_handler(*reading.handler, std::move(reading.request));
   if (gone_) co_return;
   if (!answer) {
     const auto late = error_response(503, "Unavailable", "the answer took too long");
@@ -171,34 +131,11 @@ asio::awaitable<void> Connection::serve() {
     co_await respond(known);
   } else {
     auto source = std::get<std::shared_ptr<MessageSource>>(*answer);
-    channel_ = is_websocket ? make_websocket(std::move(socket_), *std::move(message), limits_)
-                            : make_event_stream(std::move(socket_));
+    channel_ = is_websocket
+                   ? make_websocket(std::move(socket_), std::move(reading.upgrade), limits_)
+                   : make_event_stream(std::move(socket_));
     co_await stream(source);
   }
-}
-
-asio::awaitable<std::optional<Upgrade>> Connection::read_request() {
-  http::request_parser<http::empty_body> parser;
-  parser.header_limit(static_cast<std::uint32_t>(limits_.header_bytes));
-  bool late = false;
-  watchdog_.arm(limits_.request_time, [self = shared_from_this(), &late] {
-    late = true;
-    self->socket_.cancel();
-  });
-  boost::system::error_code error;
-  auto token = error_to(error);
-  co_await http::async_read(socket_, buffer_, parser, token);
-  watchdog_.disarm();
-  if (!error) co_return parser.release();
-  if (late) {
-    request_error_ = error_response(408, "RequestTimeout", "the request took too long");
-  } else if (error == http::error::end_of_stream ||
-             error.category() == asio::error::get_system_category()) {
-    gone_ = true;
-  } else {
-    request_error_ = answer_to(error);
-  }
-  co_return std::nullopt;
 }
 
 asio::awaitable<std::optional<Exchange::Answer>> Connection::ask_handler(

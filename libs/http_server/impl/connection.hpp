@@ -45,8 +45,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
  private:
   asio::awaitable<void> serve();
+  /// Ends the reading of a request that takes too long.
+  void end_reading();
   asio::awaitable<void> respond(Response response);
-  asio::awaitable<std::optional<Upgrade>> read_request();
   asio::awaitable<std::optional<Exchange::Answer>> ask_handler(const Server::Handler& handler,
                                                                Request request);
   asio::awaitable<void> stream(std::shared_ptr<MessageSource> source);
@@ -69,9 +70,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Watchdog watchdog_;
   boost::beast::flat_buffer buffer_;
   std::unique_ptr<Channel> channel_;
-  std::optional<Response> request_error_;
   /// Why the stream must end.
   std::optional<StreamEnd> end_;
+  /// The request took too long.
+  bool is_late_ = false;
   bool woken_ = false;
   bool gone_ = false;
 };

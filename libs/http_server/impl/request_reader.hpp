@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+
+#include <boost/beast/core/flat_buffer.hpp>
+
+#include "http_server/impl/asio_names.hpp"
+#include "http_server/impl/channel.hpp"
+#include "http_server/request.hpp"
+#include "http_server/response.hpp"
+#include "http_server/server.hpp"
+
+namespace skua::http_server {
+
+/// The result of reading a request.
+struct Reading {
+  /// The client ended the connection first, or the read was cancelled. All else is empty.
+  bool is_incomplete = false;
+  /// Set: no handler gets the request, and this is the answer.
+  std::optional<Response> refusal;
+  /// Of the route; null: there is a refusal.
+  const Server::Handler* handler = nullptr;
+  /// Without the address.
+  Request request;
+  /// The header, for the handshake of a websocket.
+  Upgrade upgrade;
+};
+
+/// Reads the request of a client and finds its route. The caller limits the time. The parameters
+/// outlive the call, and the routes outlive the result. `buffer` limits the header.
+asio::awaitable<Reading> read_request(Tcp::socket& socket, boost::beast::flat_buffer& buffer,
+                                      const Server::Options& options, const Server::Routes& routes);
+
+}  // namespace skua::http_server

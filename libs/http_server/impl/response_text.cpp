@@ -1,0 +1,20 @@
+#include "http_server/impl/response_text.hpp"
+
+#include <string_view>
+
+#include <boost/beast/http/status.hpp>
+#include <fmt/format.h>
+
+namespace skua::http_server {
+
+std::string response_text(const Response& response) {
+  namespace http = boost::beast::http;
+  const auto reason = http::obsolete_reason(http::int_to_status(response.status));
+  return fmt::format(
+      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n"
+      "Connection: close\r\n\r\n{}",
+      response.status, std::string_view(reason.data(), reason.size()), response.content_type,
+      response.body.size(), response.body);
+}
+
+}  // namespace skua::http_server

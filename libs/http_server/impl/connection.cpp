@@ -23,6 +23,8 @@ constexpr std::size_t kBatchBytes = 64 * 1024;
 /// How long the rest of a request is read after the answer to it, so that the client gets the
 /// answer and not a reset.
 constexpr std::chrono::milliseconds kLinger{1'000};
+/// Between cancels of the read of a request that takes too long.
+constexpr std::chrono::milliseconds kCancelAgain{100};
 
 }  // namespace
 
@@ -103,6 +105,8 @@ void Connection::end_reading() {
   is_late_ = true;
   boost::system::error_code ignored;
   socket_.cancel(ignored);
+  // The cancel does not end a read that begins after it.
+  watchdog_.arm(kCancelAgain, [self = shared_from_this()] { self->end_reading(); });
 }
 
 asio::awaitable<void> Connection::serve() {

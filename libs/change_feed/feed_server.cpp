@@ -11,13 +11,16 @@ namespace {
 
 http_server::Server::Routes feed_routes(ChangeReader& reader) {
   using ExchangePointer = std::shared_ptr<http_server::Exchange>;
+  using http_server::Method;
   http_server::Server::Routes routes;
-  routes["/changes"] = [&reader](const ExchangePointer& exchange) {
+  const auto changes = [&reader](const ExchangePointer& exchange) {
     serve_changes(reader, exchange);
   };
-  routes["/subscribe"] = [&reader](const ExchangePointer& exchange) {
+  const auto jetstream = [&reader](const ExchangePointer& exchange) {
     serve_jetstream(reader, exchange);
   };
+  routes["/changes"] = {Method::Get, changes};
+  routes["/subscribe"] = {Method::Get, jetstream};
   return routes;
 }
 

@@ -48,6 +48,10 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 }  // namespace
 
+std::string_view name_of(Method method) {
+  return method == Method::Post ? "POST" : "GET";
+}
+
 std::optional<Target> parse_target(std::string_view target) {
   Target result;
   const auto question = target.find('?');
@@ -91,6 +95,10 @@ bool accepts_event_stream(std::string_view accept) {
     const auto type = ascii_lower(trimmed(range.substr(0, range.find(';'))));
     return type == "text/event-stream" || type == "text/*" || type == "*/*";
   });
+}
+
+bool is_json_type(std::string_view content_type) {
+  return ascii_lower(trimmed(content_type.substr(0, content_type.find(';')))) == "application/json";
 }
 
 bool is_cross_origin(const Request& request) {

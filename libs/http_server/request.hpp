@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,11 +20,20 @@ struct Target {
 /// malformed, there is a control character, or the target does not begin with `/`.
 std::optional<Target> parse_target(std::string_view target);
 
-/// A GET request. Everything in it comes from the client.
+enum class Method : std::uint8_t { Get, Post };
+
+/// `GET` or `POST`.
+std::string_view name_of(Method method);
+
+/// A request. Everything in it comes from the client.
 struct Request {
+  Method method = Method::Get;
   Target target;
+  /// Of a POST request. Its Content-Type is JSON, but the server does not parse it.
+  std::string body;
   /// Headers; empty if absent.
   std::string accept;
+  std::string authorization;
   std::string last_event_id;
   std::string host;
   std::string origin;
@@ -41,6 +51,9 @@ std::vector<std::string> parameters(const Request& request, std::string_view nam
 
 /// Whether an Accept header permits `text/event-stream`. An absent header permits everything.
 bool accepts_event_stream(std::string_view accept);
+
+/// Whether a Content-Type header is `application/json`, with or without parameters.
+bool is_json_type(std::string_view content_type);
 
 /// Whether the request comes from a web page of another origin than the server: its Origin header
 /// names another authority than its Host header.

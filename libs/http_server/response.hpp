@@ -5,11 +5,14 @@
 
 namespace skua::http_server {
 
-/// A complete answer to a request.
+/// A complete answer to a request. A 401 has the header `WWW-Authenticate: Bearer` (RFC 9110,
+/// section 15.5.2).
 struct Response {
   unsigned status = 200;
   std::string content_type = "application/json";
-  std::string body;
+  std::string body = {};
+  /// The header Allow, which a 405 needs; empty: none.
+  std::string allow = {};
 };
 
 /// `{"error", "message"}`, as the AT Protocol answers (atproto.com/specs/xrpc#error-responses).

@@ -10,12 +10,15 @@
 #include <string_view>
 
 #include "http_server/exchange.hpp"
+#include "http_server/request.hpp"
 
 namespace skua::http_server {
 
 /// What clients may use. All clients are hostile.
 struct Limits {
   std::size_t header_bytes = 16 * 1024;
+  /// Of the body of a POST request.
+  std::size_t body_bytes = 64 * 1024;
   /// Of a text message of a websocket client.
   std::size_t message_bytes = 1024 * 1024;
   /// Connections in all, with those that have sent no request yet.
@@ -24,7 +27,7 @@ struct Limits {
   std::size_t connections_per_address = 32;
   /// Loopback addresses have no limit of their own: behind a reverse proxy all clients have one.
   bool loopback_is_exempt = true;
-  /// From the connection to the end of the request.
+  /// From the connection to the end of the request, with its body.
   std::chrono::milliseconds request_time{10'000};
   /// From the request to the handler's answer.
   std::chrono::milliseconds answer_time{30'000};
@@ -38,8 +41,8 @@ struct Limits {
   std::chrono::milliseconds idle_time{60'000};
 };
 
-/// An HTTP/1.1 server for GET requests and streams, with one request for each connection. It has
-/// one thread. No TLS: a reverse proxy can add it.
+/// An HTTP/1.1 server for GET requests, streams and POST requests of JSON, with one request for
+/// each connection. It has one thread. No TLS: a reverse proxy can add it.
 class Server {
  public:
   /// Called on the server's thread; it must not block.
@@ -54,8 +57,13 @@ class Server {
     bool refuses_cross_origin = true;
   };
 
+  struct Route {
+    /// Other methods get 405.
+    Method method = Method::Get;
+    Handler handler;
+  };
   /// By path.
-  using Routes = std::map<std::string, Handler, std::less<>>;
+  using Routes = std::map<std::string, Route, std::less<>>;
 
   /// Listens; connections wait until `start`. Throws std::runtime_error if the address is malformed
   /// or not available.

@@ -51,6 +51,17 @@ TEST(RequestTest, which_accept_headers_permit_events) {
   }
 }
 
+TEST(RequestTest, which_content_types_are_json) {
+  for (const char* type : {"application/json", "Application/JSON", " application/json ",
+                           "application/json; charset=utf-8", "application/json;charset=utf-8"}) {
+    EXPECT_TRUE(is_json_type(type)) << type;
+  }
+  for (const char* type : {"", "text/plain", "text/plain; application/json", "application/jsonp",
+                           "application/json, text/plain", "application/x-www-form-urlencoded"}) {
+    EXPECT_FALSE(is_json_type(type)) << type;
+  }
+}
+
 TEST(RequestTest, another_origin_has_another_authority) {
   Request request;
   request.host = "127.0.0.1:2470";

@@ -80,14 +80,16 @@ class ServerTest : public testing::Test {
   /// A server with the paths /text, /stream and /silent.
   Server& serve(Limits limits = {}) {
     Server::Routes routes;
-    routes["/text"] = [](const std::shared_ptr<Exchange>& exchange) {
+    routes["/text"].handler = [](const std::shared_ptr<Exchange>& exchange) {
       exchange->answer(Response{200, "text/plain", "hello " + exchange->request().address});
     };
-    routes["/stream"] = [this](const std::shared_ptr<Exchange>& exchange) {
+    routes["/stream"].handler = [this](const std::shared_ptr<Exchange>& exchange) {
       // As a handler that asks a database.
       threads_.emplace_back([exchange, this] { exchange->answer(source_); });
     };
-    routes["/silent"] = [this](const std::shared_ptr<Exchange>& exchange) { kept_ = exchange; };
+    routes["/silent"].handler = [this](const std::shared_ptr<Exchange>& exchange) {
+      kept_ = exchange;
+    };
     server_ = std::make_unique<Server>(Server::Options{.limits = limits}, std::move(routes));
     server_->start();
     return *server_;

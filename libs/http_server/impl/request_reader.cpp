@@ -2,63 +2,142 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
+#include <fmt/format.h>
+
+#include "base/ascii.hpp"
 
 namespace skua::http_server {
 namespace {
 
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
+using Parser = http::request_parser<http::string_body>;
+using Header = http::request_header<>;
+
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 std::string text_of(beast::string_view text) {
   return {text.data(), text.size()};
 }
 
-Response answer_to(const boost::system::error_code& error) {
+/// Nothing: no route has this method.
+std::optional<Method> method_of(http::verb verb) {
+  if (verb == http::verb::get) return Method::Get;
+  if (verb == http::verb::post) return Method::Post;
+  return std::nullopt;
+}
+
+Response body_too_large(const Limits& limits) {
+  return error_response(
+      413, "BodyTooLarge",
+      fmt::format("the body of a request has at most {} bytes", limits.body_bytes));
+}
+
+Response answer_to(const boost::system::error_code& error, const Limits& limits) {
+  if (error == http::error::body_limit) return body_too_large(limits);
+  // Also a chunk of a body has a header.
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
     return error_response(431, "HeaderTooLarge", "the header of the request is too large");
-  }
-  if (error == http::error::unexpected_body || error == http::error::body_limit) {
-    return error_response(413, "BodyTooLarge", "a GET request has no body");
   }
   return error_response(400, "InvalidRequest", "not a request of HTTP/1.1");
 }
 
-Request request_of(const http::request_header<>& header) {
+Request request_of(const Header& header) {
   Request request;
   request.accept = text_of(header[http::field::accept]);
+  request.authorization = text_of(header[http::field::authorization]);
   request.last_event_id = text_of(header["Last-Event-ID"]);
   request.host = text_of(header[http::field::host]);
   request.origin = text_of(header[http::field::origin]);
+  // Only a GET request asks for a websocket.
   request.is_websocket = beast::websocket::is_upgrade(header);
   return request;
 }
 
-/// Sets the request, and its handler or a refusal.
-void find_handler(const http::request_header<>& header, const Server::Options& options,
+/// The answer to a request whose body a handler does not get.
+std::optional<Response> body_refusal(const Parser& parser, Method method, const Limits& limits) {
+  if (method == Method::Get) {
+    if (parser.is_done()) return std::nullopt;
+    return error_response(413, "BodyTooLarge", "a GET request has no body");
+  }
+  const Header& header = parser.get();
+  if (!is_json_type(text_of(header[http::field::content_type]))) {
+    return error_response(415, "UnsupportedMediaType",
+                          "the Content-Type of a POST request is application/json");
+  }
+  const auto coding = ascii_lower(text_of(header[http::field::transfer_encoding]));
+  if (!coding.empty() && coding != "chunked") {
+    return error_response(501, "UnsupportedCoding", "the only Transfer-Encoding is chunked");
+  }
+  const auto length = parser.content_length();
+  if (length && *length > limits.body_bytes) return body_too_large(limits);
+  return std::nullopt;
+}
+
+/// Sets the request without its body, and its handler or a refusal.
+void find_handler(const Parser& parser, const Server::Options& options,
                   const Server::Routes& routes, Reading& reading) {
+  const Header& header = parser.get();
   reading.request = request_of(header);
-  const auto target = parse_target(text_of(header.target()));
-  const auto route = target ? routes.find(target->path) : routes.end();
-  if (header.method() != http::verb::get) {
-    reading.refusal = error_response(405, "MethodNotAllowed", "only GET is supported");
-  } else if (!target) {
+  auto target = parse_target(text_of(header.target()));
+  if (!target) {
     reading.refusal =
         error_response(400, "InvalidRequest", "the target of the request is malformed");
-  } else if (route == routes.end()) {
+    return;
+  }
+  reading.request.target = *std::move(target);
+  const auto found = routes.find(reading.request.target.path);
+  if (found == routes.end()) {
     reading.refusal = error_response(404, "NotFound", "there is no such path");
-  } else if (options.refuses_cross_origin && is_cross_origin(reading.request)) {
+    return;
+  }
+  const auto& route = found->second;
+  if (method_of(header.method()) != route.method) {
+    const auto allowed = name_of(route.method);
+    reading.refusal = error_response(405, "MethodNotAllowed",
+                                     fmt::format("the only method of this path is {}", allowed));
+    reading.refusal->allow = allowed;
+    return;
+  }
+  reading.request.method = route.method;
+  if (options.refuses_cross_origin && is_cross_origin(reading.request)) {
     reading.refusal =
         error_response(403, "CrossOrigin", "a web page of another origin may not read this");
-  } else {
-    reading.request.target = *target;
-    reading.handler = &route->second;
+    return;
   }
+  reading.refusal = body_refusal(parser, route.method, options.limits);
+  if (!reading.refusal) reading.handler = &route.handler;
+}
+
+/// Whether the client sends the body only after a response 100 (RFC 9110, section 10.1.1).
+bool waits_for_continue(const Header& header) {
+  return header.version() >= 11 &&
+         ascii_lower(text_of(header[http::field::expect])) == "100-continue";
+}
+
+/// Reads the rest of a request after its header.
+asio::awaitable<boost::system::error_code> read_body(Tcp::socket& socket,
+                                                     beast::flat_buffer& buffer, Parser& parser) {
+  boost::system::error_code error;
+  if (waits_for_continue(parser.get())) {
+    auto token = error_to(error);
+    const auto text = asio::buffer(kContinue);
+    co_await asio::async_write(socket, text, token);
+    if (error) co_return error;
+  }
+  auto token = error_to(error);
+  co_await http::async_read(socket, buffer, parser, token);
+  co_return error;
 }
 
 }  // namespace
@@ -66,20 +145,32 @@ void find_handler(const http::request_header<>& header, const Server::Options& o
 asio::awaitable<Reading> read_request(Tcp::socket& socket, beast::flat_buffer& buffer,
                                       const Server::Options& options,
                                       const Server::Routes& routes) {
-  http::request_parser<http::empty_body> parser;
-  parser.header_limit(static_cast<std::uint32_t>(options.limits.header_bytes));
+  const auto& limits = options.limits;
+  Parser parser;
+  parser.header_limit(static_cast<std::uint32_t>(limits.header_bytes));
+  // The answer to a body depends on the route. `find_handler` checks the declared length.
+  parser.body_limit(boost::none);
+  Reading reading;
   boost::system::error_code error;
   auto token = error_to(error);
-  co_await http::async_read(socket, buffer, parser, token);
-  Reading reading;
+  co_await http::async_read_header(socket, buffer, parser, token);
   if (!error) {
-    reading.upgrade = parser.release();
-    find_handler(reading.upgrade, options, routes, reading);
+    find_handler(parser, options, routes, reading);
+    if (reading.refusal) co_return reading;
+    if (!parser.is_done()) {
+      parser.body_limit(limits.body_bytes);
+      error = co_await read_body(socket, buffer, parser);
+    }
+  }
+  if (!error) {
+    auto message = parser.release();
+    reading.request.body = std::move(message.body());
+    reading.upgrade = Upgrade(std::move(message.base()));
   } else if (error == http::error::end_of_stream ||
              error.category() == asio::error::get_system_category()) {
     reading.is_incomplete = true;
   } else {
-    reading.refusal = answer_to(error);
+    reading.refusal = answer_to(error, limits);
   }
   co_return reading;
 }

@@ -14,11 +14,11 @@ namespace skua::http_server {
 
 /// The result of reading a request.
 struct Reading {
-  /// The client ended the connection first, or the read was cancelled. All else is empty.
+  /// The client ended the connection first, or the read was cancelled. Nothing else counts.
   bool is_incomplete = false;
   /// Set: no handler gets the request, and this is the answer.
   std::optional<Response> refusal;
-  /// Of the route; null: there is a refusal.
+  /// Of the route. Not null if there is no refusal.
   const Server::Handler* handler = nullptr;
   /// Without the address.
   Request request;
@@ -26,8 +26,9 @@ struct Reading {
   Upgrade upgrade;
 };
 
-/// Reads the request of a client and finds its route. The caller limits the time. The parameters
-/// outlive the call, and the routes outlive the result. `buffer` limits the header.
+/// Reads the request of a client and finds its route. It does not read a body that it refuses. The
+/// caller limits the time. The parameters outlive the call, and the routes outlive the result.
+/// `buffer` limits the headers of the chunks of a body.
 asio::awaitable<Reading> read_request(Tcp::socket& socket, boost::beast::flat_buffer& buffer,
                                       const Server::Options& options, const Server::Routes& routes);
 

@@ -10,11 +10,14 @@ namespace skua::http_server {
 std::string response_text(const Response& response) {
   namespace http = boost::beast::http;
   const auto reason = http::obsolete_reason(http::int_to_status(response.status));
+  std::string headers;
+  if (!response.allow.empty()) headers += fmt::format("Allow: {}\r\n", response.allow);
+  if (response.status == 401) headers += "WWW-Authenticate: Bearer\r\n";
   return fmt::format(
       "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n"
-      "Connection: close\r\n\r\n{}",
+      "{}Connection: close\r\n\r\n{}",
       response.status, std::string_view(reason.data(), reason.size()), response.content_type,
-      response.body.size(), response.body);
+      response.body.size(), headers, response.body);
 }
 
 }  // namespace skua::http_server

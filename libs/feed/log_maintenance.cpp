@@ -51,12 +51,14 @@ std::vector<Partition> read_partitions(store::Session& session) {
 /// it. An empty partition behind the end of the log is, too.
 bool is_expired(store::Session& session, std::int64_t number) {
   return session
-      .run(fmt::format("SELECT coalesce((SELECT at FROM skua.change_log_{} ORDER BY pos DESC "
-                       "LIMIT 1) < clock_timestamp() - retention, true) "
-                       "AND NOT EXISTS (SELECT FROM skua.consumers AS c JOIN skua.consumer_lanes "
-                       "AS l ON l.consumer_id = c.id WHERE c.role <> 'retired' AND c.state <> "
-                       "'lagged out' AND l.pos < {}) FROM skua.change_log_state",
-                       number, (number + 1) << 24))
+      .run(fmt::format(
+          "SELECT coalesce((SELECT at FROM skua.change_log_{} ORDER BY pos DESC "
+          "LIMIT 1) < clock_timestamp() - retention, true) "
+          "AND NOT EXISTS (SELECT FROM skua.consumers AS c JOIN skua.consumer_lanes "
+          "AS l ON l.consumer_id = c.id WHERE c.role <> 'retired' AND c.state <> "
+          "'lagged out' AND l.pos < {}) AND NOT EXISTS (SELECT FROM skua.waiting_changes AS w "
+          "WHERE w.pos < {}) FROM skua.change_log_state",
+          number, (number + 1) << 24, (number + 1) << 24))
       .boolean(0, 0);
 }
 

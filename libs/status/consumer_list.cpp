@@ -22,6 +22,14 @@ std::string state_of(const feed::Consumer& consumer) {
   return consumer.state;
 }
 
+/// One sentence about the consumer.
+std::string help_of(const feed::Consumer& consumer) {
+  if (consumer.kind == "webhook") return "Changes that `skua serve` sends to " + consumer.url;
+  if (consumer.kind == "pull") return "Changes that a program fetches from `skua serve`";
+  const feed::Projection* projection = feed::find_projection(consumer.name);
+  return projection != nullptr ? std::string(projection->help) : "";
+}
+
 std::string progress_text(const json& consumer) {
   if (consumer["changes_behind"].is_null()) return "";
   const auto behind = consumer["changes_behind"].get<std::int64_t>();
@@ -35,24 +43,26 @@ std::string progress_text(const json& consumer) {
 json read_consumer_list(store::Session& session) {
   json all = json::array();
   for (const feed::Consumer& consumer : feed::read_consumers(session)) {
-    const feed::Projection* projection = feed::find_projection(consumer.name);
     json lanes = json::array();
     for (const feed::ConsumerLane& lane : consumer.lanes) {
       lanes.push_back({{"lane", lane.lane},
                        {"position", lane.pos},
                        {"attempts", lane.attempts},
-                       {"error", lane.error}});
+                       {"error", lane.error},
+                       {"is_blocked", lane.is_blocked},
+                       {"waiting_accounts", lane.waiting_accounts}});
     }
     all.push_back(
         {{"name", consumer.name},
          {"kind", consumer.kind},
-         {"help", projection != nullptr ? projection->help : ""},
+         {"help", help_of(consumer)},
          {"state", state_of(consumer)},
          {"is_live", consumer.role == "live"},
          {"version", consumer.version},
          {"policy", consumer.policy},
          {"profile", consumer.profile},
          {"overrides", json::parse(consumer.overrides)},
+         {"filter", json::parse(consumer.filter)},
          {"lanes", lanes},
          {"changes_behind", consumer.behind ? json(*consumer.behind) : json()},
          {"lag_seconds",
@@ -82,6 +92,7 @@ std::string consumer_text(const json& consumer) {
       consumer["help"].get<std::string>(), consumer["version"].dump(),
       consumer["policy"].get<std::string>(), consumer["profile"].get<std::string>());
   if (!consumer["overrides"].empty()) text += " " + consumer["overrides"].dump();
+  if (!consumer["filter"].empty()) text += "\n  filter " + consumer["filter"].dump();
   text += "\n";
   if (const auto error = consumer["error"].get<std::string>(); !error.empty()) {
     text += "  " + error + "\n";
@@ -92,6 +103,11 @@ std::string consumer_text(const json& consumer) {
     if (lane["attempts"] != 0) {
       text += fmt::format(", {}: {}", counted(lane["attempts"].get<std::int64_t>(), "failure"),
                           lane["error"].get<std::string>());
+    }
+    if (lane["is_blocked"] == true) text += "; blocked: `skua consumers reset` continues it";
+    if (lane["waiting_accounts"] != 0) {
+      text += fmt::format("; changes of {} wait for dead letters",
+                          counted(lane["waiting_accounts"].get<std::int64_t>(), "account"));
     }
     text += "\n";
   }

@@ -26,7 +26,7 @@ const Statement kWriteOne{
     "ON CONFLICT (consumer, key) DO UPDATE SET attempts = t.attempts + 1, status = 'dead', "
     "lane = EXCLUDED.lane, payload = EXCLUDED.payload, payload_bytes = EXCLUDED.payload_bytes, "
     "error = EXCLUDED.error, sqlstate = EXCLUDED.sqlstate, last_at = EXCLUDED.last_at, "
-    "lease_owner = NULL, lease_until = NULL, finished_at = NULL, note = NULL"};
+    "lease_owner = NULL, lease_until = NULL, finished_at = NULL, note = NULL RETURNING t.id"};
 
 // The rows are locked in the order of their positions; a letter that another session is leasing is
 // skipped.
@@ -49,8 +49,8 @@ std::string consumer_letter_key(std::int32_t timeline, std::int64_t position) {
   return fmt::format("{}-{}", timeline, position);
 }
 
-bool write_consumer_letter(Session& session, const ConsumerLetter& letter, Timestamp now,
-                           const DeadLetterLimits& limits) {
+std::optional<std::int64_t> write_consumer_letter(Session& session, const ConsumerLetter& letter,
+                                                  Timestamp now, const DeadLetterLimits& limits) {
   const ByteView payload = letter.payload;
   Params params;
   params.text(letter.consumer).text(consumer_letter_key(letter.timeline, letter.position));
@@ -69,11 +69,12 @@ bool write_consumer_letter(Session& session, const ConsumerLetter& letter, Times
     params.text(letter.sqlstate);
   }
   params.timestamp(now).int8(limits.per_account).int8(limits.table_bytes);
-  if (session.execute(kWriteOne, params).affected() > 0) return true;
+  const Rows written = session.execute(kWriteOne, params);
+  if (!written.empty()) return written.int8(0, 0);
   count_letters_left_out(1, letter.consumer + " " +
                                 consumer_letter_key(letter.timeline, letter.position) + ": " +
                                 letter.error);
-  return false;
+  return std::nullopt;
 }
 
 std::vector<RequestedLetter> lease_requested_letters(Session& session, const std::string& consumer,

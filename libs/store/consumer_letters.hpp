@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,10 +50,11 @@ std::string consumer_letter_key(std::int32_t timeline, std::int64_t position);
 /// Writes a letter. If the consumer has a letter of this position, its attempts increase and it is
 /// dead again, because the consumer failed again. The letter counts among those of its account.
 /// Letters of consumers use at most half of the table, so that a consumer that fails always does
-/// not displace the letters of the indexer. False: the letter is beyond the limits; it is counted
-/// and logged.
-bool write_consumer_letter(Session& session, const ConsumerLetter& letter, Timestamp now,
-                           const DeadLetterLimits& limits = {});
+/// not displace the letters of the indexer. Returns its number. Nothing: the letter is beyond the
+/// limits; it is counted and logged.
+std::optional<std::int64_t> write_consumer_letter(Session& session, const ConsumerLetter& letter,
+                                                  Timestamp now,
+                                                  const DeadLetterLimits& limits = {});
 
 /// A requested letter.
 struct RequestedLetter {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
-#include <random>
 #include <unistd.h>
+
+#include "base/random.hpp"
 
 namespace skua::store {
 namespace {
@@ -13,27 +13,10 @@ constexpr std::size_t kLongestName = 63;
 /// The part of the role that is kept if the host name is long.
 constexpr std::size_t kRoleKept = 16;
 
-std::string draw_token() {
-  constexpr const char* kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-  constexpr std::size_t kDigitsOfToken = 22;
-  // The system's random source.
-  std::random_device source;
-  std::string token;
-  std::uint32_t bits = 0;
-  for (std::size_t i = 0; i < kDigitsOfToken; ++i) {
-    constexpr std::size_t kDigitsOfDraw = 5;
-    if (i % kDigitsOfDraw == 0) bits = source();
-    token += kDigits[bits % 64];
-    bits /= 64;
-  }
-  return token;
-}
-
 }  // namespace
 
 const std::string& process_token() {
-  static const std::string token = draw_token();
+  static const std::string token = random_token();
   return token;
 }
 

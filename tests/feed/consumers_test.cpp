@@ -92,13 +92,15 @@ TEST_F(ConsumersTest, what_cannot_be_added_is_refused_with_the_reason) {
   };
   EXPECT_EQ(error({.name = "likes"}),
             "there is no projection 'likes': choose actor_stats, notifications, post_stats, "
-            "tag_trends");
+            "tag_trends, or give --webhook or --pull");
   EXPECT_EQ(error({.name = "post_stats", .lanes = std::int16_t{3}}),
             "the number of lanes is a power of two up to 64");
   EXPECT_EQ(error({.name = "notifications", .lanes = std::int16_t{2}}),
             "notifications has one lane");
   EXPECT_EQ(error({.name = "post_stats", .profile = "fast"}),
             "there is no profile 'fast': choose default, low_latency, high_throughput, relaxed");
+  EXPECT_EQ(error({.name = "post_stats", .policy = "block_key"}),
+            "the policy block_key is for webhooks and pull consumers");
   EXPECT_EQ(error({.name = "post_stats"}), "");
   EXPECT_EQ(error({.name = "post_stats"}), "the consumer 'post_stats' exists already");
 }
@@ -253,6 +255,28 @@ TEST_F(ConsumersTest, the_policy_skip_leaves_the_change_out) {
   replay_skipped_changes(session());
   EXPECT_EQ(letters(), "post_stats 0 2 resolved create");
   EXPECT_EQ(likes(), "1: 1, 2: 1, 66: 1");
+}
+
+TEST_F(ConsumersTest, the_policy_block_lane_stops_the_lane_before_the_change) {
+  add("post_stats", std::nullopt, "block_lane");
+  refuse_post_66();
+  like(1, 1);
+  like(9, 66);
+  like(2, 2);
+  for (int i = 0; i < 100 && value("SELECT is_blocked::text FROM skua.consumer_lanes") == "false";
+       ++i) {
+    test::fold_changes(session());
+    session().run("SELECT pg_sleep(0.005)");
+  }
+  EXPECT_EQ(likes(), "1: 1");
+  EXPECT_EQ(state(), "live running");
+  session().run("DROP FUNCTION refuse CASCADE");
+  test::fold_changes(session());
+  EXPECT_EQ(likes(), "1: 1") << "the lane is blocked";
+  reset_consumer(session(), "post_stats", AfterStop::Retry);
+  test::fold_changes(session());
+  EXPECT_EQ(likes(), "1: 1, 2: 1, 66: 1");
+  EXPECT_EQ(letters(), "");
 }
 
 TEST_F(ConsumersTest, a_skipped_change_is_not_replayed_into_tables_that_were_built_later) {

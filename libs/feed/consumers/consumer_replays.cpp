@@ -66,25 +66,26 @@ void replay(store::Session& session, const Projection& projection, const Consume
 
 }  // namespace
 
-void write_skipped_change(store::Session& session, const std::string& consumer, std::int32_t lane,
-                          std::int64_t position, const std::string& error,
-                          const std::string& sqlstate) {
+std::optional<std::int64_t> write_skipped_change(store::Session& session,
+                                                 const std::string& consumer, std::int32_t lane,
+                                                 std::int64_t position, const std::string& error,
+                                                 const std::string& sqlstate) {
   store::Params params;
   params.int8(position);
   const store::Rows change = session.execute(kChange, params);
-  store::write_consumer_letter(session,
-                               {.consumer = consumer,
-                                .lane = lane,
-                                .timeline = change.int4(0, 5),
-                                .position = position,
-                                .operation = operation_text(change.int4(0, 1)),
-                                .actor_id = change.int4(0, 2),
-                                .collection_id = change.int4(0, 3),
-                                .rkey = change.int8(0, 4),
-                                .payload = {},
-                                .error = error,
-                                .sqlstate = sqlstate},
-                               system_clock().now());
+  return store::write_consumer_letter(session,
+                                      {.consumer = consumer,
+                                       .lane = lane,
+                                       .timeline = change.int4(0, 5),
+                                       .position = position,
+                                       .operation = operation_text(change.int4(0, 1)),
+                                       .actor_id = change.int4(0, 2),
+                                       .collection_id = change.int4(0, 3),
+                                       .rkey = change.int8(0, 4),
+                                       .payload = {},
+                                       .error = error,
+                                       .sqlstate = sqlstate},
+                                      system_clock().now());
 }
 
 void replay_skipped_changes(store::Session& session) {

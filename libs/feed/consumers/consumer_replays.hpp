@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "store/session.hpp"
@@ -8,10 +9,12 @@
 namespace skua::feed {
 
 /// Stores the change at `position` as a dead letter of its consumer, which leaves it out. In the
-/// caller's transaction, which moves the position of the lane. Throws store::SqlError, as all here.
-void write_skipped_change(store::Session& session, const std::string& consumer, std::int32_t lane,
-                          std::int64_t position, const std::string& error,
-                          const std::string& sqlstate = {});
+/// caller's transaction, which moves the position of the lane. Returns the number of the letter;
+/// nothing: it is beyond the limits of the table. Throws store::SqlError, as all here.
+std::optional<std::int64_t> write_skipped_change(store::Session& session,
+                                                 const std::string& consumer, std::int32_t lane,
+                                                 std::int64_t position, const std::string& error,
+                                                 const std::string& sqlstate = {});
 
 /// Applies the changes of dead letters whose replay an operator requested
 /// (`skua dead-letters replay`). A letter is resolved in the transaction that applies its change. A

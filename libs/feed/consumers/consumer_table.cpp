@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 
 #include "feed/consumers/consumer_replays.hpp"
-#include "feed/consumers/tuning.hpp"
 #include "feed/projections/projection.hpp"
 #include "feed/projections/projection_tables.hpp"
 
@@ -15,18 +14,12 @@ namespace {
 
 using store::Statement;
 
-// A build holds the row of its consumer, so that no second one begins. Commands take this lock
-// first, and wait for a moment.
-const Statement kLockConsumers{"consumers_lock", "SELECT pg_advisory_xact_lock(1936422146, 6)"};
 const Statement kInsert{
     "consumers_insert",
     "INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, "
     "overrides) SELECT $1::text, 'projection', $2::int4, $3::int4::int2, 'next', 'filling', "
     "$4::text, $5::text, $6::text::jsonb ON CONFLICT (name, role) WHERE role <> 'retired' "
     "DO NOTHING"};
-const Statement kExists{"consumers_exists",
-                        "SELECT EXISTS (SELECT FROM skua.consumers WHERE name = $1::text AND role "
-                        "<> 'retired')"};
 const Statement kRetire{"consumers_retire",
                         "UPDATE skua.consumers SET role = 'retired' WHERE name = $1::text AND "
                         "role <> 'retired'"};
@@ -36,8 +29,9 @@ const Statement kPause{"consumers_pause",
 // A build that failed keeps its tables and lanes: another one takes its place.
 const Statement kRetireFailedBuild{
     "consumers_retire_failed_build",
-    "UPDATE skua.consumers SET role = 'retired' WHERE name = $1::text AND role = 'next' AND state "
-    "IN ('stopped', 'lagged out')"};
+    "UPDATE skua.consumers AS c SET role = 'retired' WHERE c.name = $1::text AND c.role = 'next' "
+    "AND (c.state IN ('stopped', 'lagged out') OR EXISTS (SELECT FROM skua.consumer_lanes AS l "
+    "WHERE l.consumer_id = c.id AND l.is_blocked))"};
 const Statement kRebuild{
     "consumers_rebuild",
     "INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, "
@@ -46,21 +40,32 @@ const Statement kRebuild{
     "ON CONFLICT (name, role) WHERE role <> 'retired' DO NOTHING"};
 const Statement kSkip{"consumers_skip",
                       "UPDATE skua.consumer_lanes AS l SET pos = l.pos + 1 FROM skua.consumers AS "
-                      "c WHERE c.id = l.consumer_id AND c.name = $1::text AND c.state = 'stopped' "
-                      "AND l.attempts > 0 RETURNING l.lane, l.pos - 1, coalesce(l.error, '')"};
+                      "c WHERE c.id = l.consumer_id AND c.name = $1::text AND (c.state = "
+                      "'stopped' OR l.is_blocked) AND l.attempts > 0 RETURNING l.lane, l.pos - 1, "
+                      "coalesce(l.error, '')"};
 const Statement kContinue{
     "consumers_continue",
-    "WITH continued AS (UPDATE skua.consumers SET state = 'running', error = NULL WHERE name = "
-    "$1::text AND state = 'stopped' RETURNING id) UPDATE skua.consumer_lanes AS l SET attempts = "
-    "0, retry_at = NULL, batch = NULL, error = NULL FROM continued AS c WHERE c.id = l.consumer_id "
-    "RETURNING 1"};
+    "WITH halted AS (SELECT c.id FROM skua.consumers AS c WHERE c.name = $1::text AND c.role <> "
+    "'retired' AND (c.state = 'stopped' OR EXISTS (SELECT FROM skua.consumer_lanes AS b WHERE "
+    "b.consumer_id = c.id AND b.is_blocked))), continued AS (UPDATE skua.consumers AS c SET state "
+    "= 'running', error = NULL FROM halted AS h WHERE c.id = h.id AND c.state = 'stopped') UPDATE "
+    "skua.consumer_lanes AS l SET attempts = 0, retry_at = NULL, batch = NULL, error = NULL, "
+    "is_blocked = false, epoch = l.epoch + 1, owner = NULL, lease_until = NULL, leased_end = NULL, "
+    "leased_count = NULL, leased_key = NULL FROM halted AS h WHERE h.id = l.consumer_id RETURNING "
+    "1"};
+const Statement kSetState{"consumers_set_state",
+                          "UPDATE skua.consumers SET state = $2::text, error = $3::text WHERE id = "
+                          "$1::int4"};
+
 const Statement kList{
     "consumers_list",
     "SELECT c.id, c.name, c.kind, c.version, c.role, c.state, c.paused, c.policy, c.profile, "
     "c.overrides::text, coalesce(c.error, ''), l.lane, l.pos, l.attempts, coalesce(l.error, ''), "
     "e.log_end - l.pos, CASE WHEN l.pos < e.log_end THEN (extract(epoch FROM clock_timestamp() - "
     "(SELECT b.at FROM skua.change_log AS b WHERE b.pos <= l.pos ORDER BY b.pos DESC LIMIT 1)) * "
-    "1000)::int8 ELSE 0 END FROM (SELECT skua.change_log_end() AS log_end) AS e CROSS JOIN "
+    "1000)::int8 ELSE 0 END, l.is_blocked, (SELECT count(*) FROM skua.waiting_changes AS w WHERE "
+    "w.consumer_id = l.consumer_id AND w.lane = l.lane AND w.until IS NULL), c.filter::text, "
+    "coalesce(c.url, '') FROM (SELECT skua.change_log_end() AS log_end) AS e CROSS JOIN "
     "skua.consumers AS c LEFT JOIN skua.consumer_lanes AS l ON l.consumer_id = c.id "
     "WHERE c.role <> 'retired' ORDER BY c.name, c.role, c.id, l.lane"};
 
@@ -69,7 +74,8 @@ const Projection& require_projection(const std::string& name) {
   std::vector<std::string_view> names;
   for (const Projection* one : projections()) names.push_back(one->name);
   throw ConsumerError(
-      fmt::format("there is no projection '{}': choose {}", name, fmt::join(names, ", ")));
+      fmt::format("there is no projection '{}': choose {}, or give --webhook or --pull", name,
+                  fmt::join(names, ", ")));
 }
 
 store::Params of_name(const std::string& name) {
@@ -78,46 +84,21 @@ store::Params of_name(const std::string& name) {
   return params;
 }
 
-void require_consumer(store::Session& session, const std::string& name) {
-  if (!session.execute(kExists, of_name(name)).boolean(0, 0)) {
-    throw ConsumerError(
-        fmt::format("there is no consumer '{}': `skua consumers list` shows all", name));
-  }
-}
-
-/// A transaction of a command about consumers.
-class Change {
- public:
-  explicit Change(store::Session& session) : transaction_(session) {
-    session.execute(kLockConsumers, {});
-  }
-  void commit() { transaction_.commit(); }
-
- private:
-  store::Transaction transaction_;
-};
-
 }  // namespace
 
 void add_consumer(store::Session& session, const NewConsumer& consumer) {
   const Projection& projection = require_projection(consumer.name);
   const std::int16_t lanes = consumer.lanes.value_or(1);
-  if (lanes < 1 || lanes > 64 || (lanes & (lanes - 1)) != 0) {
-    throw ConsumerError("the number of lanes is a power of two up to 64");
+  check_lanes(lanes);
+  if (consumer.policy == "block_key") {
+    throw ConsumerError("the policy block_key is for webhooks and pull consumers");
   }
   if (lanes > 1 && !projection.has_lanes) {
     throw ConsumerError(fmt::format("{} has one lane", projection.name));
   }
-  if (find_tuning_profile(consumer.profile) == nullptr) {
-    std::vector<std::string_view> names;
-    for (const Tuning& tuning : tuning_profiles()) names.push_back(tuning.profile);
-    throw ConsumerError(fmt::format("there is no profile '{}': choose {}", consumer.profile,
-                                    fmt::join(names, ", ")));
-  }
-  Change change(session);
-  if (session.execute(kExists, of_name(consumer.name)).boolean(0, 0)) {
-    throw ConsumerError(fmt::format("the consumer '{}' exists already", consumer.name));
-  }
+  check_profile(consumer.profile);
+  ConsumerChange change(session);
+  refuse_consumer(session, consumer.name);
   store::Params params;
   params.text(consumer.name).int4(projection.version).int4(lanes).text(consumer.policy);
   params.text(consumer.profile).text(consumer.overrides);
@@ -126,7 +107,7 @@ void add_consumer(store::Session& session, const NewConsumer& consumer) {
 }
 
 void remove_consumer(store::Session& session, const std::string& name) {
-  Change change(session);
+  ConsumerChange change(session);
   require_consumer(session, name);
   if (const Projection* projection = find_projection(name)) hide_tables(session, *projection);
   session.execute(kRetire, of_name(name));
@@ -134,7 +115,7 @@ void remove_consumer(store::Session& session, const std::string& name) {
 }
 
 void pause_consumer(store::Session& session, const std::string& name, bool paused) {
-  Change change(session);
+  ConsumerChange change(session);
   require_consumer(session, name);
   store::Params params;
   params.text(name).boolean(paused);
@@ -151,14 +132,14 @@ void request_rebuild(store::Session& session, const Projection& projection) {
 }
 
 void rebuild_consumer(store::Session& session, const std::string& name) {
-  Change change(session);
+  ConsumerChange change(session);
   require_consumer(session, name);
   request_rebuild(session, require_projection(name));
   change.commit();
 }
 
 void reset_consumer(store::Session& session, const std::string& name, AfterStop after) {
-  Change change(session);
+  ConsumerChange change(session);
   require_consumer(session, name);
   if (after == AfterStop::Skip) {
     const store::Rows skipped = session.execute(kSkip, of_name(name));
@@ -171,6 +152,13 @@ void reset_consumer(store::Session& session, const std::string& name, AfterStop 
     throw ConsumerError(fmt::format("the consumer '{}' is not stopped", name));
   }
   change.commit();
+}
+
+void set_consumer_state(store::Session& session, std::int32_t consumer_id, const std::string& state,
+                        const std::string& error) {
+  store::Params params;
+  params.int4(consumer_id).text(state).text(error);
+  session.execute(kSetState, params);
 }
 
 std::vector<Consumer> read_consumers(store::Session& session) {
@@ -190,11 +178,14 @@ std::vector<Consumer> read_consumers(store::Session& session) {
       consumer.profile = rows.text(i, 8);
       consumer.overrides = rows.text(i, 9);
       consumer.error = rows.text(i, 10);
+      consumer.filter = rows.text(i, 19);
+      consumer.url = rows.text(i, 20);
     }
     if (rows.is_null(i, 11)) continue;
     Consumer& consumer = consumers.back();
     consumer.lanes.push_back({static_cast<std::int16_t>(rows.int4(i, 11)), rows.int8(i, 12),
-                              rows.int4(i, 13), std::string(rows.text(i, 14))});
+                              rows.int4(i, 13), std::string(rows.text(i, 14)), rows.boolean(i, 17),
+                              rows.int8(i, 18)});
     consumer.behind = std::max(consumer.behind.value_or(0), rows.int8(i, 15));
     const std::chrono::milliseconds lag(rows.is_null(i, 16) ? 0 : rows.int8(i, 16));
     consumer.lag = std::max(consumer.lag.value_or(std::chrono::milliseconds(0)), lag);

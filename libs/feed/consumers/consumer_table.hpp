@@ -3,20 +3,15 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "feed/consumers/consumer_change.hpp"
 #include "feed/projections/projection.hpp"
 #include "store/session.hpp"
 
 namespace skua::feed {
-
-/// A name, profile, override or state that does not allow the request. The message tells the user.
-class ConsumerError : public std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 struct ConsumerLane {
   std::int16_t lane = 0;
@@ -24,6 +19,10 @@ struct ConsumerLane {
   std::int32_t attempts = 0;
   /// Empty: the last batch did not fail.
   std::string error;
+  /// A change failed too often, and the policy is block_lane.
+  bool is_blocked = false;
+  /// Accounts whose changes wait behind a dead letter.
+  std::int64_t waiting_accounts = 0;
 };
 
 /// A row of `skua.consumers` with its lanes.
@@ -39,6 +38,10 @@ struct Consumer {
   std::string profile;
   /// JSON.
   std::string overrides;
+  /// JSON. Of a leased consumer.
+  std::string filter;
+  /// Of a webhook.
+  std::string url;
   std::string error;
   std::vector<ConsumerLane> lanes;
   /// Of its slowest lane: the changes that it has not read, and the age of the oldest of them.
@@ -62,7 +65,8 @@ struct NewConsumer {
 /// Adds a projection: its tables are built from the records, and then follow the change log.
 void add_consumer(store::Session& session, const NewConsumer& consumer);
 
-/// Removes a consumer. Its views have no rows any more, and its tables are dropped soon.
+/// Removes a consumer. The views of a projection have no rows any more, and its tables are dropped
+/// soon.
 void remove_consumer(store::Session& session, const std::string& name);
 
 /// A paused consumer reads no more changes. Its tables stay readable.
@@ -75,10 +79,14 @@ void rebuild_consumer(store::Session& session, const std::string& name);
 /// The same in the transaction of the caller, for a consumer of this projection.
 void request_rebuild(store::Session& session, const Projection& projection);
 
-/// Continues a consumer that stopped at a change that failed too often, with this change or after
-/// it. A skipped change is a dead letter.
+/// Continues a consumer, or its blocked lanes, at the change that failed too often, or after it. A
+/// skipped change is a dead letter.
 enum class AfterStop : std::uint8_t { Retry, Skip };
 void reset_consumer(store::Session& session, const std::string& name, AfterStop after);
+
+/// In the transaction of the caller: the state, and the error that led to it.
+void set_consumer_state(store::Session& session, std::int32_t consumer_id, const std::string& state,
+                        const std::string& error);
 
 /// All consumers by name; during a rebuild the live one first.
 std::vector<Consumer> read_consumers(store::Session& session);

@@ -10,7 +10,7 @@
 #include "feed/consumers/batch_fold.hpp"
 #include "feed/consumers/consumer_replays.hpp"
 #include "feed/consumers/consumer_table.hpp"
-#include "feed/consumers/tuning.hpp"
+#include "feed/consumers/tuning_sql.hpp"
 #include "feed/projections/projection.hpp"
 #include "store/sqlstate.hpp"
 
@@ -18,16 +18,6 @@ namespace skua::feed {
 namespace {
 
 using store::Statement;
-
-/// The tuning of a consumer c, as columns of p.
-constexpr const char* kTuning =
-    "CROSS JOIN LATERAL (SELECT coalesce((c.overrides->>'batch')::int4, p.batch) AS batch, "
-    "coalesce((c.overrides->>'pause_ms')::int4, p.pause) AS pause, "
-    "coalesce((c.overrides->>'max_attempts')::int4, p.max_attempts) AS max_attempts, "
-    "coalesce((c.overrides->>'retry_ms')::int4, p.retry) AS retry, "
-    "coalesce((c.overrides->>'max_retry_ms')::int4, p.max_retry) AS max_retry "
-    "FROM unnest($1::text[], $2::int4[], $3::int4[], $4::int4[], $5::int4[], $6::int4[]) "
-    "AS p(name, batch, pause, max_attempts, retry, max_retry) WHERE p.name = c.profile) AS p ";
 
 const Statement kChoose{
     "consumers_choose",
@@ -40,8 +30,10 @@ const Statement kChoose{
         "FROM (SELECT skua.change_log_end() AS log_end WHERE NOT EXISTS (SELECT FROM "
         "skua.dropped_indexes)) AS e CROSS JOIN skua.consumers AS c "
         "JOIN skua.consumer_lanes AS l ON l.consumer_id = c.id ") +
-        kTuning +
-        "WHERE c.state = 'running' AND c.role <> 'retired' AND NOT c.paused AND l.pos < e.log_end "
+        kTuningJoin +
+        "WHERE c.kind = 'projection' AND c.state = 'running' AND c.role <> 'retired' AND NOT "
+        "c.paused "
+        "AND NOT l.is_blocked AND l.pos < e.log_end "
         "AND (l.retry_at IS NULL OR l.retry_at <= clock_timestamp()) "
         "AND ($7::text = '' OR c.name = $7::text) AND ($8::boolean OR l.served_at + p.pause * "
         "interval '1 millisecond' <= clock_timestamp() "
@@ -59,42 +51,14 @@ const Statement kFail{
                 "batch = 1, served_at = clock_timestamp(), retry_at = clock_timestamp() + "
                 "least(p.retry * power(2, least(l.attempts, 20)), p.max_retry) * interval "
                 "'1 millisecond' FROM skua.consumers AS c ") +
-        kTuning +
+        kTuningJoin +
         "WHERE c.id = $7::int4 AND l.consumer_id = c.id AND l.lane = $8::int4 AND l.pos = $9::int8 "
         "RETURNING l.attempts >= p.max_attempts, c.policy"};
 
-const Statement kSetState{"consumers_set_state",
-                          "UPDATE skua.consumers SET state = $2::text, error = $3::text WHERE id = "
-                          "$1::int4"};
-
-void add_profiles(store::Params& params) {
-  store::Array names(store::Array::Type::text);
-  store::Array batches(store::Array::Type::int4);
-  store::Array pauses(store::Array::Type::int4);
-  store::Array attempts(store::Array::Type::int4);
-  store::Array retries(store::Array::Type::int4);
-  store::Array max_retries(store::Array::Type::int4);
-  const auto count_of = [](std::chrono::milliseconds time) {
-    return static_cast<std::int32_t>(time.count());
-  };
-  for (const Tuning& profile : tuning_profiles()) {
-    names.text(profile.profile);
-    batches.int4(profile.batch);
-    pauses.int4(count_of(profile.pause));
-    attempts.int4(profile.max_attempts);
-    retries.int4(count_of(profile.retry));
-    max_retries.int4(count_of(profile.max_retry));
-  }
-  params.array(names).array(batches).array(pauses).array(attempts).array(retries);
-  params.array(max_retries);
-}
-
-void set_state(store::Session& session, std::int32_t consumer_id, const std::string& state,
-               const std::string& error) {
-  store::Params params;
-  params.int4(consumer_id).text(state).text(error);
-  session.execute(kSetState, params);
-}
+const Statement kBlockLane{
+    "consumers_block_lane",
+    "UPDATE skua.consumer_lanes SET is_blocked = true WHERE consumer_id = $1::int4 AND lane = "
+    "$2::int4"};
 
 /// In a transaction of its own, after the one of the batch was rolled back. Meanwhile another
 /// session may have applied the batch: then nothing happens.
@@ -117,9 +81,14 @@ void record_failure(store::Session& session, const Batch& batch, const store::Sq
       write_skipped_change(session, batch.name, batch.lane, batch.first, error.what(),
                            error.sqlstate());
       advance_lane(session, batch.consumer_id, batch.lane, batch.first + 1);
+    } else if (failed.text(0, 1) == "block_lane") {
+      store::Params blocked;
+      blocked.int4(batch.consumer_id).int4(batch.lane);
+      session.execute(kBlockLane, blocked);
     } else {
-      set_state(session, batch.consumer_id, "stopped",
-                fmt::format("the change at position {} failed: {}", batch.first, error.what()));
+      set_consumer_state(
+          session, batch.consumer_id, "stopped",
+          fmt::format("the change at position {} failed: {}", batch.first, error.what()));
     }
     logger("feed")->error("{}: the change at position {} failed too often, policy {}: {}",
                           batch.name, batch.first, failed.text(0, 1), error.what());
@@ -152,13 +121,14 @@ StepResult fold_step(store::Session& session, ConsumerMetrics& metrics,
              .end = chosen.int8(0, 5)};
     const Projection* projection = find_projection(batch.name);
     if (projection == nullptr) {
-      set_state(session, batch.consumer_id, "stopped", "this version of skua does not have it");
+      set_consumer_state(session, batch.consumer_id, "stopped",
+                         "this version of skua does not have it");
     } else if (!chosen.boolean(0, 6)) {
-      set_state(session, batch.consumer_id, "lagged out",
-                fmt::format("the log does not have position {} any more", batch.first));
+      set_consumer_state(session, batch.consumer_id, "lagged out",
+                         fmt::format("the log does not have position {} any more", batch.first));
     } else if (chosen.boolean(0, 8)) {
-      set_state(session, batch.consumer_id, "stopped",
-                "records of a bootstrap are not in the log: it is rebuilt");
+      set_consumer_state(session, batch.consumer_id, "stopped",
+                         "records of a bootstrap are not in the log: it is rebuilt");
       request_rebuild(session, *projection);
     } else {
       fold_batch(session, *projection, batch);

@@ -52,7 +52,9 @@ const Statement kBuildFailed{
 const Statement kNextToExchange{
     "consumers_next_to_exchange",
     "SELECT c.id, c.name, c.lanes FROM skua.consumers AS c WHERE c.role = 'next' AND c.state = "
-    "'running' AND NOT c.paused AND (SELECT min(l.pos) FROM skua.consumer_lanes AS l WHERE "
+    "'running' AND NOT c.paused AND NOT EXISTS (SELECT FROM skua.consumer_lanes AS b WHERE "
+    "b.consumer_id = c.id AND b.is_blocked) AND (SELECT min(l.pos) FROM skua.consumer_lanes AS l "
+    "WHERE "
     "l.consumer_id = c.id) >= skua.change_log_end() - $1::int8 ORDER BY c.id LIMIT 1"};
 const Statement kLockLanes{"consumers_lock_lanes",
                            "SELECT lane, pos FROM skua.consumer_lanes WHERE consumer_id = $1::int4 "
@@ -67,9 +69,12 @@ const Statement kMakeLive{"consumers_make_live",
 const Statement kRetired{"consumers_retired",
                          "SELECT id, name FROM skua.consumers WHERE role = 'retired' ORDER BY id "
                          "LIMIT 1 FOR UPDATE SKIP LOCKED"};
-const Statement kDelete{"consumers_delete",
-                        "WITH lanes AS (DELETE FROM skua.consumer_lanes WHERE consumer_id = "
-                        "$1::int4) DELETE FROM skua.consumers WHERE id = $1::int4"};
+const Statement kDelete{
+    "consumers_delete",
+    "WITH lanes AS (DELETE FROM skua.consumer_lanes WHERE consumer_id = "
+    "$1::int4), waiting AS (DELETE FROM skua.waiting_changes WHERE consumer_id = "
+    "$1::int4), secrets AS (DELETE FROM skua.consumer_secrets WHERE "
+    "consumer_id = $1::int4) DELETE FROM skua.consumers WHERE id = $1::int4"};
 const Statement kLive{
     "consumers_live",
     "SELECT c.id, c.lanes, skua.change_log_end() - (SELECT min(l.pos) FROM skua.consumer_lanes AS "

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/bytes.hpp"
+
+namespace skua {
+
+/// Bytes of the system's random source: for secrets and tokens. Any thread.
+Bytes random_bytes(std::size_t count);
+
+/// 128 random bits as 22 characters of base64url: unique among all processes and machines.
+std::string random_token();
+
+}  // namespace skua

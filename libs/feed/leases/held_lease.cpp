@@ -1,0 +1,69 @@
+#include "feed/leases/held_lease.hpp"
+
+namespace skua::feed {
+namespace {
+
+using store::Statement;
+
+const Statement kLockLease{
+    "leases_lock",
+    "SELECT c.name, c.policy, c.lanes, l.pos, l.leased_end, l.leased_count, l.attempts, "
+    "l.leased_key FROM skua.consumer_lanes AS l JOIN skua.consumers AS c ON c.id = l.consumer_id "
+    "WHERE l.consumer_id = $1::int4 AND l.lane = $2::int4 AND l.epoch = $3::int8 AND l.owner = "
+    "$4::text FOR UPDATE OF l"};
+const Statement kMoveLane{
+    "leases_move",
+    "UPDATE skua.consumer_lanes SET pos = $3::int8, served_at = clock_timestamp(), attempts = 0, "
+    "retry_at = NULL, error = NULL, batch = CASE WHEN batch < 1000000 THEN batch * 2 END WHERE "
+    "consumer_id = $1::int4 AND lane = $2::int4"};
+const Statement kRelease{
+    "leases_release",
+    "UPDATE skua.consumer_lanes SET owner = NULL, lease_until = NULL, leased_end = NULL, "
+    "leased_count = NULL, leased_key = NULL WHERE consumer_id = $1::int4 AND lane = $2::int4"};
+
+store::Params lane_of(const LeaseName& lease) {
+  store::Params params;
+  params.int4(lease.consumer_id).int4(lease.lane);
+  return params;
+}
+
+}  // namespace
+
+std::optional<HeldLease> lock_lease(store::Session& session, const LeaseName& lease) {
+  store::Params params = lane_of(lease);
+  params.int8(lease.epoch).text(lease.owner);
+  const store::Rows rows = session.execute(kLockLease, params);
+  if (rows.empty()) return std::nullopt;
+  HeldLease held{.consumer = std::string(rows.text(0, 0)),
+                 .policy = std::string(rows.text(0, 1)),
+                 .lanes = rows.int4(0, 2),
+                 .pos = rows.int8(0, 3),
+                 .end = rows.int8(0, 4),
+                 .count = rows.int4(0, 5),
+                 .attempts = rows.int4(0, 6),
+                 .key = std::nullopt,
+                 .waiting = {}};
+  if (rows.is_null(0, 7)) return held;
+  held.key = rows.int4(0, 7);
+  held.waiting = read_waiting_changes(session, lease.consumer_id, lease.lane, *held.key);
+  held.pos = held.waiting.pos;
+  held.attempts = held.waiting.attempts;
+  return held;
+}
+
+void advance_lease(store::Session& session, const LeaseName& lease, const HeldLease& held,
+                   std::int64_t next) {
+  if (held.key) {
+    advance_waiting(session, lease.consumer_id, lease.lane, *held.key, held.waiting, next);
+    return;
+  }
+  store::Params params = lane_of(lease);
+  params.int8(next);
+  session.execute(kMoveLane, params);
+}
+
+void release_lease(store::Session& session, const LeaseName& lease) {
+  session.execute(kRelease, lane_of(lease));
+}
+
+}  // namespace skua::feed

@@ -21,6 +21,16 @@ bool ChangeFilter::passes(const ChangeEvent& event) const {
          (event.kind != "record" || collections.passes(event.collection));
 }
 
+const ChangeFilter::Names& known_operations() {
+  static const ChangeFilter::Names kOperations{"create", "update", "delete"};
+  return kOperations;
+}
+
+const ChangeFilter::Names& known_kinds() {
+  static const ChangeFilter::Names kKinds{"record", "account", "handle", "label", "bootstrap"};
+  return kKinds;
+}
+
 Checked<atproto::CollectionFilter> parse_collections(std::span<const std::string> patterns,
                                                      std::size_t most) {
   if (patterns.size() > most) return fmt::format("more than {} collections", most);

@@ -27,6 +27,10 @@ struct ChangeFilter {
   bool passes(const ChangeEvent& event) const;
 };
 
+/// The values that `ops` and `kinds` can have.
+const ChangeFilter::Names& known_operations();
+const ChangeFilter::Names& known_kinds();
+
 /// A filter, or a message for the client.
 template <class T>
 using Checked = boost::system::result<T, std::string>;

@@ -20,8 +20,6 @@ constexpr std::size_t kMostCollections = 100;
 constexpr std::size_t kMostDids = 1'000;
 
 const ChangeFilter::Names kParameters{"cursor", "collection", "did", "op", "kind"};
-const ChangeFilter::Names kOperations{"create", "update", "delete"};
-const ChangeFilter::Names kKinds{"record", "account", "handle", "label", "bootstrap"};
 
 class ChangeStream final : public FeedStream {
  public:
@@ -60,9 +58,9 @@ Checked<ChangeFilter> parse_filter(const Request& request) {
   if (!collections) return std::move(collections).error();
   auto dids = parse_dids(parameters(request, "did"), kMostDids);
   if (!dids) return std::move(dids).error();
-  auto ops = parse_choice("op", parameters(request, "op"), kOperations);
+  auto ops = parse_choice("op", parameters(request, "op"), known_operations());
   if (!ops) return std::move(ops).error();
-  auto kinds = parse_choice("kind", parameters(request, "kind"), kKinds);
+  auto kinds = parse_choice("kind", parameters(request, "kind"), known_kinds());
   if (!kinds) return std::move(kinds).error();
   return ChangeFilter{*std::move(collections), *std::move(dids), *std::move(ops),
                       *std::move(kinds)};

@@ -2,21 +2,26 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <string>
+#include <memory>
 
 #include "change_feed/change_reader.hpp"
+#include "change_feed/leased/pull_server.hpp"
+#include "change_feed/leased/webhook_sender.hpp"
 #include "http_server/server.hpp"
 
 namespace skua::change_feed {
 
-/// Streams the change log to other programs (docs/feeds.md): `/changes` and `/subscribe`. Two
-/// threads: one reads the database, one serves the clients.
+/// Brings the change log to other programs (docs/feeds.md): the streams `/changes` and
+/// `/subscribe`, the requests of pull consumers, and webhooks. A thread serves the clients, one
+/// reads the database for the streams, and one each for pull consumers and webhooks.
 class FeedServer {
  public:
   struct Options {
     ChangeReader::Options reader;
     http_server::Server::Options server;
+    /// Pull consumers and webhooks: the role must be allowed to write the tables of consumers.
+    bool serves_leased = true;
+    WebhookSender::Options webhooks = {};
   };
 
   /// Listens. Throws std::runtime_error if the address is malformed or not available.
@@ -33,7 +38,11 @@ class FeedServer {
   std::size_t clients() const { return server_.connections(); }
 
  private:
+  http_server::Server::Routes routes();
+
   ChangeReader reader_;
+  std::unique_ptr<PullServer> pull_;
+  std::unique_ptr<WebhookSender> webhooks_;
   http_server::Server server_;
 };
 

@@ -203,6 +203,12 @@ std::optional<std::int64_t> add_records(store::Session& session, const std::vect
 
 }  // namespace
 
+bool PageAccounts::has(std::int32_t account) const {
+  if (only) return account == *only;
+  return (account & (lanes - 1)) == lane &&
+         !std::binary_search(without.begin(), without.end(), account);
+}
+
 LogState read_log_state(store::Session& session) {
   const Rows rows = session.execute(kState, {});
   // An empty log has not begun.
@@ -229,7 +235,8 @@ std::int64_t position_at(store::Session& session, const LogState& state, Timesta
 
 std::optional<ChangePage> read_page(store::Session& session, std::int32_t timeline,
                                     std::int64_t from, std::int64_t time_us,
-                                    const ChangeFilter& filter, const PageLimits& limits) {
+                                    const ChangeFilter& filter, const PageLimits& limits,
+                                    const PageAccounts& accounts) {
   Params range;
   range.int8(from).int8(from + static_cast<std::int64_t>(limits.changes));
   const Rows rows = session.execute(kChanges, range);
@@ -244,11 +251,13 @@ std::optional<ChangePage> read_page(store::Session& session, std::int32_t timeli
   drafts.reserve(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     auto draft = draft_of(rows, i);
+    const bool passes = accounts.has(draft.actor_id) && filter.passes(*draft.event);
+    if (passes && drafts.size() == limits.events) break;
     page.time_us = std::max(draft.event->at.time_since_epoch().count(), page.time_us + 1);
     draft.event->timeline = timeline;
     draft.event->time_us = page.time_us;
     page.next = draft.event->pos + 1;
-    if (filter.passes(*draft.event)) drafts.push_back(std::move(draft));
+    if (passes) drafts.push_back(std::move(draft));
   }
   if (drafts.empty()) return page;
   add_references(session, range, drafts);

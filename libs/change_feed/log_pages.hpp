@@ -33,9 +33,25 @@ LogState read_log_state(store::Session& session);
 std::int64_t position_at(store::Session& session, const LogState& state, Timestamp time);
 
 struct PageLimits {
+  /// That are looked at.
   std::size_t changes = 1'000;
+  /// That pass.
+  std::size_t events = 1'000;
   /// Of the records' JSON. One record may be larger.
   std::size_t bytes = 1024 * 1024;
+};
+
+/// The accounts whose changes a reader wants; by default all.
+struct PageAccounts {
+  /// The accounts of one lane: the number of the account modulo `lanes`.
+  std::int32_t lane = 0;
+  std::int32_t lanes = 1;
+  /// This account only.
+  std::optional<std::int32_t> only = std::nullopt;
+  /// Not these accounts; sorted.
+  std::vector<std::int32_t> without = {};
+
+  bool has(std::int32_t account) const;
 };
 
 /// Successive changes.
@@ -53,6 +69,7 @@ struct ChangePage {
 /// the end of the log the page is empty.
 std::optional<ChangePage> read_page(store::Session& session, std::int32_t timeline,
                                     std::int64_t from, std::int64_t time_us,
-                                    const ChangeFilter& filter, const PageLimits& limits);
+                                    const ChangeFilter& filter, const PageLimits& limits,
+                                    const PageAccounts& accounts = {});
 
 }  // namespace skua::change_feed

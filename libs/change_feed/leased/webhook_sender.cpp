@@ -1,0 +1,147 @@
+#include "change_feed/leased/webhook_sender.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/crash_point.hpp"
+#include "base/log.hpp"
+#include "base/random.hpp"
+#include "change_feed/leased/leased_filter.hpp"
+#include "change_feed/leased/webhook_message.hpp"
+#include "feed/leases/end_lease.hpp"
+#include "store/process_name.hpp"
+
+namespace skua::change_feed {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kReadWebhooks{1'000};
+/// Requests of one webhook at a time.
+constexpr int kMostRequests = 16;
+/// A lease outlives its request, so that the outcome can be stored.
+constexpr milliseconds kAfterRequest{5'000};
+/// Requests at a time, and requests that wait: at most the lanes of many webhooks.
+constexpr std::size_t kAtOnce = 256;
+
+}  // namespace
+
+WebhookSender::WebhookSender(Options options)
+    : options_(std::move(options)),
+      thread_({.database_url = options_.database_url,
+               .session_name = store::process_name("skua webhooks"),
+               .component = "webhook",
+               .failure = "webhooks get no changes",
+               .on_defect = options_.on_defect},
+              [this](store::LazySession& session, const std::stop_token& stop) {
+                return round(session, stop);
+              }),
+      client_({.ca_file = options_.ca_file,
+               .total_timeout = options_.request_time,
+               .max_redirects = 0,
+               .max_at_once = kAtOnce}) {}
+
+void WebhookSender::stop() {
+  if (std::exchange(stopped_, true)) return;
+  thread_.request_stop();
+  thread_.stop();
+  client_.stop();
+  if (outcomes_.with([](const std::vector<Outcome>& outcomes) { return outcomes.empty(); })) return;
+  try {
+    store::Session session(options_.database_url, store::process_name("skua stop"));
+    store_outcomes(session);
+  } catch (const store::SqlError& error) {
+    logger("webhook")->warn("leases stay until they expire: {}", error.what());
+  }
+}
+
+milliseconds WebhookSender::round(store::LazySession& lazy, const std::stop_token& stop) {
+  store::Session& session = lazy.get();
+  store_outcomes(session);
+  if (SteadyClock::now() >= read_again_) read_webhooks(session);
+  for (auto& [id, served] : served_) {
+    while (!stop.stop_requested() && SteadyClock::now() >= served.not_before) {
+      const int most = served.failures_in_a_row > 0 ? 1 : kMostRequests;
+      if (served.requests >= std::min(most, static_cast<int>(served.consumer.lanes))) break;
+      auto batch = lease_changes(session,
+                                 {.consumer_id = id,
+                                  .owner = random_token(),
+                                  .duration = options_.request_time + kAfterRequest},
+                                 served.filter);
+      if (!batch) break;
+      crash_point("after_webhook_lease");
+      send(served, *std::move(batch));
+    }
+  }
+  return options_.idle_pause;
+}
+
+void WebhookSender::read_webhooks(store::Session& session) {
+  read_again_ = SteadyClock::now() + kReadWebhooks;
+  std::map<std::int32_t, Served> present;
+  for (feed::LeasedConsumer& consumer : feed::read_webhooks(session)) {
+    auto filter = parse_leased_filter(consumer.filter);
+    if (!filter) {
+      logger("webhook")->error("{}: the filter is malformed: {}", consumer.name, filter.error());
+      continue;
+    }
+    const std::int32_t id = consumer.id;
+    Served& served = present[id];
+    if (const auto known = served_.find(id); known != served_.end()) served = known->second;
+    served.consumer = std::move(consumer);
+    served.filter = *std::move(filter);
+  }
+  served_ = std::move(present);
+}
+
+void WebhookSender::send(Served& served, LeasedBatch batch) {
+  ++served.requests;
+  auto request = webhook_request(served.consumer.name, served.consumer.url, served.consumer.secret,
+                                 batch, system_clock().now());
+  client_.get(std::move(request), [this, id = served.consumer.id, batch = std::move(batch)](
+                                      const Result<transport::HttpAnswer>& answer) {
+    Outcome outcome{id, batch.lease, webhook_failure(answer, batch)};
+    outcomes_.with([&](std::vector<Outcome>& all) { all.push_back(std::move(outcome)); });
+    thread_.notify();
+  });
+}
+
+void WebhookSender::store_outcomes(store::Session& session) {
+  auto outcomes = outcomes_.with([](std::vector<Outcome>& all) { return std::exchange(all, {}); });
+  // A failure of the server here leaves leases behind, which expire.
+  for (const Outcome& outcome : outcomes) {
+    if (const auto served = served_.find(outcome.consumer_id); served != served_.end()) {
+      --served->second.requests;
+    }
+  }
+  for (const Outcome& outcome : outcomes) store_outcome(session, outcome);
+}
+
+void WebhookSender::store_outcome(store::Session& session, const Outcome& outcome) {
+  crash_point("before_webhook_outcome");
+  const auto found = served_.find(outcome.consumer_id);
+  Served* served = found == served_.end() ? nullptr : &found->second;
+  if (!outcome.failure) {
+    feed::acknowledge(session, outcome.lease, {});
+    if (served != nullptr) served->failures_in_a_row = 0;
+    return;
+  }
+  feed::LeaseFailure failure = *outcome.failure;
+  if (failure.is_temporary && served != nullptr) {
+    const int doublings = std::min(served->failures_in_a_row++, 20);
+    const milliseconds wait =
+        std::min<milliseconds>(options_.first_wait * (1LL << doublings), options_.longest_wait);
+    failure.wait = std::clamp(failure.wait.value_or(wait), wait, options_.longest_wait);
+    served->not_before = SteadyClock::now() + *failure.wait;
+    logger("webhook")->warn("{}: {}; the next request in {} ms", served->consumer.name,
+                            failure.error, failure.wait->count());
+  } else if (served != nullptr) {
+    served->failures_in_a_row = 0;
+    logger("webhook")->warn("{}: {}", served->consumer.name, failure.error);
+  }
+  if (failure.is_temporary && !failure.wait) failure.wait = options_.first_wait;
+  feed::report_failure(session, outcome.lease, failure);
+}
+
+}  // namespace skua::change_feed

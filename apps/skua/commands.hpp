@@ -96,6 +96,8 @@ struct ServeFlags {
   std::optional<std::string> listen;
   std::optional<std::string> max_clients;
   std::optional<std::string> max_clients_per_address;
+  std::optional<std::string> webhook_timeout;
+  std::optional<std::string> ca_file;
   std::optional<std::string> database;
 };
 int serve(const Settings& settings, const ServeFlags& flags);

@@ -3,16 +3,14 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <map>
 #include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/database.hpp"
 #include "base/count_text.hpp"
 #include "commands.hpp"
-#include "database_choice.hpp"
+#include "consumers_session.hpp"
 #include "feed/consumers/consumer_replays.hpp"
 #include "feed/consumers/consumer_table.hpp"
 #include "feed/consumers/fold_step.hpp"
@@ -23,50 +21,6 @@
 
 namespace skua::cli {
 namespace {
-
-store::Session consumers_session(const Settings& settings, const ConsumersFlags& flags) {
-  const std::string url = require_database(settings, flags.database);
-  app::check_database(url);
-  return {url, store::process_name("skua consumers")};
-}
-
-/// Runs a command that changes consumers. Prints why it was not possible.
-template <class Action>
-int attempt(const Settings& settings, const ConsumersFlags& flags, const char* command,
-            const std::string& done, Action action) {
-  store::Session session = consumers_session(settings, flags);
-  try {
-    action(session);
-  } catch (const feed::ConsumerError& error) {
-    fmt::print(stderr, "skua consumers {}: {}\n", command, error.what());
-    return kFailure;
-  }
-  fmt::print("{}\n", done);
-  return kSuccess;
-}
-
-/// The overrides as a JSON object. Throws UsageError.
-std::string overrides_of(const std::vector<std::string>& overrides) {
-  static const std::map<std::string, std::int64_t> kMost = {{"batch", 1'000'000},
-                                                            {"pause_ms", 3'600'000},
-                                                            {"max_attempts", 1'000'000},
-                                                            {"retry_ms", 86'400'000},
-                                                            {"max_retry_ms", 86'400'000}};
-  nlohmann::json object = nlohmann::json::object();
-  for (const std::string& text : overrides) {
-    const std::size_t equals = text.find('=');
-    const auto most = kMost.find(text.substr(0, equals));
-    if (equals == std::string::npos || most == kMost.end()) {
-      throw UsageError(fmt::format(
-          "--set {}: give KEY=NUMBER with batch, pause_ms, max_attempts, retry_ms or max_retry_ms",
-          text));
-    }
-    const std::int64_t least = most->first == "pause_ms" ? 0 : 1;
-    object[most->first] =
-        whole_number({text.substr(equals + 1), "--set " + most->first}, least, most->second);
-  }
-  return object.dump();
-}
 
 /// The consumers of this name: during a rebuild the live one and the next one.
 std::vector<feed::Consumer> consumers_named(store::Session& session, const std::string& name) {
@@ -114,10 +68,16 @@ int consumers_status(const Settings& settings, const ConsumersFlags& flags) {
 }
 
 int consumers_add(const Settings& settings, const ConsumersFlags& flags) {
+  if (flags.from || !flags.collections.empty() || !flags.dids.empty() || !flags.ops.empty() ||
+      !flags.kinds.empty()) {
+    throw UsageError(
+        "a projection reads all changes: --from, --collection, --did, --op and --kind are for "
+        "--webhook and --pull");
+  }
   feed::NewConsumer consumer{.name = flags.name,
                              .policy = flags.policy,
                              .profile = flags.profile,
-                             .overrides = overrides_of(flags.overrides)};
+                             .overrides = tuning_overrides(flags.overrides)};
   if (flags.lanes) consumer.lanes = static_cast<std::int16_t>(*flags.lanes);
   return attempt(settings, flags, "add",
                  fmt::format("added {}: `skua run` builds its tables", flags.name),

@@ -13,6 +13,13 @@ struct ConsumersFlags {
   std::string name;
   std::optional<std::string> database;
   bool json = false;
+  bool is_pull = false;
+  std::optional<std::string> webhook;
+  std::optional<std::string> from;
+  std::vector<std::string> collections;
+  std::vector<std::string> dids;
+  std::vector<std::string> ops;
+  std::vector<std::string> kinds;
   std::optional<int> lanes;
   std::string policy = "pause";
   std::string profile = "default";
@@ -29,10 +36,12 @@ struct ConsumersFlags {
 int consumers_list(const Settings& settings, const ConsumersFlags& flags);
 int consumers_status(const Settings& settings, const ConsumersFlags& flags);
 int consumers_add(const Settings& settings, const ConsumersFlags& flags);
+int consumers_add_leased(const Settings& settings, const ConsumersFlags& flags);
 int consumers_remove(const Settings& settings, const ConsumersFlags& flags);
 int consumers_pause(const Settings& settings, const ConsumersFlags& flags, bool paused);
 int consumers_rebuild(const Settings& settings, const ConsumersFlags& flags);
 int consumers_reset(const Settings& settings, const ConsumersFlags& flags);
+int consumers_move(const Settings& settings, const ConsumersFlags& flags);
 int consumers_wait(const Settings& settings, const ConsumersFlags& flags);
 int consumers_run(const Settings& settings, const ConsumersFlags& flags, bool until_idle);
 int consumers_verify(const Settings& settings, const ConsumersFlags& flags);

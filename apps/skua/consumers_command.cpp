@@ -19,6 +19,7 @@ class ConsumersCommand final : public Command {
  private:
   CLI::App* add(const char* name, const char* what);
   CLI::App* add_with_name(const char* name, const char* what);
+  void add_from_option(CLI::App* command, const char* otherwise);
 
   ConsumersFlags flags_;
   CLI::App* consumers_;
@@ -39,10 +40,10 @@ class ConsumersCommand final : public Command {
 ConsumersCommand::ConsumersCommand(CLI::App& app)
     : consumers_(app.add_subcommand("consumers",
                                     "Manage what follows the change log: counts, notifications, "
-                                    "trends")),
+                                    "trends, webhooks, pull consumers")),
       list_(add("list", "List the consumers, their state and how far behind they are")),
       status_(add_with_name("status", "Print all values of a consumer, and its lanes")),
-      add_(add_with_name("add", "Add a projection")),
+      add_(add_with_name("add", "Add a projection, a webhook or a pull consumer")),
       remove_(add_with_name("remove", "Remove a consumer and its tables")),
       pause_(add_with_name("pause", "Let a consumer read no more changes")),
       resume_(add_with_name("resume", "Continue a paused consumer")),
@@ -55,7 +56,8 @@ ConsumersCommand::ConsumersCommand(CLI::App& app)
   consumers_->require_subcommand(1);
   consumers_->footer(
       "Projections are post_stats, actor_stats, notifications and tag_trends. `skua run` builds "
-      "them and keeps them up to date.\n\nExamples:\n  skua consumers add post_stats\n  skua "
+      "them and keeps them up to date. `skua serve` sends changes to webhooks and answers pull "
+      "consumers.\n\nExamples:\n  skua consumers add post_stats\n  skua "
       "consumers list");
   add_json_flag(list_, flags_.json);
   list_->footer("Example:\n  skua consumers list --database postgresql://localhost/skua");
@@ -66,10 +68,12 @@ ConsumersCommand::ConsumersCommand(CLI::App& app)
       ->type_name("NUMBER");
   add_->add_option(
           "--policy", flags_.policy,
-          "Action after a change has failed too often: pause stops the consumer, skip makes the "
-          "change a dead letter")
-      ->type_name("pause|skip")
-      ->check(CLI::IsMember({"pause", "skip"}))
+          "Action after a change has failed too often: pause stops the consumer, block_lane stops "
+          "its lane, skip makes the change a dead letter, block_key (webhook, pull) does so and "
+          "lets "
+          "later changes of the account wait")
+      ->type_name("pause|block_lane|skip|block_key")
+      ->check(CLI::IsMember({"pause", "block_lane", "skip", "block_key"}))
       ->default_str("pause");
   add_->add_option("--profile", flags_.profile, "Size and frequency of batches")
       ->type_name("default|low_latency|high_throughput|relaxed")
@@ -79,10 +83,31 @@ ConsumersCommand::ConsumersCommand(CLI::App& app)
                    "max_retry_ms")
       ->type_name("KEY=NUMBER")
       ->allow_extra_args(false);
+  add_->add_flag("--pull", flags_.is_pull,
+                 "Add a pull consumer: a program that fetches changes from `skua serve`");
+  add_->add_option("--webhook", flags_.webhook, "Add a webhook: `skua serve` sends changes to it")
+      ->type_name("URL");
+  add_from_option(add_, "live");
+  const auto add_filter = [this](const char* name, std::vector<std::string>& values,
+                                 const char* what, const char* type) {
+    add_->add_option(name, values, what)->type_name(type)->allow_extra_args(false);
+  };
+  add_filter("--collection", flags_.collections,
+             "Webhook, pull: records of this collection, such as app.bsky.feed.*; repeatable",
+             "NSID");
+  add_filter("--did", flags_.dids, "Webhook, pull: changes of this account; repeatable", "DID");
+  add_filter("--op", flags_.ops, "Webhook, pull: changes of this operation; repeatable",
+             "create|update|delete");
+  add_filter("--kind", flags_.kinds, "Webhook, pull: changes of this kind; repeatable",
+             "record|account|handle|label|bootstrap");
   add_->footer(
-      "The tables are built from the records, which may take hours in a large database, and then "
-      "follow the change log.\n\nExamples:\n  skua consumers add notifications\n  skua consumers "
-      "add post_stats --lanes 4 --profile low_latency --set batch=5000");
+      "The tables of a projection are built from the records, which may take hours in a large "
+      "database, and then follow the change log. docs/feeds.md describes webhooks and pull "
+      "consumers.\n\nExamples:\n  skua consumers add notifications\n  skua consumers "
+      "add post_stats --lanes 4 --profile low_latency --set batch=5000\n  skua consumers add "
+      "search "
+      "--webhook https://search.example/skua --collection app.bsky.feed.post --lanes 4\n  skua "
+      "consumers add archive --pull --from oldest --policy block_key");
   remove_->footer("Example:\n  skua consumers remove tag_trends");
   pause_->footer(
       "Its tables stay readable. Changes are kept for it, up to the maximum size of the "
@@ -93,7 +118,11 @@ ConsumersCommand::ConsumersCommand(CLI::App& app)
       "consumers rebuild post_stats");
   reset_->add_flag("--skip", flags_.skip,
                    "Continue after the failed change, which becomes a dead letter");
-  reset_->footer("Example:\n  skua consumers reset post_stats");
+  add_from_option(reset_, "the change that failed");
+  reset_->footer(
+      "With --from a webhook or pull consumer continues at another position, for example after "
+      "the log dropped changes that it had not read.\n\nExamples:\n  skua consumers reset "
+      "post_stats\n  skua consumers reset archive --from live");
   wait_->add_option("--position", flags_.position, "A position of the change log")
       ->type_name("NUMBER")
       ->default_str("the present end");
@@ -133,14 +162,24 @@ CLI::App* ConsumersCommand::add_with_name(const char* name, const char* what) {
   return command;
 }
 
+void ConsumersCommand::add_from_option(CLI::App* command, const char* otherwise) {
+  command
+      ->add_option("--from", flags_.from,
+                   "Webhook, pull: the first change, live, oldest or a position")
+      ->type_name("live|oldest|NUMBER")
+      ->default_str(otherwise);
+}
+
 std::optional<int> ConsumersCommand::run(const Settings& settings) const {
   if (*list_) return consumers_list(settings, flags_);
   if (*status_) return consumers_status(settings, flags_);
+  if (*add_ && (flags_.is_pull || flags_.webhook)) return consumers_add_leased(settings, flags_);
   if (*add_) return consumers_add(settings, flags_);
   if (*remove_) return consumers_remove(settings, flags_);
   if (*pause_) return consumers_pause(settings, flags_, true);
   if (*resume_) return consumers_pause(settings, flags_, false);
   if (*rebuild_) return consumers_rebuild(settings, flags_);
+  if (*reset_ && flags_.from) return consumers_move(settings, flags_);
   if (*reset_) return consumers_reset(settings, flags_);
   if (*wait_) return consumers_wait(settings, flags_);
   if (*verify_) return consumers_verify(settings, flags_);

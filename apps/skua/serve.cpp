@@ -15,6 +15,9 @@
 #include "listen_address.hpp"
 #include "progress.hpp"
 #include "stop_signal.hpp"
+#include "store/process_name.hpp"
+#include "store/session.hpp"
+#include "verification.hpp"
 
 namespace skua::cli {
 namespace {
@@ -29,6 +32,11 @@ std::size_t limit_of(const Settings& settings, const Setting& setting,
                      const std::optional<std::string>& flag) {
   return static_cast<std::size_t>(
       whole_number(found_or_default(settings, setting, flag), 1, 100'000));
+}
+
+bool may_write_consumers(const std::string& url) {
+  store::Session session(url, store::process_name("skua serve"));
+  return session.run("SELECT has_table_privilege('skua.consumer_lanes', 'UPDATE')").boolean(0, 0);
 }
 
 }  // namespace
@@ -50,6 +58,17 @@ int serve(const Settings& settings, const ServeFlags& flags) {
   const bool is_loopback = http_server::is_loopback(listen.address);
   options.server.refuses_cross_origin = is_loopback;
   app::check_database(options.reader.database_url);
+  options.serves_leased = may_write_consumers(options.reader.database_url);
+  if (!options.serves_leased) {
+    logger("serve")->info(
+        "the role of the database may only read: webhooks and pull consumers are not served");
+  }
+  options.webhooks.database_url = options.reader.database_url;
+  options.webhooks.on_defect = options.reader.on_defect;
+  options.webhooks.request_time =
+      duration(found_or_default(settings, kWebhookTimeout, flags.webhook_timeout),
+               std::chrono::seconds(1), std::chrono::minutes(10));
+  options.webhooks.ca_file = ca_file(settings, flags.ca_file);
 
   change_feed::FeedServer server(std::move(options));
   if (!is_loopback) {

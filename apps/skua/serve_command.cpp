@@ -26,12 +26,17 @@ ServeCommand::ServeCommand(CLI::App& app)
   add_setting(serve_, kListen, flags_.listen);
   add_setting(serve_, kMaxClients, flags_.max_clients);
   add_setting(serve_, kMaxClientsPerAddress, flags_.max_clients_per_address);
+  add_setting(serve_, kWebhookTimeout, flags_.webhook_timeout);
+  add_setting(serve_, kCaFile, flags_.ca_file);
   add_database_option(serve_, flags_.database);
   serve_->footer(
       "It streams the change log that `skua run` and `skua backfill` write, with the records: "
       "/changes as server-sent\nevents or by a websocket, /subscribe in the form of a Jetstream. "
-      "docs/feeds.md describes both. It only reads the\ndatabase: the role skua_reader may run "
-      "it, beside `skua run`.\n\nExamples:\n  skua serve --database postgresql://localhost/skua\n"
+      "It "
+      "sends changes to webhooks and answers pull\nconsumers (`skua consumers add`). "
+      "docs/feeds.md describes all. It runs beside `skua run`. The role skua_reader\nmay run it "
+      "too: then without webhooks and pull consumers.\n\nExamples:\n  skua serve --database "
+      "postgresql://localhost/skua\n"
       "  curl -N 'http://127.0.0.1:2470/changes?cursor=oldest&collection=app.bsky.feed.post'");
 }
 

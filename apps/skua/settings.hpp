@@ -138,6 +138,9 @@ inline const Setting kMaxClients({"--max-clients", "SKUA_MAX_CLIENTS", "max_clie
 inline const Setting kMaxClientsPerAddress(
     {"--max-clients-per-address", "SKUA_MAX_CLIENTS_PER_ADDRESS", "max_clients_per_address",
      "NUMBER", "Maximum number of connections of one address, except loopback", "32"});
+inline const Setting kWebhookTimeout({"--webhook-timeout", "SKUA_WEBHOOK_TIMEOUT",
+                                      "webhook_timeout", "DURATION",
+                                      "Maximum time until a webhook answers a request", "15s"});
 inline const Setting kLogLevel({"--log-level", "SKUA_LOG_LEVEL", "log_level",
                                 "trace|debug|info|warn|error|off",
                                 "Least important messages in the log", "info, error with --quiet"});

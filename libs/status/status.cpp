@@ -26,9 +26,11 @@ using store::Rows;
 using store::Session;
 
 json tables(Session& session) {
+  // Of the other schema: the tables of projections, and the partitions of the change log.
   const Rows rows = session.run(
-      "SELECT relname, n_live_tup, pg_total_relation_size(relid) FROM pg_stat_user_tables "
-      "WHERE schemaname = 'bsky' ORDER BY 3 DESC, 1");
+      "SELECT CASE schemaname WHEN 'bsky' THEN '' ELSE 'skua.' END || relname, n_live_tup, "
+      "pg_total_relation_size(relid) FROM pg_stat_user_tables WHERE schemaname = 'bsky' OR "
+      "(schemaname = 'skua' AND relname ~ '_[0-9]+$' AND n_live_tup > 0) ORDER BY 3 DESC, 1");
   json all = json::array();
   for (std::size_t row = 0; row < rows.size(); ++row) {
     all.push_back({{"table", std::string(rows.text(row, 0))},

@@ -101,6 +101,7 @@ class Recounts(EndToEnd):
         projections.add(built.url)
         self.assertEqual(projections.differences(built.url), [])
         self.assert_recount(built, expected)
+        self.assertRegex("\n".join(self.skua(built, "status").output()), r"skua\.post_stats_\d+ ")
 
     def test_two_killed_processes_share_the_lanes(self):
         """`skua run` and a second process that only applies changes. Both are killed at crash points."""

@@ -350,6 +350,17 @@ TEST_F(ConsumersTest, two_sessions_never_work_on_one_lane) {
   EXPECT_EQ(likes(), "");
 }
 
+TEST_F(ConsumersTest, a_session_that_refers_to_the_consumer_does_not_delay_its_lanes) {
+  add("post_stats");
+  like(1);
+  store::Session other(database_.url(), "other");
+  store::Transaction reading(other);
+  // The lock of a foreign key.
+  other.run("SELECT FROM skua.consumers FOR KEY SHARE");
+  test::fold_changes(session());
+  EXPECT_EQ(likes(), "1: 1");
+}
+
 TEST_F(ConsumersTest, no_lane_starves) {
   add("post_stats", std::nullopt, "pause", R"({"pause_ms": 0, "batch": 1})");
   add("actor_stats", std::nullopt, "pause", R"({"pause_ms": 0, "batch": 1})");

@@ -394,6 +394,47 @@ TEST_F(LeasesTest, a_consumer_that_the_log_left_behind_is_lagged_out_and_can_be_
   EXPECT_THROW(move_leased_consumer(session(), "search", FromPosition{9}), ConsumerError);
 }
 
+TEST_F(LeasesTest, attempts_of_a_lease_do_not_overflow) {
+  add("pause");
+  session().run(
+      R"(UPDATE skua.consumers SET overrides = overrides || '{"max_attempts": 2000000000}')");
+  like(1);
+  session().run("UPDATE skua.consumer_lanes SET attempts = 2147483647");
+  fail(*take(), 1);
+  EXPECT_EQ(find_leased_consumer(session(), "search")->state, "running");
+  EXPECT_EQ(positions(take()), "1");
+}
+
+TEST_F(LeasesTest, a_move_is_visible_to_other_sessions) {
+  add();
+  like(1);
+  move_leased_consumer(session(), "search", FromNow{});
+  store::Session other(database_.url(), "other");
+  EXPECT_EQ(other.run("SELECT pos FROM skua.consumer_lanes").int8(0, 0), 2);
+}
+
+TEST_F(LeasesTest, a_session_that_refers_to_the_consumer_does_not_delay_its_lanes) {
+  add();
+  like(1);
+  store::Session other(database_.url(), "other");
+  store::Transaction reading(other);
+  // The lock of a foreign key.
+  other.run("SELECT FROM skua.consumers FOR KEY SHARE");
+  const auto taken = take();
+  EXPECT_EQ(positions(taken), "1");
+  EXPECT_EQ(ack(*taken), LeaseResult::Ended);
+}
+
+TEST_F(LeasesTest, a_wait_after_a_failure_is_not_shortened_by_a_change) {
+  add();
+  session().run(
+      R"(UPDATE skua.consumers SET overrides = overrides || '{"retry_ms": 3600000, "max_retry_ms": 3600000}')");
+  like(1);
+  fail(*take(), 1);
+  like(2);
+  EXPECT_FALSE(take_lease(session(), {.consumer_id = id(), .owner = "a", .ignores_pause = true}));
+}
+
 TEST_F(LeasesTest, a_move_revokes_leases) {
   add();
   like(1);

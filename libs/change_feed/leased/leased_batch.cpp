@@ -9,11 +9,10 @@
 namespace skua::change_feed {
 namespace {
 
-/// Changes that one page looks at, and pages that one lease looks at before its lane is free again.
+/// Changes that one page looks at, and pages that one call looks at: other consumers wait
+/// meanwhile.
 constexpr std::size_t kChangesOfPage = 1'000;
-constexpr int kPages = 50;
-/// Leases without any change for the consumer, in one call.
-constexpr int kLeases = 20;
+constexpr int kPages = 10;
 
 PageAccounts accounts_of(const feed::Lease& lease) {
   return {.lane = lease.name.lane,
@@ -61,23 +60,21 @@ Found read_changes(store::Session& session, const feed::Lease& lease, const Chan
 
 }  // namespace
 
-std::optional<LeasedBatch> lease_changes(store::Session& session, const feed::LeaseRequest& request,
-                                         const ChangeFilter& filter, std::size_t max_bytes) {
-  for (int attempt = 0; attempt < kLeases; ++attempt) {
-    const auto lease = feed::take_lease(session, request);
-    if (!lease) return std::nullopt;
-    auto found = read_changes(session, *lease, filter, max_bytes);
-    if (found.is_lost) {
-      feed::report_loss(session, lease->name, read_log_state(session).oldest);
-      continue;
-    }
-    const auto count = static_cast<std::int32_t>(found.events.size());
-    const std::int64_t first = count > 0 ? found.events.front()->pos : found.end;
-    if (!feed::note_batch(session, lease->name, first, found.end, count)) continue;
-    if (count > 0) return LeasedBatch{lease->name, std::move(found.events)};
-    feed::acknowledge(session, lease->name, {.through = std::nullopt, .ends = true});
+LeasedChanges lease_changes(store::Session& session, const feed::LeaseRequest& request,
+                            const ChangeFilter& filter, std::size_t max_bytes) {
+  const auto lease = feed::take_lease(session, request);
+  if (!lease) return {};
+  auto found = read_changes(session, *lease, filter, max_bytes);
+  if (found.is_lost) {
+    feed::report_loss(session, lease->name, read_log_state(session).oldest);
+    return {.batch = std::nullopt, .has_more = true};
   }
-  return std::nullopt;
+  const auto count = static_cast<std::int32_t>(found.events.size());
+  const std::int64_t first = count > 0 ? found.events.front()->pos : found.end;
+  if (!feed::note_batch(session, lease->name, first, found.end, count)) return {};
+  if (count > 0) return {.batch = LeasedBatch{lease->name, std::move(found.events)}};
+  feed::acknowledge(session, lease->name, {.through = std::nullopt, .ends = true});
+  return {.batch = std::nullopt, .has_more = true};
 }
 
 std::string changes_json(const LeasedBatch& batch) {

@@ -20,12 +20,19 @@ struct LeasedBatch {
   std::vector<std::shared_ptr<const ChangeEvent>> events;
 };
 
+struct LeasedChanges {
+  /// Nothing: there are no changes now, or they are leased.
+  std::optional<LeasedBatch> batch;
+  /// There is no batch yet, but changes that were not looked at: call again.
+  bool has_more = false;
+};
+
 /// Leases the next changes of a leased consumer that pass its filter. Changes that do not pass are
-/// acknowledged. A batch has about `max_bytes` of records, or one record that is larger. Nothing:
-/// there are no changes now, or they are leased. Throws store::SqlError.
-std::optional<LeasedBatch> lease_changes(store::Session& session, const feed::LeaseRequest& request,
-                                         const ChangeFilter& filter,
-                                         std::size_t max_bytes = std::size_t{1024} * 1024);
+/// acknowledged. A batch has about `max_bytes` of records, or one record that is larger. One call
+/// looks at a limited number of changes. Throws store::SqlError.
+LeasedChanges lease_changes(store::Session& session, const feed::LeaseRequest& request,
+                            const ChangeFilter& filter,
+                            std::size_t max_bytes = std::size_t{1024} * 1024);
 
 /// The changes as a JSON array of events, as in `/changes`.
 std::string changes_json(const LeasedBatch& batch);

@@ -131,14 +131,15 @@ bool PullServer::fetch(store::Session& session, Waiting& waiting,
     waiting.exchange->answer(refusal(500, "InvalidFilter", filter.error()));
     return true;
   }
-  const auto batch = lease_changes(session,
-                                   {.consumer_id = consumer.id,
-                                    .owner = random_token(),
-                                    .duration = waiting.request.lease_time,
-                                    .most = waiting.request.max,
-                                    .ignores_pause = true},
-                                   *filter);
-  if (!batch && SteadyClock::now() < waiting.until) return false;
+  const auto changes = lease_changes(session,
+                                     {.consumer_id = consumer.id,
+                                      .owner = random_token(),
+                                      .duration = waiting.request.lease_time,
+                                      .most = waiting.request.max,
+                                      .ignores_pause = true},
+                                     *filter);
+  const auto& batch = changes.batch;
+  if (!batch && (changes.has_more || SteadyClock::now() < waiting.until)) return false;
   waiting.exchange->answer(
       Response{.body = batch ? fmt::format(R"({{"batch":"{}","changes":{}}})",
                                            lease_text(batch->lease), changes_json(*batch))

@@ -59,22 +59,24 @@ void WebhookSender::stop() {
 milliseconds WebhookSender::round(store::LazySession& lazy, const std::stop_token& stop) {
   store::Session& session = lazy.get();
   store_outcomes(session);
+  bool has_more = false;
   if (SteadyClock::now() >= read_again_) read_webhooks(session);
   for (auto& [id, served] : served_) {
     while (!stop.stop_requested() && SteadyClock::now() >= served.not_before) {
       const int most = served.failures_in_a_row > 0 ? 1 : kMostRequests;
       if (served.requests >= std::min(most, static_cast<int>(served.consumer.lanes))) break;
-      auto batch = lease_changes(session,
-                                 {.consumer_id = id,
-                                  .owner = random_token(),
-                                  .duration = options_.request_time + kAfterRequest},
-                                 served.filter);
-      if (!batch) break;
+      auto changes = lease_changes(session,
+                                   {.consumer_id = id,
+                                    .owner = random_token(),
+                                    .duration = options_.request_time + kAfterRequest},
+                                   served.filter);
+      has_more = has_more || changes.has_more;
+      if (!changes.batch) break;
       crash_point("after_webhook_lease");
-      send(served, *std::move(batch));
+      send(served, *std::move(changes.batch));
     }
   }
-  return options_.idle_pause;
+  return has_more ? milliseconds(0) : options_.idle_pause;
 }
 
 void WebhookSender::read_webhooks(store::Session& session) {
@@ -112,7 +114,7 @@ void WebhookSender::store_outcomes(store::Session& session) {
   // A failure of the server here leaves leases behind, which expire.
   for (const Outcome& outcome : outcomes) {
     if (const auto served = served_.find(outcome.consumer_id); served != served_.end()) {
-      --served->second.requests;
+      served->second.requests = std::max(0, served->second.requests - 1);
     }
   }
   for (const Outcome& outcome : outcomes) store_outcome(session, outcome);

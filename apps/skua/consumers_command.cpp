@@ -66,14 +66,12 @@ ConsumersCommand::ConsumersCommand(CLI::App& app)
   add_->add_option("--lanes", flags_.lanes,
                    "Parts that are applied at the same time: a power of two up to 64")
       ->type_name("NUMBER");
-  add_->add_option(
-          "--policy", flags_.policy,
-          "Action after a change has failed too often: pause stops the consumer, block_lane stops "
-          "its lane, skip makes the change a dead letter, block_key (webhook, pull) does so and "
-          "lets "
-          "later changes of the account wait")
+  add_->add_option("--policy", flags_.policy,
+                   "After a change has failed too often: pause the consumer, block its lane, skip "
+                   "the change "
+                   "(a dead letter), or block its account (webhook, pull)")
       ->type_name("pause|block_lane|skip|block_key")
-      ->check(CLI::IsMember({"pause", "block_lane", "skip", "block_key"}))
+      ->check(CLI::IsMember({"pause", "block_lane", "skip", "block_key"}).description(""))
       ->default_str("pause");
   add_->add_option("--profile", flags_.profile, "Size and frequency of batches")
       ->type_name("default|low_latency|high_throughput|relaxed")

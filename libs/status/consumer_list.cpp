@@ -75,7 +75,7 @@ json read_consumer_list(store::Session& session) {
 std::string consumer_list_text(const json& consumers) {
   std::string text;
   for (const json& consumer : consumers) {
-    text += fmt::format("  {:<16}{:<14}{:<28}{}\n", consumer["name"].get<std::string>(),
+    text += fmt::format("  {:<16}{:<14}{:<30}{}\n", consumer["name"].get<std::string>(),
                         consumer["state"].get<std::string>(), progress_text(consumer),
                         consumer["help"].get<std::string>());
     if (const auto error = consumer["error"].get<std::string>(); !error.empty()) {
@@ -103,6 +103,8 @@ std::string consumer_text(const json& consumer) {
     if (lane["attempts"] != 0) {
       text += fmt::format(", {}: {}", counted(lane["attempts"].get<std::int64_t>(), "failure"),
                           lane["error"].get<std::string>());
+    } else if (const auto error = lane["error"].get<std::string>(); !error.empty()) {
+      text += ", waits: " + error;
     }
     if (lane["is_blocked"] == true) text += "; blocked: `skua consumers reset` continues it";
     if (lane["waiting_accounts"] != 0) {

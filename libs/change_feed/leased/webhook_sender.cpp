@@ -126,12 +126,17 @@ void WebhookSender::store_outcome(store::Session& session, const Outcome& outcom
   Served* served = found == served_.end() ? nullptr : &found->second;
   if (!outcome.failure) {
     feed::acknowledge(session, outcome.lease, {});
-    if (served != nullptr) served->failures_in_a_row = 0;
+    if (served != nullptr) {
+      served->failures_in_a_row = 0;
+      served->not_before = {};
+    }
     return;
   }
   feed::LeaseFailure failure = *outcome.failure;
   if (failure.is_temporary && served != nullptr) {
-    const int doublings = std::min(served->failures_in_a_row++, 20);
+    // Requests that fail at the same time count once.
+    if (SteadyClock::now() >= served->not_before) ++served->failures_in_a_row;
+    const int doublings = std::clamp(served->failures_in_a_row - 1, 0, 20);
     const milliseconds wait =
         std::min<milliseconds>(options_.first_wait * (1LL << doublings), options_.longest_wait);
     failure.wait = std::clamp(failure.wait.value_or(wait), wait, options_.longest_wait);

@@ -10,6 +10,7 @@ import random
 import socket
 import sys
 import threading
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -18,6 +19,7 @@ import uuid
 from changes import ChangeClient
 from harness import free_port, wait_for
 from made import busy_network
+from shifted_clock import shifted_environment
 from test_documents import blocks
 from test_serve import ServeTest
 
@@ -70,9 +72,9 @@ class Receiver:
 
     def take(self, request):
         body = request.rfile.read(int(request.headers["content-length"]))
-        identifier, time = request.headers["webhook-id"], request.headers["webhook-timestamp"]
+        identifier, sent_at = request.headers["webhook-id"], request.headers["webhook-timestamp"]
         key = base64.b64decode(self.secret.removeprefix("whsec_"))
-        digest = hmac.digest(key, f"{identifier}.{time}.".encode() + body, hashlib.sha256)
+        digest = hmac.digest(key, f"{identifier}.{sent_at}.".encode() + body, hashlib.sha256)
         expected = "v1," + base64.b64encode(digest).decode()
         changes = json.loads(body)["changes"]
         if request.headers["webhook-signature"] != expected:
@@ -178,6 +180,16 @@ class Webhooks(LeasedTest):
         servers = [self.serve(database, "--webhook-timeout", "1s") for _ in range(2)]
         wait_for("all changes", lambda: self.is_done(database), seconds=60, alive=servers)
         self.assertEqual(in_order(receiver.processed), in_order(self.all_changes(servers[0], database)))
+
+    def test_processes_with_wrong_clocks_do_not_take_leases_from_each_other(self):
+        database = self.indexed(accounts=4, rounds=10)
+        receiver = self.receiver(database, "--lanes", "4")
+        receiver.behave = lambda changes: time.sleep(0.02) or 204
+        servers = [self.serve(database, environment=shifted_environment(self.folder / f"shift{by}", by))
+                   for by in ("-2h", "+2h")]
+        wait_for("all changes", lambda: self.is_done(database), seconds=60, alive=servers)
+        self.assertEqual(in_order(receiver.processed), in_order(self.all_changes(servers[0], database)))
+        self.assertEqual(len({change["pos"] for change in receiver.processed}), len(receiver.processed), "repetitions")
 
     def test_a_receiver_that_hangs_delays_no_other_webhook(self):
         database = self.indexed(accounts=3, rounds=5)

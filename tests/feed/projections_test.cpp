@@ -40,6 +40,33 @@ TEST_F(ProjectionsTest, a_mention_of_an_unknown_account_notifies_it) {
   EXPECT_EQ(test::projection_differences(session()), "");
 }
 
+TEST_F(ProjectionsTest, the_view_has_no_notifications_about_deleted_posts_or_of_deleted_accounts) {
+  session().run(
+      "INSERT INTO bsky.actors (did, indexed_at, active, status) VALUES ('did:plc:liker', now(), "
+      "true, NULL), ('did:plc:author', now(), NULL, NULL), ('did:plc:gone', now(), false, "
+      "'deleted')");
+  // The likes are of a stored post, a deleted post, a post that was never seen, and a post
+  // of a deleted account.
+  session().run(
+      "INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at, cid, is_deleted) SELECT "
+      "bsky.actor_id('did:plc:author'), p.rkey, 1, now(), p.cid, p.is_deleted FROM (VALUES (1, "
+      "''::bytea, false), (2, NULL, true)) AS p(rkey, cid, is_deleted)");
+  session().run(
+      "INSERT INTO bsky.likes (actor_id, rkey, rev, indexed_at, cid, subject_actor, "
+      "subject_collection, subject_rkey) SELECT bsky.actor_id('did:plc:liker'), s.rkey, 1, now(), "
+      "'', bsky.actor_id(s.did), 1, s.rkey FROM (VALUES (1, 'did:plc:author'), (2, "
+      "'did:plc:author'), (3, 'did:plc:author'), (4, 'did:plc:gone')) AS s(rkey, did)");
+  test::add_projections(session(), 10);
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.notifications"), "4");
+  EXPECT_EQ(value("SELECT string_agg(subject_rkey::text, ',' ORDER BY subject_rkey) FROM "
+                  "bsky.notifications_view"),
+            "1,3");
+  EXPECT_EQ(test::projection_differences(session()), "");
+  // The post is created again.
+  session().run("UPDATE bsky.posts SET is_deleted = false, cid = '' WHERE rkey = 2");
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.notifications_view"), "3");
+}
+
 TEST_F(ProjectionsTest, a_build_does_not_keep_the_numbers_of_accounts_from_others) {
   ConsumerMetrics metrics;
   session().run("INSERT INTO bsky.actors (did, indexed_at) VALUES ('did:plc:author', now())");

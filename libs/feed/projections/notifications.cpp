@@ -38,12 +38,20 @@ constexpr const char* kPostsOfAccounts = R"sql((
 /// The records that a batch concerns: those that changed; the likes, reposts and follows of the
 /// same account and subject, of which only the first notifies; and the replies below a post that
 /// came or went. Statements that look up a table are LATERAL with OFFSET 0: they use its index.
+///
+/// `is_new`: the batch creates the record and concerns it in no other way. It has no notifications
+/// to remove, and it is the first of its account and subject. Of several that one transaction
+/// creates, any one has the delta 1. The references therefore begin with the first block, which may
+/// be in the last batch in part. A batch of one change may be the replay of an old change, after
+/// others: nothing is new in it.
 constexpr const char* kKeysOfBatch = R"sql(
 changed AS MATERIALIZED (
   SELECT * FROM skua.changes_between($1::int8, $2::int8) WHERE kind = 1 AND collection_id IN (1, 2, 3, 7)
 ),
 refs AS MATERIALIZED (
-  SELECT * FROM skua.references_between($1::int8, $2::int8) WHERE role = 3 OR delta = 0 AND role IN (1, 2, 5)
+  SELECT r.* FROM (SELECT coalesce(max(b.pos), $1::int8) AS pos FROM skua.change_log AS b WHERE b.pos <= $1::int8) AS b
+  CROSS JOIN LATERAL skua.references_between(b.pos, $2::int8) AS r
+  WHERE r.role = 3 OR r.delta = 0 AND r.role IN (1, 2, 5)
 ),
 below (actor_id, rkey, depth) AS (
   SELECT c.actor_id, c.rkey, 0 FROM changed AS c
@@ -55,22 +63,25 @@ below (actor_id, rkey, depth) AS (
   WHERE b.depth < 5
 ),
 keys AS MATERIALIZED (
-  SELECT actor_id, collection_id, rkey FROM changed
-  UNION
-  SELECT actor_id, 1, rkey FROM below
-  UNION
-  SELECT r.author, s.collection_id, s.rkey FROM refs AS r
-  CROSS JOIN LATERAL (
-    (SELECT 2 AS collection_id, t.rkey FROM bsky.likes AS t WHERE r.role = 1 AND t.subject_actor = r.actor_id
-       AND t.subject_rkey = r.rkey AND t.actor_id = r.author LIMIT 100)
+  SELECT actor_id, collection_id, rkey, count(*) = 1 AND bool_and(is_new) AS is_new FROM (
+    SELECT actor_id, collection_id, rkey, op = 1 AND $2::int8 - $1::int8 > 1
+      AND pos NOT IN (SELECT r.pos FROM refs AS r WHERE r.delta = 0) AS is_new FROM changed
     UNION ALL
-    (SELECT 3, t.rkey FROM bsky.reposts AS t WHERE r.role = 2 AND t.subject_actor = r.actor_id
-       AND t.subject_rkey = r.rkey AND t.actor_id = r.author LIMIT 100)
+    SELECT actor_id, 1, rkey, false FROM below WHERE depth > 0
     UNION ALL
-    (SELECT 7, t.rkey FROM bsky.follows AS t WHERE r.role = 5 AND t.subject_actor = r.actor_id
-       AND t.actor_id = r.author LIMIT 100)
-  ) AS s
-  WHERE r.delta = 0
+    SELECT r.author, s.collection_id, s.rkey, false FROM refs AS r
+    CROSS JOIN LATERAL (
+      (SELECT 2 AS collection_id, t.rkey FROM bsky.likes AS t WHERE r.role = 1 AND t.subject_actor = r.actor_id
+         AND t.subject_rkey = r.rkey AND t.actor_id = r.author LIMIT 100)
+      UNION ALL
+      (SELECT 3, t.rkey FROM bsky.reposts AS t WHERE r.role = 2 AND t.subject_actor = r.actor_id
+         AND t.subject_rkey = r.rkey AND t.actor_id = r.author LIMIT 100)
+      UNION ALL
+      (SELECT 7, t.rkey FROM bsky.follows AS t WHERE r.role = 5 AND t.subject_actor = r.actor_id
+         AND t.actor_id = r.author LIMIT 100)
+    ) AS s
+    WHERE r.delta = 0
+  ) AS k GROUP BY actor_id, collection_id, rkey
 ),
 )sql";
 
@@ -100,9 +111,9 @@ found AS (
   CROSS JOIN LATERAL (SELECT * FROM bsky.likes AS l WHERE l.actor_id = k.actor_id AND l.rkey = k.rkey OFFSET 0) AS l
   CROSS JOIN LATERAL (VALUES (l.subject_actor, 1, l.subject_actor, l.subject_collection, l.subject_rkey),
     (l.via_actor, 2, l.via_actor, 3, l.via_rkey)) AS r(recipient, reason, subject_actor, subject_collection, subject_rkey)
-  WHERE k.collection_id = 2 AND NOT EXISTS (SELECT FROM (SELECT o.rkey FROM bsky.likes AS o
+  WHERE k.collection_id = 2 AND (k.is_new OR NOT EXISTS (SELECT FROM (SELECT o.rkey FROM bsky.likes AS o
     WHERE o.subject_actor = l.subject_actor AND o.subject_rkey = l.subject_rkey AND o.actor_id = l.actor_id
-      AND o.subject_collection = l.subject_collection LIMIT 100) AS o WHERE o.rkey < l.rkey)
+      AND o.subject_collection = l.subject_collection LIMIT 100) AS o WHERE o.rkey < l.rkey))
   UNION ALL
   SELECT r.recipient, l.actor_id, 3, l.rkey, r.reason, r.subject_actor, r.subject_collection, r.subject_rkey,
     least(l.created_at, l.indexed_at), r.reason
@@ -110,15 +121,15 @@ found AS (
   CROSS JOIN LATERAL (SELECT * FROM bsky.reposts AS l WHERE l.actor_id = k.actor_id AND l.rkey = k.rkey OFFSET 0) AS l
   CROSS JOIN LATERAL (VALUES (l.subject_actor, 3, l.subject_actor, l.subject_collection, l.subject_rkey),
     (l.via_actor, 4, l.via_actor, 3, l.via_rkey)) AS r(recipient, reason, subject_actor, subject_collection, subject_rkey)
-  WHERE k.collection_id = 3 AND NOT EXISTS (SELECT FROM (SELECT o.rkey FROM bsky.reposts AS o
+  WHERE k.collection_id = 3 AND (k.is_new OR NOT EXISTS (SELECT FROM (SELECT o.rkey FROM bsky.reposts AS o
     WHERE o.subject_actor = l.subject_actor AND o.subject_rkey = l.subject_rkey AND o.actor_id = l.actor_id
-      AND o.subject_collection = l.subject_collection LIMIT 100) AS o WHERE o.rkey < l.rkey)
+      AND o.subject_collection = l.subject_collection LIMIT 100) AS o WHERE o.rkey < l.rkey))
   UNION ALL
   SELECT f.subject_actor, f.actor_id, 7, f.rkey, 5, NULL, NULL, NULL, least(f.created_at, f.indexed_at), 5
   FROM keys AS k
   CROSS JOIN LATERAL (SELECT * FROM bsky.follows AS f WHERE f.actor_id = k.actor_id AND f.rkey = k.rkey OFFSET 0) AS f
-  WHERE k.collection_id = 7 AND NOT EXISTS (SELECT FROM (SELECT o.rkey FROM bsky.follows AS o
-    WHERE o.subject_actor = f.subject_actor AND o.actor_id = f.actor_id LIMIT 100) AS o WHERE o.rkey < f.rkey)
+  WHERE k.collection_id = 7 AND (k.is_new OR NOT EXISTS (SELECT FROM (SELECT o.rkey FROM bsky.follows AS o
+    WHERE o.subject_actor = f.subject_actor AND o.actor_id = f.actor_id LIMIT 100) AS o WHERE o.rkey < f.rkey))
   UNION ALL
   SELECT a.id, p.actor_id, 1, p.rkey, 6, NULL, NULL, NULL, p.sort_at, 0
   FROM posts AS p CROSS JOIN LATERAL ({mentions}) AS m
@@ -130,10 +141,10 @@ found AS (
   SELECT x.ancestor, x.actor_id, 1, x.rkey, 8, x.ancestor, 1, x.ancestor_rkey, x.sort_at, 1 + x.height FROM above AS x
 ),
 wanted AS MATERIALIZED (
-  SELECT DISTINCT ON (actor_id, collection_id, rkey, recipient) recipient, actor_id, collection_id, rkey, reason,
+  SELECT DISTINCT ON (rkey, actor_id, collection_id, recipient) recipient, actor_id, collection_id, rkey, reason,
     subject_actor, subject_collection, subject_rkey, sort_at
   FROM found WHERE recipient IS NOT NULL AND recipient <> actor_id
-  ORDER BY actor_id, collection_id, rkey, recipient, rank
+  ORDER BY rkey, actor_id, collection_id, recipient, rank
 )
 )sql";
 
@@ -149,10 +160,11 @@ std::string wanted() {
 }
 
 std::string fill_notifications() {
-  return "WITH RECURSIVE keys AS (SELECT actor_id, 2 AS collection_id, rkey FROM bsky.likes "
-         "UNION ALL SELECT actor_id, 3, rkey FROM bsky.reposts "
-         "UNION ALL SELECT actor_id, 7, rkey FROM bsky.follows "
-         "UNION ALL SELECT actor_id, 1, rkey FROM bsky.posts WHERE cid IS NOT NULL)," +
+  return "WITH RECURSIVE keys AS (SELECT actor_id, 2 AS collection_id, rkey, false AS is_new FROM "
+         "bsky.likes "
+         "UNION ALL SELECT actor_id, 3, rkey, false FROM bsky.reposts "
+         "UNION ALL SELECT actor_id, 7, rkey, false FROM bsky.follows "
+         "UNION ALL SELECT actor_id, 1, rkey, false FROM bsky.posts WHERE cid IS NOT NULL)," +
          wanted() + "INSERT INTO {notifications} (" + kColumns + ") SELECT " + kColumns +
          " FROM wanted";
 }
@@ -163,6 +175,7 @@ stored AS MATERIALIZED (
   SELECT t.actor_id, t.collection_id, t.rkey, t.recipient FROM keys AS k
   CROSS JOIN LATERAL (SELECT * FROM {notifications} AS t
     WHERE t.actor_id = k.actor_id AND t.collection_id = k.collection_id AND t.rkey = k.rkey OFFSET 0) AS t
+  WHERE NOT k.is_new
 ),
 removed AS (
   DELETE FROM {notifications} AS t USING (
@@ -174,7 +187,7 @@ removed AS (
 INSERT INTO {notifications} AS t ()sql" +
          kColumns + ") SELECT " + kColumns +
          R"sql( FROM wanted
-ON CONFLICT (actor_id, collection_id, rkey, recipient) DO UPDATE SET reason = EXCLUDED.reason,
+ON CONFLICT (rkey, actor_id, collection_id, recipient) DO UPDATE SET reason = EXCLUDED.reason,
   subject_actor = EXCLUDED.subject_actor, subject_collection = EXCLUDED.subject_collection,
   subject_rkey = EXCLUDED.subject_rkey, sort_at = EXCLUDED.sort_at
 WHERE (t.reason, t.subject_actor, t.subject_collection, t.subject_rkey, t.sort_at) IS DISTINCT FROM
@@ -187,15 +200,15 @@ std::string notification_differences() {
   std::string keys;
   for (const auto& [table, collection] :
        {std::pair("posts", "1"), {"likes", "2"}, {"reposts", "3"}, {"follows", "7"}}) {
-    keys += std::string("(SELECT actor_id, ") + collection + " AS collection_id, rkey FROM bsky." +
-            table +
+    keys += std::string("(SELECT actor_id, ") + collection +
+            " AS collection_id, rkey, false AS is_new FROM bsky." + table +
             " WHERE $1::int4 IS NULL OR (actor_id, rkey) >= ((SELECT (random() * max(id))::int4 "
             "FROM bsky.actors), 0) ORDER BY actor_id, rkey LIMIT $1::int4) UNION ";
   }
   keys +=
-      "(SELECT actor_id, collection_id, rkey FROM {notifications} WHERE $1::int4 IS NULL OR "
-      "(actor_id, rkey) >= ((SELECT (random() * max(id))::int4 FROM bsky.actors), 0) "
-      "ORDER BY actor_id, collection_id, rkey LIMIT $1::int4)";
+      "(SELECT actor_id, collection_id, rkey, false FROM {notifications} WHERE $1::int4 IS NULL OR "
+      "recipient >= (SELECT (random() * max(id))::int4 FROM bsky.actors) "
+      "ORDER BY recipient, sort_at LIMIT $1::int4)";
   return "WITH RECURSIVE keys AS MATERIALIZED (" + keys + ")," + wanted() +
          ", stored AS MATERIALIZED (SELECT t.* FROM keys AS k CROSS JOIN LATERAL (SELECT " +
          kColumns +
@@ -211,14 +224,17 @@ std::string notification_differences() {
 const Projection& notifications() {
   static const Projection kProjection{
       .name = "notifications",
+      .version = 2,
       .help = "Notifications of likes, reposts, follows, mentions, quotes and replies",
       // A fold also changes the notifications of other accounts' records.
       .has_lanes = false,
+      // New records have the largest keys: in an index that begins with them, neighbours come one
+      // after the other.
       .tables = {{"notifications",
                   "sort_at timestamptz NOT NULL, rkey int8 NOT NULL, subject_rkey int8, recipient "
                   "int4 NOT NULL, actor_id int4 NOT NULL, collection_id int4 NOT NULL, reason int4 "
                   "NOT NULL, subject_actor int4, subject_collection int4, "
-                  "PRIMARY KEY (actor_id, collection_id, rkey, recipient)",
+                  "PRIMARY KEY (rkey, actor_id, collection_id, recipient)",
                   {"(recipient, sort_at)"}}},
       .prepare = add_mentioned_accounts(kPostsOfAccounts),
       .fill = {fill_notifications()},

@@ -188,6 +188,12 @@ class Samples:
         self.thread.join()
 
 
+def busy():
+    """CPU seconds of the whole machine so far."""
+    user, nice, system, _, _, *interrupts = map(int, pathlib.Path("/proc/stat").read_text().split("\n")[0].split()[1:9])
+    return (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")
+
+
 def lag(server, frames, rate, verify):
     """Returns whether skua and the projections kept up with `rate` record operations a second."""
     events_a_frame = capture_events(frames) / frame_count(frames)
@@ -195,23 +201,27 @@ def lag(server, frames, rate, verify):
     part = frames.with_suffix(".lag")
     head(frames, part, int(rate * LAG_SECONDS / events_a_frame))
     planned = frame_count(part) * events_a_frame / rate
-    samples = Samples(db)
+    samples, before, start = Samples(db), busy(), time.monotonic()
     try:
         measured = index(server, db, part, "--rate", str(rate / events_a_frame), verify=verify)
+        all_cores = (busy() - before) / (time.monotonic() - start)
     finally:
         samples.stop()
         part.unlink()
     check_complete(measured)
     figures = measured.figures
-    keeps_up = measured.seconds < planned * 1.05 + 1 and figures["commit_ms_p99"] < 1000
-    cores = (measured.skua_cpu + measured.server_cpu + measured.relay_cpu) / measured.seconds
+    # A second for the connection and the end of the process.
+    keeps_up = measured.seconds < planned * 1.05 + 1
+    cores = os.cpu_count()
     print(f"  {rate} events/s asked: {measured.rate:.0f}/s in {measured.seconds:.1f} s of {planned:.1f} s; from frame to commit"
           f" p50 {figures['commit_ms_p50']:.0f} ms, p99 {figures['commit_ms_p99']:.0f} ms: skua"
           f" {'keeps up' if keeps_up else 'does not keep up'}", flush=True)
     print(f"    CPU: skua {measured.skua_cpu / measured.seconds:.2f}, PostgreSQL {measured.server_cpu / measured.seconds:.2f},"
-          f" the sender {measured.relay_cpu / measured.seconds:.2f} of a core: {cores:.2f} of {os.cpu_count()}", flush=True)
-    if not keeps_up and cores > 0.9 * os.cpu_count():
-        print(f"    the machine is full: it cannot send, index and project {rate} events/s at the same time", flush=True)
+          f" the sender {measured.relay_cpu / measured.seconds:.2f} of a core; the whole machine {all_cores:.2f} of {cores}",
+          flush=True)
+    if all_cores > 0.9 * cores:
+        own = (measured.skua_cpu + measured.server_cpu + measured.relay_cpu) / measured.seconds
+        print(f"    the machine is full: sender, skua and PostgreSQL use {own:.2f}, other programs {all_cores - own:.2f}", flush=True)
     for name, seconds in samples.seconds.items():
         print(f"    {name:14} lag: median {statistics.median(seconds):.2f} s, at most {max(seconds):.2f} s", flush=True)
     return keeps_up and max(map(max, samples.seconds.values())) < 1

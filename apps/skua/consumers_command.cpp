@@ -65,7 +65,8 @@ ConsumersCommand::ConsumersCommand(CLI::App& app)
   status_->footer("Example:\n  skua consumers status post_stats");
   add_->add_option("--lanes", flags_.lanes,
                    "Parts that are applied at the same time: a power of two up to 64")
-      ->type_name("NUMBER");
+      ->type_name("NUMBER")
+      ->check(CLI::Range(1, 64).description(""));
   add_->add_option("--policy", flags_.policy,
                    "After a change has failed too often: pause the consumer, block its lane, skip "
                    "the change "

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <random>
@@ -199,6 +200,7 @@ TEST_F(LeasesTest, partial_progress_is_kept) {
   EXPECT_EQ(ack(*taken, 2), LeaseResult::Held);
   EXPECT_EQ(ack(*taken, 1), LeaseResult::Held) << "a repetition, which changes nothing";
   EXPECT_EQ(ack(*taken, 5), LeaseResult::NotOfLease);
+  EXPECT_EQ(ack(*taken, std::numeric_limits<std::int64_t>::max()), LeaseResult::NotOfLease);
   expire();
   EXPECT_EQ(positions(take()), "3 4");
 }

@@ -19,18 +19,16 @@ const Statement kRenew{
     "leases_renew",
     "UPDATE skua.consumer_lanes SET lease_until = clock_timestamp() + $3::int8 "
     "* interval '1 millisecond' WHERE consumer_id = $1::int4 AND lane = $2::int4"};
-// The changes of a lane or of an account are tried again later; attempts, batch and time are those
-// of the lane ($7 is null) or of the waiting changes.
+// The columns of a lane or of waiting changes, which are tried again later.
 constexpr const char* kRetryColumns =
     "attempts = $9::int4, batch = coalesce($10::int4, t.batch), error = $11::text, served_at = "
     "clock_timestamp(), retry_at = clock_timestamp() + coalesce($12::int8, "
     "least(p.retry * power(2, least(greatest($9::int4 - 1, 0), 20)), p.max_retry)) * interval '1 "
     "millisecond' FROM skua.consumers AS c ";
 const Statement kRetryLane{
-    "leases_retry_lane", std::string("UPDATE skua.consumer_lanes AS t SET ") + kRetryColumns +
-                             kTuningJoin +
-                             "WHERE c.id = $7::int4 AND t.consumer_id = c.id AND t.lane = $8::int4 "
-                             "AND $13::int4 IS NULL"};
+    "leases_retry_lane",
+    std::string("UPDATE skua.consumer_lanes AS t SET ") + kRetryColumns + kTuningJoin +
+        "WHERE c.id = $7::int4 AND t.consumer_id = c.id AND t.lane = $8::int4"};
 const Statement kRetryWaiting{
     "leases_retry_waiting",
     std::string("UPDATE skua.waiting_changes AS t SET ") + kRetryColumns + kTuningJoin +
@@ -45,15 +43,16 @@ const Statement kBlock{"leases_block",
                        "UPDATE skua.consumer_lanes SET is_blocked = true, attempts = $3::int4, "
                        "error = $4::text, batch = 1 WHERE consumer_id = $1::int4 AND lane = "
                        "$2::int4"};
+
 void renew(store::Session& session, const LeaseName& lease, std::chrono::milliseconds duration) {
   store::Params params;
   params.int4(lease.consumer_id).int4(lease.lane).int8(duration.count());
   session.execute(kRenew, params);
 }
 
-/// The changes from `pos` on are tried again. `batch`: of the next attempt; nothing: as before.
+/// The changes are tried again. `batch`: of the next attempt; nothing: as before.
 void retry_later(store::Session& session, const LeaseName& lease, const HeldLease& held,
-                 std::int64_t pos, std::int32_t attempts, std::optional<std::int32_t> batch,
+                 std::int32_t attempts, std::optional<std::int32_t> batch,
                  const LeaseFailure& failure) {
   store::Params params;
   add_profiles(params);
@@ -70,10 +69,9 @@ void retry_later(store::Session& session, const LeaseName& lease, const HeldLeas
     params.null();
   }
   if (held.key) {
-    params.int4(*held.key).int8(pos);
+    params.int4(*held.key).int8(held.pos);
     session.execute(kRetryWaiting, params);
   } else {
-    params.null();
     session.execute(kRetryLane, params);
   }
 }
@@ -91,20 +89,18 @@ void block_lane(store::Session& session, const LeaseName& lease, std::int32_t at
   session.execute(kBlock, params);
 }
 
-/// The change at `pos` failed for good: a waiting change is a dead letter again, whatever the
-/// policy.
+/// The first change failed for good: a waiting change is a dead letter again, whatever the policy.
 void apply_policy(store::Session& session, const LeaseName& lease, const HeldLease& held,
-                  std::int64_t pos, std::int32_t attempts, const std::string& error) {
+                  std::int32_t attempts, const std::string& error) {
+  const std::int64_t pos = held.pos;
   logger("feed")->error("{}: the change at position {} failed too often, policy {}: {}",
                         held.consumer, pos, held.policy, error);
   const auto letter = [&] {
     return write_skipped_change(session, held.consumer, lease.lane, pos, error);
   };
   if (held.key) {
-    WaitingChanges waiting = held.waiting;
-    waiting.pos = pos;
-    close_waiting(session, lease.consumer_id, lease.lane, *held.key, waiting, pos,
-                  letter().value_or(waiting.letter_id));
+    close_waiting(session, lease.consumer_id, lease.lane, *held.key, held.waiting,
+                  letter().value_or(held.waiting.letter_id));
     return;
   }
   if (held.policy == "skip") {
@@ -121,28 +117,27 @@ void apply_policy(store::Session& session, const LeaseName& lease, const HeldLea
   } else if (held.policy == "block_lane") {
     block_lane(session, lease, attempts, error);
   } else {
-    retry_later(session, lease, held, pos, attempts, 1, {.pos = {}, .error = error, .wait = {}});
+    retry_later(session, lease, held, attempts, 1, {.pos = {}, .error = error, .wait = {}});
     set_consumer_state(session, lease.consumer_id, "stopped",
                        fmt::format("the change at position {} failed: {}", pos, error));
   }
 }
 
-/// After one change failed.
+/// After the first change failed.
 void count_attempt(store::Session& session, const LeaseName& lease, const HeldLease& held,
-                   std::int64_t pos, const LeaseFailure& failure) {
+                   const LeaseFailure& failure) {
   store::Params params;
   add_profiles(params);
   params.int4(lease.consumer_id);
   const store::Rows limits = session.execute(kLimits, params);
-  const std::int32_t before = pos == held.pos ? held.attempts : 0;
-  const std::int32_t attempts = std::min(before, 1'000'000'000) + 1;
+  const std::int32_t attempts = std::min(held.attempts, 1'000'000'000) + 1;
   if (failure.is_final || attempts >= limits.int4(0, 0)) {
-    apply_policy(session, lease, held, pos, attempts, failure.error);
+    apply_policy(session, lease, held, attempts, failure.error);
     return;
   }
   LeaseFailure later = failure;
   if (later.wait) later.wait = std::min(*later.wait, std::chrono::milliseconds(limits.int4(0, 1)));
-  retry_later(session, lease, held, pos, attempts, 1, later);
+  retry_later(session, lease, held, attempts, 1, later);
 }
 
 }  // namespace
@@ -152,8 +147,10 @@ LeaseResult acknowledge(store::Session& session, const LeaseName& lease,
   store::Transaction transaction(session);
   const auto held = lock_lease(session, lease);
   if (!held) return LeaseResult::Lost;
-  const std::int64_t next = acknowledgement.through ? *acknowledgement.through + 1 : held->end;
-  if (next > held->end) return LeaseResult::NotOfLease;
+  // A client may send any position.
+  const std::int64_t last = acknowledgement.through.value_or(held->end - 1);
+  if (last >= held->end) return LeaseResult::NotOfLease;
+  const std::int64_t next = last + 1;
   // Waiting changes end even if there were none. A repetition changes nothing.
   if (next > held->pos || next == held->end) advance_lease(session, lease, *held, next);
   const bool ended = acknowledgement.ends || next == held->end;
@@ -184,16 +181,17 @@ LeaseResult report_failure(store::Session& session, const LeaseName& lease,
   if (pos < held->pos || pos >= held->end) return LeaseResult::NotOfLease;
   if (pos > held->pos) {
     advance_lease(session, lease, *held, pos);
+    // From here on the failed change is the first one.
     held = lock_lease(session, lease);
   }
   if (failure.is_temporary) {
-    retry_later(session, lease, *held, pos, held->attempts, std::nullopt, failure);
+    retry_later(session, lease, *held, held->attempts, std::nullopt, failure);
   } else if (failure.pos || held->count <= 1) {
-    count_attempt(session, lease, *held, pos, failure);
+    count_attempt(session, lease, *held, failure);
   } else {
     LeaseFailure at_once = failure;
     at_once.wait = failure.wait.value_or(std::chrono::milliseconds(0));
-    retry_later(session, lease, *held, pos, held->attempts, held->count / 2, at_once);
+    retry_later(session, lease, *held, held->attempts, held->count / 2, at_once);
   }
   release_lease(session, lease);
   transaction.commit();

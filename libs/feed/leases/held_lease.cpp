@@ -7,7 +7,7 @@ using store::Statement;
 
 const Statement kLockLease{
     "leases_lock",
-    "SELECT c.name, c.policy, c.lanes, l.pos, l.leased_end, l.leased_count, l.attempts, "
+    "SELECT c.name, c.policy, l.pos, l.leased_end, l.leased_count, l.attempts, "
     "l.leased_key FROM skua.consumer_lanes AS l JOIN skua.consumers AS c ON c.id = l.consumer_id "
     "WHERE l.consumer_id = $1::int4 AND l.lane = $2::int4 AND l.epoch = $3::int8 AND l.owner = "
     "$4::text FOR UPDATE OF l"};
@@ -36,15 +36,14 @@ std::optional<HeldLease> lock_lease(store::Session& session, const LeaseName& le
   if (rows.empty()) return std::nullopt;
   HeldLease held{.consumer = std::string(rows.text(0, 0)),
                  .policy = std::string(rows.text(0, 1)),
-                 .lanes = rows.int4(0, 2),
-                 .pos = rows.int8(0, 3),
-                 .end = rows.int8(0, 4),
-                 .count = rows.int4(0, 5),
-                 .attempts = rows.int4(0, 6),
+                 .pos = rows.int8(0, 2),
+                 .end = rows.int8(0, 3),
+                 .count = rows.int4(0, 4),
+                 .attempts = rows.int4(0, 5),
                  .key = std::nullopt,
                  .waiting = {}};
-  if (rows.is_null(0, 7)) return held;
-  held.key = rows.int4(0, 7);
+  if (rows.is_null(0, 6)) return held;
+  held.key = rows.int4(0, 6);
   held.waiting = read_waiting_changes(session, lease.consumer_id, lease.lane, *held.key);
   held.pos = held.waiting.pos;
   held.attempts = held.waiting.attempts;

@@ -14,7 +14,6 @@ namespace skua::feed {
 struct HeldLease {
   std::string consumer;
   std::string policy;
-  std::int32_t lanes = 1;
   /// The position of the first change that is not acknowledged.
   std::int64_t pos = 0;
   /// The position after the last change of the lease.

@@ -22,8 +22,6 @@ struct LeaseName {
 /// for waiting changes of one account (skua.waiting_changes).
 struct Lease {
   LeaseName name;
-  /// The consumer.
-  std::string consumer;
   std::int32_t lanes = 1;
   std::int64_t pos = 0;
   /// The position after the last change that exists.

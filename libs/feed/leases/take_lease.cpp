@@ -16,7 +16,7 @@ using store::Statement;
 const Statement kChooseLane{
     "leases_choose",
     std::string(
-        "SELECT c.name, l.lane, c.lanes, l.epoch + 1, l.pos, e.log_end, d.is_due, "
+        "SELECT l.lane, c.lanes, l.epoch + 1, l.pos, e.log_end, d.is_due, "
         "least(coalesce(l.batch, p.batch), p.batch), w.actor_id, w.pos, coalesce(w.until, l.pos), "
         "least(coalesce(w.batch, p.batch), p.batch), w.served_at <= l.served_at "
         "FROM (SELECT skua.change_log_end() AS log_end WHERE NOT EXISTS (SELECT FROM "
@@ -62,19 +62,18 @@ std::optional<Lease> take_lease(store::Session& session, const LeaseRequest& req
     return std::nullopt;
   }
   Lease lease;
-  lease.name = {request.consumer_id, rows.int4(0, 1), rows.int8(0, 3), request.owner};
-  lease.consumer = rows.text(0, 0);
-  lease.lanes = rows.int4(0, 2);
-  const bool takes_waiting = !rows.is_null(0, 8) && (!rows.boolean(0, 6) || rows.boolean(0, 12));
+  lease.name = {request.consumer_id, rows.int4(0, 0), rows.int8(0, 2), request.owner};
+  lease.lanes = rows.int4(0, 1);
+  const bool takes_waiting = !rows.is_null(0, 7) && (!rows.boolean(0, 5) || rows.boolean(0, 11));
   if (takes_waiting) {
-    lease.key = rows.int4(0, 8);
-    lease.pos = rows.int8(0, 9);
-    lease.end = rows.int8(0, 10);
-    lease.batch = rows.int4(0, 11);
+    lease.key = rows.int4(0, 7);
+    lease.pos = rows.int8(0, 8);
+    lease.end = rows.int8(0, 9);
+    lease.batch = rows.int4(0, 10);
   } else {
-    lease.pos = rows.int8(0, 4);
-    lease.end = rows.int8(0, 5);
-    lease.batch = rows.int4(0, 7);
+    lease.pos = rows.int8(0, 3);
+    lease.end = rows.int8(0, 4);
+    lease.batch = rows.int4(0, 6);
     lease.waiting_keys = read_waiting_keys(session, request.consumer_id, lease.name.lane);
   }
   if (request.most > 0) lease.batch = std::min(lease.batch, request.most);

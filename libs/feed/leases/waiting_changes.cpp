@@ -63,7 +63,7 @@ const Statement kMoveWaiting{
     "consumer_id = $1::int4 AND lane = $2::int4 AND actor_id = $3::int4 AND pos = $4::int8"};
 const Statement kClose{
     "waiting_close",
-    "UPDATE skua.waiting_changes SET pos = $5::int8, letter_id = $6::int8, is_open = false, "
+    "UPDATE skua.waiting_changes SET letter_id = $5::int8, is_open = false, "
     "attempts = 0, retry_at = NULL, batch = NULL WHERE consumer_id = $1::int4 AND lane = $2::int4 "
     "AND actor_id = $3::int4 AND pos = $4::int8"};
 const Statement kDrop{"waiting_drop",
@@ -135,14 +135,13 @@ void advance_waiting(store::Session& session, std::int32_t consumer_id, std::int
 }
 
 void close_waiting(store::Session& session, std::int32_t consumer_id, std::int32_t lane,
-                   std::int32_t key, const WaitingChanges& waiting, std::int64_t pos,
-                   std::int64_t letter_id) {
+                   std::int32_t key, const WaitingChanges& waiting, std::int64_t letter_id) {
   if (waiting.is_single) {
     session.execute(kDrop, row_of(consumer_id, lane, key, waiting.pos));
     return;
   }
   store::Params params = row_of(consumer_id, lane, key, waiting.pos);
-  params.int8(pos).int8(letter_id);
+  params.int8(letter_id);
   session.execute(kClose, params);
 }
 

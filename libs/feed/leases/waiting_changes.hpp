@@ -15,8 +15,8 @@ inline constexpr std::int64_t kMostWaitingKeys = 1'000;
 
 /// Lets waiting changes be delivered whose dead letter an operator has handled: from the change of
 /// the letter on if its replay was requested, otherwise from the next one. A requested letter
-/// without waiting changes becomes one. A letter of another timeline, or of an account whose
-/// earlier letter is replayed already, waits or fails with the reason.
+/// without waiting changes becomes one. A letter whose change the log does not have any more is
+/// dead again, with the reason.
 void open_waiting_changes(store::Session& session, std::int32_t consumer_id);
 
 /// The accounts of a lane whose later changes wait.
@@ -44,10 +44,9 @@ bool hold_changes(store::Session& session, std::int32_t consumer_id, std::int32_
 void advance_waiting(store::Session& session, std::int32_t consumer_id, std::int32_t lane,
                      std::int32_t key, const WaitingChanges& waiting, std::int64_t next);
 
-/// The change at `pos` failed again for good and is the letter `letter_id`. Later ones wait for it.
+/// The first change failed again for good and is the letter `letter_id`. Later ones wait for it.
 void close_waiting(store::Session& session, std::int32_t consumer_id, std::int32_t lane,
-                   std::int32_t key, const WaitingChanges& waiting, std::int64_t pos,
-                   std::int64_t letter_id);
+                   std::int32_t key, const WaitingChanges& waiting, std::int64_t letter_id);
 
 /// The log does not have the changes from `waiting.pos` to before `oldest` any more.
 void lose_waiting(store::Session& session, std::int32_t consumer_id, std::int32_t lane,

@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 
 #include "app/database.hpp"
+#include "app/metrics_page.hpp"
 #include "base/count_text.hpp"
 #include "base/guarded.hpp"
 #include "base/log.hpp"
+#include "base/metric_group.hpp"
 #include "change_feed/feed_server.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
@@ -70,13 +72,19 @@ int serve(const Settings& settings, const ServeFlags& flags) {
                std::chrono::seconds(1), std::chrono::minutes(10));
   options.webhooks.ca_file = ca_file(settings, flags.ca_file);
 
-  change_feed::FeedServer server(std::move(options));
+  change_feed::FeedMetrics metrics;
+  app::MetricsPage page({.database_url = options.reader.database_url,
+                         .process_metrics = [&metrics] { return values_of(metrics); },
+                         .on_defect = options.reader.on_defect});
+  page.add_route(options.routes);
+  change_feed::FeedServer server(std::move(options), metrics);
   if (!is_loopback) {
     logger("serve")->warn(
         "{} is not a loopback address: whoever reaches it can read all changes, without TLS and "
         "without a password",
         listen.text());
   }
+  page.start();
   server.start();
   print_progress(fmt::format("serving http://{}/changes and ws://{}/subscribe; Ctrl-C stops",
                              ListenAddress{listen.address, server.port()}.text(),
@@ -89,6 +97,7 @@ int serve(const Settings& settings, const ServeFlags& flags) {
   stop_signal.limit_the_end();
   print_progress(fmt::format("stopping: closing {}", counted(server.clients(), "connection")));
   server.stop();
+  page.stop();
   if (const auto what = failure()) {
     fmt::print(stderr, "skua: {}\n", *what);
     return kFailure;

@@ -6,7 +6,7 @@
 
 namespace skua::app {
 
-/// The declarations of all metrics of `skua run` and `skua backfill`, each once.
+/// The declarations of all metrics of `skua run`, `skua backfill` and `skua serve`, each once.
 std::vector<status::MetricDeclaration> metric_registry();
 
 }  // namespace skua::app

@@ -45,8 +45,9 @@ std::variant<Opened, FeedError> start_after(const Position& position, const LogS
 
 }  // namespace
 
-ChangeReader::ChangeReader(Options options)
+ChangeReader::ChangeReader(Options options, FeedMetrics& metrics)
     : options_(std::move(options)),
+      metrics_(metrics),
       recent_(RecentChanges(options_.recent_bytes)),
       pause_(options_.busy_pause),
       thread_({.database_url = options_.database_url,

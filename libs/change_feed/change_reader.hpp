@@ -13,6 +13,7 @@
 
 #include "base/guarded.hpp"
 #include "change_feed/change_filter.hpp"
+#include "change_feed/feed_metrics.hpp"
 #include "change_feed/log_pages.hpp"
 #include "change_feed/position.hpp"
 #include "change_feed/recent_changes.hpp"
@@ -80,11 +81,15 @@ class ChangeReader {
     std::function<void(const std::string& what)> on_defect = nullptr;
   };
 
-  explicit ChangeReader(Options options);
+  /// `metrics` outlives it.
+  ChangeReader(Options options, FeedMetrics& metrics);
 
   void start() { thread_.start(); }
   /// Idempotent.
   void stop() { thread_.stop(); }
+
+  /// For the streams that it serves.
+  FeedMetrics& metrics() { return metrics_; }
 
   /// Checks where a client begins. The answer comes on the reader's thread.
   using OnOpen = std::function<void(const std::variant<Opened, FeedError>&)>;
@@ -134,6 +139,7 @@ class ChangeReader {
   void fail_open_requests();
 
   const Options options_;
+  FeedMetrics& metrics_;
   Guarded<Waiting> waiting_;
   Guarded<RecentChanges> recent_;
   /// The timeline of the recent changes; 0: unknown. Of the thread.

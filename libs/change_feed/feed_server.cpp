@@ -9,19 +9,20 @@ namespace skua::change_feed {
 
 using ExchangePointer = std::shared_ptr<http_server::Exchange>;
 
-FeedServer::FeedServer(Options options)
-    : reader_(options.reader),
-      pull_(options.serves_leased ? std::make_unique<PullServer>(PullServer::Options{
-                                        .database_url = options.reader.database_url,
-                                        .on_defect = options.reader.on_defect})
-                                  : nullptr),
-      webhooks_(options.serves_leased ? std::make_unique<WebhookSender>(options.webhooks)
+FeedServer::FeedServer(Options options, FeedMetrics& metrics)
+    : reader_(options.reader, metrics),
+      pull_(options.serves_leased
+                ? std::make_unique<PullServer>(
+                      PullServer::Options{.database_url = options.reader.database_url,
+                                          .on_defect = options.reader.on_defect},
+                      metrics)
+                : nullptr),
+      webhooks_(options.serves_leased ? std::make_unique<WebhookSender>(options.webhooks, metrics)
                                       : nullptr),
-      server_(std::move(options.server), routes()) {}
+      server_(std::move(options.server), routes(std::move(options.routes))) {}
 
-http_server::Server::Routes FeedServer::routes() {
+http_server::Server::Routes FeedServer::routes(http_server::Server::Routes routes) {
   using http_server::Method;
-  http_server::Server::Routes routes;
   routes["/changes"] = {
       Method::Get, [this](const ExchangePointer& exchange) { serve_changes(reader_, exchange); }};
   routes["/subscribe"] = {

@@ -22,10 +22,13 @@ class FeedServer {
     /// Pull consumers and webhooks: the role must be allowed to write the tables of consumers.
     bool serves_leased = true;
     WebhookSender::Options webhooks = {};
+    /// Paths besides those of the change log.
+    http_server::Server::Routes routes = {};
   };
 
-  /// Listens. Throws std::runtime_error if the address is malformed or not available.
-  explicit FeedServer(Options options);
+  /// Listens. `metrics` outlives it. Throws std::runtime_error if the address is malformed or not
+  /// available.
+  FeedServer(Options options, FeedMetrics& metrics);
   ~FeedServer() { stop(); }
   FeedServer(const FeedServer&) = delete;
   FeedServer& operator=(const FeedServer&) = delete;
@@ -38,7 +41,7 @@ class FeedServer {
   std::size_t clients() const { return server_.connections(); }
 
  private:
-  http_server::Server::Routes routes();
+  http_server::Server::Routes routes(http_server::Server::Routes routes);
 
   ChangeReader reader_;
   std::unique_ptr<PullServer> pull_;

@@ -17,7 +17,13 @@ FeedStream::FeedStream(ChangeReader& reader, const Opened& opened,
       timeline_(opened.timeline),
       since_us_(opened.since_us),
       filter_(std::move(filter)),
-      next_(opened.next) {}
+      next_(opened.next) {
+  reader_.metrics().streams += 1;
+}
+
+FeedStream::~FeedStream() {
+  reader_.metrics().streams -= 1;
+}
 
 void FeedStream::connect(std::function<void()> wake) {
   received_.with([&](Received& received) { received.wake = std::move(wake); });
@@ -105,6 +111,7 @@ void FeedStream::add_message(const ChangeEvent& event, http_server::MessageBatch
   if (time_us_ < since_us_ || !filter_->passes(event)) return;
   if (auto message = message_of(event, time_us_)) {
     bytes += message->data.size();
+    reader_.metrics().stream_changes += 1;
     batch.messages.push_back(*std::move(message));
   }
 }

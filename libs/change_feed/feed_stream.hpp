@@ -23,6 +23,9 @@ class FeedStream : public http_server::MessageSource,
   /// The reader outlives it.
   FeedStream(ChangeReader& reader, const Opened& opened,
              std::shared_ptr<const ChangeFilter> filter);
+  ~FeedStream() override;
+  FeedStream(const FeedStream&) = delete;
+  FeedStream& operator=(const FeedStream&) = delete;
 
   void connect(std::function<void()> wake) final;
   http_server::MessageBatch next(std::size_t max_bytes) final;

@@ -58,8 +58,8 @@ class FeedServerTest : public test::FeedTest {
     if (options.database_url.empty()) options.database_url = database_.url();
     options.busy_pause = 5ms;
     options.idle_pause = 20ms;
-    server_ =
-        std::make_unique<FeedServer>(FeedServer::Options{std::move(options), {.limits = limits}});
+    server_ = std::make_unique<FeedServer>(
+        FeedServer::Options{std::move(options), {.limits = limits}}, metrics_);
     server_->start();
   }
   /// Pages of this many changes, and recent changes for less than the tests' logs.
@@ -106,6 +106,7 @@ class FeedServerTest : public test::FeedTest {
     return text;
   }
 
+  FeedMetrics metrics_;
   std::unique_ptr<FeedServer> server_;
 };
 
@@ -117,6 +118,10 @@ TEST_F(FeedServerTest, a_live_client_gets_new_changes_only) {
   add_likes(10, 2);
   EXPECT_EQ(positions(*live, "1-5"), "1-4 1-5 ");
   EXPECT_THAT(live->text(), HasSubstr(R"("record":{)"));
+  EXPECT_EQ(metrics_.streams, 1U);
+  EXPECT_EQ(metrics_.stream_changes, 2U);
+  server_.reset();
+  EXPECT_EQ(metrics_.streams, 0U);
 }
 
 TEST_F(FeedServerTest, each_change_comes_once_and_in_order_from_any_cursor) {

@@ -133,6 +133,12 @@ class LeasedTest(ServeTest):
     def all_changes(self, server, database):
         return ChangeClient(server.url, "?cursor=oldest").read_to(self.end(database)).events
 
+    def metrics(self, server):
+        """{name with labels: value}"""
+        with urllib.request.urlopen(server.url + "/metrics", timeout=30) as answer:
+            lines = answer.read().decode().splitlines()
+        return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[0] != "#")}
+
     def is_done(self, database, name="search"):
         status = json.loads("".join(self.skua(database, "consumers", "status", name, "--json").output()))
         return status[0]["changes_behind"] == 0 and not any(lane["waiting_accounts"] for lane in status[0]["lanes"])
@@ -170,6 +176,16 @@ class Webhooks(LeasedTest):
         self.assertEqual(receiver.faults, [])
         self.assertEqual(in_order(receiver.processed), in_order(self.all_changes(server, database)))
         self.assertGreater(len(receiver.processed), 100)
+        metrics = self.metrics(server)
+        of_consumer = {name: metrics[f'skua_consumer_{name}{{consumer="search"}}'] for name in
+                       ("behind_changes", "lag_seconds", "running", "blocked_lanes", "waiting_accounts")}
+        self.assertEqual(list(of_consumer.values()), [0, 0, 1, 0, 0], of_consumer)
+        results = {name: metrics[f'skua_feed_batch_results_total{{result="{name}"}}'] for name in
+                   ("acknowledged", "failed", "unavailable", "lease_lost")}
+        self.assertEqual(sum(results.values()), metrics["skua_feed_batches_total"])
+        self.assertGreater(results["acknowledged"], 5)
+        self.assertGreater(results["unavailable"], 2)
+        self.assertGreaterEqual(metrics["skua_feed_batch_changes_total"], len(receiver.processed))
 
     def test_a_sender_that_is_killed_and_a_second_one_deliver_each_change_in_order(self):
         database = self.indexed(accounts=4, rounds=20)
@@ -300,6 +316,10 @@ class Pull(LeasedTest):
             self.assertEqual(self.call("ack", batch=batch["batch"]), {"leased": False})
         self.assertEqual(received, changes[2:])
         self.assertEqual(self.call("ack", 409, batch=first["batch"])["error"], "LeaseLost")
+        metrics = self.metrics(self.server)
+        self.assertEqual(metrics['skua_feed_batch_results_total{result="failed"}'], 1)
+        self.assertEqual(metrics['skua_feed_batch_results_total{result="lease_lost"}'], 1)
+        self.assertGreaterEqual(metrics['skua_feed_batch_results_total{result="acknowledged"}'], 2)
 
     def test_a_holder_that_lost_its_lease_cannot_acknowledge(self):
         former = self.call("fetch", max=5, lease_seconds=1)

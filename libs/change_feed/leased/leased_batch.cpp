@@ -4,7 +4,6 @@
 
 #include "change_feed/change_json.hpp"
 #include "change_feed/log_pages.hpp"
-#include "feed/leases/end_lease.hpp"
 
 namespace skua::change_feed {
 namespace {
@@ -75,6 +74,17 @@ LeasedChanges lease_changes(store::Session& session, const feed::LeaseRequest& r
   if (count > 0) return {.batch = LeasedBatch{lease->name, std::move(found.events)}};
   feed::acknowledge(session, lease->name, {.through = std::nullopt, .ends = true});
   return {.batch = std::nullopt, .has_more = true};
+}
+
+void count_batch(FeedMetrics& metrics, const LeasedBatch& batch) {
+  metrics.batches += 1;
+  metrics.batch_changes += batch.events.size();
+}
+
+void count_end(FeedMetrics& metrics, BatchEnd end, feed::LeaseResult result) {
+  if (result == feed::LeaseResult::NotOfLease) return;
+  if (result == feed::LeaseResult::Lost) end = BatchEnd::LeaseLost;
+  metrics.batch_ends.at(static_cast<std::size_t>(end)) += 1;
 }
 
 std::string changes_json(const LeasedBatch& batch) {

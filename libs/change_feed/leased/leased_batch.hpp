@@ -9,6 +9,8 @@
 
 #include "change_feed/change_event.hpp"
 #include "change_feed/change_filter.hpp"
+#include "change_feed/feed_metrics.hpp"
+#include "feed/leases/end_lease.hpp"
 #include "feed/leases/take_lease.hpp"
 #include "store/session.hpp"
 
@@ -33,6 +35,12 @@ struct LeasedChanges {
 LeasedChanges lease_changes(store::Session& session, const feed::LeaseRequest& request,
                             const ChangeFilter& filter,
                             std::size_t max_bytes = std::size_t{1024} * 1024);
+
+/// Counts a batch that a consumer gets.
+void count_batch(FeedMetrics& metrics, const LeasedBatch& batch);
+
+/// Counts the end of a batch. `result`: of storing it.
+void count_end(FeedMetrics& metrics, BatchEnd end, feed::LeaseResult result);
 
 /// The changes as a JSON array of events, as in `/changes`.
 std::string changes_json(const LeasedBatch& batch);

@@ -11,7 +11,6 @@
 #include "change_feed/leased/leased_batch.hpp"
 #include "change_feed/leased/leased_filter.hpp"
 #include "change_feed/log_pages.hpp"
-#include "feed/leases/end_lease.hpp"
 #include "store/process_name.hpp"
 
 namespace skua::change_feed {
@@ -51,8 +50,9 @@ Response response_of(feed::LeaseResult result) {
 
 }  // namespace
 
-PullServer::PullServer(Options options)
+PullServer::PullServer(Options options, FeedMetrics& metrics)
     : options_(std::move(options)),
+      metrics_(metrics),
       thread_({.database_url = options_.database_url,
                .session_name = store::process_name("skua pull"),
                .component = "pull",
@@ -140,6 +140,7 @@ bool PullServer::fetch(store::Session& session, Waiting& waiting,
                                      *filter);
   const auto& batch = changes.batch;
   if (!batch && (changes.has_more || SteadyClock::now() < waiting.until)) return false;
+  if (batch) count_batch(metrics_, *batch);
   waiting.exchange->answer(
       Response{.body = batch ? fmt::format(R"({{"batch":"{}","changes":{}}})",
                                            lease_text(batch->lease), changes_json(*batch))
@@ -155,6 +156,7 @@ void PullServer::end_lease(store::Session& session, Waiting& waiting,
   std::optional<std::int64_t> pos;
   if (request.position) {
     if (request.position->timeline != read_log_state(session).timeline) {
+      count_end(metrics_, BatchEnd::LeaseLost, feed::LeaseResult::Lost);
       return waiting.exchange->answer(response_of(feed::LeaseResult::Lost));
     }
     pos = request.position->pos;
@@ -162,12 +164,14 @@ void PullServer::end_lease(store::Session& session, Waiting& waiting,
   auto result = feed::LeaseResult::Lost;
   if (request.action == PullAction::Ack) {
     result = feed::acknowledge(session, lease, {.through = pos, .duration = request.lease_time});
+    count_end(metrics_, BatchEnd::Acknowledged, result);
   } else if (request.action == PullAction::Renew) {
     result = feed::renew_lease(session, lease, request.lease_time);
   } else {
     result = feed::report_failure(
         session, lease,
         {.pos = pos, .error = request.error, .wait = request.retry, .is_final = request.is_final});
+    count_end(metrics_, BatchEnd::Failed, result);
   }
   waiting.exchange->answer(response_of(result));
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/guarded.hpp"
+#include "change_feed/feed_metrics.hpp"
 #include "change_feed/leased/pull_request.hpp"
 #include "feed/leases/leased_consumers.hpp"
 #include "http_server/exchange.hpp"
@@ -29,7 +30,8 @@ class PullServer {
     std::function<void(const std::string& what)> on_defect = nullptr;
   };
 
-  explicit PullServer(Options options);
+  /// `metrics` outlives it.
+  PullServer(Options options, FeedMetrics& metrics);
 
   /// Adds the paths to a server, which it outlives.
   void add_routes(http_server::Server::Routes& routes);
@@ -53,6 +55,7 @@ class PullServer {
   void end_lease(store::Session& session, Waiting& waiting, const feed::LeasedConsumer& consumer);
 
   const Options options_;
+  FeedMetrics& metrics_;
   Guarded<std::vector<Waiting>> arrived_;
   /// Requests that wait for changes. Of the thread.
   std::list<Waiting> waiting_;

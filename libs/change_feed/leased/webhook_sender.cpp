@@ -8,7 +8,6 @@
 #include "base/random.hpp"
 #include "change_feed/leased/leased_filter.hpp"
 #include "change_feed/leased/webhook_message.hpp"
-#include "feed/leases/end_lease.hpp"
 #include "store/process_name.hpp"
 
 namespace skua::change_feed {
@@ -27,8 +26,9 @@ constexpr std::size_t kAtOnce = 256;
 
 }  // namespace
 
-WebhookSender::WebhookSender(Options options)
+WebhookSender::WebhookSender(Options options, FeedMetrics& metrics)
     : options_(std::move(options)),
+      metrics_(metrics),
       thread_({.database_url = options_.database_url,
                .session_name = store::process_name("skua webhooks"),
                .component = "webhook",
@@ -99,6 +99,7 @@ void WebhookSender::read_webhooks(store::Session& session) {
 
 void WebhookSender::send(Served& served, LeasedBatch batch) {
   ++served.requests;
+  count_batch(metrics_, batch);
   auto request = webhook_request(served.consumer.name, served.consumer.url, served.consumer.secret,
                                  batch, system_clock().now());
   client_.get(std::move(request), [this, id = served.consumer.id, batch = std::move(batch)](
@@ -125,7 +126,7 @@ void WebhookSender::store_outcome(store::Session& session, const Outcome& outcom
   const auto found = served_.find(outcome.consumer_id);
   Served* served = found == served_.end() ? nullptr : &found->second;
   if (!outcome.failure) {
-    feed::acknowledge(session, outcome.lease, {});
+    count_end(metrics_, BatchEnd::Acknowledged, feed::acknowledge(session, outcome.lease, {}));
     if (served != nullptr) {
       served->failures_in_a_row = 0;
       served->not_before = {};
@@ -148,7 +149,8 @@ void WebhookSender::store_outcome(store::Session& session, const Outcome& outcom
     logger("webhook")->warn("{}: {}", served->consumer.name, failure.error);
   }
   if (failure.is_temporary && !failure.wait) failure.wait = options_.first_wait;
-  feed::report_failure(session, outcome.lease, failure);
+  count_end(metrics_, failure.is_temporary ? BatchEnd::Unavailable : BatchEnd::Failed,
+            feed::report_failure(session, outcome.lease, failure));
 }
 
 }  // namespace skua::change_feed

@@ -37,7 +37,8 @@ class WebhookSender {
     std::function<void(const std::string& what)> on_defect = nullptr;
   };
 
-  explicit WebhookSender(Options options);
+  /// `metrics` outlives it.
+  WebhookSender(Options options, FeedMetrics& metrics);
   ~WebhookSender() { stop(); }
   WebhookSender(const WebhookSender&) = delete;
   WebhookSender& operator=(const WebhookSender&) = delete;
@@ -70,6 +71,7 @@ class WebhookSender {
   void send(Served& served, LeasedBatch batch);
 
   const Options options_;
+  FeedMetrics& metrics_;
   std::map<std::int32_t, Served> served_;
   Guarded<std::vector<Outcome>> outcomes_;
   std::chrono::steady_clock::time_point read_again_;

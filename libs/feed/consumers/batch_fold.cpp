@@ -10,8 +10,7 @@ namespace {
 // After a failure the batch was halved: after a success it doubles again.
 const store::Statement kAdvance{
     "consumers_advance",
-    "UPDATE skua.consumer_lanes SET pos = $3::int8, epoch = epoch + 1, served_at = "
-    "clock_timestamp(), attempts = 0, retry_at = NULL, error = NULL, batch = CASE WHEN batch < "
+    "UPDATE skua.consumer_lanes SET pos = $3::int8, epoch = epoch + 1, served_at = now(), attempts = 0, retry_at = NULL, error = NULL, batch = CASE WHEN batch < "
     "1000000 THEN batch * 2 END WHERE consumer_id = $1::int4 AND lane = $2::int4"};
 
 }  // namespace

@@ -55,7 +55,9 @@ ConsumersCommand::ConsumersCommand(CLI::App& app)
       run_until_idle_(add("run-until-idle", "Build projections and apply all changes")) {
   consumers_->require_subcommand(1);
   consumers_->footer(
-      "Projections are post_stats, actor_stats, notifications and tag_trends. `skua run` builds "
+      "Projections are post_stats, actor_stats, notifications, post_rules and tag_trends. `skua "
+      "run` "
+      "builds "
       "them and keeps them up to date. `skua serve` sends changes to webhooks and answers pull "
       "consumers.\n\nExamples:\n  skua consumers add post_stats\n  skua "
       "consumers list");

@@ -34,7 +34,8 @@ std::vector<std::string> keys_of(const status::MetricDeclaration& metric) {
 
 std::string metric_list_text() {
   std::string text =
-      "Metrics of `skua run`, `skua backfill` and `skua serve`: the name and the labels in Prometheus, and the "
+      "Metrics of `skua run`, `skua backfill` and `skua serve`: the name and the labels in "
+      "Prometheus, and the "
       "key "
       "in the JSON of `skua status --json`.\n";
   for (const status::MetricDeclaration& metric : app::metric_registry()) {

@@ -27,7 +27,8 @@ const ChangeFilter::Names& known_operations() {
 }
 
 const ChangeFilter::Names& known_kinds() {
-  static const ChangeFilter::Names kKinds{"record", "account", "handle", "label", "bootstrap"};
+  static const ChangeFilter::Names kKinds{"record", "account",   "handle",
+                                          "label",  "bootstrap", "rules"};
   return kKinds;
 }
 

@@ -31,8 +31,9 @@ struct FeedMetrics {
   Counter batch_changes{"", "skua_feed_batch_changes_total", "changes",
                         "Changes that webhooks and pull consumers got, repetitions included"};
   CounterFamily<kBatchEnds> batch_ends{
-      "", "skua_feed_batch_results_total", "batches",
-      "Answers of webhooks and pull consumers to batches, by result", "result", name_of_batch_end};
+      "",        "skua_feed_batch_results_total",
+      "batches", "Answers of webhooks and pull consumers to batches, by result",
+      "result",  name_of_batch_end};
 };
 
 }  // namespace skua::change_feed

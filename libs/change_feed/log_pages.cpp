@@ -37,7 +37,7 @@ const Statement kChanges{
     "change_feed_changes",
     std::string(kBlocks) +
         "SELECT b.pos + c.place - 1, b.at, "
-        "(ARRAY['record', 'account', 'handle', 'label', 'bootstrap'])[c.kind], "
+        "skua.change_kind(c.kind), "
         "(ARRAY['create', 'update', 'delete'])[c.op], a.did, k.nsid, "
         // Most keys, and revisions and CIDs, are numbers and hashes that become text here.
         "CASE WHEN c.rkey < 0 THEN bsky.rkey_text(c.actor_id, c.collection_id, c.rkey) END, "
@@ -53,9 +53,8 @@ const Statement kChanges{
 const Statement kReferences{
     "change_feed_references",
     std::string(kBlocks) +
-        "SELECT b.pos + r.change, (ARRAY['like', 'repost', 'reply', 'quote', 'follow', 'block', "
-        "'list item', 'label', 'post', 'following'])[r.role], "
-        "r.delta::int4, CASE WHEN r.collection_id = 0 THEN a.did "
+        "SELECT b.pos + r.change, skua.reference_role(r.role), r.delta::int4, CASE WHEN "
+        "r.collection_id = 0 THEN a.did "
         "ELSE bsky.uri(r.actor_id, r.collection_id, r.rkey) END "
         "FROM b, unnest(b.ref_change, b.ref_role, b.ref_delta, b.ref_actor, b.ref_collection, "
         "b.ref_rkey) AS r(change, role, delta, actor_id, collection_id, rkey) "

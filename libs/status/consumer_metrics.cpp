@@ -20,8 +20,8 @@ constexpr MetricInfo kRunning{
     "1: the consumer processes changes; 0: it is paused, built, stopped or lagged out"};
 constexpr MetricInfo kBlocked{"", "skua_consumer_blocked_lanes", "lanes",
                               "Lanes of the consumer that a failed change blocks"};
-constexpr MetricInfo kWaiting{"", "skua_consumer_waiting_accounts", "accounts",
-                              "Accounts whose changes wait behind a dead letter"};
+constexpr MetricInfo kWaitingAccounts{"", "skua_consumer_waiting_accounts", "accounts",
+                                      "Accounts whose changes wait behind a dead letter"};
 
 std::vector<MetricValue> values_of_consumer(const feed::Consumer& consumer) {
   std::uint64_t blocked = 0;
@@ -38,7 +38,7 @@ std::vector<MetricValue> values_of_consumer(const feed::Consumer& consumer) {
   }
   values.push_back({kRunning, MetricKind::Gauge, consumer.state == "running" && !consumer.paused});
   values.push_back({kBlocked, MetricKind::Gauge, blocked});
-  values.push_back({kWaiting, MetricKind::Gauge, waiting});
+  values.push_back({kWaitingAccounts, MetricKind::Gauge, waiting});
   return values;
 }
 
@@ -57,7 +57,7 @@ std::vector<LabelledMetric> read_consumer_metrics(store::Session& session) {
 
 std::vector<MetricDeclaration> consumer_metric_declarations() {
   std::vector<MetricDeclaration> all;
-  for (const MetricInfo& info : {kBehind, kLag, kRunning, kBlocked, kWaiting}) {
+  for (const MetricInfo& info : {kBehind, kLag, kRunning, kBlocked, kWaitingAccounts}) {
     all.push_back({info, MetricKind::Gauge, kLabel});
   }
   return all;

@@ -19,11 +19,12 @@ enum class ChangeKind : std::int16_t {
   Account = 2,
   Handle = 3,
   Label = 4,
-  Bootstrap = 5
+  Bootstrap = 5,
+  Rules = 6
 };
 enum class ChangeOperation : std::int16_t { Create = 1, Update = 2, Delete = 3 };
 /// What a reference counts as for its target: each role is one number that people see, such as the
-/// likes of a post. The target of the last two is the author of the record.
+/// likes of a post. The target of Post and Following is the author of the record.
 enum class ReferenceRole : std::int16_t {
   Like = 1,
   Repost = 2,
@@ -34,7 +35,8 @@ enum class ReferenceRole : std::int16_t {
   ListItem = 7,
   Label = 8,
   Post = 9,
-  Following = 10
+  Following = 10,
+  Listed = 11
 };
 
 /// An account or a record as the target of a reference, by numbers.

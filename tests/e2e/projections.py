@@ -7,8 +7,10 @@ import subprocess
 import atproto
 from harness import BIN
 
-NAMES = ("actor_stats", "notifications", "post_stats", "tag_trends")
+NAMES = ("actor_stats", "notifications", "post_rules", "post_stats", "tag_trends")
 POST, LIKE, REPOST, FOLLOW = ("app.bsky.feed.post", "app.bsky.feed.like", "app.bsky.feed.repost", "app.bsky.graph.follow")
+THREADGATE, POSTGATE, LIST_ITEM = "app.bsky.feed.threadgate", "app.bsky.feed.postgate", "app.bsky.graph.listitem"
+COLLECTIONS = (POST, LIKE, REPOST, FOLLOW, THREADGATE, POSTGATE, LIST_ITEM)
 # A reply notifies the authors of so many posts above it.
 ANCESTORS = 5
 
@@ -44,7 +46,7 @@ class Recount:
         for did, repository in repositories.items():
             for path, (_, block) in repository.records.items():
                 uri = f"at://{did}/{path}"
-                if path.split("/")[0] in (POST, LIKE, REPOST, FOLLOW) and uri not in invalid:
+                if path.split("/")[0] in COLLECTIONS and uri not in invalid:
                     self.records[uri] = atproto.decode(block)
 
     def of(self, collection):
@@ -76,6 +78,61 @@ class Recount:
     def parent(record):
         return (record.get("reply") or {}).get("parent", {}).get("uri")
 
+    @staticmethod
+    def author(uri):
+        return uri.removeprefix("at://").split("/")[0]
+
+    def gate(self, collection, post):
+        """The gate of a post. It has the account and the key of the post."""
+        gate = self.records.get(f"at://{self.author(post)}/{collection}/{post.split('/')[-1]}")
+        return gate if gate and gate["post"] == post else None
+
+    def may_reply(self, did, root, gate):
+        owner = self.author(root)
+        if did == owner or "allow" not in gate:
+            return True
+        follows = {(author, record["subject"]) for author, _, record in self.of(FOLLOW)}
+        for rule in gate["allow"]:
+            name = rule["$type"].partition("#")[2]
+            if name == "followerRule" and (did, owner) in follows or name == "followingRule" and (owner, did) in follows:
+                return True
+            if name == "mentionRule" and did in self.mentioned(self.records.get(root, {})):
+                return True
+            if name == "listRule" and any(
+                    item["list"] == rule["list"] and item["subject"] == did and adder == self.author(rule["list"])
+                    for adder, _, item in self.of(LIST_ITEM)):
+                return True
+        return False
+
+    @staticmethod
+    def mentioned(record):
+        features = [feature for facet in record.get("facets") or [] for feature in facet.get("features") or []]
+        return [feature["did"] for feature in features if feature.get("$type") == "app.bsky.richtext.facet#mention"]
+
+    def broken_rules(self):
+        """{uri: set of threadgate, embedding, hidden and root}, of the posts that break a rule."""
+        broken = collections.defaultdict(set)
+        for did, uri, record in self.of(POST):
+            reply = record.get("reply")
+            if reply:
+                root, parent = reply["root"]["uri"], self.records.get(reply["parent"]["uri"])
+                gate = self.gate(THREADGATE, root)
+                if gate and not self.may_reply(did, root, gate):
+                    broken[uri].add("threadgate")
+                if gate and uri in gate.get("hiddenReplies", []):
+                    broken[uri].add("hidden")
+                if parent:
+                    above = parent.get("reply")
+                    is_top = reply["parent"]["uri"] == root
+                    if above if is_top else not above or above["root"]["uri"] != root:
+                        broken[uri].add("root")
+            quoted = self.quoted(record)
+            gate = self.gate(POSTGATE, quoted) if quoted else None
+            if gate and (gate.get("embeddingRules") and did != self.author(quoted)
+                         or uri in gate.get("detachedEmbeddingUris", [])):
+                broken[uri].add("embedding")
+        return dict(broken)
+
     def post_stats(self):
         """{uri: [likes, reposts, replies, quotes]}, without posts that have none."""
         stats = collections.defaultdict(lambda: [0, 0, 0, 0])
@@ -83,10 +140,12 @@ class Recount:
             for _, _, _, subject in self.firsts(collection):
                 if f"/{POST}/" in subject:
                     stats[subject][place] += 1
-        for _, _, record in self.of(POST):
-            for place, target in ((2, self.parent(record)), (3, self.quoted(record))):
-                if target:
-                    stats[target][place] += 1
+        broken = self.broken_rules()
+        for _, uri, record in self.of(POST):
+            if self.parent(record) and "threadgate" not in broken.get(uri, ()):
+                stats[self.parent(record)][2] += 1
+            if self.quoted(record):
+                stats[self.quoted(record)][3] += 1
         return dict(stats)
 
     def actor_stats(self):
@@ -110,9 +169,7 @@ class Recount:
                     notified.add(recipient)
                     found.add((recipient, uri, reason, subject))
 
-        def author(uri):
-            return uri.removeprefix("at://").split("/")[0]
-
+        author, broken = self.author, self.broken_rules()
         for collection, reason in ((LIKE, "like"), (REPOST, "repost")):
             for did, uri, record, subject in self.firsts(collection):
                 via = (record.get("via") or {}).get("uri", "")
@@ -122,16 +179,17 @@ class Recount:
         for did, uri, _, subject in self.firsts(FOLLOW):
             notify(did, uri, [(subject, "follow", None)])
         for did, uri, record in self.of(POST):
-            features = [feature for facet in record.get("facets") or [] for feature in facet.get("features") or []]
-            candidates = [(feature["did"], "mention", None) for feature in features
-                          if feature.get("$type") == "app.bsky.richtext.facet#mention"]
-            if self.quoted(record):
+            candidates = [(mentioned, "mention", None) for mentioned in self.mentioned(record)]
+            rules = broken.get(uri, ())
+            if self.quoted(record) and "embedding" not in rules:
                 candidates.append((author(self.quoted(record)), "quote", self.quoted(record)))
             above = self.parent(record)
             for _ in range(ANCESTORS):
-                if above not in self.records:
+                if above not in self.records or "threadgate" in rules:
                     break
                 candidates.append((author(above), "reply", above))
+                if "hidden" in broken.get(above, ()):
+                    break
                 above = self.parent(self.records[above])
             notify(did, uri, candidates)
         return found

@@ -76,6 +76,11 @@ class Recounts(EndToEnd):
             "select bsky.uri(actor_id, 1, rkey) as uri, likes, reposts, replies, quotes from bsky.post_stats "
             "where (likes, reposts, replies, quotes) <> (0, 0, 0, 0)")}
         self.assertEqual(stats, recount.post_stats())
+        broken = {row["uri"]: set(row["rules"].split()) for row in database.rows(
+            "select bsky.uri(actor_id, 1, rkey) as uri, concat_ws(' ', case when violates_threadgate then 'threadgate' end, "
+            "case when violates_embedding_rules then 'embedding' end, case when is_hidden then 'hidden' end, "
+            "case when has_invalid_root then 'root' end) as rules from bsky.post_rules")}
+        self.assertEqual({uri: rules for uri, rules in broken.items() if rules}, recount.broken_rules())
         self.assertGreater(len(stats), 100)
         stats = {row["did"]: [row["followers"], row["follows"], row["posts"]] for row in database.rows(
             "select did, t.* from bsky.actor_stats t join bsky.actors a on a.id = t.actor_id "

@@ -63,7 +63,8 @@ TEST_F(ConsumersTest, a_build_has_the_records_and_then_follows_the_log) {
   test::fold_changes(session());
   EXPECT_EQ(likes(), "1: 2, 5: 1");
   EXPECT_EQ(test::projection_differences(session()),
-            "actor_stats is not built\nnotifications is not built\ntag_trends is not built\n");
+            "actor_stats is not built\nnotifications is not built\npost_rules is not "
+            "built\ntag_trends is not built\n");
 }
 
 TEST_F(ConsumersTest, the_view_has_no_rows_before_the_build_and_after_the_removal) {
@@ -90,9 +91,10 @@ TEST_F(ConsumersTest, what_cannot_be_added_is_refused_with_the_reason) {
     }
     return "";
   };
-  EXPECT_EQ(error({.name = "likes"}),
-            "there is no projection 'likes': choose actor_stats, notifications, post_stats, "
-            "tag_trends, or give --webhook or --pull");
+  EXPECT_EQ(
+      error({.name = "likes"}),
+      "there is no projection 'likes': choose actor_stats, notifications, post_rules, post_stats, "
+      "tag_trends, or give --webhook or --pull");
   EXPECT_EQ(error({.name = "post_stats", .lanes = std::int16_t{3}}),
             "the number of lanes is a power of two up to 64");
   EXPECT_EQ(error({.name = "notifications", .lanes = std::int16_t{2}}),

@@ -21,7 +21,8 @@ TEST_F(ProjectionsTest, all_are_built_of_an_empty_database) {
   EXPECT_EQ(test::projection_differences(session()), "");
   EXPECT_EQ(value("SELECT string_agg(name || ' ' || role || ' ' || state, ', ' ORDER BY name) FROM "
                   "skua.consumers"),
-            "actor_stats live running, notifications live running, post_stats live running, "
+            "actor_stats live running, notifications live running, post_rules live running, "
+            "post_stats live running, "
             "tag_trends live running");
 }
 

@@ -30,7 +30,11 @@ recounted AS (
   UNION ALL
   SELECT 'block', subject_actor, 0, 0, count(DISTINCT actor_id) FROM bsky.blocks GROUP BY 2
   UNION ALL
-  SELECT 'reply', parent_actor, 1, parent_rkey, count(*) FROM bsky.posts WHERE parent_actor IS NOT NULL GROUP BY 2, 4
+  SELECT 'reply', parent_actor, 1, parent_rkey, sum(n) FROM (
+    SELECT parent_actor, parent_rkey, 1 AS n FROM bsky.posts WHERE parent_actor IS NOT NULL
+    UNION ALL
+    SELECT parent_actor, parent_rkey, -1 FROM bsky.post_rules WHERE violates_threadgate AND parent_actor IS NOT NULL
+  ) AS r GROUP BY 2, 4 HAVING sum(n) <> 0
   UNION ALL
   SELECT 'quote', quote_actor, quote_collection, quote_rkey, count(*)
   FROM bsky.posts WHERE quote_actor IS NOT NULL GROUP BY 2, 3, 4
@@ -38,6 +42,8 @@ recounted AS (
   SELECT 'post', actor_id, 0, 0, count(*) FROM bsky.posts WHERE cid IS NOT NULL GROUP BY 2
   UNION ALL
   SELECT 'list item', list_actor, 9, list_rkey, count(*) FROM bsky.list_items WHERE list_actor IS NOT NULL GROUP BY 2, 4
+  UNION ALL
+  SELECT 'listed', subject_actor, 0, 0, count(*) FROM bsky.list_items GROUP BY 2
   UNION ALL
   SELECT 'label', subject_actor, subject_collection, subject_rkey, count(*) FROM bsky.labels WHERE NOT neg GROUP BY 2, 3, 4
 )

@@ -10,7 +10,8 @@ namespace {
 // After a failure the batch was halved: after a success it doubles again.
 const store::Statement kAdvance{
     "consumers_advance",
-    "UPDATE skua.consumer_lanes SET pos = $3::int8, epoch = epoch + 1, served_at = now(), attempts = 0, retry_at = NULL, error = NULL, batch = CASE WHEN batch < "
+    "UPDATE skua.consumer_lanes SET pos = $3::int8, epoch = epoch + 1, served_at = now(), attempts "
+    "= 0, retry_at = NULL, error = NULL, batch = CASE WHEN batch < "
     "1000000 THEN batch * 2 END WHERE consumer_id = $1::int4 AND lane = $2::int4"};
 
 }  // namespace
@@ -30,6 +31,15 @@ void apply_changes(store::Session& session, const Projection& projection, const 
 void fold_batch(store::Session& session, const Projection& projection, const Batch& batch) {
   apply_changes(session, projection, batch);
   advance_lane(session, batch.consumer_id, batch.lane, batch.end);
+  if (projection.has_more.empty()) return;
+  const std::string has_more = sql_for(projection, batch.consumer_id, projection.has_more);
+  store::Params params;
+  params.int4(batch.consumer_id).int4(batch.lane);
+  session.execute({fmt::format("fold_{}_more", batch.consumer_id),
+                   fmt::format("UPDATE skua.consumer_lanes SET has_more = h.has_more FROM ({}) AS "
+                               "h(has_more) WHERE consumer_id = $1::int4 AND lane = $2::int4",
+                               has_more)},
+                  params);
 }
 
 void advance_lane(store::Session& session, std::int32_t consumer_id, std::int32_t lane,

@@ -33,7 +33,7 @@ const Statement kChoose{
         kTuningJoin +
         "WHERE c.kind = 'projection' AND c.state = 'running' AND c.role <> 'retired' AND NOT "
         "c.paused "
-        "AND NOT l.is_blocked AND l.pos < e.log_end "
+        "AND NOT l.is_blocked AND (l.pos < e.log_end OR l.has_more) "
         "AND (l.retry_at IS NULL OR l.retry_at <= clock_timestamp()) "
         "AND ($7::text = '' OR c.name = $7::text) AND ($8::boolean OR l.served_at + p.pause * "
         "interval '1 millisecond' <= clock_timestamp() "
@@ -77,7 +77,7 @@ void record_failure(store::Session& session, const Batch& batch, const store::Sq
   params.int4(batch.consumer_id).int4(batch.lane).int8(batch.first).text(error.what());
   const store::Rows failed = session.execute(kFail, params);
   if (!failed.empty() && failed.boolean(0, 0)) {
-    if (failed.text(0, 1) == "skip") {
+    if (failed.text(0, 1) == "skip" && batch.first < batch.end) {
       write_skipped_change(session, batch.name, batch.lane, batch.first, error.what(),
                            error.sqlstate());
       advance_lane(session, batch.consumer_id, batch.lane, batch.first + 1);

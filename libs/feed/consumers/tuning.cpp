@@ -8,7 +8,7 @@ using std::chrono::milliseconds;
 
 const std::vector<Tuning>& tuning_profiles() {
   static const std::vector<Tuning> kProfiles = {
-      {"default", 10'000, milliseconds(300), 10, milliseconds(500), milliseconds(60'000)},
+      {"default", 10'000, milliseconds(400), 10, milliseconds(500), milliseconds(60'000)},
       {"low_latency", 2'000, milliseconds(5), 10, milliseconds(100), milliseconds(10'000)},
       {"high_throughput", 50'000, milliseconds(500), 10, milliseconds(1'000),
        milliseconds(300'000)},

@@ -46,7 +46,7 @@ constexpr const char* kPostsOfAccounts = R"sql((
 /// others: nothing is new in it.
 constexpr const char* kKeysOfBatch = R"sql(
 changed AS MATERIALIZED (
-  SELECT * FROM skua.changes_between($1::int8, $2::int8) WHERE kind = 1 AND collection_id IN (1, 2, 3, 7)
+  SELECT * FROM skua.changes_between($1::int8, $2::int8) WHERE kind IN (1, 6) AND collection_id IN (1, 2, 3, 7)
 ),
 refs AS MATERIALIZED (
   SELECT r.* FROM (SELECT coalesce(max(b.pos), $1::int8) AS pos FROM skua.change_log AS b WHERE b.pos <= $1::int8) AS b
@@ -55,7 +55,7 @@ refs AS MATERIALIZED (
 ),
 below (actor_id, rkey, depth) AS (
   SELECT c.actor_id, c.rkey, 0 FROM changed AS c
-  WHERE c.collection_id = 1 AND (c.op <> 2 OR EXISTS (SELECT FROM refs AS r WHERE r.pos = c.pos AND r.role = 3))
+  WHERE c.collection_id = 1 AND (c.op <> 2 OR c.kind = 6 OR EXISTS (SELECT FROM refs AS r WHERE r.pos = c.pos AND r.role = 3))
   UNION
   SELECT p.actor_id, p.rkey, b.depth + 1 FROM below AS b
   CROSS JOIN LATERAL (SELECT p.actor_id, p.rkey FROM bsky.posts AS p
@@ -88,21 +88,27 @@ keys AS MATERIALIZED (
 /// The first 100 records of an account and subject are compared: more are abuse.
 constexpr const char* kWanted = R"sql(
 posts AS MATERIALIZED (
-  SELECT p.*, least(p.created_at, p.indexed_at) AS sort_at FROM keys AS k
+  SELECT p.*, least(p.created_at, p.indexed_at) AS sort_at, coalesce(r.violates_threadgate, false) AS violates_threadgate,
+    coalesce(r.violates_embedding_rules, false) AS violates_embedding_rules
+  FROM keys AS k
   CROSS JOIN LATERAL (SELECT p.actor_id, p.rkey, p.facets, p.quote_actor, p.quote_collection, p.quote_rkey, p.parent_actor,
     p.parent_rkey, p.created_at, p.indexed_at
     FROM bsky.posts AS p WHERE p.actor_id = k.actor_id AND p.rkey = k.rkey AND p.cid IS NOT NULL OFFSET 0) AS p
+  LEFT JOIN LATERAL (SELECT * FROM bsky.post_rules AS r WHERE r.actor_id = k.actor_id AND r.rkey = k.rkey OFFSET 0) AS r
+    ON true
   WHERE k.collection_id = 1
 ),
 above (actor_id, rkey, sort_at, height, ancestor, ancestor_rkey, next_actor, next_rkey) AS (
   SELECT p.actor_id, p.rkey, p.sort_at, 1, a.actor_id, a.rkey, a.parent_actor, a.parent_rkey FROM posts AS p
   CROSS JOIN LATERAL (SELECT * FROM bsky.posts AS a
     WHERE a.actor_id = p.parent_actor AND a.rkey = p.parent_rkey AND a.cid IS NOT NULL OFFSET 0) AS a
+  WHERE NOT p.violates_threadgate
   UNION ALL
   SELECT x.actor_id, x.rkey, x.sort_at, x.height + 1, a.actor_id, a.rkey, a.parent_actor, a.parent_rkey FROM above AS x
   CROSS JOIN LATERAL (SELECT * FROM bsky.posts AS a
     WHERE a.actor_id = x.next_actor AND a.rkey = x.next_rkey AND a.cid IS NOT NULL OFFSET 0) AS a
-  WHERE x.height < 5
+  WHERE x.height < 5 AND NOT EXISTS (SELECT FROM bsky.post_rules AS r
+    WHERE r.actor_id = x.ancestor AND r.rkey = x.ancestor_rkey AND r.is_hidden)
 ),
 found AS (
   SELECT r.recipient, l.actor_id, 2 AS collection_id, l.rkey, r.reason, r.subject_actor, r.subject_collection,
@@ -136,7 +142,7 @@ found AS (
   CROSS JOIN LATERAL (SELECT a.id FROM bsky.actors AS a WHERE a.did = m.did OFFSET 0) AS a WHERE p.facets IS NOT NULL
   UNION ALL
   SELECT p.quote_actor, p.actor_id, 1, p.rkey, 7, p.quote_actor, p.quote_collection, p.quote_rkey, p.sort_at, 1
-  FROM posts AS p WHERE p.quote_collection = 1
+  FROM posts AS p WHERE p.quote_collection = 1 AND NOT p.violates_embedding_rules
   UNION ALL
   SELECT x.ancestor, x.actor_id, 1, x.rkey, 8, x.ancestor, 1, x.ancestor_rkey, x.sort_at, 1 + x.height FROM above AS x
 ),
@@ -224,7 +230,7 @@ std::string notification_differences() {
 const Projection& notifications() {
   static const Projection kProjection{
       .name = "notifications",
-      .version = 2,
+      .version = 3,
       .help = "Notifications of likes, reposts, follows, mentions, quotes and replies",
       // A fold also changes the notifications of other accounts' records.
       .has_lanes = false,

@@ -3,6 +3,9 @@
 namespace skua::feed {
 namespace {
 
+// Replies that violate a threadgate do not count. The projection post_rules appends them to the log
+// as references of delta -1.
+
 constexpr const char* kFillPostStats = R"sql(
 INSERT INTO {post_stats} (actor_id, rkey, likes, reposts, replies, quotes)
 SELECT actor_id, rkey, sum(likes), sum(reposts), sum(replies), sum(quotes) FROM (
@@ -14,6 +17,9 @@ SELECT actor_id, rkey, sum(likes), sum(reposts), sum(replies), sum(quotes) FROM 
   FROM bsky.reposts WHERE subject_collection = 1 GROUP BY 1, 2
   UNION ALL
   SELECT parent_actor, parent_rkey, 0, 0, count(*), 0 FROM bsky.posts WHERE parent_actor IS NOT NULL GROUP BY 1, 2
+  UNION ALL
+  SELECT parent_actor, parent_rkey, 0, 0, -count(*), 0 FROM bsky.post_rules
+  WHERE violates_threadgate AND parent_actor IS NOT NULL GROUP BY 1, 2
   UNION ALL
   SELECT quote_actor, quote_rkey, 0, 0, 0, count(*) FROM bsky.posts WHERE quote_collection = 1 GROUP BY 1, 2
 ) AS counted GROUP BY 1, 2
@@ -50,10 +56,13 @@ compared AS (
      WHERE (l.subject_actor, l.subject_rkey, l.subject_collection) = (k.actor_id, k.rkey, 1)) AS all_likes,
     (SELECT count(DISTINCT r.actor_id) FROM bsky.reposts AS r
      WHERE (r.subject_actor, r.subject_rkey, r.subject_collection) = (k.actor_id, k.rkey, 1)) AS all_reposts,
-    (SELECT count(*) FROM bsky.posts AS p WHERE (p.parent_actor, p.parent_rkey) = (k.actor_id, k.rkey)) AS all_replies,
+    (SELECT count(*) FROM bsky.posts AS p WHERE (p.parent_actor, p.parent_rkey) = (k.actor_id, k.rkey))
+      - coalesce(v.number, 0) AS all_replies,
     (SELECT count(*) FROM bsky.posts AS p
      WHERE (p.quote_actor, p.quote_rkey, p.quote_collection) = (k.actor_id, k.rkey, 1)) AS all_quotes
   FROM keys AS k LEFT JOIN {post_stats} AS t USING (actor_id, rkey)
+  LEFT JOIN (SELECT parent_actor AS actor_id, parent_rkey AS rkey, count(*) AS number FROM bsky.post_rules
+    WHERE violates_threadgate GROUP BY 1, 2) AS v USING (actor_id, rkey)
 )
 SELECT format('%s: likes %s of %s, reposts %s of %s, replies %s of %s, quotes %s of %s', bsky.uri(actor_id, 1, rkey), likes,
   all_likes, reposts, all_reposts, replies, all_replies, quotes, all_quotes)

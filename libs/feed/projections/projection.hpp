@@ -7,18 +7,20 @@
 
 namespace skua::feed {
 
-/// A table of a projection. People read it through the view `bsky.<name>`, which a migration
-/// creates without rows. A build creates the table `skua.<name>_<consumer>`.
+/// A table of a projection. A build creates it as `skua.<name>_<consumer>`. People read it through
+/// the view `bsky.<name>`, which a migration creates without rows.
 struct ProjectionTable {
   std::string_view name;
   /// The columns in the order of the view, and the primary key, as in CREATE TABLE.
   std::string_view definition;
   /// The columns of further indexes, such as "(recipient, sort_at)". A build creates them last.
   std::vector<std::string_view> indexes = {};
+  /// Without a view.
+  bool is_internal = false;
 };
 
 /// Tables that are computed from the records and follow the change log. In the SQL, `{name}` stands
-/// for the table `name` of the build.
+/// for the table `name` of the build, and `{consumer}` for the number of the consumer.
 ///
 /// To add a projection: a file in this folder that defines it, its line in projection_list.cpp, and
 /// a migration with its views.
@@ -42,6 +44,13 @@ struct Projection {
   /// one, the lane from 0, and the number of lanes. Repeated with the same parameters after a
   /// rollback only. Sees records as they are now: later changes of them are in later batches.
   std::vector<std::string> fold;
+  /// Whether work waits that no change of the log causes any more: the fold then runs again, also
+  /// without new changes. Empty: never.
+  std::string has_more = {};
+  /// Appends to the log how the first table differs from the one that people saw before. Runs last
+  /// in an exchange and in a removal. `{former}` and `{next}` are the tables; a missing one is
+  /// empty. Empty: other consumers do not depend on the tables.
+  std::string publish = {};
   /// Returns a text for each row that differs from the records, at most ten. Parameter: how many
   /// keys to compare, chosen at random; null: all. The tables have all changes of the snapshot.
   std::string differences;

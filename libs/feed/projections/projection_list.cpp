@@ -7,12 +7,13 @@ namespace skua::feed {
 // Each is defined in the file of its name.
 const Projection& actor_stats();
 const Projection& notifications();
+const Projection& post_rules();
 const Projection& post_stats();
 const Projection& tag_trends();
 
 const std::vector<const Projection*>& projections() {
   static const std::vector<const Projection*> kAll = {&actor_stats(), &notifications(),
-                                                      &post_stats(), &tag_trends()};
+                                                      &post_rules(), &post_stats(), &tag_trends()};
   return kAll;
 }
 

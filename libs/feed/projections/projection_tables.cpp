@@ -11,17 +11,20 @@ std::string table_of(const ProjectionTable& table, std::int32_t consumer_id) {
   return fmt::format("{}_{}", table.name, consumer_id);
 }
 
+void replace_all(std::string& text, std::string_view place, const std::string& by) {
+  for (std::size_t at = text.find(place); at != std::string::npos; at = text.find(place, at)) {
+    text.replace(at, place.size(), by);
+    at += by.size();
+  }
+}
+
 }  // namespace
 
 std::string sql_for(const Projection& projection, std::int32_t consumer_id, std::string_view sql) {
   std::string text(sql);
+  replace_all(text, "{consumer}", std::to_string(consumer_id));
   for (const ProjectionTable& table : projection.tables) {
-    const std::string place = fmt::format("{{{}}}", table.name);
-    const std::string name = "skua." + table_of(table, consumer_id);
-    for (std::size_t at = text.find(place); at != std::string::npos; at = text.find(place, at)) {
-      text.replace(at, place.size(), name);
-      at += name.size();
-    }
+    replace_all(text, fmt::format("{{{}}}", table.name), "skua." + table_of(table, consumer_id));
   }
   return text;
 }
@@ -35,8 +38,9 @@ void build_tables(store::Session& session, const Projection& projection, std::in
     // Rows are updated often. Free space on each page keeps an update from touching the indexes.
     session.run(fmt::format("CREATE TABLE skua.{} ({}) WITH (fillfactor = 80)",
                             table_of(table, consumer_id), table.definition));
-    session.run(fmt::format("COMMENT ON TABLE skua.{} IS 'Rows of bsky.{}.'",
-                            table_of(table, consumer_id), table.name));
+    session.run(fmt::format("COMMENT ON TABLE skua.{} IS '{}{}.'", table_of(table, consumer_id),
+                            table.is_internal ? "Rows of the projection " : "Rows of bsky.",
+                            table.is_internal ? projection.name : table.name));
   }
   for (const std::string& sql : projection.fill) session.run(sql_for(projection, consumer_id, sql));
   for (const ProjectionTable& table : projection.tables) {
@@ -49,14 +53,28 @@ void build_tables(store::Session& session, const Projection& projection, std::in
 
 void show_tables(store::Session& session, const Projection& projection, std::int32_t consumer_id) {
   for (const ProjectionTable& table : projection.tables) {
+    if (table.is_internal) continue;
     session.run(fmt::format("SELECT skua.show_projection('{}', {})", table.name, consumer_id));
   }
 }
 
 void hide_tables(store::Session& session, const Projection& projection) {
   for (const ProjectionTable& table : projection.tables) {
+    if (table.is_internal) continue;
     session.run(fmt::format("SELECT skua.show_projection('{}', NULL)", table.name));
   }
+}
+
+void publish_tables(store::Session& session, const Projection& projection,
+                    std::optional<std::int32_t> former, std::optional<std::int32_t> next) {
+  if (projection.publish.empty()) return;
+  const ProjectionTable& table = projection.tables.front();
+  const std::string missing = fmt::format("(SELECT * FROM skua.{} WHERE false) AS missing",
+                                          table_of(table, former ? *former : next.value()));
+  std::string sql = projection.publish;
+  replace_all(sql, "{former}", former ? "skua." + table_of(table, *former) : missing);
+  replace_all(sql, "{next}", next ? "skua." + table_of(table, *next) : missing);
+  session.run(sql);
 }
 
 void drop_tables(store::Session& session, const Projection& projection, std::int32_t consumer_id) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,12 @@ void show_tables(store::Session& session, const Projection& projection, std::int
 
 /// The views have no rows any more. In the caller's transaction.
 void hide_tables(store::Session& session, const Projection& projection);
+
+/// Appends the differences between the tables of two consumers to the log, if the projection
+/// publishes them. At least one of the consumers exists. The last statement of the caller's
+/// transaction, which has locked the lanes of both.
+void publish_tables(store::Session& session, const Projection& projection,
+                    std::optional<std::int32_t> former, std::optional<std::int32_t> next);
 
 /// Drops the tables of a consumer. In the caller's transaction; it waits for their readers.
 void drop_tables(store::Session& session, const Projection& projection, std::int32_t consumer_id);

@@ -8,11 +8,13 @@ using records::ListItem;
 
 template <>
 const TableDefinition<ListItem>& table_definition<ListItem>() {
-  static const auto kColumns = ColumnList<ListItem>()
-                                   .column<&ListItem::subject>("subject_actor")
-                                   .key_of<&ListItem::list>("list")
-                                   .counted<&ListItem::list>(store::ReferenceRole::ListItem, "list",
-                                                             false, records::List::kCollectionId);
+  static const auto kColumns =
+      ColumnList<ListItem>()
+          .column<&ListItem::subject>("subject_actor")
+          .key_of<&ListItem::list>("list")
+          .counted<&ListItem::list>(store::ReferenceRole::ListItem, "list", false,
+                                    records::List::kCollectionId)
+          .counted<&ListItem::subject>(store::ReferenceRole::Listed, "subject", false);
   static const TableDefinition<ListItem> kTable("list_items", kColumns);
   return kTable;
 }

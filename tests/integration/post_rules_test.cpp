@@ -1,0 +1,355 @@
+#include <cstdint>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "integration/account_events.hpp"
+#include "support/change_log.hpp"
+#include "support/made_events.hpp"
+#include "support/postgres.hpp"
+#include "support/projections.hpp"
+
+namespace skua::feed::post_rules_test {
+namespace {
+
+using event::UnresolvedEvent;
+using nlohmann::json;
+
+const std::string kPost = "app.bsky.feed.post";
+const std::string kThreadgate = "app.bsky.feed.threadgate";
+const std::string kPostgate = "app.bsky.feed.postgate";
+const std::string kFollow = "app.bsky.graph.follow";
+const std::string kList = "app.bsky.graph.list";
+const std::string kListItem = "app.bsky.graph.listitem";
+constexpr const char* kTime = "2026-01-02T03:04:05.678Z";
+
+std::string did(int account) {
+  return fmt::format("did:plc:account{}", account);
+}
+
+std::string key(int n) {
+  return atproto::Tid{(std::uint64_t{1} << 60) + static_cast<std::uint64_t>(n)}.to_string();
+}
+
+std::string uri(int account, int n, const std::string& collection = kPost) {
+  return "at://" + did(account) + "/" + collection + "/" + key(n);
+}
+
+json reference(const std::string& to) {
+  return {{"uri", to}, {"cid", atproto::Cid::of(as_bytes("any")).to_string()}};
+}
+
+json post() {
+  return test::made_post("text");
+}
+
+json reply(const std::string& root, const std::string& parent) {
+  json record = post();
+  record["reply"] = {{"root", reference(root)}, {"parent", reference(parent)}};
+  return record;
+}
+
+json quote(const std::string& of) {
+  json record = post();
+  record["embed"] = {{"$type", "app.bsky.embed.record"}, {"record", reference(of)}};
+  return record;
+}
+
+json mention(const std::string& of) {
+  json record = post();
+  record["facets"] = {
+      {{"index", {{"byteStart", 0}, {"byteEnd", 4}}},
+       {"features", {{{"$type", "app.bsky.richtext.facet#mention"}, {"did", of}}}}}};
+  return record;
+}
+
+/// `rules`: names of rules, or the URI of a list.
+json threadgate(const std::string& of, const std::vector<std::string>& rules,
+                const std::vector<std::string>& hidden = {}) {
+  json allow = json::array();
+  for (const std::string& rule : rules) {
+    json one = {{"$type", kThreadgate + "#" + (rule.starts_with("at://") ? "listRule" : rule)}};
+    if (rule.starts_with("at://")) one["list"] = rule;
+    allow.push_back(one);
+  }
+  json gate = {{"$type", kThreadgate}, {"post", of}, {"createdAt", kTime}, {"allow", allow}};
+  if (!hidden.empty()) gate["hiddenReplies"] = hidden;
+  return gate;
+}
+
+json postgate(const std::string& of, bool disabled, const std::vector<std::string>& detached = {}) {
+  json gate = {{"$type", kPostgate}, {"post", of}, {"createdAt", kTime}};
+  if (disabled) gate["embeddingRules"] = {{{"$type", kPostgate + "#disableRule"}}};
+  if (!detached.empty()) gate["detachedEmbeddingUris"] = detached;
+  return gate;
+}
+
+json list_item(const std::string& list, const std::string& subject) {
+  return {{"$type", kListItem}, {"list", list}, {"subject", subject}, {"createdAt", kTime}};
+}
+
+class PostRulesTest : public test::AccountEventsTest {
+ protected:
+  void put(int account, const std::string& collection, int n, const json& record) {
+    write(test::made_write(did(account), collection, key(n), ++rev_, record));
+  }
+  void remove(int account, const std::string& collection, int n) {
+    write(test::made_delete(did(account), collection, key(n), ++rev_));
+  }
+  /// The posts of accounts that break a rule: "2/5 threadgate, 3/6 hidden".
+  std::string broken() {
+    test::fold_changes(session());
+    EXPECT_EQ(test::projection_differences(session()), "");
+    EXPECT_EQ(test::change_log_differences(session()), "");
+    prepare_fold_session(session());
+    return value(
+        "SELECT coalesce(string_agg(concat_ws(' ', substr(a.did, 16) || '/' || (p.rkey & 255), "
+        "CASE WHEN p.violates_threadgate THEN 'threadgate' END, "
+        "CASE WHEN p.violates_embedding_rules THEN 'embedding' END, "
+        "CASE WHEN p.is_hidden THEN 'hidden' END, CASE WHEN p.has_invalid_root THEN 'root' END), "
+        "', ' ORDER BY a.did, p.rkey), '') FROM bsky.post_rules AS p JOIN bsky.actors AS a ON a.id "
+        "= p.actor_id WHERE violates_threadgate OR violates_embedding_rules OR is_hidden OR "
+        "has_invalid_root");
+  }
+  /// The number of replies to the post of an account.
+  std::string replies(int account, int n) {
+    return value(
+        "SELECT coalesce(sum(replies), 0) FROM bsky.post_stats WHERE actor_id = "
+        "bsky.actor_id('" +
+        did(account) + "') AND rkey & 255 = " + std::to_string(n));
+  }
+  /// The recipients and reasons of the notifications about a post.
+  std::string notified(int account, int n) {
+    return value(
+        "SELECT coalesce(string_agg(substr(recipient_did, 16) || ' ' || reason, ', ' ORDER BY 1), "
+        "'') FROM (SELECT recipient_did, reason FROM bsky.notifications_view WHERE did = '" +
+        did(account) + "' AND collection_id = 1 AND rkey & 255 = " + std::to_string(n) +
+        " ORDER BY 1) AS n");
+  }
+
+  std::uint64_t rev_ = std::uint64_t{1} << 60;
+};
+
+TEST_F(PostRulesTest, a_reply_that_the_threadgate_does_not_allow_neither_counts_nor_notifies) {
+  test::add_projections(session(), 10);
+  put(1, kPost, 1, post());
+  put(2, kPost, 2, reply(uri(1, 1), uri(1, 1)));
+  EXPECT_EQ(broken(), "");
+  EXPECT_EQ(replies(1, 1), "1");
+  EXPECT_EQ(notified(2, 2), "1 reply");
+
+  put(1, kThreadgate, 1, threadgate(uri(1, 1), {}));
+  put(1, kPost, 3, reply(uri(1, 1), uri(1, 1)));
+  EXPECT_EQ(broken(), "2/2 threadgate") << "a late gate; the author of the thread always passes";
+  EXPECT_EQ(replies(1, 1), "1");
+  EXPECT_EQ(notified(2, 2), "");
+
+  remove(1, kThreadgate, 1);
+  EXPECT_EQ(broken(), "");
+  EXPECT_EQ(replies(1, 1), "2");
+  EXPECT_EQ(notified(2, 2), "1 reply");
+
+  put(1, kThreadgate, 1, threadgate(uri(1, 1), {}));
+  EXPECT_EQ(broken(), "2/2 threadgate");
+  remove(2, kPost, 2);
+  EXPECT_EQ(broken(), "");
+  EXPECT_EQ(replies(1, 1), "1") << "a reply that does not count is deleted";
+}
+
+TEST_F(PostRulesTest, each_rule_of_a_threadgate_allows_its_accounts_whenever_they_are_named) {
+  test::add_projections(session(), 10);
+  put(1, kPost, 1, mention(did(2)));
+  put(1, kThreadgate, 1,
+      threadgate(uri(1, 1), {"mentionRule", "followerRule", "followingRule", uri(1, 7, kList)}));
+  for (const int account : {2, 3, 4, 5, 6}) put(account, kPost, 2, reply(uri(1, 1), uri(1, 1)));
+  EXPECT_EQ(broken(), "3/2 threadgate, 4/2 threadgate, 5/2 threadgate, 6/2 threadgate");
+  put(3, kFollow, 1, test::made_follow(did(1)));
+  put(1, kFollow, 2, test::made_follow(did(4)));
+  put(1, kListItem, 3, list_item(uri(1, 7, kList), did(5)));
+  put(6, kListItem, 4, list_item(uri(1, 7, kList), did(6)));
+  EXPECT_EQ(broken(), "6/2 threadgate") << "only the owner of a list fills it";
+  EXPECT_EQ(replies(1, 1), "4");
+  remove(3, kFollow, 1);
+  remove(1, kFollow, 2);
+  remove(1, kListItem, 3);
+  put(1, kPost, 1, post());
+  EXPECT_EQ(broken(),
+            "2/2 threadgate, 3/2 threadgate, 4/2 threadgate, 5/2 threadgate, 6/2 threadgate");
+  EXPECT_EQ(replies(1, 1), "0");
+}
+
+TEST_F(PostRulesTest, a_threadgate_counts_only_for_the_post_with_its_account_and_key) {
+  test::add_projections(session(), 10);
+  put(1, kPost, 1, post());
+  put(2, kPost, 2, reply(uri(1, 1), uri(1, 1)));
+  put(1, kThreadgate, 9, threadgate(uri(1, 1), {}));
+  put(3, kThreadgate, 1, threadgate(uri(1, 1), {}));
+  put(1, kThreadgate, 1, threadgate(uri(1, 5), {}));
+  EXPECT_EQ(broken(), "");
+}
+
+TEST_F(PostRulesTest, a_hidden_reply_ends_the_notifications_of_the_posts_below_it) {
+  test::add_projections(session(), 10);
+  put(1, kPost, 1, post());
+  put(2, kPost, 2, reply(uri(1, 1), uri(1, 1)));
+  put(3, kPost, 3, reply(uri(1, 1), uri(2, 2)));
+  EXPECT_EQ(broken(), "");
+  EXPECT_EQ(notified(3, 3), "1 reply, 2 reply");
+  json gate = threadgate(uri(1, 1), {}, {uri(2, 2)});
+  gate.erase("allow");
+  put(1, kThreadgate, 1, gate);
+  EXPECT_EQ(broken(), "2/2 hidden");
+  EXPECT_EQ(notified(3, 3), "2 reply");
+  EXPECT_EQ(notified(2, 2), "1 reply");
+  EXPECT_EQ(replies(1, 1), "1");
+}
+
+TEST_F(PostRulesTest, a_quote_that_the_postgate_forbids_does_not_notify) {
+  test::add_projections(session(), 10);
+  put(1, kPost, 1, post());
+  put(1, kPost, 2, quote(uri(1, 1)));
+  put(2, kPost, 3, quote(uri(1, 1)));
+  EXPECT_EQ(broken(), "");
+  EXPECT_EQ(notified(2, 3), "1 quote");
+  put(1, kPostgate, 1, postgate(uri(1, 1), true));
+  EXPECT_EQ(broken(), "2/3 embedding") << "the author of the post may quote it";
+  EXPECT_EQ(notified(2, 3), "");
+  put(1, kPostgate, 1, postgate(uri(1, 1), false, {uri(1, 2)}));
+  EXPECT_EQ(broken(), "1/2 embedding");
+  EXPECT_EQ(notified(2, 3), "1 quote");
+}
+
+TEST_F(PostRulesTest, a_late_parent_decides_whether_the_root_is_valid) {
+  test::add_projections(session(), 10);
+  put(3, kPost, 3, reply(uri(1, 1), uri(2, 2)));
+  put(4, kPost, 4, reply(uri(2, 2), uri(2, 2)));
+  EXPECT_EQ(broken(), "") << "the parent is not known";
+  put(2, kPost, 2, reply(uri(1, 1), uri(1, 1)));
+  EXPECT_EQ(broken(), "4/4 root") << "the stated root is a reply";
+  put(2, kPost, 2, reply(uri(5, 5), uri(5, 5)));
+  EXPECT_EQ(broken(), "3/3 root, 4/4 root");
+  put(2, kPost, 2, post());
+  EXPECT_EQ(broken(), "3/3 root");
+  remove(2, kPost, 2);
+  EXPECT_EQ(broken(), "");
+}
+
+TEST_F(PostRulesTest, an_exchange_and_a_removal_publish_what_changes) {
+  put(1, kPost, 1, post());
+  put(2, kPost, 2, reply(uri(1, 1), uri(1, 1)));
+  put(1, kThreadgate, 1, threadgate(uri(1, 1), {}));
+  test::add_projections(session(), 10);
+  EXPECT_EQ(broken(), "2/2 threadgate");
+  EXPECT_EQ(replies(1, 1), "0");
+  rebuild_consumer(session(), "post_rules");
+  put(3, kPost, 3, reply(uri(1, 1), uri(1, 1)));
+  test::maintain_projections(session());
+  EXPECT_EQ(broken(), "2/2 threadgate, 3/3 threadgate");
+  EXPECT_EQ(replies(1, 1), "0");
+  remove_consumer(session(), "post_rules");
+  test::fold_changes(session());
+  EXPECT_EQ(replies(1, 1), "2");
+  EXPECT_EQ(notified(2, 2), "1 reply");
+  EXPECT_EQ(test::change_log_differences(session()), "");
+}
+
+/// A large thread is judged in parts, and other threads meanwhile.
+TEST_F(PostRulesTest, a_large_thread_does_not_delay_other_posts) {
+  put(1, kPost, 1, post());
+  put(2, kPost, 1, post());
+  session().run(
+      "INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at, cid, parent_actor, parent_rkey, "
+      "root_actor, root_rkey) SELECT 900, g, 1, now(), '', p.actor_id, p.rkey, p.actor_id, p.rkey "
+      "FROM bsky.posts AS p, generate_series(1, 4500) AS g WHERE p.actor_id = bsky.actor_id('" +
+      did(1) + "')");
+  test::add_projections(session(), 10'000);
+  put(1, kThreadgate, 1, threadgate(uri(1, 1), {}));
+  put(2, kThreadgate, 1, threadgate(uri(2, 1), {}));
+  put(3, kPost, 2, reply(uri(2, 1), uri(2, 1)));
+  const auto broken_rules = [&] {
+    return value("SELECT count(*) FROM bsky.post_rules WHERE violates_threadgate");
+  };
+  ConsumerMetrics metrics;
+  const auto step = [&] {
+    return fold_step(session(), metrics, {.only = "post_rules", .ignores_pause = true});
+  };
+  EXPECT_EQ(step(), StepResult::Worked);
+  EXPECT_EQ(broken_rules(), "2001") << "a part of the large thread, and the new reply";
+  EXPECT_EQ(step(), StepResult::Worked);
+  EXPECT_EQ(step(), StepResult::Worked);
+  EXPECT_EQ(broken_rules(), "4501");
+  // What it has appended to the log concerns it no more.
+  EXPECT_EQ(step(), StepResult::Worked);
+  EXPECT_EQ(step(), StepResult::Idle);
+}
+
+class PostRulesModelTest : public PostRulesTest, public testing::WithParamInterface<unsigned> {};
+
+/// Few accounts, keys and threads, so that each change meets others. The replies of one account
+/// arrive before their parents, gates before their posts.
+TEST_P(PostRulesModelTest, any_interleaving_gives_the_rows_that_the_records_determine) {
+  std::mt19937 random(GetParam());
+  const auto any = [&](int most) {
+    return static_cast<int>(random() % static_cast<unsigned>(most));
+  };
+  constexpr int kAccounts = 4;
+  constexpr int kKeys = 4;
+  const auto some_post = [&] { return uri(any(kAccounts), any(kKeys)); };
+  test::add_projections(session(), 1 + any(7));
+  for (int i = 0; i < 160; ++i) {
+    const int account = any(kAccounts);
+    const int n = any(kKeys);
+    switch (any(11)) {
+      case 0:
+        put(account, kPost, n, mention(did(any(kAccounts))));
+        break;
+      case 1:
+      case 2:
+      case 3:
+        put(account, kPost, n, reply(some_post(), some_post()));
+        break;
+      case 4:
+        put(account, kPost, n, quote(some_post()));
+        break;
+      case 5: {
+        std::vector<std::string> rules;
+        for (const char* rule : {"mentionRule", "followerRule", "followingRule"}) {
+          if (any(3) == 0) rules.emplace_back(rule);
+        }
+        if (any(2) == 0) rules.push_back(uri(any(kAccounts), 0, kList));
+        put(account, kThreadgate, n, threadgate(uri(account, n), rules, {some_post()}));
+        break;
+      }
+      case 6:
+        put(account, kPostgate, n, postgate(uri(account, n), any(2) == 0, {some_post()}));
+        break;
+      case 7:
+        put(account, kFollow, n, test::made_follow(did(any(kAccounts))));
+        break;
+      case 8:
+        put(account, kListItem, n, list_item(uri(any(kAccounts), 0, kList), did(any(kAccounts))));
+        break;
+      default: {
+        const std::string* const collections[] = {&kPost,   &kThreadgate, &kPostgate,
+                                                  &kFollow, &kListItem,   &kPost};
+        remove(account, *collections[any(6)], n);
+      }
+    }
+    if (any(4) == 0) test::fold_changes(session(), any(6));
+    if (i == 100) rebuild_consumer(session(), "post_rules");
+    if (i == 130) test::maintain_projections(session());
+  }
+  test::maintain_projections(session());
+  broken();
+  EXPECT_NE(value("SELECT count(*) FROM bsky.post_rules"), "0");
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, PostRulesModelTest, testing::Range(0U, 6U));
+
+}  // namespace
+}  // namespace skua::feed::post_rules_test

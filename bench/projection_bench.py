@@ -35,7 +35,7 @@ import live_bench
 from live_bench import BIN, ROOT, Server, check_complete, dids_in, frame_count, head, index, load, migrated
 
 PROJECTIONS = ("actor_stats", "notifications", "post_rules", "post_stats", "tag_trends")
-TABLES = (*PROJECTIONS, "post_tags")
+TABLES = (*PROJECTIONS, "counted_tags")
 # The signature of the migration; the transaction then appends nothing.
 NO_APPEND = """do $$ begin execute (select format('create or replace function skua.append_changes(%s) returns int8 language sql
 as ''select 0::int8''', pg_get_function_arguments(oid)) from pg_proc where proname = 'append_changes'); end $$"""

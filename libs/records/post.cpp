@@ -3,6 +3,7 @@
 #include "records/embed_reader.hpp"
 #include "records/facet_reader.hpp"
 #include "records/field_reader.hpp"
+#include "records/post_content.hpp"
 
 namespace skua::records {
 namespace {
@@ -44,6 +45,7 @@ Post Post::decode(FieldReader& fields) {
   post.facets_json = fields.json("facets");
   post.quote = read_post_embed(fields, post.embed);
   post.embed_json = fields.json("embed");
+  fill_content(post);
   return post;
 }
 

@@ -42,6 +42,22 @@ struct Post {
   std::optional<Timestamp> created_at;
   std::string extra;
 
+  // What `fill_content` derives: columns for conditions in queries, not fields of the record. Lists
+  // have no value twice. They are short, however long the record is.
+
+  /// Accounts that the text mentions.
+  std::vector<ActorRef> mentions;
+  /// The tags of the text and of the field tags, in their normal form.
+  std::vector<std::string> all_tags;
+  /// The links of the text and of the link card.
+  TextList links;
+  /// The hosts of `links`.
+  std::vector<std::string> link_hosts;
+  /// Absent if the post has no image.
+  std::optional<std::int32_t> images_without_alt;
+  /// Absent if it has no video, otherwise true.
+  std::optional<bool> has_video;
+
   static Post decode(FieldReader& fields);
 
   template <class F>
@@ -49,6 +65,7 @@ struct Post {
     if (parent) visit(*parent);
     if (root) visit(*root);
     if (quote) visit(*quote);
+    for (ActorRef& mention : mentions) visit(mention);
   }
 };
 

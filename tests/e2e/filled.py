@@ -26,6 +26,13 @@ VALUES = {
         when 1 then '{{"$type": "app.bsky.richtext.facet#link", "uri": "https://bsky.social/about"}}'
         when 2 then '{{"$type": "app.bsky.richtext.facet#mention", "did": "{account}"}}'
         else jsonb_build_object('$type', 'app.bsky.richtext.facet#tag', 'tag', 'tag' || n % 1000) end))) end""",
+    "mentions": "case when n % 4 = 0 and n / 4 % 100 = 2 then array[1] end",
+    "all_tags": "case when n % 4 = 0 then case n / 4 % 100 when 0 then array['art'] when 1 then null when 2 then null "
+                "else array['tag' || n % 1000] end end",
+    "links": "case when n % 4 = 0 and n / 4 % 100 = 1 then array['https://bsky.social/about'] end",
+    "link_hosts": "case when n % 4 = 0 and n / 4 % 100 = 1 then array['bsky.social'] end",
+    "images_without_alt": "case n % 5 when 0 then n % 3 end",
+    "has_video": "case n % 50 when 1 then true end",
     "invalid_reason": "case when n % 10 = 0 then 'text: missing' end",
     "val": "case n % 100 when 0 then 'spam' else 'value' || n end",
 }

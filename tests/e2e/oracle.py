@@ -102,7 +102,64 @@ def _feeds(record):
     return [feed["uri"] for feed in feeds] if feeds is not None else None, "feeds"
 
 
+def _features(record, kind, field):
+    features = [feature for facet in record.get("facets") or [] for feature in facet["features"]]
+    return [feature[field] for feature in features if feature["$type"] == f"app.bsky.richtext.facet#{kind}"]
+
+
+def _first(values, number):
+    """The first different values; None: there are none."""
+    return list(dict.fromkeys(values))[:number] or None
+
+
+def _mentions(record):
+    return _first(_features(record, "mention", "did"), 20), None
+
+
+def _all_tags(record):
+    tags = [tag.lstrip("#").lower() for tag in _features(record, "tag", "tag") + (record.get("tags") or [])]
+    return _first([tag for tag in tags if 0 < len(tag.encode()) <= 640], 50), None
+
+
+def _media(record):
+    embed = record.get("embed") or {"$type": ""}
+    return embed["media"] if embed["$type"] == "app.bsky.embed.recordWithMedia" else embed
+
+
+def _links(record):
+    media = _media(record)
+    cards = [media["external"]["uri"]] if media["$type"] == "app.bsky.embed.external" else []
+    return _first([uri for uri in _features(record, "link", "uri") + cards if len(uri.encode()) <= 2048], 50), None
+
+
+def _link_hosts(record):
+    hosts = []
+    for uri in _links(record)[0] or []:
+        web = re.match(r"https?://(?:[^/\\?#]*@)?(\[[^]]*\]|[^/\\?#:]*)", uri, re.IGNORECASE)
+        if web and 0 < len(web.group(1).encode()) <= 253:
+            hosts.append(re.sub("[A-Z]", lambda letter: letter.group().lower(), web.group(1)))
+    return _first(hosts, 50), None
+
+
+def _images_without_alt(record):
+    media = _media(record)
+    images = {"app.bsky.embed.images": media.get("images"), "app.bsky.embed.gallery": media.get("items")}
+    alts = [image["alt"] for image in images.get(media["$type"]) or []
+            if image.get("$type") in (None, "app.bsky.embed.images#image", "app.bsky.embed.gallery#image")]
+    return alts.count("") if alts else None, None
+
+
+def _has_video(record):
+    return _media(record)["$type"] == "app.bsky.embed.video" or None, None
+
+
 OTHER_VALUES = {
+    ("posts", "mentions"): _mentions,
+    ("posts", "all_tags"): _all_tags,
+    ("posts", "links"): _links,
+    ("posts", "link_hosts"): _link_hosts,
+    ("posts", "images_without_alt"): _images_without_alt,
+    ("posts", "has_video"): _has_video,
     ("posts", "is_deleted"): lambda record: (False, None),
     ("posts", "parent"): lambda record: ((record.get("reply") or {}).get("parent"), "reply"),
     ("posts", "root"): lambda record: ((record.get("reply") or {}).get("root"), "reply"),
@@ -247,6 +304,8 @@ class Tables:
                     row[name] = self.dids.get(row[name])
                 elif name.endswith("_collection") or name == "collection_id":
                     row[name] = self.collections.get(row[name])
+                elif name == "mentions" and row[name] is not None:
+                    row[name] = [self.dids.get(actor) for actor in row[name]]
             key = (row["actor_id"], row["rkey"])
             if table == "records":
                 key = (row["actor_id"], row["collection_id"], row["rkey"])

@@ -26,14 +26,13 @@ TEST_F(ProjectionsTest, all_are_built_of_an_empty_database) {
             "tag_trends live running");
 }
 
-TEST_F(ProjectionsTest, a_mention_of_an_unknown_account_notifies_it) {
-  const std::string mention =
-      R"([{"features": [{"$type": "app.bsky.richtext.facet#mention", "did": "did:plc:mentioned"}]}])";
-  session().run("INSERT INTO bsky.actors (did, indexed_at) VALUES ('did:plc:author', now())");
+TEST_F(ProjectionsTest, a_mention_notifies_the_account_and_never_the_author) {
   session().run(
-      "INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at, cid, facets) SELECT id, 1, 1, "
-      "now(), '', '" +
-      mention + "' FROM bsky.actors");
+      "INSERT INTO bsky.actors (did, indexed_at) VALUES ('did:plc:author', now()), "
+      "('did:plc:mentioned', now())");
+  session().run(
+      "INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at, cid, mentions) SELECT "
+      "bsky.actor_id('did:plc:author'), 1, 1, now(), '', array_agg(id) FROM bsky.actors");
   test::add_projections(session(), 10);
   EXPECT_EQ(value("SELECT recipient_did || ' ' || reason || ' ' || did FROM "
                   "bsky.notifications_view"),
@@ -68,23 +67,15 @@ TEST_F(ProjectionsTest, the_view_has_no_notifications_about_deleted_posts_or_of_
   EXPECT_EQ(value("SELECT count(*) FROM bsky.notifications_view"), "3");
 }
 
-TEST_F(ProjectionsTest, a_build_does_not_keep_the_numbers_of_accounts_from_others) {
-  ConsumerMetrics metrics;
+TEST_F(ProjectionsTest, trends_count_the_tags_of_posts) {
   session().run("INSERT INTO bsky.actors (did, indexed_at) VALUES ('did:plc:author', now())");
   session().run(
-      R"(INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at, cid, facets) SELECT id, 1, 1, )"
-      R"(now(), '', '[{"features": [{"$type": "app.bsky.richtext.facet#mention", "did": )"
-      R"("did:plc:mentioned"}]}]' FROM bsky.actors)");
-  add_consumer(session(), {.name = "notifications"});
-  // The build waits for this lock before it reads.
-  store::Session other(database_.url(), "other");
-  store::Transaction locked(other);
-  other.run("LOCK TABLE bsky.follows IN ACCESS EXCLUSIVE MODE");
-  session().limit_lock_waits(std::chrono::milliseconds(100));
-  EXPECT_THROW(build_projection(session(), metrics), store::ServerError);
-  EXPECT_EQ(
-      other.run("SELECT count(*) FROM bsky.actors WHERE did = 'did:plc:mentioned'").int8(0, 0), 1)
-      << "committed before the build";
+      "INSERT INTO bsky.posts (actor_id, rkey, rev, indexed_at, cid, all_tags) SELECT id, n, 1, "
+      "now(), '', ARRAY['art', 'tag' || n] FROM bsky.actors, generate_series(1, 2) AS n");
+  test::add_projections(session(), 10);
+  EXPECT_EQ(value("SELECT string_agg(tag || ' ' || posts, ', ' ORDER BY tag) FROM bsky.tag_trends"),
+            "art 2, tag1 1, tag2 1");
+  EXPECT_EQ(test::projection_differences(session()), "");
 }
 
 }  // namespace

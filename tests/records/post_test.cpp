@@ -182,7 +182,8 @@ TEST(PostTest, fills_its_fields) {
   EXPECT_EQ(format_datetime(*post->created_at), "2026-07-04T14:38:08.123456Z");
   // The predecessor of facets has no column.
   EXPECT_EQ(json::parse(post->extra), json({{"entities", valid()["entities"]}}));
-  EXPECT_EQ(references_of(post.decoded().record), (std::vector{kParent, kRoot, kQuoted}));
+  EXPECT_EQ(references_of(post.decoded().record),
+            (std::vector{kParent, kRoot, kQuoted, std::string(kDid)}));
 }
 
 TEST(PostTest, needs_text_and_time_only) {

@@ -166,8 +166,10 @@ TEST_F(UpgradeTest, rows_of_every_table_survive_all_later_migrations) {
   session().run(kRename);
   for (std::string table : tables) {
     if (table == "figures") table = "metrics";
-    const std::string added =
-        table == "migrations" ? std::to_string(migrations().size() - kBefore) : "0";
+    // The index of the new columns of posts waits for the end of the bootstrap.
+    const std::string added = table == "migrations" ? std::to_string(migrations().size() - kBefore)
+                              : table == "dropped_indexes" ? "1"
+                                                           : "0";
     EXPECT_EQ(differences(table), "0 lost, " + added + " new") << table;
   }
   EXPECT_EQ(load_cursor(session(), "relay:a.test"), 1463);

@@ -22,8 +22,6 @@ constexpr std::chrono::milliseconds kExchangePatience{200};
 /// A build this close to the end of the log is exchanged. A projection that is farther from it is
 /// not checked now and then, because a check applies the rest in one transaction.
 constexpr std::int64_t kNearEnd = 10'000;
-/// The accounts whose records one statement prepares.
-constexpr std::int64_t kPreparedAccounts = 10'000;
 
 // Lanes exist: the tables are built, and a crash came before the consumer was set to running.
 const Statement kNextToBuild{
@@ -37,10 +35,8 @@ const Statement kLockBuild{"consumers_lock_build",
 const Statement kInsertLanes{
     "consumers_insert_lanes",
     "INSERT INTO skua.consumer_lanes (consumer_id, lane, pos, start) SELECT $1::int4, n::int2, "
-    "e.start, e.start FROM (SELECT coalesce($3::int8, skua.change_log_end()) AS start) AS e "
+    "e.start, e.start FROM (SELECT skua.change_log_end() AS start) AS e "
     "CROSS JOIN generate_series(0, $2::int4 - 1) AS n"};
-const Statement kNewestActor{"consumers_newest_actor",
-                             "SELECT coalesce(max(id), 0) FROM bsky.actors"};
 const Statement kSetRunning{
     "consumers_set_running",
     "UPDATE skua.consumers SET state = 'running', error = NULL WHERE id = $1::int4 AND state = "
@@ -110,25 +106,9 @@ void fold_to_end(store::Session& session, const Projection& projection, std::int
   }
 }
 
-/// Runs what must be committed before the build. Returns the position at which the lanes then
-/// begin. Nothing: the build needs no preparation, and its lanes begin at the end of the log.
-std::optional<std::int64_t> prepare(store::Session& session, const Projection& projection) {
-  if (projection.prepare.empty()) return std::nullopt;
-  const std::int64_t start = session.execute(kLogEnd, {}).int8(0, 0);
-  const std::int64_t newest = session.execute(kNewestActor, {}).int8(0, 0);
-  const Statement statement{"prepare_" + std::string(projection.name), projection.prepare};
-  for (std::int64_t first = 0; first <= newest; first += kPreparedAccounts) {
-    store::Params params;
-    params.int8(first).int8(first + kPreparedAccounts);
-    session.execute(statement, params);
-  }
-  return start;
-}
-
 /// The snapshot of the transaction is that of its first statement, the lock.
 bool build(store::Session& session, const Projection& projection, std::int32_t consumer_id,
            std::int32_t lanes) {
-  const std::optional<std::int64_t> start = prepare(session, projection);
   store::Transaction transaction(session);
   session.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
   if (!session.execute(kLockBuild, of_id(consumer_id)).boolean(0, 0)) return false;
@@ -136,7 +116,6 @@ bool build(store::Session& session, const Projection& projection, std::int32_t c
   build_tables(session, projection, consumer_id);
   store::Params params;
   params.int4(consumer_id).int4(lanes);
-  start ? params.int8(*start) : params.null();
   session.execute(kInsertLanes, params);
   crash_point("before_build_commit");
   transaction.commit();

@@ -9,32 +9,6 @@ namespace {
 // order of the changes: `wanted` has the notifications of the records in `keys`, and a fold makes
 // the table equal to it for each record that a batch concerns.
 
-/// A post notifies at most so many mentioned accounts. Their DIDs come from the text of a stranger.
-constexpr const char* kMentions = R"sql(
-SELECT m.did, m.place FROM jsonb_path_query(p.facets,
-    '$[*].features[*] ? (@."$type" == "app.bsky.richtext.facet#mention").did') WITH ORDINALITY AS q(value, place)
-  CROSS JOIN LATERAL (SELECT q.value #>> '{}' AS did, q.place) AS m
-  WHERE m.place <= 20 AND octet_length(m.did) <= 256 AND m.did ~ '^did:[a-z]+:[A-Za-z0-9._:%-]*[A-Za-z0-9._-]$'
-)sql";
-
-/// Mentioned accounts without a number get one.
-std::string add_mentioned_accounts(const std::string& posts) {
-  return "INSERT INTO bsky.actors (did, indexed_at) SELECT DISTINCT m.did, now() FROM " + posts +
-         " AS p CROSS JOIN LATERAL (" + kMentions +
-         ") AS m WHERE NOT EXISTS (SELECT FROM bsky.actors AS a WHERE a.did = m.did) ORDER BY 1 "
-         "ON CONFLICT (did) DO NOTHING";
-}
-
-constexpr const char* kChangedPosts = R"sql((
-  SELECT p.facets FROM skua.changes_between($1::int8, $2::int8) AS c
-  CROSS JOIN LATERAL (SELECT t.facets FROM bsky.posts AS t
-    WHERE t.actor_id = c.actor_id AND t.rkey = c.rkey AND t.facets IS NOT NULL OFFSET 0) AS p
-  WHERE c.kind = 1 AND c.collection_id = 1 AND c.op <> 3))sql";
-
-constexpr const char* kPostsOfAccounts = R"sql((
-  SELECT p.facets FROM bsky.posts AS p
-  WHERE p.actor_id >= $1::int8 AND p.actor_id < $2::int8 AND p.facets IS NOT NULL))sql";
-
 /// The records that a batch concerns: those that changed; the likes, reposts and follows of the
 /// same account and subject, of which only the first notifies; and the replies below a post that
 /// came or went. Statements that look up a table are LATERAL with OFFSET 0: they use its index.
@@ -91,7 +65,7 @@ posts AS MATERIALIZED (
   SELECT p.*, least(p.created_at, p.indexed_at) AS sort_at, coalesce(r.violates_threadgate, false) AS violates_threadgate,
     coalesce(r.violates_embedding_rules, false) AS violates_embedding_rules
   FROM keys AS k
-  CROSS JOIN LATERAL (SELECT p.actor_id, p.rkey, p.facets, p.quote_actor, p.quote_collection, p.quote_rkey, p.parent_actor,
+  CROSS JOIN LATERAL (SELECT p.actor_id, p.rkey, p.mentions, p.quote_actor, p.quote_collection, p.quote_rkey, p.parent_actor,
     p.parent_rkey, p.created_at, p.indexed_at
     FROM bsky.posts AS p WHERE p.actor_id = k.actor_id AND p.rkey = k.rkey AND p.cid IS NOT NULL OFFSET 0) AS p
   LEFT JOIN LATERAL (SELECT * FROM bsky.post_rules AS r WHERE r.actor_id = k.actor_id AND r.rkey = k.rkey OFFSET 0) AS r
@@ -137,9 +111,8 @@ found AS (
   WHERE k.collection_id = 7 AND (k.is_new OR NOT EXISTS (SELECT FROM (SELECT o.rkey FROM bsky.follows AS o
     WHERE o.subject_actor = f.subject_actor AND o.actor_id = f.actor_id LIMIT 100) AS o WHERE o.rkey < f.rkey))
   UNION ALL
-  SELECT a.id, p.actor_id, 1, p.rkey, 6, NULL, NULL, NULL, p.sort_at, 0
-  FROM posts AS p CROSS JOIN LATERAL ({mentions}) AS m
-  CROSS JOIN LATERAL (SELECT a.id FROM bsky.actors AS a WHERE a.did = m.did OFFSET 0) AS a WHERE p.facets IS NOT NULL
+  SELECT m.id, p.actor_id, 1, p.rkey, 6, NULL, NULL, NULL, p.sort_at, 0
+  FROM posts AS p CROSS JOIN LATERAL unnest(p.mentions) AS m(id)
   UNION ALL
   SELECT p.quote_actor, p.actor_id, 1, p.rkey, 7, p.quote_actor, p.quote_collection, p.quote_rkey, p.sort_at, 1
   FROM posts AS p WHERE p.quote_collection = 1 AND NOT p.violates_embedding_rules
@@ -158,25 +131,18 @@ constexpr const char* kColumns =
     "recipient, actor_id, collection_id, rkey, reason, subject_actor, subject_collection, "
     "subject_rkey, sort_at";
 
-std::string wanted() {
-  std::string sql = kWanted;
-  const std::string place = "{mentions}";
-  sql.replace(sql.find(place), place.size(), kMentions);
-  return sql;
-}
-
 std::string fill_notifications() {
-  return "WITH RECURSIVE keys AS (SELECT actor_id, 2 AS collection_id, rkey, false AS is_new FROM "
-         "bsky.likes "
+  return std::string("WITH RECURSIVE keys AS (SELECT actor_id, 2 AS collection_id, rkey, ") +
+         "false AS is_new FROM bsky.likes "
          "UNION ALL SELECT actor_id, 3, rkey, false FROM bsky.reposts "
          "UNION ALL SELECT actor_id, 7, rkey, false FROM bsky.follows "
          "UNION ALL SELECT actor_id, 1, rkey, false FROM bsky.posts WHERE cid IS NOT NULL)," +
-         wanted() + "INSERT INTO {notifications} (" + kColumns + ") SELECT " + kColumns +
+         kWanted + "INSERT INTO {notifications} (" + kColumns + ") SELECT " + kColumns +
          " FROM wanted";
 }
 
 std::string fold_notifications() {
-  return std::string("WITH RECURSIVE ") + kKeysOfBatch + wanted() + R"sql(,
+  return std::string("WITH RECURSIVE ") + kKeysOfBatch + kWanted + R"sql(,
 stored AS MATERIALIZED (
   SELECT t.actor_id, t.collection_id, t.rkey, t.recipient FROM keys AS k
   CROSS JOIN LATERAL (SELECT * FROM {notifications} AS t
@@ -215,7 +181,7 @@ std::string notification_differences() {
       "(SELECT actor_id, collection_id, rkey, false FROM {notifications} WHERE $1::int4 IS NULL OR "
       "recipient >= (SELECT (random() * max(id))::int4 FROM bsky.actors) "
       "ORDER BY recipient, sort_at LIMIT $1::int4)";
-  return "WITH RECURSIVE keys AS MATERIALIZED (" + keys + ")," + wanted() +
+  return "WITH RECURSIVE keys AS MATERIALIZED (" + keys + ")," + kWanted +
          ", stored AS MATERIALIZED (SELECT t.* FROM keys AS k CROSS JOIN LATERAL (SELECT " +
          kColumns +
          " FROM {notifications} AS t WHERE t.actor_id = k.actor_id AND t.collection_id = "
@@ -230,7 +196,7 @@ std::string notification_differences() {
 const Projection& notifications() {
   static const Projection kProjection{
       .name = "notifications",
-      .version = 3,
+      .version = 4,
       .help = "Notifications of likes, reposts, follows, mentions, quotes and replies",
       // A fold also changes the notifications of other accounts' records.
       .has_lanes = false,
@@ -242,9 +208,8 @@ const Projection& notifications() {
                   "NOT NULL, subject_actor int4, subject_collection int4, "
                   "PRIMARY KEY (rkey, actor_id, collection_id, recipient)",
                   {"(recipient, sort_at)"}}},
-      .prepare = add_mentioned_accounts(kPostsOfAccounts),
       .fill = {fill_notifications()},
-      .fold = {add_mentioned_accounts(kChangedPosts), fold_notifications()},
+      .fold = {fold_notifications()},
       .differences = notification_differences()};
   return kProjection;
 }

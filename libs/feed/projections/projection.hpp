@@ -33,11 +33,6 @@ struct Projection {
   /// Whether several lanes may fold at the same time. Their parts must not touch the same rows.
   bool has_lanes = false;
   std::vector<ProjectionTable> tables;
-  /// Writes that must be committed before a build, because others would wait for them until its
-  /// end. Parameters: the first account number, and the number after the last. It has a transaction
-  /// of its own for each range of accounts. Empty: none. The lanes of such a projection begin
-  /// before the snapshot of the build, so that its fold must be idempotent.
-  std::string prepare = {};
   /// Fills the empty tables from the records. All statements see the same snapshot.
   std::vector<std::string> fill;
   /// Applies the changes of a batch. Parameters: the first position, the position after the last

@@ -5,19 +5,12 @@
 namespace skua::feed {
 namespace {
 
-// post_tags has the tags of each post, so that they can be subtracted when the post changes.
+// counted_tags has the counted tags of each post, so that they can be subtracted when the post
+// changes.
 
-/// The tags of a post, from its text and its field `tags`, in lower case and without #. At most 20.
 constexpr const char* kTagsOfPost = R"sql(
 SELECT p.actor_id, p.rkey, date_trunc('hour', least(p.created_at, p.indexed_at), 'UTC') AS hour, x.tag
-FROM {posts} AS p CROSS JOIN LATERAL (
-  SELECT DISTINCT t.tag FROM (
-    SELECT lower(ltrim(a.tag, '#')) AS tag FROM unnest(p.tags) AS a(tag)
-    UNION ALL
-    SELECT lower(ltrim(q.value #>> '{}', '#')) FROM jsonb_path_query(p.facets,
-      '$[*].features[*] ? (@."$type" == "app.bsky.richtext.facet#tag").tag') AS q(value)
-  ) AS t WHERE t.tag <> '' AND octet_length(t.tag) <= 640 ORDER BY t.tag LIMIT 20
-) AS x WHERE p.cid IS NOT NULL AND (p.tags IS NOT NULL OR p.facets IS NOT NULL)
+FROM {posts} AS p CROSS JOIN LATERAL unnest(p.all_tags) AS x(tag)
 )sql";
 
 std::string tags_of(const std::string& posts) {
@@ -33,7 +26,7 @@ constexpr const char* kPostsOfBatch = R"sql((
 
 constexpr const char* kRemoveTags = R"sql(
 WITH old AS (
-  DELETE FROM {post_tags} AS t USING (SELECT DISTINCT actor_id, rkey FROM skua.changes_between($1::int8, $2::int8)
+  DELETE FROM {counted_tags} AS t USING (SELECT DISTINCT actor_id, rkey FROM skua.changes_between($1::int8, $2::int8)
     WHERE kind = 1 AND collection_id = 1) AS c
   WHERE t.actor_id = c.actor_id AND t.rkey = c.rkey RETURNING t.hour, t.tag
 )
@@ -42,7 +35,7 @@ ON CONFLICT (hour, tag) DO UPDATE SET posts = t.posts + EXCLUDED.posts
 )sql";
 
 std::string insert_tags(const std::string& posts) {
-  return "WITH new AS (INSERT INTO {post_tags} (actor_id, rkey, hour, tag) " + tags_of(posts) +
+  return "WITH new AS (INSERT INTO {counted_tags} (actor_id, rkey, hour, tag) " + tags_of(posts) +
          " ORDER BY 1, 2, 4 RETURNING hour, tag) INSERT INTO {tag_trends} AS t (hour, tag, posts) "
          "SELECT hour, tag, count(*) FROM new GROUP BY 1, 2 ORDER BY 1, 2 "
          "ON CONFLICT (hour, tag) DO UPDATE SET posts = t.posts + EXCLUDED.posts";
@@ -54,13 +47,14 @@ std::string tag_differences() {
          "ORDER BY actor_id, rkey LIMIT $1::int4), wanted AS MATERIALIZED (" +
          tags_of("sampled") +
          "), stored AS MATERIALIZED (SELECT t.* FROM sampled AS p CROSS JOIN LATERAL (SELECT "
-         "actor_id, rkey, hour, tag FROM {post_tags} AS t WHERE t.actor_id = p.actor_id AND t.rkey "
+         "actor_id, rkey, hour, tag FROM {counted_tags} AS t WHERE t.actor_id = p.actor_id AND "
+         "t.rkey "
          "= p.rkey OFFSET 0) AS t), tags AS MATERIALIZED (SELECT hour, tag, posts FROM "
          "{tag_trends} ORDER BY (SELECT random()) LIMIT $1::int4) "
          "(SELECT 'missing: ' || w::text FROM (TABLE wanted EXCEPT TABLE stored) AS w "
          "UNION ALL SELECT 'not wanted: ' || s::text FROM (TABLE stored EXCEPT TABLE wanted) AS s "
          "UNION ALL SELECT format('%s %s: %s of %s', hour, tag, posts, number) FROM (SELECT *, "
-         "(SELECT count(*) FROM {post_tags} AS p WHERE p.hour = t.hour AND p.tag = t.tag) AS "
+         "(SELECT count(*) FROM {counted_tags} AS p WHERE p.hour = t.hour AND p.tag = t.tag) AS "
          "number "
          "FROM tags AS t) AS counted WHERE posts <> number) LIMIT 10";
 }
@@ -70,12 +64,14 @@ std::string tag_differences() {
 const Projection& tag_trends() {
   static const Projection kProjection{
       .name = "tag_trends",
+      .version = 2,
       .help = "Tags of posts, and the posts of each hour that have a tag",
       .has_lanes = false,
-      .tables = {{"post_tags",
+      .tables = {{"counted_tags",
                   "rkey int8 NOT NULL, hour timestamptz NOT NULL, actor_id int4 NOT NULL, tag text "
                   "NOT NULL, PRIMARY KEY (actor_id, rkey, tag)",
-                  {"(tag, hour)"}},
+                  {"(tag, hour)"},
+                  true},
                  {"tag_trends",
                   "hour timestamptz NOT NULL, posts int4 NOT NULL, tag text NOT NULL, "
                   "PRIMARY KEY (hour, tag)"}},

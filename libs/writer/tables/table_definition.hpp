@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,6 +48,21 @@ class ColumnList {
                    array.null();
                  } else {
                    array.json(r.*Member);
+                 }
+               });
+  }
+
+  /// A list that is null when it is empty: of texts text[], of accounts int4[].
+  template <auto Member>
+  ColumnList& list(std::string name) {
+    using Value = std::remove_cvref_t<decltype(std::declval<const R&>().*Member)>;
+    const bool is_text = !std::is_same_v<Value, std::vector<records::ActorRef>>;
+    return add(std::move(name), Type::text, is_text ? "::text[]" : "::int4[]",
+               [](store::Values& array, const R& r) {
+                 if ((r.*Member).empty()) {
+                   array.null();
+                 } else {
+                   put(array, r.*Member);
                  }
                });
   }
@@ -142,6 +158,7 @@ class ColumnList {
       : std::is_same_v<Value, ByteView>                    ? Type::bytea
       : std::is_same_v<Value, records::ActorRef>           ? Type::int4
       : std::is_same_v<Value, std::optional<std::int64_t>> ? Type::int8
+      : std::is_same_v<Value, std::optional<std::int32_t>> ? Type::int4
                                                            : Type::boolean;
 
   template <class Value>
@@ -151,9 +168,19 @@ class ColumnList {
   static void put(store::Values& array, std::string_view value) { array.text(value); }
   static void put(store::Values& array, bool value) { array.boolean(value); }
   static void put(store::Values& array, std::int64_t value) { array.int8(value); }
+  static void put(store::Values& array, std::int32_t value) { array.int4(value); }
   static void put(store::Values& array, ByteView value) { array.bytea(value); }
   static void put(store::Values& array, const records::ActorRef& value) { array.int4(value.id); }
   static void put(store::Values& array, const records::TextList& value) { array.text_list(value); }
+  static void put(store::Values& array, const std::vector<std::string>& value) {
+    array.text_list(records::TextList(value.begin(), value.end()));
+  }
+  static void put(store::Values& array, const std::vector<records::ActorRef>& value) {
+    std::vector<std::int32_t> ids;
+    ids.reserve(value.size());
+    for (const records::ActorRef& actor : value) ids.push_back(actor.id);
+    array.int4_list(ids);
+  }
   static void put(store::Values& array, const records::Blob& value) {
     array.text(value.cid_text());
   }

@@ -30,12 +30,13 @@ class SampleOf {
     std::string expected;
     std::string rkey = R::kSingleton ? "self" : "3l2s5xxv2ze2c";
     bool has_created_at = true;
+    std::string empty;
   };
 
   explicit SampleOf(Parts parts) {
     add({std::move(parts.table), std::string(R::kCollection), std::move(parts.rkey),
          std::move(parts.record), std::move(parts.expression), std::move(parts.expected),
-         parts.has_created_at, R::kCollectionId});
+         parts.has_created_at, R::kCollectionId, std::move(parts.empty)});
   }
 };
 

@@ -472,7 +472,8 @@ class CutOver : public testing::TestWithParam<unsigned> {
       for (const Account& account : accounts_) {
         const store::Rows rows = session.run(
             "SELECT (SELECT jsonb_object_agg(key, value) FROM jsonb_each(to_jsonb(v)) "
-            "WHERE key !~ '(^rev|^indexed_at|^rkey|^actor_id|^recipient|_actor)$') FROM bsky." +
+            "WHERE key !~ '(^rev|^mentions|^indexed_at|^rkey|^actor_id|^recipient|_actor)$') FROM "
+            "bsky." +
             std::string(views.text(i, 0)) + " v WHERE did = '" + account.repository->did() + "'");
         for (std::size_t row = 0; row < rows.size(); ++row) {
           all.insert(std::string(views.text(i, 0)) + " " + std::string(rows.text(row, 0)));

@@ -141,6 +141,8 @@ inline const Setting kMaxClientsPerAddress(
 inline const Setting kWebhookTimeout({"--webhook-timeout", "SKUA_WEBHOOK_TIMEOUT",
                                       "webhook_timeout", "DURATION",
                                       "Maximum time until a webhook answers a request", "15s"});
+inline const Setting kQueryTimeout({"--timeout", "SKUA_QUERY_TIMEOUT", "query_timeout", "DURATION",
+                                    "Maximum time of a query of skua query", "30s"});
 inline const Setting kLogLevel({"--log-level", "SKUA_LOG_LEVEL", "log_level",
                                 "trace|debug|info|warn|error|off",
                                 "Least important messages in the log", "info, error with --quiet"});

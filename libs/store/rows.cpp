@@ -28,6 +28,15 @@ std::size_t Rows::affected() const {
   return impl_->result.affected_rows();
 }
 
+std::size_t Rows::columns() const {
+  return impl_->result.columns();
+}
+
+std::string_view Rows::column_name(std::size_t column) const {
+  if (column >= columns()) throw std::out_of_range("the result has no such column");
+  return impl_->result.column_name(static_cast<pqxx::row::size_type>(column));
+}
+
 bool Rows::is_null(std::size_t row, std::size_t column) const {
   return impl_->at(row, column).is_null();
 }

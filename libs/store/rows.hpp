@@ -23,6 +23,9 @@ class Rows {
   std::size_t size() const;
   bool empty() const { return size() == 0; }
   std::size_t affected() const;
+  std::size_t columns() const;
+  /// Throws std::out_of_range. Valid as long as the Rows.
+  std::string_view column_name(std::size_t column) const;
   bool is_null(std::size_t row, std::size_t column) const;
   std::string_view text(std::size_t row, std::size_t column) const;
   std::optional<std::string> text_or_null(std::size_t row, std::size_t column) const;

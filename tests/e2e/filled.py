@@ -33,9 +33,24 @@ VALUES = {
     "link_hosts": "case when n % 4 = 0 and n / 4 % 100 = 1 then array['bsky.social'] end",
     "images_without_alt": "case n % 5 when 0 then n % 3 end",
     "has_video": "case n % 50 when 1 then true end",
+    "embed": """case n % 5 when 0 then '{{"images": [{{"alt": "", "image": {{}}}}]}}'::jsonb end""",
     "invalid_reason": "case when n % 10 = 0 then 'text: missing' end",
     "val": "case n % 100 when 0 then 'spam' else 'value' || n end",
 }
+# Also by table. The author of a list adds accounts to it.
+VALUES_OF_TABLE = {
+    ("list_items", "list_actor"): "1 + n % {accounts}",
+    ("list_items", "list_rkey"): "{key}",
+}
+# Account 8, which account 1 follows, follows it too. Accounts that like a post also like another one.
+RELATIONS = """
+update bsky.follows f set subject_actor = 1 where actor_id = 8
+  and rkey = (select max(rkey) from bsky.follows where actor_id = 8);
+update bsky.likes l set subject_actor = 2, subject_rkey = {first} + {step} where rkey in (
+  select max(k.rkey) from bsky.likes k where k.subject_actor = 1 and k.subject_rkey = {first} group by k.actor_id)
+  and exists (select from bsky.likes k where k.actor_id = l.actor_id and k.rkey < l.rkey
+              and (k.subject_actor, k.subject_rkey) = (l.subject_actor, l.subject_rkey));
+"""
 TYPES = {
     "int4": "n", "int8": "n", "timestamptz": "now()", "bytea": "sha256(int8send(n))", "bool": "false",
     "text": "'text'", "jsonb": "'{{}}'",
@@ -44,6 +59,8 @@ TYPES = {
 
 def _value(column, table):
     name, reference = column["name"], column["name"].rpartition("_")
+    if (table, name) in VALUES_OF_TABLE:
+        return VALUES_OF_TABLE[table, name]
     if name in VALUES:
         return VALUES[name]
     if reference[0] and reference[2] in ("actor", "rkey", "collection"):
@@ -78,5 +95,6 @@ def fill(database, rows=10_000, accounts=500, known=20_000):
         values.setdefault("cid", TYPES["bytea"])
         database.run(f"insert into bsky.{table['name']} ({', '.join(values)}) select {', '.join(values.values())} "
                      f"from generate_series(0::int8, {rows} - 1) n on conflict do nothing")
+    database.run(RELATIONS.format(**names))
     database.run("vacuum analyze")
     return [table["name"] for table in tables]

@@ -15,13 +15,15 @@ def blocks(document, language):
 
 
 def queries():
-    """The statements of docs/queries.md."""
-    return [
-        statement
-        for block in blocks("docs/queries.md", "sql")
-        for statement in re.split(r";\s*$", block, flags=re.MULTILINE)
-        if statement.strip()
-    ]
+    """The statements of docs/queries.md by name. Variables of psql are their arguments."""
+    found = [re.fullmatch(r"-- ([a-z-]+)\n(.*);\n", block, re.DOTALL) for block in blocks("docs/queries.md", "sql")]
+    return {match[1]: match[2] for match in found}
+
+
+def variables():
+    """Values for the arguments of the queries, as commands of psql."""
+    (block,) = blocks("docs/queries.md", "psql")
+    return block
 
 
 def queries_of_the_readme():
@@ -37,10 +39,10 @@ class Documents(EndToEnd):
         database = self.database()
         self.skua(database, "replay", capture)
         statements = queries()
-        self.assertGreater(len(statements), 8)
-        for statement in statements:
-            with self.subTest(statement):
-                database.run(statement + ";")
+        self.assertGreaterEqual(len(statements), 40)
+        for name, statement in statements.items():
+            with self.subTest(name):
+                database.run(variables() + statement + ";")
 
     def test_the_accounts_that_they_name_are_valid(self):
         documents = ("README.md", "docs/operations.md", "docs/queries.md")

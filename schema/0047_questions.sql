@@ -412,7 +412,8 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
      WHERE to_tsvector('simple', t.text) @@ websearch_to_tsquery('simple', words)
      ORDER BY t.sort_at DESC LIMIT 2 * max_rows)
   ) k
-  JOIN bsky.posts_view p ON p.actor_id = k.actor_id AND p.rkey = k.rkey
+  -- OFFSET makes it a look-up of each post.
+  CROSS JOIN LATERAL (SELECT v.* FROM bsky.posts_view v WHERE v.actor_id = k.actor_id AND v.rkey = k.rkey OFFSET 0) p
   ORDER BY k.sort_at DESC LIMIT max_rows
 $$;
 COMMENT ON FUNCTION bsky.search(text, int4) IS 'Posts whose text contains words, newest first, as bsky.posts_view has them. The words are as websearch_to_tsquery reads them: all of them, "a phrase", or, -without. Without the index of `skua index add search` it searches the newest 5,000 posts only. At most max_rows rows.';

@@ -23,7 +23,8 @@ std::string usage_of(const NamedQuery& query) {
   std::string text = query.name;
   for (const std::string& argument : query.arguments) {
     text += ' ';
-    for (const char c : argument) text += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    for (const char c : argument)
+      text += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   }
   return text;
 }
@@ -35,7 +36,7 @@ void print_list() {
       fmt::print("{}{}\n", group.empty() ? "" : "\n", query.group);
       group = query.group;
     }
-    fmt::print("  {:<24}  {}\n", usage_of(query), query.title);
+    fmt::print("  {:<30}  {}\n", usage_of(query), query.title);
   }
 }
 
@@ -81,11 +82,14 @@ int query(const Settings& settings, const QueryFlags& flags) {
   store::Params params;
   for (const std::string& argument : flags.arguments) params.text(argument);
   const std::string sql =
-      flags.json ? fmt::format("SELECT coalesce(json_agg(row_to_json(q)), '[]') FROM ({}) AS q", chosen.sql)
+      flags.json ? fmt::format("SELECT coalesce(json_agg(row_to_json(q)), '[]') FROM ({}) AS q",
+                               chosen.sql)
                  : chosen.sql;
   const store::Rows rows = session.execute({"query_" + chosen.name, sql}, params);
   transaction.commit();
-  fmt::print("{}", flags.json ? json_text(rows) : flags.csv ? result_csv(rows) : result_table(rows));
+  fmt::print("{}", flags.json  ? json_text(rows)
+                   : flags.csv ? result_csv(rows)
+                               : result_table(rows));
   return kSuccess;
 }
 

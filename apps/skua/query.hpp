@@ -17,8 +17,8 @@ struct QueryFlags {
   bool csv = false;
   bool json = false;
 };
-/// Runs a query of docs/queries.md, or lists all of them. Throws UsageError for an unknown name or a
-/// wrong number of arguments, and store::SqlError.
+/// Runs a query of docs/queries.md, or lists all of them. Throws UsageError for an unknown name or
+/// a wrong number of arguments, and store::SqlError.
 int query(const Settings& settings, const QueryFlags& flags);
 
 }  // namespace skua::cli

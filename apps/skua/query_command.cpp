@@ -22,7 +22,8 @@ class QueryCommand final : public Command {
 };
 
 QueryCommand::QueryCommand(CLI::App& app)
-    : query_(app.add_subcommand("query", "Answer a question about accounts, posts or the network")) {
+    : query_(
+          app.add_subcommand("query", "Answer a question about accounts, posts or the network")) {
   query_->add_option("NAME", flags_.name, "The query; without it, the command lists the queries");
   query_->add_option("ARGUMENT", flags_.arguments,
                      "Its arguments: a DID, handle or bsky.app URL of an account; an AT-URI or "

@@ -17,8 +17,9 @@ constexpr std::size_t kMostInCell = 80;
 
 /// The number of characters. For most texts it is also their width on a terminal.
 std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
 }
 
 /// The columns of a line, and the widest value of each.
@@ -28,7 +29,8 @@ struct Table {
 
   void add(std::vector<std::string> cells) {
     widths.resize(cells.size());
-    for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], width_of(cells[i]));
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      widths[i] = std::max(widths[i], width_of(cells[i]));
     lines.push_back(std::move(cells));
   }
 };
@@ -58,7 +60,8 @@ std::string result_table(const store::Rows& rows) {
   table.add(cells);
   for (std::size_t row = 0; row < rows.size(); ++row) {
     for (std::size_t column = 0; column < rows.columns(); ++column) {
-      cells[column] = rows.is_null(row, column) ? "" : printable(rows.text(row, column), kMostInCell);
+      cells[column] =
+          rows.is_null(row, column) ? "" : printable(rows.text(row, column), kMostInCell);
     }
     table.add(cells);
   }

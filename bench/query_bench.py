@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""query_bench.py [--part queries|index|all] [--rows N] [--posts N] [--rounds N]
+"""query_bench.py [--part queries|questions|index|all] [--rows N] [--records N] [--posts N] [--rounds N]
 
-Measures the README's queries with a million likes, and the cost of the indexes on posts. live_bench.py loads the rows:
-likes, reposts, follows and posts in the network's proportions, and a stub for each post that they name.
+Measures the README's queries with a million likes, the questions of docs/queries.md, and the cost of the indexes on
+posts. For the README's queries live_bench.py loads the rows: likes, reposts, follows and posts in the network's
+proportions, and a stub for each post that they name. For the questions people_data.py makes a small network.
 bench/README.md explains the results. Needs a release build.
 
   --rows    rows loaded for the queries; 72 % are likes (default 1400000)
+  --records records of the network for the questions (default 1500000)
   --posts   posts written for the cost of each index (default 1000000)
   --rounds  the number of measurements of each (default 5)
 
@@ -14,18 +16,22 @@ Example: bench/query_bench.py --part queries --rows 140000
 
 import argparse
 import json
+import os
 import pathlib
 import statistics
+import subprocess
 import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "bench"))
 
-from live_bench import Server, load, migrated  # noqa: E402
+from live_bench import BIN, Server, load, migrated  # noqa: E402
 
 # live_bench adds the folder of the end-to-end tests to the path.
-from test_documents import queries_of_the_readme  # noqa: E402
+import people_data  # noqa: E402
+from test_documents import queries as questions_of_the_document  # noqa: E402
+from test_documents import queries_of_the_readme, variables  # noqa: E402
 
 SORT_AT = "(least(created_at, indexed_at)) where cid is not null"
 # Candidates, in addition to the other indexes of bsky.posts.
@@ -53,9 +59,9 @@ from (select i, 1 + (random() * 99999)::int as actor, now() - random() * interva
 """
 
 
-def milliseconds_of(db, query, rounds):
+def milliseconds_of(db, query, rounds, before=""):
     """The server's time for planning and running a query, in each round."""
-    plans = [json.loads(db.run(f"explain (analyze, timing off, format json) {query}"))[0] for _ in range(rounds)]
+    plans = [json.loads(db.run(f"{before}explain (analyze, timing off, format json) {query}"))[0] for _ in range(rounds)]
     return [plan["Planning Time"] + plan["Execution Time"] for plan in plans]
 
 
@@ -66,6 +72,21 @@ def queries(server, rows, rounds):
     for query in queries_of_the_readme():
         took = milliseconds_of(db, query, rounds)
         print(f"  {statistics.median(took):6.1f} ms, at most {max(took):6.1f} ms   {query}", flush=True)
+
+
+def questions(server, records, rounds):
+    db = migrated(server, "questions")
+    start = time.monotonic()
+    post = people_data.fill(db, records)
+    environment = {**os.environ, "SKUA_DATABASE_URL": db.url}
+    for command in (["index", "add", "search"], *(["consumers", "add", name] for name in ("post_stats", "actor_stats", "notifications")),
+                    ["consumers", "run-until-idle"]):
+        subprocess.run([BIN / "skua", *command], check=True, env=environment, stdout=subprocess.DEVNULL)
+    print(f"  {db.value('select count(*) from bsky.all_records')} records, made in {time.monotonic() - start:.0f} s", flush=True)
+    for name, query in questions_of_the_document().items():
+        arguments = f"{variables()}\\set post {post}\n\\set words 'word7 word40'\n"
+        took = milliseconds_of(db, query + ";", rounds, arguments)
+        print(f"  {statistics.median(took):6.1f} ms, at most {max(took):6.1f} ms   {name}", flush=True)
 
 
 def indexes(server, posts, rounds):
@@ -92,16 +113,19 @@ def indexes(server, posts, rounds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", choices=["queries", "index", "all"], default="all")
+    parser.add_argument("--part", choices=["queries", "questions", "index", "all"], default="all")
     parser.add_argument("--rows", type=int, default=1_400_000)
+    parser.add_argument("--records", type=int, default=1_500_000)
     parser.add_argument("--posts", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     server = Server()
     try:
-        if options.part != "index":
+        if options.part in ("queries", "all"):
             queries(server, options.rows, options.rounds)
-        if options.part != "queries":
+        if options.part in ("questions", "all"):
+            questions(server, options.records, options.rounds)
+        if options.part in ("index", "all"):
             indexes(server, options.posts, options.rounds)
     finally:
         server.destroy()

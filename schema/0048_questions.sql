@@ -325,10 +325,10 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
     -- IS TRUE keeps it a hash table. As a join it could become a comparison with each account, because PostgreSQL does not
     -- know the length of the array.
     WHERE (n.actor_id IN (SELECT unnest(account_ids))) IS TRUE
-    ORDER BY n.sort_at DESC LIMIT 2 * max_rows
+    ORDER BY n.sort_at DESC LIMIT max_rows + 10
   ),
   since AS MATERIALIZED (
-    SELECT CASE WHEN count(*) = 2 * max_rows THEN min(r.sort_at) END AS sort_at FROM recent r
+    SELECT CASE WHEN count(*) = max_rows + 10 THEN min(r.sort_at) END AS sort_at FROM recent r
   ),
   items AS (
     SELECT r.actor_id, r.rkey, r.sort_at, NULL::int4 AS reposter FROM recent r

@@ -81,7 +81,7 @@ class Questions(EndToEnd):
         self.assertEqual(self.column("select name from bsky.actors_view where id = 5"), ["did:plc:nobody"])
         self.assertEqual(self.column("select subject_name from bsky.follows_view"), ["ann.test"])
 
-    def test_likes_and_reposts_of_an_account_count_once_and_the_first_one_stands(self):
+    def test_likes_and_reposts_of_an_account_count_once_by_the_first_record(self):
         self.make("post(1, 0, 'one')", "like(2, 5, 1, 0)", "like(2, 3, 1, 0)", "like(3, 4, 1, 0)", "like(4, 6, 1, 0)",
                   "like(5, 7, 1, 1)", "repost(2, 9, 1, 0)", "repost(2, 8, 1, 0)", "repost(4, 8, 1, 0)")
         uri = self.uri("did:plc:ann", 0)

@@ -15,9 +15,8 @@ constexpr MetricInfo kBehind{"", "skua_consumer_behind_changes", "changes",
                              "Changes that the slowest lane of the consumer has not processed"};
 constexpr MetricInfo kLag{"", "skua_consumer_lag_seconds", "seconds",
                           "Age of the oldest change that the consumer has not processed"};
-constexpr MetricInfo kRunning{
-    "", "skua_consumer_running", "none",
-    "1: the consumer processes changes; 0: it is paused, built, stopped or lagged out"};
+constexpr MetricInfo kRunning{"", "skua_consumer_running", "none",
+                              "State of the consumer: 1 if it processes changes, otherwise 0"};
 constexpr MetricInfo kBlocked{"", "skua_consumer_blocked_lanes", "lanes",
                               "Lanes of the consumer that a failed change blocks"};
 constexpr MetricInfo kWaitingAccounts{"", "skua_consumer_waiting_accounts", "accounts",

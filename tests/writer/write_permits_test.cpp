@@ -17,6 +17,16 @@ using Permit = WritePermits::Permit;
 
 TEST(WritePermits, never_lets_more_write_than_it_was_told) {
   WritePermits permits(2);
+  {
+    std::optional<Permit> first = permits.wait({});
+    const std::optional<Permit> second = permits.wait({});
+    auto third = std::async(std::launch::async, [&] { return permits.wait({}).has_value(); });
+    while (permits.waiting() != 1) std::this_thread::yield();
+    EXPECT_TRUE(first.has_value() && second.has_value());
+    EXPECT_EQ(third.wait_for(milliseconds(0)), std::future_status::timeout);
+    first.reset();
+    EXPECT_TRUE(third.get());
+  }
   std::atomic<int> writing{0};
   std::atomic<int> most{0};
   std::atomic<int> written{0};
@@ -39,7 +49,8 @@ TEST(WritePermits, never_lets_more_write_than_it_was_told) {
     for (auto& worker : workers) worker.join();
   }
   EXPECT_EQ(written, 8 * 200);
-  EXPECT_EQ(most, 2);
+  // On a busy machine the threads can run one after the other.
+  EXPECT_LE(most, 2);
 }
 
 TEST(WritePermits, come_in_the_order_of_asking) {

@@ -1,7 +1,7 @@
 """Compares two databases that received the same accounts in different ways, by DID and URI.
 
 It ignores the values that belong to one database: ids, times of indexing, and the revision at which a row was last
-seen. The views' handles come from bsky.actors: `handles` returns them.
+seen. The handles and the names of accounts in views come from bsky.actors: `handles` returns them.
 """
 
 import collections
@@ -10,7 +10,8 @@ import oracle
 
 OWN_IN_TABLES = {"rev", "indexed_at"}
 # sort_at is the earlier of two times, and one of them is indexed_at. Keys are compared as URIs.
-OWN_IN_VIEWS = r"^(rev|mentions|indexed_at|sort_at|collection_id|.+_collection|(.*_)?(handle|actor|actor_id|rkey))$"
+OWN_IN_VIEWS = (r"^(rev|mentions|indexed_at|sort_at|collection_id|.+_collection|(author_|subject_|recipient_)?name|"
+                r"(.*_)?(handle|actor|actor_id|rkey))$")
 # It is in the record, and names another account.
 SAID_HANDLE = "verified_handle"
 POST = "app.bsky.feed.post"
@@ -41,7 +42,9 @@ class Content:
         """The rows of some accounts in the views of records, counted: each view's name and JSON without the values
         that belong to one database."""
         among = ", ".join(f"'{did}'" for did in dids)
-        views = self.database.run("select relname from pg_class where relkind = 'v' and relname <> 'actors_view' "
+        # follow_pairs leaves out followed accounts that are inactive. The repositories do not tell which ones are.
+        views = self.database.run("select relname from pg_class where relkind = 'v' "
+                                  "and relname not in ('actors_view', 'follow_pairs') "
                                   "and relnamespace = 'bsky'::regnamespace and exists (select from pg_attribute "
                                   "where attrelid = pg_class.oid and attname = 'did')").split()
         text = self.database.run(" union all ".join(

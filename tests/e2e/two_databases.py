@@ -42,9 +42,10 @@ class Content:
         """The rows of some accounts in the views of records, counted: each view's name and JSON without the values
         that belong to one database."""
         among = ", ".join(f"'{did}'" for did in dids)
-        # follow_pairs leaves out followed accounts that are inactive. The repositories do not tell which ones are.
+        # The views of pairs follow from the tables. They leave out followed accounts that are inactive, and the
+        # repositories do not tell which ones are.
         views = self.database.run("select relname from pg_class where relkind = 'v' "
-                                  "and relname not in ('actors_view', 'follow_pairs') "
+                                  "and relname <> 'actors_view' and relname !~ '_pairs$' "
                                   "and relnamespace = 'bsky'::regnamespace and exists (select from pg_attribute "
                                   "where attrelid = pg_class.oid and attname = 'did')").split()
         text = self.database.run(" union all ".join(

@@ -113,7 +113,7 @@ INSERT INTO skua.record_fields (table_name, column_name)
 SELECT 'posts', name FROM unnest(ARRAY['mentions', 'all_tags', 'links', 'link_hosts', 'images_without_alt', 'has_video']) AS name;
 SELECT skua.make_record_json();
 
--- New columns stand last.
+-- With the results of post_rules, and these columns. New columns stand last.
 CREATE OR REPLACE VIEW bsky.posts_view AS
 SELECT 'at://' || a.did || '/app.bsky.feed.post/' || bsky.rkey_text(t.actor_id, 1, t.rkey) AS uri,
        a.did,
@@ -172,6 +172,11 @@ LEFT JOIN bsky.post_stats stats ON stats.actor_id = t.actor_id AND stats.rkey = 
 LEFT JOIN bsky.post_rules rules ON rules.actor_id = t.actor_id AND rules.rkey = t.rkey
 WHERE t.cid IS NOT NULL
   AND a.active IS NOT FALSE;
+COMMENT ON COLUMN bsky.posts_view.violates_threadgate IS 'True if the threadgate of the thread does not allow the reply. Null unless the projection post_rules is current (bsky.is_current).';
+COMMENT ON COLUMN bsky.posts_view.violates_embedding_rules IS 'True if the postgate of the quoted post does not allow the quote. Null unless the projection post_rules is current (bsky.is_current).';
+COMMENT ON COLUMN bsky.posts_view.is_hidden IS 'True if the author of the thread hides the reply. Null unless the projection post_rules is current (bsky.is_current).';
+COMMENT ON COLUMN bsky.posts_view.has_invalid_root IS 'True if the parent belongs to another thread than the reply states. Null unless the projection post_rules is current (bsky.is_current).';
+COMMENT ON COLUMN bsky.posts_view.replies IS 'The number of direct replies to the post. Without those that violate the threadgate, if the projection post_rules exists. Null unless the projection post_stats is current (bsky.is_current).';
 
 DO $$
 DECLARE

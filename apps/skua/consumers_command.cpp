@@ -56,10 +56,8 @@ ConsumersCommand::ConsumersCommand(CLI::App& app)
   consumers_->require_subcommand(1);
   consumers_->footer(
       "Projections are post_stats, actor_stats, notifications, post_rules and tag_trends. `skua "
-      "run` "
-      "builds "
-      "them and keeps them up to date. `skua serve` sends changes to webhooks and answers pull "
-      "consumers.\n\nExamples:\n  skua consumers add post_stats\n  skua "
+      "run` builds them and keeps them up to date. `skua serve` sends changes to webhooks and "
+      "answers pull consumers.\n\nExamples:\n  skua consumers add post_stats\n  skua "
       "consumers list");
   add_json_flag(list_, flags_.json);
   list_->footer("Example:\n  skua consumers list --database postgresql://localhost/skua");

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/database.hpp"
+#include "base/count_text.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "query_list.hpp"
@@ -15,8 +16,6 @@
 
 namespace skua::cli {
 namespace {
-
-constexpr std::string_view kDefaultTimeout = "30s";
 
 /// The name of the query and of its arguments, as on a command line.
 std::string usage_of(const NamedQuery& query) {
@@ -47,9 +46,9 @@ const NamedQuery& chosen_query(const QueryFlags& flags) {
         fmt::format("there is no query '{}'; `skua query` lists the queries", flags.name));
   }
   if (flags.arguments.size() != query->arguments.size()) {
-    throw UsageError(fmt::format("the query needs {} {}: skua query {}", query->arguments.size(),
-                                 query->arguments.size() == 1 ? "argument" : "arguments",
-                                 usage_of(*query)));
+    throw UsageError(fmt::format(
+        "the query needs {}: skua query {}",
+        counted(static_cast<std::int64_t>(query->arguments.size()), "argument"), usage_of(*query)));
   }
   return *query;
 }
@@ -67,10 +66,8 @@ int query(const Settings& settings, const QueryFlags& flags) {
     return kSuccess;
   }
   const NamedQuery& chosen = chosen_query(flags);
-  const auto timeout =
-      duration(settings.find(kQueryTimeout, flags.timeout)
-                   .value_or(Found{std::string(kDefaultTimeout), kQueryTimeout.flag}),
-               std::chrono::seconds(1), std::chrono::hours(24));
+  const auto timeout = duration(settings.find_or_default(kQueryTimeout, flags.timeout),
+                                std::chrono::seconds(1), std::chrono::hours(24));
   const std::string url = require_database(settings, flags.database);
   app::check_database(url);
   store::Session session(url, store::process_name("skua query"));

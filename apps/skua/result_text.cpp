@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/count_text.hpp"
 #include "base/utf8.hpp"
 
 namespace skua::cli {
@@ -75,7 +77,7 @@ std::string result_table(const store::Rows& rows) {
     padded.erase(padded.find_last_not_of(' ') + 1);
     text += padded + "\n";
   }
-  return text + fmt::format("({} {})\n", rows.size(), rows.size() == 1 ? "row" : "rows");
+  return text + fmt::format("({})\n", counted(static_cast<std::int64_t>(rows.size()), "row"));
 }
 
 std::string result_csv(const store::Rows& rows) {

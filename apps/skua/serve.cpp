@@ -24,16 +24,10 @@
 namespace skua::cli {
 namespace {
 
-/// The value of a setting; its default if there is none.
-Found found_or_default(const Settings& settings, const Setting& setting,
-                       const std::optional<std::string>& flag) {
-  return settings.find(setting, flag).value_or(Found{setting.otherwise, setting.flag});
-}
-
 std::size_t limit_of(const Settings& settings, const Setting& setting,
                      const std::optional<std::string>& flag) {
   return static_cast<std::size_t>(
-      whole_number(found_or_default(settings, setting, flag), 1, 100'000));
+      whole_number(settings.find_or_default(setting, flag), 1, 100'000));
 }
 
 bool may_write_consumers(const std::string& url) {
@@ -45,7 +39,7 @@ bool may_write_consumers(const std::string& url) {
 
 int serve(const Settings& settings, const ServeFlags& flags) {
   StopSignal stop_signal;
-  const auto listen = listen_address(found_or_default(settings, kListen, flags.listen));
+  const auto listen = listen_address(settings.find_or_default(kListen, flags.listen));
   Guarded<std::optional<std::string>> defect;
   change_feed::FeedServer::Options options;
   options.reader.database_url = require_database(settings, flags.database);
@@ -68,7 +62,7 @@ int serve(const Settings& settings, const ServeFlags& flags) {
   options.webhooks.database_url = options.reader.database_url;
   options.webhooks.on_defect = options.reader.on_defect;
   options.webhooks.request_time =
-      duration(found_or_default(settings, kWebhookTimeout, flags.webhook_timeout),
+      duration(settings.find_or_default(kWebhookTimeout, flags.webhook_timeout),
                std::chrono::seconds(1), std::chrono::minutes(10));
   options.webhooks.ca_file = ca_file(settings, flags.ca_file);
 

@@ -158,6 +158,11 @@ class Settings {
   /// Nothing if it has no value. `flag` is the value on the command line.
   std::optional<Found> find(const Setting& setting, const std::optional<std::string>& flag) const;
 
+  /// The same, but the default of the setting if it has no value.
+  Found find_or_default(const Setting& setting, const std::optional<std::string>& flag) const {
+    return find(setting, flag).value_or(Found{setting.otherwise, setting.flag});
+  }
+
   /// The same, but throws UsageError with the flag and setting to use if it has no value.
   Found require(const Setting& setting, const std::optional<std::string>& flag,
                 const std::string& example) const;

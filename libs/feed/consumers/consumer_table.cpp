@@ -21,11 +21,6 @@ const Statement kInsert{
     "overrides) SELECT $1::text, 'projection', $2::int4, $3::int4::int2, 'next', 'filling', "
     "$4::text, $5::text, $6::text::jsonb ON CONFLICT (name, role) WHERE role <> 'retired' "
     "DO NOTHING"};
-// A session that applies a batch has locked the lane.
-const Statement kLockLive{
-    "consumers_lock_live",
-    "SELECT c.id FROM skua.consumers AS c JOIN skua.consumer_lanes AS l ON l.consumer_id = c.id "
-    "WHERE c.name = $1::text AND c.role = 'live' ORDER BY l.lane FOR UPDATE OF l"};
 const Statement kRetire{"consumers_retire",
                         "UPDATE skua.consumers SET role = 'retired' WHERE name = $1::text AND "
                         "role <> 'retired'"};
@@ -116,12 +111,10 @@ void remove_consumer(store::Session& session, const std::string& name) {
   ConsumerChange change(session);
   require_consumer(session, name);
   const Projection* projection = find_projection(name);
-  const store::Rows live = session.execute(kLockLive, of_name(name));
+  const auto former = projection != nullptr ? lock_published(session, *projection) : std::nullopt;
   if (projection != nullptr) hide_tables(session, *projection);
   session.execute(kRetire, of_name(name));
-  if (projection != nullptr && !live.empty()) {
-    publish_tables(session, *projection, live.int4(0, 0), std::nullopt);
-  }
+  if (former) publish_tables(session, *projection, former, std::nullopt);
   change.commit();
 }
 

@@ -56,8 +56,6 @@ const Statement kLockLanes{"consumers_lock_lanes",
                            "SELECT lane, pos FROM skua.consumer_lanes WHERE consumer_id = $1::int4 "
                            "ORDER BY lane FOR UPDATE"};
 const Statement kLogEnd{"consumers_log_end", "SELECT skua.change_log_end()"};
-const Statement kFormer{"consumers_former",
-                        "SELECT id FROM skua.consumers WHERE name = $1::text AND role = 'live'"};
 const Statement kRetireLive{"consumers_retire_live",
                             "UPDATE skua.consumers SET role = 'retired' WHERE name = $1::text AND "
                             "role = 'live'"};
@@ -164,12 +162,7 @@ bool exchange_projection(store::Session& session) {
     store::Transaction transaction(session);
     store::Params params;
     params.text(name);
-    std::optional<std::int32_t> former;
-    if (const store::Rows live = session.execute(kFormer, params); !live.empty()) {
-      former = live.int4(0, 0);
-      // A session that applies a batch to its tables would publish the result later.
-      if (!projection->publish.empty()) session.execute(kLockLanes, of_id(*former));
-    }
+    const auto former = lock_published(session, *projection);
     fold_to_end(session, *projection, id, found.int4(0, 2));
     session.execute(kRetireLive, params);
     // Nothing: a command removed the consumer meanwhile.

@@ -265,7 +265,8 @@ const Projection& post_rules() {
                   "root_actor int4, parent_actor int4, violates_threadgate boolean NOT NULL, "
                   "violates_embedding_rules boolean NOT NULL, is_hidden boolean NOT NULL, "
                   "has_invalid_root boolean NOT NULL, PRIMARY KEY (actor_id, rkey)",
-                  {"(root_actor, actor_id) WHERE root_actor IS NOT NULL"}},
+                  {"(root_actor, actor_id) WHERE root_actor IS NOT NULL",
+                   "(parent_actor, parent_rkey) WHERE violates_threadgate"}},
                  {"post_rules_queue",
                   "rkey int8 NOT NULL, queued_at timestamptz NOT NULL DEFAULT clock_timestamp(), "
                   "actor_id int4 NOT NULL, kind int4 NOT NULL, PRIMARY KEY (kind, actor_id, rkey)",

@@ -57,12 +57,11 @@ compared AS (
     (SELECT count(DISTINCT r.actor_id) FROM bsky.reposts AS r
      WHERE (r.subject_actor, r.subject_rkey, r.subject_collection) = (k.actor_id, k.rkey, 1)) AS all_reposts,
     (SELECT count(*) FROM bsky.posts AS p WHERE (p.parent_actor, p.parent_rkey) = (k.actor_id, k.rkey))
-      - coalesce(v.number, 0) AS all_replies,
+      - (SELECT count(*) FROM bsky.post_rules AS v
+         WHERE v.violates_threadgate AND (v.parent_actor, v.parent_rkey) = (k.actor_id, k.rkey)) AS all_replies,
     (SELECT count(*) FROM bsky.posts AS p
      WHERE (p.quote_actor, p.quote_rkey, p.quote_collection) = (k.actor_id, k.rkey, 1)) AS all_quotes
   FROM keys AS k LEFT JOIN {post_stats} AS t USING (actor_id, rkey)
-  LEFT JOIN (SELECT parent_actor AS actor_id, parent_rkey AS rkey, count(*) AS number FROM bsky.post_rules
-    WHERE violates_threadgate GROUP BY 1, 2) AS v USING (actor_id, rkey)
 )
 SELECT format('%s: likes %s of %s, reposts %s of %s, replies %s of %s, quotes %s of %s', bsky.uri(actor_id, 1, rkey), likes,
   all_likes, reposts, all_reposts, replies, all_replies, quotes, all_quotes)

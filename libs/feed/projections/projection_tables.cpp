@@ -7,6 +7,11 @@
 namespace skua::feed {
 namespace {
 
+const store::Statement kLockLive{
+    "projection_lock_live",
+    "SELECT c.id FROM skua.consumers AS c JOIN skua.consumer_lanes AS l ON l.consumer_id = c.id "
+    "WHERE c.name = $1::text AND c.role = 'live' ORDER BY l.lane FOR UPDATE OF l"};
+
 std::string table_of(const ProjectionTable& table, std::int32_t consumer_id) {
   return fmt::format("{}_{}", table.name, consumer_id);
 }
@@ -63,6 +68,14 @@ void hide_tables(store::Session& session, const Projection& projection) {
     if (table.is_internal) continue;
     session.run(fmt::format("SELECT skua.show_projection('{}', NULL)", table.name));
   }
+}
+
+std::optional<std::int32_t> lock_published(store::Session& session, const Projection& projection) {
+  if (projection.publish.empty()) return std::nullopt;
+  store::Params params;
+  params.text(projection.name);
+  const store::Rows live = session.execute(kLockLive, params);
+  return live.empty() ? std::nullopt : std::optional(live.int4(0, 0));
 }
 
 void publish_tables(store::Session& session, const Projection& projection,

@@ -25,6 +25,10 @@ void show_tables(store::Session& session, const Projection& projection, std::int
 /// The views have no rows any more. In the caller's transaction.
 void hide_tables(store::Session& session, const Projection& projection);
 
+/// The live consumer of a projection that publishes its tables, if there is one. Locks its lanes: a
+/// session that applies a batch would publish the result later. In the caller's transaction.
+std::optional<std::int32_t> lock_published(store::Session& session, const Projection& projection);
+
 /// Appends the differences between the tables of two consumers to the log, if the projection
 /// publishes them. At least one of the consumers exists. The last statement of the caller's
 /// transaction, which has locked the lanes of both.

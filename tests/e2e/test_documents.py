@@ -1,12 +1,14 @@
-"""The commands and statements in the documentation work.
+"""The commands and statements in the documentation work, and what it says about the database is true.
 
 test_readme.py runs the commands of README.md. The SQL of docs/queries.md runs exactly as written.
 """
 
+import os
 import re
+import subprocess
 import unittest
 
-from harness import ROOT, EndToEnd
+from harness import ROOT, EndToEnd, server_url
 from made import busy_network
 
 
@@ -29,6 +31,20 @@ def variables():
 def queries_of_the_readme():
     commands = "".join(blocks("README.md", "sh"))
     return re.findall(r'psql -c "(.*)"$', commands, re.MULTILINE)
+
+
+def documents():
+    return [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("libs/*.md"), *ROOT.glob("bench/*.md")]
+
+
+def anchors(document):
+    """The anchors of a document's headings, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
+    found = []
+    for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE):
+        anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        found.append(f"{anchor}-{found.count(anchor)}" if anchor in found else anchor)
+    return found
 
 
 class Documents(EndToEnd):
@@ -60,13 +76,43 @@ class Documents(EndToEnd):
                 # Domains that are not allowed in handles (libs/identity/handle_check.cpp).
                 self.assertNotRegex(handle, r"\.(alt|arpa|example|internal|invalid|local|localhost|onion)$")
 
+    def test_schema_md_is_generated_from_the_database(self):
+        done = subprocess.run(
+            [ROOT / "scripts/schema_docs", "--check"], env={**os.environ, "SKUA_TEST_DATABASE_URL": server_url()},
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_relations_and_functions_that_they_name_exist(self):
+        database = self.database()
+        relations = set(database.run(r"""
+            select n.nspname || '.' || c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+            where n.nspname in ('bsky', 'skua') and c.relkind in ('r', 'p', 'v') and not c.relispartition""").split())
+        functions = set(database.run("""
+            select n.nspname || '.' || p.proname from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+            where n.nspname in ('bsky', 'skua')""").split())
+        self.assertGreater(len(relations), 80)
+        for document in documents():
+            # The glossary names retired tables, and the changelog may.
+            if document.name in ("glossary.md", "CHANGELOG.md") or "adr" in document.parts:
+                continue
+            named = set(re.findall(r"(?<![\w.@/-])(?:bsky|skua)\.[a-z_]+", document.read_text()))
+            with self.subTest(document.relative_to(ROOT)):
+                self.assertEqual(named - relations - functions - {"bsky.app"}, set())
+        # Every relation and function of bsky, and every table of skua, has a line or a section.
+        text = (ROOT / "docs/schema.md").read_text()
+        self.assertEqual([name for name in relations | functions if name.startswith("bsky.") and name not in text], [])
+        self.assertEqual([name for name in relations if name.startswith("skua.") and f"`{name[5:]}`" not in text], [])
+
     def test_links_and_paths_exist(self):
-        documents = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("libs/*.md"), *ROOT.glob("bench/*.md")]
-        for document in documents:
+        for document in documents():
+            for path, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", document.read_text()):
+                with self.subTest(f"{document.relative_to(ROOT)}: {path}#{anchor}"):
+                    self.assertIn(anchor, anchors(document.parent / path if path else document))
             for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
                 with self.subTest(f"{document.relative_to(ROOT)}: {target}"):
                     self.assertTrue((document.parent / target).exists())
-        for document in documents:
+        for document in documents():
             text = document.read_text()
             paths = re.findall(r"`((?:apps|bench|libs|schema|scripts|tests)/[\w/.-]+)`", text)
             paths += ["tests/" + path for path in re.findall(r"`((?:\w+/)+\w+_test\.cpp|e2e/test_\w+\.py)`", text)]

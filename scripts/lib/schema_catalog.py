@@ -39,7 +39,7 @@ SELECT json_build_object(
     ) ORDER BY n.nspname, p.proname, pg_get_function_arguments(p.oid))
     FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace WHERE n.nspname IN ('bsky', 'skua')),
   'collections', (
-    SELECT json_object_agg(t.name, json_build_object('id', c.id, 'nsid', c.nsid))
+    SELECT json_object_agg(t.name, c.nsid ORDER BY c.id)
     FROM skua.record_tables AS t JOIN bsky.collections AS c ON c.id = t.collection_id),
   'targets', (
     SELECT json_agg(json_build_array(f.table_name, f.column_name, t.name))
@@ -123,8 +123,9 @@ class Function:
 
 
 class Catalog:
-    """`collections`: {table: {id, nsid}} of the tables that have the records of one collection. `targets`: {(table,
-    stem of a reference): table} of the references to one collection. `reader_tables`: the tables of skua for readers.
+    """`collections`: {table: nsid} of the tables that have the records of one collection, by the number of the
+    collection. `targets`: {(table, stem of a reference): table} of the references to one collection. `reader_tables`:
+    the tables of skua for readers.
     """
 
     def __init__(self, found):

@@ -53,8 +53,8 @@ class Markdown:
 
         def show(match):
             found = match[0]
-            is_code = found.startswith("`") or found.startswith(("bsky.", "skua.")) and found.split("(")[0] not in self.names
-            return found if is_code else f"`{found}`"
+            is_name = not found.startswith(("bsky.", "skua.")) or found.split("(")[0] in self.names
+            return f"`{found}`" if is_name and not found.startswith("`") else found
 
         return CODE.sub(show, text).replace("|", "\\|")
 
@@ -125,7 +125,7 @@ class Markdown:
         if self.is_of_records(relation):
             shared = self.table_columns
             columns.sort(key=lambda column: column.name in shared)
-            parts += self.columns_beside(columns, shared, "the columns of all tables of records", absent(relation, shared))
+            parts += self.columns_beside(relation, columns, shared.values(), "the columns of all tables of records")
         else:
             parts.append(self.column_table(columns))
         view = self.bsky.get(f"{relation.name}_view") if relation.schema == "bsky" else None
@@ -151,8 +151,7 @@ class Markdown:
 
     def view_of(self, relation, view):
         """A view by its difference from its table."""
-        shared = self.view_columns if self.is_of_records(relation) else {}
-        table_columns = {column.name: column for column in self.ordered(relation)}
+        shared = self.view_columns.values() if self.is_of_records(relation) else ()
         content = relation.comment.split(":")[0] + "."
         remarks = [sentence for sentence in sentences(view.comment)
                    if sentence not in (content, relation.comment, *self.view_sentences)]
@@ -160,14 +159,14 @@ class Markdown:
         parts = [f"#### `{view.title()}`"]
         if remarks:
             parts.append(self.prose(" ".join(remarks)))
-        return parts + self.columns_beside(view.columns, table_columns | shared, source, absent(view, table_columns | shared),
-                                           {column.meaning() for column in table_columns.values()})
+        return parts + self.columns_beside(view, view.columns, [*self.ordered(relation), *shared], source)
 
-    def columns_beside(self, columns, known, source, left_out, meanings=frozenset()):
-        """The columns that are not in `known`, and that have none of these meanings."""
-        meanings = meanings | {column.meaning() for column in known.values()}
+    def columns_beside(self, relation, columns, known, source):
+        """The columns of a relation by their difference from known columns, which `source` names."""
+        meanings = {column.meaning() for column in known}
         own = [column for column in columns if column.meaning() not in meanings]
-        text = f"It has {source}" + (f" except {code_list(left_out)}" if left_out else "")
+        absent = dict.fromkeys(column.name for column in known if not relation.column(column.name))
+        text = f"It has {source}" + (f" except {code_list(absent)}" if absent else "")
         return [f"{text}, and these:", self.column_table(own)] if own else [f"{text}."]
 
     def functions(self):
@@ -205,11 +204,6 @@ def frequent(lists):
     found = {value for value, count in counts.items() if count * 2 > len(lists)}
     fullest = max(lists, key=lambda values: len(found.intersection(values)))
     return [value for value in fullest if value in found] + sorted(found.difference(fullest))
-
-
-def absent(relation, columns):
-    """The names of columns that a relation does not have."""
-    return [name for name in columns if not relation.column(name)]
 
 
 def anchor(title):

@@ -17,9 +17,7 @@ def sections(catalog):
     for title, prefix, named in SECTIONS:
         names = list(named)
         if prefix is not None:
-            records = [name for name in tables if catalog.collections.get(name, {"nsid": ""})["nsid"].startswith(prefix)
-                       and name in catalog.collections]
-            names += sorted(records, key=lambda name: catalog.collections[name]["id"])
+            names += [name for name, nsid in catalog.collections.items() if name in tables and nsid.startswith(prefix)]
         found.append((title, [tables.pop(name) for name in names]))
     found[-1][1].extend(tables.values())
     return found

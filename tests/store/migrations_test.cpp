@@ -173,13 +173,14 @@ TEST_F(SchemaTest, every_relation_column_and_function_has_a_comment) {
   EXPECT_EQ(list("SELECT nspname FROM pg_namespace WHERE nspname IN ('bsky', 'skua') "
                  "AND obj_description(oid, 'pg_namespace') IS NULL"),
             "");
-  EXPECT_EQ(list("SELECT c.oid::regclass::text FROM pg_class c WHERE relkind IN ('r', 'v', 'm') "
-                 "AND relnamespace IN ('bsky'::regnamespace, 'skua'::regnamespace) "
-                 "AND obj_description(c.oid, 'pg_class') IS NULL"),
-            "");
+  EXPECT_EQ(
+      list("SELECT c.oid::regclass::text FROM pg_class c WHERE relkind IN ('r', 'p', 'v', 'm') "
+           "AND relnamespace IN ('bsky'::regnamespace, 'skua'::regnamespace) "
+           "AND obj_description(c.oid, 'pg_class') IS NULL"),
+      "");
   EXPECT_EQ(list("SELECT c.oid::regclass::text || '.' || attname FROM pg_class c "
                  "JOIN pg_attribute a ON a.attrelid = c.oid AND attnum > 0 AND NOT attisdropped "
-                 "WHERE relkind IN ('r', 'v', 'm') "
+                 "WHERE relkind IN ('r', 'p', 'v', 'm') "
                  "AND relnamespace IN ('bsky'::regnamespace, 'skua'::regnamespace) "
                  "AND col_description(c.oid, attnum) IS NULL"),
             "");

@@ -1,6 +1,8 @@
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -8,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "feed/consumers/projection_upkeep.hpp"
 #include "integration/account_events.hpp"
 #include "support/change_log.hpp"
 #include "support/made_events.hpp"
@@ -258,6 +261,33 @@ TEST_F(PostRulesTest, an_exchange_and_a_removal_publish_what_changes) {
   EXPECT_EQ(test::change_log_differences(session()), "");
 }
 
+/// A check waits for a lane. Meanwhile other changes are appended to the log.
+TEST_F(PostRulesTest, a_check_appends_nothing_to_the_log) {
+  test::add_projections(session(), 10);
+  put(1, kPost, 1, post());
+  put(1, kThreadgate, 1, threadgate(uri(1, 1), {}));
+  EXPECT_EQ(broken(), "");
+  put(2, kPost, 2, reply(uri(1, 1), uri(1, 1)));
+  store::Session holder(database_.url(), "skua test");
+  holder.run("BEGIN");
+  holder.run("SELECT FROM skua.consumer_lanes FOR UPDATE");
+  store::Session checking(database_.url(), "skua test");
+  prepare_fold_session(checking);
+  std::optional<std::vector<std::string>> differences;
+  std::thread check([&] {
+    ConsumerMetrics metrics;
+    differences = check_projection(checking, "post_rules", std::nullopt, metrics);
+  });
+  while (session().run("SELECT FROM pg_locks WHERE NOT granted").empty()) std::this_thread::yield();
+  put(3, kPost, 3, reply(uri(1, 1), uri(1, 1)));
+  const std::string end = value("SELECT skua.change_log_end()");
+  holder.run("ROLLBACK");
+  check.join();
+  EXPECT_EQ(differences, std::vector<std::string>());
+  EXPECT_EQ(value("SELECT skua.change_log_end()"), end);
+  EXPECT_EQ(broken(), "2/2 threadgate, 3/3 threadgate");
+}
+
 /// A large thread is judged in parts, and other threads meanwhile.
 TEST_F(PostRulesTest, a_large_thread_does_not_delay_other_posts) {
   put(1, kPost, 1, post());
@@ -278,6 +308,10 @@ TEST_F(PostRulesTest, a_large_thread_does_not_delay_other_posts) {
   const auto step = [&] {
     return fold_step(session(), metrics, {.only = "post_rules", .ignores_pause = true});
   };
+  EXPECT_EQ(check_projection(session(), "post_rules", std::nullopt, metrics),
+            std::vector<std::string>())
+      << "a check does the work that waits";
+  EXPECT_EQ(broken_rules(), "0") << "and rolls it back";
   EXPECT_EQ(step(), StepResult::Worked);
   EXPECT_EQ(broken_rules(), "2001") << "a part of the large thread, and the new reply";
   EXPECT_EQ(step(), StepResult::Worked);

@@ -29,9 +29,10 @@ bool drop_retired_projection(store::Session& session);
 void rebuild_old_versions(store::Session& session);
 
 /// Compares `keys` rows of a live projection, chosen at random, with the records; nothing: all
-/// rows. It first applies all changes of its snapshot. Returns a text for each difference, at most
-/// ten. Nothing: the projection is not built, another session works on it, or, with `keys`, it is
-/// far from the end of the log.
+/// rows. It first applies all changes of its snapshot, in a transaction that it rolls back. Returns
+/// a text for each difference, at most ten. Nothing: the projection is not built, another session
+/// works on it, much work is left that earlier changes caused, or, with `keys`, it is far from the
+/// end of the log.
 std::optional<std::vector<std::string>> check_projection(store::Session& session,
                                                          const std::string& name,
                                                          std::optional<std::int32_t> keys,

@@ -152,7 +152,8 @@ SELECT p.actor_id, p.rkey FROM oldest AS q CROSS JOIN LATERAL (
 )sql";
 
 /// Appends the differences between two sets of rows, `stored` and `wanted`, to the log. The last
-/// statement of a transaction.
+/// statement of a transaction. A check has a snapshot that is older than the end of the log, and
+/// rolls its changes back: it appends nothing.
 constexpr const char* kAppend = R"sql(
 changed AS (
   SELECT coalesce(w.actor_id, s.actor_id) AS actor_id, coalesce(w.rkey, s.rkey) AS rkey,
@@ -190,7 +191,7 @@ SELECT skua.append_changes(c.kinds, c.ops, c.actors, c.collections, c.rkeys, c.r
   coalesce(r.roles, '{}'), coalesce(r.deltas, '{}'), coalesce(r.actors, '{}'), coalesce(r.collections, '{}'),
   coalesce(r.rkeys, '{}'))
 FROM changes AS c LEFT JOIN refs AS r USING (block)
-WHERE skua.is_logging_changes()
+WHERE current_setting('transaction_isolation') = 'read committed' AND skua.is_logging_changes()
 )sql";
 
 std::string judge_posts() {

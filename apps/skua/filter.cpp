@@ -1,11 +1,13 @@
 #include "filter.hpp"
 
 #include <cstdio>
+#include <stdexcept>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "account_choice.hpp"
 #include "app/database.hpp"
 #include "base/count_text.hpp"
 #include "commands.hpp"
@@ -90,6 +92,7 @@ int filter_show(const Settings& settings, const FilterCommandFlags& flags) {
     const nlohmann::json json = {{"version", filter->version()},
                                  {"collections", content.collections},
                                  {"dids", content.dids},
+                                 {"excluded", filter->limits().excluded},
                                  {"waiting_for_resync", waiting}};
     fmt::print("{}\n", json.dump(2));
     return kSuccess;
@@ -97,6 +100,9 @@ int filter_show(const Settings& settings, const FilterCommandFlags& flags) {
   fmt::print("stored: {}\n", filter::filter_text(content));
   for (const std::string& name : content.collections) fmt::print("  {}\n", name);
   for (const std::string& did : content.dids) fmt::print("  {}\n", did);
+  const auto& excluded = filter->limits().excluded;
+  if (!excluded.empty()) fmt::print("excluded: {}\n", counted(excluded.size(), "account"));
+  for (const std::string& did : excluded) fmt::print("  {}\n", did);
   if (waiting > 0) fmt::print("waiting for a resync: {}\n", counted(waiting, "repository"));
   return kSuccess;
 }
@@ -115,6 +121,34 @@ int filter_change(const Settings& settings, const FilterCommandFlags& flags, Fil
   while (store::mark_for_filter(session)) {
   }
   print_what_follows(session, change);
+  return kSuccess;
+}
+
+int filter_exclude(const Settings& settings, const FilterCommandFlags& flags, bool exclude) {
+  const std::string url = require_database(settings, flags.database);
+  if (flags.accounts.empty() && flags.files.empty()) {
+    throw UsageError("name accounts with --did or --file");
+  }
+  std::size_t problems = 0;
+  const std::vector<std::string> dids =
+      look_up(account_choice(settings, flags.verification, flags.accounts, flags.files), problems);
+  if (problems > 0) throw std::runtime_error("nothing is changed: an account is missing");
+  store::Session session = session_at(url);
+  if (exclude) {
+    const std::size_t changed = store::exclude_accounts(session, dids);
+    fmt::print("{} excluded\n", counted(changed, "account"));
+    if (changed > 0) {
+      fmt::print("`skua run` removes their rows within a minute, `skua retention apply` now\n");
+    }
+  } else {
+    const std::size_t changed = store::include_accounts(session, dids);
+    fmt::print("{} no longer excluded\n", counted(changed, "account"));
+    if (changed > 0) {
+      fmt::print(
+          "`skua run` downloads repositories that were complete again; `skua backfill` adds the "
+          "older records of all others\n");
+    }
+  }
   return kSuccess;
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "filter_choice.hpp"
 #include "settings.hpp"
@@ -13,15 +14,21 @@ namespace skua::cli {
 struct FilterCommandFlags {
   FilterFlags names{.file_flag = "--file"};
   VerificationFlags verification;
+  /// Of `exclude` and `include`.
+  std::vector<std::string> accounts;
+  std::vector<std::string> files;
   std::optional<std::string> database;
   bool json = false;
 };
 enum class FilterAction : std::uint8_t { Set, Add, Remove, Clear };
 
-// Both return the exit code.
+// All return the exit code.
 
 int filter_show(const Settings& settings, const FilterCommandFlags& flags);
 /// Prints the changes and their consequences.
 int filter_change(const Settings& settings, const FilterCommandFlags& flags, FilterAction action);
+
+/// Excludes accounts, or ends it.
+int filter_exclude(const Settings& settings, const FilterCommandFlags& flags, bool exclude);
 
 }  // namespace skua::cli

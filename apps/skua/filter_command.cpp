@@ -19,6 +19,7 @@ class FilterCommand final : public Command {
  private:
   CLI::App* add(const char* name, const char* what);
   CLI::App* add_with_names(const char* name, const char* what);
+  CLI::App* add_with_accounts(const char* name, const char* what);
 
   FilterCommandFlags flags_;
   CLI::App* filter_;
@@ -27,6 +28,8 @@ class FilterCommand final : public Command {
   CLI::App* add_;
   CLI::App* remove_;
   CLI::App* clear_;
+  CLI::App* exclude_;
+  CLI::App* include_;
 };
 
 FilterCommand::FilterCommand(CLI::App& app)
@@ -36,7 +39,9 @@ FilterCommand::FilterCommand(CLI::App& app)
       set_(add_with_names("set", "Replace the filter")),
       add_(add_with_names("add", "Add collections and accounts to the filter")),
       remove_(add_with_names("remove", "Remove collections and accounts from the filter")),
-      clear_(add("clear", "Remove the filter: store everything")) {
+      clear_(add("clear", "Remove the filter: store everything")),
+      exclude_(add_with_accounts("exclude", "Exclude accounts and remove their rows")),
+      include_(add_with_accounts("include", "End the exclusion of accounts")) {
   filter_->require_subcommand(1);
   filter_->footer(
       "Examples:\n  skua filter show\n  skua filter set --collection app.bsky.feed.post");
@@ -53,7 +58,13 @@ FilterCommand::FilterCommand(CLI::App& app)
   remove_->footer(
       "After the last entry of a kind (collection, account) is removed, everything of that kind "
       "passes.\n\nExample:\n  skua filter remove --collection app.bsky.feed.like");
-  clear_->footer("Example:\n  skua filter clear");
+  clear_->footer("Excluded accounts stay excluded.\n\nExample:\n  skua filter clear");
+  exclude_->footer(
+      "Messages of excluded accounts are not read, and their repositories are not downloaded. "
+      "`skua run` removes their rows.\nThe exclusion does not depend on the filter.\n\n"
+      "Example:\n  skua filter exclude --did did:plc:z72i7hdynmk6r22z27h6tvur\n  skua filter "
+      "exclude --file accounts.txt");
+  include_->footer("Example:\n  skua filter include --did did:plc:z72i7hdynmk6r22z27h6tvur");
 }
 
 CLI::App* FilterCommand::add(const char* name, const char* what) {
@@ -80,12 +91,26 @@ CLI::App* FilterCommand::add_with_names(const char* name, const char* what) {
   return command;
 }
 
+CLI::App* FilterCommand::add_with_accounts(const char* name, const char* what) {
+  CLI::App* command = add(name, what);
+  command->add_option("--did", flags_.accounts, std::string("An account: ") + kAccountForms)
+      ->type_name("DID")
+      ->allow_extra_args(false);
+  command->add_option("--file", flags_.files, "File of accounts, one per line; # begins a comment")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  add_handle_options(command, flags_.verification);
+  return command;
+}
+
 std::optional<int> FilterCommand::run(const Settings& settings) const {
   if (*show_) return filter_show(settings, flags_);
   if (*set_) return filter_change(settings, flags_, FilterAction::Set);
   if (*add_) return filter_change(settings, flags_, FilterAction::Add);
   if (*remove_) return filter_change(settings, flags_, FilterAction::Remove);
   if (*clear_) return filter_change(settings, flags_, FilterAction::Clear);
+  if (*exclude_) return filter_exclude(settings, flags_, true);
+  if (*include_) return filter_exclude(settings, flags_, false);
   return std::nullopt;
 }
 

@@ -13,6 +13,7 @@
 #include "base/metric_group.hpp"
 #include "feed/consumers/consumer_pool.hpp"
 #include "feed/log_maintenance.hpp"
+#include "retention/remover.hpp"
 #include "sources/source_run.hpp"
 #include "store/clock_watch.hpp"
 #include "store/database_watch.hpp"
@@ -73,6 +74,11 @@ class Indexer::Impl {
     log_maintenance_ = std::make_unique<feed::LogMaintenance>(feed::LogMaintenance::Options{
         .database_url = options_.database_url,
         .on_defect = [this](const std::string& what) { defect_.report(what); }});
+    remover_ = std::make_unique<retention::Remover>(
+        retention::Remover::Options{
+            .database_url = options_.database_url,
+            .on_defect = [this](const std::string& what) { defect_.report(what); }},
+        filter_);
     consumers_ = std::make_unique<feed::ConsumerPool>(feed::ConsumerPool::Options{
         .database_url = options_.database_url,
         .threads = options_.consumer_threads,
@@ -89,6 +95,7 @@ class Indexer::Impl {
   void start() {
     filter_watch_->start();
     log_maintenance_->start();
+    remover_->start();
     consumers_->start();
     if (backfill_) backfill_->start();
     for (const auto& run : runs_) run->start();
@@ -157,6 +164,7 @@ class Indexer::Impl {
     if (backfill_) backfill_->stop();
     if (handles_) handles_->stop();
     log_maintenance_->stop();
+    remover_->stop();
     consumers_->stop();
     return drained;
   }
@@ -212,6 +220,8 @@ class Indexer::Impl {
                 values_of(log_maintenance_ ? log_maintenance_->metrics() : feed::LogMetrics()));
     metrics.add(status::MetricScope::Process,
                 values_of(consumers_ ? consumers_->metrics() : feed::ConsumerMetrics()));
+    metrics.add(status::MetricScope::Process,
+                values_of(remover_ ? remover_->metrics() : retention::RemovalMetrics()));
   }
 
   const IndexerOptions options_;
@@ -222,6 +232,7 @@ class Indexer::Impl {
   std::unique_ptr<accounts::NetworkAccounts> accounts_;
   writer::WorkerPool pool_;
   std::unique_ptr<feed::LogMaintenance> log_maintenance_;
+  std::unique_ptr<retention::Remover> remover_;
   std::unique_ptr<feed::ConsumerPool> consumers_;
   std::unique_ptr<MonitoredBackfill> backfill_;
   std::unique_ptr<accounts::HandleLookups> handles_;

@@ -4,6 +4,7 @@
 #include "change_feed/feed_metrics.hpp"
 #include "feed/consumers/fold_step.hpp"
 #include "feed/log_maintenance.hpp"
+#include "retention/removal.hpp"
 #include "sources/source_metrics.hpp"
 #include "status/backfill_metrics.hpp"
 #include "status/consumer_metrics.hpp"
@@ -16,6 +17,9 @@ std::vector<status::MetricDeclaration> metric_registry() {
     all.push_back({metric.info, metric.kind});
   }
   for (const MetricValue& metric : values_of(feed::ConsumerMetrics())) {
+    all.push_back({metric.info, metric.kind});
+  }
+  for (const MetricValue& metric : values_of(retention::RemovalMetrics())) {
     all.push_back({metric.info, metric.kind});
   }
   for (const status::MetricDeclaration& metric : status::consumer_metric_declarations()) {

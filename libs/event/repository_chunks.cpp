@@ -57,6 +57,11 @@ std::optional<Chunk> RepositoryChunks::add(const repo::ListedRecord& record) {
     open.chunk.events.reserve(std::min(open.left, options_.max_records));
   UnresolvedEvent& event = open.chunk.events.emplace_back().event;
   decoder_.decode(did_, rev_, record, event);
+  const auto* change = std::get_if<RecordChange>(&event.body);
+  if (change != nullptr && options_.leave_out_decoded && options_.leave_out_decoded(*change)) {
+    open.chunk.events.pop_back();
+    return full;
+  }
   // A record with an unreadable path has no type of its own.
   event.type = type;
   event.origin = options_.origin;

@@ -22,6 +22,8 @@ struct ChunkOptions {
   /// Selects records to skip, such as those that are already stored; skipped records are not
   /// decoded. Empty: no record is skipped.
   std::function<bool(const repo::ListedRecord&)> leave_out;
+  /// Selects decoded records to skip, such as those that are too old. Empty: no record is skipped.
+  std::function<bool(const RecordChange&)> leave_out_decoded;
   /// UnresolvedEvent::origin of the events.
   std::uint32_t origin = 0;
 };

@@ -21,10 +21,13 @@ void bound_time(event::UnresolvedEvent& event, Timestamp now) {
   }
 }
 
-/// Whether the filter leaves an event out: a record, or an op on one that cannot be read.
-bool is_outside(const store::Filter& filter, const event::UnresolvedEvent& event) {
+/// Whether the filter leaves an event out: a record, or an op on one that cannot be read. The
+/// update of a record passes at any age, because a row of it may exist.
+bool is_outside(const store::Filter& filter, const event::UnresolvedEvent& event, Timestamp now) {
   if (const auto* change = std::get_if<event::RecordChange>(&event.body)) {
-    return !filter.passes_collection(change->collection);
+    return !filter.passes_collection(change->collection) ||
+           (change->operation == event::Operation::Create &&
+            filter.is_expired(change->collection, records::created_at(change->record.record), now));
   }
   const auto* rejection = std::get_if<event::Rejection>(&event.body);
   if (rejection == nullptr) return false;
@@ -49,9 +52,10 @@ void dispatch(const DispatchServices& services, const filter::CurrentFilter::Sna
               InFlightList::Ticket ticket, std::vector<event::UnresolvedEvent>& events,
               Timestamp time) {
   crash_point("decoded");
-  if (filter && !filter->passes_all_collections()) {
+  if (filter && !filter->passes_all_records()) {
+    const Timestamp now = services.clock.now();
     services.intake.filtered +=
-        std::erase_if(events, [&](const auto& event) { return is_outside(*filter, event); });
+        std::erase_if(events, [&](const auto& event) { return is_outside(*filter, event, now); });
   }
   services.in_flight.decoded(ticket, events.size(), time);
   for (event::UnresolvedEvent& event : events) {

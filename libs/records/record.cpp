@@ -76,6 +76,18 @@ Decoded decode_record(std::string_view collection, std::string_view rkey,
   return out;
 }
 
+std::optional<Timestamp> created_at(const Record& record) {
+  return std::visit(
+      []<class T>(const T& typed) -> std::optional<Timestamp> {
+        if constexpr (std::is_same_v<T, std::monostate>) {
+          return std::nullopt;
+        } else {
+          return typed.created_at;
+        }
+      },
+      record);
+}
+
 RecordType record_type_of(std::string_view collection) {
   RecordType type = RecordType::Metadata;
   with_collection(collection, [&]<class T>() { type = T::kType; });

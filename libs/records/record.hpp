@@ -75,6 +75,9 @@ Decoded decode_record(std::string_view collection, std::string_view rkey,
 Decoded decode_record(std::string_view collection, std::string_view rkey,
                       const atproto::Document& document);
 
+/// `createdAt` of a record that has a struct.
+std::optional<Timestamp> created_at(const Record& record);
+
 /// The struct's type, Metadata for collections without one.
 RecordType record_type_of(std::string_view collection);
 

@@ -18,12 +18,28 @@ const Statement kLoadFilter{
     "filter_load",
     "SELECT s.version, v.kind, v.value FROM skua.filter_state AS s LEFT JOIN LATERAL ("
     "SELECT 'collection' AS kind, c AS value FROM unnest(s.collections) AS c UNION ALL "
-    "SELECT 'did', d FROM unnest(s.dids) AS d) AS v ON true"};
+    "SELECT 'did', d FROM unnest(s.dids) AS d UNION ALL "
+    "SELECT 'excluded', e FROM unnest(s.excluded) AS e UNION ALL "
+    "SELECT 'keep ' || k.value, k.key FROM jsonb_each_text(s.retention) AS k) AS v ON true"};
 
 // Writers wait for each other; readers do not wait.
 constexpr const char* kLockFilter = "LOCK TABLE skua.filter IN SHARE ROW EXCLUSIVE MODE";
 
 const Statement kStored{"filter_stored", "SELECT 0::int8, kind, value FROM skua.filter"};
+
+const Statement kExclude{"filter_exclude",
+                         "INSERT INTO skua.excluded_accounts (did) SELECT DISTINCT u.did FROM "
+                         "unnest($1::text[]) AS u(did) ON CONFLICT DO NOTHING"};
+const Statement kInclude{"filter_include",
+                         "DELETE FROM skua.excluded_accounts WHERE did = ANY($1::text[])"};
+// A pass that has begun may have missed rows.
+const Statement kSetRetention{
+    "filter_set_retention",
+    "INSERT INTO skua.retention AS r (collection, keep) VALUES ($1::text, $2::int8 * interval '1 "
+    "second') ON CONFLICT (collection) DO UPDATE SET keep = EXCLUDED.keep, next_block = NULL, "
+    "pass_at = NULL WHERE r.keep <> EXCLUDED.keep"};
+const Statement kRemoveRetention{"filter_remove_retention",
+                                 "DELETE FROM skua.retention WHERE collection = $1::text"};
 
 const std::string kGiven = "unnest($1::text[], $2::text[]) AS u(kind, value)";
 const Statement kInsertFilter{
@@ -38,12 +54,40 @@ FilterContent content_of(const Rows& rows) {
   FilterContent content;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows.is_null(i, 1)) continue;
-    auto& list = rows.text(i, 1) == "did" ? content.dids : content.collections;
-    list.emplace_back(rows.text(i, 2));
+    if (rows.text(i, 1) == "did") content.dids.emplace_back(rows.text(i, 2));
+    if (rows.text(i, 1) == "collection") content.collections.emplace_back(rows.text(i, 2));
   }
   std::sort(content.collections.begin(), content.collections.end());
   std::sort(content.dids.begin(), content.dids.end());
   return content;
+}
+
+constexpr std::string_view kKeepKind = "keep ";
+
+FilterLimits limits_of(const Rows& rows) {
+  FilterLimits limits;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows.is_null(i, 1)) continue;
+    const std::string_view kind = rows.text(i, 1);
+    if (kind == "excluded") {
+      limits.excluded.emplace_back(rows.text(i, 2));
+    } else if (kind.starts_with(kKeepKind)) {
+      const std::string seconds(kind.substr(kKeepKind.size()));
+      limits.retention.push_back(
+          {std::string(rows.text(i, 2)), std::chrono::seconds(std::stoll(seconds))});
+    }
+  }
+  std::sort(limits.excluded.begin(), limits.excluded.end());
+  return limits;
+}
+
+std::size_t change_exclusions(Session& session, const Statement& statement,
+                              const std::vector<std::string>& dids) {
+  Array values(Array::Type::text);
+  for (const std::string& did : dids) values.text(did);
+  Params params;
+  params.array(values);
+  return session.execute(statement, params).affected();
 }
 
 Params params_of(const FilterContent& content) {
@@ -66,7 +110,21 @@ Params params_of(const FilterContent& content) {
 
 bool Filter::passes_did(std::string_view did) const {
   const auto& dids = content_.dids;
-  return dids.empty() || std::binary_search(dids.begin(), dids.end(), did, std::less<>());
+  return !excludes(did) &&
+         (dids.empty() || std::binary_search(dids.begin(), dids.end(), did, std::less<>()));
+}
+
+bool Filter::excludes(std::string_view did) const {
+  const auto& excluded = limits_.excluded;
+  return std::binary_search(excluded.begin(), excluded.end(), did, std::less<>());
+}
+
+bool Filter::is_expired(std::string_view collection, std::optional<Timestamp> created_at,
+                        Timestamp now) const {
+  if (!created_at) return false;
+  return std::any_of(limits_.retention.begin(), limits_.retention.end(), [&](const KeepTime& rule) {
+    return rule.collection == collection && *created_at < now - rule.keep;
+  });
 }
 
 FilterState load_filter_state(Session& session) {
@@ -83,7 +141,7 @@ FilterState load_filter_state(Session& session) {
 
 std::shared_ptr<const Filter> load_filter(Session& session) {
   const Rows rows = session.execute(kLoadFilter, {});
-  return std::make_shared<const Filter>(rows.int8(0, 0), content_of(rows));
+  return std::make_shared<const Filter>(rows.int8(0, 0), content_of(rows), limits_of(rows));
 }
 
 FilterChange change_filter(Session& session, FilterEdit edit, const FilterContent& content) {
@@ -97,6 +155,23 @@ FilterChange change_filter(Session& session, FilterEdit edit, const FilterConten
   change.after = content_of(session.execute(kStored, {}));
   transaction.commit();
   return change;
+}
+
+std::size_t exclude_accounts(Session& session, const std::vector<std::string>& dids) {
+  return change_exclusions(session, kExclude, dids);
+}
+
+std::size_t include_accounts(Session& session, const std::vector<std::string>& dids) {
+  return change_exclusions(session, kInclude, dids);
+}
+
+bool set_retention(Session& session, std::string_view collection,
+                   std::optional<std::chrono::seconds> keep) {
+  Params params;
+  params.text(collection);
+  if (!keep) return session.execute(kRemoveRetention, params).affected() > 0;
+  params.int8(keep->count());
+  return session.execute(kSetRetention, params).affected() > 0;
 }
 
 bool mark_for_filter(Session& session) {

@@ -1,13 +1,16 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "atproto/collection_filter.hpp"
+#include "base/time.hpp"
 #include "store/session.hpp"
 
 namespace skua::store {
@@ -23,29 +26,55 @@ struct FilterContent {
   friend bool operator==(const FilterContent&, const FilterContent&) = default;
 };
 
-/// One version of the filter (`skua.filter`). Immutable: any thread.
+/// How long records of a collection are kept (`skua.retention`).
+struct KeepTime {
+  std::string collection;
+  std::chrono::seconds keep{0};
+  friend bool operator==(const KeepTime&, const KeepTime&) = default;
+};
+
+/// What is removed besides: excluded accounts (`skua.excluded_accounts`), sorted, and old records.
+struct FilterLimits {
+  std::vector<std::string> excluded;
+  std::vector<KeepTime> retention;
+
+  bool empty() const { return excluded.empty() && retention.empty(); }
+};
+
+/// One version of the filter (`skua.filter`), the excluded accounts and the retention. Immutable:
+/// any thread.
 class Filter {
  public:
   /// Lets everything through; has no version.
   Filter() = default;
-  Filter(std::int64_t version, FilterContent content)
-      : version_(version), content_(std::move(content)), collections_(content_.collections) {}
+  Filter(std::int64_t version, FilterContent content, FilterLimits limits = {})
+      : version_(version),
+        content_(std::move(content)),
+        limits_(std::move(limits)),
+        collections_(content_.collections) {}
 
   /// Increases with every change.
   std::int64_t version() const { return version_; }
   const FilterContent& content() const { return content_; }
+  const FilterLimits& limits() const { return limits_; }
 
-  /// Whether events of this account are processed.
+  /// Whether events of this account are processed. Not those of an excluded one.
   bool passes_did(std::string_view did) const;
+  bool excludes(std::string_view did) const;
+  /// Whether a record with this `createdAt` is older than its collection is kept.
+  bool is_expired(std::string_view collection, std::optional<Timestamp> created_at,
+                  Timestamp now) const;
   /// Whether records of this collection are stored.
   bool passes_collection(std::string_view collection) const {
     return collections_.passes(collection);
   }
-  bool passes_all_collections() const { return collections_.passes_all(); }
+  /// Whether records of all collections and ages are stored.
+  bool passes_all_records() const { return collections_.passes_all() && limits_.retention.empty(); }
 
  private:
   std::int64_t version_ = 0;
   FilterContent content_;
+  FilterLimits limits_;
   atproto::CollectionFilter collections_;
 };
 
@@ -79,6 +108,18 @@ enum class FilterEdit : std::uint8_t { Set, Add, Remove };
 /// Replaces the stored filter with `content`, or edits it by `content`, in a transaction of its own
 /// and with all consequences. Throws DataError for a name that is neither a collection nor a DID.
 FilterChange change_filter(Session& session, FilterEdit edit, const FilterContent& content);
+
+/// Excludes accounts, or ends it, in a transaction of its own and with all consequences. Returns
+/// the number of accounts for which this changes something. Throws DataError for a name that is not
+/// a DID.
+std::size_t exclude_accounts(Session& session, const std::vector<std::string>& dids);
+std::size_t include_accounts(Session& session, const std::vector<std::string>& dids);
+
+/// Sets how long records of a collection are kept, or with nothing that all are. False: nothing
+/// changes. Throws DataError for a name that is not a collection, and for a time that is out of
+/// range.
+bool set_retention(Session& session, std::string_view collection,
+                   std::optional<std::chrono::seconds> keep);
 
 /// One step of applying a wider filter to many repositories; each step is one transaction. False:
 /// all are done.

@@ -37,6 +37,23 @@ struct StoredRow {
   std::string path;
 };
 
+/// Asks for rows that are older than the retention of their collection.
+struct ExpiredQuestion {
+  /// For `bsky.records`.
+  std::int32_t collection_id = 0;
+  /// The blocks of the table to read. Of `bsky.records` an index finds the rows.
+  std::int64_t first_block = 0;
+  std::int64_t end_block = 0;
+  /// `created_at` or `indexed_at` of the row, whichever is earlier, is before this.
+  Timestamp before = {};
+  std::size_t limit = 0;
+};
+
+struct ExpiredRow {
+  RowKey key;
+  std::string did;
+};
+
 /// How many records of an account refer to a target, for a reference that counts once.
 struct ReferenceQuestion {
   std::int32_t actor_id = 0;
@@ -62,6 +79,8 @@ class TableWriter {
 
   virtual ~TableWriter() = default;
 
+  /// The name in SQL, such as `bsky.likes`.
+  virtual std::string name() const = 0;
   /// The collection whose records stand here; 0: `bsky.records`.
   virtual std::int32_t collection_id() const = 0;
 
@@ -118,6 +137,15 @@ class TableWriter {
   /// row stays, marked as deleted. Returns how many.
   virtual std::size_t purge(store::Session& session, std::int32_t actor_id, std::int64_t rev,
                             std::size_t limit, Effects& effects) const = 0;
+
+  /// Rows that are older than the question says, in no order. Reads without locks.
+  virtual std::vector<ExpiredRow> expired_rows(store::Session& session,
+                                               const ExpiredQuestion& question) const = 0;
+
+  /// Deletes these rows, and leaves no stub, as if they had never been stored. With `before` only
+  /// rows that are older still. Returns how many had content.
+  virtual std::size_t discard(store::Session& session, std::span<const RowKey> keys,
+                              std::optional<Timestamp> before, Effects& effects) const = 0;
 
   /// For each question the number of rows that refer to the target. An account may have any number
   /// of likes of one post, so counting ends at one more than the added ones. Only of a table whose

@@ -223,5 +223,57 @@ TEST_F(FilterTableTest, a_finish_and_a_wider_filter_wait_for_each_other) {
   EXPECT_EQ(column(kAlice, "state"), "desynchronized");
 }
 
+TEST_F(FilterTableTest, excluded_accounts_do_not_pass_and_do_not_depend_on_the_filter) {
+  const std::int64_t first = state().version;
+  EXPECT_EQ(exclude_accounts(session(), {kAlice, kAlice}), 1);
+  EXPECT_EQ(exclude_accounts(session(), {kAlice}), 0);
+  EXPECT_EQ(state().version, first + 1);
+  const auto filter = load_filter(session());
+  EXPECT_FALSE(filter->passes_did(kAlice));
+  EXPECT_TRUE(filter->excludes(kAlice));
+  EXPECT_TRUE(filter->passes_did(kBob));
+  change(FilterEdit::Set, {}, {kAlice, kBob});
+  EXPECT_FALSE(load_filter(session())->passes_did(kAlice));
+  EXPECT_TRUE(load_filter(session())->passes_did(kBob));
+  session().run("UPDATE skua.excluded_accounts SET removed_at = now()");
+  EXPECT_EQ(state().version, first + 2) << "the removal of rows is no change";
+  EXPECT_EQ(include_accounts(session(), {kAlice}), 1);
+  EXPECT_TRUE(load_filter(session())->passes_did(kAlice));
+  EXPECT_THROW(exclude_accounts(session(), {"alice"}), DataError);
+}
+
+TEST_F(FilterTableTest, an_account_that_is_not_excluded_any_more_is_downloaded_again) {
+  finish(kAlice, state().version);
+  finish(kBob, state().version);
+  exclude_accounts(session(), {kAlice});
+  EXPECT_EQ(column(kAlice, "state"), "complete");
+  include_accounts(session(), {kAlice});
+  EXPECT_EQ(column(kAlice, "state"), "desynchronized");
+  EXPECT_EQ(column(kAlice, "reason"), "the account was excluded");
+  EXPECT_EQ(column(kBob, "state"), "complete");
+}
+
+TEST_F(FilterTableTest, a_record_expires_by_the_time_of_its_collection) {
+  using std::chrono::hours;
+  const std::int64_t first = state().version;
+  EXPECT_TRUE(set_retention(session(), kPost, hours(48)));
+  EXPECT_FALSE(set_retention(session(), kPost, hours(48)));
+  EXPECT_EQ(state().version, first + 1);
+  const auto filter = load_filter(session());
+  EXPECT_FALSE(filter->passes_all_records());
+  const Timestamp now = clock_.now();
+  EXPECT_TRUE(filter->is_expired(kPost, now - hours(49), now));
+  EXPECT_FALSE(filter->is_expired(kPost, now - hours(47), now));
+  EXPECT_FALSE(filter->is_expired(kPost, std::nullopt, now)) << "its age counts from its indexing";
+  EXPECT_FALSE(filter->is_expired("app.bsky.feed.like", now - hours(49), now));
+  EXPECT_TRUE(set_retention(session(), kPost, hours(24)));
+  EXPECT_TRUE(load_filter(session())->is_expired(kPost, now - hours(25), now));
+  EXPECT_TRUE(set_retention(session(), kPost, std::nullopt));
+  EXPECT_FALSE(set_retention(session(), kPost, std::nullopt));
+  EXPECT_TRUE(load_filter(session())->passes_all_records());
+  EXPECT_THROW(set_retention(session(), "posts", hours(24)), DataError);
+  EXPECT_THROW(set_retention(session(), kPost, std::chrono::seconds(59)), DataError);
+}
+
 }  // namespace
 }  // namespace skua::store::filter_table_test

@@ -38,7 +38,9 @@ const Statement kBehind{
     "WHERE r.state = 'complete' AND r.active AND r.rev < u.listed "
     "AND u.listed < (SELECT rev FROM settled) "
     "AND NOT EXISTS (SELECT FROM skua.filter_state AS f "
-    "WHERE cardinality(f.dids) > 0 AND r.did <> ALL (f.dids)) ORDER BY r.did FOR UPDATE OF r) "
+    "WHERE cardinality(f.dids) > 0 AND r.did <> ALL (f.dids)) "
+    "AND NOT EXISTS (SELECT FROM skua.excluded_accounts AS e WHERE e.did = r.did) ORDER BY r.did "
+    "FOR UPDATE OF r) "
     "UPDATE skua.repositories AS r SET state = 'desynchronized', next_attempt = $5::timestamptz "
     "FROM behind WHERE r.did = behind.did"};
 

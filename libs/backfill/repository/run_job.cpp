@@ -62,6 +62,10 @@ JobTask run_job(const JobServices& services, Scheduler& scheduler, TaskQueue& ta
                 LeasedJob leased) {
   FetchedRepository fetched{std::move(leased)};
   const Job job = fetched.job;
+  if (fetched.filter && fetched.filter->excludes(job.did)) {
+    if (job.host) scheduler.release_slot(fetched, {.end = HostOutcome::End::Ours});
+    co_return JobUnavailable{"the account is excluded (skua filter)"};
+  }
 
   // Resolve.
   const bool has_place = job.host || job.file;

@@ -1,5 +1,7 @@
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "atproto/tid.hpp"
 #include "writer/tables/keyed_table.hpp"
 
@@ -94,6 +96,25 @@ std::vector<std::int64_t> KeyedTable::read_revs(store::Session& session,
     revs.at(static_cast<std::size_t>(rows.int8(i, 0))) = rows.int8(i, 1);
   }
   return revs;
+}
+
+std::vector<ExpiredRow> KeyedTable::expired_rows(store::Session& session,
+                                                 const ExpiredQuestion& question) const {
+  store::Params params;
+  params.timestamp(question.before).int8(static_cast<std::int64_t>(question.limit));
+  if (key_ == Key::ManyCollections) {
+    params.int4(question.collection_id);
+  } else {
+    params.text(fmt::format("({},0)", question.first_block));
+    params.text(fmt::format("({},0)", question.end_block));
+  }
+  const store::Rows rows = session.execute(statements_.expired(), params);
+  std::vector<ExpiredRow> found;
+  found.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    found.push_back({key_in(rows, i), std::string(rows.text(i, key_size()))});
+  }
+  return found;
 }
 
 }  // namespace skua::writer

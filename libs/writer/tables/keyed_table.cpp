@@ -216,4 +216,20 @@ std::size_t KeyedTable::purge(store::Session& session, std::int32_t actor_id, st
   return removed.size();
 }
 
+std::size_t KeyedTable::discard(store::Session& session, std::span<const RowKey> keys,
+                                std::optional<Timestamp> before, Effects& effects) const {
+  store::Params params;
+  append_keys(params, keys);
+  before ? params.timestamp(*before) : params.null();
+  const store::Rows removed = session.execute(statements_.discard(), params);
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < removed.size(); ++i) {
+    const OldContent old = old_content(removed, i, key_size() + 1);
+    if (!old.had_content) continue;
+    ++count;
+    effects.removed(key_in(removed, i), removed.int8(i, key_size()), old.references);
+  }
+  return count;
+}
+
 }  // namespace skua::writer

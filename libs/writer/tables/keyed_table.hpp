@@ -37,6 +37,11 @@ class KeyedTable : public TableWriter {
                                       std::span<const RowKey> keys) const override;
   std::size_t purge(store::Session& session, std::int32_t actor_id, std::int64_t rev,
                     std::size_t limit, Effects& effects) const override;
+  std::string name() const override { return statements_.table(); }
+  std::vector<ExpiredRow> expired_rows(store::Session& session,
+                                       const ExpiredQuestion& question) const override;
+  std::size_t discard(store::Session& session, std::span<const RowKey> keys,
+                      std::optional<Timestamp> before, Effects& effects) const override;
   std::vector<std::int64_t> count_references(
       store::Session& session, std::span<const ReferenceQuestion> questions) const override;
 

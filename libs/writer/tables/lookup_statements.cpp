@@ -27,6 +27,14 @@ std::string TableStatements::rows_before_sql() const {
          (has_collection ? "t.collection_id, t.rkey" : "t.rkey") + " LIMIT $3::int8";
 }
 
+std::string TableStatements::expired_sql() const {
+  const std::string place = keys_.size() > 2 ? "t.collection_id = $3::int4"
+                                             : "t.ctid >= $3::text::tid AND t.ctid < $4::text::tid";
+  return "SELECT " + keys_of("t") + ", a.did FROM bsky." + table_ +
+         " AS t JOIN bsky.actors AS a ON a.id = t.actor_id WHERE " + place + " AND " + age_from() +
+         " < $1::timestamptz LIMIT $2::int8";
+}
+
 std::string TableStatements::read_keys_sql() const {
   ColumnLists lists;
   lists.append(keys_);

@@ -1,5 +1,7 @@
 #include "writer/tables/table_statements.hpp"
 
+#include <algorithm>
+
 namespace skua::writer {
 namespace {
 
@@ -34,6 +36,8 @@ TableStatements::TableStatements(const std::string& table, std::span<const Batch
       remove_{table + "_remove", remove_sql()},
       read_revs_{table + "_read_revs", read_revs_sql()},
       purge_{table + "_purge", purge_sql("")},
+      expired_{table + "_expired", expired_sql()},
+      discard_{table + "_discard", discard_sql()},
       count_references_{table + "_count_references", count_references_sql()},
       other_references_{table + "_other_references", other_references_sql()} {}
 
@@ -206,6 +210,23 @@ std::string TableStatements::purge_sql(const std::string& marker) const {
          " WHERE " + old + " AND t.cid IS NOT NULL LIMIT $3::int8), written AS (UPDATE " + table +
          " SET rev = $2::int8, " + marker + " = true" + set_to_null() +
          " WHERE t.ctid = ANY (ARRAY(SELECT place FROM old))) SELECT * FROM old";
+}
+
+std::string TableStatements::age_from() const {
+  const bool has_created_at = std::any_of(columns_.begin(), columns_.end(), [](const auto& column) {
+    return column.name == "created_at";
+  });
+  return has_created_at ? "least(t.created_at, t.indexed_at)" : "t.indexed_at";
+}
+
+std::string TableStatements::discard_sql() const {
+  ColumnLists lists;
+  lists.append(keys_);
+  const std::string before = "$" + std::to_string(lists.size + 1) + "::timestamptz";
+  return "DELETE FROM bsky." + table_ + " AS t USING unnest(" + lists.arrays + ") AS u(" +
+         lists.names + ") WHERE " + same_key() + " AND (" + before + " IS NULL OR " + age_from() +
+         " < " + before + ") RETURNING " + keys_of("t") + ", t.rev, " +
+         old_content("NULL::boolean");
 }
 
 }  // namespace skua::writer

@@ -78,6 +78,13 @@ class TableStatements {
   /// Removes rows of one account that are of a revision or older, as `remove` would. Parameters:
   /// the account, the revision, how many at most. Returns their keys and their old content.
   const store::Statement& purge() const { return purge_; }
+  /// Rows that are older than a time. Parameters: the time, how many at most, and the first and the
+  /// end of the blocks as ctid; where the collection is in the key, the collection in place of the
+  /// blocks. Returns the key and the account's DID.
+  const store::Statement& expired() const { return expired_; }
+  /// Deletes rows. Parameters: the keys' arrays, and a time or null: rows that are not older stay.
+  /// Returns their keys, revisions and old content.
+  const store::Statement& discard() const { return discard_; }
   /// Counts the rows of accounts that have a target as their first reference that counts once.
   /// Parameters: arrays of accounts, of the target's account, collection and key, and of the
   /// numbers at which counting ends. Returns the numbers, in order.
@@ -111,6 +118,10 @@ class TableStatements {
   std::string drop_stubs_sql() const;
   std::string read_revs_sql() const;
   std::string purge_sql(const std::string& marker) const;
+  std::string expired_sql() const;
+  std::string discard_sql() const;
+  /// The time from which the age of the row `t` counts.
+  std::string age_from() const;
   /// `t.actor_id = u.actor_id AND ...`
   std::string same_key() const;
   std::string column_names() const;
@@ -132,6 +143,8 @@ class TableStatements {
   store::Statement insert_stubs_;
   store::Statement read_revs_;
   store::Statement purge_;
+  store::Statement expired_;
+  store::Statement discard_;
   store::Statement count_references_;
   store::Statement other_references_;
   bool keeps_stubs_ = false;

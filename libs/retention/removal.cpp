@@ -1,0 +1,135 @@
+#include "retention/removal.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "base/crash_point.hpp"
+#include "records/record.hpp"
+#include "writer/discard.hpp"
+#include "writer/table_writer.hpp"
+
+namespace skua::retention {
+namespace {
+
+using store::Statement;
+
+constexpr std::int64_t kBlocksOfStep = 128;
+constexpr std::size_t kRowsOfStep = 1'000;
+
+// Processes apply a change of the filter within two seconds.
+const Statement kExcluded{
+    "retention_excluded",
+    "SELECT e.did, a.id FROM skua.excluded_accounts AS e LEFT JOIN bsky.actors AS a ON a.did = "
+    "e.did WHERE NOT EXISTS (SELECT FROM skua.dropped_indexes) AND (e.removed_at IS NULL AND "
+    "($1::boolean OR e.excluded_at < clock_timestamp() - interval '15 seconds') "
+    "OR e.removed_at < e.excluded_at + interval '10 minutes' "
+    "AND e.excluded_at < clock_timestamp() - interval '10 minutes') ORDER BY e.did LIMIT 100"};
+const Statement kRemoved{
+    "retention_removed",
+    "UPDATE skua.excluded_accounts SET removed_at = clock_timestamp() WHERE did = $1::text"};
+
+const Statement kRules{"retention_rules",
+                       "SELECT collection, extract(epoch FROM keep)::int8, pass_at, removed FROM "
+                       "skua.retention ORDER BY collection"};
+const Statement kNext{
+    "retention_next",
+    "SELECT r.collection FROM skua.retention AS r WHERE NOT EXISTS (SELECT FROM "
+    "skua.dropped_indexes) AND (r.next_block IS NOT NULL OR r.pass_at IS NULL OR "
+    "r.pass_at < clock_timestamp() - interval '1 hour') ORDER BY r.pass_at NULLS FIRST LIMIT 1"};
+const Statement kBegin{
+    "retention_begin",
+    "SELECT coalesce(r.next_block, 0), clock_timestamp() - r.keep, c.id FROM skua.retention AS r "
+    "LEFT JOIN bsky.collections AS c ON c.nsid = r.collection WHERE r.collection = $1::text FOR "
+    "UPDATE OF r SKIP LOCKED"};
+const Statement kEnd{
+    "retention_end",
+    "UPDATE skua.retention SET next_block = $2::int8, removed = removed + $3::int8, pass_at = CASE "
+    "WHEN next_block IS NULL THEN clock_timestamp() ELSE pass_at END WHERE collection = $1::text"};
+
+std::int64_t blocks_of(store::Session& session, const writer::TableWriter& table) {
+  return session
+      .run(fmt::format("SELECT pg_relation_size('{}') / current_setting('block_size')::int8",
+                       table.name()))
+      .int8(0, 0);
+}
+
+}  // namespace
+
+std::vector<Rule> read_rules(store::Session& session) {
+  const store::Rows rows = session.execute(kRules, {});
+  std::vector<Rule> rules;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Rule& rule = rules.emplace_back();
+    rule.collection = rows.text(i, 0);
+    rule.keep = std::chrono::seconds(rows.int8(i, 1));
+    if (!rows.is_null(i, 2)) rule.pass_at = rows.timestamp(i, 2);
+    rule.removed = rows.int8(i, 3);
+  }
+  return rules;
+}
+
+std::size_t remove_excluded(store::Session& session, Due due, RemovalMetrics& metrics) {
+  store::Params params;
+  params.boolean(due == Due::Now);
+  const store::Rows excluded = session.execute(kExcluded, params);
+  for (std::size_t i = 0; i < excluded.size(); ++i) {
+    const std::string did(excluded.text(i, 0));
+    if (!excluded.is_null(i, 1)) {
+      metrics.excluded += writer::discard_account(session, did, excluded.int4(i, 1));
+    }
+    crash_point("excluded_removed");
+    store::Params of_did;
+    of_did.text(did);
+    session.execute(kRemoved, of_did);
+  }
+  return excluded.size();
+}
+
+std::string next_expiring(store::Session& session) {
+  const store::Rows next = session.execute(kNext, {});
+  return next.empty() ? std::string() : std::string(next.text(0, 0));
+}
+
+ExpiryStep expire_step(store::Session& session, const std::string& collection,
+                       RemovalMetrics& metrics) {
+  store::Transaction transaction(session);
+  store::Params of_collection;
+  of_collection.text(collection);
+  const store::Rows rule = session.execute(kBegin, of_collection);
+  if (rule.empty()) return {.is_end = true};
+  const std::int64_t first = rule.int8(0, 0);
+  writer::ExpiredQuestion question{.collection_id = rule.is_null(0, 2) ? 0 : rule.int4(0, 2),
+                                   .first_block = first,
+                                   .end_block = first + kBlocksOfStep,
+                                   .before = rule.timestamp(0, 1),
+                                   .limit = kRowsOfStep};
+  ExpiryStep step;
+  const writer::TableWriter* table = writer::table_of(records::typed_collection_id(collection));
+  if (table != nullptr) step.all_blocks = blocks_of(session, *table);
+  question.end_block = std::min(question.end_block, step.all_blocks);
+  const writer::ExpiredCounts found = discard_expired(session, table, collection, question);
+  if (found.in_table < question.limit)
+    step.blocks = std::max<std::int64_t>(0, question.end_block - first);
+  const bool has_more = found.in_table == question.limit || found.in_records == question.limit ||
+                        question.end_block < step.all_blocks;
+  const std::size_t removed = found.in_table + found.in_records;
+  store::Params end;
+  end.text(collection);
+  if (has_more) {
+    end.int8(first + step.blocks);
+  } else {
+    end.null();
+  }
+  end.int8(static_cast<std::int64_t>(removed));
+  session.execute(kEnd, end);
+  crash_point("before_expiry_commit");
+  transaction.commit();
+  metrics.expired += removed;
+  step.is_end = !has_more;
+  return step;
+}
+
+}  // namespace skua::retention

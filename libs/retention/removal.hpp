@@ -1,0 +1,64 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/metric.hpp"
+#include "base/time.hpp"
+#include "store/session.hpp"
+
+namespace skua::retention {
+
+/// Metrics of removals. Written by one thread, read by any thread.
+struct RemovalMetrics {
+  Counter expired{"retention_removed_rows", "skua_retention_removed_rows_total", "rows",
+                  "Rows older than the retention of their collection that were removed"};
+  Counter excluded{"excluded_removed_rows", "skua_excluded_removed_rows_total", "rows",
+                   "Rows of excluded accounts that were removed"};
+};
+
+/// When an excluded account is due: once all processes know of the exclusion, or at once.
+enum class Due : std::uint8_t { Usual, Now };
+
+/// Removes the rows of excluded accounts that are due (`skua.excluded_accounts`), up to a hundred
+/// accounts; ten minutes after the exclusion once more, for events that were in flight. Returns the
+/// number of accounts. Outside a transaction, as all here. Throws store::SqlError.
+std::size_t remove_excluded(store::Session& session, Due due, RemovalMetrics& metrics);
+
+/// A row of `skua.retention`.
+struct Rule {
+  std::string collection;
+  std::chrono::seconds keep{0};
+  /// The start of the present or last pass.
+  std::optional<Timestamp> pass_at;
+  /// The number of rows that were removed so far.
+  std::int64_t removed = 0;
+};
+
+/// Sorted by collection.
+std::vector<Rule> read_rules(store::Session& session);
+
+/// The collection whose next pass is due, an hour after the last one began, or under way; the one
+/// that waits longest; empty: none is.
+std::string next_expiring(store::Session& session);
+
+/// What a step of a pass did.
+struct ExpiryStep {
+  /// The pass is at its end, or another process works on it.
+  bool is_end = false;
+  /// Blocks of the table that the step has read, and all of them.
+  std::int64_t blocks = 0;
+  std::int64_t all_blocks = 0;
+};
+
+/// Continues a pass through the table of a collection, or begins one: reads a megabyte of the
+/// table, and removes up to a thousand rows that are older than the retention. One transaction. The
+/// removals are in the change log.
+ExpiryStep expire_step(store::Session& session, const std::string& collection,
+                       RemovalMetrics& metrics);
+
+}  // namespace skua::retention

@@ -7,8 +7,8 @@ CREATE TABLE skua.excluded_accounts (
 );
 COMMENT ON TABLE skua.excluded_accounts IS 'Accounts whose messages are not read and whose repositories are not downloaded. `skua run` removes their rows. You may change it: `skua filter exclude` does.';
 COMMENT ON COLUMN skua.excluded_accounts.did IS 'The account.';
-COMMENT ON COLUMN skua.excluded_accounts.excluded_at IS 'When the account was excluded.';
-COMMENT ON COLUMN skua.excluded_accounts.removed_at IS 'When its rows were last removed. Null: not yet.';
+COMMENT ON COLUMN skua.excluded_accounts.excluded_at IS 'The time of the exclusion.';
+COMMENT ON COLUMN skua.excluded_accounts.removed_at IS 'The time at which its rows were last removed. Null: not yet.';
 
 CREATE TABLE skua.retention (
   collection text COLLATE "C" PRIMARY KEY CHECK (octet_length(collection) <= 317
@@ -18,11 +18,11 @@ CREATE TABLE skua.retention (
   pass_at    timestamptz,
   removed    int8 NOT NULL DEFAULT 0
 );
-COMMENT ON TABLE skua.retention IS 'How long records of a collection are kept. `skua run` removes older rows. A collection without a row is kept. You may change it: `skua retention` does.';
+COMMENT ON TABLE skua.retention IS 'The time for which records of a collection are kept. `skua run` removes older rows. A collection without a row is kept. You may change it: `skua retention` does.';
 COMMENT ON COLUMN skua.retention.collection IS 'The collection, such as app.bsky.feed.like.';
 COMMENT ON COLUMN skua.retention.keep IS 'The age at which a record is removed: an hour to a hundred years. The age counts from createdAt or from indexed_at, whichever is earlier.';
 COMMENT ON COLUMN skua.retention.next_block IS 'The block of the table at which the present pass continues. Null: no pass is under way.';
-COMMENT ON COLUMN skua.retention.pass_at IS 'When the present or the last pass through the table began. Null: none has begun.';
+COMMENT ON COLUMN skua.retention.pass_at IS 'The beginning of the present or the last pass through the table. Null: none has begun.';
 COMMENT ON COLUMN skua.retention.removed IS 'The number of rows that were removed so far.';
 
 ALTER TABLE skua.filter_state ADD excluded text[] NOT NULL DEFAULT '{}', ADD retention jsonb NOT NULL DEFAULT '{}';

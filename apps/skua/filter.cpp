@@ -14,6 +14,7 @@
 #include "database_choice.hpp"
 #include "filter/filter_file.hpp"
 #include "filter/filter_text.hpp"
+#include "retention/prune.hpp"
 #include "store/filter_table.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
@@ -32,7 +33,8 @@ store::FilterContent names_of(const Settings& settings, const FilterCommandFlags
   if (action == FilterAction::Clear) return {};
   const auto choice = filter_choice(settings, flags.names, flags.verification);
   if (!choice) {
-    throw UsageError("name collections with --collection, accounts with --did, or a --file");
+    throw UsageError(
+        "name collections with --collection, accounts with --did, lists with --list, or a --file");
   }
   if (!choice->file) return choice->names;
   return filter::merged(choice->names, filter::FilterFile(*choice->file).read());
@@ -67,13 +69,18 @@ void print_what_follows(store::Session& session, const store::FilterChange& chan
           "not updated\n");
     }
   }
-  if (change.before.dids != change.after.dids) {
-    if (!change.after.dids.empty()) {
+  if (change.before.dids != change.after.dids || change.before.lists != change.after.lists) {
+    if (!change.after.lists.empty()) {
+      fmt::print(
+          "the accounts on a list are known as far as the records of its owner are: `skua "
+          "backfill OWNER` adds them; `skua run` follows changes of the list\n");
+    }
+    if (!change.after.dids.empty() || !change.after.lists.empty()) {
       fmt::print(
           "events of other accounts are not read from now on, deletions included; their existing "
           "rows stay\n");
     }
-    if (!change.before.dids.empty()) {
+    if (!change.before.dids.empty() || !change.before.lists.empty()) {
       fmt::print(
           "for accounts that pass again, missed records show with the next commit from a verified "
           "relay; for other sources, use skua backfill\n");
@@ -87,19 +94,21 @@ int filter_show(const Settings& settings, const FilterCommandFlags& flags) {
   store::Session session = session_at(require_database(settings, flags.database));
   const auto filter = store::load_filter(session);
   const store::FilterContent& content = filter->content();
+  const store::FilterContent entries = store::load_filter_entries(session);
   const std::int64_t waiting = store::waiting_for_filter(session);
   if (flags.json) {
-    const nlohmann::json json = {{"version", filter->version()},
-                                 {"collections", content.collections},
-                                 {"dids", content.dids},
-                                 {"excluded", filter->limits().excluded},
-                                 {"waiting_for_resync", waiting}};
+    const nlohmann::json json = {
+        {"version", filter->version()}, {"collections", content.collections},
+        {"dids", entries.dids},         {"lists", entries.lists},
+        {"accounts", content.dids},     {"excluded", filter->limits().excluded},
+        {"waiting_for_resync", waiting}};
     fmt::print("{}\n", json.dump(2));
     return kSuccess;
   }
   fmt::print("stored: {}\n", filter::filter_text(content));
   for (const std::string& name : content.collections) fmt::print("  {}\n", name);
-  for (const std::string& did : content.dids) fmt::print("  {}\n", did);
+  for (const std::string& did : entries.dids) fmt::print("  {}\n", did);
+  for (const std::string& list : entries.lists) fmt::print("  {}\n", list);
   const auto& excluded = filter->limits().excluded;
   if (!excluded.empty()) fmt::print("excluded: {}\n", counted(excluded.size(), "account"));
   for (const std::string& did : excluded) fmt::print("  {}\n", did);
@@ -149,6 +158,15 @@ int filter_exclude(const Settings& settings, const FilterCommandFlags& flags, bo
           "older records of all others\n");
     }
   }
+  return kSuccess;
+}
+
+int filter_prune(const Settings& settings, const FilterCommandFlags& flags) {
+  store::Session session = session_at(require_database(settings, flags.database));
+  const auto filter = store::load_filter(session);
+  fmt::print("stored: {}\n", filter::filter_text(store::load_filter_entries(session)));
+  std::fflush(stdout);
+  fmt::print("{} removed\n", counted(retention::prune(session, *filter), "other row"));
   return kSuccess;
 }
 

@@ -31,4 +31,7 @@ int filter_change(const Settings& settings, const FilterCommandFlags& flags, Fil
 /// Excludes accounts, or ends it.
 int filter_exclude(const Settings& settings, const FilterCommandFlags& flags, bool exclude);
 
+/// Removes the rows that the filter leaves out.
+int filter_prune(const Settings& settings, const FilterCommandFlags& flags);
+
 }  // namespace skua::cli

@@ -15,6 +15,8 @@ struct FilterFlags {
   std::vector<std::string> collections = {};
   /// Accounts, in any form.
   std::vector<std::string> dids = {};
+  /// Lists of accounts: AT-URIs or bsky.app URLs.
+  std::vector<std::string> lists = {};
   std::optional<std::string> file = std::nullopt;
   /// The flag that named the file.
   std::string file_flag = "--filter-file";

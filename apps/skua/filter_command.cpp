@@ -28,6 +28,7 @@ class FilterCommand final : public Command {
   CLI::App* add_;
   CLI::App* remove_;
   CLI::App* clear_;
+  CLI::App* prune_;
   CLI::App* exclude_;
   CLI::App* include_;
 };
@@ -40,6 +41,8 @@ FilterCommand::FilterCommand(CLI::App& app)
       add_(add_with_names("add", "Add collections and accounts to the filter")),
       remove_(add_with_names("remove", "Remove collections and accounts from the filter")),
       clear_(add("clear", "Remove the filter: store everything")),
+      prune_(
+          add("prune", "Remove the rows of accounts and collections that the filter leaves out")),
       exclude_(add_with_accounts("exclude", "Exclude accounts and remove their rows")),
       include_(add_with_accounts("include", "End the exclusion of accounts")) {
   filter_->require_subcommand(1);
@@ -54,11 +57,15 @@ FilterCommand::FilterCommand(CLI::App& app)
   add_->footer(
       "Without an entry of a kind (collection, account) everything of that kind passes. The first "
       "entry excludes all others.\n\nExample:\n  skua filter add --did "
-      "did:plc:z72i7hdynmk6r22z27h6tvur\n  skua filter add --did bsky.app");
+      "did:plc:z72i7hdynmk6r22z27h6tvur\n  skua filter add --list "
+      "https://bsky.app/profile/bsky.app/lists/3kabc");
   remove_->footer(
       "After the last entry of a kind (collection, account) is removed, everything of that kind "
       "passes.\n\nExample:\n  skua filter remove --collection app.bsky.feed.like");
   clear_->footer("Excluded accounts stay excluded.\n\nExample:\n  skua filter clear");
+  prune_->footer(
+      "The change log has the removals. If more passes later, use `skua backfill`.\n\nExample:\n  "
+      "skua filter set --list https://bsky.app/profile/bsky.app/lists/3kabc\n  skua filter prune");
   exclude_->footer(
       "Messages of excluded accounts are not read, and their repositories are not downloaded. "
       "`skua run` removes their rows.\nThe exclusion does not depend on the filter.\n\n"
@@ -84,8 +91,14 @@ CLI::App* FilterCommand::add_with_names(const char* name, const char* what) {
       ->type_name("DID")
       ->allow_extra_args(false);
   command
-      ->add_option("--file", flags_.names.file,
-                   "File of collections, prefixes and DIDs, one per line; # begins a comment")
+      ->add_option("--list", flags_.names.lists,
+                   "A list: the accounts on it and its owner pass; AT-URI or bsky.app URL")
+      ->type_name("URI")
+      ->allow_extra_args(false);
+  command
+      ->add_option(
+          "--file", flags_.names.file,
+          "File of collections, prefixes, DIDs and lists, one per line; # begins a comment")
       ->type_name("FILE");
   add_handle_options(command, flags_.verification);
   return command;
@@ -109,6 +122,7 @@ std::optional<int> FilterCommand::run(const Settings& settings) const {
   if (*add_) return filter_change(settings, flags_, FilterAction::Add);
   if (*remove_) return filter_change(settings, flags_, FilterAction::Remove);
   if (*clear_) return filter_change(settings, flags_, FilterAction::Clear);
+  if (*prune_) return filter_prune(settings, flags_);
   if (*exclude_) return filter_exclude(settings, flags_, true);
   if (*include_) return filter_exclude(settings, flags_, false);
   return std::nullopt;

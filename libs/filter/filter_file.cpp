@@ -33,6 +33,12 @@ std::string_view name_in(std::string_view line) {
   return line.substr(0, line.find_last_not_of(kBlanks) + 1);
 }
 
+bool is_list(std::string_view uri) {
+  const auto parsed = atproto::parse_at_uri(uri);
+  return parsed && atproto::is_did(parsed->authority) &&
+         parsed->collection == "app.bsky.graph.list" && !parsed->rkey.empty();
+}
+
 void sort_unique(std::vector<std::string>& names) {
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
@@ -62,12 +68,16 @@ void add_to_filter(store::FilterContent& content, const std::string& name) {
   if (name.starts_with("did:")) {
     if (!atproto::is_did(name)) throw FilterError(fmt::format("'{}' is no DID", name));
     content.dids.push_back(name);
+  } else if (name.starts_with("at://")) {
+    if (!is_list(name)) throw FilterError(fmt::format("'{}' is not the URI of a list", name));
+    content.lists.push_back(name);
   } else if (atproto::is_collection_pattern(name)) {
     content.collections.push_back(name);
   } else {
     throw FilterError(
-        fmt::format("'{}' is neither a collection nor a prefix nor a DID; examples are "
-                    "app.bsky.feed.post, app.bsky.graph.* and did:plc:z72i7hdynmk6r22z27h6tvur",
+        fmt::format("'{}' is neither a collection nor a prefix nor a DID nor a list; examples are "
+                    "app.bsky.feed.post, app.bsky.graph.*, did:plc:z72i7hdynmk6r22z27h6tvur and "
+                    "at://did:plc:z72i7hdynmk6r22z27h6tvur/app.bsky.graph.list/3kabc",
                     name));
   }
 }
@@ -75,12 +85,14 @@ void add_to_filter(store::FilterContent& content, const std::string& name) {
 void normalize(store::FilterContent& content) {
   sort_unique(content.collections);
   sort_unique(content.dids);
+  sort_unique(content.lists);
 }
 
 store::FilterContent merged(const store::FilterContent& a, const store::FilterContent& b) {
   store::FilterContent both = a;
   both.collections.insert(both.collections.end(), b.collections.begin(), b.collections.end());
   both.dids.insert(both.dids.end(), b.dids.begin(), b.dids.end());
+  both.lists.insert(both.lists.end(), b.lists.begin(), b.lists.end());
   normalize(both);
   return both;
 }

@@ -17,7 +17,8 @@ class FilterError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Adds one name, a collection, a prefix or a DID; FilterError for anything else.
+/// Adds one name: a collection, a prefix, a DID, or the AT-URI of a list with a DID. FilterError
+/// for anything else.
 void add_to_filter(store::FilterContent& content, const std::string& name);
 /// Sorts, and leaves each once.
 void normalize(store::FilterContent& content);

@@ -31,14 +31,25 @@ std::vector<std::string> without(const std::vector<std::string>& all,
   return rest;
 }
 
+std::string accounts_text(const store::FilterContent& content) {
+  if (content.dids.empty() && content.lists.empty()) return "all accounts";
+  std::string text;
+  if (!content.dids.empty()) {
+    text = fmt::format("{} ({})", counted(content.dids.size(), "account"), list_text(content.dids));
+  }
+  if (!content.lists.empty()) {
+    text += fmt::format("{}the accounts on {} ({})", text.empty() ? "" : " and ",
+                        counted(content.lists.size(), "list"), list_text(content.lists));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string filter_text(const store::FilterContent& content) {
-  return fmt::format(
-      "{} of {}", content.collections.empty() ? "all records" : list_text(content.collections),
-      content.dids.empty() ? "all accounts"
-                           : fmt::format("{} ({})", counted(content.dids.size(), "account"),
-                                         list_text(content.dids)));
+  return fmt::format("{} of {}",
+                     content.collections.empty() ? "all records" : list_text(content.collections),
+                     accounts_text(content));
 }
 
 std::string change_text(const store::FilterChange& change) {
@@ -50,6 +61,8 @@ std::string change_text(const store::FilterChange& change) {
   add(without(change.before.collections, change.after.collections), "- ");
   add(without(change.after.dids, change.before.dids), "+ ");
   add(without(change.before.dids, change.after.dids), "- ");
+  add(without(change.after.lists, change.before.lists), "+ ");
+  add(without(change.before.lists, change.after.lists), "- ");
   return text;
 }
 

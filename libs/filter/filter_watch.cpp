@@ -48,6 +48,7 @@ void FilterWatch::look(store::Session& session, const std::stop_token& stop) {
                            error.what());
     wanted_.reset();
   }
+  if (rounds_++ % options_.lists_every == 0) store::refresh_filter_lists(session);
   adopt(session, stop);
 }
 

@@ -32,6 +32,8 @@ class FilterWatch {
     /// Nothing: the stored filter applies.
     std::optional<FilterChoice> choice;
     std::chrono::milliseconds interval{1'000};
+    /// How many intervals pass between two checks of the lists of accounts.
+    int lists_every = 10;
     FileAccess files = file_system();
     std::function<void(const std::string& what)> on_defect;
   };
@@ -56,6 +58,7 @@ class FilterWatch {
   const Options options_;
   CurrentFilter& current_;
   std::optional<FilterFile> file_;
+  int rounds_ = 0;
   /// The filter that is still to be stored.
   std::optional<store::FilterContent> wanted_;
   store::SessionThread thread_;

@@ -30,6 +30,7 @@
 #include "records/status.hpp"
 #include "records/threadgate.hpp"
 #include "records/verification.hpp"
+#include "records/visibility_declaration.hpp"
 
 namespace skua::records {
 
@@ -41,10 +42,10 @@ namespace skua::records {
 /// `kSingleton` (counts only under the key `self`); `created_at`; `extra`, a JSON object's text of
 /// all that has no column, empty when there is nothing; `decode`; and `visit_references`, which
 /// calls its argument with each `ActorRef&` and `RecordRef&` that is filled.
-using Record =
-    std::variant<std::monostate, Post, Like, Repost, Threadgate, Postgate, FeedGenerator, Follow,
-                 Block, List, ListItem, ListBlock, StarterPack, Verification, Profile, Status,
-                 ChatDeclaration, NotificationDeclaration, GermDeclaration, Labeler>;
+using Record = std::variant<std::monostate, Post, Like, Repost, Threadgate, Postgate, FeedGenerator,
+                            Follow, Block, List, ListItem, ListBlock, StarterPack, Verification,
+                            Profile, Status, ChatDeclaration, NotificationDeclaration,
+                            GermDeclaration, Labeler, VisibilityDeclaration>;
 
 /// How many collections have a struct.
 inline constexpr std::size_t kTypedCollections = std::variant_size_v<Record> - 1;

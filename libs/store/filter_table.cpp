@@ -56,9 +56,11 @@ FilterContent content_of(const Rows& rows) {
     if (rows.is_null(i, 1)) continue;
     if (rows.text(i, 1) == "did") content.dids.emplace_back(rows.text(i, 2));
     if (rows.text(i, 1) == "collection") content.collections.emplace_back(rows.text(i, 2));
+    if (rows.text(i, 1) == "list") content.lists.emplace_back(rows.text(i, 2));
   }
   std::sort(content.collections.begin(), content.collections.end());
   std::sort(content.dids.begin(), content.dids.end());
+  std::sort(content.lists.begin(), content.lists.end());
   return content;
 }
 
@@ -101,6 +103,7 @@ Params params_of(const FilterContent& content) {
   };
   add("collection", content.collections);
   add("did", content.dids);
+  add("list", content.lists);
   Params params;
   params.array(kinds).array(values);
   return params;
@@ -142,6 +145,14 @@ FilterState load_filter_state(Session& session) {
 std::shared_ptr<const Filter> load_filter(Session& session) {
   const Rows rows = session.execute(kLoadFilter, {});
   return std::make_shared<const Filter>(rows.int8(0, 0), content_of(rows), limits_of(rows));
+}
+
+FilterContent load_filter_entries(Session& session) {
+  return content_of(session.execute(kStored, {}));
+}
+
+void refresh_filter_lists(Session& session) {
+  session.run("SELECT skua.refresh_filter_lists()");
 }
 
 FilterChange change_filter(Session& session, FilterEdit edit, const FilterContent& content) {

@@ -21,8 +21,10 @@ struct FilterContent {
   /// NSIDs, or prefixes that end in `.*` (atproto::is_collection_pattern).
   std::vector<std::string> collections;
   std::vector<std::string> dids;
+  /// AT-URIs of lists, with DIDs. In the loaded filter there are none: `dids` has their accounts.
+  std::vector<std::string> lists = {};
 
-  bool empty() const { return collections.empty() && dids.empty(); }
+  bool empty() const { return collections.empty() && dids.empty() && lists.empty(); }
   friend bool operator==(const FilterContent&, const FilterContent&) = default;
 };
 
@@ -95,6 +97,10 @@ struct FilterState {
 /// All throw SqlError.
 FilterState load_filter_state(Session& session);
 std::shared_ptr<const Filter> load_filter(Session& session);
+/// `skua.filter` itself, with its lists.
+FilterContent load_filter_entries(Session& session);
+/// Changes the filter if the accounts on its lists have changed.
+void refresh_filter_lists(Session& session);
 
 /// The result of a change.
 struct FilterChange {

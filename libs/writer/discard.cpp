@@ -27,25 +27,6 @@ void lock_all_types(store::Session& session, const std::string& did) {
   store::lock_xact(session, std::move(locks));
 }
 
-std::size_t discard_rows_of(store::Session& session, const TableWriter& table,
-                            const std::string& did, std::int32_t actor_id) {
-  std::size_t rows = 0;
-  for (;;) {
-    store::Transaction transaction(session);
-    lock_all_types(session, did);
-    const std::vector<StoredRow> found = table.rows_before(
-        session, actor_id, std::numeric_limits<std::int64_t>::max(), std::nullopt, kRowsAtOnce);
-    std::vector<RowKey> keys;
-    keys.reserve(found.size());
-    for (const StoredRow& row : found) keys.push_back(row.key);
-    Effects effects;
-    rows += table.discard(session, keys, std::nullopt, effects);
-    effects.finish(session);
-    transaction.commit();
-    if (found.size() < kRowsAtOnce) return rows;
-  }
-}
-
 std::size_t discard_labels_of(store::Session& session, const std::string& did,
                               std::int32_t actor_id) {
   std::size_t rows = 0;
@@ -63,12 +44,31 @@ std::size_t discard_labels_of(store::Session& session, const std::string& did,
 
 }  // namespace
 
+std::size_t discard_rows(store::Session& session, const TableWriter& table, const std::string& did,
+                         std::int32_t actor_id) {
+  std::size_t rows = 0;
+  for (;;) {
+    store::Transaction transaction(session);
+    lock_all_types(session, did);
+    const std::vector<StoredRow> found = table.rows_before(
+        session, actor_id, std::numeric_limits<std::int64_t>::max(), std::nullopt, kRowsAtOnce);
+    std::vector<RowKey> keys;
+    keys.reserve(found.size());
+    for (const StoredRow& row : found) keys.push_back(row.key);
+    Effects effects;
+    rows += table.discard(session, keys, std::nullopt, effects);
+    effects.finish(session);
+    transaction.commit();
+    if (found.size() < kRowsAtOnce) return rows;
+  }
+}
+
 std::size_t discard_account(store::Session& session, const std::string& did,
                             std::int32_t actor_id) {
-  std::size_t rows = discard_rows_of(session, records_table(), did, actor_id);
+  std::size_t rows = discard_rows(session, records_table(), did, actor_id);
   for (int id = 1; id <= static_cast<int>(records::kTypedCollections); ++id) {
     if (const TableWriter* table = table_of(id)) {
-      rows += discard_rows_of(session, *table, did, actor_id);
+      rows += discard_rows(session, *table, did, actor_id);
     }
   }
   return rows + discard_labels_of(session, did, actor_id);

@@ -17,6 +17,10 @@ namespace skua::writer {
 /// store::SqlError, as all here.
 std::size_t discard_account(store::Session& session, const std::string& did, std::int32_t actor_id);
 
+/// The same for one table, without the labels.
+std::size_t discard_rows(store::Session& session, const TableWriter& table, const std::string& did,
+                         std::int32_t actor_id);
+
 /// The numbers of old rows that a question found.
 struct ExpiredCounts {
   std::size_t in_table = 0;

@@ -15,7 +15,7 @@ import atproto
 RECORDS = pathlib.Path(__file__).resolve().parents[2] / "libs" / "records"
 WITHOUT_CREATED_AT = {
     "app.bsky.actor.profile", "chat.bsky.actor.declaration", "app.bsky.notification.declaration",
-    "com.germnetwork.declaration",
+    "com.germnetwork.declaration", "app.bsky.actor.contentVisibilityDeclaration",
 }
 POST, REPOST, LIST = "app.bsky.feed.post", "app.bsky.feed.repost", "app.bsky.graph.list"
 STARTER_PACK = "app.bsky.graph.starterpack"

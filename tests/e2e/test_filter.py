@@ -167,6 +167,29 @@ class Accounts(Filter):
         self.assertEqual(skua.stop(), 0, skua.tail())
 
 
+class Lists(Filter):
+    def test_the_accounts_on_a_list_pass_and_the_rows_of_others_go(self):
+        network = self.network_of(accounts=10, records=400)
+        database = self.brought_in(network)
+        owner, member, other = sorted(account["did"] for account in network.accounts(self.folder / "oracle"))[:3]
+        uri = f"at://{owner}/app.bsky.graph.list/3kabcdefghijk"
+        # The second item is not the owner's.
+        database.run(f"insert into bsky.list_items (actor_id, rkey, rev, indexed_at, cid, subject_actor, list_actor, "
+                     f"list_rkey) select bsky.actor_id(v.author), 7, 1, now(), '\\x01', bsky.actor_id(v.subject), "
+                     f"l.actor_id, l.rkey from bsky.resolve_uri('{uri}') as l, (values ('{owner}', '{member}'), "
+                     f"('{other}', '{other}')) as v(author, subject)")
+        kept = {owner, member}
+        self.assertIn("the accounts on 1 list", self.filter(database, "set", "--list", uri))
+        shown = json.loads(self.filter(database, "show", "--json"))
+        self.assertEqual(shown["lists"], [uri])
+        self.assertEqual(set(shown["accounts"]), kept)
+        database.run("delete from bsky.list_items where cid = '\\x01'")
+        self.assertIn("removed", self.filter(database, "prune"))
+        stored = {row["did"] for row in database.rows("select distinct did from bsky.all_records")}
+        self.assertEqual(stored, kept)
+        self.assertEqual([line for line in self.differences(database, network) if line.split("/")[2] in kept], [])
+
+
 class File(Filter):
     def test_it_is_followed_and_a_broken_one_is_not(self):
         network = self.network_of(accounts=6, records=200)

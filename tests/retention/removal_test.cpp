@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "integration/account_events.hpp"
+#include "retention/prune.hpp"
 #include "retention/remover.hpp"
 #include "store/filter_table.hpp"
 #include "support/change_log.hpp"
@@ -177,6 +178,25 @@ TEST_F(RemovalTest, the_rows_of_an_excluded_account_go_and_can_come_back) {
   rev_ = std::uint64_t{1} << 60;
   put(kAlice, kPost, 1, test::made_post("a"), now_text());
   EXPECT_EQ(rows("posts"), "alice/1, bob/3");
+  expect_consistency();
+}
+
+TEST_F(RemovalTest, a_prune_removes_what_the_filter_leaves_out) {
+  test::add_projections(session(), 100);
+  put(kAlice, kPost, 1, test::made_post("a"), now_text());
+  put(kAlice, kLike, 2, like_of(kBob, 3), now_text());
+  put(kAlice, "com.example.note", 7, {{"$type", "com.example.note"}}, now_text());
+  put(kAlice, "com.example.other", 8, {{"$type", "com.example.other"}}, now_text());
+  put(kBob, kPost, 3, test::made_post("b"), now_text());
+  put(kBob, kLike, 4, like_of(kAlice, 1), now_text());
+  put(kBob, "com.example.note", 9, {{"$type", "com.example.note"}}, now_text());
+  EXPECT_EQ(prune(session(), *store::load_filter(session())), 0);
+  store::change_filter(session(), store::FilterEdit::Set, {{kPost, "com.example.note"}, {kAlice}});
+  EXPECT_EQ(prune(session(), *store::load_filter(session())), 5);
+  EXPECT_EQ(rows("posts"), "alice/1");
+  EXPECT_EQ(rows("likes"), "");
+  EXPECT_EQ(rows("records"), "alice/7");
+  EXPECT_EQ(prune(session(), *store::load_filter(session())), 0);
   expect_consistency();
 }
 

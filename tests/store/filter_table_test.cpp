@@ -275,5 +275,40 @@ TEST_F(FilterTableTest, a_record_expires_by_the_time_of_its_collection) {
   EXPECT_THROW(set_retention(session(), kPost, std::chrono::seconds(59)), DataError);
 }
 
+TEST_F(FilterTableTest, the_accounts_on_a_list_and_its_owner_pass) {
+  const std::string list = "at://" + kAlice + "/app.bsky.graph.list/3kabcdefghijk";
+  session().run(
+      "INSERT INTO bsky.actors (did, indexed_at) SELECT 'did:plc:' || n, now() FROM "
+      "unnest('{alice,bob,carol,dave}'::text[]) AS n");
+  change(FilterEdit::Set, {}, {"did:plc:dave"});
+  FilterContent lists;
+  lists.lists = {list};
+  EXPECT_TRUE(change_filter(session(), FilterEdit::Add, lists).is_change());
+  EXPECT_EQ(load_filter_entries(session()).lists, lists.lists);
+  const auto accounts = [&] { return load_filter(session())->content().dids; };
+  EXPECT_EQ(accounts(), (std::vector<std::string>{kAlice, "did:plc:dave"}))
+      << "no account on the list is known";
+  const std::int64_t version = state().version;
+  refresh_filter_lists(session());
+  EXPECT_EQ(state().version, version);
+  // An item of another account does not count.
+  session().run(
+      "INSERT INTO bsky.list_items (actor_id, rkey, rev, indexed_at, cid, subject_actor, "
+      "list_actor, list_rkey) SELECT author.id, 7 + s.id, 1, now(), '\\x01', s.id, l.actor_id, "
+      "l.rkey FROM bsky.resolve_uri('" +
+      list +
+      "') AS l, (VALUES ('did:plc:alice', 'did:plc:bob'), ('did:plc:dave', 'did:plc:carol')) AS "
+      "v(author, subject) JOIN bsky.actors AS author ON author.did = v.author JOIN bsky.actors AS "
+      "s ON s.did = v.subject");
+  refresh_filter_lists(session());
+  EXPECT_EQ(state().version, version + 1);
+  EXPECT_EQ(accounts(), (std::vector<std::string>{kAlice, kBob, "did:plc:dave"}));
+  session().run("DELETE FROM bsky.list_items");
+  refresh_filter_lists(session());
+  EXPECT_FALSE(load_filter(session())->passes_did(kBob));
+  lists.lists = {"at://" + kAlice + "/app.bsky.feed.post/3kabcdefghijk"};
+  EXPECT_THROW(change_filter(session(), FilterEdit::Add, lists), DataError);
+}
+
 }  // namespace
 }  // namespace skua::store::filter_table_test

@@ -40,6 +40,7 @@ std::optional<json> value_without(std::string_view fault, Random& random, const 
     return random_text(random, random_script(random), 20);
   }
   if (fault == "must be an integer") return random.below(1'000);
+  if (fault == "must be a boolean") return random.below(2) == 1;
   if (fault == "must be bytes") return json::binary({1, 2, 3});
   if (fault == "must be a list") return json::array();
   if (fault == "must be an object") return json::object();

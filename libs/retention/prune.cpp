@@ -1,0 +1,84 @@
+#include "retention/prune.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "records/record.hpp"
+#include "writer/discard.hpp"
+#include "writer/table_writer.hpp"
+
+namespace skua::retention {
+namespace {
+
+constexpr std::size_t kRowsAtOnce = 5'000;
+
+/// Removes the rows of accounts that do not pass, or of all accounts. The statement finds each
+/// account with rows in the table by the primary key, and skips its other rows.
+std::size_t prune_table(store::Session& session, const writer::TableWriter& table,
+                        const store::Filter& filter, bool all_accounts) {
+  const store::Statement accounts{
+      "prune_" + table.name(),
+      fmt::format(
+          "WITH RECURSIVE s(id) AS ((SELECT min(t.actor_id) FROM {0} AS t WHERE t.actor_id "
+          "> $1::int4) UNION ALL SELECT (SELECT min(t.actor_id) FROM {0} AS t WHERE "
+          "t.actor_id > s.id) FROM s WHERE s.id IS NOT NULL) SELECT s.id, a.did FROM (SELECT "
+          "s.id FROM s WHERE s.id IS NOT NULL LIMIT 1000) AS s JOIN bsky.actors AS a ON a.id "
+          "= s.id ORDER BY s.id",
+          table.name())};
+  std::size_t rows = 0;
+  std::int32_t last = std::numeric_limits<std::int32_t>::min();
+  for (;;) {
+    store::Params params;
+    params.int4(last);
+    const store::Rows found = session.execute(accounts, params);
+    if (found.empty()) return rows;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      last = found.int4(i, 0);
+      const std::string did(found.text(i, 1));
+      if (all_accounts || !filter.passes_did(did)) {
+        rows += writer::discard_rows(session, table, did, last);
+      }
+    }
+  }
+}
+
+/// Removes the rows of collections without a table that do not pass.
+std::size_t prune_collections(store::Session& session, const store::Filter& filter) {
+  const store::Rows collections =
+      session.run("SELECT id, nsid FROM bsky.collections WHERE id >= 1000 ORDER BY id");
+  std::size_t rows = 0;
+  for (std::size_t i = 0; i < collections.size(); ++i) {
+    const std::string nsid(collections.text(i, 1));
+    if (filter.passes_collection(nsid)) continue;
+    for (;;) {
+      store::Transaction transaction(session);
+      const writer::ExpiredCounts found = writer::discard_expired(
+          session, nullptr, nsid,
+          {.collection_id = collections.int4(i, 0),
+           .before = session.run("SELECT clock_timestamp() + interval '1 day'").timestamp(0, 0),
+           .limit = kRowsAtOnce});
+      transaction.commit();
+      rows += found.in_records;
+      if (found.in_records < kRowsAtOnce) break;
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::size_t prune(store::Session& session, const store::Filter& filter) {
+  std::size_t rows = prune_collections(session, filter);
+  rows += prune_table(session, writer::records_table(), filter, false);
+  records::for_each_collection([&]<class T>() {
+    if (const auto* table = writer::table_of(T::kCollectionId)) {
+      rows += prune_table(session, *table, filter, !filter.passes_collection(T::kCollection));
+    }
+  });
+  return rows;
+}
+
+}  // namespace skua::retention

@@ -1,0 +1,16 @@
+#include "records/visibility_declaration.hpp"
+#include "writer/samples/sample.hpp"
+
+namespace skua::test::samples {
+namespace {
+
+const SampleOf<records::VisibilityDeclaration> kVisibilityDeclarationSample({
+    .table = "visibility_declarations",
+    .record = {{"hideFromAlgorithmicRecommendations", true}},
+    .expression = "t.hide_from_recommendations",
+    .expected = "t",
+    .has_created_at = false,
+});
+
+}  // namespace
+}  // namespace skua::test::samples

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "atproto/syntax.hpp"
+#include "atproto/uri.hpp"
 #include "records/field_reader.hpp"
-#include "records/uri.hpp"
 
 // The fields of a FieldReader with one value: texts, numbers, bytes, datetimes.
 
@@ -17,7 +17,7 @@ const char* format_fault(std::string_view text, FieldReader::Format format) {
     case FieldReader::Format::AtUri:
       return atproto::parse_at_uri(text) ? nullptr : "not an AT-URI";
     case FieldReader::Format::Uri:
-      return is_uri(text) ? nullptr : "not a URI";
+      return atproto::is_uri(text) ? nullptr : "not a URI";
     case FieldReader::Format::Did:
       return atproto::is_did(text) ? nullptr : "not a DID";
   }

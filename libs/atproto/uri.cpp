@@ -1,9 +1,9 @@
-#include "records/uri.hpp"
+#include "atproto/uri.hpp"
 
 #include <algorithm>
 #include <cstddef>
 
-namespace skua::records {
+namespace skua::atproto {
 namespace {
 
 constexpr std::size_t kMaxUri = 8192;
@@ -33,4 +33,4 @@ bool is_uri(std::string_view text) {
          std::none_of(rest.begin(), rest.end(), is_blank_or_control);
 }
 
-}  // namespace skua::records
+}  // namespace skua::atproto

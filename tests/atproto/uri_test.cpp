@@ -1,4 +1,4 @@
-#include "records/uri.hpp"
+#include "atproto/uri.hpp"
 
 #include <string>
 
@@ -6,7 +6,7 @@
 
 #include "support/test_vectors.hpp"
 
-namespace skua::records::uri_test {
+namespace skua::atproto::uri_test {
 namespace {
 
 using test::LineVector;
@@ -64,4 +64,4 @@ INSTANTIATE_TEST_SUITE_P(Own, InvalidUri,
                          NameOfLine());
 
 }  // namespace
-}  // namespace skua::records::uri_test
+}  // namespace skua::atproto::uri_test

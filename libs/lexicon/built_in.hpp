@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "lexicon/schema.hpp"
+
+namespace skua::lexicon {
+
+/// The documents of libs/lexicon/documents, in the order of their names. They live as long as the
+/// program.
+std::vector<std::string_view> built_in_documents();
+
+/// The schema of the built-in documents, which is built at the first call. All threads may use it.
+const Schema& built_in_schema();
+
+}  // namespace skua::lexicon

@@ -1,5 +1,7 @@
 #include "lexicon/built_in.hpp"
 
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "lexicon/schema_builder.hpp"
@@ -13,6 +15,12 @@ const Schema& built_in_schema() {
     return std::move(builder).build();
   }();
   return schema;
+}
+
+const Node& built_in_record(std::string_view collection) {
+  const Node* const record = built_in_schema().record(collection);
+  if (record == nullptr) throw std::logic_error("no lexicon of " + std::string(collection));
+  return *record;
 }
 
 }  // namespace skua::lexicon

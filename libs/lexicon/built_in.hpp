@@ -14,4 +14,7 @@ std::vector<std::string_view> built_in_documents();
 /// The schema of the built-in documents, which is built at the first call. All threads may use it.
 const Schema& built_in_schema();
 
+/// The object of the records of a collection, which a built-in document must define.
+const Node& built_in_record(std::string_view collection);
+
 }  // namespace skua::lexicon

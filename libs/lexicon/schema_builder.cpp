@@ -83,7 +83,7 @@ void SchemaBuilder::add(std::string_view text) {
   for (const auto& [name, definition] : definitions->items()) {
     if (!is_definition_name(name)) types.fail("defs." + name, "is not a name");
     const auto node = read_definition(types, definition, name);
-    definitions_.emplace(name == "main" ? id : id + '#' + name, node);
+    definitions_.emplace(name == "main" ? id : fmt::format("{}#{}", id, name), node);
     if (node && definition["type"] == "record") schema_.records_.emplace(id, *node);
   }
 }

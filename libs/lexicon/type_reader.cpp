@@ -176,7 +176,7 @@ void TypeReader::read_object(const json& json, const std::string& path, Node& no
   if (const auto* properties = member(json, "properties")) {
     if (!properties->is_object()) fail(path + ".properties", "must be an object");
     for (const auto& [key, property] : properties->items()) {
-      const NodeIndex index = type(property, path + ".properties." + key);
+      const NodeIndex index = type(property, fmt::format("{}.properties.{}", path, key));
       fields.push_back({key, index, has_text(required, key), has_text(nullable, key)});
     }
   }

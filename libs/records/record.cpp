@@ -1,5 +1,7 @@
 #include "records/record.hpp"
 
+#include "lexicon/built_in.hpp"
+#include "lexicon/violation.hpp"
 #include "records/field_reader.hpp"
 #include "records/json_text.hpp"
 
@@ -34,6 +36,13 @@ void keep_as_json(const atproto::Value& root, std::optional<std::string> reason,
   out.invalid_reason = std::move(reason);
 }
 
+/// What a FieldReader does not check: lengths, ranges, the formats of other texts, blobs.
+template <class T>
+std::optional<std::string> lexicon_violation(const atproto::Value& root) {
+  static const lexicon::Node& type = lexicon::built_in_record(T::kCollection);
+  return lexicon::find_violation(lexicon::built_in_schema(), type, root);
+}
+
 template <class T>
 std::optional<std::string> decode_as(std::string_view rkey, const atproto::Value& root,
                                      Decoded& out) {
@@ -47,6 +56,7 @@ std::optional<std::string> decode_as(std::string_view rkey, const atproto::Value
   }
   T& record = out.record.emplace<T>(T::decode(fields));
   if (fields.failed()) return std::move(notes.fault);
+  if (auto violation = lexicon_violation<T>(root)) return violation;
   record.extra = fields.extra();
   out.nuls_removed = notes.nuls_removed;
   return std::nullopt;

@@ -67,8 +67,8 @@ struct Decoded {
 };
 
 /// Decodes a record of any collection. Views in the result live as long as the buffer that was
-/// read. Checks required fields and types, datetimes, URIs and DIDs; not lengths. Never fails: what
-/// breaks its lexicon is kept as JSON with the reason.
+/// read. A record of a collection with a struct is checked against its lexicon (libs/lexicon).
+/// Never fails: what breaks its lexicon is kept as JSON with the reason.
 Decoded decode_record(std::string_view collection, std::string_view rkey,
                       const atproto::Value& root);
 

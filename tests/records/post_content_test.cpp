@@ -137,7 +137,7 @@ TEST(PostContentTest, counts_images_without_alt) {
 }
 
 TEST(PostContentTest, knows_a_video) {
-  const json video = {{"$type", "app.bsky.embed.video"}, {"video", blob()}};
+  const json video = {{"$type", "app.bsky.embed.video"}, {"video", blob("video/mp4")}};
   EXPECT_EQ(Valid<Post>(post_with(json::array(), nullptr, video))->has_video, true);
   EXPECT_EQ(Valid<Post>(post_with(json::array(), nullptr, with_record(video)))->has_video, true);
   EXPECT_EQ(Valid<Post>(post_with(json::array(), nullptr, images({""})))->has_video, std::nullopt);
@@ -145,37 +145,30 @@ TEST(PostContentTest, knows_a_video) {
 
 TEST(PostContentTest, has_a_limited_number_of_values_of_limited_length) {
   json features = json::array();
-  json tags = json::array();
-  for (int i = 0; i < 100'000; ++i) tags.push_back("tag" + std::to_string(i));
   for (int i = 0; i < 100; ++i) {
     features.push_back(link("https://a" + std::to_string(i) + ".example"));
     features.push_back(mention("did:plc:a" + std::to_string(i)));
+    features.push_back(tag("tag" + std::to_string(i)));
   }
-  features.push_back(tag(std::string(641, 'x')));
-  features.push_back(tag("#" + std::string(640, 'x')));
-  const Valid<Post> post(post_with(features, tags));
+  const Valid<Post> post(post_with(features, {"tag of the field"}));
   EXPECT_EQ(post->all_tags.size(), 50U);
-  EXPECT_EQ(post->all_tags[0], std::string(640, 'x'));
-  EXPECT_EQ(post->all_tags[49], "tag48");
+  EXPECT_EQ(post->all_tags[49], "tag49");
   EXPECT_EQ(post->links.size(), 50U);
   EXPECT_EQ(post->link_hosts.size(), 50U);
   EXPECT_EQ(post->mentions.size(), 20U);
   EXPECT_EQ(post->mentions[19].did, "did:plc:a19");
-  EXPECT_EQ(post->tags->size(), 100'000U);
 }
 
 TEST(PostContentTest, leaves_out_long_links) {
   const std::string longest = "https://a.example/" + std::string(2030, 'x');
   const Valid<Post> post(post_with({link(longest + "y"), link(longest)}));
   EXPECT_EQ(post->links, TextList{longest});
-  const Valid<Post> other(post_with(json::array({tag(std::string(1'000'000, '#') + "a")})));
-  EXPECT_EQ(other->all_tags, Texts{"a"});
 }
 
 TEST(PostContentTest, does_not_depend_on_the_ranges_of_facets) {
   json record = post_with({tag("a"), link("https://a.example")});
   for (const auto& [start, end] :
-       std::vector<std::pair<std::int64_t, std::int64_t>>{{2, 3}, {-1, 99}, {5, 0}, {1, 2}}) {
+       std::vector<std::pair<std::int64_t, std::int64_t>>{{2, 3}, {0, 99}, {5, 0}, {1, 2}}) {
     record["facets"][0]["index"] = {{"byteStart", start}, {"byteEnd", end}};
     const Valid<Post> post(record);
     EXPECT_EQ(post->all_tags, Texts{"a"});

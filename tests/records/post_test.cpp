@@ -29,8 +29,8 @@ json gallery() {
 
 json video() {
   return {{"$type", "app.bsky.embed.video"},
-          {"video", blob()},
-          {"captions", {{{"lang", "en"}, {"file", blob()}}}},
+          {"video", blob("video/mp4")},
+          {"captions", {{{"lang", "en"}, {"file", blob("text/vtt")}}}},
           {"alt", "birds"},
           {"aspectRatio", {{"width", 16}, {"height", 9}}},
           {"presentation", "gif"}};

@@ -40,9 +40,9 @@ json strong_ref(const std::string& uri) {
   return {{"uri", uri}, {"cid", kCid}};
 }
 
-json blob() {
+json blob(const std::string& mime_type) {
   return {
-      {"$type", "blob"}, {"ref", {{"$link", kBlobCid}}}, {"mimeType", "image/png"}, {"size", 1234}};
+      {"$type", "blob"}, {"ref", {{"$link", kBlobCid}}}, {"mimeType", mime_type}, {"size", 1234}};
 }
 
 DecodedJson::DecodedJson(std::string_view collection, const json& record, std::string_view rkey) {

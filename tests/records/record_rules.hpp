@@ -25,7 +25,7 @@ inline constexpr std::string_view kBlobCid =
 
 std::string uri_of(std::string_view did, std::string_view collection, std::string_view rkey);
 json strong_ref(const std::string& uri);
-json blob();
+json blob(const std::string& mime_type = "image/png");
 
 /// A record with the buffers that it points into.
 class DecodedJson {

@@ -1,7 +1,11 @@
 #include "records/record.hpp"
 
 #include <set>
+#include <string>
+#include <tuple>
+#include <vector>
 
+#include "lexicon/built_in.hpp"
 #include "records/record_rules.hpp"
 #include "repo/dag_cbor_reader.hpp"
 #include "repo/dag_cbor_writer.hpp"
@@ -57,6 +61,32 @@ TEST(RecordTest, a_float_without_a_fraction_is_still_one) {
   const auto decoded = records::decode_record("com.example.note", "any", document);
   EXPECT_EQ(decoded.invalid_reason, "record: has a floating point number");
   EXPECT_EQ(decoded.json, R"({"a":2.0})");
+}
+
+TEST(RecordTest, a_limit_of_the_lexicon_breaks_it) {
+  const json post = {{"text", std::string(300, 'a')}, {"createdAt", "2026-07-04T14:38:08Z"}};
+  EXPECT_EQ(DecodedJson("app.bsky.feed.post", post)->invalid_reason, std::nullopt);
+  const std::vector<std::tuple<std::string, json, std::string>> limits = {
+      {"text", std::string(301, 'a'), "text: more than 300 graphemes"},
+      {"langs", {"a", "b", "c", "d"}, "langs: more than 3 items"},
+      {"tags", {std::string(65, 'a')}, "tags[0]: more than 64 graphemes"},
+      {"embed",
+       {{"$type", "app.bsky.embed.video"}, {"video", blob("image/png")}},
+       "embed.video.mimeType: not an accepted type"}};
+  for (const auto& [field, value, reason] : limits) {
+    json beyond = post;
+    beyond[field] = value;
+    const DecodedJson decoded("app.bsky.feed.post", beyond);
+    EXPECT_EQ(decoded->invalid_reason, reason);
+    EXPECT_TRUE(std::holds_alternative<std::monostate>(decoded->record));
+    EXPECT_EQ(json::parse(decoded->json), beyond);
+  }
+}
+
+TEST(RecordTest, every_collection_has_a_lexicon) {
+  records::for_each_collection([&]<class T>() {
+    EXPECT_NO_THROW(lexicon::built_in_record(T::kCollection)) << T::kCollection;
+  });
 }
 
 TEST(RecordTest, a_record_is_an_object) {

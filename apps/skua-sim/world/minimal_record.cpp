@@ -32,8 +32,8 @@ json::json_pointer pointer_to(std::string_view path) {
   return json::json_pointer(pointer);
 }
 
-/// A value without the fault that FieldReader reports in these words; nothing: it has no such
-/// fault.
+/// A value without the fault that a record's invalid reason states in these words; nothing: it has
+/// no such fault.
 std::optional<json> value_without(std::string_view fault, Random& random, const Subjects& subjects,
                                   const StrongRef& post, Timestamp now) {
   if (fault == "missing" || fault == "must be a string") {
@@ -47,6 +47,7 @@ std::optional<json> value_without(std::string_view fault, Random& random, const 
   if (fault == "must be a blob") return random_blob(random, "image/jpeg", 900'000);
   if (fault == "not a datetime") return client_datetime(random, now);
   if (fault == "not a DID") return subjects.account(random);
+  if (fault == "not a handle") return random_name(random) + ".test";
   if (fault == "not an AT-URI") return post.uri;
   if (fault == "not a CID") return post.cid;
   if (fault == "not a URI") return "https://" + random_name(random) + ".example";

@@ -11,6 +11,7 @@ import pathlib
 import re
 
 import atproto
+import limits
 
 RECORDS = pathlib.Path(__file__).resolve().parents[2] / "libs" / "records"
 WITHOUT_CREATED_AT = {
@@ -231,6 +232,10 @@ def is_invalid(collection, rkey, record):
         return True
     if created is not None and (not isinstance(created, str) or atproto.datetime_microseconds(created) is None):
         return True
+    return _has_bad_field(collection, record) or limits.exceeded(collection, record)
+
+
+def _has_bad_field(collection, record):
     if collection in ("app.bsky.feed.like", "app.bsky.feed.repost"):
         return not record["subject"]["uri"].startswith("at://")
     if collection in ("app.bsky.graph.follow", "app.bsky.graph.block", "app.bsky.graph.listitem",

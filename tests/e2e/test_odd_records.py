@@ -130,6 +130,24 @@ class OddRecords(EndToEnd):
         self.assertEqual(texts, {"yesterday's"})
         self.assertEqual(database.value(f"select text from bsky.posts where rkey = {number}"), "dated")
 
+    def test_what_is_beyond_a_limit_of_its_lexicon_is_kept_with_the_reason(self):
+        flags, family = "\U0001f1e8\U0001f1ed", "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+        self.neighbour(flags * 300)
+        self.person.post(flags * 301)
+        # 18 bytes each: the limit of bytes is lower than that of grapheme clusters.
+        self.neighbour(family * (3000 // len(family.encode())))
+        self.person.post(family * (3000 // len(family.encode()) + 1))
+        self.person.post("languages", langs=["en", "JA"])
+        self.neighbour("after")
+        database = self.replayed()
+        rows = database.rows("select record->>'text' as text, invalid_reason from bsky.records")
+        self.assertEqual({row["text"][:9]: row["invalid_reason"] for row in rows}, {
+            (flags * 5)[:9]: "text: more than 300 graphemes",
+            (family * 5)[:9]: "text: more than 3000 bytes",
+            "languages": "langs[1]: not a language tag",
+        })
+        self.check_neighbours(database)
+
     def test_a_block_that_is_no_dag_cbor_goes_to_the_dead_letters_alone(self):
         good = {"$type": "app.bsky.feed.post", "text": "sibling", "createdAt": self.network.time()}
         first = self.person.tid()

@@ -46,7 +46,10 @@ class Replay(EndToEnd):
         self.skua(database, "replay", "--verify", "full", "--did-docs", data / "jetstream-simulator.did-docs.json",
                   data / "jetstream-simulator.frames")
         self.assertEqual(database.value("select count(*) from skua.dead_letter"), 0)
-        self.assertEqual(database.value("select count(*) from bsky.posts_view"), 202)
+        self.assertEqual(database.value("select count(*) from bsky.posts_view"), 193)
+        rows = database.rows("select invalid_reason, count(*) from bsky.records where invalid_reason is not null group by 1")
+        self.assertEqual({row["invalid_reason"]: row["count"] for row in rows},
+                         {"text: more than 300 graphemes": 9, "rkey: must be self": 18})
         self.assertEqual(database.value("select count(*) from bsky.likes"), 65)
 
     def test_a_real_capture_becomes_exactly_its_repositories(self):
@@ -96,6 +99,7 @@ class Replay(EndToEnd):
             columns.invalid,
             {
                 ("app.bsky.feed.post", "createdAt"): 18,
+                ("app.bsky.feed.post", "text"): 10,
                 ("app.bsky.graph.follow", "createdAt"): 18,
                 ("app.bsky.feed.like", "subject.uri"): 20,
             },

@@ -5,6 +5,8 @@
 
 #include "atproto/data_model.hpp"
 #include "fuzz/target.hpp"
+#include "lexicon/built_in.hpp"
+#include "lexicon/violation.hpp"
 #include "records/record.hpp"
 #include "repo/dag_cbor_reader.hpp"
 #include "repo/dag_cbor_writer.hpp"
@@ -20,6 +22,19 @@ Bytes written(const atproto::Document& document) {
   return bytes;
 }
 
+/// Checks the value against the lexicon of a collection: exactly the records that it allows have a
+/// struct.
+void check_lexicon(std::string_view collection, const atproto::Document& document, bool is_typed) {
+  const auto& schema = lexicon::built_in_schema();
+  const auto* type = schema.record(collection);
+  if (type == nullptr) return;
+  const bool is_valid = !lexicon::find_violation(schema, *type, document.root());
+  const auto name = document.root().find("$type");
+  const bool has_other_name = name && (!name->is_string() || name->string() != collection);
+  require(is_typed == (is_valid && !has_other_name && !document.has_floats()),
+          "a record is a struct if its lexicon allows it");
+}
+
 /// Reads the value as a record of each collection with a struct, and of one without.
 template <std::size_t... Ids>
 void decode_as_records(const atproto::Document& document, std::index_sequence<Ids...>) {
@@ -29,6 +44,7 @@ void decode_as_records(const atproto::Document& document, std::index_sequence<Id
     const auto decoded = records::decode_record(collection, "self", document);
     const bool is_typed = !std::holds_alternative<std::monostate>(decoded.record);
     require(is_typed == decoded.json.empty(), "a record is a struct or JSON");
+    check_lexicon(collection, document, is_typed);
     require(is_typed || nlohmann::json::accept(decoded.json), "the JSON of a record is JSON");
     std::visit(
         [](const auto& record) {

@@ -6,6 +6,7 @@ namespace skua::test {
 namespace {
 
 const std::string kPost = "app.bsky.feed.post";
+const std::string kVisibility = "app.bsky.actor.contentVisibilityDeclaration";
 
 /// As many grapheme clusters, each of ten bytes.
 std::string full_text(std::size_t graphemes) {
@@ -168,7 +169,8 @@ std::vector<CollectionRecord> collection_samples() {
       {"app.bsky.notification.declaration", {{"allowSubscriptions", "followers"}}},
       {"com.germnetwork.declaration",
        {{"version", "1"}, {"currentKey", {{"$bytes", "AQID"}}}, {"messageMe", {{"a", 1}}}}},
-      {"app.bsky.labeler.service", labeler()}};
+      {"app.bsky.labeler.service", labeler()},
+      {kVisibility, {{"hideFromAlgorithmicRecommendations", true}}}};
 }
 
 std::vector<std::string> required_fields(const std::string& collection) {
@@ -188,6 +190,7 @@ std::vector<std::string> required_fields(const std::string& collection) {
   if (collection == "chat.bsky.actor.declaration") return {"allowIncoming"};
   if (collection == "app.bsky.notification.declaration") return {"allowSubscriptions"};
   if (collection == "com.germnetwork.declaration") return {"version", "currentKey"};
+  if (collection == kVisibility) return {"hideFromAlgorithmicRecommendations"};
   if (collection == "app.bsky.labeler.service") return {"policies", "createdAt"};
   return {"subject", "createdAt"};
 }

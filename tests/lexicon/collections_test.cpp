@@ -170,6 +170,8 @@ std::vector<Change> changes() {
       {"app.bsky.notification.declaration", "/allowSubscriptions", 1,
        "allowSubscriptions: must be a string"},
       {"com.germnetwork.declaration", "/currentKey", "AQID", "currentKey: must be bytes"},
+      {"app.bsky.actor.contentVisibilityDeclaration", "/hideFromAlgorithmicRecommendations", "yes",
+       "hideFromAlgorithmicRecommendations: must be a boolean"},
       {"app.bsky.labeler.service", "/subjectCollections/0", "post",
        "subjectCollections[0]: not an NSID"},
       {"app.bsky.labeler.service", "/policies/labelValueDefinitions/0/identifier",
@@ -197,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(Own, BeyondLimit, testing::ValuesIn(changes()));
 TEST(CollectionsTest, all_have_samples_and_changes) {
   std::set<std::string> samples;
   for (const auto& sample : collection_samples()) samples.insert(sample.collection);
-  EXPECT_EQ(samples.size(), 19U);
+  EXPECT_EQ(samples.size(), 20U);
   for (const Change& change : changes()) samples.erase(change.collection);
   EXPECT_EQ(samples, std::set<std::string>{});
 }

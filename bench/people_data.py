@@ -31,8 +31,16 @@ select row_number() over () as n, 1 + (pow(random(), 2) * ({accounts} - 1))::int
 from (select i, now() - interval '{days} days' * random() as at from generate_series(1, {posts}::int8) i order by 2) s;
 analyze post;
 -- The popular ones have low numbers.
-create temp table popular as select row_number() over (order by random()) as n, actor_id, rkey, at from post;
+create temp table popular as select row_number() over (order by random()) as n, actor_id, rkey, at, i as number, r from post;
 create index on popular (n); analyze popular;
+-- The parents and roots of replies. Each round doubles the distance to the root.
+create temp table reply as select n, number, parent, parent as root
+from (select n, number, 1 + (pow(r, 2) * ({posts} - 1))::int8 as parent from popular where number % 5 < 2) p;
+create index on reply (n); create index on reply (number); analyze reply;
+do $$ begin
+  for round in 1..5 loop update reply c set root = p.root from reply p where p.n = c.root; end loop;
+end $$;
+analyze reply;
 insert into bsky.posts (rkey, rev, indexed_at, created_at, actor_id, cid, text, langs, facets, embed, parent_actor, parent_rkey,
   parent_cid, root_actor, root_rkey, root_cid, quote_actor, quote_collection, quote_rkey, quote_cid)
 select p.rkey, p.rkey, p.at, p.at, p.actor_id, sha256(int8send(p.rkey)),
@@ -53,8 +61,9 @@ select p.rkey, p.rkey, p.at, p.at, p.actor_id, sha256(int8send(p.rkey)),
   a.actor_id, a.rkey, sha256(int8send(a.rkey)), r.actor_id, r.rkey, sha256(int8send(r.rkey)),
   q.actor_id, case when q.actor_id is not null then 1 end, q.rkey, sha256(int8send(q.rkey))
 from post p
-left join popular a on p.i % 5 < 2 and a.n = 1 + (pow(p.r, 2) * ({posts} - 1))::int8
-left join popular r on r.n = a.n
+left join reply c on c.number = p.i
+left join popular a on a.n = c.parent
+left join popular r on r.n = c.root
 left join popular q on p.i % 20 = 7 and q.n = 1 + (pow(p.r, 2) * ({posts} - 1))::int8;
 insert into bsky.likes (rkey, rev, indexed_at, created_at, subject_rkey, actor_id, subject_actor, subject_collection, cid,
   subject_cid)

@@ -44,6 +44,7 @@ INDEXES = {
 }
 # As `skua run` and as `skua backfill` write them.
 ORDERS = {"by time": "at", "by account": "actor, at"}
+PROJECTIONS = ("post_stats", "actor_stats", "notifications", "post_rules")
 LATEST = ("select actor_id, text from measured where cid is not null "
           "order by least(created_at, indexed_at) desc limit 10")
 LAST_HOUR = ("select count(*) from measured where cid is not null "
@@ -79,7 +80,7 @@ def questions(server, records, rounds):
     start = time.monotonic()
     post = people_data.fill(db, records)
     environment = {**os.environ, "SKUA_DATABASE_URL": db.url}
-    for command in (["index", "add", "search"], *(["consumers", "add", name] for name in ("post_stats", "actor_stats", "notifications")),
+    for command in (["index", "add", "search"], *(["consumers", "add", name] for name in PROJECTIONS),
                     ["consumers", "run-until-idle"]):
         subprocess.run([BIN / "skua", *command], check=True, env=environment, stdout=subprocess.DEVNULL)
     print(f"  {db.value('select count(*) from bsky.all_records')} records, made in {time.monotonic() - start:.0f} s", flush=True)

@@ -1,7 +1,8 @@
 """Rows for every table of records, made by SQL: enough of them for the planner to prefer an index to a whole table.
 
 Row number n belongs to account 1 + n % accounts. It refers to some of the first `KNOWN` posts, a different one for
-each of its references. The columns come from the catalog, so that a new table is filled as well.
+each of its references. These posts are no replies; the other posts reply to them. The columns come from the catalog, so
+that a new table is filled as well.
 """
 
 ACCOUNT = "did:plc:z72i7hdynmk6r22z27h6tvur"
@@ -38,9 +39,12 @@ VALUES = {
     "val": "case n % 100 when 0 then 'spam' else 'value' || n end",
 }
 # Also by table. The author of a list adds accounts to it.
+PARENT = f"case when n >= {KNOWN} then %s end"
 VALUES_OF_TABLE = {
     ("list_items", "list_actor"): "1 + n % {accounts}",
     ("list_items", "list_rkey"): "{key}",
+    **{("posts", f"{name}_actor"): PARENT % f"1 + n % {KNOWN} % {{accounts}}" for name in ("parent", "root")},
+    **{("posts", f"{name}_rkey"): PARENT % f"{{first}} + n % {KNOWN} * {{step}}" for name in ("parent", "root")},
 }
 # Account 8, which account 1 follows, follows it too. Accounts that like a post also like another one.
 RELATIONS = """

@@ -29,6 +29,20 @@ create function pg_temp.repost(actor int4, minute int8, subject int4, post int8)
 create function pg_temp.follow(actor int4, minute int8, subject int4) returns void language sql as $$
   insert into bsky.follows (actor_id, rkey, rev, indexed_at, created_at, cid, subject_actor)
   values (actor, pg_temp.key(minute), 1, pg_temp.at(minute), pg_temp.at(minute), sha256(''), subject) $$;
+create function pg_temp.reply(actor int4, minute int8, content text, parent_actor int4, parent int8, root_actor int4, root int8)
+  returns void language sql as $$
+  select pg_temp.post(actor, minute, content, parent_actor, parent);
+  update bsky.posts set root_actor = reply.root_actor, root_rkey = pg_temp.key(root) where (actor_id, rkey) = (actor, pg_temp.key(minute)) $$;
+create function pg_temp.threadgate(actor int4, post int8, closed boolean, hidden_actor int4 default null, hidden int8 default null)
+  returns void language sql as $$
+  insert into bsky.threadgates (actor_id, rkey, rev, indexed_at, cid, post_actor, post_rkey, is_restricted, allow_mentioned, allow_following,
+    allow_followers, hidden_replies)
+  values (actor, pg_temp.key(post), 1, now(), sha256(''), actor, pg_temp.key(post), closed, false, true, false,
+    array_remove(array[bsky.uri(hidden_actor, 1, pg_temp.key(hidden))], null)) $$;
+create function pg_temp.postgate(actor int4, post int8, quote_actor int4, quote int8) returns void language sql as $$
+  insert into bsky.postgates (actor_id, rkey, rev, indexed_at, cid, post_actor, post_rkey, embedding_disabled, detached_uris)
+  values (actor, pg_temp.key(post), 1, now(), sha256(''), actor, pg_temp.key(post), false,
+    array[bsky.uri(quote_actor, 1, pg_temp.key(quote))]) $$;
 create function pg_temp.stub(actor int4, minute int8, deleted boolean) returns void language sql as $$
   insert into bsky.posts (actor_id, rkey, rev, indexed_at, is_deleted) values (actor, pg_temp.key(minute), 0, pg_temp.at(minute), deleted) $$;
 """
@@ -129,6 +143,70 @@ class Questions(EndToEnd):
         self.assertEqual(self.thread(f"'{self.uri('bob.test', 1)}'"), ["b", ".c", "..a"])
         self.assertEqual(self.thread(f"'{self.uri('eve.test', 3)}'"), ["self"])
         self.assertEqual(self.thread(f"'{self.uri('did:plc:nobody', 4)}'"), [".reply"])
+
+    # ann closes the thread of 'a' except for cy, whom she follows, and hides 'hidden'. Below 'hidden' cy names another root.
+    RULES = ("post(1, 0, 'a')", "post(6, 1, 'other')", "follow(1, 1, 3)", "reply(3, 2, 'allowed', 1, 0, 1, 0)",
+             "reply(2, 3, 'closed', 1, 0, 1, 0)", "reply(3, 4, 'below closed', 2, 3, 1, 0)", "reply(3, 5, 'hidden', 1, 0, 1, 0)",
+             "reply(3, 6, 'below hidden', 3, 5, 1, 0)", "reply(3, 7, 'invalid', 3, 2, 6, 1)", "reply(3, 8, 'below invalid', 3, 7, 6, 1)",
+             "reply(3, 9, 'foreign', 1, 0, 6, 1)", "threadgate(1, 0, true, 3, 5)")
+
+    def build(self, *projections):
+        for name in projections:
+            self.skua(self.db, "consumers", "add", name)
+        self.skua(self.db, "consumers", "run-until-idle")
+
+    def validity(self, arguments):
+        return [(row["text"], row["depth"], row["validity"])
+                for row in self.db.rows(f"select text, depth, validity from bsky.thread({arguments}) order by place")]
+
+    def test_a_thread_leaves_out_replies_that_break_its_rules_and_marks_hidden_ones(self):
+        self.make(*self.RULES)
+        uri = self.uri("ann.test", 0)
+        everything = ["a", ".allowed", "..invalid", "...below invalid", ".closed", "..below closed", ".hidden", "..below hidden", ".foreign"]
+        self.assertEqual(self.thread(f"'{uri}'"), everything)
+        self.assertEqual({validity for _, _, validity in self.validity(f"'{uri}'")}, {None})
+        self.build("post_rules")
+        self.assertEqual(self.validity(f"'{uri}'"), [
+            ("a", 0, "valid"), ("allowed", 1, "valid"), ("hidden", 1, "is_hidden"), ("below hidden", 2, "valid")])
+        self.assertEqual(self.thread(f"'{uri}', all_replies => true"), everything)
+        self.assertEqual([(text, validity) for text, _, validity in self.validity(f"'{uri}', all_replies => true") if validity != "valid"], [
+            ("invalid", "has_invalid_root"), ("closed", "violates_threadgate"), ("hidden", "is_hidden"), ("foreign", "has_invalid_root")])
+        # Nothing is below a first post that violates the threadgate. One with an invalid root is in a thread of its own.
+        closed = self.uri("bob.test", 3)
+        self.assertEqual(self.validity(f"'{closed}'"), [("closed", 0, "violates_threadgate")])
+        self.assertEqual(self.thread(f"'{closed}', all_replies => true"), ["closed", ".below closed"])
+        self.assertEqual(self.validity(f"'{self.uri('cy.test', 7)}'"), [("invalid", 0, "has_invalid_root"), ("below invalid", 1, "valid")])
+
+    def test_a_thread_names_every_rule_that_a_post_breaks(self):
+        self.make("post(1, 0, 'a')", "post(6, 1, 'other')", "reply(2, 3, 'all', 1, 0, 1, 0)", "threadgate(1, 0, true, 2, 3)", "postgate(6, 1, 2, 3)")
+        self.db.run("update bsky.posts set quote_actor = 6, quote_collection = 1, quote_rkey = (select rkey from bsky.posts where text = 'other') "
+                    "where text = 'all'")
+        self.build("post_rules")
+        self.assertEqual(self.validity(f"'{self.uri('ann.test', 0)}', all_replies => true"), [
+            ("a", 0, "valid"), ("all", 1, "violates_threadgate, is_hidden, violates_embedding_rules")])
+
+    def test_a_rule_that_is_known_to_be_broken_applies_while_the_projection_is_behind(self):
+        self.make(*self.RULES)
+        self.build("post_rules")
+        self.db.run("update skua.consumers set state = 'stopped'")
+        uri = self.uri("ann.test", 0)
+        self.assertEqual(self.db.run("select bsky.is_current('post_rules')"), "f")
+        self.assertEqual(self.validity(f"'{uri}'"), [("a", 0, None), ("allowed", 1, None), ("hidden", 1, "is_hidden"), ("below hidden", 2, None)])
+        self.assertEqual(self.column(f"select text from bsky.replies_of('{uri}') order by sort_at"), ["allowed", "hidden"])
+
+    def test_replies_and_quotes_leave_out_those_that_break_rules(self):
+        self.make(*self.RULES, "post(2, 20, 'quote', null, null, 1, 0)", "post(6, 21, 'detached', null, null, 1, 0)", "postgate(1, 0, 6, 21)")
+        uri = self.uri("ann.test", 0)
+        replies, quotes = (f"select text from bsky.{name}('{uri}'%s) order by sort_at" for name in ("replies_of", "quotes_of"))
+        self.assertEqual(self.column(replies % ""), ["allowed", "closed", "hidden", "foreign"])
+        self.assertEqual(self.column(quotes % ""), ["quote", "detached"])
+        self.build("post_rules")
+        self.assertEqual(self.column(replies % ""), ["allowed", "hidden"])
+        self.assertEqual(self.column(replies % ", true"), ["allowed", "closed", "hidden", "foreign"])
+        self.assertEqual(self.column(quotes % ""), ["quote"])
+        self.assertEqual(self.column(quotes % ", true"), ["quote", "detached"])
+        self.assertEqual(self.db.rows(f"select text, is_hidden from bsky.replies_of('{uri}') order by sort_at"), [
+            {"text": "allowed", "is_hidden": False}, {"text": "hidden", "is_hidden": True}])
 
     def test_a_timeline_has_posts_and_reposts_newest_first(self):
         self.make("post(1, 0, 'old')", "post(1, 5, 'new')", "post(2, 1, 'of bob')", "post(4, 2, 'inactive')", "stub(3, 3, true)",

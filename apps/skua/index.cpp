@@ -62,6 +62,8 @@ const std::vector<OptionalIndex>& optional_indexes() {
   static const std::vector<OptionalIndex> indexes = {
       {"search", "posts_search", "posts", "gin", "to_tsvector('simple', text)",
        "bsky.search finds all posts", "about 90 bytes a post"},
+      {"backlinks", "records_links", "records", "gin", "bsky.record_links(record)",
+       "bsky.backlinks finds all collections", "about 100 bytes a link"},
       {"like-times", "likes_sort_at", "likes", "btree", kSortAt, "likes by time",
        "about 22 bytes a row"},
       {"repost-times", "reposts_sort_at", "reposts", "btree", kSortAt, "reposts by time",

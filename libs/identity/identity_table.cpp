@@ -15,11 +15,13 @@ const store::Statement kLoad{
 
 const std::string kInsert =
     "INSERT INTO skua.identities AS t (did, signing_key, pds, handle, fetched_at, operation_at, "
-    "label_key) SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], "
-    "$5::timestamptz[], $6::timestamptz[], $7::text[]) ON CONFLICT (did) DO UPDATE SET signing_key "
+    "label_key, created_at) SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], "
+    "$5::timestamptz[], $6::timestamptz[], $7::text[], $8::timestamptz[]) ON CONFLICT (did) DO "
+    "UPDATE SET signing_key "
     "= EXCLUDED.signing_key, "
     "pds = EXCLUDED.pds, handle = EXCLUDED.handle, fetched_at = EXCLUDED.fetched_at, "
-    "operation_at = EXCLUDED.operation_at, label_key = EXCLUDED.label_key ";
+    "operation_at = EXCLUDED.operation_at, label_key = EXCLUDED.label_key, "
+    "created_at = coalesce(t.created_at, EXCLUDED.created_at) ";
 
 const store::Statement kSave{"identities_save",
                              kInsert + "WHERE t.fetched_at <= EXCLUDED.fetched_at"};
@@ -28,6 +30,20 @@ const store::Statement kSave{"identities_save",
 const store::Statement kImport{
     "identities_import",
     kInsert + "WHERE coalesce(t.operation_at, t.fetched_at) <= EXCLUDED.operation_at"};
+
+// Rows that are newer than the imported operation.
+const store::Statement kSetCreation{
+    "identities_set_creation",
+    "UPDATE skua.identities AS t SET created_at = u.created_at FROM unnest($1::text[], "
+    "$2::timestamptz[]) AS u(did, created_at) WHERE t.did = u.did AND t.created_at IS NULL"};
+
+void add_time(store::Array& column, const std::optional<Timestamp>& time) {
+  if (time) {
+    column.timestamp(*time);
+  } else {
+    column.null();
+  }
+}
 
 void add_text(store::Array& column, const std::string& text) {
   if (text.empty()) {
@@ -51,6 +67,7 @@ std::size_t write(store::Session& session, const store::Statement& statement,
   Array fetched(Array::Type::timestamptz);
   Array operations(Array::Type::timestamptz);
   Array label_keys(Array::Type::text);
+  Array creations(Array::Type::timestamptz);
   for (const auto& row : rows) {
     dids.text(row.did);
     add_text(keys, row.signing_key);
@@ -58,15 +75,12 @@ std::size_t write(store::Session& session, const store::Statement& statement,
     add_text(handles, row.handle);
     fetched.timestamp(row.fetched_at);
     add_text(label_keys, row.label_key);
-    if (row.operation_at) {
-      operations.timestamp(*row.operation_at);
-    } else {
-      operations.null();
-    }
+    add_time(operations, row.operation_at);
+    add_time(creations, row.created_at);
   }
   store::Params params;
   params.array(dids).array(keys).array(hosts).array(handles).array(fetched).array(operations);
-  params.array(label_keys);
+  params.array(label_keys).array(creations);
   return session.execute(statement, params).affected();
 }
 
@@ -96,7 +110,19 @@ void save_identities(store::Session& session, std::vector<IdentityRow> rows) {
 }
 
 std::size_t import_identities(store::Session& session, std::vector<IdentityRow> rows) {
-  return write(session, kImport, rows);
+  const std::size_t written = write(session, kImport, rows);
+  if (written == rows.size()) return written;
+  store::Array dids(store::Array::Type::text);
+  store::Array creations(store::Array::Type::timestamptz);
+  for (const IdentityRow& row : rows) {
+    if (!row.created_at) continue;
+    dids.text(row.did);
+    creations.timestamp(*row.created_at);
+  }
+  store::Params params;
+  params.array(dids).array(creations);
+  session.execute(kSetCreation, params);
+  return written;
 }
 
 }  // namespace skua::identity

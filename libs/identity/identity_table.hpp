@@ -23,6 +23,8 @@ struct IdentityRow {
   std::optional<Timestamp> operation_at = {};
   /// A labeler's, as a multikey.
   std::string label_key = {};
+  /// Of an import that has the first operation of the DID: when it was made.
+  std::optional<Timestamp> created_at = {};
 };
 
 /// The rows of those DIDs that are known with key and PDS, in no order. Throws SqlError, as all

@@ -133,6 +133,10 @@ Result<ExportLine> parse_export_line(std::string_view text) {
 
   const auto type = text_at(line, {"operation", "type"});
   const auto* operation = member(line, {"operation"});
+  const auto* previous = member(line, {"operation", "prev"});
+  if (previous != nullptr && previous->is_null() && !result.nullified) {
+    result.row.created_at = created->instant;
+  }
   if (type == "plc_operation") {
     read_operation(*operation, result.row);
   } else if (type == "create") {
@@ -164,7 +168,9 @@ void PlcImport::add(std::string_view line) {
     return;
   }
   const auto [place, is_new] = rows_.try_emplace(row.did);
+  const auto created_at = row.created_at ? row.created_at : place->second.created_at;
   if (is_new || place->second.operation_at <= row.operation_at) place->second = std::move(row);
+  place->second.created_at = created_at;
   if (rows_.size() >= batch_) flush();
 }
 

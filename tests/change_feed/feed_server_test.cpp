@@ -327,10 +327,11 @@ TEST_F(JetstreamTest, the_options_of_the_query_and_of_a_message) {
   serve();
   const auto one = subscriber("?wantedDids=did:plc:1&wantedCollections=app.bsky.feed.like");
   const auto waits = subscriber("?requireHello=true&cursor=0");
-  const auto small = subscriber("?maxMessageSizeBytes=100");
+  const auto small = subscriber("?maxMessageSizeBytes=300");
   store_like(0, 1, 2);
   store_like(1, 1, 1);
   append({like(0, 1, 2), like(1, 1, 1)});
+  append({{.kind = store::ChangeKind::Account, .actor_id = 3}});
   ASSERT_TRUE(one->read_until("\"did\":\"did:plc:1\""));
   EXPECT_THAT(one->text(), Not(HasSubstr("\"did\":\"did:plc:2\",\"time_us\"")));
   waits->send(text_frame(
@@ -338,6 +339,8 @@ TEST_F(JetstreamTest, the_options_of_the_query_and_of_a_message) {
   ASSERT_TRUE(waits->read_until("\"did\":\"did:plc:2\",\"time_us\""));
   const std::string third = "\"did\":\"did:plc:3\",\"time_us\"";
   one->send(text_frame(R"({"type":"options_update","payload":{"wantedDids":["did:plc:3"]}})"));
+  // The changes before this one have been looked at.
+  ASSERT_TRUE(small->read_until(R"("kind":"account")"));
   small->send(text_frame(R"({"type":"options_update","payload":{}})"));
   store_like(2, 1, 3);
   // A message and a change have no order: repeat the change.

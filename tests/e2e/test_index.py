@@ -15,7 +15,7 @@ class Index(EndToEnd):
         database = self.database()
         filled.fill(database, rows=3000, accounts=50, known=200)
         listed = [line.split()[:2] for line in self.index(database, "list").split("\n")[1:]]
-        self.assertEqual(listed, [[name, "-"] for name in ("search", "like-times", "repost-times", "follow-times")])
+        self.assertEqual(listed, [[name, "-"] for name in ("search", "backlinks", "like-times", "repost-times", "follow-times")])
         for name, _ in listed:
             self.assertRegex(self.index(database, "add", name), rf"^{name}: \d+ kB$")
             # A second time changes nothing.
@@ -26,6 +26,8 @@ class Index(EndToEnd):
             self.assertIn(f"{table}_sort_at", plan)
         plan = database.run("explain select * from bsky.posts where to_tsvector('simple', text) @@ websearch_to_tsquery('simple', 'b a')")
         self.assertIn("posts_search", plan)
+        plan = database.run("explain select * from bsky.records where bsky.record_links(record) @> '{did:plc:a}'")
+        self.assertIn("records_links", plan)
         for name, _ in listed:
             self.assertEqual(self.index(database, "remove", name), f"{name}: removed")
         self.assertEqual(self.index(database, "remove", "search"), "search: did not exist")

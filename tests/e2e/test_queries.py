@@ -42,7 +42,7 @@ class Run:
         if "Relation Name" in node:
             removed = node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0)
             self.rows_read[node["Relation Name"]] += (node["Actual Rows"] + removed) * node["Actual Loops"]
-            if node["Node Type"] == "Seq Scan":
+            if node["Node Type"] == "Seq Scan" and node["Actual Loops"] > 0:
                 self.read_whole.add(node["Relation Name"])
         for child in node.get("Plans", []):
             self._add(child)

@@ -62,6 +62,49 @@ class Questions(EndToEnd):
         return self.db.run(f"select 'at://{did}/app.bsky.feed.post/' || bsky.tid_text((extract(epoch from timestamptz "
                            f"'2026-01-02 00:00Z' + {minute} * interval '1 minute') * 1000000)::int8 << 10)")
 
+    def test_the_time_of_a_key_is_a_second_opinion(self):
+        self.make("post(1, 0, 'fits')", "post(1, 10, 'imported')", "post(1, 20, 'ahead')", "post(1, 30, 'no time')")
+        self.db.run("update bsky.posts set created_at = created_at - interval '3 years' where text = 'imported';"
+                    "update bsky.posts set created_at = created_at + interval '25 hours' where text = 'ahead';"
+                    "update bsky.posts set created_at = null where text = 'no time'")
+        self.assertEqual(self.db.value("select json_object_agg(text, has_doubtful_time) from bsky.posts_view"),
+                         {"fits": False, "imported": True, "ahead": True, "no time": None})
+        self.assertTrue(self.db.value("select bsky.tid_time(rkey) = indexed_at from bsky.posts where text = 'fits'"))
+        self.assertTrue(self.db.value("select bsky.tid_time(-1) is null and bsky.tid_time(bsky.tid_number('3jzfcijpj2z2a')) "
+                                      "= timestamptz '2023-06-30T15:03:01.887007Z'"))
+
+    def test_accounts_have_the_time_of_their_first_operation(self):
+        self.make()
+        self.db.run("insert into skua.identities (did, fetched_at, created_at) values ('did:plc:ann', now(), '2023-04-05Z')")
+        self.assertEqual(self.db.rows("select name from bsky.actors_view where account_created_at < '2024-01-01'"), [{"name": "ann.test"}])
+
+    def test_backlinks_name_collection_and_path(self):
+        self.make("post(1, 0, 'target')", "like(2, 1, 1, 0)", "repost(3, 2, 1, 0)", "reply(2, 3, 'reply', 1, 0, 1, 0)",
+                  "post(3, 4, 'quote', null, null, 1, 0)", "threadgate(1, 0, true)", "like(4, 5, 1, 0)", "follow(2, 6, 1)",
+                  "like(5, 7, 1, 99)")
+        uri = self.uri("did:plc:ann", 0)
+        self.db.run("insert into bsky.collections (id, nsid) values (1000, 'com.example.note');"
+                    "insert into bsky.records (actor_id, collection_id, rkey, rev, indexed_at, cid, record) values "
+                    f"(6, 1000, 1, 1, now(), sha256(''), '{{\"items\": [{{\"ref\": \"x\"}}, {{\"ref\": \"{uri}\"}}], \"of\": \"did:plc:ann\"}}'),"
+                    "(6, 1000, 2, 1, now(), sha256(''), '{\"text\": \"about did:plc:ann\"}')")
+
+        def found(target):
+            return [f"{row['name']} {row['collection']} {row['path']}" for row in
+                    self.db.rows(f"select * from bsky.backlinks('{target}') order by collection, path, name")]
+
+        typed = ["ann.test app.bsky.feed.threadgate post", "bob.test app.bsky.feed.like subject.uri",
+                 "bob.test app.bsky.feed.post reply.parent.uri", "bob.test app.bsky.feed.post reply.root.uri",
+                 "cy.test app.bsky.feed.post embed", "cy.test app.bsky.feed.repost subject.uri"]
+        self.assertEqual(sorted(found(uri)), typed, "the account of a like is inactive")
+        self.skua(self.db, "index", "add", "backlinks")
+        self.assertEqual(sorted(found(uri)), sorted([*typed, "eve.test com.example.note items[1].ref"]))
+        rkey = uri.rpartition("/")[2]
+        self.assertEqual(found(f"https://bsky.app/profile/ann.test/post/{rkey}"), found(uri))
+        for account in ("ann.test", "did:plc:ann", "https://bsky.app/profile/ann.test"):
+            self.assertEqual(sorted(found(account)), ["bob.test app.bsky.graph.follow subject", "eve.test com.example.note of"], account)
+        self.assertEqual(found("https://bsky.app/profile/none.test"), [])
+        self.assertEqual(len(self.db.rows(f"select * from bsky.backlinks('{uri}', 2)")), 2)
+
     def test_accounts_and_records_have_several_names(self):
         self.make("post(1, 0, 'one')")
         uri = self.uri("did:plc:ann", 0)

@@ -176,6 +176,36 @@ TEST_F(PlcImportTest, the_newest_operation_wins_whatever_the_order) {
   EXPECT_EQ(rows[0].fetched_at, clock_.now());
 }
 
+TEST_F(PlcImportTest, the_first_operation_tells_when_the_account_was_made) {
+  json second = operation("second.example");
+  second["prev"] = "bafyreifirst";
+  json last = second;
+  last["alsoKnownAs"] = {"at://last.example"};
+  const auto created = [&](const std::string& did) {
+    return value("SELECT extract(epoch FROM created_at)::int8 FROM skua.identities WHERE did = '" +
+                 did + "'");
+  };
+  const std::vector<std::string> lines = {line(kDid, 1, operation()), line(kDid, 5, second),
+                                          line(kDid, 9, last), line(kOther, 3, second)};
+  for (const std::size_t batch : {1U, 2U, 100U}) {
+    session().run("TRUNCATE skua.identities");
+    imported(lines, batch);
+    EXPECT_EQ(created(kDid), "1700000001") << batch;
+    EXPECT_EQ(created(kOther), "") << "its first operation is not in the export";
+    EXPECT_EQ(handle_of(kDid), "last.example") << batch;
+  }
+  // A document is newer than the operation, and does not tell.
+  session().run("TRUNCATE skua.identities");
+  save_identities(session(), {{kDid, test::p256_multikey(), "https://new.example",
+                               "document.example", clock_.now(), std::nullopt}});
+  imported(lines);
+  EXPECT_EQ(handle_of(kDid), "document.example");
+  EXPECT_EQ(created(kDid), "1700000001");
+  save_identities(session(), {{kDid, test::p256_multikey(), "https://new.example", "later.example",
+                               clock_.now() + 1s, std::nullopt}});
+  EXPECT_EQ(created(kDid), "1700000001");
+}
+
 TEST_F(PlcImportTest, a_tombstone_ends_an_identity) {
   imported({line(kDid, 1, operation())});
   EXPECT_EQ(load_identities(session(), std::vector{kDid}).size(), 1U);

@@ -36,7 +36,7 @@ CREATE TABLE bsky.visibility_declarations (
   indexed_at                timestamptz NOT NULL,
   created_at                timestamptz,
   actor_id                  int4 NOT NULL,
-  hide_from_recommendations boolean,
+  hide_from_algorithmic_recommendations boolean,
   cid                       bytea NOT NULL,
   extra                     jsonb,
   PRIMARY KEY (actor_id, rkey)
@@ -45,7 +45,7 @@ CREATE VIEW bsky.visibility_declarations_view AS
 SELECT 'at://' || a.did || '/app.bsky.actor.contentVisibilityDeclaration/' || bsky.rkey_text(t.actor_id, 20, t.rkey) AS uri,
        a.did,
        a.handle,
-       t.hide_from_recommendations,
+       t.hide_from_algorithmic_recommendations,
        t.created_at,
        t.indexed_at,
        bsky.cid_text(t.cid) AS cid,
@@ -57,8 +57,8 @@ SELECT 'at://' || a.did || '/app.bsky.actor.contentVisibilityDeclaration/' || bs
 FROM bsky.visibility_declarations t
 JOIN bsky.actors a ON a.id = t.actor_id
 WHERE a.active IS NOT FALSE;
-COMMENT ON COLUMN bsky.visibility_declarations.hide_from_recommendations IS 'True if the account asks to hide its posts from algorithmic recommendations. An account without a record does not ask for it.';
-COMMENT ON COLUMN bsky.visibility_declarations_view.hide_from_recommendations IS 'True if the account asks to hide its posts from algorithmic recommendations. An account without a record does not ask for it.';
+COMMENT ON COLUMN bsky.visibility_declarations.hide_from_algorithmic_recommendations IS 'True if the account asks to hide its posts from algorithmic recommendations. An account without a record does not ask for it.';
+COMMENT ON COLUMN bsky.visibility_declarations_view.hide_from_algorithmic_recommendations IS 'True if the account asks to hide its posts from algorithmic recommendations. An account without a record does not ask for it.';
 COMMENT ON COLUMN bsky.visibility_declarations_view.name IS 'The handle of the author, or its DID if it has no handle.';
 SELECT skua.comment_on_records('visibility_declarations', 'app.bsky.actor.contentVisibilityDeclaration', 'Rules for the appearance of posts, one per account');
 
@@ -79,7 +79,7 @@ WITH moved AS (
     AND r.invalid_reason IS NULL
   RETURNING r.*
 )
-INSERT INTO bsky.visibility_declarations (rkey, rev, indexed_at, actor_id, cid, hide_from_recommendations, extra)
+INSERT INTO bsky.visibility_declarations (rkey, rev, indexed_at, actor_id, cid, hide_from_algorithmic_recommendations, extra)
 SELECT rkey, rev, indexed_at, actor_id, cid, (record -> 'hideFromAlgorithmicRecommendations')::boolean,
   nullif(record - '$type' - 'hideFromAlgorithmicRecommendations', '{}')
 FROM moved;
@@ -91,8 +91,6 @@ UPDATE bsky.records SET invalid_reason = CASE
 WHERE collection_id = 20 AND invalid_reason IS NULL;
 
 INSERT INTO skua.record_tables VALUES (20, 'visibility_declarations');
-INSERT INTO skua.record_fields VALUES
-  ('visibility_declarations', 'hide_from_recommendations', 'hideFromAlgorithmicRecommendations', NULL, NULL);
 SELECT skua.make_record_json();
 DO $$
 BEGIN

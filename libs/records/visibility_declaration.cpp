@@ -8,7 +8,7 @@ VisibilityDeclaration VisibilityDeclaration::decode(FieldReader& fields) {
   constexpr std::string_view kHide = "hideFromAlgorithmicRecommendations";
   VisibilityDeclaration declaration;
   fields.require(kHide);
-  declaration.hide_from_recommendations = fields.optional_boolean(kHide);
+  declaration.hide_from_algorithmic_recommendations = fields.optional_boolean(kHide);
   return declaration;
 }
 

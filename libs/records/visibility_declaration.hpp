@@ -19,7 +19,7 @@ struct VisibilityDeclaration {
   static constexpr RecordType kType = RecordType::Actor;
   static constexpr bool kSingleton = true;
 
-  std::optional<bool> hide_from_recommendations;
+  std::optional<bool> hide_from_algorithmic_recommendations;
   std::optional<Timestamp> created_at;
   std::string extra;
 

@@ -19,7 +19,7 @@ struct Case {
   std::string fault;
 
   friend std::ostream& operator<<(std::ostream& out, const Case& c) {
-    return out << c.type.dump() << ' ' << c.value.dump().substr(0, 200);
+    return out << c.type.dump() << ' ' << c.value.dump(-1, ' ', true).substr(0, 200);
   }
 };
 

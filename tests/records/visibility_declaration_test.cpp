@@ -20,7 +20,7 @@ INSTANTIATE_TEST_SUITE_P(VisibilityDeclaration, BreaksLexicon,
 
 TEST(VisibilityDeclarationTest, fills_its_fields) {
   Valid<VisibilityDeclaration> declaration(valid());
-  EXPECT_EQ(declaration->hide_from_recommendations, true);
+  EXPECT_EQ(declaration->hide_from_algorithmic_recommendations, true);
   EXPECT_FALSE(declaration->created_at);
   EXPECT_EQ(declaration->extra, "");
   EXPECT_TRUE(references_of(declaration.decoded().record).empty());

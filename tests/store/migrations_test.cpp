@@ -174,7 +174,8 @@ TEST_F(MigrationsTest, records_of_a_collection_that_gets_a_table_move) {
   const auto text = [&](const std::string& sql) {
     return std::string(session.run(sql).text(0, 0));
   };
-  EXPECT_EQ(text("SELECT string_agg(concat_ws('|', a.did, t.hide_from_recommendations, t.extra), "
+  EXPECT_EQ(text("SELECT string_agg(concat_ws('|', a.did, t.hide_from_algorithmic_recommendations, "
+                 "t.extra), "
                  "', ') FROM bsky.visibility_declarations AS t JOIN bsky.actors AS a ON a.id = "
                  "t.actor_id"),
             "did:plc:a1|t|{\"more\": 1}");

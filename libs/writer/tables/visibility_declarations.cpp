@@ -8,8 +8,9 @@ using records::VisibilityDeclaration;
 template <>
 const TableDefinition<VisibilityDeclaration>& table_definition<VisibilityDeclaration>() {
   static const auto kColumns =
-      ColumnList<VisibilityDeclaration>().column<&VisibilityDeclaration::hide_from_recommendations>(
-          "hide_from_recommendations");
+      ColumnList<VisibilityDeclaration>()
+          .column<&VisibilityDeclaration::hide_from_algorithmic_recommendations>(
+              "hide_from_algorithmic_recommendations");
   static const TableDefinition<VisibilityDeclaration> kTable("visibility_declarations", kColumns);
   return kTable;
 }

@@ -7,7 +7,7 @@ namespace {
 const SampleOf<records::VisibilityDeclaration> kVisibilityDeclarationSample({
     .table = "visibility_declarations",
     .record = {{"hideFromAlgorithmicRecommendations", true}},
-    .expression = "t.hide_from_recommendations",
+    .expression = "t.hide_from_algorithmic_recommendations",
     .expected = "t",
     .has_created_at = false,
 });

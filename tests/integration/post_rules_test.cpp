@@ -26,6 +26,7 @@ using nlohmann::json;
 const std::string kPost = "app.bsky.feed.post";
 const std::string kThreadgate = "app.bsky.feed.threadgate";
 const std::string kPostgate = "app.bsky.feed.postgate";
+const std::string kRepost = "app.bsky.feed.repost";
 const std::string kFollow = "app.bsky.graph.follow";
 const std::string kList = "app.bsky.graph.list";
 const std::string kListItem = "app.bsky.graph.listitem";
@@ -186,6 +187,19 @@ TEST_F(PostRulesTest, each_rule_of_a_threadgate_allows_its_accounts_whenever_the
   EXPECT_EQ(replies(1, 1), "0");
 }
 
+/// Handles change hands. A list item names its list by DID, too.
+TEST_F(PostRulesTest, a_list_that_a_threadgate_names_by_handle_allows_nobody) {
+  test::add_projections(session(), 10);
+  write(test::claim(did(1), "owner.test", 1));
+  put(1, kPost, 1, post());
+  put(1, kListItem, 3, list_item(uri(1, 7, kList), did(2)));
+  put(1, kThreadgate, 1, threadgate(uri(1, 1), {"at://owner.test/" + kList + "/" + key(7)}));
+  put(2, kPost, 2, reply(uri(1, 1), uri(1, 1)));
+  EXPECT_EQ(broken(), "2/2 threadgate");
+  write(test::claim(did(1), "other.test", 2));
+  EXPECT_EQ(broken(), "2/2 threadgate");
+}
+
 TEST_F(PostRulesTest, a_threadgate_counts_only_for_the_post_with_its_account_and_key) {
   test::add_projections(session(), 10);
   put(1, kPost, 1, post());
@@ -240,6 +254,91 @@ TEST_F(PostRulesTest, a_late_parent_decides_whether_the_root_is_valid) {
   EXPECT_EQ(broken(), "3/3 root");
   remove(2, kPost, 2);
   EXPECT_EQ(broken(), "");
+}
+
+/// The reference rebuilds nothing of this after an update, so that a post loses it.
+TEST_F(PostRulesTest, an_update_of_a_post_keeps_its_quotes_reposts_and_broken_rules) {
+  test::add_projections(session(), 10);
+  put(1, kPost, 1, post());
+  put(1, kThreadgate, 1, threadgate(uri(1, 1), {}));
+  put(1, kPostgate, 1, postgate(uri(1, 1), true));
+  json both = reply(uri(1, 1), uri(1, 1));
+  both["embed"] = quote(uri(1, 1))["embed"];
+  put(2, kPost, 2, both);
+  put(3, kPost, 3, quote(uri(2, 2)));
+  put(3, kRepost, 4, {{"$type", kRepost}, {"subject", reference(uri(2, 2))}, {"createdAt", kTime}});
+  const auto state = [&] {
+    const std::string of = "'" + uri(2, 2) + "'";
+    const std::string rules = broken();
+    return rules + "; " + value("SELECT string_agg(name, ' ') FROM bsky.quotes_of(" + of + ")") +
+           "; " + value("SELECT string_agg(name, ' ') FROM bsky.reposts_of(" + of + ")") + "; " +
+           value("SELECT string_agg(text || ' by ' || reposted_by, ' ') FROM bsky.timeline('" +
+                 did(3) + "') WHERE reposted_by IS NOT NULL") +
+           "; " +
+           value(
+               "SELECT concat_ws(' ', reposts, quotes) FROM bsky.post_stats WHERE actor_id = "
+               "bsky.actor_id('" +
+               did(2) + "')") +
+           "; " +
+           value(
+               "SELECT concat_ws(' ', quotes) FROM bsky.post_stats WHERE actor_id = "
+               "bsky.actor_id('" +
+               did(1) + "')");
+  };
+  EXPECT_EQ(state(),
+            "2/2 threadgate embedding; did:plc:account3; did:plc:account3; "
+            "text by did:plc:account3; 1 1; 1");
+  both["text"] = "new";
+  write(test::made_write(did(2), kPost, key(2), ++rev_, both, event::Operation::Update));
+  EXPECT_EQ(state(),
+            "2/2 threadgate embedding; did:plc:account3; did:plc:account3; "
+            "new by did:plc:account3; 1 1; 1");
+  // The posts that they refer to are updated, too.
+  json thread = post();
+  thread["text"] = "new";
+  write(test::made_write(did(1), kPost, key(1), ++rev_, thread, event::Operation::Update));
+  EXPECT_EQ(state(),
+            "2/2 threadgate embedding; did:plc:account3; did:plc:account3; "
+            "new by did:plc:account3; 1 1; 1");
+}
+
+/// The reference leaves the counts of other accounts, and quotes, as they were.
+TEST_F(PostRulesTest, a_deleted_account_leaves_no_counts_quotes_and_notifications_of_others) {
+  test::add_projections(session(), 10);
+  const auto shown = [&] {
+    test::fold_changes(session());
+    return value(
+               "SELECT string_agg(concat_ws(' ', substr(a.did, 16), s.followers, s.follows, "
+               "s.posts), ', ' ORDER BY a.did) FROM bsky.actor_stats AS s JOIN bsky.actors AS a "
+               "ON a.id = s.actor_id WHERE (s.followers, s.follows, s.posts) <> (0, 0, 0)") +
+           "; " +
+           value(
+               "SELECT string_agg(concat_ws(' ', substr(a.did, 16), likes, reposts, replies, "
+               "quotes), ', ' ORDER BY a.did, s.rkey) FROM bsky.post_stats AS s JOIN bsky.actors "
+               "AS a ON a.id = s.actor_id WHERE (likes, reposts, replies, quotes) <> "
+               "(0, 0, 0, 0)") +
+           "; " + value("SELECT count(*) FROM bsky.quotes_of('" + uri(1, 1) + "')") + "; " +
+           value("SELECT count(*) FROM bsky.starter_packs") + "; " +
+           value("SELECT count(*) FROM bsky.notifications_of('" + did(1) + "')");
+  };
+  put(1, kPost, 1, post());
+  const std::string before = shown();
+  EXPECT_EQ(before, "1 0 0 1; ; 0; 0; 0");
+  put(2, kPost, 2, reply(uri(1, 1), uri(1, 1)));
+  put(2, kPost, 3, quote(uri(1, 1)));
+  put(2, kFollow, 1, test::made_follow(did(1)));
+  put(2, "app.bsky.feed.like", 1, test::made_like(uri(1, 1)));
+  put(2, kRepost, 1, {{"$type", kRepost}, {"subject", reference(uri(1, 1))}, {"createdAt", kTime}});
+  const std::string pack = "app.bsky.graph.starterpack";
+  put(2, pack, 1,
+      {{"$type", pack}, {"name", "Pack"}, {"list", uri(2, 7, kList)}, {"createdAt", kTime}});
+  EXPECT_EQ(shown(), "1 1 0 1, 2 0 1 2; 1 1 1 1 1; 1; 1; 5");
+  UnresolvedEvent gone = test::actor_event(did(2));
+  gone.body = event::AccountChange{false, "deleted", test::at(10), true, {rev_}};
+  write(std::move(gone));
+  EXPECT_EQ(shown(), before);
+  EXPECT_EQ(broken(), "");
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.all_records WHERE did = '" + did(2) + "'"), "0");
 }
 
 TEST_F(PostRulesTest, an_exchange_and_a_removal_publish_what_changes) {

@@ -18,8 +18,9 @@ namespace {
 constexpr const char* kJudgedAtOnce = "2000";
 
 /// Judges the posts in `keys`. A gate counts if its account and record key are those of the post.
-/// A list counts with the items of its owner. A post that was never seen breaks no rule: its parent
-/// or gate may be known later.
+/// A list counts with the items of its owner, if the gate names it by DID: a handle can change
+/// hands, and list items name their list by DID. A post that was never seen breaks no rule: its
+/// parent or gate may be known later.
 constexpr const char* kJudged = R"sql(
 posts AS MATERIALIZED (
   SELECT p.* FROM keys AS k CROSS JOIN LATERAL (
@@ -42,7 +43,8 @@ judged AS MATERIALIZED (
       AND NOT (g.allow_following AND EXISTS (
         SELECT FROM bsky.follows AS f WHERE f.subject_actor = p.actor_id AND f.actor_id = p.root_actor))
       AND NOT (g.allow_lists IS NOT NULL AND EXISTS (
-        SELECT FROM unnest(g.allow_lists[:20]) AS u(uri) CROSS JOIN LATERAL bsky.resolve_uri(u.uri) AS l
+        SELECT FROM unnest(g.allow_lists[:20]) AS u(uri)
+        CROSS JOIN LATERAL (SELECT l.* FROM bsky.resolve_uri(u.uri) AS l WHERE u.uri LIKE 'at://did:%') AS l
         CROSS JOIN LATERAL (SELECT FROM bsky.list_items AS i WHERE i.list_actor = l.actor_id AND i.list_rkey = l.rkey
           AND i.subject_actor = p.actor_id AND i.actor_id = l.actor_id LIMIT 1) AS i))
       AS violates_threadgate,
@@ -259,6 +261,7 @@ WITH keys AS MATERIALIZED (
 const Projection& post_rules() {
   static const Projection kProjection{
       .name = "post_rules",
+      .version = 2,
       .help = "Replies and quotes that break the rules of a thread or a post",
       .has_lanes = false,
       .tables = {{"post_rules",

@@ -44,41 +44,57 @@ std::vector<event::UnresolvedEvent> list(Events... events) {
   return all;
 }
 
-/// A test that writes events as a worker does.
-class AccountEventsTest : public PostgresTest {
+/// Writes events into a database as a worker does.
+class EventWriter {
  protected:
-  void SetUp() override { SKUA_NEED_POSTGRES(); }
-
-  std::vector<event::ResolvedEvent> resolved(std::vector<event::UnresolvedEvent> events) {
+  std::vector<event::ResolvedEvent> resolve(store::Session& session,
+                                            std::vector<event::UnresolvedEvent> events) {
     std::vector<event::ResolvedEvent> batch;
     batch.reserve(events.size());
     for (auto& event : events) batch.push_back({std::move(event)});
-    resolve::Resolver resolver(session(), ids_, clock_);
+    resolve::Resolver resolver(session, ids_, clock_);
     EXPECT_TRUE(resolver.resolve(batch).empty());
     return batch;
   }
-  /// One batch, as a worker writes it but for the purges.
-  writer::LiveWriter::Outcome write_only(std::vector<event::UnresolvedEvent> events) {
-    const std::vector<event::ResolvedEvent> batch = resolved(std::move(events));
-    return writer_.write(session(), pointers_to(batch), clock_.now());
+  /// One batch, without the purges.
+  writer::LiveWriter::Outcome write_only_to(store::Session& session,
+                                            std::vector<event::UnresolvedEvent> events) {
+    const std::vector<event::ResolvedEvent> batch = resolve(session, std::move(events));
+    return writer_.write(session, pointers_to(batch), clock_.now());
   }
-  /// As a worker does it. Returns the rows that went.
-  std::size_t write(std::vector<event::UnresolvedEvent> events) {
+  /// One batch. Returns the number of purged rows.
+  std::size_t write_to(store::Session& session, std::vector<event::UnresolvedEvent> events) {
     std::size_t rows = 0;
-    for (const writer::Purge& purge : write_only(std::move(events)).purges) {
-      rows += purge_account(session(), purge);
+    for (const writer::Purge& purge : write_only_to(session, std::move(events)).purges) {
+      rows += purge_account(session, purge);
     }
     return rows;
-  }
-  template <class... Events>
-  std::size_t write(event::UnresolvedEvent first, Events... others) {
-    return write(list(std::move(first), std::move(others)...));
   }
 
   ManualClock clock_;
   resolve::SharedIds ids_;
   writer::SourceNames sources_{"relay:test"};
   writer::LiveWriter writer_{sources_};
+};
+
+/// A test that writes events as a worker does.
+class AccountEventsTest : public PostgresTest, protected EventWriter {
+ protected:
+  void SetUp() override { SKUA_NEED_POSTGRES(); }
+
+  std::vector<event::ResolvedEvent> resolved(std::vector<event::UnresolvedEvent> events) {
+    return resolve(session(), std::move(events));
+  }
+  writer::LiveWriter::Outcome write_only(std::vector<event::UnresolvedEvent> events) {
+    return write_only_to(session(), std::move(events));
+  }
+  std::size_t write(std::vector<event::UnresolvedEvent> events) {
+    return write_to(session(), std::move(events));
+  }
+  template <class... Events>
+  std::size_t write(event::UnresolvedEvent first, Events... others) {
+    return write(list(std::move(first), std::move(others)...));
+  }
 };
 
 }  // namespace skua::test

@@ -381,6 +381,21 @@ class BesideTheStream(Backfill):
         self.assertEqual(database.rows("select distinct state from skua.repositories"), [{"state": "partial"}])
         self.bring_in_what_was_missed(network, database, "--resync", "all")
 
+    def test_a_sync_after_missed_commits_starts_a_download(self):
+        network, database = self.network(accounts=8, records=0), self.database()
+        self.miss_something(network, database)
+        skua = self.begin(database, network, "run", "--relay", network.url, "--cursor", "live")
+        wait_for("the connection", lambda: skua.says("live from now on"), alive=[skua])
+        for _ in range(60):  # No account commits anything.
+            seq = network.control("/incident", kind="stand_still")["seq"]
+        self.catch_up(skua, seq)
+        wait_for("the resyncs", lambda: database.value(
+            "select count(*) from skua.repositories where breaks > 0 and state = 'complete'") >= 7, seconds=60, alive=[skua])
+        wait_for("the end", lambda: database.value(
+            "select count(*) from skua.repositories where state = 'desynchronized'") == 0, alive=[skua])
+        self.assertEqual(skua.stop(), 0, skua.tail())
+        self.check(database, self.repositories(network))
+
     def test_an_account_that_is_heard_from_its_first_commit_on_is_complete(self):
         network, database = self.network(accounts=8, records=0), self.database()
         self.miss_something(network, database)

@@ -120,6 +120,20 @@ class Documents(EndToEnd):
                 with self.subTest(f"{document.relative_to(ROOT)}: {path}"):
                     self.assertTrue((ROOT / path).exists())
 
+    def test_the_tests_against_defects_of_the_reference_exist(self):
+        tests = ROOT / "tests"
+        (section,) = re.findall(r"^## Defects of the reference\n(.*?)^## ", (tests / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+        rows = [row.split("|")[2] for row in re.findall(r"^\|.*$", section, re.MULTILINE)][2:]
+        self.assertEqual(len(rows), 10)
+        for row in rows:
+            named = re.findall(r"`([\w/]+\.(?:cpp|py))`: ((?:`\w+`(?:, )?)+)", row)
+            self.assertTrue(named, row)
+            for path, names in named:
+                text = (tests / path).read_text()
+                for name in re.findall(r"\w+", names):
+                    with self.subTest(f"{path}: {name}"):
+                        self.assertRegex(text, rf"TEST(?:_[FP])?\(\w+,\s+{name}\)|def {name}\(self\)")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -262,6 +262,13 @@ class Questions(EndToEnd):
         self.assertEqual(self.column("select text from bsky.timeline('dee.test')"), [])
         self.assertEqual(self.column("select text from bsky.timeline('unknown.test')"), [])
 
+    def test_a_duplicate_repost_appears_when_the_first_is_deleted(self):
+        self.make("post(2, 1, 'of bob')", "repost(1, 30, 2, 1)", "repost(1, 10, 2, 1)")
+        timeline = "select sort_at::time from bsky.timeline('ann.test')"
+        self.assertEqual(self.column(timeline), ["00:10:00"])
+        self.db.run("delete from bsky.reposts where rkey = (select min(rkey) from bsky.reposts)")
+        self.assertEqual(self.column(timeline), ["00:30:00"])
+
     def test_a_feed_has_each_post_of_followed_accounts_once(self):
         self.make("follow(1, 0, 2)", "follow(1, 1, 3)", "follow(1, 2, 4)", "follow(1, 3, 2)", "post(1, 0, 'own')", "post(2, 1, 'of bob')",
                   "post(3, 2, 'of cy')", "post(4, 3, 'inactive')", "post(6, 4, 'of eve')", "repost(2, 10, 6, 4)", "repost(3, 11, 6, 4)",

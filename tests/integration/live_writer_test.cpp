@@ -15,6 +15,7 @@
 #include "support/made_events.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
+#include "writer/table_samples.hpp"
 
 namespace skua::writer::live_writer_test {
 namespace {
@@ -73,6 +74,31 @@ TEST_F(LiveWriterTest, an_older_rev_never_wins) {
   const auto outcome = write(made_write(kAlice, kPost, kKey, 10, made_post("old")));
   EXPECT_EQ(outcome.rows, 0U);
   EXPECT_EQ(value("SELECT text FROM bsky.posts_view"), "new");
+}
+
+/// Messages before it may have been missed, as with each profile that existed before Skua did.
+TEST_F(LiveWriterTest, an_update_of_a_record_that_was_never_seen_stores_it) {
+  int singletons = 0;
+  for (const test::TableSample& sample : test::table_samples()) {
+    singletons += sample.rkey == "self" ? 1 : 0;
+    write(made_write(kAlice, sample.collection, sample.rkey, 10, sample.record, Operation::Update));
+    EXPECT_EQ(value("SELECT count(*) FROM bsky." + sample.table + " WHERE rev = 10"), "1")
+        << sample.collection;
+  }
+  EXPECT_GE(singletons, 4);
+}
+
+TEST_F(LiveWriterTest, a_create_replaces_an_older_record_with_its_uri) {
+  for (const test::TableSample& sample : test::table_samples()) {
+    nlohmann::json newer = sample.record;
+    newer["zzNew"] = "newer";
+    write(made_write(kAlice, sample.collection, sample.rkey, 10, sample.record));
+    write(made_write(kAlice, sample.collection, sample.rkey, 11, newer));
+    EXPECT_EQ(value("SELECT string_agg(concat_ws(' ', rev, extra ->> 'zzNew'), ', ') FROM bsky." +
+                    sample.table + " WHERE cid IS NOT NULL"),
+              "11 newer")
+        << sample.collection;
+  }
 }
 
 TEST_F(LiveWriterTest, a_replay_changes_nothing_indexed_at_included) {

@@ -13,7 +13,8 @@
 namespace skua::retention {
 namespace {
 
-constexpr std::size_t kRowsAtOnce = 5'000;
+/// Each may need the lock of another account, and the server's table of locks is small.
+constexpr std::size_t kRowsAtOnce = 1'000;
 
 /// Removes the rows of accounts that do not pass, or of all accounts. The statement finds each
 /// account with rows in the table by the primary key, and skips its other rows.

@@ -7,60 +7,29 @@
 
 #include "records/record.hpp"
 #include "store/advisory_lock.hpp"
+#include "writer/account_removal.hpp"
 #include "writer/effects.hpp"
 #include "writer/tables/labels.hpp"
 
 namespace skua::writer {
 namespace {
 
-/// So many rows take some tens of milliseconds: nobody waits long for an account.
-constexpr std::size_t kRowsAtOnce = 5'000;
 /// A labeler chooses the times of its labels.
 constexpr Timestamp kEndOfTime{std::chrono::sys_days(std::chrono::year(9999) / 12 / 31)};
-
-void lock_all_types(store::Session& session, const std::string& did) {
-  std::vector<store::Lock> locks;
-  locks.reserve(records::kRecordTypes.size());
-  for (const auto type : records::kRecordTypes) {
-    locks.push_back(store::account_lock(session, static_cast<std::uint8_t>(type), did));
-  }
-  store::lock_xact(session, std::move(locks));
-}
-
-std::size_t discard_labels_of(store::Session& session, const std::string& did,
-                              std::int32_t actor_id) {
-  std::size_t rows = 0;
-  for (;;) {
-    store::Transaction transaction(session);
-    lock_all_types(session, did);
-    Effects effects;
-    const std::size_t removed = purge_labels(session, actor_id, kEndOfTime, kRowsAtOnce, effects);
-    effects.finish(session);
-    transaction.commit();
-    rows += removed;
-    if (removed < kRowsAtOnce) return rows;
-  }
-}
 
 }  // namespace
 
 std::size_t discard_rows(store::Session& session, const TableWriter& table, const std::string& did,
                          std::int32_t actor_id) {
-  std::size_t rows = 0;
-  for (;;) {
-    store::Transaction transaction(session);
-    lock_all_types(session, did);
+  return remove_in_steps(session, did, [&](Effects& effects) {
+    // Only rows with content: the table removes as many as it finds.
     const std::vector<StoredRow> found = table.rows_before(
-        session, actor_id, std::numeric_limits<std::int64_t>::max(), std::nullopt, kRowsAtOnce);
+        session, actor_id, std::numeric_limits<std::int64_t>::max(), std::nullopt, kRowsOfRemoval);
     std::vector<RowKey> keys;
     keys.reserve(found.size());
     for (const StoredRow& row : found) keys.push_back(row.key);
-    Effects effects;
-    rows += table.discard(session, keys, std::nullopt, effects);
-    effects.finish(session);
-    transaction.commit();
-    if (found.size() < kRowsAtOnce) return rows;
-  }
+    return table.discard(session, keys, std::nullopt, effects);
+  });
 }
 
 std::size_t discard_account(store::Session& session, const std::string& did,
@@ -71,7 +40,9 @@ std::size_t discard_account(store::Session& session, const std::string& did,
       rows += discard_rows(session, *table, did, actor_id);
     }
   }
-  return rows + discard_labels_of(session, did, actor_id);
+  return rows + remove_in_steps(session, did, [&](Effects& effects) {
+           return purge_labels(session, actor_id, kEndOfTime, kRowsOfRemoval, effects);
+         });
 }
 
 ExpiredCounts discard_expired(store::Session& session, const TableWriter* table,

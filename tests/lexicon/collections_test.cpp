@@ -21,7 +21,8 @@ struct Change {
   std::string fault;
 
   friend std::ostream& operator<<(std::ostream& out, const Change& c) {
-    return out << c.collection << ' ' << c.pointer << ' ' << c.value.dump(-1, ' ', true).substr(0, 100);
+    return out << c.collection << ' ' << c.pointer << ' '
+               << c.value.dump(-1, ' ', true).substr(0, 100);
   }
 };
 

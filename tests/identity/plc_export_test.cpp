@@ -245,7 +245,7 @@ TEST_F(PlcImportTest, bad_lines_are_counted_and_the_others_go_through) {
 }
 
 TEST_F(PlcImportTest, tells_that_a_batch_was_not_written) {
-  session().run("DROP TABLE skua.identities");
+  session().run("ALTER TABLE skua.identities RENAME TO renamed_identities");
   PlcImport import(session(), clock_, 1);
   import.add(line(kDid, 1, operation()));  // goes on while it is written
   EXPECT_THROW(import.finish(), store::SqlError);

@@ -24,5 +24,7 @@ int lexicon_list(const Settings& settings, const LexiconFlags& flags);
 int lexicon_remove(const Settings& settings, const LexiconFlags& flags);
 /// Prints the document.
 int lexicon_show(const Settings& settings, const LexiconFlags& flags);
+/// Checks the stored records against the present lexicons (lexicon_check.cpp).
+int lexicon_check(const Settings& settings, const LexiconFlags& flags);
 
 }  // namespace skua::cli

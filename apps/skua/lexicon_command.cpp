@@ -25,6 +25,7 @@ class LexiconCommand final : public Command {
   CLI::App* list_;
   CLI::App* show_;
   CLI::App* remove_;
+  CLI::App* check_;
 };
 
 LexiconCommand::LexiconCommand(CLI::App& app)
@@ -32,7 +33,8 @@ LexiconCommand::LexiconCommand(CLI::App& app)
       add_(add("add", "Store lexicon documents and create views of their records")),
       list_(add("list", "List the lexicons that were added, their views and indexes")),
       show_(add_with_nsid("show", "Print a lexicon document")),
-      remove_(add_with_nsid("remove", "Remove a lexicon with its view and indexes")) {
+      remove_(add_with_nsid("remove", "Remove a lexicon with its view and indexes")),
+      check_(add("check", "Check the stored records against the present lexicons now")) {
   lexicon_->require_subcommand(1);
   lexicon_->footer(
       "A lexicon that defines a record gives its collection a view in the schema lexicon, with a "
@@ -51,6 +53,9 @@ LexiconCommand::LexiconCommand(CLI::App& app)
   list_->footer("Example:\n  skua lexicon list --database postgresql://localhost/skua");
   show_->footer("Example:\n  skua lexicon show com.example.note");
   remove_->footer("The records stay.\n\nExample:\n  skua lexicon remove com.example.note");
+  check_->footer(
+      "`skua run` does the same after lexicons have changed, spread over a day. Tables that were "
+      "checked since are skipped.\n\nExample:\n  skua lexicon check");
 }
 
 CLI::App* LexiconCommand::add(const char* name, const char* what) {
@@ -71,6 +76,7 @@ std::optional<int> LexiconCommand::run(const Settings& settings) const {
   if (*list_) return lexicon_list(settings, flags_);
   if (*show_) return lexicon_show(settings, flags_);
   if (*remove_) return lexicon_remove(settings, flags_);
+  if (*check_) return lexicon_check(settings, flags_);
   return std::nullopt;
 }
 

@@ -13,6 +13,7 @@
 #include "base/metric_group.hpp"
 #include "feed/consumers/consumer_pool.hpp"
 #include "feed/log_maintenance.hpp"
+#include "recheck/rechecker.hpp"
 #include "retention/remover.hpp"
 #include "sources/source_run.hpp"
 #include "store/clock_watch.hpp"
@@ -79,6 +80,11 @@ class Indexer::Impl {
             .database_url = options_.database_url,
             .on_defect = [this](const std::string& what) { defect_.report(what); }},
         filter_);
+    rechecker_ = std::make_unique<recheck::Rechecker>(
+        recheck::Rechecker::Options{
+            .database_url = options_.database_url,
+            .on_defect = [this](const std::string& what) { defect_.report(what); }},
+        pool_.ids(), clock_watch_.server());
     consumers_ = std::make_unique<feed::ConsumerPool>(feed::ConsumerPool::Options{
         .database_url = options_.database_url,
         .threads = options_.consumer_threads,
@@ -96,6 +102,7 @@ class Indexer::Impl {
     filter_watch_->start();
     log_maintenance_->start();
     remover_->start();
+    rechecker_->start();
     consumers_->start();
     if (backfill_) backfill_->start();
     for (const auto& run : runs_) run->start();
@@ -165,6 +172,7 @@ class Indexer::Impl {
     if (handles_) handles_->stop();
     log_maintenance_->stop();
     remover_->stop();
+    rechecker_->stop();
     consumers_->stop();
     return drained;
   }
@@ -222,6 +230,8 @@ class Indexer::Impl {
                 values_of(consumers_ ? consumers_->metrics() : feed::ConsumerMetrics()));
     metrics.add(status::MetricScope::Process,
                 values_of(remover_ ? remover_->metrics() : retention::RemovalMetrics()));
+    metrics.add(status::MetricScope::Process,
+                values_of(rechecker_ ? rechecker_->metrics() : recheck::RecheckMetrics()));
   }
 
   const IndexerOptions options_;
@@ -233,6 +243,7 @@ class Indexer::Impl {
   writer::WorkerPool pool_;
   std::unique_ptr<feed::LogMaintenance> log_maintenance_;
   std::unique_ptr<retention::Remover> remover_;
+  std::unique_ptr<recheck::Rechecker> rechecker_;
   std::unique_ptr<feed::ConsumerPool> consumers_;
   std::unique_ptr<MonitoredBackfill> backfill_;
   std::unique_ptr<accounts::HandleLookups> handles_;

@@ -4,6 +4,7 @@
 #include "change_feed/feed_metrics.hpp"
 #include "feed/consumers/fold_step.hpp"
 #include "feed/log_maintenance.hpp"
+#include "recheck/recheck.hpp"
 #include "retention/removal.hpp"
 #include "sources/source_metrics.hpp"
 #include "status/backfill_metrics.hpp"
@@ -13,24 +14,18 @@ namespace skua::app {
 
 std::vector<status::MetricDeclaration> metric_registry() {
   std::vector<status::MetricDeclaration> all = sources::source_metric_declarations();
-  for (const MetricValue& metric : values_of(feed::LogMetrics())) {
-    all.push_back({metric.info, metric.kind});
-  }
-  for (const MetricValue& metric : values_of(feed::ConsumerMetrics())) {
-    all.push_back({metric.info, metric.kind});
-  }
-  for (const MetricValue& metric : values_of(retention::RemovalMetrics())) {
-    all.push_back({metric.info, metric.kind});
-  }
+  const auto add = [&](const auto& metrics) {
+    for (const MetricValue& metric : metrics) all.push_back({metric.info, metric.kind});
+  };
+  add(values_of(feed::LogMetrics()));
+  add(values_of(feed::ConsumerMetrics()));
+  add(values_of(retention::RemovalMetrics()));
+  add(values_of(recheck::RecheckMetrics()));
   for (const status::MetricDeclaration& metric : status::consumer_metric_declarations()) {
     all.push_back(metric);
   }
-  for (const MetricValue& metric : values_of(change_feed::FeedMetrics())) {
-    all.push_back({metric.info, metric.kind});
-  }
-  for (const MetricValue& metric : status::all_metrics(backfill::BackfillMetrics(), {})) {
-    all.push_back({metric.info, metric.kind});
-  }
+  add(values_of(change_feed::FeedMetrics()));
+  add(status::all_metrics(backfill::BackfillMetrics(), {}));
   return all;
 }
 

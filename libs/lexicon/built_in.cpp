@@ -4,9 +4,20 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "atproto/sha256.hpp"
+#include "base/bytes.hpp"
 #include "lexicon/schema_builder.hpp"
 
 namespace skua::lexicon {
+namespace {
+
+/// Increase it with a change of the program by which other records are valid.
+constexpr int kRules = 1;
+
+}  // namespace
 
 const Schema& built_in_schema() {
   static const Schema schema = [] {
@@ -21,6 +32,16 @@ const Node& built_in_record(std::string_view collection) {
   const Node* const record = built_in_schema().record(collection);
   if (record == nullptr) throw std::logic_error("no lexicon of " + std::string(collection));
   return *record;
+}
+
+const std::string& built_in_fingerprint() {
+  static const std::string fingerprint = [] {
+    std::string all = std::to_string(kRules);
+    for (const std::string_view document : built_in_documents()) all.append(document);
+    const atproto::Digest digest = atproto::sha256(as_bytes(all));
+    return fmt::format("{:02x}", fmt::join(digest.begin(), digest.begin() + 8, ""));
+  }();
+  return fingerprint;
 }
 
 }  // namespace skua::lexicon

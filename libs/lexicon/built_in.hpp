@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,5 +17,9 @@ const Schema& built_in_schema();
 
 /// The object of the records of a collection, which a built-in document must define.
 const Node& built_in_record(std::string_view collection);
+
+/// Changes with the built-in documents, and with the rules of the checks: a short text of hex
+/// digits. Records that were checked under another one are checked again.
+const std::string& built_in_fingerprint();
 
 }  // namespace skua::lexicon

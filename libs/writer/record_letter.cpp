@@ -9,6 +9,8 @@
 #include "event/op_decoder.hpp"
 #include "event/record_decoder.hpp"
 #include "event/resolved_event.hpp"
+#include "lexicon_store/added_checks.hpp"
+#include "writer/added_lexicons.hpp"
 #include "writer/live_writer.hpp"
 
 namespace skua::writer {
@@ -48,6 +50,7 @@ ReplayedRecord replay_record(store::Session& session, resolve::SharedIds& ids, c
   outcome.error = decode_letter(letter, payload, events[0].event);
   if (!outcome.error.empty()) return outcome;
   try {
+    AddedLexicons(clock).check(session, std::array{events.data()});
     resolve::Resolver resolver(session, ids, clock);
     const auto conflicts = resolver.resolve(events);
     if (!conflicts.empty()) {

@@ -174,6 +174,7 @@ void Worker::write_batch(Events& events, std::size_t size, Events& busy) {
   std::vector<event::ResolvedEvent*> unresolved;
   unresolved.reserve(size);
   for (const TakenEvent& taken : batch) unresolved.push_back(taken.event);
+  services_.lexicons.check(connection, unresolved);
   resolve::Resolver resolver(connection, services_.ids, services_.server_clock);
   for (const resolve::Conflict& conflict : resolver.resolve(unresolved)) {
     // It cannot become a row. The writer makes a dead letter of it, with its bytes.

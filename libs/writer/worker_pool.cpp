@@ -39,6 +39,7 @@ std::size_t writers_at_once() {
 
 WorkerPool::WorkerPool(WorkerPoolOptions options)
     : options_(std::move(options)),
+      lexicons_(options_.monotonic),
       live_backpressure_(kDeep),
       live_permits_(writers_at_once()),
       backfill_permits_(writers_at_once() + (options_.is_alone ? 1 : 0)) {}
@@ -60,6 +61,7 @@ void WorkerPool::start() {
                          .sources = SourceNames(names_),
                          .producers = producers_,
                          .ids = ids_,
+                         .lexicons = lexicons_,
                          .live_backpressure = live_backpressure_,
                          .server_clock = options_.server_clock,
                          .monotonic = options_.monotonic,

@@ -11,6 +11,7 @@
 #include "event/chunk.hpp"
 #include "event/unresolved_event.hpp"
 #include "resolve/resolver.hpp"
+#include "writer/added_lexicons.hpp"
 #include "writer/counters.hpp"
 #include "writer/live_backpressure.hpp"
 #include "writer/producer.hpp"
@@ -83,6 +84,7 @@ class WorkerPool {
   std::vector<std::string> names_;
   std::vector<Producer*> producers_;
   resolve::SharedIds ids_;
+  AddedLexicons lexicons_;
   Counters stream_counters_;
   LiveBackpressure live_backpressure_;
   // Each source has its own: a batch of a backfill does not keep live events waiting.

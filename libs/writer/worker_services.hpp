@@ -6,6 +6,7 @@
 
 #include "base/time.hpp"
 #include "resolve/resolver.hpp"
+#include "writer/added_lexicons.hpp"
 #include "writer/live_backpressure.hpp"
 #include "writer/producer.hpp"
 #include "writer/source_names.hpp"
@@ -20,6 +21,7 @@ struct WorkerServices {
   /// The producers, by UnresolvedEvent::origin.
   std::vector<Producer*> producers;
   resolve::SharedIds& ids;
+  AddedLexicons& lexicons;
   LiveBackpressure& live_backpressure;
   /// PostgreSQL's time, for stored times: other processes compare with them.
   const Clock& server_clock;

@@ -33,9 +33,9 @@ class Filter(Sources):
     def filter(self, database, *arguments, code=0):
         return "\n".join(self.skua(database, "filter", *arguments, code=code).output())
 
-    def brought_in(self, network, *filter_arguments):
+    def brought_in(self, network, *filter_arguments, database=None):
         """A database that was backfilled through a filter."""
-        database = self.database()
+        database = database or self.database()
         if filter_arguments:
             self.filter(database, "set", *filter_arguments)
         program = self.start([self.binary("skua"), "backfill", "--network", "--relay", network.ready["relay"]],

@@ -105,8 +105,35 @@ class Lexicon(Filter):
         self.assertIn("was not added", self.lexicon(database, "remove", NOTE))
         self.assertIn("was not added", self.lexicon(database, "show", NOTE, code=2))
         self.assertEqual(database.value("select count(*) from pg_class where relnamespace = 'lexicon'::regnamespace"), 0)
-        self.assertEqual(database.value("select count(*) from pg_class where relname like 'lexicon\\_%'"), 0)
+        self.assertEqual(database.value("select count(*) from pg_class where relname ~ '^lexicon_[0-9]'"), 0)
         self.assertEqual(database.value(f"select count(*) from bsky.records_view where collection = '{NOTE}'"), stored)
+
+    def test_records_are_checked_when_they_are_written_and_afterwards(self):
+        """Both checks give the same rows. A check after the removal of the lexicon finds no violation."""
+        network = self.network_of(accounts=10, records=30000)
+        limits = note(note={"type": "string", "maxLength": 40})
+        before, after = self.database(), self.database()
+        self.add(before, limits)
+        self.brought_in(network, database=before)
+        self.brought_in(network, database=after)
+        self.assertIn("bsky.records: ", self.lexicon(after, "check"))
+        self.add(after, limits)
+        violations = f"""select r.uri, r.cid, r.invalid_reason from bsky.records_view r
+            where collection = '{NOTE}' and r.invalid_reason is not null order by 1"""
+        self.assertEqual(after.rows(violations), [])
+        checked = self.lexicon(after, "check").splitlines()
+        found = after.rows(violations)
+        self.assertEqual(len(checked), 1, checked)
+        self.assertTrue(checked[0].endswith(f", {len(found)} changed"), checked)
+        self.assertEqual({row["invalid_reason"] for row in found}, {"note: more than 40 bytes"})
+        self.assertEqual(before.rows(violations), found)
+        valid = after.value("select count(*) from lexicon.test_margin_reading_note")
+        self.assertGreater(valid, 0)
+        self.assertEqual(before.value("select count(*) from lexicon.test_margin_reading_note"), valid)
+        self.assertIn("were checked against the present lexicons", self.lexicon(after, "check"))
+        self.lexicon(after, "remove", NOTE)
+        self.lexicon(after, "check")
+        self.assertEqual(after.rows(violations), [])
 
     def test_documents_refer_to_each_other(self):
         database = self.database()

@@ -66,6 +66,10 @@ class Replay(EndToEnd):
             self.check_accounts(database)
         with self.subTest("nothing was rejected"):
             self.assertEqual(database.value("select count(*) from skua.dead_letter"), 0)
+        with self.subTest("a check of the stored records"):
+            checked = self.skua(database, "lexicon", "check").output()
+            self.assertEqual(len(checked), 21)
+            self.assertEqual([line for line in checked if not line.endswith(" checked, 0 changed")], [])
         with self.subTest("a second replay"):
             before = content(database)
             self.skua(database, "replay", data / "pds/frames.bin")

@@ -104,6 +104,7 @@ class BackfillWorkerTest : public test::PostgresTest {
                            .sources = SourceNames("backfill"),
                            .producers = {&producer},
                            .ids = ids_,
+                           .lexicons = lexicons_,
                            .live_backpressure = pressure,
                            .server_clock = clock_,
                            .monotonic = clock_,
@@ -166,6 +167,7 @@ class BackfillWorkerTest : public test::PostgresTest {
 
   TakingClock clock_;
   resolve::SharedIds ids_;
+  AddedLexicons lexicons_{clock_};
   LiveBackpressure pressure_{10};
   WritePermits permits_{1};
   TestProducer producer_;

@@ -1,0 +1,40 @@
+#include "lexicon_store/added_checks.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "lexicon/lexicon_error.hpp"
+#include "lexicon_store/document.hpp"
+
+namespace skua::lexicon_store {
+namespace {
+
+const store::Statement kVersion{"lexicons_version", "SELECT version FROM skua.lexicon_state"};
+const store::Statement kDocuments{"lexicons_documents",
+                                  "SELECT nsid, document::text FROM skua.lexicons ORDER BY nsid"};
+
+}  // namespace
+
+std::int64_t added_version(store::Session& session) {
+  return session.execute(kVersion, {}).int8(0, 0);
+}
+
+std::shared_ptr<const AddedChecks> load_added_checks(store::Session& session) {
+  auto checks = std::make_shared<AddedChecks>();
+  checks->version = added_version(session);
+  const store::Rows rows = session.execute(kDocuments, {});
+  std::vector<Document> documents;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    documents.push_back(
+        {.nsid = std::string(rows.text(i, 0)), .json = std::string(rows.text(i, 1))});
+  }
+  if (documents.empty()) return checks;
+  try {
+    checks->schema = schema_of(documents);
+  } catch (const lexicon::LexiconError& error) {
+    checks->fault = error.what();
+  }
+  return checks;
+}
+
+}  // namespace skua::lexicon_store

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/metric.hpp"
+#include "base/time.hpp"
+#include "lexicon_store/added_checks.hpp"
+#include "resolve/resolver.hpp"
+#include "store/session.hpp"
+#include "writer/table_writer.hpp"
+
+namespace skua::recheck {
+
+/// Written by one thread, read by any thread.
+struct RecheckMetrics {
+  Counter checked{"rechecked_rows", "skua_rechecked_rows_total", "rows",
+                  "Stored records that were checked again after lexicons had changed"};
+  Counter changed{"recheck_changed_rows", "skua_recheck_changed_rows_total", "rows",
+                  "Stored records that this check found valid, invalid or invalid for another "
+                  "reason than before"};
+};
+
+/// What the functions use. Everything outlives the call.
+struct RecheckServices {
+  store::Session& session;
+  resolve::SharedIds& ids;
+  /// PostgreSQL's clock.
+  const Clock& clock;
+  RecheckMetrics& metrics;
+};
+
+/// The lexicons of a pass.
+struct Lexicons {
+  std::shared_ptr<const lexicon_store::AddedChecks> added;
+  /// All processes have applied the added ones for some seconds, so that a row that is written
+  /// after the beginning of a pass needs no check.
+  bool is_settled = false;
+};
+
+/// Reads the added lexicons. Throws store::SqlError, as all here.
+Lexicons present_lexicons(store::Session& session);
+
+/// The tables whose rows were not checked against these lexicons, or not completely. None while an
+/// import has dropped indexes, and not `bsky.records` if the added lexicons cannot be used.
+std::vector<const writer::TableWriter*> due_tables(store::Session& session,
+                                                   const Lexicons& lexicons);
+
+/// What a step of a pass did.
+struct RecheckStep {
+  /// The pass is at its end, or another process does it at this moment.
+  bool is_end = false;
+  /// How many blocks of the table the step has read, and the table has.
+  std::int64_t blocks = 0;
+  std::int64_t all_blocks = 0;
+};
+
+/// Continues a pass through a table, or begins one (`skua.lexicon_checks`). Rows that are found
+/// invalid move to `bsky.records`, and rows there that are found valid to their table, with the
+/// locks of their accounts and an update in the change log; both keep their revision and
+/// `indexed_at`. A row that the database refuses stays. At most a thousand rows, in one transaction
+/// with the progress of the pass. Outside a transaction. Several processes may call it.
+RecheckStep recheck_step(const RecheckServices& services, const writer::TableWriter& table,
+                         const Lexicons& lexicons);
+
+}  // namespace skua::recheck

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <stop_token>
+#include <string>
+
+#include "recheck/recheck.hpp"
+#include "resolve/resolver.hpp"
+#include "store/session_thread.hpp"
+
+namespace skua::recheck {
+
+/// Checks stored rows again after lexicons have changed, on a thread and a connection of its own. A
+/// pass through a large table is spread over a day, so that it does not compete with the writers.
+class Rechecker {
+ public:
+  struct Options {
+    std::string database_url;
+    std::chrono::milliseconds interval{10'000};
+    /// Called on its thread after a fatal error: nothing is checked any more.
+    std::function<void(const std::string& what)> on_defect = nullptr;
+  };
+
+  /// `ids` and PostgreSQL's clock outlive it.
+  Rechecker(Options options, resolve::SharedIds& ids, const Clock& clock);
+
+  void start() { thread_.start(); }
+  /// Idempotent.
+  void stop() { thread_.stop(); }
+
+  const RecheckMetrics& metrics() const { return metrics_; }
+
+ private:
+  void check(store::Session& session, const std::stop_token& stop);
+
+  resolve::SharedIds& ids_;
+  const Clock& clock_;
+  const std::chrono::milliseconds interval_;
+  RecheckMetrics metrics_;
+  store::SessionThread thread_;
+};
+
+}  // namespace skua::recheck

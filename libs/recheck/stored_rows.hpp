@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "atproto/sha256.hpp"
+#include "atproto/tid.hpp"
+#include "base/time.hpp"
+#include "store/session.hpp"
+#include "writer/row_key.hpp"
+#include "writer/table_writer.hpp"
+
+namespace skua::recheck {
+
+/// A place in a table (`ctid`).
+struct Place {
+  std::int64_t block = 0;
+  std::int64_t offset = 0;
+
+  /// `(block,offset)`, as PostgreSQL writes it.
+  std::string text() const;
+  static Place parse(std::string_view text);
+  /// The next place of the block.
+  Place after() const { return {block, offset + 1}; }
+};
+
+/// A row with the content of a record.
+struct StoredRow {
+  Place place;
+  writer::RowKey key;
+  atproto::Tid rev;
+  atproto::Digest cid{};
+  Timestamp indexed_at;
+  std::string did;
+  std::string collection;
+  std::string rkey;
+  /// The record (`bsky.record_json`), or `bsky.records.record`.
+  std::string json;
+  /// `bsky.records.invalid_reason`.
+  std::optional<std::string> invalid_reason;
+};
+
+/// Rows that stand together in a table.
+struct Stretch {
+  std::vector<StoredRow> rows;
+  /// The place after them.
+  Place next;
+  /// The rows before `end_block` have been read.
+  bool is_end = false;
+};
+
+/// Reads rows from a place on, without locks: a megabyte of the table, a thousand rows and 16 MB of
+/// JSON at most, and at least one row. Throws store::SqlError.
+Stretch read_stretch(store::Session& session, const writer::TableWriter& table, Place from,
+                     std::int64_t end_block);
+
+}  // namespace skua::recheck

@@ -26,13 +26,16 @@ TARGETS = {"parent": POST, "root": POST, "post": POST, "pinned": POST, "via": RE
 COMMON = {"actor_id", "rkey", "rev", "cid", "created_at", "indexed_at", "extra"}
 
 
-def singletons():
-    """The collections whose records have the key `self`, by the declarations of the structs."""
+def declared(text):
+    """The collections of the structs whose declarations contain a text."""
     headers = [header.read_text() for header in RECORDS.glob("*.hpp")]
-    return {re.search(r'kCollection = "(.*?)"', text).group(1) for text in headers if "kSingleton = true" in text}
+    found = {re.search(r'kCollection = "(.*?)"', header) for header in headers if text in header}
+    return {match.group(1) for match in found if match}
 
 
-SINGLETONS = singletons()
+# The collections that have a table, and those whose records have the key `self`.
+WITH_TABLE = declared("kCollection")
+SINGLETONS = declared("kSingleton = true")
 
 
 def without_nul(value):
@@ -133,13 +136,17 @@ def _links(record):
     return _first([uri for uri in _features(record, "link", "uri") + cards if len(uri.encode()) <= 2048], 50), None
 
 
+def link_host(uri):
+    """The host of an http or https URL, or None."""
+    web = re.match(r"https?://(?:[^/\\?#]*@)?(\[[^]]*\]|[^/\\?#:]*)", uri, re.IGNORECASE)
+    if not web or not 0 < len(web.group(1).encode()) <= 253:
+        return None
+    return re.sub("[A-Z]", lambda letter: letter.group().lower(), web.group(1))
+
+
 def _link_hosts(record):
-    hosts = []
-    for uri in _links(record)[0] or []:
-        web = re.match(r"https?://(?:[^/\\?#]*@)?(\[[^]]*\]|[^/\\?#:]*)", uri, re.IGNORECASE)
-        if web and 0 < len(web.group(1).encode()) <= 253:
-            hosts.append(re.sub("[A-Z]", lambda letter: letter.group().lower(), web.group(1)))
-    return _first(hosts, 50), None
+    hosts = [link_host(uri) for uri in _links(record)[0] or []]
+    return _first([host for host in hosts if host], 50), None
 
 
 def _images_without_alt(record):
@@ -178,6 +185,11 @@ OTHER_VALUES = {
     ("profiles", "pinned"): lambda record: (record.get("pinnedPost"), "pinnedPost"),
     ("profiles", "joined_via"): lambda record: (record.get("joinedViaStarterPack"), "joinedViaStarterPack"),
 }
+
+
+def derived(record, name):
+    """The value of a column of posts that follows from several fields."""
+    return OTHER_VALUES["posts", name](record)[0]
 
 
 def _value(table, name, record):

@@ -1,0 +1,63 @@
+"""Items in records and the views that show them: what a view has in its rows, and what the JSON of the records says.
+
+An item is a row of a query: a mention, an image, a like, a count. `expected` is a function of `Records` that returns
+the rows.
+"""
+
+import collections
+import dataclasses
+import json
+import typing
+
+import recount
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    name: str
+    query: str
+    expected: typing.Callable
+
+
+class Records:
+    """The records of a network: `recount` has those of all accounts. `hidden`: the accounts that are not active.
+    `deleted_posts`: AT-URIs. `indexed_at`: {AT-URI: microseconds}, which no record states."""
+
+    def __init__(self, found, hidden=frozenset(), deleted_posts=frozenset(), indexed_at=None):
+        self.recount, self.hidden, self.deleted_posts, self.indexed_at = found, hidden, deleted_posts, indexed_at or {}
+
+    def all(self, collection):
+        """(uri, record)"""
+        return [(uri, record) for _, uri, record in self.recount.of(collection)]
+
+    def visible(self, collection):
+        """(uri, record), without those of inactive accounts."""
+        return [(uri, record) for did, uri, record in self.recount.of(collection) if did not in self.hidden]
+
+    def sort_at(self, uri):
+        return self.recount.sort_at(uri, self.indexed_at)
+
+
+class ItemComparison:
+    """Compares the rows of kinds as multisets. `compared`: {kind: number of equal rows}."""
+
+    def __init__(self, database, records, kinds):
+        self.differences, self.compared = [], {}
+        for kind in kinds:
+            actual = collections.Counter(_text(row.values()) for row in database.rows(kind.query))
+            expected = collections.Counter(_text(row) for row in kind.expected(records))
+            self.compared[kind.name] = (actual & expected).total()
+            self.differences += [f"{kind.name}: only the records have {row}" for row in expected - actual]
+            self.differences += [f"{kind.name}: only the view has {row}" for row in actual - expected]
+
+
+def _text(row):
+    return json.dumps(list(row), sort_keys=True, ensure_ascii=False)
+
+
+def microseconds(column):
+    return f"(extract(epoch from {column}) * 1000000)::int8"
+
+
+def author(uri):
+    return recount.author(uri)

@@ -16,8 +16,9 @@ class Records:
 
 
 class CaptureState:
-    """`repositories`: {did: Records} of all accounts that are not deleted. `statuses`: {did: (active, status)} of all
-    accounts. `deleted_posts`: the AT-URIs of posts that existed and were deleted, without those of deleted accounts."""
+    """`repositories`: {did: Records} of all accounts that are not deleted. `statuses`: {did: hosting status} of all
+    accounts, None for active ones. `deleted_posts`: the AT-URIs of posts that existed and were deleted, without those of
+    deleted accounts."""
 
     def __init__(self, capture):
         self.repositories, self.statuses, self.deleted_posts = {}, {}, set()
@@ -44,11 +45,7 @@ class CaptureState:
 
     def _account(self, body):
         did = body["did"]
-        self.statuses[did] = body["active"], body.get("status")
-        if body.get("status") == "deleted":
+        self.statuses[did] = None if body["active"] else body["status"]
+        if self.statuses[did] == "deleted":
             self.repositories.pop(did, None)
             self.deleted_posts = {uri for uri in self.deleted_posts if not uri.startswith(f"at://{did}/")}
-
-    def hidden(self):
-        """The accounts that are not active."""
-        return {did for did, (active, _) in self.statuses.items() if not active}

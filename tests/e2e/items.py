@@ -9,8 +9,6 @@ import dataclasses
 import json
 import typing
 
-import recount
-
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
@@ -20,11 +18,15 @@ class Kind:
 
 
 class Records:
-    """The records of a network: `recount` has those of all accounts. `hidden`: the accounts that are not active.
-    `deleted_posts`: AT-URIs. `indexed_at`: {AT-URI: microseconds}, which no record states."""
+    """The records of a network: `recount` has those of all accounts. `statuses`: {did: hosting status}, None for active
+    accounts. `deleted_posts`: their AT-URIs. The views depend on both. The time of indexing is in no record: the
+    database gives it, {AT-URI: microseconds}."""
 
-    def __init__(self, found, hidden=frozenset(), deleted_posts=frozenset(), indexed_at=None):
-        self.recount, self.hidden, self.deleted_posts, self.indexed_at = found, hidden, deleted_posts, indexed_at or {}
+    def __init__(self, database, found, statuses=None, deleted_posts=frozenset()):
+        self.recount, self.statuses, self.deleted_posts = found, statuses or {}, deleted_posts
+        self.hidden = {did for did, status in self.statuses.items() if status}
+        rows = database.rows(f"select uri, {microseconds('indexed_at')} as at from bsky.all_records")
+        self.indexed_at = {row["uri"]: row["at"] for row in rows}
 
     def all(self, collection):
         """(uri, record)"""
@@ -57,7 +59,3 @@ def _text(row):
 
 def microseconds(column):
     return f"(extract(epoch from {column}) * 1000000)::int8"
-
-
-def author(uri):
-    return recount.author(uri)

@@ -26,7 +26,7 @@ def notifications(reason):
 def visible_notifications(records):
     for recipient, uri, reason, subject in records.recount.notifications():
         is_hidden = author(uri) in records.hidden or subject in records.deleted_posts
-        if not is_hidden and records.statuses[recipient] != "deleted":
+        if not is_hidden and records.statuses.get(recipient) != "deleted":
             yield recipient, reason, author(uri), uri, subject
 
 

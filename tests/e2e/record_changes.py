@@ -13,11 +13,12 @@ POST_JSON = {
 }
 # Views, each with the table that loses one of its rows.
 VIEWS = {
-    "like_pairs": "likes", "repost_pairs": "reposts", "feed_reposts": "reposts", "follow_pairs": "follows",
+    "like_pairs": "likes", "repost_pairs": "reposts", "feed_reposts": "reposts",
     "blocks_view": "blocks", "list_items_view": "list_items", "list_blocks_view": "list_blocks",
     "starter_packs_view": "starter_packs", "verifications_view": "verifications", "threadgates_view": "threadgates",
     "postgates_view": "postgates",
 }
+MUTUAL = "exists (select from bsky.follows f where (f.actor_id, f.subject_actor) = (v.subject_actor, v.actor_id))"
 RULES = ("violates_threadgate", "violates_embedding_rules", "is_hidden", "has_invalid_root")
 OTHER = """
 update bsky.actor_stats set posts = posts + 1 where actor_id = (select min(id) from bsky.actors where active);
@@ -47,5 +48,6 @@ def change_each_kind(database):
         condition = f"{column} @> '{part}'"
         statements.append(f"update bsky.posts set {column} = null where {first('posts_view', condition)}")
     statements.append(f"update bsky.profiles set labels = null where {first('profiles_view', 'labels is not null')}")
+    statements.append(f"delete from bsky.follows where {first('follow_pairs v', MUTUAL)}")
     statements += [f"delete from bsky.{table} where {first(view)}" for view, table in VIEWS.items()]
     database.run(";\n".join(statements) + ";" + OTHER)

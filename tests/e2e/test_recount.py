@@ -9,6 +9,7 @@ import unittest
 import capture_state
 import content_items
 import count_items
+import function_items
 import graph_items
 import projections
 import recount
@@ -17,7 +18,7 @@ from items import ItemComparison, Records
 from record_changes import change_each_kind
 from test_replay import repositories
 
-KINDS = content_items.KINDS + graph_items.KINDS + count_items.TABLES + count_items.VIEWS
+KINDS = content_items.KINDS + graph_items.KINDS + count_items.TABLES + count_items.VIEWS + function_items.KINDS
 # The number of items of each kind in the capture, without tag_trends: it depends on the clock.
 ITEMS = {
     "facet mention": 272, "facet link": 312, "facet tag": 220, "mention": 278, "tag": 433, "link": 533, "host": 502,
@@ -34,6 +35,8 @@ ITEMS = {
     "notification repost-via-repost": 0, "notification follow": 1135, "notification mention": 272,
     "notification quote": 229, "notification reply": 948, "posts_view": 1946, "actors_view": 80,
     "notifications_view": 6708, "references": 3349,
+    "likes_of()": 4436, "reposts_of()": 700, "replies_of()": 741, "quotes_of()": 266, "thread()": 1020,
+    "followers_of()": 1113, "follows_of()": 1113, "mutuals_of()": 329,
 }
 
 

@@ -99,6 +99,8 @@ def labels(view):
 
 
 KINDS = [
+    Kind("invalid record", "select bsky.uri(actor_id, collection_id, rkey) from bsky.records where invalid_reason is not null",
+         lambda records: [(uri,) for uri in records.recount.invalid]),
     *map(facets, FACET_VALUES),
     derived("mention", "select bsky.uri(actor_id, 1, rkey), (select did from bsky.actors where id = mentioned_actor) "
             "from bsky.post_mentions", "mentions"),

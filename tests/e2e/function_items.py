@@ -54,7 +54,9 @@ def threads(records):
                     broken = [RULES[rule] for rule in VALIDITY if records.recount.breaks(uri, rule)]
                     yield root, uri, depth, ", ".join(broken) or "valid"
             is_closed = depth == 0 and records.recount.breaks(root, "threadgate")
-            level, depth = [] if is_closed else [reply for uri in level for reply in below[uri]], depth + 1
+            # A post can name a post below it as its parent. The thread does not return to its first post.
+            found = [reply for uri in level for reply in below[uri] if reply != root]
+            level, depth = [] if is_closed else found, depth + 1
 
 
 def pairs(records):
@@ -70,7 +72,7 @@ def mutuals(records):
 
 def of_accounts(function, expected):
     return Kind(f"{function}()", f"select a.did, f.did as other, f.uri from bsky.actors a, lateral bsky.{function}(a.did) f "
-                "where a.active", expected)
+                "where a.active is not false", expected)
 
 
 KINDS = [

@@ -27,7 +27,7 @@ where (hour, tag) = (select hour, tag from bsky.tag_trends order by 1, 2 limit 1
 delete from bsky.notifications n using (
     select distinct on (v.reason) t.* from bsky.notifications t
     join bsky.notifications_view v using (recipient, actor_id, collection_id, rkey)
-    order by v.reason, t.recipient, t.actor_id, t.rkey) one
+    order by v.reason, t.rkey) one
 where (n.recipient, n.actor_id, n.collection_id, n.rkey) = (one.recipient, one.actor_id, one.collection_id, one.rkey);
 update skua.change_log set ref_delta[1] = 1 - ref_delta[1]
 where pos = (select min(pos) from skua.change_log where ref_delta <> '{}');
@@ -35,7 +35,8 @@ where pos = (select min(pos) from skua.change_log where ref_delta <> '{}');
 
 
 def first(view, condition="true"):
-    return f"(actor_id, rkey) = (select actor_id, rkey from bsky.{view} where {condition} order by actor_id, rkey limit 1)"
+    """The row with the lowest key. Account numbers differ between databases."""
+    return f"(actor_id, rkey) = (select actor_id, rkey from bsky.{view} where {condition} order by rkey, actor_id limit 1)"
 
 
 def change_each_kind(database):
@@ -48,6 +49,7 @@ def change_each_kind(database):
         condition = f"{column} @> '{part}'"
         statements.append(f"update bsky.posts set {column} = null where {first('posts_view', condition)}")
     statements.append(f"update bsky.profiles set labels = null where {first('profiles_view', 'labels is not null')}")
+    statements.append(f"delete from bsky.records where {first('records', 'invalid_reason is not null')}")
     statements.append(f"delete from bsky.follows where {first('follow_pairs v', MUTUAL)}")
     statements += [f"delete from bsky.{table} where {first(view)}" for view, table in VIEWS.items()]
     database.run(";\n".join(statements) + ";" + OTHER)

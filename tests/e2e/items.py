@@ -9,6 +9,8 @@ import dataclasses
 import json
 import typing
 
+END = "the end of the rows"
+
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
@@ -45,12 +47,18 @@ class ItemComparison:
 
     def __init__(self, database, records, kinds):
         self.differences, self.compared = [], {}
-        for kind in kinds:
-            actual = collections.Counter(_text(row.values()) for row in database.rows(kind.query))
+        for kind, rows in zip(kinds, _results(database, [kind.query for kind in kinds])):
+            actual = collections.Counter(_text(row.values()) for row in rows)
             expected = collections.Counter(_text(row) for row in kind.expected(records))
             self.compared[kind.name] = (actual & expected).total()
             self.differences += [f"{kind.name}: only the records have {row}" for row in expected - actual]
             self.differences += [f"{kind.name}: only the view has {row}" for row in actual - expected]
+
+
+def _results(database, queries):
+    """The rows of each query, from one call of psql."""
+    selects = [f"select coalesce(json_agg(to_json(q)), '[]') from ({query}) q; select '{END}';" for query in queries]
+    return [json.loads(text) for text in database.run("\n".join(selects)).split(END)[:-1]]
 
 
 def _text(row):

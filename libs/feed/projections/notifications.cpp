@@ -11,7 +11,9 @@ namespace {
 
 /// The records that a batch concerns: those that changed; the likes, reposts and follows of the
 /// same account and subject, of which only the first notifies; and the replies below a post that
-/// came or went. Statements that look up a table are LATERAL with OFFSET 0: they use its index.
+/// came or went. A post also comes or goes by an update that makes the record valid or invalid: the
+/// update then changes the number of posts (role 9). Statements that look up a table are LATERAL
+/// with OFFSET 0: they use its index.
 ///
 /// `is_new`: the batch creates the record and concerns it in no other way. It has no notifications
 /// to remove, and it is the first of its account and subject. Of several that one transaction
@@ -25,11 +27,12 @@ changed AS MATERIALIZED (
 refs AS MATERIALIZED (
   SELECT r.* FROM (SELECT coalesce(max(b.pos), $1::int8) AS pos FROM skua.change_log AS b WHERE b.pos <= $1::int8) AS b
   CROSS JOIN LATERAL skua.references_between(b.pos, $2::int8) AS r
-  WHERE r.role = 3 OR r.delta = 0 AND r.role IN (1, 2, 5)
+  WHERE r.role IN (3, 9) OR r.delta = 0 AND r.role IN (1, 2, 5)
 ),
 below (actor_id, rkey, depth) AS (
   SELECT c.actor_id, c.rkey, 0 FROM changed AS c
-  WHERE c.collection_id = 1 AND (c.op <> 2 OR c.kind = 6 OR EXISTS (SELECT FROM refs AS r WHERE r.pos = c.pos AND r.role = 3))
+  WHERE c.collection_id = 1 AND (c.op <> 2 OR c.kind = 6
+    OR EXISTS (SELECT FROM refs AS r WHERE r.pos = c.pos AND r.role IN (3, 9)))
   UNION
   SELECT p.actor_id, p.rkey, b.depth + 1 FROM below AS b
   CROSS JOIN LATERAL (SELECT p.actor_id, p.rkey FROM bsky.posts AS p
@@ -196,7 +199,7 @@ std::string notification_differences() {
 const Projection& notifications() {
   static const Projection kProjection{
       .name = "notifications",
-      .version = 4,
+      .version = 5,
       .help = "Notifications of likes, reposts, follows, mentions, quotes and replies",
       // A fold also changes the notifications of other accounts' records.
       .has_lanes = false,

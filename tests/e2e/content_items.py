@@ -1,7 +1,8 @@
 """What posts contain, as the views show it, and the labels that authors give their records."""
 
-import oracle
+import post_content
 from items import Kind
+from post_content import media
 from recount import POST, parent, quoted, root_of, target
 
 FACET_VALUES = {"mention": "did", "link": "uri", "tag": "tag"}
@@ -21,11 +22,6 @@ def facets(kind):
 
     return Kind(f"facet {kind}", "select uri, value, byte_start, byte_end from bsky.post_facets_view "
                 f"where kind = '{kind}'", expected)
-
-
-def media(post):
-    embed = post.get("embed") or {}
-    return embed["media"] if embed.get("$type") == "app.bsky.embed.recordWithMedia" else embed
 
 
 def image_list(post):
@@ -63,20 +59,20 @@ def each(column):
 def derived(name, query, column):
     """The single values of a column that follows from several fields, of the posts of all accounts."""
     return Kind(name, query, lambda records: [(uri, value) for uri, post in records.all(POST)
-                                              for value in oracle.derived(post, column) or []])
+                                              for value in post_content.COLUMNS[column](post) or []])
 
 
 def links(records):
     for uri, post in records.all(POST):
-        for link in oracle.derived(post, "links") or []:
-            yield uri, link, oracle.link_host(link)
+        for link in post_content.links(post) or []:
+            yield uri, link, post_content.link_host(link)
 
 
 def of_column(column):
     """A column that follows from the embed."""
     return Kind(column, f"select uri, {column} from bsky.posts_view where {column} is not null",
-                lambda records: [(uri, oracle.derived(post, column)) for uri, post in records.visible(POST)
-                                 if oracle.derived(post, column) is not None])
+                lambda records: [(uri, post_content.COLUMNS[column](post)) for uri, post in records.visible(POST)
+                                 if post_content.COLUMNS[column](post) is not None])
 
 
 def quotes(records):

@@ -12,6 +12,7 @@ import re
 
 import atproto
 import limits
+import post_content
 
 RECORDS = pathlib.Path(__file__).resolve().parents[2] / "libs" / "records"
 WITHOUT_CREATED_AT = {
@@ -106,68 +107,8 @@ def _feeds(record):
     return [feed["uri"] for feed in feeds] if feeds is not None else None, "feeds"
 
 
-def _features(record, kind, field):
-    features = [feature for facet in record.get("facets") or [] for feature in facet["features"]]
-    return [feature[field] for feature in features if feature["$type"] == f"app.bsky.richtext.facet#{kind}"]
-
-
-def _first(values, number):
-    """The first different values; None: there are none."""
-    return list(dict.fromkeys(values))[:number] or None
-
-
-def _mentions(record):
-    return _first(_features(record, "mention", "did"), 20), None
-
-
-def _all_tags(record):
-    tags = [tag.lstrip("#").lower() for tag in _features(record, "tag", "tag") + (record.get("tags") or [])]
-    return _first([tag for tag in tags if 0 < len(tag.encode()) <= 640], 50), None
-
-
-def _media(record):
-    embed = record.get("embed") or {"$type": ""}
-    return embed["media"] if embed["$type"] == "app.bsky.embed.recordWithMedia" else embed
-
-
-def _links(record):
-    media = _media(record)
-    cards = [media["external"]["uri"]] if media["$type"] == "app.bsky.embed.external" else []
-    return _first([uri for uri in _features(record, "link", "uri") + cards if len(uri.encode()) <= 2048], 50), None
-
-
-def link_host(uri):
-    """The host of an http or https URL, or None."""
-    web = re.match(r"https?://(?:[^/\\?#]*@)?(\[[^]]*\]|[^/\\?#:]*)", uri, re.IGNORECASE)
-    if not web or not 0 < len(web.group(1).encode()) <= 253:
-        return None
-    return re.sub("[A-Z]", lambda letter: letter.group().lower(), web.group(1))
-
-
-def _link_hosts(record):
-    hosts = [link_host(uri) for uri in _links(record)[0] or []]
-    return _first([host for host in hosts if host], 50), None
-
-
-def _images_without_alt(record):
-    media = _media(record)
-    images = {"app.bsky.embed.images": media.get("images"), "app.bsky.embed.gallery": media.get("items")}
-    alts = [image["alt"] for image in images.get(media["$type"]) or []
-            if image.get("$type") in (None, "app.bsky.embed.images#image", "app.bsky.embed.gallery#image")]
-    return alts.count("") if alts else None, None
-
-
-def _has_video(record):
-    return _media(record)["$type"] == "app.bsky.embed.video" or None, None
-
-
 OTHER_VALUES = {
-    ("posts", "mentions"): _mentions,
-    ("posts", "all_tags"): _all_tags,
-    ("posts", "links"): _links,
-    ("posts", "link_hosts"): _link_hosts,
-    ("posts", "images_without_alt"): _images_without_alt,
-    ("posts", "has_video"): _has_video,
+    **{("posts", name): lambda record, value=value: (value(record), None) for name, value in post_content.COLUMNS.items()},
     ("posts", "is_deleted"): lambda record: (False, None),
     ("posts", "parent"): lambda record: ((record.get("reply") or {}).get("parent"), "reply"),
     ("posts", "root"): lambda record: ((record.get("reply") or {}).get("root"), "reply"),
@@ -185,11 +126,6 @@ OTHER_VALUES = {
     ("profiles", "pinned"): lambda record: (record.get("pinnedPost"), "pinnedPost"),
     ("profiles", "joined_via"): lambda record: (record.get("joinedViaStarterPack"), "joinedViaStarterPack"),
 }
-
-
-def derived(record, name):
-    """The value of a column of posts that follows from several fields."""
-    return OTHER_VALUES["posts", name](record)[0]
 
 
 def _value(table, name, record):

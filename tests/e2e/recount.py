@@ -5,6 +5,7 @@ import functools
 
 import atproto
 import oracle
+import post_content
 
 POST, LIKE, REPOST, FOLLOW = ("app.bsky.feed.post", "app.bsky.feed.like", "app.bsky.feed.repost", "app.bsky.graph.follow")
 THREADGATE, POSTGATE, LIST_ITEM = "app.bsky.feed.threadgate", "app.bsky.feed.postgate", "app.bsky.graph.listitem"
@@ -181,7 +182,7 @@ class Recount:
         counts = collections.Counter()
         for _, uri, record in self.of(POST):
             hour = self.sort_at(uri, indexed_at) // HOUR * HOUR
-            counts.update((hour, tag) for tag in oracle.derived(record, "all_tags") or [])
+            counts.update((hour, tag) for tag in post_content.all_tags(record) or [])
         return dict(counts)
 
     def sort_at(self, uri, indexed_at):

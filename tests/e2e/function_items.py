@@ -1,8 +1,4 @@
-"""What the functions about a record or an account return, of all records and accounts of the network.
-
-The queries pass `(select s.uri)`. With `s.uri` PostgreSQL puts the function in place of its call, and reads all likes for
-each subject.
-"""
+"""What the functions about a record or an account return, of all records and accounts of the network."""
 
 import collections
 
@@ -23,7 +19,7 @@ def of_subjects(function, collection, view):
                 yield subject, did, uri
 
     return Kind(f"{function}()", "select s.uri, f.did, f.uri as record from (select distinct subject_uri as uri "
-                f"from bsky.{view} where subject_uri is not null) s, lateral bsky.{function}((select s.uri)) f", expected)
+                f"from bsky.{view} where subject_uri is not null) s, lateral bsky.{function}(s.uri) f", expected)
 
 
 def shown(records, *rules):
@@ -79,9 +75,9 @@ KINDS = [
     of_subjects("likes_of", LIKE, "likes_view"),
     of_subjects("reposts_of", REPOST, "reposts_view"),
     Kind("replies_of()", "select s.uri, f.uri as reply from (select distinct parent_uri as uri from bsky.posts_view "
-         "where parent_uri is not null) s, lateral bsky.replies_of((select s.uri)) f", replies),
+         "where parent_uri is not null) s, lateral bsky.replies_of(s.uri) f", replies),
     Kind("quotes_of()", "select s.uri, f.uri as quote from (select distinct quote_uri as uri from bsky.posts_view "
-         "where quote_uri is not null) s, lateral bsky.quotes_of((select s.uri)) f", quotes),
+         "where quote_uri is not null) s, lateral bsky.quotes_of(s.uri) f", quotes),
     Kind("thread()", "select s.uri, f.uri as post, f.depth, f.validity from (select distinct root_uri as uri "
          f"from bsky.posts_view where root_uri is not null) s, lateral bsky.thread(s.uri, {DEPTH}, 1000) f", threads),
     of_accounts("followers_of", lambda records: [(subject, did, uri) for did, subject, uri in pairs(records)]),

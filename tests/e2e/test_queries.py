@@ -86,18 +86,20 @@ class Queries(EndToEnd):
             self.assertIn("likes", run.reads_more_than(0.1, sizes))
             self.assertGreater(run.calls, 1000)
 
-    def test_a_join_with_the_view_of_posts_reads_no_whole_table(self):
+    def test_a_join_with_a_view_or_a_function_reads_no_whole_table(self):
         # PostgreSQL plans a join of more tables than join_collapse_limit in parts, which read whole tables. A merge join, which
         # ends at the last key, suits small tables only.
         database = self.database()
         filled.fill(database)
         database.run("do $$ begin execute format('alter database %I set enable_mergejoin = off', current_database()); end $$")
-        sizes = {table: database.value(f"select count(*) from bsky.{table}") for table in ("posts", "actors")}
+        sizes = {table: database.value(f"select count(*) from bsky.{table}") for table in ("posts", "actors", "likes", "reposts")}
         author, post = database.run("select a.did || ' ' || bsky.uri(actor_id, 1, rkey) from bsky.posts p join bsky.actors a on a.id = p.actor_id "
                                     "where actor_id = 400 order by rkey limit 1").split()
         join = ("select p.text, p.parent_uri, p.likes, c.nsid from (select * from bsky.posts where actor_id = 400 limit 20) k "
                 "join bsky.posts_view p using (actor_id, rkey) join bsky.actors a on a.id = k.actor_id join bsky.collections c on c.id = 1")
-        statements = [join, *(queries()[name].replace(":'post'", f"'{post}'").replace(":'account'", f"'{author}'")
+        functions = [f"select f.uri from (select uri from bsky.posts_view where actor_id = 400 limit 20) k, lateral bsky.{name}(k.uri) f"
+                     for name in ("likes_of", "reposts_of", "replies_of", "quotes_of")]
+        statements = [join, *functions, *(queries()[name].replace(":'post'", f"'{post}'").replace(":'account'", f"'{author}'")
                               for name in ("thread", "best-posts", "replies", "post"))]
         for built in (False, True):
             if built:

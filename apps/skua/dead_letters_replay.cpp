@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include "app/database.hpp"
-#include "backfill/bootstrap/bootstrap_indexes.hpp"
 #include "backfill/letters/replay_letter.hpp"
 #include "base/count_text.hpp"
 #include "base/utf8.hpp"
+#include "bootstrap_check.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "dead_letters.hpp"
@@ -54,12 +54,7 @@ int dead_letters_replay(const Settings& settings, const DeadLettersFlags& flags)
   const std::string url = require_database(settings, flags.database);
   app::check_database_to_write(url, durability(settings, flags.allow_unsafe_database));
   store::Session session(url, store::process_name("skua dead-letters"));
-  if (backfill::bootstrap_is_open(session)) {
-    fmt::print(stderr,
-               "skua dead-letters replay: a bootstrap is not finished: `skua backfill "
-               "--bootstrap` finishes it\n");
-    return kFailure;
-  }
+  if (!can_use_indexes(session, "dead-letters replay")) return kFailure;
   store::ServerClock clock(system_clock());
   clock.compare(session);
   const auto filter = store::load_filter(session);

@@ -10,6 +10,7 @@
 #include "account_choice.hpp"
 #include "app/database.hpp"
 #include "base/count_text.hpp"
+#include "bootstrap_check.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "filter/filter_file.hpp"
@@ -163,6 +164,7 @@ int filter_exclude(const Settings& settings, const FilterCommandFlags& flags, bo
 
 int filter_prune(const Settings& settings, const FilterCommandFlags& flags) {
   store::Session session = session_at(require_database(settings, flags.database));
+  if (!can_use_indexes(session, "filter prune")) return kFailure;
   const auto filter = store::load_filter(session);
   fmt::print("stored: {}\n", filter::filter_text(store::load_filter_entries(session)));
   std::fflush(stdout);

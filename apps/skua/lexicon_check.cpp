@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "app/database.hpp"
-#include "backfill/bootstrap/bootstrap_indexes.hpp"
 #include "base/count_text.hpp"
+#include "bootstrap_check.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "lexicon.hpp"
@@ -50,12 +50,7 @@ int lexicon_check(const Settings& settings, const LexiconFlags& flags) {
   const std::string url = require_database(settings, flags.database);
   app::check_database(url);
   store::Session session(url, store::process_name("skua lexicon"));
-  if (backfill::bootstrap_is_open(session)) {
-    fmt::print(stderr,
-               "skua lexicon check: a bootstrap is not finished: `skua backfill --bootstrap` "
-               "finishes it\n");
-    return kFailure;
-  }
+  if (!can_use_indexes(session, "lexicon check")) return kFailure;
   store::ServerClock clock(system_clock());
   clock.compare(session);
   const auto ids = std::make_unique<resolve::SharedIds>();

@@ -9,6 +9,7 @@
 #include "atproto/syntax.hpp"
 #include "base/count_text.hpp"
 #include "base/time.hpp"
+#include "bootstrap_check.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "retention/removal.hpp"
@@ -90,6 +91,7 @@ int retention_remove(const Settings& settings, const RetentionFlags& flags) {
 
 int retention_apply(const Settings& settings, const RetentionFlags& flags) {
   store::Session session = retention_session(settings, flags);
+  if (!can_use_indexes(session, "retention apply")) return kFailure;
   retention::RemovalMetrics metrics;
   std::size_t accounts = 0;
   while (const std::size_t some =

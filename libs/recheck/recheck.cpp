@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/crash_point.hpp"
 #include "base/log.hpp"
 #include "lexicon/built_in.hpp"
 #include "recheck/row_changes.hpp"
@@ -160,6 +161,7 @@ class Pass {
     found_.is_end ? progress.null() : progress.text(found_.next.text());
     progress.int8(static_cast<std::int64_t>(changed));
     session.execute(kAdvance, progress);
+    crash_point("before_recheck_commit");
     transaction.commit();
     services_.metrics.checked += found_.checked;
     services_.metrics.changed += changed;

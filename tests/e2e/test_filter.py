@@ -1,6 +1,7 @@
 """A filter that changes while skua runs: by command, by file, by SQL; with every kind of source."""
 
 import json
+import signal
 import unittest
 
 import atproto
@@ -43,6 +44,10 @@ class Filter(Sources):
         self.assertEqual(program.wait(60), 0, program.tail())
         self.assertEqual(database.value(COMPLETE), len(network.accounts(self.folder / "oracle")))
         return database
+
+    def crash(self, database, network, point, *arguments):
+        program = self.start([self.binary("skua"), *arguments], {**self.environment_at(database, network), "SKUA_CRASH_AT": f"{point}:1"})
+        self.assertEqual(program.wait(60), -signal.SIGKILL, program.tail())
 
     def repositories(self, network):
         """The repositories of all accounts that are not deleted, by DID."""

@@ -121,6 +121,8 @@ class Lexicon(Filter):
         violations = f"""select r.uri, r.cid, r.invalid_reason from bsky.records_view r
             where collection = '{NOTE}' and r.invalid_reason is not null order by 1"""
         self.assertEqual(after.rows(violations), [])
+        self.crash(after, network, "before_recheck_commit", "lexicon", "check")
+        self.assertEqual(after.rows(violations), [])
         checked = self.lexicon(after, "check").splitlines()
         found = after.rows(violations)
         self.assertEqual(len(checked), 1, checked)

@@ -263,10 +263,13 @@ class Questions(EndToEnd):
         self.assertEqual(self.column("select text from bsky.timeline('unknown.test')"), [])
 
     def test_a_duplicate_repost_appears_when_the_first_is_deleted(self):
-        self.make("post(2, 1, 'of bob')", "repost(1, 30, 2, 1)", "repost(1, 10, 2, 1)")
+        self.make("post(2, 1, 'of bob')", "repost(1, 30, 2, 1)", "repost(1, 10, 2, 1)", "repost(1, 5, 2, 1)")
         timeline = "select sort_at::time from bsky.timeline('ann.test')"
+        self.assertEqual(self.column(timeline), ["00:05:00"])
+        # A repost of another record with the same key does not count.
+        self.db.run("update bsky.reposts set subject_collection = 6 where rkey = (select min(rkey) from bsky.reposts)")
         self.assertEqual(self.column(timeline), ["00:10:00"])
-        self.db.run("delete from bsky.reposts where rkey = (select min(rkey) from bsky.reposts)")
+        self.db.run("delete from bsky.reposts where rkey = (select min(rkey) from bsky.reposts where subject_collection = 1)")
         self.assertEqual(self.column(timeline), ["00:30:00"])
 
     def test_a_feed_has_each_post_of_followed_accounts_once(self):

@@ -51,6 +51,26 @@ class Retention(Filter):
         self.assertIn("are kept from now on", self.retention(database, "remove", LIKE))
         self.assertIn("nothing changed", self.retention(database, "remove", LIKE))
 
+    def test_a_removal_that_a_crash_interrupts_is_done_by_the_next(self):
+        network = self.network_of(accounts=8, records=300)
+        database = self.brought_in(network)
+        projections.add(database.url)
+        self.retention(database, "set", POST, "60d")
+        old = f"select count(*) from bsky.posts where {AGE} < now() - interval '60 days'"
+        had = database.value(old)
+        self.assertGreater(had, 0)
+        self.crash(database, network, "before_expiry_commit", "retention", "apply")
+        self.assertEqual(database.value(old), had)
+        did = database.value("select a.did from bsky.actors a join bsky.likes l on l.actor_id = a.id limit 1")
+        self.filter(database, "exclude", "--did", did)
+        self.crash(database, network, "excluded_removed", "retention", "apply")
+        self.assertEqual(database.value(f"select count(*) from bsky.all_records where did = '{did}'"), 0)
+        self.assertEqual(database.value("select count(*) from skua.excluded_accounts where removed_at is not null"), 0)
+        self.assertIn("of 1 excluded account", self.retention(database, "apply"))
+        self.assertEqual(database.value(old), 0)
+        self.assertEqual(database.value("select count(*) from skua.excluded_accounts where removed_at is not null"), 1)
+        self.assert_consistent(database)
+
     def test_an_excluded_account_leaves_and_returns(self):
         network = self.network_of(accounts=6, records=200)
         database = self.brought_in(network)

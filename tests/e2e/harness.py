@@ -76,6 +76,9 @@ def free_port():
 class Database:
     """SQL on one database, through the psql client."""
 
+    # How long a call may take.
+    seconds = 120
+
     def __init__(self, url):
         self.url = url
 
@@ -83,7 +86,7 @@ class Database:
         """The output of SQL text, unaligned; raises when it fails."""
         done = subprocess.run(
             ["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", self.url],
-            input=sql, capture_output=True, text=True, timeout=120, check=False,
+            input=sql, capture_output=True, text=True, timeout=self.seconds, check=False,
         )
         if done.returncode != 0:
             raise AssertionError(f"psql: {done.stderr.strip()}\n{sql[:500]}")

@@ -6,50 +6,14 @@ also in the functions that it calls. The other queries read the rows of a table 
 their results.
 """
 
-import collections
 import json
 import re
 
 import filled
 import projections
+from executed_query import NAMED, ExecutedQuery
 from harness import EndToEnd
-from test_documents import queries, queries_of_the_readme, variables
-
-# A query about something that its arguments name: an account, a record, a label, a link, a tag.
-NAMED = re.compile(r":'\w+'")
-
-
-class Run:
-    """An executed query: the rows that it read of each table, the tables that it read completely, the rows of its
-    result, and its calls of functions of bsky."""
-
-    def __init__(self, database, statement):
-        output = database.run(
-            f"{variables()}set track_functions = 'all'; begin; explain (analyze, timing off, format json) {statement}; "
-            "select 'scanned ' || coalesce(json_agg(relname), '[]') from pg_stat_xact_user_tables "
-            "where schemaname = 'bsky' and seq_scan > 0; "
-            "select 'calls ' || coalesce(sum(calls), 0) from pg_stat_xact_user_functions where schemaname = 'bsky'; "
-            "rollback")
-        self.text, scanned, calls = re.fullmatch(r"(.*)\nscanned (.*)\ncalls (\d+)", output, re.DOTALL).groups()
-        plan = json.loads(self.text)[0]["Plan"]
-        self.rows, self.calls = plan["Actual Rows"], int(calls)
-        # The functions' own scans are not in the plan.
-        self.read_whole = set(json.loads(scanned))
-        self.rows_read = collections.Counter()
-        self._add(plan)
-
-    def _add(self, node):
-        if "Relation Name" in node:
-            removed = node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0)
-            self.rows_read[node["Relation Name"]] += (node["Actual Rows"] + removed) * node["Actual Loops"]
-            if node["Node Type"] == "Seq Scan" and node["Actual Loops"] > 0:
-                self.read_whole.add(node["Relation Name"])
-        for child in node.get("Plans", []):
-            self._add(child)
-
-    def reads_more_than(self, part, sizes):
-        """The tables of known size of which it read more than a part."""
-        return {table for table, size in sizes.items() if self.rows_read[table] > part * size}
+from test_documents import queries, queries_of_the_readme
 
 
 class Queries(EndToEnd):
@@ -67,7 +31,7 @@ class Queries(EndToEnd):
         self.assertGreater(len(statements) - len(named), 8)
         for statement in statements:
             with self.subTest(statement):
-                run = Run(database, statement)
+                run = ExecutedQuery(database, statement)
                 self.assertGreater(run.rows, 0, run.text)
                 self.assertEqual(run.reads_more_than(0.1 if statement in named else 1.5, sizes), set(), run.text)
                 if statement in named:
@@ -81,7 +45,7 @@ class Queries(EndToEnd):
                                 "where least(created_at, indexed_at) > now() - interval '1 hour' and cid is not null")
             self.assertLess(json.loads(plan)[0]["Plan"]["Plan Rows"], 300)
         with self.subTest("a comparison of a URI's text, which the documents advise against, is seen"):
-            run = Run(database, "select count(*) from bsky.likes_view where subject_uri = "
+            run = ExecutedQuery(database, "select count(*) from bsky.likes_view where subject_uri = "
                                 f"'at://{filled.ACCOUNT}/app.bsky.feed.post/{filled.FIRST_POST}'")
             self.assertIn("likes", run.reads_more_than(0.1, sizes))
             self.assertGreater(run.calls, 1000)
@@ -107,7 +71,7 @@ class Queries(EndToEnd):
                 self.assertEqual(projections.differences(database.url), [])
             for statement in statements:
                 with self.subTest(statement, built=built):
-                    run = Run(database, statement)
+                    run = ExecutedQuery(database, statement)
                     self.assertEqual(run.read_whole & sizes.keys(), set(), run.text)
                     self.assertEqual(run.reads_more_than(0.1, sizes), set(), run.text)
 

@@ -1,4 +1,4 @@
-"""The data of query_bench.py: a small network with the proportions of the real one, made by SQL.
+"""The data of test_questions_of_a_million.py and of query_bench.py: a small network with the proportions of the real one, made by SQL.
 
 Popular accounts and posts have most of the followers and likes. The posts, likes and reposts are of the last ten days, and
 the likes follow the posts by hours. Account 1 (filled.HANDLE) is popular, and follows many accounts.

@@ -27,6 +27,7 @@ CREATE TABLE skua.lexicon_checks (
   lexicons   text NOT NULL,
   next_row   tid,
   end_block  int8 NOT NULL CHECK (end_block >= 0),
+  file_node  oid NOT NULL,
   pass_at    timestamptz NOT NULL,
   changed    int8 NOT NULL DEFAULT 0
 );
@@ -35,6 +36,7 @@ COMMENT ON COLUMN skua.lexicon_checks.table_name IS 'The table, such as bsky.pos
 COMMENT ON COLUMN skua.lexicon_checks.lexicons IS 'The lexicons by which the present or the last pass checks: a hash of the built-in ones, and for bsky.records the version of the added ones.';
 COMMENT ON COLUMN skua.lexicon_checks.next_row IS 'The place in the table at which the present pass continues. Null: no pass is under way.';
 COMMENT ON COLUMN skua.lexicon_checks.end_block IS 'The size of the table in blocks at the beginning of the pass, which is the end of the pass. Rows that are written during the pass were checked when they were written.';
+COMMENT ON COLUMN skua.lexicon_checks.file_node IS 'The file of the table at the beginning of the pass. A pass begins again if the table was rewritten, for example by VACUUM FULL, because rows then have other places.';
 COMMENT ON COLUMN skua.lexicon_checks.pass_at IS 'The beginning of the present or the last pass.';
 COMMENT ON COLUMN skua.lexicon_checks.changed IS 'The number of rows that this pass changed so far.';
 INSERT INTO skua.reader_tables VALUES ('lexicon_state'), ('lexicon_checks');

@@ -25,24 +25,28 @@ using store::Statement;
 /// Each may need the lock of another account, and the server's table of locks is small.
 constexpr std::size_t kChangesOfStep = 500;
 
-// Processes apply a change within two seconds.
-const Statement kSettled{"recheck_settled",
-                         "SELECT version, changed_at < clock_timestamp() - interval '5 seconds' "
-                         "FROM skua.lexicon_state"};
+// Processes apply a change within two seconds. A time far in the future is one from before the
+// server's clock was set back.
+const Statement kSettled{
+    "recheck_settled",
+    "SELECT version, changed_at NOT BETWEEN clock_timestamp() - interval '5 seconds' AND "
+    "clock_timestamp() + interval '1 minute' FROM skua.lexicon_state"};
 const Statement kPasses{"recheck_passes",
                         "SELECT table_name, lexicons, next_row IS NULL FROM skua.lexicon_checks"};
 const Statement kIsImport{"recheck_import", "SELECT EXISTS (SELECT FROM skua.dropped_indexes)"};
 const Statement kBegin{
     "recheck_begin",
-    "INSERT INTO skua.lexicon_checks AS c (table_name, lexicons, next_row, end_block, pass_at) "
-    "VALUES ($1::text, $2::text, '(0,0)', pg_relation_size($1::text::regclass) / "
-    "current_setting('block_size')::int8, clock_timestamp()) ON CONFLICT (table_name) DO UPDATE "
-    "SET lexicons = EXCLUDED.lexicons, next_row = EXCLUDED.next_row, end_block = "
-    "EXCLUDED.end_block, pass_at = EXCLUDED.pass_at, changed = 0 WHERE c.lexicons <> "
-    "EXCLUDED.lexicons"};
+    "INSERT INTO skua.lexicon_checks AS c (table_name, lexicons, next_row, end_block, file_node, "
+    "pass_at) VALUES ($1::text, $2::text, '(0,0)', pg_relation_size($1::text::regclass) / "
+    "current_setting('block_size')::int8, pg_relation_filenode($1::text::regclass), "
+    "clock_timestamp()) ON CONFLICT (table_name) DO UPDATE SET lexicons = EXCLUDED.lexicons, "
+    "next_row = EXCLUDED.next_row, end_block = EXCLUDED.end_block, file_node = "
+    "EXCLUDED.file_node, pass_at = EXCLUDED.pass_at, changed = 0 WHERE c.lexicons <> "
+    "EXCLUDED.lexicons OR c.next_row IS NOT NULL AND c.file_node <> EXCLUDED.file_node"};
 const Statement kPlace{"recheck_place",
                        "SELECT next_row::text, end_block FROM skua.lexicon_checks WHERE table_name "
-                       "= $1::text AND lexicons = $2::text"};
+                       "= $1::text AND lexicons = $2::text AND (next_row IS NULL OR file_node = "
+                       "pg_relation_filenode($1::text::regclass))"};
 const Statement kLockPlace{
     "recheck_lock_place",
     "SELECT FROM skua.lexicon_checks WHERE table_name = $1::text AND lexicons = $2::text AND "

@@ -14,7 +14,7 @@
 namespace skua::lexicon {
 namespace {
 
-/// Increase it with a change of the program by which other records are valid.
+/// Increase this when a change of the code makes other records valid or invalid.
 constexpr int kRules = 1;
 
 }  // namespace

@@ -33,7 +33,8 @@ const Statement kSettled{
     "clock_timestamp() + interval '1 minute' FROM skua.lexicon_state"};
 const Statement kPasses{"recheck_passes",
                         "SELECT table_name, lexicons, next_row IS NULL FROM skua.lexicon_checks"};
-const Statement kIsImport{"recheck_import", "SELECT EXISTS (SELECT FROM skua.dropped_indexes)"};
+const Statement kIsBootstrap{"recheck_bootstrap",
+                             "SELECT EXISTS (SELECT FROM skua.dropped_indexes)"};
 const Statement kBegin{
     "recheck_begin",
     "INSERT INTO skua.lexicon_checks AS c (table_name, lexicons, next_row, end_block, file_node, "
@@ -195,7 +196,7 @@ Lexicons present_lexicons(store::Session& session) {
 
 std::vector<const writer::TableWriter*> due_tables(store::Session& session,
                                                    const Lexicons& lexicons) {
-  if (session.execute(kIsImport, {}).boolean(0, 0)) return {};
+  if (session.execute(kIsBootstrap, {}).boolean(0, 0)) return {};
   const store::Rows passes = session.execute(kPasses, {});
   std::vector<const writer::TableWriter*> due;
   for (const auto* table : all_tables()) {

@@ -42,8 +42,8 @@ struct Lexicons {
 /// Reads the added lexicons. Throws store::SqlError, as all here.
 Lexicons present_lexicons(store::Session& session);
 
-/// The tables whose rows were not checked against these lexicons, or not completely. None while an
-/// import has dropped indexes, and not `bsky.records` if the added lexicons cannot be used.
+/// The tables whose rows were not checked against these lexicons, or not completely. None while a
+/// bootstrap is open, and not `bsky.records` if the added lexicons cannot be used.
 std::vector<const writer::TableWriter*> due_tables(store::Session& session,
                                                    const Lexicons& lexicons);
 

@@ -197,7 +197,7 @@ TEST_F(RecheckTest, only_tables_whose_lexicons_changed_are_due) {
   EXPECT_TRUE(present_lexicons(session()).is_settled) << "the server's clock was set back";
   session().run(
       "INSERT INTO skua.dropped_indexes (name, relation, definition) VALUES ('a', 'b', 'c')");
-  EXPECT_TRUE(due_tables(session(), lexicons).empty()) << "an import is under way";
+  EXPECT_TRUE(due_tables(session(), lexicons).empty()) << "a bootstrap is open";
 }
 
 TEST_F(RecheckTest, documents_that_cannot_be_used_check_nothing) {

@@ -9,12 +9,14 @@
 #include "command_line/walk.hpp"
 #include "command_list.hpp"
 #include "metric_list.hpp"
+#include "problem_list.hpp"
 #include "settings_text.hpp"
 
 namespace skua::cli {
 namespace {
 
-/// `skua help`: the help of any command, as `--help` prints it, all settings, and all metrics.
+/// `skua help`: the help of any command, as `--help` prints it, all settings, all metrics, and the
+/// problems.
 class HelpCommand final : public Command {
  public:
   explicit HelpCommand(CLI::App& app);
@@ -29,15 +31,17 @@ class HelpCommand final : public Command {
 
 HelpCommand::HelpCommand(CLI::App& app)
     : root_(app),
-      help_(
-          app.add_subcommand("help", "Print the help of a command, all settings or all metrics")) {
-  help_->add_option("COMMAND", words_,
-                    "A command and a subcommand, or `settings` or `metrics` for all of them");
-  help_->add_flag("--markdown", is_markdown_, "The settings or metrics as a table of Markdown");
+      help_(app.add_subcommand(
+          "help", "Print the help of a command, a problem, all settings or all metrics")) {
+  help_->add_option(
+      "COMMAND", words_,
+      "A command and a subcommand, the code of a problem, or `settings`, `metrics` or "
+      "`problems` for all of them");
+  help_->add_flag("--markdown", is_markdown_, "The settings, metrics or problems as Markdown");
   help_->footer(
       "Examples:\n  skua help\n  skua help run\n  skua help backfill status\n  skua help "
       "settings\n  "
-      "skua help metrics");
+      "skua help metrics\n  skua help database-down");
 }
 
 std::optional<int> HelpCommand::run(const Settings& /*settings*/) const {
@@ -49,6 +53,16 @@ std::optional<int> HelpCommand::run(const Settings& /*settings*/) const {
   if (words_ == std::vector<std::string>{"metrics"}) {
     fmt::print("{}", is_markdown_ ? metric_list_markdown() : metric_list_text());
     return 0;
+  }
+  if (words_ == std::vector<std::string>{"problems"}) {
+    fmt::print("{}", is_markdown_ ? problem_list_markdown() : problem_list_text());
+    return 0;
+  }
+  if (words_.size() == 1) {
+    if (const Problem* const problem = find_problem(words_.front())) {
+      fmt::print("{}", problem_text(*problem));
+      return 0;
+    }
   }
   const CLI::App* command = &root_;
   for (const std::string& word : words_) {

@@ -28,6 +28,27 @@ class Help(EndToEnd):
         self.assertGreater(len(names), 70)
         self.assertEqual(re.findall(r"^skua_\w+$", self.run_skua("help", "metrics").stdout, re.MULTILINE), names)
 
+    def test_the_problems_in_operations_md_are_those_of_the_program(self):
+        sections = self.run_skua("help", "problems", "--markdown").stdout
+        self.assertIn(f"\n{sections}\n", (ROOT / "docs/operations.md").read_text(),
+                      "paste `skua help problems --markdown`")
+        codes = re.findall(r"^### (\S+)$", sections, re.MULTILINE)
+        self.assertGreater(len(codes), 20)
+        listed = self.run_skua("help", "problems").stdout
+        self.assertEqual(re.findall(r"^([a-z-]+)  +\S", listed, re.MULTILINE), codes)
+        self.assertRegex(self.run_skua("help", codes[0]).stdout,
+                         rf"^{codes[0]}: .+\n\nCause: .+\n\nWhat to do: .+\n$")
+
+    def test_the_commands_that_cures_name_exist(self):
+        text = self.run_skua("help", "problems", "--markdown").stdout
+        for line in set(re.findall(r"`skua ([^`]+)`", text)):
+            words = [word for word in line.split() if re.fullmatch(r"[a-z-]+", word) and word[0] != "-"]
+            with self.subTest(line):
+                done = self.run_skua("help", *words)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                for flag in re.findall(r"--[a-z-]+", line):
+                    self.assertIn(flag, done.stdout)
+
     def test_helps_name_no_variable_that_is_not_a_setting(self):
         table = self.run_skua("help", "settings", "--markdown").stdout
         named = {name for _, text in self.all_commands() for name in re.findall(r"SKUA_[A-Z_]+", text)}

@@ -1,0 +1,159 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace skua {
+
+/// A state of the program or of its environment that a person must correct. A log line, a reason
+/// of `/health/ready` and a finding of `skua doctor` name it by its code. `skua help CODE` and
+/// docs/operations.md explain it.
+struct Problem {
+  /// Lower case with hyphens, such as `database-down`. It does not change between versions.
+  std::string_view code;
+  /// What is wrong, as a clause without a full stop.
+  std::string_view title;
+  /// What causes it, and what Skua does meanwhile.
+  std::string_view cause;
+  /// What the operator does.
+  std::string_view cure;
+};
+
+/// All problems: first those of PostgreSQL, then those of the sources, then those of the data.
+inline constexpr std::array kProblems{
+    Problem{
+        "database-down", "PostgreSQL cannot be reached, or does not answer",
+        "The server is stopped or overloaded, its address is wrong, or the network is cut. Skua "
+        "keeps its position, retries, and loses nothing.",
+        "Start PostgreSQL. If it runs, check the address in `SKUA_DATABASE_URL`, and the "
+        "server's log."},
+    Problem{"database-read-only", "PostgreSQL is read-only",
+            "The server is a standby, or `default_transaction_read_only` is on. Skua retries.",
+            "Point `SKUA_DATABASE_URL` to the primary, or promote the standby (`pg_ctl promote`)."},
+    Problem{
+        "disk-full", "PostgreSQL has no space left on its disk",
+        "The data or the WAL fills the disk. Skua retries and loses nothing.",
+        "Free space or enlarge the disk. `skua status` shows the size of each table; a replication "
+        "slot without a reader keeps WAL (`select * from pg_replication_slots`)."},
+    Problem{"lock-table-full", "PostgreSQL's lock table is too small",
+            "A batch takes a lock for each account. `max_locks_per_transaction` times "
+            "`max_connections` is the number of locks of the server.",
+            "Set `max_locks_per_transaction = 256` in postgresql.conf, and restart the server."},
+    Problem{"connections-full", "PostgreSQL has too few connections",
+            "Each process of Skua uses about 40 connections.",
+            "Set `max_connections` to 100 or more, and restart the server."},
+    Problem{
+        "connection-pooler", "a connection pooler in transaction mode is in use",
+        "Advisory locks and prepared statements belong to a session, and the pooler changes the "
+        "session between transactions.",
+        "Connect to PostgreSQL directly, or set `pool_mode = session` in PgBouncer."},
+    Problem{"server-version", "the version of PostgreSQL is not supported",
+            "Skua needs PostgreSQL 14 or later with the encoding UTF8.",
+            "Upgrade the server. For another encoding create the database again: "
+            "`create database skua encoding 'UTF8' template template0`."},
+    Problem{"unsafe-server", "PostgreSQL is not safe against a crash",
+            "`fsync` or `full_page_writes` is off. A crash can destroy the database.",
+            "Turn both on. If the database may be lost, use `--allow-unsafe-database`."},
+    Problem{"schema-old", "the schema of the database is older than this program",
+            "Migrations of this version have not run.", "Run `skua migrate`."},
+    Problem{"schema-new", "the schema of the database is newer than this program",
+            "A newer version of Skua has migrated the database.",
+            "Install that version on this machine, too."},
+    Problem{
+        "index-invalid", "an index is invalid",
+        "The building of an index was interrupted. Queries do not use it, but writes maintain it.",
+        "Run `reindex index concurrently NAME`, or drop the index if it is not from Skua."},
+    Problem{
+        "index-missing", "an index of the schema is missing",
+        "Somebody dropped it, or a bootstrap has not finished. Queries and writes are slow.",
+        "Finish the bootstrap (`skua backfill`), or create the index as `docs/schema.md` and the "
+        "files in `schema` say."},
+    Problem{"clock-wrong", "the clocks of this machine and of PostgreSQL differ",
+            "One of the clocks is wrong. Skua uses the later time. A clock that is ahead makes it "
+            "accept commits from the future.",
+            "Synchronize the clocks of both machines by NTP (`timedatectl set-ntp true`)."},
+    Problem{"source-down", "a source cannot be reached",
+            "The host is down, its name is wrong or does not resolve, or a firewall refuses the "
+            "connection. Skua retries and continues at the cursor.",
+            "Check the address and the network. A second `--relay` takes over if one fails."},
+    Problem{
+        "source-tls", "the TLS certificate of a source is not valid",
+        "The certificate has expired, has another name, or is from an unknown authority. The clock "
+        "of this machine may be wrong. Skua retries.",
+        "Check the clock, and install `ca-certificates`. Otherwise the host must renew its "
+        "certificate."},
+    Problem{"source-silent", "a source sends nothing",
+            "The connection is open, but no message arrives. Skua reconnects by itself.",
+            "If it lasts, ask the operator of the source, or add another `--relay`."},
+    Problem{
+        "source-behind", "the tables lag behind a source",
+        "The machine or the disk is too slow for the stream, or Skua reads what it missed while "
+        "it was stopped.",
+        "Wait if the lag falls. Otherwise look at `skua status`, at the server's log and at "
+        "`iostat`; stop a running backfill."},
+    Problem{
+        "cursor-outdated", "a source no longer keeps the events after the cursor",
+        "Skua was stopped longer than the source keeps events. It continues at the oldest event; "
+        "the events between are missing.",
+        "Run `skua backfill`: it downloads the repositories that changed meanwhile."},
+    Problem{
+        "sequence-reset", "the sequence numbers of a source began again",
+        "The source was rebuilt. Skua reads everything that it keeps. Existing rows do not change.",
+        "Nothing. If the address of the source is another one now, choose another name for it."},
+    Problem{
+        "plc-down", "the PLC directory does not answer",
+        "The directory or the network is down, or refuses requests. First commits of accounts wait "
+        "for their signing key; the events of known accounts continue.",
+        "Wait, or set `--plc` to another directory. `skua identity import` stores all keys in "
+        "advance."},
+    Problem{"dns-failed", "a name does not resolve",
+            "The resolver of this machine is down, or has no such name.",
+            "Check `/etc/resolv.conf` and the name in the setting."},
+    Problem{"collection-quiet", "a collection has gone quiet",
+            "Events of a collection stopped while others continue. The source or a decoder leaves "
+            "them out, or the filter was changed.",
+            "Compare with another source, and look at the dead letters and at `skua filter show`."},
+    Problem{"dead-letters", "there are dead letters",
+            "Input could not be stored as rows. It is kept with its reason.",
+            "List them (`skua dead-letters list`), and replay them after an upgrade (`skua "
+            "dead-letters replay`)."},
+    Problem{"account-cut-off", "the events of an account are refused for a time",
+            "The account or its host sends more than its share, or commits that fail their checks. "
+            "Other accounts are not affected. Skua downloads the repository later.",
+            "Nothing. To refuse an account for good: `skua filter exclude --did DID`."},
+    Problem{"consumer-stuck", "a consumer does not advance",
+            "A change fails and its policy blocks the lane, its receiver does not answer, or it is "
+            "paused. The change log grows until its limit.",
+            "`skua consumers status NAME` gives the reason. Replay, resolve or discard its dead "
+            "letter, "
+            "or resume it."},
+    Problem{"lease-stuck", "a lease has ended and nobody has taken it",
+            "The process that owned it was killed, and no other one runs.",
+            "Start `skua backfill`, `skua run` or `skua serve` again: it continues the work."},
+    Problem{"bootstrap-open", "a bootstrap is open",
+            "`skua backfill --bootstrap` has not finished. Most indexes are missing.",
+            "Run `skua backfill` until it finishes."},
+    Problem{"partial-repositories", "many repositories are not complete",
+            "Skua began to read in the middle of their history, or missed commits.",
+            "Run `skua backfill` to download them."},
+    Problem{"account-numbers", "most account numbers are used",
+            "2,147,483,647 accounts have a number.",
+            "See \"Account numbers\" in docs/operations.md."},
+};
+
+/// The problem with a code, which must be one of the list: another code does not compile.
+consteval const Problem& problem(std::string_view code) {
+  for (const Problem& each : kProblems) {
+    if (each.code == code) return each;
+  }
+  throw "no problem has this code";
+}
+
+/// The problem with a code; null if there is none.
+const Problem* find_problem(std::string_view code);
+
+/// The detail with the code: `the server is stopped [database-down]`. Log lines use it.
+std::string with_code(std::string_view detail, const Problem& problem);
+
+}  // namespace skua

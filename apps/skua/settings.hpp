@@ -132,7 +132,7 @@ inline const Setting kHttp(
     {"--http", "SKUA_HTTP", "http", "ADDRESS:PORT|off",
      "Address of the pages of skua run, without TLS: /health/ready, /health/live, /metrics and "
      "/status",
-     "127.0.0.1:2580, or off if another process uses it"});
+     "127.0.0.1:2580; without pages if the port is taken"});
 inline const Setting kBehindAfter({"--behind-after", "SKUA_BEHIND_AFTER", "behind_after",
                                    "DURATION", "Lag from which /health/ready reports source-behind",
                                    "60s"});

@@ -131,8 +131,7 @@ bool queue_with_retry(const app::IndexerOptions& options, const BackfillRequest&
 }
 
 RunEnd watch_run(const app::Indexer& indexer, const std::string& database_url,
-                 std::chrono::seconds every, StopSignal& stop_signal,
-                 pages::Heartbeat& heartbeat) {
+                 std::chrono::seconds every, StopSignal& stop_signal, pages::Heartbeat& heartbeat) {
   constexpr std::chrono::milliseconds kGlance{250};
   MetricsPrinter printer(indexer, database_url);
   const auto ends = [&] { return indexer.defect() || indexer.database_change(); };
@@ -158,17 +157,18 @@ int end_run(app::Indexer& indexer, StopSignal& stop_signal) {
   const bool clean = indexer.stop();
   const auto metrics = indexer.metrics();
   const status::Metrics end = status::total(metrics);
-  fmt::print("stopped {}: {}, {}, {}",
-             clean ? "cleanly" : "with work unfinished, which the next start repeats",
-             counted(end.count("frames"), "frame"), counted(end.count("events"), "event"),
-             counted(end.count("rows"), "row"));
+  std::string line =
+      fmt::format("stopped {}: {}, {}, {}",
+                  clean ? "cleanly" : "with work unfinished, which the next start repeats",
+                  counted(end.count("frames"), "frame"), counted(end.count("events"), "event"),
+                  counted(end.count("rows"), "row"));
   for (const status::Metrics& one : metrics) {
-    fmt::print(", {}cursor {}", metrics.size() > 1 ? one.source + " " : "",
-               one.cursor ? std::to_string(*one.cursor) : "-");
+    line += fmt::format(", {}cursor {}", metrics.size() > 1 ? one.source + " " : "",
+                        one.cursor ? std::to_string(*one.cursor) : "-");
   }
-  fmt::print("\n");
+  print_last_line(line);
   if (const auto defect = indexer.defect()) {
-    fmt::print(stderr, "skua: {}\n", *defect);
+    print_error(*defect);
     return kFailure;
   }
   return clean ? kSuccess : kFailure;
@@ -189,8 +189,7 @@ class ShownIndexer {
 /// One run of the indexer, from the stored state. Nothing: the database has been replaced, and the
 /// next run starts with `options`.
 std::optional<int> run_once(app::IndexerOptions& options, const BackfillRequest& request,
-                            std::chrono::seconds every, StopSignal& stop_signal,
-                            RunPages& pages) {
+                            std::chrono::seconds every, StopSignal& stop_signal, RunPages& pages) {
   const auto indexer = make_indexer(options, stop_signal);
   if (!indexer) return kSuccess;
   const ShownIndexer shown(pages);

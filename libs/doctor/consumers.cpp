@@ -42,11 +42,14 @@ Finding judge_consumer(const feed::Consumer& consumer) {
         true);
   }
   if (consumer.state == "lagged out") {
-    return stuck(consumer, "the change log dropped changes that it had not read",
-                 fmt::format("Run `skua consumers rebuild {}`, or `reset` for a webhook or a pull "
-                             "consumer.",
-                             name),
-                 true);
+    const std::string cure =
+        consumer.kind == "projection"
+            ? fmt::format("Run `skua consumers rebuild {}`.", name)
+            : fmt::format(
+                  "Run `skua consumers reset {} --from oldest`: it reads the changes that "
+                  "are left.",
+                  name);
+    return stuck(consumer, "the change log dropped changes that it had not read", cure, true);
   }
   if (consumer.paused) {
     return stuck(consumer, "paused", fmt::format("Run `skua consumers resume {}`.", name));

@@ -57,10 +57,27 @@ struct DatabaseCheck {
   Findings (*run)(store::Session& session);
 };
 
+/// Those that any database permits.
+constexpr std::array kServerChecks{
+    DatabaseCheck{"settings",
+                  [](store::Session& session) {
+                    return Findings{judge_server_settings(read_server_settings(session))};
+                  }},
+    DatabaseCheck{"replication",
+                  [](store::Session& session) {
+                    return judge_replication_slots(read_replication_slots(session));
+                  }},
+    DatabaseCheck{"disk",
+                  [](store::Session& session) { return Findings{judge_disk(read_disk(session))}; }},
+    DatabaseCheck{"role",
+                  [](store::Session& session) { return Findings{judge_role(read_role(session))}; }},
+};
+
 /// Those that need the schema of this program.
 constexpr std::array kSchemaChecks{
-    DatabaseCheck{"roles",
-                  [](store::Session& session) { return judge_roles(read_roles(session)); }},
+    DatabaseCheck{
+        "reader role",
+        [](store::Session& session) { return judge_reader_role(read_reader_role(session)); }},
     DatabaseCheck{"indexes",
                   [](store::Session& session) {
                     return judge_indexes(parse_indexes(schema_indexes()), read_indexes(session));
@@ -72,8 +89,17 @@ constexpr std::array kSchemaChecks{
     DatabaseCheck{
         "sources",
         [](store::Session& session) { return judge_sources(read_sources_found(session)); }},
-    DatabaseCheck{"leases",
-                  [](store::Session& session) { return judge_leases(read_ended_leases(session)); }},
+    DatabaseCheck{
+        "leases",
+        [](store::Session& session) {
+          using Kind = EndedLeases::Kind;
+          return judge_leases(read_ended_leases(session, {Kind::Jobs, Kind::Lists, Kind::Lanes}));
+        }},
+    // Readers may not read this table.
+    DatabaseCheck{"replays",
+                  [](store::Session& session) {
+                    return judge_leases(read_ended_leases(session, {EndedLeases::Kind::Letters}));
+                  }},
     DatabaseCheck{
         "consumers",
         [](store::Session& session) { return judge_consumers(feed::read_consumers(session)); }},
@@ -94,20 +120,6 @@ constexpr std::array kSchemaChecks{
                   }},
 };
 
-/// Those that any database permits.
-constexpr std::array kServerChecks{
-    DatabaseCheck{"settings",
-                  [](store::Session& session) {
-                    return Findings{judge_server_settings(read_server_settings(session))};
-                  }},
-    DatabaseCheck{"replication",
-                  [](store::Session& session) {
-                    return judge_replication_slots(read_replication_slots(session));
-                  }},
-    DatabaseCheck{"disk",
-                  [](store::Session& session) { return Findings{judge_disk(read_disk(session))}; }},
-};
-
 Finding failed_check(const std::string& name, const std::exception& failure) {
   return warning(name, problem("check-failed"), store::without_password(failure.what()));
 }
@@ -124,8 +136,14 @@ class DatabaseRun {
     connect();
     check("server",
           [&] { return judge_server(store::read_server_facts(*session_), options_.needs); });
-    check("connection",
-          [&] { return Findings{judge_pooling(store::pooling_problem(*session_, options_.url))}; });
+    bool is_pooled = false;
+    check("connection", [&] {
+      const auto pooling = store::pooling_problem(*session_, options_.url);
+      is_pooled = pooling.has_value();
+      return Findings{judge_pooling(pooling)};
+    });
+    // The pooler mixes settings and prepared statements of sessions: other checks would fail.
+    if (is_pooled) return;
     check("clocks", [&] {
       on_clock(read_server_ahead(*session_, clock));
       return Findings{};
@@ -149,6 +167,7 @@ class DatabaseRun {
  private:
   void connect() {
     session_ = std::make_unique<store::Session>(options_.url, store::process_name("skua doctor"));
+    session_->limit_lock_waits(options_.limit / 10);
     // Reports, unlike look-ups by key, need all plans.
     session_->run(
         fmt::format("SET statement_timeout = {}; RESET enable_seqscan; RESET enable_hashjoin; "

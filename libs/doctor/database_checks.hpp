@@ -15,7 +15,8 @@ struct DatabaseOptions {
   /// A libpq connection string.
   std::string url;
   store::ServerNeeds needs;
-  /// For all checks together. A statement may take a third of it.
+  /// For all checks together. A statement may take a third of it, and wait for
+  /// a lock for a tenth.
   std::chrono::milliseconds limit = std::chrono::seconds(30);
 };
 

@@ -35,9 +35,9 @@ struct PresentIndex {
 };
 
 struct IndexesFound {
-  std::vector<PresentIndex> present;
+  std::vector<PresentIndex> present = {};
   /// Those that a bootstrap builds again.
-  std::vector<std::string> dropped;
+  std::vector<std::string> dropped = {};
 };
 
 /// Throws store::SqlError.

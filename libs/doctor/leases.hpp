@@ -19,11 +19,12 @@ struct EndedLeases {
   std::chrono::seconds oldest{0};
 };
 
-/// Leases that ended a minute ago or earlier, by the server's clock; kinds without one are left
-/// out. Throws store::SqlError.
-std::vector<EndedLeases> read_ended_leases(store::Session& session);
+/// Leases of these kinds that ended a minute ago or earlier, by the server's clock; kinds without
+/// one are left out. Throws store::SqlError.
+std::vector<EndedLeases> read_ended_leases(store::Session& session,
+                                           const std::vector<EndedLeases::Kind>& kinds);
 
-/// Pure.
+/// Empty if none has ended. Pure.
 Findings judge_leases(const std::vector<EndedLeases>& ended);
 
 /// `missing`: the indexes that a bootstrap has not built yet; 0: none is open. Pure.

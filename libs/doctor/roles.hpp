@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "doctor/finding.hpp"
@@ -8,24 +9,33 @@
 
 namespace skua::doctor {
 
-/// The rights of the session's role, and of the role skua_reader.
-struct RolesFound {
-  std::string role;
-  /// The session's role may read what skua_reader reads, and is not its owner.
+/// The rights of the session's role.
+struct RoleFound {
+  std::string name = {};
+  /// It is a member of skua_reader.
   bool is_reader = false;
-  /// Tables of bsky and skua that the role does not own, directly or as a member, and one of them.
+  /// Tables of bsky and skua that neither it nor a role of which it is a member owns, and one of
+  /// them.
   std::int64_t not_owned = 0;
-  std::string not_owned_example = {};
-  bool reader_exists = false;
-  /// Tables and views for readers that skua_reader may not read, and one of them.
-  std::int64_t reader_lacks = 0;
-  std::string reader_lacks_example = {};
+  std::string example = {};
 };
 
-/// Throws store::SqlError.
-RolesFound read_roles(store::Session& session);
-
+/// Needs no rights. Throws store::SqlError.
+RoleFound read_role(store::Session& session);
 /// Pure.
-Findings judge_roles(const RolesFound& roles);
+Finding judge_role(const RoleFound& role);
+
+/// The rights of the role skua_reader.
+struct ReaderRole {
+  bool exists = false;
+  /// Tables and views for readers that it may not read, and one of them.
+  std::int64_t lacks = 0;
+  std::string example = {};
+};
+
+/// Nothing: the session's role may not know which tables are for readers. Throws store::SqlError.
+std::optional<ReaderRole> read_reader_role(store::Session& session);
+/// Pure.
+Findings judge_reader_role(const std::optional<ReaderRole>& reader);
 
 }  // namespace skua::doctor

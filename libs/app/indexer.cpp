@@ -8,6 +8,7 @@
 #include "app/database.hpp"
 #include "app/defect.hpp"
 #include "app/monitored_backfill.hpp"
+#include "app/observe_process.hpp"
 #include "backfill/discovery/list_leases.hpp"
 #include "backfill/queue/job_leases.hpp"
 #include "base/metric_group.hpp"
@@ -143,6 +144,10 @@ class Indexer::Impl {
   std::optional<status::BackfillSnapshot> backfill() const {
     if (!backfill_ || backfill_->backfiller.is_idle()) return std::nullopt;
     return backfill_->monitor.moment();
+  }
+
+  pages::ProcessState process_state() const {
+    return observe_process(runs_, accounts_.get(), clock_watch_);
   }
 
   std::optional<std::string> defect() const { return defect_.get(); }
@@ -294,6 +299,10 @@ std::optional<status::BackfillSnapshot> Indexer::backfill() const {
 
 std::vector<status::Metrics> Indexer::metrics() const {
   return impl_->metrics();
+}
+
+pages::ProcessState Indexer::process_state() const {
+  return impl_->process_state();
 }
 
 std::optional<std::string> Indexer::defect() const {

@@ -4,6 +4,7 @@
 #include "change_feed/feed_metrics.hpp"
 #include "feed/consumers/fold_step.hpp"
 #include "feed/log_maintenance.hpp"
+#include "pages/health_report.hpp"
 #include "recheck/recheck.hpp"
 #include "retention/removal.hpp"
 #include "sources/source_metrics.hpp"
@@ -24,6 +25,7 @@ std::vector<status::MetricDeclaration> metric_registry() {
   for (const status::MetricDeclaration& metric : status::consumer_metric_declarations()) {
     all.push_back(metric);
   }
+  all.push_back(pages::problem_metric_declaration());
   add(values_of(change_feed::FeedMetrics()));
   add(status::all_metrics(backfill::BackfillMetrics(), {}));
   return all;

@@ -1,6 +1,7 @@
 #include "ingest/dispatch.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "atproto/syntax.hpp"
@@ -38,6 +39,13 @@ bool is_outside(const store::Filter& filter, const event::UnresolvedEvent& event
          !filter.passes_collection(collection);
 }
 
+/// The number of its collection, 0 for a collection without a struct.
+std::size_t collection_id(const event::RecordChange& change) {
+  const std::size_t decoded = change.record.record.index();
+  if (decoded != 0) return decoded;
+  return static_cast<std::size_t>(records::typed_collection_id(change.collection));
+}
+
 }  // namespace
 
 bool leave_out(const DispatchServices& services, const filter::CurrentFilter::Snapshot& filter,
@@ -60,6 +68,9 @@ void dispatch(const DispatchServices& services, const filter::CurrentFilter::Sna
   services.in_flight.decoded(ticket, events.size(), time);
   for (event::UnresolvedEvent& event : events) {
     bound_time(event, services.clock.now());
+    if (const auto* change = std::get_if<event::RecordChange>(&event.body)) {
+      services.intake.collections.at(collection_id(*change)) += 1;
+    }
     if (const auto* rejection = std::get_if<event::Rejection>(&event.body)) {
       services.intake.bad_ops += 1;
       logger("intake")->warn("did={} seq={} {}: dead-lettered: {}", event.did, event.seq,

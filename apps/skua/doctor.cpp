@@ -35,12 +35,14 @@ std::vector<doctor::NetworkTarget> targets_of(const Settings& settings, const Do
   std::vector<NetworkTarget> targets;
   if (names_a_source(settings, flags.source)) {
     for (const auto& [source, cursor] : source_choice(settings, flags.source)) {
-      // A Tap is not a host of XRPC.
-      const std::string path = source->kind() == "tap" ? "/health" : "/xrpc/_health";
-      targets.push_back({.kind = NetworkTarget::Kind::Source,
-                         .group = source->has_standbys() ? std::string(source->kind()) : "",
-                         .check = source->name(),
-                         .url = http_origin(source->endpoint()) + path});
+      NetworkTarget target{.kind = NetworkTarget::Kind::Source,
+                           .group = source->has_standbys() ? std::string(source->kind()) : "",
+                           .check = source->name()};
+      // A Tap would send events to the second client too, which does not acknowledge them.
+      const bool is_exclusive = source->is_acknowledged();
+      target.url = http_origin(source->endpoint()) + (is_exclusive ? "/health" : "/xrpc/_health");
+      if (!is_exclusive) target.stream = source->endpoint();
+      targets.push_back(std::move(target));
     }
   }
   // Keys are not needed without verification.

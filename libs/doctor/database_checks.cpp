@@ -8,6 +8,7 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -26,7 +27,7 @@
 #include "doctor/schema.hpp"
 #include "doctor/server.hpp"
 #include "resolve/actor_sequence.hpp"
-#include "store/connection_string.hpp"
+#include "store/database_problem.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
 
@@ -42,6 +43,8 @@ struct DatabaseChecks::Shared {
   std::condition_variable changed;
   bool ended = false;
   DatabaseFindings found;
+  /// Nobody waits any more: no further check begins.
+  std::stop_source abandoned;
 
   void add(Findings findings) {
     const std::scoped_lock lock(mutex);
@@ -120,15 +123,23 @@ constexpr std::array kSchemaChecks{
                   }},
 };
 
+/// The problem of the server that an error shows, otherwise `other`.
+const Problem& problem_of(const std::exception& failure, const Problem& other) {
+  const auto* const error = dynamic_cast<const store::SqlError*>(&failure);
+  const Problem* const found = error == nullptr ? nullptr : store::problem_of(*error);
+  return found == nullptr ? other : *found;
+}
+
 Finding failed_check(const std::string& name, const std::exception& failure) {
-  return warning(name, problem("check-failed"), store::without_password(failure.what()));
+  return warning(name, problem_of(failure, problem("check-failed")), failure.what());
 }
 
 /// One run through all checks.
 class DatabaseRun {
  public:
-  DatabaseRun(const DatabaseOptions& options, std::function<void(Findings)> add)
-      : options_(options), add_(std::move(add)) {}
+  DatabaseRun(const DatabaseOptions& options, std::stop_token stop,
+              std::function<void(Findings)> add)
+      : options_(options), stop_(std::move(stop)), add_(std::move(add)) {}
 
   /// `on_clock` receives PostgreSQL's clock minus the local one.
   void run(const Clock& clock,
@@ -178,6 +189,7 @@ class DatabaseRun {
   /// Runs a check. Its failure is a finding. Throws store::SqlError if the server is gone.
   template <class F>
   void check(const std::string& name, F&& work) {
+    if (stop_.stop_requested()) return;
     try {
       add_(work());
     } catch (const std::exception& failure) {
@@ -187,6 +199,7 @@ class DatabaseRun {
   }
 
   const DatabaseOptions& options_;
+  const std::stop_token stop_;
   const std::function<void(Findings)> add_;
   std::unique_ptr<store::Session> session_;
 };
@@ -198,7 +211,7 @@ DatabaseChecks::DatabaseChecks(DatabaseOptions options, const Clock& clock)
       deadline_(std::chrono::steady_clock::now() + shared_->options.limit) {
   std::thread([shared = shared_] {
     try {
-      DatabaseRun run(shared->options,
+      DatabaseRun run(shared->options, shared->abandoned.get_token(),
                       [&](Findings findings) { shared->add(std::move(findings)); });
       run.run(shared->clock, [&](std::optional<std::chrono::microseconds> ahead) {
         const std::scoped_lock lock(shared->mutex);
@@ -206,7 +219,7 @@ DatabaseChecks::DatabaseChecks(DatabaseOptions options, const Clock& clock)
       });
     } catch (const std::exception& failure) {
       shared->add(
-          {error("database", problem("database-down"), store::without_password(failure.what()))});
+          {error("database", problem_of(failure, problem("database-down")), failure.what())});
     }
     const std::scoped_lock lock(shared->mutex);
     shared->ended = true;
@@ -221,6 +234,7 @@ DatabaseFindings DatabaseChecks::finish() {
   const bool ended = shared_->changed.wait_until(lock, deadline_, [&] { return shared_->ended; });
   DatabaseFindings found = shared_->found;
   if (!ended) {
+    shared_->abandoned.request_stop();
     found.findings.push_back(error(
         "database", problem("database-down"),
         fmt::format("the checks have not ended after {} s",

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <future>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "doctor/stream_probe.hpp"
 #include "transport/errc.hpp"
 
 namespace skua::doctor {
@@ -38,10 +40,11 @@ NetworkAnswer answer_of(const Result<transport::HttpAnswer>& result, const Clock
 }
 
 bool works(const NetworkAnswer& answer) {
-  return answer.status.has_value() && *answer.status < 500;
+  if (answer.status.has_error()) return false;
+  return answer.stream_failure ? answer.stream_failure->empty() : *answer.status < 500;
 }
 
-const Problem& problem_of(const NetworkTarget& target, const NetworkAnswer& answer) {
+const Problem& problem_of_target(const NetworkTarget& target, const NetworkAnswer& answer) {
   using transport::errc;
   if (answer.status.has_error()) {
     const ErrorCode code = answer.status.error();
@@ -54,9 +57,13 @@ const Problem& problem_of(const NetworkTarget& target, const NetworkAnswer& answ
 }
 
 std::string failure_text(const NetworkTarget& target, const NetworkAnswer& answer) {
-  return answer.status.has_error()
-             ? fmt::format("{}: {}", target.url, answer.status.error().message())
-             : fmt::format("{} answers with status {}", target.url, *answer.status);
+  if (answer.status.has_error()) {
+    return fmt::format("{}: {}", target.url, answer.status.error().message());
+  }
+  if (!answer.stream_failure) {
+    return fmt::format("{} answers with status {}", target.url, *answer.status);
+  }
+  return fmt::format("the host answers, but opens no websocket: {}", *answer.stream_failure);
 }
 
 }  // namespace
@@ -64,6 +71,12 @@ std::string failure_text(const NetworkTarget& target, const NetworkAnswer& answe
 std::vector<NetworkAnswer> ask_network(const std::vector<NetworkTarget>& targets,
                                        const transport::HttpClientOptions& options,
                                        const Clock& clock) {
+  std::vector<std::unique_ptr<StreamProbe>> probes(targets.size());
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (!targets[i].stream) continue;
+    probes[i] =
+        std::make_unique<StreamProbe>(*targets[i].stream, options.ca_file, options.connect_timeout);
+  }
   // Before the client, whose destruction ends all requests.
   std::vector<std::promise<NetworkAnswer>> promises(targets.size());
   transport::HttpClient client(options);
@@ -80,7 +93,10 @@ std::vector<NetworkAnswer> ask_network(const std::vector<NetworkTarget>& targets
   }
   std::vector<NetworkAnswer> answers;
   answers.reserve(targets.size());
-  for (auto& promise : promises) answers.push_back(promise.get_future().get());
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    NetworkAnswer& answer = answers.emplace_back(promises[i].get_future().get());
+    if (probes[i]) answer.stream_failure = probes[i]->wait();
+  }
   return answers;
 }
 
@@ -102,7 +118,7 @@ Findings judge_network(const std::vector<NetworkTarget>& targets,
       findings.push_back(ok(target.check, fmt::format("answers after {} ms", answer.took.count())));
       continue;
     }
-    const Problem& problem = problem_of(target, answer);
+    const Problem& problem = problem_of_target(target, answer);
     const std::string text = failure_text(target, answer);
     findings.push_back(is_replaced(target) ? warning(target.check, problem, text)
                                            : error(target.check, problem, text));

@@ -21,13 +21,25 @@ using transport::errc;
 const NetworkTarget kRelayA{NetworkTarget::Kind::Source, "relay", "relay:a", "https://a/"};
 const NetworkTarget kRelayB{NetworkTarget::Kind::Source, "relay", "relay:b", "https://b/"};
 const NetworkTarget kTap{NetworkTarget::Kind::Source, "", "tap:c", "https://c/"};
+const NetworkTarget kJetstream{NetworkTarget::Kind::Source, "", "jetstream:e", "https://e/",
+                               transport::Endpoint{}};
 const NetworkTarget kPlc{NetworkTarget::Kind::Plc, "", "PLC directory", "https://d/"};
 
 NetworkAnswer failed(errc code) {
-  return {.status = ErrorCode(code), .took = {}, .clock_ahead = {}};
+  return {.status = ErrorCode(code), .took = {}, .stream_failure = {}, .clock_ahead = {}};
 }
 NetworkAnswer answered(unsigned status) {
-  return {.status = status, .took = std::chrono::milliseconds(12), .clock_ahead = {}};
+  return {.status = status,
+          .took = std::chrono::milliseconds(12),
+          .stream_failure = {},
+          .clock_ahead = {}};
+}
+
+/// The answer of a source with a websocket, and why that failed.
+NetworkAnswer streamed(unsigned status, const std::string& failure) {
+  NetworkAnswer answer = answered(status);
+  answer.stream_failure = failure;
+  return answer;
 }
 
 struct FailureCase {
@@ -49,6 +61,9 @@ INSTANTIATE_TEST_SUITE_P(
                     FailureCase{kTap, answered(401), "ok"},
                     FailureCase{kTap, answered(502), "error source-down"},
                     FailureCase{kPlc, answered(500), "error plc-down"},
+                    FailureCase{kJetstream, streamed(200, ""), "ok"},
+                    FailureCase{kJetstream, streamed(503, ""), "ok"},
+                    FailureCase{kJetstream, streamed(200, "404"), "error source-down"},
                     FailureCase{kTap, failed(errc::host_not_found), "error dns-failed"},
                     FailureCase{kPlc, failed(errc::host_lookup_failed), "error dns-failed"},
                     FailureCase{kTap, failed(errc::tls_untrusted), "error source-tls"},
@@ -81,9 +96,12 @@ TEST(AskNetwork, a_name_and_a_port_that_fail_are_errors_in_the_order_of_the_targ
   NetworkTarget closed = kTap;
   // The port of the service tcpmux, which nothing offers.
   closed.url = "http://127.0.0.1:1/";
+  closed.stream = transport::parse_endpoint("ws://127.0.0.1:1").value();
   const auto answers = ask_network({closed, unknown}, options, system_clock());
   ASSERT_EQ(answers.size(), 2U);
   EXPECT_EQ(answers[0].status.error(), errc::connect_failed);
+  EXPECT_NE(answers[0].stream_failure.value_or(""), "");
+  EXPECT_EQ(answers[1].stream_failure, std::nullopt);
   EXPECT_EQ(answers[1].status.error(), errc::host_not_found);
 }
 

@@ -321,7 +321,15 @@ class Hosts(DoctorCase):
     def test_a_host_that_answers_with_an_error(self):
         host = DatedHost(0, status=503)
         self.addCleanup(host.close)
-        self.assertIn("503", self.check(self.database(), "source-down", "error", "--relay", host.url)["detail"])
+        self.assertIn("503", self.check(self.database(), "plc-down", "error", "--plc", host.url)["detail"])
+
+    def test_a_host_that_is_another_service(self):
+        database = self.database()
+        finding = self.check(database, "source-down", "error", "--relay", self.network.ready["plc"])
+        self.assertIn("the host answers, but opens no websocket", finding["detail"])
+        # A Tap has one client only: doctor does not open its websocket.
+        examined = self.examine(database, "--relay", self.network.url, "--tap", self.network.ready["plc"])
+        self.assertEqual(examined.problems(), [])
 
     def test_the_clock_of_this_machine(self):
         database = self.database()
@@ -337,7 +345,7 @@ class Hosts(DoctorCase):
             with self.subTest(ahead):
                 host = DatedHost(ahead)
                 self.addCleanup(host.close)
-                examined = self.examine(database, "--relay", host.url)
+                examined = self.examine(database, "--plc", host.url)
                 self.assertEqual(examined.problems(), expected)
                 details = [finding["detail"] for finding in examined.findings if finding["check"] == "clocks"]
                 self.assertIn("1 host", details[0])

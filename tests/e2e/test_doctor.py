@@ -58,7 +58,9 @@ class Examined:
         return [finding for finding in self.findings if finding["code"] == code]
 
     def problems(self):
-        return [(finding["level"], finding["code"]) for finding in self.findings if finding["level"] != "ok"]
+        """Without those of the disk of the machine that runs the tests."""
+        return [(finding["level"], finding["code"]) for finding in self.findings
+                if finding["level"] != "ok" and finding["check"] != "disk"]
 
 
 class DoctorCase(EndToEnd):
@@ -110,7 +112,7 @@ class Doctor(DoctorCase):
         self.assertEqual(examined.code, 0)
         checks = {finding["check"] for finding in examined.findings}
         self.assertGreater(len(checks), 15)
-        self.assertEqual(self.examine(database, "--strict").code, 0)
+        self.assertEqual(self.examine(database, "--strict").code, 1 if examined.of("disk-low") else 0)
 
     def test_a_source_that_is_read_names_its_process(self):
         network = Network("--accounts", "5", "--rate", "50")

@@ -101,6 +101,15 @@ class Install(EndToEnd):
                 done = subprocess.run(["groff", "-man", "-ww", "-z", "-Tutf8"], input=text, capture_output=True, timeout=60, check=False)
                 self.assertEqual(done.stderr, b"", path.name)
 
+    def test_the_variables_of_compose_are_settings(self):
+        text = (ROOT / "packaging/docker/compose.yaml").read_text()
+        table = self.run_command(self.binary("skua"), "help", "settings", "--markdown")
+        named = set(re.findall(r"^ +(SKUA_\w+):", text, re.MULTILINE))
+        self.assertGreater(len(named), 2)
+        self.assertEqual(named - set(re.findall(r"SKUA_\w+", table)), set())
+        for command, flag in re.findall(r"command: \[(\w+)(?:, (--[a-z-]+))?", text):
+            self.assertIn(flag, self.run_command(self.binary("skua"), command, "--help"))
+
     def test_the_debian_package(self):
         self.run_command("cpack", "--config", BUILD / "CPackConfig.cmake", "-G", "DEB", "-B", self.folder)
         (package,) = self.folder.glob("*.deb")

@@ -153,7 +153,11 @@ pqxx::result Connection::run(const std::string& sql) {
 
 pqxx::result Connection::execute(const std::string& name, const std::string& sql,
                                  const std::vector<Params::Value>& values) {
-  if (prepared_.insert(name).second) library_->connection.prepare(name, sql);
+  if (!prepared_.contains(name)) {
+    // libpqxx 7 prepares at once, which fails in a failed transaction.
+    library_->connection.prepare(name, sql);
+    prepared_.insert(name);
+  }
   return library_->execute(name, values);
 }
 

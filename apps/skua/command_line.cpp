@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "base/log_format.hpp"
 #include "command_line/completion.hpp"
 #include "command_line/help_text.hpp"
 #include "command_line/unknown_word.hpp"
@@ -27,6 +28,7 @@ namespace {
 struct GlobalFlags {
   std::optional<std::string> config;
   std::optional<std::string> log_level;
+  std::optional<std::string> log_format;
   bool quiet = false;
 };
 
@@ -41,6 +43,7 @@ void declare_global_options(CLI::App& app, GlobalFlags& flags) {
   app.add_option("--config", flags.config, "TOML file with settings (SKUA_CONFIG)")
       ->type_name("FILE");
   add_setting(&app, kLogLevel, flags.log_level);
+  add_setting(&app, kLogFormat, flags.log_format);
   app.add_flag("-q,--quiet", flags.quiet, "Print errors and the result only");
 }
 
@@ -53,6 +56,10 @@ void apply(const Settings& settings, const GlobalFlags& flags) {
       throw UsageError(level->origin + ": '" + level->value +
                        "' is not one of trace, debug, info, warn, error, off");
     }
+  }
+  const Found format = settings.find_or_default(kLogFormat, flags.log_format);
+  if (!skua::set_log_format(format.value)) {
+    throw UsageError(format.origin + ": '" + format.value + "' is not one of text, json");
   }
 }
 

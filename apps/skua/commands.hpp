@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backfill_request.hpp"
+#include "run_pages.hpp"
 #include "settings.hpp"
 #include "source_choice.hpp"
 #include "verification.hpp"
@@ -28,6 +29,7 @@ struct RunFlags {
   std::optional<std::string> audit_every;
   BackfillRequestFlags backfill;
   VerificationFlags verification;
+  PagesFlags pages;
 };
 int run(const Settings& settings, const RunFlags& flags);
 

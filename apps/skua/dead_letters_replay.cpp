@@ -17,6 +17,7 @@
 #include "store/filter_table.hpp"
 #include "store/process_name.hpp"
 #include "store/server_clock.hpp"
+#include "writer/added_lexicons.hpp"
 
 namespace skua::cli {
 namespace {
@@ -59,7 +60,8 @@ int dead_letters_replay(const Settings& settings, const DeadLettersFlags& flags)
   clock.compare(session);
   const auto filter = store::load_filter(session);
   const auto ids = std::make_unique<resolve::SharedIds>();
-  const backfill::ReplayServices services{session, *ids, clock, *filter};
+  writer::AddedLexicons lexicons(monotonic_clock());
+  const backfill::ReplayServices services{session, *ids, clock, lexicons, *filter};
   const store::ReplayLease lease{.owner = store::process_name("skua dead-letters")};
 
   std::vector<std::int64_t> letters = chosen.ids;

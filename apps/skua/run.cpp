@@ -16,6 +16,7 @@
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "progress.hpp"
+#include "run_pages.hpp"
 #include "status/backfill_text.hpp"
 #include "status/database_size.hpp"
 #include "status/line_layout.hpp"
@@ -130,7 +131,7 @@ bool queue_with_retry(const app::IndexerOptions& options, const BackfillRequest&
 }
 
 RunEnd watch_run(const app::Indexer& indexer, const std::string& database_url,
-                 std::chrono::seconds every, StopSignal& stop_signal) {
+                 std::chrono::seconds every, StopSignal& stop_signal, pages::Heartbeat& heartbeat) {
   constexpr std::chrono::milliseconds kGlance{250};
   MetricsPrinter printer(indexer, database_url);
   const auto ends = [&] { return indexer.defect() || indexer.database_change(); };
@@ -139,10 +140,12 @@ RunEnd watch_run(const app::Indexer& indexer, const std::string& database_url,
     // Short waits, so that a fatal error is noticed soon; a line only once per interval.
     for (auto waited = std::chrono::milliseconds(0); waited < every && !stopping;
          waited += kGlance) {
+      heartbeat.beat(std::chrono::steady_clock::now());
       stopping = stop_signal.wait_for(kGlance) || ends();
     }
     printer.print();
   }
+  heartbeat.rest();
   const bool was_asked = stop_signal.wait_for(std::chrono::milliseconds(0));
   return was_asked || indexer.defect() ? RunEnd::Stop : RunEnd::OtherDatabase;
 }
@@ -170,23 +173,41 @@ int end_run(app::Indexer& indexer, StopSignal& stop_signal) {
   return clean ? kSuccess : kFailure;
 }
 
+/// Ends the use of an indexer by the pages before the indexer ends.
+class ShownIndexer {
+ public:
+  explicit ShownIndexer(RunPages& pages) : pages_(pages) {}
+  ~ShownIndexer() { pages_.show(nullptr); }
+  ShownIndexer(const ShownIndexer&) = delete;
+  ShownIndexer& operator=(const ShownIndexer&) = delete;
+
+ private:
+  RunPages& pages_;
+};
+
 /// One run of the indexer, from the stored state. Nothing: the database has been replaced, and the
 /// next run starts with `options`.
 std::optional<int> run_once(app::IndexerOptions& options, const BackfillRequest& request,
-                            std::chrono::seconds every, StopSignal& stop_signal) {
+                            std::chrono::seconds every, StopSignal& stop_signal, RunPages& pages) {
   const auto indexer = make_indexer(options, stop_signal);
   if (!indexer) return kSuccess;
+  const ShownIndexer shown(pages);
   RunEnd end = RunEnd::OtherDatabase;
   try {
     if (!queue_with_retry(options, request, stop_signal)) return kSuccess;
     print_progress(
         fmt::format("indexing {}; Ctrl-C stops", sources_text(options.sources, options.verify)));
     indexer->start();
-    end = watch_run(*indexer, options.database_url, every, stop_signal);
+    pages.show(indexer.get());
+    end = watch_run(*indexer, options.database_url, every, stop_signal, pages.main_loop());
   } catch (const store::DatabaseChanged&) {
     // This may happen between two connections of the start.
   }
-  if (end == RunEnd::Stop) return end_run(*indexer, stop_signal);
+  if (end == RunEnd::Stop) {
+    pages.show_end(indexer.get());
+    return end_run(*indexer, stop_signal);
+  }
+  pages.show(nullptr);
   logger("skua")->warn(
       "the database has changed: {}; discarding the state in memory, each source continues at its "
       "stored cursor",
@@ -227,8 +248,9 @@ int run(const Settings& settings, const RunFlags& flags) {
       flags.source.relays.empty() ? std::optional<std::string>() : flags.source.relays.front());
   options.filter = filter_choice(settings, flags.source.filter, flags.verification);
   look_up_accounts(request);
+  RunPages pages(settings, flags.pages, options.database_url);
   for (;;) {
-    if (const auto code = run_once(options, request, every, stop_signal)) return *code;
+    if (const auto code = run_once(options, request, every, stop_signal, pages)) return *code;
   }
 }
 

@@ -34,12 +34,15 @@ RunCommand::RunCommand(CLI::App& app)
   add_unsafe_database_flag(run_, flags_.allow_unsafe_database);
   add_tuning_options(run_, flags_.decode_threads, flags_.stats_interval);
   add_setting(run_, kConsumerThreads, flags_.consumer_threads);
+  add_setting(run_, kHttp, flags_.pages.http);
+  add_setting(run_, kBehindAfter, flags_.pages.behind_after);
   add_backfill_of_run(run_, flags_.backfill);
   run_->footer(
       "The command also processes the queue of `skua backfill`. If it misses a commit of a "
       "complete repository, it downloads the\nrepository again. Signing keys come from DID "
       "documents. The command fetches the document of an account with the first event\nof the "
-      "account. `skua identity import` loads most documents in advance.\n\nExamples:\n  "
+      "account. `skua identity import` loads most documents in advance. `--http` names the address "
+      "of the pages /health/ready,\n/health/live, /metrics and /status.\n\nExamples:\n  "
       "skua run --relay wss://relay1.us-east.bsky.network --database postgresql://localhost/skua\n "
       " skua run --relay wss://relay1.us-east.bsky.network --collection 'app.bsky.graph.*' "
       "--filter-file more.txt\n  skua run --relay wss://relay1.us-east.bsky.network --relay "

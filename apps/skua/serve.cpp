@@ -1,12 +1,13 @@
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "app/database.hpp"
-#include "app/metrics_page.hpp"
 #include "base/count_text.hpp"
 #include "base/guarded.hpp"
 #include "base/log.hpp"
@@ -15,6 +16,7 @@
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "listen_address.hpp"
+#include "pages/pages.hpp"
 #include "progress.hpp"
 #include "stop_signal.hpp"
 #include "store/process_name.hpp"
@@ -33,6 +35,13 @@ std::size_t limit_of(const Settings& settings, const Setting& setting,
 bool may_write_consumers(const std::string& url) {
   store::Session session(url, store::process_name("skua serve"));
   return session.run("SELECT has_table_privilege('skua.consumer_lanes', 'UPDATE')").boolean(0, 0);
+}
+
+/// The metrics of the process have no label.
+std::vector<status::LabelledMetric> labelled(std::vector<MetricValue> values) {
+  std::vector<status::LabelledMetric> metrics;
+  for (MetricValue& value : values) metrics.push_back({std::move(value)});
+  return metrics;
 }
 
 }  // namespace
@@ -67,10 +76,20 @@ int serve(const Settings& settings, const ServeFlags& flags) {
   options.webhooks.ca_file = ca_file(settings, flags.ca_file);
 
   change_feed::FeedMetrics metrics;
-  app::MetricsPage page({.database_url = options.reader.database_url,
-                         .process_metrics = [&metrics] { return values_of(metrics); },
-                         .on_defect = options.reader.on_defect});
-  page.add_route(options.routes);
+  pages::Heartbeat main_loop("main");
+  std::atomic<pages::ProcessState::Phase> phase = pages::ProcessState::Phase::Running;
+  pages::Pages pages({.database_url = options.reader.database_url,
+                      .process =
+                          [&phase, writes = options.serves_leased] {
+                            pages::ProcessState state;
+                            state.phase = phase;
+                            state.writes = writes;
+                            return state;
+                          },
+                      .metrics = [&metrics] { return labelled(values_of(metrics)); },
+                      .loops = {&main_loop},
+                      .on_defect = options.reader.on_defect});
+  pages.add_routes(options.routes);
   change_feed::FeedServer server(std::move(options), metrics);
   if (!is_loopback) {
     logger("serve")->warn(
@@ -78,7 +97,7 @@ int serve(const Settings& settings, const ServeFlags& flags) {
         "without a password",
         listen.text());
   }
-  page.start();
+  pages.start();
   server.start();
   print_progress(fmt::format("serving http://{}/changes and ws://{}/subscribe; Ctrl-C stops",
                              ListenAddress{listen.address, server.port()}.text(),
@@ -86,12 +105,15 @@ int serve(const Settings& settings, const ServeFlags& flags) {
   const auto failure = [&defect] {
     return defect.with([](const std::optional<std::string>& current) { return current; });
   };
-  while (!failure() && !stop_signal.wait_for(std::chrono::milliseconds(250))) {
-  }
+  do {
+    main_loop.beat(std::chrono::steady_clock::now());
+  } while (!failure() && !stop_signal.wait_for(std::chrono::milliseconds(250)));
+  main_loop.rest();
+  phase = pages::ProcessState::Phase::Stopping;
   stop_signal.limit_the_end();
   print_progress(fmt::format("stopping: closing {}", counted(server.clients(), "connection")));
   server.stop();
-  page.stop();
+  pages.stop();
   if (const auto what = failure()) {
     fmt::print(stderr, "skua: {}\n", *what);
     return kFailure;

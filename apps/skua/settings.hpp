@@ -128,6 +128,14 @@ inline const Setting kConsumerThreads(
 inline const Setting kStatsInterval({"--stats-interval", "SKUA_STATS_INTERVAL", "stats_interval",
                                      "SECONDS", "Time between lines of metrics", "5",
                                      "SKUA_FIGURES_EVERY", "figures_every"});
+inline const Setting kHttp(
+    {"--http", "SKUA_HTTP", "http", "ADDRESS:PORT|off",
+     "Address of the pages of skua run, without TLS: /health/ready, /health/live, /metrics and "
+     "/status",
+     "127.0.0.1:2580; without pages if the port is taken"});
+inline const Setting kBehindAfter({"--behind-after", "SKUA_BEHIND_AFTER", "behind_after",
+                                   "DURATION", "Lag from which /health/ready reports source-behind",
+                                   "60s"});
 inline const Setting kListen(
     {"--listen", "SKUA_LISTEN", "listen", "ADDRESS:PORT",
      "Address of skua serve, without TLS; for clients on other machines use a "
@@ -146,6 +154,9 @@ inline const Setting kQueryTimeout({"--timeout", "SKUA_QUERY_TIMEOUT", "query_ti
 inline const Setting kLogLevel({"--log-level", "SKUA_LOG_LEVEL", "log_level",
                                 "trace|debug|info|warn|error|off",
                                 "Least important messages in the log", "info, error with --quiet"});
+inline const Setting kLogFormat({"--log-format", "SKUA_LOG_FORMAT", "log_format", "text|json",
+                                 "Form of the log: lines of text, or one JSON object for each line",
+                                 "text"});
 
 /// Looks settings up with one precedence: flag > environment > TOML file > default. (In CLI11 the
 /// file overrides the environment.)

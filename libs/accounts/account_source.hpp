@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -94,6 +95,17 @@ class NetworkAccounts final : public AccountSource {
   void key_at(const std::string& did, Timestamp time, KeyUse use, KeyDone done) override;
   std::string failure_text(const std::string& did, const ErrorCode& error) const override;
   void stop() override;
+
+  /// Requests for documents to the PLC directory. Any thread.
+  struct DirectoryFailures {
+    /// Those that failed since the last answer.
+    std::uint64_t count = 0;
+    /// When the last of them failed.
+    std::chrono::steady_clock::time_point latest;
+  };
+  DirectoryFailures directory_failures() const {
+    return {cache_.statistics().directory_failures, cache_.statistics().directory_failed_at};
+  }
 
  private:
   struct Histories;

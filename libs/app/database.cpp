@@ -20,7 +20,7 @@ namespace {
 /// What can be held at one time: locks of the accounts of full groups, of either source, and of the
 /// relations that 30 workers touch.
 constexpr std::size_t kLocks = 2 * writer::kMostWriters * writer::LivePolicy::kBatch + 30 * 32;
-constexpr std::size_t kConnections = 44;
+constexpr std::size_t kConnections = 46;
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include "app/database.hpp"
 #include "app/defect.hpp"
 #include "app/monitored_backfill.hpp"
+#include "app/observe_process.hpp"
 #include "backfill/discovery/list_leases.hpp"
 #include "backfill/queue/job_leases.hpp"
 #include "base/metric_group.hpp"
@@ -145,6 +146,10 @@ class Indexer::Impl {
     return backfill_->monitor.moment();
   }
 
+  pages::ProcessState process_state() const {
+    return observe_process(runs_, accounts_.get(), clock_watch_);
+  }
+
   std::optional<std::string> defect() const { return defect_.get(); }
 
   std::optional<std::string> database_change() const {
@@ -224,6 +229,7 @@ class Indexer::Impl {
     metrics.server_clock_ahead = clock_watch_.server_ahead();
     metrics.add(status::MetricScope::Process,
                 values_of(handles_ ? handles_->counters() : accounts::HandleCounters()));
+    metrics.add(status::MetricScope::Process, values_of(pool_.metrics()));
     metrics.add(status::MetricScope::Process,
                 values_of(log_maintenance_ ? log_maintenance_->metrics() : feed::LogMetrics()));
     metrics.add(status::MetricScope::Process,
@@ -294,6 +300,10 @@ std::optional<status::BackfillSnapshot> Indexer::backfill() const {
 
 std::vector<status::Metrics> Indexer::metrics() const {
   return impl_->metrics();
+}
+
+pages::ProcessState Indexer::process_state() const {
+  return impl_->process_state();
 }
 
 std::optional<std::string> Indexer::defect() const {

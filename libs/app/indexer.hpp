@@ -13,6 +13,7 @@
 #include "filter/filter_watch.hpp"
 #include "identity/txt_lookup.hpp"
 #include "ingest/in_flight.hpp"
+#include "pages/process_state.hpp"
 #include "sources/relay/fail_over.hpp"
 #include "sources/source.hpp"
 #include "status/backfill_text.hpp"
@@ -97,6 +98,8 @@ class Indexer {
   std::vector<status::Metrics> metrics() const;
   /// The progress of backfills; nothing: none is active or queued.
   std::optional<status::BackfillSnapshot> backfill() const;
+  /// What `/health/ready` judges.
+  pages::ProcessState process_state() const;
   /// Why the process must stop; nothing: it need not.
   std::optional<std::string> defect() const;
 

@@ -4,11 +4,13 @@
 #include "change_feed/feed_metrics.hpp"
 #include "feed/consumers/fold_step.hpp"
 #include "feed/log_maintenance.hpp"
+#include "pages/health_report.hpp"
 #include "recheck/recheck.hpp"
 #include "retention/removal.hpp"
 #include "sources/source_metrics.hpp"
 #include "status/backfill_metrics.hpp"
 #include "status/consumer_metrics.hpp"
+#include "writer/worker_metrics.hpp"
 
 namespace skua::app {
 
@@ -17,6 +19,7 @@ std::vector<status::MetricDeclaration> metric_registry() {
   const auto add = [&](const auto& metrics) {
     for (const MetricValue& metric : metrics) all.push_back({metric.info, metric.kind});
   };
+  add(values_of(writer::WorkerMetrics()));
   add(values_of(feed::LogMetrics()));
   add(values_of(feed::ConsumerMetrics()));
   add(values_of(retention::RemovalMetrics()));
@@ -24,6 +27,7 @@ std::vector<status::MetricDeclaration> metric_registry() {
   for (const status::MetricDeclaration& metric : status::consumer_metric_declarations()) {
     all.push_back(metric);
   }
+  all.push_back(pages::problem_metric_declaration());
   add(values_of(change_feed::FeedMetrics()));
   add(status::all_metrics(backfill::BackfillMetrics(), {}));
   return all;

@@ -1,5 +1,6 @@
 #include "base/log.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <condition_variable>
@@ -12,10 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 
 #include "base/guarded.hpp"
+#include "base/log_format.hpp"
 #include "base/log_throttle.hpp"
 #include "base/utf8.hpp"
 
@@ -62,9 +65,43 @@ class FramedSink final : public spdlog::sinks::base_sink<std::mutex> {
   std::function<void()> after_;
 };
 
+constexpr std::array<std::string_view, 6> kLevels = {"trace", "debug", "info",
+                                                     "warn",  "error", "off"};
+
+/// The word of a level. A critical message, which no component logs, counts as an error.
+std::string_view word_of(spdlog::level::level_enum level) {
+  return kLevels.at(std::min<std::size_t>(level, spdlog::level::err));
+}
+
+std::unique_ptr<spdlog::formatter> text_formatter() {
+  return std::make_unique<spdlog::pattern_formatter>("%Y-%m-%dT%H:%M:%S.%eZ %^%l%$ %n: %v",
+                                                     spdlog::pattern_time_type::utc);
+}
+
+/// Each message as a line of JSON.
+class JsonFormatter final : public spdlog::formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& line) override {
+    const std::string json =
+        json_line({.time = std::chrono::floor<std::chrono::microseconds>(message.time),
+                   .level = word_of(message.level),
+                   .component = {message.logger_name.data(), message.logger_name.size()},
+                   .message = {message.payload.data(), message.payload.size()}});
+    line.append(json.data(), json.data() + json.size());
+    line.push_back('\n');
+  }
+  std::unique_ptr<spdlog::formatter> clone() const override {
+    return std::make_unique<JsonFormatter>();
+  }
+};
+
 /// One sink for all loggers, so that lines of different threads stay whole.
 const std::shared_ptr<FramedSink>& stderr_sink() {
-  static const auto sink = std::make_shared<FramedSink>();
+  static const auto sink = [] {
+    auto made = std::make_shared<FramedSink>();
+    made->set_formatter(text_formatter());
+    return made;
+  }();
   return sink;
 }
 
@@ -85,9 +122,6 @@ void write_summaries(const std::vector<LogThrottle::Summary>& summaries) {
     logger(summary.logger)->log(level, spdlog::string_view_t(summary.text));
   }
 }
-
-constexpr std::array<std::string_view, 6> kLevels = {"trace", "debug", "info",
-                                                     "warn",  "error", "off"};
 
 }  // namespace
 
@@ -138,7 +172,6 @@ std::shared_ptr<Logger> logger(const std::string& component) {
   const std::scoped_lock lock(registry_mutex());
   if (auto known = spdlog::get(component)) return std::static_pointer_cast<Logger>(known);
   auto made = std::make_shared<Logger>(component, stderr_sink());
-  made->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %^%l%$ %n: %v", spdlog::pattern_time_type::utc);
   made->set_level(spdlog::get_level());
   made->flush_on(spdlog::level::warn);
   spdlog::register_logger(made);
@@ -153,6 +186,13 @@ bool set_log_level(const std::string& level) {
     return true;
   }
   return false;
+}
+
+bool set_log_format(std::string_view format) {
+  if (format != "text" && format != "json") return false;
+  stderr_sink()->set_formatter(format == "json" ? std::make_unique<JsonFormatter>()
+                                                : text_formatter());
+  return true;
 }
 
 void set_log_frame(std::function<void()> before, std::function<void()> after) {

@@ -63,6 +63,10 @@ bool is_utf8_beyond_ascii(std::string_view text) {
   return true;
 }
 
+std::size_t utf8_length(std::string_view text) {
+  return sequence_length(reinterpret_cast<const unsigned char*>(text.data()), text.size());
+}
+
 std::string printable(std::string_view text, std::size_t characters) {
   const bool is_text = is_utf8(text);
   std::string out;

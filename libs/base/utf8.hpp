@@ -27,6 +27,10 @@ inline bool is_utf8(std::string_view text) {
   return (seen & kHighBits) == 0 || is_utf8_beyond_ascii(text);
 }
 
+/// The bytes of the well-formed sequence that begins `text`; 0: its first byte begins none. `text`
+/// is not empty.
+std::size_t utf8_length(std::string_view text);
+
 /// `text` for a terminal: at most `characters` long, tabs and line ends as spaces, other control
 /// characters, those that change the direction of text, and all beyond ASCII if it is not UTF-8, as
 /// `?`.

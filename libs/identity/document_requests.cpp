@@ -54,7 +54,10 @@ void DocumentRequests::finished(const std::string& did, const DidAnswer& answer,
                                 Timestamp started_at, std::chrono::microseconds duration,
                                 Timestamp now) {
   if (!atproto::is_plc_did(did)) return web_.finished(did);
-  directory_.finished({.end = end_of(answer.account),
+  const RequestOutcome::End end = end_of(answer.account);
+  if (end == RequestOutcome::End::Failed) ++directory_failures_;
+  if (end == RequestOutcome::End::Answered) directory_failures_ = 0;
+  directory_.finished({.end = end,
                        .started_at = started_at,
                        .duration = duration,
                        .asked_wait = answer.wait,

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <string>
@@ -41,6 +42,9 @@ class DocumentRequests {
   void finished(const std::string& did, const DidAnswer& answer, Timestamp started_at,
                 std::chrono::microseconds duration, Timestamp now);
 
+  /// How many requests to the PLC directory failed since its last answer.
+  std::uint64_t directory_failures() const { return directory_failures_; }
+
   /// Whether `next` gives a DID when time passes, without the end of a request.
   bool waits_for_time() const;
 
@@ -49,6 +53,7 @@ class DocumentRequests {
   AdaptiveRate directory_;
   SiteQueue web_;
   RequestBudget web_budget_;
+  std::uint64_t directory_failures_ = 0;
 };
 
 }  // namespace skua::identity

@@ -179,6 +179,10 @@ class IdentityCache::Impl {
   void take(Fetched fetched, std::vector<IdentityRow>& news) {
     requests_.finished(fetched.did, fetched.answer, fetched.started_at, fetched.duration,
                        pace_.now());
+    if (statistics_.directory_failures.exchange(requests_.directory_failures()) <
+        requests_.directory_failures()) {
+      statistics_.directory_failed_at = std::chrono::steady_clock::now();
+    }
     const auto now = clock_.now();
     auto& account = fetched.answer.account;
     if (account) {

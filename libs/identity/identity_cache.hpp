@@ -59,6 +59,11 @@ struct IdentityStatistics {
   std::atomic<std::uint64_t> waits{0};
   /// DIDs that wait for their document at this moment.
   std::atomic<std::uint64_t> waiting{0};
+  /// Requests to the PLC directory that failed since its last answer.
+  std::atomic<std::uint64_t> directory_failures{0};
+  /// When the last of them failed.
+  std::atomic<std::chrono::steady_clock::time_point> directory_failed_at{
+      std::chrono::steady_clock::time_point()};
 };
 
 /// Accounts by DID: from memory, then `skua.identities`, then the network. It makes one request at

@@ -1,6 +1,7 @@
 #include "ingest/dispatch.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "atproto/syntax.hpp"
@@ -38,6 +39,13 @@ bool is_outside(const store::Filter& filter, const event::UnresolvedEvent& event
          !filter.passes_collection(collection);
 }
 
+/// The number of its collection, 0 for a collection without a struct.
+std::size_t collection_id(const event::RecordChange& change) {
+  const std::size_t decoded = change.record.record.index();
+  if (decoded != 0) return decoded;
+  return static_cast<std::size_t>(records::typed_collection_id(change.collection));
+}
+
 }  // namespace
 
 bool leave_out(const DispatchServices& services, const filter::CurrentFilter::Snapshot& filter,
@@ -57,9 +65,13 @@ void dispatch(const DispatchServices& services, const filter::CurrentFilter::Sna
     services.intake.filtered +=
         std::erase_if(events, [&](const auto& event) { return is_outside(*filter, event, now); });
   }
-  services.in_flight.decoded(ticket, events.size(), time);
+  const Timestamp received_at = services.in_flight.decoded(ticket, events.size(), time);
+  services.intake.dispatch_latency.add(services.clock.now() - received_at);
   for (event::UnresolvedEvent& event : events) {
     bound_time(event, services.clock.now());
+    if (const auto* change = std::get_if<event::RecordChange>(&event.body)) {
+      services.intake.collections.at(collection_id(*change)) += 1;
+    }
     if (const auto* rejection = std::get_if<event::Rejection>(&event.body)) {
       services.intake.bad_ops += 1;
       logger("intake")->warn("did={} seq={} {}: dead-lettered: {}", event.did, event.seq,

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/metric.hpp"
+#include "records/record.hpp"
 #include "verify/errc.hpp"
 
 namespace skua::ingest {
@@ -61,6 +62,18 @@ struct IntakeCounters {
                              "messages",
                              "#account messages that were applied in part because the host could "
                              "not be asked"};
+  CounterFamily<records::kTypedCollections + 1> collections{
+      "",
+      "skua_collection_operations_total",
+      "operations",
+      "Record operations that were decoded, verified and not filtered out, by collection; other: "
+      "collections without a table of their own",
+      "collection",
+      [](std::size_t id) { return id == 0 ? "other" : records::kCollectionNames[id - 1].data(); }};
+  Histogram dispatch_latency{
+      "dispatch_ms", "skua_dispatch_latency_seconds",
+      "Time from the arrival of a message to its events in the queues of the "
+      "workers: decoding, verification, and waits for keys and heads"};
   Gauge accounts_waiting{"accounts_waiting", "skua_waiting_accounts", "accounts",
                          "Accounts with parked messages"};
   Gauge frames_held{"frames_held", "skua_held_messages", "messages",
@@ -69,7 +82,7 @@ struct IntakeCounters {
   /// When the host made the newest message, in microseconds; 0: there was none. No metric.
   std::atomic<std::int64_t> newest_time_us{0};
 
-  void drop(verify::errc reason) { dropped.at(static_cast<std::size_t>(reason) - 1) += 1; }
+  void drop(verify::errc reason) { dropped.at(verify::index_of(reason)) += 1; }
 };
 
 }  // namespace skua::ingest

@@ -15,13 +15,12 @@ const store::Statement kDocuments{"lexicons_documents",
 
 }  // namespace
 
-std::int64_t added_version(store::Session& session) {
-  return session.execute(kVersion, {}).int8(0, 0);
-}
-
-std::shared_ptr<const AddedChecks> load_added_checks(store::Session& session) {
+std::shared_ptr<const AddedChecks> load_added_checks(
+    store::Session& session, const std::shared_ptr<const AddedChecks>& known) {
+  const std::int64_t version = session.execute(kVersion, {}).int8(0, 0);
+  if (known && known->version == version) return known;
   auto checks = std::make_shared<AddedChecks>();
-  checks->version = added_version(session);
+  checks->version = version;
   const store::Rows rows = session.execute(kDocuments, {});
   std::vector<Document> documents;
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -27,8 +27,9 @@ struct AddedChecks {
   }
 };
 
-/// Both throw store::SqlError.
-std::shared_ptr<const AddedChecks> load_added_checks(store::Session& session);
-std::int64_t added_version(store::Session& session);
+/// The present ones: `known` if their version has not changed. `known` may be null. Throws
+/// store::SqlError.
+std::shared_ptr<const AddedChecks> load_added_checks(
+    store::Session& session, const std::shared_ptr<const AddedChecks>& known);
 
 }  // namespace skua::lexicon_store

@@ -44,10 +44,12 @@ const Statement kBegin{
     "next_row = EXCLUDED.next_row, end_block = EXCLUDED.end_block, file_node = "
     "EXCLUDED.file_node, pass_at = EXCLUDED.pass_at, changed = 0 WHERE c.lexicons <> "
     "EXCLUDED.lexicons OR c.next_row IS NOT NULL AND c.file_node <> EXCLUDED.file_node"};
-const Statement kPlace{"recheck_place",
-                       "SELECT next_row::text, end_block FROM skua.lexicon_checks WHERE table_name "
-                       "= $1::text AND lexicons = $2::text AND (next_row IS NULL OR file_node = "
-                       "pg_relation_filenode($1::text::regclass))"};
+const Statement kPlace{
+    "recheck_place",
+    "SELECT next_row::text, end_block, current_setting('block_size')::int8, "
+    "pg_table_size($1::text::regclass) FROM skua.lexicon_checks WHERE table_name "
+    "= $1::text AND lexicons = $2::text AND (next_row IS NULL OR file_node = "
+    "pg_relation_filenode($1::text::regclass))"};
 const Statement kLockPlace{
     "recheck_lock_place",
     "SELECT FROM skua.lexicon_checks WHERE table_name = $1::text AND lexicons = $2::text AND "
@@ -75,13 +77,17 @@ std::vector<const writer::TableWriter*> all_tables() {
 struct Findings {
   std::vector<Verdict> verdicts;
   std::size_t checked = 0;
+  std::size_t json_bytes = 0;
   Place next;
   bool is_end = false;
 };
 
 Findings judge_all(const Stretch& stretch, bool is_typed, const lexicon_store::AddedChecks& added,
                    std::size_t most) {
-  Findings found{.next = stretch.next, .is_end = stretch.is_end};
+  Findings found{.verdicts = {},
+                 .json_bytes = stretch.json_bytes,
+                 .next = stretch.next,
+                 .is_end = stretch.is_end};
   for (const StoredRow& row : stretch.rows) {
     ++found.checked;
     auto verdict = judge(row, is_typed, added);
@@ -146,6 +152,8 @@ class Pass {
     if (at.empty() || at.is_null(0, 0)) return false;
     place_ = Place::parse(at.text(0, 0));
     end_block_ = at.int8(0, 1);
+    block_bytes_ = at.int8(0, 2);
+    table_bytes_ = at.int8(0, 3);
     return true;
   }
 
@@ -171,8 +179,9 @@ class Pass {
     services_.metrics.checked += found_.checked;
     services_.metrics.changed += changed;
     return {.is_end = found_.is_end,
-            .blocks = found_.next.block - place_.block,
-            .all_blocks = end_block_};
+            .bytes = std::max((found_.next.block - place_.block) * block_bytes_,
+                              static_cast<std::int64_t>(found_.json_bytes)),
+            .table_bytes = table_bytes_};
   }
 
   const RecheckServices& services_;
@@ -181,14 +190,16 @@ class Pass {
   const std::string lexicons_;
   Place place_;
   std::int64_t end_block_ = 0;
+  std::int64_t block_bytes_ = 0;
+  std::int64_t table_bytes_ = 0;
   Findings found_;
 };
 
 }  // namespace
 
-Lexicons present_lexicons(store::Session& session) {
+Lexicons present_lexicons(store::Session& session, const Lexicons& known) {
   Lexicons lexicons;
-  lexicons.added = lexicon_store::load_added_checks(session);
+  lexicons.added = lexicon_store::load_added_checks(session, known.added);
   const store::Rows state = session.execute(kSettled, {});
   lexicons.is_settled = state.int8(0, 0) == lexicons.added->version && state.boolean(0, 1);
   return lexicons;

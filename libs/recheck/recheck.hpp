@@ -39,8 +39,9 @@ struct Lexicons {
   bool is_settled = false;
 };
 
-/// Reads the added lexicons. Throws store::SqlError, as all here.
-Lexicons present_lexicons(store::Session& session);
+/// Reads the added lexicons, or takes those of `known` if they have not changed. Throws
+/// store::SqlError, as all here.
+Lexicons present_lexicons(store::Session& session, const Lexicons& known = {});
 
 /// The tables whose rows were not checked against these lexicons, or not completely. None while a
 /// bootstrap is open, and not `bsky.records` if the added lexicons cannot be used.
@@ -51,9 +52,10 @@ std::vector<const writer::TableWriter*> due_tables(store::Session& session,
 struct RecheckStep {
   /// The pass is at its end, or another process does it at this moment.
   bool is_end = false;
-  /// How many blocks of the table the step has read, and the table has.
-  std::int64_t blocks = 0;
-  std::int64_t all_blocks = 0;
+  /// The part of the table, or the JSON, that the step has read: the larger of both; and the size
+  /// of the table.
+  std::int64_t bytes = 0;
+  std::int64_t table_bytes = 0;
 };
 
 /// Continues a pass through a table, or begins one (`skua.lexicon_checks`). Rows that are found

@@ -1,20 +1,11 @@
 #include "recheck/rechecker.hpp"
 
-#include <algorithm>
-#include <cstdint>
 #include <utility>
 
+#include "store/pass_budget.hpp"
 #include "store/process_name.hpp"
 
 namespace skua::recheck {
-namespace {
-
-/// 32 MB in a round.
-constexpr std::int64_t kBlocksOfRound = 4'096;
-constexpr std::int64_t kRoundsOfDay = 86'400 / 10;
-
-}  // namespace
-
 Rechecker::Rechecker(Options options, resolve::SharedIds& ids, const Clock& clock)
     : ids_(ids),
       clock_(clock),
@@ -30,15 +21,15 @@ Rechecker::Rechecker(Options options, resolve::SharedIds& ids, const Clock& cloc
               }) {}
 
 void Rechecker::check(store::Session& session, const std::stop_token& stop) {
-  const Lexicons lexicons = present_lexicons(session);
-  if (!lexicons.is_settled) return;
-  std::int64_t blocks = 0;
-  for (const writer::TableWriter* table : due_tables(session, lexicons)) {
+  lexicons_ = present_lexicons(session, lexicons_);
+  if (!lexicons_.is_settled) return;
+  store::PassBudget budget;
+  for (const writer::TableWriter* table : due_tables(session, lexicons_)) {
     while (!stop.stop_requested()) {
-      const RecheckStep step = recheck_step({session, ids_, clock_, metrics_}, *table, lexicons);
-      blocks += step.blocks;
+      const RecheckStep step = recheck_step({session, ids_, clock_, metrics_}, *table, lexicons_);
+      const bool has_budget = budget.spend(step.bytes, step.table_bytes);
       if (step.is_end) break;
-      if (blocks >= std::max(kBlocksOfRound, step.all_blocks / kRoundsOfDay)) return;
+      if (!has_budget) return;
     }
   }
 }

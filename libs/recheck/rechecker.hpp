@@ -37,6 +37,7 @@ class Rechecker {
   resolve::SharedIds& ids_;
   const Clock& clock_;
   const std::chrono::milliseconds interval_;
+  Lexicons lexicons_;
   RecheckMetrics metrics_;
   store::SessionThread thread_;
 };

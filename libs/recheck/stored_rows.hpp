@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -46,14 +47,16 @@ struct StoredRow {
 /// Rows that stand together in a table.
 struct Stretch {
   std::vector<StoredRow> rows;
+  /// The size of their JSON.
+  std::size_t json_bytes = 0;
   /// The place after them.
   Place next;
   /// The rows before `end_block` have been read.
   bool is_end = false;
 };
 
-/// Reads rows from a place on, without locks: a megabyte of the table, a thousand rows and 16 MB of
-/// JSON at most, and at least one row. Throws store::SqlError.
+/// Reads rows from a place on, without locks: a megabyte of the table and a thousand rows at most.
+/// It makes the JSON of 32 rows at a time, until there are 16 MB. Throws store::SqlError.
 Stretch read_stretch(store::Session& session, const writer::TableWriter& table, Place from,
                      std::int64_t end_block);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -106,5 +107,13 @@ constexpr void for_each_collection(F&& f) {
   }
   (std::make_index_sequence<kTypedCollections>());
 }
+
+/// The collection of each struct, in the order of ids from 1 on.
+inline constexpr auto kCollectionNames = [] {
+  std::array<std::string_view, kTypedCollections> names;
+  std::size_t next = 0;
+  for_each_collection([&]<class T>() { names[next++] = T::kCollection; });
+  return names;
+}();
 
 }  // namespace skua::records

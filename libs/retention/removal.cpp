@@ -49,11 +49,17 @@ const Statement kEnd{
     "UPDATE skua.retention SET next_block = $2::int8, removed = removed + $3::int8, pass_at = CASE "
     "WHEN next_block IS NULL THEN clock_timestamp() ELSE pass_at END WHERE collection = $1::text"};
 
-std::int64_t blocks_of(store::Session& session, const writer::TableWriter& table) {
-  return session
-      .run(fmt::format("SELECT pg_relation_size('{}') / current_setting('block_size')::int8",
-                       table.name()))
-      .int8(0, 0);
+struct TableSize {
+  std::int64_t blocks = 0;
+  std::int64_t block_bytes = 0;
+};
+
+TableSize size_of(store::Session& session, const writer::TableWriter& table) {
+  const store::Rows size =
+      session.run(fmt::format("SELECT pg_relation_size('{}') / b, b FROM (SELECT "
+                              "current_setting('block_size')::int8 AS b) AS s",
+                              table.name()));
+  return {size.int8(0, 0), size.int8(0, 1)};
 }
 
 }  // namespace
@@ -106,20 +112,22 @@ ExpiryStep expire_step(store::Session& session, const std::string& collection,
                                    .end_block = first + kBlocksOfStep,
                                    .before = rule.timestamp(0, 1),
                                    .limit = kRowsOfStep};
-  ExpiryStep step;
+  TableSize size;
   const writer::TableWriter* table = writer::table_of(records::typed_collection_id(collection));
-  if (table != nullptr) step.all_blocks = blocks_of(session, *table);
-  question.end_block = std::min(question.end_block, step.all_blocks);
+  if (table != nullptr) size = size_of(session, *table);
+  question.end_block = std::min(question.end_block, size.blocks);
   const writer::ExpiredCounts found = discard_expired(session, table, collection, question);
-  if (found.in_table < question.limit)
-    step.blocks = std::max<std::int64_t>(0, question.end_block - first);
+  std::int64_t blocks = 0;
+  if (found.in_table < question.limit) {
+    blocks = std::max<std::int64_t>(0, question.end_block - first);
+  }
   const bool has_more = found.in_table == question.limit || found.in_records == question.limit ||
-                        question.end_block < step.all_blocks;
+                        question.end_block < size.blocks;
   const std::size_t removed = found.in_table + found.in_records;
   store::Params end;
   end.text(collection);
   if (has_more) {
-    end.int8(first + step.blocks);
+    end.int8(first + blocks);
   } else {
     end.null();
   }
@@ -128,8 +136,9 @@ ExpiryStep expire_step(store::Session& session, const std::string& collection,
   crash_point("before_expiry_commit");
   transaction.commit();
   metrics.expired += removed;
-  step.is_end = !has_more;
-  return step;
+  return {.is_end = !has_more,
+          .bytes = blocks * size.block_bytes,
+          .table_bytes = size.blocks * size.block_bytes};
 }
 
 }  // namespace skua::retention

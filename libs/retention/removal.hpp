@@ -50,9 +50,9 @@ std::string next_expiring(store::Session& session);
 struct ExpiryStep {
   /// The pass is at its end, or another process works on it.
   bool is_end = false;
-  /// Blocks of the table that the step has read, and all of them.
-  std::int64_t blocks = 0;
-  std::int64_t all_blocks = 0;
+  /// The part of the table that the step has read, and its size.
+  std::int64_t bytes = 0;
+  std::int64_t table_bytes = 0;
 };
 
 /// Continues a pass through the table of a collection, or begins one: reads a megabyte of the

@@ -1,20 +1,11 @@
 #include "retention/remover.hpp"
 
-#include <algorithm>
-#include <cstdint>
 #include <utility>
 
+#include "store/pass_budget.hpp"
 #include "store/process_name.hpp"
 
 namespace skua::retention {
-namespace {
-
-/// 32 MB in a round.
-constexpr std::int64_t kBlocksOfRound = 4'096;
-constexpr std::int64_t kRoundsOfDay = 86'400 / 10;
-
-}  // namespace
-
 Remover::Remover(Options options, const filter::CurrentFilter& filter)
     : filter_(filter),
       interval_(options.interval),
@@ -33,11 +24,10 @@ void Remover::remove(store::Session& session, const std::stop_token& stop) {
   }
   const std::string collection = next_expiring(session);
   if (collection.empty()) return;
-  std::int64_t blocks = 0;
+  store::PassBudget budget;
   while (!stop.stop_requested()) {
     const ExpiryStep step = expire_step(session, collection, metrics_);
-    blocks += step.blocks;
-    if (step.is_end || blocks >= std::max(kBlocksOfRound, step.all_blocks / kRoundsOfDay)) break;
+    if (!budget.spend(step.bytes, step.table_bytes) || step.is_end) break;
   }
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/problem.hpp"
 #include "event/frame_decoder.hpp"
 #include "transport/relay_stream.hpp"
 
@@ -35,7 +36,6 @@ transport::StreamClientOptions FrameIntake::stream() {
   auto options = transport::relay_stream(endpoint_, [this] { return position(); });
   if (sender_ == Sender::Labeler) {
     options.peer = "the labeler";
-    // A labeler may publish nothing for hours.
     options.may_be_silent = true;
   }
   return options;
@@ -66,9 +66,8 @@ bool FrameIntake::check_first(std::int64_t seq) {
   if (!position_) return true;
   const std::int64_t cursor = *position_;
   if (seq < cursor) {
-    logger(kind_)->warn(
-        "{}: sequence reset: it sent seq {} after cursor {}; reading everything that it keeps",
-        url_, seq, cursor);
+    logger(kind_)->warn("{}: sequence reset: it sent seq {} after cursor {}; {}", url_, seq, cursor,
+                        with_code("reading everything that it keeps", problem("sequence-reset")));
     end_ = "its sequence numbers were reset";
     restart();
     return false;
@@ -105,6 +104,11 @@ void FrameIntake::take_info(ByteView frame) {
   event::DecodedFrame decoded;
   if (decoder.decode(frame, decoded).has_error() || decoded.name != "OutdatedCursor") return;
   is_outdated_ = true;
+  cursor_outdated();
+  logger(kind_)->warn("{} {}", url_,
+                      with_code("no longer keeps the events after the cursor and continues at the "
+                                "oldest one that it keeps",
+                                problem("cursor-outdated")));
 }
 
 void FrameIntake::on_connected(std::uint64_t connection) {

@@ -29,6 +29,10 @@ class FrameIntake final : public Intake {
   bool try_accept(transport::RawFrame& frame) override;
   void on_connected(std::uint64_t connection) override;
 
+ protected:
+  /// A labeler may publish nothing for hours.
+  bool may_be_silent() const override { return sender_ == Sender::Labeler; }
+
  private:
   /// Compares the first numbered frame of a connection with the cursor that was asked for. False:
   /// the numbers were reset, and this connection ends.

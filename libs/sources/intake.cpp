@@ -13,6 +13,7 @@ void Intake::begin_at(std::optional<std::int64_t> position) {
   position_ = position;
   end_.reset();
   waits_for_room_ = false;
+  connection_.begins();
 }
 
 void Intake::when_room(std::function<void()> wake) {
@@ -28,6 +29,25 @@ void Intake::on_disconnected(const transport::Disconnection& end) {
   connection_.on_disconnected(end);
 }
 
+status::SourceState Intake::state() const {
+  const ConnectionLog::State connection = connection_.state();
+  status::SourceState state;
+  state.connected = connection.connected;
+  state.changed_at = connection.changed_at;
+  state.heard_at = heard_at_;
+  state.waits_for_room = waits_for_room_;
+  state.may_be_silent = may_be_silent();
+  state.failure = connection.failure;
+  state.problem = connection.problem;
+  const SteadyClock::time_point outdated_at = outdated_at_;
+  if (outdated_at != SteadyClock::time_point()) state.outdated_at = outdated_at;
+  return state;
+}
+
+void Intake::cursor_outdated() {
+  outdated_at_ = SteadyClock::now();
+}
+
 std::optional<std::int64_t> Intake::began_after() const {
   const std::int64_t position = began_after_;
   return position < 0 ? std::nullopt : std::optional(position);
@@ -36,6 +56,7 @@ std::optional<std::int64_t> Intake::began_after() const {
 bool Intake::submit(transport::RawFrame& message, ingest::Route route,
                     const std::function<void(ingest::Pipeline::Ticket)>& admitted) {
   ++heard_;
+  heard_at_.store(SteadyClock::now(), std::memory_order_relaxed);
   route.stream = services_.stream;
   waits_for_room_ = !services_.pipeline.submit(message, route, admitted);
   return !waits_for_room_;

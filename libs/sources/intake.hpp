@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,6 +13,7 @@
 #include "filter/current_filter.hpp"
 #include "ingest/pipeline.hpp"
 #include "sources/connection_log.hpp"
+#include "status/source_state.hpp"
 #include "transport/frame_sink.hpp"
 #include "transport/stream_client.hpp"
 
@@ -63,6 +65,8 @@ class Intake : public transport::FrameSink {
   std::optional<std::int64_t> position() const { return position_; }
 
   bool connected() const { return connection_.connected(); }
+  /// The connection, without the name of the source, its role and its lag.
+  status::SourceState state() const;
   /// Messages that arrived, also those for which the pipeline had no room.
   std::uint64_t heard() const { return heard_; }
   /// The pipeline has no room for the next message: the source is not silent.
@@ -76,6 +80,13 @@ class Intake : public transport::FrameSink {
   std::optional<std::int64_t> began_after() const;
 
  protected:
+  using SteadyClock = std::chrono::steady_clock;
+
+  /// The source may send nothing for hours.
+  virtual bool may_be_silent() const { return false; }
+  /// The source no longer keeps the events after the cursor.
+  void cursor_outdated();
+
   /// Submits a message to the pipeline, as of this source. False: there is no room.
   bool submit(transport::RawFrame& message, ingest::Route route,
               const std::function<void(ingest::Pipeline::Ticket)>& admitted = nullptr);
@@ -93,6 +104,9 @@ class Intake : public transport::FrameSink {
  private:
   ConnectionLog connection_;
   std::atomic<std::uint64_t> heard_{0};
+  std::atomic<SteadyClock::time_point> heard_at_{SteadyClock::now()};
+  /// The epoch: never.
+  std::atomic<SteadyClock::time_point> outdated_at_{SteadyClock::time_point()};
   std::atomic<bool> waits_for_room_{false};
   std::atomic<std::uint64_t> restarts_{0};
   std::atomic<std::int64_t> began_after_{-1};

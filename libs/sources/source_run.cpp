@@ -121,6 +121,21 @@ std::vector<status::Metrics> SourceRun::metrics() const {
   return all;
 }
 
+std::vector<status::SourceState> SourceRun::states() const {
+  std::vector<status::SourceState> all;
+  for (std::size_t i = 0; i < readers_.size(); ++i) {
+    status::SourceState state = readers_.intake(i).state();
+    state.source = readers_.name(i);
+    state.is_standby = readers_.active() != i;
+    if (!state.is_standby) {
+      state.lag = status::lag_of(
+          ingest::pipeline_metrics(pipeline_, state.source, started_at_, clock_.now()));
+    }
+    all.push_back(std::move(state));
+  }
+  return all;
+}
+
 status::Metrics SourceRun::metrics_of(std::size_t source) const {
   const bool is_active = readers_.active() == source;
   const std::uint64_t connections = readers_.connections(source);

@@ -18,6 +18,7 @@
 #include "sources/relay/relay_group.hpp"
 #include "sources/source_readers.hpp"
 #include "status/metrics.hpp"
+#include "status/source_state.hpp"
 #include "store/repository_table.hpp"
 #include "verify/commit_verifier.hpp"
 #include "writer/worker_pool.hpp"
@@ -78,6 +79,8 @@ class SourceRun {
 
   /// One of each source, in their order.
   std::vector<status::Metrics> metrics() const;
+  std::vector<status::SourceState> states() const;
+  const ingest::IntakeCounters& intake() const { return pipeline_.intake(); }
 
  private:
   const Source& front() const { return *options_.sources.front().source; }

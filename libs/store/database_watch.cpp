@@ -50,8 +50,7 @@ void DatabaseWatch::connected(const std::string& url, const DatabaseIdentity& fo
   if (known.change) throw DatabaseChanged("the database has changed: " + *known.change);
   if (found.in_recovery) {
     if (!known.was_primary) return;
-    throw ServerError("the server is a standby in recovery, it is waited for until it is promoted",
-                      "57P03");
+    throw ServerError(std::string(kWaitsForPromotion), "57P03");
   }
   known.was_primary = true;
   if (known.identity) known.change = difference(*known.identity, found, flushed);

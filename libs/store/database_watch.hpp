@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "store/session.hpp"
 
@@ -35,6 +36,10 @@ class DatabaseChanged : public ServerError {
  public:
   explicit DatabaseChanged(const std::string& what) : ServerError(what, "") {}
 };
+
+/// The server is a standby, and the previous server at its address was a primary.
+inline constexpr std::string_view kWaitsForPromotion =
+    "the server is a standby in recovery, it is waited for until it is promoted";
 
 /// Detects that an address leads to another database. It compares the identity of each new session
 /// with that of the first one. Any thread.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "store/database_problem.hpp"
 
 namespace skua::store {
 namespace {
@@ -43,15 +44,17 @@ void OutageMonitor::retrying() {
   const std::scoped_lock lock(mutex_);
   if (!outage_) return;
   const Timestamp now = clock_.now();
+  std::string line;
   if (!logged_at_) {
-    log_.warn(fmt::format("the database is down, retrying: {}{}", outage_->reason,
-                          was_connected_ ? "" : " (is it up, and is the address right?)"));
+    line = fmt::format("the database is down, retrying: {}{}", outage_->reason,
+                       was_connected_ ? "" : " (is it up, and is the address right?)");
   } else if (now - *logged_at_ >= kLineEvery) {
-    log_.warn(fmt::format("the database has been down for {}, retrying: {}", lasted(*outage_, now),
-                          outage_->reason));
+    line = fmt::format("the database has been down for {}, retrying: {}", lasted(*outage_, now),
+                       outage_->reason);
   } else {
     return;
   }
+  log_.warn(with_code(line, problem_of_outage(outage_->reason)));
   logged_at_ = now;
 }
 
@@ -69,7 +72,9 @@ OutageMonitor& outage_monitor() {
 
 void log_retry(const std::string& component, std::string_view what, const SqlError& error) {
   if (!error.is_unreachable()) {
-    logger(component)->warn("{}, retrying: {}", what, error.what());
+    const Problem* const problem = problem_of(error);
+    logger(component)->warn("{}, retrying: {}", what,
+                            problem != nullptr ? with_code(error.what(), *problem) : error.what());
     return;
   }
   outage_monitor().retrying();

@@ -1,5 +1,6 @@
 #include "store/session.hpp"
 
+#include <chrono>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "base/log.hpp"
 #include "base/time.hpp"
+#include "store/database_problem.hpp"
 #include "store/database_watch.hpp"
 #include "store/impl/connection.hpp"
 #include "store/impl/rows_impl.hpp"
@@ -93,6 +95,7 @@ class Session::Impl {
       return outcome;
     } catch (const SqlError& e) {
       failed = in_transaction;
+      database_problems().met(e, std::chrono::steady_clock::now());
       // The server has ended the session, even if the socket does not show it yet.
       if (e.sqlstate().starts_with("57P") || e.sqlstate().starts_with("08")) broken = true;
       throw;
@@ -124,6 +127,7 @@ Session::Session(const std::string& url, const std::string& application_name) : 
     outage_monitor().connected();
     throw;
   } catch (const SqlError& error) {
+    database_problems().met(error, std::chrono::steady_clock::now());
     if (error.is_unreachable()) outage_monitor().attempt_failed(began, error.what());
     throw;
   }

@@ -12,6 +12,12 @@ inline constexpr std::string_view kUniqueViolation = "23505";
 inline constexpr std::string_view kInsufficientPrivilege = "42501";
 /// out_of_memory in shared memory: the lock table is full.
 inline constexpr std::string_view kOutOfMemory = "53200";
+/// read_only_sql_transaction.
+inline constexpr std::string_view kReadOnly = "25006";
+/// disk_full.
+inline constexpr std::string_view kDiskFull = "53100";
+/// too_many_connections.
+inline constexpr std::string_view kTooManyConnections = "53300";
 /// serialization_failure: a row changed after the snapshot of the transaction.
 inline constexpr std::string_view kSerializationFailure = "40001";
 /// lock_not_available: a lock was not free within `lock_timeout`.

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/bytes.hpp"
+#include "base/problem.hpp"
 #include "base/time.hpp"
 
 namespace skua::transport {
@@ -36,6 +37,8 @@ struct Disconnection {
   unsigned http_status = 0;
   /// The error's name in that answer, such as `CursorTooOld` (atproto.com/specs/xrpc); empty: none.
   std::string http_error;
+  /// The problem that the end shows; null: none, as when the other side closes a connection.
+  const Problem* problem = nullptr;
 };
 
 /// Receives a client's frames. Implemented by the pipeline, called on the client's thread only: the

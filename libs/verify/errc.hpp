@@ -34,6 +34,11 @@ enum class errc {
 /// How many there are: they count from 1 without a gap.
 inline constexpr std::size_t kReasons = 20;
 
+/// Its index in a CountFamily.
+constexpr std::size_t index_of(errc reason) {
+  return static_cast<std::size_t>(reason) - 1;
+}
+
 /// False: the message is honest, but no news: it is ignored (inactive_account, old_rev).
 constexpr bool is_refusal(errc reason) {
   return reason != errc::inactive_account && reason != errc::old_rev;

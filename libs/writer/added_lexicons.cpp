@@ -48,13 +48,10 @@ AddedLexicons::Checks AddedLexicons::current(store::Session& session) {
   const State known = state_.with([](const State& state) { return state; });
   const Timestamp now = monotonic_.now();
   if (known.checks && now < known.looked_at + kPause) return known.checks;
-  Checks checks = known.checks;
-  if (!checks || lexicon_store::added_version(session) != checks->version) {
-    checks = lexicon_store::load_added_checks(session);
-    if (!checks->fault.empty()) {
-      logger("writer")->warn("the added lexicons cannot be used, records are not checked: {}",
-                             checks->fault);
-    }
+  Checks checks = lexicon_store::load_added_checks(session, known.checks);
+  if (checks != known.checks && !checks->fault.empty()) {
+    logger("writer")->warn("the added lexicons cannot be used, records are not checked: {}",
+                           checks->fault);
   }
   state_.with([&](State& state) { state = {checks, now}; });
   return checks;

@@ -9,8 +9,6 @@
 #include "event/op_decoder.hpp"
 #include "event/record_decoder.hpp"
 #include "event/resolved_event.hpp"
-#include "lexicon_store/added_checks.hpp"
-#include "writer/added_lexicons.hpp"
 #include "writer/live_writer.hpp"
 
 namespace skua::writer {
@@ -44,13 +42,14 @@ bool has_record(const store::LetterRow& letter, const Bytes& payload) {
 }
 
 ReplayedRecord replay_record(store::Session& session, resolve::SharedIds& ids, const Clock& clock,
-                             const store::LetterRow& letter, const Bytes& payload) {
+                             AddedLexicons& lexicons, const store::LetterRow& letter,
+                             const Bytes& payload) {
   ReplayedRecord outcome;
   std::array<event::ResolvedEvent, 1> events;
   outcome.error = decode_letter(letter, payload, events[0].event);
   if (!outcome.error.empty()) return outcome;
   try {
-    AddedLexicons(clock).check(session, std::array{events.data()});
+    lexicons.check(session, std::array{events.data()});
     resolve::Resolver resolver(session, ids, clock);
     const auto conflicts = resolver.resolve(events);
     if (!conflicts.empty()) {

@@ -8,6 +8,7 @@
 #include "resolve/resolver.hpp"
 #include "store/dead_letter_table.hpp"
 #include "store/session.hpp"
+#include "writer/added_lexicons.hpp"
 
 namespace skua::writer {
 
@@ -31,6 +32,7 @@ struct ReplayedRecord {
 /// letter, so that an older record never overwrites a newer one. Idempotent. Outside a transaction.
 /// Throws store::SqlError except DataError.
 ReplayedRecord replay_record(store::Session& session, resolve::SharedIds& ids, const Clock& clock,
-                             const store::LetterRow& letter, const Bytes& payload);
+                             AddedLexicons& lexicons, const store::LetterRow& letter,
+                             const Bytes& payload);
 
 }  // namespace skua::writer

@@ -73,7 +73,7 @@ select pg_temp.key(l.at, i), 1, l.at, l.at, case when i % 200 = 0 then g else p.
 from (select i, 1 + (pow(random(), 2) * ({posts} - 1))::int8 as n, (pow(random(), 3) * 1000)::int4 as g, random() as r
       from generate_series(1, {likes}::int8) i) s
 join popular p on p.n = s.n
-cross join lateral (select least(now(), p.at + pow(s.r, 3) * interval '2 days') as at) l
+cross join lateral (select p.at + pow(s.r, 3) * least(interval '2 days', now() - p.at) as at) l
 on conflict do nothing;
 insert into bsky.reposts (rkey, rev, indexed_at, created_at, subject_rkey, actor_id, subject_actor, subject_collection, cid,
   subject_cid)
@@ -81,7 +81,7 @@ select pg_temp.key(l.at, i), 1, l.at, l.at, p.rkey, 1 + (pow(random(), 2) * ({ac
   sha256(int8send(i)), sha256(int8send(p.rkey))
 from (select i, 1 + (pow(random(), 2) * ({posts} - 1))::int8 as n, random() as r from generate_series(1, {reposts}::int8) i) s
 join popular p on p.n = s.n
-cross join lateral (select least(now(), p.at + pow(s.r, 3) * interval '2 days') as at) l
+cross join lateral (select p.at + pow(s.r, 3) * least(interval '2 days', now() - p.at) as at) l
 on conflict do nothing;
 insert into bsky.follows (rkey, rev, indexed_at, created_at, actor_id, subject_actor, cid)
 select pg_temp.key(at, i), 1, at, at, case when i <= {followed} then 1 when i % 40 = 0 then 2 + i % ({accounts} - 2)

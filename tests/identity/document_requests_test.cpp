@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "identity/errc.hpp"
+#include "transport/errc.hpp"
 
 namespace skua::identity::document_requests_test {
 namespace {
@@ -51,6 +52,29 @@ TEST_F(DocumentRequestsTest, to_the_directory_wait_for_its_rate) {
   now_ += 2s;
   EXPECT_EQ(next(), plc_did('b'));
   EXPECT_FALSE(requests_->waits_for_time());
+}
+
+TEST_F(DocumentRequestsTest, count_the_failures_since_the_last_answer_of_the_directory) {
+  open({});
+  const auto ask = [&](char name, const ErrorCode& error) {
+    requests_->push(plc_did(name));
+    now_ += 10s;
+    ASSERT_EQ(next(), plc_did(name));
+    finish(plc_did(name), error);
+  };
+  ask('a', errc::server_failed);
+  ask('b', transport::errc::connect_failed);
+  EXPECT_EQ(requests_->directory_failures(), 2U);
+  // It answers, but not to us.
+  ask('c', errc::rate_limited);
+  EXPECT_EQ(requests_->directory_failures(), 2U);
+  ask('d', errc::did_not_found);
+  EXPECT_EQ(requests_->directory_failures(), 0U);
+  ask('e', errc::server_failed);
+  requests_->push("did:web:one.example");
+  ASSERT_EQ(next(), "did:web:one.example");
+  finish("did:web:one.example");
+  EXPECT_EQ(requests_->directory_failures(), 1U);
 }
 
 TEST_F(DocumentRequestsTest, to_hosts_do_not_wait_for_the_directory) {

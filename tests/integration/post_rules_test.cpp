@@ -257,6 +257,20 @@ TEST_F(PostRulesTest, a_late_parent_decides_whether_the_root_is_valid) {
 }
 
 /// The reference rebuilds nothing of this after an update, so that a post loses it.
+TEST_F(PostRulesTest, two_posts_that_name_each_other_as_parent_have_one_result_in_any_order) {
+  test::add_projections(session(), 100);
+  put(1, kPost, 1, post());
+  const json first = reply(uri(1, 1), uri(3, 3));
+  const json second = reply(uri(1, 1), uri(2, 2));
+  put(2, kPost, 2, first);
+  put(3, kPost, 3, second);
+  EXPECT_EQ(broken(), "") << "both state the same thread";
+  put(2, kPost, 2, reply(uri(3, 9), uri(3, 3)));
+  EXPECT_EQ(broken(), "2/2 root, 3/3 root");
+  put(2, kPost, 2, first);
+  EXPECT_EQ(broken(), "") << "neither passes its former result on to the other";
+}
+
 TEST_F(PostRulesTest, an_update_of_a_post_keeps_its_quotes_reposts_and_broken_rules) {
   test::add_projections(session(), 10);
   put(1, kPost, 1, post());

@@ -44,23 +44,25 @@ TEST_F(OutageMonitorTest, logs_two_lines_of_half_a_minute) {
   fail_for(30s);
   monitor_.connected();
   monitor_.connected();
-  EXPECT_EQ(lines_, (Lines{"warn the database is down, retrying: refused",
+  EXPECT_EQ(lines_, (Lines{"warn the database is down, retrying: refused [database-down]",
                            "info the database is back after 30 s"}));
 }
 
 TEST_F(OutageMonitorTest, logs_a_line_a_minute_while_it_lasts) {
   monitor_.connected();
   fail_for(185s);
-  EXPECT_EQ(lines_, (Lines{"warn the database is down, retrying: refused",
-                           "warn the database has been down for 60 s, retrying: refused",
-                           "warn the database has been down for 2 min, retrying: refused",
-                           "warn the database has been down for 3 min, retrying: refused"}));
+  EXPECT_EQ(
+      lines_,
+      (Lines{"warn the database is down, retrying: refused [database-down]",
+             "warn the database has been down for 60 s, retrying: refused [database-down]",
+             "warn the database has been down for 2 min, retrying: refused [database-down]",
+             "warn the database has been down for 3 min, retrying: refused [database-down]"}));
 }
 
 TEST_F(OutageMonitorTest, asks_about_the_address_when_it_was_never_reached) {
   fail_for(1s);
   EXPECT_EQ(lines_, (Lines{"warn the database is down, retrying: refused (is it up, and is the "
-                           "address right?)"}));
+                           "address right?) [database-down]"}));
 }
 
 TEST_F(OutageMonitorTest, begins_when_the_first_attempt_began) {

@@ -34,8 +34,8 @@ class LetterReplay {
     if (is_excluded()) return resolve("the filter excludes it", false);
     const Bytes payload = store::read_letter_payload(services_.session, letter_.id);
     if (!writer::has_record(letter_, payload)) return resolve("", true);
-    const writer::ReplayedRecord replayed =
-        writer::replay_record(services_.session, services_.ids, services_.clock, letter_, payload);
+    const writer::ReplayedRecord replayed = writer::replay_record(
+        services_.session, services_.ids, services_.clock, services_.lexicons, letter_, payload);
     if (!replayed.error.empty()) return fail(replayed);
     const char* note = replayed.rows > 0 ? "written" : "what is stored is not older";
     return resolve(note, letter_.operation != "delete" && (replayed.rows == 0 || !is_newest()));

@@ -9,6 +9,7 @@
 #include "store/dead_letter_table.hpp"
 #include "store/filter_table.hpp"
 #include "store/session.hpp"
+#include "writer/added_lexicons.hpp"
 
 namespace skua::backfill {
 
@@ -40,6 +41,7 @@ struct ReplayServices {
   resolve::SharedIds& ids;
   /// The server's clock.
   const Clock& clock;
+  writer::AddedLexicons& lexicons;
   const store::Filter& filter;
 };
 

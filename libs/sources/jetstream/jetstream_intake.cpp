@@ -8,6 +8,7 @@
 
 #include "base/bytes.hpp"
 #include "base/log.hpp"
+#include "base/problem.hpp"
 #include "event/jetstream_message.hpp"
 
 namespace skua::sources {
@@ -62,12 +63,13 @@ transport::StreamClientOptions JetstreamIntake::stream() {
   options.messages = dictionary_ ? transport::MessageKinds::Both : transport::MessageKinds::Text;
   options.peer = "Jetstream";
   if (version_ == JetstreamSource::Version::V2) options.subprotocol = "xrpc.v1.json";
-  // Of a narrow filter nothing may come for hours.
-  options.may_be_silent_now = [this] {
-    return asked_.with([](const auto& asked) { return !asked.empty(); });
-  };
+  options.may_be_silent_now = [this] { return may_be_silent(); };
   options.max_queued_bytes = std::size_t{1} << 20;
   return options;
+}
+
+bool JetstreamIntake::may_be_silent() const {
+  return asked_.with([](const auto& asked) { return !asked.empty(); });
 }
 
 store::FilterContent JetstreamIntake::wanted() const {
@@ -150,6 +152,7 @@ bool JetstreamIntake::try_accept(transport::RawFrame& frame) {
       is_plain_ = false;
       return true;
     }
+    if (peek->kind == event::JetstreamKind::Info) take_info(as_text(frame.bytes));
     route = {peek->cursor, peek->did};
   }
   const std::int64_t cursor = route.seq;
@@ -171,6 +174,15 @@ void JetstreamIntake::take_error(std::string_view text) {
   end_ = fmt::format("Jetstream sent the error {}: {}", message.name, message.message);
 }
 
+void JetstreamIntake::take_info(std::string_view text) {
+  event::JetstreamDecoder decoder;
+  event::JetstreamMessage message;
+  if (!decoder.decode(text, message) || message.name != "OutdatedCursor") return;
+  logger("jetstream")
+      ->warn("{}: {}", endpoint_.url(), with_code(message.message, problem("cursor-outdated")));
+  cursor_outdated();
+}
+
 void JetstreamIntake::on_connected(std::uint64_t connection) {
   Intake::on_connected(connection);
   if (version_ == JetstreamSource::Version::V1 && asked_.with(is_long)) {
@@ -189,8 +201,9 @@ void JetstreamIntake::on_disconnected(const transport::Disconnection& end) {
   Intake::on_disconnected(end);
   if (end.http_error == "CursorTooOld") {
     logger("jetstream")
-        ->warn("the events between {} and now are missing; a backfill adds them; live from now on",
-               position_.value_or(0));
+        ->warn("the events between {} and now are missing; a backfill adds them; {}",
+               position_.value_or(0), with_code("live from now on", problem("cursor-outdated")));
+    cursor_outdated();
     position_.reset();
   }
 }

@@ -34,6 +34,10 @@ class JetstreamIntake final : public Intake {
   void on_connected(std::uint64_t connection) override;
   void on_disconnected(const transport::Disconnection& end) override;
 
+ protected:
+  /// Of a narrow filter nothing may come for hours.
+  bool may_be_silent() const override;
+
  private:
   /// What a server is asked for now: the filter's lists, but for those that are too long for it.
   store::FilterContent wanted() const;
@@ -47,6 +51,7 @@ class JetstreamIntake final : public Intake {
   /// The connection is of no use any more if it asked for something else. Any thread.
   void ask_anew();
   void take_error(std::string_view text);
+  void take_info(std::string_view text);
 
   const transport::Endpoint endpoint_;
   const JetstreamSource::Version version_;

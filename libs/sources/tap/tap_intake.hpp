@@ -41,6 +41,9 @@ class TapIntake final : public Intake {
   void on_connected(std::uint64_t connection) override;
   void on_disconnected(const transport::Disconnection& end) override;
 
+ protected:
+  bool may_be_silent() const override { return true; }
+
  private:
   std::size_t send(std::span<const std::int64_t> ids);
 

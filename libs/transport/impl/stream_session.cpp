@@ -45,11 +45,13 @@ Awaitable<Disconnection> StreamSession::run(std::string target) {
                                : failure.value_or("stopped");
     ending.http_status = refusal_.status;
     ending.http_error = refusal_.error;
+    ending.problem = problem_;
     co_return ending;
   }
 
   begin();
   ending.reason = co_await read_frames();
+  if (silent_) ending.problem = &problem("source-silent");
   context_.statistics.connected = false;
   open_ = false;
   context_.outgoing.close();

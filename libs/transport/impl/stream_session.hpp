@@ -73,6 +73,8 @@ class StreamSession : public std::enable_shared_from_this<StreamSession> {
   void pong_came();
   /// The server refused the upgrade.
   void refused(UpgradeRefusal refusal) { refusal_ = std::move(refusal); }
+  /// The server's certificate is not valid.
+  void certificate_refused() { problem_ = &problem("source-tls"); }
   /// The current step of connecting, for the message if it takes too long.
   void at_stage(const char* stage) { stage_ = stage; }
 
@@ -109,6 +111,8 @@ class StreamSession : public std::enable_shared_from_this<StreamSession> {
   TimePoint last_message_;
   const char* stage_ = "";
   UpgradeRefusal refusal_;
+  /// What a failed attempt to connect shows.
+  const Problem* problem_ = &problem("source-down");
   bool open_ = false;      // the websocket is open
   bool holding_ = false;   // the sink has no credit, so we do not read
   bool has_room_ = false;  // the sink asked for more

@@ -59,7 +59,10 @@ class WebsocketSession final : public StreamSession {
       tls.set_verify_callback(verify_host(endpoint, certificate_refusal_), error);
       if (error) co_return tls_failed(endpoint, error);
       co_await websocket_.next_layer().async_handshake(token);
-      if (error && !certificate_refusal_.reason.empty()) co_return certificate_refusal_.reason;
+      if (error && !certificate_refusal_.reason.empty()) {
+        certificate_refused();
+        co_return certificate_refusal_.reason;
+      }
       if (error) co_return tls_failed(endpoint, error);
     }
     at_stage("in the websocket upgrade");

@@ -62,7 +62,7 @@ class ReplayLetterTest : public test::PostgresTest {
                              clock_.now());
   }
   ReplayedLetter replay(std::int64_t id, const store::ReplayLease& lease = {.owner = "ours"}) {
-    return replay_letter({session(), *ids_, clock_, filter_}, id, lease);
+    return replay_letter({session(), *ids_, clock_, lexicons_, filter_}, id, lease);
   }
   std::string letter(std::int64_t id) {
     return value(
@@ -79,6 +79,7 @@ class ReplayLetterTest : public test::PostgresTest {
 
   test::ManualClock clock_;
   const std::unique_ptr<resolve::SharedIds> ids_ = std::make_unique<resolve::SharedIds>();
+  writer::AddedLexicons lexicons_{clock_};
   store::Filter filter_;
 };
 

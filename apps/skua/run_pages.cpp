@@ -1,0 +1,110 @@
+#include "run_pages.hpp"
+
+#include <iterator>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "listen_address.hpp"
+#include "progress.hpp"
+#include "status/backfill_metrics.hpp"
+
+namespace skua::cli {
+namespace {
+
+constexpr const char* kDefaultAddress = "127.0.0.1:2580";
+/// Monitoring needs a few.
+constexpr std::size_t kConnections = 64;
+
+pages::HealthLimits limits_of(const Settings& settings, const PagesFlags& flags) {
+  pages::HealthLimits limits;
+  limits.behind = duration(settings.find_or_default(kBehindAfter, flags.behind_after),
+                           std::chrono::seconds(1), std::chrono::hours(24 * 7));
+  return limits;
+}
+
+}  // namespace
+
+RunPages::RunPages(const Settings& settings, const PagesFlags& flags,
+                   const std::string& database_url)
+    : pages_({.database_url = database_url,
+              .process = [this] { return process_state(); },
+              .metrics = [this] { return metrics(); },
+              .limits = limits_of(settings, flags),
+              .loops = {&main_loop_},
+              .on_defect =
+                  [](const std::string& what) {
+                    logger("pages")->error("the pages end, the indexer continues: {}", what);
+                  }}) {
+  const auto chosen = settings.find(kHttp, flags.http);
+  if (chosen && chosen->value == "off") return;
+  listen(chosen.value_or(Found{kDefaultAddress, kHttp.flag}), !chosen);
+}
+
+RunPages::~RunPages() {
+  if (server_) server_->stop();
+  pages_.stop();
+}
+
+void RunPages::listen(const Found& found, bool is_default) {
+  const ListenAddress address = listen_address(found);
+  http_server::Server::Options options;
+  options.address = address.address;
+  options.port = address.port;
+  options.limits.connections = kConnections;
+  http_server::Server::Routes routes;
+  pages_.add_routes(routes);
+  try {
+    server_ = std::make_unique<http_server::Server>(options, std::move(routes));
+  } catch (const std::runtime_error& error) {
+    if (!is_default) throw;
+    logger("http")->warn("no pages (--http): {}", error.what());
+    return;
+  }
+  if (!http_server::is_loopback(address.address)) {
+    logger("http")->warn(
+        "{} is not a loopback address: whoever reaches it can read the pages, without TLS and "
+        "without a password",
+        address.text());
+  }
+  pages_.start();
+  server_->start();
+  print_progress(
+      fmt::format("pages at http://{}/", ListenAddress{address.address, server_->port()}.text()));
+}
+
+void RunPages::show(const app::Indexer* indexer) {
+  shown_.with([&](Shown& shown) {
+    shown = {indexer, indexer == nullptr ? Phase::Starting : Phase::Running};
+  });
+}
+
+void RunPages::show_end(const app::Indexer* indexer) {
+  shown_.with([&](Shown& shown) { shown = {indexer, Phase::Stopping}; });
+}
+
+pages::ProcessState RunPages::process_state() const {
+  return shown_.with([](const Shown& shown) {
+    pages::ProcessState state;
+    if (shown.indexer != nullptr) state = shown.indexer->process_state();
+    state.phase = shown.phase;
+    return state;
+  });
+}
+
+std::vector<status::LabelledMetric> RunPages::metrics() const {
+  return shown_.with([](const Shown& shown) {
+    std::vector<status::LabelledMetric> all;
+    if (shown.indexer == nullptr) return all;
+    all = status::labelled(shown.indexer->metrics());
+    if (const auto backfill = shown.indexer->backfill()) {
+      auto metrics = status::labelled(backfill->metrics, backfill->rates);
+      std::move(metrics.begin(), metrics.end(), std::back_inserter(all));
+    }
+    return all;
+  });
+}
+
+}  // namespace skua::cli

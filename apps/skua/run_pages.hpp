@@ -1,0 +1,62 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/indexer.hpp"
+#include "base/guarded.hpp"
+#include "http_server/server.hpp"
+#include "pages/heartbeat.hpp"
+#include "pages/pages.hpp"
+#include "settings.hpp"
+
+namespace skua::cli {
+
+/// The values of the flags of the pages.
+struct PagesFlags {
+  std::optional<std::string> http;
+  std::optional<std::string> behind_after;
+};
+
+/// The pages of `skua run` and their HTTP server (libs/pages). They exist before the first
+/// connection to the database and until the end of the process, while one Indexer follows another.
+/// Owned by the main thread.
+class RunPages {
+ public:
+  /// Listens, unless the setting is `off`. If the default address is taken, it logs a warning and
+  /// continues without pages. Throws UsageError for a malformed setting, std::runtime_error if an
+  /// address that the user chose is not available.
+  RunPages(const Settings& settings, const PagesFlags& flags, const std::string& database_url);
+  ~RunPages();
+
+  /// From now on the pages show this indexer, which lives until the next call; null: the process
+  /// starts, or ends.
+  void show(const app::Indexer* indexer);
+  /// The process ends: it is not ready any more.
+  void show_end(const app::Indexer* indexer);
+
+  /// The main loop beats here.
+  pages::Heartbeat& main_loop() { return main_loop_; }
+
+ private:
+  using Phase = pages::ProcessState::Phase;
+
+  struct Shown {
+    const app::Indexer* indexer = nullptr;
+    Phase phase = Phase::Starting;
+  };
+
+  void listen(const Found& address, bool is_default);
+  pages::ProcessState process_state() const;
+  std::vector<status::LabelledMetric> metrics() const;
+
+  pages::Heartbeat main_loop_{"main"};
+  /// Locked while the indexer is read.
+  Guarded<Shown> shown_;
+  pages::Pages pages_;
+  /// Null: there are no pages.
+  std::unique_ptr<http_server::Server> server_;
+};
+
+}  // namespace skua::cli

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "accounts/account_source.hpp"
+#include "pages/process_state.hpp"
+#include "sources/source_run.hpp"
+#include "store/clock_watch.hpp"
+
+namespace skua::app {
+
+/// What the parts of an Indexer know about its state. `accounts` may be null. Any thread. The phase
+/// is `Running`.
+pages::ProcessState observe_process(const std::vector<std::unique_ptr<sources::SourceRun>>& runs,
+                                    const accounts::NetworkAccounts* accounts,
+                                    const store::ClockWatch& clocks);
+
+}  // namespace skua::app

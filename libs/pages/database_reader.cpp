@@ -1,0 +1,83 @@
+#include "pages/database_reader.hpp"
+
+#include <utility>
+
+#include "base/log.hpp"
+#include "store/process_name.hpp"
+
+namespace skua::pages {
+namespace {
+
+using std::chrono::milliseconds;
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr milliseconds kUntilNotified{60'000};
+
+/// No lock of another session delays an answer longer.
+void limit_statements(store::Session& session) {
+  session.run("SET statement_timeout = '10s'");
+}
+
+}  // namespace
+
+DatabaseReader::DatabaseReader(Options options)
+    : thread_({.database_url = std::move(options.database_url),
+               .session_name = store::process_name("skua pages"),
+               .prepare = limit_statements,
+               .component = "pages",
+               .failure = "the state of the database cannot be read",
+               .on_defect = std::move(options.on_defect)},
+              [this](store::LazySession& session, const std::stop_token& /*stop*/) {
+                return round(session);
+              }) {}
+
+void DatabaseReader::stop() {
+  thread_.stop();
+}
+
+std::optional<DatabaseState> DatabaseReader::get(milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  const auto now = SteadyClock::now();
+  if (read_at_ && now - *read_at_ < kFresh) return state_;
+  if (!asked_at_) asked_at_ = now;
+  thread_.notify();
+  answered_.wait_for(lock, patience, [&, before = reads_] { return reads_ != before; });
+  return state_;
+}
+
+std::optional<milliseconds> DatabaseReader::unanswered(TimePoint now) const {
+  const std::scoped_lock lock(mutex_);
+  if (!asked_at_) return std::nullopt;
+  return std::chrono::duration_cast<milliseconds>(now - *asked_at_);
+}
+
+milliseconds DatabaseReader::round(store::LazySession& session) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!asked_at_) return kUntilNotified;
+  }
+  std::optional<DatabaseState> state;
+  try {
+    state = read_database_state(session.get());
+  } catch (const store::ServerError&) {
+    // What was known may be wrong by now. The thread repeats the round.
+    const std::scoped_lock lock(mutex_);
+    state_.reset();
+    ++reads_;
+    answered_.notify_all();
+    throw;
+  } catch (const store::SqlError& error) {
+    // The schema is of another version, or this role may not read it.
+    session.reset();
+    logger("pages")->warn("the state of the database cannot be read: {}", error.what());
+  }
+  const std::scoped_lock lock(mutex_);
+  state_ = std::move(state);
+  read_at_ = SteadyClock::now();
+  asked_at_.reset();
+  ++reads_;
+  answered_.notify_all();
+  return kUntilNotified;
+}
+
+}  // namespace skua::pages

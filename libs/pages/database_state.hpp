@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "status/prometheus_text.hpp"
+#include "store/session.hpp"
+
+namespace skua::pages {
+
+/// What the database states about itself and about its consumers.
+struct DatabaseState {
+  struct Consumer {
+    std::string name;
+    /// Why it does not advance.
+    std::string reason;
+  };
+
+  bool is_read_only = false;
+  /// The newest migration of the database; nothing: this role may not read it.
+  std::optional<int> schema_version = std::nullopt;
+  bool bootstrap_is_open = false;
+  /// Dead letters that nobody has handled, counted up to `kMostLetters`.
+  std::int64_t dead_letters = 0;
+  std::vector<Consumer> stuck_consumers = {};
+  /// The metrics of all consumers.
+  std::vector<status::LabelledMetric> consumers = {};
+
+  static constexpr std::int64_t kMostLetters = 1'000;
+};
+
+/// Some small queries. Throws store::SqlError.
+DatabaseState read_database_state(store::Session& session);
+
+}  // namespace skua::pages

@@ -1,0 +1,201 @@
+#include "pages/health.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/count_text.hpp"
+#include "store/clock_watch.hpp"
+#include "store/migrations.hpp"
+
+namespace skua::pages {
+namespace {
+
+using TimePoint = Observed::TimePoint;
+using std::chrono::duration_cast;
+using std::chrono::seconds;
+
+constexpr std::array kJudged{
+    "database-down", "database-read-only", "disk-full",       "lock-table-full", "connections-full",
+    "schema-old",    "schema-new",         "clock-wrong",     "source-down",     "source-tls",
+    "source-silent", "source-behind",      "cursor-outdated", "plc-down",        "collection-quiet",
+    "dead-letters",  "account-cut-off",    "consumer-stuck",  "bootstrap-open"};
+
+template <class Duration>
+std::string text_of(Duration duration) {
+  return duration_text(duration_cast<seconds>(duration));
+}
+
+/// Adds what the observations show.
+class Judge {
+ public:
+  Judge(const Observed& observed, const HealthLimits& limits)
+      : observed_(observed), limits_(limits) {}
+
+  Health result() && {
+    health_.phase = observed_.process.phase;
+    judge_server();
+    if (observed_.database) judge_database(*observed_.database);
+    judge_clocks();
+    for (const status::SourceState& source : observed_.process.sources) judge_source(source);
+    judge_directory();
+    judge_streams();
+    return std::move(health_);
+  }
+
+ private:
+  /// One reason for each code of the server: the first one is the most precise.
+  void add_once(const Problem& problem, std::string detail) {
+    if (!health_.has(problem.code)) add(problem, std::move(detail));
+  }
+  void add(const Problem& problem, std::string detail) {
+    health_.reasons.push_back({&problem, std::move(detail)});
+  }
+  void warn(const Problem& problem, std::string detail) {
+    health_.warnings.push_back({&problem, std::move(detail)});
+  }
+
+  void judge_server() {
+    if (const auto& outage = observed_.outage) {
+      add_once(store::problem_of_outage(outage->reason),
+               fmt::format("for {}: {}", text_of(outage->lasts), outage->reason));
+    }
+    if (observed_.unanswered && *observed_.unanswered >= limits_.unanswered) {
+      add_once(problem("database-down"),
+               fmt::format("no answer for {}", text_of(*observed_.unanswered)));
+    }
+    for (const store::DatabaseProblem& met : observed_.database_problems) {
+      // An outage is over as soon as a session connects.
+      if (met.problem == &problem("database-down")) continue;
+      if (met.problem == &problem("lock-table-full") && met.last - met.first < limits_.locks) {
+        continue;
+      }
+      // After a promotion the server says so itself.
+      if (met.problem == &problem("database-read-only") && observed_.database) continue;
+      add_once(*met.problem, met.detail);
+    }
+  }
+
+  void judge_database(const DatabaseState& database) {
+    if (database.is_read_only && observed_.process.writes) {
+      add_once(problem("database-read-only"), "transaction_read_only is on");
+    }
+    if (const auto version = database.schema_version) {
+      const int known = newest_migration();
+      if (*version != known) {
+        add(*version < known ? problem("schema-old") : problem("schema-new"),
+            fmt::format("the database has migration {:04}, this program {:04}", *version, known));
+      }
+    }
+    if (database.bootstrap_is_open) add(problem("bootstrap-open"), "indexes are missing");
+    for (const DatabaseState::Consumer& consumer : database.stuck_consumers) {
+      add(problem("consumer-stuck"), fmt::format("{}: {}", consumer.name, consumer.reason));
+    }
+    if (const auto letters = database.dead_letters; letters > 0) {
+      warn(problem("dead-letters"), letters < DatabaseState::kMostLetters
+                                        ? counted(letters, "dead letter")
+                                        : fmt::format("{} or more", letters));
+    }
+  }
+
+  void judge_clocks() {
+    const ProcessState& process = observed_.process;
+    if (const auto ahead = process.server_clock_ahead) {
+      if (const auto difference = store::clock_difference_text(*ahead)) {
+        return add(problem("clock-wrong"),
+                   fmt::format("the clock of this machine is {} PostgreSQL's", *difference));
+      }
+    }
+    if (process.frames_held > 0) {
+      add(problem("clock-wrong"),
+          fmt::format("{} held: revisions lie ahead of both clocks",
+                      counted(static_cast<std::int64_t>(process.frames_held), "message")));
+    }
+  }
+
+  void judge_source(const status::SourceState& source) {
+    if (source.is_standby) return;
+    const auto lasts = observed_.now - source.changed_at;
+    const auto silence = observed_.now - source.heard_at;
+    const bool is_settled = lasts >= limits_.down;
+    if (!source.connected && is_settled) {
+      add_down(source, text_of(lasts));
+    } else if (silence >= limits_.silent && !source.may_be_silent && !source.waits_for_room &&
+               // A silent connection is replaced by a new one, which does not end the silence.
+               (source.problem == &problem("source-silent") || (source.connected && is_settled))) {
+      add(problem("source-silent"),
+          fmt::format("{}: no message for {}", source.source, text_of(silence)));
+    }
+    if (source.lag && *source.lag >= limits_.behind) {
+      add(problem("source-behind"),
+          fmt::format("{}: the lag is {}", source.source, text_of(*source.lag)));
+    }
+    if (source.outdated_at && observed_.now - *source.outdated_at < limits_.remembered) {
+      add(problem("cursor-outdated"),
+          fmt::format("{}: {} ago", source.source, text_of(observed_.now - *source.outdated_at)));
+    }
+  }
+
+  void add_down(const status::SourceState& source, const std::string& lasts) {
+    const bool is_tls = source.problem == &problem("source-tls");
+    add(is_tls ? problem("source-tls") : problem("source-down"),
+        fmt::format("{}: no connection for {}{}{}", source.source, lasts,
+                    source.failure.empty() ? "" : ": ", source.failure));
+  }
+
+  void judge_directory() {
+    const ProcessState& process = observed_.process;
+    if (process.directory_failures < limits_.directory_failures) return;
+    const auto ago = observed_.now - process.directory_failed_at;
+    if (ago >= limits_.directory) return;
+    add(problem("plc-down"),
+        fmt::format("{} failed in a row, the last one {} ago",
+                    counted(static_cast<std::int64_t>(process.directory_failures), "request"),
+                    text_of(ago)));
+  }
+
+  void judge_streams() {
+    if (const auto& quiet = observed_.quiet_collections; !quiet.empty()) {
+      add(problem("collection-quiet"),
+          fmt::format("no events for 10 min: {}", fmt::join(quiet, ", ")));
+    }
+    if (observed_.cut_off_at && observed_.now - *observed_.cut_off_at < limits_.remembered) {
+      warn(problem("account-cut-off"),
+           fmt::format("{}, the last {} ago",
+                       counted(static_cast<std::int64_t>(observed_.process.cut_off), "message"),
+                       text_of(observed_.now - *observed_.cut_off_at)));
+    }
+  }
+
+  static int newest_migration() {
+    static const int version = store::migrations().back().version;
+    return version;
+  }
+
+  const Observed& observed_;
+  const HealthLimits& limits_;
+  Health health_;
+};
+
+}  // namespace
+
+bool Health::has(std::string_view code) const {
+  const auto is_it = [&](const Reason& reason) { return reason.problem->code == code; };
+  return std::ranges::any_of(reasons, is_it) || std::ranges::any_of(warnings, is_it);
+}
+
+Health judge(const Observed& observed, const HealthLimits& limits) {
+  return Judge(observed, limits).result();
+}
+
+std::vector<const Problem*> judged_problems() {
+  std::vector<const Problem*> all;
+  for (const Problem& each : kProblems) {
+    if (std::ranges::find(kJudged, each.code) != kJudged.end()) all.push_back(&each);
+  }
+  return all;
+}
+
+}  // namespace skua::pages

@@ -1,0 +1,176 @@
+#include "pages/pages.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "pages/health_report.hpp"
+#include "store/outage.hpp"
+
+namespace skua::pages {
+namespace {
+
+using http_server::Exchange;
+using http_server::Method;
+using http_server::Response;
+using std::chrono::milliseconds;
+using SteadyClock = std::chrono::steady_clock;
+
+/// Between two observations without a request.
+constexpr std::chrono::seconds kSample{1};
+/// How long a page waits for the database.
+constexpr milliseconds kPatience{500};
+
+constexpr const char* kReady = "/health/ready";
+constexpr const char* kLive = "/health/live";
+constexpr const char* kMetrics = "/metrics";
+constexpr const char* kStatus = "/status";
+
+Response index_response() {
+  std::string body =
+      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Skua</title></head>"
+      "<body><h1>Skua</h1><ul>\n";
+  for (const std::string path : {kReady, kLive, kMetrics, kStatus}) {
+    body += "<li><a href=\"" + path + "\">" + path + "</a></li>\n";
+  }
+  return {.content_type = "text/html; charset=utf-8", .body = body + "</ul></body></html>\n"};
+}
+
+std::optional<Observed::Outage> outage_now() {
+  const auto outage = store::outage_monitor().current();
+  if (!outage) return std::nullopt;
+  const auto lasts = system_clock().now() - outage->since;
+  return Observed::Outage{
+      std::max(std::chrono::duration_cast<std::chrono::seconds>(lasts), std::chrono::seconds(0)),
+      outage->reason};
+}
+
+}  // namespace
+
+Pages::Pages(Options options)
+    : options_(std::move(options)),
+      reader_({.database_url = options_.database_url, .on_defect = options_.on_defect}),
+      status_(options_.database_url, options_.on_defect) {}
+
+Pages::~Pages() {
+  stop();
+}
+
+void Pages::add_routes(http_server::Server::Routes& routes) {
+  for (const char* path : {kReady, kMetrics}) {
+    routes[path] = {Method::Get, [this](std::shared_ptr<Exchange> exchange) {
+                      const std::scoped_lock lock(mutex_);
+                      waiting_.push_back(std::move(exchange));
+                      wake_.notify_one();
+                    }};
+  }
+  routes[kLive] = {Method::Get, [this](const std::shared_ptr<Exchange>& exchange) {
+                     exchange->answer(live_response());
+                   }};
+  routes[kStatus] = {Method::Get, [this](std::shared_ptr<Exchange> exchange) {
+                       status_.answer(std::move(exchange));
+                     }};
+  routes["/"] = {Method::Get, [](const std::shared_ptr<Exchange>& exchange) {
+                   exchange->answer(index_response());
+                 }};
+}
+
+void Pages::start() {
+  reader_.start();
+  status_.start();
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void Pages::stop() {
+  if (thread_.joinable()) {
+    thread_.request_stop();
+    thread_.join();
+  }
+  reader_.stop();
+  status_.stop();
+}
+
+void Pages::run(const std::stop_token& stop) {
+  try {
+    while (!stop.stop_requested()) {
+      heartbeat_.beat(SteadyClock::now());
+      Exchanges waiting;
+      {
+        std::unique_lock lock(mutex_);
+        wake_.wait_for(lock, stop, kSample, [&] { return !waiting_.empty(); });
+        waiting = std::exchange(waiting_, {});
+      }
+      if (waiting.empty()) {
+        sample(options_.process(), SteadyClock::now());
+      } else {
+        answer(waiting);
+      }
+    }
+  } catch (const std::exception& error) {
+    // The loop does not beat any more: /health/live shows it.
+    if (!options_.on_defect) throw;
+    return options_.on_defect(error.what());
+  }
+  heartbeat_.rest();
+}
+
+void Pages::sample(const ProcessState& process, TimePoint now) {
+  quiet_.add(process.collections, now);
+  if (process.cut_off > cut_off_) cut_off_at_ = now;
+  cut_off_ = process.cut_off;
+}
+
+Observed Pages::observe() {
+  Observed observed;
+  observed.outage = outage_now();
+  observed.database = reader_.get(observed.outage ? milliseconds(0) : kPatience);
+  // The read may have shown that the server is down, or that it is back.
+  observed.outage = outage_now();
+  observed.now = SteadyClock::now();
+  observed.process = options_.process();
+  observed.unanswered = reader_.unanswered(observed.now);
+  observed.database_problems = store::database_problems().current(observed.now);
+  sample(observed.process, observed.now);
+  observed.quiet_collections = quiet_.quiet();
+  observed.cut_off_at = cut_off_at_;
+  return observed;
+}
+
+void Pages::answer(const Exchanges& waiting) {
+  const Observed observed = observe();
+  const Health health = judge(observed, options_.limits);
+  std::optional<std::string> metrics;
+  for (const auto& exchange : waiting) {
+    if (exchange->request().target.path == kReady) {
+      exchange->answer(ready_response(health));
+      continue;
+    }
+    if (!metrics) {
+      std::vector<status::LabelledMetric> all = options_.metrics();
+      for (auto& metric : problem_metrics(health)) all.push_back(std::move(metric));
+      if (observed.database) {
+        const auto& consumers = observed.database->consumers;
+        all.insert(all.end(), consumers.begin(), consumers.end());
+      }
+      metrics = status::prometheus_text(all);
+    }
+    exchange->answer(Response{.content_type = "text/plain; version=0.0.4", .body = *metrics});
+  }
+}
+
+Response Pages::live_response() const {
+  const auto now = SteadyClock::now();
+  nlohmann::ordered_json stuck = nlohmann::ordered_json::array();
+  const auto check = [&](const Heartbeat& loop) {
+    if (loop.is_stuck(now)) stuck.push_back(loop.name());
+  };
+  check(heartbeat_);
+  for (const Heartbeat* loop : options_.loops) check(*loop);
+  const bool is_live = stuck.empty();
+  const nlohmann::ordered_json body = {{"status", is_live ? "live" : "stuck"}, {"stuck", stuck}};
+  return {.status = is_live ? 200U : 503U, .body = body.dump() + "\n"};
+}
+
+}  // namespace skua::pages

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "http_server/server.hpp"
+#include "pages/database_reader.hpp"
+#include "pages/health.hpp"
+#include "pages/heartbeat.hpp"
+#include "pages/process_state.hpp"
+#include "pages/quiet_collections.hpp"
+#include "pages/status_page.hpp"
+#include "status/prometheus_text.hpp"
+
+namespace skua::pages {
+
+/// The pages of a running process: `/health/live`, `/health/ready`, `/metrics`, `/status` and a
+/// list of them at `/`. One thread observes the process and answers `/health/ready` and
+/// `/metrics`; two more read the database. While the database is down, the pages show what the
+/// process knows, at once. Owned by one thread.
+class Pages {
+ public:
+  struct Options {
+    std::string database_url;
+    /// Called on the thread of the pages. They must not wait for the database.
+    std::function<ProcessState()> process;
+    std::function<std::vector<status::LabelledMetric>()> metrics;
+    HealthLimits limits = {};
+    /// Other loops of the process; they outlive the pages.
+    std::vector<const Heartbeat*> loops = {};
+    /// Called on one of the threads after an error that no retry corrects.
+    std::function<void(const std::string& what)> on_defect = nullptr;
+  };
+
+  explicit Pages(Options options);
+  /// Stops.
+  ~Pages();
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+
+  /// Adds the paths to a server, which must stop before the pages end.
+  void add_routes(http_server::Server::Routes& routes);
+
+  void start();
+  /// Idempotent.
+  void stop();
+
+ private:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  using Exchanges = std::vector<std::shared_ptr<http_server::Exchange>>;
+
+  void run(const std::stop_token& stop);
+  void sample(const ProcessState& process, TimePoint now);
+  void answer(const Exchanges& waiting);
+  Observed observe();
+  http_server::Response live_response() const;
+
+  const Options options_;
+  DatabaseReader reader_;
+  StatusPage status_;
+  Heartbeat heartbeat_{"pages"};
+  // The thread's.
+  QuietCollections quiet_;
+  std::uint64_t cut_off_ = 0;
+  std::optional<TimePoint> cut_off_at_;
+
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  Exchanges waiting_;
+  std::jthread thread_;
+};
+
+}  // namespace skua::pages

@@ -12,8 +12,8 @@ std::vector<std::unique_ptr<Command>> make_commands(CLI::App& app) {
       make_consumers_command, make_dead_letters_command, make_record_command,
       make_inspect_command,   make_query_command,        make_index_command,
       make_retention_command, make_lexicon_command,      make_status_command,
-      make_identity_command,  make_completion_command,   make_version_command,
-      make_help_command,
+      make_doctor_command,    make_identity_command,     make_completion_command,
+      make_version_command,   make_help_command,
   };
   std::vector<std::unique_ptr<Command>> commands;
   commands.reserve(kFactories.size());

@@ -9,7 +9,6 @@
 #include "store/database_watch.hpp"
 #include "store/migrations.hpp"
 #include "store/process_name.hpp"
-#include "store/server_check.hpp"
 #include "store/session.hpp"
 #include "writer/live_policy.hpp"
 #include "writer/worker_pool.hpp"
@@ -24,14 +23,18 @@ constexpr std::size_t kConnections = 46;
 
 }  // namespace
 
+store::ServerNeeds server_needs(Durability durability) {
+  return {
+      .locks = kLocks, .connections = kConnections, .durable = durability == Durability::Needed};
+}
+
 void check_database(const std::string& url, Durability durability) {
   store::Session session(url, store::process_name("skua check"));
   if (const auto problem = store::pooling_problem(session, url)) throw std::runtime_error(*problem);
-  const store::ServerNeeds needs{
-      .locks = kLocks, .connections = kConnections, .durable = durability == Durability::Needed};
   std::string problems;
-  for (const std::string& problem : store::server_problems(session, needs)) {
-    problems += (problems.empty() ? "" : "\n") + problem;
+  for (const auto& [problem, text] :
+       store::server_problems(store::read_server_facts(session), server_needs(durability))) {
+    problems += (problems.empty() ? "" : "\n") + text;
   }
   if (!problems.empty()) throw std::runtime_error(problems);
   const auto pending = store::pending_migrations(session, store::migrations());

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "store/server_check.hpp"
+
 namespace skua::app {
 
 /// Whether a command needs a durable database.
@@ -13,6 +15,9 @@ enum class Durability : std::uint8_t {
   /// A commit must survive a crash of the server's machine.
   Needed,
 };
+
+/// What a process that indexes needs of the server.
+store::ServerNeeds server_needs(Durability durability);
 
 /// Connects once and checks what this program needs: the server's version, encoding and lock table,
 /// no pooler in transaction mode, and all migrations of this binary. Throws store::SqlError when

@@ -22,6 +22,9 @@ struct Problem {
 
 /// All problems: first those of PostgreSQL, then those of the sources, then those of the data.
 inline constexpr std::array kProblems{
+    Problem{"not-configured", "a setting is missing",
+            "A command needs a database or a source, and no flag, variable or file names it.",
+            "Set it as the table of settings in README.md says."},
     Problem{
         "database-down", "PostgreSQL cannot be reached, or does not answer",
         "The server is stopped or overloaded, its address is wrong, or the network is cut. Skua "
@@ -29,13 +32,21 @@ inline constexpr std::array kProblems{
         "Start PostgreSQL. If it runs, check the address in `SKUA_DATABASE_URL`, and the "
         "server's log."},
     Problem{"database-read-only", "PostgreSQL is read-only",
-            "The server is a standby, or `default_transaction_read_only` is on. Skua retries.",
+            "The server is a standby. Skua retries.",
             "Point `SKUA_DATABASE_URL` to the primary, or promote the standby (`pg_ctl promote`)."},
     Problem{
         "disk-full", "PostgreSQL has no space left on its disk",
         "The data or the WAL fills the disk. Skua retries and loses nothing.",
         "Free space or enlarge the disk. `skua status` shows the size of each table; a replication "
         "slot without a reader keeps WAL (`select * from pg_replication_slots`)."},
+    Problem{"disk-low", "the disk of PostgreSQL is almost full",
+            "The data or the WAL grows. When the disk is full, Skua waits.",
+            "Free space or enlarge the disk, or set a retention (`skua retention set`). `skua "
+            "status` shows the size of each table."},
+    Problem{"replication-slot", "a replication slot keeps WAL",
+            "Its reader is stopped or slow. The server keeps the WAL that the reader has not "
+            "read, until the disk is full.",
+            "Start the reader, or drop the slot: `select pg_drop_replication_slot('NAME')`."},
     Problem{"lock-table-full", "PostgreSQL's lock table is too small",
             "A batch takes a lock for each account. `max_locks_per_transaction` times "
             "`max_connections` is the number of locks of the server.",
@@ -55,11 +66,26 @@ inline constexpr std::array kProblems{
     Problem{"unsafe-server", "PostgreSQL is not safe against a crash",
             "`fsync` or `full_page_writes` is off. A crash can destroy the database.",
             "Turn both on. If the database may be lost, use `--allow-unsafe-database`."},
+    Problem{"server-settings", "settings of PostgreSQL can be improved",
+            "The server has default values, which suit small databases. Skua works, but slower.",
+            "Change them as \"Your own PostgreSQL\" in docs/operations.md says."},
+    Problem{"role-rights", "the role lacks rights",
+            "The role of `SKUA_DATABASE_URL` does not own the tables of Skua, or may not read or "
+            "write them. Skua stops when it needs the right.",
+            "Connect as the owner of the tables, or grant the owner's role to this role."},
+    Problem{"reader-role", "the role skua_reader is missing or lacks rights",
+            "The role that migrated the database may not create roles, or rights were revoked. "
+            "Indexing works; people who query need the role.",
+            "As a superuser run `create role skua_reader nologin`. Then run `select "
+            "skua.grant_reader()` in the database."},
     Problem{"schema-old", "the schema of the database is older than this program",
             "Migrations of this version have not run.", "Run `skua migrate`."},
     Problem{"schema-new", "the schema of the database is newer than this program",
             "A newer version of Skua has migrated the database.",
             "Install that version on this machine, too."},
+    Problem{"schema-other", "the schema of the database was made by other migrations",
+            "A migration is missing, or its text differs from the one in this program.",
+            "Use the version of Skua that made the database, or an empty database."},
     Problem{
         "index-invalid", "an index is invalid",
         "The building of an index was interrupted. Queries do not use it, but writes maintain it.",
@@ -92,6 +118,11 @@ inline constexpr std::array kProblems{
         "it was stopped.",
         "Wait if the lag falls. Otherwise look at `skua status`, at the server's log and at "
         "`iostat`; stop a running backfill."},
+    Problem{"cursor-old", "no process reads a source that has a cursor",
+            "Skua has been stopped for a day or longer. A source keeps its events for some days "
+            "only.",
+            "Start `skua run` soon. If the source is not needed any more: `skua source forget "
+            "NAME`."},
     Problem{
         "cursor-outdated", "a source no longer keeps the events after the cursor",
         "Skua was stopped longer than the source keeps events. It continues at the oldest event; "
@@ -114,6 +145,11 @@ inline constexpr std::array kProblems{
             "Events of a collection stopped while others continue. The source or a decoder leaves "
             "them out, or the filter was changed.",
             "Compare with another source, and look at the dead letters and at `skua filter show`."},
+    Problem{"change-log-large", "the change log is near its limit",
+            "Consumers lag, or there are many changes. Beyond the limit Skua drops the oldest "
+            "changes, and consumers that have not read them stop.",
+            "Look at `skua consumers list`. If there is space, increase "
+            "`skua.change_log_state.max_bytes`."},
     Problem{"dead-letters", "there are dead letters",
             "Input could not be stored as rows. It is kept with its reason.",
             "List them (`skua dead-letters list`), and replay them after an upgrade (`skua "
@@ -140,6 +176,9 @@ inline constexpr std::array kProblems{
     Problem{"account-numbers", "most account numbers are used",
             "2,147,483,647 accounts have a number.",
             "See \"Account numbers\" in docs/operations.md."},
+    Problem{"check-failed", "a check of `skua doctor` failed",
+            "The role may not read a table, the answer took too long, or the connection ended.",
+            "Look at the reason. Run `skua doctor` again, as the role that owns the database."},
 };
 
 /// The problem with a code, which must be one of the list: another code does not compile.

@@ -108,6 +108,13 @@ void maintain_change_log(store::Session& session, LogMetrics& metrics) {
   metrics.bytes = static_cast<std::uint64_t>(bytes);
 }
 
+LogSize read_log_size(store::Session& session) {
+  LogSize size;
+  size.max_bytes = session.run("SELECT max_bytes FROM skua.change_log_state").int8(0, 0);
+  for (const Partition& partition : read_partitions(session)) size.bytes += partition.bytes;
+  return size;
+}
+
 LogMaintenance::LogMaintenance(Options options)
     : thread_({.database_url = std::move(options.database_url),
                .session_name = store::process_name("skua change log"),

@@ -28,6 +28,15 @@ struct LogMetrics {
 /// Several processes may call it at the same time. Throws store::SqlError.
 void maintain_change_log(store::Session& session, LogMetrics& metrics);
 
+/// The size of the change log on disk, and `skua.change_log_state.max_bytes`.
+struct LogSize {
+  std::int64_t bytes = 0;
+  std::int64_t max_bytes = 0;
+};
+
+/// Throws store::SqlError.
+LogSize read_log_size(store::Session& session);
+
 /// Calls `maintain_change_log` and `store::purge_finished_letters` at the start and every minute,
 /// on a thread and a connection of its own. While the database is down it waits.
 class LogMaintenance {

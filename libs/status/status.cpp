@@ -1,12 +1,12 @@
 #include "status/status.hpp"
 
 #include <chrono>
-#include <cmath>
 #include <cstdint>
 
 #include <fmt/format.h>
 
 #include "base/count_text.hpp"
+#include "base/size_text.hpp"
 #include "resolve/actor_sequence.hpp"
 #include "status/account_counts.hpp"
 #include "status/backfill_monitor.hpp"
@@ -131,12 +131,6 @@ std::string clock_text(const json& metrics) {
                         counted(held, "message"));
   }
   return text;
-}
-
-std::string size_text(double bytes) {
-  if (bytes >= 1e9) return fmt::format("{:.1f} GB", bytes / 1e9);
-  if (bytes >= 1e6) return fmt::format("{:.1f} MB", bytes / 1e6);
-  return fmt::format("{:.0f} kB", std::ceil(bytes / 1e3));
 }
 
 /// A number of which only the first digits are known, unless it was counted.

@@ -87,7 +87,7 @@ std::vector<Migration> pending_migrations(Session& session, std::span<const Migr
     applied.erase(found);
   }
   if (!applied.empty()) {
-    throw MigrationError(fmt::format(
+    throw NewerDatabase(fmt::format(
         "the database is newer than this skua: it had migration {:04}_{}, this program knows {}: "
         "use the newer skua",
         applied.rbegin()->first, applied.rbegin()->second.name,

@@ -27,12 +27,17 @@ class MigrationError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The database has a migration that this program does not know.
+class NewerDatabase : public MigrationError {
+  using MigrationError::MigrationError;
+};
+
 /// The migrations that were compiled into this program, by version.
 std::vector<Migration> migrations();
 
 /// The migrations of `known` that were not applied to the database, by version. Throws
-/// MigrationError if the database has a migration that `known` lacks (it is newer than the
-/// program), has one with another text, or lacks one below its newest; SqlError.
+/// NewerDatabase if the database has a migration that `known` lacks, MigrationError if it has one
+/// with another text, or lacks one below its newest; SqlError.
 std::vector<Migration> pending_migrations(Session& session, std::span<const Migration> known);
 
 /// Applies pending migrations, each in a transaction of its own, and returns them. Waits while

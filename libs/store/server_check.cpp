@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -14,19 +15,16 @@ std::int64_t setting(Session& session, const std::string& name) {
   return session.run("SELECT current_setting('" + name + "')::int8").int8(0, 0);
 }
 
-bool is_off(Session& session, const std::string& name) {
-  return session.run("SHOW " + name).text(0, 0) == "off";
+bool is_on(Session& session, const std::string& name) {
+  return session.run("SHOW " + name).text(0, 0) != "off";
 }
 
-void add_safety_problems(Session& session, std::vector<std::string>& problems) {
-  for (const std::string name : {"fsync", "full_page_writes"}) {
-    if (!is_off(session, name)) continue;
-    problems.push_back(fmt::format(
-        "{0} is off: a crash of the server's machine loses or damages rows that the saved cursor "
-        "has passed; set {0} = on, or allow it for a database that may be lost "
-        "(--allow-unsafe-database, SKUA_ALLOW_UNSAFE_DATABASE=true)",
-        name));
-  }
+ServerProblem unsafe(std::string_view name) {
+  return {&problem("unsafe-server"),
+          fmt::format("{0} is off: a crash of the server's machine loses or damages rows that the "
+                      "saved cursor has passed; set {0} = on, or allow it for a database that may "
+                      "be lost (--allow-unsafe-database, SKUA_ALLOW_UNSAFE_DATABASE=true)",
+                      name)};
 }
 
 constexpr int kPoolRounds = 5;
@@ -37,46 +35,63 @@ int server_process(Session& session) {
 
 }  // namespace
 
-std::vector<std::string> server_problems(Session& session, const ServerNeeds& needs) {
-  std::vector<std::string> problems;
-  if (const std::int64_t version = setting(session, "server_version_num");
-      version < kOldestVersion) {
-    problems.push_back(
-        fmt::format("PostgreSQL {} is too old: skua needs version 14 or later", version / 10000));
+ServerFacts read_server_facts(Session& session) {
+  ServerFacts facts;
+  facts.version = setting(session, "server_version_num");
+  facts.encoding = session.run("SHOW server_encoding").text(0, 0);
+  facts.is_standby = session.run("SELECT pg_is_in_recovery()").boolean(0, 0);
+  facts.max_connections = setting(session, "max_connections");
+  facts.reserved_connections = setting(session, "superuser_reserved_connections");
+  facts.max_prepared_transactions = setting(session, "max_prepared_transactions");
+  facts.max_locks_per_transaction = setting(session, "max_locks_per_transaction");
+  facts.fsync = is_on(session, "fsync");
+  facts.full_page_writes = is_on(session, "full_page_writes");
+  return facts;
+}
+
+std::vector<ServerProblem> server_problems(const ServerFacts& facts, const ServerNeeds& needs) {
+  std::vector<ServerProblem> problems;
+  if (facts.version < kOldestVersion) {
+    problems.push_back({&problem("server-version"),
+                        fmt::format("PostgreSQL {} is too old: skua needs version 14 or later",
+                                    facts.version / 10000)});
   }
-  const Rows rows = session.run("SHOW server_encoding");
-  if (rows.text(0, 0) != "UTF8") {
-    problems.push_back(fmt::format(
-        "the database's encoding is {}, it must be UTF8: CREATE DATABASE ... ENCODING 'UTF8' "
-        "TEMPLATE template0",
-        rows.text(0, 0)));
+  if (facts.encoding != "UTF8") {
+    problems.push_back({&problem("server-version"),
+                        fmt::format("the database's encoding is {}, it must be UTF8: CREATE "
+                                    "DATABASE ... ENCODING 'UTF8' TEMPLATE template0",
+                                    facts.encoding)});
   }
-  if (session.run("SELECT pg_is_in_recovery()").boolean(0, 0)) {
-    problems.emplace_back("the server is a read-only standby: connect to the primary");
+  if (facts.is_standby) {
+    problems.push_back({&problem("database-read-only"),
+                        "the server is a read-only standby: connect to the primary"});
   }
 
-  const std::int64_t connections = setting(session, "max_connections");
-  const std::int64_t reserved = setting(session, "superuser_reserved_connections");
   const auto needed_connections = static_cast<std::int64_t>(needs.connections);
-  if (connections - reserved < needed_connections) {
-    problems.push_back(fmt::format(
-        "max_connections is {}, of which {} are reserved, and skua needs {}: set max_connections = "
-        "{} or more in postgresql.conf and restart the server",
-        connections, reserved, needed_connections, needed_connections + reserved + 10));
+  if (facts.max_connections - facts.reserved_connections < needed_connections) {
+    problems.push_back(
+        {&problem("connections-full"),
+         fmt::format("max_connections is {}, of which {} are reserved, and skua needs {}: set "
+                     "max_connections = {} or more in postgresql.conf and restart the server",
+                     facts.max_connections, facts.reserved_connections, needed_connections,
+                     needed_connections + facts.reserved_connections + 10)});
   }
 
   // All sessions share the lock table, and each may use more than its share.
-  const std::int64_t sharers = connections + setting(session, "max_prepared_transactions");
-  const std::int64_t per_transaction = setting(session, "max_locks_per_transaction");
+  const std::int64_t sharers = facts.max_connections + facts.max_prepared_transactions;
   const auto needed_locks = static_cast<std::int64_t>(needs.locks);
-  if (per_transaction * sharers < needed_locks) {
+  if (facts.max_locks_per_transaction * sharers < needed_locks) {
     const auto enough = std::bit_ceil(static_cast<std::uint64_t>(needed_locks / sharers + 1));
-    problems.push_back(fmt::format(
-        "the lock table holds {} locks and skua needs {}: set max_locks_per_transaction = {} in "
-        "postgresql.conf (it is {}) and restart the server",
-        per_transaction * sharers, needed_locks, enough, per_transaction));
+    problems.push_back(
+        {&problem("lock-table-full"),
+         fmt::format("the lock table holds {} locks and skua needs {}: set "
+                     "max_locks_per_transaction = {} in postgresql.conf (it is {}) and restart "
+                     "the server",
+                     facts.max_locks_per_transaction * sharers, needed_locks, enough,
+                     facts.max_locks_per_transaction)});
   }
-  if (needs.durable) add_safety_problems(session, problems);
+  if (needs.durable && !facts.fsync) problems.push_back(unsafe("fsync"));
+  if (needs.durable && !facts.full_page_writes) problems.push_back(unsafe("full_page_writes"));
   return problems;
 }
 

@@ -63,6 +63,10 @@ ByteView body_of(const HttpAnswer& answer) {
   return answer.spooled ? answer.spooled->view() : as_bytes(answer.body);
 }
 
+std::optional<Timestamp> host_time(const HttpAnswer& answer) {
+  return http_date(answer.date);
+}
+
 std::optional<seconds> asked_wait(const HttpAnswer& answer, Timestamp now) {
   if (const auto after = number_of(answer.retry_after))
     return std::max(seconds(0), seconds(*after));

@@ -71,6 +71,7 @@ struct HttpAnswer {
   /// The URL of the last request, after redirects.
   std::string url;
   std::string content_type;
+  std::string date;  // the host's time
   /// An empty one refers to `url` itself (RFC 3986, section 4.4).
   std::optional<std::string> location;
   std::string retry_after;
@@ -82,6 +83,9 @@ struct HttpAnswer {
 /// The body, in memory or in its file. Valid as long as the answer exists and does not move.
 ByteView body_of(const HttpAnswer& answer);
 ByteView body_of(HttpAnswer&&) = delete;
+
+/// The host's clock: the header Date, in whole seconds. Nothing if it is absent or malformed.
+std::optional<Timestamp> host_time(const HttpAnswer& answer);
 
 /// How long the host asks us to wait: Retry-After (seconds or a date), or RateLimit-Reset (an
 /// instant, as PDSes send it, or seconds) if no request remains. Nothing if the host does not ask.

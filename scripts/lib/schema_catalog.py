@@ -44,6 +44,11 @@ SELECT json_build_object(
   'targets', (
     SELECT json_agg(json_build_array(f.table_name, f.column_name, t.name))
     FROM skua.record_fields AS f JOIN skua.record_tables AS t ON t.collection_id = f.collection_id),
+  'index_statements', (
+    SELECT json_agg(pg_get_indexdef(i.indexrelid) ORDER BY n.nspname, c.relname, x.relname)
+    FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
+    JOIN pg_class AS x ON x.oid = i.indexrelid
+    WHERE n.nspname IN ('bsky', 'skua') AND NOT c.relispartition AND c.relname !~ '_\d+$'),
   'reader_tables', (SELECT json_agg(name ORDER BY name) FROM skua.reader_tables))
 """
 
@@ -125,7 +130,7 @@ class Function:
 class Catalog:
     """`collections`: {table: nsid} of the tables that have the records of one collection, by the number of the
     collection. `targets`: {(table, stem of a reference): table} of the references to one collection. `reader_tables`:
-    the tables of skua for readers.
+    the tables of skua for readers. `index_statements`: the statement of each index, primary keys included.
     """
 
     def __init__(self, found):
@@ -134,6 +139,7 @@ class Catalog:
         self.collections = found["collections"]
         self.targets = {(table, stem): target for table, stem, target in found["targets"]}
         self.reader_tables = found["reader_tables"]
+        self.index_statements = found["index_statements"]
 
     @staticmethod
     def relation(entry):

@@ -429,6 +429,18 @@ TEST_F(HttpClientTls, says_when_a_server_speaks_no_tls) {
             make_error_code(errc::tls_failed));
 }
 
+TEST(HostTime, is_the_header_date) {
+  const auto time = [](const std::string& date) {
+    HttpAnswer answer;
+    answer.date = date;
+    return host_time(answer);
+  };
+  EXPECT_EQ(time("Fri, 02 Jan 2026 03:04:05 GMT"), Timestamp(std::chrono::seconds(1'767'323'045)));
+  for (const char* none : {"", "now", "Fri, 02 Jan 2026 03:04:05", "2026-01-02T03:04:05Z"}) {
+    EXPECT_EQ(time(none), std::nullopt) << none;
+  }
+}
+
 TEST(AskedWait, reads_every_form) {
   using std::chrono::seconds;
   const Timestamp now{std::chrono::microseconds(1'767'323'045'500'000)};  // 2026-01-02T03:04:05.5Z

@@ -24,6 +24,7 @@ HttpAnswer to_answer(const http::response_header<>& head, const Endpoint& url) {
   answer.status = head.result_int();
   answer.url = url.http_url();
   answer.content_type = header_text(head, "Content-Type");
+  answer.date = header_text(head, "Date");
   if (head.find(http::field::location) != head.end()) {
     answer.location = std::string(header_text(head, "Location"));
   }

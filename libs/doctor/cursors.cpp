@@ -1,0 +1,93 @@
+#include "doctor/cursors.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/time.hpp"
+#include "store/server_clock.hpp"
+#include "store/source_lock.hpp"
+#include "store/source_table.hpp"
+
+namespace skua::doctor {
+namespace {
+
+using std::chrono::seconds;
+
+/// Relays keep their events for some days.
+constexpr std::chrono::hours kOldCursor{24};
+/// A source is behind if its lag is longer.
+constexpr std::chrono::minutes kLongLag{5};
+/// A process saves its metrics every ten seconds.
+constexpr std::chrono::minutes kOldMetrics{2};
+
+/// A clock that was set back gives no negative age, and a wrong value in the table no overflow.
+seconds age_of(double age) {
+  constexpr double kLongest = 1e10;
+  return seconds(static_cast<std::int64_t>(age > 0 ? std::min(age, kLongest) : 0));
+}
+
+std::optional<seconds> lag_in(const std::string& metrics) {
+  // Only its values of the expected type count: users may write to the table.
+  const auto object = nlohmann::json::parse(metrics, nullptr, false);
+  if (!object.is_object()) return std::nullopt;
+  const auto found = object.find("lag_seconds");
+  if (found == object.end() || !found->is_number()) return std::nullopt;
+  return age_of(found->get<double>());
+}
+
+Finding judge_read_source(const SourceFound& source) {
+  const std::string reader = "read by " + source.owner.value_or("");
+  if (source.metrics_age && *source.metrics_age > kOldMetrics) {
+    return warning(source.name, problem("source-behind"),
+                   fmt::format("{}, which has saved nothing for {}", reader,
+                               duration_text(*source.metrics_age)),
+                   "Look at the log of this process. If it hangs, restart it.");
+  }
+  const seconds lag = source.lag.value_or(seconds(0));
+  if (lag > kLongLag) {
+    return warning(source.name, problem("source-behind"),
+                   fmt::format("{}, lag {}", reader, duration_text(lag)));
+  }
+  return ok(source.name, fmt::format("{}, lag {}", reader, duration_text(lag)));
+}
+
+Finding judge_unread_source(const SourceFound& source) {
+  if (!source.cursor) return ok(source.name, "no process reads it; it has no saved cursor");
+  const seconds age = source.cursor_age.value_or(seconds(0));
+  const std::string detail = fmt::format("no process reads it; cursor {} was saved {} ago",
+                                         *source.cursor, duration_text(age));
+  return age > kOldCursor ? warning(source.name, problem("cursor-old"), detail)
+                          : ok(source.name, detail);
+}
+
+}  // namespace
+
+std::vector<SourceFound> read_sources_found(store::Session& session) {
+  const Timestamp now = store::server_time(session);
+  std::vector<SourceFound> found;
+  for (const store::StoredSource& stored : store::read_sources(session)) {
+    SourceFound source{.name = stored.name, .cursor = stored.cursor};
+    if (stored.saved_at) {
+      source.cursor_age = std::max(seconds(0), std::chrono::floor<seconds>(now - *stored.saved_at));
+    }
+    source.owner = store::source_owner(session, stored.name);
+    if (stored.metrics_age_seconds) source.metrics_age = age_of(*stored.metrics_age_seconds);
+    if (stored.metrics) source.lag = lag_in(*stored.metrics);
+    found.push_back(std::move(source));
+  }
+  return found;
+}
+
+Findings judge_sources(const std::vector<SourceFound>& sources) {
+  Findings findings;
+  findings.reserve(sources.size());
+  for (const SourceFound& source : sources) {
+    findings.push_back(source.owner ? judge_read_source(source) : judge_unread_source(source));
+  }
+  return findings;
+}
+
+}  // namespace skua::doctor

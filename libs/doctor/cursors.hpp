@@ -1,0 +1,34 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "doctor/finding.hpp"
+#include "store/session.hpp"
+
+namespace skua::doctor {
+
+/// What the database has of a source.
+struct SourceFound {
+  /// Such as `relay:relay.example`.
+  std::string name;
+  std::optional<std::int64_t> cursor = std::nullopt;
+  /// Since it was saved, by the server's clock.
+  std::optional<std::chrono::seconds> cursor_age = std::nullopt;
+  /// The session that reads the source now; nothing: none does.
+  std::optional<std::string> owner = std::nullopt;
+  /// The last metrics: their age, and the lag that they state.
+  std::optional<std::chrono::seconds> metrics_age = std::nullopt;
+  std::optional<std::chrono::seconds> lag = std::nullopt;
+};
+
+/// All sources of the database. Throws store::SqlError.
+std::vector<SourceFound> read_sources_found(store::Session& session);
+
+/// Pure.
+Findings judge_sources(const std::vector<SourceFound>& sources);
+
+}  // namespace skua::doctor

@@ -1,0 +1,246 @@
+#include "doctor/database_checks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "backfill/bootstrap/bootstrap_indexes.hpp"
+#include "doctor/clocks.hpp"
+#include "doctor/consumers.hpp"
+#include "doctor/cursors.hpp"
+#include "doctor/disk.hpp"
+#include "doctor/indexes.hpp"
+#include "doctor/leases.hpp"
+#include "doctor/letters.hpp"
+#include "doctor/repositories.hpp"
+#include "doctor/roles.hpp"
+#include "doctor/schema.hpp"
+#include "doctor/server.hpp"
+#include "resolve/actor_sequence.hpp"
+#include "store/database_problem.hpp"
+#include "store/process_name.hpp"
+#include "store/session.hpp"
+
+namespace skua::doctor {
+
+struct DatabaseChecks::Shared {
+  Shared(DatabaseOptions with, const Clock& its_clock)
+      : options(std::move(with)), clock(its_clock) {}
+
+  const DatabaseOptions options;
+  const Clock& clock;
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool ended = false;
+  DatabaseFindings found;
+  /// Nobody waits any more: no further check begins.
+  std::stop_source abandoned;
+
+  void add(Findings findings) {
+    const std::scoped_lock lock(mutex);
+    std::ranges::move(findings, std::back_inserter(found.findings));
+  }
+};
+
+namespace {
+
+/// A group of checks that need one observation.
+struct DatabaseCheck {
+  const char* name;
+  Findings (*run)(store::Session& session);
+};
+
+/// Those that any database permits.
+constexpr std::array kServerChecks{
+    DatabaseCheck{"settings",
+                  [](store::Session& session) {
+                    return Findings{judge_server_settings(read_server_settings(session))};
+                  }},
+    DatabaseCheck{"replication",
+                  [](store::Session& session) {
+                    return judge_replication_slots(read_replication_slots(session));
+                  }},
+    DatabaseCheck{"disk",
+                  [](store::Session& session) { return Findings{judge_disk(read_disk(session))}; }},
+    DatabaseCheck{"role",
+                  [](store::Session& session) { return Findings{judge_role(read_role(session))}; }},
+};
+
+/// Those that need the schema of this program.
+constexpr std::array kSchemaChecks{
+    DatabaseCheck{
+        "reader role",
+        [](store::Session& session) { return judge_reader_role(read_reader_role(session)); }},
+    DatabaseCheck{"indexes",
+                  [](store::Session& session) {
+                    return judge_indexes(parse_indexes(schema_indexes()), read_indexes(session));
+                  }},
+    DatabaseCheck{"bootstrap",
+                  [](store::Session& session) {
+                    return Findings{judge_bootstrap(backfill::missing_indexes(session))};
+                  }},
+    DatabaseCheck{
+        "sources",
+        [](store::Session& session) { return judge_sources(read_sources_found(session)); }},
+    DatabaseCheck{
+        "leases",
+        [](store::Session& session) {
+          using Kind = EndedLeases::Kind;
+          return judge_leases(read_ended_leases(session, {Kind::Jobs, Kind::Lists, Kind::Lanes}));
+        }},
+    // Readers may not read this table.
+    DatabaseCheck{"replays",
+                  [](store::Session& session) {
+                    return judge_leases(read_ended_leases(session, {EndedLeases::Kind::Letters}));
+                  }},
+    DatabaseCheck{
+        "consumers",
+        [](store::Session& session) { return judge_consumers(feed::read_consumers(session)); }},
+    DatabaseCheck{"change log",
+                  [](store::Session& session) {
+                    return Findings{judge_change_log(feed::read_log_size(session))};
+                  }},
+    DatabaseCheck{
+        "dead letters",
+        [](store::Session& session) { return Findings{judge_letters(read_letters(session))}; }},
+    DatabaseCheck{"repositories",
+                  [](store::Session& session) {
+                    return Findings{judge_repositories(status::repository_counts(session))};
+                  }},
+    DatabaseCheck{"account numbers",
+                  [](store::Session& session) {
+                    return Findings{judge_account_numbers(resolve::actor_numbers_used(session))};
+                  }},
+};
+
+/// The problem of the server that an error shows, otherwise `other`.
+const Problem& problem_of(const std::exception& failure, const Problem& other) {
+  const auto* const error = dynamic_cast<const store::SqlError*>(&failure);
+  const Problem* const found = error == nullptr ? nullptr : store::problem_of(*error);
+  return found == nullptr ? other : *found;
+}
+
+Finding failed_check(const std::string& name, const std::exception& failure) {
+  return warning(name, problem_of(failure, problem("check-failed")), failure.what());
+}
+
+/// One run through all checks.
+class DatabaseRun {
+ public:
+  DatabaseRun(const DatabaseOptions& options, std::stop_token stop,
+              std::function<void(Findings)> add)
+      : options_(options), stop_(std::move(stop)), add_(std::move(add)) {}
+
+  /// `on_clock` receives PostgreSQL's clock minus the local one.
+  void run(const Clock& clock,
+           const std::function<void(std::optional<std::chrono::microseconds>)>& on_clock) {
+    connect();
+    check("server",
+          [&] { return judge_server(store::read_server_facts(*session_), options_.needs); });
+    bool is_pooled = false;
+    check("connection", [&] {
+      const auto pooling = store::pooling_problem(*session_, options_.url);
+      is_pooled = pooling.has_value();
+      return Findings{judge_pooling(pooling)};
+    });
+    // The pooler mixes settings and prepared statements of sessions: other checks would fail.
+    if (is_pooled) return;
+    check("clocks", [&] {
+      on_clock(read_server_ahead(*session_, clock));
+      return Findings{};
+    });
+    for (const DatabaseCheck& each : kServerChecks) {
+      check(each.name, [&] { return each.run(*session_); });
+    }
+    bool is_current = false;
+    check("schema", [&] {
+      const SchemaState state = read_schema_state(*session_);
+      is_current = state.kind == SchemaState::Kind::Current;
+      return Findings{judge_schema(state)};
+    });
+    // The tables of another schema may have other columns.
+    if (!is_current) return;
+    for (const DatabaseCheck& each : kSchemaChecks) {
+      check(each.name, [&] { return each.run(*session_); });
+    }
+  }
+
+ private:
+  void connect() {
+    session_ = std::make_unique<store::Session>(options_.url, store::process_name("skua doctor"));
+    session_->limit_lock_waits(options_.limit / 10);
+    // Reports, unlike look-ups by key, need all plans.
+    session_->run(
+        fmt::format("SET statement_timeout = {}; RESET enable_seqscan; RESET enable_hashjoin; "
+                    "RESET enable_mergejoin; SET default_transaction_read_only = on",
+                    (options_.limit / 3).count()));
+  }
+
+  /// Runs a check. Its failure is a finding. Throws store::SqlError if the server is gone.
+  template <class F>
+  void check(const std::string& name, F&& work) {
+    if (stop_.stop_requested()) return;
+    try {
+      add_(work());
+    } catch (const std::exception& failure) {
+      add_({failed_check(name, failure)});
+      if (!session_->connected()) connect();
+    }
+  }
+
+  const DatabaseOptions& options_;
+  const std::stop_token stop_;
+  const std::function<void(Findings)> add_;
+  std::unique_ptr<store::Session> session_;
+};
+
+}  // namespace
+
+DatabaseChecks::DatabaseChecks(DatabaseOptions options, const Clock& clock)
+    : shared_(std::make_shared<Shared>(std::move(options), clock)),
+      deadline_(std::chrono::steady_clock::now() + shared_->options.limit) {
+  std::thread([shared = shared_] {
+    try {
+      DatabaseRun run(shared->options, shared->abandoned.get_token(),
+                      [&](Findings findings) { shared->add(std::move(findings)); });
+      run.run(shared->clock, [&](std::optional<std::chrono::microseconds> ahead) {
+        const std::scoped_lock lock(shared->mutex);
+        shared->found.server_ahead = ahead;
+      });
+    } catch (const std::exception& failure) {
+      shared->add(
+          {error("database", problem_of(failure, problem("database-down")), failure.what())});
+    }
+    const std::scoped_lock lock(shared->mutex);
+    shared->ended = true;
+    shared->changed.notify_all();
+  }).detach();
+}
+
+DatabaseChecks::~DatabaseChecks() = default;
+
+DatabaseFindings DatabaseChecks::finish() {
+  std::unique_lock lock(shared_->mutex);
+  const bool ended = shared_->changed.wait_until(lock, deadline_, [&] { return shared_->ended; });
+  DatabaseFindings found = shared_->found;
+  if (!ended) {
+    shared_->abandoned.request_stop();
+    found.findings.push_back(error(
+        "database", problem("database-down"),
+        fmt::format("the checks have not ended after {} s",
+                    std::chrono::round<std::chrono::seconds>(shared_->options.limit).count())));
+  }
+  return found;
+}
+
+}  // namespace skua::doctor

@@ -1,0 +1,58 @@
+#include "doctor/disk.hpp"
+
+#include <sys/statvfs.h>
+
+#include <fmt/format.h>
+
+#include "base/size_text.hpp"
+
+namespace skua::doctor {
+namespace {
+
+/// An hour of the whole network, and a checkpoint.
+constexpr std::int64_t kTooLittle = 1'000'000'000;
+/// Some days of the whole network.
+constexpr std::int64_t kLittle = 10'000'000'000;
+constexpr double kLittleShare = 0.05;
+
+std::optional<DiskState::Space> space_of(const std::string& folder) {
+  struct ::statvfs found {};
+  if (::statvfs(folder.c_str(), &found) != 0) return std::nullopt;
+  const auto block = static_cast<std::int64_t>(found.f_frsize);
+  return DiskState::Space{static_cast<std::int64_t>(found.f_bavail) * block,
+                          static_cast<std::int64_t>(found.f_blocks) * block};
+}
+
+}  // namespace
+
+DiskState read_disk(store::Session& session) {
+  // The view has no row for a value that the role may not see. A local address is null (a Unix
+  // socket) or loopback.
+  const store::Rows rows = session.run(
+      "SELECT pg_database_size(current_database()), "
+      "(SELECT setting FROM pg_settings WHERE name = 'data_directory'), "
+      "coalesce(inet_server_addr() <<= '127.0.0.0/8' OR inet_server_addr() = '::1', true)");
+  DiskState disk{.database = rows.int8(0, 0), .space = {}};
+  if (!rows.is_null(0, 1) && rows.boolean(0, 2)) {
+    disk.space = space_of(std::string(rows.text(0, 1)));
+  }
+  return disk;
+}
+
+Finding judge_disk(const DiskState& disk) {
+  const std::string size =
+      fmt::format("the database has {}", size_text(static_cast<double>(disk.database)));
+  if (!disk.space) {
+    return ok("disk", size + "; the free space of the server's disk is not known here");
+  }
+  const auto& [free, total] = *disk.space;
+  const std::string detail =
+      fmt::format("{}; {} of {} are free", size, size_text(static_cast<double>(free)),
+                  size_text(static_cast<double>(total)));
+  if (free < kTooLittle) return error("disk", problem("disk-full"), detail);
+  const bool is_low =
+      free < kLittle || static_cast<double>(free) < kLittleShare * static_cast<double>(total);
+  return is_low ? warning("disk", problem("disk-low"), detail) : ok("disk", detail);
+}
+
+}  // namespace skua::doctor

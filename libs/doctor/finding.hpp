@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/problem.hpp"
+
+namespace skua::doctor {
+
+enum class Level : std::uint8_t {
+  /// Nothing must be done. With a problem: advice.
+  Ok,
+  /// Skua works, but something is wrong or will be.
+  Warning,
+  /// Skua does not work, or loses something, until it is corrected.
+  Error,
+};
+
+/// The result of one check.
+struct Finding {
+  Level level = Level::Ok;
+  /// What was checked, in a word or two: `server`, `relay:relay.example`.
+  std::string check;
+  /// One of `kProblems`; null: none.
+  const Problem* problem = nullptr;
+  /// What was measured. It never contains a secret.
+  std::string detail;
+  /// What to do, where this is more precise than the cure of the problem; empty: that cure.
+  std::string cure;
+};
+
+using Findings = std::vector<Finding>;
+
+Finding ok(std::string check, std::string detail);
+/// Nothing is wrong, but something can be improved.
+Finding advice(std::string check, const Problem& problem, std::string detail,
+               std::string cure = {});
+Finding warning(std::string check, const Problem& problem, std::string detail,
+                std::string cure = {});
+Finding error(std::string check, const Problem& problem, std::string detail, std::string cure = {});
+
+/// The cure of a finding, or of its problem; empty: nothing must be done.
+std::string cure_of(const Finding& finding);
+
+}  // namespace skua::doctor

@@ -1,0 +1,146 @@
+#include "doctor/indexes.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/count_text.hpp"
+
+namespace skua::doctor {
+namespace {
+
+/// The number of statements and names that a finding shows.
+constexpr std::size_t kShown = 5;
+
+ExpectedIndex parse_index(std::string_view statement) {
+  constexpr std::string_view kUnique = "CREATE UNIQUE INDEX ";
+  constexpr std::string_view kPlain = "CREATE INDEX ";
+  const bool is_unique = statement.starts_with(kUnique);
+  if (!is_unique && !statement.starts_with(kPlain)) throw std::invalid_argument("not an index");
+  std::string_view rest = statement.substr(is_unique ? kUnique.size() : kPlain.size());
+  const std::string_view name = rest.substr(0, rest.find(' '));
+  const std::size_t on = rest.find(" ON ");
+  if (on == rest.npos) throw std::invalid_argument("an index without a table");
+  rest.remove_prefix(on + 4);
+  if (rest.starts_with("ONLY ")) rest.remove_prefix(5);
+  const std::string_view schema = rest.substr(0, rest.find('.'));
+  return {fmt::format("{}.{}", schema, name), is_unique, std::string(statement)};
+}
+
+/// The statement that does not block writers. A partitioned table has no such form.
+std::string build_statement(const ExpectedIndex& index) {
+  std::string statement = index.statement;
+  if (statement.find(" ON ONLY ") == statement.npos) {
+    constexpr std::string_view kIndex = "INDEX ";
+    statement.insert(statement.find(kIndex) + kIndex.size(), "CONCURRENTLY ");
+  }
+  return statement + ";";
+}
+
+std::string names_text(std::vector<std::string> names) {
+  const std::size_t all = names.size();
+  names.resize(std::min(all, kShown));
+  return fmt::format("{}{}", fmt::join(names, ", "),
+                     all > kShown ? fmt::format(" and {} more", all - kShown) : "");
+}
+
+Finding missing_finding(const std::vector<const ExpectedIndex*>& missing) {
+  std::vector<std::string> names;
+  std::vector<std::string> statements;
+  for (const ExpectedIndex* index : missing) {
+    names.push_back(index->name);
+    if (statements.size() < kShown) statements.push_back(build_statement(*index));
+  }
+  const auto count = static_cast<std::int64_t>(missing.size());
+  const std::string detail = fmt::format("{} {} missing: {}", counted(count, "index"),
+                                         count == 1 ? "is" : "are", names_text(names));
+  const std::string cure =
+      fmt::format("Run: {}{}", fmt::join(statements, " "),
+                  names.size() > kShown ? " Then run `skua doctor` again for the others." : "");
+  // Without a unique index, writes of its table fail.
+  const bool is_needed = std::ranges::any_of(missing, &ExpectedIndex::is_unique);
+  return is_needed ? error("indexes", problem("index-missing"), detail, cure)
+                   : warning("indexes", problem("index-missing"), detail, cure);
+}
+
+/// What PostgreSQL leaves of an interrupted `reindex index concurrently`.
+bool is_remainder(std::string_view name) {
+  return name.find("_ccnew") != name.npos || name.find("_ccold") != name.npos;
+}
+
+Finding invalid_finding(const std::string& name, bool is_expected, bool is_unique) {
+  const std::string detail = name + " is invalid";
+  const std::string cure =
+      is_remainder(name) || !is_expected
+          ? fmt::format(
+                "Run `drop index concurrently {}`. If it is an index of `skua index` or of "
+                "`skua lexicon add --index`, run that command again.",
+                name)
+          : fmt::format("Run `reindex index concurrently {}`.", name);
+  return is_unique ? error("indexes", problem("index-invalid"), detail, cure)
+                   : warning("indexes", problem("index-invalid"), detail, cure);
+}
+
+}  // namespace
+
+std::vector<ExpectedIndex> parse_indexes(std::string_view text) {
+  std::vector<ExpectedIndex> indexes;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty() || line.starts_with("--")) continue;
+    if (!line.ends_with(';')) throw std::invalid_argument("a statement without a semicolon");
+    line.remove_suffix(1);
+    indexes.push_back(parse_index(line));
+  }
+  return indexes;
+}
+
+IndexesFound read_indexes(store::Session& session) {
+  IndexesFound found;
+  const store::Rows rows = session.run(
+      "SELECT format('%I.%I', n.nspname, x.relname), i.indisvalid AND i.indisready, "
+      "EXISTS (SELECT FROM pg_stat_progress_create_index AS p WHERE p.index_relid = i.indexrelid) "
+      "FROM pg_index AS i JOIN pg_class AS x ON x.oid = i.indexrelid "
+      "JOIN pg_namespace AS n ON n.oid = x.relnamespace "
+      "WHERE n.nspname IN ('bsky', 'skua', 'lexicon') ORDER BY 1");
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    found.present.push_back({std::string(rows.text(i, 0)), rows.boolean(i, 1), rows.boolean(i, 2)});
+  }
+  const store::Rows dropped = session.run("SELECT name FROM skua.dropped_indexes");
+  for (std::size_t i = 0; i < dropped.size(); ++i) found.dropped.emplace_back(dropped.text(i, 0));
+  return found;
+}
+
+Findings judge_indexes(const std::vector<ExpectedIndex>& expected, const IndexesFound& found) {
+  std::map<std::string_view, const ExpectedIndex*> by_name;
+  for (const ExpectedIndex& index : expected) by_name[index.name] = &index;
+  std::set<std::string_view> known(found.dropped.begin(), found.dropped.end());
+  Findings findings;
+  for (const PresentIndex& index : found.present) {
+    known.insert(index.name);
+    if (index.is_valid || index.is_being_built) continue;
+    const auto place = by_name.find(index.name);
+    findings.push_back(invalid_finding(index.name, place != by_name.end(),
+                                       place != by_name.end() && place->second->is_unique));
+  }
+  std::vector<const ExpectedIndex*> missing;
+  for (const ExpectedIndex& index : expected) {
+    if (!known.contains(index.name)) missing.push_back(&index);
+  }
+  if (!missing.empty()) findings.push_back(missing_finding(missing));
+  if (findings.empty()) {
+    findings.push_back(ok(
+        "indexes", fmt::format("{}, all valid",
+                               counted(static_cast<std::int64_t>(found.present.size()), "index"))));
+  }
+  return findings;
+}
+
+}  // namespace skua::doctor

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doctor/finding.hpp"
+#include "store/session.hpp"
+
+namespace skua::doctor {
+
+/// An index of the schema.
+struct ExpectedIndex {
+  /// With its schema, such as `bsky.posts_quote`.
+  std::string name;
+  bool is_unique = false;
+  /// Without a semicolon.
+  std::string statement;
+};
+
+/// The statements of all indexes of the schema: libs/doctor/schema_indexes.sql, which
+/// scripts/schema_docs writes from a migrated database.
+std::string_view schema_indexes();
+
+/// Parses such a text. Throws std::invalid_argument for another one: a bug.
+std::vector<ExpectedIndex> parse_indexes(std::string_view text);
+
+/// An index of the database.
+struct PresentIndex {
+  std::string name;
+  bool is_valid = true;
+  /// `create index concurrently` or `reindex` is building it now.
+  bool is_being_built = false;
+};
+
+struct IndexesFound {
+  std::vector<PresentIndex> present = {};
+  /// Those that a bootstrap builds again.
+  std::vector<std::string> dropped = {};
+};
+
+/// Throws store::SqlError.
+IndexesFound read_indexes(store::Session& session);
+
+/// Compares them. An index that an open bootstrap has dropped is not missing. Pure.
+Findings judge_indexes(const std::vector<ExpectedIndex>& expected, const IndexesFound& found);
+
+}  // namespace skua::doctor

@@ -1,0 +1,88 @@
+#include "doctor/report.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/count_text.hpp"
+#include "base/utf8.hpp"
+
+namespace skua::doctor {
+namespace {
+
+/// Error texts of servers may be long, and the network chooses some of them.
+constexpr std::size_t kLongestDetail = 1000;
+
+std::string_view level_name(Level level) {
+  switch (level) {
+    case Level::Ok:
+      return "ok";
+    case Level::Warning:
+      return "warning";
+    case Level::Error:
+      break;
+  }
+  return "error";
+}
+
+std::string shown(const Finding& finding) {
+  std::string detail = printable(finding.detail, kLongestDetail);
+  return finding.problem == nullptr ? detail : with_code(detail, *finding.problem);
+}
+
+nlohmann::json text_or_null(std::string_view text) {
+  return text.empty() ? nlohmann::json() : nlohmann::json(text);
+}
+
+}  // namespace
+
+std::size_t count_of(const Findings& findings, Level level) {
+  return static_cast<std::size_t>(std::ranges::count(findings, level, &Finding::level));
+}
+
+bool is_healthy(const Findings& findings, bool strict) {
+  return std::ranges::none_of(findings, [strict](const Finding& finding) {
+    return finding.level == Level::Error || (strict && finding.level == Level::Warning);
+  });
+}
+
+std::string report_text(const Findings& findings, bool quiet) {
+  std::size_t width = 0;
+  for (const Finding& finding : findings) width = std::max(width, finding.check.size());
+  std::string text;
+  for (const Finding& finding : findings) {
+    if (quiet && finding.level == Level::Ok) continue;
+    text += fmt::format("{:<8} {:<{}}  {}\n", level_name(finding.level), finding.check, width,
+                        shown(finding));
+    if (const std::string cure = cure_of(finding); !cure.empty()) {
+      text += fmt::format("{:<9}{}\n", "", cure);
+    }
+  }
+  return text +
+         fmt::format(
+             "\n{}, {}\n",
+             counted(static_cast<std::int64_t>(count_of(findings, Level::Error)), "error"),
+             counted(static_cast<std::int64_t>(count_of(findings, Level::Warning)), "warning"));
+}
+
+std::string report_json(const Findings& findings) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const Finding& finding : findings) {
+    const Problem* const problem = finding.problem;
+    all.push_back({{"level", level_name(finding.level)},
+                   {"check", finding.check},
+                   {"code", text_or_null(problem == nullptr ? "" : problem->code)},
+                   {"title", text_or_null(problem == nullptr ? "" : problem->title)},
+                   {"detail", printable(finding.detail, kLongestDetail)},
+                   {"cure", text_or_null(cure_of(finding))}});
+  }
+  const nlohmann::json report = {{"errors", count_of(findings, Level::Error)},
+                                 {"warnings", count_of(findings, Level::Warning)},
+                                 {"findings", std::move(all)}};
+  return report.dump(2) + "\n";
+}
+
+}  // namespace skua::doctor

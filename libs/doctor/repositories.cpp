@@ -1,0 +1,50 @@
+#include "doctor/repositories.hpp"
+
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "base/count_text.hpp"
+
+namespace skua::doctor {
+namespace {
+
+constexpr double kManyPartial = 0.5;
+/// A host that is down for a day fails few of them.
+constexpr std::int64_t kManyFailed = 1000;
+constexpr double kManyNumbers = 0.5;
+constexpr double kNearlyAllNumbers = 0.95;
+
+}  // namespace
+
+Finding judge_repositories(const status::RepositoryCounts& counts) {
+  std::int64_t all = 0;
+  std::int64_t partial = 0;
+  for (const auto& [state, count] : counts.by_state) {
+    all += count;
+    if (state == "partial") partial += count;
+  }
+  const double share = all == 0 ? 0 : static_cast<double>(partial) / static_cast<double>(all);
+  const std::string detail = fmt::format("{}{}, {:.0f} % partial, {} failed",
+                                         counts.exact ? "" : "about ", counted(all, "repository"),
+                                         share * 100, counted(counts.resyncs_failed, "resync"));
+  if (counts.resyncs_failed >= kManyFailed) {
+    return warning("repositories", problem("partial-repositories"), detail,
+                   "`skua repo info DID` shows the error of a repository. Skua tries them again.");
+  }
+  if (share >= kManyPartial) {
+    return advice("repositories", problem("partial-repositories"), detail,
+                  "If you need the records from before Skua began: run `skua backfill`.");
+  }
+  return ok("repositories", detail);
+}
+
+Finding judge_account_numbers(double used) {
+  const std::string detail = fmt::format("{:.1f} % are used", used * 100);
+  if (used >= kNearlyAllNumbers)
+    return error("account numbers", problem("account-numbers"), detail);
+  if (used >= kManyNumbers) return warning("account numbers", problem("account-numbers"), detail);
+  return ok("account numbers", detail);
+}
+
+}  // namespace skua::doctor

@@ -1,0 +1,69 @@
+#include "doctor/roles.hpp"
+
+#include <fmt/format.h>
+
+#include "base/count_text.hpp"
+
+namespace skua::doctor {
+namespace {
+
+// Skua creates and drops partitions, indexes and tables of projections. Only the owner may do that.
+constexpr const char* kRole =
+    "WITH tables AS (SELECT format('%I.%I', n.nspname, c.relname) AS name FROM pg_class AS c "
+    "JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname IN ('bsky', 'skua') "
+    "AND c.relkind IN ('r', 'p') AND NOT pg_has_role(c.relowner, 'USAGE')) "
+    "SELECT current_user, count(*), min(name), coalesce((SELECT pg_has_role(r.oid, 'USAGE') "
+    "FROM pg_roles AS r WHERE r.rolname = 'skua_reader'), false) FROM tables";
+
+constexpr const char* kMayKnow = "SELECT has_table_privilege('skua.reader_tables', 'SELECT')";
+
+constexpr const char* kReader =
+    "WITH reader AS (SELECT oid FROM pg_roles WHERE rolname = 'skua_reader'), "
+    "lacking AS (SELECT format('%I.%I', n.nspname, c.relname) AS name FROM reader AS r, "
+    "pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', "
+    "'v') AND (n.nspname = 'bsky' OR n.nspname = 'skua' AND c.relname IN (SELECT name FROM "
+    "skua.reader_tables)) AND NOT (has_schema_privilege(r.oid, n.oid, 'USAGE') "
+    "AND has_table_privilege(r.oid, c.oid, 'SELECT'))) "
+    "SELECT EXISTS (SELECT FROM reader), count(*), min(name) FROM lacking";
+
+}  // namespace
+
+RoleFound read_role(store::Session& session) {
+  const store::Rows rows = session.run(kRole);
+  return {.name = std::string(rows.text(0, 0)),
+          .is_reader = rows.boolean(0, 3),
+          .not_owned = rows.int8(0, 1),
+          .example = rows.text_or_null(0, 2).value_or("")};
+}
+
+Finding judge_role(const RoleFound& role) {
+  if (role.not_owned == 0) return ok("role", role.name + " owns the tables of Skua");
+  const std::string detail = fmt::format("{} does not own {}, such as {}", role.name,
+                                         counted(role.not_owned, "table"), role.example);
+  if (!role.is_reader) return error("role", problem("role-rights"), detail);
+  return warning("role", problem("role-rights"), detail + "; it may read",
+                 "For `skua run` connect as the owner. Some checks need the owner, too.");
+}
+
+std::optional<ReaderRole> read_reader_role(store::Session& session) {
+  if (!session.run(kMayKnow).boolean(0, 0)) return std::nullopt;
+  const store::Rows rows = session.run(kReader);
+  return ReaderRole{.exists = rows.boolean(0, 0),
+                    .lacks = rows.int8(0, 1),
+                    .example = rows.text_or_null(0, 2).value_or("")};
+}
+
+Findings judge_reader_role(const std::optional<ReaderRole>& reader) {
+  constexpr const char* kCheck = "reader role";
+  if (!reader) return {};
+  if (!reader->exists) {
+    return {warning(kCheck, problem("reader-role"), "there is no role skua_reader")};
+  }
+  if (reader->lacks == 0) return {ok(kCheck, "skua_reader may read all tables for readers")};
+  return {warning(kCheck, problem("reader-role"),
+                  fmt::format("skua_reader may not read {}, such as {}",
+                              counted(reader->lacks, "table"), reader->example),
+                  "Run `select skua.grant_reader()` in the database.")};
+}
+
+}  // namespace skua::doctor

@@ -131,8 +131,7 @@ bool queue_with_retry(const app::IndexerOptions& options, const BackfillRequest&
 }
 
 RunEnd watch_run(const app::Indexer& indexer, const std::string& database_url,
-                 std::chrono::seconds every, StopSignal& stop_signal,
-                 pages::Heartbeat& heartbeat) {
+                 std::chrono::seconds every, StopSignal& stop_signal, pages::Heartbeat& heartbeat) {
   constexpr std::chrono::milliseconds kGlance{250};
   MetricsPrinter printer(indexer, database_url);
   const auto ends = [&] { return indexer.defect() || indexer.database_change(); };
@@ -189,8 +188,7 @@ class ShownIndexer {
 /// One run of the indexer, from the stored state. Nothing: the database has been replaced, and the
 /// next run starts with `options`.
 std::optional<int> run_once(app::IndexerOptions& options, const BackfillRequest& request,
-                            std::chrono::seconds every, StopSignal& stop_signal,
-                            RunPages& pages) {
+                            std::chrono::seconds every, StopSignal& stop_signal, RunPages& pages) {
   const auto indexer = make_indexer(options, stop_signal);
   if (!indexer) return kSuccess;
   const ShownIndexer shown(pages);

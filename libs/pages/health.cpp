@@ -18,11 +18,10 @@ using std::chrono::duration_cast;
 using std::chrono::seconds;
 
 constexpr std::array kJudged{
-    "database-down", "database-read-only", "disk-full",        "lock-table-full",
-    "connections-full", "schema-old",      "schema-new",       "clock-wrong",
-    "source-down",   "source-tls",         "source-silent",    "source-behind",
-    "cursor-outdated", "plc-down",         "collection-quiet", "dead-letters",
-    "account-cut-off", "consumer-stuck",   "bootstrap-open"};
+    "database-down", "database-read-only", "disk-full",       "lock-table-full", "connections-full",
+    "schema-old",    "schema-new",         "clock-wrong",     "source-down",     "source-tls",
+    "source-silent", "source-behind",      "cursor-outdated", "plc-down",        "collection-quiet",
+    "dead-letters",  "account-cut-off",    "consumer-stuck",  "bootstrap-open"};
 
 template <class Duration>
 std::string text_of(Duration duration) {
@@ -151,9 +150,10 @@ class Judge {
     if (process.directory_failures < limits_.directory_failures) return;
     const auto ago = observed_.now - process.directory_failed_at;
     if (ago >= limits_.directory) return;
-    add(problem("plc-down"), fmt::format("{} failed in a row, the last one {} ago",
-                                         counted(static_cast<std::int64_t>(process.directory_failures), "request"),
-                                         text_of(ago)));
+    add(problem("plc-down"),
+        fmt::format("{} failed in a row, the last one {} ago",
+                    counted(static_cast<std::int64_t>(process.directory_failures), "request"),
+                    text_of(ago)));
   }
 
   void judge_streams() {
@@ -163,7 +163,8 @@ class Judge {
     }
     if (observed_.cut_off_at && observed_.now - *observed_.cut_off_at < limits_.remembered) {
       warn(problem("account-cut-off"),
-           fmt::format("{}, the last {} ago", counted(static_cast<std::int64_t>(observed_.process.cut_off), "message"),
+           fmt::format("{}, the last {} ago",
+                       counted(static_cast<std::int64_t>(observed_.process.cut_off), "message"),
                        text_of(observed_.now - *observed_.cut_off_at)));
     }
   }

@@ -34,8 +34,7 @@ class QuietCollections {
   std::vector<std::string> quiet() const;
 
  private:
-  static constexpr std::size_t kMinutes =
-      static_cast<std::size_t>(kQuiet.count()) * (kWindows + 1);
+  static constexpr std::size_t kMinutes = static_cast<std::size_t>(kQuiet.count()) * (kWindows + 1);
 
   struct Collection {
     /// The count at the latest `add`.

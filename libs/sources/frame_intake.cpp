@@ -66,9 +66,8 @@ bool FrameIntake::check_first(std::int64_t seq) {
   if (!position_) return true;
   const std::int64_t cursor = *position_;
   if (seq < cursor) {
-    logger(kind_)->warn(
-        "{}: sequence reset: it sent seq {} after cursor {}; {}", url_, seq, cursor,
-        with_code("reading everything that it keeps", problem("sequence-reset")));
+    logger(kind_)->warn("{}: sequence reset: it sent seq {} after cursor {}; {}", url_, seq, cursor,
+                        with_code("reading everything that it keeps", problem("sequence-reset")));
     end_ = "its sequence numbers were reset";
     restart();
     return false;

@@ -35,7 +35,9 @@ enum class errc {
 inline constexpr std::size_t kReasons = 20;
 
 /// Its index in a CounterFamily.
-constexpr std::size_t index_of(errc reason) { return static_cast<std::size_t>(reason) - 1; }
+constexpr std::size_t index_of(errc reason) {
+  return static_cast<std::size_t>(reason) - 1;
+}
 
 /// False: the message is honest, but no news: it is ignored (inactive_account, old_rev).
 constexpr bool is_refusal(errc reason) {

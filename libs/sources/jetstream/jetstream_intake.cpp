@@ -178,8 +178,8 @@ void JetstreamIntake::take_info(std::string_view text) {
   event::JetstreamDecoder decoder;
   event::JetstreamMessage message;
   if (!decoder.decode(text, message) || message.name != "OutdatedCursor") return;
-  logger("jetstream")->warn("{}: {}", endpoint_.url(),
-                            with_code(message.message, problem("cursor-outdated")));
+  logger("jetstream")
+      ->warn("{}: {}", endpoint_.url(), with_code(message.message, problem("cursor-outdated")));
   cursor_outdated();
 }
 
@@ -202,8 +202,7 @@ void JetstreamIntake::on_disconnected(const transport::Disconnection& end) {
   if (end.http_error == "CursorTooOld") {
     logger("jetstream")
         ->warn("the events between {} and now are missing; a backfill adds them; {}",
-               position_.value_or(0),
-               with_code("live from now on", problem("cursor-outdated")));
+               position_.value_or(0), with_code("live from now on", problem("cursor-outdated")));
     cursor_outdated();
     position_.reset();
   }

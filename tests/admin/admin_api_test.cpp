@@ -1,5 +1,6 @@
 #include "admin/admin_api.hpp"
 
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -7,7 +8,6 @@
 #include <variant>
 #include <vector>
 
-#include <condition_variable>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -74,9 +74,8 @@ class AdminApiTest : public test::PostgresTest {
  protected:
   void SetUp() override {
     SKUA_NEED_POSTGRES();
-    api_ = std::make_unique<AdminApi>(
-        AdminApi::Options{.database_url = database_.url(),
-                          .guard = {Token(kToken), "--token-file", clock_}});
+    api_ = std::make_unique<AdminApi>(AdminApi::Options{
+        .database_url = database_.url(), .guard = {Token(kToken), "--token-file", clock_}});
     api_->add_routes(routes_);
   }
 
@@ -193,7 +192,8 @@ TEST_F(AdminApiTest, a_letter_of_a_consumer_is_requested_once) {
 
 TEST_F(AdminApiTest, nothing_is_replayed_during_a_bootstrap) {
   const auto first = letter(1);
-  session().run("INSERT INTO skua.dropped_indexes (name, relation, definition) VALUES ('a', 'b', 'c')");
+  session().run(
+      "INSERT INTO skua.dropped_indexes (name, relation, definition) VALUES ('a', 'b', 'c')");
   const Response refused = send("/admin/dead-letters/replay", {{"ids", {first}}});
   EXPECT_EQ(refused.status, 409U) << refused.body;
   EXPECT_THAT(refused.body, HasSubstr("a bootstrap is not finished"));

@@ -37,5 +37,15 @@ TEST(Sha256, is_that_of_the_library_at_every_length) {
   }
 }
 
+TEST(IsSameSecret, each_byte_counts) {
+  const Digest digest = sha256(as_bytes("abc"));
+  EXPECT_TRUE(is_same_secret(digest, sha256(as_bytes("abc"))));
+  for (std::size_t i = 0; i < digest.size(); ++i) {
+    Digest other = digest;
+    other[i] ^= 1;
+    EXPECT_FALSE(is_same_secret(digest, other)) << i;
+  }
+}
+
 }  // namespace
 }  // namespace skua::atproto::sha256_test

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/ascii.hpp"
 #include "base/log.hpp"
 #include "base/utf8.hpp"
 #include "store/process_name.hpp"
@@ -115,7 +116,7 @@ milliseconds AdminApi::round(store::LazySession& session) {
     logger("admin")->action("{} {} from {}: {} {}", waiting.action->path,
                             text_of(waiting.action->parameter, waiting.arguments),
                             waiting.exchange->request().address, response.status,
-                            printable(response.body, kLoggedResult));
+                            printable(trimmed(response.body), kLoggedResult));
     waiting.exchange->answer(std::move(response));
   };
   try {

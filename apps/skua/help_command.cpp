@@ -27,6 +27,7 @@ class HelpCommand final : public Command {
   CLI::App* help_;
   std::vector<std::string> words_;
   bool is_markdown_ = false;
+  bool is_toml_ = false;
 };
 
 HelpCommand::HelpCommand(CLI::App& app)
@@ -38,6 +39,8 @@ HelpCommand::HelpCommand(CLI::App& app)
       "A command and a subcommand, the code of a problem, or `settings`, `metrics` or "
       "`problems` for all of them");
   help_->add_flag("--markdown", is_markdown_, "The settings, metrics or problems as Markdown");
+  help_->add_flag("--toml", is_toml_, "With `settings`: an example of the file of --config")
+      ->excludes("--markdown");
   help_->footer(
       "Examples:\n  skua help\n  skua help run\n  skua help backfill status\n  skua help "
       "settings\n  "
@@ -46,8 +49,13 @@ HelpCommand::HelpCommand(CLI::App& app)
 
 std::optional<int> HelpCommand::run(const Settings& /*settings*/) const {
   if (!*help_) return std::nullopt;
+  if (is_toml_ && words_ != std::vector<std::string>{"settings"}) {
+    throw UsageError("--toml needs `settings`: skua help settings --toml");
+  }
   if (words_ == std::vector<std::string>{"settings"}) {
-    fmt::print("{}", is_markdown_ ? settings_markdown() : settings_text());
+    fmt::print("{}", is_toml_       ? settings_toml()
+                     : is_markdown_ ? settings_markdown()
+                                    : settings_text());
     return 0;
   }
   if (words_ == std::vector<std::string>{"metrics"}) {

@@ -1,12 +1,10 @@
-#include <cstdio>
 #include <exception>
-
-#include <fmt/format.h>
 
 #include "base/log.hpp"
 #include "command_line.hpp"
 #include "command_line/finish.hpp"
 #include "commands.hpp"
+#include "progress.hpp"
 
 namespace {
 
@@ -17,11 +15,11 @@ int exit_code(int argc, char** argv) {
   try {
     return run_command_line(argc, argv);
   } catch (const UsageError& error) {
-    fmt::print(stderr, "skua: {}\n", error.what());
+    print_error(error.what());
     return kUsage;
   } catch (const std::exception& error) {
     // finish() reports output that cannot be written.
-    if (!command_line::output_failed()) fmt::print(stderr, "skua: {}\n", error.what());
+    if (!command_line::output_failed()) print_error(error.what());
     return kFailure;
   }
 }

@@ -1,13 +1,22 @@
 #include "progress.hpp"
 
 #include <atomic>
+#include <string>
 
 #include <fmt/format.h>
+
+#include "base/log_format.hpp"
+#include "base/time.hpp"
 
 namespace skua::cli {
 namespace {
 
 std::atomic<bool> quiet_is_set{false};
+
+std::string as_json(std::string_view level, std::string_view line) {
+  return json_line(
+      {.time = system_clock().now(), .level = level, .component = "skua", .message = line});
+}
 
 }  // namespace
 
@@ -21,8 +30,17 @@ bool is_quiet() {
 
 void print_progress(std::string_view line, std::FILE* stream) {
   if (is_quiet()) return;
-  fmt::print(stream, "{}\n", line);
+  fmt::print(stream, "{}\n", log_is_json() ? as_json("info", line) : std::string(line));
   std::fflush(stream);
+}
+
+void print_last_line(std::string_view line) {
+  fmt::print("{}\n", log_is_json() ? as_json("info", line) : std::string(line));
+}
+
+void print_error(std::string_view message) {
+  fmt::print(stderr, "{}\n",
+             log_is_json() ? as_json("error", message) : fmt::format("skua: {}", message));
 }
 
 }  // namespace skua::cli

@@ -157,17 +157,18 @@ int end_run(app::Indexer& indexer, StopSignal& stop_signal) {
   const bool clean = indexer.stop();
   const auto metrics = indexer.metrics();
   const status::Metrics end = status::total(metrics);
-  fmt::print("stopped {}: {}, {}, {}",
-             clean ? "cleanly" : "with work unfinished, which the next start repeats",
-             counted(end.count("frames"), "frame"), counted(end.count("events"), "event"),
-             counted(end.count("rows"), "row"));
+  std::string line =
+      fmt::format("stopped {}: {}, {}, {}",
+                  clean ? "cleanly" : "with work unfinished, which the next start repeats",
+                  counted(end.count("frames"), "frame"), counted(end.count("events"), "event"),
+                  counted(end.count("rows"), "row"));
   for (const status::Metrics& one : metrics) {
-    fmt::print(", {}cursor {}", metrics.size() > 1 ? one.source + " " : "",
-               one.cursor ? std::to_string(*one.cursor) : "-");
+    line += fmt::format(", {}cursor {}", metrics.size() > 1 ? one.source + " " : "",
+                        one.cursor ? std::to_string(*one.cursor) : "-");
   }
-  fmt::print("\n");
+  print_last_line(line);
   if (const auto defect = indexer.defect()) {
-    fmt::print(stderr, "skua: {}\n", *defect);
+    print_error(*defect);
     return kFailure;
   }
   return clean ? kSuccess : kFailure;

@@ -115,7 +115,7 @@ int serve(const Settings& settings, const ServeFlags& flags) {
   server.stop();
   pages.stop();
   if (const auto what = failure()) {
-    fmt::print(stderr, "skua: {}\n", *what);
+    print_error(*what);
     return kFailure;
   }
   return kSuccess;

@@ -33,9 +33,10 @@ ServeCommand::ServeCommand(CLI::App& app)
       "It streams the change log that `skua run` and `skua backfill` write, with the records: "
       "/changes as server-sent\nevents or by a websocket, /subscribe in the form of a Jetstream. "
       "It "
-      "sends changes to webhooks and answers pull\nconsumers (`skua consumers add`). /metrics is "
-      "for Prometheus. "
-      "docs/feeds.md describes all. It runs beside `skua run`. The role skua_reader\nmay run it "
+      "sends changes to webhooks and answers pull\nconsumers (`skua consumers add`). "
+      "/health/ready,\n/health/live, "
+      "/metrics and /status show its own state. docs/feeds.md describes all. It runs beside `skua "
+      "run`. The role skua_reader\nmay run it "
       "too: then without webhooks and pull consumers.\n\nExamples:\n  skua serve --database "
       "postgresql://localhost/skua\n"
       "  curl -N 'http://127.0.0.1:2470/changes?cursor=oldest&collection=app.bsky.feed.post'");

@@ -154,9 +154,9 @@ inline const Setting kQueryTimeout({"--timeout", "SKUA_QUERY_TIMEOUT", "query_ti
 inline const Setting kLogLevel({"--log-level", "SKUA_LOG_LEVEL", "log_level",
                                 "trace|debug|info|warn|error|off",
                                 "Least important messages in the log", "info, error with --quiet"});
-inline const Setting kLogFormat({"--log-format", "SKUA_LOG_FORMAT", "log_format", "text|json",
-                                 "Form of the log: lines of text, or one JSON object for each line",
-                                 "text"});
+inline const Setting kLogFormat(
+    {"--log-format", "SKUA_LOG_FORMAT", "log_format", "text|json",
+     "Form of the log and of progress lines: text, or one JSON object for each line", "text"});
 
 /// Looks settings up with one precedence: flag > environment > TOML file > default. (In CLI11 the
 /// file overrides the environment.)

@@ -28,6 +28,18 @@ std::string cell(std::string text) {
   return text;
 }
 
+/// The value in the example file: the default if it is one word, otherwise the type of the value.
+std::string example_value(const Setting& setting) {
+  const std::string_view otherwise = setting.otherwise;
+  if (*setting.type == '\0') return "false";
+  if (otherwise.empty() || otherwise.find(' ') != otherwise.npos) {
+    return fmt::format("\"{}\"", setting.type);
+  }
+  const bool is_number =
+      std::all_of(otherwise.begin(), otherwise.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return is_number ? std::string(otherwise) : fmt::format("\"{}\"", otherwise);
+}
+
 }  // namespace
 
 std::string settings_text() {
@@ -48,6 +60,17 @@ std::string settings_markdown() {
     text += fmt::format("| `{}{}` | `{}` | `{}` | {} | {} |\n", setting->flag, type,
                         setting->environment, setting->key, cell(otherwise_of(*setting)),
                         cell(setting->meaning));
+  }
+  return text;
+}
+
+std::string settings_toml() {
+  std::string text = fmt::format(
+      "# Settings of Skua. To set one, remove the # before its key and change the value.\n# {}\n",
+      kOrder);
+  for (const Setting* setting : Setting::all()) {
+    text += fmt::format("\n# {}.\n# Default: {}.\n#{} = {}\n", setting->meaning,
+                        otherwise_of(*setting), setting->key, example_value(*setting));
   }
   return text;
 }

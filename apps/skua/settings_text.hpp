@@ -10,4 +10,7 @@ std::string settings_text();
 /// The same as a Markdown table, for README.md.
 std::string settings_markdown();
 
+/// An example of the file of --config: every setting, commented out.
+std::string settings_toml();
+
 }  // namespace skua::cli

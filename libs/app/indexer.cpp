@@ -229,6 +229,7 @@ class Indexer::Impl {
     metrics.server_clock_ahead = clock_watch_.server_ahead();
     metrics.add(status::MetricScope::Process,
                 values_of(handles_ ? handles_->counters() : accounts::HandleCounters()));
+    metrics.add(status::MetricScope::Process, values_of(pool_.metrics()));
     metrics.add(status::MetricScope::Process,
                 values_of(log_maintenance_ ? log_maintenance_->metrics() : feed::LogMetrics()));
     metrics.add(status::MetricScope::Process,

@@ -10,6 +10,7 @@
 #include "sources/source_metrics.hpp"
 #include "status/backfill_metrics.hpp"
 #include "status/consumer_metrics.hpp"
+#include "writer/worker_metrics.hpp"
 
 namespace skua::app {
 
@@ -18,6 +19,7 @@ std::vector<status::MetricDeclaration> metric_registry() {
   const auto add = [&](const auto& metrics) {
     for (const MetricValue& metric : metrics) all.push_back({metric.info, metric.kind});
   };
+  add(values_of(writer::WorkerMetrics()));
   add(values_of(feed::LogMetrics()));
   add(values_of(feed::ConsumerMetrics()));
   add(values_of(retention::RemovalMetrics()));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -94,6 +95,8 @@ class JsonFormatter final : public spdlog::formatter {
     return std::make_unique<JsonFormatter>();
   }
 };
+
+std::atomic<bool> is_json{false};
 
 /// One sink for all loggers, so that lines of different threads stay whole.
 const std::shared_ptr<FramedSink>& stderr_sink() {
@@ -190,9 +193,13 @@ bool set_log_level(const std::string& level) {
 
 bool set_log_format(std::string_view format) {
   if (format != "text" && format != "json") return false;
-  stderr_sink()->set_formatter(format == "json" ? std::make_unique<JsonFormatter>()
-                                                : text_formatter());
+  is_json = format == "json";
+  stderr_sink()->set_formatter(is_json ? std::make_unique<JsonFormatter>() : text_formatter());
   return true;
+}
+
+bool log_is_json() {
+  return is_json;
 }
 
 void set_log_frame(std::function<void()> before, std::function<void()> after) {

@@ -11,6 +11,9 @@ namespace skua {
 /// line (`json_line`). Returns false for any other word. Any thread.
 bool set_log_format(std::string_view format);
 
+/// Whether `set_log_format` has chosen JSON. Any thread.
+bool log_is_json();
+
 /// What a line of the log states.
 struct LogLine {
   Timestamp time;

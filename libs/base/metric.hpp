@@ -39,7 +39,7 @@ struct MetricInfo {
   const char* unit = "";
   /// One sentence, without a full stop.
   const char* help = "";
-  /// The name of the label by which a CounterFamily counts, or of which a text is the value; empty:
+  /// The name of the label by which a CountFamily counts, or of which a text is the value; empty:
   /// there is none.
   const char* label = "";
 };
@@ -125,15 +125,15 @@ using Counter = DeclaredCount<MetricKind::Counter>;
 /// The number of something at this moment.
 using Gauge = DeclaredCount<MetricKind::Gauge>;
 
-/// A counter for each of `Size` values of a label. Any thread.
-template <std::size_t Size>
-class CounterFamily {
+/// A count for each of `Size` values of a label. Any thread.
+template <MetricKind Kind, std::size_t Size>
+class CountFamily {
  public:
   using NameOf = const char* (*)(std::size_t index);
 
   /// `name_of`: the label value of each index.
-  CounterFamily(const char* key, const char* name, const char* unit, const char* help,
-                const char* label, NameOf name_of)
+  CountFamily(const char* key, const char* name, const char* unit, const char* help,
+              const char* label, NameOf name_of)
       : info_{key, name, unit, help, label}, name_of_(name_of) {}
 
   Count& at(std::size_t index) { return counts_.at(index); }
@@ -145,13 +145,34 @@ class CounterFamily {
   MetricValue read() const {
     CountsByLabel all;
     for (std::size_t i = 0; i < Size; ++i) all.emplace_back(name_of_(i), counts_[i]);
-    return {info_, MetricKind::Counter, std::move(all)};
+    return {info_, Kind, std::move(all)};
   }
 
  private:
   MetricInfo info_;
   NameOf name_of_;
   std::array<Count, Size> counts_{};
+};
+
+template <std::size_t Size>
+using CounterFamily = CountFamily<MetricKind::Counter, Size>;
+template <std::size_t Size>
+using GaugeFamily = CountFamily<MetricKind::Gauge, Size>;
+
+/// A declared histogram of durations. Any thread.
+class Histogram {
+ public:
+  /// The arguments are those of MetricInfo and must be literals. The unit is seconds.
+  constexpr Histogram(const char* key, const char* name, const char* help)
+      : info_{key, name, "seconds", help, ""} {}
+
+  void add(LatencyHistogram::Duration duration) { latency_.add(duration); }
+  LatencyHistogram::Counts counts() const { return latency_.counts(); }
+  MetricValue read() const { return {info_, MetricKind::Histogram, counts()}; }
+
+ private:
+  MetricInfo info_;
+  LatencyHistogram latency_;
 };
 
 }  // namespace skua

@@ -10,8 +10,8 @@
 namespace skua {
 
 /// Reads the metrics of a struct in the order of their declarations. The struct is an aggregate:
-/// it has no constructors and no base. A member that is a Counter, Gauge or CounterFamily is a
-/// metric; others are left out.
+/// it has no constructors and no base. A member that is a Counter, Gauge, CountFamily or Histogram
+/// is a metric; others are left out.
 template <class Group>
 std::vector<MetricValue> values_of(const Group& group) {
   std::vector<MetricValue> values;

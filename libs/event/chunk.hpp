@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -23,6 +24,8 @@ struct Chunk {
   /// The lease number of the account's job (`skua.backfill_jobs.lease_number`): the chunk is
   /// written only while the job runs under this lease. 0 if the chunk does not belong to a job.
   std::int64_t lease_number = 0;
+  /// When it came into the queue of a worker.
+  std::chrono::steady_clock::time_point queued_at{};
 
   const std::string& did() const { return events.front().event.did; }
   Lane lane() const { return events.front().event.lane(); }

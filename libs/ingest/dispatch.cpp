@@ -65,7 +65,8 @@ void dispatch(const DispatchServices& services, const filter::CurrentFilter::Sna
     services.intake.filtered +=
         std::erase_if(events, [&](const auto& event) { return is_outside(*filter, event, now); });
   }
-  services.in_flight.decoded(ticket, events.size(), time);
+  const Timestamp received_at = services.in_flight.decoded(ticket, events.size(), time);
+  services.intake.dispatch_latency.add(services.clock.now() - received_at);
   for (event::UnresolvedEvent& event : events) {
     bound_time(event, services.clock.now());
     if (const auto* change = std::get_if<event::RecordChange>(&event.body)) {

@@ -61,10 +61,12 @@ void InFlightList::made_at(Ticket ticket, Timestamp time) {
   entry(ticket).time = time;
 }
 
-void InFlightList::decoded(Ticket ticket, std::size_t events, Timestamp time) {
+Timestamp InFlightList::decoded(Ticket ticket, std::size_t events, Timestamp time) {
   std::vector<std::function<void()>> wake;
+  Timestamp received_at;
   {
     const std::scoped_lock lock(mutex_);
+    received_at = entry(ticket).frame.received_at;
     entry(ticket).remaining = events;
     entry(ticket).time = time;
     if (events == 0) {
@@ -74,6 +76,7 @@ void InFlightList::decoded(Ticket ticket, std::size_t events, Timestamp time) {
   }
   if (events == 0 && on_finished_) on_finished_(std::span(&ticket, 1));
   for (const auto& call : wake) call();
+  return received_at;
 }
 
 bool InFlightList::is_decoded(Ticket ticket) const {

@@ -83,8 +83,9 @@ class InFlightList {
   /// Says when the host made a frame that is decoded later, as when it waits for a key first.
   void made_at(Ticket ticket, Timestamp time);
 
-  /// Says into how many events a frame was decoded, once. None: it has finished.
-  void decoded(Ticket ticket, std::size_t events, Timestamp time);
+  /// Says into how many events a frame was decoded, once. None: it has finished. Returns when the
+  /// frame was read.
+  Timestamp decoded(Ticket ticket, std::size_t events, Timestamp time);
 
   /// Whether that was said, or the frame has finished.
   bool is_decoded(Ticket ticket) const;

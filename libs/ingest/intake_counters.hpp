@@ -70,6 +70,10 @@ struct IntakeCounters {
       "collections without a table of their own",
       "collection",
       [](std::size_t id) { return id == 0 ? "other" : records::kCollectionNames[id - 1].data(); }};
+  Histogram dispatch_latency{
+      "dispatch_ms", "skua_dispatch_latency_seconds",
+      "Time from the arrival of a message to its events in the queues of the "
+      "workers: decoding, verification, and waits for keys and heads"};
   Gauge accounts_waiting{"accounts_waiting", "skua_waiting_accounts", "accounts",
                          "Accounts with parked messages"};
   Gauge frames_held{"frames_held", "skua_held_messages", "messages",

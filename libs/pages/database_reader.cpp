@@ -21,7 +21,8 @@ void limit_statements(store::Session& session) {
 }  // namespace
 
 DatabaseReader::DatabaseReader(Options options)
-    : thread_({.database_url = std::move(options.database_url),
+    : fresh_for_(options.fresh_for),
+      thread_({.database_url = std::move(options.database_url),
                .session_name = store::process_name("skua pages"),
                .prepare = limit_statements,
                .component = "pages",
@@ -38,7 +39,7 @@ void DatabaseReader::stop() {
 std::optional<DatabaseState> DatabaseReader::get(milliseconds patience) {
   std::unique_lock lock(mutex_);
   const auto now = SteadyClock::now();
-  if (read_at_ && now - *read_at_ < kFresh) return state_;
+  if (read_at_ && now - *read_at_ < fresh_for_) return state_;
   if (!asked_at_) asked_at_ = now;
   thread_.notify();
   answered_.wait_for(lock, patience, [&, before = reads_] { return reads_ != before; });

@@ -15,16 +15,16 @@
 namespace skua::pages {
 
 /// Reads the state of the database on a thread with a session of its own, when it is asked. An
-/// answer counts for a second: many questions cost one read. It repeats a read that failed until
-/// the server answers. Owned by one thread.
+/// answer counts for about a second: many questions cost one read. It repeats a read that failed
+/// until the server answers. Owned by one thread.
 class DatabaseReader {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  static constexpr std::chrono::milliseconds kFresh{1'000};
-
   struct Options {
     std::string database_url;
+    /// How long an answer counts.
+    std::chrono::milliseconds fresh_for{1'000};
     /// Called on the reader's thread after an error that no retry corrects.
     std::function<void(const std::string& what)> on_defect = nullptr;
   };
@@ -35,7 +35,7 @@ class DatabaseReader {
   /// Idempotent.
   void stop();
 
-  /// The latest state. If it is older than `kFresh`, a read begins, and this waits at most
+  /// The latest state. If it is older than `fresh_for`, a read begins, and this waits at most
   /// `patience` for its end. Nothing: the server has never answered, or the last read failed. Any
   /// thread.
   std::optional<DatabaseState> get(std::chrono::milliseconds patience);
@@ -46,6 +46,7 @@ class DatabaseReader {
  private:
   std::chrono::milliseconds round(store::LazySession& session);
 
+  const std::chrono::milliseconds fresh_for_;
   mutable std::mutex mutex_;
   std::condition_variable_any answered_;
   std::optional<DatabaseState> state_;

@@ -38,14 +38,6 @@ std::string stuck_reason(const feed::Consumer& consumer) {
   return {};
 }
 
-void read_owners_part(store::Session& session, DatabaseState& state) {
-  const auto allowed = session.run("SELECT has_table_privilege('skua.migrations', 'SELECT')");
-  if (!allowed.boolean(0, 0)) return;
-  state.schema_version =
-      session.run("SELECT coalesce(max(version), 0) FROM skua.migrations").int4(0, 0);
-  state.bootstrap_is_open = backfill::bootstrap_is_open(session);
-}
-
 }  // namespace
 
 DatabaseState read_database_state(store::Session& session) {
@@ -58,7 +50,9 @@ DatabaseState read_database_state(store::Session& session) {
               "SELECT count(*) FROM (SELECT FROM skua.dead_letter_errors LIMIT {}) AS l",
               DatabaseState::kMostLetters))
           .int8(0, 0);
-  read_owners_part(session, state);
+  state.schema_version =
+      session.run("SELECT coalesce(max(version), 0) FROM skua.migrations").int4(0, 0);
+  state.bootstrap_is_open = backfill::bootstrap_is_open(session);
   for (const feed::Consumer& consumer : feed::read_consumers(session)) {
     if (consumer.role != "live") continue;
     if (std::string reason = stuck_reason(consumer); !reason.empty()) {

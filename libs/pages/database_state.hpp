@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,8 +18,8 @@ struct DatabaseState {
   };
 
   bool is_read_only = false;
-  /// The newest migration of the database; nothing: this role may not read it.
-  std::optional<int> schema_version = std::nullopt;
+  /// The newest migration of the database.
+  int schema_version = 0;
   bool bootstrap_is_open = false;
   /// Dead letters that nobody has handled, counted up to `kMostLetters`.
   std::int64_t dead_letters = 0;

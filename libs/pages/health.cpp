@@ -82,12 +82,11 @@ class Judge {
     if (database.is_read_only && observed_.process.writes) {
       add_once(problem("database-read-only"), "transaction_read_only is on");
     }
-    if (const auto version = database.schema_version) {
-      const int known = newest_migration();
-      if (*version != known) {
-        add(*version < known ? problem("schema-old") : problem("schema-new"),
-            fmt::format("the database has migration {:04}, this program {:04}", *version, known));
-      }
+    const int known = newest_migration();
+    if (const int found = database.schema_version; found != known) {
+      add(found < known ? problem("schema-old") : problem("schema-new"),
+          fmt::format("the newest migration of the database is {:04}, of this program {:04}", found,
+                      known));
     }
     if (database.bootstrap_is_open) add(problem("bootstrap-open"), "indexes are missing");
     for (const DatabaseState::Consumer& consumer : database.stuck_consumers) {

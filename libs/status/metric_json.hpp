@@ -7,7 +7,7 @@
 namespace skua::status {
 
 /// Adds a metric to a JSON object under its key; one without a key is left out. A time becomes a
-/// datetime, a CounterFamily an object without zeros.
+/// datetime, a CountFamily an object without zeros.
 void add_to(nlohmann::json& object, const MetricValue& metric);
 
 }  // namespace skua::status

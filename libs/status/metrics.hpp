@@ -64,7 +64,7 @@ struct Metrics {
   void add(MetricScope scope, std::vector<MetricValue> values);
   /// The count that has this key in JSON. Throws std::out_of_range if there is none.
   std::uint64_t count(std::string_view key) const;
-  /// The same for a CounterFamily: the counts by label value, without zeros.
+  /// The same for a CountFamily: the counts by label value, without zeros.
   std::map<std::string, std::uint64_t> counts_by_label(std::string_view key) const;
 };
 

@@ -44,17 +44,19 @@ void OutageMonitor::retrying() {
   const std::scoped_lock lock(mutex_);
   if (!outage_) return;
   const Timestamp now = clock_.now();
+  const Problem& problem = problem_of_outage(outage_->reason);
   std::string line;
   if (!logged_at_) {
     line = fmt::format("the database is down, retrying: {}{}", outage_->reason,
                        was_connected_ ? "" : " (is it up, and is the address right?)");
-  } else if (now - *logged_at_ >= kLineEvery) {
+  } else if (now - *logged_at_ >= kLineEvery || logged_problem_ != &problem) {
     line = fmt::format("the database has been down for {}, retrying: {}", lasted(*outage_, now),
                        outage_->reason);
   } else {
     return;
   }
-  log_.warn(with_code(line, problem_of_outage(outage_->reason)));
+  log_.warn(with_code(line, problem));
+  logged_problem_ = &problem;
   logged_at_ = now;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/problem.hpp"
 #include "base/time.hpp"
 #include "store/session.hpp"
 
@@ -22,7 +23,7 @@ struct Outage {
 /// Tracks whether the database server is available, for all sessions of a process. An outage begins
 /// when an attempt to connect fails, and ends when one succeeds. A broken session is not an outage
 /// if the next connection succeeds. While a caller retries, the log has a line when an outage
-/// begins, every minute, and when it ends. Any thread.
+/// begins, when its problem changes, every minute, and when it ends. Any thread.
 class OutageMonitor {
  public:
   /// Receives the log lines.
@@ -48,6 +49,8 @@ class OutageMonitor {
   std::optional<Outage> outage_;
   /// The time of the last log line; nothing: there was none.
   std::optional<Timestamp> logged_at_;
+  /// The problem of that line.
+  const Problem* logged_problem_ = nullptr;
   bool was_connected_ = false;
 };
 

@@ -21,15 +21,15 @@ T number(std::string_view text) {
 }  // namespace
 
 std::size_t Rows::size() const {
-  return impl_->result.size();
+  return static_cast<std::size_t>(impl_->result.size());
 }
 
 std::size_t Rows::affected() const {
-  return impl_->result.affected_rows();
+  return static_cast<std::size_t>(impl_->result.affected_rows());
 }
 
 std::size_t Rows::columns() const {
-  return impl_->result.columns();
+  return static_cast<std::size_t>(impl_->result.columns());
 }
 
 std::string_view Rows::column_name(std::size_t column) const {

@@ -2,8 +2,8 @@
 
 #include <chrono>
 #include <optional>
+#include <stdexcept>
 #include <string>
-#include <unordered_set>
 
 #include <pqxx/pqxx>
 
@@ -47,15 +47,13 @@ std::string with_defaults(const std::string& url) {
 }
 
 /// Runs `f`, and converts libpqxx's exceptions to our three error classes. For some errors of the
-/// server libpqxx has classes of its own, without SQLSTATE.
+/// server libpqxx has classes of its own; in version 6 they have no SQLSTATE.
 template <class F>
 decltype(auto) translating(F&& f) {
   try {
     return f();
   } catch (const pqxx::insufficient_privilege& e) {
     throw_sql_error(one_line(e.what()), "42501");
-  } catch (const pqxx::sql_error& e) {
-    throw_sql_error(one_line(e.what()), e.sqlstate());
   } catch (const pqxx::too_many_connections& e) {
     throw_sql_error(one_line(e.what()), "53300");
   } catch (const pqxx::deadlock_detected& e) {
@@ -66,50 +64,21 @@ decltype(auto) translating(F&& f) {
     throw_sql_error(one_line(e.what()), "40003");
   } catch (const pqxx::transaction_rollback& e) {
     throw_sql_error(one_line(e.what()), "40000");
+  } catch (const pqxx::sql_error& e) {
+    throw_sql_error(one_line(e.what()), e.sqlstate());
   } catch (const pqxx::failure& e) {
     throw_sql_error(one_line(e.what()), "");
-  } catch (const pqxx::pqxx_exception& e) {
+  } catch (const std::logic_error& e) {
     // Wrong use of libpqxx, or a bug in it.
-    throw DefectError(one_line(e.base().what()), "");
+    throw DefectError(one_line(e.what()), "");
   }
 }
-
-/// Sends the server's warnings and libpqxx's own messages to our log.
-class Notices : public pqxx::errorhandler {
- public:
-  explicit Notices(pqxx::connection_base& connection) : errorhandler(connection) {}
-
-  bool operator()(const char message[]) noexcept override {
-    try {
-      const std::string text = one_line(message);
-      // A server that stops tells each session; the outage monitor logs it once.
-      if (text.find("terminating connection") != std::string::npos) {
-        logger("store")->debug("{}", text);
-      } else {
-        logger("store")->warn("{}", text);
-      }
-    } catch (...) {
-      // A failure of the log must not break the connection.
-    }
-    return false;
-  }
-};
 
 }  // namespace
 
 class Session::Impl {
  public:
-  explicit Impl(const std::string& url)
-      : connection(with_defaults(url)),
-        handle(NotedConnect::newest),
-        notices(connection),
-        direct(connection) {
-    // A connection that reconnected by itself would silently lose its transaction and its locks.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-    connection.inhibit_reactivation(true);
-#pragma GCC diagnostic pop
-  }
+  explicit Impl(const std::string& url) : connection(with_defaults(url)) {}
 
   template <class F>
   Rows perform(F&& f) {
@@ -134,11 +103,6 @@ class Session::Impl {
   }
 
   Connection connection;
-  pg_conn* handle;
-  Notices notices;
-  // We manage transactions, not libpqxx: one object serves all statements.
-  pqxx::nontransaction direct;
-  std::unordered_set<std::string> prepared;
   std::uint64_t nuls_removed = 0;
   std::optional<SipKey> lock_secret;
   bool in_transaction = false;
@@ -176,7 +140,7 @@ bool Session::connected() const {
 }
 
 bool Session::is_pooled() const {
-  return impl_->connection.backendpid() != server_pid_;
+  return impl_->connection.backend_pid() != server_pid_;
 }
 
 void Session::note_wal_position() {
@@ -226,37 +190,20 @@ bool Session::in_transaction() const {
 }
 
 Rows Session::run(const std::string& sql) {
-  return impl_->perform([&] { return impl_->direct.exec(sql); });
+  return impl_->perform([&] { return impl_->connection.run(sql); });
 }
 
 Rows Session::execute(const Statement& statement, const Params& params) {
   impl_->nuls_removed += params.nuls_removed();
-  return impl_->perform([&] {
-    if (impl_->prepared.insert(statement.name).second) {
-      impl_->connection.prepare(statement.name, statement.sql);
-    }
-    // The newer form, exec_prepared, cannot pass a number of binary values and nulls that is known
-    // only at run time.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-    pqxx::prepare::invocation invocation = impl_->direct.prepared(statement.name);
-#pragma GCC diagnostic pop
-    for (const Params::Value& value : params.values()) {
-      if (value.is_null) {
-        invocation();
-      } else {
-        invocation(pqxx::binarystring(value.binary.data(), value.binary.size()));
-      }
-    }
-    return invocation.exec();
-  });
+  return impl_->perform(
+      [&] { return impl_->connection.execute(statement.name, statement.sql, params.values()); });
 }
 
 void Session::copy(const std::string& table, const std::string& columns, const CopyRows& rows) {
   impl_->nuls_removed += rows.nuls_removed();
   impl_->noting([&] {
-    copy_rows(impl_->handle, "COPY " + table + " (" + columns + ") FROM STDIN (FORMAT binary)",
-              rows.encoded());
+    copy_rows(impl_->connection.handle(),
+              "COPY " + table + " (" + columns + ") FROM STDIN (FORMAT binary)", rows.encoded());
     return true;
   });
 }

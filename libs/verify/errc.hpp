@@ -34,7 +34,7 @@ enum class errc {
 /// How many there are: they count from 1 without a gap.
 inline constexpr std::size_t kReasons = 20;
 
-/// Its index in a CounterFamily.
+/// Its index in a CountFamily.
 constexpr std::size_t index_of(errc reason) {
   return static_cast<std::size_t>(reason) - 1;
 }

@@ -21,10 +21,16 @@ namespace skua::writer {
 namespace {
 
 using std::chrono::milliseconds;
+/// For metrics only.
+using SteadyClock = std::chrono::steady_clock;
 
 constexpr milliseconds kIdle{500};
 /// How long a worker waits when only events of busy accounts are left.
 constexpr milliseconds kBusy{5};
+
+LatencyHistogram::Duration microseconds_of(SteadyClock::duration duration) {
+  return std::chrono::duration_cast<LatencyHistogram::Duration>(duration);
+}
 
 /// The number of first events, at most `size`, whose producers share their counters.
 std::size_t share_counters(std::span<const TakenEvent> events, std::size_t size,
@@ -52,9 +58,10 @@ void move_followers(Events& events, Events& busy) {
 
 }  // namespace
 
-Worker::Worker(std::string name, std::unique_ptr<WritePolicy> policy, WritePermits& permits,
+Worker::Worker(std::size_t index, std::unique_ptr<WritePolicy> policy, WritePermits& permits,
                const WorkerServices& services)
-    : name_(std::move(name)),
+    : index_(index),
+      name_(worker_name(index)),
       policy_(std::move(policy)),
       permits_(permits),
       services_(services),
@@ -69,6 +76,8 @@ Worker::~Worker() {
 
 void Worker::push(event::Chunk chunk) {
   policy_->queued(chunk.events.size());
+  services_.metrics.queued.at(index_) += chunk.events.size();
+  chunk.queued_at = SteadyClock::now();
   queue_.push(std::move(chunk));
 }
 
@@ -115,7 +124,14 @@ void Worker::fill(milliseconds wait) {
   std::size_t events = 0;
   for (const event::Chunk& chunk : taken_) events += chunk.events.size();
   if (events >= policy_->batch_size()) return;
-  policy_->taken(queue_.pop_some(taken_, policy_->batch_size() - events, wait));
+  const std::size_t before = taken_.size();
+  const std::size_t taken = queue_.pop_some(taken_, policy_->batch_size() - events, wait);
+  policy_->taken(taken);
+  services_.metrics.queued.at(index_) -= taken;
+  const auto now = SteadyClock::now();
+  for (std::size_t i = before; i < taken_.size(); ++i) {
+    services_.metrics.queue_wait.add(microseconds_of(now - taken_[i].queued_at));
+  }
 }
 
 std::optional<WritePermits::Permit> Worker::wait_for_permit(const std::stop_token& stop) {
@@ -168,6 +184,7 @@ std::optional<Worker::Events> Worker::write(const std::stop_token& stop) {
 }
 
 void Worker::write_batch(Events& events, std::size_t size, Events& busy) {
+  const auto began_at = SteadyClock::now();
   const std::span<const TakenEvent> batch(events.data(), size);
   store::Session& connection = session_.get();
   const std::uint64_t nuls_before = connection.nuls_removed();
@@ -182,6 +199,8 @@ void Worker::write_batch(Events& events, std::size_t size, Events& busy) {
   }
   const Written written = policy_->write(connection, batch);
   session_.succeeded();
+  services_.metrics.transaction.add(microseconds_of(SteadyClock::now() - began_at));
+  services_.metrics.finished.at(index_) += size - written.busy.size();
 
   Counters& counters = services_.producer_of(*batch.front().chunk).counters();
   counters.transactions += 1;

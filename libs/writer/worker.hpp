@@ -27,9 +27,9 @@ namespace skua::writer {
 /// chunk is reported to its producer when the outcome of all its events is durable.
 class Worker {
  public:
-  /// `name`: for the log and `pg_stat_activity`. `permits`: shared with the workers of the same
-  /// source.
-  Worker(std::string name, std::unique_ptr<WritePolicy> policy, WritePermits& permits,
+  /// `index`: of its name and metrics (worker_index). `permits`: shared with the workers of the
+  /// same source.
+  Worker(std::size_t index, std::unique_ptr<WritePolicy> policy, WritePermits& permits,
          const WorkerServices& services);
   ~Worker();
   Worker(const Worker&) = delete;
@@ -71,6 +71,8 @@ class Worker {
   /// is idempotent.
   void report(const Events& left);
 
+  const std::size_t index_;
+  /// For the log and `pg_stat_activity`.
   const std::string name_;
   const std::unique_ptr<WritePolicy> policy_;
   WritePermits& permits_;

@@ -4,9 +4,6 @@
 #include <thread>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "records/record_type.hpp"
 #include "resolve/actor_ids.hpp"
 #include "writer/backfill_policy.hpp"
 #include "writer/live_policy.hpp"
@@ -23,12 +20,6 @@ constexpr std::size_t kDeep = 2'000;
 std::unique_ptr<WritePolicy> policy_of(EventSource source, const WorkerServices& services) {
   if (source == EventSource::Live) return std::make_unique<LivePolicy>(services);
   return std::make_unique<BackfillPolicy>(services);
-}
-
-/// Such as `live like 0`.
-std::string name_of(EventSource source, records::RecordType type, std::size_t number) {
-  return fmt::format("{} {} {}", source == EventSource::Live ? "live" : "backfill",
-                     records::name_of(type), number);
 }
 
 }  // namespace
@@ -63,18 +54,16 @@ void WorkerPool::start() {
                          .ids = ids_,
                          .lexicons = lexicons_,
                          .live_backpressure = live_backpressure_,
+                         .metrics = metrics_,
                          .server_clock = options_.server_clock,
                          .monotonic = options_.monotonic,
                          .on_defect = options_.on_defect});
   workers_.reserve(kWorkers);
-  for (const EventSource source : {EventSource::Live, EventSource::Backfill}) {
-    WritePermits& permits = source == EventSource::Live ? live_permits_ : backfill_permits_;
-    for (const auto type : records::kRecordTypes) {
-      for (std::size_t number = 0; number < kWorkersPerLane; ++number) {
-        workers_.push_back(std::make_unique<Worker>(
-            name_of(source, type, number), policy_of(source, *services_), permits, *services_));
-      }
-    }
+  for (std::size_t index = 0; index < kWorkers; ++index) {
+    const bool is_live = index < kWorkers / 2;
+    workers_.push_back(std::make_unique<Worker>(
+        index, policy_of(is_live ? EventSource::Live : EventSource::Backfill, *services_),
+        is_live ? live_permits_ : backfill_permits_, *services_));
   }
 }
 

@@ -16,6 +16,7 @@
 #include "writer/live_backpressure.hpp"
 #include "writer/producer.hpp"
 #include "writer/worker.hpp"
+#include "writer/worker_metrics.hpp"
 #include "writer/worker_services.hpp"
 #include "writer/write_permits.hpp"
 
@@ -74,6 +75,8 @@ class WorkerPool {
   /// jobs are repeated. No `push` and no call of a producer after it. Idempotent.
   void end(bool streams_are_durable);
 
+  const WorkerMetrics& metrics() const { return metrics_; }
+
   resolve::SharedIds& ids() { return ids_; }
   const Clock& server_clock() const { return options_.server_clock; }
   /// For the producers of streams, which share them.
@@ -85,6 +88,7 @@ class WorkerPool {
   std::vector<Producer*> producers_;
   resolve::SharedIds ids_;
   AddedLexicons lexicons_;
+  WorkerMetrics metrics_;
   Counters stream_counters_;
   LiveBackpressure live_backpressure_;
   // Each source has its own: a batch of a backfill does not keep live events waiting.

@@ -10,6 +10,7 @@
 #include "writer/live_backpressure.hpp"
 #include "writer/producer.hpp"
 #include "writer/source_names.hpp"
+#include "writer/worker_metrics.hpp"
 
 namespace skua::writer {
 
@@ -23,6 +24,7 @@ struct WorkerServices {
   resolve::SharedIds& ids;
   AddedLexicons& lexicons;
   LiveBackpressure& live_backpressure;
+  WorkerMetrics& metrics;
   /// PostgreSQL's time, for stored times: other processes compare with them.
   const Clock& server_clock;
   /// Measures the duration of transactions; does not jump.

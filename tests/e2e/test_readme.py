@@ -2,7 +2,8 @@
 
 A simulated network on loopback replaces the live one: the tests replace its names in the commands, and environment
 variables tell skua the addresses of its directory and its DNS server. `scripts/test` would run this test again, so its
-help runs instead.
+help runs instead. Blocks of the language `console` need a system of their own: tests/install/package_test runs the
+commands that install the package.
 """
 
 import os
@@ -19,7 +20,7 @@ LIVE = "wss://relay1.us-east.bsky.network"
 BINARIES = "build/release/bin"
 # Commands that a scenario runs itself, or that would run this test again.
 ELSEWHERE = {"scripts/run": None, "scripts/test": "scripts/test --help"}
-RUNNABLE = ("scripts/pg ", "scripts/build ", f"{BINARIES}/skua ", f"{BINARIES}/skua-sim ")
+RUNNABLE = ("scripts/pg ", "scripts/build ", f"{BINARIES}/skua ", f"{BINARIES}/skua-sim ", "cmake --install ", "cpack ")
 
 
 def commands():

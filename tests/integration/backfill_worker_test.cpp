@@ -106,6 +106,7 @@ class BackfillWorkerTest : public test::PostgresTest {
                            .ids = ids_,
                            .lexicons = lexicons_,
                            .live_backpressure = pressure,
+                           .metrics = metrics_,
                            .server_clock = clock_,
                            .monotonic = clock_,
                            .on_defect = [this, &producer](const std::string& what) {
@@ -114,7 +115,7 @@ class BackfillWorkerTest : public test::PostgresTest {
                            }});
   }
   std::unique_ptr<Worker> worker(const WorkerServices& services) {
-    return std::make_unique<Worker>("backfill test", std::make_unique<BackfillPolicy>(services),
+    return std::make_unique<Worker>(kWorkers / 2, std::make_unique<BackfillPolicy>(services),
                                     permits_, services);
   }
   void open(const std::string& url) {
@@ -169,6 +170,7 @@ class BackfillWorkerTest : public test::PostgresTest {
   resolve::SharedIds ids_;
   AddedLexicons lexicons_{clock_};
   LiveBackpressure pressure_{10};
+  WorkerMetrics metrics_;
   WritePermits permits_{1};
   TestProducer producer_;
   Counters& counters_ = producer_.counted;

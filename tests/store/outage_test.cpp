@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "store/database_watch.hpp"
 #include "store/session.hpp"
 #include "support/manual_clock.hpp"
 
@@ -89,6 +90,18 @@ TEST_F(OutageMonitorTest, logs_nothing_of_a_session_that_broke_while_others_can_
   monitor_.retrying();
   EXPECT_EQ(lines_, Lines{});
   EXPECT_FALSE(monitor_.current());
+}
+
+TEST_F(OutageMonitorTest, logs_a_line_when_the_problem_changes) {
+  monitor_.connected();
+  fail_for(2s);
+  for (int i = 0; i < 5; ++i) {
+    fail(std::string(kWaitsForPromotion));
+    monitor_.retrying();
+  }
+  EXPECT_EQ(lines_, (Lines{"warn the database is down, retrying: refused [database-down]",
+                           "warn the database has been down for 2 s, retrying: " +
+                               std::string(kWaitsForPromotion) + " [database-read-only]"}));
 }
 
 TEST_F(OutageMonitorTest, logs_each_of_two_outages) {

@@ -1,64 +1,164 @@
 #include "store/impl/connection.hpp"
 
-#include <cstddef>
 #include <memory>
 
 #include <libpq-fe.h>
 
-#include "store/sql_error.hpp"
+#include "base/log.hpp"
 
 namespace skua::store {
 namespace {
 
-struct ResultDeleter {
-  void operator()(PGresult* result) const { PQclear(result); }
-};
-using LibpqResult = std::unique_ptr<PGresult, ResultDeleter>;
-
-/// Throws if a result of libpq is an error.
-void check(PGconn* handle, const PGresult* result, ExecStatusType expected) {
-  if (result != nullptr && PQresultStatus(result) == expected) return;
-  const char* state = result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_SQLSTATE);
-  const char* message = result == nullptr ? PQerrorMessage(handle) : PQresultErrorMessage(result);
-  throw_sql_error(one_line(message), state == nullptr ? "" : state);
+/// Logs a warning of the server, or a message of libpqxx.
+void log_notice(std::string_view message) noexcept {
+  try {
+    const std::string text = one_line(message);
+    // A server that stops tells each session; the outage monitor logs it once.
+    if (text.find("terminating connection") != std::string::npos) {
+      logger("store")->debug("{}", text);
+    } else {
+      logger("store")->warn("{}", text);
+    }
+  } catch (...) {
+    // A failure of the log must not break the connection.
+  }
 }
+
+#if PQXX_VERSION_MAJOR >= 7
+
+/// libpq opens the connection, because libpqxx 7 does not show the handle of one that it opened.
+PGconn* open_handle(const std::string& url) {
+  PGconn* const handle = PQconnectdb(url.c_str());
+  if (handle == nullptr) throw std::bad_alloc();
+  if (PQstatus(handle) != CONNECTION_OK) {
+    const std::string message = PQerrorMessage(handle);
+    PQfinish(handle);
+    throw pqxx::broken_connection(message);
+  }
+  return handle;
+}
+
+#else
+
+/// Records the handle of the connection that this thread made last: libpqxx 6 hides it.
+class NotedConnect : public pqxx::connect_direct {
+ public:
+  using pqxx::connect_direct::connect_direct;
+  handle do_startconnect(handle given) override {
+    newest = pqxx::connect_direct::do_startconnect(given);
+    return newest;
+  }
+  static inline thread_local handle newest = nullptr;
+};
+using Library6 = pqxx::basic_connection_base<NotedConnect>;
+
+class Notices : public pqxx::errorhandler {
+ public:
+  explicit Notices(pqxx::connection_base& connection) : errorhandler(connection) {}
+
+  bool operator()(const char message[]) noexcept override {
+    log_notice(message);
+    return false;
+  }
+};
+
+#endif
 
 }  // namespace
 
-std::string one_line(std::string_view text) {
-  std::string line;
-  for (const char c : text) {
-    const bool is_space = c == ' ' || c == '\n' || c == '\t';
-    if (!is_space) {
-      line += c;
-    } else if (!line.empty() && line.back() != ' ') {
-      line += ' ';
-    }
+#if PQXX_VERSION_MAJOR >= 7
+
+class Connection::Library {
+ public:
+  explicit Library(const std::string& url)
+      : handle(open_handle(url)),
+        connection(pqxx::connection::seize_raw_connection(handle)),
+        direct(connection) {
+    connection.set_notice_handler([](pqxx::zview message) { log_notice(message); });
   }
-  while (!line.empty() && line.back() == ' ') line.pop_back();
-  return line;
+
+  pqxx::result execute(const std::string& name, const std::vector<Params::Value>& values) {
+    pqxx::params parameters;
+    parameters.reserve(values.size());
+    for (const Params::Value& value : values) {
+      if (value.is_null) {
+        parameters.append();
+      } else {
+        parameters.append(pqxx::binary_cast(value.binary));
+      }
+    }
+    return direct.exec(pqxx::prepped{name}, parameters);
+  }
+
+  PGconn* handle;
+  pqxx::connection connection;
+  // We manage transactions, not libpqxx: one object serves all statements.
+  pqxx::nontransaction direct;
+};
+
+#else
+
+class Connection::Library {
+ public:
+  explicit Library(const std::string& url)
+      : connection(url), handle(NotedConnect::newest), notices(connection), direct(connection) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    connection.inhibit_reactivation(true);
+#pragma GCC diagnostic pop
+  }
+
+  pqxx::result execute(const std::string& name, const std::vector<Params::Value>& values) {
+    // The newer form, exec_prepared, cannot pass a number of binary values and nulls that is known
+    // only at run time.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    pqxx::prepare::invocation invocation = direct.prepared(name);
+#pragma GCC diagnostic pop
+    for (const Params::Value& value : values) {
+      if (value.is_null) {
+        invocation();
+      } else {
+        invocation(pqxx::binarystring(value.binary.data(), value.binary.size()));
+      }
+    }
+    return invocation.exec();
+  }
+
+  Library6 connection;
+  PGconn* handle;
+  Notices notices;
+  // We manage transactions, not libpqxx: one object serves all statements.
+  pqxx::nontransaction direct;
+};
+
+#endif
+
+Connection::Connection(const std::string& url)
+    : library_(std::make_unique<Library>(url)), handle_(library_->handle) {}
+
+Connection::~Connection() = default;
+
+bool Connection::is_open() const {
+  return library_->connection.is_open();
 }
 
-void copy_rows(PGconn* handle, const std::string& sql, const std::string& rows) {
-  check(handle, LibpqResult(PQexec(handle, sql.c_str())).get(), PGRES_COPY_IN);
-  // Signature, no flags, no extension; after the rows, -1 instead of a number of fields.
-  constexpr std::string_view kHead("PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0", 19);
-  constexpr std::string_view kEnd("\377\377", 2);
-  constexpr std::size_t kPiece = std::size_t{1} << 20;
-  const auto send = [handle](std::string_view bytes) {
-    return PQputCopyData(handle, bytes.data(), static_cast<int>(bytes.size())) == 1;
-  };
-  bool sent = send(kHead);
-  for (std::size_t at = 0; sent && at < rows.size(); at += kPiece) {
-    sent = send(std::string_view(rows).substr(at, kPiece));
+int Connection::backend_pid() const {
+  return library_->connection.backendpid();
+}
+
+pqxx::result Connection::run(const std::string& sql) {
+  return library_->direct.exec(sql);
+}
+
+pqxx::result Connection::execute(const std::string& name, const std::string& sql,
+                                 const std::vector<Params::Value>& values) {
+  if (!prepared_.contains(name)) {
+    // libpqxx 7 prepares at once, which fails in a failed transaction.
+    library_->connection.prepare(name, sql);
+    prepared_.insert(name);
   }
-  sent = sent && send(kEnd) && PQputCopyEnd(handle, nullptr) == 1;
-  // If the server reported an error, it explains more than the failed write.
-  const LibpqResult outcome(PQgetResult(handle));
-  while (LibpqResult(PQgetResult(handle)) != nullptr) {
-  }
-  check(handle, outcome.get(), PGRES_COMMAND_OK);
-  if (!sent) throw_sql_error(one_line(PQerrorMessage(handle)), "");
+  return library_->execute(name, values);
 }
 
 }  // namespace skua::store

@@ -1,27 +1,46 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_set>
+#include <vector>
 
 #include <pqxx/pqxx>
+
+#include "store/parameters.hpp"
 
 struct pg_conn;
 
 namespace skua::store {
 
-/// libpqxx has no binary COPY and hides the handle that libpq needs for it: this class records the
-/// handle. (libpqxx 6; version 7 has no policies, and offers `raw_connection` instead.)
-class NotedConnect : public pqxx::connect_direct {
+/// A connection of libpqxx, with its handle of libpq: libpqxx has no binary COPY. Hides the
+/// differences between libpqxx 6 (Debian 12) and 7 (Debian 13). Never reconnects by itself: a new
+/// connection would silently lack the transaction and the locks of the former one. One thread.
+/// Throws the exceptions of libpqxx.
+class Connection {
  public:
-  using pqxx::connect_direct::connect_direct;
-  handle do_startconnect(handle given) override {
-    newest = pqxx::connect_direct::do_startconnect(given);
-    return newest;
-  }
-  /// The connection that this thread made last.
-  static inline thread_local handle newest = nullptr;
+  explicit Connection(const std::string& url);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  bool is_open() const;
+  int backend_pid() const;
+  pg_conn* handle() const { return handle_; }
+
+  pqxx::result run(const std::string& sql);
+  /// Prepares the statement on its first use.
+  pqxx::result execute(const std::string& name, const std::string& sql,
+                       const std::vector<Params::Value>& values);
+
+ private:
+  class Library;
+
+  std::unique_ptr<Library> library_;
+  pg_conn* handle_;
+  std::unordered_set<std::string> prepared_;
 };
-using Connection = pqxx::basic_connection_base<NotedConnect>;
 
 /// A message of the server as one line: the server breaks and indents its messages.
 std::string one_line(std::string_view text);

@@ -15,7 +15,9 @@ class Rows::Impl {
   pqxx::result result;
 
   pqxx::field at(std::size_t row, std::size_t column) const {
-    if (row >= result.size() || column >= result.columns()) {
+    // The types of the sizes differ between libpqxx 6 and 7.
+    if (row >= static_cast<std::size_t>(result.size()) ||
+        column >= static_cast<std::size_t>(result.columns())) {
       throw std::out_of_range("no such row or column in the answer");
     }
     return result[static_cast<pqxx::result::size_type>(row)]

@@ -1,0 +1,119 @@
+#include "pages/database_state.hpp"
+
+#include <chrono>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "feed/consumers/consumer_table.hpp"
+#include "pages/database_reader.hpp"
+#include "support/postgres.hpp"
+
+namespace skua::pages::database_state_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class DatabaseStateTest : public testing::Test {
+ protected:
+  void SetUp() override { SKUA_NEED_POSTGRES(); }
+  store::Session& session() {
+    if (!session_) session_ = std::make_unique<store::Session>(database_.url(), "test");
+    return *session_;
+  }
+  DatabaseState state() { return read_database_state(session()); }
+  std::string stuck_reason() {
+    const auto stuck = state().stuck_consumers;
+    return stuck.size() == 1 ? stuck[0].name + ": " + stuck[0].reason
+                             : std::to_string(stuck.size());
+  }
+  /// A projection whose tables are built.
+  void add_running_consumer() {
+    feed::add_consumer(session(), {.name = "post_stats"});
+    session().run(
+        "UPDATE skua.consumers SET state = 'running', role = 'live';"
+        "INSERT INTO skua.consumer_lanes (consumer_id, lane, pos) SELECT id, 0, 1 FROM "
+        "skua.consumers");
+    ASSERT_EQ(stuck_reason(), "0");
+  }
+
+  test::Database database_;
+  std::unique_ptr<store::Session> session_;
+};
+
+TEST_F(DatabaseStateTest, of_a_new_database_shows_no_problem) {
+  const DatabaseState found = state();
+  EXPECT_FALSE(found.is_read_only);
+  EXPECT_EQ(found.schema_version, store::migrations().back().version);
+  EXPECT_FALSE(found.bootstrap_is_open);
+  EXPECT_EQ(found.dead_letters, 0);
+  EXPECT_TRUE(found.stuck_consumers.empty());
+}
+
+TEST_F(DatabaseStateTest, shows_a_read_only_session) {
+  session().run("SET default_transaction_read_only = on");
+  EXPECT_TRUE(state().is_read_only);
+}
+
+TEST_F(DatabaseStateTest, shows_a_newer_schema) {
+  session().run("INSERT INTO skua.migrations (version, name, checksum) VALUES (9999, 'x', 'x')");
+  EXPECT_EQ(state().schema_version, 9999);
+}
+
+TEST_F(DatabaseStateTest, shows_a_paused_consumer) {
+  add_running_consumer();
+  feed::pause_consumer(session(), "post_stats", true);
+  EXPECT_EQ(stuck_reason(), "post_stats: it is paused");
+}
+
+TEST_F(DatabaseStateTest, shows_a_stopped_consumer_with_its_error) {
+  add_running_consumer();
+  session().run("UPDATE skua.consumers SET state = 'stopped', error = 'division by zero'");
+  EXPECT_EQ(stuck_reason(), "post_stats: it stopped: division by zero");
+}
+
+TEST_F(DatabaseStateTest, shows_a_blocked_lane_and_repeated_failures) {
+  add_running_consumer();
+  session().run("UPDATE skua.consumer_lanes SET attempts = 2, error = 'no answer' WHERE lane = 0");
+  EXPECT_EQ(stuck_reason(), "0");
+  session().run("UPDATE skua.consumer_lanes SET attempts = 3 WHERE lane = 0");
+  EXPECT_EQ(stuck_reason(), "post_stats: lane 0, 3 failures: no answer");
+  session().run("UPDATE skua.consumer_lanes SET is_blocked = true WHERE lane = 0");
+  EXPECT_EQ(stuck_reason(), "post_stats: a failed change blocks lane 0: no answer");
+}
+
+TEST_F(DatabaseStateTest, can_be_read_by_the_role_of_readers) {
+  session().run("DO $$ BEGIN CREATE ROLE skua_reader; EXCEPTION WHEN duplicate_object THEN END $$");
+  session().run("SELECT skua.grant_reader()");
+  session().run("SET ROLE skua_reader");
+  EXPECT_EQ(state().schema_version, store::migrations().back().version);
+}
+
+TEST_F(DatabaseStateTest, is_read_again_when_it_is_older_than_requested) {
+  session().run("SELECT 1");
+  DatabaseReader cached({.database_url = database_.url(), .fresh_for = 1h});
+  DatabaseReader current({.database_url = database_.url(), .fresh_for = 0ms});
+  cached.start();
+  current.start();
+  ASSERT_TRUE(cached.get(20s).has_value());
+  ASSERT_TRUE(current.get(20s).has_value());
+  session().run("INSERT INTO skua.migrations (version, name, checksum) VALUES (9999, 'x', 'x')");
+  EXPECT_NE(cached.get(20s)->schema_version, 9999);
+  EXPECT_EQ(current.get(20s)->schema_version, 9999);
+  EXPECT_EQ(current.unanswered(std::chrono::steady_clock::now()), std::nullopt);
+}
+
+TEST_F(DatabaseStateTest, is_unanswered_while_the_read_waits) {
+  session().run("SELECT 1");
+  DatabaseReader reader({.database_url = database_.url(), .fresh_for = 0ms});
+  reader.start();
+  ASSERT_TRUE(reader.get(20s).has_value());
+  store::Transaction lock(session());
+  session().run("LOCK TABLE skua.migrations IN ACCESS EXCLUSIVE MODE");
+  // What was known still counts.
+  EXPECT_TRUE(reader.get(50ms).has_value());
+  EXPECT_GE(reader.unanswered(std::chrono::steady_clock::now()).value_or(0ms), 50ms);
+}
+
+}  // namespace
+}  // namespace skua::pages::database_state_test

@@ -1,0 +1,156 @@
+#include "pages/pages.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace skua::pages::pages_test {
+namespace {
+
+using namespace std::chrono_literals;
+using http_server::Exchange;
+using http_server::Response;
+using nlohmann::json;
+using testing::HasSubstr;
+
+/// Nothing listens there.
+constexpr const char* kNoServer = "postgresql://nobody@127.0.0.1:1/none?connect_timeout=1";
+
+/// A request whose answer is waited for.
+class Request {
+ public:
+  explicit Request(std::string path) {
+    http_server::Request request;
+    request.target.path = std::move(path);
+    exchange_ = std::make_shared<Exchange>(std::move(request), [this] { answered_.set_value(); });
+  }
+  const std::shared_ptr<Exchange>& exchange() const { return exchange_; }
+  Response response() {
+    if (answered_.get_future().wait_for(20s) != std::future_status::ready) {
+      ADD_FAILURE() << "no answer";
+      return {};
+    }
+    return std::get<Response>(exchange_->take().value());
+  }
+
+ private:
+  std::promise<void> answered_;
+  std::shared_ptr<Exchange> exchange_;
+};
+
+class PagesTest : public testing::Test {
+ protected:
+  void open() {
+    pages_.emplace(Pages::Options{
+        .database_url = kNoServer,
+        .process =
+            [this] {
+              ++observations_;
+              gate_.wait();
+              ProcessState state;
+              state.phase = ProcessState::Phase::Running;
+              return state;
+            },
+        .metrics =
+            [] {
+              return std::vector<status::LabelledMetric>{
+                  {{{"", "skua_made", "", "Made"}, MetricKind::Gauge, std::uint64_t{7}}}};
+            },
+        .loops = {&main_loop_}});
+    pages_->add_routes(routes_);
+    pages_->start();
+  }
+  void ask(const Request& request) {
+    routes_.at(request.exchange()->request().target.path).handler(request.exchange());
+  }
+  Response get(const std::string& path) {
+    Request request(path);
+    ask(request);
+    return request.response();
+  }
+
+  std::promise<void> open_gate_;
+  std::shared_future<void> gate_ = open_gate_.get_future();
+  std::atomic<int> observations_{0};
+  Heartbeat main_loop_{"main"};
+  http_server::Server::Routes routes_;
+  std::optional<Pages> pages_;
+};
+
+TEST_F(PagesTest, answer_without_the_database_with_the_reason) {
+  open_gate_.set_value();
+  open();
+  // The first question finds out that the server is down.
+  Response response = get("/health/ready");
+  EXPECT_EQ(response.status, 503U);
+  const json body = json::parse(response.body);
+  ASSERT_EQ(body["reasons"].size(), 1U) << body;
+  EXPECT_EQ(body["reasons"][0]["code"], "database-down");
+  response = get("/metrics");
+  EXPECT_EQ(response.status, 200U);
+  EXPECT_THAT(response.body, HasSubstr("skua_made 7\n"));
+  EXPECT_THAT(response.body, HasSubstr("skua_problem{code=\"database-down\"} 1\n"));
+  EXPECT_THAT(response.body, HasSubstr("skua_problem{code=\"disk-full\"} 0\n"));
+  response = get("/status");
+  EXPECT_EQ(response.status, 503U);
+  EXPECT_EQ(json::parse(response.body)["error"], "database-down");
+}
+
+TEST_F(PagesTest, answer_requests_that_wait_together) {
+  open();
+  std::vector<std::unique_ptr<Request>> requests;
+  for (int i = 0; i < 100; ++i) {
+    requests.push_back(std::make_unique<Request>(i % 2 == 0 ? "/health/ready" : "/metrics"));
+    ask(*requests.back());
+  }
+  open_gate_.set_value();
+  for (const auto& request : requests) EXPECT_NE(request->response().body, "");
+  // The first may have been observed alone.
+  EXPECT_LE(observations_, 3);
+}
+
+TEST_F(PagesTest, health_live_answers_while_the_observation_waits) {
+  open();
+  Request blocked("/health/ready");
+  ask(blocked);
+  EXPECT_EQ(get("/health/live").status, 200U);
+  open_gate_.set_value();
+  blocked.response();
+}
+
+TEST_F(PagesTest, health_live_names_a_loop_that_is_stuck) {
+  open_gate_.set_value();
+  open();
+  main_loop_.beat(std::chrono::steady_clock::now());
+  EXPECT_EQ(get("/health/live").body, R"({"status":"live","stuck":[]})"
+                                      "\n");
+  main_loop_.beat(std::chrono::steady_clock::now() - Heartbeat::kStuck);
+  const Response response = get("/health/live");
+  EXPECT_EQ(response.status, 503U);
+  EXPECT_EQ(response.body, R"({"status":"stuck","stuck":["main"]})"
+                           "\n");
+}
+
+TEST_F(PagesTest, the_list_links_every_page) {
+  open_gate_.set_value();
+  open();
+  const Response response = get("/");
+  EXPECT_EQ(response.content_type, "text/html; charset=utf-8");
+  for (const auto& [path, route] : routes_) {
+    if (path == "/") continue;
+    EXPECT_THAT(response.body, HasSubstr("href=\"" + path + "\""));
+    EXPECT_EQ(route.method, http_server::Method::Get);
+  }
+}
+
+}  // namespace
+}  // namespace skua::pages::pages_test

@@ -99,6 +99,7 @@ struct ServeFlags {
   std::optional<std::string> max_clients;
   std::optional<std::string> max_clients_per_address;
   std::optional<std::string> webhook_timeout;
+  std::optional<std::string> admin_token_file;
   std::optional<std::string> ca_file;
   std::optional<std::string> database;
 };

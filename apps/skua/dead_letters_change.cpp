@@ -31,10 +31,7 @@ int finish_letters(const Settings& settings, const DeadLettersFlags& flags, Fini
   for (const std::int64_t id : chosen.ids) {
     if (std::binary_search(finished.begin(), finished.end(), id)) continue;
     all_well = false;
-    const auto rows = store::list_letters(session, {.ids = {id}}, 1);
-    fmt::print(stderr, "{}: {}\n", id,
-               rows.empty() ? "there is no such letter"
-                            : fmt::format("is {} already", store::to_string(rows[0].status)));
+    fmt::print(stderr, "{}: {}\n", id, store::unfinished_reason(session, id));
   }
   return all_well ? kSuccess : kFailure;
 }

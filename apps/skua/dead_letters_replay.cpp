@@ -1,10 +1,9 @@
 #include <chrono>
-#include <memory>
 
 #include <fmt/format.h>
 
 #include "app/database.hpp"
-#include "backfill/letters/replay_letter.hpp"
+#include "backfill/letters/letter_replays.hpp"
 #include "base/count_text.hpp"
 #include "base/utf8.hpp"
 #include "bootstrap_check.hpp"
@@ -12,12 +11,8 @@
 #include "database_choice.hpp"
 #include "dead_letters.hpp"
 #include "letter_choice.hpp"
-#include "resolve/resolver.hpp"
 #include "stop_signal.hpp"
-#include "store/filter_table.hpp"
 #include "store/process_name.hpp"
-#include "store/server_clock.hpp"
-#include "writer/added_lexicons.hpp"
 
 namespace skua::cli {
 namespace {
@@ -27,22 +22,6 @@ using store::LetterStatus;
 
 /// A reason may be long.
 constexpr std::size_t kMostText = 500;
-
-const char* word_of(ReplayEnd end) {
-  switch (end) {
-    case ReplayEnd::Resolved:
-      return "resolved";
-    case ReplayEnd::Requested:
-      return "requested";
-    case ReplayEnd::Failed:
-      return "failed again";
-    case ReplayEnd::Impossible:
-      return "cannot be replayed";
-    case ReplayEnd::NotDead:
-      return "not replayed";
-  }
-  return "";
-}
 
 }  // namespace
 
@@ -56,13 +35,7 @@ int dead_letters_replay(const Settings& settings, const DeadLettersFlags& flags)
   app::check_database_to_write(url, durability(settings, flags.allow_unsafe_database));
   store::Session session(url, store::process_name("skua dead-letters"));
   if (!can_use_indexes(session, "dead-letters replay")) return kFailure;
-  store::ServerClock clock(system_clock());
-  clock.compare(session);
-  const auto filter = store::load_filter(session);
-  const auto ids = std::make_unique<resolve::SharedIds>();
-  writer::AddedLexicons lexicons(monotonic_clock());
-  const backfill::ReplayServices services{session, *ids, clock, lexicons, *filter};
-  const store::ReplayLease lease{.owner = store::process_name("skua dead-letters")};
+  backfill::LetterReplays replays(session, store::process_name("skua dead-letters"));
 
   std::vector<std::int64_t> letters = chosen.ids;
   if (flags.all) {
@@ -76,12 +49,12 @@ int dead_letters_replay(const Settings& settings, const DeadLettersFlags& flags)
       fmt::print(stderr, "stopped: {} not replayed\n", counted(letters.size() - done, "letter"));
       return kFailure;
     }
-    const backfill::ReplayedLetter replayed = backfill::replay_letter(services, id, lease);
+    const backfill::ReplayedLetter replayed = replays.replay(id);
     const bool is_well = replayed.end == ReplayEnd::Resolved ||
                          replayed.end == ReplayEnd::Requested ||
                          // Another process was faster.
                          (flags.all && replayed.end == ReplayEnd::NotDead);
-    fmt::print(is_well ? stdout : stderr, "{}: {}: {}\n", id, word_of(replayed.end),
+    fmt::print(is_well ? stdout : stderr, "{}: {}: {}\n", id, to_string(replayed.end),
                printable(replayed.text, kMostText));
     all_well = all_well && is_well;
     ++done;

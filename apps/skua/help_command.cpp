@@ -66,7 +66,8 @@ std::optional<int> HelpCommand::run(const Settings& /*settings*/) const {
     fmt::print("{}", is_markdown_ ? problem_list_markdown() : problem_list_text());
     return 0;
   }
-  if (words_.size() == 1) {
+  // `dead-letters` is also a command: its help is that of the command.
+  if (words_.size() == 1 && command_line::find_command(root_, words_.front()) == nullptr) {
     if (const Problem* const problem = find_problem(words_.front())) {
       fmt::print("{}", problem_text(*problem));
       return 0;

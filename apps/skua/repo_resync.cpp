@@ -26,7 +26,6 @@
 #include "status/backfill_text.hpp"
 #include "stop_signal.hpp"
 #include "store/process_name.hpp"
-#include "store/server_clock.hpp"
 #include "store/session.hpp"
 #include "tuning.hpp"
 #include "watch_backfill.hpp"
@@ -165,9 +164,7 @@ End resync_some(std::span<const backfill::NewJob> jobs, app::BackfillRunOptions 
   Asker asker(options.database_url);
   const std::vector<std::string> dids = dids_of_jobs(jobs);
   backfill::remember_rows(asker.session(), dids);
-  for (const std::string& did : dids) backfill::lower_newest_revs(asker.session(), did);
-  backfill::add_jobs(asker.session(), jobs, backfill::Again::Yes,
-                     store::server_time(asker.session()));
+  backfill::request_resync(asker.session(), jobs);
   options.backfill.only = dids;
 
   OtherLeaseOwners others(asker, dids);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "admin_choice.hpp"
 #include "base/log.hpp"
 #include "listen_address.hpp"
 #include "progress.hpp"
@@ -37,7 +38,8 @@ RunPages::RunPages(const Settings& settings, const PagesFlags& flags,
               .on_defect =
                   [](const std::string& what) {
                     logger("pages")->error("the pages end, the indexer continues: {}", what);
-                  }}) {
+                  }}),
+      admin_(admin_options(settings, flags.admin_token_file, database_url)) {
   const auto chosen = settings.find(kHttp, flags.http);
   if (chosen && chosen->value == "off") return;
   listen(chosen.value_or(Found{kDefaultAddress, kHttp.flag}), !chosen);
@@ -45,6 +47,7 @@ RunPages::RunPages(const Settings& settings, const PagesFlags& flags,
 
 RunPages::~RunPages() {
   if (server_) server_->stop();
+  admin_.stop();
   pages_.stop();
 }
 
@@ -56,6 +59,7 @@ void RunPages::listen(const Found& found, bool is_default) {
   options.limits.connections = kConnections;
   http_server::Server::Routes routes;
   pages_.add_routes(routes);
+  admin_.add_routes(routes);
   try {
     server_ = std::make_unique<http_server::Server>(options, std::move(routes));
   } catch (const std::runtime_error& error) {
@@ -69,7 +73,9 @@ void RunPages::listen(const Found& found, bool is_default) {
         "without a password",
         address.text());
   }
+  warn_of_plain_token(admin_, address.address);
   pages_.start();
+  admin_.start();
   server_->start();
   print_progress(
       fmt::format("pages at http://{}/", ListenAddress{address.address, server_->port()}.text()));

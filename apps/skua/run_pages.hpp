@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "admin/admin_api.hpp"
 #include "app/indexer.hpp"
 #include "base/guarded.hpp"
 #include "http_server/server.hpp"
@@ -17,11 +18,12 @@ namespace skua::cli {
 struct PagesFlags {
   std::optional<std::string> http;
   std::optional<std::string> behind_after;
+  std::optional<std::string> admin_token_file;
 };
 
-/// The pages of `skua run` and their HTTP server (libs/pages). They exist before the first
-/// connection to the database and until the end of the process, while one Indexer follows another.
-/// Owned by the main thread.
+/// The pages of `skua run` (libs/pages), its admin API and their HTTP server. They exist before the
+/// first connection to the database and until the end of the process, while one Indexer follows
+/// another. Owned by the main thread.
 class RunPages {
  public:
   /// Listens, unless the setting is `off`. If the default address is taken, it logs a warning and
@@ -55,6 +57,7 @@ class RunPages {
   /// Locked while the indexer is read.
   Guarded<Shown> shown_;
   pages::Pages pages_;
+  admin::AdminApi admin_;
   /// Null: there are no pages.
   std::unique_ptr<http_server::Server> server_;
 };

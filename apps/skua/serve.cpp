@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "admin_choice.hpp"
 #include "app/database.hpp"
 #include "base/count_text.hpp"
 #include "base/guarded.hpp"
@@ -90,6 +91,9 @@ int serve(const Settings& settings, const ServeFlags& flags) {
                       .loops = {&main_loop},
                       .on_defect = options.reader.on_defect});
   pages.add_routes(options.routes);
+  admin::AdminApi admin(
+      admin_options(settings, flags.admin_token_file, options.reader.database_url));
+  admin.add_routes(options.routes);
   change_feed::FeedServer server(std::move(options), metrics);
   if (!is_loopback) {
     logger("serve")->warn(
@@ -97,7 +101,9 @@ int serve(const Settings& settings, const ServeFlags& flags) {
         "without a password",
         listen.text());
   }
+  warn_of_plain_token(admin, listen.address);
   pages.start();
+  admin.start();
   server.start();
   print_progress(fmt::format("serving http://{}/changes and ws://{}/subscribe; Ctrl-C stops",
                              ListenAddress{listen.address, server.port()}.text(),
@@ -113,6 +119,7 @@ int serve(const Settings& settings, const ServeFlags& flags) {
   stop_signal.limit_the_end();
   print_progress(fmt::format("stopping: closing {}", counted(server.clients(), "connection")));
   server.stop();
+  admin.stop();
   pages.stop();
   if (const auto what = failure()) {
     print_error(*what);

@@ -28,6 +28,7 @@ ServeCommand::ServeCommand(CLI::App& app)
   add_setting(serve_, kMaxClientsPerAddress, flags_.max_clients_per_address);
   add_setting(serve_, kWebhookTimeout, flags_.webhook_timeout);
   add_setting(serve_, kCaFile, flags_.ca_file);
+  add_setting(serve_, kAdminTokenFile, flags_.admin_token_file);
   add_database_option(serve_, flags_.database);
   serve_->footer(
       "It streams the change log that `skua run` and `skua backfill` write, with the records: "

@@ -136,6 +136,11 @@ inline const Setting kHttp(
 inline const Setting kBehindAfter({"--behind-after", "SKUA_BEHIND_AFTER", "behind_after",
                                    "DURATION", "Lag from which /health/ready reports source-behind",
                                    "60s"});
+inline const Setting kAdminTokenFile(
+    {"--admin-token-file", "SKUA_ADMIN_TOKEN_FILE", "admin_token_file", "FILE",
+     "File with the token of the admin API of skua run and skua serve, at least 20 characters; "
+     "other users must have no rights on it",
+     "no admin API"});
 inline const Setting kListen(
     {"--listen", "SKUA_LISTEN", "listen", "ADDRESS:PORT",
      "Address of skua serve, without TLS; for clients on other machines use a "

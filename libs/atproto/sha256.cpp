@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include <openssl/crypto.h>
 #include <openssl/sha.h>
 
 namespace skua::atproto {
@@ -37,6 +38,10 @@ Digest sha256(ByteView data) {
   SHA256_Update(&context, data.data(), data.size());
   SHA256_Final(digest.data(), &context);
   return digest;
+}
+
+bool is_same_secret(const Digest& one, const Digest& other) {
+  return CRYPTO_memcmp(one.data(), other.data(), one.size()) == 0;
 }
 
 }  // namespace skua::atproto

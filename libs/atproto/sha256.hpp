@@ -13,4 +13,8 @@ using Digest = std::array<std::uint8_t, 32>;
 /// each use and take nearly twice as long on blocks of the network's size.
 Digest sha256(ByteView data);
 
+/// Whether two digests are equal, in a time that does not depend on their content
+/// (CRYPTO_memcmp): for digests of secrets.
+bool is_same_secret(const Digest& one, const Digest& other);
+
 }  // namespace skua::atproto

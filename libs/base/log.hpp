@@ -28,6 +28,11 @@ class Logger final : public spdlog::logger {
   void info(fmt::format_string<Args...> format, Args&&... args) {
     write(spdlog::level::info, format, fmt::make_format_args(args...));
   }
+  /// Of level info, and not bounded in number: for actions of an operator, who is identified.
+  template <class... Args>
+  void action(fmt::format_string<Args...> format, Args&&... args) {
+    write_detail(spdlog::level::info, format, fmt::make_format_args(args...));
+  }
   template <class... Args>
   void warn(fmt::format_string<Args...> format, Args&&... args) {
     write(spdlog::level::warn, format, fmt::make_format_args(args...));

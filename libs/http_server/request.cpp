@@ -88,6 +88,12 @@ std::vector<std::string> parameters(const Request& request, std::string_view nam
   return values;
 }
 
+std::optional<std::string_view> bearer_token(std::string_view authorization) {
+  constexpr std::string_view kBearer = "bearer ";
+  if (ascii_lower(authorization.substr(0, kBearer.size())) != kBearer) return std::nullopt;
+  return trimmed(authorization.substr(kBearer.size()));
+}
+
 bool accepts_event_stream(std::string_view accept) {
   if (trimmed(accept).empty()) return true;
   const auto ranges = split(accept, ',');

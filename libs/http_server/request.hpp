@@ -49,6 +49,10 @@ std::optional<std::string> parameter(const Request& request, std::string_view na
 /// All values of a parameter, in their order.
 std::vector<std::string> parameters(const Request& request, std::string_view name);
 
+/// The token of an Authorization header with the scheme Bearer (RFC 6750, section 2.1), a part of
+/// `authorization`. Nothing: the header is absent or has another scheme.
+std::optional<std::string_view> bearer_token(std::string_view authorization);
+
 /// Whether an Accept header permits `text/event-stream`. An absent header permits everything.
 bool accepts_event_stream(std::string_view accept);
 

@@ -43,6 +43,12 @@ bool is_loopback(std::string_view address) {
   return !error && parsed.is_loopback();
 }
 
+std::string counted_address(std::string_view address) {
+  boost::system::error_code error;
+  const auto parsed = asio::ip::make_address(std::string(address), error);
+  return error ? std::string(address) : address_key(parsed);
+}
+
 class Server::Impl {
  public:
   Impl(Options options, Routes routes);

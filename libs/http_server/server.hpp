@@ -6,11 +6,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "http_server/exchange.hpp"
 #include "http_server/request.hpp"
+#include "http_server/response.hpp"
 
 namespace skua::http_server {
 
@@ -47,6 +49,9 @@ class Server {
  public:
   /// Called on the server's thread; it must not block.
   using Handler = std::function<void(std::shared_ptr<Exchange>)>;
+  /// Decides from the header of a request, whose body is not read yet; its answer refuses the
+  /// request. Called on the server's thread; it must not block.
+  using Guard = std::function<std::optional<Response>(const Request&)>;
 
   struct Options {
     /// An IP address; port 0: a free one.
@@ -60,9 +65,13 @@ class Server {
   struct Route {
     /// Other methods get 405.
     Method method = Method::Get;
+    /// Null: the path does not exist (404), but the guard decides first.
     Handler handler;
+    /// Comes before the checks of the method and the body; null: none.
+    Guard guard = nullptr;
   };
-  /// By path.
+  /// By path. A path that ends in `/*` is for all paths below it that have no route of their own;
+  /// the longest one counts.
   using Routes = std::map<std::string, Route, std::less<>>;
 
   /// Listens; connections wait until `start`. Throws std::runtime_error if the address is malformed
@@ -89,5 +98,9 @@ class Server {
 
 /// Whether an IP address is a loopback address. False for what is no address.
 bool is_loopback(std::string_view address);
+
+/// The part of an IP address that limits count: an IPv6 address without its last 64 bits, which its
+/// host can choose. Text that is not an address stays unchanged.
+std::string counted_address(std::string_view address);
 
 }  // namespace skua::http_server

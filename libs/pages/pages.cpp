@@ -6,7 +6,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/time.hpp"
+#include "pages/dashboard.hpp"
 #include "pages/health_report.hpp"
+#include "pages/latest.hpp"
+#include "status/status.hpp"
 #include "store/outage.hpp"
 
 namespace skua::pages {
@@ -27,16 +31,7 @@ constexpr const char* kReady = "/health/ready";
 constexpr const char* kLive = "/health/live";
 constexpr const char* kMetrics = "/metrics";
 constexpr const char* kStatus = "/status";
-
-Response index_response() {
-  std::string body =
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Skua</title></head>"
-      "<body><h1>Skua</h1><ul>\n";
-  for (const std::string path : {kReady, kLive, kMetrics, kStatus}) {
-    body += "<li><a href=\"" + path + "\">" + path + "</a></li>\n";
-  }
-  return {.content_type = "text/html; charset=utf-8", .body = body + "</ul></body></html>\n"};
-}
+constexpr const char* kLatest = "/latest";
 
 std::optional<Observed::Outage> outage_now() {
   const auto outage = store::outage_monitor().current();
@@ -52,7 +47,17 @@ std::optional<Observed::Outage> outage_now() {
 Pages::Pages(Options options)
     : options_(std::move(options)),
       reader_({.database_url = options_.database_url, .on_defect = options_.on_defect}),
-      status_(options_.database_url, options_.on_defect) {}
+      status_({.database_url = options_.database_url,
+               .failure = "the status cannot be read",
+               .read =
+                   [url = options_.database_url](store::LazySession& /*session*/) {
+                     return status::read_status(url, system_clock());
+                   },
+               .on_defect = options_.on_defect}),
+      latest_({.database_url = options_.database_url,
+               .failure = "the newest rows cannot be read",
+               .read = [](store::LazySession& session) { return read_latest(session.get()); },
+               .on_defect = options_.on_defect}) {}
 
 Pages::~Pages() {
   stop();
@@ -72,14 +77,22 @@ void Pages::add_routes(http_server::Server::Routes& routes) {
   routes[kStatus] = {Method::Get, [this](std::shared_ptr<Exchange> exchange) {
                        status_.answer(std::move(exchange));
                      }};
-  routes["/"] = {Method::Get, [](const std::shared_ptr<Exchange>& exchange) {
-                   exchange->answer(index_response());
-                 }};
+  routes[kLatest] = {Method::Get, [this](std::shared_ptr<Exchange> exchange) {
+                       latest_.answer(std::move(exchange));
+                     }};
+  for (const Asset& asset : dashboard_assets()) {
+    routes[std::string(asset.path)] = {
+        Method::Get, [&asset](const std::shared_ptr<Exchange>& exchange) {
+          exchange->answer(Response{.content_type = std::string(asset.content_type),
+                                    .body = std::string(asset.text)});
+        }};
+  }
 }
 
 void Pages::start() {
   reader_.start();
   status_.start();
+  latest_.start();
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -90,6 +103,7 @@ void Pages::stop() {
   }
   reader_.stop();
   status_.stop();
+  latest_.stop();
 }
 
 void Pages::run(const std::stop_token& stop) {

@@ -12,20 +12,20 @@
 #include <vector>
 
 #include "http_server/server.hpp"
+#include "pages/database_page.hpp"
 #include "pages/database_reader.hpp"
 #include "pages/health.hpp"
 #include "pages/heartbeat.hpp"
 #include "pages/process_state.hpp"
 #include "pages/quiet_collections.hpp"
-#include "pages/status_page.hpp"
 #include "status/prometheus_text.hpp"
 
 namespace skua::pages {
 
-/// The pages of a running process: `/health/live`, `/health/ready`, `/metrics`, `/status` and a
-/// list of them at `/`. One thread observes the process and answers `/health/ready` and
-/// `/metrics`; two more read the database. While the database is down, the pages show what the
-/// process knows, at once. Owned by one thread.
+/// The pages of a running process: `/health/live`, `/health/ready`, `/metrics`, `/status`,
+/// `/latest`, and the dashboard at `/`, which shows them. One thread observes the process and
+/// answers `/health/ready` and `/metrics`; three more read the database. While the database is
+/// down, the pages show what the process knows, at once. Owned by one thread.
 class Pages {
  public:
   struct Options {
@@ -65,7 +65,8 @@ class Pages {
 
   const Options options_;
   DatabaseReader reader_;
-  StatusPage status_;
+  DatabasePage status_;
+  DatabasePage latest_;
   Heartbeat heartbeat_{"pages"};
   // The thread's.
   QuietCollections quiet_;

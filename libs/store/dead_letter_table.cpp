@@ -268,6 +268,12 @@ std::vector<std::int64_t> discard_letters(Session& session, const LetterFilter& 
   return finish_letters(session, filter, LetterStatus::Discarded, note);
 }
 
+std::string unfinished_reason(Session& session, std::int64_t id) {
+  const auto rows = list_letters(session, {.ids = {id}}, 1);
+  if (rows.empty()) return "there is no such letter";
+  return fmt::format("is {} already", to_string(rows[0].status));
+}
+
 std::size_t purge_letters(Session& session, const LetterFilter& filter) {
   return session.execute(kPurgeLetters, params_of(filter)).affected();
 }

@@ -127,6 +127,9 @@ std::vector<std::int64_t> resolve_letters(Session& session, const LetterFilter& 
 std::vector<std::int64_t> discard_letters(Session& session, const LetterFilter& filter,
                                           std::string_view note);
 
+/// Why `resolve_letters` or `discard_letters` left a letter out, for people.
+std::string unfinished_reason(Session& session, std::int64_t id);
+
 /// Deletes the matching letters, except those of a lease that has not expired. Returns how many.
 std::size_t purge_letters(Session& session, const LetterFilter& filter);
 

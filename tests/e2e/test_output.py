@@ -59,7 +59,7 @@ class Output(EndToEnd):
         relay = self.sim(self.capture())
         reader, writer = os.pipe()
         skua = subprocess.Popen(
-            [BIN / "skua", "run", "--relay", relay.url, "--cursor", "oldest", "--stats-interval", "1"],
+            [BIN / "skua", "run", "--relay", relay.url, "--cursor", "oldest", "--stats-interval", "1", "--http", "off"],
             stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE, text=True,
             env={**os.environ, **self.environment(database)},
         )

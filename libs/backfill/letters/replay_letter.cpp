@@ -120,6 +120,22 @@ std::string state_text(store::Session& session, std::int64_t id) {
 
 }  // namespace
 
+std::string_view to_string(ReplayEnd end) {
+  switch (end) {
+    case ReplayEnd::Resolved:
+      return "resolved";
+    case ReplayEnd::Requested:
+      return "requested";
+    case ReplayEnd::Failed:
+      return "failed again";
+    case ReplayEnd::Impossible:
+      return "cannot be replayed";
+    case ReplayEnd::NotDead:
+      return "not replayed";
+  }
+  return "";
+}
+
 ReplayedLetter replay_letter(const ReplayServices& services, std::int64_t id,
                              const store::ReplayLease& lease) {
   if (store::request_replay(services.session, id)) {

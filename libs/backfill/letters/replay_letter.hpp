@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/time.hpp"
 #include "resolve/resolver.hpp"
@@ -26,6 +27,9 @@ enum class ReplayEnd : std::uint8_t {
   /// The letter is not dead, or another process replays it; it did not change.
   NotDead,
 };
+
+/// For people: `resolved`, `failed again`.
+std::string_view to_string(ReplayEnd end);
 
 struct ReplayedLetter {
   ReplayEnd end = ReplayEnd::NotDead;

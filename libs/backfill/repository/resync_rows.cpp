@@ -6,6 +6,7 @@
 
 #include "records/record.hpp"
 #include "store/advisory_lock.hpp"
+#include "store/server_clock.hpp"
 #include "store/sqlstate.hpp"
 
 namespace skua::backfill {
@@ -159,6 +160,11 @@ void remember_rows(Session& session, std::span<const std::string> dids) {
   Statement rows = rows_statement(record_tables(session));
   session.execute({"resync_remember", "INSERT INTO rows_before " + rows.sql}, actors);
   session.run("ANALYZE rows_before");
+}
+
+void request_resync(Session& session, std::span<const NewJob> jobs) {
+  for (const NewJob& job : jobs) lower_newest_revs(session, job.did);
+  add_jobs(session, jobs, Again::Yes, store::server_time(session));
 }
 
 std::vector<RowsChanged> rows_changed(Session& session, std::span<const std::string> dids) {

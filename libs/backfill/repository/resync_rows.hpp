@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backfill/queue/job_table.hpp"
 #include "store/session.hpp"
 
 namespace skua::backfill {
@@ -19,6 +20,11 @@ namespace skua::backfill {
 /// the two steps. Some thousand rows a transaction, with the account's locks; outside of one.
 /// Returns how many rows that were. An account that is not known has none.
 std::size_t lower_newest_revs(store::Session& session, const std::string& did);
+
+/// Requests a resync of accounts that may replace whatever is stored: `lower_newest_revs` of each,
+/// and a job for each, due now. `skua run` or `skua backfill` executes the jobs. Outside of a
+/// transaction.
+void request_resync(store::Session& session, std::span<const NewJob> jobs);
 
 /// What differs between two moments.
 struct RowsChanged {

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/ascii.hpp"
 #include "base/random.hpp"
 #include "change_feed/leased/leased_batch.hpp"
 #include "change_feed/leased/leased_filter.hpp"
@@ -21,17 +20,14 @@ using http_server::Response;
 using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr std::string_view kBearer = "bearer ";
-
 Response refusal(unsigned status, std::string_view error, std::string_view message) {
   return http_server::error_response(status, error, message);
 }
 
 /// Whether an Authorization header has the token of a consumer.
 bool has_token(const std::string& authorization, const feed::LeasedConsumer& consumer) {
-  if (ascii_lower(authorization.substr(0, kBearer.size())) != kBearer) return false;
-  return token_hash(trimmed(std::string_view(authorization).substr(kBearer.size()))) ==
-         consumer.secret;
+  const auto token = http_server::bearer_token(authorization);
+  return token && token_hash(*token) == consumer.secret;
 }
 
 Response response_of(feed::LeaseResult result) {

@@ -111,7 +111,7 @@ void Connection::end_reading() {
 
 asio::awaitable<void> Connection::serve() {
   watchdog_.arm(limits_.request_time, [self = shared_from_this()] { self->end_reading(); });
-  auto reading = co_await read_request(socket_, buffer_, host_.options, host_.routes);
+  auto reading = co_await read_request(socket_, buffer_, address_, host_.options, host_.routes);
   watchdog_.disarm();
   if (gone_) co_return;
   if (reading.is_incomplete) {
@@ -123,7 +123,6 @@ asio::awaitable<void> Connection::serve() {
     co_await respond(response);
     co_return;
   }
-  reading.request.address = address_;
   const bool is_websocket = reading.request.is_websocket;
   auto answer = co_await ask_handler(*reading.handler, std::move(reading.request));
   if (gone_) co_return;

@@ -84,11 +84,27 @@ std::optional<Response> body_refusal(const Parser& parser, Method method, const 
   return std::nullopt;
 }
 
+std::optional<Response> origin_refusal(const Server::Options& options, const Request& request) {
+  if (!options.refuses_cross_origin || !is_cross_origin(request)) return std::nullopt;
+  return error_response(403, "CrossOrigin", "a web page of another origin may not read this");
+}
+
+/// Null: there is no route.
+const Server::Route* find_route(const Server::Routes& routes, std::string_view path) {
+  if (const auto found = routes.find(path); found != routes.end()) return &found->second;
+  for (auto slash = path.rfind('/'); slash != path.npos; slash = path.rfind('/')) {
+    path = path.substr(0, slash);
+    if (const auto found = routes.find(std::string(path) + "/*"); found != routes.end()) {
+      return &found->second;
+    }
+  }
+  return nullptr;
+}
+
 /// Sets the request without its body, and its handler or a refusal.
 void find_handler(const Parser& parser, const Server::Options& options,
                   const Server::Routes& routes, Reading& reading) {
   const Header& header = parser.get();
-  reading.request = request_of(header);
   auto target = parse_target(text_of(header.target()));
   if (!target) {
     reading.refusal =
@@ -96,12 +112,18 @@ void find_handler(const Parser& parser, const Server::Options& options,
     return;
   }
   reading.request.target = *std::move(target);
-  const auto found = routes.find(reading.request.target.path);
-  if (found == routes.end()) {
+  const Server::Route* found = find_route(routes, reading.request.target.path);
+  if (found != nullptr && found->guard) {
+    // A web page of another origin must not make the guard count its requests.
+    reading.refusal = origin_refusal(options, reading.request);
+    if (!reading.refusal) reading.refusal = found->guard(reading.request);
+    if (reading.refusal) return;
+  }
+  if (found == nullptr || !found->handler) {
     reading.refusal = error_response(404, "NotFound", "there is no such path");
     return;
   }
-  const auto& route = found->second;
+  const Server::Route& route = *found;
   if (method_of(header.method()) != route.method) {
     const auto allowed = name_of(route.method);
     reading.refusal = error_response(405, "MethodNotAllowed",
@@ -110,12 +132,8 @@ void find_handler(const Parser& parser, const Server::Options& options,
     return;
   }
   reading.request.method = route.method;
-  if (options.refuses_cross_origin && is_cross_origin(reading.request)) {
-    reading.refusal =
-        error_response(403, "CrossOrigin", "a web page of another origin may not read this");
-    return;
-  }
-  reading.refusal = body_refusal(parser, route.method, options.limits);
+  reading.refusal = origin_refusal(options, reading.request);
+  if (!reading.refusal) reading.refusal = body_refusal(parser, route.method, options.limits);
   if (!reading.refusal) reading.handler = &route.handler;
 }
 
@@ -143,7 +161,7 @@ asio::awaitable<boost::system::error_code> read_body(Tcp::socket& socket,
 }  // namespace
 
 asio::awaitable<Reading> read_request(Tcp::socket& socket, beast::flat_buffer& buffer,
-                                      const Server::Options& options,
+                                      const std::string& address, const Server::Options& options,
                                       const Server::Routes& routes) {
   const auto& limits = options.limits;
   Parser parser;
@@ -155,6 +173,8 @@ asio::awaitable<Reading> read_request(Tcp::socket& socket, beast::flat_buffer& b
   auto token = error_to(error);
   co_await http::async_read_header(socket, buffer, parser, token);
   if (!error) {
+    reading.request = request_of(parser.get());
+    reading.request.address = address;
     find_handler(parser, options, routes, reading);
     if (reading.refusal) co_return reading;
     if (!parser.is_done()) {

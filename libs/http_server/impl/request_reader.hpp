@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include <boost/beast/core/flat_buffer.hpp>
 
@@ -20,16 +21,16 @@ struct Reading {
   std::optional<Response> refusal;
   /// Of the route. Not null if there is no refusal.
   const Server::Handler* handler = nullptr;
-  /// Without the address.
   Request request;
   /// The header, for the handshake of a websocket.
   Upgrade upgrade;
 };
 
 /// Reads the request of a client and finds its route. It does not read a body that it refuses. The
-/// caller limits the time. The parameters outlive the call, and the routes outlive the result.
-/// `buffer` limits the headers of the chunks of a body.
+/// caller limits the time. `address` is the client's. The parameters outlive the call, and the
+/// routes outlive the result. `buffer` limits the headers of the chunks of a body.
 asio::awaitable<Reading> read_request(Tcp::socket& socket, boost::beast::flat_buffer& buffer,
-                                      const Server::Options& options, const Server::Routes& routes);
+                                      const std::string& address, const Server::Options& options,
+                                      const Server::Routes& routes);
 
 }  // namespace skua::http_server

@@ -12,10 +12,16 @@ std::string response_text(const Response& response) {
   const auto reason = http::obsolete_reason(http::int_to_status(response.status));
   std::string headers;
   if (!response.allow.empty()) headers += fmt::format("Allow: {}\r\n", response.allow);
+  if (response.content_type.starts_with("text/html")) {
+    // A page loads nothing from other hosts, whatever texts of the network it shows.
+    headers +=
+        "Content-Security-Policy: default-src 'self'; img-src 'self' data:; frame-ancestors "
+        "'none'; base-uri 'none'\r\n";
+  }
   if (response.status == 401) headers += "WWW-Authenticate: Bearer\r\n";
   return fmt::format(
       "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n"
-      "{}Connection: close\r\n\r\n{}",
+      "X-Content-Type-Options: nosniff\r\n{}Connection: close\r\n\r\n{}",
       response.status, std::string_view(reason.data(), reason.size()), response.content_type,
       response.body.size(), headers, response.body);
 }

@@ -1,12 +1,13 @@
-#include "pages/status_page.hpp"
+#include "pages/database_page.hpp"
 
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "base/problem.hpp"
-#include "base/time.hpp"
-#include "status/status.hpp"
 #include "store/database_problem.hpp"
 #include "store/outage.hpp"
+#include "store/process_name.hpp"
 
 namespace skua::pages {
 namespace {
@@ -23,19 +24,18 @@ http_server::Response failure(const Problem& problem, std::string_view detail) {
 
 }  // namespace
 
-StatusPage::StatusPage(std::string database_url,
-                       std::function<void(const std::string& what)> on_defect)
-    : database_url_(std::move(database_url)),
-      thread_({.database_url = database_url_,
-               .session_name = {},
+DatabasePage::DatabasePage(Options options)
+    : options_(std::move(options)),
+      thread_({.database_url = options_.database_url,
+               .session_name = store::process_name("skua page"),
                .component = "pages",
-               .failure = "the status cannot be read",
-               .on_defect = std::move(on_defect)},
-              [this](store::LazySession& /*session*/, const std::stop_token& /*stop*/) {
-                return round();
+               .failure = options_.failure,
+               .on_defect = options_.on_defect},
+              [this](store::LazySession& session, const std::stop_token& /*stop*/) {
+                return round(session);
               }) {}
 
-void StatusPage::answer(std::shared_ptr<http_server::Exchange> exchange) {
+void DatabasePage::answer(std::shared_ptr<http_server::Exchange> exchange) {
   // The thread may wait for the server, and an answer can be given at once.
   if (const auto outage = store::outage_monitor().current()) {
     return exchange->answer(failure(store::problem_of_outage(outage->reason), outage->reason));
@@ -44,25 +44,26 @@ void StatusPage::answer(std::shared_ptr<http_server::Exchange> exchange) {
   thread_.notify();
 }
 
-milliseconds StatusPage::round() {
+milliseconds DatabasePage::round(store::LazySession& session) {
   const auto waiting =
       waiting_.with([](Exchanges& all) { return std::exchange(all, Exchanges()); });
   if (waiting.empty()) return kPause;
-  const http_server::Response answer = response();
+  const http_server::Response answer = response(session);
   for (const auto& exchange : waiting) exchange->answer(answer);
   return kPause;
 }
 
-http_server::Response StatusPage::response() {
+http_server::Response DatabasePage::response(store::LazySession& session) {
   const auto now = SteadyClock::now();
   if (latest_.empty() || now - read_at_ >= kFresh) {
     try {
-      latest_ = status::read_status(database_url_, system_clock())
-                    .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
-                "\n";
+      latest_ =
+          options_.read(session).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
+          "\n";
       read_at_ = SteadyClock::now();
     } catch (const store::SqlError& error) {
       latest_.clear();
+      session.reset();
       const Problem* const problem = store::problem_of(error);
       return problem != nullptr ? failure(*problem, error.what())
                                 : http_server::error_response(503, "DatabaseError", error.what());

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace skua::pages {
+
+/// A file of the dashboard. The build embeds them (embed_assets.cmake).
+struct Asset {
+  std::string_view path;
+  std::string_view content_type;
+  std::string_view text;
+};
+
+/// `/`, its style and script, and the library for charts. The script reads `/metrics`,
+/// `/health/ready`, `/status` and `/latest`, and posts to `/admin`.
+std::span<const Asset> dashboard_assets();
+
+}  // namespace skua::pages

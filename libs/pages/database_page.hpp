@@ -1,0 +1,54 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/guarded.hpp"
+#include "http_server/exchange.hpp"
+#include "store/session_thread.hpp"
+
+namespace skua::pages {
+
+/// A page of JSON that is read from the database. A thread reads it for all requests that wait; an
+/// answer counts for a second. While the database is down the answer is 503. Owned by one thread.
+class DatabasePage {
+ public:
+  struct Options {
+    std::string database_url;
+    /// For people: what a failure means.
+    std::string failure;
+    /// Called on the page's thread. Throws store::SqlError.
+    std::function<nlohmann::json(store::LazySession&)> read;
+    /// Called on the page's thread after an error that no retry corrects.
+    std::function<void(const std::string& what)> on_defect = nullptr;
+  };
+
+  explicit DatabasePage(Options options);
+
+  void start() { thread_.start(); }
+  /// Idempotent.
+  void stop() { thread_.stop(); }
+
+  /// Answers a request. Does not block. Any thread.
+  void answer(std::shared_ptr<http_server::Exchange> exchange);
+
+ private:
+  using Exchanges = std::vector<std::shared_ptr<http_server::Exchange>>;
+
+  std::chrono::milliseconds round(store::LazySession& session);
+  http_server::Response response(store::LazySession& session);
+
+  const Options options_;
+  Guarded<Exchanges> waiting_;
+  // The thread's.
+  std::string latest_;
+  std::chrono::steady_clock::time_point read_at_;
+  store::SessionThread thread_;
+};
+
+}  // namespace skua::pages

@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "pages/health_report.hpp"
@@ -32,8 +33,8 @@ Response index_response() {
   std::string body =
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Skua</title></head>"
       "<body><h1>Skua</h1><ul>\n";
-  for (const std::string path : {kReady, kLive, kMetrics, kStatus}) {
-    body += "<li><a href=\"" + path + "\">" + path + "</a></li>\n";
+  for (const char* path : {kReady, kLive, kMetrics, kStatus}) {
+    body += fmt::format("<li><a href=\"{0}\">{0}</a></li>\n", path);
   }
   return {.content_type = "text/html; charset=utf-8", .body = body + "</ul></body></html>\n"};
 }
@@ -120,6 +121,11 @@ void Pages::sample(const ProcessState& process, TimePoint now) {
   quiet_.add(process.collections, now);
   if (process.cut_off > cut_off_) cut_off_at_ = now;
   cut_off_ = process.cut_off;
+  Observed observed;
+  observed.now = now;
+  observed.process = process;
+  observed.quiet_collections = quiet_.quiet();
+  log_.update(judge(observed, options_.limits));
 }
 
 Observed Pages::observe() {

@@ -41,6 +41,7 @@ bool may_write_consumers(const std::string& url) {
 /// The metrics of the process have no label.
 std::vector<status::LabelledMetric> labelled(std::vector<MetricValue> values) {
   std::vector<status::LabelledMetric> metrics;
+  metrics.reserve(values.size());
   for (MetricValue& value : values) metrics.push_back({std::move(value)});
   return metrics;
 }

@@ -4,6 +4,7 @@
 
 #include "atproto/syntax.hpp"
 #include "base/log.hpp"
+#include "base/problem.hpp"
 #include "identity/errc.hpp"
 
 namespace skua::accounts {
@@ -34,7 +35,9 @@ void RetryingAccounts::warn(Waiting& waiting, const std::string& reason) {
   const auto now = SteadyClock::now();
   if (now < waiting.warn_at) return;
   waiting.warn_at = now + kWarnEvery;
-  logger("identity")->warn("{}; events of accounts without a known key wait", reason);
+  logger("identity")
+      ->warn("{}; {}", reason,
+             with_code("events of accounts without a known key wait", problem("plc-down")));
 }
 
 template <class Answer>

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/problem.hpp"
 #include "event/frame_decoder.hpp"
 #include "verify/commit_verifier.hpp"
 #include "writer/router.hpp"
@@ -78,9 +79,9 @@ void FutureGate::tell(SteadyTime now) {
   const auto by = std::chrono::round<std::chrono::seconds>(dates.rev->time() - clock_.now());
   logger("clock")->warn(
       "revisions of {} accounts are ahead of this machine's clock, by {}: the clock seems to be "
-      "wrong. "
-      "Intake waits until it is correct",
-      ahead_.size(), duration_text(by));
+      "wrong. {}",
+      ahead_.size(), duration_text(by),
+      with_code("Intake waits until it is correct", problem("clock-wrong")));
 }
 
 }  // namespace skua::ingest

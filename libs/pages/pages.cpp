@@ -134,6 +134,11 @@ void Pages::sample(const ProcessState& process, TimePoint now) {
   quiet_.add(process.collections, now);
   if (process.cut_off > cut_off_) cut_off_at_ = now;
   cut_off_ = process.cut_off;
+  Observed observed;
+  observed.now = now;
+  observed.process = process;
+  observed.quiet_collections = quiet_.quiet();
+  log_.update(judge(observed, options_.limits));
 }
 
 Observed Pages::observe() {

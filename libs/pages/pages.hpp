@@ -18,6 +18,7 @@
 #include "pages/heartbeat.hpp"
 #include "pages/process_state.hpp"
 #include "pages/quiet_collections.hpp"
+#include "pages/reason_log.hpp"
 #include "status/prometheus_text.hpp"
 
 namespace skua::pages {
@@ -58,6 +59,7 @@ class Pages {
   using Exchanges = std::vector<std::shared_ptr<http_server::Exchange>>;
 
   void run(const std::stop_token& stop);
+  /// Adds to the histories, and logs new reasons.
   void sample(const ProcessState& process, TimePoint now);
   void answer(const Exchanges& waiting);
   Observed observe();
@@ -70,6 +72,7 @@ class Pages {
   Heartbeat heartbeat_{"pages"};
   // The thread's.
   QuietCollections quiet_;
+  ReasonLog log_;
   std::uint64_t cut_off_ = 0;
   std::optional<TimePoint> cut_off_at_;
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "base/problem.hpp"
 #include "store/process_name.hpp"
 
 namespace skua::store {
@@ -13,7 +14,7 @@ namespace {
 constexpr std::chrono::minutes kLogAgain{10};
 
 void to_log_as_warning(const std::string& text) {
-  logger("clock")->warn("{}", text);
+  logger("clock")->warn("{}", with_code(text, problem("clock-wrong")));
 }
 
 void to_log(const std::string& text) {

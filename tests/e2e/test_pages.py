@@ -171,6 +171,8 @@ class Running(SimTest):
         self.db.run("select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep%' and pid <> "
                     "pg_backend_pid()")
         pages.wait_until_ready()
+        self.assertTrue(any(line.endswith(" [source-behind]") for line in program.stderr), program.tail())
+        wait_for("the end", lambda: program.says("ended: the tables lag behind a source"), alive=[program])
 
     def test_dead_letters_are_a_warning(self):
         _, pages = self.run_skua()

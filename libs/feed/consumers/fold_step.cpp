@@ -11,6 +11,7 @@
 #include "feed/consumers/consumer_replays.hpp"
 #include "feed/consumers/consumer_table.hpp"
 #include "feed/consumers/tuning_sql.hpp"
+#include "feed/failure_problem.hpp"
 #include "feed/projections/projection.hpp"
 #include "store/sqlstate.hpp"
 
@@ -91,7 +92,8 @@ void record_failure(store::Session& session, const Batch& batch, const store::Sq
           fmt::format("the change at position {} failed: {}", batch.first, error.what()));
     }
     logger("feed")->error("{}: the change at position {} failed too often, policy {}: {}",
-                          batch.name, batch.first, failed.text(0, 1), error.what());
+                          batch.name, batch.first, failed.text(0, 1),
+                          with_code(error.what(), problem_of_failure(failed.text(0, 1))));
   }
   transaction.commit();
 }

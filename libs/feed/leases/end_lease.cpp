@@ -8,6 +8,7 @@
 #include "feed/consumers/consumer_replays.hpp"
 #include "feed/consumers/consumer_table.hpp"
 #include "feed/consumers/tuning_sql.hpp"
+#include "feed/failure_problem.hpp"
 #include "feed/leases/held_lease.hpp"
 
 namespace skua::feed {
@@ -94,7 +95,8 @@ void apply_policy(store::Session& session, const LeaseName& lease, const HeldLea
                   std::int32_t attempts, const std::string& error) {
   const std::int64_t pos = held.pos;
   logger("feed")->error("{}: the change at position {} failed too often, policy {}: {}",
-                        held.consumer, pos, held.policy, error);
+                        held.consumer, pos, held.policy,
+                        with_code(error, problem_of_failure(held.policy)));
   const auto letter = [&] {
     return write_skipped_change(session, held.consumer, lease.lane, pos, error);
   };

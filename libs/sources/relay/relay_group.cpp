@@ -4,8 +4,11 @@
 #include <exception>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/crash_point.hpp"
 #include "base/log.hpp"
+#include "base/problem.hpp"
 
 namespace skua::sources {
 namespace {
@@ -153,8 +156,8 @@ bool RelayGroup::check_number(std::size_t i, std::int64_t seq) {
   if (++relay.lower_numbers < kLowerNumbers) return false;
   relay.lower_numbers = 0;
   relay.was_reset = true;
-  logger("relay")->warn("{}: sequence reset: it is at seq {}, and was at seq {}", readers_.name(i),
-                        seq, *known);
+  logger("relay")->warn("{}: sequence reset: it is at seq {}, and {}", readers_.name(i), seq,
+                        with_code(fmt::format("was at seq {}", *known), problem("sequence-reset")));
   positions_.forget(i);
   pipeline_.restart(i);
   cursor_saver_.save_soon();

@@ -1,0 +1,44 @@
+#include "pages/reason_log.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace skua::pages::reason_log_test {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+class ReasonLogTest : public testing::Test {
+ protected:
+  void update(std::vector<Reason> reasons) {
+    Health health;
+    health.reasons = std::move(reasons);
+    log_.update(health);
+  }
+
+  Lines lines_;
+  ReasonLog log_{[this](const std::string& line) { lines_.push_back("warn " + line); },
+                 [this](const std::string& line) { lines_.push_back("info " + line); }};
+};
+
+TEST_F(ReasonLogTest, has_a_line_when_a_reason_appears_and_one_when_it_ends) {
+  update({});
+  update({{&problem("source-behind"), "relay:a: the lag is 60 s"}});
+  update({{&problem("source-behind"), "relay:a: the lag is 61 s"}});
+  update({});
+  update({});
+  EXPECT_EQ(lines_, (Lines{"warn the tables lag behind a source: relay:a: the lag is 60 s "
+                           "[source-behind]",
+                           "info ended: the tables lag behind a source"}));
+}
+
+TEST_F(ReasonLogTest, leaves_out_what_other_parts_log) {
+  update({{&problem("database-down"), "refused"}, {&problem("source-down"), "refused"}});
+  update({});
+  EXPECT_EQ(lines_, Lines{});
+}
+
+}  // namespace
+}  // namespace skua::pages::reason_log_test

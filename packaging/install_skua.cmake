@@ -1,4 +1,5 @@
 # Run by cmake --install with the variables of packaging/CMakeLists.txt. file(INSTALL) obeys DESTDIR.
+cmake_policy(VERSION 3.25)
 
 # As GNUInstallDirs does: the configuration of /usr is in /etc. zsh of Debian has two folders, too.
 if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")

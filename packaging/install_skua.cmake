@@ -1,4 +1,5 @@
 # Run by cmake --install with the variables of packaging/CMakeLists.txt. file(INSTALL) obeys DESTDIR.
+cmake_policy(VERSION 3.25)
 
 # As GNUInstallDirs does: the configuration of /usr is in /etc. zsh of Debian has two folders, too.
 if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
@@ -17,7 +18,9 @@ function(install_generated file folder)
   file(INSTALL ${GENERATED}/${file} DESTINATION ${folder})
 endfunction()
 
-file(REMOVE_RECURSE ${GENERATED})
+# Installations may run at the same time.
+string(RANDOM LENGTH 16 suffix)
+string(APPEND GENERATED "-${suffix}")
 file(MAKE_DIRECTORY ${GENERATED}/man)
 execute_process(COMMAND ${PACKAGING}/man_pages ${PROGRAM} ${GENERATED}/man COMMAND_ERROR_IS_FATAL ANY)
 file(GLOB pages RELATIVE ${GENERATED} ${GENERATED}/man/*.1.gz)
@@ -54,3 +57,5 @@ function(install_unit name command description)
 endfunction()
 install_unit(skua run "Skua, indexer of the AT Protocol network")
 install_unit(skua-serve serve "Skua, change feeds of the indexed network")
+
+file(REMOVE_RECURSE ${GENERATED})

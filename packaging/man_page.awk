@@ -17,13 +17,9 @@ function page(words) {
   return words
 }
 
-# The term begins in the third column, and its meaning in the column after `gap` or on the next line.
-function entry(line,    term, place) {
-  place = match(substr(line, 3), /  +/)
-  if (place > 0 && place + RLENGTH >= 28) {
-    term = substr(line, 3, place - 1)
-    meaning = substr(line, 2 + place + RLENGTH)
-  } else if (substr(line, 30, 1) == " " && length(line) > 30) {
+# The term begins in column 3. Its meaning begins in column 31, or is on the next line if the term is long.
+function entry(line,    term, meaning) {
+  if (substr(line, 30, 1) == " ") {
     term = substr(line, 3, 27)
     meaning = substr(line, 31)
   } else {

@@ -15,7 +15,7 @@ std::string response_text(const Response& response) {
   if (response.content_type.starts_with("text/html")) {
     // A page loads nothing from other hosts, whatever texts of the network it shows.
     headers +=
-        "Content-Security-Policy: default-src 'self'; img-src 'self' data:; frame-ancestors "
+        "Content-Security-Policy: default-src 'self'; frame-ancestors "
         "'none'; base-uri 'none'\r\n";
   }
   if (response.status == 401) headers += "WWW-Authenticate: Bearer\r\n";

@@ -27,6 +27,8 @@ BIN = pathlib.Path(os.environ.get("SKUA_BIN_DIR") or ROOT / "build/release/bin")
 # The stress suite uses another build of skua than of skua-sim.
 SIM = pathlib.Path(os.environ.get("SKUA_SIM") or BIN / "skua-sim")
 SHARED = pathlib.Path(os.environ.get("SKUA_SHARED") or ROOT.parent / "shared")
+# Tests run beside each other, and only one process has the default port of the pages.
+os.environ["SKUA_HTTP"] = "off"
 
 
 def missing(what, required):

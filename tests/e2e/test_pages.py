@@ -188,8 +188,12 @@ class Running(SimTest):
         self.db.run("insert into skua.migrations (version, name, checksum) values (9999, 'made', 'made')")
         pages.wait_for_reason("schema-new")
 
+    def run_with_default(self):
+        command = [BIN / "skua", "run", "--relay", self.sim_network.url, "--stats-interval", "1"]
+        return self.start(command, {**self.environment(self.db), "SKUA_HTTP": ""})
+
     def test_only_loopback_is_opened(self):
-        program = self.indexer(self.db, self.sim_network.url)
+        program = self.run_with_default()
         wait_for("events", lambda: self.db.value("select count(*) from bsky.posts") > 0, alive=[program])
         # Another process on this machine may have the default port.
         self.assertTrue(program.says("pages at http://127.0.0.1:2580/") or program.says("no pages (--http)"))
@@ -223,7 +227,7 @@ class Running(SimTest):
                 taken.listen()
             except OSError:
                 pass  # Another process has it.
-            program = self.indexer(self.db, self.sim_network.url)
+            program = self.run_with_default()
             wait_for("events", lambda: self.db.value("select count(*) from bsky.posts") > 0, alive=[program])
             lines = [line for line in program.stderr if "no pages (--http)" in line]
             self.assertEqual(len(lines), 1, program.tail())

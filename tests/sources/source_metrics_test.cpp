@@ -35,8 +35,8 @@ TEST(SourceMetrics, have_the_json_keys_that_people_rely_on) {
   status::Metrics metrics = uncounted_metrics();
   metrics.add(status::MetricScope::Source, values_of(ConnectionCounters()));
   std::vector<std::string> keys = kCounts;
-  for (const char* key :
-       {"started_at", "connected", "is_verified", "dropped", "commit_ms_p50", "commit_ms_p99"}) {
+  for (const char* key : {"started_at", "connected", "is_verified", "dropped", "commit_ms_p50",
+                          "commit_ms_p99", "dispatch_ms_p50", "dispatch_ms_p99"}) {
     keys.emplace_back(key);
   }
   nlohmann::json json = nlohmann::json::parse(to_json(metrics));

@@ -130,7 +130,7 @@ inline const Setting kStatsInterval({"--stats-interval", "SKUA_STATS_INTERVAL", 
                                      "SKUA_FIGURES_EVERY", "figures_every"});
 inline const Setting kHttp(
     {"--http", "SKUA_HTTP", "http", "ADDRESS:PORT|off",
-     "Address of the pages of skua run, without TLS: /health/ready, /health/live, /metrics and "
+     "Address of the pages of skua run, without TLS: the dashboard, /health/ready, /metrics and "
      "/status",
      "127.0.0.1:2580; without pages if the port is taken"});
 inline const Setting kBehindAfter({"--behind-after", "SKUA_BEHIND_AFTER", "behind_after",

@@ -51,6 +51,53 @@ inline std::string url_of_database(const std::string& name) {
   return url.substr(0, path) + "/" + name + url.substr(query);
 }
 
+inline std::string unique_database_name(const std::string& kind) {
+  static std::atomic<int> next{0};
+  return "skua_test_" + kind + "_" + std::to_string(getpid()) + "_" + std::to_string(next++);
+}
+
+inline void create_database(const std::string& name, const std::string& options = {}) {
+  store::Session(postgres_url().value(), "test").run("CREATE DATABASE " + name + options);
+}
+
+/// With the sessions that are still connected.
+inline void drop_database(const std::string& name) {
+  try {
+    store::Session(postgres_url().value(), "test")
+        .run("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)");
+  } catch (const store::SqlError& error) {
+    ADD_FAILURE() << "database " << name << " was not dropped: " << error.what();
+  }
+}
+
+/// A migrated database that is copied: much faster than migrating each time. Made on first use, and
+/// dropped after the last test, not by a static destructor: a session may log, and the loggers may
+/// be gone by then.
+class TemplateDatabase : public testing::Environment {
+ public:
+  const std::string& name() {
+    if (name_.empty()) {
+      const std::string name = unique_database_name("template");
+      create_database(name);
+      store::Session session(url_of_database(name), "test");
+      store::migrate(session, store::migrations());
+      name_ = name;
+    }
+    return name_;
+  }
+  void TearDown() override {
+    if (!name_.empty()) drop_database(name_);
+    name_.clear();
+  }
+
+ private:
+  std::string name_;
+};
+
+/// The instance of the program. GoogleTest owns it.
+inline TemplateDatabase& template_database = static_cast<TemplateDatabase&>(
+    *testing::AddGlobalTestEnvironment(new TemplateDatabase));  // NOLINT
+
 /// A database of its own, dropped at the end with whoever is still connected. Made on first use, so
 /// that a fixture may have one as a member and still be skipped.
 class Database {
@@ -59,7 +106,7 @@ class Database {
 
   explicit Database(Content content = Content::migrated) : content_(content) {}
   ~Database() {
-    if (!name_.empty()) drop(name_);
+    if (!name_.empty()) drop_database(name_);
   }
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -75,43 +122,10 @@ class Database {
   }
 
  private:
-  /// A migrated database that is copied: much faster than migrating each time.
-  class Template {
-   public:
-    static const std::string& name() {
-      static const Template only;
-      return only.name_;
-    }
-
-   private:
-    Template() : name_(unique_name("template")) {
-      store::Session(postgres_url().value(), "test").run("CREATE DATABASE " + name_);
-      store::Session session(url_of_database(name_), "test");
-      store::migrate(session, store::migrations());
-    }
-    ~Template() { drop(name_); }
-    const std::string name_;
-  };
-
-  static std::string unique_name(const std::string& kind) {
-    static std::atomic<int> next{0};
-    return "skua_test_" + kind + "_" + std::to_string(getpid()) + "_" + std::to_string(next++);
-  }
-
-  static void drop(const std::string& name) {
-    try {
-      store::Session(postgres_url().value(), "test")
-          .run("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)");
-    } catch (const store::SqlError& error) {
-      ADD_FAILURE() << "database " << name << " was not dropped: " << error.what();
-    }
-  }
-
   void create() {
-    std::string name = unique_name("case");
-    std::string sql = "CREATE DATABASE " + name;
-    if (content_ == Content::migrated) sql += " TEMPLATE " + Template::name();
-    store::Session(postgres_url().value(), "test").run(sql);
+    std::string name = unique_database_name("case");
+    create_database(name, content_ == Content::migrated ? " TEMPLATE " + template_database.name()
+                                                        : std::string());
     url_ = url_of_database(name);
     name_ = std::move(name);
   }

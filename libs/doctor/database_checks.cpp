@@ -110,9 +110,11 @@ constexpr std::array kSchemaChecks{
                   [](store::Session& session) {
                     return Findings{judge_change_log(feed::read_log_size(session))};
                   }},
-    DatabaseCheck{
-        "dead letters",
-        [](store::Session& session) { return Findings{judge_letters(read_letters(session))}; }},
+    DatabaseCheck{"dead letters",
+                  [](store::Session& session) {
+                    constexpr std::size_t kReasons = 3;
+                    return Findings{judge_letters(store::read_letter_reasons(session, kReasons))};
+                  }},
     DatabaseCheck{"repositories",
                   [](store::Session& session) {
                     return Findings{judge_repositories(status::repository_counts(session))};

@@ -60,15 +60,15 @@ void dispatch(const DispatchServices& services, const filter::CurrentFilter::Sna
               InFlightList::Ticket ticket, std::vector<event::UnresolvedEvent>& events,
               Timestamp time) {
   crash_point("decoded");
+  const Timestamp now = services.clock.now();
   if (filter && !filter->passes_all_records()) {
-    const Timestamp now = services.clock.now();
     services.intake.filtered +=
         std::erase_if(events, [&](const auto& event) { return is_outside(*filter, event, now); });
   }
   const Timestamp received_at = services.in_flight.decoded(ticket, events.size(), time);
-  services.intake.dispatch_latency.add(services.clock.now() - received_at);
+  services.intake.dispatch_latency.add(now - received_at);
   for (event::UnresolvedEvent& event : events) {
-    bound_time(event, services.clock.now());
+    bound_time(event, now);
     if (const auto* change = std::get_if<event::RecordChange>(&event.body)) {
       services.intake.collections.at(collection_id(*change)) += 1;
     }

@@ -6,14 +6,15 @@
 #include <nlohmann/json.hpp>
 
 #include "base/time.hpp"
-#include "store/dead_letter_table.hpp"
+#include "base/utf8.hpp"
 
 namespace skua::pages {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kLetters = 20;
+/// Of an error, in characters.
+constexpr std::size_t kLongestError = 500;
 
 // Without the index it would sort the table.
 const store::Statement kPosts{
@@ -24,6 +25,14 @@ const store::Statement kPosts{
     "IS NOT NULL AND NOT EXISTS (SELECT FROM skua.dropped_indexes) ORDER BY least(t.created_at, "
     "t.indexed_at) DESC LIMIT 12) AS p JOIN bsky.actors AS a ON a.id = p.actor_id WHERE a.active "
     "IS NOT FALSE ORDER BY p.sort_at DESC"};
+
+// Of the newest letters only: the table may be large, and this has an index.
+const store::Statement kLetters{
+    "latest_letters",
+    "SELECT l.id, l.last_at, l.did, l.origin, l.status, l.error FROM (SELECT d.id, d.last_at, "
+    "d.did, CASE WHEN d.pos IS NULL THEN coalesce(d.source, '') ELSE d.consumer END AS origin, "
+    "d.status, d.error FROM skua.dead_letter AS d ORDER BY d.id DESC LIMIT 1000) AS l WHERE "
+    "l.status IN ('dead', 'requested', 'replaying') ORDER BY l.last_at DESC, l.id DESC LIMIT 20"};
 
 json latest_posts(store::Session& session) {
   const store::Rows rows = session.execute(kPosts, {});
@@ -38,17 +47,15 @@ json latest_posts(store::Session& session) {
 }
 
 json latest_letters(store::Session& session) {
-  using store::LetterStatus;
-  const store::LetterFilter filter{
-      .statuses = {LetterStatus::Dead, LetterStatus::Requested, LetterStatus::Replaying}};
+  const store::Rows rows = session.execute(kLetters, {});
   json letters = json::array();
-  for (const store::LetterRow& letter : store::list_letters(session, filter, kLetters)) {
-    letters.push_back({{"id", letter.id},
-                       {"at", format_datetime(letter.last_at)},
-                       {"did", letter.did},
-                       {"origin", letter.change ? letter.consumer : letter.source.value_or("")},
-                       {"status", std::string(to_string(letter.status))},
-                       {"error", letter.error}});
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    letters.push_back({{"id", rows.int8(i, 0)},
+                       {"at", format_datetime(rows.timestamp(i, 1))},
+                       {"did", std::string(rows.text_or_null(i, 2).value_or(""))},
+                       {"origin", std::string(rows.text(i, 3))},
+                       {"status", std::string(rows.text(i, 4))},
+                       {"error", printable(rows.text(i, 5), kLongestError)}});
   }
   return letters;
 }

@@ -6,10 +6,10 @@
 
 namespace skua::pages {
 
-/// What the dashboard shows of the newest rows: `posts` (`at`, `name`, `text`, `uri`), a sample in
-/// the order of indexing, and `dead_letters` (`id`, `at`, `did`, `origin`, `status`, `error`) that
-/// are not finished. Reads a few rows by an index. Texts are those of the network. Throws
-/// store::SqlError.
+/// What the dashboard shows of the newest rows: the newest `posts` (`at`, `name`, `text`,
+/// `uri`), and `dead_letters` (`id`, `at`, `did`, `origin`, `status`, `error`) of the newest
+/// thousand that are not finished. Reads few rows, by indexes. Texts are those of the network.
+/// Throws store::SqlError.
 nlohmann::json read_latest(store::Session& session);
 
 }  // namespace skua::pages

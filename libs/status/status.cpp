@@ -15,6 +15,7 @@
 #include "status/json_columns.hpp"
 #include "status/source_list.hpp"
 #include "store/clock_watch.hpp"
+#include "store/letter_reasons.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
 
@@ -41,14 +42,12 @@ json tables(Session& session) {
 }
 
 json dead_letters(Session& session) {
-  const Rows rows = session.run(
-      "SELECT error, count(*), max(last_at) FROM skua.dead_letter_errors GROUP BY error "
-      "ORDER BY 2 DESC, 1 LIMIT 20");
+  constexpr std::size_t kReasons = 20;
   json all = json::array();
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    all.push_back({{"error", std::string(rows.text(row, 0))},
-                   {"count", rows.int8(row, 1)},
-                   {"last_at", time_or_null(rows, row, 2)}});
+  for (const store::LetterReason& letters : store::read_letter_reasons(session, kReasons).reasons) {
+    all.push_back({{"error", letters.reason},
+                   {"count", letters.count},
+                   {"last_at", format_datetime(letters.last_at)}});
   }
   return all;
 }

@@ -76,7 +76,6 @@ Worker::~Worker() {
 
 void Worker::push(event::Chunk chunk) {
   policy_->queued(chunk.events.size());
-  services_.metrics.queued.at(index_) += chunk.events.size();
   chunk.queued_at = SteadyClock::now();
   queue_.push(std::move(chunk));
 }
@@ -125,9 +124,7 @@ void Worker::fill(milliseconds wait) {
   for (const event::Chunk& chunk : taken_) events += chunk.events.size();
   if (events >= policy_->batch_size()) return;
   const std::size_t before = taken_.size();
-  const std::size_t taken = queue_.pop_some(taken_, policy_->batch_size() - events, wait);
-  policy_->taken(taken);
-  services_.metrics.queued.at(index_) -= taken;
+  policy_->taken(queue_.pop_some(taken_, policy_->batch_size() - events, wait));
   const auto now = SteadyClock::now();
   for (std::size_t i = before; i < taken_.size(); ++i) {
     services_.metrics.queue_wait.add(microseconds_of(now - taken_[i].queued_at));

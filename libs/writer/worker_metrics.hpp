@@ -10,7 +10,7 @@ namespace skua::writer {
 /// Such as `live like 0`, by worker_index. A literal or static text.
 const char* worker_name(std::size_t index);
 
-/// Of the workers of a pool. Written by the workers and those who push events, read by any thread.
+/// Of the workers of a pool. The workers write it, any thread reads it.
 struct WorkerMetrics {
   GaugeFamily<kWorkers> queued{"",       "skua_worker_queued_events",
                                "events", "Events in the queue of a worker",

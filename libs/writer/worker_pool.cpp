@@ -84,6 +84,11 @@ std::size_t WorkerPool::queued() const {
   return total;
 }
 
+const WorkerMetrics& WorkerPool::metrics() const {
+  for (std::size_t i = 0; i < workers_.size(); ++i) metrics_.queued.at(i) = workers_[i]->queued();
+  return metrics_;
+}
+
 void WorkerPool::end(bool streams_are_durable) {
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     const bool is_live = i < kWorkers / 2;

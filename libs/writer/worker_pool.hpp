@@ -75,7 +75,8 @@ class WorkerPool {
   /// jobs are repeated. No `push` and no call of a producer after it. Idempotent.
   void end(bool streams_are_durable);
 
-  const WorkerMetrics& metrics() const { return metrics_; }
+  /// Any thread, after `start`.
+  const WorkerMetrics& metrics() const;
 
   resolve::SharedIds& ids() { return ids_; }
   const Clock& server_clock() const { return options_.server_clock; }
@@ -88,7 +89,8 @@ class WorkerPool {
   std::vector<Producer*> producers_;
   resolve::SharedIds ids_;
   AddedLexicons lexicons_;
-  WorkerMetrics metrics_;
+  /// `metrics` sets the gauges.
+  mutable WorkerMetrics metrics_;
   Counters stream_counters_;
   LiveBackpressure live_backpressure_;
   // Each source has its own: a batch of a backfill does not keep live events waiting.

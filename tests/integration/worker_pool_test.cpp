@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string>
 #include <thread>
@@ -121,6 +122,14 @@ TEST_F(WorkerPoolTest, writes_events_of_every_type_and_of_both_sources) {
   EXPECT_EQ(value("SELECT count(*) FROM bsky.profiles"), "100");
   EXPECT_EQ(counters_.events, 1'000U);
   EXPECT_EQ(defect_, "");
+  const WorkerMetrics& metrics = pool_->metrics();
+  const auto sum = [](const auto& counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  };
+  EXPECT_EQ(sum(metrics.finished), 1'000U);
+  EXPECT_EQ(sum(metrics.queued), 0U);
+  EXPECT_EQ(sum(metrics.queue_wait.counts()), 1'000U);
+  EXPECT_EQ(sum(metrics.transaction.counts()), counters_.transactions);
 }
 
 TEST_F(WorkerPoolTest, an_event_that_the_database_refuses_is_isolated) {

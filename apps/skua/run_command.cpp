@@ -36,6 +36,7 @@ RunCommand::RunCommand(CLI::App& app)
   add_setting(run_, kConsumerThreads, flags_.consumer_threads);
   add_setting(run_, kHttp, flags_.pages.http);
   add_setting(run_, kBehindAfter, flags_.pages.behind_after);
+  add_setting(run_, kQuietAfter, flags_.pages.quiet_after);
   add_setting(run_, kAdminTokenFile, flags_.pages.admin_token_file);
   add_backfill_of_run(run_, flags_.backfill);
   run_->footer(

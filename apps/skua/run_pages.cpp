@@ -23,6 +23,8 @@ pages::HealthLimits limits_of(const Settings& settings, const PagesFlags& flags)
   pages::HealthLimits limits;
   limits.behind = duration(settings.find_or_default(kBehindAfter, flags.behind_after),
                            std::chrono::seconds(1), std::chrono::hours(24 * 7));
+  limits.quiet = duration(settings.find_or_default(kQuietAfter, flags.quiet_after),
+                          std::chrono::seconds(3), std::chrono::hours(24));
   return limits;
 }
 

@@ -18,6 +18,7 @@ namespace skua::cli {
 struct PagesFlags {
   std::optional<std::string> http;
   std::optional<std::string> behind_after;
+  std::optional<std::string> quiet_after;
   std::optional<std::string> admin_token_file;
 };
 

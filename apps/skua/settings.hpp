@@ -136,6 +136,11 @@ inline const Setting kHttp(
 inline const Setting kBehindAfter({"--behind-after", "SKUA_BEHIND_AFTER", "behind_after",
                                    "DURATION", "Lag from which /health/ready reports source-behind",
                                    "60s"});
+inline const Setting kQuietAfter(
+    {"--quiet-after", "SKUA_QUIET_AFTER", "quiet_after", "DURATION",
+     "Time without an event of a collection after which /health/ready reports collection-quiet, "
+     "if six times as long before it was steady",
+     "10m"});
 inline const Setting kAdminTokenFile(
     {"--admin-token-file", "SKUA_ADMIN_TOKEN_FILE", "admin_token_file", "FILE",
      "File with the token of the admin API of skua run and skua serve, at least 20 characters; "

@@ -158,7 +158,7 @@ class Judge {
   void judge_streams() {
     if (const auto& quiet = observed_.quiet_collections; !quiet.empty()) {
       add(problem("collection-quiet"),
-          fmt::format("no events for 10 min: {}", fmt::join(quiet, ", ")));
+          fmt::format("no events for {}: {}", text_of(limits_.quiet), fmt::join(quiet, ", ")));
     }
     if (observed_.cut_off_at && observed_.now - *observed_.cut_off_at < limits_.remembered) {
       warn(problem("account-cut-off"),

@@ -20,6 +20,8 @@ struct HealthLimits {
   /// A connected source without a message.
   std::chrono::seconds silent{45};
   std::chrono::seconds behind{60};
+  /// A collection without an event, while others have some.
+  std::chrono::seconds quiet{std::chrono::minutes(10)};
   /// How long an event that cannot be undone counts: missing events, a refused account.
   std::chrono::seconds remembered{std::chrono::hours(1)};
   /// A database that does not answer.

@@ -71,7 +71,7 @@ class Pages {
   DatabasePage latest_;
   Heartbeat heartbeat_{"pages"};
   // The thread's.
-  QuietCollections quiet_;
+  QuietCollections quiet_{options_.limits.quiet};
   ReasonLog log_;
   std::uint64_t cut_off_ = 0;
   std::optional<TimePoint> cut_off_at_;

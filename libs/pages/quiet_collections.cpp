@@ -6,17 +6,17 @@ namespace skua::pages {
 
 void QuietCollections::restart(TimePoint now) {
   collections_.clear();
-  minute_began_at_ = now;
+  part_began_at_ = now;
   current_ = 0;
   known_ = 0;
 }
 
 void QuietCollections::advance(TimePoint now) {
-  constexpr std::chrono::minutes kMinute{1};
-  for (; now - minute_began_at_ >= kMinute; minute_began_at_ += kMinute) {
-    current_ = (current_ + 1) % kMinutes;
-    known_ = std::min(known_ + 1, kMinutes);
-    for (auto& [name, collection] : collections_) collection.minutes[current_] = 0;
+  const std::chrono::milliseconds part = window_ / kParts;
+  for (; now - part_began_at_ >= part; part_began_at_ += part) {
+    current_ = (current_ + 1) % kCounts;
+    known_ = std::min(known_ + 1, kCounts);
+    for (auto& [name, collection] : collections_) collection.counts[current_] = 0;
   }
 }
 
@@ -25,28 +25,27 @@ void QuietCollections::add(const CountsByLabel& counts, TimePoint now) {
     const auto known = collections_.find(entry.first);
     return known != collections_.end() && entry.second < known->second.total;
   });
-  // After a pause of the machine the counts of many minutes come at once.
-  if (collections_.empty() || is_other_run || now - minute_began_at_ >= kQuiet) restart(now);
+  // After a pause of the machine the counts of many parts come at once.
+  if (collections_.empty() || is_other_run || now - part_began_at_ >= window_) restart(now);
   advance(now);
   for (const auto& [name, total] : counts) {
     const auto [entry, is_new] = collections_.try_emplace(name);
     Collection& collection = entry->second;
-    if (!is_new) collection.minutes[current_] += total - collection.total;
+    if (!is_new) collection.counts[current_] += total - collection.total;
     collection.total = total;
   }
 }
 
 std::uint64_t QuietCollections::events(const Collection& collection, std::size_t window) const {
-  constexpr auto kLength = static_cast<std::size_t>(kQuiet.count());
   std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < kLength; ++i) {
-    sum += collection.minutes[(current_ + kMinutes - (window * kLength + i)) % kMinutes];
+  for (std::size_t i = 0; i < kParts; ++i) {
+    sum += collection.counts[(current_ + kCounts - (window * kParts + i)) % kCounts];
   }
   return sum;
 }
 
 std::vector<std::string> QuietCollections::quiet() const {
-  if (known_ < kMinutes) return {};
+  if (known_ < kCounts) return {};
   std::vector<std::string> quiet;
   bool others_continue = false;
   for (const auto& [name, collection] : collections_) {

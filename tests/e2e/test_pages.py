@@ -182,6 +182,39 @@ class Running(SimTest):
         status, body = pages.ready()
         self.assertEqual((status, [warning["code"] for warning in body["warnings"]]), (200, ["dead-letters"]))
 
+    def test_a_collection_that_stops_is_a_reason(self):
+        program, pages = self.run_skua("--quiet-after", "3s")
+        # The filter leaves out likes after they have been steady for more than six times as long.
+        likes = r'(?m)^skua_collection_operations_total\{[^}]*collection="app\.bsky\.feed\.like"\} (\d+)$'
+
+        def count():
+            found = re.search(likes, pages.get("/metrics")[1])
+            return int(found[1]) if found else 0
+
+        wait_for("likes of 22 seconds", lambda: count() > 600, seconds=90, every=0.5, alive=[program])
+        self.skua(self.db, "filter", "add", "--collection", "app.bsky.feed.post", "--collection", "app.bsky.feed.repost")
+        pages.wait_for_reason("collection-quiet", seconds=40)
+        reason = next(reason for reason in pages.ready()[1]["reasons"] if reason["code"] == "collection-quiet")
+        self.assertRegex(reason["detail"], "^no events for 3 s: .*app.bsky.feed.like")
+        self.assertIn("skua filter show", reason["cure"])
+        self.assertTrue(pages.problem_metric("collection-quiet"))
+        wait_for("the line", lambda: any(line.endswith(" [collection-quiet]") for line in program.stderr), alive=[program])
+
+    def test_an_account_that_is_cut_off_is_a_warning(self):
+        program, pages = self.run_skua("--verify", "full", "--plc", self.sim_network.ready["plc"], "--allow-private-hosts")
+        pages.wait_until_ready()
+
+        def is_warned():
+            # Its host never answers, and its commits exceed what may wait for it.
+            self.sim_network.fault("silent-account", arg=400, count=8)
+            return "account-cut-off" in [warning["code"] for warning in pages.ready()[1]["warnings"]]
+
+        wait_for("the warning", is_warned, every=1, alive=[program])
+        self.assertEqual(pages.codes(), [])
+        self.assertTrue(pages.problem_metric("account-cut-off"))
+        self.assertRegex(pages.get("/metrics")[1], r'(?m)^skua_dropped_total\{[^}]*reason="parked_over_budget"\} [1-9]')
+        self.assertTrue(program.says("its host does not answer"), program.tail())
+
     def test_a_newer_schema_is_a_reason(self):
         _, pages = self.run_skua()
         pages.wait_until_ready()

@@ -94,6 +94,19 @@ TEST_F(QuietCollectionsTest, the_counts_at_the_start_are_not_events) {
   EXPECT_THAT(quiet_.quiet(), IsEmpty());
 }
 
+TEST_F(QuietCollectionsTest, the_window_can_be_chosen) {
+  QuietCollections quiet(60s);
+  for (int second = 0; second < 7 * 60 + 10; ++second) {
+    now_ += 1s;
+    totals_["like"] += 1;
+    totals_["post"] += second < 6 * 60 + 5 ? 1 : 0;
+    quiet.add({totals_.begin(), totals_.end()}, now_);
+    // The latest part of the window is not complete.
+    if (second < 7 * 60 - 6) EXPECT_THAT(quiet.quiet(), IsEmpty()) << second;
+  }
+  EXPECT_THAT(quiet.quiet(), ElementsAre("post"));
+}
+
 TEST_F(QuietCollectionsTest, several_calls_a_minute_count_the_same) {
   for (int second = 0; second < 72 * 60; second += 10) {
     now_ += 10s;

@@ -163,9 +163,8 @@ int consumers_run(const Settings& settings, const ConsumersFlags& flags, bool un
   const feed::FoldOptions options{.only = flags.name, .ignores_pause = true};
   bool worked = false;
   do {
-    worked = feed::build_projection(session, metrics) || feed::exchange_projection(session) ||
-             feed::fold_step(session, metrics, options) == feed::StepResult::Worked ||
-             feed::drop_retired_projection(session);
+    worked = feed::maintain_projections(session, metrics) ||
+             feed::fold_step(session, metrics, options) == feed::StepResult::Worked;
   } while (until_idle && worked);
   if (until_idle) feed::replay_skipped_changes(session);
   fmt::print("{} applied in {}, {}\n", counted(metrics.changes.value(), "change"),

@@ -69,10 +69,12 @@ inline constexpr std::array kProblems{
     Problem{"server-settings", "settings of PostgreSQL can be improved",
             "The server has default values, which suit small databases. Skua works, but slower.",
             "Change them as \"Your own PostgreSQL\" in docs/operations.md says."},
-    Problem{"role-rights", "the role lacks rights",
-            "The role of `SKUA_DATABASE_URL` does not own the tables of Skua, or may not read or "
-            "write them. Skua stops when it needs the right.",
-            "Connect as the owner of the tables, or grant the owner's role to this role."},
+    Problem{
+        "role-rights", "the role lacks rights",
+        "The role of `SKUA_DATABASE_URL` may not read or write tables of Skua, or only their owner "
+        "may run the command. Skua stops when it needs the right.",
+        "Connect as the owner of the tables. For `skua run`, `skua backfill` and `skua serve` a "
+        "member of the role skua_writer is sufficient: `grant skua_writer to NAME`."},
     Problem{"reader-role", "the role skua_reader is missing or lacks rights",
             "The role that migrated the database may not create roles, or rights were revoked. "
             "Indexing works; people who query need the role.",

@@ -51,6 +51,9 @@ Finding judge_consumer(const feed::Consumer& consumer) {
                   name);
     return stuck(consumer, "the change log dropped changes that it had not read", cure, true);
   }
+  if (consumer.state == "filling" && !consumer.error.empty()) {
+    return stuck(consumer, with_error("not built", consumer.error), {});
+  }
   if (consumer.paused) {
     return stuck(consumer, "paused", fmt::format("Run `skua consumers resume {}`.", name));
   }

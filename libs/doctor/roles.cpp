@@ -7,13 +7,18 @@
 namespace skua::doctor {
 namespace {
 
-// Skua creates and drops partitions, indexes and tables of projections. Only the owner may do that.
 constexpr const char* kRole =
-    "WITH tables AS (SELECT format('%I.%I', n.nspname, c.relname) AS name FROM pg_class AS c "
+    "WITH tables AS (SELECT format('%I.%I', n.nspname, c.relname) AS name, "
+    "has_table_privilege(c.oid, 'SELECT') AND (n.nspname = 'skua' AND c.relname IN ('migrations', "
+    "'reader_tables') OR has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, "
+    "'UPDATE') AND has_table_privilege(c.oid, 'DELETE')) AS is_writable FROM pg_class AS c "
     "JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname IN ('bsky', 'skua') "
-    "AND c.relkind IN ('r', 'p') AND NOT pg_has_role(c.relowner, 'USAGE')) "
-    "SELECT current_user, count(*), min(name), coalesce((SELECT pg_has_role(r.oid, 'USAGE') "
-    "FROM pg_roles AS r WHERE r.rolname = 'skua_reader'), false) FROM tables";
+    "AND c.relkind IN ('r', 'p') AND NOT pg_has_role(c.relowner, 'USAGE')), "
+    "groups AS (SELECT rolname, pg_has_role(oid, 'USAGE') AS is_member FROM pg_roles) "
+    "SELECT current_user, count(*), min(name), "
+    "coalesce((SELECT is_member FROM groups WHERE rolname = 'skua_reader'), false), "
+    "coalesce((SELECT is_member FROM groups WHERE rolname = 'skua_writer'), false), "
+    "count(*) FILTER (WHERE NOT is_writable), min(name) FILTER (WHERE NOT is_writable) FROM tables";
 
 constexpr const char* kMayKnow = "SELECT has_table_privilege('skua.reader_tables', 'SELECT')";
 
@@ -32,17 +37,31 @@ RoleFound read_role(store::Session& session) {
   const store::Rows rows = session.run(kRole);
   return {.name = std::string(rows.text(0, 0)),
           .is_reader = rows.boolean(0, 3),
+          .is_writer = rows.boolean(0, 4),
           .not_owned = rows.int8(0, 1),
-          .example = rows.text_or_null(0, 2).value_or("")};
+          .example = rows.text_or_null(0, 2).value_or(""),
+          .not_writable = rows.int8(0, 5),
+          .example_not_writable = rows.text_or_null(0, 6).value_or("")};
 }
 
 Finding judge_role(const RoleFound& role) {
   if (role.not_owned == 0) return ok("role", role.name + " owns the tables of Skua");
+  if (role.not_writable == 0) {
+    return ok("role", role.name + " may read and write all tables, and does not own them");
+  }
+  if (role.is_writer) {
+    return error("role", problem("role-rights"),
+                 fmt::format("{} may not write {}, such as {}", role.name,
+                             counted(role.not_writable, "table"), role.example_not_writable),
+                 "As the owner run `select skua.grant_writer()` in the database.");
+  }
   const std::string detail = fmt::format("{} does not own {}, such as {}", role.name,
                                          counted(role.not_owned, "table"), role.example);
   if (!role.is_reader) return error("role", problem("role-rights"), detail);
-  return warning("role", problem("role-rights"), detail + "; it may read",
-                 "For `skua run` connect as the owner. Some checks need the owner, too.");
+  return warning(
+      "role", problem("role-rights"), detail + "; it may read",
+      "For `skua run` connect as the owner or as a member of skua_writer. Some checks need "
+      "the owner, too.");
 }
 
 std::optional<ReaderRole> read_reader_role(store::Session& session) {

@@ -12,12 +12,16 @@ namespace skua::doctor {
 /// The rights of the session's role.
 struct RoleFound {
   std::string name = {};
-  /// It is a member of skua_reader.
+  /// It is a member of skua_reader, or of skua_writer.
   bool is_reader = false;
+  bool is_writer = false;
   /// Tables of bsky and skua that neither it nor a role of which it is a member owns, and one of
   /// them.
   std::int64_t not_owned = 0;
   std::string example = {};
+  /// Tables that `skua run` writes and this role may not, and one of them.
+  std::int64_t not_writable = 0;
+  std::string example_not_writable = {};
 };
 
 /// Needs no rights. Throws store::SqlError.

@@ -25,6 +25,8 @@ const Statement kEnd{"feed_log_end",
                      "LATERAL (SELECT skua.change_log_end() AS position) AS e"};
 const Statement kMakePartition{"feed_make_partition",
                                "SELECT skua.make_change_log_partition($1::int8)"};
+const Statement kDropPartition{"feed_drop_partition",
+                               "SELECT skua.drop_change_log_partition($1::int8)"};
 const Statement kPartitions{
     "feed_partitions",
     "SELECT p.number, pg_total_relation_size(p.oid) FROM (SELECT c.oid, "
@@ -67,7 +69,7 @@ bool drop(store::Session& session, std::int64_t number) {
   session.limit_lock_waits(kDropPatience);
   bool dropped = false;
   try {
-    session.run(fmt::format("DROP TABLE IF EXISTS skua.change_log_{}", number));
+    session.execute(kDropPartition, store::Params().int8(number));
     dropped = true;
   } catch (const store::ServerError& error) {
     if (error.sqlstate() != store::kLockNotAvailable) throw;

@@ -54,7 +54,7 @@ DatabaseState read_database_state(store::Session& session) {
       session.run("SELECT coalesce(max(version), 0) FROM skua.migrations").int4(0, 0);
   state.bootstrap_is_open = backfill::bootstrap_is_open(session);
   for (const feed::Consumer& consumer : feed::read_consumers(session)) {
-    if (consumer.role != "live") continue;
+    if (consumer.role == "retired") continue;
     if (std::string reason = stuck_reason(consumer); !reason.empty()) {
       state.stuck_consumers.push_back({consumer.name, std::move(reason)});
     }

@@ -52,6 +52,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         ConsumerCase{"good", [](auto&) {}, "ok", "running, 12 changes behind"},
         ConsumerCase{"filling", [](auto& each) { each.state = "filling"; }, "ok", "building"},
+        ConsumerCase{"failed_build",
+                     [](auto& each) {
+                       each.state = "filling";
+                       each.error = "no space left";
+                     },
+                     "warning consumer-stuck", "not built: no space left"},
         ConsumerCase{"paused", [](auto& each) { each.paused = true; }, "warning consumer-stuck",
                      "paused"},
         ConsumerCase{"stopped",

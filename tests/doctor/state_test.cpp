@@ -178,9 +178,15 @@ TEST(JudgeSchema, every_difference_has_a_code) {
   EXPECT_EQ(brief(judge_schema({.kind = Kind::Other, .text = "other"})), "error schema-other");
 }
 
-TEST(JudgeRole, the_owner_is_needed_and_a_reader_is_warned) {
+TEST(JudgeRole, the_owner_or_a_writer_is_needed_and_a_reader_is_warned) {
   EXPECT_EQ(brief(judge_role({.name = "skua"})), "ok");
-  RoleFound other{.name = "other", .not_owned = 2, .example = "bsky.posts"};
+  RoleFound writer{.name = "writer", .is_writer = true, .not_owned = 2, .example = "bsky.posts"};
+  EXPECT_EQ(brief(judge_role(writer)), "ok");
+  writer.not_writable = 1;
+  writer.example_not_writable = "skua.cursors";
+  EXPECT_EQ(brief(judge_role(writer)), "error role-rights");
+  EXPECT_EQ(judge_role(writer).detail, "writer may not write 1 table, such as skua.cursors");
+  RoleFound other{.name = "other", .not_owned = 2, .example = "bsky.posts", .not_writable = 2};
   EXPECT_EQ(brief(judge_role(other)), "error role-rights");
   EXPECT_EQ(judge_role(other).detail, "other does not own 2 tables, such as bsky.posts");
   other.is_reader = true;

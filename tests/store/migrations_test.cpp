@@ -315,6 +315,37 @@ TEST_F(SchemaTest, the_reader_reads_and_writes_nothing) {
   }
 }
 
+TEST_F(SchemaTest, the_writer_writes_rows_and_changes_no_rights) {
+  const std::string kTables =
+      "SELECT relname::text FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace IN "
+      "('bsky'::regnamespace, 'skua'::regnamespace) AND ";
+  for (const char* right : {"SELECT", "INSERT", "UPDATE", "DELETE"}) {
+    const std::string lacks =
+        "NOT has_table_privilege('skua_writer', oid, '" + std::string(right) + "')";
+    EXPECT_EQ(list(kTables + lacks),
+              right == std::string("SELECT") ? "" : "migrations, reader_tables")
+        << right;
+  }
+  EXPECT_EQ(
+      list(kTables + "has_table_privilege('skua_writer', oid, 'TRUNCATE, TRIGGER, REFERENCES')"),
+      "");
+  EXPECT_EQ(
+      list("SELECT proname::text FROM pg_proc WHERE pronamespace IN ('bsky'::regnamespace, "
+           "'skua'::regnamespace) AND NOT has_function_privilege('skua_writer', oid, 'EXECUTE') "
+           "ORDER BY 1"),
+      "grant_reader, grant_writer, make_lexicon_view");
+  // Only these run with the rights of the owner.
+  EXPECT_EQ(
+      list("SELECT proname::text FROM pg_proc WHERE pronamespace IN ('bsky'::regnamespace, "
+           "'skua'::regnamespace) AND prosecdef AND NOT EXISTS (SELECT FROM unnest(proconfig) "
+           "AS c WHERE c LIKE 'search_path=pg_catalog%')"),
+      "");
+  session().run(
+      "CREATE TABLE skua.later (id int8 GENERATED ALWAYS AS IDENTITY); SET ROLE skua_writer");
+  session().run("INSERT INTO skua.later DEFAULT VALUES");
+  EXPECT_EQ(value("SELECT count(*) FROM skua.later"), "1");
+}
+
 TEST_F(SchemaTest, a_user_who_may_not_create_roles_can_migrate) {
   test::Database own(test::Database::Content::empty);
   session().run(

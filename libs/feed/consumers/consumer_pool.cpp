@@ -94,11 +94,7 @@ milliseconds ConsumerPool::maintain(store::LazySession& lazy, const std::stop_to
   store::Session& session = lazy.get();
   upkeep_pid_ = session.backend_pid();
   rebuild_old_versions(session);
-  while (!stop.stop_requested() && build_projection(session, metrics_)) {
-  }
-  while (!stop.stop_requested() && exchange_projection(session)) {
-  }
-  while (!stop.stop_requested() && drop_retired_projection(session)) {
+  while (!stop.stop_requested() && maintain_projections(session, metrics_)) {
   }
   replay_skipped_changes(session);
   const std::vector<Consumer> consumers = read_consumers(session);

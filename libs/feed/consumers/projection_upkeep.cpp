@@ -47,6 +47,10 @@ const Statement kBuildFailed{
     "consumers_build_failed",
     "UPDATE skua.consumers SET error = $2::text, retry_at = clock_timestamp() + interval '1 "
     "minute' WHERE id = $1::int4 AND state = 'filling'"};
+const Statement kNeedsOwner{"consumers_need_owner",
+                            "UPDATE skua.consumers SET error = $1::text WHERE state = 'filling' "
+                            "AND role = 'next' AND error "
+                            "IS DISTINCT FROM $1::text RETURNING name"};
 const Statement kNextToExchange{
     "consumers_next_to_exchange",
     "SELECT c.id, c.name, c.lanes FROM skua.consumers AS c WHERE c.role = 'next' AND c.state = "
@@ -147,7 +151,26 @@ bool build(store::Session& session, const Projection& projection, std::int32_t c
   return true;
 }
 
+/// The session's role cannot build.
+void note_that_owner_is_needed(store::Session& session) {
+  const std::string reason =
+      "only the owner of the tables can build it: run `skua consumers run-until-idle` as that role";
+  const store::Rows waiting = session.execute(kNeedsOwner, store::Params().text(reason));
+  for (std::size_t i = 0; i < waiting.size(); ++i) {
+    logger("feed")->warn("{}: {}", waiting.text(i, 0), reason);
+  }
+}
+
 }  // namespace
+
+bool maintain_projections(store::Session& session, ConsumerMetrics& metrics) {
+  if (!may_change_tables(session)) {
+    note_that_owner_is_needed(session);
+    return false;
+  }
+  return build_projection(session, metrics) || exchange_projection(session) ||
+         drop_retired_projection(session);
+}
 
 bool build_projection(store::Session& session, ConsumerMetrics& metrics) {
   const store::Rows waiting = session.execute(kNextToBuild, {});

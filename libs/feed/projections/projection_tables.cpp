@@ -34,6 +34,13 @@ std::string sql_for(const Projection& projection, std::int32_t consumer_id, std:
   return text;
 }
 
+bool may_change_tables(store::Session& session) {
+  return session
+      .run("SELECT pg_has_role(c.relowner, 'USAGE') FROM pg_class AS c WHERE c.oid = "
+           "'skua.consumers'::regclass")
+      .boolean(0, 0);
+}
+
 void build_tables(store::Session& session, const Projection& projection, std::int32_t consumer_id) {
   session.run(
       "SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; "

@@ -13,6 +13,10 @@ namespace skua::feed {
 /// The SQL of a projection for the tables of one consumer.
 std::string sql_for(const Projection& projection, std::int32_t consumer_id, std::string_view sql);
 
+/// Whether the role of the session may create and drop tables of projections, and change the views:
+/// only the owner of the schema may, not a writer.
+bool may_change_tables(store::Session& session);
+
 /// Creates the tables of a consumer and fills them from the records that the transaction sees. In a
 /// REPEATABLE READ transaction of the caller. The planner may scan whole tables in it. Throws
 /// store::SqlError, as all here.

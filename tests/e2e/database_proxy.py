@@ -202,8 +202,9 @@ class TransactionPooler:
                     stream.write(message)
                     if answer in (b"Z", b"G"):
                         break
-                stream.flush()
+                # Before the client has the answer: its next transaction may get this connection.
                 if answer == b"Z" and message[-1:] == b"I":
                     with self._lock:
                         self._idle.append(server)
                     server = None
+                stream.flush()

@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""hour_bench.py [--minutes N] [--rate N] [--accounts N] [--no-browser]
+
+Measures whether a whole installation stays as it is: `skua run` verifies a simulated network in full at a fixed rate, with
+all projections; `skua serve` streams every change to a client; Chromium shows the dashboard, and a collector reads
+/metrics of both processes every 15 seconds. PostgreSQL and the simulated network use the same cores. Prints for each
+five minutes the rate, the lag, the latency from frame to commit from the histogram, the memory, and the CPU.
+bench/README.md explains the results. Needs a release build, Chromium and its driver, and about ten GB of disk for an hour.
+
+  --minutes     how long to measure, after two minutes of warming up (default 60)
+  --rate        messages a second (default 2000)
+  --accounts    accounts that write (default 5000)
+  --no-browser  read the pages that the dashboard reads without Chromium
+
+Example: bench/hour_bench.py --minutes 5
+"""
+
+import argparse
+import contextlib
+import datetime
+import http.client
+import json
+import pathlib
+import re
+import socket
+import sys
+import tempfile
+import threading
+import time
+
+from live_bench import BIN, ROOT, Program, Server, cpu_of, migrated, wait_for
+from projection_bench import PROJECTIONS, skua
+
+sys.path.insert(0, str(ROOT / "tests/e2e"))
+
+from browser import Browser  # noqa: E402
+
+WARM_UP = 120
+SAMPLE = 15
+PART = 300
+ADDRESS = re.compile(r"(?:pages at|serving) http://([\d.:]+)/")
+
+
+def ask(address, path):
+    connection = http.client.HTTPConnection(address, timeout=30)
+    with contextlib.closing(connection):
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+
+
+class Metrics:
+    """One answer of /metrics."""
+
+    def __init__(self, address):
+        self.values = {}
+        for line in ask(address, "/metrics")[1].splitlines():
+            if not line.startswith("#"):
+                name, _, value = line.rpartition(" ")
+                self.values[name] = float(value)
+
+    def of(self, name):
+        """All values of a metric, by their labels."""
+        return {key[len(name):]: value for key, value in self.values.items()
+                if key == name or key.startswith(name + "{")}
+
+    def sum(self, name):
+        return sum(self.of(name).values())
+
+    def largest(self, name):
+        return max(self.of(name).values(), default=0.0)
+
+    def buckets(self, name):
+        """Upper bounds and cumulative counts of a histogram, over all labels."""
+        found = {}
+        for labels, count in self.of(name + "_bucket").items():
+            bound = float(re.search(r'le="([^"]+)"', labels)[1])
+            found[bound] = found.get(bound, 0.0) + count
+        return found
+
+
+def quantile(before, after, share):
+    """The upper bound in milliseconds of the bucket that contains a quantile of what came between two answers."""
+    bounds = sorted(after)
+    counts = {bound: after[bound] - before.get(bound, 0.0) for bound in bounds}
+    all_of_them = counts[bounds[-1]] if bounds else 0
+    if not all_of_them:
+        return float("nan")
+    return 1000 * next(bound for bound in bounds if counts[bound] >= share * all_of_them)
+
+
+def memory(pid):
+    """Anonymous memory in MB: mapped files do not count."""
+    text = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"RssAnon:\s+(\d+)", text)[1]) / 1024
+
+
+class FeedClient(threading.Thread):
+    """Reads /changes and counts; of one change in a thousand it measures the age."""
+
+    def __init__(self, address):
+        super().__init__(daemon=True)
+        host, _, port = address.rpartition(":")
+        self.socket = socket.create_connection((host, int(port)), timeout=60)
+        self.socket.sendall(b"GET /changes HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\n\r\n" % address.encode())
+        self.changes = 0
+        self.oldest = 0.0
+        self.ended = False
+
+    def run(self):
+        rest = b""
+        while piece := self.socket.recv(1 << 16):
+            lines = (rest + piece).split(b"\n")
+            rest = lines.pop()
+            for line in lines:
+                if not line.startswith(b"data: ") or b'"kind":"heartbeat"' in line:
+                    continue
+                self.changes += 1
+                if self.changes % 1000 == 0:
+                    time_of_change = datetime.datetime.fromisoformat(json.loads(line[6:])["time"])
+                    self.oldest = max(self.oldest, time.time() - time_of_change.timestamp())
+        self.ended = True
+
+
+class Sample:
+    def __init__(self, installation):
+        self.at = time.monotonic()
+        self.run = Metrics(installation.run_address)
+        self.memory = memory(installation.run.process.pid)
+        self.serve_memory = memory(installation.serve.process.pid)
+        self.server_cpu = installation.server.cpu()
+        self.run_cpu = cpu_of(installation.run.process.pid)[0]
+        self.serve_cpu = cpu_of(installation.serve.process.pid)[0]
+        self.changes = installation.client.changes
+        self.age = installation.client.oldest
+        installation.client.oldest = 0.0
+        Metrics(installation.serve_address)
+        status, text = ask(installation.run_address, "/health/ready")
+        self.problems = [one["code"] for one in json.loads(text)["reasons"]] if status != 200 else []
+
+
+class Installation:
+    """All processes of an installation. `stack` ends them in the reverse order."""
+
+    def __init__(self, stack, options):
+        self.server = Server()
+        stack.callback(self.server.destroy)
+        self.db = migrated(self.server, "hour")
+        for projection in PROJECTIONS:
+            skua(self.db, "consumers", "add", projection)
+        self.network = self.start(stack, BIN / "skua-sim", "--accounts", options.accounts, "--records", options.accounts * 50,
+                                  "--outsiders", 1_000_000, "--outside-share", 0.5, "--rate", options.rate)
+        ready = self.network.first_json(seconds=600)
+        database = ("--database", self.db.url)
+        self.run = self.start(stack, BIN / "skua", "run", *database, "--relay", ready["url"], "--plc", ready["plc"],
+                              "--allow-private-hosts", "--handles", "claimed", "--verify", "full", "--http", "127.0.0.1:0")
+        self.serve = self.start(stack, BIN / "skua", "serve", *database, "--listen", "127.0.0.1:0")
+        self.run_address, self.serve_address = map(self.address_of, (self.run, self.serve))
+        self.client = FeedClient(self.serve_address)
+        self.client.start()
+        if options.browser:
+            browser = Browser(pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory())) / "chromium")
+            stack.callback(browser.quit)
+            browser.open(f"http://{self.run_address}/")
+
+    @staticmethod
+    def start(stack, *arguments):
+        program = Program([str(one) for one in arguments])
+        stack.callback(program.kill)
+        return program
+
+    @staticmethod
+    def address_of(program):
+        def printed():
+            return next((match[1] for match in map(ADDRESS.search, list(program.stdout)) if match), None)
+
+        return wait_for("the pages", printed, seconds=60, alive=[program])
+
+    def wait(self, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            for program in (self.network, self.run, self.serve):
+                if program.process.poll() is not None:
+                    raise SystemExit(f"{program} ended:\n{program.tail()}")
+            if self.client.ended:
+                raise SystemExit("the stream of changes ended")
+            time.sleep(min(1, max(0, end - time.monotonic())))
+
+
+def print_part(number, samples):
+    first, last = samples[0], samples[-1]
+    seconds = last.at - first.at
+    rate = (last.run.sum("skua_events_total") - first.run.sum("skua_events_total")) / seconds
+    latency = [quantile(first.run.buckets("skua_commit_latency_seconds"),
+                        last.run.buckets("skua_commit_latency_seconds"), share) for share in (0.5, 0.99)]
+    lag = max(sample.run.largest("skua_lag_seconds") for sample in samples[1:])
+    behind = max(sample.run.largest("skua_consumer_lag_seconds") for sample in samples[1:])
+    cpu = [(getattr(last, name) - getattr(first, name)) / seconds for name in ("run_cpu", "serve_cpu", "server_cpu")]
+    problems = sorted({code for sample in samples[1:] for code in sample.problems})
+    print(f"{number:6} {rate:9.0f} {lag:7.2f} {latency[0]:6.0f} {latency[1]:6.0f} {behind:12.2f}"
+          f" {(last.changes - first.changes) / seconds:10.0f} {max(sample.age for sample in samples[1:]):7.2f}"
+          f" {last.memory:6.0f} {last.serve_memory:6.0f} {cpu[0]:6.2f} {cpu[1]:6.2f} {cpu[2]:6.2f}"
+          f"  {', '.join(problems)}", flush=True)
+
+
+def growth(samples, name):
+    """MB per hour, by the line of least squares through all samples."""
+    points = [(sample.at / 3600, getattr(sample, name)) for sample in samples]
+    mean_x = sum(x for x, _ in points) / len(points)
+    mean_y = sum(y for _, y in points) / len(points)
+    spread = sum((x - mean_x) ** 2 for x, _ in points)
+    return sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
+
+
+def measure(installation, minutes):
+    installation.wait(WARM_UP)
+    samples = [Sample(installation)]
+    print("  part  events/s   lag s p50 ms p99 ms consumers s  changes/s   age s run MB srv MB    run  serve     pg  problems",
+          flush=True)
+    parts = max(1, minutes * 60 // PART)
+    for part in range(parts):
+        begin = len(samples) - 1
+        for _ in range(min(PART, minutes * 60) // SAMPLE):
+            installation.wait(SAMPLE)
+            samples.append(Sample(installation))
+        print_part(part + 1, samples[begin:])
+    print("all")
+    print_part(0, samples)
+    print(f"  memory by time: skua run {growth(samples, 'memory'):+.1f} MB/h, skua serve"
+          f" {growth(samples, 'serve_memory'):+.1f} MB/h; rows in bsky: "
+          + installation.db.run("select count(*) from bsky.all_records"), flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=int, default=60)
+    parser.add_argument("--rate", type=int, default=2_000)
+    parser.add_argument("--accounts", type=int, default=5_000)
+    parser.add_argument("--no-browser", dest="browser", action="store_false")
+    options = parser.parse_args()
+    with contextlib.ExitStack() as stack:
+        measure(Installation(stack, options), options.minutes)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+#include "top/header.hpp"
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "top/number_text.hpp"
+
+namespace skua::top {
+namespace {
+
+/// A page that takes longer has not answered.
+constexpr double kPatience = 5;
+
+bool is_late(const Snapshot::Contact& contact, const View& view) {
+  return contact.age && *contact.age > kPatience + static_cast<double>(view.every.count());
+}
+
+std::pair<std::string, Style> state_of(const Snapshot& snapshot, const View& view) {
+  if (snapshot.process.failing_for || is_late(snapshot.process, view)) {
+    return {"no answer", Style::Bad};
+  }
+  if (snapshot.state.empty()) return {"connecting", Style::Warn};
+  if (!snapshot.is_ready()) return {snapshot.state, Style::Bad};
+  return {snapshot.state, snapshot.problems.empty() ? Style::Good : Style::Warn};
+}
+
+std::string age_text(const Snapshot::Contact& contact, const char* figures) {
+  if (!contact.age) return fmt::format("There are no {} yet.", figures);
+  return fmt::format("The {} are {} old.", figures, seconds_text(contact.age));
+}
+
+std::string clock_text(Timestamp at) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(at.time_since_epoch());
+  return fmt::format("{:%H:%M:%S} UTC", fmt::gmtime(static_cast<std::time_t>(seconds.count())));
+}
+
+}  // namespace
+
+Line title_line(const Snapshot& snapshot, const View& view, const Origin& origin,
+                std::size_t columns) {
+  const auto [state, style] = state_of(snapshot, view);
+  Line line("skua top", Style::Title);
+  line.add("  ").add(state, style).add("  ").add(origin.address, Style::Quiet);
+  const Line end(fmt::format("{}{}  every {} s", view.is_paused ? "paused  " : "",
+                             clock_text(origin.at), view.every.count()),
+                 view.is_paused ? Style::Warn : Style::Quiet);
+  line.add("  ");
+  if (line.width() + end.width() <= columns) line.pad(columns - end.width());
+  return line.add(end).cut(columns);
+}
+
+Line numbers_line(const Snapshot& snapshot, std::size_t columns) {
+  const std::vector<std::pair<const char*, std::string>> numbers = {
+      {"events/s", number_text(snapshot.events_per_second, 1)},
+      {"rows/s", number_text(snapshot.rows_per_second, 1)},
+      {"lag", seconds_text(snapshot.lag)},
+      {"p50", seconds_text(snapshot.commit_p50)},
+      {"p99", seconds_text(snapshot.commit_p99)},
+      {"in flight", number_text(snapshot.in_flight)},
+      {"dead letters", number_text(snapshot.dead_letters)}};
+  Line line;
+  for (const auto& [name, value] : numbers) {
+    Line part(name, Style::Quiet);
+    part.add(" ").add(value, Style::Strong);
+    const std::size_t gap = line.width() == 0 ? 0 : 3;
+    if (line.width() + gap + part.width() > columns) break;
+    line.pad(line.width() + gap).add(part);
+  }
+  return line;
+}
+
+std::optional<Line> notice_line(const Snapshot& snapshot, const View& view, std::size_t columns) {
+  const Snapshot::Contact& process = snapshot.process;
+  if (process.failing_for) {
+    return Line(fmt::format("No answer for {}: {}. {}", seconds_text(process.failing_for),
+                            process.failure, age_text(process, "figures")),
+                Style::Bad)
+        .cut(columns);
+  }
+  if (is_late(process, view)) return Line(age_text(process, "figures"), Style::Bad).cut(columns);
+  const Snapshot::Contact& database = snapshot.database_pages;
+  if (!database.failing_for) return std::nullopt;
+  return Line(
+             fmt::format("{}. {}", database.failure, age_text(database, "figures of the database")),
+             Style::Warn)
+      .cut(columns);
+}
+
+}  // namespace skua::top

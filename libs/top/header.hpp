@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "top/frame.hpp"
+
+namespace skua::top {
+
+// The lines above the sections. None is wider than `columns`. Pure.
+
+/// The address, the state and the time.
+Line title_line(const Snapshot& snapshot, const View& view, const Origin& origin,
+                std::size_t columns);
+/// The main numbers: as many as fit.
+Line numbers_line(const Snapshot& snapshot, std::size_t columns);
+/// That figures are old, and why; nothing: they are not.
+std::optional<Line> notice_line(const Snapshot& snapshot, const View& view, std::size_t columns);
+
+}  // namespace skua::top

@@ -29,11 +29,6 @@ std::pair<std::string, Style> state_of(const Snapshot& snapshot, const View& vie
   return {snapshot.state, snapshot.problems.empty() ? Style::Good : Style::Warn};
 }
 
-std::string age_text(const Snapshot::Contact& contact, const char* figures) {
-  if (!contact.age) return fmt::format("There are no {} yet.", figures);
-  return fmt::format("The {} are {} old.", figures, seconds_text(contact.age));
-}
-
 std::string clock_text(Timestamp at) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(at.time_since_epoch());
   return fmt::format("{:%H:%M:%S} UTC", fmt::gmtime(static_cast<std::time_t>(seconds.count())));
@@ -76,19 +71,25 @@ Line numbers_line(const Snapshot& snapshot, std::size_t columns) {
 
 std::optional<Line> notice_line(const Snapshot& snapshot, const View& view, std::size_t columns) {
   const Snapshot::Contact& process = snapshot.process;
-  if (process.failing_for) {
-    return Line(fmt::format("No answer for {}: {}. {}", seconds_text(process.failing_for),
-                            process.failure, age_text(process, "figures")),
-                Style::Bad)
-        .cut(columns);
-  }
-  if (is_late(process, view)) return Line(age_text(process, "figures"), Style::Bad).cut(columns);
   const Snapshot::Contact& database = snapshot.database_pages;
-  if (!database.failing_for) return std::nullopt;
-  return Line(
-             fmt::format("{}. {}", database.failure, age_text(database, "figures of the database")),
-             Style::Warn)
-      .cut(columns);
+  std::string text;
+  Style style = Style::Bad;
+  if (process.failing_for) {
+    text = fmt::format("No answer for {}", seconds_text(process.failing_for));
+    if (process.age) text += fmt::format(", the figures are {} old", seconds_text(process.age));
+    text += ": " + process.failure;
+  } else if (is_late(process, view)) {
+    text = fmt::format("The figures are {} old", seconds_text(process.age));
+  } else if (database.failing_for && database.age) {
+    text = fmt::format("The figures of the database are {} old: {}", seconds_text(database.age),
+                       database.failure);
+    style = Style::Warn;
+  } else if (database.failing_for) {
+    text = "There are no figures of the database: " + database.failure;
+    style = Style::Warn;
+  }
+  if (text.empty()) return std::nullopt;
+  return Line(text, style).cut(columns);
 }
 
 }  // namespace skua::top

@@ -45,7 +45,11 @@ const char* path_of(Page page) {
 
 void Model::add(const Answer& answer) {
   PageState& page = pages_[static_cast<std::size_t>(answer.page)];
-  std::string failure = answer.status == 0 ? answer.failure : use(answer);
+  std::string failure = answer.failure;
+  if (answer.status != 0) {
+    failure = use(answer);
+    if (!failure.empty()) failure = fmt::format("{}: {}", path_of(answer.page), failure);
+  }
   if (failure.empty()) {
     page = {answer.at, std::nullopt, {}};
     return;
@@ -91,7 +95,7 @@ Snapshot::Contact Model::contact(Page first, Page second, TimePoint now) const {
     const double lasts = seconds_since(*state.failing_since, now);
     if (contact.failing_for.value_or(-1) >= lasts) continue;
     contact.failing_for = lasts;
-    contact.failure = fmt::format("{}: {}", path_of(page), state.failure);
+    contact.failure = state.failure;
   }
   return contact;
 }

@@ -99,15 +99,14 @@ TEST(Frame, says_that_nobody_answers_and_how_old_the_figures_are) {
   const Frame frame = make_frame(model.snapshot(kMadeStart + 24s), View(), kOrigin, {24, 120});
   EXPECT_THAT(frame.lines.at(0).text(), HasSubstr("skua top  no answer  http://"));
   EXPECT_EQ(frame.lines.at(2).text(),
-            "No answer for 12.0 s: /health/ready: the host cannot be reached. The figures are "
-            "14.0 s old.");
+            "No answer for 12.0 s, the figures are 14.0 s old: the host cannot be reached");
   EXPECT_THAT(text_of(frame.lines), HasSubstr("relay:a"));
 }
 
 TEST(Frame, says_that_an_answer_is_late) {
   const Snapshot late = made_model().snapshot(kMadeStart + 10s + 8s);
   EXPECT_EQ(make_frame(late, View(), kOrigin, {24, 80}).lines.at(2).text(),
-            "The figures are 8.0 s old.");
+            "The figures are 8.0 s old");
   View rare;
   rare.every = 30s;
   EXPECT_THAT(make_frame(late, rare, kOrigin, {24, 80}).lines.at(2).text(),
@@ -120,7 +119,17 @@ TEST(Frame, says_that_the_figures_of_the_database_are_old) {
       made_answer(Page::Status, R"({"error":"database-down","message":"refused"})", 11s, 503));
   const Frame frame = make_frame(model.snapshot(kMadeStart + 13s), View(), kOrigin, {24, 120});
   EXPECT_EQ(frame.lines.at(2).text(),
-            "/status: database-down: refused. The figures of the database are 3.0 s old.");
+            "The figures of the database are 3.0 s old: /status: database-down: refused");
+}
+
+TEST(Frame, says_that_there_are_no_figures_of_the_database) {
+  Model model;
+  model.add(made_answer(Page::Health, made_health("", true), 0s));
+  model.add(made_answer(Page::Metrics, made_metrics(1), 0s));
+  model.add(made_failure(Page::Latest, "it did not answer in time", 0s));
+  const Frame frame = make_frame(model.snapshot(kMadeStart + 1s), View(), kOrigin, {24, 120});
+  EXPECT_EQ(frame.lines.at(2).text(),
+            "There are no figures of the database: it did not answer in time");
 }
 
 TEST(Frame, before_the_first_answer) {
@@ -129,8 +138,7 @@ TEST(Frame, before_the_first_answer) {
               HasSubstr("connecting"));
   model.add(made_failure(Page::Metrics, "the host cannot be reached", 0s));
   const Frame frame = make_frame(model.snapshot(kMadeStart + 2s), View(), kOrigin, {24, 120});
-  EXPECT_EQ(frame.lines[2].text(),
-            "No answer for 2.0 s: /metrics: the host cannot be reached. There are no figures yet.");
+  EXPECT_EQ(frame.lines[2].text(), "No answer for 2.0 s: the host cannot be reached");
 }
 
 TEST(Frame, scrolls_a_section_below_the_head_of_its_table) {

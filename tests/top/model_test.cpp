@@ -95,7 +95,7 @@ TEST(Model, keeps_the_figures_while_nobody_answers) {
   Snapshot snapshot = model.snapshot(kMadeStart + 20s);
   EXPECT_EQ(snapshot.process.failing_for, 8.0);
   EXPECT_EQ(snapshot.process.age, 10.0);
-  EXPECT_EQ(snapshot.process.failure, "/metrics: connection reset");
+  EXPECT_EQ(snapshot.process.failure, "connection reset");
   EXPECT_EQ(snapshot.events_per_second, 40.0);
   EXPECT_EQ(snapshot.sources.size(), 2U);
   EXPECT_EQ(snapshot.database_pages.failing_for, std::nullopt);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -8,6 +9,8 @@
 
 namespace skua::top {
 namespace {
+
+constexpr std::string_view kRunning = "running";
 
 /// `2026-07-04T14:38:08.085434Z` without the fraction.
 std::string short_time(std::string_view datetime) {
@@ -54,10 +57,13 @@ Section consumers_section(const Snapshot& snapshot, std::size_t width) {
                {"lag", true},
                {"changes behind", true},
                {"error"}});
-  for (const auto& consumer : snapshot.consumers) {
+  auto consumers = snapshot.consumers;
+  std::stable_partition(consumers.begin(), consumers.end(),
+                        [](const auto& consumer) { return consumer.state != kRunning; });
+  for (const auto& consumer : consumers) {
     table.add({{consumer.name},
                {consumer.kind},
-               {consumer.state, consumer.state == "running" ? Style::Good : Style::Bad},
+               {consumer.state, consumer.state == kRunning ? Style::Good : Style::Bad},
                {seconds_text(consumer.lag)},
                {number_text(consumer.changes_behind)},
                {consumer.error, Style::Bad}});

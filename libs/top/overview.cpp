@@ -18,9 +18,12 @@ struct Part {
   Section section;
   /// With its heading.
   std::size_t size() const { return section.lines.size() + 1; }
-  /// The heading and a row. The table of workers is shown whole: its rows belong together.
-  std::size_t least() const {
+  /// The heading and a row. The table of workers is shown whole: its rows belong together. A
+  /// problem has its cure. `rows`: of the screen.
+  std::size_t least(std::size_t rows) const {
+    constexpr std::size_t kProblem = 4;
     if (number == section::kWorkers) return size();
+    if (number == section::kProblems) return std::min(size(), std::max(kProblem, rows / 3));
     return std::min(size(), section.heads + 2);
   }
 };
@@ -47,17 +50,17 @@ void add_part(const Part& part, std::size_t rows, std::size_t width, std::vector
 std::vector<Line> stacked(std::vector<Part> parts, std::size_t rows, std::size_t width) {
   std::size_t least = 0;
   std::size_t fitting = 0;
-  while (fitting < parts.size() && least + parts[fitting].least() <= rows) {
-    least += parts[fitting++].least();
+  while (fitting < parts.size() && least + parts[fitting].least(rows) <= rows) {
+    least += parts[fitting++].least(rows);
   }
   parts.resize(fitting);
   Numbers wanted;
   wanted.reserve(parts.size());
-  for (const Part& part : parts) wanted.push_back(part.size() - part.least());
+  for (const Part& part : parts) wanted.push_back(part.size() - part.least(rows));
   const Numbers more = shared_out(wanted, rows - least);
   std::vector<Line> lines;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    add_part(parts[i], parts[i].least() + more[i], width, lines);
+    add_part(parts[i], parts[i].least(rows) + more[i], width, lines);
   }
   return lines;
 }

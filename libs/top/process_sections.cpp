@@ -161,7 +161,10 @@ Section sources_section(const Snapshot& snapshot, std::size_t width) {
                {"verified/s", true, 90},
                {"waiting", true, 100},
                {"dropped since start"}});
-  for (const auto& source : snapshot.sources) {
+  auto sources = snapshot.sources;
+  std::stable_partition(sources.begin(), sources.end(),
+                        [](const auto& source) { return !source.is_connected; });
+  for (const auto& source : sources) {
     const std::string role = source.role.empty() ? "connected" : source.role;
     const std::string cursor = source.cursor ? fmt::format("{:.0f}", *source.cursor) : "-";
     table.add({{source.name},
@@ -193,7 +196,10 @@ Section workers_section(const Snapshot& snapshot, std::size_t width) {
 Section collections_section(const Snapshot& snapshot, std::size_t width) {
   Section section{"Collections", "operations", {}, 1};
   Table table({{"collection"}, {"per second", true}, {"since start", true}});
-  for (const auto& collection : snapshot.collections) {
+  auto collections = snapshot.collections;
+  std::stable_partition(collections.begin(), collections.end(),
+                        [](const auto& collection) { return collection.is_quiet; });
+  for (const auto& collection : collections) {
     const Style style = collection.is_quiet ? Style::Bad : Style::Plain;
     table.add({{collection.name + (collection.is_quiet ? " (quiet)" : ""), style},
                {number_text(collection.per_second, 2), style},

@@ -36,7 +36,7 @@ inline constexpr std::size_t kDatabase = 8;
 inline constexpr std::size_t kPosts = 9;
 }  // namespace section
 
-/// Pure.
+/// Rows that need attention come first: a small screen shows the first ones only. Pure.
 Section make_section(std::size_t number, const Snapshot& snapshot, std::size_t width);
 
 // Each of them; make_section cuts the lines.

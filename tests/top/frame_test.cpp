@@ -55,8 +55,8 @@ TEST(Frame, of_a_small_terminal) {
 events/s 40.0   rows/s 20.0   lag 500 ms   p50 5 ms   p99 10 ms   in flight 7
 Sources [2]
 source   state          cursor     lag  messages/s  dropped since start
-relay:a  active          12345  500 ms        40.0  old_rev 3
 tap:b    not connected       -       -           -  -
+relay:a  active          12345  500 ms        40.0  old_rev 3
 Workers [3]  events in the queues of each worker
                          live  events/s               backfill  events/s
 actor         0  3,000  6,000     120.0        0  3,000  6,000     120.0
@@ -76,6 +76,20 @@ count  reason
    17  a record is malformed
 q quit  Tab, 0-9 section  arrows scroll  p pause  + - interval  r read  h help
 )");
+}
+
+TEST(Frame, of_a_small_terminal_shows_a_cure_and_what_needs_attention) {
+  Snapshot snapshot = made_model().snapshot(kMadeStart + 11s);
+  snapshot.consumers.insert(snapshot.consumers.begin(),
+                            {"first", "projection", "running", 0, 0, ""});
+  snapshot.collections.insert(snapshot.collections.begin(), {"first", 1, 9'000, false});
+  const std::string text = text_of(make_frame(snapshot, View(), kOrigin, {30, 80}).lines);
+  EXPECT_THAT(text, HasSubstr("\nsource-down: a source cannot be reached\n"
+                              "  relay:a: no connection for 12 s\n"
+                              "  Check the address and the network.\n"));
+  EXPECT_THAT(text, testing::ContainsRegex(
+                        "\ncollection +per second +since start\napp.bsky.feed.post \\(quiet"));
+  EXPECT_THAT(text, HasSubstr("\npost_stats  projection  paused"));
 }
 
 TEST(Frame, of_a_large_terminal_has_two_columns_and_everything) {

@@ -23,7 +23,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 /// The pages of the database cost queries: they are read at most this often.
 constexpr std::chrono::seconds kDatabaseEvery{4};
-/// The ages of figures are drawn at least this often.
+/// The ages of numbers are drawn at least this often.
 constexpr auto kDrawEvery = 1s;
 /// The bytes of a key follow each other within this time.
 constexpr auto kWithinKey = 50ms;

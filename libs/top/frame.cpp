@@ -25,7 +25,7 @@ constexpr std::array kHelp = {
     "Tab, right        the next section; Shift-Tab, left: the previous one",
     "0, Esc            the overview",
     "down, up          scroll a section; also j and k, page down and up, Home and End",
-    "p, blank          pause: the figures do not change until the next p",
+    "p, blank          pause: the numbers do not change until the next p",
     "+, -              double the interval, or halve it",
     "r, Enter, Ctrl-L  read the pages now, and draw the screen again",
     "h, ?              this text",

@@ -76,16 +76,16 @@ std::optional<Line> notice_line(const Snapshot& snapshot, const View& view, std:
   Style style = Style::Bad;
   if (process.failing_for) {
     text = fmt::format("No answer for {}", seconds_text(process.failing_for));
-    if (process.age) text += fmt::format(", the figures are {} old", seconds_text(process.age));
+    if (process.age) text += fmt::format(", the numbers are {} old", seconds_text(process.age));
     text += ": " + process.failure;
   } else if (is_late(process, view)) {
-    text = fmt::format("The figures are {} old", seconds_text(process.age));
+    text = fmt::format("The numbers are {} old", seconds_text(process.age));
   } else if (database.failing_for && database.age) {
-    text = fmt::format("The figures of the database are {} old: {}", seconds_text(database.age),
+    text = fmt::format("The numbers of the database are {} old: {}", seconds_text(database.age),
                        database.failure);
     style = Style::Warn;
   } else if (database.failing_for) {
-    text = "There are no figures of the database: " + database.failure;
+    text = "There are no numbers of the database: " + database.failure;
     style = Style::Warn;
   }
   if (text.empty()) return std::nullopt;

@@ -14,7 +14,7 @@ Line title_line(const Snapshot& snapshot, const View& view, const Origin& origin
                 std::size_t columns);
 /// The main numbers: as many as fit.
 Line numbers_line(const Snapshot& snapshot, std::size_t columns);
-/// That figures are old, and why; nothing: they are not.
+/// That numbers are old, and why; nothing: they are not.
 std::optional<Line> notice_line(const Snapshot& snapshot, const View& view, std::size_t columns);
 
 }  // namespace skua::top

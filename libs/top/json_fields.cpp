@@ -31,11 +31,11 @@ bool true_field(const json& object, std::string_view name) {
   return value != nullptr && *value == true;
 }
 
-json rows_field(const json& object, std::string_view name) {
+std::span<const json> rows_field(const json& object, std::string_view name) {
   const json* const value = field(object, name);
-  if (value == nullptr || !value->is_array()) return json::array();
-  const auto most = std::min(value->size(), Snapshot::kMostRows);
-  return json(json::array_t(value->begin(), value->begin() + static_cast<std::ptrdiff_t>(most)));
+  if (value == nullptr || !value->is_array()) return {};
+  const auto& rows = value->get_ref<const json::array_t&>();
+  return {rows.data(), std::min(rows.size(), Snapshot::kMostRows)};
 }
 
 }  // namespace skua::top

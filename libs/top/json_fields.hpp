@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -16,7 +17,8 @@ const nlohmann::json* field(const nlohmann::json& object, std::string_view name)
 std::string text_field(const nlohmann::json& object, std::string_view name);
 std::optional<double> number_field(const nlohmann::json& object, std::string_view name);
 bool true_field(const nlohmann::json& object, std::string_view name);
-/// The elements of an array, at most Snapshot::kMostRows; empty: it is not an array.
-nlohmann::json rows_field(const nlohmann::json& object, std::string_view name);
+/// The elements of an array, at most Snapshot::kMostRows; empty: it is not an array. Not a copy:
+/// copying is recursive, and the depth of hostile JSON is not limited.
+std::span<const nlohmann::json> rows_field(const nlohmann::json& object, std::string_view name);
 
 }  // namespace skua::top

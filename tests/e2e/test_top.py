@@ -167,7 +167,7 @@ class Top(SimTest):
         self.assertEqual(self.program.stop(), 0)
         self.assertIn("the host cannot be reached", self.report("--once", "--http", self.address, code=1))
 
-    def check_figures(self, terminal):
+    def check_numbers(self, terminal):
         terminal.shows(r"^skua top  ready  http://")
         terminal.shows(r"^events/s [1-9]\d*\.\d ")
         terminal.shows(r"^(actor|like|social|post|metadata) +(\d+ +){3}")
@@ -200,9 +200,9 @@ class Top(SimTest):
     def check_kill_of_the_server(self, terminal):
         self.program.kill()
         terminal.shows(r"^skua top  no answer ")
-        age = terminal.shows(r"^No answer for .*, the figures are (\d+)\.\d s old: the host cannot be reached")[1]
-        terminal.shows(rf", the figures are (?!{age}\.)\d+\.\d s old: ")
-        # The figures stay.
+        age = terminal.shows(r"^No answer for .*, the numbers are (\d+)\.\d s old: the host cannot be reached")[1]
+        terminal.shows(rf", the numbers are (?!{age}\.)\d+\.\d s old: ")
+        # The numbers stay.
         terminal.shows(r"^relay:\S+ +connected")
         self.program = self.run_skua()
         terminal.shows(r"^skua top  ready ")
@@ -210,7 +210,7 @@ class Top(SimTest):
 
     def test_in_a_terminal(self):
         terminal = self.top()
-        self.check_figures(terminal)
+        self.check_numbers(terminal)
         self.check_keys_and_sizes(terminal)
         self.check_kill_of_the_server(terminal)
         self.assertNotEqual(termios.tcgetattr(terminal.side), terminal.former_modes)

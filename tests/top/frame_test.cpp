@@ -107,43 +107,43 @@ TEST(Frame, of_a_large_terminal_has_two_columns_and_everything) {
   EXPECT_THAT(texts(frame.lines), Contains(testing::ContainsRegex("Workers .*Consumers ")));
 }
 
-TEST(Frame, says_that_nobody_answers_and_how_old_the_figures_are) {
+TEST(Frame, says_that_nobody_answers_and_how_old_the_numbers_are) {
   Model model = made_model();
   model.add(made_failure(Page::Health, "the host cannot be reached", 12s));
   const Frame frame = make_frame(model.snapshot(kMadeStart + 24s), View(), kOrigin, {24, 120});
   EXPECT_THAT(frame.lines.at(0).text(), HasSubstr("skua top  no answer  http://"));
   EXPECT_EQ(frame.lines.at(2).text(),
-            "No answer for 12.0 s, the figures are 14.0 s old: the host cannot be reached");
+            "No answer for 12.0 s, the numbers are 14.0 s old: the host cannot be reached");
   EXPECT_THAT(text_of(frame.lines), HasSubstr("relay:a"));
 }
 
 TEST(Frame, says_that_an_answer_is_late) {
   const Snapshot late = made_model().snapshot(kMadeStart + 10s + 8s);
   EXPECT_EQ(make_frame(late, View(), kOrigin, {24, 80}).lines.at(2).text(),
-            "The figures are 8.0 s old");
+            "The numbers are 8.0 s old");
   View rare;
   rare.every = 30s;
   EXPECT_THAT(make_frame(late, rare, kOrigin, {24, 80}).lines.at(2).text(),
               HasSubstr("Problems [1]"));
 }
 
-TEST(Frame, says_that_the_figures_of_the_database_are_old) {
+TEST(Frame, says_that_the_numbers_of_the_database_are_old) {
   Model model = made_model();
   model.add(
       made_answer(Page::Status, R"({"error":"database-down","message":"refused"})", 11s, 503));
   const Frame frame = make_frame(model.snapshot(kMadeStart + 13s), View(), kOrigin, {24, 120});
   EXPECT_EQ(frame.lines.at(2).text(),
-            "The figures of the database are 3.0 s old: /status: database-down: refused");
+            "The numbers of the database are 3.0 s old: /status: database-down: refused");
 }
 
-TEST(Frame, says_that_there_are_no_figures_of_the_database) {
+TEST(Frame, says_that_there_are_no_numbers_of_the_database) {
   Model model;
   model.add(made_answer(Page::Health, made_health("", true), 0s));
   model.add(made_answer(Page::Metrics, made_metrics(1), 0s));
   model.add(made_failure(Page::Latest, "it did not answer in time", 0s));
   const Frame frame = make_frame(model.snapshot(kMadeStart + 1s), View(), kOrigin, {24, 120});
   EXPECT_EQ(frame.lines.at(2).text(),
-            "There are no figures of the database: it did not answer in time");
+            "There are no numbers of the database: it did not answer in time");
 }
 
 TEST(Frame, before_the_first_answer) {

@@ -1,6 +1,8 @@
 #include "top/model.hpp"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -88,7 +90,7 @@ TEST(Model, knows_nothing_before_the_first_answer) {
   EXPECT_FALSE(snapshot.database.has_value());
 }
 
-TEST(Model, keeps_the_figures_while_nobody_answers) {
+TEST(Model, keeps_the_numbers_while_nobody_answers) {
   Model model = made_model();
   model.add(made_failure(Page::Metrics, "connection refused", 12s));
   model.add(made_failure(Page::Metrics, "connection reset", 14s));
@@ -189,6 +191,24 @@ INSTANTIATE_TEST_SUITE_P(
         R"("database_bytes":"large","backfill":{"jobs":[],"hosts":[7],"metrics":8,"is_running":1}})",
         R"({"status":"ready","reasons":[7,null,{"code":[]}],"consumers":[{"lanes":[{"error":1}]}],)"
         R"("backfill":[],"posts":[{}],"dead_letters":[{"id":"x","count":{}}]})"));
+
+TEST(Model, reads_deep_json) {
+  // Recursion would need more than the stack of a thread.
+  constexpr std::size_t kDepth = 200'000;
+  const std::string deep = std::string(kDepth, '[') + std::string(kDepth, ']');
+  Model model = made_model();
+  const std::vector<std::pair<Page, const char*>> fields = {
+      {Page::Health, R"("status":"ready","reasons")"},
+      {Page::Status, "\"tables\""},
+      {Page::Latest, "\"posts\""}};
+  for (const auto& [page, name] : fields) {
+    model.add(made_answer(page, fmt::format("{{{}:{}}}", name, deep), 12s));
+  }
+  const Snapshot snapshot = model.snapshot(kMadeStart + 13s);
+  EXPECT_EQ(snapshot.state, "ready");
+  EXPECT_EQ(snapshot.problems.size(), 1U);
+  EXPECT_EQ(snapshot.posts.size(), 1U);
+}
 
 TEST(Model, bounds_the_lists) {
   nlohmann::json page = {{"posts", nlohmann::json::array()}};

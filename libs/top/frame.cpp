@@ -58,7 +58,7 @@ void add_help(std::size_t columns, Frame& frame) {
 
 Frame make_frame(const Snapshot& snapshot, const View& view, const Origin& origin, Size size) {
   Frame frame;
-  frame.lines.push_back(title_line(snapshot, view, origin, size.columns));
+  frame.lines.push_back(title_line(snapshot, view, origin, view_text(view), size.columns));
   frame.lines.push_back(numbers_line(snapshot, size.columns));
   if (auto notice = notice_line(snapshot, view, size.columns)) {
     frame.lines.push_back(std::move(*notice));
@@ -82,7 +82,7 @@ Frame make_frame(const Snapshot& snapshot, const View& view, const Origin& origi
 
 std::vector<Line> make_report(const Snapshot& snapshot, const Origin& origin, std::size_t columns) {
   const View view;
-  std::vector<Line> lines = {title_line(snapshot, view, origin, columns),
+  std::vector<Line> lines = {title_line(snapshot, view, origin, {}, columns),
                              numbers_line(snapshot, columns)};
   if (auto notice = notice_line(snapshot, view, columns)) lines.push_back(std::move(*notice));
   for (std::size_t number = 1; number <= kSections; ++number) {

@@ -36,17 +36,22 @@ std::string clock_text(Timestamp at) {
 
 }  // namespace
 
-Line title_line(const Snapshot& snapshot, const View& view, const Origin& origin,
+Line title_line(const Snapshot& snapshot, const View& view, const Origin& origin, const Line& end,
                 std::size_t columns) {
   const auto [state, style] = state_of(snapshot, view);
   Line line("skua top", Style::Title);
-  line.add("  ").add(state, style).add("  ").add(origin.address, Style::Quiet);
-  const Line end(fmt::format("{}{}  every {} s", view.is_paused ? "paused  " : "",
-                             clock_text(origin.at), view.every.count()),
-                 view.is_paused ? Style::Warn : Style::Quiet);
-  line.add("  ");
-  if (line.width() + end.width() <= columns) line.pad(columns - end.width());
-  return line.add(end).cut(columns);
+  line.add("  ").add(state, style).add("  ").add(origin.address, Style::Quiet).add("  ");
+  Line right(clock_text(origin.at), Style::Quiet);
+  right.add(end);
+  if (line.width() + right.width() <= columns) line.pad(columns - right.width());
+  return line.add(right).cut(columns);
+}
+
+Line view_text(const View& view) {
+  Line line("  ");
+  line.add(fmt::format("every {} s", view.every.count()), Style::Quiet);
+  if (view.is_paused) line.add("  ").add("paused", Style::Warn);
+  return line;
 }
 
 Line numbers_line(const Snapshot& snapshot, std::size_t columns) {

@@ -9,9 +9,11 @@ namespace skua::top {
 
 // The lines above the sections. None is wider than `columns`. Pure.
 
-/// The address, the state and the time.
-Line title_line(const Snapshot& snapshot, const View& view, const Origin& origin,
+/// The state, the address, the time, and `end`.
+Line title_line(const Snapshot& snapshot, const View& view, const Origin& origin, const Line& end,
                 std::size_t columns);
+/// That the view is paused, and its interval.
+Line view_text(const View& view);
 /// The main numbers: as many as fit.
 Line numbers_line(const Snapshot& snapshot, std::size_t columns);
 /// That numbers are old, and why; nothing: they are not.

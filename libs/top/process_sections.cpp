@@ -144,8 +144,8 @@ Section problems_section(const Snapshot& snapshot, std::size_t width) {
   for (const auto& problem : snapshot.problems) {
     const Style style = problem.is_reason ? Style::Bad : Style::Warn;
     section.lines.push_back(Line(problem.code, style).add(": ").add(problem.title).cut(width));
-    add_wrapped(section.lines, problem.detail, Style::Plain, width);
-    add_wrapped(section.lines, problem.cure, Style::Quiet, width);
+    add_wrapped(section.lines, problem.detail, Style::Quiet, width);
+    add_wrapped(section.lines, problem.cure, Style::Plain, width);
   }
   if (section.lines.empty()) section.lines.push_back(nothing("There are no problems."));
   return section;

@@ -191,11 +191,11 @@ class Top(SimTest):
         terminal.resize(24, 80)
         terminal.shows(r"^Collections \[4\]")
         terminal.type(b"p")
-        paused = terminal.shows(r"paused  (\S+) UTC")[1]
+        paused = terminal.shows(r" (\S+) UTC  every 1 s  paused$")[1]
         time.sleep(1.5)
         self.assertIn(paused, terminal.screen())
         terminal.type(b"p")
-        terminal.shows(rf" (?!{paused})\d\d:\d\d:\d\d UTC")
+        terminal.shows(rf" (?!{paused})\d\d:\d\d:\d\d UTC  every 1 s$")
 
     def check_kill_of_the_server(self, terminal):
         self.program.kill()

@@ -146,6 +146,14 @@ TEST(Frame, says_that_there_are_no_numbers_of_the_database) {
             "There are no numbers of the database: it did not answer in time");
 }
 
+TEST(Frame, shows_the_interval_and_a_pause) {
+  View view;
+  view.apply(Action::Slower, 1);
+  view.apply(Action::Pause, 1);
+  EXPECT_THAT(make_frame(ready_snapshot(), view, kOrigin, {24, 80}).lines[0].text(),
+              testing::EndsWith(" 14:38:08 UTC  every 4 s  paused"));
+}
+
 TEST(Frame, before_the_first_answer) {
   Model model;
   EXPECT_THAT(make_frame(model.snapshot(kMadeStart), View(), kOrigin, {24, 80}).lines[0].text(),
@@ -183,6 +191,7 @@ TEST(Report, has_all_sections) {
     EXPECT_THAT(text, HasSubstr(part));
   }
   EXPECT_THAT(text, Not(HasSubstr("q quit")));
+  EXPECT_THAT(text, Not(HasSubstr("every")));
 }
 
 // ---- Every content in every size ----

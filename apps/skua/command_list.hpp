@@ -47,6 +47,7 @@ std::unique_ptr<Command> make_index_command(CLI::App& app);
 std::unique_ptr<Command> make_retention_command(CLI::App& app);
 std::unique_ptr<Command> make_lexicon_command(CLI::App& app);
 std::unique_ptr<Command> make_status_command(CLI::App& app);
+std::unique_ptr<Command> make_top_command(CLI::App& app);
 std::unique_ptr<Command> make_doctor_command(CLI::App& app);
 std::unique_ptr<Command> make_identity_command(CLI::App& app);
 std::unique_ptr<Command> make_completion_command(CLI::App& app);

@@ -19,11 +19,11 @@
 #include "backfill/repository/resync_rows.hpp"
 #include "backfill_request.hpp"
 #include "base/count_text.hpp"
+#include "base/number_text.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "progress.hpp"
 #include "repo.hpp"
-#include "status/backfill_text.hpp"
 #include "stop_signal.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
@@ -101,12 +101,11 @@ class OtherLeaseOwners {
 std::string change_text(const backfill::RowsChanged* changed) {
   // There were no records before, and there are none now.
   if (changed == nullptr) return "no records; nothing differed";
-  std::string text = fmt::format("{} {}; ", status::with_commas(changed->stored),
-                                 noun_for(changed->stored, "record"));
+  std::string text =
+      fmt::format("{} {}; ", with_commas(changed->stored), noun_for(changed->stored, "record"));
   if (changed->added + changed->removed + changed->replaced == 0) return text + "nothing differed";
-  return text +
-         fmt::format("{} added, {} removed, {} replaced", status::with_commas(changed->added),
-                     status::with_commas(changed->removed), status::with_commas(changed->replaced));
+  return text + fmt::format("{} added, {} removed, {} replaced", with_commas(changed->added),
+                            with_commas(changed->removed), with_commas(changed->replaced));
 }
 
 std::string end_text(const backfill::JobRow& job, const std::string& change) {

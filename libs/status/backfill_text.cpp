@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/count_text.hpp"
+#include "base/number_text.hpp"
 #include "base/utf8.hpp"
 #include "status/line_layout.hpp"
 #include "status/metrics_text.hpp"
@@ -99,16 +100,6 @@ std::string number(const json& object, const char* name) {
 }
 
 }  // namespace
-
-std::string with_commas(std::int64_t number) {
-  std::string digits = std::to_string(number);
-  const std::size_t first = number < 0 ? 1 : 0;
-  for (std::size_t at = digits.size(); at > first + 3;) {
-    at -= 3;
-    digits.insert(at, 1, ',');
-  }
-  return digits;
-}
 
 std::string counted_with_commas(std::int64_t number, std::string_view noun) {
   return fmt::format("{} {}", with_commas(number), noun_for(number, noun));

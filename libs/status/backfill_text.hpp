@@ -49,8 +49,6 @@ std::string waiting_text(const BackfillSnapshot& moment);
 /// read_backfill_status.
 std::string backfill_status_text(const nlohmann::json& backfill);
 
-/// 1234567: `1,234,567`.
-std::string with_commas(std::int64_t number);
 /// `1 row`, `1,234 rows`.
 std::string counted_with_commas(std::int64_t number, std::string_view noun);
 

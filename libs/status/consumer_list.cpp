@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "base/count_text.hpp"
+#include "base/number_text.hpp"
 #include "feed/consumers/consumer_table.hpp"
 #include "feed/projections/projection.hpp"
-#include "status/backfill_text.hpp"
 
 namespace skua::status {
 namespace {

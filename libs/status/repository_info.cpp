@@ -7,6 +7,7 @@
 
 #include "backfill/queue/job_commands.hpp"
 #include "base/count_text.hpp"
+#include "base/number_text.hpp"
 #include "status/backfill_text.hpp"
 #include "status/json_columns.hpp"
 

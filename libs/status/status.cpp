@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/count_text.hpp"
+#include "base/number_text.hpp"
 #include "base/size_text.hpp"
 #include "resolve/actor_sequence.hpp"
 #include "status/account_counts.hpp"

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -130,13 +129,6 @@ TEST(BackfillRateWindow, is_that_of_the_last_minute) {
   EXPECT_EQ(pace.add(metrics, kNow + 50s).repositories, 0.2);
   // The first sample is older than a minute by now.
   EXPECT_EQ(pace.add(metrics, kNow + 70s).records, 0);
-}
-
-TEST(WithCommas, sets_thousands_apart) {
-  const std::vector<std::pair<std::int64_t, std::string>> cases = {
-      {0, "0"},       {999, "999"},       {1'000, "1,000"},
-      {-999, "-999"}, {-1'000, "-1,000"}, {1234567, "1,234,567"}};
-  for (const auto& [number, text] : cases) EXPECT_EQ(with_commas(number), text);
 }
 
 }  // namespace

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/guarded.hpp"
+#include "top/page.hpp"
+
+namespace skua::transport {
+class HttpClient;
+}
+
+namespace skua::top {
+
+/// Requests the pages of a process. A page is requested again after its former request has ended;
+/// a request ends within `timeout`, and a body has four MiB at most. Redirects are not followed.
+/// Owned by one thread.
+class Poller {
+ public:
+  struct Options {
+    /// `http://127.0.0.1:2580`, without a slash at the end.
+    std::string origin;
+    /// See transport::HttpClientOptions.
+    std::string ca_file = {};
+    std::chrono::milliseconds timeout = std::chrono::seconds(10);
+    /// Called on another thread when there is an answer to take. Must not block or throw.
+    std::function<void()> on_answer = nullptr;
+  };
+
+  /// Throws std::runtime_error if the CA file cannot be used.
+  explicit Poller(Options options);
+  /// Ends the requests.
+  ~Poller();
+  Poller(const Poller&) = delete;
+  Poller& operator=(const Poller&) = delete;
+
+  /// Requests a page, unless a request for it is under way.
+  void ask(Page page);
+  /// The answers since the last call.
+  std::vector<Answer> take();
+
+ private:
+  struct Shared {
+    std::array<bool, kPages.size()> is_asked{};
+    std::vector<Answer> answers;
+  };
+
+  void finish(Answer answer);
+
+  const Options options_;
+  Guarded<Shared> shared_;
+  std::unique_ptr<transport::HttpClient> client_;
+};
+
+}  // namespace skua::top

@@ -25,9 +25,9 @@ bool exchange_projection(store::Session& session);
 /// Drops the tables of a retired consumer. False: there is none, or a reader uses them.
 bool drop_retired_projection(store::Session& session);
 
-/// One step of the upkeep of the tables of projections: a build, an exchange or a drop. False: there
-/// is nothing to do, or the role of the session is not the owner of the tables. Projections that
-/// wait for a build then say so in `skua.consumers`, and the log does.
+/// One step of the upkeep of the tables of projections: a build, an exchange or a drop. False:
+/// there is nothing to do, or the role of the session is not the owner of the tables. Projections
+/// that wait for a build then say so in `skua.consumers`, and the log does.
 bool maintain_projections(store::Session& session, ConsumerMetrics& metrics);
 
 /// Requests a rebuild of projections that another version of skua built.

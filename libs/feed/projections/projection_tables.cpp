@@ -36,8 +36,9 @@ std::string sql_for(const Projection& projection, std::int32_t consumer_id, std:
 
 bool may_change_tables(store::Session& session) {
   return session
-      .run("SELECT pg_has_role(c.relowner, 'USAGE') FROM pg_class AS c WHERE c.oid = "
-           "'skua.consumers'::regclass")
+      .run(
+          "SELECT pg_has_role(c.relowner, 'USAGE') FROM pg_class AS c WHERE c.oid = "
+          "'skua.consumers'::regclass")
       .boolean(0, 0);
 }
 

@@ -103,7 +103,7 @@ function addPoint(chart, at, points) {
 // ---- Metrics ----
 
 const reads = [];
-let quietCollections = "";
+let quietCollections = new Set();
 
 /** The oldest read of the last seconds: rates are means over this time. */
 function readBefore(ms) {
@@ -187,7 +187,7 @@ function showCollections(now) {
     .filter((row) => row.all > 0)
     .sort((a, b) => b.all - a.all)
     .map((row) => {
-      const isQuiet = quietCollections.includes(row.collection);
+      const isQuiet = quietCollections.has(row.collection);
       return [element("span", row.collection + (isQuiet ? " is quiet" : ""), isQuiet ? "bad" : ""), number(row.rate, 2), number(row.all)];
     });
   fillTable(byId("collections"), ["collection", "#per second", "#since start"], rows, "No operations yet.");
@@ -200,7 +200,7 @@ function showHealth(health) {
   state.textContent = health.status;
   state.className = `pill ${health.status !== "ready" ? "bad" : health.warnings.length > 0 ? "warn" : "good"}`;
   const problems = [...health.reasons.map((r) => [r, "bad"]), ...health.warnings.map((w) => [w, "warn"])];
-  quietCollections = problems.filter(([p]) => p.code === "collection-quiet").map(([p]) => p.detail).join(" ");
+  quietCollections = new Set(problems.filter(([p]) => p.code === "collection-quiet").flatMap(([p]) => p.detail.split(/[\s,:]+/)));
   byId("problems").hidden = problems.length === 0;
   byId("problem-list").replaceChildren(...problems.map(([problem, className]) => {
     const box = element("div", null, "problem");

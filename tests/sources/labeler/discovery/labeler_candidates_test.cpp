@@ -17,10 +17,10 @@ class LabelerCandidatesTest : public test::PostgresTest {
 
 TEST_F(LabelerCandidatesTest, are_active_accounts_by_their_number) {
   session().run(
-      "INSERT INTO bsky.actors (id, did, active) OVERRIDING SYSTEM VALUE VALUES (7, "
-      "'did:plc:seven', true), "
+      "INSERT INTO bsky.actors (id, did, active, indexed_at) OVERRIDING SYSTEM VALUE "
+      "SELECT id, did, active, now() FROM (VALUES (7, 'did:plc:seven', true), "
       "(3, 'did:plc:three', true), (5, 'did:plc:five', false), (9, 'did:plc:nine', true), "
-      "(1, 'did:plc:one', true)");
+      "(1, 'did:plc:one', true)) AS v(id, did, active)");
   session().run(
       "INSERT INTO bsky.labelers (rkey, rev, indexed_at, actor_id, cid) "
       "SELECT rkey, 1, now(), actor_id, '\\x00' FROM (VALUES (1, 7), (2, 7), (1, 3), (1, 5), (1, "

@@ -226,6 +226,7 @@ int run(const Settings& settings, const RunFlags& flags) {
   app::IndexerOptions options;
   options.sources = source_choice(settings, flags.source);
   options.discover_labelers = discovery_choice(settings, flags.source);
+  options.signal_collections = signal_choice(settings, flags.source);
   const FailOverChoice fail_over = fail_over_choice(settings, flags.source);
   options.fail_over = fail_over.options;
   options.fail_over_margin = fail_over.margin;

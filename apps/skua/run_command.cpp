@@ -52,7 +52,8 @@ RunCommand::RunCommand(CLI::App& app)
       "postgresql://localhost/skua\n  skua run --relay wss://relay1.us-east.bsky.network --labeler "
       "wss://mod.bsky.app --database postgresql://localhost/skua\n  skua run --relay "
       "wss://relay1.us-east.bsky.network --discover-labelers --database "
-      "postgresql://localhost/skua");
+      "postgresql://localhost/skua\n  skua run --relay wss://relay1.us-east.bsky.network "
+      "--signal-collection app.bsky.feed.generator --database postgresql://localhost/skua");
 }
 
 std::optional<int> RunCommand::run(const Settings& settings) const {

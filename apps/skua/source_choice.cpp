@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "atproto/syntax.hpp"
 #include "base/bytes.hpp"
 #include "cursor_choice.hpp"
 #include "relay_address.hpp"
@@ -156,6 +157,25 @@ std::optional<sources::LabelerLimits> discovery_choice(const Settings& settings,
     return std::nullopt;
   }
   return limits;
+}
+
+std::vector<std::string> signal_choice(const Settings& settings, const SourceFlags& flags) {
+  // Each is searched for in the messages of accounts that the filter excludes.
+  constexpr std::size_t kMost = 10;
+  std::vector<std::string> collections;
+  for (const Found& found : all_of(settings, kSignalCollection, flags.signal_collections)) {
+    if (!atproto::is_nsid(found.value)) {
+      throw UsageError(
+          fmt::format("{}: '{}' is not a collection; an example is "
+                      "app.bsky.feed.generator",
+                      found.origin, found.value));
+    }
+    if (collections.size() == kMost) {
+      throw UsageError(fmt::format("{}: at most {} collections", found.origin, kMost));
+    }
+    collections.push_back(found.value);
+  }
+  return collections;
 }
 
 FailOverChoice fail_over_choice(const Settings& settings, const SourceFlags& flags) {

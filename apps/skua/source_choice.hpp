@@ -26,6 +26,7 @@ struct SourceFlags {
   std::vector<std::string> labelers;
   bool discover_labelers = false;
   std::optional<std::string> max_discovered_labelers;
+  std::vector<std::string> signal_collections;
   std::optional<std::string> zstd_dictionary;
   std::optional<std::string> cursor;
   FilterFlags filter;
@@ -38,6 +39,9 @@ std::vector<sources::SourceStart> source_choice(const Settings& settings, const 
 /// Nothing: labelers are not discovered.
 std::optional<sources::LabelerLimits> discovery_choice(const Settings& settings,
                                                        const SourceFlags& flags);
+
+/// The signal collections. Throws UsageError for a name that is not an NSID.
+std::vector<std::string> signal_choice(const Settings& settings, const SourceFlags& flags);
 
 /// When another relay takes over, and when the first one is used again.
 struct FailOverChoice {

@@ -9,6 +9,7 @@
 #include "app/defect.hpp"
 #include "app/monitored_backfill.hpp"
 #include "app/observe_process.hpp"
+#include "app/signal_queue.hpp"
 #include "backfill/discovery/list_leases.hpp"
 #include "backfill/queue/job_leases.hpp"
 #include "base/metric_group.hpp"
@@ -60,6 +61,7 @@ class Indexer::Impl {
         pool_({.database_url = options_.database_url,
                .server_clock = clock_watch_.server(),
                .on_defect = [this](const std::string& what) { defect_.report(what); }}) {
+    if (!options_.signal_collections.empty()) make_signals();
     for (auto& group : groups_of(options_.sources)) {
       runs_.push_back(std::make_unique<sources::SourceRun>(
           run_options(std::move(group)), pool_, clock_,
@@ -108,6 +110,7 @@ class Indexer::Impl {
     rechecker_->start();
     consumers_->start();
     if (backfill_) backfill_->start();
+    if (signal_queue_) signal_queue_->start();
     for (const auto& run : runs_) run->start();
     if (labelers_) labelers_->start();
   }
@@ -178,6 +181,8 @@ class Indexer::Impl {
     for (const auto& run : runs_) drained = run->drain(deadline) && drained;
     if (labelers_) drained = labelers_->drain(deadline) && drained;
     backfill_closed.wait();
+    // When nothing is decoded any more, and before the database may be gone for long.
+    if (signal_queue_) signal_queue_->stop();
     pool_.end(drained);
     for (const auto& run : runs_) run->end();
     if (labelers_) labelers_->end();
@@ -200,6 +205,17 @@ class Indexer::Impl {
     return std::make_unique<MonitoredBackfill>(
         std::move(options), pool_, clock_,
         [this](const std::string& what) { defect_.report(what); });
+  }
+
+  void make_signals() {
+    signals_ = std::make_unique<ingest::SignalAccounts>(
+        ingest::SignalAccounts::Options{.collections = options_.signal_collections});
+    signal_queue_ = std::make_unique<SignalQueue>(
+        SignalQueue::Options{
+            .database_url = options_.database_url,
+            .on_queued = [this] { notify_backfill(); },
+            .on_defect = [this](const std::string& what) { defect_.report(what); }},
+        *signals_, filter_, clock_watch_.server());
   }
 
   std::unique_ptr<sources::DiscoveredLabelers> make_labelers() {
@@ -245,6 +261,7 @@ class Indexer::Impl {
             .cursor_interval = options_.cursor_interval,
             .read_timeout = options_.read_timeout,
             .filter = &filter_,
+            .signals = signals_.get(),
             .complete = [this](status::Metrics& metrics) { complete(metrics); }};
   }
 
@@ -262,6 +279,8 @@ class Indexer::Impl {
     metrics.add(status::MetricScope::Process,
                 values_of(rechecker_ ? rechecker_->metrics() : recheck::RecheckMetrics()));
     metrics.add(status::MetricScope::Process,
+                values_of(signals_ ? signals_->metrics() : ingest::SignalMetrics()));
+    metrics.add(status::MetricScope::Process,
                 values_of(labelers_ ? labelers_->counters() : sources::LabelerMetrics()));
   }
 
@@ -278,6 +297,9 @@ class Indexer::Impl {
   std::unique_ptr<feed::ConsumerPool> consumers_;
   std::unique_ptr<MonitoredBackfill> backfill_;
   std::unique_ptr<accounts::HandleLookups> handles_;
+  /// Null: no collection is a signal.
+  std::unique_ptr<ingest::SignalAccounts> signals_;
+  std::unique_ptr<SignalQueue> signal_queue_;
   std::vector<std::unique_ptr<sources::SourceRun>> runs_;
   /// Null: labelers are not discovered.
   std::unique_ptr<sources::DiscoveredLabelers> labelers_;

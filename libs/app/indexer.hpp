@@ -31,6 +31,8 @@ struct IndexerOptions {
   /// Relays stand by for each other, in the order of preference. All other sources are read at the
   /// same time.
   std::vector<sources::SourceStart> sources;
+  /// The repositories of accounts with a new record of these collections are queued.
+  std::vector<std::string> signal_collections;
   /// Also subscribes to the labelers that the database knows, within these limits; nothing: only to
   /// those among `sources`.
   std::optional<sources::LabelerLimits> discover_labelers;

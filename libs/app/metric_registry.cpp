@@ -4,6 +4,7 @@
 #include "change_feed/feed_metrics.hpp"
 #include "feed/consumers/fold_step.hpp"
 #include "feed/log_maintenance.hpp"
+#include "ingest/signal_accounts.hpp"
 #include "pages/health_report.hpp"
 #include "recheck/recheck.hpp"
 #include "retention/removal.hpp"
@@ -25,6 +26,7 @@ std::vector<status::MetricDeclaration> metric_registry() {
   add(values_of(feed::ConsumerMetrics()));
   add(values_of(retention::RemovalMetrics()));
   add(values_of(recheck::RecheckMetrics()));
+  add(values_of(ingest::SignalMetrics()));
   add(values_of(sources::LabelerMetrics()));
   for (const status::MetricDeclaration& metric : status::consumer_metric_declarations()) {
     all.push_back(metric);

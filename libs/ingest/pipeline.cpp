@@ -37,7 +37,8 @@ std::unique_ptr<DecodeThread> Pipeline::make_decoder() {
               .sink = [this](auto event) { push(std::move(event)); },
               .clock = clock_,
               .filter = options_.filter,
-              .on_defect = options_.on_defect},
+              .on_defect = options_.on_defect,
+              .signals = options_.signals},
       .verification = options_.verification,
       .decoders = options_.decode_threads,
       .parked = ParkedBudget::Limits::of(options_.in_flight, options_.decode_threads)};

@@ -54,6 +54,8 @@ struct PipelineOptions {
   const filter::CurrentFilter* filter = nullptr;
   /// See DispatchServices.
   std::function<void(const std::string& what)> on_defect = nullptr;
+  /// See DispatchServices. Outlives the pipeline.
+  SignalAccounts* signals = nullptr;
   /// Counts the messages; null: the pipeline has counters of its own. Outlives the pipeline.
   IntakeCounters* intake = nullptr;
 };

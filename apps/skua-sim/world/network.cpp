@@ -129,7 +129,7 @@ class Network::Impl {
     Account* const account = population_.find(did);
     const auto collection = collection_of(nsid);
     if (account == nullptr || !collection || account->status != AccountStatus::active) return {};
-    const auto rkey = records_.new_key(*account, *collection, last_);
+    auto rkey = records_.new_key(*account, *collection, last_);
     if (!rkey) return {};
     if (!account->introduced) activity_.introduce(*account, last_);
     std::vector<Write> writes;

@@ -67,6 +67,9 @@ class Discovered(LabelTest):
         self.assertEqual(self.values(database), {"first", "second"})
         self.publish(network, labeler)
         wait_for("the third label", lambda: "third" in self.values(database), alive=[skua])
+        # Without its session it takes its locks again, and no subscription ends.
+        self.assertTrue(database.value("select bool_and(pg_terminate_backend(pid)) from pg_stat_activity "
+                                       "where application_name like 'skua labelers%' and datname = current_database()"))
         wait_for("the cursor", lambda: database.value(cursor) == 1, alive=[skua])
         numbers = lambda: [self.figures(database)[name] for name in (  # noqa: E731
             "discovered_labelers", "subscribed_labelers", "connected_labelers", "left_out_labelers")]

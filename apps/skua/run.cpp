@@ -196,8 +196,9 @@ std::optional<int> run_once(app::IndexerOptions& options, const BackfillRequest&
   RunEnd end = RunEnd::OtherDatabase;
   try {
     if (!queue_with_retry(options, request, stop_signal)) return kSuccess;
-    print_progress(
-        fmt::format("indexing {}; Ctrl-C stops", sources_text(options.sources, options.verify)));
+    print_progress(fmt::format("indexing {}{}; Ctrl-C stops",
+                               sources_text(options.sources, options.verify),
+                               options.discover_labelers ? " and discovered labelers" : ""));
     indexer->start();
     pages.show(indexer.get());
     end = watch_run(*indexer, options.database_url, every, stop_signal, pages.main_loop());
@@ -224,6 +225,8 @@ int run(const Settings& settings, const RunFlags& flags) {
   StopSignal stop_signal;
   app::IndexerOptions options;
   options.sources = source_choice(settings, flags.source);
+  options.discover_labelers = discovery_choice(settings, flags.source);
+  options.signal_collections = signal_choice(settings, flags.source);
   const FailOverChoice fail_over = fail_over_choice(settings, flags.source);
   options.fail_over = fail_over.options;
   options.fail_over_margin = fail_over.margin;

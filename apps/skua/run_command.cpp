@@ -51,7 +51,10 @@ RunCommand::RunCommand(CLI::App& app)
       "wss://relay1.us-west.bsky.network --database postgresql://localhost/skua\n  skua run --tap "
       "ws://localhost:2480 --tap-password-file tap.password --database "
       "postgresql://localhost/skua\n  skua run --relay wss://relay1.us-east.bsky.network --labeler "
-      "wss://mod.bsky.app --database postgresql://localhost/skua");
+      "wss://mod.bsky.app --database postgresql://localhost/skua\n  skua run --relay "
+      "wss://relay1.us-east.bsky.network --discover-labelers --database "
+      "postgresql://localhost/skua\n  skua run --relay wss://relay1.us-east.bsky.network "
+      "--signal-collection app.bsky.feed.generator --database postgresql://localhost/skua");
 }
 
 std::optional<int> RunCommand::run(const Settings& settings) const {

@@ -74,6 +74,16 @@ inline const Setting kJetstream({"--jetstream", "SKUA_JETSTREAM", "jetstream", "
 inline const Setting kLabeler(
     {"--labeler", "SKUA_LABELER", "labeler", "URL",
      "A labeler, wss://host, also with other sources; several as with --relay"});
+inline const Setting kDiscoverLabelers(
+    {"--discover-labelers", "SKUA_DISCOVER_LABELERS", "discover_labelers", "",
+     "Also subscribe to the labelers of accounts with a labeler record (bsky.labelers)"});
+inline const Setting kMaxDiscoveredLabelers(
+    {"--max-discovered-labelers", "SKUA_MAX_DISCOVERED_LABELERS", "max_discovered_labelers",
+     "NUMBER", "Maximum number of labelers that --discover-labelers subscribes to", "100"});
+inline const Setting kSignalCollection(
+    {"--signal-collection", "SKUA_SIGNAL_COLLECTION", "signal_collection", "NSID",
+     "Download the repository of each account that writes a record of this collection, and add the "
+     "account to a filter by accounts; several as with --relay"});
 inline const Setting kZstdDictionary({"--zstd-dictionary", "SKUA_ZSTD_DICTIONARY",
                                       "zstd_dictionary", "FILE",
                                       "Dictionary of a Jetstream's compression", "no compression"});

@@ -27,6 +27,9 @@ void add_source_options(CLI::App* command, SourceFlags& flags) {
   add_tap_options(command, flags.tap, flags.tap_password_file);
   add_setting(command, kJetstream, flags.jetstream);
   add_setting(command, kLabeler, flags.labelers);
+  add_setting(command, kDiscoverLabelers, flags.discover_labelers);
+  add_setting(command, kMaxDiscoveredLabelers, flags.max_discovered_labelers);
+  add_setting(command, kSignalCollection, flags.signal_collections);
   command
       ->add_option("--collection", flags.filter.collections,
                    "Store only this collection, or a prefix such as app.bsky.graph.*; replaces the "

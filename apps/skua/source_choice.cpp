@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "atproto/syntax.hpp"
 #include "base/bytes.hpp"
 #include "cursor_choice.hpp"
 #include "relay_address.hpp"
@@ -24,9 +25,9 @@ namespace {
 
 constexpr const char* kChannel = "/channel";
 constexpr const char* kSubscribe = "/subscribe";
-constexpr const char* kSubscribeLabels = "/xrpc/com.atproto.label.subscribeLabels";
 
-transport::Endpoint address(const Found& found, const char* default_path, const char* example) {
+transport::Endpoint address(const Found& found, std::string_view default_path,
+                            const char* example) {
   const auto endpoint = transport::parse_endpoint(found.value, default_path);
   if (endpoint.has_error()) {
     throw UsageError(fmt::format("{}: '{}': {}; an example is {}", found.origin, found.value,
@@ -128,7 +129,7 @@ std::vector<sources::SourceStart> source_choice(const Settings& settings,
   if (jetstream) named.push_back(jetstream_source(settings, flags, *jetstream));
   for (const Found& url : labeler_urls) {
     named.push_back(std::make_shared<sources::LabelerSource>(
-        address(url, kSubscribeLabels, "wss://mod.bsky.app")));
+        address(url, sources::kSubscribeLabelsPath, "wss://mod.bsky.app")));
   }
   if (named.empty()) settings.require(kRelay, std::nullopt, "wss://HOST");
 
@@ -142,6 +143,39 @@ std::vector<sources::SourceStart> source_choice(const Settings& settings,
   }
   check_together(starts, settings, flags);
   return starts;
+}
+
+std::optional<sources::LabelerLimits> discovery_choice(const Settings& settings,
+                                                       const SourceFlags& flags) {
+  // More would need too many threads.
+  constexpr std::int64_t kMostLabelers = 1'000;
+  const Found most =
+      settings.find_or_default(kMaxDiscoveredLabelers, flags.max_discovered_labelers);
+  sources::LabelerLimits limits;
+  limits.labelers = static_cast<std::size_t>(whole_number(most, 1, kMostLabelers));
+  if (!flags.discover_labelers && !yes(settings.find(kDiscoverLabelers, std::nullopt))) {
+    return std::nullopt;
+  }
+  return limits;
+}
+
+std::vector<std::string> signal_choice(const Settings& settings, const SourceFlags& flags) {
+  // Each is searched for in the messages of accounts that the filter excludes.
+  constexpr std::size_t kMost = 10;
+  std::vector<std::string> collections;
+  for (const Found& found : all_of(settings, kSignalCollection, flags.signal_collections)) {
+    if (!atproto::is_nsid(found.value)) {
+      throw UsageError(
+          fmt::format("{}: '{}' is not a collection; an example is "
+                      "app.bsky.feed.generator",
+                      found.origin, found.value));
+    }
+    if (collections.size() == kMost) {
+      throw UsageError(fmt::format("{}: at most {} collections", found.origin, kMost));
+    }
+    collections.push_back(found.value);
+  }
+  return collections;
 }
 
 FailOverChoice fail_over_choice(const Settings& settings, const SourceFlags& flags) {

@@ -7,6 +7,7 @@
 
 #include "filter_choice.hpp"
 #include "settings.hpp"
+#include "sources/labeler/discovery/labeler_choice.hpp"
 #include "sources/relay/fail_over.hpp"
 #include "sources/source.hpp"
 #include "verify/commit_verifier.hpp"
@@ -23,6 +24,9 @@ struct SourceFlags {
   std::optional<std::string> tap_password_file;
   std::optional<std::string> jetstream;
   std::vector<std::string> labelers;
+  bool discover_labelers = false;
+  std::optional<std::string> max_discovered_labelers;
+  std::vector<std::string> signal_collections;
   std::optional<std::string> zstd_dictionary;
   std::optional<std::string> cursor;
   FilterFlags filter;
@@ -31,6 +35,13 @@ struct SourceFlags {
 /// The sources of the flags, otherwise the source of the settings. Throws UsageError if there is
 /// none, if settings name several kinds, or for invalid values.
 std::vector<sources::SourceStart> source_choice(const Settings& settings, const SourceFlags& flags);
+
+/// Nothing: labelers are not discovered.
+std::optional<sources::LabelerLimits> discovery_choice(const Settings& settings,
+                                                       const SourceFlags& flags);
+
+/// The signal collections. Throws UsageError for a name that is not an NSID.
+std::vector<std::string> signal_choice(const Settings& settings, const SourceFlags& flags);
 
 /// When another relay takes over, and when the first one is used again.
 struct FailOverChoice {

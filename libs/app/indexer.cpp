@@ -9,6 +9,7 @@
 #include "app/defect.hpp"
 #include "app/monitored_backfill.hpp"
 #include "app/observe_process.hpp"
+#include "app/signal_queue.hpp"
 #include "backfill/discovery/list_leases.hpp"
 #include "backfill/queue/job_leases.hpp"
 #include "base/metric_group.hpp"
@@ -16,6 +17,7 @@
 #include "feed/log_maintenance.hpp"
 #include "recheck/rechecker.hpp"
 #include "retention/remover.hpp"
+#include "sources/labeler/discovery/discovered_labelers.hpp"
 #include "sources/source_run.hpp"
 #include "store/clock_watch.hpp"
 #include "store/database_watch.hpp"
@@ -52,13 +54,14 @@ class Indexer::Impl {
       : options_(std::move(options)),
         clock_watch_({.database_url = options_.database_url}, clock),
         clock_(clock_watch_.latest()),
-        accounts_(options_.verify || options_.backfill
+        accounts_(options_.verify || options_.backfill || options_.discover_labelers
                       ? std::make_unique<accounts::NetworkAccounts>(account_options(),
                                                                     clock_watch_.server())
                       : nullptr),
         pool_({.database_url = options_.database_url,
                .server_clock = clock_watch_.server(),
                .on_defect = [this](const std::string& what) { defect_.report(what); }}) {
+    if (!options_.signal_collections.empty()) make_signals();
     for (auto& group : groups_of(options_.sources)) {
       runs_.push_back(std::make_unique<sources::SourceRun>(
           run_options(std::move(group)), pool_, clock_,
@@ -71,6 +74,7 @@ class Indexer::Impl {
             .choice = options_.filter,
             .on_defect = [this](const std::string& what) { defect_.report(what); }},
         filter_);
+    if (options_.discover_labelers) labelers_ = make_labelers();
     if (options_.backfill) backfill_ = make_backfill();
     pool_.start();
     log_maintenance_ = std::make_unique<feed::LogMaintenance>(feed::LogMaintenance::Options{
@@ -106,7 +110,9 @@ class Indexer::Impl {
     rechecker_->start();
     consumers_->start();
     if (backfill_) backfill_->start();
+    if (signal_queue_) signal_queue_->start();
     for (const auto& run : runs_) run->start();
+    if (labelers_) labelers_->start();
   }
 
   void notify_backfill() {
@@ -117,12 +123,14 @@ class Indexer::Impl {
     const bool drained = end(defect() ? std::chrono::milliseconds(0) : options_.drain_timeout);
     bool saved = true;
     for (const auto& run : runs_) saved = run->save() && saved;
+    if (labelers_) saved = labelers_->save() && saved;
     return drained && saved;
   }
 
   void drop() {
     end(std::chrono::milliseconds(0));
     for (const auto& run : runs_) run->drop();
+    if (labelers_) labelers_->drop();
   }
 
   std::vector<sources::SourceStart> resumed_sources() const {
@@ -138,6 +146,7 @@ class Indexer::Impl {
     for (const auto& run : runs_) {
       for (status::Metrics& metrics : run->metrics()) all.push_back(std::move(metrics));
     }
+    if (labelers_) all.push_back(labelers_->metrics());
     return all;
   }
 
@@ -162,6 +171,7 @@ class Indexer::Impl {
   bool end(std::chrono::milliseconds patience) {
     filter_watch_->stop();
     for (const auto& run : runs_) run->close();
+    if (labelers_) labelers_->close();
     // At the same time as the streams are drained: both wait for the database.
     const auto backfill_closed = std::async(std::launch::async, [this] {
       if (backfill_) backfill_->backfiller.close();
@@ -169,9 +179,13 @@ class Indexer::Impl {
     const auto deadline = std::chrono::steady_clock::now() + patience;
     bool drained = true;
     for (const auto& run : runs_) drained = run->drain(deadline) && drained;
+    if (labelers_) drained = labelers_->drain(deadline) && drained;
     backfill_closed.wait();
+    // When nothing is decoded any more, and before the database may be gone for long.
+    if (signal_queue_) signal_queue_->stop();
     pool_.end(drained);
     for (const auto& run : runs_) run->end();
+    if (labelers_) labelers_->end();
     if (accounts_) accounts_->stop();
     if (backfill_) backfill_->stop();
     if (handles_) handles_->stop();
@@ -191,6 +205,31 @@ class Indexer::Impl {
     return std::make_unique<MonitoredBackfill>(
         std::move(options), pool_, clock_,
         [this](const std::string& what) { defect_.report(what); });
+  }
+
+  void make_signals() {
+    signals_ = std::make_unique<ingest::SignalAccounts>(
+        ingest::SignalAccounts::Options{.collections = options_.signal_collections});
+    signal_queue_ = std::make_unique<SignalQueue>(
+        SignalQueue::Options{
+            .database_url = options_.database_url,
+            .on_queued = [this] { notify_backfill(); },
+            .on_defect = [this](const std::string& what) { defect_.report(what); }},
+        *signals_, filter_, clock_watch_.server());
+  }
+
+  std::unique_ptr<sources::DiscoveredLabelers> make_labelers() {
+    sources::DiscoveredLabelers::Options options{
+        .database_url = options_.database_url,
+        .limits = *options_.discover_labelers,
+        .ca_file = options_.ca_file,
+        .allow_private_hosts = options_.accounts.allow_private_hosts,
+        .complete = [this](status::Metrics& metrics) { complete(metrics); },
+        .on_defect = [this](const std::string& what) { defect_.report(what); }};
+    options.limits.allow_insecure = options.allow_private_hosts;
+    for (const auto& start : options_.sources) options.named.insert(start.source->name());
+    return std::make_unique<sources::DiscoveredLabelers>(std::move(options), *accounts_, pool_,
+                                                         clock_);
   }
 
   accounts::NetworkAccountsOptions account_options() {
@@ -222,6 +261,7 @@ class Indexer::Impl {
             .cursor_interval = options_.cursor_interval,
             .read_timeout = options_.read_timeout,
             .filter = &filter_,
+            .signals = signals_.get(),
             .complete = [this](status::Metrics& metrics) { complete(metrics); }};
   }
 
@@ -238,6 +278,10 @@ class Indexer::Impl {
                 values_of(remover_ ? remover_->metrics() : retention::RemovalMetrics()));
     metrics.add(status::MetricScope::Process,
                 values_of(rechecker_ ? rechecker_->metrics() : recheck::RecheckMetrics()));
+    metrics.add(status::MetricScope::Process,
+                values_of(signals_ ? signals_->metrics() : ingest::SignalMetrics()));
+    metrics.add(status::MetricScope::Process,
+                values_of(labelers_ ? labelers_->counters() : sources::LabelerMetrics()));
   }
 
   const IndexerOptions options_;
@@ -253,7 +297,12 @@ class Indexer::Impl {
   std::unique_ptr<feed::ConsumerPool> consumers_;
   std::unique_ptr<MonitoredBackfill> backfill_;
   std::unique_ptr<accounts::HandleLookups> handles_;
+  /// Null: no collection is a signal.
+  std::unique_ptr<ingest::SignalAccounts> signals_;
+  std::unique_ptr<SignalQueue> signal_queue_;
   std::vector<std::unique_ptr<sources::SourceRun>> runs_;
+  /// Null: labelers are not discovered.
+  std::unique_ptr<sources::DiscoveredLabelers> labelers_;
   std::unique_ptr<filter::FilterWatch> filter_watch_;
 };
 

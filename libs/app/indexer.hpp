@@ -14,6 +14,7 @@
 #include "identity/txt_lookup.hpp"
 #include "ingest/in_flight.hpp"
 #include "pages/process_state.hpp"
+#include "sources/labeler/discovery/labeler_choice.hpp"
 #include "sources/relay/fail_over.hpp"
 #include "sources/source.hpp"
 #include "status/backfill_text.hpp"
@@ -30,6 +31,11 @@ struct IndexerOptions {
   /// Relays stand by for each other, in the order of preference. All other sources are read at the
   /// same time.
   std::vector<sources::SourceStart> sources;
+  /// The repositories of accounts with a new record of these collections are queued.
+  std::vector<std::string> signal_collections;
+  /// Also subscribes to the labelers that the database knows, within these limits; nothing: only to
+  /// those among `sources`.
+  std::optional<sources::LabelerLimits> discover_labelers;
   /// A PEM file of certificates that are trusted besides the system's; empty: none.
   std::string ca_file;
   /// How commits are verified; nothing: they are not, for trusted relays only. The messages of a

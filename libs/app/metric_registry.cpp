@@ -4,9 +4,11 @@
 #include "change_feed/feed_metrics.hpp"
 #include "feed/consumers/fold_step.hpp"
 #include "feed/log_maintenance.hpp"
+#include "ingest/signal_accounts.hpp"
 #include "pages/health_report.hpp"
 #include "recheck/recheck.hpp"
 #include "retention/removal.hpp"
+#include "sources/labeler/discovery/labeler_metrics.hpp"
 #include "sources/source_metrics.hpp"
 #include "status/backfill_metrics.hpp"
 #include "status/consumer_metrics.hpp"
@@ -24,6 +26,8 @@ std::vector<status::MetricDeclaration> metric_registry() {
   add(values_of(feed::ConsumerMetrics()));
   add(values_of(retention::RemovalMetrics()));
   add(values_of(recheck::RecheckMetrics()));
+  add(values_of(ingest::SignalMetrics()));
+  add(values_of(sources::LabelerMetrics()));
   for (const status::MetricDeclaration& metric : status::consumer_metric_declarations()) {
     all.push_back(metric);
   }

@@ -24,6 +24,9 @@ struct Account {
   /// Of the verification method `#atproto_label`: labels are signed with it; nothing: there is
   /// none, or none that can be used.
   std::optional<atproto::Multikey> label_key = {};
+  /// The origin of its labeler, the service `#atproto_labeler`; empty: it has none, or none that
+  /// can be used. Not stored: known only of a document that was just fetched.
+  std::string labeler = {};
   /// When the document was fetched; the epoch: it comes from a file.
   Timestamp fetched_at = {};
 

@@ -1,5 +1,8 @@
 #include "identity/did_document.hpp"
 
+#include <optional>
+#include <utility>
+
 #include <nlohmann/json.hpp>
 
 #include "atproto/multikey.hpp"
@@ -64,14 +67,29 @@ std::optional<atproto::Multikey> label_key_of(const json& document, std::string_
   return key->multikey();
 }
 
-}  // namespace
-
-Result<std::string> pds_origin(std::string_view url) {
+/// The origin of a URL; nothing: it is no URL.
+std::optional<std::string> origin_of(std::string_view url) {
   auto endpoint = transport::parse_http_url(url);
-  if (!endpoint) return errc::document_pds;
+  if (!endpoint) return std::nullopt;
   endpoint->path.clear();
   endpoint->query.clear();
   return endpoint->http_url();
+}
+
+/// The same for its address.
+std::string labeler_of(const json& document, std::string_view did) {
+  const auto* service = entry(document, "service", did, "#atproto_labeler");
+  if (service == nullptr || text_field(*service, "type") != "AtprotoLabeler") return {};
+  auto origin = origin_of(text_field(*service, "serviceEndpoint"));
+  return origin ? *std::move(origin) : std::string();
+}
+
+}  // namespace
+
+Result<std::string> pds_origin(std::string_view url) {
+  auto origin = origin_of(url);
+  if (!origin) return errc::document_pds;
+  return *std::move(origin);
 }
 
 std::string handle_of_alias(std::string_view alias) {
@@ -111,7 +129,8 @@ Result<Account> parse_did_document(std::string_view text, std::string_view did) 
                  .key = key->multikey(),
                  .pds = *std::move(pds),
                  .handle = std::move(handle),
-                 .label_key = label_key_of(document, did)};
+                 .label_key = label_key_of(document, did),
+                 .labeler = labeler_of(document, did)};
 }
 
 }  // namespace skua::identity

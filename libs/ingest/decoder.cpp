@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "base/log.hpp"
@@ -137,7 +138,13 @@ Decoder::Step Decoder::decode_and_process(Job& job) {
   // The known head of an account that the filter excludes stays as it is: when the account is back,
   // its missed commits show as a gap.
   filter_ = services_.out.filter_now();
-  if (leave_out(services_.out, filter_, job.ticket, job.did)) return Step::Done;
+  if (is_left_out(filter_, job.did)) {
+    const bool is_decoded = may_signal(services_.out, *filter_, job.did, job.bytes) &&
+                            decoder_.decode(job.bytes, decoded_).has_value();
+    leave_out(services_.out, job.ticket,
+              is_decoded ? std::span(decoded_.events) : std::span<event::UnresolvedEvent>());
+    return Step::Done;
+  }
   if (job.decoded) return process(job, *job.decoded);
   if (const auto result = decoder_.decode(job.bytes, decoded_); !result) {
     reject_message(services_.out, job.ticket, job.did, job.seq, result.error().message(),

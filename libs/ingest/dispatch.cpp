@@ -48,18 +48,28 @@ std::size_t collection_id(const event::RecordChange& change) {
 
 }  // namespace
 
-bool leave_out(const DispatchServices& services, const filter::CurrentFilter::Snapshot& filter,
-               InFlightList::Ticket ticket, std::string_view did) {
-  if (!filter || did.empty() || filter->passes_did(did)) return false;
+bool is_left_out(const filter::CurrentFilter::Snapshot& filter, std::string_view did) {
+  return filter && !did.empty() && !filter->passes_did(did);
+}
+
+bool may_signal(const DispatchServices& services, const store::Filter& filter, std::string_view did,
+                ByteView message) {
+  return services.signals != nullptr && !filter.excludes(did) &&
+         services.signals->may_be_in(message);
+}
+
+void leave_out(const DispatchServices& services, InFlightList::Ticket ticket,
+               std::span<const event::UnresolvedEvent> events) {
+  if (services.signals != nullptr) services.signals->look_at(events);
   services.intake.filtered_messages += 1;
   services.in_flight.decoded(ticket, 0, Timestamp{});
-  return true;
 }
 
 void dispatch(const DispatchServices& services, const filter::CurrentFilter::Snapshot& filter,
               InFlightList::Ticket ticket, std::vector<event::UnresolvedEvent>& events,
               Timestamp time) {
   crash_point("decoded");
+  if (services.signals != nullptr) services.signals->look_at(events);
   const Timestamp now = services.clock.now();
   if (filter && !filter->passes_all_records()) {
     services.intake.filtered +=

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "filter/current_filter.hpp"
 #include "ingest/in_flight.hpp"
 #include "ingest/intake_counters.hpp"
+#include "ingest/signal_accounts.hpp"
 
 namespace skua::ingest {
 
@@ -25,16 +27,25 @@ struct DispatchServices {
   const filter::CurrentFilter* filter = nullptr;
   /// Called on a decoder's thread after a fatal error, at most once. The thread then ends.
   std::function<void(const std::string& what)> on_defect = nullptr;
+  /// Null: no collection is a signal.
+  SignalAccounts* signals = nullptr;
 
   filter::CurrentFilter::Snapshot filter_now() const {
     return filter != nullptr ? filter->get() : nullptr;
   }
 };
 
-/// True: the filter excludes this account. The message is then finished and counted. `filter` may
-/// be null.
-bool leave_out(const DispatchServices& services, const filter::CurrentFilter::Snapshot& filter,
-               InFlightList::Ticket ticket, std::string_view did);
+/// True: the filter excludes this account, and its message is to be left out. `filter` may be null.
+bool is_left_out(const filter::CurrentFilter::Snapshot& filter, std::string_view did);
+
+/// Whether a message that is left out must be decoded all the same, because its account may show up
+/// in a signal collection with it.
+bool may_signal(const DispatchServices& services, const store::Filter& filter, std::string_view did,
+                ByteView message);
+
+/// Finishes and counts a message that is left out. `events`: its events, if it was decoded.
+void leave_out(const DispatchServices& services, InFlightList::Ticket ticket,
+               std::span<const event::UnresolvedEvent> events);
 
 /// Passes the events of a message to the workers, without the records that the filter excludes. A
 /// message without events is finished. `time` is when the host made it. `filter` may be null.

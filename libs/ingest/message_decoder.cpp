@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -60,9 +61,21 @@ void MessageDecoder::run() {
 void MessageDecoder::take(AdmittedMessage& message, Gate gate) {
   guard_message(services_, message, true, [&] {
     filter_ = services_.filter_now();
-    if (!leave_out(services_, filter_, message.ticket, message.did)) read(message, gate);
+    if (is_left_out(filter_, message.did)) {
+      leave_out(message);
+    } else {
+      read(message, gate);
+    }
     return true;
   });
+}
+
+void MessageDecoder::leave_out(const AdmittedMessage& message) {
+  std::span<const event::UnresolvedEvent> events;
+  if (may_signal(services_, *filter_, message.did, message.bytes)) {
+    if (const auto read = reader_->read(message)) events = *read->events;
+  }
+  ingest::leave_out(services_, message.ticket, events);
 }
 
 void MessageDecoder::read(AdmittedMessage& message, Gate gate) {

@@ -60,6 +60,8 @@ class MessageDecoder final : public DecodeThread {
 
   void run();
   void take(AdmittedMessage& message, Gate gate);
+  /// The filter excludes its account.
+  void leave_out(const AdmittedMessage& message);
   void read(AdmittedMessage& message, Gate gate);
   /// False: the gate has taken the message.
   bool passes(AdmittedMessage& message, const ReadMessage& read, Gate gate);

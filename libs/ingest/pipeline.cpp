@@ -22,10 +22,10 @@ Pipeline::Pipeline(PipelineOptions options, writer::WorkerPool& pool, const Cloc
     : options_(std::move(options)),
       pool_(pool),
       clock_(clock),
+      intake_(options_.intake != nullptr ? *options_.intake : own_intake_),
       in_flight_(options_.in_flight, options_.on_finished) {
-  for (std::size_t i = 0; i < options_.sources.size(); ++i) {
-    const std::uint32_t origin = pool_.add_source(options_.sources[i], *this);
-    if (i == 0) first_origin_ = origin;
+  for (const std::string& source : options_.sources) {
+    origins_.push_back(pool_.add_source(source, *this));
   }
   for (std::size_t i = 0; i < options_.decode_threads; ++i) decoders_.push_back(make_decoder());
 }
@@ -37,7 +37,8 @@ std::unique_ptr<DecodeThread> Pipeline::make_decoder() {
               .sink = [this](auto event) { push(std::move(event)); },
               .clock = clock_,
               .filter = options_.filter,
-              .on_defect = options_.on_defect},
+              .on_defect = options_.on_defect,
+              .signals = options_.signals},
       .verification = options_.verification,
       .decoders = options_.decode_threads,
       .parked = ParkedBudget::Limits::of(options_.in_flight, options_.decode_threads)};
@@ -48,14 +49,11 @@ std::unique_ptr<DecodeThread> Pipeline::make_decoder() {
 Pipeline::~Pipeline() {
   if (!ended_) drain(std::chrono::steady_clock::now());
   // They name frames of the list, which goes now.
-  pool_.end(false);
+  if (is_in_pool_) pool_.end(false);
 }
 
 void Pipeline::push(event::UnresolvedEvent event) {
-  event.origin = first_origin_;
-  if (options_.sources.size() > 1) {
-    event.origin += static_cast<std::uint32_t>(in_flight_.stream_of(event.ticket));
-  }
+  event.origin = origins_[origins_.size() > 1 ? in_flight_.stream_of(event.ticket) : 0];
   pool_.push(std::move(event));
 }
 
@@ -119,6 +117,15 @@ bool Pipeline::drain(std::chrono::steady_clock::time_point deadline) {
   }
   ended_ = true;
   return in_flight_.wait_until_at_most(abandoned, deadline);
+}
+
+bool Pipeline::leave_pool() {
+  if (!leaving_since_) leaving_since_ = pool_.round();
+  if (!pool_.is_unused(*leaving_since_)) return false;
+  if (std::exchange(is_in_pool_, false)) {
+    for (const std::uint32_t origin : origins_) pool_.remove_source(origin);
+  }
+  return true;
 }
 
 void add_counts(status::Metrics& metrics, const PipelineCounts& counts) {

@@ -54,6 +54,10 @@ struct PipelineOptions {
   const filter::CurrentFilter* filter = nullptr;
   /// See DispatchServices.
   std::function<void(const std::string& what)> on_defect = nullptr;
+  /// See DispatchServices. Outlives the pipeline.
+  SignalAccounts* signals = nullptr;
+  /// Counts the messages; null: the pipeline has counters of its own. Outlives the pipeline.
+  IntakeCounters* intake = nullptr;
 };
 
 /// Turns raw messages into events for the workers: the decoders, and the in-flight list, which
@@ -61,7 +65,8 @@ struct PipelineOptions {
 /// DID keep their order. `submit` is called by one thread at a time.
 class Pipeline final : private writer::Producer {
  public:
-  /// Called before `pool` starts, which outlives the pipeline.
+  /// Called before `pool` starts, or later: see WorkerPool::add_source. The pool outlives the
+  /// pipeline.
   Pipeline(PipelineOptions options, writer::WorkerPool& pool, const Clock& clock);
   ~Pipeline() override;
 
@@ -89,7 +94,13 @@ class Pipeline final : private writer::Producer {
   /// workers continue. Messages that still wait for an answer two seconds after all others were
   /// decoded are left unfinished: a restart reads them again. False: other messages are unfinished.
   /// No `submit` after it.
+  /// It may be repeated.
   bool drain(std::chrono::steady_clock::time_point deadline);
+
+  /// Removes the sources from the pool, so that the pipeline can be destroyed while the pool runs.
+  /// After `drain` has returned true. False: a worker may still use the pipeline; repeat it later.
+  /// The thread that adds sources.
+  bool leave_pool();
 
   /// Counts an error frame. Error frames are not submitted: they concern the connection.
   void count_error_frame() { intake_.errors += 1; }
@@ -121,11 +132,15 @@ class Pipeline final : private writer::Producer {
   const PipelineOptions options_;
   writer::WorkerPool& pool_;
   const Clock& clock_;
-  IntakeCounters intake_;
+  IntakeCounters own_intake_;
+  IntakeCounters& intake_;
   InFlightList in_flight_;
-  std::uint32_t first_origin_ = 0;
+  std::vector<std::uint32_t> origins_;
   std::vector<std::unique_ptr<DecodeThread>> decoders_;
   bool ended_ = false;
+  /// Since `leave_pool` was called first.
+  std::optional<writer::WorkerPool::Round> leaving_since_;
+  bool is_in_pool_ = true;
 };
 
 /// Metrics that are read from the parts of a pipeline.

@@ -8,8 +8,12 @@
 
 namespace skua::sources {
 
-ConnectionLog::ConnectionLog(std::string log, std::string source, std::string advice)
-    : log_(std::move(log)), source_(std::move(source)), advice_(std::move(advice)) {
+ConnectionLog::ConnectionLog(std::string log, std::string source, std::string advice,
+                             bool is_detail)
+    : log_(std::move(log)),
+      source_(std::move(source)),
+      advice_(std::move(advice)),
+      is_detail_(is_detail) {
   begins();
 }
 
@@ -41,6 +45,10 @@ void ConnectionLog::on_disconnected(const transport::Disconnection& end) {
     state.problem = end.problem;
   });
   ++failures_;
+  if (is_detail_) {
+    logger(log_)->debug("no connection to {}: {}", source_, end.reason);
+    return;
+  }
   const double seconds = static_cast<double>(end.next_attempt_in.count()) / 1000.0;
   const std::string wait = fmt::format("retrying in {:.1f} s", seconds);
   const std::string rest = end.problem != nullptr ? with_code(wait, *end.problem) : wait;

@@ -24,8 +24,8 @@ class ConnectionLog {
   };
 
   /// `log`: the name of the logger. `source`: the source in messages. `advice`: what a user can
-  /// check when the source was never reached.
-  ConnectionLog(std::string log, std::string source, std::string advice);
+  /// check when the source was never reached. `is_detail`: the messages are of level debug.
+  ConnectionLog(std::string log, std::string source, std::string advice, bool is_detail = false);
 
   /// A client begins to connect.
   void begins();
@@ -43,6 +43,7 @@ class ConnectionLog {
   const std::string log_;
   const std::string source_;
   const std::string advice_;
+  const bool is_detail_;
   int failures_ = 0;
   Guarded<State> state_;
 };

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/log.hpp"
 #include "base/problem.hpp"
 #include "event/frame_decoder.hpp"
@@ -66,8 +68,8 @@ bool FrameIntake::check_first(std::int64_t seq) {
   if (!position_) return true;
   const std::int64_t cursor = *position_;
   if (seq < cursor) {
-    logger(kind_)->warn("{}: sequence reset: it sent seq {} after cursor {}; {}", url_, seq, cursor,
-                        with_code("reading everything that it keeps", problem("sequence-reset")));
+    warn(fmt::format("{}: sequence reset: it sent seq {} after cursor {}; {}", url_, seq, cursor,
+                     with_code("reading everything that it keeps", problem("sequence-reset"))));
     end_ = "its sequence numbers were reset";
     restart();
     return false;
@@ -75,9 +77,9 @@ bool FrameIntake::check_first(std::int64_t seq) {
   const bool has_gap = sender_ == Sender::Relay || is_outdated_;
   if (seq > cursor + 1 && cursor > 0 && has_gap) {
     skipped_ += static_cast<std::uint64_t>(seq - cursor - 1);
-    logger(kind_)->warn(
+    warn(fmt::format(
         "{} continued at seq {}, {} after the cursor: the events between them are missing{}", url_,
-        seq, seq - cursor, sender_ == Sender::Relay ? "; a backfill adds them" : "");
+        seq, seq - cursor, sender_ == Sender::Relay ? "; a backfill adds them" : ""));
   }
   return true;
 }
@@ -105,16 +107,25 @@ void FrameIntake::take_info(ByteView frame) {
   if (decoder.decode(frame, decoded).has_error() || decoded.name != "OutdatedCursor") return;
   is_outdated_ = true;
   cursor_outdated();
-  logger(kind_)->warn("{} {}", url_,
-                      with_code("no longer keeps the events after the cursor and continues at the "
-                                "oldest one that it keeps",
-                                problem("cursor-outdated")));
+  warn(fmt::format("{} {}", url_,
+                   with_code("no longer keeps the events after the cursor and continues at the "
+                             "oldest one that it keeps",
+                             problem("cursor-outdated"))));
+}
+
+void FrameIntake::warn(const std::string& message) const {
+  if (services_.is_discovered) {
+    logger(kind_)->debug("{}", message);
+  } else {
+    logger(kind_)->warn("{}", message);
+  }
 }
 
 void FrameIntake::on_connected(std::uint64_t connection) {
   first_frame_ = true;
   is_outdated_ = false;
   Intake::on_connected(connection);
+  if (services_.is_discovered) return;
   if (position_ && *position_ == 0) {
     logger(kind_)->info("connected to {}, from the oldest frame that it keeps", url_);
   } else if (position_) {

@@ -5,7 +5,7 @@ namespace skua::sources {
 Intake::Intake(IntakeServices services, std::string log, const std::string& url, std::string advice)
     : services_(std::move(services)),
       position_(services_.start),
-      connection_(std::move(log), url, std::move(advice)) {
+      connection_(std::move(log), url, std::move(advice), services_.is_discovered) {
   if (position_) begins_after(*position_);
 }
 

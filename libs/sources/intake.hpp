@@ -30,6 +30,9 @@ struct IntakeServices {
   filter::CurrentFilter* filter = nullptr;
   /// Saves the cursor soon: the source has reset its sequence numbers.
   std::function<void()> save_cursor = nullptr;
+  /// The source was discovered: its messages in the log are of level debug, because anybody can
+  /// cause them.
+  bool is_discovered = false;
 };
 
 /// Takes the messages of one source into the pipeline, and remembers where the next connection

@@ -76,7 +76,8 @@ ingest::PipelineOptions SourceRun::pipeline_options() {
           },
       .verification = verifying_ ? &verifying_->verification() : nullptr,
       .filter = options_.filter,
-      .on_defect = on_defect_};
+      .on_defect = on_defect_,
+      .signals = options_.signals};
   if (front().is_acknowledged()) {
     pipeline.on_finished = [this](auto tickets) { readers_.on_finished(tickets); };
   }

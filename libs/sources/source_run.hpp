@@ -43,6 +43,8 @@ struct SourceRunOptions {
   std::chrono::milliseconds read_timeout{60'000};
   /// What is stored; null: everything. Outlives the run.
   filter::CurrentFilter* filter = nullptr;
+  /// Notices the accounts of signal collections; null: there are none. Outlives the run.
+  ingest::SignalAccounts* signals = nullptr;
   /// Adds metrics that are counted elsewhere in the process; called on any thread.
   std::function<void(status::Metrics&)> complete;
 };

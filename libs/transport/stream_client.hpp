@@ -62,6 +62,9 @@ struct StreamClientOptions {
   std::function<double()> random;
   /// Runs on a thread of its own, which may outlive the client.
   HostLookup lookup = look_up_host;
+  /// Connects to addresses of the public internet only (address_guard.hpp), and tries 8 of them at
+  /// most: for an endpoint that comes from the network.
+  bool public_addresses_only = false;
   /// For `RawFrame::received_at`. Must outlive the client.
   const Clock* clock = &system_clock();
 };

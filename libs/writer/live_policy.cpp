@@ -1,6 +1,7 @@
 #include "writer/live_policy.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -28,7 +29,8 @@ Written write_events(store::Session& session, const LiveWriter& writer, LiveWrit
 }
 
 milliseconds LivePolicy::linger() const {
-  const bool crowded = std::any_of(services_.producers.begin(), services_.producers.end(),
+  const std::span producers(services_.producers.data(), services_.first_producers);
+  const bool crowded = std::any_of(producers.begin(), producers.end(),
                                    [](const Producer* producer) { return producer->is_crowded(); });
   return crowded ? kCrowdedLinger : kLinger;
 }

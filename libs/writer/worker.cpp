@@ -89,6 +89,7 @@ void Worker::run(const std::stop_token& stop) {
   const std::stop_callback wake(stop, [this] { queue_.close(); });
   try {
     while (!stop.stop_requested()) {
+      ++rounds_;
       take();
       if (taken_.empty()) {
         if (queue_.closed() && queue_.size() == 0) return;

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -37,6 +39,9 @@ class Worker {
 
   /// Never waits: the producers bound the queue. Any thread.
   void push(event::Chunk chunk);
+
+  /// How often it has looked for events: rises before each look. Any thread.
+  std::uint64_t rounds() const { return rounds_; }
 
   /// The number of events in the queue.
   std::size_t queued() const { return queue_.weight(); }
@@ -77,6 +82,7 @@ class Worker {
   const std::unique_ptr<WritePolicy> policy_;
   WritePermits& permits_;
   const WorkerServices& services_;
+  std::atomic<std::uint64_t> rounds_{0};
   BoundedQueue<event::Chunk, EventCount> queue_;
   RetryingSession session_;
   /// Taken from the queue and not yet reported.

@@ -1,6 +1,7 @@
 #include "writer/worker_pool.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -30,6 +31,8 @@ std::size_t writers_at_once() {
 
 WorkerPool::WorkerPool(WorkerPoolOptions options)
     : options_(std::move(options)),
+      names_(std::vector<std::string>(kMostSources)),
+      producers_(kMostSources),
       lexicons_(options_.monotonic),
       live_backpressure_(kDeep),
       live_permits_(writers_at_once()),
@@ -40,17 +43,41 @@ WorkerPool::~WorkerPool() {
 }
 
 std::uint32_t WorkerPool::add_source(std::string name, Producer& producer) {
-  names_.push_back(std::move(name));
-  producers_.push_back(&producer);
-  return static_cast<std::uint32_t>(names_.size() - 1);
+  const auto free = std::find(producers_.begin(), producers_.end(), nullptr);
+  if (free == producers_.end()) throw std::length_error("too many sources in one process");
+  const auto origin = static_cast<std::uint32_t>(free - producers_.begin());
+  names_.set(origin, std::move(name));
+  *free = &producer;
+  return origin;
+}
+
+WorkerPool::Round WorkerPool::round() const {
+  Round round;
+  round.reserve(workers_.size());
+  for (const auto& worker : workers_) round.push_back(worker->rounds());
+  return round;
+}
+
+bool WorkerPool::is_unused(const Round& round) const {
+  for (std::size_t i = 0; i < round.size(); ++i) {
+    if (workers_[i]->rounds() == round[i]) return false;
+  }
+  return true;
+}
+
+void WorkerPool::remove_source(std::uint32_t origin) {
+  producers_.at(origin) = nullptr;
 }
 
 void WorkerPool::start() {
   resolve::fill_with_actors(options_.database_url, ids_.actors);
+  const auto first_producers = static_cast<std::size_t>(
+      std::find(producers_.begin(), producers_.end(), nullptr) - producers_.begin());
   services_ = std::unique_ptr<const WorkerServices>(
       new WorkerServices{.database_url = options_.database_url,
-                         .sources = SourceNames(names_),
+                         .sources = names_,
                          .producers = producers_,
+                         .first_producers = first_producers,
                          .ids = ids_,
                          .lexicons = lexicons_,
                          .live_backpressure = live_backpressure_,

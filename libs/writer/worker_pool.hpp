@@ -15,6 +15,7 @@
 #include "writer/counters.hpp"
 #include "writer/live_backpressure.hpp"
 #include "writer/producer.hpp"
+#include "writer/source_names.hpp"
 #include "writer/worker.hpp"
 #include "writer/worker_metrics.hpp"
 #include "writer/worker_services.hpp"
@@ -29,6 +30,9 @@ inline constexpr std::size_t kFewestWriters = 2;
 inline constexpr std::size_t kMostWriters = 4;
 
 std::size_t writers_at_once();
+
+/// How many sources one process can have at a time.
+inline constexpr std::size_t kMostSources = 4'096;
 
 struct WorkerPoolOptions {
   std::string database_url;
@@ -54,9 +58,22 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  /// Before `start`: adds a source. `name` stands in tombstones and dead letters. Returns the
-  /// `origin` of its events. The producer outlives `end`.
+  /// Adds a source. `name` stands in tombstones and dead letters. Returns the `origin` of its
+  /// events. The producer outlives `end`, or `is_unused` is true for a round that began after all
+  /// of its events were durable. Before `start`, or later by one thread: only sources that were
+  /// added before can make the workers collect larger batches (Producer::is_crowded). Throws
+  /// std::length_error when there are kMostSources.
   std::uint32_t add_source(std::string name, Producer& producer);
+
+  /// How often each worker has looked for events: see `is_unused`.
+  using Round = std::vector<std::uint64_t>;
+  Round round() const;
+  /// Whether each worker has looked for events since then: none uses a producer any more of which
+  /// all events were durable at `round`. An idle worker looks twice a second; a worker that waits
+  /// for the database does not look.
+  bool is_unused(const Round& round) const;
+  /// After `is_unused`: the origin may stand for another source. As `add_source`.
+  void remove_source(std::uint32_t origin);
 
   /// Reads the account numbers and starts the threads. A worker connects when it first has
   /// something to write. Once. Throws store::SqlError.
@@ -85,7 +102,9 @@ class WorkerPool {
 
  private:
   const WorkerPoolOptions options_;
-  std::vector<std::string> names_;
+  // By origin. Their size does not change, so that a worker can read the entry of an event while
+  // another one is written. Null: the origin is free.
+  SourceNames names_;
   std::vector<Producer*> producers_;
   resolve::SharedIds ids_;
   AddedLexicons lexicons_;

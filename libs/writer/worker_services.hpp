@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -20,7 +21,9 @@ struct WorkerServices {
   /// The names of the sources, by UnresolvedEvent::origin.
   SourceNames sources;
   /// The producers, by UnresolvedEvent::origin.
-  std::vector<Producer*> producers;
+  const std::vector<Producer*>& producers;
+  /// Those that were there when the workers began: of these, each is looked at without an event.
+  std::size_t first_producers = 0;
   resolve::SharedIds& ids;
   AddedLexicons& lexicons;
   LiveBackpressure& live_backpressure;

@@ -48,6 +48,21 @@ TEST(DidDocument, has_the_key_of_a_labeler_beside_its) {
   EXPECT_EQ(parse(value)->label_key, std::nullopt);
 }
 
+TEST(DidDocument, has_the_address_of_a_labeler) {
+  auto value = made_document(kDid);
+  EXPECT_EQ(parse(value)->labeler, "");
+  value["service"].push_back({{"id", "#atproto_labeler"},
+                              {"type", "AtprotoLabeler"},
+                              {"serviceEndpoint", "https://Labeler.example/path"}});
+  EXPECT_EQ(parse(value)->labeler, "https://labeler.example");
+  value["service"].back()["serviceEndpoint"] = "nowhere at all";
+  ASSERT_TRUE(parse(value)) << "the account is no worse for it";
+  EXPECT_EQ(parse(value)->labeler, "");
+  value["service"].back()["serviceEndpoint"] = "https://labeler.example";
+  value["service"].back()["type"] = "Another";
+  EXPECT_EQ(parse(value)->labeler, "");
+}
+
 struct Key {
   const char* name;
   const char* type;

@@ -133,7 +133,8 @@ class DecoderTest : public testing::Test, protected test::MessageBodies {
                                 .in_flight = in_flight_,
                                 .sink = [this](auto event) { events_.take(std::move(event)); },
                                 .clock = clock_,
-                                .filter = &filter_},
+                                .filter = &filter_,
+                                .signals = &signals_},
                         .verification = is_verified ? verification_.get() : nullptr});
   }
 
@@ -190,6 +191,7 @@ class DecoderTest : public testing::Test, protected test::MessageBodies {
 
   test::ManualClock clock_;
   filter::CurrentFilter filter_;
+  SignalAccounts signals_{{.collections = {"app.bsky.feed.post"}}};
   IntakeCounters intake_;
   ingest::InFlightList in_flight_{{.frames = 100'000, .bytes = std::size_t{1} << 30}};
   Events events_{in_flight_};
@@ -319,6 +321,27 @@ TEST_F(DecoderTest, a_commit_of_which_no_record_passes_is_verified_and_its_chain
   expect_all_done();
   EXPECT_EQ(intake_.broke, broke);
   EXPECT_EQ(events_.seqs(kAlice).back(), last);
+}
+
+TEST_F(DecoderTest, an_account_shows_up_with_a_verified_record_or_while_the_filter_excludes_it) {
+  accounts_.knows(kAlice, account_of(alice_));
+  accounts_.knows(kBob, account_of(bob_));
+  open();
+  push("#commit", commit(alice_, bob_));
+  expect_all_done();
+  EXPECT_EQ(dropped(errc::wrong_signature), 1U);
+  EXPECT_EQ(signals_.take(10), std::vector<std::string>());
+  push("#commit", commit(alice_));
+  expect_all_done();
+  EXPECT_EQ(signals_.take(10), std::vector<std::string>{kAlice});
+  set_filter({}, {kAlice});
+  push("#commit", commit(bob_, kBob));
+  push("#identity", identity());
+  expect_all_done();
+  EXPECT_EQ(signals_.take(10), std::vector<std::string>{kBob});
+  EXPECT_EQ(intake_.filtered_messages, 1U);
+  EXPECT_EQ(events_.seqs(kBob), Seqs());
+  EXPECT_FALSE(heads_.newest(kBob)) << "what is known of its repository stays as it is";
 }
 
 TEST_F(DecoderTest, what_waits_for_an_answer_goes_by_the_filter_of_then) {

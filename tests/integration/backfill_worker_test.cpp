@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -102,7 +103,7 @@ class BackfillWorkerTest : public test::PostgresTest {
     return std::unique_ptr<WorkerServices>(
         new WorkerServices{.database_url = url,
                            .sources = SourceNames("backfill"),
-                           .producers = {&producer},
+                           .producers = producers_.emplace_back(1, &producer),
                            .ids = ids_,
                            .lexicons = lexicons_,
                            .live_backpressure = pressure,
@@ -173,6 +174,7 @@ class BackfillWorkerTest : public test::PostgresTest {
   WorkerMetrics metrics_;
   WritePermits permits_{1};
   TestProducer producer_;
+  std::deque<std::vector<Producer*>> producers_;
   Counters& counters_ = producer_.counted;
   const std::vector<WrittenChunk>& written_ = producer_.all;
   std::string defect_;

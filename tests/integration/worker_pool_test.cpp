@@ -132,6 +132,29 @@ TEST_F(WorkerPoolTest, writes_events_of_every_type_and_of_both_sources) {
   EXPECT_EQ(sum(metrics.transaction.counts()), counters_.transactions);
 }
 
+TEST_F(WorkerPoolTest, a_source_can_come_and_go_while_it_runs) {
+  open();
+  for (int i = 0; i < 2; ++i) {
+    auto producer = std::make_unique<StreamProducer>(in_flight_);
+    const std::uint32_t origin = pool_->add_source("labeler:test" + std::to_string(i), *producer);
+    EXPECT_EQ(origin, 1U) << "the origin is used again";
+    // A dead letter names the source.
+    UnresolvedEvent event = made_write(did(i), kPost, rkey(1), 1, made_post("p"));
+    event.body = event::Rejection{"frame", "it is broken", {0xff}};
+    event.seq = i + 1;
+    event.origin = origin;
+    push(std::move(event));
+    ASSERT_TRUE(all_durable());
+    const WorkerPool::Round round = pool_->round();
+    while (!pool_->is_unused(round)) std::this_thread::yield();
+    pool_->remove_source(origin);
+    producer.reset();
+  }
+  EXPECT_EQ(value("SELECT string_agg(source, ' ' ORDER BY id) FROM skua.dead_letter"),
+            "labeler:test0 labeler:test1");
+  EXPECT_EQ(defect_, "");
+}
+
 TEST_F(WorkerPoolTest, an_event_that_the_database_refuses_is_isolated) {
   session().run(
       "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "

@@ -466,6 +466,18 @@ TEST(StreamClient, says_that_the_host_is_unknown) {
   EXPECT_THAT(first_reason(options), HasSubstr("relay.example cannot be looked up now"));
 }
 
+TEST(StreamClient, connects_to_no_private_address_of_the_network) {
+  const LoopbackServer server(LoopbackServer::Options{});
+  auto options = options_for(server.port());
+  options.public_addresses_only = true;
+  EXPECT_EQ(first_reason(options), "127.0.0.1 has only private addresses");
+  options.endpoint.host = "labeler.example";
+  options.lookup = [](const std::string&) -> Result<std::vector<std::string>> {
+    return std::vector<std::string>{"127.0.0.1", "10.0.0.1", "::1"};
+  };
+  EXPECT_EQ(first_reason(options), "labeler.example has only private addresses");
+}
+
 TEST(StreamClient, tries_each_address_of_a_name) {
   LoopbackServer server([](Peer& peer) { peer.wait_for_end(); });
   auto options = options_for(server.port());

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "account_control.hpp"
 #include "control_request.hpp"
 #include "labeler_routes.hpp"
 #include "tap_routes.hpp"
@@ -211,6 +212,7 @@ Router control_routes(const ControlTargets& targets) {
   router.post("/dump", [&simulation](const Request& request) {
     return write_dump(request, simulation.network());
   });
+  add_account_control(router, simulation);
   if (targets.tap != nullptr) add_tap_control(router, *targets.tap);
   if (targets.labeler) {
     router.post("/labeler", [&targets](const Request& request) {

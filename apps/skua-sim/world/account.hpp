@@ -78,6 +78,8 @@ struct Account {
   /// The key for labels, if it is a labeler.
   std::optional<atproto::SigningKey> label_key = std::nullopt;
   std::uint64_t label_key_generation = 0;
+  /// The address of its labeler in the directory; empty: that of the network's labeler.
+  std::string labeler_url = {};
   AccountRepository repository;
   std::array<RecordKeys, kCollections> keys;
   /// The newest record key that was made from a time.

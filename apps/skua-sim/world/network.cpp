@@ -123,7 +123,49 @@ class Network::Impl {
     }
   }
 
+  std::optional<std::string> create_record(std::string_view did, std::string_view nsid,
+                                           Timestamp now) {
+    last_ = std::max(last_, now);
+    Account* const account = population_.find(did);
+    const auto collection = collection_of(nsid);
+    if (account == nullptr || !collection || account->status != AccountStatus::active) return {};
+    auto rkey = records_.new_key(*account, *collection, last_);
+    if (!rkey) return {};
+    if (!account->introduced) activity_.introduce(*account, last_);
+    std::vector<Write> writes;
+    writes.push_back(records_.create_at(*account, *collection, *rkey, last_));
+    activity_.commit(*account, std::move(writes), last_);
+    return rkey;
+  }
+
+  bool delete_record(std::string_view did, std::string_view nsid, Timestamp now) {
+    last_ = std::max(last_, now);
+    Account* const account = population_.find(did);
+    const auto collection = collection_of(nsid);
+    if (account == nullptr || !collection || account->keys_of(*collection).empty()) return false;
+    std::vector<Write> writes;
+    writes.push_back(records_.remove(*account, *collection, 0));
+    activity_.commit(*account, std::move(writes), last_);
+    return true;
+  }
+
+  bool make_labeler(std::string_view did, std::string url, Timestamp now) {
+    last_ = std::max(last_, now);
+    Account* const account = population_.find(did);
+    if (account == nullptr) return false;
+    account->labeler_url = std::move(url);
+    population_.renew_label_key(*account, last_);
+    return true;
+  }
+
  private:
+  static std::optional<Collection> collection_of(std::string_view nsid) {
+    for (std::size_t i = 0; i < kCollections; ++i) {
+      if (nsid_of(static_cast<Collection>(i)) == nsid) return static_cast<Collection>(i);
+    }
+    return std::nullopt;
+  }
+
   std::size_t make_step() {
     if (const auto events = incidents_.happen(last_)) return *events;
     Account* const account = population_.random_busy(random_);
@@ -190,6 +232,19 @@ Labeler* Network::labeler() const {
 
 void Network::rotate_label_key(Timestamp now) {
   impl_->rotate_label_key(now);
+}
+
+std::optional<std::string> Network::create_record(std::string_view did, std::string_view collection,
+                                                  Timestamp now) {
+  return impl_->create_record(did, collection, now);
+}
+
+bool Network::delete_record(std::string_view did, std::string_view collection, Timestamp now) {
+  return impl_->delete_record(did, collection, now);
+}
+
+bool Network::make_labeler(std::string_view did, std::string url, Timestamp now) {
+  return impl_->make_labeler(did, std::move(url), now);
 }
 
 const std::vector<std::string>& Network::dids() const {

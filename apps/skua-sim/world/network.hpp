@@ -116,6 +116,15 @@ class Network {
   /// Changes the key for labels; the labeler's host announces this.
   void rotate_label_key(Timestamp now);
 
+  /// Commits a new record of a collection of the network by an active account. Returns its key;
+  /// nothing: unknown account or collection, or the collection has no room.
+  std::optional<std::string> create_record(std::string_view did, std::string_view collection,
+                                           Timestamp now);
+  /// Deletes the first record of a collection. False: there is none.
+  bool delete_record(std::string_view did, std::string_view collection, Timestamp now);
+  /// Makes an account a labeler in the directory, at this address. False: unknown account.
+  bool make_labeler(std::string_view did, std::string url, Timestamp now);
+
   // Data for the servers. DIDs are in byte order.
   const std::vector<std::string>& dids() const;
   std::optional<AccountView> account(std::string_view did) const;

@@ -135,7 +135,8 @@ void Population::record_operation(Account& account, Timestamp now) {
   operation.handle = account.handle;
   operation.pds = host_urls_[account.host];
   if (account.label_key) {
-    operation.labeler = {account.label_key->public_key().to_did_key(), settings_.labeler_url};
+    operation.labeler = {account.label_key->public_key().to_did_key(),
+                         account.labeler_url.empty() ? settings_.labeler_url : account.labeler_url};
   }
   sign_plc_operation(operation, account.rotation_key);
   directory_.add(account.did, std::move(operation), now);

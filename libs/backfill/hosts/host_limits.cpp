@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "backfill/hosts/host_site.hpp"
+#include "identity/host_site.hpp"
 
 namespace skua::backfill {
 namespace {
@@ -68,7 +68,7 @@ std::vector<HostSlots> HostLimits::free_slots(std::span<const std::string> hosts
 
   boost::unordered_flat_map<std::string, WaitingSite, SeededHash> sites;
   for (std::size_t position = 0; position < hosts.size(); ++position) {
-    auto& site = sites[site_of_origin(*hosts[position])];
+    auto& site = sites[identity::site_of_origin(*hosts[position])];
     const auto [under_way, free] = standing_of(*hosts[position], most, now);
     if (free > 0) site.hosts.push({under_way, position, free});
   }
@@ -129,7 +129,7 @@ void HostLimits::started(const std::string& host, Timestamp now) {
   }
   hosts_.try_emplace(host, options_.host).first->second.started(now);
   ++under_way_;
-  ++sites_[site_of_origin(host)];
+  ++sites_[identity::site_of_origin(host)];
   last_started_ = host;
 }
 
@@ -138,7 +138,7 @@ void HostLimits::finished(const std::string& host, const HostOutcome& outcome, T
   if (place == hosts_.end()) throw std::logic_error("a download finished that was not started");
   place->second.finished(outcome, now);
   --under_way_;
-  const auto site = sites_.find(site_of_origin(host));
+  const auto site = sites_.find(identity::site_of_origin(host));
   if (--site->second == 0) sites_.erase(site);
 }
 

@@ -11,9 +11,9 @@
 
 #include <fmt/format.h>
 
-#include "backfill/hosts/host_site.hpp"
 #include "backfill/repository/repo_answer.hpp"
 #include "identity/errc.hpp"
+#include "identity/host_site.hpp"
 #include "transport/errc.hpp"
 
 namespace skua::backfill {

@@ -8,12 +8,12 @@
 #include <variant>
 
 #include "backfill/hosts/host_outcome.hpp"
-#include "backfill/hosts/host_site.hpp"
 #include "backfill/repository/continuation.hpp"
 #include "backfill/repository/download.hpp"
 #include "backfill/repository/repository_check.hpp"
 #include "backfill/repository/write_chunks.hpp"
 #include "identity/errc.hpp"
+#include "identity/host_site.hpp"
 
 namespace skua::backfill {
 namespace {
@@ -98,7 +98,7 @@ JobTask run_job(const JobServices& services, Scheduler& scheduler, TaskQueue& ta
     }
     fetched.is_partial =
         job.since && fetched.known && *job.since <= *fetched.known && !fetched.wants_whole;
-    const std::shared_ptr<HeldCar> held = held_car(services, site_of_origin(*job.host));
+    const std::shared_ptr<HeldCar> held = held_car(services, identity::site_of_origin(*job.host));
     const auto started_at = SteadyClock::now();
     AnswerAwaiter download = get_repository(services, tasks, fetched, held);
     Result<transport::HttpAnswer> answer = co_await download;

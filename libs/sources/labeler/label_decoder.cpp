@@ -59,9 +59,12 @@ void fold_labels(std::vector<event::UnresolvedEvent>& events) {
 
 }  // namespace
 
-LabelDecoder::LabelDecoder(ingest::DispatchServices services, accounts::AccountSource* accounts)
+LabelDecoder::LabelDecoder(ingest::DispatchServices services, accounts::AccountSource* accounts,
+                           std::optional<LabelLimits> limits)
     : services_(std::move(services)),
       accounts_(accounts),
+      limits_(std::move(limits)),
+      pace_(limits_ ? std::optional<LabelPace>(limits_->per_second) : std::nullopt),
       // What may be in flight at all bounds the queue.
       queue_(std::numeric_limits<std::size_t>::max()),
       keys_(kLabelers),
@@ -89,8 +92,10 @@ void LabelDecoder::join() {
 
 void LabelDecoder::run() {
   while (auto message = queue_.pop()) {
+    labels_ = 0;
     if (!ingest::guard_message(services_, *message, true, [&] { return take(*message); }))
       ++abandoned_;
+    if (pace_) keep_pace();
   }
 }
 
@@ -115,6 +120,11 @@ std::optional<Result<Answer>> LabelDecoder::answer_to(Ask&& ask) {
 
 bool LabelDecoder::take(ingest::AdmittedMessage& message) {
   if (const auto decoded = decoder_.decode(message.bytes, frame_); !decoded) {
+    if (limits_) {
+      services_.intake.drop(verify::errc::label_malformed);
+      services_.in_flight.decoded(message.ticket, 0, Timestamp{});
+      return true;
+    }
     ingest::reject_message(services_, message.ticket, message.did, message.seq,
                            decoded.error().message(), std::move(message.bytes));
     return true;
@@ -125,7 +135,7 @@ bool LabelDecoder::take(ingest::AdmittedMessage& message) {
       return take_labels(message);
     case Type::Info:
       services_.intake.infos += 1;
-      logger("intake")->info("#info {}: {}", frame_.name, frame_.message);
+      if (!limits_) logger("intake")->info("#info {}: {}", frame_.name, frame_.message);
       break;
     case Type::Error:
       services_.intake.errors += 1;
@@ -139,55 +149,75 @@ bool LabelDecoder::take(ingest::AdmittedMessage& message) {
 }
 
 bool LabelDecoder::take_labels(const ingest::AdmittedMessage& message) {
+  labels_ = frame_.labels.size();
   // It may wait for a key.
   if (!frame_.labels.empty()) {
     services_.in_flight.made_at(message.ticket, frame_.labels.front().label.cts);
   }
   std::vector<event::UnresolvedEvent> events;
   events.reserve(frame_.labels.size());
-  std::vector<verify::errc> dropped;
   std::size_t unknown = 0;
   Timestamp newest{};
+  std::vector<verify::errc> refused;
   for (std::size_t i = 0; i < frame_.labels.size(); ++i) {
     event::LabelEntry& entry = frame_.labels[i];
     if (entry.has_unknown_fields) ++unknown;
-    verify::errc reason{};
-    std::string error;
-    if (entry.error) {
-      error = make_error_code(*entry.error).message();
-    } else if (const Verdict verdict = check(entry, reason); verdict == Verdict::Abandoned) {
-      return false;
-    } else if (verdict == Verdict::Dropped) {
-      dropped.push_back(reason);
-      error = message_of(reason);
-    } else {
-      newest = std::max(newest, entry.label.cts);
-    }
+    std::optional<Refusal> refusal;
+    if (!judge(entry, refusal)) return false;
+    if (refusal) refused.push_back(refusal->reason);
+    if (refusal && limits_) continue;
+    if (!refusal) newest = std::max(newest, entry.label.cts);
     event::UnresolvedEvent event;
     event.did = entry.label.src;
     event.type = event::RecordType::Metadata;
     event.seq = frame_.seq;
     const auto place = static_cast<std::uint32_t>(i);
-    if (error.empty()) {
+    if (!refusal) {
       event::LabelChange change;
       change.block = std::move(entry.block);
       change.label = entry.label;
       change.place = place;
       event.body = std::move(change);
     } else {
-      event.body =
-          event::Rejection{event::label_path(place), std::move(error), std::move(entry.block)};
+      event.body = event::Rejection{event::label_path(place), std::move(refusal->error),
+                                    std::move(entry.block)};
     }
     events.push_back(std::move(event));
   }
   services_.intake.labels += frame_.labels.size();
   services_.intake.unknown += unknown;
-  for (const verify::errc reason : dropped) services_.intake.drop(reason);
+  for (const verify::errc reason : refused) {
+    // A malformed label of a trusted labeler is a dead letter, and is counted as one.
+    if (limits_ || reason != verify::errc::label_malformed) services_.intake.drop(reason);
+  }
   fold_labels(events);
   ingest::note_time(services_.intake, newest, services_.clock.now());
   // What is stored of records is narrowed by the filter, labels are not.
   ingest::dispatch(services_, nullptr, message.ticket, events, newest);
   return true;
+}
+
+void LabelDecoder::keep_pace() {
+  // A message without labels also costs something.
+  const auto until =
+      pace_->took(std::max<std::size_t>(labels_, 1), std::chrono::steady_clock::now());
+  std::unique_lock lock(answers_->mutex);
+  answers_->changed.wait_until(lock, until, [&] { return answers_->closed; });
+}
+
+bool LabelDecoder::judge(const event::LabelEntry& entry, std::optional<Refusal>& refusal) {
+  if (entry.error) {
+    refusal = {verify::errc::label_malformed, make_error_code(*entry.error).message()};
+    return true;
+  }
+  if (limits_ && !limits_->speaks_for(entry.label.src)) {
+    refusal = {verify::errc::label_of_other, {}};
+    return true;
+  }
+  verify::errc reason{};
+  const Verdict verdict = check(entry, reason);
+  if (verdict == Verdict::Dropped) refusal = {reason, message_of(reason)};
+  return verdict != Verdict::Abandoned;
 }
 
 LabelDecoder::Verdict LabelDecoder::check(const event::LabelEntry& entry, verify::errc& reason) {

@@ -19,6 +19,7 @@
 #include "event/label_frame.hpp"
 #include "ingest/decode_thread.hpp"
 #include "ingest/dispatch.hpp"
+#include "sources/labeler/label_limits.hpp"
 #include "verify/errc.hpp"
 
 namespace skua::sources {
@@ -28,8 +29,10 @@ namespace skua::sources {
 class LabelDecoder final : public ingest::DecodeThread {
  public:
   /// `accounts`, which outlives it, waits for servers that fail (RetryingAccounts); null: nothing
-  /// is verified.
-  LabelDecoder(ingest::DispatchServices services, accounts::AccountSource* accounts);
+  /// is verified. `limits`: those of a discovered labeler. What it sends and cannot be stored is
+  /// counted by reason and makes no dead letters; nothing: the labeler is trusted, and it does.
+  LabelDecoder(ingest::DispatchServices services, accounts::AccountSource* accounts,
+               std::optional<LabelLimits> limits = std::nullopt);
   ~LabelDecoder() override;
 
   void push(ingest::AdmittedMessage message) override;
@@ -59,6 +62,16 @@ class LabelDecoder final : public ingest::DecodeThread {
   /// False: it waits for an answer that does not come any more.
   bool take(ingest::AdmittedMessage& message);
   bool take_labels(const ingest::AdmittedMessage& message);
+  /// Waits until the labeler's rate permits the next message.
+  void keep_pace();
+  /// Why a label cannot be stored; nothing: it can.
+  struct Refusal {
+    verify::errc reason{};
+    /// Of the dead letter.
+    std::string error;
+  };
+  /// `refusal` is set if the label is refused. False: the check was abandoned.
+  bool judge(const event::LabelEntry& entry, std::optional<Refusal>& refusal);
 
   /// What became of a signature's check.
   enum class Verdict : std::uint8_t { Good, Dropped, Abandoned };
@@ -72,6 +85,11 @@ class LabelDecoder final : public ingest::DecodeThread {
 
   const ingest::DispatchServices services_;
   accounts::AccountSource* const accounts_;
+  /// Nothing: the labeler is trusted.
+  const std::optional<LabelLimits> limits_;
+  std::optional<LabelPace> pace_;
+  /// Of the current message.
+  std::size_t labels_ = 0;
   BoundedQueue<ingest::AdmittedMessage> queue_;
   const std::shared_ptr<Answers> answers_ = std::make_shared<Answers>();
   event::LabelFrameDecoder decoder_;

@@ -4,6 +4,9 @@
 
 namespace skua::sources {
 
+/// The path of subscribeLabels (atproto.com/specs/label).
+inline constexpr std::string_view kSubscribeLabelsPath = "/xrpc/com.atproto.label.subscribeLabels";
+
 /// A labeler: com.atproto.label.subscribeLabels.
 class LabelerSource final : public Source {
  public:

@@ -63,6 +63,9 @@ std::string timeout_text(std::chrono::milliseconds duration) {
 
 std::string lookup_failed(const Endpoint& endpoint, ErrorCode error) {
   if (error == errc::host_not_found) return fmt::format("host not found: {}", endpoint.host);
+  if (error == errc::address_not_public) {
+    return fmt::format("{} has only private addresses", endpoint.host);
+  }
   return fmt::format("the name {} cannot be looked up now: is there a network, does DNS answer?",
                      endpoint.host);
 }

@@ -5,12 +5,20 @@
 
 #include <boost/asio/error.hpp>
 
+#include "transport/address_guard.hpp"
+#include "transport/errc.hpp"
 #include "transport/impl/failure_text.hpp"
 #include "transport/impl/stream_session.hpp"
 
 // How a StreamSession opens its TCP connection.
 
 namespace skua::transport::impl {
+namespace {
+
+/// A hostile name may have thousands of addresses, which may belong to others.
+constexpr std::size_t kMostUntrustedAddresses = 8;
+
+}  // namespace
 
 Awaitable<std::optional<std::string>> StreamSession::connect() {
   const auto& endpoint = context_.options.endpoint;
@@ -42,7 +50,14 @@ Awaitable<std::optional<std::string>> StreamSession::find_addresses(
   const auto found = co_await lookup_.find(options.lookup, options.endpoint.host);
   if (aborted_) co_return "stopped";
   if (!found) co_return lookup_failed(options.endpoint, found.error());
-  for (const auto& address : *found) addresses.emplace_back(address, options.endpoint.port);
+  for (const auto& address : *found) {
+    if (options.public_addresses_only) {
+      if (!is_public(address)) continue;
+      if (addresses.size() == kMostUntrustedAddresses) break;
+    }
+    addresses.emplace_back(address, options.endpoint.port);
+  }
+  if (addresses.empty()) co_return lookup_failed(options.endpoint, errc::address_not_public);
   co_return std::nullopt;
 }
 

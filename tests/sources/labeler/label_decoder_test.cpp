@@ -4,7 +4,9 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -48,7 +50,7 @@ identity::Account labeler_with(const atproto::SigningKey& label_key) {
 /// A decoder whose events are kept.
 class LabelDecoderTest : public testing::Test {
  protected:
-  void begin(bool verifies = true) {
+  void begin(bool verifies = true, std::optional<LabelLimits> limits = std::nullopt) {
     decoder_ =
         std::make_unique<LabelDecoder>(DispatchServices{.intake = intake_,
                                                         .in_flight = in_flight_,
@@ -58,7 +60,7 @@ class LabelDecoderTest : public testing::Test {
                                                               events_.push_back(std::move(event));
                                                             },
                                                         .clock = clock_},
-                                       verifies ? &accounts_ : nullptr);
+                                       verifies ? &accounts_ : nullptr, std::move(limits));
   }
   void push(Bytes frame, std::int64_t seq) {
     AdmittedMessage message;
@@ -247,6 +249,35 @@ TEST_F(LabelDecoderTest, a_bad_label_is_a_dead_letter_alone_and_a_bad_frame_whol
   EXPECT_EQ(intake_.bad_ops, 1U);
   EXPECT_EQ(intake_.bad_frames, 1U);
   EXPECT_EQ(in_flight_.unfinished(), 2U) << "a frame without labels has finished";
+}
+
+TEST_F(LabelDecoderTest, a_discovered_labeler_speaks_for_its_accounts_and_makes_no_dead_letters) {
+  accounts_.knows(kLabeler, labeler_with(key(1)));
+  accounts_.knows("did:plc:other", labeler_with(key(2)));
+  begin(true, LabelLimits{[](std::string_view src) { return src == kLabeler; }});
+  json bad = spam();
+  bad["ver"] = 2;
+  push(1, {signed_label(made_label("did:plc:other", kAlice, "spam"), key(2)),
+           signed_label(spam(), key(1)), signed_label(made_label(kLabeler, kAlice, "rude"), key(3)),
+           bad});
+  push(Bytes{0xff}, 0);
+  end();
+  ASSERT_EQ(events_.size(), 1U);
+  EXPECT_EQ(label(0).val, "spam");
+  EXPECT_EQ(dropped(verify::errc::label_of_other), 1U);
+  EXPECT_EQ(dropped(verify::errc::wrong_signature), 1U);
+  EXPECT_EQ(dropped(verify::errc::label_malformed), 2U);
+  EXPECT_EQ(intake_.bad_ops + intake_.bad_frames, 0U);
+  EXPECT_EQ(in_flight_.unfinished(), 1U) << "the malformed message has finished";
+}
+
+TEST_F(LabelDecoderTest, a_discovered_labeler_keeps_to_its_rate_and_a_stop_does_not_wait) {
+  begin(false, LabelLimits{[](std::string_view /*src*/) { return true; }, 0.001});
+  push(1, {spam(), made_label(kLabeler, kAlice, "rude")});
+  push(2, {spam("2026-01-02T03:04:06Z")});
+  // The first message uses up the rate of 2,000 s: only a stop ends the wait.
+  end();
+  EXPECT_EQ(events_.size(), 3U);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
-#include "backfill/hosts/host_site.hpp"
+#include "identity/host_site.hpp"
 
 #include "identity/site_queue.hpp"
 
-namespace skua::backfill {
+namespace skua::identity {
 
 std::string site_of_origin(std::string_view origin) {
   constexpr std::string_view kBehindScheme = "://";
@@ -14,7 +14,7 @@ std::string site_of_origin(std::string_view origin) {
   const bool is_address =
       authority.starts_with('[') || last.empty() || (last.front() >= '0' && last.front() <= '9');
   if (is_address || last.size() == host.size()) return std::string(authority);
-  return identity::site_of_host(host);
+  return site_of_host(host);
 }
 
-}  // namespace skua::backfill
+}  // namespace skua::identity

@@ -1,8 +1,8 @@
-#include "backfill/hosts/host_site.hpp"
+#include "identity/host_site.hpp"
 
 #include <gtest/gtest.h>
 
-namespace skua::backfill::host_site_test {
+namespace skua::identity::host_site_test {
 namespace {
 
 TEST(HostSite, is_the_last_two_labels_of_a_name) {
@@ -18,4 +18,4 @@ TEST(HostSite, of_what_has_no_domain_is_itself) {
 }
 
 }  // namespace
-}  // namespace skua::backfill::host_site_test
+}  // namespace skua::identity::host_site_test

@@ -1,0 +1,144 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "accounts/account_source.hpp"
+#include "base/guarded.hpp"
+#include "base/time.hpp"
+#include "ingest/verifying.hpp"
+#include "sources/labeler/discovery/labeler_choice.hpp"
+#include "sources/labeler/discovery/labeler_documents.hpp"
+#include "sources/labeler/discovery/labeler_metrics.hpp"
+#include "sources/labeler/discovery/labeler_subscription.hpp"
+#include "status/metrics.hpp"
+#include "store/session_thread.hpp"
+#include "store/source_lock.hpp"
+#include "writer/worker_pool.hpp"
+
+namespace skua::sources {
+
+/// Subscribes to the labelers that the database knows (`bsky.labelers`), and ends the subscriptions
+/// of those that disappear: the record is deleted, the account is inactive, or its DID document
+/// names no labeler any more. Anybody can publish such a record: see LabelerLimits, LabelLimits and
+/// SubscriptionServices for the limits. Has a thread and a connection of its own, which saves the
+/// cursors of all of them. Owned and called by one thread; the const functions any.
+///
+/// While another process discovers labelers for the same database, or reads one of them, this one
+/// leaves them alone, and tries again later.
+class DiscoveredLabelers {
+ public:
+  struct Options {
+    std::string database_url;
+    LabelerLimits limits;
+    /// The names of the sources that the settings name.
+    std::set<std::string> named;
+    std::string ca_file;
+    /// Also permits addresses without TLS.
+    bool allow_private_hosts = false;
+    /// Of one labeler.
+    double labels_per_second = 500;
+    /// A labeler that fails is tried again after a pause, which doubles up to hours.
+    transport::ReconnectPolicy::Options reconnect{.first = std::chrono::seconds(5),
+                                                  .longest = std::chrono::hours(4),
+                                                  .healthy_after = std::chrono::minutes(5)};
+    LabelerDocuments::Options documents;
+    /// How often the table is read and the cursors are saved.
+    std::chrono::milliseconds interval{2'000};
+    /// Adds metrics that are counted elsewhere in the process; called on any thread.
+    std::function<void(status::Metrics&)> complete;
+    std::function<void(const std::string&)> on_defect;
+  };
+
+  /// Its name among the sources, which stands for all of them together.
+  static constexpr const char* kName = "labeler:discovered";
+
+  /// `accounts` gives the documents and the keys; all outlive it, `pool` until its end.
+  DiscoveredLabelers(Options options, accounts::AccountSource& accounts, writer::WorkerPool& pool,
+                     const Clock& clock);
+  ~DiscoveredLabelers();
+  DiscoveredLabelers(const DiscoveredLabelers&) = delete;
+  DiscoveredLabelers& operator=(const DiscoveredLabelers&) = delete;
+
+  /// After `pool` was started.
+  void start() { thread_.start(); }
+
+  // A stop, in this order: see SourceRun.
+  void close();
+  bool drain(std::chrono::steady_clock::time_point deadline);
+  void end() { verifying_.stop(); }
+  bool save();
+  void drop();
+
+  /// The sums over all discovered labelers.
+  status::Metrics metrics() const;
+  const LabelerMetrics& counters() const { return metrics_; }
+
+ private:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  struct Reading {
+    std::unique_ptr<LabelerSubscription> subscription;
+    /// Null: the session that held it has ended.
+    std::unique_ptr<store::SourceLock> lock;
+    std::optional<std::int64_t> saved;
+    /// Counts of the subscription that were added to the totals already.
+    std::uint64_t failures = 0;
+  };
+  /// By the name of the source.
+  using Readings = std::map<std::string, Reading>;
+  struct Answer {
+    std::string did;
+    Result<identity::Account> account;
+  };
+  using Answers = Guarded<std::vector<Answer>>;
+
+  std::chrono::milliseconds look(store::LazySession& session);
+  /// Takes the locks that are missing. False: another process discovers labelers.
+  bool take_locks(store::Session& session);
+  void ask_for_documents(const std::vector<std::string>& dids, TimePoint now);
+  void change_subscriptions(store::Session& session, const std::vector<std::string>& dids);
+  /// Begins one. A labeler that another process reads is left out.
+  void begin(store::Session& session, const std::string& name, ChosenLabeler labeler);
+  /// Those that are to end: closes them, and destroys them once the workers no longer use them.
+  void finish_ended(store::Session& session);
+  void save_cursors(store::Session& session);
+  void count(const LabelerChoice& choice, std::size_t found);
+  void log_changes();
+  void forget_locks();
+
+  const Options options_;
+  accounts::AccountSource& accounts_;
+  writer::WorkerPool& pool_;
+  const Clock& clock_;
+  const Timestamp started_at_;
+  ingest::Verifying verifying_;
+  ingest::IntakeCounters intake_;
+  LabelerMetrics metrics_;
+  SubscriptionServices services_;
+  LabelerDocuments documents_;
+  /// Shared with answers that may come after the end.
+  const std::shared_ptr<Answers> answers_ = std::make_shared<Answers>();
+  // Of the thread; `metrics` reads them, so changes of the maps are guarded.
+  mutable std::mutex mutex_;
+  Readings readings_;
+  /// They take no more messages, and wait for their events to be durable.
+  Readings ended_;
+  std::unique_ptr<store::SourceLock> lock_;
+  bool is_busy_ = false;
+  /// What the log says, and when it may say something again.
+  std::string said_;
+  TimePoint say_at_{};
+  store::SessionThread thread_;
+};
+
+}  // namespace skua::sources

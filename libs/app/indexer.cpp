@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "accounts/handle_lookups.hpp"
+#include "accounts/plc_tail.hpp"
 #include "app/database.hpp"
 #include "app/defect.hpp"
 #include "app/monitored_backfill.hpp"
@@ -92,6 +93,7 @@ class Indexer::Impl {
         .on_defect = [this](const std::string& what) { defect_.report(what); }});
     if (options_.check_handles)
       handles_ = std::make_unique<accounts::HandleLookups>(handle_options(), clock_watch_.server());
+    if (options_.plc_tail) plc_tail_ = make_plc_tail();
   }
 
   ~Impl() {
@@ -105,6 +107,7 @@ class Indexer::Impl {
     remover_->start();
     rechecker_->start();
     consumers_->start();
+    if (plc_tail_) plc_tail_->start();
     if (backfill_) backfill_->start();
     for (const auto& run : runs_) run->start();
   }
@@ -147,7 +150,13 @@ class Indexer::Impl {
   }
 
   pages::ProcessState process_state() const {
-    return observe_process(runs_, accounts_.get(), clock_watch_);
+    pages::ProcessState state = observe_process(runs_, accounts_.get(), clock_watch_);
+    if (plc_tail_) {
+      const auto failures = plc_tail_->failures();
+      state.plc_tail_failures = failures.count;
+      state.plc_tail_failed_at = failures.latest;
+    }
+    return state;
   }
 
   std::optional<std::string> defect() const { return defect_.get(); }
@@ -172,6 +181,7 @@ class Indexer::Impl {
     backfill_closed.wait();
     pool_.end(drained);
     for (const auto& run : runs_) run->end();
+    if (plc_tail_) plc_tail_->stop();
     if (accounts_) accounts_->stop();
     if (backfill_) backfill_->stop();
     if (handles_) handles_->stop();
@@ -191,6 +201,19 @@ class Indexer::Impl {
     return std::make_unique<MonitoredBackfill>(
         std::move(options), pool_, clock_,
         [this](const std::string& what) { defect_.report(what); });
+  }
+
+  std::unique_ptr<accounts::PlcTail> make_plc_tail() {
+    return std::make_unique<accounts::PlcTail>(
+        accounts::PlcTail::Options{
+            .database_url = options_.database_url,
+            .plc_url = options_.accounts.plc_url,
+            .ca_file = options_.ca_file,
+            .on_defect = [this](const std::string& what) { defect_.report(what); }},
+        [this](std::vector<std::string> dids) {
+          if (accounts_) accounts_->table_changed(std::move(dids));
+        },
+        clock_watch_.server());
   }
 
   accounts::NetworkAccountsOptions account_options() {
@@ -238,6 +261,8 @@ class Indexer::Impl {
                 values_of(remover_ ? remover_->metrics() : retention::RemovalMetrics()));
     metrics.add(status::MetricScope::Process,
                 values_of(rechecker_ ? rechecker_->metrics() : recheck::RecheckMetrics()));
+    metrics.add(status::MetricScope::Process,
+                values_of(plc_tail_ ? plc_tail_->metrics() : accounts::PlcTailMetrics()));
   }
 
   const IndexerOptions options_;
@@ -246,6 +271,7 @@ class Indexer::Impl {
   Defect defect_;
   filter::CurrentFilter filter_;
   std::unique_ptr<accounts::NetworkAccounts> accounts_;
+  std::unique_ptr<accounts::PlcTail> plc_tail_;
   writer::WorkerPool pool_;
   std::unique_ptr<feed::LogMaintenance> log_maintenance_;
   std::unique_ptr<retention::Remover> remover_;

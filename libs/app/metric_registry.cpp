@@ -1,5 +1,6 @@
 #include "app/metric_registry.hpp"
 
+#include "accounts/plc_tail.hpp"
 #include "base/metric_group.hpp"
 #include "change_feed/feed_metrics.hpp"
 #include "feed/consumers/fold_step.hpp"
@@ -24,6 +25,7 @@ std::vector<status::MetricDeclaration> metric_registry() {
   add(values_of(feed::ConsumerMetrics()));
   add(values_of(retention::RemovalMetrics()));
   add(values_of(recheck::RecheckMetrics()));
+  add(values_of(accounts::PlcTailMetrics()));
   for (const status::MetricDeclaration& metric : status::consumer_metric_declarations()) {
     all.push_back(metric);
   }

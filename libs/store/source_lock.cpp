@@ -17,6 +17,8 @@ constexpr std::int32_t kSingle = 0x736b7502;
 /// All processes that hold a source share this lock, so one query is enough.
 constexpr NamedLockKey kAnySource{kSingle, 1};
 constexpr NamedLockKey kMigration{kSingle, 2};
+// 3 to 6: the change log (schema/0037_change_log.sql) and consumers (schema/0041_consumers.sql).
+constexpr NamedLockKey kPlc{kSingle, 7};
 
 constexpr std::chrono::minutes kSayEvery{1};
 
@@ -144,6 +146,14 @@ MigrationLock::MigrationLock(Session& session) : session_(session) {
 
 MigrationLock::~MigrationLock() {
   unlock(session_, kMigration);
+}
+
+bool try_plc_lock(Session& session) {
+  return session.execute(kTryNamed, params_of(kPlc)).boolean(0, 0);
+}
+
+std::optional<std::string> plc_lock_owner(Session& session) {
+  return lock_owner(session, kPlc);
 }
 
 NoSources::NoSources(Session& session) : session_(session) {

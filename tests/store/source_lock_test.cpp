@@ -38,6 +38,14 @@ TEST_F(SourceLockTest, a_second_owner_of_a_source_is_refused_by_name) {
   EXPECT_TRUE(session().connected());
 }
 
+TEST_F(SourceLockTest, one_session_follows_the_directory) {
+  EXPECT_EQ(plc_lock_owner(session()), std::nullopt);
+  Session first(database_.url(), "skua run");
+  EXPECT_TRUE(try_plc_lock(first));
+  EXPECT_FALSE(try_plc_lock(session()));
+  EXPECT_THAT(plc_lock_owner(session()).value_or(""), HasSubstr("'skua run'"));
+}
+
 TEST_F(SourceLockTest, the_owner_of_a_source_is_told) {
   EXPECT_EQ(source_owner(session(), "relay:a.test"), std::nullopt);
   Session first(database_.url(), "skua run");

@@ -80,18 +80,18 @@ const Statement kEndFormer{
 
 /// If a connection broke only on our side, the server does not know yet, and the old session still
 /// holds the locks of this process. A process locks each source once.
-void end_former_session(Session& session, NamedLockKey key) {
+void end_former_session(Session& session, NamedLockKey key, std::string_view what) {
   Params params = params_of(key);
   params.text(process_token());
   if (session.execute(kEndFormer, params).empty()) return;
-  logger("store")->warn(
-      "a former connection of this process still held the source: it was terminated");
+  logger("store")->warn("a former connection of this process still held {}: it was terminated",
+                        what);
 }
 
 bool try_source(Session& session, NamedLockKey key, std::chrono::milliseconds patience) {
   if (session.execute(kTryNamed, params_of(key)).boolean(0, 0)) return true;
   if (patience.count() <= 0) return false;
-  end_former_session(session, key);
+  end_former_session(session, key, "the source");
   session.limit_lock_waits(patience);
   const bool taken = wait_for(session, kLockNamed, key);
   session.limit_lock_waits(kLockPatience);
@@ -149,7 +149,9 @@ MigrationLock::~MigrationLock() {
 }
 
 bool try_plc_lock(Session& session) {
-  return session.execute(kTryNamed, params_of(kPlc)).boolean(0, 0);
+  if (session.execute(kTryNamed, params_of(kPlc)).boolean(0, 0)) return true;
+  end_former_session(session, kPlc, "the lock of the PLC directory");
+  return false;
 }
 
 std::optional<std::string> plc_lock_owner(Session& session) {

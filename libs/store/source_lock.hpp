@@ -63,7 +63,8 @@ class MigrationLock {
 };
 
 /// Takes the lock of the process that follows the PLC directory, until the session ends.
-/// Does not wait. Call it until it is true. False: another session has it.
+/// Does not wait. Call it until it is true. False: another session has it. One of this process
+/// (process_name) is terminated.
 bool try_plc_lock(Session& session);
 
 /// The session that follows the PLC directory, for messages; nothing if none does.

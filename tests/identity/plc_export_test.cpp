@@ -153,6 +153,15 @@ TEST_F(PlcImportTest, bad_lines_are_counted_and_the_others_go_through) {
   EXPECT_EQ(import.metrics().written, 1U);
 }
 
+TEST_F(PlcImportTest, the_newest_operation_is_not_one_of_the_future) {
+  const auto now = static_cast<int>(
+      std::chrono::floor<std::chrono::seconds>(clock_.now() - test::kExportStart).count());
+  const auto metrics = imported({line(kDid, 1, operation()), line(kOther, now + 301, operation()),
+                                 line(kDid, now + 300, operation(), true)});
+  EXPECT_EQ(metrics.newest, clock_.now() + 300s);
+  EXPECT_EQ(metrics.written, 2U);
+}
+
 TEST_F(PlcImportTest, tells_that_a_batch_was_not_written) {
   session().run("ALTER TABLE skua.identities RENAME TO renamed_identities");
   PlcImport import(session(), clock_, 1);

@@ -93,6 +93,17 @@ TEST_F(SourceLockTest, a_former_session_of_this_process_is_ended) {
   EXPECT_NO_THROW(stranger.run("SELECT 1")) << "another process's is left alone";
 }
 
+TEST_F(SourceLockTest, a_former_session_of_this_process_does_not_keep_the_directory) {
+  Session stranger(database_.url(), "skua run pid 7 at here");
+  EXPECT_TRUE(try_plc_lock(stranger));
+  EXPECT_FALSE(try_plc_lock(session()));
+  EXPECT_NO_THROW(stranger.run("SELECT pg_advisory_unlock_all()"));
+  Session former(database_.url(), process_name("skua plc tail"));
+  EXPECT_TRUE(try_plc_lock(former));
+  EXPECT_FALSE(try_plc_lock(session()));
+  EXPECT_THROW(former.run("SELECT 1"), ServerError);
+}
+
 TEST_F(SourceLockTest, all_sources_can_be_kept_away_while_none_is_held) {
   Session a(database_.url(), "first");
   Session b(database_.url(), "second");

@@ -29,6 +29,7 @@ struct RunFlags {
   std::optional<std::string> audit_every;
   BackfillRequestFlags backfill;
   VerificationFlags verification;
+  bool plc_tail = false;
   PagesFlags pages;
 };
 int run(const Settings& settings, const RunFlags& flags);

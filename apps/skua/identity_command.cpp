@@ -50,8 +50,9 @@ IdentityCommand::IdentityCommand(CLI::App& app)
                    "For a URL: only operations after this time, such as 2026-07-04T00:00:00Z")
       ->type_name("TIME");
   import_->footer(
-      "Newer operations replace older ones in any order. You can repeat the import.\n\nExamples:\n "
-      " zstdcat plc-export.jsonl.zst | skua identity import - --database "
+      "Newer operations replace older ones in any order. You can repeat the import. A file must be "
+      "a whole export. Afterwards\n`skua run --plc-tail` continues behind the newest "
+      "operation.\n\nExamples:\n  zstdcat plc-export.jsonl.zst | skua identity import - --database "
       "postgresql://localhost/skua\n  skua identity import https://plc.directory --after "
       "2026-07-04T00:00:00Z");
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <iostream>
@@ -13,7 +14,9 @@
 #include "identity/plc_export.hpp"
 #include "input_file.hpp"
 #include "progress.hpp"
+#include "store/plc_cursor.hpp"
 #include "store/process_name.hpp"
+#include "store/server_clock.hpp"
 #include "store/session.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/http_client.hpp"
@@ -67,6 +70,15 @@ std::string import_from_url(const Download& download, identity::PlcImport& impor
   return done ? std::string() : done.error().message();
 }
 
+/// `skua run --plc-tail` continues behind the import. `after`: of a part of the export.
+void set_cursor(store::Session& session, const identity::PlcImport::Counters& metrics,
+                const std::optional<Download>& download) {
+  if (metrics.newest == Timestamp{}) return;
+  std::optional<Timestamp> since;
+  if (download && download->source.after != Timestamp{}) since = download->source.after;
+  store::add_to_plc_cursor(session, since, std::min(metrics.newest, store::server_time(session)));
+}
+
 }  // namespace
 
 int identity_import(const Settings& settings, const IdentityImportFlags& flags) {
@@ -101,6 +113,7 @@ int identity_import(const Settings& settings, const IdentityImportFlags& flags) 
     }
   }
   const auto& metrics = import.metrics();
+  if (failure.empty()) set_cursor(session, metrics, download);
   fmt::print("{}, {} written, {} nullified, {} bad", counted(metrics.lines, "line"),
              counted(metrics.written, "identity"), metrics.nullified, metrics.bad);
   if (metrics.newest != Timestamp{}) {

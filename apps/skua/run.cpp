@@ -236,6 +236,7 @@ int run(const Settings& settings, const RunFlags& flags) {
   options.resync = resync(settings, flags.verification);
   options.accounts = network_accounts(settings, flags.verification);
   options.accounts.database_url = options.database_url;
+  options.plc_tail = flags.plc_tail || yes(settings.find(kPlcTail, std::nullopt));
   options.check_handles = handle_checks(settings, flags.verification);
   options.ca_file = options.accounts.ca_file;
   options.backfill = backfill_options(settings, flags.backfill, flags.verification);

@@ -30,6 +30,7 @@ RunCommand::RunCommand(CLI::App& app)
   add_handles_option(run_, flags_.verification, "checked");
   add_dns_option(run_, flags_.verification.dns);
   add_account_options(run_, flags_.verification);
+  add_setting(run_, kPlcTail, flags_.plc_tail);
   add_database_option(run_, flags_.database);
   add_unsafe_database_flag(run_, flags_.allow_unsafe_database);
   add_tuning_options(run_, flags_.decode_threads, flags_.stats_interval);
@@ -43,8 +44,10 @@ RunCommand::RunCommand(CLI::App& app)
       "The command also processes the queue of `skua backfill`. If it misses a commit of a "
       "complete repository, it downloads the\nrepository again. Signing keys come from DID "
       "documents. The command fetches the document of an account with the first event\nof the "
-      "account. `skua identity import` loads most documents in advance. `--http` names the address "
-      "of the pages /health/ready,\n/health/live, /metrics and /status.\n\nExamples:\n  "
+      "account. `skua identity import` loads most documents in advance, and `--plc-tail` keeps "
+      "them "
+      "current. `--http` names the address\nof the pages /health/ready, /health/live, /metrics and "
+      "/status.\n\nExamples:\n  "
       "skua run --relay wss://relay1.us-east.bsky.network --database postgresql://localhost/skua\n "
       " skua run --relay wss://relay1.us-east.bsky.network --collection 'app.bsky.graph.*' "
       "--filter-file more.txt\n  skua run --relay wss://relay1.us-east.bsky.network --relay "

@@ -110,6 +110,9 @@ inline const Setting kDns({"--dns", "SKUA_DNS", "dns", "ADDRESS[:PORT]", "DNS se
                            "the system's"});
 inline const Setting kPlc({"--plc", "SKUA_PLC_URL", "plc_url", "URL", "PLC directory",
                            "https://plc.directory"});
+inline const Setting kPlcTail({"--plc-tail", "SKUA_PLC_TAIL", "plc_tail", "",
+                               "Follow the PLC directory, so that imported identities stay "
+                               "current"});
 inline const Setting kCaFile({"--ca-file", "SKUA_CA_FILE", "ca_file", "FILE",
                               "PEM file of certificates to trust in addition to the system's"});
 inline const Setting kAllowPrivateHosts({"--allow-private-hosts", "SKUA_ALLOW_PRIVATE_HOSTS",

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/result.hpp"
 #include "base/time.hpp"
@@ -95,6 +97,9 @@ class NetworkAccounts final : public AccountSource {
   void key_at(const std::string& did, Timestamp time, KeyUse use, KeyDone done) override;
   std::string failure_text(const std::string& did, const ErrorCode& error) const override;
   void stop() override;
+
+  /// See identity::IdentityCache::table_changed. Any thread.
+  void table_changed(std::vector<std::string> dids) { cache_.table_changed(std::move(dids)); }
 
   /// Requests for documents to the PLC directory. Any thread.
   struct DirectoryFailures {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "accounts/handle_lookups.hpp"
+#include "accounts/plc_tail.hpp"
 #include "app/database.hpp"
 #include "app/defect.hpp"
 #include "app/monitored_backfill.hpp"
@@ -96,6 +97,7 @@ class Indexer::Impl {
         .on_defect = [this](const std::string& what) { defect_.report(what); }});
     if (options_.check_handles)
       handles_ = std::make_unique<accounts::HandleLookups>(handle_options(), clock_watch_.server());
+    if (options_.plc_tail) plc_tail_ = make_plc_tail();
   }
 
   ~Impl() {
@@ -109,6 +111,7 @@ class Indexer::Impl {
     remover_->start();
     rechecker_->start();
     consumers_->start();
+    if (plc_tail_) plc_tail_->start();
     if (backfill_) backfill_->start();
     if (signal_queue_) signal_queue_->start();
     for (const auto& run : runs_) run->start();
@@ -156,7 +159,13 @@ class Indexer::Impl {
   }
 
   pages::ProcessState process_state() const {
-    return observe_process(runs_, accounts_.get(), clock_watch_);
+    pages::ProcessState state = observe_process(runs_, accounts_.get(), clock_watch_);
+    if (plc_tail_) {
+      const auto failures = plc_tail_->failures();
+      state.plc_tail_failures = failures.count;
+      state.plc_tail_failed_at = failures.latest;
+    }
+    return state;
   }
 
   std::optional<std::string> defect() const { return defect_.get(); }
@@ -186,6 +195,7 @@ class Indexer::Impl {
     pool_.end(drained);
     for (const auto& run : runs_) run->end();
     if (labelers_) labelers_->end();
+    if (plc_tail_) plc_tail_->stop();
     if (accounts_) accounts_->stop();
     if (backfill_) backfill_->stop();
     if (handles_) handles_->stop();
@@ -230,6 +240,19 @@ class Indexer::Impl {
     for (const auto& start : options_.sources) options.named.insert(start.source->name());
     return std::make_unique<sources::DiscoveredLabelers>(std::move(options), *accounts_, pool_,
                                                          clock_);
+  }
+
+  std::unique_ptr<accounts::PlcTail> make_plc_tail() {
+    return std::make_unique<accounts::PlcTail>(
+        accounts::PlcTail::Options{
+            .database_url = options_.database_url,
+            .plc_url = options_.accounts.plc_url,
+            .ca_file = options_.ca_file,
+            .on_defect = [this](const std::string& what) { defect_.report(what); }},
+        [this](std::vector<std::string> dids) {
+          if (accounts_) accounts_->table_changed(std::move(dids));
+        },
+        clock_watch_.server());
   }
 
   accounts::NetworkAccountsOptions account_options() {
@@ -282,6 +305,7 @@ class Indexer::Impl {
                 values_of(signals_ ? signals_->metrics() : ingest::SignalMetrics()));
     metrics.add(status::MetricScope::Process,
                 values_of(labelers_ ? labelers_->counters() : sources::LabelerMetrics()));
+                values_of(plc_tail_ ? plc_tail_->metrics() : accounts::PlcTailMetrics()));
   }
 
   const IndexerOptions options_;
@@ -290,6 +314,7 @@ class Indexer::Impl {
   Defect defect_;
   filter::CurrentFilter filter_;
   std::unique_ptr<accounts::NetworkAccounts> accounts_;
+  std::unique_ptr<accounts::PlcTail> plc_tail_;
   writer::WorkerPool pool_;
   std::unique_ptr<feed::LogMaintenance> log_maintenance_;
   std::unique_ptr<retention::Remover> remover_;

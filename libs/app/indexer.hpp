@@ -46,6 +46,8 @@ struct IndexerOptions {
   /// The DNS server that handles are looked up at; nothing: the most recent
   /// claim counts without verification.
   std::optional<identity::DnsServer> check_handles;
+  /// Keeps the stored identities current with the PLC directory of `accounts`.
+  bool plc_tail = false;
   /// How queued repositories are downloaded beside the stream, and with verification desynchronized
   /// ones; nothing: they are not. Its `verify` follows from `verify`.
   std::optional<BackfillOptions> backfill = BackfillOptions();

@@ -1,5 +1,6 @@
 #include "app/metric_registry.hpp"
 
+#include "accounts/plc_tail.hpp"
 #include "base/metric_group.hpp"
 #include "change_feed/feed_metrics.hpp"
 #include "feed/consumers/fold_step.hpp"
@@ -28,6 +29,7 @@ std::vector<status::MetricDeclaration> metric_registry() {
   add(values_of(recheck::RecheckMetrics()));
   add(values_of(ingest::SignalMetrics()));
   add(values_of(sources::LabelerMetrics()));
+  add(values_of(accounts::PlcTailMetrics()));
   for (const status::MetricDeclaration& metric : status::consumer_metric_declarations()) {
     all.push_back(metric);
   }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/time.hpp"
+#include "store/plc_cursor.hpp"
 #include "store/server_clock.hpp"
 #include "store/source_lock.hpp"
 #include "store/source_table.hpp"
@@ -20,6 +21,8 @@ using std::chrono::seconds;
 constexpr std::chrono::hours kOldCursor{24};
 /// A source is behind if its lag is longer.
 constexpr std::chrono::minutes kLongLag{5};
+/// A tail asks every three seconds. After a pause it needs some time.
+constexpr std::chrono::minutes kOldPlcCursor{10};
 /// A process saves its metrics every ten seconds.
 constexpr std::chrono::minutes kOldMetrics{2};
 
@@ -79,6 +82,28 @@ std::vector<SourceFound> read_sources_found(store::Session& session) {
     found.push_back(std::move(source));
   }
   return found;
+}
+
+std::optional<PlcCursorFound> read_plc_cursor_found(store::Session& session) {
+  const auto cursor = store::load_plc_cursor(session);
+  if (!cursor) return std::nullopt;
+  const auto age = std::chrono::floor<seconds>(store::server_time(session) - cursor->current_at);
+  return PlcCursorFound{std::max(seconds(0), age), store::plc_lock_owner(session)};
+}
+
+Findings judge_plc_cursor(const std::optional<PlcCursorFound>& cursor) {
+  constexpr const char* kName = "PLC identities";
+  if (!cursor) return {};
+  const std::string age = duration_text(cursor->age);
+  if (!cursor->owner) {
+    return {ok(kName, fmt::format("an import stored them {} ago; no process follows the directory "
+                                  "(skua run --plc-tail)",
+                                  age))};
+  }
+  const std::string detail = fmt::format("current {} ago, by {}", age, *cursor->owner);
+  if (cursor->age <= kOldPlcCursor) return {ok(kName, detail)};
+  return {warning(kName, problem("plc-down"), detail,
+                  "Wait if the age falls. Otherwise look at the log of this process.")};
 }
 
 Findings judge_sources(const std::vector<SourceFound>& sources) {

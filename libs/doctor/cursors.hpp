@@ -28,6 +28,19 @@ struct SourceFound {
 /// All sources of the database. Throws store::SqlError.
 std::vector<SourceFound> read_sources_found(store::Session& session);
 
+/// How current the identities that `skua identity import` has stored are: the age of
+/// `skua.plc_cursor`, and the session that follows the directory.
+struct PlcCursorFound {
+  std::chrono::seconds age{0};
+  std::optional<std::string> owner = std::nullopt;
+};
+
+/// Nothing: there was no import, and no tail. Throws store::SqlError.
+std::optional<PlcCursorFound> read_plc_cursor_found(store::Session& session);
+
+/// Pure. Nothing to report without a cursor.
+Findings judge_plc_cursor(const std::optional<PlcCursorFound>& cursor);
+
 /// Pure.
 Findings judge_sources(const std::vector<SourceFound>& sources);
 

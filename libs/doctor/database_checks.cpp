@@ -93,6 +93,9 @@ constexpr std::array kSchemaChecks{
         "sources",
         [](store::Session& session) { return judge_sources(read_sources_found(session)); }},
     DatabaseCheck{
+        "PLC identities",
+        [](store::Session& session) { return judge_plc_cursor(read_plc_cursor_found(session)); }},
+    DatabaseCheck{
         "leases",
         [](store::Session& session) {
           using Kind = EndedLeases::Kind;

@@ -45,6 +45,7 @@ class IdentityCache::Impl {
   ~Impl() { stop(); }
 
   void ask(Ask ask) { inbox_->push(std::move(ask)); }
+  void change(std::vector<std::string> dids) { inbox_->push_changed(std::move(dids)); }
 
   void stop() {
     inbox_->stop();
@@ -92,6 +93,7 @@ class IdentityCache::Impl {
         break;
       }
       std::vector<IdentityRow> news;
+      for (const auto& did : content.changed) remembered_.invalidate(did);
       for (auto& one : content.fetched) take(std::move(one), news);
       take(std::move(content.asks));
       while (const auto did = requests_.next(pace_.now())) request(*did);
@@ -122,7 +124,8 @@ class IdentityCache::Impl {
       }
       Pending pending;
       if (const auto* known = remembered_.find(one.did)) pending.stale = *known;
-      const bool load = !one.refresh && !pending.stale;
+      // The table may be kept current.
+      const bool load = !one.refresh && (!pending.stale || atproto::is_plc_did(one.did));
       pending.askers.push_back({one.refresh, std::move(one.done)});
       pending_.emplace(one.did, std::move(pending));
       if (load) {
@@ -147,10 +150,12 @@ class IdentityCache::Impl {
   void load(const std::vector<std::string>& dids) {
     for (const auto& row : table_.load(dids)) {
       auto account = account_of(row);
-      if (!account) continue;
-      remembered_.keep(*account);
       auto& pending = pending_.at(row.did);
-      if (account->is_younger_than(options_.fresh_for, clock_.now()) && !wants_refresh(pending)) {
+      // While the table was away it missed a document.
+      const bool is_older = account && pending.stale && row.fetched_at < pending.stale->fetched_at;
+      if (!account || is_older) continue;
+      remembered_.keep(*account);
+      if (is_fresh(row) && !wants_refresh(pending)) {
         ++statistics_.from_table;
         finish(row.did, *account);
       } else {
@@ -160,6 +165,13 @@ class IdentityCache::Impl {
     for (const auto& did : dids) {
       if (pending_.contains(did)) requests_.push(did);
     }
+  }
+
+  bool is_fresh(const IdentityRow& row) const {
+    const auto is_young = [this, now = clock_.now()](Timestamp time) {
+      return time <= now && now - time < options_.fresh_for;
+    };
+    return is_young(row.fetched_at) || (row.current_at && is_young(*row.current_at));
   }
 
   static bool wants_refresh(const Pending& pending) {
@@ -257,6 +269,10 @@ void IdentityCache::refresh(std::string did, Callback done,
                             std::optional<std::chrono::seconds> max_age) {
   impl_->ask(
       {std::move(did), true, max_age.value_or(impl_->options().refresh_pause), std::move(done)});
+}
+
+void IdentityCache::table_changed(std::vector<std::string> dids) {
+  impl_->change(std::move(dids));
 }
 
 void IdentityCache::stop() {

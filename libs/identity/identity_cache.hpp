@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 #include "base/time.hpp"
@@ -66,7 +67,8 @@ struct IdentityStatistics {
       std::chrono::steady_clock::time_point()};
 };
 
-/// Accounts by DID: from memory, then `skua.identities`, then the network. It makes one request at
+/// Accounts by DID: from memory, then `skua.identities`, then the network. Rows that the export of
+/// the PLC directory keeps current (IdentityRow::current_at) stay fresh. It makes one request at
 /// a time for a DID, for all callers. It remembers failures for a short time. If a server fails
 /// (`is_server_failure`), a stale account stays in use. Has a thread and a database session of its
 /// own; it works without the database while that is down.
@@ -94,6 +96,10 @@ class IdentityCache {
   /// refresh_pause.
   void refresh(std::string did, Callback done,
                std::optional<std::chrono::seconds> max_age = std::nullopt);
+
+  /// Another part of the program has written the rows of these DIDs in `skua.identities`: what is
+  /// known of them in memory no longer holds. Any thread.
+  void table_changed(std::vector<std::string> dids);
 
   /// Ends waiting requests (errc::stopped) and joins the thread. Any thread except the cache's own;
   /// idempotent. The HTTP client ends active requests.

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -39,6 +41,8 @@ class IdentityInbox {
   struct Content {
     std::vector<Ask> asks = {};
     std::vector<Fetched> fetched = {};
+    /// Whose rows in the table another part has written.
+    std::vector<std::string> changed = {};
     bool is_stopped = false;
   };
 
@@ -55,6 +59,13 @@ class IdentityInbox {
     content_.fetched.push_back(std::move(fetched));
     filled_.notify_one();
   }
+  /// Another part has written the rows of these DIDs.
+  void push_changed(std::vector<std::string> dids) {
+    const std::scoped_lock lock(mutex_);
+    if (content_.is_stopped) return;
+    std::ranges::move(dids, std::back_inserter(content_.changed));
+    filled_.notify_one();
+  }
   /// A question was answered.
   void answered() {
     const std::scoped_lock lock(mutex_);
@@ -65,7 +76,8 @@ class IdentityInbox {
   Content wait(std::optional<std::chrono::milliseconds> at_most) {
     std::unique_lock lock(mutex_);
     const auto is_filled = [this] {
-      return content_.is_stopped || !content_.asks.empty() || !content_.fetched.empty();
+      return content_.is_stopped || !content_.asks.empty() || !content_.fetched.empty() ||
+             !content_.changed.empty();
     };
     if (at_most) {
       filled_.wait_for(lock, *at_most, is_filled);

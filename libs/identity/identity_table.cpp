@@ -9,7 +9,9 @@ namespace {
 const store::Statement kLoad{
     "identities_load",
     "SELECT i.did, i.signing_key, i.pds, coalesce(i.handle, ''), "
-    "(extract(epoch FROM i.fetched_at) * 1000000)::int8, coalesce(i.label_key, '') "
+    "(extract(epoch FROM i.fetched_at) * 1000000)::int8, coalesce(i.label_key, ''), "
+    "(SELECT (extract(epoch FROM c.current_at) * 1000000)::int8 FROM skua.plc_cursor AS c "
+    "WHERE starts_with(i.did, 'did:plc:') AND (c.since IS NULL OR c.since <= i.fetched_at)) "
     "FROM unnest($1::text[]) AS asked(did) JOIN skua.identities i ON i.did = asked.did "
     "WHERE i.signing_key IS NOT NULL AND i.pds IS NOT NULL"};
 
@@ -101,6 +103,9 @@ std::vector<IdentityRow> load_identities(store::Session& session,
                      std::string(rows.text(i, 2)), std::string(rows.text(i, 3)),
                      Timestamp(std::chrono::microseconds(rows.int8(i, 4))), std::nullopt,
                      std::string(rows.text(i, 5))});
+    if (!rows.is_null(i, 6)) {
+      found.back().current_at = Timestamp(std::chrono::microseconds(rows.int8(i, 6)));
+    }
   }
   return found;
 }

@@ -25,6 +25,9 @@ struct IdentityRow {
   std::string label_key = {};
   /// Of an import that has the first operation of the DID: when it was made.
   std::optional<Timestamp> created_at = {};
+  /// When loaded: the time up to which the export of the PLC directory (`skua.plc_cursor`) has kept
+  /// this row current; nothing: it does not follow the export.
+  std::optional<Timestamp> current_at = {};
 };
 
 /// The rows of those DIDs that are known with key and PDS, in no order. Throws SqlError, as all

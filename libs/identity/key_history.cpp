@@ -7,7 +7,7 @@
 
 #include "atproto/syntax.hpp"
 #include "identity/errc.hpp"
-#include "identity/plc_export.hpp"
+#include "identity/export_line.hpp"
 #include "identity/read_input.hpp"
 
 namespace skua::identity {

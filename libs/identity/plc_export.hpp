@@ -8,29 +8,14 @@
 #include <istream>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "base/result.hpp"
-#include "base/seeded_hash.hpp"
 #include "base/time.hpp"
-#include "identity/identity_table.hpp"
+#include "identity/newest_operations.hpp"
 #include "store/session.hpp"
 #include "transport/http_client.hpp"
 
 namespace skua::identity {
-
-/// A line of a PLC directory's export (web.plc.directory/spec/v0.1/did-plc): the identity of an
-/// account since `row.operation_at`. A tombstone has only the DID.
-struct ExportLine {
-  IdentityRow row;
-  /// Struck out by a later operation: it does not count.
-  bool nullified = false;
-};
-
-/// Reads one line. Operations of type plc_operation, create (the legacy form) and plc_tombstone;
-/// parts that cannot be used (a key of another kind, a PDS that is no URL) are left empty. Of a key
-/// only the form is looked at, not whether its curve has such a point. Error: export_line.
-Result<ExportLine> parse_export_line(std::string_view line);
 
 /// Brings an export into `skua.identities`, in batches, each a transaction: the newest operation of
 /// each DID stays, whatever their order. Idempotent, also after an end in the middle. Holds
@@ -45,7 +30,7 @@ class PlcImport {
     std::uint64_t nullified = 0;
     /// Lines that could not be used.
     std::uint64_t bad = 0;
-    /// When the newest operation so far was made.
+    /// When the newest operation so far was made; none that is ahead of the clock.
     Timestamp newest;
   };
 
@@ -73,7 +58,7 @@ class PlcImport {
   store::Session& session_;
   const Clock& clock_;
   const std::size_t batch_;
-  std::unordered_map<std::string, IdentityRow, SeededHash> rows_;
+  NewestOperations operations_;
   Counters metrics_;
   /// The batch that is being written; its end waits for it.
   std::future<std::size_t> writing_;

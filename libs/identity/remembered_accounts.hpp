@@ -45,6 +45,11 @@ class RememberedAccounts {
   void fetched(const Account& account);
   /// The data of a known account no longer holds. False: it was not known.
   bool forget(const std::string& did);
+  /// The table may have other data: nothing is known, not even a failure.
+  void invalidate(const std::string& did) {
+    accounts_.erase(did);
+    failures_.erase(did);
+  }
   void failed(const std::string& did, const ErrorCode& error, Timestamp monotonic);
 
  private:

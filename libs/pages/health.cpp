@@ -146,13 +146,24 @@ class Judge {
 
   void judge_directory() {
     const ProcessState& process = observed_.process;
-    if (process.directory_failures < limits_.directory_failures) return;
-    const auto ago = observed_.now - process.directory_failed_at;
-    if (ago >= limits_.directory) return;
-    add(problem("plc-down"),
-        fmt::format("{} failed in a row, the last one {} ago",
-                    counted(static_cast<std::int64_t>(process.directory_failures), "request"),
-                    text_of(ago)));
+    if (const auto failed =
+            directory_failure("request", process.directory_failures, process.directory_failed_at)) {
+      return add(problem("plc-down"), *failed);
+    }
+    // The events of all accounts continue.
+    if (const auto failed = directory_failure("export request", process.plc_tail_failures,
+                                              process.plc_tail_failed_at)) {
+      warn(problem("plc-down"), *failed);
+    }
+  }
+
+  /// Nothing: the directory answers.
+  std::optional<std::string> directory_failure(std::string_view what, std::uint64_t failures,
+                                               TimePoint failed_at) const {
+    const auto ago = observed_.now - failed_at;
+    if (failures < limits_.directory_failures || ago >= limits_.directory) return std::nullopt;
+    return fmt::format("{} failed in a row, the last one {} ago",
+                       counted(static_cast<std::int64_t>(failures), what), text_of(ago));
   }
 
   void judge_streams() {

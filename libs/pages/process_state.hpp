@@ -27,6 +27,9 @@ struct ProcessState {
   /// Requests to the PLC directory that failed since its last answer, and when the last one failed.
   std::uint64_t directory_failures = 0;
   TimePoint directory_failed_at{};
+  /// The same of requests for the directory's export.
+  std::uint64_t plc_tail_failures = 0;
+  TimePoint plc_tail_failed_at{};
   /// Record operations that were read since the start, by collection.
   CountsByLabel collections = {};
   /// Messages that were dropped since the start because their account exceeded its budget.

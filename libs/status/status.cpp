@@ -1,5 +1,6 @@
 #include "status/status.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -17,7 +18,9 @@
 #include "status/source_list.hpp"
 #include "store/clock_watch.hpp"
 #include "store/letter_reasons.hpp"
+#include "store/plc_cursor.hpp"
 #include "store/process_name.hpp"
+#include "store/server_clock.hpp"
 #include "store/session.hpp"
 
 namespace skua::status {
@@ -40,6 +43,16 @@ json tables(Session& session) {
                    {"bytes", rows.int8(row, 2)}});
   }
   return all;
+}
+
+/// How current the stored identities are; null: nothing follows the PLC directory.
+json plc_cursor(Session& session) {
+  const auto cursor = store::load_plc_cursor(session);
+  if (!cursor) return nullptr;
+  const std::chrono::duration<double> age = store::server_time(session) - cursor->current_at;
+  return {{"newest", format_datetime(cursor->newest)},
+          {"current_at", format_datetime(cursor->current_at)},
+          {"age_seconds", age.count()}};
 }
 
 json dead_letters(Session& session) {
@@ -183,6 +196,7 @@ json read_status(const std::string& database_url, const Clock& clock) {
           {"actor_numbers_used", ids.int8(0, 0)},
           {"actor_numbers_share", resolve::actor_numbers_used(session)},
           {"sources", read_source_list(session)},
+          {"plc_cursor", plc_cursor(session)},
           {"tables", tables(session)},
           {"repositories", to_json(repository_counts(session))},
           {"accounts", to_json(account_counts(session))},
@@ -213,6 +227,12 @@ std::string status_text(const json& status) {
       text += filtered_text(source["metrics"]);
       text += clock_text(source["metrics"]);
     }
+  }
+  if (const json& cursor = status["plc_cursor"]; !cursor.is_null()) {
+    text += fmt::format("\nidentities of the PLC directory\n  current up to {}, {} ago\n",
+                        cursor["current_at"].get<std::string>(),
+                        duration_text(std::chrono::seconds(
+                            std::max(std::int64_t{0}, cursor["age_seconds"].get<std::int64_t>()))));
   }
   text += repositories_text(status["repositories"]) + accounts_text(status["accounts"]);
   if (const std::string backfill = backfill_status_text(status["backfill"]); !backfill.empty()) {

@@ -17,6 +17,8 @@ constexpr std::int32_t kSingle = 0x736b7502;
 /// All processes that hold a source share this lock, so one query is enough.
 constexpr NamedLockKey kAnySource{kSingle, 1};
 constexpr NamedLockKey kMigration{kSingle, 2};
+// 3 to 6: the change log (schema/0037_change_log.sql) and consumers (schema/0041_consumers.sql).
+constexpr NamedLockKey kPlc{kSingle, 7};
 
 constexpr std::chrono::minutes kSayEvery{1};
 
@@ -78,18 +80,18 @@ const Statement kEndFormer{
 
 /// If a connection broke only on our side, the server does not know yet, and the old session still
 /// holds the locks of this process. A process locks each source once.
-void end_former_session(Session& session, NamedLockKey key) {
+void end_former_session(Session& session, NamedLockKey key, std::string_view what) {
   Params params = params_of(key);
   params.text(process_token());
   if (session.execute(kEndFormer, params).empty()) return;
-  logger("store")->warn(
-      "a former connection of this process still held the source: it was terminated");
+  logger("store")->warn("a former connection of this process still held {}: it was terminated",
+                        what);
 }
 
 bool try_source(Session& session, NamedLockKey key, std::chrono::milliseconds patience) {
   if (session.execute(kTryNamed, params_of(key)).boolean(0, 0)) return true;
   if (patience.count() <= 0) return false;
-  end_former_session(session, key);
+  end_former_session(session, key, "the source");
   session.limit_lock_waits(patience);
   const bool taken = wait_for(session, kLockNamed, key);
   session.limit_lock_waits(kLockPatience);
@@ -144,6 +146,16 @@ MigrationLock::MigrationLock(Session& session) : session_(session) {
 
 MigrationLock::~MigrationLock() {
   unlock(session_, kMigration);
+}
+
+bool try_plc_lock(Session& session) {
+  if (session.execute(kTryNamed, params_of(kPlc)).boolean(0, 0)) return true;
+  end_former_session(session, kPlc, "the lock of the PLC directory");
+  return false;
+}
+
+std::optional<std::string> plc_lock_owner(Session& session) {
+  return lock_owner(session, kPlc);
 }
 
 NoSources::NoSources(Session& session) : session_(session) {

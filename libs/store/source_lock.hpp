@@ -62,6 +62,14 @@ class MigrationLock {
   Session& session_;
 };
 
+/// Takes the lock of the process that follows the PLC directory, until the session ends.
+/// Does not wait. Call it until it is true. False: another session has it. One of this process
+/// (process_name) is terminated.
+bool try_plc_lock(Session& session);
+
+/// The session that follows the PLC directory, for messages; nothing if none does.
+std::optional<std::string> plc_lock_owner(Session& session);
+
 /// Prevents all sources from being read while it exists, because the schema changes.
 class NoSources {
  public:

@@ -121,6 +121,14 @@ INSTANTIATE_TEST_SUITE_P(
                    "warning source-behind"}),
     [](const auto& each) { return each.param.name; });
 
+TEST(JudgePlcCursor, looks_at_age_and_owner) {
+  EXPECT_THAT(judge_plc_cursor(std::nullopt), IsEmpty());
+  EXPECT_THAT(briefs(judge_plc_cursor(PlcCursorFound{.age = 48h})), ElementsAre("ok"));
+  EXPECT_THAT(briefs(judge_plc_cursor(PlcCursorFound{10min, "skua"})), ElementsAre("ok"));
+  EXPECT_THAT(briefs(judge_plc_cursor(PlcCursorFound{10min + 1s, "skua"})),
+              ElementsAre("warning plc-down"));
+}
+
 TEST(JudgeLeases, each_kind_has_its_cure) {
   EXPECT_THAT(judge_leases({}), IsEmpty());
   using Kind = EndedLeases::Kind;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -10,7 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "identity/errc.hpp"
+#include "identity/identity_table.hpp"
 #include "identity/plc_server.hpp"
+#include "store/plc_cursor.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
 #include "transport/errc.hpp"
@@ -418,6 +421,63 @@ TEST_F(IdentityCacheTable, is_done_without_while_it_is_away) {
   EXPECT_TRUE(world.resolve(did_number(1)));
   EXPECT_EQ(world.plc.count(), 2U);
 }
+
+TEST_F(IdentityCacheTable, takes_what_another_part_has_written) {
+  CacheWorld world(options());
+  EXPECT_EQ(world.resolve(kDid)->key.to_string(), test::k256_multikey());
+  world.plc.reply_with(did_number(0), http_reply(404, "{}"));
+  EXPECT_EQ(world.resolve(did_number(0)).error(), errc::did_not_found);
+  EXPECT_EQ(world.plc.count(), 2U);
+  world.clock.advance(1s);
+  std::vector<IdentityRow> rows;
+  for (const auto& did : {kDid, did_number(0)}) {
+    rows.push_back({did, test::p256_multikey(), "https://pds.example", "a.example",
+                    world.clock.now(), world.clock.now()});
+  }
+  import_identities(session(), rows);
+  world.cache.table_changed({kDid, did_number(0)});
+  EXPECT_EQ(world.resolve(kDid)->key.to_string(), test::p256_multikey());
+  EXPECT_EQ(world.resolve(did_number(0))->key.to_string(), test::p256_multikey());
+  EXPECT_EQ(world.plc.count(), 2U);
+}
+
+/// An account that was stored two days ago, in a table that follows the export of the directory.
+struct Covered {
+  const char* name;
+  /// The part of the export: since and until so many hours ago. Nothing: since the beginning.
+  std::optional<std::chrono::hours> since;
+  std::chrono::hours until;
+  bool is_refresh;
+  std::size_t requests;
+};
+
+class IdentityCacheCovered : public IdentityCacheTable,
+                             public testing::WithParamInterface<Covered> {};
+
+TEST_P(IdentityCacheCovered, old_rows_that_are_current_are_not_fetched_again) {
+  const Covered& with = GetParam();
+  CacheWorld world(options());
+  world.clock.advance(1000h);
+  const Timestamp now = world.clock.now();
+  save_identities(session(),
+                  {{kDid, test::k256_multikey(), "https://pds.example", "a.example", now - 48h}});
+  store::PlcCursor cursor{.newest = now - with.until, .current_at = now - with.until};
+  if (with.since) cursor.since = now - *with.since;
+  store::begin_plc_cursor(session(), cursor);
+  // The second time it is in memory.
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(with.is_refresh ? world.refresh(kDid) : world.resolve(kDid));
+    EXPECT_EQ(world.plc.count(), with.requests);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, IdentityCacheCovered,
+                         testing::Values(Covered{"since_ever", std::nullopt, 0h, false, 0},
+                                         Covered{"since_before", 48h, 23h, false, 0},
+                                         Covered{"written_before", 47h, 0h, false, 1},
+                                         Covered{"no_longer", std::nullopt, 24h, false, 1},
+                                         Covered{"refreshed", std::nullopt, 0h, true, 1}),
+                         [](const auto& each) { return each.param.name; });
 
 }  // namespace
 }  // namespace skua::identity::identity_cache_test

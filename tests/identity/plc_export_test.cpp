@@ -11,14 +11,13 @@
 
 #include "atproto/multikey.hpp"
 #include "atproto/signing.hpp"
-#include "identity/did_document.hpp"
 #include "identity/errc.hpp"
+#include "identity/export_line.hpp"
 #include "identity/identity_cache.hpp"
-#include "identity/made_document.hpp"
+#include "identity/made_export.hpp"
 #include "identity/plc_server.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres.hpp"
-#include "support/shared_data.hpp"
 #include "transport/errc.hpp"
 #include "transport/loopback_server.hpp"
 
@@ -32,104 +31,14 @@ using test::LoopbackServer;
 
 const std::string kDid = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
 const std::string kOther = "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa";
-const std::string kKey = "did:key:" + test::k256_multikey();
 
 json operation(const std::string& handle = "alice.example") {
-  return {{"type", "plc_operation"},
-          {"verificationMethods", {{"atproto", kKey}}},
-          {"alsoKnownAs", json::array({"at://" + handle})},
-          {"services",
-           {{"atproto_pds",
-             {{"type", "AtprotoPersonalDataServer"}, {"endpoint", "https://pds.example"}}}}},
-          {"prev", nullptr}};
+  return test::made_operation(handle);
 }
 
-/// A line made `second` seconds after some moment.
 std::string line(const std::string& did, int second, const json& operation,
                  bool nullified = false) {
-  const Timestamp made{std::chrono::microseconds(1'700'000'000'000'000) +
-                       std::chrono::seconds(second)};
-  return json{{"did", did},
-              {"operation", operation},
-              {"cid", "bafyrei"},
-              {"nullified", nullified},
-              {"createdAt", format_datetime(made)}}
-      .dump();
-}
-
-TEST(ExportLine, reads_an_operation) {
-  const auto read = parse_export_line(line(kDid, 7, operation("Alice.Example")));
-  ASSERT_TRUE(read) << read.error().message();
-  EXPECT_EQ(read->row.did, kDid);
-  EXPECT_EQ(read->row.signing_key, test::k256_multikey());
-  EXPECT_EQ(read->row.pds, "https://pds.example");
-  EXPECT_EQ(read->row.handle, "alice.example");
-  EXPECT_EQ(read->row.operation_at, Timestamp(std::chrono::seconds(1'700'000'007)));
-  EXPECT_FALSE(read->nullified);
-  EXPECT_TRUE(parse_export_line(line(kDid, 7, operation(), true))->nullified);
-}
-
-TEST(ExportLine, reads_the_legacy_form) {
-  json create = {{"type", "create"},
-                 {"signingKey", kKey},
-                 {"recoveryKey", kKey},
-                 {"handle", "alice.example"},
-                 {"service", "https://pds.example"}};
-  for (const auto* service : {"https://pds.example", "pds.example"}) {
-    create["service"] = service;
-    const auto read = parse_export_line(line(kDid, 0, create));
-    ASSERT_TRUE(read) << read.error().message();
-    EXPECT_EQ(read->row.signing_key, test::k256_multikey());
-    EXPECT_EQ(read->row.pds, "https://pds.example");
-    EXPECT_EQ(read->row.handle, "alice.example");
-  }
-}
-
-TEST(ExportLine, leaves_out_what_cannot_be_used) {
-  auto odd = operation("not a handle");
-  odd["verificationMethods"]["atproto"] =
-      "did:key:z6MkiTBz1ymuepAQ4HEHYSF1H8quG5GLVVQR3djdX3mDooWp";
-  odd["services"]["atproto_pds"]["endpoint"] = "file:///etc/passwd";
-  const auto read = parse_export_line(line(kDid, 0, odd));
-  ASSERT_TRUE(read);
-  EXPECT_EQ(read->row.signing_key, "");
-  EXPECT_EQ(read->row.pds, "");
-  EXPECT_EQ(read->row.handle, "");
-  const auto bare = parse_export_line(line(kDid, 0, {{"type", "plc_operation"}}));
-  ASSERT_TRUE(bare);
-  EXPECT_EQ(bare->row.signing_key, "");
-  EXPECT_EQ(parse_export_line(line(kDid, 0, {{"type", "plc_tombstone"}}))->row.signing_key, "");
-}
-
-TEST(ExportLine, refuses_the_rest) {
-  for (const auto& bad :
-       {std::string("{"), std::string("[]"), std::string("7"), line("alice", 0, operation()),
-        line(kDid, 0, {{"type", "other"}}), line(kDid, 0, "text"),
-        json{{"did", kDid}, {"operation", operation()}, {"createdAt", "yesterday"}}.dump()}) {
-    EXPECT_EQ(parse_export_line(bad).error(), errc::export_line) << bad;
-  }
-}
-
-TEST(ExportLine, reads_real_ones) {
-  SKUA_NEED_SHARED();
-  const auto log =
-      json::parse(test::read_file(*test::shared_dir() / "data/pds/plc-audit-logs.json"));
-  const auto documents =
-      json::parse(test::read_file(*test::shared_dir() / "data/pds/did-docs-multikey.json"));
-  std::size_t count = 0;
-  for (const auto& [did, operations] : log.items()) {
-    for (const auto& operation : operations) {
-      ASSERT_TRUE(parse_export_line(operation.dump())) << operation.dump();
-      ++count;
-    }
-    const auto last = parse_export_line(operations.back().dump());
-    const auto document = parse_did_document(documents.at(did).dump(), did);
-    ASSERT_TRUE(document);
-    EXPECT_EQ(last->row.signing_key, document->key.to_string());
-    EXPECT_EQ(last->row.pds, document->pds);
-    EXPECT_EQ(last->row.handle, document->handle);
-  }
-  EXPECT_GE(count, 80U);
+  return test::made_line(did, std::chrono::seconds(second), operation, nullified);
 }
 
 class PlcImportTest : public test::PostgresTest {
@@ -242,6 +151,15 @@ TEST_F(PlcImportTest, bad_lines_are_counted_and_the_others_go_through) {
   PlcImport import(session(), clock_);
   EXPECT_TRUE(import_lines(without_end, import, [](const auto&) {}));
   EXPECT_EQ(import.metrics().written, 1U);
+}
+
+TEST_F(PlcImportTest, the_newest_operation_is_not_one_of_the_future) {
+  const auto now = static_cast<int>(
+      std::chrono::floor<std::chrono::seconds>(clock_.now() - test::kExportStart).count());
+  const auto metrics = imported({line(kDid, 1, operation()), line(kOther, now + 301, operation()),
+                                 line(kDid, now + 300, operation(), true)});
+  EXPECT_EQ(metrics.newest, clock_.now() + 300s);
+  EXPECT_EQ(metrics.written, 2U);
 }
 
 TEST_F(PlcImportTest, tells_that_a_batch_was_not_written) {

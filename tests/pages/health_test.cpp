@@ -266,6 +266,20 @@ TEST_F(JudgeTest, a_directory_is_down_after_failures_in_a_row) {
   EXPECT_THAT(reasons(), IsEmpty());
 }
 
+TEST_F(JudgeTest, an_export_that_cannot_be_read_is_a_warning) {
+  observed_.process.plc_tail_failures = 4;
+  observed_.process.plc_tail_failed_at = observed_.now;
+  EXPECT_THAT(warnings(), IsEmpty());
+  observed_.process.plc_tail_failures = 5;
+  EXPECT_THAT(warnings(), ElementsAre("plc-down"));
+  EXPECT_THAT(reasons(), IsEmpty());
+  // One of both is enough.
+  observed_.process.directory_failures = 5;
+  observed_.process.directory_failed_at = observed_.now;
+  EXPECT_THAT(reasons(), ElementsAre("plc-down"));
+  EXPECT_THAT(warnings(), IsEmpty());
+}
+
 TEST_F(JudgeTest, quiet_collections_are_one_reason) {
   observed_.quiet_collections = {"app.bsky.feed.like", "app.bsky.graph.follow"};
   EXPECT_THAT(reasons(), ElementsAre("collection-quiet"));

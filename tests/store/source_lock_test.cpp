@@ -38,6 +38,14 @@ TEST_F(SourceLockTest, a_second_owner_of_a_source_is_refused_by_name) {
   EXPECT_TRUE(session().connected());
 }
 
+TEST_F(SourceLockTest, one_session_follows_the_directory) {
+  EXPECT_EQ(plc_lock_owner(session()), std::nullopt);
+  Session first(database_.url(), "skua run");
+  EXPECT_TRUE(try_plc_lock(first));
+  EXPECT_FALSE(try_plc_lock(session()));
+  EXPECT_THAT(plc_lock_owner(session()).value_or(""), HasSubstr("'skua run'"));
+}
+
 TEST_F(SourceLockTest, the_owner_of_a_source_is_told) {
   EXPECT_EQ(source_owner(session(), "relay:a.test"), std::nullopt);
   Session first(database_.url(), "skua run");
@@ -83,6 +91,17 @@ TEST_F(SourceLockTest, a_former_session_of_this_process_is_ended) {
   EXPECT_THROW(former.run("SELECT 1"), ServerError);
   EXPECT_THROW(SourceLock(session(), "relay:b.test", milliseconds(100)), SourceBusy);
   EXPECT_NO_THROW(stranger.run("SELECT 1")) << "another process's is left alone";
+}
+
+TEST_F(SourceLockTest, a_former_session_of_this_process_does_not_keep_the_directory) {
+  Session stranger(database_.url(), "skua run pid 7 at here");
+  EXPECT_TRUE(try_plc_lock(stranger));
+  EXPECT_FALSE(try_plc_lock(session()));
+  EXPECT_NO_THROW(stranger.run("SELECT pg_advisory_unlock_all()"));
+  Session former(database_.url(), process_name("skua plc tail"));
+  EXPECT_TRUE(try_plc_lock(former));
+  EXPECT_FALSE(try_plc_lock(session()));
+  EXPECT_THROW(former.run("SELECT 1"), ServerError);
 }
 
 TEST_F(SourceLockTest, all_sources_can_be_kept_away_while_none_is_held) {

@@ -1,0 +1,186 @@
+#include "accounts/plc_tail.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/count_text.hpp"
+#include "base/log.hpp"
+#include "base/problem.hpp"
+#include "identity/errc.hpp"
+#include "identity/identity_table.hpp"
+#include "store/plc_cursor.hpp"
+#include "store/process_name.hpp"
+#include "store/source_lock.hpp"
+#include "transport/errc.hpp"
+
+namespace skua::accounts {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// How often a standby looks whether the lock is free.
+constexpr milliseconds kStandbyInterval{5'000};
+/// The log names the problem when so many requests have failed in a row, and at each multiple.
+constexpr std::uint64_t kLoggedFailures = 5;
+
+transport::Endpoint export_of(const std::string& plc_url) {
+  const auto endpoint = transport::parse_http_url(plc_url + "/export");
+  if (!endpoint) throw std::runtime_error(plc_url + ": " + endpoint.error().message());
+  return *endpoint;
+}
+
+transport::HttpClientOptions http_options(const PlcTail::Options& options) {
+  transport::HttpClientOptions http;
+  http.ca_file = options.ca_file;
+  http.connect_timeout = options.connect_timeout;
+  http.total_timeout = options.total_timeout;
+  http.max_at_once = 1;
+  return http;
+}
+
+/// A cursor in the future was saved while the clock was wrong: until then it would hide operations.
+store::PlcCursor start_of(store::PlcCursor cursor, Timestamp now) {
+  cursor.newest = std::min(cursor.newest, now);
+  return cursor;
+}
+
+ErrorCode error_of(const Result<transport::HttpAnswer>& answer) {
+  if (!answer) return answer.error();
+  return answer->status == 429 ? identity::errc::rate_limited : identity::errc::server_failed;
+}
+
+}  // namespace
+
+PlcTail::PlcTail(Options options, OnChange on_change, const Clock& clock)
+    : options_(std::move(options)),
+      on_change_(std::move(on_change)),
+      clock_(clock),
+      export_(export_of(options_.plc_url)),
+      http_(http_options(options_)),
+      thread_({.database_url = options_.database_url,
+               .session_name = store::process_name("skua plc tail"),
+               .prepare = [this](store::Session&) { has_lock_ = false; },
+               .component = "plc",
+               .failure = "the stored identities are not kept current",
+               .on_defect =
+                   [this](const std::string& what) {
+                     if (options_.on_defect)
+                       options_.on_defect("following the PLC directory: " + what);
+                   }},
+              [this](store::LazySession& session, const std::stop_token&) {
+                return look(session.get());
+              }) {}
+
+PlcTail::~PlcTail() {
+  stop();
+}
+
+void PlcTail::stop() {
+  thread_.request_stop();
+  http_.stop();
+  thread_.stop();
+}
+
+PlcTailMetrics PlcTail::metrics() const {
+  PlcTailMetrics metrics = metrics_;
+  const Timestamp current_at = current_at_;
+  if (current_at != Timestamp()) {
+    const auto age = std::chrono::floor<seconds>(clock_.now() - current_at);
+    metrics.cursor_age = static_cast<std::uint64_t>(std::max(age, seconds(0)).count());
+  }
+  return metrics;
+}
+
+milliseconds PlcTail::look(store::Session& session) {
+  if (!take_lock(session)) return look_as_standby(session);
+  const auto stored = store::load_plc_cursor(session);
+  const store::PlcCursor cursor = stored ? *stored : begin(session);
+  current_at_ = cursor.current_at;
+  const Timestamp asked_at = clock_.now();
+  transport::HttpRequest request;
+  request.url = identity::export_url(export_, pages_.after(start_of(cursor, asked_at)));
+  request.origin = transport::HostOrigin::configured;
+  request.max_body_bytes = options_.max_page_bytes;
+  const auto answer = http_.get(std::move(request));
+  if (answer && answer->status == 200) return take(session, cursor, *answer, asked_at);
+  const ErrorCode error = error_of(answer);
+  if (error == transport::errc::http_stopped) return kTailInterval;
+  return fail(error, answer ? &*answer : nullptr);
+}
+
+bool PlcTail::take_lock(store::Session& session) {
+  if (!has_lock_) has_lock_ = store::try_plc_lock(session);
+  return has_lock_;
+}
+
+milliseconds PlcTail::look_as_standby(store::Session& session) {
+  const auto owner = store::plc_lock_owner(session).value_or(std::string());
+  if (!owner.empty() && owner != other_owner_) {
+    logger("plc")->info("{} follows the PLC directory; this process takes over when it ends",
+                        owner);
+    other_owner_ = owner;
+  }
+  if (const auto cursor = store::load_plc_cursor(session)) current_at_ = cursor->current_at;
+  return kStandbyInterval;
+}
+
+store::PlcCursor PlcTail::begin(store::Session& session) {
+  const Timestamp now = clock_.now();
+  store::begin_plc_cursor(session, {.since = now, .newest = now, .current_at = now});
+  logger("plc")->info(
+      "following the PLC directory from now on; `skua identity import {}` stores the identities "
+      "from before",
+      options_.plc_url);
+  // An import may have been faster.
+  return store::load_plc_cursor(session).value();
+}
+
+milliseconds PlcTail::take(store::Session& session, const store::PlcCursor& cursor,
+                           const transport::HttpAnswer& answer, Timestamp asked_at) {
+  identity::ExportPages next = pages_;
+  const identity::ExportPage page = next.read(answer.body, start_of(cursor, asked_at), asked_at);
+  if (!write(session, cursor, page)) return milliseconds(0);
+  pages_ = std::move(next);
+  metrics_.operations += page.applied;
+  for (std::size_t i = 0; i < page.dropped.size(); ++i) metrics_.dropped.at(i) += page.dropped[i];
+  std::vector<std::string> dids;
+  dids.reserve(page.rows.size());
+  for (const identity::IdentityRow& row : page.rows) dids.push_back(row.did);
+  current_at_ = page.cursor.current_at;
+  if (on_change_ && !dids.empty()) on_change_(std::move(dids));
+  if (page.is_stuck) return fail(identity::errc::export_unreadable, nullptr);
+  failures_ = 0;
+  return pause_after_page(answer, page.is_end, clock_.now());
+}
+
+bool PlcTail::write(store::Session& session, const store::PlcCursor& from,
+                    const identity::ExportPage& page) {
+  store::Transaction transaction(session);
+  if (!store::advance_plc_cursor(session, from, page.cursor)) return false;
+  if (!page.rows.empty()) identity::import_identities(session, page.rows);
+  transaction.commit();
+  return true;
+}
+
+milliseconds PlcTail::fail(const ErrorCode& error, const transport::HttpAnswer* answer) {
+  metrics_.failures += 1;
+  const std::uint64_t failures = ++failures_;
+  failed_at_ = std::chrono::steady_clock::now();
+  const auto pause = pause_after_failure(failures, answer, clock_.now());
+  if (failures % kLoggedFailures == 0) {
+    logger("plc")->warn(
+        "{}", with_code(fmt::format("{} for the export of {} failed in a row, the last one: {}; "
+                                    "retrying every {}",
+                                    counted(static_cast<std::int64_t>(failures), "request"),
+                                    options_.plc_url, error.message(),
+                                    duration_text(std::chrono::ceil<seconds>(pause))),
+                        problem("plc-down")));
+  }
+  return pause;
+}
+
+}  // namespace skua::accounts

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "accounts/tail_pace.hpp"
+#include "base/metric.hpp"
+#include "base/time.hpp"
+#include "identity/export_page.hpp"
+#include "store/session_thread.hpp"
+#include "transport/endpoint.hpp"
+#include "transport/http_client.hpp"
+
+namespace skua::accounts {
+
+/// Metrics of the PLC tail. Written by one thread, read by any thread.
+struct PlcTailMetrics {
+  Counter operations{"plc_operations", "skua_plc_operations_total", "operations",
+                     "Operations of the PLC directory's export that were applied to the stored "
+                     "identities"};
+  CounterFamily<identity::kExportDrops> dropped{
+      "plc_dropped", "skua_plc_dropped_total",
+      "operations",  "Operations of the PLC directory's export that were not applied, by reason",
+      "reason",      identity::export_drop_name};
+  Counter failures{"plc_failures", "skua_plc_failures_total", "requests",
+                   "Requests for the PLC directory's export that failed"};
+  Gauge cursor_age{"plc_cursor_age_seconds", "skua_plc_cursor_age_seconds", "seconds",
+                   "Time since the stored identities had all operations of the PLC directory; 0 "
+                   "without --plc-tail"};
+};
+
+/// Keeps `skua.identities` current: continues the export of the PLC directory behind
+/// `skua.plc_cursor`, and saves the cursor in the transaction that writes the identities. Without a
+/// cursor it begins now. Of the processes of a database one does this; the others wait for the
+/// lock. It asks for one page at a time, and leaves half of the limit that the directory states to
+/// other requests. Has a thread, a database session and an HTTP client of its own. While the
+/// directory or the database is down it retries.
+class PlcTail {
+ public:
+  /// Whose identities were written. Called on the tail's thread after the commit; must not block or
+  /// throw.
+  using OnChange = std::function<void(std::vector<std::string> dids)>;
+
+  struct Options {
+    std::string database_url;
+    std::string plc_url;
+    std::string ca_file;
+    std::chrono::milliseconds connect_timeout = std::chrono::seconds(5);
+    /// For a request with its answer.
+    std::chrono::milliseconds total_timeout = std::chrono::seconds(30);
+    std::size_t max_page_bytes = 16 * 1024 * 1024;
+    /// Called on the tail's thread after a fatal error: identities are not kept current any more.
+    std::function<void(const std::string& what)> on_defect = nullptr;
+  };
+
+  /// `clock`: PostgreSQL's. It outlives the tail. Throws std::runtime_error if the CA file cannot
+  /// be used.
+  PlcTail(Options options, OnChange on_change, const Clock& clock);
+  /// Stops if necessary.
+  ~PlcTail();
+  PlcTail(const PlcTail&) = delete;
+  PlcTail& operator=(const PlcTail&) = delete;
+
+  void start() { thread_.start(); }
+  /// Ends an active request. Idempotent.
+  void stop();
+
+  /// One round: at most one page. Returns the time until the next. Throws store::SqlError. Not
+  /// while the thread runs.
+  std::chrono::milliseconds look() { return look(thread_.session().get()); }
+
+  /// At this moment. Any thread.
+  PlcTailMetrics metrics() const;
+
+  /// Requests that failed since the last answer, and when the last one failed. Any thread.
+  struct Failures {
+    std::uint64_t count = 0;
+    std::chrono::steady_clock::time_point latest;
+  };
+  Failures failures() const { return {failures_, failed_at_}; }
+
+ private:
+  std::chrono::milliseconds look(store::Session& session);
+  /// Waits for the lock of another process.
+  std::chrono::milliseconds look_as_standby(store::Session& session);
+  bool take_lock(store::Session& session);
+  store::PlcCursor begin(store::Session& session);
+  std::chrono::milliseconds take(store::Session& session, const store::PlcCursor& cursor,
+                                 const transport::HttpAnswer& answer, Timestamp asked_at);
+  /// False: another session has changed the cursor.
+  static bool write(store::Session& session, const store::PlcCursor& from,
+                    const identity::ExportPage& page);
+  std::chrono::milliseconds fail(const ErrorCode& error, const transport::HttpAnswer* answer);
+
+  const Options options_;
+  const OnChange on_change_;
+  const Clock& clock_;
+  const transport::Endpoint export_;
+  PlcTailMetrics metrics_;
+  std::atomic<std::uint64_t> failures_{0};
+  std::atomic<std::chrono::steady_clock::time_point> failed_at_{
+      std::chrono::steady_clock::time_point()};
+  /// The epoch: not known.
+  std::atomic<Timestamp> current_at_{Timestamp()};
+  // On the tail's thread.
+  bool has_lock_ = false;
+  std::string other_owner_;
+  identity::ExportPages pages_;
+  transport::HttpClient http_;
+  store::SessionThread thread_;
+};
+
+}  // namespace skua::accounts

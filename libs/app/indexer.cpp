@@ -1,25 +1,19 @@
 #include "app/indexer.hpp"
 
-#include <algorithm>
+#include <functional>
 #include <future>
 #include <utility>
 
-#include "accounts/handle_lookups.hpp"
-#include "accounts/plc_tail.hpp"
+#include "app/background_work.hpp"
 #include "app/database.hpp"
 #include "app/defect.hpp"
 #include "app/monitored_backfill.hpp"
 #include "app/observe_process.hpp"
+#include "app/part_options.hpp"
 #include "app/signal_queue.hpp"
 #include "backfill/discovery/list_leases.hpp"
 #include "backfill/queue/job_leases.hpp"
 #include "base/metric_group.hpp"
-#include "feed/consumers/consumer_pool.hpp"
-#include "feed/log_maintenance.hpp"
-#include "recheck/rechecker.hpp"
-#include "retention/remover.hpp"
-#include "sources/labeler/discovery/discovered_labelers.hpp"
-#include "sources/source_run.hpp"
 #include "store/clock_watch.hpp"
 #include "store/database_watch.hpp"
 #include "store/process_name.hpp"
@@ -29,23 +23,6 @@ namespace skua::app {
 namespace {
 
 const std::string kRunRole = "skua run";
-
-/// Sources that stand by for each other are one group; all others are on their own.
-std::vector<std::vector<sources::SourceStart>> groups_of(
-    const std::vector<sources::SourceStart>& starts) {
-  std::vector<std::vector<sources::SourceStart>> groups;
-  for (const sources::SourceStart& start : starts) {
-    const auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& other) {
-      return start.source->has_standbys() && other.front().source->kind() == start.source->kind();
-    });
-    if (group != groups.end()) {
-      group->push_back(start);
-    } else {
-      groups.push_back({start});
-    }
-  }
-  return groups;
-}
 
 }  // namespace
 
@@ -61,42 +38,28 @@ class Indexer::Impl {
                       : nullptr),
         pool_({.database_url = options_.database_url,
                .server_clock = clock_watch_.server(),
-               .on_defect = [this](const std::string& what) { defect_.report(what); }}) {
+               .on_defect = on_defect()}),
+        work_({.database_url = options_.database_url,
+               .consumer_threads = options_.consumer_threads,
+               .on_defect = on_defect()},
+              filter_, pool_.ids(), clock_watch_.server()) {
     if (!options_.signal_collections.empty()) make_signals();
-    for (auto& group : groups_of(options_.sources)) {
-      runs_.push_back(std::make_unique<sources::SourceRun>(
-          run_options(std::move(group)), pool_, clock_,
-          [this](const std::string& what) { defect_.report(what); }));
+    for (auto& group : source_groups(options_.sources)) {
+      runs_.push_back(std::make_unique<sources::SourceRun>(run_options(std::move(group)), pool_,
+                                                           clock_, on_defect()));
     }
     // When the sources are this process's, and before anything of theirs is read.
     filter_watch_ = std::make_unique<filter::FilterWatch>(
-        filter::FilterWatch::Options{
-            .database_url = options_.database_url,
-            .choice = options_.filter,
-            .on_defect = [this](const std::string& what) { defect_.report(what); }},
+        filter::FilterWatch::Options{.database_url = options_.database_url,
+                                     .choice = options_.filter,
+                                     .on_defect = on_defect()},
         filter_);
     if (options_.discover_labelers) labelers_ = make_labelers();
     if (options_.backfill) backfill_ = make_backfill();
     pool_.start();
-    log_maintenance_ = std::make_unique<feed::LogMaintenance>(feed::LogMaintenance::Options{
-        .database_url = options_.database_url,
-        .on_defect = [this](const std::string& what) { defect_.report(what); }});
-    remover_ = std::make_unique<retention::Remover>(
-        retention::Remover::Options{
-            .database_url = options_.database_url,
-            .on_defect = [this](const std::string& what) { defect_.report(what); }},
-        filter_);
-    rechecker_ = std::make_unique<recheck::Rechecker>(
-        recheck::Rechecker::Options{
-            .database_url = options_.database_url,
-            .on_defect = [this](const std::string& what) { defect_.report(what); }},
-        pool_.ids(), clock_watch_.server());
-    consumers_ = std::make_unique<feed::ConsumerPool>(feed::ConsumerPool::Options{
-        .database_url = options_.database_url,
-        .threads = options_.consumer_threads,
-        .on_defect = [this](const std::string& what) { defect_.report(what); }});
     if (options_.check_handles)
-      handles_ = std::make_unique<accounts::HandleLookups>(handle_options(), clock_watch_.server());
+      handles_ = std::make_unique<accounts::HandleLookups>(handle_options(options_, on_defect()),
+                                                           clock_watch_.server());
     if (options_.plc_tail) plc_tail_ = make_plc_tail();
   }
 
@@ -107,10 +70,7 @@ class Indexer::Impl {
 
   void start() {
     filter_watch_->start();
-    log_maintenance_->start();
-    remover_->start();
-    rechecker_->start();
-    consumers_->start();
+    work_.start();
     if (plc_tail_) plc_tail_->start();
     if (backfill_) backfill_->start();
     if (signal_queue_) signal_queue_->start();
@@ -159,13 +119,7 @@ class Indexer::Impl {
   }
 
   pages::ProcessState process_state() const {
-    pages::ProcessState state = observe_process(runs_, accounts_.get(), clock_watch_);
-    if (plc_tail_) {
-      const auto failures = plc_tail_->failures();
-      state.plc_tail_failures = failures.count;
-      state.plc_tail_failed_at = failures.latest;
-    }
-    return state;
+    return observe_process(runs_, accounts_.get(), plc_tail_.get(), clock_watch_);
   }
 
   std::optional<std::string> defect() const { return defect_.get(); }
@@ -175,6 +129,10 @@ class Indexer::Impl {
   }
 
  private:
+  std::function<void(const std::string&)> on_defect() {
+    return [this](const std::string& what) { defect_.report(what); };
+  }
+
   /// All but the cursor. False: something was left unfinished. `patience`: after a defect a worker
   /// is gone, and what it had is never finished.
   bool end(std::chrono::milliseconds patience) {
@@ -199,10 +157,7 @@ class Indexer::Impl {
     if (accounts_) accounts_->stop();
     if (backfill_) backfill_->stop();
     if (handles_) handles_->stop();
-    log_maintenance_->stop();
-    remover_->stop();
-    rechecker_->stop();
-    consumers_->stop();
+    work_.stop();
     return drained;
   }
 
@@ -212,43 +167,29 @@ class Indexer::Impl {
     options.verify = options_.verify.has_value();
     options.resync = options_.verify.has_value();
     options.jobs_clock = &clock_watch_.server();
-    return std::make_unique<MonitoredBackfill>(
-        std::move(options), pool_, clock_,
-        [this](const std::string& what) { defect_.report(what); });
+    return std::make_unique<MonitoredBackfill>(std::move(options), pool_, clock_, on_defect());
   }
 
   void make_signals() {
     signals_ = std::make_unique<ingest::SignalAccounts>(
         ingest::SignalAccounts::Options{.collections = options_.signal_collections});
     signal_queue_ = std::make_unique<SignalQueue>(
-        SignalQueue::Options{
-            .database_url = options_.database_url,
-            .on_queued = [this] { notify_backfill(); },
-            .on_defect = [this](const std::string& what) { defect_.report(what); }},
+        SignalQueue::Options{.database_url = options_.database_url,
+                             .on_queued = [this] { notify_backfill(); },
+                             .on_defect = on_defect()},
         *signals_, filter_, clock_watch_.server());
   }
 
   std::unique_ptr<sources::DiscoveredLabelers> make_labelers() {
-    sources::DiscoveredLabelers::Options options{
-        .database_url = options_.database_url,
-        .limits = *options_.discover_labelers,
-        .ca_file = options_.ca_file,
-        .allow_private_hosts = options_.accounts.allow_private_hosts,
-        .complete = [this](status::Metrics& metrics) { complete(metrics); },
-        .on_defect = [this](const std::string& what) { defect_.report(what); }};
-    options.limits.allow_insecure = options.allow_private_hosts;
-    for (const auto& start : options_.sources) options.named.insert(start.source->name());
+    auto options = labeler_options(options_, on_defect());
+    options.complete = [this](status::Metrics& metrics) { complete(metrics); };
     return std::make_unique<sources::DiscoveredLabelers>(std::move(options), *accounts_, pool_,
                                                          clock_);
   }
 
   std::unique_ptr<accounts::PlcTail> make_plc_tail() {
     return std::make_unique<accounts::PlcTail>(
-        accounts::PlcTail::Options{
-            .database_url = options_.database_url,
-            .plc_url = options_.accounts.plc_url,
-            .ca_file = options_.ca_file,
-            .on_defect = [this](const std::string& what) { defect_.report(what); }},
+        plc_tail_options(options_, on_defect()),
         [this](std::vector<std::string> dids) {
           if (accounts_) accounts_->table_changed(std::move(dids));
         },
@@ -257,55 +198,31 @@ class Indexer::Impl {
 
   accounts::NetworkAccountsOptions account_options() {
     accounts::NetworkAccountsOptions accounts = options_.accounts;
-    accounts.on_defect = [this](const std::string& what) { defect_.report(what); };
+    accounts.on_defect = on_defect();
     return accounts;
-  }
-
-  accounts::HandleLookups::Options handle_options() {
-    return {.dns = *options_.check_handles,
-            .ca_file = options_.ca_file,
-            .allow_private_hosts = options_.accounts.allow_private_hosts,
-            .verifier = {.database_url = options_.database_url,
-                         .on_defect = [this](const std::string& what) { defect_.report(what); }}};
   }
 
   sources::SourceRunOptions run_options(std::vector<sources::SourceStart> group) {
     const bool verifies = options_.verify && group.front().source->proof() != sources::Proof::None;
-    return {.database_url = options_.database_url,
-            .sources = std::move(group),
-            .fail_over = options_.fail_over,
-            .margin = options_.fail_over_margin,
-            .accounts = verifies ? accounts_.get() : nullptr,
-            .level = options_.verify.value_or(verify::Level::Full),
-            .resync = options_.resync,
-            .ca_file = options_.ca_file,
-            .decode_threads = options_.decode_threads,
-            .in_flight = options_.in_flight,
-            .cursor_interval = options_.cursor_interval,
-            .read_timeout = options_.read_timeout,
-            .filter = &filter_,
-            .signals = signals_.get(),
-            .complete = [this](status::Metrics& metrics) { complete(metrics); }};
+    auto run = source_run_options(options_, std::move(group));
+    run.accounts = verifies ? accounts_.get() : nullptr;
+    run.filter = &filter_;
+    run.signals = signals_.get();
+    run.complete = [this](status::Metrics& metrics) { complete(metrics); };
+    return run;
   }
 
   void complete(status::Metrics& metrics) const {
     metrics.server_clock_ahead = clock_watch_.server_ahead();
-    metrics.add(status::MetricScope::Process,
-                values_of(handles_ ? handles_->counters() : accounts::HandleCounters()));
-    metrics.add(status::MetricScope::Process, values_of(pool_.metrics()));
-    metrics.add(status::MetricScope::Process,
-                values_of(log_maintenance_ ? log_maintenance_->metrics() : feed::LogMetrics()));
-    metrics.add(status::MetricScope::Process,
-                values_of(consumers_ ? consumers_->metrics() : feed::ConsumerMetrics()));
-    metrics.add(status::MetricScope::Process,
-                values_of(remover_ ? remover_->metrics() : retention::RemovalMetrics()));
-    metrics.add(status::MetricScope::Process,
-                values_of(rechecker_ ? rechecker_->metrics() : recheck::RecheckMetrics()));
-    metrics.add(status::MetricScope::Process,
-                values_of(signals_ ? signals_->metrics() : ingest::SignalMetrics()));
-    metrics.add(status::MetricScope::Process,
-                values_of(labelers_ ? labelers_->counters() : sources::LabelerMetrics()));
-                values_of(plc_tail_ ? plc_tail_->metrics() : accounts::PlcTailMetrics()));
+    const auto add = [&](const auto& group) {
+      metrics.add(status::MetricScope::Process, values_of(group));
+    };
+    add(handles_ ? handles_->counters() : accounts::HandleCounters());
+    add(pool_.metrics());
+    work_.add_metrics(metrics);
+    add(signals_ ? signals_->metrics() : ingest::SignalMetrics());
+    add(labelers_ ? labelers_->counters() : sources::LabelerMetrics());
+    add(plc_tail_ ? plc_tail_->metrics() : accounts::PlcTailMetrics());
   }
 
   const IndexerOptions options_;
@@ -316,10 +233,7 @@ class Indexer::Impl {
   std::unique_ptr<accounts::NetworkAccounts> accounts_;
   std::unique_ptr<accounts::PlcTail> plc_tail_;
   writer::WorkerPool pool_;
-  std::unique_ptr<feed::LogMaintenance> log_maintenance_;
-  std::unique_ptr<retention::Remover> remover_;
-  std::unique_ptr<recheck::Rechecker> rechecker_;
-  std::unique_ptr<feed::ConsumerPool> consumers_;
+  BackgroundWork work_;
   std::unique_ptr<MonitoredBackfill> backfill_;
   std::unique_ptr<accounts::HandleLookups> handles_;
   /// Null: no collection is a signal.

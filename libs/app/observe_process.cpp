@@ -23,6 +23,7 @@ void add_counts(CountsByLabel& sum, const CountsByLabel& counts) {
 
 pages::ProcessState observe_process(const std::vector<std::unique_ptr<sources::SourceRun>>& runs,
                                     const accounts::NetworkAccounts* accounts,
+                                    const accounts::PlcTail* plc_tail,
                                     const store::ClockWatch& clocks) {
   pages::ProcessState state;
   state.phase = pages::ProcessState::Phase::Running;
@@ -31,6 +32,11 @@ pages::ProcessState observe_process(const std::vector<std::unique_ptr<sources::S
     const auto failures = accounts->directory_failures();
     state.directory_failures = failures.count;
     state.directory_failed_at = failures.latest;
+  }
+  if (plc_tail != nullptr) {
+    const auto failures = plc_tail->failures();
+    state.plc_tail_failures = failures.count;
+    state.plc_tail_failed_at = failures.latest;
   }
   for (const auto& run : runs) {
     for (auto& source : run->states()) state.sources.push_back(std::move(source));

@@ -56,9 +56,9 @@ void SignalQueue::stop() {
 void SignalQueue::queue(store::Session& session) {
   std::vector<std::string> dids = accounts_.take(round_size(options_));
   try {
-    const store::FilterContent& content = filter_.get()->content();
+    const filter::CurrentFilter::Snapshot filter = filter_.get();
     // Without accounts in it the filter lets all accounts pass.
-    if (!content.dids.empty()) {
+    if (!filter->content().dids.empty()) {
       store::change_filter(session, store::FilterEdit::Add, {.collections = {}, .dids = dids});
     }
     const std::size_t queued = backfill::queue_signal_accounts(session, dids, clock_.now());

@@ -36,7 +36,8 @@ class Screen:
                     self.column += 1
             elif final == "H":
                 row, column = (parameters or "1;1").split(";")
-                self.row, self.column = int(row) - 1, int(column) - 1
+                # As in a terminal, the last row replaces those below it: a program may not know a new size yet.
+                self.row, self.column = min(int(row), len(self.lines)) - 1, int(column) - 1
             elif final == "G":
                 self.column = int(parameters) - 1
             elif final == "K":

@@ -84,8 +84,9 @@ std::unique_ptr<app::Indexer> make_indexer(const app::IndexerOptions& options,
 /// Prints the metrics at an interval, with a line about the backfill while it has work.
 class MetricsPrinter {
  public:
-  MetricsPrinter(const app::Indexer& indexer, const std::string& database_url)
-      : indexer_(indexer), disk_(database_url, system_clock()) {
+  MetricsPrinter(const app::Indexer& indexer, const RunPages& pages,
+                 const std::string& database_url)
+      : indexer_(indexer), pages_(pages), disk_(database_url, system_clock()) {
     rates_.add(status::total(indexer.metrics()), std::nullopt);
     disk_.start();
   }
@@ -93,7 +94,7 @@ class MetricsPrinter {
   void print() {
     const std::vector<status::Metrics> metrics = indexer_.metrics();
     const status::Rates rates = rates_.add(status::total(metrics), disk_.latest());
-    print_progress(status::metrics_text(rates, metrics, outage()));
+    print_progress(status::metrics_text(rates, metrics, outage(), pages_.problems()));
     if (const auto moment = indexer_.backfill()) {
       print_progress(status::indented({status::backfill_summary(*moment)}));
     }
@@ -108,6 +109,7 @@ class MetricsPrinter {
   }
 
   const app::Indexer& indexer_;
+  const RunPages& pages_;
   status::RateWindow rates_;
   status::DatabaseSize disk_;
 };
@@ -131,9 +133,10 @@ bool queue_with_retry(const app::IndexerOptions& options, const BackfillRequest&
 }
 
 RunEnd watch_run(const app::Indexer& indexer, const std::string& database_url,
-                 std::chrono::seconds every, StopSignal& stop_signal, pages::Heartbeat& heartbeat) {
+                 std::chrono::seconds every, StopSignal& stop_signal, RunPages& pages) {
   constexpr std::chrono::milliseconds kGlance{250};
-  MetricsPrinter printer(indexer, database_url);
+  MetricsPrinter printer(indexer, pages, database_url);
+  pages::Heartbeat& heartbeat = pages.main_loop();
   const auto ends = [&] { return indexer.defect() || indexer.database_change(); };
   bool stopping = false;
   while (!stopping && !ends()) {
@@ -201,7 +204,7 @@ std::optional<int> run_once(app::IndexerOptions& options, const BackfillRequest&
                                options.discover_labelers ? " and discovered labelers" : ""));
     indexer->start();
     pages.show(indexer.get());
-    end = watch_run(*indexer, options.database_url, every, stop_signal, pages.main_loop());
+    end = watch_run(*indexer, options.database_url, every, stop_signal, pages);
   } catch (const store::DatabaseChanged&) {
     // This may happen between two connections of the start.
   }

@@ -8,6 +8,7 @@
 
 #include "admin_choice.hpp"
 #include "base/log.hpp"
+#include "base/metric_group.hpp"
 #include "listen_address.hpp"
 #include "progress.hpp"
 #include "status/backfill_metrics.hpp"
@@ -43,8 +44,10 @@ RunPages::RunPages(const Settings& settings, const PagesFlags& flags,
                   }}),
       admin_(admin_options(settings, flags.admin_token_file, database_url)) {
   const auto chosen = settings.find(kHttp, flags.http);
-  if (chosen && chosen->value == "off") return;
-  listen(chosen.value_or(Found{kDefaultAddress, kHttp.flag}), !chosen);
+  if (!chosen || chosen->value != "off") {
+    listen(chosen.value_or(Found{kDefaultAddress, kHttp.flag}), !chosen);
+  }
+  pages_.start();
 }
 
 RunPages::~RunPages() {
@@ -76,7 +79,6 @@ void RunPages::listen(const Found& found, bool is_default) {
         address.text());
   }
   warn_of_plain_token(admin_, address.address);
-  pages_.start();
   admin_.start();
   server_->start();
   print_progress(
@@ -103,16 +105,18 @@ pages::ProcessState RunPages::process_state() const {
 }
 
 std::vector<status::LabelledMetric> RunPages::metrics() const {
-  return shown_.with([](const Shown& shown) {
-    std::vector<status::LabelledMetric> all;
-    if (shown.indexer == nullptr) return all;
-    all = status::labelled(shown.indexer->metrics());
+  std::vector<status::LabelledMetric> all = status::labelled(values_of(admin_.metrics()));
+  const auto add = [&](std::vector<status::LabelledMetric> more) {
+    std::move(more.begin(), more.end(), std::back_inserter(all));
+  };
+  shown_.with([&](const Shown& shown) {
+    if (shown.indexer == nullptr) return;
+    add(status::labelled(shown.indexer->metrics()));
     if (const auto backfill = shown.indexer->backfill()) {
-      auto metrics = status::labelled(backfill->metrics, backfill->rates);
-      std::move(metrics.begin(), metrics.end(), std::back_inserter(all));
+      add(status::labelled(backfill->metrics, backfill->rates));
     }
-    return all;
   });
+  return all;
 }
 
 }  // namespace skua::cli

@@ -3,6 +3,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "admin/admin_api.hpp"
 #include "app/indexer.hpp"
@@ -27,9 +29,9 @@ struct PagesFlags {
 /// another. Owned by the main thread.
 class RunPages {
  public:
-  /// Listens, unless the setting is `off`. If the default address is taken, it logs a warning and
-  /// continues without pages. Throws UsageError for a malformed setting, std::runtime_error if an
-  /// address that the user chose is not available.
+  /// Observes the process, and listens unless the setting is `off`. If the default address is
+  /// taken, it logs a warning and continues without a server. Throws UsageError for a malformed
+  /// setting, std::runtime_error if an address that the user chose is not available.
   RunPages(const Settings& settings, const PagesFlags& flags, const std::string& database_url);
   ~RunPages();
 
@@ -38,6 +40,9 @@ class RunPages {
   void show(const app::Indexer* indexer);
   /// The process ends: it is not ready any more.
   void show_end(const app::Indexer* indexer);
+
+  /// The codes of the current problems.
+  std::vector<std::string_view> problems() const { return pages_.problems(); }
 
   /// The main loop beats here.
   pages::Heartbeat& main_loop() { return main_loop_; }

@@ -1,5 +1,6 @@
 #include "pages/database_page.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -16,13 +17,18 @@ using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr milliseconds kPause{60'000};
-constexpr milliseconds kFresh{1'000};
+constexpr milliseconds kShortestLife{1'000};
+constexpr milliseconds kLongestLife{60'000};
 
 http_server::Response failure(const Problem& problem, std::string_view detail) {
   return http_server::error_response(503, problem.code, detail);
 }
 
 }  // namespace
+
+milliseconds lifetime_of_answer(milliseconds duration) {
+  return std::clamp(20 * duration, kShortestLife, kLongestLife);
+}
 
 DatabasePage::DatabasePage(Options options)
     : options_(std::move(options)),
@@ -55,12 +61,13 @@ milliseconds DatabasePage::round(store::LazySession& session) {
 
 http_server::Response DatabasePage::response(store::LazySession& session) {
   const auto now = SteadyClock::now();
-  if (latest_.empty() || now - read_at_ >= kFresh) {
+  if (latest_.empty() || now >= valid_until_) {
     try {
       latest_ =
           options_.read(session).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
           "\n";
-      read_at_ = SteadyClock::now();
+      const auto end = SteadyClock::now();
+      valid_until_ = end + lifetime_of_answer(std::chrono::duration_cast<milliseconds>(end - now));
     } catch (const store::SqlError& error) {
       latest_.clear();
       session.reset();

@@ -14,8 +14,14 @@
 
 namespace skua::pages {
 
-/// A page of JSON that is read from the database. A thread reads it for all requests that wait; an
-/// answer counts for a second. While the database is down the answer is 503. Owned by one thread.
+/// How long an answer counts whose read took `duration`: a second, and 20 times as long as the
+/// read, at most a minute. So requests cost the server a twentieth of a core at most, even if the
+/// read scans a large table.
+std::chrono::milliseconds lifetime_of_answer(std::chrono::milliseconds duration);
+
+/// A page of JSON that is read from the database. A thread reads it for all requests that wait, and
+/// for those that come during the lifetime of the answer. While the database is down the answer is
+/// 503. Owned by one thread.
 class DatabasePage {
  public:
   struct Options {
@@ -47,7 +53,7 @@ class DatabasePage {
   Guarded<Exchanges> waiting_;
   // The thread's.
   std::string latest_;
-  std::chrono::steady_clock::time_point read_at_;
+  std::chrono::steady_clock::time_point valid_until_;
   store::SessionThread thread_;
 };
 

@@ -60,6 +60,7 @@ milliseconds DatabaseReader::round(store::LazySession& session) {
   std::optional<DatabaseState> state;
   try {
     state = read_database_state(session.get());
+    logged_.clear();
   } catch (const store::ServerError&) {
     // What was known may be wrong by now. The thread repeats the round.
     const std::scoped_lock lock(mutex_);
@@ -70,7 +71,10 @@ milliseconds DatabaseReader::round(store::LazySession& session) {
   } catch (const store::SqlError& error) {
     // The schema is of another version, or this role may not read it.
     session.reset();
-    logger("pages")->warn("the state of the database cannot be read: {}", error.what());
+    if (logged_ != error.what()) {
+      logged_ = error.what();
+      logger("pages")->warn("the state of the database cannot be read: {}", logged_);
+    }
   }
   const std::scoped_lock lock(mutex_);
   state_ = std::move(state);

@@ -55,6 +55,8 @@ class DatabaseReader {
   std::optional<TimePoint> asked_at_;
   /// Reads that ended, also those that failed.
   std::uint64_t reads_ = 0;
+  /// The last error that was logged; empty: the last read succeeded. The thread's.
+  std::string logged_;
   store::SessionThread thread_;
 };
 

@@ -191,9 +191,21 @@ class Judge {
 
 }  // namespace
 
+std::vector<std::string_view> Health::codes() const {
+  std::vector<std::string_view> all;
+  for (const auto* list : {&reasons, &warnings}) {
+    for (const Reason& reason : *list) {
+      if (std::ranges::find(all, reason.problem->code) == all.end()) {
+        all.push_back(reason.problem->code);
+      }
+    }
+  }
+  return all;
+}
+
 bool Health::has(std::string_view code) const {
-  const auto is_it = [&](const Reason& reason) { return reason.problem->code == code; };
-  return std::ranges::any_of(reasons, is_it) || std::ranges::any_of(warnings, is_it);
+  const std::vector<std::string_view> all = codes();
+  return std::ranges::find(all, code) != all.end();
 }
 
 Health judge(const Observed& observed, const HealthLimits& limits) {

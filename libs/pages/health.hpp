@@ -71,6 +71,8 @@ struct Health {
   std::vector<Reason> warnings;
 
   bool is_ready() const { return phase == ProcessState::Phase::Running && reasons.empty(); }
+  /// Of the reasons, then of the warnings; each code once.
+  std::vector<std::string_view> codes() const;
   /// Whether a reason or warning has this code.
   bool has(std::string_view code) const;
 };

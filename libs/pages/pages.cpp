@@ -22,8 +22,9 @@ using http_server::Response;
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
-/// Between two observations without a request.
+/// Between two samples of the process without a request, and between two observations.
 constexpr std::chrono::seconds kSample{1};
+constexpr std::chrono::seconds kObservation{5};
 /// How long a page waits for the database.
 constexpr milliseconds kPatience{500};
 
@@ -116,10 +117,12 @@ void Pages::run(const std::stop_token& stop) {
         wake_.wait_for(lock, stop, kSample, [&] { return !waiting_.empty(); });
         waiting = std::exchange(waiting_, {});
       }
-      if (waiting.empty()) {
-        sample(options_.process(), SteadyClock::now());
-      } else {
+      if (!waiting.empty()) {
         answer(waiting);
+      } else if (const auto now = SteadyClock::now(); now - observed_.now >= kObservation) {
+        observe();
+      } else {
+        sample(options_.process(), now);
       }
     }
   } catch (const std::exception& error) {
@@ -134,14 +137,9 @@ void Pages::sample(const ProcessState& process, TimePoint now) {
   quiet_.add(process.collections, now);
   if (process.cut_off > cut_off_) cut_off_at_ = now;
   cut_off_ = process.cut_off;
-  Observed observed;
-  observed.now = now;
-  observed.process = process;
-  observed.quiet_collections = quiet_.quiet();
-  log_.update(judge(observed, options_.limits));
 }
 
-Observed Pages::observe() {
+void Pages::observe() {
   Observed observed;
   observed.outage = outage_now();
   observed.database = reader_.get(observed.outage ? milliseconds(0) : kPatience);
@@ -154,23 +152,26 @@ Observed Pages::observe() {
   sample(observed.process, observed.now);
   observed.quiet_collections = quiet_.quiet();
   observed.cut_off_at = cut_off_at_;
-  return observed;
+  observed_ = std::move(observed);
+  health_ = judge(observed_, options_.limits);
+  // Without the database some reasons are not known: they have not ended.
+  if (observed_.database) log_.update(health_);
+  problems_.with([&](auto& codes) { codes = health_.codes(); });
 }
 
 void Pages::answer(const Exchanges& waiting) {
-  const Observed observed = observe();
-  const Health health = judge(observed, options_.limits);
+  observe();
   std::optional<std::string> metrics;
   for (const auto& exchange : waiting) {
     if (exchange->request().target.path == kReady) {
-      exchange->answer(ready_response(health));
+      exchange->answer(ready_response(health_));
       continue;
     }
     if (!metrics) {
       std::vector<status::LabelledMetric> all = options_.metrics();
-      for (auto& metric : problem_metrics(health)) all.push_back(std::move(metric));
-      if (observed.database) {
-        const auto& consumers = observed.database->consumers;
+      for (auto& metric : problem_metrics(health_)) all.push_back(std::move(metric));
+      if (observed_.database) {
+        const auto& consumers = observed_.database->consumers;
         all.insert(all.end(), consumers.begin(), consumers.end());
       }
       metrics = status::prometheus_text(all);

@@ -8,9 +8,11 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "http_server/server.hpp"
 #include "pages/database_page.hpp"
 #include "pages/database_reader.hpp"
@@ -24,9 +26,9 @@
 namespace skua::pages {
 
 /// The pages of a running process: `/health/live`, `/health/ready`, `/metrics`, `/status`,
-/// `/latest`, and the dashboard at `/`, which shows them. One thread observes the process and
-/// answers `/health/ready` and `/metrics`; three more read the database. While the database is
-/// down, the pages show what the process knows, at once. Owned by one thread.
+/// `/latest`, and the dashboard at `/`, which shows them. One thread observes the process, also
+/// without a request, and answers `/health/ready` and `/metrics`; three more read the database.
+/// While the database is down, the pages show what the process knows, at once. Owned by one thread.
 class Pages {
  public:
   struct Options {
@@ -47,8 +49,15 @@ class Pages {
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
 
-  /// Adds the paths to a server, which must stop before the pages end.
+  /// Adds the paths to a server, which must stop before the pages end. Without a server the process
+  /// is observed, too.
   void add_routes(http_server::Server::Routes& routes);
+
+  /// The codes of the reasons and warnings of the latest observation, a few seconds old at most.
+  /// Any thread.
+  std::vector<std::string_view> problems() const {
+    return problems_.with([](const auto& codes) { return codes; });
+  }
 
   void start();
   /// Idempotent.
@@ -59,10 +68,11 @@ class Pages {
   using Exchanges = std::vector<std::shared_ptr<http_server::Exchange>>;
 
   void run(const std::stop_token& stop);
-  /// Adds to the histories, and logs new reasons.
+  /// Adds to the histories.
   void sample(const ProcessState& process, TimePoint now);
+  /// With the database. Logs new problems.
+  void observe();
   void answer(const Exchanges& waiting);
-  Observed observe();
   http_server::Response live_response() const;
 
   const Options options_;
@@ -75,6 +85,10 @@ class Pages {
   ReasonLog log_;
   std::uint64_t cut_off_ = 0;
   std::optional<TimePoint> cut_off_at_;
+  Observed observed_;
+  Health health_;
+
+  Guarded<std::vector<std::string_view>> problems_;
 
   std::mutex mutex_;
   std::condition_variable_any wake_;

@@ -10,7 +10,10 @@
 namespace skua::pages {
 namespace {
 
-constexpr std::array kLogged{&problem("source-behind"), &problem("collection-quiet")};
+constexpr std::array kLogged{&problem("schema-old"),      &problem("schema-new"),
+                             &problem("source-behind"),   &problem("collection-quiet"),
+                             &problem("account-cut-off"), &problem("consumer-stuck"),
+                             &problem("bootstrap-open")};
 
 }  // namespace
 
@@ -25,8 +28,9 @@ void ReasonLog::update(const Health& health) {
       continue;
     }
     if (!logged_.insert(problem->code).second) continue;
-    for (const Reason& reason : health.reasons) {
-      if (reason.problem == problem) {
+    for (const auto* list : {&health.reasons, &health.warnings}) {
+      for (const Reason& reason : *list) {
+        if (reason.problem != problem) continue;
         warn_(with_code(fmt::format("{}: {}", problem->title, reason.detail), *problem));
       }
     }

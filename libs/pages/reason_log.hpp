@@ -9,8 +9,8 @@
 
 namespace skua::pages {
 
-/// Logs when a reason appears that no other part of the program logs, and when it ends: the lag of
-/// a source, and collections without events. One thread.
+/// Logs when a reason or warning appears that no other part of the program logs with its code, such
+/// as the lag of a source, and when it ends. One thread.
 class ReasonLog {
  public:
   using Write = std::function<void(const std::string&)>;
@@ -20,7 +20,7 @@ class ReasonLog {
   /// To the log.
   ReasonLog();
 
-  /// The current reasons.
+  /// The current ones.
   void update(const Health& health);
 
  private:

@@ -54,6 +54,12 @@ std::vector<std::string> source_parts(const Metrics& now) {
           cursor_text(now)};
 }
 
+std::vector<std::string> problem_parts(const std::vector<std::string_view>& problems) {
+  std::vector<std::string> parts(problems.begin(), problems.end());
+  parts.front().insert(0, "problems: ");
+  return parts;
+}
+
 }  // namespace
 
 std::string outage_text(const store::Outage& outage, Timestamp now) {
@@ -63,7 +69,8 @@ std::string outage_text(const store::Outage& outage, Timestamp now) {
 }
 
 std::string metrics_text(const Rates& rates, const std::vector<Metrics>& sources,
-                         const std::optional<store::Outage>& outage) {
+                         const std::optional<store::Outage>& outage,
+                         const std::vector<std::string_view>& problems) {
   const Metrics all = total(sources);
   std::vector<std::string> parts{clock_time(rates.at)};
   if (outage) {
@@ -94,6 +101,7 @@ std::string metrics_text(const Rates& rates, const std::vector<Metrics>& sources
   }
   add_count("dead_letters", "dead letters");
   std::string text = laid_out(parts);
+  if (!problems.empty()) text += "\n" + indented(problem_parts(problems));
   if (sources.size() == 1) return text;
   for (const Metrics& source : sources) text += "\n" + indented(source_parts(source));
   return text;

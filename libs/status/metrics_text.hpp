@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "status/metrics.hpp"
@@ -24,8 +25,13 @@ namespace skua::status {
 ///
 ///             relay:a.example active  lag 0.4 s  cursor 12345678
 ///             relay:b.example standby  cursor 87
+///
+/// Problems have a line with their codes, which `skua help CODE` explains:
+///
+///             problems: source-down  collection-quiet
 std::string metrics_text(const Rates& rates, const std::vector<Metrics>& sources,
-                         const std::optional<store::Outage>& outage);
+                         const std::optional<store::Outage>& outage,
+                         const std::vector<std::string_view>& problems = {});
 
 /// `database down since 14:37:56 (12 s)`, for lines of a process that uses the database.
 std::string outage_text(const store::Outage& outage, Timestamp now);

@@ -57,6 +57,21 @@ class Pages:
     def problem_metric(self, code):
         return f'skua_problem{{code="{code}"}} 1' in self.get("/metrics")[1].splitlines()
 
+    def check_shown(self, code, cure=""):
+        """Checks that a current problem is in /health/ready with its cure, in /metrics, in the lines of metrics and in
+        the log. Returns its detail."""
+        body = self.ready()[1]
+        found = next((one for one in body["reasons"] + body["warnings"] if one["code"] == code), None)
+        if not found or not found["title"] or not found["cure"] or cure not in found["cure"]:
+            raise AssertionError(f"{code}, {cure}: {body}")
+        if not self.problem_metric(code):
+            raise AssertionError(f"{code} is not in /metrics")
+        wait_for(f"{code} in the lines of metrics", alive=[self.program], condition=lambda: any(
+            "problems: " in line and code in line for line in list(self.program.stdout)))
+        wait_for(f"{code} in the log", alive=[self.program], condition=lambda: any(
+            f" [{code}]" in line for line in list(self.program.stderr)))
+        return found["detail"]
+
 
 def listening(pid):
     """The addresses on which a process listens, in hexadecimal as in /proc/net/tcp."""
@@ -135,10 +150,8 @@ class Running(SimTest):
         began = time.monotonic()
         pages.wait_for_reason("source-down")
         self.assertLess(time.monotonic() - began, 20)
-        reason = next(reason for reason in pages.ready()[1]["reasons"] if reason["code"] == "source-down")
-        self.assertRegex(reason["detail"], rf"^relay:127\.0\.0\.1:{port}: no connection for \d+ s: ")
-        self.assertIn("--relay", reason["cure"])
-        self.assertTrue(pages.problem_metric("source-down"))
+        self.assertRegex(pages.check_shown("source-down", cure="--relay"),
+                         rf"^relay:127\.0\.0\.1:{port}: no connection for \d+ s: ")
         self.assertEqual(pages.get("/health/live")[0], 200)
         self.assertTrue(any("cannot reach" in line and line.endswith("[source-down]") for line in program.stderr),
                         program.tail())
@@ -151,8 +164,7 @@ class Running(SimTest):
         pages.wait_until_ready()
         self.skua(self.db, "consumers", "pause", "post_stats")
         pages.wait_for_reason("consumer-stuck")
-        reason = pages.ready()[1]["reasons"][0]
-        self.assertEqual((reason["code"], reason["detail"]), ("consumer-stuck", "post_stats: it is paused"))
+        self.assertEqual(pages.check_shown("consumer-stuck", cure="skua consumers"), "post_stats: it is paused")
         self.skua(self.db, "consumers", "resume", "post_stats")
         pages.wait_until_ready()
         # A statement of each batch fails.
@@ -167,11 +179,11 @@ class Running(SimTest):
         pages.wait_until_ready()
         blocker = self.start(["psql", "-XAtqc", "begin; lock table bsky.posts, bsky.likes; select pg_sleep(60)", self.db.url])
         pages.wait_for_reason("source-behind", seconds=40)
+        pages.check_shown("source-behind")
         blocker.kill()
         self.db.run("select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep%' and pid <> "
                     "pg_backend_pid()")
         pages.wait_until_ready()
-        self.assertTrue(any(line.endswith(" [source-behind]") for line in program.stderr), program.tail())
         wait_for("the end", lambda: program.says("ended: the tables lag behind a source"), alive=[program])
 
     def test_dead_letters_are_a_warning(self):
@@ -194,11 +206,8 @@ class Running(SimTest):
         wait_for("likes of 22 seconds", lambda: count() > 600, seconds=90, every=0.5, alive=[program])
         self.skua(self.db, "filter", "add", "--collection", "app.bsky.feed.post", "--collection", "app.bsky.feed.repost")
         pages.wait_for_reason("collection-quiet", seconds=40)
-        reason = next(reason for reason in pages.ready()[1]["reasons"] if reason["code"] == "collection-quiet")
-        self.assertRegex(reason["detail"], "^no events for 3 s: .*app.bsky.feed.like")
-        self.assertIn("skua filter show", reason["cure"])
-        self.assertTrue(pages.problem_metric("collection-quiet"))
-        wait_for("the line", lambda: any(line.endswith(" [collection-quiet]") for line in program.stderr), alive=[program])
+        self.assertRegex(pages.check_shown("collection-quiet", cure="skua filter show"),
+                         "^no events for 3 s: .*app.bsky.feed.like")
 
     def test_an_account_that_is_cut_off_is_a_warning(self):
         program, pages = self.run_skua("--verify", "full", "--plc", self.sim_network.ready["plc"], "--allow-private-hosts")
@@ -211,7 +220,7 @@ class Running(SimTest):
 
         wait_for("the warning", is_warned, every=1, alive=[program])
         self.assertEqual(pages.codes(), [])
-        self.assertTrue(pages.problem_metric("account-cut-off"))
+        pages.check_shown("account-cut-off")
         self.assertRegex(pages.get("/metrics")[1], r'(?m)^skua_dropped_total\{[^}]*reason="parked_over_budget"\} [1-9]')
         self.assertTrue(program.says("its host does not answer"), program.tail())
 
@@ -220,6 +229,7 @@ class Running(SimTest):
         pages.wait_until_ready()
         self.db.run("insert into skua.migrations (version, name, checksum) values (9999, 'made', 'made')")
         pages.wait_for_reason("schema-new")
+        pages.check_shown("schema-new")
 
     def run_with_default(self):
         command = [BIN / "skua", "run", "--relay", self.sim_network.url, "--stats-interval", "1"]
@@ -316,7 +326,7 @@ class WithServer(OwnServer, SimTest):
         status, text = self.pages.get("/metrics")
         self.assertEqual(status, 200)
         self.assertIn("skua_messages_total", text)
-        self.assertTrue(self.pages.problem_metric("database-down"))
+        self.pages.check_shown("database-down")
         status, text = self.pages.get("/status")
         self.assertEqual((status, json.loads(text)["error"]), (503, "database-down"))
         self.cluster.pg("start")
@@ -355,6 +365,7 @@ class WithServer(OwnServer, SimTest):
         self.cluster.pg("start")
         self.pages.wait_for_reason("database-read-only")
         self.assertNotIn("database-down", self.pages.codes())
+        self.pages.check_shown("database-read-only", cure="primary")
         self.assertTrue(any(line.get("problem") == "database-read-only" for line in self.log()), self.program.tail())
 
     def test_the_pages_exist_before_the_database(self):

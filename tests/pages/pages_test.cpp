@@ -95,6 +95,7 @@ TEST_F(PagesTest, answer_without_the_database_with_the_reason) {
   const json body = json::parse(response.body);
   ASSERT_EQ(body["reasons"].size(), 1U) << body;
   EXPECT_EQ(body["reasons"][0]["code"], "database-down");
+  EXPECT_THAT(pages_->problems(), testing::ElementsAre("database-down"));
   response = get("/metrics");
   EXPECT_EQ(response.status, 200U);
   EXPECT_THAT(response.body, HasSubstr("skua_made 7\n"));
@@ -103,6 +104,12 @@ TEST_F(PagesTest, answer_without_the_database_with_the_reason) {
   response = get("/status");
   EXPECT_EQ(response.status, 503U);
   EXPECT_EQ(json::parse(response.body)["error"], "database-down");
+}
+
+TEST(DatabasePage, has_an_answer_that_counts_longer_if_the_read_is_slow) {
+  EXPECT_EQ(lifetime_of_answer(0ms), 1s);
+  EXPECT_EQ(lifetime_of_answer(100ms), 2s);
+  EXPECT_EQ(lifetime_of_answer(10s), 60s);
 }
 
 TEST_F(PagesTest, answer_requests_that_wait_together) {

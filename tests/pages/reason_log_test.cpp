@@ -34,6 +34,15 @@ TEST_F(ReasonLogTest, has_a_line_when_a_reason_appears_and_one_when_it_ends) {
                            "info ended: the tables lag behind a source"}));
 }
 
+TEST_F(ReasonLogTest, has_warnings) {
+  Health health;
+  health.warnings = {{&problem("account-cut-off"), "12 messages, the last 1 s ago"}};
+  log_.update(health);
+  EXPECT_EQ(lines_.size(), 1U);
+  update({});
+  EXPECT_EQ(lines_.size(), 2U);
+}
+
 TEST_F(ReasonLogTest, leaves_out_what_other_parts_log) {
   update({{&problem("database-down"), "refused"}, {&problem("source-down"), "refused"}});
   update({});

@@ -128,6 +128,13 @@ TEST(MetricsText, gives_each_of_several_sources_a_line) {
             "          tap:localhost  not connected  cursor -");
 }
 
+TEST(MetricsText, has_a_line_with_the_codes_of_problems) {
+  EXPECT_EQ(metrics_text(rates(), {source("relay:a.example")}, std::nullopt,
+                         {"source-behind", "dead-letters"}),
+            "14:38:18  812 events/s  790 rows/s  lag 1.0 s  cursor 12345\n"
+            "          problems: source-behind  dead-letters");
+}
+
 TEST(MetricsText, says_nothing_of_the_lag_of_a_capture) {
   Metrics capture = source("capture:some.frames");
   capture.is_live = false;

@@ -1,5 +1,7 @@
 // Decodes frames to UnresolvedEvents with all hashes, single thread; see bench/README.md.
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <ctime>
@@ -14,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "atproto/sha256.hpp"
+#include "base/latency_histogram.hpp"
 #include "event/frame_decoder.hpp"
 #include "event/json_record.hpp"
 #include "repo/car_reader.hpp"
@@ -27,6 +30,9 @@ using namespace skua;
 
 constexpr int kRounds = 9;
 constexpr double kRoundSeconds = 0.4;
+/// Arrival to queue, in the queue, transaction, arrival to commit. A transaction has several
+/// messages: live, fewer are counted for each message.
+constexpr std::size_t kStages = 4;
 
 std::vector<Bytes> read_capture(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -174,19 +180,33 @@ int main(int argc, char** argv) {
   std::vector<double> hashed;
   std::vector<double> peeked;
   std::vector<double> decoded;
+  std::vector<double> measured;
   std::vector<double> ratios;
+  std::vector<double> stage_ratios;
+  std::array<LatencyHistogram, kStages> stages;
+  const auto decode = [&](const Bytes& frame) {
+    // In the pipeline events leave their decoder, so each frame needs new ones here too.
+    event::DecodedFrame out;
+    if (decoder.decode(frame, out)) {
+      events += out.events.size();
+    } else {
+      ++bad;
+    }
+  };
   for (int round = 0; round < kRounds; ++round) {
     hashed.push_back(measure(frames.size(), [&] {
       for (const ByteView block : blocks) sink += atproto::sha256(block)[0];
     }));
     decoded.push_back(measure(frames.size(), [&] {
+      for (const Bytes& frame : frames) decode(frame);
+    }));
+    measured.push_back(measure(frames.size(), [&] {
       for (const Bytes& frame : frames) {
-        // In the pipeline events leave their decoder, so each frame needs new ones here too.
-        event::DecodedFrame out;
-        if (decoder.decode(frame, out)) {
-          events += out.events.size();
-        } else {
-          ++bad;
+        const auto arrived_at = std::chrono::steady_clock::now();
+        decode(frame);
+        for (LatencyHistogram& stage : stages) {
+          stage.add(std::chrono::duration_cast<LatencyHistogram::Duration>(
+              std::chrono::steady_clock::now() - arrived_at));
         }
       }
     }));
@@ -196,11 +216,14 @@ int main(int argc, char** argv) {
       }
     }));
     ratios.push_back(decoded.back() / hashed.back());
+    stage_ratios.push_back(measured.back() / decoded.back());
   }
   fmt::print("hashes only {:>10.0f} frames/s  (the limit, median of {} rounds)\n", median(hashed),
              kRounds);
   fmt::print("full decode {:>10.0f} frames/s\n", median(decoded));
   fmt::print("ratio       {:>10.2f}\n", median(ratios));
+  fmt::print("with stages {:>10.0f} frames/s  (ratio to full decode {:.3f})\n", median(measured),
+             median(stage_ratios));
   fmt::print("peek        {:>10.0f} frames/s\n", median(peeked));
   if (bad > 0) fmt::print("{} frames did not decode\n", bad);
   // Uses both results, so that the compiler cannot remove either loop.

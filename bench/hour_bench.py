@@ -203,6 +203,16 @@ def print_part(number, samples):
           f"  {', '.join(problems)}", flush=True)
 
 
+def print_stages(first, last):
+    """The latency of each stage, and how many transactions wrote the events."""
+    for title, name in (("arrival to queue", "skua_dispatch_latency_seconds"), ("in the queue", "skua_queue_wait_seconds"),
+                        ("transaction", "skua_transaction_seconds"), ("arrival to commit", "skua_commit_latency_seconds")):
+        before, after = first.run.buckets(name), last.run.buckets(name)
+        shares = ", ".join(f"p{100 * share:g} {quantile(before, after, share):.0f}" for share in (0.5, 0.9, 0.99, 0.999))
+        count = max(after.values()) - max(before.values(), default=0)
+        print(f"  {title:18} {shares} ms; {count / (last.at - first.at):.0f} a second")
+
+
 def growth(samples, name):
     """MB per hour, by the line of least squares through all samples."""
     points = [(sample.at / 3600, getattr(sample, name)) for sample in samples]
@@ -226,8 +236,10 @@ def measure(installation, minutes):
         print_part(part + 1, samples[begin:])
     print("all")
     print_part(0, samples)
-    print(f"  memory by time: skua run {growth(samples, 'memory'):+.1f} MB/h, skua serve"
-          f" {growth(samples, 'serve_memory'):+.1f} MB/h; rows in bsky: "
+    print_stages(samples[0], samples[-1])
+    late = samples[len(samples) // 2 :]
+    print(f"  memory in the second half: skua run {growth(late, 'memory'):+.1f} MB/h, skua serve"
+          f" {growth(late, 'serve_memory'):+.1f} MB/h; rows in bsky: "
           + installation.db.run("select count(*) from bsky.all_records"), flush=True)
 
 

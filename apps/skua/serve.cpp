@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -38,14 +40,6 @@ bool may_write_consumers(const std::string& url) {
   return session.run("SELECT has_table_privilege('skua.consumer_lanes', 'UPDATE')").boolean(0, 0);
 }
 
-/// The metrics of the process have no label.
-std::vector<status::LabelledMetric> labelled(std::vector<MetricValue> values) {
-  std::vector<status::LabelledMetric> metrics;
-  metrics.reserve(values.size());
-  for (MetricValue& value : values) metrics.push_back({std::move(value)});
-  return metrics;
-}
-
 }  // namespace
 
 int serve(const Settings& settings, const ServeFlags& flags) {
@@ -78,6 +72,8 @@ int serve(const Settings& settings, const ServeFlags& flags) {
   options.webhooks.ca_file = ca_file(settings, flags.ca_file);
 
   change_feed::FeedMetrics metrics;
+  admin::AdminApi admin(
+      admin_options(settings, flags.admin_token_file, options.reader.database_url));
   pages::Heartbeat main_loop("main");
   std::atomic<pages::ProcessState::Phase> phase = pages::ProcessState::Phase::Running;
   pages::Pages pages({.database_url = options.reader.database_url,
@@ -88,12 +84,16 @@ int serve(const Settings& settings, const ServeFlags& flags) {
                             state.writes = writes;
                             return state;
                           },
-                      .metrics = [&metrics] { return labelled(values_of(metrics)); },
+                      .metrics =
+                          [&] {
+                            auto values = values_of(metrics);
+                            std::ranges::move(values_of(admin.metrics()),
+                                              std::back_inserter(values));
+                            return status::labelled(std::move(values));
+                          },
                       .loops = {&main_loop},
                       .on_defect = options.reader.on_defect});
   pages.add_routes(options.routes);
-  admin::AdminApi admin(
-      admin_options(settings, flags.admin_token_file, options.reader.database_url));
   admin.add_routes(options.routes);
   change_feed::FeedServer server(std::move(options), metrics);
   if (!is_loopback) {

@@ -64,7 +64,9 @@ AdminApi::AdminApi(Options options)
 
 void AdminApi::add_routes(http_server::Server::Routes& routes) {
   const auto guard = [this](const http_server::Request& request) {
-    return guard_.refusal(request);
+    auto refusal = guard_.refusal(request);
+    if (refusal) count(*refusal);
+    return refusal;
   };
   for (const Action& action : actions()) {
     routes[action.path] = {
@@ -72,9 +74,13 @@ void AdminApi::add_routes(http_server::Server::Routes& routes) {
         [this, &action](const std::shared_ptr<Exchange>& exchange) { accept(action, exchange); },
         guard};
   }
-  routes["/admin/check"] = {
-      Method::Get,
-      [](const std::shared_ptr<Exchange>& exchange) { exchange->answer(check_response()); }, guard};
+  routes["/admin/check"] = {Method::Get,
+                            [this](const std::shared_ptr<Exchange>& exchange) {
+                              Response response = check_response();
+                              count(response);
+                              exchange->answer(std::move(response));
+                            },
+                            guard};
   // Without the token a client does not learn which paths exist.
   for (const char* others : {"/admin", "/admin/*"}) routes[others] = {Method::Get, nullptr, guard};
 }
@@ -83,12 +89,20 @@ void AdminApi::start() {
   if (is_enabled()) thread_.start();
 }
 
+void AdminApi::count(const Response& response) {
+  metrics_.requests.at(static_cast<std::size_t>(end_of_request(response.status))) += 1;
+}
+
 void AdminApi::accept(const Action& action, const std::shared_ptr<Exchange>& exchange) {
+  const auto refuse = [&](Response response) {
+    count(response);
+    exchange->answer(std::move(response));
+  };
   Arguments arguments;
   try {
     arguments = parse_arguments(action.parameter, exchange->request().body);
   } catch (const Refusal& refusal) {
-    return exchange->answer(refusal.response());
+    return refuse(refusal.response());
   }
   const bool is_queued = waiting_.with([&](std::deque<Waiting>& waiting) {
     if (waiting.size() >= kQueue) return false;
@@ -96,8 +110,7 @@ void AdminApi::accept(const Action& action, const std::shared_ptr<Exchange>& exc
     return true;
   });
   if (!is_queued) {
-    return exchange->answer(
-        error_response(503, "QueueFull", "too many actions wait: try again later"));
+    return refuse(error_response(503, "QueueFull", "too many actions wait: try again later"));
   }
   thread_.notify();
 }
@@ -112,7 +125,8 @@ milliseconds AdminApi::round(store::LazySession& session) {
     return first;
   });
   if (!next) return kUntilNotified;
-  const auto answer = [](const Waiting& waiting, Response response) {
+  const auto answer = [this](const Waiting& waiting, Response response) {
+    count(response);
     logger("admin")->action("{} {} from {}: {} {}", waiting.action->path,
                             text_of(waiting.action->parameter, waiting.arguments),
                             waiting.exchange->request().address, response.status,

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "admin/action.hpp"
+#include "admin/admin_metrics.hpp"
 #include "admin/guard.hpp"
 #include "base/guarded.hpp"
 #include "base/time.hpp"
@@ -43,6 +44,8 @@ class AdminApi {
 
   /// Whether there is a token.
   bool is_enabled() const { return guard_.has_token(); }
+  /// Any thread.
+  const AdminMetrics& metrics() const { return metrics_; }
 
   /// Without a token there is no thread.
   void start();
@@ -57,12 +60,14 @@ class AdminApi {
     Timestamp since;
   };
 
+  void count(const http_server::Response& response);
   void accept(const Action& action, const std::shared_ptr<http_server::Exchange>& exchange);
   std::chrono::milliseconds round(store::LazySession& session);
   http_server::Response respond(store::LazySession& session, const Waiting& waiting) const;
 
   const Clock& clock_;
   Guard guard_;
+  AdminMetrics metrics_;
   Guarded<std::deque<Waiting>> waiting_;
   store::SessionThread thread_;
 };

@@ -1,6 +1,7 @@
 #include "app/metric_registry.hpp"
 
 #include "accounts/plc_tail.hpp"
+#include "admin/admin_metrics.hpp"
 #include "base/metric_group.hpp"
 #include "change_feed/feed_metrics.hpp"
 #include "feed/consumers/fold_step.hpp"
@@ -34,6 +35,7 @@ std::vector<status::MetricDeclaration> metric_registry() {
     all.push_back(metric);
   }
   all.push_back(pages::problem_metric_declaration());
+  add(values_of(admin::AdminMetrics()));
   add(values_of(change_feed::FeedMetrics()));
   add(status::all_metrics(backfill::BackfillMetrics(), {}));
   return all;

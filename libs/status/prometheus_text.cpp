@@ -116,11 +116,16 @@ std::vector<LabelledMetric> labelled(const std::vector<Metrics>& sources) {
   return all;
 }
 
+std::vector<LabelledMetric> labelled(std::vector<MetricValue> metrics) {
+  std::vector<LabelledMetric> all;
+  all.reserve(metrics.size());
+  for (MetricValue& metric : metrics) all.push_back({std::move(metric)});
+  return all;
+}
+
 std::vector<LabelledMetric> labelled(const backfill::BackfillMetrics& metrics,
                                      const BackfillRates& rates) {
-  std::vector<LabelledMetric> all;
-  for (MetricValue& metric : all_metrics(metrics, rates)) all.push_back({std::move(metric)});
-  return all;
+  return labelled(all_metrics(metrics, rates));
 }
 
 std::string prometheus_text(const std::vector<LabelledMetric>& metrics) {

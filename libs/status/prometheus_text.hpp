@@ -22,6 +22,9 @@ struct LabelledMetric {
 /// of its counters, and a jump when it takes over.
 std::vector<LabelledMetric> labelled(const std::vector<Metrics>& sources);
 
+/// Metrics of the process: they have no label.
+std::vector<LabelledMetric> labelled(std::vector<MetricValue> metrics);
+
 /// The metrics of a backfill.
 std::vector<LabelledMetric> labelled(const backfill::BackfillMetrics& metrics,
                                      const BackfillRates& rates);

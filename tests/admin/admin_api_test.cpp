@@ -122,6 +122,21 @@ class AdminApiTest : public test::PostgresTest {
   bool is_started_ = false;
 };
 
+TEST_F(AdminApiTest, counts_requests_by_result) {
+  add_consumer();
+  const auto count = [&](RequestEnd end) {
+    return static_cast<std::uint64_t>(api_->metrics().requests.at(static_cast<std::size_t>(end)));
+  };
+  send("/admin/consumers/pause", {{"name", "post_stats"}});
+  EXPECT_EQ(count(RequestEnd::Executed), 1U);
+  send("/admin/consumers/pause", {{"name", "nothing"}});
+  send("/admin/consumers/pause", json::array());
+  EXPECT_EQ(count(RequestEnd::Rejected), 2U);
+  EXPECT_TRUE(routes_.at("/admin/check").guard({}).has_value());
+  EXPECT_EQ(count(RequestEnd::Unauthorized), 1U);
+  EXPECT_EQ(count(RequestEnd::Failed), 0U);
+}
+
 TEST_F(AdminApiTest, a_consumer_is_paused_and_resumed_and_a_repetition_changes_nothing) {
   add_consumer();
   for (int i = 0; i < 2; ++i) {

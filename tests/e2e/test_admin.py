@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import unittest
+import urllib.request
 
 from harness import BIN, ROOT, EndToEnd, free_port, wait_for
 from made import Network
@@ -99,6 +100,11 @@ class Admin(EndToEnd):
         for _ in range(10):
             self.assertEqual(client.request("GET", "/admin/check", token="x" * len(TOKEN))[0], 401)
         self.assertEqual(client.request("GET", "/admin/check")[0], 429)
+        with urllib.request.urlopen(f"http://127.0.0.1:{client.port}/metrics", timeout=60) as answer:
+            counted = dict(re.findall(r'(?m)^skua_admin_requests_total\{result="(\w+)"\} (\d+)$', answer.read().decode()))
+        self.assertEqual(set(counted), {"executed", "rejected", "failed", "unauthorized"})
+        self.assertGreater(int(counted["rejected"]), len(checked["actions"]))
+        self.assertGreater(int(counted["unauthorized"]), 11)
 
     def check_secrecy(self, program):
         output = "\n".join(program.output())

@@ -23,11 +23,11 @@ using FirstChange = std::variant<FromNow, FromOldest, FromPosition>;
 struct NewLeasedConsumer {
   std::string name;
   /// Of a webhook; empty: a pull consumer.
-  std::string url;
+  std::string url = {};
   /// JSON object: see skua.consumers.filter.
   std::string filter = "{}";
   /// As in skua.consumer_secrets.
-  std::string secret;
+  std::string secret = {};
   std::int16_t lanes = 1;
   std::string policy = "pause";
   std::string profile = "default";
@@ -47,8 +47,8 @@ struct LeasedConsumer {
   std::string error;
   std::int32_t lanes = 1;
   std::string filter;
-  std::string url;
-  std::string secret;
+  std::string url = {};
+  std::string secret = {};
 };
 
 // All throw store::SqlError; each is one transaction.

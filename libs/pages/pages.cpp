@@ -154,8 +154,8 @@ void Pages::observe() {
   observed.cut_off_at = cut_off_at_;
   observed_ = std::move(observed);
   health_ = judge(observed_, options_.limits);
-  // Without the database some reasons are not known: they have not ended.
-  if (observed_.database) log_.update(health_);
+  // Without the database some reasons are not known.
+  log_.update(health_, observed_.database.has_value());
   problems_.with([&](auto& codes) { codes = health_.codes(); });
 }
 

@@ -10,10 +10,11 @@
 namespace skua::pages {
 namespace {
 
-constexpr std::array kLogged{&problem("schema-old"),      &problem("schema-new"),
-                             &problem("source-behind"),   &problem("collection-quiet"),
-                             &problem("account-cut-off"), &problem("consumer-stuck"),
-                             &problem("bootstrap-open")};
+// The writer logs a full lock table only when it has lasted longer.
+constexpr std::array kLogged{&problem("lock-table-full"),  &problem("schema-old"),
+                             &problem("schema-new"),       &problem("source-behind"),
+                             &problem("collection-quiet"), &problem("account-cut-off"),
+                             &problem("consumer-stuck"),   &problem("bootstrap-open")};
 
 }  // namespace
 
@@ -21,10 +22,12 @@ ReasonLog::ReasonLog()
     : ReasonLog([](const std::string& line) { logger("health")->warn("{}", line); },
                 [](const std::string& line) { logger("health")->info("{}", line); }) {}
 
-void ReasonLog::update(const Health& health) {
+void ReasonLog::update(const Health& health, bool is_complete) {
   for (const Problem* problem : kLogged) {
     if (!health.has(problem->code)) {
-      if (logged_.erase(problem->code) > 0) info_(fmt::format("ended: {}", problem->title));
+      if (is_complete && logged_.erase(problem->code) > 0) {
+        info_(fmt::format("ended: {}", problem->title));
+      }
       continue;
     }
     if (!logged_.insert(problem->code).second) continue;

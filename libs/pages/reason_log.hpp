@@ -20,8 +20,8 @@ class ReasonLog {
   /// To the log.
   ReasonLog();
 
-  /// The current ones.
-  void update(const Health& health);
+  /// The current ones. `is_complete`: those that are missing have ended.
+  void update(const Health& health, bool is_complete = true);
 
  private:
   const Write warn_;

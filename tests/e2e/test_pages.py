@@ -134,7 +134,7 @@ class Running(SimTest):
         results = []
         threads = [threading.Thread(target=lambda: results.append(pages.get("/health/ready")[0])) for _ in range(40)]
         counted = ("select coalesce(sum(calls), 0) from (select count(*) as calls from pg_stat_activity where "
-                   "application_name like 'skua pages%') q")
+                   "datname = current_database() and application_name like 'skua pages%') q")
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -43,6 +43,16 @@ TEST_F(ReasonLogTest, has_warnings) {
   EXPECT_EQ(lines_.size(), 2U);
 }
 
+TEST_F(ReasonLogTest, does_not_end_what_is_not_known) {
+  update({{&problem("consumer-stuck"), "post_stats: it is paused"}});
+  log_.update({}, false);
+  EXPECT_EQ(lines_.size(), 1U);
+  update({{&problem("consumer-stuck"), "post_stats: it is paused"}});
+  EXPECT_EQ(lines_.size(), 1U);
+  update({});
+  EXPECT_EQ(lines_.size(), 2U);
+}
+
 TEST_F(ReasonLogTest, leaves_out_what_other_parts_log) {
   update({{&problem("database-down"), "refused"}, {&problem("source-down"), "refused"}});
   update({});

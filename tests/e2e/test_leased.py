@@ -176,7 +176,9 @@ class Webhooks(LeasedTest):
         self.assertEqual(receiver.faults, [])
         self.assertEqual(in_order(receiver.processed), in_order(self.all_changes(server, database)))
         self.assertGreater(len(receiver.processed), 100)
-        metrics = self.metrics(server)
+        # What the process read of the database a second ago counts.
+        metrics = wait_for("metrics without a lag", alive=[server], condition=lambda: (
+            found := self.metrics(server))['skua_consumer_behind_changes{consumer="search"}'] == 0 and found)
         of_consumer = {name: metrics[f'skua_consumer_{name}{{consumer="search"}}'] for name in
                        ("behind_changes", "lag_seconds", "running", "blocked_lanes", "waiting_accounts")}
         self.assertEqual(list(of_consumer.values()), [0, 0, 1, 0, 0], of_consumer)

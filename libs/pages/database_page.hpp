@@ -14,9 +14,9 @@
 
 namespace skua::pages {
 
-/// How long an answer counts whose read took `duration`: a second, and 20 times as long as the
-/// read, at most a minute. So requests cost the server a twentieth of a core at most, even if the
-/// read scans a large table.
+/// How long an answer counts whose read took `duration`: 20 times as long as the read, but at least
+/// a second and at most a minute. So reads take a twentieth of the time at most, unless one takes
+/// longer than three seconds.
 std::chrono::milliseconds lifetime_of_answer(std::chrono::milliseconds duration);
 
 /// A page of JSON that is read from the database. A thread reads it for all requests that wait, and

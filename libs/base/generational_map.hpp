@@ -10,7 +10,8 @@ namespace skua {
 
 /// A map with about `capacity` entries at most that drops entries without recent use. A full young
 /// generation becomes the old one, and the former old one is dropped. An entry that is found in the
-/// old generation moves to the young one. No memory for an entry beyond the entry. One thread.
+/// old generation moves to the young one. No memory for an entry beyond the entry. The generations
+/// exchange their tables: once both were full, the memory stays the same. One thread.
 template <class Key, class Value, class Hash = boost::hash<Key>>
 class GenerationalMap {
  public:
@@ -30,8 +31,8 @@ class GenerationalMap {
   Value* insert(const Key& key, Value value) {
     if (young_.size() >= half_ && !young_.contains(key)) {
       has_forgotten_ = has_forgotten_ || !old_.empty();
-      old_ = std::move(young_);
-      young_ = {};
+      std::swap(old_, young_);
+      young_.clear();
     }
     const auto [place, is_new] = young_.insert_or_assign(key, std::move(value));
     if (is_new) old_.erase(key);

@@ -46,9 +46,9 @@ class SampleWriter {
     for (const auto& [value, count] : counts) write("", with(info_.label, value), count);
   }
 
-  /// A bucket for each power of two: four of the histogram's.
+  /// Two buckets for each power of two: each has two of the histogram's.
   void operator()(const LatencyHistogram::Counts& counts) {
-    constexpr std::size_t kTogether = 4;
+    constexpr std::size_t kTogether = 2;
     std::uint64_t all = 0;
     double sum = 0;
     std::int64_t lower = 0;

@@ -1,5 +1,7 @@
 #include "base/generational_map.hpp"
 
+#include <malloc.h>
+
 #include <string>
 
 #include <gtest/gtest.h>
@@ -58,6 +60,29 @@ TEST(GenerationalMap, an_erased_key_is_not_found_in_either_generation) {
   EXPECT_EQ(map.find("old"), nullptr);
   EXPECT_EQ(map.find("young"), nullptr);
   EXPECT_EQ(map.size(), 1U);
+}
+
+// A sanitizer has an allocator of its own: the test sees no change there.
+TEST(GenerationalMap, a_full_map_allocates_and_frees_nothing) {
+  constexpr int kCapacity = 100'000;
+  const auto allocated = [] {
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+  };
+  GenerationalMap<int, int> map(kCapacity);
+  int next = 0;
+  while (next < 2 * kCapacity) {
+    map.insert(next, next);
+    ++next;
+  }
+  const std::size_t before = allocated();
+  for (; next < 6 * kCapacity; ++next) {
+    map.insert(next, next);
+    map.find(next - kCapacity / 2);
+    if (next % 1'000 == 0) {
+      ASSERT_EQ(allocated(), before) << next;
+    }
+  }
 }
 
 }  // namespace

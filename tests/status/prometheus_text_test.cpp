@@ -97,10 +97,11 @@ TEST(PrometheusText, has_the_buckets_of_a_histogram_as_sums_from_the_start) {
   latency.labels = {{"source", "x"}};
   const std::string text = prometheus_text({latency});
   EXPECT_THAT(text, HasSubstr("# TYPE skua_latency_seconds histogram\n"
+                              "skua_latency_seconds_bucket{source=\"x\",le=\"1e-06\"} 0\n"
                               "skua_latency_seconds_bucket{source=\"x\",le=\"3e-06\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("_bucket{source=\"x\",le=\"0.008191\"} 1\n"));
-  EXPECT_THAT(text, HasSubstr("_bucket{source=\"x\",le=\"0.016383\"} 3\n"));
-  EXPECT_THAT(text, HasSubstr("_bucket{source=\"x\",le=\"4294.967295\"} 3\n"
+  EXPECT_THAT(text, HasSubstr("_bucket{source=\"x\",le=\"0.012287\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("_bucket{source=\"x\",le=\"6442.450943\"} 3\n"
                               "skua_latency_seconds_bucket{source=\"x\",le=\"+Inf\"} 4\n"
                               "skua_latency_seconds_sum{source=\"x\"} "));
   EXPECT_THAT(text, EndsWith("\nskua_latency_seconds_count{source=\"x\"} 4\n"));

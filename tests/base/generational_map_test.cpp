@@ -1,7 +1,6 @@
 #include "base/generational_map.hpp"
 
 #include <malloc.h>
-
 #include <string>
 
 #include <gtest/gtest.h>

@@ -47,13 +47,17 @@ inline constexpr std::array kProblems{
             "Its reader is stopped or slow. The server keeps the WAL that the reader has not "
             "read, until the disk is full.",
             "Start the reader, or drop the slot: `select pg_drop_replication_slot('NAME')`."},
-    Problem{"lock-table-full", "PostgreSQL's lock table is too small",
-            "A batch takes a lock for each account. `max_locks_per_transaction` times "
-            "`max_connections` is the number of locks of the server.",
-            "Set `max_locks_per_transaction = 256` in postgresql.conf, and restart the server."},
+    Problem{
+        "lock-table-full", "PostgreSQL's lock table is too small",
+        "A batch takes a lock for each account. `max_locks_per_transaction` times "
+        "`max_connections` is the number of locks of the server.",
+        "Set `max_locks_per_transaction = 256` in postgresql.conf, or double it if it is 256 or "
+        "more, and restart the server."},
     Problem{"connections-full", "PostgreSQL has too few connections",
             "Each process of Skua uses about 40 connections.",
-            "Set `max_connections` to 100 or more, and restart the server."},
+            "Set `max_connections` to 40 for each process of Skua plus the connections of other "
+            "programs, at least 100, and restart the server. `select application_name, count(*) "
+            "from pg_stat_activity group by 1` shows the connections of each program."},
     Problem{
         "connection-pooler", "a connection pooler in transaction mode is in use",
         "Advisory locks and prepared statements belong to a session, and the pooler changes the "

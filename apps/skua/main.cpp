@@ -1,6 +1,7 @@
 #include <exception>
 
 #include "base/log.hpp"
+#include "base/memory_trimmer.hpp"
 #include "command_line.hpp"
 #include "command_line/finish.hpp"
 #include "commands.hpp"
@@ -28,5 +29,6 @@ int exit_code(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   const skua::LogSummaries log_summaries;
+  const skua::MemoryTrimmer memory_trimmer;
   return command_line::finish("skua", exit_code(argc, argv));
 }

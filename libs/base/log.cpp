@@ -4,12 +4,9 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <csignal>
 #include <cstddef>
 #include <cstdlib>
 #include <mutex>
-#include <stop_token>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -21,6 +18,7 @@
 #include "base/guarded.hpp"
 #include "base/log_format.hpp"
 #include "base/log_throttle.hpp"
+#include "base/periodic_thread.hpp"
 #include "base/utf8.hpp"
 
 namespace skua {
@@ -150,20 +148,10 @@ void Logger::write_detail(spdlog::level::level_enum level, fmt::string_view form
 }
 
 LogSummaries::LogSummaries()
-    : thread_([](const std::stop_token& stop) {
-        // Signals are for the threads that wait for them.
-        sigset_t all;
-        sigfillset(&all);
-        pthread_sigmask(SIG_BLOCK, &all, nullptr);
-        std::mutex mutex;
-        std::condition_variable_any wake;
-        std::unique_lock lock(mutex);
-        while (!stop.stop_requested()) {
-          wake.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; });
-          write_summaries(
-              throttle().with([](LogThrottle& log) { return log.due(SteadyClock::now()); }));
-        }
-      }) {}
+    : thread_(periodic_thread(std::chrono::seconds(1), [] {
+        write_summaries(
+            throttle().with([](LogThrottle& log) { return log.due(SteadyClock::now()); }));
+      })) {}
 
 LogSummaries::~LogSummaries() {
   thread_.request_stop();

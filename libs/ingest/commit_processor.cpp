@@ -160,7 +160,8 @@ Outcome CommitProcessor::process_account(event::DecodedFrame& message, const Ans
     if (!answers.asked_host && !skips_host) return Ask{Ask::What::HostStatus};
     if (!answers.host_status) {
       // An account that is hidden can come back; a record that is purged cannot.
-      change->purge = false;
+      const bool may_have_rows = repository == nullptr || repository->state().head;
+      accept.wants_resync = std::exchange(change->purge, false) && may_have_rows;
       accept.is_unsettled = true;
     } else if (answers.host_status->active) {
       return Stale{};

@@ -186,6 +186,9 @@ void Decoder::accept(const Job& job, event::DecodedFrame& message,
   if (accepted.repository && services_.verification->heads != nullptr) {
     services_.verification->heads->add(job.ticket, *accepted.repository, accepted.continuity);
   }
+  if (accepted.wants_resync && services_.verification->heads != nullptr) {
+    services_.verification->heads->add_gap(job.ticket, std::string(job.did));
+  }
   count(intake, message, services_.out.clock.now());
   if (message.type == event::MessageType::Info) {
     logger("intake")->info("#info {}: {}", message.name, message.message);

@@ -69,6 +69,12 @@ const Statement kRetryAt{"repositories_retry_at",
                          "UPDATE skua.repositories SET next_attempt = $2::timestamptz "
                          "WHERE did = $1 AND state = 'desynchronized'"};
 
+// Nothing is missing of a repository that does not exist.
+const Statement kDeleted{
+    "repositories_deleted",
+    "UPDATE skua.repositories SET state = 'complete', attempts = 0, error = NULL, reason = NULL, "
+    "next_attempt = NULL WHERE did = $1 AND state = 'desynchronized'"};
+
 // Locks the filter's row, so that a concurrent change to a wider filter either sees this repository
 // as complete, or is seen here.
 const Statement kDone{
@@ -210,6 +216,12 @@ void resync_failed(Session& session, const std::string& did, const std::string& 
     session.execute(kRetryAt, retry);
   }
   transaction.commit();
+}
+
+void resync_of_deleted_done(Session& session, const std::string& did) {
+  Params params;
+  params.text(did);
+  session.execute(kDeleted, params);
 }
 
 bool resync_done(Session& session, const std::string& did, const atproto::RepositoryHead& head,

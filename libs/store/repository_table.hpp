@@ -52,9 +52,9 @@ enum class Resync : std::uint8_t { Complete, All };
 void save_repositories(Session& session, std::span<const RepositoryProgress> progress,
                        Resync resync, Timestamp now);
 
-/// Frames of these repositories were dropped unread. Each repository waits for a resync from `now`
-/// on, even if it was never complete; waiting ones continue to wait. In the caller's transaction;
-/// sorted.
+/// What the stream said about these repositories was not applied in full. Each repository waits for
+/// a resync from `now` on, even if it was never complete; waiting ones continue to wait. In the
+/// caller's transaction; sorted.
 void desynchronize(Session& session, std::span<const std::string> dids, Timestamp now);
 
 /// How long a repository waits after its nth failed resync, n from 1: one minute, doubled each
@@ -72,6 +72,10 @@ void ask_for_resync(Session& session, const std::string& did, Timestamp now);
 /// A resync failed: it is retried after `resync_delay`.
 void resync_failed(Session& session, const std::string& did, const std::string& error,
                    Timestamp now);
+
+/// The account was deleted and nothing of its repository is stored: it no longer waits for a
+/// resync.
+void resync_of_deleted_done(Session& session, const std::string& did);
 
 /// A resync stored the whole repository as of `head`. Call it in the transaction that writes the
 /// last rows, so that the state is never ahead of the rows. False: a message after `head` has an

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "atproto/tid.hpp"
@@ -25,5 +26,10 @@ struct Purge {
 /// older event is accepted, and newer rows stay in any order. Idempotent. Returns the number of
 /// rows. Throws store::SqlError.
 std::size_t purge_account(store::Session& session, const Purge& purge);
+
+/// The same for an account whose host confirms a deletion that the stream reported earlier: raises
+/// the minimum revision to the time of that report, or to the newest revision that is known, if
+/// this is later. Nothing: the stored status of the account is not `deleted`.
+std::optional<std::size_t> purge_deleted_account(store::Session& session, const std::string& did);
 
 }  // namespace skua::writer

@@ -396,6 +396,26 @@ class BesideTheStream(Backfill):
         self.assertEqual(skua.stop(), 0, skua.tail())
         self.check(database, self.repositories(network))
 
+    def test_a_deletion_that_the_host_could_not_confirm_is_settled_by_a_resync(self):
+        network, database = self.network(accounts=8, records=0), self.database()
+        seq = network.control("/step", count=300)["seq"]
+        skua = self.begin(database, network, "run", "--relay", network.url, "--cursor", "oldest")
+        self.catch_up(skua, seq)
+        network.control("/fault", kind="429", arg=1)
+        self.catch_up(skua, network.control("/incident", kind="leave_for_good")["seq"])
+        [gone] = [account["did"] for account in self.accounts(network) if account["status"] == "deleted"]
+        stored = f"select count(*) from bsky.all_records where did = '{gone}'"
+        with self.subTest("hidden first"):
+            self.assertEqual(database.value(f"select status from bsky.actors where did = '{gone}'"), "deleted")
+            self.assertGreater(database.value(stored), 0)
+        wait_for("the resync", lambda: skua.says("the host confirms that the account is deleted"), seconds=60, alive=[skua])
+        self.assertEqual(database.value(stored), 0)
+        wait_for("the end of the resync", lambda: database.value(
+            "select count(*) from skua.repositories where state = 'desynchronized'") == 0, alive=[skua])
+        self.assertEqual(skua.stop(), 0, skua.tail())
+        repositories = {did: repo for did, repo in self.repositories(network).items() if did != gone}
+        self.check(database, repositories)
+
     def test_an_account_that_is_heard_from_its_first_commit_on_is_complete(self):
         network, database = self.network(accounts=8, records=0), self.database()
         self.miss_something(network, database)

@@ -50,6 +50,7 @@ std::string text_of(const CommitProcessor::Accept& accepted) {
   if (accepted.continuity == verify::Continuity::Broken) text += " after a gap";
   if (accepted.has_former_key) text += " by a former key";
   if (accepted.is_unsettled) text += " unsettled";
+  if (accepted.wants_resync) text += " and resync";
   if (accepted.wants_key) text += " and refresh the key";
   return text;
 }
@@ -414,7 +415,7 @@ INSTANTIATE_TEST_SUITE_P(Table, InactiveAccounts,
                                          Inactive{.name = "deleted_host_unknown",
                                                   .status = "deleted",
                                                   .host = kFailed,
-                                                  .outcome = "accept unsettled",
+                                                  .outcome = "accept unsettled and resync",
                                                   .final_status = "deleted"},
                                          Inactive{.name = "deleted_host_reports_deactivated",
                                                   .status = "deleted",
@@ -518,7 +519,7 @@ TEST_F(CommitProcessorTest, commits_that_need_a_skipped_host_leave_a_gap) {
 TEST_F(CommitProcessorTest, a_skipped_host_is_not_asked_about_accounts_and_identities) {
   open();
   skips_host_ = true;
-  EXPECT_EQ(receive("#account", account(false, "deleted", kWeb)), "accept unsettled");
+  EXPECT_EQ(receive("#account", account(false, "deleted", kWeb)), "accept unsettled and resync");
   EXPECT_FALSE(change<event::AccountChange>().purge);
   EXPECT_EQ(receive("#identity", identity("claimed.example", kWeb)), "accept");
   EXPECT_EQ(change<event::IdentityChange>().handle, "claimed.example");

@@ -3,15 +3,19 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "atproto/tid.hpp"
 #include "integration/account_events.hpp"
 #include "store/advisory_lock.hpp"
 #include "support/made_events.hpp"
@@ -112,6 +116,27 @@ TEST_F(AccountChangesTest, what_a_deleted_account_had_goes_from_every_table) {
       value("SELECT concat_ws(' ', active, status, floor_rev) FROM bsky.actors WHERE did = '" +
             kAlice + "'"),
       "f deleted 20");
+}
+
+TEST_F(AccountChangesTest, a_deletion_that_the_host_confirms_later_removes_what_came_before_it) {
+  write(one_of_each(kAlice, 10));
+  write(one_of_each(kBob, 10));
+  UnresolvedEvent unsettled = gone(kAlice, 10, 100);
+  std::get<event::AccountChange>(unsettled.body).purge = false;
+  EXPECT_EQ(write(unsettled), 0U);
+  EXPECT_EQ(records_of(kAlice), std::to_string(tables()));
+  // A CAR may be ahead of the stream, and an account may come back.
+  const std::uint64_t said = atproto::Tid::from_time(at(100), 1023).value;
+  write(made_write(kAlice, kThing, "before", said, {{"a", 1}}),
+        made_write(kAlice, kThing, "after", said + 1, {{"a", 1}}));
+  EXPECT_EQ(purge_deleted_account(session(), kAlice), tables() + 1);
+  EXPECT_EQ(value("SELECT string_agg(uri, ' ') FROM bsky.all_records WHERE did = '" + kAlice + "'"),
+            "at://did:plc:alice/com.example.thing/after");
+  EXPECT_EQ(value("SELECT floor_rev FROM bsky.actors WHERE did = '" + kAlice + "'"),
+            std::to_string(said));
+  EXPECT_EQ(purge_deleted_account(session(), kAlice), 0U);
+  EXPECT_EQ(purge_deleted_account(session(), kBob), std::nullopt);
+  EXPECT_EQ(records_of(kBob), std::to_string(tables()));
 }
 
 TEST_F(AccountChangesTest, posts_of_a_deleted_account_leave_marked_stubs) {

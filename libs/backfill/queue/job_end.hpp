@@ -24,6 +24,9 @@ struct JobMoved {
 struct JobUnavailable {
   /// For people.
   std::string reason;
+  /// The host that the account's document names has no such repository, or the DID is tombstoned.
+  /// If the stream has reported the deletion of the account, its records are removed.
+  bool is_gone = false;
 };
 
 /// The job waits for the host or for disk space. Not an attempt.

@@ -1,12 +1,33 @@
 #include "backfill/queue/job_outcomes.hpp"
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
+#include "base/count_text.hpp"
+#include "base/log.hpp"
 #include "store/repository_table.hpp"
+#include "writer/purge.hpp"
 
 namespace skua::backfill {
+namespace {
+
+/// The stream has reported a deletion that the host could not confirm at the time. Now it has.
+void remove_deleted(store::Session& session, const std::string& did) {
+  const std::optional<std::size_t> rows = writer::purge_deleted_account(session, did);
+  if (!rows) return;
+  store::resync_of_deleted_done(session, did);
+  if (*rows == 0) return;
+  logger("backfill")
+      ->info("did={}: the host confirms that the account is deleted; {} removed", did,
+             counted(static_cast<std::int64_t>(*rows), "row"));
+}
+
+}  // namespace
 
 JobOutcomes::JobOutcomes(std::string lease_owner, int max_attempts, const Clock& clock,
                          BackfillCounters& counters)
@@ -22,6 +43,7 @@ void JobOutcomes::add(const std::string& did, JobEnd end) {
         if constexpr (std::is_same_v<How, JobMoved>) {
           moved_.push_back({did, std::move(how.host)});
         } else if constexpr (std::is_same_v<How, JobUnavailable>) {
+          if (how.is_gone) gone_.push_back(did);
           unavailable_.push_back({did, std::move(how.reason)});
         } else if constexpr (std::is_same_v<How, JobPostponed>) {
           postponed_.push_back({did, std::move(how.reason), how.wait});
@@ -47,6 +69,11 @@ void JobOutcomes::write(store::Session& session) {
     jobs_postponed(session, postponed_, lease_owner_, now);
     counters_.postponed += postponed_.size();
   });
+  // Before the job ends: if this process dies meanwhile, the job runs again.
+  while (!gone_.empty()) {
+    remove_deleted(session, gone_.back());
+    gone_.pop_back();
+  }
   write_all(unavailable_, [&] {
     jobs_unavailable(session, unavailable_, lease_owner_, now);
     // If the job is a resync, that has failed too.

@@ -12,8 +12,9 @@
 namespace skua::backfill {
 
 /// Writes how jobs ended, many in one statement, and counts them. Only a success is written
-/// elsewhere: by the transaction that finishes the repository (finish_repositories). Owned and
-/// called by one thread.
+/// elsewhere: by the transaction that finishes the repository (finish_repositories). If the account
+/// of a job is gone, and its stored status is `deleted`, it removes the records of the account.
+/// Owned and called by one thread.
 class JobOutcomes {
  public:
   /// `lease_owner`: the owner of the jobs. `max_attempts`: then a job fails for good. The clock
@@ -34,6 +35,8 @@ class JobOutcomes {
   std::vector<JobHost> moved_;
   std::vector<JobError> postponed_;
   std::vector<JobError> unavailable_;
+  /// Those of the unavailable ones whose account is gone.
+  std::vector<std::string> gone_;
   std::vector<JobError> failed_;
   /// Those that are not tried again.
   std::vector<JobError> failed_finally_;

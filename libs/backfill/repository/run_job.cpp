@@ -45,9 +45,8 @@ JobEnd end_without_account(const JobServices& services, const std::string& did,
   std::string reason =
       "the account's key cannot be had: " +
       (services.account_failure ? services.account_failure(did, error) : error.message());
-  const bool is_gone =
-      error == identity::errc::did_not_found || error == identity::errc::did_tombstoned;
-  if (is_gone) return JobUnavailable{std::move(reason)};
+  if (error == identity::errc::did_not_found) return JobUnavailable{std::move(reason)};
+  if (error == identity::errc::did_tombstoned) return JobUnavailable{std::move(reason), true};
   return JobFailed{std::move(reason)};
 }
 
@@ -107,14 +106,17 @@ JobTask run_job(const JobServices& services, Scheduler& scheduler, TaskQueue& ta
     const Timestamp now = services.jobs_clock.now();
     scheduler.release_slot(fetched, host_outcome(answer, took, now));
     std::optional<JobEnd> end = end_without_car(*job.host, answer, now);
-    if (end && std::holds_alternative<JobUnavailable>(*end) && fetched.account) {
+    auto* unavailable = end ? std::get_if<JobUnavailable>(&*end) : nullptr;
+    if (unavailable != nullptr && fetched.account) {
       // A host that the account has left answers the same, and the document may be from before.
       AccountAwaiter look_up = look_up_account(services, tasks, job.did, true);
       Result<identity::Account> fresh = co_await look_up;
-      if (!fresh && is_stop(fresh.error())) co_return JobStopped{};
-      if (fresh && !fresh->pds.empty() && fresh->pds != *job.host) {
-        co_return JobMoved{fresh->pds};
-      }
+      if (!fresh) co_return end_without_account(services, job.did, fresh.error());
+      if (!fresh->pds.empty() && fresh->pds != *job.host) co_return JobMoved{fresh->pds};
+      unavailable->is_gone = unavailable->is_gone && fresh->pds == *job.host;
+    } else if (unavailable != nullptr) {
+      // A list named the host.
+      unavailable->is_gone = false;
     }
     if (end) co_return *std::move(end);
     keep_answer(fetched, *std::move(answer), held);

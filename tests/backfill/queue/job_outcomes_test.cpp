@@ -108,6 +108,26 @@ TEST_F(JobOutcomesTest, a_resync_that_is_unavailable_has_failed) {
   EXPECT_EQ(value("SELECT error FROM skua.repositories WHERE did = 'a'"), "RepoDeactivated");
 }
 
+TEST_F(JobOutcomesTest, a_deletion_that_the_host_confirms_is_settled) {
+  lease({"gone", "active", "refused"});
+  session().run(
+      "INSERT INTO bsky.actors (did, active, status, status_time) VALUES "
+      "('gone', false, 'deleted', '2026-01-01Z'), ('active', true, NULL, '2026-01-01Z'), "
+      "('refused', false, 'deleted', '2026-01-01Z')");
+  for (const auto* did : {"gone", "active", "refused"}) {
+    store::ask_for_resync(session(), did, clock_.now());
+    end(did, JobUnavailable{"RepoNotFound", std::string(did) != "refused"});
+  }
+  outcomes_.write(session());
+  EXPECT_EQ(value("SELECT string_agg(did || ' ' || state, ', ' ORDER BY did) FROM "
+                  "skua.repositories"),
+            "active desynchronized, gone complete, refused desynchronized");
+  EXPECT_EQ(value("SELECT string_agg(did, ' ') FROM bsky.actors WHERE floor_rev = "
+                  "(extract(epoch FROM status_time) * 1000000)::int8 * 1024 + 1023"),
+            "gone");
+  EXPECT_EQ(job("gone"), "unavailable 1 RepoNotFound");
+}
+
 TEST_F(JobOutcomesTest, the_last_attempt_is_counted_as_given_up) {
   lease({"a"});
   session().run("UPDATE skua.backfill_jobs SET attempts = " + std::to_string(kAttempts));

@@ -61,6 +61,8 @@ TEST(Download, a_host_that_limits_requests_postpones_the_job) {
 TEST(Download, a_refusal_makes_the_job_unavailable) {
   const auto end = end_of<JobUnavailable>(answer_of(400, R"({"error":"RepoTakendown"})"));
   EXPECT_EQ(end.reason, "RepoTakendown: the host has taken the repository down");
+  EXPECT_FALSE(end.is_gone);
+  EXPECT_TRUE(end_of<JobUnavailable>(answer_of(400, R"({"error":"RepoNotFound"})")).is_gone);
 }
 
 TEST(Download, any_other_answer_fails_the_job_which_is_tried_again) {

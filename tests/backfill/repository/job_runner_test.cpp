@@ -255,23 +255,29 @@ TEST_F(JobRunnerTest, a_refusal_counts_only_if_the_current_document_names_the_ho
         "Content-Length: 24\r\n\r\n{\"error\":\"RepoNotFound\"}");
     head(socket);
   });
-  // On the runner's thread. The stored document of one account names the host that it has left.
+  // On the runner's thread. The stored document of one account names the host that it has left. The
+  // directory does not give the current document of another one.
   const std::string current = "http://127.0.0.1:1";
   bool has_new_document = false;
   find_account_ = [&, this](const std::string& did, bool fresh,
                             const std::function<void(Result<identity::Account>)>& done) {
     asked_fresh += fresh ? 1 : 0;
+    if (did == "did:plc:c" && fresh) return done(make_error_code(identity::errc::server_failed));
     if (did != "did:plc:b") return done(account_at(host()));
     has_new_document = has_new_document || fresh;
     done(account_at(has_new_document ? current : host()));
   };
-  add({"did:plc:a", "did:plc:b"});
+  add({"did:plc:a", "did:plc:b", "did:plc:c"});
+  session().run(
+      "INSERT INTO bsky.actors (did, active, status, status_time) "
+      "SELECT did, false, 'deleted', now() FROM skua.backfill_jobs");
   begin();
-  wait_for([&] { return counters_.unavailable == 1 && counters_.failed >= 1; });
+  wait_for([&] { return counters_.unavailable == 1 && counters_.failed >= 2; });
   stop();
-  EXPECT_EQ(jobs("state"), "unavailable queued");
-  EXPECT_EQ(jobs("host"), host() + " " + current);
-  EXPECT_EQ(asked_fresh, 2);
+  EXPECT_EQ(jobs("state"), "unavailable queued queued");
+  EXPECT_EQ(jobs("host"), host() + " " + current + " " + host());
+  EXPECT_EQ(asked_fresh, 3);
+  EXPECT_EQ(value("SELECT string_agg(did, ' ') FROM bsky.actors WHERE floor_rev > 0"), "did:plc:a");
 }
 
 TEST_F(JobRunnerTest, without_a_document_a_job_fails_and_frees_its_slot) {

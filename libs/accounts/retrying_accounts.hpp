@@ -21,7 +21,7 @@ namespace skua::accounts {
 /// answer, and must not delay other accounts.
 ///
 /// Questions about the present (Freshness::Now, a hosting status) are not repeated: the caller uses
-/// the stream's own statement instead.
+/// the stream's own statement instead. A resync asks for the hosting status later.
 class RetryingAccounts final : public AccountSource {
  public:
   /// A failure of the directory is cached for half a minute: an earlier question gets the same

@@ -160,9 +160,9 @@ Outcome CommitProcessor::process_account(event::DecodedFrame& message, const Ans
     if (!answers.asked_host && !skips_host) return Ask{Ask::What::HostStatus};
     if (!answers.host_status) {
       // An account that is hidden can come back; a record that is purged cannot.
-      const bool may_have_rows = repository == nullptr || repository->state().head;
-      accept.wants_resync = std::exchange(change->purge, false) && may_have_rows;
+      change->purge = false;
       accept.is_unsettled = true;
+      accept.wants_resync = repository == nullptr || repository->state().head.has_value();
     } else if (answers.host_status->active) {
       return Stale{};
     } else {

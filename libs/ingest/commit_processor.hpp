@@ -86,7 +86,7 @@ class CommitProcessor {
     bool has_former_key = false;
     /// An #account message without the answer of the account's host.
     bool is_unsettled = false;
-    /// A deletion that the host did not confirm: the repository is desynchronized, so that a resync
+    /// Records of such an account may be stored: its repository is desynchronized, so that a resync
     /// asks the host again.
     bool wants_resync = false;
     /// The key is so old that it should be refreshed, while the stream continues.

@@ -29,8 +29,8 @@ class PendingHeads {
   /// finish, for each DID in the order of its frames.
   void add(Ticket ticket, const store::RepositoryRow& row, verify::Continuity continuity);
 
-  /// The frame of this ticket was dropped without verification, or tells of a deletion that the
-  /// host did not confirm: its repository must wait for a resync. Called before the frame finishes.
+  /// The frame of this ticket was dropped without verification, or was applied without the answer
+  /// of the host: its repository must wait for a resync. Called before the frame finishes.
   void add_gap(Ticket ticket, std::string did);
 
   /// The newest pending head of a DID; nothing: the stored one is the newest.

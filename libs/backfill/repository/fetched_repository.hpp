@@ -26,6 +26,8 @@ using AccountFailure = std::function<std::string(const std::string& did, const E
 struct FetchedRepository : LeasedJob {
   /// Nothing: signatures are not checked.
   std::optional<identity::Account> account = std::nullopt;
+  /// When the host that the document names was asked for it; the epoch: it was not.
+  Timestamp requested_at = {};
   /// It was requested with `since`.
   bool is_partial = false;
   ByteView car = {};

@@ -37,6 +37,18 @@ const store::Statement kRaise{"finish_raise",
                               "UPDATE bsky.actors AS a SET floor_rev = f.rev "
                               "FROM unnest($1::int4[], $2::int8[]) AS f(id, rev) "
                               "WHERE a.id = f.id AND a.floor_rev < f.rev"};
+const store::Statement kActive{
+    "finish_active",
+    "UPDATE bsky.actors AS a SET active = true, status = NULL, status_time = g.time "
+    "FROM unnest($1::int4[], $2::timestamptz[]) AS g(id, time) "
+    "WHERE a.id = g.id AND a.status IN ('deleted', 'deactivated') AND a.status_time < g.time "
+    "RETURNING a.id"};
+const store::Statement kDeleted{
+    "finish_deleted",
+    "UPDATE skua.repositories AS r SET state = 'desynchronized', next_attempt = $2::timestamptz, "
+    "reason = 'the account was reported as deleted, and its host gave its repository out' "
+    "FROM bsky.actors AS a WHERE a.id = ANY($1::int4[]) AND a.status = 'deleted' "
+    "AND r.did = a.did"};
 
 std::int64_t int8_of(atproto::Tid rev) {
   return static_cast<std::int64_t>(rev.value);
@@ -95,6 +107,27 @@ void end_jobs(store::Session& session, Repositories& repositories, const std::st
   });
 }
 
+/// What the answers of hosts say about the status of their accounts.
+void write_statuses(store::Session& session, const Repositories& repositories, Timestamp now,
+                    writer::Effects& effects) {
+  Array ids(Array::Type::int4);
+  Array times(Array::Type::timestamptz);
+  for (const WrittenRepository* repository : repositories) {
+    if (repository->requested_at == Timestamp{}) continue;
+    ids.int4(repository->actor_id);
+    times.timestamp(repository->requested_at - kClockDifference);
+  }
+  store::Params active;
+  active.array(ids).array(times);
+  const store::Rows changed = session.execute(kActive, active);
+  for (std::size_t i = 0; i < changed.size(); ++i) {
+    effects.account_changed(changed.int4(i, 0), false);
+  }
+  store::Params deleted;
+  deleted.array(ids).timestamp(now + 2 * kClockDifference);
+  session.execute(kDeleted, deleted);
+}
+
 /// What is known of an account once all of it is there.
 void write_accounts(store::Session& session, const Repositories& repositories, Timestamp now,
                     writer::Effects& effects) {
@@ -112,6 +145,7 @@ void write_accounts(store::Session& session, const Repositories& repositories, T
   }
   std::sort(whole.begin(), whole.end(), [](const auto& a, const auto& b) { return a.did < b.did; });
   store::resyncs_done(session, whole, now);
+  write_statuses(session, repositories, now, effects);
   if (!claims.empty()) writer::write_handle_claims(session, claims, now, effects);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,6 +27,8 @@ struct WrittenRepository {
   std::string handle;
   /// When the document was fetched; the epoch: it comes from a file.
   Timestamp document_time = {};
+  /// When the host of the account was asked for the repository; the epoch: it was not.
+  Timestamp requested_at = {};
   std::int64_t records = 0;
   std::int64_t bytes = 0;
   /// See store::WholeRepository.
@@ -49,6 +52,10 @@ struct Finished {
 /// outside the transactions that hold locks.
 inline constexpr std::size_t kLargeRepository = 20'000;
 
+/// How much the clock of the relay, which gives the times of status messages, may differ from that
+/// of the server.
+inline constexpr std::chrono::minutes kClockDifference{5};
+
 /// Ends repositories after their last record was written. Rows of older revisions that the CAR does
 /// not hold are removed; the floor (`bsky.actors.floor_rev`) is raised to the CAR's revision, so
 /// that no event from before it changes anything any more; `skua.repositories` says complete; the
@@ -56,6 +63,11 @@ inline constexpr std::size_t kLargeRepository = 20'000;
 /// of the accounts. A large one comes alone: its floor is raised first, in a transaction of its
 /// own, then its rows are compared and removed, then the rest. In between it is marked as
 /// desynchronized, so that a job that never comes to its end leaves a resync due.
+///
+/// A host gives out the repositories of active accounts only. If it was asked, and the stored
+/// status of the account is `deleted` or `deactivated` and older than the request by
+/// `kClockDifference`, the account becomes active. If the status is a newer `deleted`, the
+/// repository is desynchronized, so that the host is asked again.
 ///
 /// Throws store::SqlError; may then be called again.
 Finished finish_repositories(store::Session& session,

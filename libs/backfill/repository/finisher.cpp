@@ -121,6 +121,7 @@ void Finisher::finish_once(std::span<const std::unique_ptr<UnfinishedRepository>
       one.handle = fetched.account->handle;
       one.document_time = fetched.account->fetched_at;
     }
+    one.requested_at = fetched.requested_at;
     one.records = static_cast<std::int64_t>(repository->listing.size());
     one.bytes = static_cast<std::int64_t>(fetched.car.size());
     one.filter_version = fetched.filter_version;

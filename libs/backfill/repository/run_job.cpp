@@ -97,6 +97,7 @@ JobTask run_job(const JobServices& services, Scheduler& scheduler, TaskQueue& ta
     }
     fetched.is_partial =
         job.since && fetched.known && *job.since <= *fetched.known && !fetched.wants_whole;
+    if (fetched.account) fetched.requested_at = services.jobs_clock.now();
     const std::shared_ptr<HeldCar> held = held_car(services, identity::site_of_origin(*job.host));
     const auto started_at = SteadyClock::now();
     AnswerAwaiter download = get_repository(services, tasks, fetched, held);

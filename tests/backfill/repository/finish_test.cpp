@@ -158,6 +158,52 @@ TEST_P(FinishTest, rows_that_the_car_does_not_hold_go_from_every_table) {
   EXPECT_EQ(value("SELECT concat_ws(' ', state, rev) FROM skua.backfill_jobs"), "done 20");
 }
 
+/// The stored status of an account, when its repository was requested, and what follows from it.
+struct Reported {
+  const char* status;
+  std::chrono::minutes before_request;
+  const char* account;
+  const char* repository;
+};
+
+TEST_P(FinishTest, a_repository_that_was_given_out_shows_that_its_account_is_active) {
+  using namespace std::chrono_literals;
+  const Car car(kAlice, 20, {{"com.example.thing/kept", {{"a", 2}}}});
+  for (const Reported& reported : {Reported{"deleted", 6min, "t", "complete"},
+                                   Reported{"deleted", 4min, "f deleted", "desynchronized"},
+                                   Reported{"deactivated", 6min, "t", "complete"},
+                                   Reported{"deactivated", 4min, "f deactivated", "complete"},
+                                   Reported{"takendown", 6min, "f takendown", "complete"}}) {
+    lease_next(kAlice);
+    write(car, kAlice, 20);
+    std::vector<WrittenRepository> one = {written(car, kAlice, GetParam())};
+    one[0].requested_at = clock_.now();
+    session().run(std::string("UPDATE bsky.actors SET active = false, status = '") +
+                  reported.status + "', status_time = to_timestamp(" +
+                  std::to_string(std::chrono::duration<double>(
+                                     (clock_.now() - reported.before_request).time_since_epoch())
+                                     .count()) +
+                  ") WHERE did = '" + kAlice + "'");
+    finish_repositories(session(), one, kHolder, clock_.now());
+    EXPECT_EQ(value("SELECT concat_ws(' ', active, status) FROM bsky.actors WHERE did = '" +
+                    kAlice + "'"),
+              reported.account);
+    EXPECT_EQ(value("SELECT state FROM skua.repositories"), reported.repository)
+        << reported.status << reported.before_request.count();
+  }
+}
+
+TEST_P(FinishTest, without_a_request_a_repository_says_nothing_about_its_account) {
+  const Car car(kAlice, 20, {{"com.example.thing/kept", {{"a", 2}}}});
+  lease_next(kAlice);
+  write(car, kAlice, 20);
+  session().run(
+      "UPDATE bsky.actors SET active = false, status = 'deleted', status_time = '1970-01-02Z'");
+  finish(car);
+  EXPECT_EQ(value("SELECT concat_ws(' ', active, status) FROM bsky.actors"), "f deleted");
+  EXPECT_EQ(value("SELECT state FROM skua.repositories"), "complete");
+}
+
 TEST_P(FinishTest, what_it_brought_stays_when_it_is_brought_again) {
   Records records;
   for (int i = 0; i < 120; ++i) {

@@ -71,7 +71,7 @@ std::optional<JobEnd> end_without_car(const std::string& host,
   }
   const RepoAnswer meaning = classify_repo_answer(answer, now);
   if (const auto* unavailable = std::get_if<RepoUnavailable>(&meaning)) {
-    return JobUnavailable{unavailable->message, unavailable->name == "RepoNotFound"};
+    return JobUnavailable{unavailable->message, unavailable->reason == "RepoNotFound"};
   }
   if (const auto* limited = std::get_if<HostLimited>(&meaning)) {
     return JobPostponed{host + ": " + kLimitedText, limited->wait.value_or(kWaitAfterLimit)};

@@ -123,7 +123,7 @@ TEST_F(AccountChangesTest, a_deletion_that_the_host_confirms_later_removes_what_
   write(one_of_each(kBob, 10));
   UnresolvedEvent unsettled = gone(kAlice, 10, 100);
   std::get<event::AccountChange>(unsettled.body).purge = false;
-  EXPECT_EQ(write(unsettled), 0U);
+  EXPECT_EQ(write(std::move(unsettled)), 0U);
   EXPECT_EQ(records_of(kAlice), std::to_string(tables()));
   // A CAR may be ahead of the stream, and an account may come back.
   const std::uint64_t said = atproto::Tid::from_time(at(100), 1023).value;

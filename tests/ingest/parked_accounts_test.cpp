@@ -273,7 +273,7 @@ TEST_F(ParkedAccountsTest, a_host_that_does_not_tell_a_status_costs_no_commit) {
   ASSERT_TRUE(wait_for_cursor(seq_));
   EXPECT_EQ(pipeline_->intake().stale_accounts, 1U) << "hosts are asked again";
   close();
-  EXPECT_EQ(state_of(moved.did), "complete");
+  EXPECT_EQ(state_of(moved.did), "desynchronized, due") << "a resync asks the host";
 }
 
 TEST_F(ParkedAccountsTest, a_document_that_does_not_come_costs_no_commit_of_a_known_key) {

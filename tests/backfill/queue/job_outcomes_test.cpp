@@ -111,9 +111,10 @@ TEST_F(JobOutcomesTest, a_resync_that_is_unavailable_has_failed) {
 TEST_F(JobOutcomesTest, a_deletion_that_the_host_confirms_is_settled) {
   lease({"gone", "active", "refused"});
   session().run(
-      "INSERT INTO bsky.actors (did, active, status, status_time) VALUES "
-      "('gone', false, 'deleted', '2026-01-01Z'), ('active', true, NULL, '2026-01-01Z'), "
-      "('refused', false, 'deleted', '2026-01-01Z')");
+      "INSERT INTO bsky.actors (did, indexed_at, active, status, status_time) VALUES "
+      "('gone', now(), false, 'deleted', '2026-01-01Z'), "
+      "('active', now(), true, NULL, '2026-01-01Z'), "
+      "('refused', now(), false, 'deleted', '2026-01-01Z')");
   for (const auto* did : {"gone", "active", "refused"}) {
     store::ask_for_resync(session(), did, clock_.now());
     end(did, JobUnavailable{"RepoNotFound", std::string(did) != "refused"});

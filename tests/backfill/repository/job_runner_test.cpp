@@ -269,8 +269,8 @@ TEST_F(JobRunnerTest, a_refusal_counts_only_if_the_current_document_names_the_ho
   };
   add({"did:plc:a", "did:plc:b", "did:plc:c"});
   session().run(
-      "INSERT INTO bsky.actors (did, active, status, status_time) "
-      "SELECT did, false, 'deleted', now() FROM skua.backfill_jobs");
+      "INSERT INTO bsky.actors (did, indexed_at, active, status, status_time) "
+      "SELECT did, now(), false, 'deleted', now() FROM skua.backfill_jobs");
   begin();
   wait_for([&] { return counters_.unavailable == 1 && counters_.failed >= 2; });
   stop();

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""hour_bench.py [--minutes N] [--rate N] [--accounts N] [--no-browser]
+"""hour_bench.py [--minutes N] [--rate N] [--accounts N] [--outsiders N] [--no-browser]
 
 Measures whether a whole installation stays as it is: `skua run` verifies a simulated network in full at a fixed rate, with
 all projections; `skua serve` streams every change to a client; Chromium shows the dashboard, and a collector reads
@@ -10,6 +10,7 @@ bench/README.md explains the results. Needs a release build, Chromium and its dr
   --minutes     how long to measure, after two minutes of warming up (default 60)
   --rate        messages a second (default 2000)
   --accounts    accounts that write (default 5000)
+  --outsiders   accounts that only references name (default 800000)
   --no-browser  read the pages that the dashboard reads without Chromium
 
 Example: bench/hour_bench.py --minutes 5
@@ -149,7 +150,7 @@ class Installation:
         for projection in PROJECTIONS:
             skua(self.db, "consumers", "add", projection)
         self.network = self.start(stack, BIN / "skua-sim", "--accounts", options.accounts, "--records", options.accounts * 50,
-                                  "--outsiders", 1_000_000, "--outside-share", 0.5, "--rate", options.rate)
+                                  "--outsiders", options.outsiders, "--outside-share", 0.5, "--rate", options.rate)
         ready = self.network.first_json(seconds=600)
         database = ("--database", self.db.url)
         self.run = self.start(stack, BIN / "skua", "run", *database, "--relay", ready["url"], "--plc", ready["plc"],
@@ -248,6 +249,7 @@ def main():
     parser.add_argument("--minutes", type=int, default=60)
     parser.add_argument("--rate", type=int, default=2_000)
     parser.add_argument("--accounts", type=int, default=5_000)
+    parser.add_argument("--outsiders", type=int, default=800_000)
     parser.add_argument("--no-browser", dest="browser", action="store_false")
     options = parser.parse_args()
     with contextlib.ExitStack() as stack:

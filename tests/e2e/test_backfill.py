@@ -401,7 +401,7 @@ class BesideTheStream(Backfill):
         seq = network.control("/step", count=300)["seq"]
         skua = self.begin(database, network, "run", "--relay", network.url, "--cursor", "oldest")
         self.catch_up(skua, seq)
-        network.control("/fault", kind="429", arg=1)
+        network.control("/fault", kind="429-status")
         self.catch_up(skua, network.control("/incident", kind="leave_for_good")["seq"])
         [gone] = [account["did"] for account in self.accounts(network) if account["status"] == "deleted"]
         stored = f"select count(*) from bsky.all_records where did = '{gone}'"

@@ -68,7 +68,7 @@ from seeds import run_seeds  # noqa: E402
 from stress import Cluster  # noqa: E402
 
 FAULTS = [
-    "429:2=0.02", "429-bare=0.01", "cut-download=0.03", "slow-download:4000000=0.02", "slow-download:150000=0.01",
+    "429:2=0.02", "429-bare=0.01", "429-status=0.3", "cut-download=0.03", "slow-download:4000000=0.02", "slow-download:150000=0.01",
     "missing-block=0.03", "bad-block=0.03",
 ]
 # Incidents that happen to some accounts before the backfill starts.

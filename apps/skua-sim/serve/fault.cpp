@@ -92,6 +92,8 @@ constexpr std::array kKinds = {
             "429[:SECONDS]", "refuse a request, with RateLimit-* and Retry-After (default: 1)", 1},
     KindRow{FaultKind::bare_rate_limit, "429-bare", FaultScope::request, Argument::none, "429-bare",
             "refuse a request without these headers"},
+    KindRow{FaultKind::refused_status, "429-status", FaultScope::status, Argument::none,
+            "429-status", "refuse a getRepoStatus without these headers"},
     KindRow{FaultKind::cut_download, "cut-download", FaultScope::download, Argument::none,
             "cut-download", "end the body of a getRepo in the middle"},
     KindRow{FaultKind::slow_download, "slow-download", FaultScope::download,
@@ -195,7 +197,8 @@ FaultScope fault_scope(FaultKind kind) {
 }
 
 bool strikes_answers(FaultScope scope) {
-  return scope == FaultScope::request || scope == FaultScope::download;
+  return scope == FaultScope::request || scope == FaultScope::status ||
+         scope == FaultScope::download;
 }
 
 bool is_tap_fault(FaultKind kind) {

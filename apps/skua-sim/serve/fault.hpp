@@ -17,6 +17,7 @@ enum class FaultScope : std::uint8_t {
   connection,  // one subscriber of the relay, before a frame is sent to it
   stream,      // the messages of the relay, for all subscribers; or Tap, or the labeler
   request,     // any HTTP request except those to the control server and health checks
+  status,      // a request for the hosting status of an account
   download,    // the body of a getRepo answer
 };
 
@@ -48,6 +49,7 @@ enum class FaultKind : std::uint8_t {
   label_repeat,     // the labeler's newest frame again, with the same seq
   rate_limit,       // 429 with RateLimit-* and Retry-After, `number` seconds
   bare_rate_limit,  // 429 without these headers
+  refused_status,   // the same, for a hosting status
   cut_download,     // the body ends in the middle
   slow_download,    // `number` bytes per second
   missing_block,    // one block is left out of the CAR

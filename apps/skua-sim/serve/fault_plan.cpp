@@ -34,7 +34,10 @@ std::vector<Fault> FaultPlan::take_for_stream(std::uint64_t number, std::optiona
   return taken;
 }
 
-std::optional<Fault> FaultPlan::take_for_request(TimePoint now) {
+std::optional<Fault> FaultPlan::take_for_request(bool asks_status, TimePoint now) {
+  if (asks_status) {
+    if (auto fault = take_one(FaultScope::status, now)) return fault;
+  }
   return take_one(FaultScope::request, now);
 }
 

@@ -34,8 +34,9 @@ class FaultPlan {
   /// only planned ones.
   std::vector<Fault> take_for_stream(std::uint64_t number, std::optional<std::int64_t> seq,
                                      TimePoint now, bool by_chance);
-  /// The fault for a request; nothing: serve it normally.
-  std::optional<Fault> take_for_request(TimePoint now);
+  /// The fault for a request; nothing: serve it normally. `asks_status`: for the status of an
+  /// account.
+  std::optional<Fault> take_for_request(bool asks_status, TimePoint now);
   /// The faults for a download, at most one of each kind.
   std::vector<Fault> take_for_download(TimePoint now);
 

@@ -25,7 +25,7 @@ void log_fault(Site& site, const Fault& fault, const Request& request) {
 
 Response refusal(const Fault& fault) {
   auto response = error_response(429, "RateLimitExceeded", "Rate Limit Exceeded");
-  if (fault.kind == FaultKind::bare_rate_limit) return response;
+  if (fault.kind != FaultKind::rate_limit) return response;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto reset = std::chrono::duration_cast<std::chrono::seconds>(now).count() + fault.number;
   response.headers = {{"RateLimit-Limit", "3000"},
@@ -73,8 +73,10 @@ Response answer(Site& site, const Request& request) {
   const bool is_health = request.path.ends_with("/_health") || request.path == "/health";
   const auto now = std::chrono::steady_clock::now();
   Response response;
-  const auto refused =
-      site.faults != nullptr && !is_health ? site.faults->take_for_request(now) : std::nullopt;
+  const bool asks_status = request.path.ends_with(".getRepoStatus");
+  const auto refused = site.faults != nullptr && !is_health
+                           ? site.faults->take_for_request(asks_status, now)
+                           : std::nullopt;
   if (refused) {
     log_fault(site, *refused, request);
     response = refusal(*refused);

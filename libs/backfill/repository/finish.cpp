@@ -43,12 +43,9 @@ const store::Statement kActive{
     "FROM unnest($1::int4[], $2::timestamptz[]) AS g(id, time) "
     "WHERE a.id = g.id AND a.status IN ('deleted', 'deactivated') AND a.status_time < g.time "
     "RETURNING a.id"};
-const store::Statement kDeleted{
-    "finish_deleted",
-    "UPDATE skua.repositories AS r SET state = 'desynchronized', next_attempt = $2::timestamptz, "
-    "reason = 'the account was reported as deleted, and its host gave its repository out' "
-    "FROM bsky.actors AS a WHERE a.id = ANY($1::int4[]) AND a.status = 'deleted' "
-    "AND r.did = a.did"};
+const store::Statement kDeleted{"finish_deleted",
+                                "SELECT did FROM bsky.actors "
+                                "WHERE id = ANY($1::int4[]) AND status = 'deleted'"};
 
 std::int64_t int8_of(atproto::Tid rev) {
   return static_cast<std::int64_t>(rev.value);
@@ -123,9 +120,13 @@ void write_statuses(store::Session& session, const Repositories& repositories, T
   for (std::size_t i = 0; i < changed.size(); ++i) {
     effects.account_changed(changed.int4(i, 0), false);
   }
-  store::Params deleted;
-  deleted.array(ids).timestamp(now + 2 * kClockDifference);
-  session.execute(kDeleted, deleted);
+  store::Params asked;
+  asked.array(ids);
+  const store::Rows deleted = session.execute(kDeleted, asked);
+  std::vector<std::string> dids;
+  for (std::size_t i = 0; i < deleted.size(); ++i) dids.emplace_back(deleted.text(i, 0));
+  std::sort(dids.begin(), dids.end());
+  store::desynchronize(session, dids, now + 2 * kClockDifference);
 }
 
 /// What is known of an account once all of it is there.

@@ -28,19 +28,26 @@ inline void lock_account(store::Session& session, const std::string& did) {
   store::lock_xact(session, std::move(locks));
 }
 
-/// Calls `remove(Effects&)` in transactions with the locks of the account, until it returns fewer
-/// rows than kRowsOfRemoval. Returns the number of rows. Outside a transaction. Throws
-/// store::SqlError.
+/// Calls `remove(Effects&)` in a transaction with the locks of the account. Returns its result, the
+/// number of rows. Outside a transaction. Throws store::SqlError.
+template <class F>
+std::size_t remove_step(store::Session& session, const std::string& did, F&& remove) {
+  store::Transaction transaction(session);
+  lock_account(session, did);
+  Effects effects;
+  const std::size_t rows = remove(effects);
+  effects.finish(session);
+  transaction.commit();
+  return rows;
+}
+
+/// Repeats remove_step until it returns fewer rows than kRowsOfRemoval. Returns the number of all
+/// rows.
 template <class F>
 std::size_t remove_in_steps(store::Session& session, const std::string& did, F&& remove) {
   std::size_t rows = 0;
   for (;;) {
-    store::Transaction transaction(session);
-    lock_account(session, did);
-    Effects effects;
-    const std::size_t removed = remove(effects);
-    effects.finish(session);
-    transaction.commit();
+    const std::size_t removed = remove_step(session, did, remove);
     rows += removed;
     if (removed < kRowsOfRemoval) return rows;
   }

@@ -1,5 +1,7 @@
 #include "writer/purge.hpp"
 
+#include <utility>
+
 #include "records/record.hpp"
 #include "writer/account_removal.hpp"
 #include "writer/table_writer.hpp"
@@ -18,27 +20,45 @@ const store::Statement kRaise{
     "EXISTS (SELECT FROM bsky.all_records AS r WHERE r.did = a.did) "
     "OR EXISTS (SELECT FROM bsky.labels AS l WHERE l.actor_id = a.id)"};
 
-std::size_t purge_table(store::Session& session, const TableWriter& table, const Purge& purge) {
-  return remove_in_steps(session, purge.did, [&](Effects& effects) {
-    return table.purge(session, purge.actor_id, static_cast<std::int64_t>(purge.floor.value),
-                       kRowsOfRemoval, effects);
-  });
+/// Numbers of what a purge reads: `bsky.records`, then the tables of the collections, then labels.
+constexpr int kRecordsTable = 0;
+constexpr int kLabels = static_cast<int>(records::kTypedCollections) + 1;
+
+std::size_t purge_rows(store::Session& session, int number, const Purge& purge, Effects& effects) {
+  if (number == kLabels) {
+    return purge_labels(session, purge.actor_id, purge.said_at, kRowsOfRemoval, effects);
+  }
+  const TableWriter* table = number == kRecordsTable ? &records_table() : table_of(number);
+  if (table == nullptr) return 0;
+  return table->purge(session, purge.actor_id, static_cast<std::int64_t>(purge.floor.value),
+                      kRowsOfRemoval, effects);
 }
 
 }  // namespace
 
-std::size_t purge_account(store::Session& session, const Purge& purge) {
-  std::size_t rows = purge_table(session, records_table(), purge);
-  for (int id = 1; id <= static_cast<int>(records::kTypedCollections); ++id) {
-    if (const TableWriter* table = table_of(id)) rows += purge_table(session, *table, purge);
-  }
-  rows += remove_in_steps(session, purge.did, [&](Effects& effects) {
-    return purge_labels(session, purge.actor_id, purge.said_at, kRowsOfRemoval, effects);
+AccountPurge::AccountPurge(Purge purge, bool has_rows)
+    : purge_(std::move(purge)), table_(has_rows ? kRecordsTable : kLabels + 1) {}
+
+std::size_t AccountPurge::step(store::Session& session) {
+  const std::size_t rows = remove_step(session, purge_.did, [&](Effects& effects) {
+    return purge_rows(session, table_, purge_, effects);
   });
+  if (rows < kRowsOfRemoval) ++table_;
+  rows_ += rows;
   return rows;
 }
 
-std::optional<std::size_t> purge_deleted_account(store::Session& session, const std::string& did) {
+bool AccountPurge::is_done() const {
+  return table_ > kLabels;
+}
+
+std::size_t purge_account(store::Session& session, const Purge& purge) {
+  AccountPurge all(purge);
+  while (!all.is_done()) all.step(session);
+  return all.rows();
+}
+
+std::optional<AccountPurge> confirm_deletion(store::Session& session, const std::string& did) {
   store::Params params;
   params.text(did);
   store::Transaction transaction(session);
@@ -46,11 +66,11 @@ std::optional<std::size_t> purge_deleted_account(store::Session& session, const 
   const store::Rows raised = session.execute(kRaise, params);
   transaction.commit();
   if (raised.empty()) return std::nullopt;
-  if (!raised.boolean(0, 3)) return 0;
-  return purge_account(session, {did,
-                                 raised.int4(0, 0),
-                                 {static_cast<std::uint64_t>(raised.int8(0, 1))},
-                                 raised.timestamp(0, 2)});
+  return AccountPurge({did,
+                       raised.int4(0, 0),
+                       {static_cast<std::uint64_t>(raised.int8(0, 1))},
+                       raised.timestamp(0, 2)},
+                      raised.boolean(0, 3));
 }
 
 }  // namespace skua::writer

@@ -129,13 +129,19 @@ TEST_F(AccountChangesTest, a_deletion_that_the_host_confirms_later_removes_what_
   const std::uint64_t said = atproto::Tid::from_time(at(100), 1023).value;
   write(made_write(kAlice, kThing, "before", said, {{"a", 1}}),
         made_write(kAlice, kThing, "after", said + 1, {{"a", 1}}));
-  EXPECT_EQ(purge_deleted_account(session(), kAlice), tables() + 1);
+  const auto purged = [&](const std::string& did) -> std::optional<std::size_t> {
+    std::optional<writer::AccountPurge> purge = writer::confirm_deletion(session(), did);
+    if (!purge) return std::nullopt;
+    while (!purge->is_done()) purge->step(session());
+    return purge->rows();
+  };
+  EXPECT_EQ(purged(kAlice), tables() + 1);
   EXPECT_EQ(value("SELECT string_agg(uri, ' ') FROM bsky.all_records WHERE did = '" + kAlice + "'"),
             "at://did:plc:alice/com.example.thing/after");
   EXPECT_EQ(value("SELECT floor_rev FROM bsky.actors WHERE did = '" + kAlice + "'"),
             std::to_string(said));
-  EXPECT_EQ(purge_deleted_account(session(), kAlice), 0U);
-  EXPECT_EQ(purge_deleted_account(session(), kBob), std::nullopt);
+  EXPECT_EQ(purged(kAlice), 0U);
+  EXPECT_EQ(purged(kBob), std::nullopt);
   EXPECT_EQ(records_of(kBob), std::to_string(tables()));
 }
 

@@ -1,5 +1,6 @@
 #include "backfill/queue/job_outcomes.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,20 +12,23 @@
 #include "base/count_text.hpp"
 #include "base/log.hpp"
 #include "store/repository_table.hpp"
+#include "writer/account_removal.hpp"
 #include "writer/purge.hpp"
 
 namespace skua::backfill {
 namespace {
 
-/// The stream has reported a deletion that the host could not confirm at the time. Now it has.
-void remove_deleted(store::Session& session, const std::string& did) {
-  const std::optional<std::size_t> rows = writer::purge_deleted_account(session, did);
-  if (!rows) return;
+/// The thread that writes the ends starts jobs and renews leases, too: an account with millions of
+/// records must not keep it. So much takes about a tenth of a second.
+constexpr std::size_t kRowsInACall = writer::kRowsOfRemoval;
+constexpr std::size_t kTransactionsInACall = 100;
+
+void deletion_confirmed(store::Session& session, const std::string& did, std::size_t rows) {
   store::resync_of_deleted_done(session, did);
-  if (*rows == 0) return;
+  if (rows == 0) return;
   logger("backfill")
       ->info("did={}: the host confirms that the account is deleted; {} removed", did,
-             counted(static_cast<std::int64_t>(*rows), "row"));
+             counted(static_cast<std::int64_t>(rows), "row"));
 }
 
 }  // namespace
@@ -43,8 +47,12 @@ void JobOutcomes::add(const std::string& did, JobEnd end) {
         if constexpr (std::is_same_v<How, JobMoved>) {
           moved_.push_back({did, std::move(how.host)});
         } else if constexpr (std::is_same_v<How, JobUnavailable>) {
-          if (how.is_gone) gone_.push_back(did);
-          unavailable_.push_back({did, std::move(how.reason)});
+          JobError job{did, std::move(how.reason)};
+          if (how.is_gone) {
+            gone_.push_back({std::move(job)});
+          } else {
+            unavailable_.push_back(std::move(job));
+          }
         } else if constexpr (std::is_same_v<How, JobPostponed>) {
           postponed_.push_back({did, std::move(how.reason), how.wait});
         } else if constexpr (std::is_same_v<How, JobFailed>) {
@@ -54,6 +62,35 @@ void JobOutcomes::add(const std::string& did, JobEnd end) {
         // Nothing is left to write for the others.
       },
       end);
+}
+
+/// The job ends afterwards: if this process dies meanwhile, the job runs again.
+void JobOutcomes::remove_gone(store::Session& session) {
+  std::size_t rows = 0;
+  std::size_t transactions = 0;
+  while (!gone_.empty() && rows < kRowsInACall && transactions < kTransactionsInACall) {
+    GoneAccount& account = gone_.front();
+    const std::string& did = account.job.did;
+    if (!account.purge) {
+      account.purge = writer::confirm_deletion(session, did);
+      ++transactions;
+    }
+    // The stream reported a deletion that the host could not confirm at the time. Now it has.
+    if (account.purge) {
+      while (!account.purge->is_done() && rows < kRowsInACall) {
+        rows += account.purge->step(session);
+        ++transactions;
+      }
+      if (!account.purge->is_done()) {
+        // The others have their turn first.
+        std::rotate(gone_.begin(), gone_.begin() + 1, gone_.end());
+        return;
+      }
+      deletion_confirmed(session, did, account.purge->rows());
+    }
+    unavailable_.push_back(std::move(account.job));
+    gone_.pop_front();
+  }
 }
 
 void JobOutcomes::write(store::Session& session) {
@@ -69,11 +106,7 @@ void JobOutcomes::write(store::Session& session) {
     jobs_postponed(session, postponed_, lease_owner_, now);
     counters_.postponed += postponed_.size();
   });
-  // Before the job ends: if this process dies meanwhile, the job runs again.
-  while (!gone_.empty()) {
-    remove_deleted(session, gone_.back());
-    gone_.pop_back();
-  }
+  remove_gone(session);
   write_all(unavailable_, [&] {
     jobs_unavailable(session, unavailable_, lease_owner_, now);
     // If the job is a resync, that has failed too.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,13 +10,14 @@
 #include "backfill/queue/job_results.hpp"
 #include "base/time.hpp"
 #include "store/session.hpp"
+#include "writer/purge.hpp"
 
 namespace skua::backfill {
 
 /// Writes how jobs ended, many in one statement, and counts them. Only a success is written
 /// elsewhere: by the transaction that finishes the repository (finish_repositories). If the account
-/// of a job is gone, and its stored status is `deleted`, it removes the records of the account.
-/// Owned and called by one thread.
+/// of a job is gone, and its stored status is `deleted`, it removes the records of the account
+/// before it writes the end of the job. Owned and called by one thread.
 class JobOutcomes {
  public:
   /// `lease_owner`: the owner of the jobs. `max_attempts`: then a job fails for good. The clock
@@ -24,10 +27,20 @@ class JobOutcomes {
 
   void add(const std::string& did, JobEnd end);
 
-  /// Writes all ends that were added. Throws store::SqlError and may then be called again.
+  /// Writes the ends that were added. Removes a bounded number of rows: the ends of accounts whose
+  /// records remain are written by later calls. Throws store::SqlError and may then be called again.
   void write(store::Session& session);
 
  private:
+  /// A job whose account is gone.
+  struct GoneAccount {
+    JobError job;
+    /// Nothing: it is not known yet whether the stream has reported the deletion.
+    std::optional<writer::AccountPurge> purge = std::nullopt;
+  };
+
+  void remove_gone(store::Session& session);
+
   const std::string lease_owner_;
   const int max_attempts_;
   const Clock& clock_;
@@ -35,8 +48,8 @@ class JobOutcomes {
   std::vector<JobHost> moved_;
   std::vector<JobError> postponed_;
   std::vector<JobError> unavailable_;
-  /// Those of the unavailable ones whose account is gone.
-  std::vector<std::string> gone_;
+  /// They become unavailable.
+  std::deque<GoneAccount> gone_;
   std::vector<JobError> failed_;
   /// Those that are not tried again.
   std::vector<JobError> failed_finally_;

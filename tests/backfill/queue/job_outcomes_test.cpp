@@ -129,6 +129,40 @@ TEST_F(JobOutcomesTest, a_deletion_that_the_host_confirms_is_settled) {
   EXPECT_EQ(job("gone"), "unavailable 1 RepoNotFound");
 }
 
+TEST_F(JobOutcomesTest, a_deleted_account_with_many_records_delays_no_other_job) {
+  lease({"huge", "small", "failed"});
+  session().run(
+      "INSERT INTO bsky.actors (did, indexed_at, active, status, status_time) "
+      "SELECT did, now(), false, 'deleted', '2026-01-01Z' FROM unnest(ARRAY['huge', 'small']) did; "
+      "INSERT INTO bsky.collections (nsid) VALUES ('com.example.thing'); "
+      "INSERT INTO bsky.records "
+      "SELECT n, 10, now(), a.id, c.id, sha256(''), '{}' "
+      "FROM bsky.actors a, bsky.collections c, generate_series(1, 12000) n "
+      "WHERE c.nsid = 'com.example.thing' AND (a.did = 'huge' OR n < 3)");
+  const auto records = [&] {
+    return value(
+        "SELECT concat_ws(' ', count(*) FILTER (WHERE a.did = 'huge'), "
+        "count(*) FILTER (WHERE a.did = 'small')) FROM bsky.actors a JOIN bsky.records r "
+        "ON r.actor_id = a.id");
+  };
+  ASSERT_EQ(records(), "12000 2");
+  end("huge", JobUnavailable{"RepoNotFound", true});
+  end("small", JobUnavailable{"RepoNotFound", true});
+  end("failed", JobFailed{"no answer"});
+  outcomes_.write(session());
+  EXPECT_EQ(records(), "7000 2");
+  EXPECT_EQ(job("failed"), "queued 1 no answer");
+  EXPECT_EQ(job("huge"), "running 1 -") << "its end is written after its records are removed";
+  outcomes_.write(session());
+  EXPECT_EQ(records(), "2000 0");
+  EXPECT_EQ(job("small"), "unavailable 1 RepoNotFound");
+  EXPECT_EQ(job("huge"), "running 1 -");
+  outcomes_.write(session());
+  EXPECT_EQ(records(), "0 0");
+  EXPECT_EQ(job("huge"), "unavailable 1 RepoNotFound");
+  EXPECT_EQ(counters_.unavailable, 2U);
+}
+
 TEST_F(JobOutcomesTest, the_last_attempt_is_counted_as_given_up) {
   lease({"a"});
   session().run("UPDATE skua.backfill_jobs SET attempts = " + std::to_string(kAttempts));

@@ -37,12 +37,14 @@ bool IdCache::parse_plc(std::string_view did, PlcKey& key) {
   if (did.size() != atproto::kPlcPrefix.size() + kPlcCharacters || !atproto::is_plc_did(did))
     return false;
   const std::string_view text = did.substr(atproto::kPlcPrefix.size());
+  std::array<std::uint64_t, 2> halves{};
   for (std::size_t i = 0; i < kPlcCharacters; ++i) {
     const std::uint64_t value = kBase32[static_cast<std::uint8_t>(text[i])];
     if (value == 32) return false;
-    std::uint64_t& half = i < kPlcCharacters / 2 ? key.high : key.low;
+    std::uint64_t& half = halves[i / (kPlcCharacters / 2)];
     half = half << 5 | value;
   }
+  key = {halves[0], halves[1]};
   return true;
 }
 

@@ -13,7 +13,7 @@
 
 namespace skua::resolve {
 
-/// DID -> `bsky.actors.id`, for all threads of the process. Holds at most `capacity` DIDs, 60 bytes
+/// DID -> `bsky.actors.id`, for all threads of the process. Holds at most `capacity` DIDs, 50 bytes
 /// each at most for a did:plc. Only committed ids may go in: they never change.
 class IdCache {
  public:
@@ -35,8 +35,8 @@ class IdCache {
  private:
   static constexpr std::size_t kShards = 16;
 
-  /// The 24 base32 characters of a did:plc, 5 bits each.
-  struct PlcKey {
+  /// The 24 base32 characters of a did:plc, 5 bits each. No padding: millions are stored.
+  struct [[gnu::packed, gnu::aligned(4)]] PlcKey {
     std::uint64_t high = 0;
     std::uint64_t low = 0;
     friend bool operator==(const PlcKey&, const PlcKey&) = default;
@@ -65,7 +65,8 @@ class IdCache {
 /// more than a stub that is missing.
 class KnownPosts {
  public:
-  struct Key {
+  /// No padding: millions are stored.
+  struct [[gnu::packed, gnu::aligned(4)]] Key {
     std::int32_t actor_id = 0;
     std::int64_t rkey = 0;
     friend auto operator<=>(const Key&, const Key&) = default;

@@ -28,7 +28,7 @@ class JobOutcomes {
   void add(const std::string& did, JobEnd end);
 
   /// Writes the ends that were added. Removes a bounded number of rows: the ends of accounts whose
-  /// records remain are written by later calls. Throws store::SqlError and may then be called again.
+  /// records remain are written by later calls. Throws store::SqlError, and may then be repeated.
   void write(store::Session& session);
 
  private:

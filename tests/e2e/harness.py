@@ -75,6 +75,16 @@ def free_port():
         return probe.getsockname()[1]
 
 
+_closed = []
+
+
+def closed_port():
+    """A port that refuses connections as long as this process runs: no other process gets it."""
+    _closed.append(socket.socket())
+    _closed[-1].bind(("127.0.0.1", 0))
+    return _closed[-1].getsockname()[1]
+
+
 class Database:
     """SQL on one database, through the psql client."""
 

@@ -3,7 +3,7 @@
 import socket
 import unittest
 
-from harness import free_port, wait_for
+from harness import closed_port, wait_for
 from test_labels import POST, LabelTest
 
 SERVICE = "app.bsky.labeler.service"
@@ -43,7 +43,7 @@ class Discovered(LabelTest):
         self.addCleanup(silent.close)
         skua = self.begin(database, network, "--cursor", "oldest")
         self.publish(network, others[0], f"http://127.0.0.1:{silent.getsockname()[1]}")
-        self.publish(network, others[1], f"http://127.0.0.1:{free_port()}")
+        self.publish(network, others[1], f"http://127.0.0.1:{closed_port()}")
         self.publish(network, others[2])
         # Forged and broken labels are counted, and make no dead letters.
         network.control("/label", labels=[{"uri": POST, "val": "forged", "broken": "signature"},

@@ -12,7 +12,7 @@ import urllib.parse
 import uuid
 
 from database_proxy import DatabaseProxy, TransactionPooler
-from harness import BIN, Database, EndToEnd, free_port, wait_for
+from harness import BIN, Database, EndToEnd, closed_port, wait_for
 from shifted_clock import shifted_environment
 from standby import Standby
 from test_outage import OwnServer
@@ -307,14 +307,14 @@ class Hosts(DoctorCase):
 
     def test_a_closed_port(self):
         database = self.database()
-        self.check(database, "source-down", "error", "--relay", f"ws://127.0.0.1:{free_port()}")
-        self.check(database, "plc-down", "error", "--plc", f"http://127.0.0.1:{free_port()}")
+        self.check(database, "source-down", "error", "--relay", f"ws://127.0.0.1:{closed_port()}")
+        self.check(database, "plc-down", "error", "--plc", f"http://127.0.0.1:{closed_port()}")
         # A standby replaces it.
-        self.check(database, "source-down", "warning", "--relay", f"ws://127.0.0.1:{free_port()}", "--relay",
+        self.check(database, "source-down", "warning", "--relay", f"ws://127.0.0.1:{closed_port()}", "--relay",
                    self.network.url)
         # A labeler has none.
         self.check(database, "source-down", "error", "--relay", self.network.url, "--labeler",
-                   f"ws://127.0.0.1:{free_port()}")
+                   f"ws://127.0.0.1:{closed_port()}")
 
     def test_a_host_without_tls(self):
         url = self.network.url.replace("ws://", "wss://")
@@ -400,8 +400,8 @@ class Server(OwnServer, DoctorCase):
         self.addCleanup(proxy.close)
         wrong = urllib.parse.urlsplit(proxy.url)
         place = wrong.netloc.rpartition("@")[2]
-        for url in (f"postgresql://skua:{PASSWORD}@{place}/skua", f"host=127.0.0.1 port={free_port()} password={PASSWORD}",
-                    f"postgresql://skua:{PASSWORD}@127.0.0.1:{free_port()}/skua"):
+        for url in (f"postgresql://skua:{PASSWORD}@{place}/skua", f"host=127.0.0.1 port={closed_port()} password={PASSWORD}",
+                    f"postgresql://skua:{PASSWORD}@127.0.0.1:{closed_port()}/skua"):
             with self.subTest(url):
                 self.check(url, "database-down", "error")
 

@@ -2,7 +2,7 @@
 
 import unittest
 
-from harness import EndToEnd, free_port, wait_for
+from harness import EndToEnd, closed_port, free_port, wait_for
 from made import Network as Made
 from test_sim import Network
 
@@ -10,7 +10,7 @@ from test_sim import Network
 class NetworkErrors(EndToEnd):
     def setUp(self):
         super().setUp()
-        self.away = f"http://127.0.0.1:{free_port()}"
+        self.away = f"http://127.0.0.1:{closed_port()}"
 
     def network(self):
         network = Network("--accounts", 3, "--records", 9, "--rate", "0.001", "--hosts", 1, "--oddities", 0)

@@ -6,7 +6,7 @@ import select
 import subprocess
 import unittest
 
-from harness import BIN, EndToEnd, free_port, wait_for
+from harness import BIN, EndToEnd, closed_port, wait_for
 from made import Network, busy_network
 
 
@@ -108,7 +108,7 @@ class Output(EndToEnd):
         def warning(**environment):
             terminal, end = pty.openpty()
             program = subprocess.Popen(
-                [BIN / "skua", "run", "--relay", f"ws://127.0.0.1:{free_port()}", "--verify", "none",
+                [BIN / "skua", "run", "--relay", f"ws://127.0.0.1:{closed_port()}", "--verify", "none",
                  "--database", "postgresql://127.0.0.1:1/x"],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=end,
                 env={**os.environ, "TERM": "xterm-256color", **environment},

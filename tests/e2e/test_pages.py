@@ -11,7 +11,7 @@ import time
 import unittest
 import urllib.parse
 
-from harness import BIN, Database, free_port, wait_for
+from harness import BIN, Database, closed_port, wait_for
 from test_outage import OwnServer
 from test_sim import SimTest
 
@@ -393,7 +393,7 @@ class Secrets(OwnServer, SimTest):
         port = urllib.parse.parse_qs(parts.query)["port"][0]
         secret = "hunter2-secret"
         for url in (f"postgresql://skua:{secret}@127.0.0.1:{port}/skua",
-                    f"postgresql://skua:{secret}@127.0.0.1:{free_port()}/skua",
+                    f"postgresql://skua:{secret}@127.0.0.1:{closed_port()}/skua",
                     f"postgresql://skua:{secret}@nowhere.invalid/skua",
                     f"host=127.0.0.1 port={port} user=skua password={secret} dbname=skua nonsense=1",
                     f"postgresql://skua:{secret}@127.0.0.1:port/skua"):
@@ -404,8 +404,8 @@ class Secrets(OwnServer, SimTest):
                     self.assertNotEqual(program.wait(), 0)
                     self.assert_hidden(program, secret)
         # The run retries: what it logs meanwhile.
-        url = f"postgresql://skua:{secret}@127.0.0.1:{free_port()}/skua"
-        program = self.indexer(Database(url), f"ws://127.0.0.1:{free_port()}", "--http", "127.0.0.1:0", "--log-level",
+        url = f"postgresql://skua:{secret}@127.0.0.1:{closed_port()}/skua"
+        program = self.indexer(Database(url), f"ws://127.0.0.1:{closed_port()}", "--http", "127.0.0.1:0", "--log-level",
                                "trace")
         pages = Pages(program)
         pages.wait_for_reason("database-down")
@@ -416,11 +416,11 @@ class Secrets(OwnServer, SimTest):
     def test_the_password_of_a_tap_and_the_secret_of_a_webhook(self):
         file = self.folder / "tap.password"
         file.write_text("tap-secret-word\n")
-        tap = self.start([BIN / "skua", "run", "--tap", f"ws://127.0.0.1:{free_port()}", "--tap-password-file", file,
+        tap = self.start([BIN / "skua", "run", "--tap", f"ws://127.0.0.1:{closed_port()}", "--tap-password-file", file,
                           "--http", "127.0.0.1:0", "--log-level", "trace"], self.environment(self.db))
         wait_for("the failure", lambda: tap.says("cannot reach"), alive=[tap])
         self.assert_hidden(tap, "tap-secret-word")
-        added = self.skua(self.db, "consumers", "add", "hook", "--webhook", f"http://127.0.0.1:{free_port()}/x", "--from",
+        added = self.skua(self.db, "consumers", "add", "hook", "--webhook", f"http://127.0.0.1:{closed_port()}/x", "--from",
                           "oldest")
         (secret,) = re.findall(r"[\w+/=-]{32,}", "\n".join(added.stdout))
         self.indexer(self.db, self.network("--accounts", "5", "--rate", "50").url)

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import unittest
 
-from harness import BIN, Database, free_port, wait_for, with_database
+from harness import BIN, Database, closed_port, wait_for, with_database
 from made import Network as Made
 from test_clock import ShiftedClock
 from test_outage import OwnServer
@@ -43,7 +43,7 @@ class OfHosts(VerifiedNetwork):
 
     def test_a_directory_that_is_down(self):
         network = self.network()
-        pages = Pages(self.indexer(self.database(), network, *PAGES, plc=f"http://127.0.0.1:{free_port()}"))
+        pages = Pages(self.indexer(self.database(), network, *PAGES, plc=f"http://127.0.0.1:{closed_port()}"))
         pages.wait_until_ready()
         network.steps(20)
         pages.wait_for_reason("plc-down", seconds=60)

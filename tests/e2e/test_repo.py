@@ -7,7 +7,7 @@ import unittest
 
 import atproto
 import comparison
-from harness import free_port, wait_for
+from harness import closed_port, wait_for
 from test_backfill import Backfill
 from test_sources import Sources
 
@@ -116,7 +116,7 @@ class Resync(Backfill):
             self.run_at(database, network, "repo", "resync", did, "--attempts", 0, code=2)
         with self.subTest("a host that is down"):
             document = network.ask("plc", f"/{did}").json()
-            document["service"][0]["serviceEndpoint"] = f"http://127.0.0.1:{free_port()}"
+            document["service"][0]["serviceEndpoint"] = f"http://127.0.0.1:{closed_port()}"
             documents = self.folder / "documents.json"
             documents.write_text(json.dumps(document))
             program = self.run_at(database, network, "repo", "resync", did, "--did-docs", documents,

@@ -9,7 +9,7 @@ import threading
 import unittest
 import urllib.parse
 
-from harness import ROOT, Database, EndToEnd, free_port, wait_for
+from harness import ROOT, Database, EndToEnd, closed_port, free_port, wait_for
 from made import Network
 
 
@@ -77,7 +77,7 @@ class RunScript(EndToEnd):
         self.assertEqual(self.script("pg", "status").returncode, 1)
 
     def test_a_relay_that_cannot_be_reached_is_said_in_plain_words(self):
-        program = self.run_script(f"ws://127.0.0.1:{free_port()}")
+        program = self.run_script(f"ws://127.0.0.1:{closed_port()}")
         wait_for("plain words", lambda: program.says("cannot reach"), seconds=900, alive=[program])
         wait_for("what to try", lambda: program.says("SKUA_RELAY"), alive=[program])
 
@@ -99,7 +99,7 @@ class RunScript(EndToEnd):
         self.assertIsNone(live.value("select to_regclass('bsky.posts')::text"))
 
     def test_the_simulated_network_is_indexed_into_a_database_of_its_own(self):
-        program = self.run_script(f"ws://127.0.0.1:{free_port()}", "--simulated")
+        program = self.run_script(f"ws://127.0.0.1:{closed_port()}", "--simulated")
         wait_for("its words on how to look", lambda: program.says("posts_view"), seconds=900, alive=[program])
         self.check_simulated({"seconds": 60, "alive": [program]})
 
@@ -116,14 +116,14 @@ class RunScript(EndToEnd):
         # The process in the message ends the simulation, and then another one starts.
         os.kill(int(named), signal.SIGTERM)
         self.assertEqual(program.wait(35), 0, program.tail())
-        third = self.run_script(f"ws://127.0.0.1:{free_port()}", "--simulated")
+        third = self.run_script(f"ws://127.0.0.1:{closed_port()}", "--simulated")
         wait_for("the next simulation", lambda: third.says("events/s"), seconds=60, alive=[third])
         self.ctrl_c(third)
 
     def test_a_terminal_is_offered_the_simulated_network(self):
         main, terminal = pty.openpty()
         self.addCleanup(os.close, main)
-        environment = {**os.environ, **self.environment_of_script, "SKUA_RELAY": f"ws://127.0.0.1:{free_port()}"}
+        environment = {**os.environ, **self.environment_of_script, "SKUA_RELAY": f"ws://127.0.0.1:{closed_port()}"}
         process = subprocess.Popen([ROOT / "scripts/run"], env=environment, cwd="/", stdin=terminal,
                                    stdout=terminal, stderr=terminal, start_new_session=True)
         self.addCleanup(process.wait, 40)

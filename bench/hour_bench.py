@@ -198,9 +198,11 @@ def print_part(number, samples):
     behind = max(sample.run.largest("skua_consumer_lag_seconds") for sample in samples[1:])
     cpu = [(getattr(last, name) - getattr(first, name)) / seconds for name in ("run_cpu", "serve_cpu", "server_cpu")]
     problems = sorted({code for sample in samples[1:] for code in sample.problems})
+    # Free memory is returned once a minute: the smallest sample is one shortly after that.
+    least, most = (pick(sample.memory for sample in samples[1:]) for pick in (min, max))
     print(f"{number:6} {rate:9.0f} {lag:7.2f} {latency[0]:6.0f} {latency[1]:6.0f} {behind:12.2f}"
           f" {(last.changes - first.changes) / seconds:10.0f} {max(sample.age for sample in samples[1:]):7.2f}"
-          f" {last.memory:6.0f} {last.serve_memory:6.0f} {cpu[0]:6.2f} {cpu[1]:6.2f} {cpu[2]:6.2f}"
+          f" {least:6.0f} {most:6.0f} {last.serve_memory:6.0f} {cpu[0]:6.2f} {cpu[1]:6.2f} {cpu[2]:6.2f}"
           f"  {', '.join(problems)}", flush=True)
 
 
@@ -226,7 +228,7 @@ def growth(samples, name):
 def measure(installation, minutes):
     installation.wait(WARM_UP)
     samples = [Sample(installation)]
-    print("  part  events/s   lag s p50 ms p99 ms consumers s  changes/s   age s run MB srv MB    run  serve     pg  problems",
+    print("  part  events/s   lag s p50 ms p99 ms consumers s  changes/s   age s run MB to MB srv MB    run  serve     pg  problems",
           flush=True)
     parts = max(1, minutes * 60 // PART)
     for part in range(parts):

@@ -11,8 +11,8 @@ namespace skua {
 /// A map with about `capacity` entries at most that drops entries without recent use. A full young
 /// generation becomes the old one, and the former old one is dropped. An entry that is found in the
 /// old generation moves to the young one. No memory for an entry beyond the entry. The generations
-/// exchange their tables, and the second one gets the size of the first at once: when the young
-/// generation was full for the first time, the memory stays the same. One thread.
+/// exchange their tables, and the second one gets the size of the first at once: after the
+/// young generation was full once, the memory stays the same. One thread.
 template <class Key, class Value, class Hash = boost::hash<Key>>
 class GenerationalMap {
  public:

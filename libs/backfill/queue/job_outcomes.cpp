@@ -19,7 +19,7 @@ namespace skua::backfill {
 namespace {
 
 /// The thread that writes the ends starts jobs and renews leases, too: an account with millions of
-/// records must not keep it. So much takes about a tenth of a second.
+/// records must not hold it up.
 constexpr std::size_t kRowsInACall = writer::kRowsOfRemoval;
 constexpr std::size_t kTransactionsInACall = 100;
 

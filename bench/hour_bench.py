@@ -9,7 +9,7 @@ bench/README.md explains the results. Needs a release build, Chromium and its dr
 
   --minutes     how long to measure, after two minutes of warming up (default 60)
   --rate        messages a second (default 2000)
-  --accounts    accounts that write (default 5000)
+  --accounts    accounts that write, all equally often (default 50000)
   --outsiders   accounts that only references name (default 800000)
   --no-browser  read the pages that the dashboard reads without Chromium
 
@@ -39,6 +39,7 @@ from browser import Browser  # noqa: E402
 WARM_UP = 120
 SAMPLE = 15
 PART = 300
+SPAN = 5  # samples: together longer than the minute after which free memory is returned
 ADDRESS = re.compile(r"(?:pages at|serving) http://([\d.:]+)/")
 
 
@@ -127,7 +128,8 @@ class Sample:
     def __init__(self, installation):
         self.at = time.monotonic()
         self.run = Metrics(installation.run_address)
-        self.memory = memory(installation.run.process.pid)
+        # Since the last sample.
+        self.memory, installation.memory = installation.memory or [memory(installation.run.process.pid)], []
         self.serve_memory = memory(installation.serve.process.pid)
         self.server_cpu = installation.server.cpu()
         self.run_cpu = cpu_of(installation.run.process.pid)[0]
@@ -149,13 +151,15 @@ class Installation:
         self.db = migrated(self.server, "hour")
         for projection in PROJECTIONS:
             skua(self.db, "consumers", "add", projection)
-        self.network = self.start(stack, BIN / "skua-sim", "--accounts", options.accounts, "--records", options.accounts * 50,
-                                  "--outsiders", options.outsiders, "--outside-share", 0.5, "--rate", options.rate)
+        self.network = self.start(stack, BIN / "skua-sim", "--accounts", options.accounts, "--even", "--records",
+                                  options.accounts * 50, "--outsiders", options.outsiders, "--outside-share", 0.5,
+                                  "--rate", options.rate)
         ready = self.network.first_json(seconds=600)
         database = ("--database", self.db.url)
         self.run = self.start(stack, BIN / "skua", "run", *database, "--relay", ready["url"], "--plc", ready["plc"],
                               "--allow-private-hosts", "--handles", "claimed", "--verify", "full", "--http", "127.0.0.1:0")
         self.serve = self.start(stack, BIN / "skua", "serve", *database, "--listen", "127.0.0.1:0")
+        self.memory = []
         self.run_address, self.serve_address = map(self.address_of, (self.run, self.serve))
         self.client = FeedClient(self.serve_address)
         self.client.start()
@@ -185,6 +189,7 @@ class Installation:
                     raise SystemExit(f"{program} ended:\n{program.tail()}")
             if self.client.ended:
                 raise SystemExit("the stream of changes ended")
+            self.memory.append(memory(self.run.process.pid))
             time.sleep(min(1, max(0, end - time.monotonic())))
 
 
@@ -198,8 +203,8 @@ def print_part(number, samples):
     behind = max(sample.run.largest("skua_consumer_lag_seconds") for sample in samples[1:])
     cpu = [(getattr(last, name) - getattr(first, name)) / seconds for name in ("run_cpu", "serve_cpu", "server_cpu")]
     problems = sorted({code for sample in samples[1:] for code in sample.problems})
-    # Free memory is returned once a minute: the smallest sample is one shortly after that.
-    least, most = (pick(sample.memory for sample in samples[1:]) for pick in (min, max))
+    # Free memory is returned once a minute: the smallest value is one shortly after that.
+    least, most = (pick(value for sample in samples[1:] for value in sample.memory) for pick in (min, max))
     print(f"{number:6} {rate:9.0f} {lag:7.2f} {latency[0]:6.0f} {latency[1]:6.0f} {behind:12.2f}"
           f" {(last.changes - first.changes) / seconds:10.0f} {max(sample.age for sample in samples[1:]):7.2f}"
           f" {least:6.0f} {most:6.0f} {last.serve_memory:6.0f} {cpu[0]:6.2f} {cpu[1]:6.2f} {cpu[2]:6.2f}"
@@ -216,13 +221,21 @@ def print_stages(first, last):
         print(f"  {title:18} {shares} ms; {count / (last.at - first.at):.0f} a second")
 
 
-def growth(samples, name):
-    """MB per hour, by the line of least squares through all samples."""
-    points = [(sample.at / 3600, getattr(sample, name)) for sample in samples]
+def growth(points):
+    """MB per hour, by the line of least squares through points of seconds and MB."""
+    points = [(seconds / 3600, size) for seconds, size in points]
+    if len(points) < 2:
+        return float("nan")
     mean_x = sum(x for x, _ in points) / len(points)
     mean_y = sum(y for _, y in points) / len(points)
     spread = sum((x - mean_x) ** 2 for x, _ in points)
     return sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
+
+
+def least_memory(samples):
+    """The smallest memory of `skua run` in each span that is long enough to contain a return of free memory."""
+    spans = [samples[at : at + SPAN] for at in range(0, len(samples) - SPAN + 1, SPAN)]
+    return [(span[-1].at, min(value for sample in span for value in sample.memory)) for span in spans]
 
 
 def measure(installation, minutes):
@@ -241,8 +254,8 @@ def measure(installation, minutes):
     print_part(0, samples)
     print_stages(samples[0], samples[-1])
     late = samples[len(samples) // 2 :]
-    print(f"  memory in the second half: skua run {growth(late, 'memory'):+.1f} MB/h, skua serve"
-          f" {growth(late, 'serve_memory'):+.1f} MB/h; rows in bsky: "
+    print(f"  memory in the second half: skua run {growth(least_memory(late)):+.1f} MB/h, skua serve"
+          f" {growth((one.at, one.serve_memory) for one in late):+.1f} MB/h; rows in bsky: "
           + installation.db.run("select count(*) from bsky.all_records"), flush=True)
 
 
@@ -250,7 +263,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=int, default=60)
     parser.add_argument("--rate", type=int, default=2_000)
-    parser.add_argument("--accounts", type=int, default=5_000)
+    parser.add_argument("--accounts", type=int, default=50_000)
     parser.add_argument("--outsiders", type=int, default=800_000)
     parser.add_argument("--no-browser", dest="browser", action="store_false")
     options = parser.parse_args()

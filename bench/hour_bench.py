@@ -21,9 +21,11 @@ import contextlib
 import datetime
 import http.client
 import json
+import math
 import pathlib
 import re
 import socket
+import statistics
 import sys
 import tempfile
 import threading
@@ -39,7 +41,7 @@ from browser import Browser  # noqa: E402
 WARM_UP = 120
 SAMPLE = 15
 PART = 300
-SPAN = 5  # samples: together longer than the minute after which free memory is returned
+SPAN = 75  # longer than the minute after which free memory is returned
 ADDRESS = re.compile(r"(?:pages at|serving) http://([\d.:]+)/")
 
 
@@ -129,7 +131,8 @@ class Sample:
         self.at = time.monotonic()
         self.run = Metrics(installation.run_address)
         # Since the last sample.
-        self.memory, installation.memory = installation.memory or [memory(installation.run.process.pid)], []
+        self.least_memory, self.most_memory = min(installation.memory), max(installation.memory)
+        installation.memory = []
         self.serve_memory = memory(installation.serve.process.pid)
         self.server_cpu = installation.server.cpu()
         self.run_cpu = cpu_of(installation.run.process.pid)[0]
@@ -204,7 +207,8 @@ def print_part(number, samples):
     cpu = [(getattr(last, name) - getattr(first, name)) / seconds for name in ("run_cpu", "serve_cpu", "server_cpu")]
     problems = sorted({code for sample in samples[1:] for code in sample.problems})
     # Free memory is returned once a minute: the smallest value is one shortly after that.
-    least, most = (pick(value for sample in samples[1:] for value in sample.memory) for pick in (min, max))
+    least = min(sample.least_memory for sample in samples[1:])
+    most = max(sample.most_memory for sample in samples[1:])
     print(f"{number:6} {rate:9.0f} {lag:7.2f} {latency[0]:6.0f} {latency[1]:6.0f} {behind:12.2f}"
           f" {(last.changes - first.changes) / seconds:10.0f} {max(sample.age for sample in samples[1:]):7.2f}"
           f" {least:6.0f} {most:6.0f} {last.serve_memory:6.0f} {cpu[0]:6.2f} {cpu[1]:6.2f} {cpu[2]:6.2f}"
@@ -222,20 +226,15 @@ def print_stages(first, last):
 
 
 def growth(points):
-    """MB per hour, by the line of least squares through points of seconds and MB."""
-    points = [(seconds / 3600, size) for seconds, size in points]
-    if len(points) < 2:
-        return float("nan")
-    mean_x = sum(x for x, _ in points) / len(points)
-    mean_y = sum(y for _, y in points) / len(points)
-    spread = sum((x - mean_x) ** 2 for x, _ in points)
-    return sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
+    """MB per hour, by the line of least squares through points of seconds and MB; of less than two points: nan."""
+    return 3600 * statistics.linear_regression(*zip(*points)).slope if len(points) > 1 else math.nan
 
 
 def least_memory(samples):
-    """The smallest memory of `skua run` in each span that is long enough to contain a return of free memory."""
-    spans = [samples[at : at + SPAN] for at in range(0, len(samples) - SPAN + 1, SPAN)]
-    return [(span[-1].at, min(value for sample in span for value in sample.memory)) for span in spans]
+    """The smallest memory of `skua run` in each SPAN."""
+    size = SPAN // SAMPLE
+    spans = [samples[at : at + size] for at in range(0, len(samples) - size + 1, size)]
+    return [(span[-1].at, min(sample.least_memory for sample in span)) for span in spans]
 
 
 def measure(installation, minutes):
@@ -255,7 +254,7 @@ def measure(installation, minutes):
     print_stages(samples[0], samples[-1])
     late = samples[len(samples) // 2 :]
     print(f"  memory in the second half: skua run {growth(least_memory(late)):+.1f} MB/h, skua serve"
-          f" {growth((one.at, one.serve_memory) for one in late):+.1f} MB/h; rows in bsky: "
+          f" {growth([(one.at, one.serve_memory) for one in late]):+.1f} MB/h; rows in bsky: "
           + installation.db.run("select count(*) from bsky.all_records"), flush=True)
 
 

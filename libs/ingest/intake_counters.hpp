@@ -60,8 +60,8 @@ struct IntakeCounters {
                          "status"};
   Counter unsettled_accounts{"unsettled_accounts", "skua_unsettled_account_messages_total",
                              "messages",
-                             "#account messages that were applied in part because the host could "
-                             "not be asked"};
+                             "#account messages whose host could not be asked: the account is "
+                             "hidden, and its records stay until a resync has asked the host"};
   CounterFamily<records::kTypedCollections + 1> collections{
       "",
       "skua_collection_operations_total",

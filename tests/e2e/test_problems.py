@@ -31,7 +31,7 @@ class OfHosts(VerifiedNetwork):
 
     def test_a_relay_that_is_silent(self):
         network = self.network()
-        program = self.indexer(self.database(), network, *PAGES)
+        program = self.indexer(self.database(), network, "--cursor", "oldest", *PAGES)
         pages = Pages(program)
         pages.wait_until_ready()
         self.catch_up(program, network.steps(5)["seq"])
@@ -43,7 +43,9 @@ class OfHosts(VerifiedNetwork):
 
     def test_a_directory_that_is_down(self):
         network = self.network()
-        pages = Pages(self.indexer(self.database(), network, *PAGES, plc=f"http://127.0.0.1:{closed_port()}"))
+        # It can be ready before it is connected. Without a cursor it would then miss the messages.
+        pages = Pages(self.indexer(self.database(), network, "--cursor", "oldest", *PAGES,
+                                   plc=f"http://127.0.0.1:{closed_port()}"))
         pages.wait_until_ready()
         network.steps(20)
         pages.wait_for_reason("plc-down", seconds=60)

@@ -8,7 +8,7 @@ five minutes the rate, the lag, the latency from frame to commit from the histog
 bench/README.md explains the results. Needs a release build, Chromium and its driver, and about ten GB of disk for an hour.
 
   --minutes     how long to measure, after two minutes of warming up (default 60)
-  --rate        messages a second (default 2000)
+  --rate        events a second (default 2000)
   --accounts    accounts that write, all equally often (default 50000)
   --outsiders   accounts that only references name (default 800000)
   --no-browser  read the pages that the dashboard reads without Chromium

@@ -20,9 +20,11 @@ PAGES = ("--http", "127.0.0.1:0")
 
 
 class OfHosts(VerifiedNetwork):
+    """`skua run` can be ready before it is connected: with `--cursor oldest` it misses no message."""
+
     def test_a_relay_that_no_longer_has_the_events_after_the_cursor(self):
         network = self.network()
-        pages = Pages(self.indexer(self.database(), network, *PAGES))
+        pages = Pages(self.indexer(self.database(), network, "--cursor", "oldest", *PAGES))
         pages.wait_until_ready()
         network.fault("info")
         network.steps(5)
@@ -43,7 +45,6 @@ class OfHosts(VerifiedNetwork):
 
     def test_a_directory_that_is_down(self):
         network = self.network()
-        # It can be ready before it is connected. Without a cursor it would then miss the messages.
         pages = Pages(self.indexer(self.database(), network, "--cursor", "oldest", *PAGES,
                                    plc=f"http://127.0.0.1:{closed_port()}"))
         pages.wait_until_ready()

@@ -252,9 +252,17 @@ def unrandomised(preset):
     return []
 
 
+# The summary may be the only remaining output of a run.
+def first_lines(output, lines=12):
+    return quoted(output.strip().splitlines()[:lines])
+
+
 def last_lines(output, lines=40):
-    """The last lines of a program's output, for a summary that may be the only remaining output of a run."""
-    return "".join(f"\n      | {line[:300]}" for line in output.rstrip().splitlines()[-lines:])
+    return quoted(output.rstrip().splitlines()[-lines:])
+
+
+def quoted(lines):
+    return "".join(f"\n      | {line[:300]}" for line in lines)
 
 
 def count_googletest(file):
@@ -267,8 +275,9 @@ def count_googletest(file):
     for case in cases:
         name = f"{case.get('classname')}.{case.get('name')}"
         skip = case.find("skipped")
-        if case.find("failure") is not None:
-            failed.append(name)
+        failure = case.find("failure")
+        if failure is not None:
+            failed.append(name + first_lines(failure.text or ""))
         elif skip is not None:
             skipped.append((name, reason_of(skip)))
         elif case.get("status") == "run":

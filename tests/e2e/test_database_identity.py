@@ -136,7 +136,7 @@ class OtherDatabase(OwnServer):
         self.db.run("delete from skua.cursors; delete from bsky.posts; delete from bsky.actors; "
                     "update skua.database_token set token = gen_random_uuid()")
         self.db.run("select pg_terminate_backend(pid) from pg_stat_activity "
-                    "where application_name like 'skua %'")
+                    "where datname = current_database() and application_name like 'skua %'")
         wait_for("its words", lambda: program.says("the database has changed"), alive=[program])
         wait_for("the posts from before", lambda: self.posts() >= first, alive=[program])
         self.assertEqual(program.stop(), 0, program.tail())

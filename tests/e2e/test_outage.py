@@ -182,6 +182,7 @@ class WhatIsSaid(OwnServer, SimTest):
             {"SKUA_DATABASE_URL": self.db.url, "SKUA_PLC_URL": network.ready["plc"],
              "SKUA_DNS": network.ready["dns"], "SKUA_ALLOW_PRIVATE_HOSTS": "true", "SKUA_STATS_INTERVAL": "1"})
         wait_for("rows", lambda: (self.db.value("select count(*) from bsky.posts") or 0) > 100, alive=[program])
+        wait_for("a cursor", lambda: any(re.search(r"  cursor \d", line) for line in program.metrics()), alive=[program])
         logged = len(program.stderr)
 
         self.cluster.pg("stop", "immediate")

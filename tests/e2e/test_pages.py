@@ -181,8 +181,8 @@ class Running(SimTest):
         pages.wait_for_reason("source-behind", seconds=40)
         pages.check_shown("source-behind")
         blocker.kill()
-        self.db.run("select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep%' and pid <> "
-                    "pg_backend_pid()")
+        self.db.run("select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and "
+                    "query like '%pg_sleep%' and pid <> pg_backend_pid()")
         pages.wait_until_ready()
         wait_for("the end", lambda: program.says("ended: the tables lag behind a source"), alive=[program])
 

@@ -286,13 +286,8 @@ TEST_F(AccountChangesTest, a_purge_waits_for_whoever_writes_the_account) {
       store::account_lock(other, static_cast<std::uint8_t>(records::RecordType::Like), kAlice)};
   ASSERT_EQ(store::try_lock_xact(other, lock), std::vector{true});
   std::thread purging([&] { purge_account(session(), purges[0]); });
-  const auto waits = [&] {
-    return !other
-                .run(
-                    "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND "
-                    "database = (SELECT oid FROM pg_database WHERE datname = current_database())")
-                .empty();
-  };
+  store::Session watch(database_.url(), "watch");
+  const auto waits = [&] { return test::a_session_waits_for_a_lock(watch); };
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (!waits() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
   EXPECT_TRUE(waits());

@@ -473,9 +473,7 @@ TEST_F(BackfillWorkerTest, its_posts_are_claimed_while_it_writes_them) {
     open(database_.url());
     worker_->push(records(1, kAlice, 100, 0, kPost));
     store::Session watching(database_.url(), "watching");
-    while (watching.run("SELECT FROM pg_locks WHERE NOT granted").empty()) {
-      std::this_thread::yield();
-    }
+    while (!test::a_session_waits_for_a_lock(watching)) std::this_thread::yield();
     const resolve::PostClaims::Held held(ids_.post_claims, posts);
     EXPECT_EQ(held.others().size(), posts.size());
   }

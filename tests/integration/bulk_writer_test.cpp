@@ -379,9 +379,7 @@ TEST_F(BulkWriterTest, rows_that_come_after_it_looked_are_merged_with) {
         "'rkey', f.rkey + 7, 'rev', 30))).* FROM bsky.follows AS f");
     thread = std::jthread([&] { EXPECT_EQ(bulk(follows(100, 20)).rows, 98U); });
     store::Session watching(database_.url(), "watching");
-    while (watching.run("SELECT FROM pg_locks WHERE NOT granted").empty()) {
-      std::this_thread::yield();
-    }
+    while (!test::a_session_waits_for_a_lock(watching)) std::this_thread::yield();
     open.commit();
   }
   thread.join();

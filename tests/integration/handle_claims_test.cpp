@@ -177,7 +177,7 @@ TEST_F(HandlesTest, claims_at_the_same_time_leave_one_owner) {
       ended = true;
     });
     store::Session watching(database_.url(), "watching");
-    while (!ended && watching.run("SELECT FROM pg_locks WHERE NOT granted").empty()) {
+    while (!ended && !test::a_session_waits_for_a_lock(watching)) {
       std::this_thread::yield();
     }
     open.commit();

@@ -391,7 +391,7 @@ TEST_F(PostRulesTest, a_check_appends_nothing_to_the_log) {
     ConsumerMetrics metrics;
     differences = check_projection(checking, "post_rules", std::nullopt, metrics);
   });
-  while (session().run("SELECT FROM pg_locks WHERE NOT granted").empty()) std::this_thread::yield();
+  while (!test::a_session_waits_for_a_lock(session())) std::this_thread::yield();
   put(3, kPost, 3, reply(uri(1, 1), uri(1, 1)));
   const std::string end = value("SELECT skua.change_log_end()");
   holder.run("ROLLBACK");

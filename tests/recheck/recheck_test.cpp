@@ -221,8 +221,7 @@ TEST_F(RecheckTest, a_row_that_changed_since_it_was_read_stays) {
       {store::account_lock(other, static_cast<std::uint8_t>(records::RecordType::Post), kAlice)});
   std::jthread checker([this] { EXPECT_EQ(recheck(), 0); });
   store::Session watch(database_.url(), "watch");
-  while (watch.run("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
-             .int8(0, 0) == 0) {
+  while (!test::a_session_waits_for_a_lock(watch)) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   other.run("UPDATE bsky.records SET rev = rev + 1, invalid_reason = 'newer'");

@@ -178,9 +178,7 @@ TEST_F(ChangeLogTest, the_end_of_a_bootstrap_waits_for_transactions_that_skip_th
       end_bootstrap_in_log(own);
       last.commit();
     });
-    while (session().run("SELECT FROM pg_locks WHERE NOT granted").empty()) {
-      std::this_thread::yield();
-    }
+    while (!test::a_session_waits_for_a_lock(session())) std::this_thread::yield();
     EXPECT_FALSE(ended);
     transaction.commit();
   }

@@ -72,10 +72,7 @@ TEST_F(SourceLockTest, a_source_whose_owner_is_dying_is_waited_for) {
   Session killer(database_.url(), "killer");
   // The lock is asked for while it is held; the owner goes when the other is seen to wait for it.
   std::thread end([&] {
-    while (killer.run("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
-               .int8(0, 0) == 0) {
-      std::this_thread::yield();
-    }
+    while (!test::a_session_waits_for_a_lock(killer)) std::this_thread::yield();
     killer.run("SELECT pg_terminate_backend(" + std::to_string(dying->backend_pid()) + ")");
   });
   EXPECT_NO_THROW(SourceLock(session(), "relay:a.test", std::chrono::seconds(60)));

@@ -135,6 +135,17 @@ class Database {
   std::string url_;
 };
 
+/// Whether a session of this database waits for a lock. The server has databases of other tests
+/// too, so `pg_locks` alone does not tell. The session must not be in a transaction, where the
+/// server's view of its sessions does not change.
+inline bool a_session_waits_for_a_lock(store::Session& session) {
+  return !session
+              .run(
+                  "SELECT FROM pg_stat_activity WHERE datname = current_database() AND "
+                  "backend_type = 'client backend' AND wait_event_type = 'Lock'")
+              .empty();
+}
+
 /// A test case with a database and a session on it.
 class PostgresTest : public testing::Test {
  protected:

@@ -93,6 +93,8 @@ int retention_apply(const Settings& settings, const RetentionFlags& flags) {
   store::Session session = retention_session(settings, flags);
   if (!can_use_indexes(session, "retention apply")) return kFailure;
   retention::RemovalMetrics metrics;
+  while (retention::purge_deleted(session, {}, metrics) > 0) {
+  }
   std::size_t accounts = 0;
   while (const std::size_t some =
              retention::remove_excluded(session, retention::Due::Now, metrics)) {
@@ -102,8 +104,9 @@ int retention_apply(const Settings& settings, const RetentionFlags& flags) {
     while (!retention::expire_step(session, rule.collection, metrics).is_end) {
     }
   }
-  fmt::print("{} of {} and {} removed\n", counted(metrics.excluded.value(), "row"),
-             counted(accounts, "excluded account"), counted(metrics.expired.value(), "old row"));
+  fmt::print("{} of {}, {} of deleted accounts and {} removed\n",
+             counted(metrics.excluded.value(), "row"), counted(accounts, "excluded account"),
+             metrics.purged.value(), counted(metrics.expired.value(), "old row"));
   return kSuccess;
 }
 

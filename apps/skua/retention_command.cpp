@@ -32,7 +32,7 @@ RetentionCommand::RetentionCommand(CLI::App& app)
       list_(add("list", "List the collections whose old records are removed")),
       set_(add_with_collection("set", "Keep records of a collection for a time only")),
       remove_(add_with_collection("remove", "Keep all records of a collection")),
-      apply_(add("apply", "Remove old rows and the rows of excluded accounts now")) {
+      apply_(add("apply", "Remove old rows and the rows of excluded and deleted accounts now")) {
   retention_->require_subcommand(1);
   retention_->footer(
       "The age of a record counts from its createdAt or from the time of its indexing, whichever "

@@ -13,9 +13,11 @@
 #include "base/metric_group.hpp"
 #include "ingest/pipeline.hpp"
 #include "ingest/verifying.hpp"
+#include "retention/removal.hpp"
 #include "store/process_name.hpp"
 #include "transport/capture.hpp"
 #include "writer/handle_claims.hpp"
+#include "writer/purge.hpp"
 
 namespace skua::app {
 
@@ -51,7 +53,17 @@ class Replay::Impl {
       read(stop);
       // All is durable only when nothing is in flight: that is what the user waits for.
       wait_until_empty(stop);
-      if (handles_) wait_for_handles(stop);
+      retention::RemovalMetrics removals;
+      repeat_until(stop, [&](store::Session& session) {
+        return retention::purge_deleted(session, stop, removals) == 0 &&
+               writer::purges_after(session, "").empty();
+      });
+      // One whose server failed is due again later: it is not waited for.
+      if (handles_) {
+        repeat_until(stop, [&](store::Session& session) {
+          return writer::due_handles(session, clock_.now(), 1).empty();
+        });
+      }
       const std::scoped_lock lock(mutex_);
       done_ = !stop.stop_requested();
       changed_.notify_all();
@@ -156,8 +168,9 @@ class Replay::Impl {
     }
   }
 
-  /// Until none is due. One whose server failed is due again later: it is not waited for.
-  void wait_for_handles(const std::stop_token& stop) {
+  /// Calls `is_done(session)` until it returns true.
+  template <class F>
+  void repeat_until(const std::stop_token& stop, F&& is_done) {
     constexpr std::chrono::milliseconds kPause{200};
     std::unique_ptr<store::Session> session;
     while (!stop.stop_requested() && !defect()) {
@@ -166,7 +179,7 @@ class Replay::Impl {
           session = std::make_unique<store::Session>(options_.database_url,
                                                      store::process_name("skua replay"));
         }
-        if (writer::due_handles(*session, clock_.now(), 1).empty()) return;
+        if (is_done(*session)) return;
       } catch (const store::ServerError&) {
         session.reset();
       }

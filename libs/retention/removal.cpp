@@ -8,7 +8,9 @@
 
 #include "base/crash_point.hpp"
 #include "records/record.hpp"
+#include "writer/account_removal.hpp"
 #include "writer/discard.hpp"
+#include "writer/purge.hpp"
 #include "writer/table_writer.hpp"
 
 namespace skua::retention {
@@ -75,6 +77,24 @@ std::vector<Rule> read_rules(store::Session& session) {
     rule.removed = rows.int8(i, 3);
   }
   return rules;
+}
+
+std::size_t purge_deleted(store::Session& session, const std::stop_token& stop,
+                          RemovalMetrics& metrics) {
+  std::size_t rows = 0;
+  std::string last;
+  while (!stop.stop_requested()) {
+    const std::vector<std::string> dids = writer::purges_after(session, last);
+    if (dids.empty()) break;
+    for (const std::string& did : dids) {
+      if (stop.stop_requested()) break;
+      const writer::PurgeStep step = writer::purge_step(session, did, writer::kRowsOfRemoval);
+      metrics.purged += step.rows;
+      rows += step.rows;
+    }
+    last = dids.back();
+  }
+  return rows;
 }
 
 std::size_t remove_excluded(store::Session& session, Due due, RemovalMetrics& metrics) {

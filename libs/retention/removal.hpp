@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -19,14 +20,24 @@ struct RemovalMetrics {
                   "Rows older than the retention of their collection that were removed"};
   Counter excluded{"excluded_removed_rows", "skua_excluded_removed_rows_total", "rows",
                    "Rows of excluded accounts that were removed"};
+  Counter purged{
+      "purged_rows", "skua_purged_rows_total", "rows",
+      "Rows of deleted accounts that a thread deleted; the worker that writes a deletion "
+      "deletes up to 5,000"};
 };
+
+/// Deletes up to 5,000 rows of each account in `skua.purges` (writer/purge.hpp). Ends early if
+/// `stop` is requested. Returns the number of rows; 0: none is left, or other transactions lock all
+/// these accounts. Outside a transaction, as all here. Throws store::SqlError.
+std::size_t purge_deleted(store::Session& session, const std::stop_token& stop,
+                          RemovalMetrics& metrics);
 
 /// When an excluded account is due: once all processes know of the exclusion, or at once.
 enum class Due : std::uint8_t { Usual, Now };
 
 /// Removes the rows of excluded accounts that are due (`skua.excluded_accounts`), up to a hundred
 /// accounts; ten minutes after the exclusion once more, for events that were in flight. Returns the
-/// number of accounts. Outside a transaction, as all here. Throws store::SqlError.
+/// number of accounts. Throws store::SqlError.
 std::size_t remove_excluded(store::Session& session, Due due, RemovalMetrics& metrics);
 
 /// A row of `skua.retention`.

@@ -12,14 +12,17 @@ Remover::Remover(Options options, const filter::CurrentFilter& filter)
       thread_({.database_url = std::move(options.database_url),
                .session_name = store::process_name("skua retention"),
                .component = "retention",
-               .failure = "old rows and rows of excluded accounts stay",
+               .failure = "old rows and rows of deleted and excluded accounts stay",
                .on_defect = std::move(options.on_defect)},
               [this](store::LazySession& session, const std::stop_token& stop) {
-                if (!filter_.get()->limits().empty()) remove(session.get(), stop);
+                remove(session.get(), stop);
                 return interval_;
               }) {}
 
 void Remover::remove(store::Session& session, const std::stop_token& stop) {
+  while (purge_deleted(session, stop, metrics_) > 0) {
+  }
+  if (filter_.get()->limits().empty()) return;
   while (!stop.stop_requested() && remove_excluded(session, Due::Usual, metrics_) > 0) {
   }
   const std::string collection = next_expiring(session);

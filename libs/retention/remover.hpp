@@ -10,8 +10,8 @@
 
 namespace skua::retention {
 
-/// Removes the rows of excluded accounts and old rows while a process runs, on a thread and a
-/// connection of its own. It connects only if the filter asks for removals. A pass through a large
+/// Removes the rows of deleted and excluded accounts and old rows while a process runs, on a thread
+/// and a connection of its own. Deleted accounts take turns of 5,000 rows. A pass through a large
 /// table is spread over a day, so that it does not compete with the writers.
 class Remover {
  public:

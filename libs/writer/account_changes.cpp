@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "writer/handle_claims.hpp"
+#include "writer/purge.hpp"
 
 namespace skua::writer {
 namespace {
@@ -25,13 +26,12 @@ const store::Statement kStatuses{
     "RETURNING a.id, (coalesce(b.active, true), b.status) IS DISTINCT FROM "
     "(coalesce(a.active, true), a.status), a.status IS NOT DISTINCT FROM 'deleted'"};
 
-// Only where the deletion, or what followed it in this batch, is the newest word; or where its
-// floor stands already: it was the newest word then, and its purge may have been cut off.
+// Only where the deletion, or what followed it in this batch, is the newest word.
 const store::Statement kFloors{
     "actors_floor",
     "UPDATE bsky.actors AS a SET floor_rev = greatest(a.floor_rev, f.rev) "
     "FROM unnest($1::int4[], $2::int8[], $3::timestamptz[]) AS f(id, rev, time) "
-    "WHERE a.id = f.id AND (a.status_time = f.time OR a.floor_rev >= f.rev) RETURNING a.id"};
+    "WHERE a.id = f.id AND a.status_time = f.time RETURNING a.id"};
 
 // What its host refused while it was not active it gives now; not at once where it refused a moment
 // ago, so that who is active and inactive in turns costs little. Jobs that run are left alone.
@@ -101,16 +101,9 @@ atproto::Tid floor_of(const AccountChange& change) {
   return atproto::Tid::from_time(change.time, 1023);
 }
 
-/// What a batch says of an account's end.
-struct Deletion {
-  std::string did;
-  atproto::Tid floor;
-  Timestamp said_at;
-};
-
-std::vector<Purge> write_floors(store::Session& session,
-                                const std::map<std::int32_t, Deletion>& deletions,
-                                const std::map<std::int32_t, const AccountChange*>& newest) {
+std::vector<std::string> write_deletions(
+    store::Session& session, const std::map<std::int32_t, Purge>& deletions,
+    const std::map<std::int32_t, const AccountChange*>& newest) {
   Array ids(Array::Type::int4);
   Array revs(Array::Type::int8);
   Array times(Array::Type::timestamptz);
@@ -123,22 +116,18 @@ std::vector<Purge> write_floors(store::Session& session,
   params.array(ids).array(revs).array(times);
   const store::Rows rows = session.execute(kFloors, params);
   std::vector<Purge> purges;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::int32_t id = rows.int4(i, 0);
-    const Deletion& deletion = deletions.at(id);
-    purges.push_back({deletion.did, id, deletion.floor, deletion.said_at});
-  }
-  return purges;
+  for (std::size_t i = 0; i < rows.size(); ++i) purges.push_back(deletions.at(rows.int4(i, 0)));
+  return add_purges(session, purges);
 }
 
 }  // namespace
 
-std::vector<Purge> write_account_changes(store::Session& session,
-                                         std::span<const event::ResolvedEvent* const> events,
-                                         Timestamp now, Effects& effects) {
+std::vector<std::string> write_account_changes(store::Session& session,
+                                               std::span<const event::ResolvedEvent* const> events,
+                                               Timestamp now, Effects& effects) {
   std::map<std::int32_t, const IdentityChange*> identities;
   std::map<std::int32_t, const AccountChange*> accounts;
-  std::map<std::int32_t, Deletion> deletions;
+  std::map<std::int32_t, Purge> deletions;
   std::set<std::string_view> active;
   for (const event::ResolvedEvent* event : events) {
     const auto& body = event->event.body;
@@ -149,8 +138,9 @@ std::vector<Purge> write_account_changes(store::Session& session,
       keep_newest(accounts, event->actor_id, *account);
       if (account->active) active.insert(event->event.did);
       if (account->purge) {
-        Deletion& deletion = deletions[event->actor_id];
+        Purge& deletion = deletions[event->actor_id];
         deletion.did = event->event.did;
+        deletion.actor_id = event->actor_id;
         deletion.floor = std::max(deletion.floor, floor_of(*account));
         deletion.said_at = std::max(deletion.said_at, account->time);
       }
@@ -160,7 +150,7 @@ std::vector<Purge> write_account_changes(store::Session& session,
   if (!accounts.empty()) write_statuses(session, accounts, effects);
   if (!active.empty()) queue_again(session, active, now);
   if (deletions.empty()) return {};
-  return write_floors(session, deletions, accounts);
+  return write_deletions(session, deletions, accounts);
 }
 
 }  // namespace skua::writer

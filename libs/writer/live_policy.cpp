@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "writer/account_removal.hpp"
 #include "writer/purge.hpp"
 
 namespace skua::writer {
@@ -24,8 +26,13 @@ Written write_events(store::Session& session, const LiveWriter& writer, LiveWrit
                      Timestamp now) {
   LiveWriter::Outcome outcome = writer.write(session, batch, now);
   Written written{outcome.rows, outcome.unchanged, outcome.dead_letters, std::move(outcome.busy)};
-  // Before the events are reported as written: after a crash they come again.
-  for (const Purge& purge : outcome.purges) written.rows += purge_account(session, purge);
+  std::size_t purged = 0;
+  for (const std::string& did : outcome.purges) {
+    const PurgeStep step = purge_step(session, did, kRowsOfRemoval - purged);
+    purged += step.rows;
+    if (!step.is_done) break;
+  }
+  written.rows += purged;
   return written;
 }
 

@@ -13,8 +13,9 @@
 
 namespace skua::writer {
 
-/// Writes events with the LiveWriter, and removes the records of accounts whose deletion it has
-/// committed. Backfill workers use it for what COPY cannot write.
+/// Writes events with the LiveWriter. If they deleted accounts, it deletes up to 5,000 rows of
+/// these, which are all rows of most accounts: the other rows stay for retention::Remover. Backfill
+/// workers use it for what COPY cannot write.
 Written write_events(store::Session& session, const LiveWriter& writer, LiveWriter::Batch batch,
                      Timestamp now);
 

@@ -7,6 +7,7 @@
 #include "base/crash_point.hpp"
 #include "store/advisory_lock.hpp"
 #include "writer/account_changes.hpp"
+#include "writer/account_locks.hpp"
 #include "writer/collection_writer.hpp"
 #include "writer/dead_letter.hpp"
 #include "writer/effects.hpp"
@@ -27,10 +28,6 @@ bool is_account_wide(const ResolvedEvent& event) {
   return change != nullptr && change->purge;
 }
 
-Lock lock_of(store::Session& session, const ResolvedEvent& event, records::RecordType type) {
-  return store::account_lock(session, static_cast<std::uint8_t>(type), event.event.did);
-}
-
 struct LockedAccounts {
   /// By event of the batch.
   std::vector<bool> writable;
@@ -45,12 +42,14 @@ LockedAccounts lock_batch(store::Session& session, LiveWriter::Batch batch) {
   std::vector<Lock> own;
   own.reserve(batch.size());
   for (const ResolvedEvent* event : batch) {
-    own.push_back(lock_of(session, *event, event->event.type));
+    own.push_back(store::account_lock(session, static_cast<std::uint8_t>(event->event.type),
+                                      event->event.did));
   }
   std::vector<Lock> locks = own;
   for (const ResolvedEvent* event : batch) {
     if (!is_account_wide(*event)) continue;
-    for (const auto type : records::kRecordTypes) locks.push_back(lock_of(session, *event, type));
+    const std::vector<Lock> all = locks_of_account(session, event->event.did);
+    locks.insert(locks.end(), all.begin(), all.end());
   }
   if (batch.front()->event.source == event::EventSource::Backfill) {
     store::lock_xact(session, std::move(locks));
@@ -71,8 +70,8 @@ LockedAccounts lock_batch(store::Session& session, LiveWriter::Batch batch) {
   // Who misses one of several is as busy as who misses its only one, with all of its events.
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (!is_account_wide(*batch[i])) continue;
-    for (const auto type : records::kRecordTypes) {
-      if (!taken[place_of(lock_of(session, *batch[i], type))]) taken[place_of(own[i])] = false;
+    for (const Lock& lock : locks_of_account(session, batch[i]->event.did)) {
+      if (!taken[place_of(lock)]) taken[place_of(own[i])] = false;
     }
   }
   outcome.writable.resize(batch.size());

@@ -10,7 +10,6 @@
 #include "base/time.hpp"
 #include "event/resolved_event.hpp"
 #include "store/session.hpp"
-#include "writer/purge.hpp"
 #include "writer/source_names.hpp"
 
 namespace skua::writer {
@@ -41,9 +40,8 @@ class LiveWriter {
     /// Indices of the events of accounts that another worker holds, in their order: nothing was
     /// written of them. Only live batches have any; a backfill batch waits for its locks.
     std::vector<std::size_t> busy;
-    /// Deleted accounts, whose floors are committed: `purge_account` is yet to be called for each
-    /// before the batch is done with.
-    std::vector<Purge> purges;
+    /// The DIDs of deleted accounts that were added to `skua.purges`.
+    std::vector<std::string> purges;
   };
 
   /// Throws store::SqlError; nothing is written then. (If the connection broke during the commit,

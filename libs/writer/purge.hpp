@@ -2,8 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "atproto/tid.hpp"
 #include "base/time.hpp"
@@ -11,46 +12,51 @@
 
 namespace skua::writer {
 
-/// An account that was deleted, and the newest revision that it had then.
+/// A purge deletes all records of a deleted account up to its minimum revision, and its labels up
+/// to its deletion, from every table. The transaction that raises the minimum revision adds the
+/// account to `skua.purges`: after it no older event is accepted, and newer rows stay in any order.
+/// The steps follow, each a transaction of its own, on any thread. Whoever changes a row of
+/// `skua.purges` holds the locks of all record types of its account.
 struct Purge {
   std::string did;
   std::int32_t actor_id = 0;
+  /// The newest revision that the account had when it was deleted.
   atproto::Tid floor;
-  /// When that was said: labels have no revision.
+  /// The time of the deletion: labels have no revision.
   Timestamp said_at = {};
 };
 
-/// Deletes all records of an account up to its minimum revision, and its labels up to its deletion,
-/// from every table. The minimum revision must be committed first: then no older event is accepted,
-/// and newer rows stay in any order. Idempotent: an interrupted purge may begin again. Used by one
-/// thread at a time.
-class AccountPurge {
- public:
-  /// Without rows the purge is done at once.
-  explicit AccountPurge(Purge purge, bool has_rows = true);
+/// Adds the accounts that have rows to `skua.purges`, in the transaction that raises their minimum
+/// revisions and holds their locks. Returns their DIDs. Throws store::SqlError.
+std::vector<std::string> add_purges(store::Session& session, std::span<const Purge> purges);
 
-  /// Deletes up to kRowsOfRemoval rows of one table in a transaction, with the account's locks, for
-  /// which it waits. Outside a transaction. Returns the number of rows. Throws store::SqlError, and
-  /// may then be called again.
-  std::size_t step(store::Session& session);
-  bool is_done() const;
-  /// The number of rows of all steps.
-  std::size_t rows() const { return rows_; }
-
- private:
-  Purge purge_;
-  /// The number of the table that the next step reads.
-  int table_;
-  std::size_t rows_ = 0;
+struct PurgeStep {
+  std::size_t rows = 0;
+  /// The account is not in `skua.purges` any more.
+  bool is_done = false;
 };
 
-/// Does all steps of a purge. Returns the number of rows.
-std::size_t purge_account(store::Session& session, const Purge& purge);
+/// Deletes up to `limit` rows of an account in `skua.purges`, in a transaction. Nothing if another
+/// transaction holds a lock of the account for more than a second. Outside a transaction. Throws
+/// store::SqlError, and may then be called again.
+PurgeStep purge_step(store::Session& session, const std::string& did, std::size_t limit);
+
+/// Up to a hundred accounts of `skua.purges`, sorted, that follow `did`; none during a bootstrap,
+/// when the tables have no indexes. Throws store::SqlError.
+std::vector<std::string> purges_after(store::Session& session, const std::string& did);
+
+/// Whether a host's answer confirmed a deletion.
+struct Confirmation {
+  /// The stored status of the account is `deleted`.
+  bool is_deleted = false;
+  /// The account is in `skua.purges` now.
+  bool has_rows = false;
+};
 
 /// For an account whose host confirms a deletion that the stream reported earlier: raises the
 /// minimum revision to the time of that report, or to the newest revision that is known, if this is
-/// later. Waits for the account's locks. Outside a transaction. Returns the purge that then has to
-/// follow; nothing if the stored status of the account is not `deleted`. Throws store::SqlError.
-std::optional<AccountPurge> confirm_deletion(store::Session& session, const std::string& did);
+/// later, and adds the purge. Waits for the account's locks. Outside a transaction. Throws
+/// store::SqlError.
+Confirmation confirm_deletion(store::Session& session, const std::string& did);
 
 }  // namespace skua::writer

@@ -1,6 +1,7 @@
 """`skua retention` and `skua filter exclude`: rows that go while skua runs, and records that are not stored."""
 
 import json
+import signal
 import unittest
 
 import comparison
@@ -70,6 +71,29 @@ class Retention(Filter):
         self.assertEqual(database.value(old), 0)
         self.assertEqual(database.value("select count(*) from skua.excluded_accounts where removed_at is not null"), 1)
         self.assert_consistent(database)
+
+    def test_the_purge_of_a_large_account_survives_a_crash(self):
+        network = self.network_of(accounts=6, records=100)
+        database = self.brought_in(network)
+        # Every account has 20,000 more likes.
+        database.run("insert into bsky.likes select (jsonb_populate_record(l, jsonb_build_object('rkey', l.rkey + n))).* "
+                     "from bsky.likes as l, generate_series(1, 20000) as n "
+                     "where l.rkey = (select min(rkey) from bsky.likes as o where o.actor_id = l.actor_id)")
+        environment = {**self.environment_at(database, network), "SKUA_CRASH_AT": "before_purge_commit:1"}
+        skua = self.start([self.binary("skua"), "run", "--relay", network.url, "--cursor", "oldest"], environment)
+        wait_for("its connection", lambda: skua.says("connected to "), alive=[skua])
+        network.control("/incident", kind="leave_for_good")
+        self.assertEqual(skua.wait(60), -signal.SIGKILL, skua.tail())
+        [gone] = [row["did"] for row in database.rows("select did from skua.purges")]
+        rows = f"select count(*) from bsky.all_records where did = '{gone}'"
+        self.assertGreater(database.value(rows), 20_000)
+
+        skua = self.begin(database, network, "--relay", network.url, "--cursor", "oldest")
+        wait_for("the purge", lambda: not database.value("select count(*) from skua.purges"), seconds=60, alive=[skua])
+        self.assertEqual(database.value(rows), 0)
+        self.assertEqual(skua.stop(), 0, skua.tail())
+        metrics = database.value("select metrics from skua.metrics where source <> 'backfill'")
+        self.assertGreater(metrics["purged_rows"], 10_000, "the worker deletes the first 5,000 only")
 
     def test_an_excluded_account_leaves_and_returns(self):
         network = self.network_of(accounts=6, records=200)

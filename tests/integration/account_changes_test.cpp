@@ -22,6 +22,9 @@
 #include "support/made_labels.hpp"
 #include "support/postgres.hpp"
 #include "support/projections.hpp"
+#include "writer/account_removal.hpp"
+#include "writer/live_policy.hpp"
+#include "writer/purge.hpp"
 #include "writer/table_samples.hpp"
 
 namespace skua::writer::account_changes_test {
@@ -130,10 +133,9 @@ TEST_F(AccountChangesTest, a_deletion_that_the_host_confirms_later_removes_what_
   write(made_write(kAlice, kThing, "before", said, {{"a", 1}}),
         made_write(kAlice, kThing, "after", said + 1, {{"a", 1}}));
   const auto purged = [&](const std::string& did) -> std::optional<std::size_t> {
-    std::optional<writer::AccountPurge> purge = writer::confirm_deletion(session(), did);
-    if (!purge) return std::nullopt;
-    while (!purge->is_done()) purge->step(session());
-    return purge->rows();
+    const writer::Confirmation confirmation = writer::confirm_deletion(session(), did);
+    if (!confirmation.is_deleted) return std::nullopt;
+    return test::purge(session(), did);
   };
   EXPECT_EQ(purged(kAlice), tables() + 1);
   EXPECT_EQ(value("SELECT string_agg(uri, ' ') FROM bsky.all_records WHERE did = '" + kAlice + "'"),
@@ -198,16 +200,35 @@ TEST_F(AccountChangesTest, an_account_that_is_back_in_the_same_batch_has_lost_wh
             "t 20");
 }
 
-/// Where batches end is chance: after a crash they may end elsewhere.
-TEST_F(AccountChangesTest, a_purge_that_a_crash_cut_off_comes_again_however_the_batches_fall) {
+TEST_F(AccountChangesTest, a_purge_survives_a_crash_whatever_follows_the_deletion) {
   write(one_of_each(kAlice, 10));
-  // Committed, and then the process ends.
-  EXPECT_EQ(write_only(list(gone(kAlice, 20, 10), status(kAlice, true, 11))).purges.size(), 1U);
+  // Committed, and then the process ends. The events come again in other batches.
+  EXPECT_EQ(write_only(list(gone(kAlice, 20, 10), status(kAlice, true, 11))).purges,
+            std::vector{kAlice});
   EXPECT_EQ(records_of(kAlice), std::to_string(tables()));
-  EXPECT_EQ(write(gone(kAlice, 20, 10)), tables());
+  EXPECT_EQ(write(gone(kAlice, 20, 10)), 0U);
   write(status(kAlice, true, 11));
-  EXPECT_EQ(records_of(kAlice), "0");
+  write(made_write(kAlice, kThing, "after", 21, {{"a", 1}}));
+  EXPECT_EQ(purges_after(session(), ""), std::vector{kAlice});
+  EXPECT_EQ(test::purge(session(), kAlice), tables());
+  EXPECT_EQ(records_of(kAlice), "1");
   EXPECT_EQ(value("SELECT active FROM bsky.actors WHERE did = '" + kAlice + "'"), "t");
+  EXPECT_TRUE(purges_after(session(), "").empty());
+}
+
+TEST_F(AccountChangesTest, a_second_deletion_during_a_purge_extends_it) {
+  write(one_of_each(kAlice, 10));
+  write_only(list(gone(kAlice, 12, 10)));
+  write_only(list(status(kAlice, true, 11)));
+  write(made_write(kAlice, kThing, "after it came back", 15, {{"a", 1}}));
+  write_only(list(gone(kAlice, 20, 12)));
+  EXPECT_EQ(test::purge(session(), kAlice), tables() + 1);
+  EXPECT_EQ(records_of(kAlice), "0");
+}
+
+TEST_F(AccountChangesTest, an_account_without_rows_needs_no_purge) {
+  EXPECT_TRUE(write_only(list(gone(kAlice, 20))).purges.empty());
+  EXPECT_TRUE(purges_after(session(), "").empty());
 }
 
 TEST_F(AccountChangesTest, a_deletion_that_is_older_than_what_is_known_removes_nothing) {
@@ -225,15 +246,33 @@ TEST_F(AccountChangesTest, two_deletions_in_a_batch_go_to_the_newer_floor) {
   EXPECT_EQ(value("SELECT floor_rev FROM bsky.actors WHERE did = '" + kAlice + "'"), "20");
 }
 
-TEST_F(AccountChangesTest, more_rows_than_go_at_once_go) {
-  write(made_write(kAlice, "app.bsky.graph.follow", kKey, 10, made_follow(kBob)));
+TEST_F(AccountChangesTest, a_worker_deletes_the_first_rows_of_a_large_account) {
+  write(made_write(kAlice, "app.bsky.graph.follow", kKey, 10, made_follow(kBob)),
+        made_write(kBob, kPost, kKey, 10, made_post("small")));
   session().run(
       "INSERT INTO bsky.follows SELECT (f).* FROM (SELECT jsonb_populate_record(f, "
       "jsonb_build_object('rkey', f.rkey + n)) AS f FROM bsky.follows f, "
       "generate_series(1, 12000) n) AS more");
   ASSERT_EQ(value("SELECT count(*) FROM bsky.follows"), "12001");
-  EXPECT_EQ(write(gone(kAlice, 20)), 12'001U);
+  const auto batch = resolved(list(gone(kAlice, 20), gone(kBob, 20)));
+  EXPECT_EQ(write_events(session(), writer_, test::pointers_to(batch), clock_.now()).rows,
+            kRowsOfRemoval + 2)
+      << "the two changes of accounts count, too";
+  EXPECT_EQ(purges_after(session(), ""), (std::vector{kAlice, kBob}));
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.follows"), "7001");
+  EXPECT_EQ(test::purge(session(), kAlice), 7'001U);
+  EXPECT_EQ(test::purge(session(), kBob), 1U);
   EXPECT_EQ(value("SELECT count(*) FROM bsky.follows"), "0");
+}
+
+TEST_F(AccountChangesTest, a_purge_waits_for_the_end_of_a_bootstrap) {
+  write(one_of_each(kAlice, 10));
+  write_only(list(gone(kAlice, 20)));
+  session().run(
+      "INSERT INTO skua.dropped_indexes (name, relation, definition) VALUES ('a', 'b', 'c')");
+  EXPECT_TRUE(purges_after(session(), "").empty());
+  session().run("DELETE FROM skua.dropped_indexes");
+  EXPECT_EQ(purges_after(session(), ""), std::vector{kAlice});
 }
 
 // --- the history of an account that is back
@@ -275,26 +314,20 @@ TEST_F(AccountChangesTest, who_is_inactive_and_active_in_turns_is_not_asked_each
 
 // --- locks
 
-TEST_F(AccountChangesTest, a_purge_waits_for_whoever_writes_the_account) {
+TEST_F(AccountChangesTest, a_step_of_a_purge_does_not_wait_long_for_another_transaction) {
   write(one_of_each(kAlice, 10));
-  const auto purges = write_only(list(gone(kAlice, 10))).purges;
-  ASSERT_EQ(purges.size(), 1U);
-  EXPECT_EQ(purges[0].did, kAlice);
+  write_only(list(gone(kAlice, 10)));
   store::Session other(database_.url(), "other");
   store::Transaction writing(other);
   const std::vector lock = {
       store::account_lock(other, static_cast<std::uint8_t>(records::RecordType::Like), kAlice)};
   ASSERT_EQ(store::try_lock_xact(other, lock), std::vector{true});
-  std::thread purging([&] { purge_account(session(), purges[0]); });
-  store::Session watch(database_.url(), "watch");
-  const auto waits = [&] { return test::a_session_waits_for_a_lock(watch); };
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (!waits() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
-  EXPECT_TRUE(waits());
-  EXPECT_EQ(other.run("SELECT count(*) FROM bsky.likes WHERE cid IS NOT NULL").int8(0, 0), 1);
+  const PurgeStep step = purge_step(session(), kAlice, 100);
+  EXPECT_EQ(step.rows, 0U);
+  EXPECT_FALSE(step.is_done);
+  EXPECT_EQ(records_of(kAlice), std::to_string(tables()));
   writing.commit();
-  purging.join();
-  EXPECT_EQ(records_of(kAlice), "0");
+  EXPECT_EQ(test::purge(session(), kAlice), tables());
 }
 
 class DeletionLocks : public AccountChangesTest,
@@ -322,7 +355,7 @@ TEST_P(DeletionLocks, a_deletion_waits_for_whoever_writes_records_of_this_type) 
   other.commit();
   const auto again = write_only(batch());
   EXPECT_TRUE(again.busy.empty());
-  EXPECT_EQ(again.purges.size(), 1U);
+  EXPECT_EQ(value("SELECT floor_rev FROM bsky.actors WHERE did = '" + kAlice + "'"), "20");
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, DeletionLocks, testing::ValuesIn(records::kRecordTypes),

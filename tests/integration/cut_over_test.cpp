@@ -194,7 +194,7 @@ class CutOver : public testing::TestWithParam<unsigned> {
         EXPECT_TRUE(resolve::Resolver(*live_, ids_, system_clock()).resolve(events).empty());
         const auto outcome = live_writer_.write(*live_, test::pointers_to(events), now());
         for (const std::size_t i : outcome.busy) busy.insert(events[i].event.did);
-        for (const writer::Purge& purge : outcome.purges) purge_account(*live_, purge);
+        for (const std::string& did : outcome.purges) test::purge(*live_, did);
       });
     }
     for (const auto& [account, end] : batch.ends) {
@@ -499,8 +499,8 @@ class CutOver : public testing::TestWithParam<unsigned> {
         if (events.empty()) continue;
         EXPECT_TRUE(resolve::Resolver(session, ids, system_clock()).resolve(events).empty());
         const auto batch = test::pointers_to(events);
-        for (const auto& purge : live_writer_.write(session, batch, now()).purges) {
-          purge_account(session, purge);
+        for (const std::string& did : live_writer_.write(session, batch, now()).purges) {
+          test::purge(session, did);
         }
       }
     }

@@ -1,7 +1,10 @@
 #include "retention/removal.hpp"
 
 #include <chrono>
+#include <stop_token>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -10,11 +13,13 @@
 #include "integration/account_events.hpp"
 #include "retention/prune.hpp"
 #include "retention/remover.hpp"
+#include "store/advisory_lock.hpp"
 #include "store/filter_table.hpp"
 #include "support/change_log.hpp"
 #include "support/made_events.hpp"
 #include "support/postgres.hpp"
 #include "support/projections.hpp"
+#include "writer/account_locks.hpp"
 
 namespace skua::retention::removal_test {
 namespace {
@@ -25,6 +30,7 @@ const std::string kPost = "app.bsky.feed.post";
 const std::string kLike = "app.bsky.feed.like";
 const std::string kAlice = "did:plc:alice";
 const std::string kBob = "did:plc:bob";
+const std::string kCarol = "did:plc:carol";
 constexpr const char* kOld = "2020-01-02T03:04:05.678Z";
 
 std::string key(int n) {
@@ -146,6 +152,41 @@ TEST_F(RemovalTest, a_process_that_works_on_a_collection_keeps_others_away) {
   other.run("ROLLBACK");
 }
 
+TEST_F(RemovalTest, deleted_accounts_take_turns) {
+  test::add_projections(session(), 100);
+  const std::vector<std::string> dids = {kAlice, kBob};
+  for (const std::string& did : dids) put(did, kLike, 1, like_of(kBob, 3), now_text());
+  session().run(
+      "INSERT INTO bsky.likes SELECT (l).* FROM (SELECT jsonb_populate_record(l, "
+      "jsonb_build_object('rkey', l.rkey + n)) AS l FROM bsky.likes l JOIN bsky.actors a ON a.id = "
+      "l.actor_id, generate_series(1, 12000) n WHERE a.did = '" +
+      kAlice + "') AS more");
+  store::Session other(database_.url(), "skua test");
+  for (const std::string& did : dids) {
+    event::UnresolvedEvent gone = test::actor_event(did);
+    gone.body = event::AccountChange{false, "deleted", clock_.now(), true, {rev_}};
+    write_only(test::list(std::move(gone)));
+  }
+  const std::stop_token never;
+  other.run("BEGIN");
+  store::lock_xact(other, writer::locks_of_account(other, kBob));
+  EXPECT_EQ(purge_deleted(session(), never, metrics_), 5'000) << "bob is locked";
+  other.run("ROLLBACK");
+  EXPECT_EQ(purge_deleted(session(), never, metrics_), 5'001);
+  EXPECT_EQ(purge_deleted(session(), never, metrics_), 2'001);
+  EXPECT_EQ(purge_deleted(session(), never, metrics_), 0);
+  EXPECT_EQ(metrics_.purged.value(), 12'002);
+  EXPECT_EQ(rows("likes"), "");
+  EXPECT_EQ(value("SELECT count(*) FROM skua.purges"), "0");
+}
+
+TEST_F(RemovalTest, more_deleted_accounts_than_a_page_has_have_their_turn) {
+  session().run(
+      "INSERT INTO skua.purges SELECT 'did:plc:' || n, 1, 1, now() FROM generate_series(1, 250) n");
+  EXPECT_EQ(purge_deleted(session(), {}, metrics_), 0);
+  EXPECT_EQ(value("SELECT count(*) FROM skua.purges"), "0");
+}
+
 TEST_F(RemovalTest, the_rows_of_an_excluded_account_go_and_can_come_back) {
   test::add_projections(session(), 100);
   put(kAlice, kPost, 1, test::made_post("a"), now_text());
@@ -207,6 +248,11 @@ TEST_F(RemovalTest, the_thread_removes_what_the_filter_asks_for) {
   store::exclude_accounts(session(), {kBob});
   session().run(
       "UPDATE skua.excluded_accounts SET excluded_at = excluded_at - interval '1 minute'");
+  put(kCarol, kPost, 3, test::made_post("gone"), now_text());
+  session().run(
+      "INSERT INTO skua.purges SELECT did, id, 9223372036854775807, now() FROM bsky.actors WHERE "
+      "did = '" +
+      kCarol + "'");
   filter::CurrentFilter filter;
   filter.set(store::load_filter(session()));
   Remover remover({.database_url = database_.url(), .interval = std::chrono::milliseconds(1)},
@@ -217,6 +263,7 @@ TEST_F(RemovalTest, the_thread_removes_what_the_filter_asks_for) {
   remover.stop();
   EXPECT_EQ(remover.metrics().expired.value(), 1);
   EXPECT_EQ(remover.metrics().excluded.value(), 1);
+  EXPECT_EQ(remover.metrics().purged.value(), 1);
 }
 
 }  // namespace

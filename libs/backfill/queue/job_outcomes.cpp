@@ -1,9 +1,7 @@
 #include "backfill/queue/job_outcomes.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -18,17 +16,14 @@
 namespace skua::backfill {
 namespace {
 
-/// The thread that writes the ends starts jobs and renews leases, too: an account with millions of
-/// records must not hold it up.
-constexpr std::size_t kRowsInACall = writer::kRowsOfRemoval;
-constexpr std::size_t kTransactionsInACall = 100;
+/// The thread that writes the ends starts jobs and renews leases, too.
+constexpr std::size_t kGoneInACall = 100;
 
-void deletion_confirmed(store::Session& session, const std::string& did, std::size_t rows) {
-  store::resync_of_deleted_done(session, did);
-  if (rows == 0) return;
+/// The stream reported a deletion that the host could not confirm at the time. Now it has.
+void log_confirmation(const std::string& did, const writer::PurgeStep& step) {
   logger("backfill")
-      ->info("did={}: the host confirms that the account is deleted; {} removed", did,
-             counted(static_cast<std::int64_t>(rows), "row"));
+      ->info("did={}: the host confirms that the account is deleted; {} deleted{}", did,
+             counted(static_cast<std::int64_t>(step.rows), "row"), step.is_done ? "" : " so far");
 }
 
 }  // namespace
@@ -49,7 +44,7 @@ void JobOutcomes::add(const std::string& did, JobEnd end) {
         } else if constexpr (std::is_same_v<How, JobUnavailable>) {
           JobError job{did, std::move(how.reason)};
           if (how.is_gone) {
-            gone_.push_back({std::move(job)});
+            gone_.push_back(std::move(job));
           } else {
             unavailable_.push_back(std::move(job));
           }
@@ -64,31 +59,21 @@ void JobOutcomes::add(const std::string& did, JobEnd end) {
       end);
 }
 
-/// The job ends afterwards: if this process dies meanwhile, the job runs again.
-void JobOutcomes::remove_gone(store::Session& session) {
+void JobOutcomes::purge_gone(store::Session& session) {
   std::size_t rows = 0;
-  std::size_t transactions = 0;
-  while (!gone_.empty() && rows < kRowsInACall && transactions < kTransactionsInACall) {
-    GoneAccount& account = gone_.front();
-    const std::string& did = account.job.did;
-    if (!account.purge) {
-      account.purge = writer::confirm_deletion(session, did);
-      ++transactions;
+  bool has_time = true;
+  for (std::size_t i = 0; i < kGoneInACall && !gone_.empty(); ++i) {
+    const std::string& did = gone_.front().did;
+    const writer::Confirmation confirmation = writer::confirm_deletion(session, did);
+    if (confirmation.is_deleted) store::resync_of_deleted_done(session, did);
+    if (confirmation.has_rows) {
+      writer::PurgeStep step;
+      if (has_time) step = writer::purge_step(session, did, writer::kRowsOfRemoval - rows);
+      rows += step.rows;
+      has_time = has_time && step.is_done;
+      log_confirmation(did, step);
     }
-    // The stream reported a deletion that the host could not confirm at the time. Now it has.
-    if (account.purge) {
-      while (!account.purge->is_done() && rows < kRowsInACall) {
-        rows += account.purge->step(session);
-        ++transactions;
-      }
-      if (!account.purge->is_done()) {
-        // The others have their turn first.
-        std::rotate(gone_.begin(), gone_.begin() + 1, gone_.end());
-        return;
-      }
-      deletion_confirmed(session, did, account.purge->rows());
-    }
-    unavailable_.push_back(std::move(account.job));
+    unavailable_.push_back(std::move(gone_.front()));
     gone_.pop_front();
   }
 }
@@ -106,7 +91,7 @@ void JobOutcomes::write(store::Session& session) {
     jobs_postponed(session, postponed_, lease_owner_, now);
     counters_.postponed += postponed_.size();
   });
-  remove_gone(session);
+  purge_gone(session);
   write_all(unavailable_, [&] {
     jobs_unavailable(session, unavailable_, lease_owner_, now);
     // If the job is a resync, that has failed too.

@@ -13,6 +13,7 @@
 #include "records/record.hpp"
 #include "store/advisory_lock.hpp"
 #include "store/repository_table.hpp"
+#include "writer/account_locks.hpp"
 #include "writer/effects.hpp"
 #include "writer/handle_claims.hpp"
 #include "writer/table_writer.hpp"
@@ -54,10 +55,8 @@ std::int64_t int8_of(atproto::Tid rev) {
 void lock_accounts(store::Session& session, const Repositories& repositories) {
   std::vector<store::Lock> locks;
   for (const WrittenRepository* repository : repositories) {
-    for (const auto type : records::kRecordTypes) {
-      const auto number = static_cast<std::uint8_t>(type);
-      locks.push_back(store::account_lock(session, number, repository->did));
-    }
+    const std::vector<store::Lock> own = writer::locks_of_account(session, repository->did);
+    locks.insert(locks.end(), own.begin(), own.end());
   }
   store::lock_xact(session, std::move(locks));
 }

@@ -8,6 +8,7 @@
 #include "store/advisory_lock.hpp"
 #include "store/server_clock.hpp"
 #include "store/sqlstate.hpp"
+#include "writer/account_locks.hpp"
 
 namespace skua::backfill {
 namespace {
@@ -94,22 +95,13 @@ std::int64_t newest_row(Session& session, const std::vector<RecordTable>& tables
       .int8(0, 0);
 }
 
-void lock_account(Session& session, const std::string& did) {
-  std::vector<store::Lock> locks;
-  locks.reserve(records::kRecordTypes.size());
-  for (const auto type : records::kRecordTypes) {
-    locks.push_back(store::account_lock(session, static_cast<std::uint8_t>(type), did));
-  }
-  store::lock_xact(session, std::move(locks));
-}
-
 /// Changes some rows of an account; returns how many.
 std::size_t lower_some(Session& session, const Statement& statement, const Params& params,
                        const std::string& did) {
   for (;;) {
     try {
       store::Transaction transaction(session);
-      lock_account(session, did);
+      store::lock_xact(session, writer::locks_of_account(session, did));
       const std::size_t rows = session.execute(statement, params).affected();
       transaction.commit();
       return rows;

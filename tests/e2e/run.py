@@ -2,8 +2,8 @@
 """tests/e2e/run.py [--report FILE] [--jobs N] [NAME...]
 
 Runs the end-to-end tests (all, or those of test_NAME.py) against the programs in SKUA_BIN_DIR and the
-server in SKUA_TEST_DATABASE_URL. It runs N files at once (default 5, because most of them mostly wait), then the
-files that measure time, one at a time. A test that failed while others were running runs again alone, because the
+server in SKUA_TEST_DATABASE_URL. It runs N files at once (default 5, because most of them mostly wait), then
+real_pds, whose packages are installed meanwhile. A test that failed while others were running runs again alone, because the
 machine may have been too slow for five files. The output shows both runs, and the summary names such tests.
 Investigate them: a rare defect also passes a second run.
 --report writes {"passed": N, "failed": [...], "skipped": [[test, why]], "passed alone": [...]}.
@@ -24,7 +24,8 @@ from concurrent.futures import ThreadPoolExecutor
 HERE = pathlib.Path(__file__).resolve().parent
 # The slow ones start first.
 FIRST = ["filter", "backfill", "outage", "database_identity", "several_sources", "relay", "crash", "build_script"]
-ALONE = ["real_pds"]
+# Those whose preparation takes long.
+LAST = ["real_pds"]
 # If more than these fail, the reason is not temporary.
 MOST_AGAIN = 5
 
@@ -108,12 +109,12 @@ def prepare_real_pds():
 
 def run_all(names, jobs):
     together = [name for name in FIRST if name in names]
-    together += [name for name in names if name not in FIRST + ALONE]
+    together += [name for name in names if name not in FIRST + LAST]
     with ThreadPoolExecutor(1) as preparation, ThreadPoolExecutor(jobs) as pool:
         if "real_pds" in names:
             preparation.submit(prepare_real_pds)
         reports = list(pool.map(run_apart, together))
-    reports += [run_apart(name) for name in ALONE if name in names]
+    reports += [run_apart(name) for name in LAST if name in names]
     failed = [test for report in reports for test in report["failed"]]
     passed_alone = run_again({name_of(test) for test in failed}) if jobs > 1 else []
     return {

@@ -1,5 +1,5 @@
-"""Tests with Bluesky's own PDS on loopback: the tables show an account's new records within a second, and a backfill
-stores its older ones.
+"""Tests with Bluesky's own PDS on loopback: the tables show an account's new records, and a backfill stores its older
+ones.
 """
 
 import json
@@ -104,17 +104,15 @@ class RealPds(EndToEnd):
         ready = program.first_json(seconds=60)
         self.pds, self.plc = ready["pds"], ready["plc"]
 
-    def within_a_second(self, what, query):
-        """Waits for a query to return true; fails if that takes more than a second."""
-        started = time.monotonic()
+    def wait_until(self, what, query):
+        """Waits for a query to return true. How long that takes is not tested: an idle PDS looks for new events only
+        once a second."""
         wait_for(what, lambda: self.db.value(query), seconds=10, every=0.02, alive=[self.indexer_program])
-        seconds = time.monotonic() - started
-        self.assertLess(seconds, 1.0, f"{what}: {seconds:.2f} s")
 
     def has(self, uri, cid):
         return f"exists (select from bsky.all_records where uri = '{uri}' and cid = '{cid}')"
 
-    def test_rows_are_there_within_a_second(self):
+    def test_new_records_become_rows(self):
         self.db = self.database()
         relay = self.pds.replace("http://", "ws://")
         self.indexer_program = self.indexer(self.db, relay, "--cursor", "oldest")
@@ -122,13 +120,13 @@ class RealPds(EndToEnd):
                  alive=[self.indexer_program])
 
         alice = Client(self.pds).sign_up("alice.test")
-        self.within_a_second(
+        self.wait_until(
             "the account", f"exists (select from bsky.actors where did = '{alice.did}' and handle = 'alice.test' and active)"
         )
         bob = Client(self.pds).sign_up("bob.test")
 
         post = alice.create("app.bsky.feed.post", text="from a real PDS", langs=["en"], createdAt=now())
-        self.within_a_second("the post", self.has(post["uri"], post["cid"]))
+        self.wait_until("the post", self.has(post["uri"], post["cid"]))
         self.assertEqual(
             self.db.rows(f"select did, handle, text, langs from bsky.post('{post['uri']}')"),
             [{"did": alice.did, "handle": "alice.test", "text": "from a real PDS", "langs": ["en"]}],
@@ -136,16 +134,16 @@ class RealPds(EndToEnd):
 
         subject = {"uri": post["uri"], "cid": post["cid"]}
         like = bob.create("app.bsky.feed.like", subject=subject, createdAt=now())
-        self.within_a_second(
+        self.wait_until(
             "the like", f"exists (select from bsky.likes_view where uri = '{like['uri']}' and subject_uri = '{post['uri']}')"
         )
         follow = bob.create("app.bsky.graph.follow", subject=alice.did, createdAt=now())
-        self.within_a_second("the follow", self.has(follow["uri"], follow["cid"]))
+        self.wait_until("the follow", self.has(follow["uri"], follow["cid"]))
 
         bob.delete(like["uri"])
-        self.within_a_second("the like's end", f"not {self.has(like['uri'], like['cid'])}")
+        self.wait_until("the like's end", f"not {self.has(like['uri'], like['cid'])}")
         alice.delete(post["uri"])
-        self.within_a_second("the post's end", f"not {self.has(post['uri'], post['cid'])}")
+        self.wait_until("the post's end", f"not {self.has(post['uri'], post['cid'])}")
         self.assertEqual(self.db.value("select count(*) from skua.dead_letter"), 0)
         self.assertEqual(self.indexer_program.stop(), 0)
 

@@ -20,10 +20,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Two readings of one clock differ by less, even on a busy machine. The wrong clocks differ by
-/// more.
-constexpr auto kBusyMachine = 30s;
-
 /// The system's clock, wrong by so much.
 class WrongClock final : public Clock {
  public:
@@ -66,31 +62,31 @@ TEST_F(ClockWatchTest, a_clock_that_agrees_is_not_spoken_of) {
   const ClockWatch watch(options(), system_clock());
   EXPECT_THAT(said_, IsEmpty());
   ASSERT_TRUE(watch.server_ahead());
-  EXPECT_LT(std::chrono::abs(*watch.server_ahead()), kBusyMachine);
+  EXPECT_LT(std::chrono::abs(*watch.server_ahead()), 1s);
 }
 
 TEST_F(ClockWatchTest, one_that_is_behind_is_told_at_once_and_does_not_count) {
   const WrongClock clock(-10min);
   const ClockWatch watch(options(), clock);
   EXPECT_THAT(said_, ElementsAre(HasSubstr("is 10 min behind PostgreSQL's")));
-  EXPECT_LT(std::chrono::abs(watch.latest().now() - system_clock().now()), kBusyMachine);
-  EXPECT_LT(std::chrono::abs(watch.server().now() - system_clock().now()), kBusyMachine);
-  EXPECT_LT(std::chrono::abs(*watch.server_ahead() - 10min), kBusyMachine);
+  EXPECT_LT(std::chrono::abs(watch.latest().now() - system_clock().now()), 1s);
+  EXPECT_LT(std::chrono::abs(watch.server().now() - system_clock().now()), 1s);
+  EXPECT_LT(std::chrono::abs(*watch.server_ahead() - 10min), 1s);
 }
 
 TEST_F(ClockWatchTest, one_that_is_ahead_counts_but_for_what_processes_share) {
   const WrongClock clock(1h);
   const ClockWatch watch(options(), clock);
   EXPECT_THAT(said_, ElementsAre(HasSubstr("is 60 min ahead of PostgreSQL's")));
-  EXPECT_LT(std::chrono::abs(watch.latest().now() - clock.now()), kBusyMachine);
-  EXPECT_LT(std::chrono::abs(watch.server().now() - system_clock().now()), kBusyMachine);
+  EXPECT_LT(std::chrono::abs(watch.latest().now() - clock.now()), 1s);
+  EXPECT_LT(std::chrono::abs(watch.server().now() - system_clock().now()), 1s);
 }
 
 TEST_F(ClockWatchTest, a_jump_moves_nothing_that_is_shared_and_is_told) {
   WrongClock clock(0s);
   const ClockWatch watch(options(10ms), clock);
   clock.set(-2h);
-  EXPECT_LT(std::chrono::abs(watch.server().now() - system_clock().now()), kBusyMachine);
+  EXPECT_LT(std::chrono::abs(watch.server().now() - system_clock().now()), 1s);
   ASSERT_TRUE(wait_for_words(1));
   clock.set(0s);
   ASSERT_TRUE(wait_for_words(2));

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "base/count_text.hpp"
+#include "store/first_column.hpp"
 
 namespace skua::doctor {
 namespace {
@@ -113,8 +114,7 @@ IndexesFound read_indexes(store::Session& session) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     found.present.push_back({std::string(rows.text(i, 0)), rows.boolean(i, 1), rows.boolean(i, 2)});
   }
-  const store::Rows dropped = session.run("SELECT name FROM skua.dropped_indexes");
-  for (std::size_t i = 0; i < dropped.size(); ++i) found.dropped.emplace_back(dropped.text(i, 0));
+  found.dropped = store::first_column(session.run("SELECT name FROM skua.dropped_indexes"));
   return found;
 }
 

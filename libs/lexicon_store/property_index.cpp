@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "store/collection_ids.hpp"
+#include "store/first_column.hpp"
 
 namespace skua::lexicon_store {
 namespace {
@@ -43,10 +44,7 @@ PropertyIndexes::PropertyIndexes(store::Session& session, const std::string& col
     : session_(session), collection_(number_of(session, collection)) {}
 
 std::vector<std::string> PropertyIndexes::names() {
-  const Rows rows = session_.execute(kNames, Params().text(index_prefix(collection_)));
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < rows.size(); ++i) names.emplace_back(rows.text(i, 0));
-  return names;
+  return store::first_column(session_.execute(kNames, Params().text(index_prefix(collection_))));
 }
 
 bool PropertyIndexes::add(const Column& column) {

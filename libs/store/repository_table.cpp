@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "store/error_text.hpp"
+#include "store/first_column.hpp"
 
 namespace skua::store {
 namespace {
@@ -192,10 +193,7 @@ std::vector<std::string> take_due_resyncs(Session& session, Timestamp now,
                                           std::chrono::seconds lease, std::size_t limit) {
   Params params;
   params.timestamp(now).timestamp(now + lease).int8(static_cast<std::int64_t>(limit));
-  const Rows rows = session.execute(kTakeDue, params);
-  std::vector<std::string> dids;
-  for (std::size_t i = 0; i < rows.size(); ++i) dids.emplace_back(rows.text(i, 0));
-  return dids;
+  return first_column(session.execute(kTakeDue, params));
 }
 
 void ask_for_resync(Session& session, const std::string& did, Timestamp now) {

@@ -3,6 +3,7 @@
 #include "base/crash_point.hpp"
 #include "records/record.hpp"
 #include "store/advisory_lock.hpp"
+#include "store/first_column.hpp"
 #include "store/sql_error.hpp"
 #include "store/sqlstate.hpp"
 #include "writer/account_locks.hpp"
@@ -42,10 +43,10 @@ const Statement kAfter{"purge_after",
                        "SELECT did FROM skua.purges WHERE did > $1::text AND NOT EXISTS (SELECT "
                        "FROM skua.dropped_indexes) ORDER BY did LIMIT 100"};
 
-std::vector<std::string> dids_in(const store::Rows& rows) {
-  std::vector<std::string> dids;
-  for (std::size_t i = 0; i < rows.size(); ++i) dids.emplace_back(rows.text(i, 0));
-  return dids;
+/// The purge in a row with the number of the account, the minimum revision and the time.
+Purge purge_in(const store::Rows& rows, const std::string& did) {
+  return {
+      did, rows.int4(0, 0), {static_cast<std::uint64_t>(rows.int8(0, 1))}, rows.timestamp(0, 2)};
 }
 
 /// Deletes up to `limit` rows. Returns their number: fewer if none is left.
@@ -90,7 +91,7 @@ std::vector<std::string> add_purges(store::Session& session, std::span<const Pur
   }
   store::Params params;
   params.array(dids).array(ids).array(revs).array(times);
-  return dids_in(session.execute(kAdd, params));
+  return store::first_column(session.execute(kAdd, params));
 }
 
 PurgeStep purge_step(store::Session& session, const std::string& did, std::size_t limit) {
@@ -100,8 +101,7 @@ PurgeStep purge_step(store::Session& session, const std::string& did, std::size_
   if (!lock_within_a_second(session, did)) return {};
   const store::Rows found = session.execute(kFind, of_did);
   if (found.empty()) return {.is_done = true};
-  const Purge purge{
-      did, found.int4(0, 0), {static_cast<std::uint64_t>(found.int8(0, 1))}, found.timestamp(0, 2)};
+  const Purge purge = purge_in(found, did);
   Effects effects;
   PurgeStep step;
   step.rows = purge_rows(session, purge, limit, effects);
@@ -116,7 +116,7 @@ PurgeStep purge_step(store::Session& session, const std::string& did, std::size_
 std::vector<std::string> purges_after(store::Session& session, const std::string& did) {
   store::Params params;
   params.text(did);
-  return dids_in(session.execute(kAfter, params));
+  return store::first_column(session.execute(kAfter, params));
 }
 
 Confirmation confirm_deletion(store::Session& session, const std::string& did) {
@@ -127,10 +127,7 @@ Confirmation confirm_deletion(store::Session& session, const std::string& did) {
   const store::Rows raised = session.execute(kRaise, params);
   Confirmation confirmation{.is_deleted = !raised.empty()};
   if (confirmation.is_deleted) {
-    const Purge purge{did,
-                      raised.int4(0, 0),
-                      {static_cast<std::uint64_t>(raised.int8(0, 1))},
-                      raised.timestamp(0, 2)};
+    const Purge purge = purge_in(raised, did);
     confirmation.has_rows = !add_purges(session, {&purge, 1}).empty();
   }
   transaction.commit();

@@ -15,8 +15,8 @@ namespace skua::writer {
 /// A purge deletes all records of a deleted account up to its minimum revision, and its labels up
 /// to its deletion, from every table. The transaction that raises the minimum revision adds the
 /// account to `skua.purges`: after it no older event is accepted, and newer rows stay in any order.
-/// The steps follow, each a transaction of its own, on any thread. Whoever changes a row of
-/// `skua.purges` holds the locks of all record types of its account.
+/// The steps follow, each a transaction of its own, on any thread. A transaction that changes a row
+/// of `skua.purges` holds the locks of all record types of its account.
 struct Purge {
   std::string did;
   std::int32_t actor_id = 0;

@@ -3,9 +3,9 @@
 
 Runs the end-to-end tests (all, or those of test_NAME.py) against the programs in SKUA_BIN_DIR and the
 server in SKUA_TEST_DATABASE_URL. It runs N files at once (default 5, because most of them mostly wait), then
-real_pds, whose packages are installed meanwhile. A test that failed while others were running runs again alone, because the
-machine may have been too slow for five files. The output shows both runs, and the summary names such tests.
-Investigate them: a rare defect also passes a second run.
+real_pds, whose packages are installed meanwhile. A test that failed while others were running runs again
+alone, because the machine may have been too slow for five files. The output shows both runs, and the summary
+names such tests. Investigate them: a rare defect also passes a second run.
 --report writes {"passed": N, "failed": [...], "skipped": [[test, why]], "passed alone": [...]}.
 """
 

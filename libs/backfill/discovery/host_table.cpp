@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "store/first_column.hpp"
+
 namespace skua::backfill {
 namespace {
 
@@ -139,11 +141,7 @@ std::size_t add_named_lists(Session& session, std::span<const HostList> lists,
 }
 
 std::vector<std::string> operator_hosts(Session& session) {
-  const Rows rows = session.execute(kOperatorHosts, {});
-  std::vector<std::string> hosts;
-  hosts.reserve(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) hosts.emplace_back(rows.text(i, 0));
-  return hosts;
+  return store::first_column(session.execute(kOperatorHosts, {}));
 }
 
 }  // namespace skua::backfill

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "backfill/queue/impl/job_sql.hpp"
+#include "store/first_column.hpp"
 
 namespace skua::backfill {
 namespace {
@@ -69,14 +70,14 @@ std::vector<std::string> due_hosts(Session& session, Timestamp now, std::size_t 
                                    const std::string& after) {
   Params params;
   params.text(after).timestamp(now).int8(static_cast<std::int64_t>(limit));
-  return impl::first_column(session.execute(kDueHosts, params));
+  return store::first_column(session.execute(kDueHosts, params));
 }
 
 std::vector<std::string> due_hosts_of(Session& session, std::span<const std::string> dids,
                                       Timestamp now) {
   Params params;
   params.array(impl::text_array(dids)).timestamp(now);
-  return impl::first_column(session.execute(kDueHostsOf, params));
+  return store::first_column(session.execute(kDueHostsOf, params));
 }
 
 std::optional<Timestamp> next_due(Session& session) {
@@ -100,7 +101,7 @@ bool jobs_remain_of(Session& session, std::span<const std::string> dids) {
 std::vector<std::string> running_jobs(Session& session, std::span<const std::string> dids) {
   Params params;
   params.array(impl::text_array(dids));
-  return impl::first_column(session.execute(kRunning, params));
+  return store::first_column(session.execute(kRunning, params));
 }
 
 }  // namespace skua::backfill

@@ -4,6 +4,7 @@
 
 #include "backfill/queue/impl/job_sql.hpp"
 #include "store/error_text.hpp"
+#include "store/first_column.hpp"
 
 namespace skua::backfill {
 namespace {
@@ -114,7 +115,7 @@ std::vector<std::string> finish_jobs(Session& session, std::span<const FinishedJ
   }
   Params params;
   params.array(dids).text(lease_owner).timestamp(now).array(revs).array(records).array(bytes);
-  std::vector<std::string> ours = impl::first_column(session.execute(kFinish, params));
+  std::vector<std::string> ours = store::first_column(session.execute(kFinish, params));
   std::sort(ours.begin(), ours.end());
   return ours;
 }

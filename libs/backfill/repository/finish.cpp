@@ -12,6 +12,7 @@
 #include "event/resolved_event.hpp"
 #include "records/record.hpp"
 #include "store/advisory_lock.hpp"
+#include "store/first_column.hpp"
 #include "store/repository_table.hpp"
 #include "writer/account_locks.hpp"
 #include "writer/effects.hpp"
@@ -121,9 +122,7 @@ void write_statuses(store::Session& session, const Repositories& repositories, T
   }
   store::Params asked;
   asked.array(ids);
-  const store::Rows deleted = session.execute(kDeleted, asked);
-  std::vector<std::string> dids;
-  for (std::size_t i = 0; i < deleted.size(); ++i) dids.emplace_back(deleted.text(i, 0));
+  std::vector<std::string> dids = store::first_column(session.execute(kDeleted, asked));
   std::sort(dids.begin(), dids.end());
   store::desynchronize(session, dids, now + 2 * kClockDifference);
 }

@@ -21,13 +21,6 @@ store::Array text_array(std::span<const std::string> texts) {
   return array;
 }
 
-std::vector<std::string> first_column(const store::Rows& rows) {
-  std::vector<std::string> texts;
-  texts.reserve(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) texts.emplace_back(rows.text(i, 0));
-  return texts;
-}
-
 void add_or_null(store::Array& array, const std::optional<std::string>& text) {
   text ? array.text(*text) : array.null();
 }

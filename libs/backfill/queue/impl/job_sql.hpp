@@ -20,7 +20,6 @@ inline const std::string kQueuedWithFile = "state = 'queued' AND file IS NOT NUL
 std::string rare_delay_sql();
 
 store::Array text_array(std::span<const std::string> texts);
-std::vector<std::string> first_column(const store::Rows& rows);
 void add_or_null(store::Array& array, const std::optional<std::string>& text);
 void add_or_null(store::Array& array, const std::optional<atproto::Tid>& tid);
 std::optional<atproto::Tid> tid_or_null(const store::Rows& rows, std::size_t row,

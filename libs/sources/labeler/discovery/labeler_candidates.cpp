@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "store/first_column.hpp"
+
 namespace skua::sources {
 namespace {
 
@@ -17,11 +19,7 @@ const store::Statement kRead{"labelers_read",
 std::vector<std::string> read_labeler_candidates(store::Session& session, std::size_t most) {
   store::Params params;
   params.int8(static_cast<std::int64_t>(most));
-  const store::Rows rows = session.execute(kRead, params);
-  std::vector<std::string> dids;
-  dids.reserve(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) dids.emplace_back(rows.text(i, 0));
-  return dids;
+  return store::first_column(session.execute(kRead, params));
 }
 
 }  // namespace skua::sources

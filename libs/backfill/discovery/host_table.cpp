@@ -10,7 +10,6 @@ namespace {
 
 using store::Array;
 using store::Params;
-using store::Rows;
 using store::Session;
 using store::Statement;
 

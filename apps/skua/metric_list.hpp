@@ -7,7 +7,7 @@ namespace skua::cli {
 /// All metrics for people: name, kind, unit, labels, JSON key and meaning.
 std::string metric_list_text();
 
-/// The same as a table of Markdown: the one of docs/operations.md.
+/// The same as a table of Markdown: the one of docs/metrics.md.
 std::string metric_list_markdown();
 
 }  // namespace skua::cli

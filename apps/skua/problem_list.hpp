@@ -12,7 +12,7 @@ std::string problem_text(const Problem& problem);
 /// All problems: a line for each.
 std::string problem_list_text();
 
-/// All problems as sections of Markdown: those of docs/operations.md.
+/// All problems as sections of Markdown: those of docs/problems.md.
 std::string problem_list_markdown();
 
 }  // namespace skua::cli

@@ -8,7 +8,7 @@ namespace skua {
 
 /// A state of the program or of its environment that a person must correct. A log line, a reason
 /// of `/health/ready` and a finding of `skua doctor` name it by its code. `skua help CODE` and
-/// docs/operations.md explain it.
+/// docs/problems.md explain it.
 struct Problem {
   /// Lower case with hyphens, such as `database-down`. It does not change between versions.
   std::string_view code;
@@ -24,7 +24,7 @@ struct Problem {
 inline constexpr std::array kProblems{
     Problem{"not-configured", "a setting is missing",
             "A command needs a database or a source, and no flag, variable or file names it.",
-            "Set it as the table of settings in README.md says."},
+            "Set it as docs/settings.md says."},
     Problem{
         "database-down", "PostgreSQL cannot be reached, or does not answer",
         "The server is stopped or overloaded, its address is wrong, or the network is cut. Skua "
@@ -72,7 +72,7 @@ inline constexpr std::array kProblems{
             "Turn both on. If the database may be lost, use `--allow-unsafe-database`."},
     Problem{"server-settings", "settings of PostgreSQL can be improved",
             "The server has default values, which suit small databases. Skua works, but slower.",
-            "Change them as \"Your own PostgreSQL\" in docs/operations.md says."},
+            "Change them as \"Your own PostgreSQL\" in docs/install.md says."},
     Problem{
         "role-rights", "the role lacks rights",
         "The role of `SKUA_DATABASE_URL` may not read or write tables of Skua, or only their owner "
@@ -181,7 +181,7 @@ inline constexpr std::array kProblems{
             "Run `skua backfill` to download them."},
     Problem{"account-numbers", "most account numbers are used",
             "2,147,483,647 accounts have a number.",
-            "See \"Account numbers\" in docs/operations.md."},
+            "See \"Account numbers\" in docs/problems.md."},
     Problem{"check-failed", "a check of `skua doctor` failed",
             "The role may not read a table, the answer took too long, or the connection ended.",
             "Look at the reason. Run `skua doctor` again, as the role that owns the database."},

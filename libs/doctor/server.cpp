@@ -10,7 +10,7 @@ namespace skua::doctor {
 namespace {
 
 constexpr std::int64_t kMiB = 1024 * 1024;
-/// The default is 128 MiB; docs/operations.md recommends a quarter of the memory.
+/// The default is 128 MiB; docs/install.md recommends a quarter of the memory.
 constexpr std::int64_t kLittleSharedBuffers = 512 * kMiB;
 /// The default is 1 GiB. With less, checkpoints follow each other while much is written.
 constexpr std::int64_t kLittleWal = 4096 * kMiB;
@@ -67,7 +67,7 @@ Finding judge_server_settings(const ServerSettings& settings) {
                                  settings.random_page_cost));
   }
   if (settings.jit) better.emplace_back("jit is on: off");
-  if (better.empty()) return ok("settings", "as docs/operations.md recommends");
+  if (better.empty()) return ok("settings", "as docs/install.md recommends");
   return advice("settings", problem("server-settings"),
                 fmt::format("better values: {}", fmt::join(better, "; ")));
 }

@@ -11,7 +11,7 @@
 
 namespace skua::doctor {
 
-// The PostgreSQL server: what `skua run` needs, the settings that docs/operations.md recommends,
+// The PostgreSQL server: what `skua run` needs, the settings that docs/install.md recommends,
 // and replication slots. The observations throw store::SqlError; the judgements are pure.
 
 /// What `skua run` needs of the server.

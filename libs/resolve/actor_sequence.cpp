@@ -27,7 +27,7 @@ bool ActorNumberAlarm::look_at(double used) {
   warned_percent_ = percent;
   logger("store")->warn(
       "{:.0f} % of all account numbers are used; when none is left, indexing stops: see "
-      "docs/operations.md, 'Account numbers'",
+      "docs/problems.md, 'Account numbers'",
       used * 100);
   return true;
 }

@@ -152,7 +152,7 @@ void count_letters_left_out(std::size_t count, const std::string& example) {
   if (count == 0) return;
   letter_counters.left_out += count;
   logger("store")->warn(
-      "skua.dead_letter is full, for an account or in all (docs/operations.md): {} not stored, for "
+      "skua.dead_letter is full, for an account or in all (docs/problems.md): {} not stored, for "
       "example {}",
       counted(static_cast<std::int64_t>(count), "dead letter"), example);
 }

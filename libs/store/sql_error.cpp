@@ -8,7 +8,7 @@ namespace skua::store {
 
 void throw_sql_error(const std::string& message, const std::string& sqlstate) {
   if (sqlstate == kSequenceExhausted) {
-    throw DefectError("no numbers are left, see docs/operations.md, 'Account numbers': " + message,
+    throw DefectError("no numbers are left, see docs/problems.md, 'Account numbers': " + message,
                       sqlstate);
   }
   const std::string_view sqlstate_class = std::string_view(sqlstate).substr(0, 2);

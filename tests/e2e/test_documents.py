@@ -61,7 +61,7 @@ class Documents(EndToEnd):
                 database.run(variables() + statement + ";")
 
     def test_the_accounts_that_they_name_are_valid(self):
-        documents = ("README.md", "docs/operations.md", "docs/queries.md")
+        documents = ["README.md", *sorted(path.relative_to(ROOT) for path in ROOT.glob("docs/*.md"))]
         text = "".join((ROOT / document).read_text() for document in documents)
         dids = set(re.findall(r"did:[a-z]+:[^\s\"'`/|,)]+", text))
         before = r"(?:actor_id\('|skua (?:backfill|identity|repo \w+) )"

@@ -13,24 +13,24 @@ class Help(EndToEnd):
             [self.binary(program), *arguments], capture_output=True, text=True, timeout=60, check=False,
         )
 
-    def test_the_settings_in_the_readme_are_those_of_the_program(self):
+    def test_the_settings_in_settings_md_are_those_of_the_program(self):
         table = self.run_skua("help", "settings", "--markdown").stdout
-        self.assertIn(f"\n{table}\n", (ROOT / "README.md").read_text(), "paste `skua help settings --markdown`")
+        self.assertIn(f"\n{table}\n", (ROOT / "docs/settings.md").read_text(), "paste `skua help settings --markdown`")
         flags = set(re.findall(r"^\| `(--[a-z-]+)", table, re.MULTILINE))
         self.assertEqual({line.split()[0] for line in self.run_skua("help", "settings").stdout.splitlines()
                           if line.startswith("--")}, flags)
 
-    def test_the_metrics_in_operations_md_are_those_of_the_program(self):
+    def test_the_metrics_in_metrics_md_are_those_of_the_program(self):
         table = self.run_skua("help", "metrics", "--markdown").stdout
-        operations = (ROOT / "docs/operations.md").read_text()
-        self.assertIn(f"\n{table}\n", operations, "paste `skua help metrics --markdown`")
+        document = (ROOT / "docs/metrics.md").read_text()
+        self.assertIn(f"\n{table}\n", document, "paste `skua help metrics --markdown`")
         names = re.findall(r"^\| `(skua_[a-z0-9_]+)` \|", table, re.MULTILINE)
         self.assertGreater(len(names), 70)
         self.assertEqual(re.findall(r"^skua_\w+$", self.run_skua("help", "metrics").stdout, re.MULTILINE), names)
 
-    def test_the_problems_in_operations_md_are_those_of_the_program(self):
+    def test_the_problems_in_problems_md_are_those_of_the_program(self):
         sections = self.run_skua("help", "problems", "--markdown").stdout
-        self.assertIn(f"\n{sections}\n", (ROOT / "docs/operations.md").read_text(),
+        self.assertIn(f"\n{sections}\n", (ROOT / "docs/problems.md").read_text(),
                       "paste `skua help problems --markdown`")
         codes = re.findall(r"^### (\S+)$", sections, re.MULTILINE)
         self.assertGreater(len(codes), 20)

@@ -45,7 +45,7 @@ class Install(EndToEnd):
                             ("fish", "share/fish/vendor_completions.d/skua.fish")):
             self.assertIn(path, files)
             self.assertEqual((prefix / path).read_text(), self.run_command(skua, "completion", shell))
-        for document in ("README.md", "LICENSE", "docs/operations.md"):
+        for document in ("README.md", "LICENSE", "docs/install.md", "docs/problems.md"):
             self.assertIn(f"share/doc/skua/{document}", files)
         pages = {path.removeprefix("share/man/man1/") for path in files if path.startswith("share/man/man1/")}
         self.assertEqual(pages, {"-".join(("skua", *words)) + ".1.gz" for words in self.commands(skua)})

@@ -46,7 +46,7 @@ struct SourceRunOptions {
   /// Notices the accounts of signal collections; null: there are none. Outlives the run.
   ingest::SignalAccounts* signals = nullptr;
   /// Adds metrics that are counted elsewhere in the process; called on any thread.
-  std::function<void(status::Metrics&)> complete;
+  std::function<void(status::Metrics&)> complete = {};
 };
 
 /// One source of a process with the parts that are its own: the readers, the decoders with their

@@ -96,7 +96,7 @@ struct HttpClientOptions {
   /// A PEM file with certificates to trust besides the system's; empty: none.
   std::string ca_file;
   /// Empty: `skua/<version>`.
-  std::string user_agent;
+  std::string user_agent = {};
   /// For name look-up, TCP and TLS of each hop.
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(10);
   /// For a request with all its redirects, from the moment it leaves the queue.
@@ -113,7 +113,7 @@ struct HttpClientOptions {
   std::chrono::milliseconds average_after = std::chrono::minutes(10);
   /// The folder for bodies above HttpRequest::spool_above, as unnamed files; empty: the system's
   /// folder for temporary files.
-  std::filesystem::path spool_dir;
+  std::filesystem::path spool_dir = {};
   /// Active requests; further ones wait.
   std::size_t max_at_once = 32;
   /// Waiting requests; further ones are refused (http_busy).

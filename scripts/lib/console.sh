@@ -29,6 +29,13 @@ as_root() {
   fi
 }
 
+# Asks a question on a terminal. Without one, or without an answer, the answer is no.
+agree() {
+  local answer=''
+  [[ -t 0 ]] && { read -r -p "    $1 [y/N] " answer || true; }
+  [[ $answer =~ ^[yY] ]]
+}
+
 # The memory of this machine or container, in MB.
 memory_mb() {
   local mb limit

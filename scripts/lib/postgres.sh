@@ -6,6 +6,7 @@
 # Sets: bin (the server's programs), cluster, owner (who runs the server). $1 = folder.
 open_cluster() {
   bin=$(find /usr/lib/postgresql/*/bin -maxdepth 0 2>/dev/null | sort -V | tail -n 1)
+  [[ -n $bin ]] || bin=$(dirname -- "$(command -v initdb || echo /none/initdb)")
   [[ -n $bin && -x $bin/initdb ]] || die "PostgreSQL is not installed: run scripts/setup first"
   cluster=$1
   if [[ -e $cluster/data/PG_VERSION ]]; then

@@ -43,9 +43,9 @@ Position position_of(const ChangeEvent& event) {
 
 /// A failure of one change in the body of a successful answer.
 std::optional<feed::LeaseFailure> failure_in(const std::string& body, const LeasedBatch& batch) {
-  const auto json = nlohmann::json::parse(body, nullptr, false);
-  if (!json.is_object() || !json.contains("failed")) return std::nullopt;
-  const auto& failed = json["failed"];
+  const auto answer = nlohmann::json::parse(body, nullptr, false);
+  if (!answer.is_object() || !answer.contains("failed")) return std::nullopt;
+  const auto& failed = answer["failed"];
   feed::LeaseFailure failure{.pos = {}, .error = "the receiver refused a change", .wait = {}};
   if (!failed.is_object()) return failure;
   if (const auto error = failed.find("error"); error != failed.end() && error->is_string()) {
@@ -57,7 +57,7 @@ std::optional<feed::LeaseFailure> failure_in(const std::string& body, const Leas
   const auto pos = failed.find("pos");
   if (pos == failed.end() || !pos->is_string()) return failure;
   for (const auto& event : batch.events) {
-    if (position_of(*event).text() == *pos) failure.pos = event->pos;
+    if (position_of(*event).text() == pos->get_ref<const std::string&>()) failure.pos = event->pos;
   }
   if (!failure.pos) failure.error = "the receiver refused a change that it was not sent";
   return failure;

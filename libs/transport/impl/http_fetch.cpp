@@ -58,8 +58,8 @@ ErrorCode read_error(ErrorCode error) {
   if (error == http::error::end_of_stream || error == http::error::partial_message) {
     return errc::http_dropped;
   }
-  const auto& of_http = http::make_error_code(http::error::bad_version).category();
-  return error.category() == of_http ? errc::http_malformed : errc::http_dropped;
+  const ErrorCode of_http = http::error::bad_version;
+  return error.category() == of_http.category() ? errc::http_malformed : errc::http_dropped;
 }
 
 /// Content-Length, if it delimits the body.

@@ -41,7 +41,7 @@ class DiscoveredLabelers {
     std::string database_url;
     LabelerLimits limits;
     /// The names of the sources that the settings name.
-    std::set<std::string> named;
+    std::set<std::string> named = {};
     std::string ca_file;
     /// Also permits addresses without TLS.
     bool allow_private_hosts = false;
@@ -51,11 +51,11 @@ class DiscoveredLabelers {
     transport::ReconnectPolicy::Options reconnect{.first = std::chrono::seconds(5),
                                                   .longest = std::chrono::hours(4),
                                                   .healthy_after = std::chrono::minutes(5)};
-    LabelerDocuments::Options documents;
+    LabelerDocuments::Options documents = {};
     /// How often the table is read and the cursors are saved.
     std::chrono::milliseconds interval{2'000};
     /// Adds metrics that are counted elsewhere in the process; called on any thread.
-    std::function<void(status::Metrics&)> complete;
+    std::function<void(status::Metrics&)> complete = {};
     std::function<void(const std::string&)> on_defect;
   };
 

@@ -19,6 +19,7 @@ THREADED = ["base", "transport", "identity", "resolve", "writer", "backfill", "s
             "http_server", "change_feed", "accounts", "status", "ingest", "sources", "integration"]
 # The stages of scripts/test, without and with --sanitizers.
 STAGES = ["format", "layers", "release", "e2e", "stress-release"]
+QUICK_STAGES = ["format", "layers", "release"]
 SANITIZER_STAGES = ["asan", "tsan", "stress-asan", "stress-tsan"]
 # Seeds of the stress suite, seconds of traffic for each, and events per second: a slower build gets fewer events.
 STRESS = {"release": (2, 25, 400), "asan": (1, 20, 150), "tsan": (1, 20, 150)}
@@ -91,6 +92,8 @@ class Run:
         chosen = [name.split("/")[0] for name in self.options.only]
         if chosen:
             return stage in chosen
+        if self.options.quick:
+            return stage in QUICK_STAGES
         return stage in (SANITIZER_STAGES if self.options.sanitizers else STAGES)
 
     def parts(self, stage):
@@ -148,6 +151,10 @@ class Run:
         return self.build("release", ["skua-sim"])
 
     def format(self):
+        done = subprocess.run([str(SCRIPTS / "format"), "--has-version"], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            self.report.add("format", skipped=[("clang-format", done.stderr.strip())])
+            return
         self.check("format", "clang-format", [str(SCRIPTS / "format"), "--check"])
 
     def layers(self):
@@ -294,7 +301,9 @@ def reason_of(skip):
 
 def main():
     parser = argparse.ArgumentParser(prog="scripts/test")
-    parser.add_argument("--sanitizers", action="store_true")
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument("--quick", action="store_true")
+    kinds.add_argument("--sanitizers", action="store_true")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--only", action="append", default=[], metavar="STAGE[/PART]")
     options = parser.parse_args()

@@ -22,7 +22,7 @@ struct FilterChoice {
 };
 
 /// Keeps a process up to date with the stored filter: it checks every second for a change and
-/// applies its consequences (docs/run.md). It stores the filter of the command line at the
+/// applies its consequences (docs/filter.md). It stores the filter of the command line at the
 /// start, and of its file when the file changes. A thread and a connection of its own; while the
 /// database is down, the filter stays.
 class FilterWatch {

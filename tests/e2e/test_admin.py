@@ -67,7 +67,7 @@ class Admin(EndToEnd):
         return program, Client(wait_for("the pages", port, alive=[program]))
 
     def paths_of_the_documents(self):
-        text = (ROOT / "docs/run.md").read_text()
+        text = (ROOT / "docs/admin.md").read_text()
         return set(re.findall(r"^\| `(?:GET|POST) (/admin/[a-z/-]+)` \|", text, re.MULTILINE))
 
     def check_guard(self, client):

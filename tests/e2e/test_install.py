@@ -47,6 +47,10 @@ class Install(EndToEnd):
             self.assertEqual((prefix / path).read_text(), self.run_command(skua, "completion", shell))
         for document in ("README.md", "LICENSE", "docs/install.md", "docs/problems.md"):
             self.assertIn(f"share/doc/skua/{document}", files)
+        # The documents show the pictures that they need.
+        for document in (prefix / "share/doc/skua").rglob("*.md"):
+            for image in re.findall(r"!\[[^]]*\]\(([^)]+)\)", document.read_text()):
+                self.assertTrue((document.parent / image).exists(), f"{document.name}: {image}")
         pages = {path.removeprefix("share/man/man1/") for path in files if path.startswith("share/man/man1/")}
         self.assertEqual(pages, {"-".join(("skua", *words)) + ".1.gz" for words in self.commands(skua)})
         unit = (prefix / "lib/systemd/system/skua.service").read_text()

@@ -47,6 +47,12 @@ def anchors(document):
     return found
 
 
+def links(document):
+    """The links of a document to files, as (path, anchor)."""
+    found = re.findall(r"\]\(([^)#:]+)(?:#([^)]+))?\)", document.read_text())
+    return {((document.parent / path).resolve(), anchor) for path, anchor in found}
+
+
 class Documents(EndToEnd):
     def test_the_queries(self):
         network, _ = busy_network(accounts=3, rounds=3)
@@ -63,7 +69,8 @@ class Documents(EndToEnd):
     def test_the_accounts_that_they_name_are_valid(self):
         documents = ["README.md", *sorted(path.relative_to(ROOT) for path in ROOT.glob("docs/*.md"))]
         text = "".join((ROOT / document).read_text() for document in documents)
-        dids = set(re.findall(r"did:[a-z]+:[^\s\"'`/|,)]+", text))
+        # `did:plc:...` in an example stands for any account.
+        dids = {did.rstrip(".") for did in re.findall(r"did:[a-z]+:[^\s\"'`/|,)]+", text)} - {"did:plc:"}
         before = r"(?:actor_id\('|skua (?:backfill|identity|repo \w+) )"
         handles = set(re.findall(before + r"([a-z0-9-]+(?:\.[a-z0-9-]+)+)", text))
         self.assertGreater(len(dids), 1)
@@ -119,6 +126,38 @@ class Documents(EndToEnd):
             for path in paths:
                 with self.subTest(f"{document.relative_to(ROOT)}: {path}"):
                     self.assertTrue((ROOT / path).exists())
+
+    def test_frequent_questions_are_answered_two_clicks_from_the_readme(self):
+        for question, page, anchor in (
+            ("Where are the settings?", "docs/settings.md", ""),
+            ("What does `consumer-stuck` mean, and what do I do?", "docs/problems.md", "consumer-stuck"),
+            ("How large a disk do I need for the whole network?", "docs/size.md", "the-whole-network"),
+        ):
+            with self.subTest(question):
+                first = {path for path, _ in links(ROOT / "README.md")}
+                reached = set().union(*(links(path) for path in first if path.suffix == ".md"))
+                self.assertIn((ROOT / page, anchor), reached)
+
+    def test_the_map_has_every_page(self):
+        pages = {path for path in ROOT.glob("docs/*.md") if path.name != "README.md"}
+        linked = {path for path, _ in links(ROOT / "docs/README.md")}
+        self.assertEqual(pages - linked, set())
+        self.assertIn(ROOT / "docs/README.md", {path for path, _ in links(ROOT / "README.md")})
+
+    def test_pages_have_an_introduction_and_no_heading_twice(self):
+        for page in ROOT.glob("docs/*.md"):
+            with self.subTest(page.name):
+                lines = page.read_text().splitlines()
+                self.assertRegex(lines[0], r"^# \S")
+                # A paragraph comes first: a reader learns what the page is about.
+                self.assertRegex(lines[2], r"^[^#|!<`-]|^`")
+                found = anchors(page)
+                self.assertEqual([anchor for anchor in found if re.fullmatch(r".*-\d", anchor)
+                                  and anchor[:-2] in found], [])
+
+    def test_pictures_are_made_from_their_texts(self):
+        done = subprocess.run([ROOT / "scripts/pictures", "--check"], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_the_tests_against_defects_of_the_reference_exist(self):
         tests = ROOT / "tests"

@@ -1,8 +1,9 @@
-"""Every command of README.md works as written, after `scripts/run` and after `scripts/run --simulated`.
+"""The commands of README.md and of the first pages after it work as written, after `scripts/run` and after
+`scripts/run --simulated`.
 
 A simulated network on loopback replaces the live one: the tests replace its names in the commands, and environment
 variables tell skua the addresses of its directory and its DNS server. `scripts/test` would run this test again, so its
-help runs instead. Blocks of the language `console` need a system of their own: tests/install/package_test runs the
+help runs instead. A line `export NAME=VALUE` changes the environment of the later commands of its page. Blocks of the language `console` need a system of their own: tests/install/package_test runs the
 commands that install the package.
 """
 
@@ -19,12 +20,13 @@ from test_sim import Network
 LIVE = "wss://relay1.us-east.bsky.network"
 BINARIES = "build/release/bin"
 # Commands that a scenario runs itself, or that would run this test again.
-ELSEWHERE = {"scripts/run": None, "scripts/test": "scripts/test --help"}
-RUNNABLE = ("scripts/pg ", "scripts/build ", f"{BINARIES}/skua ", f"{BINARIES}/skua-sim ", "cmake --install ", "cpack ")
+ELSEWHERE = {"scripts/run": "", "scripts/test": "scripts/test --help"}
+RUNNABLE = ("export ", "skua ", "scripts/pg ", "scripts/build ", f"{BINARIES}/skua ", f"{BINARIES}/skua-sim ", "cmake --install ", "cpack ")
+PAGES = ("README.md", "docs/first-hour.md", "docs/commands.md", "docs/install.md")
 
 
-def commands():
-    return [line for block in blocks("README.md", "sh") for line in block.splitlines() if line]
+def commands(page):
+    return [line for block in blocks(page, "sh") for line in block.splitlines() if line]
 
 
 class Readme(EndToEnd):
@@ -37,12 +39,13 @@ class Readme(EndToEnd):
         # A machine on the internet finds all of these by itself.
         self.online = {**self.plain, "SKUA_RELAY": self.network.url, "SKUA_PLC_URL": self.network.ready["plc"],
                        "SKUA_DNS": self.network.ready["dns"], "SKUA_ALLOW_PRIVATE_HOSTS": "1"}
+        self.exported = {}
         self.addCleanup(self.shell, "scripts/pg destroy")
 
     def shell(self, command):
         done = subprocess.run(
-            ["bash", "-c", command], cwd=ROOT, env={**os.environ, **self.online}, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=900, check=False,
+            ["bash", "-c", command], cwd=ROOT, env={**os.environ, **self.online, **self.exported},
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=900, check=False,
         )
         self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout}\n{done.stderr}")
         return done.stdout
@@ -68,33 +71,37 @@ class Readme(EndToEnd):
             command = re.sub(r"--frames \d+", "--frames 20", command) + " --cursor oldest"
         return command
 
-    def check_commands(self):
-        found = commands()
-        self.assertGreater(len(found), 15)
-        for command in ELSEWHERE:
-            self.assertIn(command, found)
+    def check_commands(self, *pages):
         self.handle = next(account["handle"] for account in self.network.accounts(self.folder / "accounts")
                            if account["handle_valid"])
-        # The command that stops PostgreSQL comes last: the others need it.
-        for command in sorted(found, key=lambda command: command == "scripts/pg stop"):
-            with self.subTest(command):
-                if command in ELSEWHERE:
-                    command = ELSEWHERE[command]
-                    if command is None:
-                        continue
-                elif not command.startswith(RUNNABLE):
-                    self.fail("say in this test how it runs the command")
-                output = self.shell(self.on_loopback(command))
-                if " psql -c " in command:
-                    self.assertNotIn("(0 rows)", output)
+        for page in pages:
+            self.exported = {}
+            # PostgreSQL must run; a page may end with the command that stops it.
+            self.shell("scripts/pg start")
+            found = commands(page)
+            self.assertGreater(len(found), 2)
+            for command in found:
+                with self.subTest(command, page=page):
+                    self.check_command(command)
+
+    def check_command(self, command):
+        self.assertTrue(command.startswith(RUNNABLE) or command in ELSEWHERE, "say in this test how it runs the command")
+        command = self.on_loopback(ELSEWHERE.get(command, command))
+        if command.startswith("export "):
+            name = re.match(r"export (\w+)=", command)[1]
+            self.exported[name] = self.shell(f"{command}; printenv {name}").rstrip("\n")
+        elif command:
+            output = self.shell(command)
+            if " psql -c " in command:
+                self.assertNotIn("(0 rows)", output)
 
     def test_after_a_run_against_a_relay(self):
         self.index(self.online)
-        self.check_commands()
+        self.check_commands(*PAGES)
 
     def test_after_a_simulated_run(self):
         self.index(self.plain, "--simulated")
-        self.check_commands()
+        self.check_commands("README.md")
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ struct SettingText {
 };
 
 /// A setting, declared once, below. The options of commands (setting_option.hpp), the environment,
-/// the file of --config, `skua help settings` and the table of docs/settings.md are derived from it.
+/// the file of --config, `skua help settings` and the table of docs/settings.md follow from it.
 struct Setting : SettingText {
   explicit Setting(const SettingText& text);
   Setting(const Setting&) = delete;

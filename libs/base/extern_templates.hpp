@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#ifndef FMT_HEADER_ONLY
 // libfmt holds this function, but its header does not say so: without this declaration every object
 // file compiles all of fmt's formatting again.
 namespace fmt::detail {
 extern template void vformat_to<char>(buffer<char>&, basic_string_view<char>,
                                       basic_format_args<buffer_context<char>>, locale_ref);
 }  // namespace fmt::detail
+#endif

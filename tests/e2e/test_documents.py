@@ -1,6 +1,6 @@
 """The commands and statements in the documentation work, and what it says about the database is true.
 
-test_readme.py runs the commands of README.md. The SQL of docs/queries.md runs exactly as written.
+test_readme.py runs the commands of README.md and of the pages after it. The SQL of docs/queries.md runs exactly as written.
 """
 
 import os
@@ -65,6 +65,9 @@ class Documents(EndToEnd):
         for name, statement in statements.items():
             with self.subTest(name):
                 database.run(variables() + statement + ";")
+        for block in blocks("docs/first-hour.md", "sql"):
+            with self.subTest(block):
+                database.run(block)
 
     def test_the_accounts_that_they_name_are_valid(self):
         documents = ["README.md", *sorted(path.relative_to(ROOT) for path in ROOT.glob("docs/*.md"))]

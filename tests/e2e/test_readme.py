@@ -96,6 +96,7 @@ class Readme(EndToEnd):
                 self.assertNotIn("(0 rows)", output)
 
     def test_after_a_run_against_a_relay(self):
+        self.assertLessEqual(ELSEWHERE.keys(), set(commands("README.md")))
         self.index(self.online)
         self.check_commands(*PAGES)
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +15,11 @@ struct Response {
   std::string body = {};
   /// The header Allow, which a 405 needs; empty: none.
   std::string allow = {};
+  /// The header Age (RFC 9111, section 5.1): the time since the content was read, if it is kept for
+  /// several requests; nothing: no header.
+  std::optional<std::chrono::seconds> age = std::nullopt;
+  /// How long a client may use the answer again; zero: it keeps nothing.
+  std::chrono::seconds max_age{0};
 };
 
 /// `{"error", "message"}`, as the AT Protocol answers (atproto.com/specs/xrpc#error-responses).

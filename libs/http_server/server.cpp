@@ -158,13 +158,13 @@ asio::awaitable<void> Server::Impl::accept() {
 std::optional<Response> Server::Impl::refusal(const asio::ip::address& address,
                                               const std::string& key) const {
   if (open_ >= options_.limits.connections) {
-    return error_response(503, "TooManyConnections", "the server has too many connections");
+    return error_response(503, kTooManyConnections, "the server has too many connections");
   }
   const auto found = by_address_.find(key);
   const bool is_exempt = options_.limits.loopback_is_exempt && address.is_loopback();
   if (!is_exempt && found != by_address_.end() &&
       found->second >= options_.limits.connections_per_address) {
-    return error_response(429, "TooManyConnections", "this address has too many connections");
+    return error_response(429, kTooManyConnections, "this address has too many connections");
   }
   return std::nullopt;
 }
@@ -178,6 +178,7 @@ void Server::Impl::admit(Tcp::socket socket) {
                sizeof kUnacknowledgedMs);
   const auto key = address_key(endpoint.address());
   auto refused = refusal(endpoint.address(), key);
+  if (refused && options_.on_limit) options_.on_limit(kTooManyConnections);
   if (refused && refused_ >= kRefusals) return;
   const bool counts = !refused;
   if (counts) {

@@ -16,6 +16,10 @@
 
 namespace skua::http_server {
 
+/// The errors of clients beyond the limits.
+inline constexpr const char* kTooManyConnections = "TooManyConnections";
+inline constexpr const char* kConsumerTooSlow = "ConsumerTooSlow";
+
 /// What clients may use. All clients are hostile.
 struct Limits {
   std::size_t header_bytes = 16 * 1024;
@@ -60,6 +64,9 @@ class Server {
     Limits limits = {};
     /// Refuses requests of web pages of other origins (403).
     bool refuses_cross_origin = true;
+    /// Called on the server's thread for each client beyond the limits, with the error that it
+    /// gets: `kTooManyConnections` or `kConsumerTooSlow`. Null: they are not counted.
+    std::function<void(std::string_view error)> on_limit = nullptr;
   };
 
   struct Route {

@@ -18,7 +18,9 @@ namespace {
 
 using test::get;
 using test::SocketClient;
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 using namespace std::chrono_literals;
 
@@ -90,7 +92,10 @@ class ServerTest : public testing::Test {
     routes["/silent"].handler = [this](const std::shared_ptr<Exchange>& exchange) {
       kept_ = exchange;
     };
-    server_ = std::make_unique<Server>(Server::Options{.limits = limits}, std::move(routes));
+    server_ = std::make_unique<Server>(
+        Server::Options{.limits = limits,
+                        .on_limit = [this](std::string_view error) { limits_met_ += error; }},
+        std::move(routes));
     server_->start();
     return *server_;
   }
@@ -101,6 +106,8 @@ class ServerTest : public testing::Test {
     return client.read_all();
   }
 
+  /// The errors of clients beyond the limits. Of the server's thread.
+  std::string limits_met_;
   std::shared_ptr<TestSource> source_ = std::make_shared<TestSource>();
   std::shared_ptr<Exchange> kept_;
   std::deque<std::jthread> threads_;
@@ -123,6 +130,22 @@ TEST_F(ServerTest, answers_a_request_and_ends_the_connection) {
   EXPECT_THAT(text, StartsWith("HTTP/1.1 200 OK\r\n"));
   EXPECT_THAT(text, HasSubstr("Connection: close\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\n\r\nhello 127.0.0.1"));
+}
+
+TEST_F(ServerTest, an_answer_states_its_age_and_how_long_it_may_be_kept) {
+  Server::Routes routes;
+  routes["/kept"].handler = [](const std::shared_ptr<Exchange>& exchange) {
+    exchange->answer(Response{.body = "{}", .age = 12s, .max_age = 1h});
+  };
+  routes["/new"].handler = [](const std::shared_ptr<Exchange>& exchange) {
+    exchange->answer(Response{.body = "{}"});
+  };
+  server_ = std::make_unique<Server>(Server::Options{}, std::move(routes));
+  server_->start();
+  EXPECT_THAT(answer(get("/kept")), AllOf(HasSubstr("\r\nAge: 12\r\n"),
+                                          HasSubstr("\r\nCache-Control: max-age=3600\r\n")));
+  EXPECT_THAT(answer(get("/new")),
+              AllOf(Not(HasSubstr("\r\nAge:")), HasSubstr("\r\nCache-Control: no-store\r\n")));
 }
 
 TEST_F(ServerTest, refuses_what_is_not_a_get_request_of_a_route) {
@@ -195,6 +218,8 @@ TEST_F(ServerTest, connections_are_limited_in_all) {
   first.close();
   while (server_->connections() > 1) std::this_thread::yield();
   EXPECT_THAT(answer(get("/text")), HasSubstr("200 OK"));
+  server_->stop();
+  EXPECT_EQ(limits_met_, "TooManyConnections");
 }
 
 TEST_F(ServerTest, connections_of_an_address_are_limited) {

@@ -223,7 +223,8 @@ asio::awaitable<void> Connection::send_messages(std::shared_ptr<MessageSource> s
 
 asio::awaitable<bool> Connection::send(const std::vector<Message>& messages) {
   watchdog_.arm(limits_.write_time, [self = shared_from_this()] {
-    self->end_ = StreamEnd{"ConsumerTooSlow", "the client takes the changes too slowly"};
+    if (self->host_.options.on_limit) self->host_.options.on_limit(kConsumerTooSlow);
+    self->end_ = StreamEnd{kConsumerTooSlow, "the client takes the changes too slowly"};
     self->watchdog_.arm(self->limits_.grace_time, [self] {
       logger("http")->info("{}: dropped, the client takes nothing", self->address_);
       self->drop();

@@ -18,12 +18,16 @@ std::string response_text(const Response& response) {
         "Content-Security-Policy: default-src 'self'; frame-ancestors "
         "'none'; base-uri 'none'\r\n";
   }
+  if (response.age) headers += fmt::format("Age: {}\r\n", response.age->count());
   if (response.status == 401) headers += "WWW-Authenticate: Bearer\r\n";
+  const std::string caching = response.max_age.count() > 0
+                                  ? fmt::format("max-age={}", response.max_age.count())
+                                  : "no-store";
   return fmt::format(
-      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n"
+      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: {}\r\n"
       "X-Content-Type-Options: nosniff\r\n{}Connection: close\r\n\r\n{}",
       response.status, std::string_view(reason.data(), reason.size()), response.content_type,
-      response.body.size(), headers, response.body);
+      response.body.size(), caching, headers, response.body);
 }
 
 }  // namespace skua::http_server

@@ -1,6 +1,7 @@
 #include "change_feed/change_reader.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -85,6 +86,8 @@ void ChangeReader::read_older(std::weak_ptr<FeedClient> client, std::int64_t fro
 }
 
 milliseconds ChangeReader::round(store::LazySession& session, const std::stop_token& stop) {
+  // Before the read, which the clients have not seen: also while the database is down.
+  measure_clients();
   try {
     return read(session.get(), stop);
   } catch (const store::DatabaseChanged& change) {
@@ -203,6 +206,18 @@ std::vector<std::shared_ptr<FeedClient>> ChangeReader::clients() {
     }
     return found;
   });
+}
+
+void ChangeReader::measure_clients() {
+  const std::int64_t end = recent_.with([](const RecentChanges& recent) { return recent.end(); });
+  std::array<std::int64_t, kStreamForms> behind{};
+  for (const auto& client : clients()) {
+    std::int64_t& most = behind.at(static_cast<std::size_t>(client->form()));
+    most = std::max(most, end - client->next_position());
+  }
+  for (std::size_t form = 0; form < kStreamForms; ++form) {
+    metrics_.stream_behind.at(form) = static_cast<std::uint64_t>(behind.at(form));
+  }
 }
 
 void ChangeReader::fail_all(const FeedError& error) {

@@ -56,6 +56,9 @@ struct Opened {
 class FeedClient {
  public:
   virtual ~FeedClient() = default;
+  virtual StreamForm form() const = 0;
+  /// The position of the first change that it has not looked at.
+  virtual std::int64_t next_position() const = 0;
   /// There are more recent changes.
   virtual void more() = 0;
   /// The answer to `ChangeReader::read_older`.
@@ -134,6 +137,8 @@ class ChangeReader {
   void read_older_pages(store::Session& session, const std::stop_token& stop);
   void answer_open_requests(store::Session& session, const LogState& state);
   std::vector<std::shared_ptr<FeedClient>> clients();
+  /// Counts the changes that the slowest clients have not looked at, of those that were read.
+  void measure_clients();
   /// Ends all clients.
   void fail_all(const FeedError& error);
   void fail_open_requests();

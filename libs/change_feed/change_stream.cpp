@@ -8,6 +8,7 @@
 
 #include "change_feed/change_json.hpp"
 #include "change_feed/feed_stream.hpp"
+#include "change_feed/refuse.hpp"
 
 namespace skua::change_feed {
 namespace {
@@ -71,24 +72,25 @@ Checked<ChangeFilter> parse_filter(const Request& request) {
 void serve_changes(ChangeReader& reader, const std::shared_ptr<Exchange>& exchange) {
   const auto& request = exchange->request();
   if (!request.is_websocket && !http_server::accepts_event_stream(request.accept)) {
-    return exchange->answer(http_server::error_response(
-        406, "NotAcceptable", "expected Accept: text/event-stream, or a websocket"));
+    return refuse(reader.metrics(), *exchange,
+                  {406, "NotAcceptable", "expected Accept: text/event-stream, or a websocket"});
   }
   auto start = parse_start(request);
   if (!start) {
-    return exchange->answer(http_server::error_response(400, "InvalidRequest", start.error()));
+    return refuse(reader.metrics(), *exchange, {400, "InvalidRequest", start.error()});
   }
   auto parsed = parse_filter(request);
   if (!parsed) {
-    return exchange->answer(http_server::error_response(400, "InvalidRequest", parsed.error()));
+    return refuse(reader.metrics(), *exchange, {400, "InvalidRequest", parsed.error()});
   }
   auto filter = std::make_shared<const ChangeFilter>(*std::move(parsed));
   reader.open(*std::move(start), [&reader, exchange, filter](const auto& opened) {
     if (const auto* error = std::get_if<FeedError>(&opened)) {
-      return exchange->answer(
-          http_server::error_response(error->status, error->error, error->message));
+      return refuse(reader.metrics(), *exchange, *error);
     }
-    auto stream = std::make_shared<ChangeStream>(reader, std::get<Opened>(opened), filter);
+    const auto form =
+        exchange->request().is_websocket ? StreamForm::Websocket : StreamForm::ServerSentEvents;
+    auto stream = std::make_shared<ChangeStream>(reader, form, std::get<Opened>(opened), filter);
     reader.add(stream);
     exchange->answer(std::move(stream));
   });

@@ -1,5 +1,6 @@
 #include "change_feed/feed_server.hpp"
 
+#include <string_view>
 #include <utility>
 
 #include "change_feed/change_stream.hpp"
@@ -8,6 +9,15 @@
 namespace skua::change_feed {
 
 using ExchangePointer = std::shared_ptr<http_server::Exchange>;
+
+namespace {
+
+http_server::Server::Options counting(http_server::Server::Options options, FeedMetrics& metrics) {
+  options.on_limit = [&metrics](std::string_view error) { count_error(metrics, error); };
+  return options;
+}
+
+}  // namespace
 
 FeedServer::FeedServer(Options options, FeedMetrics& metrics)
     : reader_(options.reader, metrics),
@@ -19,7 +29,7 @@ FeedServer::FeedServer(Options options, FeedMetrics& metrics)
                 : nullptr),
       webhooks_(options.serves_leased ? std::make_unique<WebhookSender>(options.webhooks, metrics)
                                       : nullptr),
-      server_(std::move(options.server), routes(std::move(options.routes))) {}
+      server_(counting(std::move(options.server), metrics), routes(std::move(options.routes))) {}
 
 http_server::Server::Routes FeedServer::routes(http_server::Server::Routes routes) {
   using http_server::Method;

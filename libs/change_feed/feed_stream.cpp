@@ -11,18 +11,19 @@ constexpr std::size_t kRecentChanges = 4096;
 
 }  // namespace
 
-FeedStream::FeedStream(ChangeReader& reader, const Opened& opened,
+FeedStream::FeedStream(ChangeReader& reader, StreamForm form, const Opened& opened,
                        std::shared_ptr<const ChangeFilter> filter)
     : reader_(reader),
+      form_(form),
       timeline_(opened.timeline),
       since_us_(opened.since_us),
       filter_(std::move(filter)),
       next_(opened.next) {
-  reader_.metrics().streams += 1;
+  metrics().streams.at(static_cast<std::size_t>(form_)) += 1;
 }
 
 FeedStream::~FeedStream() {
-  reader_.metrics().streams -= 1;
+  metrics().streams.at(static_cast<std::size_t>(form_)) -= 1;
 }
 
 void FeedStream::connect(std::function<void()> wake) {
@@ -33,6 +34,12 @@ void FeedStream::set_filter(std::shared_ptr<const ChangeFilter> filter) {
   filter_ = std::move(filter);
   page_.reset();
   ignores_page_ = has_asked_;
+}
+
+http_server::StreamEnd FeedStream::refused(const char* error, std::string message,
+                                           std::uint16_t code) {
+  count_error(metrics(), error);
+  return {error, std::move(message), code};
 }
 
 void FeedStream::wake() {
@@ -50,6 +57,7 @@ void FeedStream::take(ChangePage page) {
 }
 
 void FeedStream::fail(const FeedError& error) {
+  count_error(metrics(), error.error);
   received_.with([&](Received& received) { received.error = error; });
   wake();
 }
@@ -111,7 +119,7 @@ void FeedStream::add_message(const ChangeEvent& event, http_server::MessageBatch
   if (time_us_ < since_us_ || !filter_->passes(event)) return;
   if (auto message = message_of(event, time_us_)) {
     bytes += message->data.size();
-    reader_.metrics().stream_changes += 1;
+    metrics().stream_changes.at(static_cast<std::size_t>(form_)) += 1;
     batch.messages.push_back(*std::move(message));
   }
 }

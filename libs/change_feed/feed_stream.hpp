@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -21,7 +22,7 @@ class FeedStream : public http_server::MessageSource,
                    public std::enable_shared_from_this<FeedStream> {
  public:
   /// The reader outlives it.
-  FeedStream(ChangeReader& reader, const Opened& opened,
+  FeedStream(ChangeReader& reader, StreamForm form, const Opened& opened,
              std::shared_ptr<const ChangeFilter> filter);
   ~FeedStream() override;
   FeedStream(const FeedStream&) = delete;
@@ -30,6 +31,8 @@ class FeedStream : public http_server::MessageSource,
   void connect(std::function<void()> wake) final;
   http_server::MessageBatch next(std::size_t max_bytes) final;
 
+  StreamForm form() const final { return form_; }
+  std::int64_t next_position() const final { return next_; }
   void more() final;
   void take(ChangePage page) final;
   void fail(const FeedError& error) final;
@@ -46,6 +49,8 @@ class FeedStream : public http_server::MessageSource,
   /// For the changes after the last one that was looked at.
   void set_filter(std::shared_ptr<const ChangeFilter> filter);
   const std::shared_ptr<const ChangeFilter>& filter() const { return filter_; }
+  /// Ends the stream because of what the client sent.
+  http_server::StreamEnd refused(const char* error, std::string message, std::uint16_t code);
   /// While it waits, `next` returns nothing.
   void set_waits(bool waits) { waits_ = waits; }
   void wake();
@@ -61,11 +66,14 @@ class FeedStream : public http_server::MessageSource,
   bool add_messages(http_server::MessageBatch& batch, std::size_t max_bytes, std::size_t& bytes);
   void add_message(const ChangeEvent& event, http_server::MessageBatch& batch, std::size_t& bytes);
 
+  FeedMetrics& metrics() { return reader_.metrics(); }
+
   ChangeReader& reader_;
+  const StreamForm form_;
   const std::int32_t timeline_;
   const std::int64_t since_us_;
   std::shared_ptr<const ChangeFilter> filter_;
-  std::int64_t next_;
+  std::atomic<std::int64_t> next_;
   std::int64_t time_us_ = 0;
   /// The page whose changes the client gets, and the index of the next one.
   std::optional<ChangePage> page_;

@@ -12,6 +12,7 @@
 
 #include "change_feed/change_json.hpp"
 #include "change_feed/feed_stream.hpp"
+#include "change_feed/refuse.hpp"
 
 namespace skua::change_feed {
 namespace {
@@ -87,7 +88,8 @@ class JetstreamStream final : public FeedStream {
  public:
   JetstreamStream(ChangeReader& reader, const Opened& opened, JetstreamOptions options,
                   bool requires_hello)
-      : FeedStream(reader, opened, options.filter), max_bytes_(options.max_bytes) {
+      : FeedStream(reader, StreamForm::Jetstream, opened, options.filter),
+        max_bytes_(options.max_bytes) {
     set_waits(requires_hello);
   }
 
@@ -95,15 +97,15 @@ class JetstreamStream final : public FeedStream {
     const auto message = ClientJson::parse(text, nullptr, false);
     const auto type = message.is_object() ? message.find("type") : message.end();
     if (!message.is_object() || type == message.end() || !type->is_string()) {
-      return StreamEnd{"InvalidMessage", "expected an object with type and payload", kBadPayload};
+      return refused("InvalidMessage", "expected an object with type and payload", kBadPayload);
     }
     if (*type != "options_update") return std::nullopt;
     const auto payload = message.find("payload");
     if (payload == message.end() || !payload->is_object()) {
-      return StreamEnd{"InvalidMessage", "options_update needs a payload", kBadPayload};
+      return refused("InvalidMessage", "options_update needs a payload", kBadPayload);
     }
     auto options = parse_payload(*payload);
-    if (!options) return StreamEnd{"InvalidOptions", options.error(), kPolicyViolation};
+    if (!options) return refused("InvalidOptions", options.error(), kPolicyViolation);
     set_filter(std::move(options->filter));
     max_bytes_ = options->max_bytes;
     set_waits(false);
@@ -124,17 +126,11 @@ bool is_true(const Request& request, std::string_view name) {
   return parameter(request, name) == "true";
 }
 
-/// The answer for a request that is not served, with its status.
-struct Refusal {
-  unsigned status = 400;
-  std::string error;
-  std::string message;
-};
-
-std::optional<Refusal> refusal_of(const Request& request) {
-  if (!request.is_websocket) return Refusal{426, "UpgradeRequired", "this is a websocket"};
+std::optional<FeedError> refusal_of(const Request& request) {
+  if (!request.is_websocket) return FeedError{426, "UpgradeRequired", "this is a websocket"};
   if (is_true(request, "compress")) {
-    return Refusal{400, "CompressionNotSupported", "compress=true is not supported: leave it out"};
+    return FeedError{400, "CompressionNotSupported",
+                     "compress=true is not supported: leave it out"};
   }
   return std::nullopt;
 }
@@ -163,18 +159,14 @@ void serve_jetstream(ChangeReader& reader, const std::shared_ptr<Exchange>& exch
   auto refusal = refusal_of(request);
   auto start = parse_cursor(request);
   auto options = parse_options(request);
-  if (!refusal && !start) refusal = Refusal{400, "InvalidRequest", start.error()};
-  if (!refusal && !options) refusal = Refusal{400, "InvalidRequest", options.error()};
-  if (refusal) {
-    return exchange->answer(
-        http_server::error_response(refusal->status, refusal->error, refusal->message));
-  }
+  if (!refusal && !start) refusal = FeedError{400, "InvalidRequest", start.error()};
+  if (!refusal && !options) refusal = FeedError{400, "InvalidRequest", options.error()};
+  if (refusal) return refuse(reader.metrics(), *exchange, *refusal);
   const bool requires_hello = is_true(request, "requireHello");
   reader.open(*std::move(start),
               [&reader, exchange, options = *options, requires_hello](const auto& opened) {
                 if (const auto* error = std::get_if<FeedError>(&opened)) {
-                  return exchange->answer(
-                      http_server::error_response(error->status, error->error, error->message));
+                  return refuse(reader.metrics(), *exchange, *error);
                 }
                 auto stream = std::make_shared<JetstreamStream>(reader, std::get<Opened>(opened),
                                                                 options, requires_hello);

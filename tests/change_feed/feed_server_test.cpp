@@ -5,7 +5,9 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -118,10 +120,11 @@ TEST_F(FeedServerTest, a_live_client_gets_new_changes_only) {
   add_likes(10, 2);
   EXPECT_EQ(positions(*live, "1-5"), "1-4 1-5 ");
   EXPECT_THAT(live->text(), HasSubstr(R"("record":{)"));
-  EXPECT_EQ(metrics_.streams, 1U);
-  EXPECT_EQ(metrics_.stream_changes, 2U);
+  const auto form = static_cast<std::size_t>(StreamForm::ServerSentEvents);
+  EXPECT_EQ(metrics_.streams[form], 1U);
+  EXPECT_EQ(metrics_.stream_changes[form], 2U);
   server_.reset();
-  EXPECT_EQ(metrics_.streams, 0U);
+  EXPECT_EQ(metrics_.streams[form], 0U);
 }
 
 TEST_F(FeedServerTest, each_change_comes_once_and_in_order_from_any_cursor) {
@@ -251,6 +254,49 @@ TEST_F(FeedServerTest, a_session_that_breaks_is_replaced) {
       "WHERE application_name LIKE 'skua serve%' AND datname = current_database()");
   add_likes(10, 1);
   EXPECT_EQ(positions(*live, "1-2"), "1-2 ");
+}
+
+TEST_F(FeedServerTest, errors_of_clients_are_counted) {
+  add_likes(0, 1);
+  serve({}, {.connections = 2});
+  answer("/changes?cursor=1");
+  answer("/subscribe");
+  answer("/changes?cursor=1-7");
+  answer("/changes?cursor=1-7", kWebsocket);
+  while (server_->clients() > 0) std::this_thread::yield();
+  const auto first = events("/changes");
+  const auto second = events("/changes");
+  answer("/changes");
+  session().run("UPDATE skua.change_log_state SET timeline = 2");
+  first->read_all();
+  second->read_all();
+  server_->stop();
+  std::string text;
+  const MetricValue errors = metrics_.errors.read();
+  for (const auto& [error, count] : std::get<CountsByLabel>(errors.value)) {
+    if (count > 0) text += error + " " + std::to_string(count) + " ";
+  }
+  EXPECT_EQ(text,
+            "InvalidRequest 1 UpgradeRequired 1 CursorInFuture 2 TimelineChanged 2 "
+            "TooManyConnections 1 ");
+}
+
+TEST_F(FeedServerTest, measures_the_slowest_stream_of_each_form) {
+  add_likes(0, 100);
+  serve(small_options(2));
+  session().run("UPDATE bsky.likes SET extra = jsonb_build_object('x', repeat('x', 200000))");
+  SocketClient slow(server_->port(), 4096);
+  slow.send(get("/changes?cursor=oldest"));
+  ASSERT_TRUE(slow.read_until("\"pos\":\"1-1\""));
+  const auto live = events("/changes", kWebsocket);
+  add_likes(100, 1);
+  ASSERT_TRUE(live->read_until("1-101"));
+  const auto& behind = metrics_.stream_behind;
+  const Count& sse = behind[static_cast<std::size_t>(StreamForm::ServerSentEvents)];
+  const Count& websocket = behind[static_cast<std::size_t>(StreamForm::Websocket)];
+  while (sse < 50U || websocket > 0U) std::this_thread::yield();
+  slow.close();
+  while (sse > 0U) std::this_thread::yield();
 }
 
 class JetstreamTest : public FeedServerTest {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -30,6 +31,10 @@ std::string help_of(const feed::Consumer& consumer) {
   return projection != nullptr ? std::string(projection->help) : "";
 }
 
+json seconds_or_null(const std::optional<std::chrono::milliseconds>& time) {
+  return time ? json(std::chrono::duration<double>(*time).count()) : json();
+}
+
 std::string progress_text(const json& consumer) {
   if (consumer["changes_behind"].is_null()) return "";
   const auto behind = consumer["changes_behind"].get<std::int64_t>();
@@ -50,24 +55,23 @@ json read_consumer_list(store::Session& session) {
                        {"attempts", lane.attempts},
                        {"error", lane.error},
                        {"is_blocked", lane.is_blocked},
-                       {"waiting_accounts", lane.waiting_accounts}});
+                       {"waiting_accounts", lane.waiting_accounts},
+                       {"retry_seconds", seconds_or_null(lane.retry_in)}});
     }
-    all.push_back(
-        {{"name", consumer.name},
-         {"kind", consumer.kind},
-         {"help", help_of(consumer)},
-         {"state", state_of(consumer)},
-         {"is_live", consumer.role == "live"},
-         {"version", consumer.version},
-         {"policy", consumer.policy},
-         {"profile", consumer.profile},
-         {"overrides", json::parse(consumer.overrides)},
-         {"filter", json::parse(consumer.filter)},
-         {"lanes", lanes},
-         {"changes_behind", consumer.behind ? json(*consumer.behind) : json()},
-         {"lag_seconds",
-          consumer.lag ? json(std::chrono::duration<double>(*consumer.lag).count()) : json()},
-         {"error", consumer.error}});
+    all.push_back({{"name", consumer.name},
+                   {"kind", consumer.kind},
+                   {"help", help_of(consumer)},
+                   {"state", state_of(consumer)},
+                   {"is_live", consumer.role == "live"},
+                   {"version", consumer.version},
+                   {"policy", consumer.policy},
+                   {"profile", consumer.profile},
+                   {"overrides", json::parse(consumer.overrides)},
+                   {"filter", json::parse(consumer.filter)},
+                   {"lanes", lanes},
+                   {"changes_behind", consumer.behind ? json(*consumer.behind) : json()},
+                   {"lag_seconds", seconds_or_null(consumer.lag)},
+                   {"error", consumer.error}});
   }
   return all;
 }

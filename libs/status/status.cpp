@@ -13,6 +13,7 @@
 #include "status/account_counts.hpp"
 #include "status/backfill_monitor.hpp"
 #include "status/backfill_text.hpp"
+#include "status/change_log_status.hpp"
 #include "status/consumer_list.hpp"
 #include "status/json_columns.hpp"
 #include "status/source_list.hpp"
@@ -201,6 +202,7 @@ json read_status(const std::string& database_url, const Clock& clock) {
           {"repositories", to_json(repository_counts(session))},
           {"accounts", to_json(account_counts(session))},
           {"consumers", read_consumer_list(session)},
+          {"change_log", read_change_log_status(session)},
           {"dead_letters", dead_letters(session)},
           {"backfill", read_backfill_status(session)}};
 }

@@ -66,7 +66,9 @@ const Statement kList{
     "(SELECT b.at FROM skua.change_log AS b WHERE b.pos <= l.pos ORDER BY b.pos DESC LIMIT 1)) * "
     "1000)::int8 ELSE 0 END, l.is_blocked, (SELECT count(*) FROM skua.waiting_changes AS w WHERE "
     "w.consumer_id = l.consumer_id AND w.lane = l.lane AND w.until IS NULL), c.filter::text, "
-    "coalesce(c.url, '') FROM (SELECT skua.change_log_end() AS log_end) AS e CROSS JOIN "
+    "coalesce(c.url, ''), CASE WHEN l.retry_at > clock_timestamp() THEN (extract(epoch FROM "
+    "l.retry_at - clock_timestamp()) * 1000)::int8 END FROM (SELECT skua.change_log_end() AS "
+    "log_end) AS e CROSS JOIN "
     "skua.consumers AS c LEFT JOIN skua.consumer_lanes AS l ON l.consumer_id = c.id "
     "WHERE c.role <> 'retired' ORDER BY c.name, c.role, c.id, l.lane"};
 
@@ -187,9 +189,16 @@ std::vector<Consumer> read_consumers(store::Session& session) {
     }
     if (rows.is_null(i, 11)) continue;
     Consumer& consumer = consumers.back();
-    consumer.lanes.push_back({static_cast<std::int16_t>(rows.int4(i, 11)), rows.int8(i, 12),
-                              rows.int4(i, 13), std::string(rows.text(i, 14)), rows.boolean(i, 17),
-                              rows.int8(i, 18)});
+    consumer.lanes.push_back(
+        {.lane = static_cast<std::int16_t>(rows.int4(i, 11)),
+         .pos = rows.int8(i, 12),
+         .attempts = rows.int4(i, 13),
+         .error = std::string(rows.text(i, 14)),
+         .is_blocked = rows.boolean(i, 17),
+         .waiting_accounts = rows.int8(i, 18),
+         .retry_in = rows.is_null(i, 21)
+                         ? std::nullopt
+                         : std::optional(std::chrono::milliseconds(rows.int8(i, 21)))});
     consumer.behind = std::max(consumer.behind.value_or(0), rows.int8(i, 15));
     const std::chrono::milliseconds lag(rows.is_null(i, 16) ? 0 : rows.int8(i, 16));
     consumer.lag = std::max(consumer.lag.value_or(std::chrono::milliseconds(0)), lag);

@@ -23,6 +23,8 @@ struct ConsumerLane {
   bool is_blocked = false;
   /// Accounts whose changes wait behind a dead letter.
   std::int64_t waiting_accounts = 0;
+  /// Until the next attempt after a failure; nothing: none waits.
+  std::optional<std::chrono::milliseconds> retry_in;
 };
 
 /// A row of `skua.consumers` with its lanes.

@@ -60,12 +60,12 @@ milliseconds DatabasePage::round(store::LazySession& session) {
 }
 
 http_server::Response DatabasePage::response(store::LazySession& session) {
-  const auto now = SteadyClock::now();
-  if (latest_.empty() || now >= valid_until_) {
+  if (const auto now = SteadyClock::now(); latest_.empty() || now >= valid_until_) {
     try {
       latest_ =
           options_.read(session).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
           "\n";
+      read_at_ = now;
       const auto end = SteadyClock::now();
       valid_until_ = end + lifetime_of_answer(std::chrono::duration_cast<milliseconds>(end - now));
     } catch (const store::SqlError& error) {
@@ -76,7 +76,8 @@ http_server::Response DatabasePage::response(store::LazySession& session) {
                                 : http_server::error_response(503, "DatabaseError", error.what());
     }
   }
-  return {.body = latest_};
+  const auto age = std::chrono::floor<std::chrono::seconds>(SteadyClock::now() - read_at_);
+  return {.body = latest_, .age = age};
 }
 
 }  // namespace skua::pages

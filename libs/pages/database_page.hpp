@@ -20,8 +20,8 @@ namespace skua::pages {
 std::chrono::milliseconds lifetime_of_answer(std::chrono::milliseconds duration);
 
 /// A page of JSON that is read from the database. A thread reads it for all requests that wait, and
-/// for those that come during the lifetime of the answer. While the database is down the answer is
-/// 503. Owned by one thread.
+/// for those that come during the lifetime of the answer; the header Age says how old it is. While
+/// the database is down the answer is 503. Owned by one thread.
 class DatabasePage {
  public:
   struct Options {
@@ -53,6 +53,7 @@ class DatabasePage {
   Guarded<Exchanges> waiting_;
   // The thread's.
   std::string latest_;
+  std::chrono::steady_clock::time_point read_at_;
   std::chrono::steady_clock::time_point valid_until_;
   store::SessionThread thread_;
 };

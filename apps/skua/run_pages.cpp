@@ -34,6 +34,7 @@ pages::HealthLimits limits_of(const Settings& settings, const PagesFlags& flags)
 RunPages::RunPages(const Settings& settings, const PagesFlags& flags,
                    const std::string& database_url)
     : pages_({.database_url = database_url,
+              .command = "run",
               .process = [this] { return process_state(); },
               .metrics = [this] { return metrics(); },
               .limits = limits_of(settings, flags),

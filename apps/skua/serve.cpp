@@ -77,6 +77,7 @@ int serve(const Settings& settings, const ServeFlags& flags) {
   pages::Heartbeat main_loop("main");
   std::atomic<pages::ProcessState::Phase> phase = pages::ProcessState::Phase::Running;
   pages::Pages pages({.database_url = options.reader.database_url,
+                      .command = "serve",
                       .process =
                           [&phase, writes = options.serves_leased] {
                             pages::ProcessState state;

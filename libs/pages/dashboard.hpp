@@ -12,8 +12,8 @@ struct Asset {
   std::string_view text;
 };
 
-/// `/`, its style and script, and the library for charts. The script reads `/metrics`,
-/// `/health/ready`, `/status` and `/latest`, and posts to `/admin`.
+/// `/`, its style, scripts and icons, and the library for charts. The scripts read `/metrics`,
+/// `/health/ready`, `/status`, `/latest` and `/history`, and post to `/admin`.
 std::span<const Asset> dashboard_assets();
 
 }  // namespace skua::pages

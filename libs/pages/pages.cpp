@@ -33,6 +33,7 @@ constexpr const char* kLive = "/health/live";
 constexpr const char* kMetrics = "/metrics";
 constexpr const char* kStatus = "/status";
 constexpr const char* kLatest = "/latest";
+constexpr const char* kHistory = "/history";
 
 std::optional<Observed::Outage> outage_now() {
   const auto outage = store::outage_monitor().current();
@@ -41,6 +42,21 @@ std::optional<Observed::Outage> outage_now() {
   return Observed::Outage{
       std::max(std::chrono::duration_cast<std::chrono::seconds>(lasts), std::chrono::seconds(0)),
       outage->reason};
+}
+
+/// The placeholder of the page for the name of the command.
+constexpr std::string_view kCommand = "@command@";
+
+Response asset_response(const Asset& asset, std::string_view command) {
+  Response response{.content_type = std::string(asset.content_type),
+                    .body = std::string(asset.text)};
+  std::string& body = response.body;
+  for (auto at = body.find(kCommand); at != std::string::npos; at = body.find(kCommand, at)) {
+    body.replace(at, kCommand.size(), command);
+  }
+  // The dashboard changes its icon when the process has ended, and must have it by then.
+  if (asset.path.ends_with(".svg")) response.max_age = std::chrono::hours(1);
+  return response;
 }
 
 }  // namespace
@@ -65,7 +81,7 @@ Pages::~Pages() {
 }
 
 void Pages::add_routes(http_server::Server::Routes& routes) {
-  for (const char* path : {kReady, kMetrics}) {
+  for (const char* path : {kReady, kMetrics, kHistory}) {
     routes[path] = {Method::Get, [this](std::shared_ptr<Exchange> exchange) {
                       const std::scoped_lock lock(mutex_);
                       waiting_.push_back(std::move(exchange));
@@ -82,11 +98,10 @@ void Pages::add_routes(http_server::Server::Routes& routes) {
                        latest_.answer(std::move(exchange));
                      }};
   for (const Asset& asset : dashboard_assets()) {
-    routes[std::string(asset.path)] = {
-        Method::Get, [&asset](const std::shared_ptr<Exchange>& exchange) {
-          exchange->answer(Response{.content_type = std::string(asset.content_type),
-                                    .body = std::string(asset.text)});
-        }};
+    routes[std::string(asset.path)] = {Method::Get,
+                                       [&asset, this](const std::shared_ptr<Exchange>& exchange) {
+                                         exchange->answer(asset_response(asset, options_.command));
+                                       }};
   }
 }
 
@@ -110,7 +125,12 @@ void Pages::stop() {
 void Pages::run(const std::stop_token& stop) {
   try {
     while (!stop.stop_requested()) {
-      heartbeat_.beat(SteadyClock::now());
+      const auto began = SteadyClock::now();
+      heartbeat_.beat(began);
+      if (began - history_from_ >= History::kInterval) {
+        history_from_ = began;
+        history_.add(metrics(), system_clock().now());
+      }
       Exchanges waiting;
       {
         std::unique_lock lock(mutex_);
@@ -159,24 +179,32 @@ void Pages::observe() {
   problems_.with([&](auto& codes) { codes = health_.codes(); });
 }
 
+std::vector<status::LabelledMetric> Pages::metrics() const {
+  std::vector<status::LabelledMetric> all = options_.metrics();
+  for (auto& metric : problem_metrics(health_)) all.push_back(std::move(metric));
+  if (observed_.database) {
+    const auto& consumers = observed_.database->consumers;
+    all.insert(all.end(), consumers.begin(), consumers.end());
+  }
+  return all;
+}
+
 void Pages::answer(const Exchanges& waiting) {
-  observe();
-  std::optional<std::string> metrics;
+  const auto path = [](const auto& exchange) { return exchange->request().target.path; };
+  if (!std::ranges::all_of(waiting, [&](const auto& each) { return path(each) == kHistory; })) {
+    observe();
+  }
+  std::optional<std::string> text;
   for (const auto& exchange : waiting) {
-    if (exchange->request().target.path == kReady) {
+    if (path(exchange) == kReady) {
       exchange->answer(ready_response(health_));
-      continue;
+    } else if (path(exchange) == kHistory) {
+      exchange->answer(
+          Response{.body = history_.json(http_server::parameters(exchange->request(), "metric"))});
+    } else {
+      if (!text) text = status::prometheus_text(metrics());
+      exchange->answer(Response{.content_type = "text/plain; version=0.0.4", .body = *text});
     }
-    if (!metrics) {
-      std::vector<status::LabelledMetric> all = options_.metrics();
-      for (auto& metric : problem_metrics(health_)) all.push_back(std::move(metric));
-      if (observed_.database) {
-        const auto& consumers = observed_.database->consumers;
-        all.insert(all.end(), consumers.begin(), consumers.end());
-      }
-      metrics = status::prometheus_text(all);
-    }
-    exchange->answer(Response{.content_type = "text/plain; version=0.0.4", .body = *metrics});
   }
 }
 

@@ -18,6 +18,7 @@
 #include "pages/database_reader.hpp"
 #include "pages/health.hpp"
 #include "pages/heartbeat.hpp"
+#include "pages/history.hpp"
 #include "pages/process_state.hpp"
 #include "pages/quiet_collections.hpp"
 #include "pages/reason_log.hpp"
@@ -26,13 +27,16 @@
 namespace skua::pages {
 
 /// The pages of a running process: `/health/live`, `/health/ready`, `/metrics`, `/status`,
-/// `/latest`, and the dashboard at `/`, which shows them. One thread observes the process, also
-/// without a request, and answers `/health/ready` and `/metrics`; three more read the database.
+/// `/latest`, `/history`, and the dashboard at `/`, which shows them. One thread observes the
+/// process, also without a request, and answers `/health/ready`, `/metrics` and `/history`; three
+/// more read the database.
 /// While the database is down, the pages show what the process knows, at once. Owned by one thread.
 class Pages {
  public:
   struct Options {
     std::string database_url;
+    /// The name of the command: `run` or `serve`. The dashboard shows what this command has.
+    std::string command;
     /// Called on the thread of the pages. They must not wait for the database.
     std::function<ProcessState()> process;
     std::function<std::vector<status::LabelledMetric>()> metrics;
@@ -72,6 +76,8 @@ class Pages {
   void sample(const ProcessState& process, TimePoint now);
   /// With the database. Logs new problems.
   void observe();
+  /// All metrics, also those that the latest observation found in the database.
+  std::vector<status::LabelledMetric> metrics() const;
   void answer(const Exchanges& waiting);
   http_server::Response live_response() const;
 
@@ -87,6 +93,8 @@ class Pages {
   std::optional<TimePoint> cut_off_at_;
   Observed observed_;
   Health health_;
+  History history_;
+  TimePoint history_from_{};
 
   Guarded<std::vector<std::string_view>> problems_;
 

@@ -57,6 +57,11 @@ class Browser:
     def open(self, url):
         self._post("/url", url=url)
 
+    def show_as(self, width, height=900, scheme="light"):
+        """The size of the window, and the colour scheme that the user prefers."""
+        self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+        self.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+
     def script(self, expression, *arguments):
         """The value of an expression of JavaScript; `arguments` are its arguments."""
         return self._post("/execute/sync", script=f"return {expression}", args=arguments)

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -28,9 +29,9 @@ constexpr const char* kNoServer = "postgresql://nobody@127.0.0.1:1/none?connect_
 /// A request whose answer is waited for.
 class Request {
  public:
-  explicit Request(std::string path) {
-    http_server::Request request;
-    request.target.path = std::move(path);
+  explicit Request(std::string path)
+      : Request(http_server::Request{.target = {.path = std::move(path)}}) {}
+  explicit Request(http_server::Request request) {
     exchange_ = std::make_shared<Exchange>(std::move(request), [this] { answered_.set_value(); });
   }
   const std::shared_ptr<Exchange>& exchange() const { return exchange_; }
@@ -52,6 +53,7 @@ class PagesTest : public testing::Test {
   void open() {
     pages_.emplace(Pages::Options{
         .database_url = kNoServer,
+        .command = "serve",
         .process =
             [this] {
               ++observations_;
@@ -145,6 +147,34 @@ TEST_F(PagesTest, health_live_names_a_loop_that_is_stuck) {
   EXPECT_EQ(response.status, 503U);
   EXPECT_EQ(response.body, R"({"status":"stuck","stuck":["main"]})"
                            "\n");
+}
+
+TEST_F(PagesTest, history_has_the_metrics_since_the_start) {
+  open_gate_.set_value();
+  open();
+  json history = json::parse(get("/history").body);
+  ASSERT_EQ(history["times"].size(), 1U);
+  EXPECT_EQ(history["metrics"]["skua_made"]["value"], json::parse("[7.0]"));
+  // Those of the pages themselves, too.
+  EXPECT_TRUE(history["metrics"].contains("skua_problem"));
+  http_server::Request one;
+  one.target = {.path = "/history", .query = {{"metric", "skua_made"}}};
+  Request request(std::move(one));
+  ask(request);
+  history = json::parse(request.response().body);
+  EXPECT_EQ(history["metrics"].size(), 1U);
+}
+
+TEST_F(PagesTest, the_dashboard_knows_its_command_and_keeps_its_icons) {
+  open_gate_.set_value();
+  open();
+  EXPECT_THAT(get("/").body, HasSubstr("<body data-command=\"serve\">"));
+  EXPECT_THAT(get("/").body, testing::Not(HasSubstr("@command@")));
+  // The icon of a problem is shown when the process has ended.
+  const Response icon = get("/icon-problem.svg");
+  EXPECT_EQ(icon.content_type, "image/svg+xml");
+  EXPECT_GT(icon.max_age, 1min);
+  EXPECT_EQ(get("/dashboard.js").max_age, 0s);
 }
 
 TEST_F(PagesTest, the_dashboard_links_every_page) {

@@ -1,0 +1,65 @@
+// Elements of the page. Texts become text nodes only: they may come from the network.
+
+export const byId = (id) => document.getElementById(id);
+
+/** An element with a text, or with other nodes. */
+export function element(name, content, className = "", attributes = {}) {
+  const made = document.createElement(name);
+  if (content != null) made.append(...(Array.isArray(content) ? content : [content]));
+  if (className) made.className = className;
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+}
+
+/**
+ * Makes an element equal to a new one and changes only what differs: the focus, a selection and the place of a screen
+ * reader stay.
+ */
+export function update(present, wanted) {
+  if (present.isEqualNode(wanted)) return;
+  if (present.nodeType !== Node.ELEMENT_NODE || present.nodeName !== wanted.nodeName) return present.replaceWith(wanted);
+  for (const name of present.getAttributeNames()) if (!wanted.hasAttribute(name)) present.removeAttribute(name);
+  for (const name of wanted.getAttributeNames()) present.setAttribute(name, wanted.getAttribute(name));
+  updateChildren(present, [...wanted.childNodes]);
+}
+
+/** Makes nodes the children of an element, in the same way. */
+export function updateChildren(parent, wanted) {
+  const present = [...parent.childNodes];
+  present.slice(wanted.length).forEach((node) => node.remove());
+  wanted.forEach((node, i) => (i < present.length ? update(present[i], node) : parent.append(node)));
+}
+
+/**
+ * Shows the rows of a table. A head that begins with # is one of numbers. A cell is a text or an element. On a narrow
+ * screen each row is a card (dashboard.css), and each cell has the text of its head as a label. The roles say that it
+ * is a table there, too.
+ */
+export function showTable(id, heads, rows, empty) {
+  const table = byId(id);
+  const columns = heads.map((text) => ({ label: text.replace("#", ""), className: text.startsWith("#") ? "number" : "text" }));
+  const row = (cells) => element("tr", cells, "", { role: "row" });
+  const head = row(columns.map(({ label, className }) => element("th", label, className, { scope: "col", role: "columnheader" })));
+  const body = rows.map((cells) => row(cells.map((cell, i) =>
+    element("td", cell, columns[i].className, { role: "cell", "data-label": columns[i].label }))));
+  const none = row([element("td", empty, "", { role: "cell", colspan: heads.length })]);
+  table.setAttribute("role", "table");
+  table.setAttribute("aria-label", table.closest("section").querySelector("h2").textContent);
+  updateChildren(table, rows.length === 0 ? [element("tbody", none, "", { role: "rowgroup" })] : [
+    element("thead", head, "", { role: "rowgroup" }), element("tbody", body, "", { role: "rowgroup" })]);
+}
+
+/** Values with their names. */
+export function showTiles(id, tiles) {
+  updateChildren(byId(id), tiles.map(([name, value]) =>
+    element("div", [element("dt", name), element("dd", value)], "tile", { "data-name": name })));
+}
+
+/** A text that stays for some seconds. */
+export function showMessage(text) {
+  const box = byId("message");
+  box.textContent = text;
+  box.hidden = false;
+  clearTimeout(showMessage.timer);
+  showMessage.timer = setTimeout(() => (box.hidden = true), 6000);
+}

@@ -1,5 +1,4 @@
 // Decodes frames to UnresolvedEvents with all hashes, single thread; see bench/README.md.
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -15,21 +14,34 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "arguments.hpp"
 #include "atproto/sha256.hpp"
 #include "base/latency_histogram.hpp"
 #include "event/frame_decoder.hpp"
 #include "event/json_record.hpp"
+#include "median.hpp"
 #include "repo/car_reader.hpp"
 #include "repo/car_writer.hpp"
 #include "repo/dag_cbor_reader.hpp"
 #include "repo/dag_cbor_writer.hpp"
+#include "report.hpp"
 
 namespace {
 
 using namespace skua;
 
-constexpr int kRounds = 9;
-constexpr double kRoundSeconds = 0.4;
+constexpr std::string_view kHelp =
+    R"(decode_bench [--quick] [CAPTURE]
+
+Decodes frames to events on one thread, and prints frames per second; bench/README.md explains the
+results. --quick measures three short rounds.
+
+Example: build/release/bin/decode_bench --quick)";
+
+struct Rounds {
+  int count = 9;
+  double seconds = 0.4;
+};
 /// Arrival to queue, in the queue, transaction, arrival to commit. A transaction has several
 /// messages: live, fewer are counted for each message.
 constexpr std::size_t kStages = 4;
@@ -129,10 +141,10 @@ std::vector<ByteView> blocks_of(const std::vector<Bytes>& frames) {
   return blocks;
 }
 
-/// Frames per second of one `pass` over `frames` frames, in one round. It measures CPU time, so
-/// that other activity of the machine has little effect.
+/// Frames per second of one `pass` over `frames` frames, in one round of so many seconds. It
+/// measures CPU time, so that other activity of the machine has little effect.
 template <class F>
-double measure(std::size_t frames, F&& pass) {
+double measure(std::size_t frames, double least_seconds, F&& pass) {
   const std::clock_t start = std::clock();
   std::size_t done = 0;
   double seconds = 0;
@@ -140,20 +152,18 @@ double measure(std::size_t frames, F&& pass) {
     pass();
     done += frames;
     seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-  } while (seconds < kRoundSeconds);
+  } while (seconds < least_seconds);
   return static_cast<double>(done) / seconds;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::filesystem::path path =
-      argc > 1 ? argv[1] : "../shared/data/frames/bsky-network-2026-07-04.frames";
+  const auto arguments = bench::Arguments::parse(argc, argv, kHelp);
+  const Rounds rounds = arguments.quick ? Rounds{3, 0.05} : Rounds{};
+  const std::filesystem::path path = arguments.value.empty()
+                                         ? "../shared/data/frames/bsky-network-2026-07-04.frames"
+                                         : arguments.value;
   std::vector<Bytes> frames;
   if (std::filesystem::exists(path)) {
     frames = read_capture(path);
@@ -193,14 +203,14 @@ int main(int argc, char** argv) {
       ++bad;
     }
   };
-  for (int round = 0; round < kRounds; ++round) {
-    hashed.push_back(measure(frames.size(), [&] {
+  for (int round = 0; round < rounds.count; ++round) {
+    hashed.push_back(measure(frames.size(), rounds.seconds, [&] {
       for (const ByteView block : blocks) sink += atproto::sha256(block)[0];
     }));
-    decoded.push_back(measure(frames.size(), [&] {
+    decoded.push_back(measure(frames.size(), rounds.seconds, [&] {
       for (const Bytes& frame : frames) decode(frame);
     }));
-    measured.push_back(measure(frames.size(), [&] {
+    measured.push_back(measure(frames.size(), rounds.seconds, [&] {
       for (const Bytes& frame : frames) {
         const auto arrived_at = std::chrono::steady_clock::now();
         decode(frame);
@@ -210,7 +220,7 @@ int main(int argc, char** argv) {
         }
       }
     }));
-    peeked.push_back(measure(frames.size(), [&] {
+    peeked.push_back(measure(frames.size(), rounds.seconds, [&] {
       for (const Bytes& frame : frames) {
         if (const auto peek = event::peek_frame(frame)) sink += static_cast<unsigned>(peek->seq);
       }
@@ -218,14 +228,18 @@ int main(int argc, char** argv) {
     ratios.push_back(decoded.back() / hashed.back());
     stage_ratios.push_back(measured.back() / decoded.back());
   }
-  fmt::print("hashes only {:>10.0f} frames/s  (the limit, median of {} rounds)\n", median(hashed),
-             kRounds);
-  fmt::print("full decode {:>10.0f} frames/s\n", median(decoded));
-  fmt::print("ratio       {:>10.2f}\n", median(ratios));
-  fmt::print("with stages {:>10.0f} frames/s  (ratio to full decode {:.3f})\n", median(measured),
-             median(stage_ratios));
-  fmt::print("peek        {:>10.0f} frames/s\n", median(peeked));
-  if (bad > 0) fmt::print("{} frames did not decode\n", bad);
+  bench::Report report{"hashes only", "full decode",          "ratio",
+                       "with stages", "ratio to full decode", "peek"};
+  fmt::print("hashes only {:>10} frames/s  (the limit, median of {} rounds)\n",
+             report.figure("hashes only", bench::median(hashed)), rounds.count);
+  fmt::print("full decode {:>10} frames/s\n", report.figure("full decode", bench::median(decoded)));
+  fmt::print("ratio       {:>10}\n", report.figure("ratio", bench::median(ratios), 2));
+  fmt::print("with stages {:>10} frames/s  (ratio to full decode {})\n",
+             report.figure("with stages", bench::median(measured)),
+             report.figure("ratio to full decode", bench::median(stage_ratios), 3));
+  fmt::print("peek        {:>10} frames/s\n", report.figure("peek", bench::median(peeked)));
+  if (bad > 0) report.fail(fmt::format("{} frames did not decode", bad));
   // Uses both results, so that the compiler cannot remove either loop.
-  return bad == 0 && events > 0 && sink != 1 ? 0 : 1;
+  if (events == 0 || sink == 1) report.fail("the frames have no events");
+  return report.finish();
 }

@@ -16,21 +16,33 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "arguments.hpp"
 #include "atproto/sha256.hpp"
 #include "atproto/tid.hpp"
 #include "event/json_record.hpp"
 #include "event/repository_chunks.hpp"
+#include "median.hpp"
 #include "repo/car_reader.hpp"
 #include "repo/car_writer.hpp"
 #include "repo/commit.hpp"
 #include "repo/mst_builder.hpp"
 #include "repo/repository_listing.hpp"
+#include "report.hpp"
 
 namespace {
 
 using namespace skua;
 
+constexpr std::string_view kHelp =
+    R"(listing_bench [--quick] [RECORDS]
+
+Reads the CAR of a repository on one thread, and prints records per second; bench/README.md explains
+the results. RECORDS is a million, or with --quick 20000, in fewer rounds.
+
+Example: build/release/bin/listing_bench 20000)";
+
 constexpr int kRounds = 5;
+constexpr int kQuickRounds = 2;
 constexpr std::string_view kDid = "did:plc:madeupmadeupmadeupmadeup";
 
 atproto::Tid tid_of(std::size_t number) {
@@ -41,7 +53,9 @@ std::string did_of(std::uint32_t number) {
   return fmt::format("did:plc:{:a>24}", fmt::format("{:o}", number));
 }
 
-/// Of ten records: seven likes, a post, a repost, a follow, about the network's mix.
+/// Of ten records: seven likes, a post, a repost, a follow, about the network's mix. No two are
+/// equal: a host sends equal records as one block, and a reader refuses a CAR with many repeated
+/// blocks.
 std::pair<std::string, nlohmann::json> made_record(std::size_t number, std::mt19937& random) {
   const std::string created = "2026-01-02T03:04:05.678Z";
   const std::string rkey = tid_of(number).to_string();
@@ -55,7 +69,7 @@ std::pair<std::string, nlohmann::json> made_record(std::size_t number, std::mt19
   if (pick == 1) {
     return {"app.bsky.feed.post/" + rkey,
             {{"$type", "app.bsky.feed.post"},
-             {"text", std::string(40 + random() % 160, 'x')},
+             {"text", fmt::format("{:08} {}", number, std::string(31 + random() % 160, 'x'))},
              {"langs", {"en"}},
              {"createdAt", created}}};
   }
@@ -109,11 +123,6 @@ double measure(F&& pass) {
   return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 /// A line of /proc/self/status, in MB.
 double memory(std::string_view field) {
   std::ifstream in("/proc/self/status");
@@ -134,21 +143,27 @@ double most_memory(F&& pass) {
   return memory("VmHWM:") - before;
 }
 
-/// False: a record was not read correctly.
-bool run(std::size_t records, Order order) {
+int run(std::size_t records, int rounds, Order order) {
+  bench::Report report{"hashes only", "listing", "ratio", "chunks", "memory"};
   const Bytes car = made_car(records, order);
   fmt::print("{} records, {:.0f} MB, {}\n", records, static_cast<double>(car.size()) / 1e6,
              order == Order::ByKey ? "records in key order" : "blocks in no order");
-  bool good = true;
-  const double opening =
-      most_memory([&] { good = repo::RepositoryListing::open(car).has_value(); });
+  std::error_code error;
+  const double opening = most_memory([&] {
+    if (const auto listing = repo::RepositoryListing::open(car); !listing) error = listing.error();
+  });
+  if (error) {
+    report.fail("the CAR was refused: " + error.message());
+    return report.finish();
+  }
 
+  bool good = true;
   unsigned sink = 0;
   std::vector<double> hashed;
   std::vector<double> opened;
   std::vector<double> decoded;
   std::vector<double> ratios;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     hashed.push_back(measure([&] {
       auto reader = repo::CarReader::open(car);
       for (auto block = reader->next(); block && *block; block = reader->next()) {
@@ -161,7 +176,6 @@ bool run(std::size_t records, Order order) {
     }));
     ratios.push_back(hashed.back() / opened.back());
     const auto listing = repo::RepositoryListing::open(car);
-    if (!listing) return false;
     decoded.push_back(measure([&] {
       event::RepositoryChunks chunks(*listing, std::string(kDid), *listing->commit().rev, 1);
       std::size_t events = 0;
@@ -170,23 +184,26 @@ bool run(std::size_t records, Order order) {
     }));
   }
   const auto rate = [&](const std::vector<double>& seconds) {
-    return static_cast<double>(records) / median(seconds);
+    return static_cast<double>(records) / bench::median(seconds);
   };
-  fmt::print("hashes only {:>10.0f} records/s  (the limit, median of {} rounds)\n", rate(hashed),
-             kRounds);
-  fmt::print("listing     {:>10.0f} records/s\n", rate(opened));
-  fmt::print("ratio       {:>10.2f}\n", median(ratios));
-  fmt::print("chunks      {:>10.0f} records/s\n", rate(decoded));
-  fmt::print("memory      {:>10.0f} MB beside the CAR\n", opening);
+  fmt::print("hashes only {:>10} records/s  (the limit, median of {} rounds)\n",
+             report.figure("hashes only", rate(hashed)), rounds);
+  fmt::print("listing     {:>10} records/s\n", report.figure("listing", rate(opened)));
+  fmt::print("ratio       {:>10}\n", report.figure("ratio", bench::median(ratios), 2));
+  fmt::print("chunks      {:>10} records/s\n", report.figure("chunks", rate(decoded)));
+  fmt::print("memory      {:>10} MB beside the CAR\n", report.figure("memory", opening));
   // Uses the result, so that the compiler cannot remove a loop.
-  return good && sink != 1;
+  if (!good || sink == 1) report.fail("a record was not read correctly");
+  return report.finish();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::size_t records = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 1'000'000;
-  const bool by_key = run(records, Order::ByKey);
-  const bool in_no_order = run(records, Order::None);
-  return by_key && in_no_order ? 0 : 1;
+  const auto arguments = bench::Arguments::parse(argc, argv, kHelp);
+  const std::size_t records = arguments.number(1'000'000, 20'000);
+  const int rounds = arguments.quick ? kQuickRounds : kRounds;
+  const int by_key = run(records, rounds, Order::ByKey);
+  const int in_no_order = run(records, rounds, Order::None);
+  return std::max(by_key, in_no_order);
 }

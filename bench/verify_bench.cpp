@@ -1,5 +1,4 @@
 // The cost of verification: verified commits per second on one core; see bench/README.md.
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
@@ -7,15 +6,19 @@
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <unistd.h>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "arguments.hpp"
 #include "atproto/multikey.hpp"
 #include "atproto/signing.hpp"
 #include "event/frame_decoder.hpp"
+#include "median.hpp"
 #include "repo/commit.hpp"
+#include "report.hpp"
 #include "verify/commit_verifier.hpp"
 #include "verify/known_repositories.hpp"
 #include "world/network.hpp"
@@ -24,7 +27,25 @@ namespace {
 
 using namespace skua;
 
-constexpr int kRounds = 7;
+constexpr std::string_view kHelp =
+    R"(verify_bench [--quick] [COMMITS]
+
+Verifies commits of the simulated network on one core, and prints commits per second; bench/README.md
+explains the results. --quick measures 500 commits of fewer accounts.
+
+Example: build/release/bin/verify_bench --quick)";
+
+/// The size of the measurement.
+struct Size {
+  std::size_t commits;
+  std::size_t accounts = 2'000;
+  std::size_t records = 2'000'000;
+  int rounds = 7;
+  std::size_t known_repositories = 1'000'000;
+};
+
+constexpr Size kQuick{
+    .commits = 500, .accounts = 50, .records = 5'000, .rounds = 3, .known_repositories = 100'000};
 
 /// A commit of the simulated network, with the data for a check of its signature only.
 struct Commit {
@@ -51,11 +72,11 @@ atproto::VerifyingKey key_of(const sim::Network& network, const std::string& did
   throw std::runtime_error(did + " has no key");
 }
 
-Work simulate(std::size_t commits) {
+Work simulate(const Size& size) {
   Work work;
   sim::NetworkSettings settings;
-  settings.accounts = 2'000;
-  settings.records = 2'000'000;
+  settings.accounts = size.accounts;
+  settings.records = size.records;
   settings.keep_records = false;
   settings.oddities = 0;
   Timestamp now{std::chrono::seconds(1'750'000'000)};
@@ -65,7 +86,7 @@ Work simulate(std::size_t commits) {
       [&](std::size_t, const std::shared_ptr<const sim::Message>& message) {
         frames.push_back(sim::numbered(*message, static_cast<std::int64_t>(frames.size()) + 1));
       });
-  while (frames.size() < commits) {
+  while (frames.size() < size.commits) {
     now += std::chrono::milliseconds(1);
     network.step(now);
   }
@@ -92,11 +113,6 @@ double measure(const Work& work, F&& pass) {
   pass();
   const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   return static_cast<double>(work.commits.size()) / seconds;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 /// Decodes everything, and verifies at this level. Returns the number of accepted commits.
@@ -128,25 +144,27 @@ double resident_megabytes() {
   return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1e6;
 }
 
-/// The memory of a million known repositories: of the map itself, and what remains of its growth.
-void print_memory() {
-  constexpr std::size_t kRepositories = 1'000'000;
+/// The memory of so many known repositories: of the map itself, and what remains of its growth.
+void print_memory(std::size_t repositories, bench::Report& report) {
   const double before = resident_megabytes();
   // Recent use of all entries is the worst case: both generations are full.
-  verify::KnownRepositories known(kRepositories);
+  verify::KnownRepositories known(repositories);
   verify::KnownRepository repository;
   repository.set_key(atproto::Multikey{}, Timestamp{});
-  for (std::size_t i = 0; i < kRepositories; ++i) {
+  for (std::size_t i = 0; i < repositories; ++i) {
     known.put(verify::DidHash::of("did:plc:" + std::to_string(i)), repository);
   }
-  fmt::print("memory         {:>8.0f} MB for {} known repositories\n",
-             resident_megabytes() - before, known.size());
+  fmt::print("memory         {:>8} MB for {} known repositories\n",
+             report.figure("memory", resident_megabytes() - before), known.size());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Work work = simulate(argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 20'000);
+  const auto arguments = bench::Arguments::parse(argc, argv, kHelp);
+  Size size = arguments.quick ? kQuick : Size{.commits = 20'000};
+  size.commits = arguments.number(size.commits, size.commits);
+  const Work work = simulate(size);
   std::size_t bytes = 0;
   for (const Commit& commit : work.commits) bytes += commit.frame.size();
   fmt::print("{} commits of {} accounts, {:.0f} bytes each\n", work.commits.size(),
@@ -158,7 +176,7 @@ int main(int argc, char** argv) {
   std::vector<double> decode_only;
   std::vector<double> full;
   std::vector<double> ratios;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < size.rounds; ++round) {
     signature_only.push_back(measure(work, [&] {
       for (const Commit& commit : work.commits) {
         if (!commit.key->verify(commit.unsigned_bytes, commit.signature)) ++bad;
@@ -175,14 +193,15 @@ int main(int argc, char** argv) {
         measure(work, [&] { bad += work.commits.size() - verify_all(work, verify::Level::Full); }));
     ratios.push_back(full.back() / signature_only.back());
   }
-  fmt::print("signature only {:>8.0f} commits/s  (the limit, median of {} rounds)\n",
-             median(signature_only), kRounds);
-  fmt::print("decode only    {:>8.0f} commits/s  (all hashes, records decoded)\n",
-             median(decode_only));
-  fmt::print("full           {:>8.0f} commits/s  (decode, signature, tree, inversion, chain)\n",
-             median(full));
-  fmt::print("ratio          {:>8.2f}\n", median(ratios));
-  print_memory();
-  if (bad != 0) fmt::print(stderr, "{} were refused\n", bad);
-  return bad == 0 ? 0 : 1;
+  bench::Report report{"signature only", "decode only", "full", "ratio", "memory"};
+  fmt::print("signature only {:>8} commits/s  (the limit, median of {} rounds)\n",
+             report.figure("signature only", bench::median(signature_only)), size.rounds);
+  fmt::print("decode only    {:>8} commits/s  (all hashes, records decoded)\n",
+             report.figure("decode only", bench::median(decode_only)));
+  fmt::print("full           {:>8} commits/s  (decode, signature, tree, inversion, chain)\n",
+             report.figure("full", bench::median(full)));
+  fmt::print("ratio          {:>8}\n", report.figure("ratio", bench::median(ratios), 2));
+  print_memory(size.known_repositories, report);
+  if (bad != 0) report.fail(fmt::format("{} were refused", bad));
+  return report.finish();
 }

@@ -18,6 +18,7 @@
 
 #include "base/time.hpp"
 #include "event/frame_decoder.hpp"
+#include "report.hpp"
 #include "resolve/resolver.hpp"
 #include "store/session.hpp"
 #include "transport/capture.hpp"
@@ -132,12 +133,16 @@ int run(const std::string& capture, const std::string& database_url, std::size_t
     }
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  bench::Report report{"events", "rows", "transactions", "events_per_second"};
+  const auto count = [](std::size_t number) { return static_cast<double>(number); };
   fmt::print(
       "{{\"events\": {}, \"rows\": {}, \"transactions\": {}, \"seconds\": {:.2f}, "
-      "\"events_per_second\": {:.0f}, \"client_cpu_seconds\": {:.2f}}}\n",
-      work.events, rows.load(), transactions.load(), took.count(),
-      static_cast<double>(work.events) / took.count(), cpu_seconds() - cpu_before);
-  return 0;
+      "\"events_per_second\": {}, \"client_cpu_seconds\": {:.2f}}}\n",
+      report.figure("events", count(work.events)), report.figure("rows", count(rows)),
+      report.figure("transactions", count(transactions)), took.count(),
+      report.figure("events_per_second", count(work.events) / took.count()),
+      cpu_seconds() - cpu_before);
+  return report.finish();
 }
 
 }  // namespace

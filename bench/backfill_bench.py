@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""backfill_bench.py [--part NAME]... [--records N] [--accounts N] [--loaded N] [--rounds N] [--cache FOLDER]
+"""backfill_bench.py [--quick] [--part NAME]... [--records N] [--accounts N] [--loaded N] [--rounds N]
+                  [--cache FOLDER]
 
 Measures backfills from repositories on disk to durable rows, with PostgreSQL on the same machine: records per
 second, with each repository checked completely (hashes, tree, signature), compared with plain COPY of the same rows
@@ -7,18 +8,19 @@ into the same tables in the same run; bytes per record; the memory for a reposit
 delay of live events during a backfill. bench/README.md explains the results. Needs a release build, and about ten GB
 of disk.
 
+  --quick     a small workload, which takes seconds and shows only that the benchmark works
   --part      loaded: a database with rows and all its indexes; bootstrap: an empty one, with --bootstrap; large: one
-              repository of a million records; beside: the stream at 2,000 events/s and a backfill in one process,
+              repository of --large records (default 1000000); beside: the stream at 2,000 events/s and a backfill in one process,
               both verified (default: all)
   --records   in all repositories together (default 1000000)
   --accounts  repositories (default 2000: 500 records each, as in the network)
   --loaded    rows loaded before the measurement (default 5000000)
-  --cache     the folder that keeps the repositories for the next run (default: build/bench)
+  --rate      events a second of the stream (default 2000), for --seconds (default 40)
+  --cache     the folder that keeps the repositories for the next run (default: build/bench; with --quick none)
 
 Example: bench/backfill_bench.py --part loaded --rounds 1
 """
 
-import argparse
 import json
 import pathlib
 import re
@@ -32,11 +34,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "bench"))
 
 from live_bench import (  # noqa: E402
-    ACTORS, BIN, LIVE_RATE, LIVE_SECONDS, LongDatabase, Server, capture, check_complete, cpu_of, dids_in,
-    frame_count, index, know_keys, load, migrated, peak_memory, say_latency, with_database)
+    BIN, CACHE, People, Server, capture, check_complete, cpu_of, dids_in, frame_count, index, know_keys, load, migrated,
+    peak_memory, people, say_latency)
+from options import parse, parser_of  # noqa: E402
+from report import Report  # noqa: E402
 
 
-def repositories(folder, records, accounts, seed=1):
+def repositories(folder, records, accounts, outsiders=People.actors, seed=1):
     """CARs with the network's mix; most of their records refer to subjects that were never seen before."""
     path = folder / f"cars-{records}-{accounts}-{seed}"
     if path.exists():
@@ -47,7 +51,7 @@ def repositories(folder, records, accounts, seed=1):
     done = subprocess.run(
         [BIN / "skua-sim", "--write-capture", unfinished / "frames", "--events", "1", "--dump", unfinished / "cars",
          "--did-docs", unfinished / "documents.json", "--records", str(records), "--accounts", str(accounts),
-         "--seed", str(seed), "--oddities", "0", "--outsiders", str(ACTORS), "--outside-share", "0.8"],
+         "--seed", str(seed), "--oddities", "0", "--outsiders", str(outsiders), "--outside-share", "0.8"],
         capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(done.stderr)
@@ -132,15 +136,15 @@ def copy_alone(server, loads, template):
     return time.monotonic() - start, server.cpu() - server_before
 
 
-def say(what, measured):
-    print(f"  {what:<18} {measured.rate:8.0f} records/s   ({measured.records} records in {measured.seconds:.1f} s; CPU: skua"
+def say(what, measured, report):
+    print(f"  {what:<18} {report.figure(what, measured.rate, '8.0f')} records/s   ({measured.records} records in {measured.seconds:.1f} s; CPU: skua"
           f" {measured.skua_cpu:.1f} s, PostgreSQL {measured.server_cpu:.1f} s; RSS at most {measured.memory:.0f} MB)",
           flush=True)
 
 
-def say_size(db, before, records):
+def say_size(db, before, records, report):
     size = bsky_bytes(db) - before
-    print(f"  on disk            {size / records:8.0f} bytes a record, tables and indexes, stubs and accounts included",
+    print(f"  on disk            {report.figure('on disk', size / records, '8.0f')} bytes a record, tables and indexes, stubs and accounts included",
           flush=True)
 
 
@@ -152,30 +156,36 @@ def bsky_bytes(db):
 def part(server, cars, template, rounds, *arguments):
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="skua-bench-rows-"))
     try:
-        for _ in range(rounds):
-            db = server.create("whole", template)
-            before = bsky_bytes(db)
-            server.admin().run("checkpoint")
-            since = db.run("select clock_timestamp()")
-            measured = backfill(server, db, cars, *arguments)
-            say("skua backfill", measured)
-            say_size(db, before, measured.records)
-            loads = export_rows(db, since, scratch)
-            seconds, cpu = copy_alone(server, loads, template)
-            copied = LongDatabase(with_database(server.url, "copied"))
-            for table in ("likes", "posts", "actors"):
-                # A backfill deletes loaded rows that are not in the account's repository.
-                count = f"select count(*) from bsky.{table} where indexed_at >= '{since}'"
-                if copied.run(count) != db.run(count):
-                    raise SystemExit(f"bsky.{table}: {copied.run(count)} of {db.run(count)} rows were copied")
-            print(f"  plain COPY         {measured.records / seconds:8.0f} records/s   (the same rows, into the same indexes,"
-                  f" two connections; CPU: PostgreSQL {cpu:.1f} s)", flush=True)
-            print(f"  ratio              {measured.rate / (measured.records / seconds):8.2f}", flush=True)
+        with Report("skua backfill", "on disk", "plain COPY", "ratio") as report:
+            for _ in range(rounds):
+                part_round(server, cars, template, scratch, report, *arguments)
     finally:
         shutil.rmtree(scratch)
 
 
-def beside(server, frames, cars, template):
+def part_round(server, cars, template, scratch, report, *arguments):
+    db = server.create("whole", template)
+    before = bsky_bytes(db)
+    server.admin().run("checkpoint")
+    since = db.run("select clock_timestamp()")
+    measured = backfill(server, db, cars, *arguments)
+    say("skua backfill", measured, report)
+    say_size(db, before, measured.records, report)
+    loads = export_rows(db, since, scratch)
+    seconds, cpu = copy_alone(server, loads, template)
+    copied = server.database("copied")
+    for table in ("likes", "posts", "actors"):
+        # A backfill deletes loaded rows that are not in the account's repository.
+        count = f"select count(*) from bsky.{table} where indexed_at >= '{since}'"
+        if copied.run(count) != db.run(count):
+            raise SystemExit(f"bsky.{table}: {copied.run(count)} of {db.run(count)} rows were copied")
+    copy = measured.records / seconds
+    print(f"  plain COPY         {report.figure('plain COPY', copy, '8.0f')} records/s   (the same rows, into the same indexes,"
+          f" two connections; CPU: PostgreSQL {cpu:.1f} s)", flush=True)
+    print(f"  ratio              {report.figure('ratio', measured.rate / copy, '8.2f')}", flush=True)
+
+
+def beside(server, frames, cars, template, rate, seconds):
     """The stream, with the repositories queued as after a `skua backfill` that was stopped."""
     db = server.create("beside", template)
     know_keys(db, cars / "documents.json")
@@ -183,35 +193,41 @@ def beside(server, frames, cars, template):
     db.run("create temp table given (did text, file text);\n"
            "copy given from stdin;\n" + files + "\\.\n"
            "insert into skua.backfill_jobs (did, file, created_at, next_attempt) select did, file, now(), now() from given")
-    events_a_frame = LIVE_RATE * LIVE_SECONDS / frame_count(frames)
-    measured = index(server, db, frames, "--rate", str(LIVE_RATE / events_a_frame), verify="full")
+    events_a_frame = rate * seconds / frame_count(frames)
+    measured = index(server, db, frames, "--rate", str(rate / events_a_frame), verify="full")
     check_complete(measured)
     say_latency(measured)
     records = int(db.run("select coalesce(sum(records), 0) from skua.backfill_jobs where state = 'done'"))
     bad = db.run("select count(*) from skua.backfill_jobs where state not in ('done', 'queued')")
     if bad != "0" or records == 0:
         raise SystemExit(f"{records} records of history were brought in, {bad} repositories were not done")
-    print(f"  beside them          {records / measured.seconds:8.0f} records/s of history   ({records} records in"
-          f" {measured.seconds:.1f} s)", flush=True)
+    with Report() as report:
+        print(f"  beside them          {report.figure('beside them', records / measured.seconds, '8.0f')} records/s of history"
+              f"   ({records} records in {measured.seconds:.1f} s)", flush=True)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--part", action="append", choices=["loaded", "bootstrap", "large", "beside"])
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--accounts", type=int, default=2_000)
     parser.add_argument("--loaded", type=int, default=5_000_000)
+    parser.add_argument("--large", type=int, default=1_000_000)
+    parser.add_argument("--rate", type=int, default=2_000)
+    parser.add_argument("--seconds", type=int, default=40)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--cache", type=pathlib.Path, default=ROOT / "build/bench")
-    options = parser.parse_args()
+    parser.add_argument("--cache", type=pathlib.Path, default=CACHE)
+    options = parse(parser, records=2_000, accounts=20, loaded=2_000, large=2_000, rate=500, seconds=1, rounds=1)
     parts = options.part or ["loaded", "bootstrap", "large", "beside"]
-    server = Server()
+    actors = people(options).actors
+    server = Server(options.quick)
+    cache = server.cache(options)
     try:
-        cars = repositories(options.cache, options.records, options.accounts)
+        cars = repositories(cache, options.records, options.accounts, actors)
         if "loaded" in parts:
             print(f"{options.records} records of {options.accounts} accounts, {options.loaded} rows loaded", flush=True)
             db = migrated(server, "loaded")
-            load(server, db, options.loaded, dids_named(cars))
+            load(db, options.loaded, dids_named(cars), actors)
             part(server, cars, "loaded", options.rounds)
         if "bootstrap" in parts:
             print(f"{options.records} records of {options.accounts} accounts into an empty database, --bootstrap",
@@ -219,17 +235,18 @@ def main():
             migrated(server, "empty")
             part(server, cars, "empty", options.rounds, "--bootstrap")
         if "large" in parts:
-            print("one repository of a million records", flush=True)
-            large = repositories(options.cache, 1_000_000, 1)
+            print(f"one repository of {options.large} records", flush=True)
+            large = repositories(cache, options.large, 1, actors)
             measured = backfill(server, migrated(server, "large"), large)
-            say("skua backfill", measured)
+            with Report() as report:
+                say("skua backfill", measured, report)
         if "beside" in parts:
             # With another seed: other accounts.
-            frames = capture(options.cache, LIVE_RATE * LIVE_SECONDS, seed=2)
-            print(f"{LIVE_RATE} events/s and history at once, {options.loaded} rows loaded", flush=True)
+            frames = capture(cache, options.rate * options.seconds, people(options).most_subjects_new(), seed=2)
+            print(f"{options.rate} events/s and history at once, {options.loaded} rows loaded", flush=True)
             db = migrated(server, "mixed")
-            load(server, db, options.loaded, sorted(set(dids_in(frames)) | set(dids_named(cars))))
-            beside(server, frames, cars, "mixed")
+            load(db, options.loaded, sorted(set(dids_in(frames)) | set(dids_named(cars))), actors)
+            beside(server, frames, cars, "mixed", options.rate, options.seconds)
     finally:
         server.destroy()
 

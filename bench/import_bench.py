@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""import_bench.py [--lines N] [--rounds N] [--cache FOLDER]
+"""import_bench.py [--quick] [--lines N] [--rounds N] [--cache FOLDER]
 
 Measures `skua identity import` of an export of the PLC directory, with PostgreSQL on the same machine: lines per
 second, compared with plain COPY of the resulting rows in the same run. bench/README.md explains the results. Needs
 the release build of skua.
 
+  --quick    a small export, which takes seconds and shows only that the benchmark works
   --lines    operations in the export (default 500000)
   --rounds   rounds; the median is printed (default 3)
-  --cache    the folder that keeps the export for the next run (default: build/bench)
+  --cache    the folder that keeps the export for the next run (default: build/bench; with --quick none)
 
 Example: bench/import_bench.py --lines 2000000 --rounds 1
 """
 
-import argparse
 import os
 import pathlib
 import random
@@ -21,7 +21,9 @@ import subprocess
 import time
 from datetime import datetime, timedelta, timezone
 
-from live_bench import BIN, ROOT, Server, migrated
+from live_bench import BIN, CACHE, Server, migrated
+from options import parse, parser_of
+from report import Report
 
 BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
 BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
@@ -64,7 +66,7 @@ def export(folder, count):
         return path
     print(f"preparing {path.name}", flush=True)
     chance = random.Random(1)
-    keys = did_keys(KEYS)
+    keys = did_keys(min(KEYS, count))
     text = lambda alphabet, length: "".join(chance.choices(alphabet, k=length))
     at = datetime(2023, 4, 1, tzinfo=timezone.utc)
     accounts = []
@@ -126,9 +128,9 @@ def measured(server, arguments, lines):
     return result
 
 
-def show(name, rounds):
+def show(name, rounds, report):
     middle = sorted(rounds, key=lambda each: each.rate)[len(rounds) // 2]
-    print(f"  {name:<16}{middle.rate:>9.0f} lines/s {middle.seconds:>7.1f} s; CPU {middle.own_cpu:.1f} s, server "
+    print(f"  {name:<16}{report.figure(name, middle.rate, '>9.0f')} lines/s {middle.seconds:>7.1f} s; CPU {middle.own_cpu:.1f} s, server "
           f"{middle.server_cpu:.1f} s; {middle.memory:.0f} MB", flush=True)
     return middle
 
@@ -153,22 +155,25 @@ def rounds_of(server, path, lines, count):
         for name, each in (("COPY alone", alone), ("skua", first), ("skua, again", again)):
             figures[name].append(each)
         ratios.append(first.rate / alone.rate)
-        server.admin().run(f"drop database import_{number} with (force)")
-    rows.unlink()
-    for name, each in figures.items():
-        show(name, each)
-    print(f"  {'ratio':<16}{statistics.median(ratios):>9.2f}", flush=True)
+        server.drop(f"import_{number}")
+        rows.unlink()
+    with Report(*figures, "ratio") as report:
+        for name, each in figures.items():
+            if each:
+                show(name, each, report)
+        if ratios:
+            print(f"  {'ratio':<16}{report.figure('ratio', statistics.median(ratios), '>9.2f')}", flush=True)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--lines", type=int, default=500_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--cache", type=pathlib.Path, default=ROOT / "build/bench")
-    options = parser.parse_args()
-    path = export(options.cache, options.lines)
-    server = Server()
+    parser.add_argument("--cache", type=pathlib.Path, default=CACHE)
+    options = parse(parser, lines=2_000, rounds=1)
+    server = Server(options.quick)
     try:
+        path = export(server.cache(options), options.lines)
         print(f"{path.name}: {options.lines} lines of {path.stat().st_size / options.lines:.0f} bytes", flush=True)
         rounds_of(server, path, options.lines, options.rounds)
     finally:

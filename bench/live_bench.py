@@ -1,21 +1,23 @@
 #!/usr/bin/env python3
-"""live_bench.py [--part NAME]... [--verify LEVEL] [--events N] [--loaded N] [--cache FOLDER]
+"""live_bench.py [--quick] [--part NAME]... [--verify LEVEL] [--events N] [--loaded N] [--cache FOLDER]
 
 Measures indexing from a relay on loopback to durable rows, with PostgreSQL on the same machine: events per second,
 compared with PostgreSQL alone with the same statements in the same run; the latency from frame to commit; bytes per
 record; and the change of all these as tables grow. bench/README.md explains the results. Needs a release build, and
 about ten GB of disk.
 
+  --quick    a small workload, which takes seconds and shows only that the benchmark works
   --part     throughput, latency, disk or sweep; may be repeated (default: all but sweep)
   --verify   full, signature or none (default none); the keys are known before the measurement
   --events   record operations in the capture (default 400000)
-  --loaded   rows loaded before the measurement (default 5000000; sweep: 1, 5 and 20 million)
-  --cache    the folder that keeps the capture for the next run (default: build/bench)
+  --loaded   rows loaded before the measurement (default 5000000; sweep: a fifth, all and four times as many)
+  --rate     events a second of the latency part (default 2000), for --seconds (default 40)
+  --cache    the folder that keeps the capture for the next run (default: build/bench; with --quick none)
 
 Example: bench/live_bench.py --part latency
 """
 
-import argparse
+import dataclasses
 import json
 import mmap
 import os
@@ -31,20 +33,37 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/e2e"))
 
 from harness import BIN, Database, Program, Sim, wait_for, with_database  # noqa: E402
+from options import parse, parser_of  # noqa: E402
+from report import Report  # noqa: E402
 
-ACTORS = 1_000_000
-ACCOUNTS = 5_000
-LIVE_RATE = 2_000
-LIVE_SECONDS = 40
+CACHE = ROOT / "build/bench"
 MIX = {"likes": 72, "posts": 10, "reposts": 10, "follows": 8}
 
 
 # --- the workload
 
-# The distribution of activity, and the share of references to subjects that were never seen before.
-MOST_SUBJECTS_NEW = ["--accounts", str(ACCOUNTS), "--records", str(ACCOUNTS * 1000), "--oddities", "0",
-                     "--outsiders", str(ACTORS), "--outside-share", "0.8"]
-AS_SIMULATED = ["--accounts", str(ACCOUNTS)]
+@dataclasses.dataclass(frozen=True)
+class People:
+    """Accounts that write, the records of each before the first event, and all accounts that are mentioned."""
+
+    accounts: int = 5_000
+    records: int = 1_000
+    actors: int = 1_000_000
+
+    def most_subjects_new(self):
+        """80 % of the references name subjects that were never seen before."""
+        return ["--accounts", self.accounts, "--records", self.accounts * self.records, "--oddities", "0",
+                "--outsiders", self.actors, "--outside-share", "0.8"]
+
+    def as_simulated(self):
+        return ["--accounts", self.accounts]
+
+
+FEW = People(accounts=50, records=20, actors=2_000)
+
+
+def people(options):
+    return FEW if options.quick else People()
 
 
 def documents_of(frames):
@@ -62,8 +81,8 @@ def know_keys(db, documents):
     db.run("copy skua.identities (did, signing_key, pds, fetched_at) from stdin;\n" + "".join(lines) + "\\.\n")
 
 
-def capture(folder, events, seed=1, network=MOST_SUBJECTS_NEW, name="live"):
-    """A prepared capture with the network's mix and frame sizes."""
+def capture(folder, events, network, seed=1, name="live"):
+    """A prepared capture with the network's mix and frame sizes. `network`: arguments of skua-sim."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}-{events}-{seed}.frames"
     if path.exists() and documents_of(path).exists():
@@ -74,7 +93,7 @@ def capture(folder, events, seed=1, network=MOST_SUBJECTS_NEW, name="live"):
     unfinished.unlink(missing_ok=True)
     done = subprocess.run(
         [BIN / "skua-sim", "--write-capture", unfinished, "--events", str(events), "--seed", str(seed),
-         "--did-docs", documents_of(path), "--one-op-a-path", *network],
+         "--did-docs", documents_of(path), "--one-op-a-path", *map(str, network)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
     )
     if done.returncode != 0:
@@ -156,13 +175,22 @@ def indexes_of(db, tables):
 
 
 class Server:
-    """The benchmark's own PostgreSQL, with fsync on, and tuned as in scripts/run."""
+    """The benchmark's own PostgreSQL, with fsync on, and tuned as in scripts/run. A quick benchmark uses the server of
+    SKUA_TEST_DATABASE_URL, if there is one: it measures nothing that depends on the server."""
 
-    def __init__(self):
+    def __init__(self, quick=False):
         self.folder = tempfile.mkdtemp(prefix="skua-bench-")
         os.chmod(self.folder, 0o755)
-        self.pg("start")
-        self.url = self.pg("url").strip()
+        self.databases = set()
+        self.url = os.environ.get("SKUA_TEST_DATABASE_URL") if quick else None
+        self.is_own = not self.url
+        if self.is_own:
+            self.pg("start")
+            self.url = self.pg("url").strip()
+
+    def cache(self, options):
+        """The folder for prepared data. Of a quick benchmark nothing is kept."""
+        return pathlib.Path(self.folder) if options.quick else options.cache
 
     def pg(self, *arguments):
         done = subprocess.run(
@@ -173,16 +201,34 @@ class Server:
         return done.stdout
 
     def destroy(self):
-        self.pg("destroy")
+        if self.is_own:
+            self.pg("destroy")
+        else:
+            for name in sorted(self.databases):
+                self.drop(name)
         subprocess.run(["rm", "-rf", self.folder], check=True)
 
     def admin(self):
         return LongDatabase(with_database(self.url, "postgres"))
 
-    def create(self, name, template="template1"):
-        self.admin().run(f"drop database if exists {name} with (force)")
-        self.admin().run(f"create database {name} template {template} strategy file_copy")
-        return LongDatabase(with_database(self.url, name))
+    def database(self, name):
+        return LongDatabase(with_database(self.url, self.name_of(name)))
+
+    @staticmethod
+    def name_of(name):
+        """The name on the server, which may have databases of others."""
+        return f"bench_{os.getpid()}_{name}"
+
+    def create(self, name, template=None):
+        """A new database in place of the former one of this name; a copy of another one, or empty."""
+        self.drop(name)
+        self.databases.add(name)
+        origin = self.name_of(template) if template else "template1"
+        self.admin().run(f"create database {self.name_of(name)} template {origin} strategy file_copy")
+        return self.database(name)
+
+    def drop(self, name):
+        self.admin().run(f"drop database if exists {self.name_of(name)} with (force)")
 
     def main_pid(self):
         return int(self.admin().run("select pg_read_file('postmaster.pid')").splitlines()[0])
@@ -233,12 +279,14 @@ def peak_memory(pid):
 
 
 def migrated(server, name):
-    db = server.create(name)
-    subprocess.run([BIN / "skua", "migrate", "--database", db.url], check=True, stdout=subprocess.DEVNULL)
-    return db
+    """A database without rows: a copy of the one that the first call makes."""
+    if "migrated" not in server.databases:
+        subprocess.run([BIN / "skua", "migrate", "--database", server.create("migrated").url], check=True,
+                       stdout=subprocess.DEVNULL)
+    return server.create(name, "migrated")
 
 
-def load(server, db, rows, dids, loaded=0):
+def load(db, rows, dids, actors=People.actors, loaded=0):
     """Fills a database from `loaded` to `rows` rows, without the cost of live indexing."""
     if rows <= loaded:
         return
@@ -246,14 +294,14 @@ def load(server, db, rows, dids, loaded=0):
     if loaded == 0:
         names = list(dids)
         names += [f"did:plc:{number:024x}".translate(str.maketrans("0189", "wxyz"))
-                  for number in range(max(0, ACTORS - len(names)))]
+                  for number in range(max(0, actors - len(names)))]
         random.Random(1).shuffle(names)
         copy = "copy bsky.actors (did, indexed_at) from stdin;\n"
         db.run(copy + "".join(f"{name}\t2025-06-15\n" for name in names) + "\\.\n")
     drop, make = indexes_of(db, MIX)
     db.run(drop)
     for first in range(loaded, rows, 1_000_000):
-        db.run(LOAD.format(actors=ACTORS, first=first, last=min(first + 1_000_000, rows) - 1))
+        db.run(LOAD.format(actors=actors, first=first, last=min(first + 1_000_000, rows) - 1))
     db.run(f"set maintenance_work_mem = '1GB'; {make}")
     db.run("vacuum (freeze, analyze)")
     db.run("checkpoint")
@@ -303,40 +351,49 @@ def write_alone(db, frames):
     return json.loads(done.stdout)
 
 
-def throughput(server, frames, template, rounds, verify):
-    alone, whole = [], []
-    for number in range(rounds):
-        db = server.create("alone", template)
-        server.admin().run("checkpoint")
-        server_before = server.cpu()
-        figures = write_alone(db, frames)
-        alone.append(figures["events_per_second"])
-        print(f"  statements alone   {figures['events_per_second']:8.0f} events/s"
-              f"   ({figures['transactions']} transactions; CPU: client {figures['client_cpu_seconds']:.1f} s,"
-              f" PostgreSQL {server.cpu() - server_before:.1f} s in {figures['seconds']:.1f} s)", flush=True)
-        db = server.create("whole", template)
-        server.admin().run("checkpoint")
-        measured = index(server, db, frames, verify=verify)
-        whole.append(measured.rate)
-        own = measured.skua_cpu + measured.server_cpu
-        print(f"  skua run           {measured.rate:8.0f} events/s"
-              f"   ({measured.figures['transactions']} transactions; CPU: skua {measured.skua_cpu:.1f} s, PostgreSQL"
-              f" {measured.server_cpu:.1f} s, the sender {measured.relay_cpu:.1f} s in {measured.seconds:.1f} s;"
-              f" RSS at most {measured.memory:.0f} MB)", flush=True)
-        print(f"  ratio              {whole[-1] / alone[-1]:8.2f}"
-              f"   (without the sender's CPU, two cores would do {2 * measured.figures['events'] / own:.0f} events/s)",
-              flush=True)
-        check_complete(measured)
-        if verify != "none":
-            figures = measured.figures
-            print(f"  verified           {figures['verified']:8} commits ({verify}), {figures['broke']} after a gap,"
-                  f" dropped {figures['dropped'] or 'none'}", flush=True)
-            # The current cost of the signatures alone on these cores.
-            rates = subprocess.run([BIN / "verify_bench", "4000"], check=True, capture_output=True, text=True).stdout
-            rate = float(re.search(r"signature only +(\d+)", rates)[1])
-            print(f"  signatures alone   {rate:8.0f} commits/s on one core: {figures['verified'] / rate:.1f} s of these CPU"
-                  " seconds", flush=True)
-    return sorted(whole)[len(whole) // 2]
+def throughput(server, frames, template, options):
+    with Report("statements alone", "skua run", "ratio", "skua run without the sender") as report:
+        rates = [throughput_round(server, frames, template, options, report) for _ in range(options.rounds)]
+    return sorted(rates)[len(rates) // 2]
+
+
+def throughput_round(server, frames, template, options, report):
+    """Prints a round; returns the events a second of `skua run`."""
+    db = server.create("alone", template)
+    server.admin().run("checkpoint")
+    server_before = server.cpu()
+    figures = write_alone(db, frames)
+    alone = figures["events_per_second"]
+    print(f"  statements alone   {report.figure('statements alone', alone, '8.0f')} events/s"
+          f"   ({figures['transactions']} transactions; CPU: client {figures['client_cpu_seconds']:.1f} s,"
+          f" PostgreSQL {server.cpu() - server_before:.1f} s in {figures['seconds']:.1f} s)", flush=True)
+    db = server.create("whole", template)
+    server.admin().run("checkpoint")
+    measured = index(server, db, frames, verify=options.verify)
+    own = measured.skua_cpu + measured.server_cpu
+    without_sender = 2 * measured.figures["events"] / own
+    print(f"  skua run           {report.figure('skua run', measured.rate, '8.0f')} events/s"
+          f"   ({measured.figures['transactions']} transactions; CPU: skua {measured.skua_cpu:.1f} s, PostgreSQL"
+          f" {measured.server_cpu:.1f} s, the sender {measured.relay_cpu:.1f} s in {measured.seconds:.1f} s;"
+          f" RSS at most {measured.memory:.0f} MB)", flush=True)
+    print(f"  ratio              {report.figure('ratio', measured.rate / alone, '8.2f')}   (without the sender's CPU, two cores"
+          f" would do {report.figure('skua run without the sender', without_sender, '.0f')} events/s)", flush=True)
+    check_complete(measured)
+    if options.verify != "none":
+        say_verified(measured, options, report)
+    return measured.rate
+
+
+def say_verified(measured, options, report):
+    figures = measured.figures
+    print(f"  verified           {report.figure('verified', figures['verified'], '8')} commits ({options.verify}),"
+          f" {figures['broke']} after a gap, dropped {figures['dropped'] or 'none'}", flush=True)
+    # The current cost of the signatures alone on these cores.
+    size = "--quick" if options.quick else "4000"
+    printed = subprocess.run([BIN / "verify_bench", size], check=True, capture_output=True, text=True).stdout
+    rate = float(re.search(r"signature only +(\d+)", printed)[1])
+    print(f"  signatures alone   {report.figure('signatures alone', rate, '8.0f')} commits/s on one core:"
+          f" {figures['verified'] / rate:.1f} s of these CPU seconds", flush=True)
 
 
 def check_complete(measured):
@@ -344,20 +401,24 @@ def check_complete(measured):
         raise SystemExit(f"not all became rows: {measured.figures}")
 
 
-def latency(server, frames, template, events_a_frame):
+def latency(server, frames, template, options):
+    events_a_frame = options.events / frame_count(frames)
     db = server.create("latency", template)
     part = frames.with_suffix(".latency")
-    head(frames, part, int(LIVE_RATE * LIVE_SECONDS / events_a_frame))
-    measured = index(server, db, part, "--rate", str(LIVE_RATE / events_a_frame))
+    head(frames, part, int(options.rate * options.seconds / events_a_frame))
+    measured = index(server, db, part, "--rate", str(options.rate / events_a_frame))
     part.unlink()
     say_latency(measured)
 
 
 def say_latency(measured):
     figures = measured.figures
-    print(f"  {measured.rate:.0f} events/s: from frame to commit p50 {figures['commit_ms_p50']:.1f} ms,"
-          f" p99 {figures['commit_ms_p99']:.1f} ms   (CPU: skua {measured.skua_cpu / measured.seconds:.2f},"
-          f" PostgreSQL {measured.server_cpu / measured.seconds:.2f} of a core)", flush=True)
+    with Report() as report:
+        print(f"  {report.figure('events a second', measured.rate, '.0f')} events/s: from frame to commit p50"
+              f" {report.figure('p50', figures['commit_ms_p50'], '.1f')} ms,"
+              f" p99 {report.figure('p99', figures['commit_ms_p99'], '.1f')} ms"
+              f"   (CPU: skua {measured.skua_cpu / measured.seconds:.2f},"
+              f" PostgreSQL {measured.server_cpu / measured.seconds:.2f} of a core)", flush=True)
 
 
 def head(source, target, frames):
@@ -369,12 +430,12 @@ def head(source, target, frames):
             writer.write(length + reader.read(int.from_bytes(length, "little")))
 
 
-def disk(server, cache, events):
+def disk(server, cache, options):
     for network, name, what in (
-        (AS_SIMULATED, "simulated", "the simulated network by its defaults"),
-        (MOST_SUBJECTS_NEW, "live", "80 % of subjects never seen, of a million accounts"),
+        (people(options).as_simulated(), "simulated", "the simulated network by its defaults"),
+        (people(options).most_subjects_new(), "live", f"80 % of subjects never seen, of {people(options).actors} accounts"),
     ):
-        frames = capture(cache, events, seed=2, network=network, name=name)
+        frames = capture(cache, options.disk_events, network, seed=2, name=name)
         db = migrated(server, "disk")
         index(server, db, frames)
         db.run("vacuum")
@@ -382,55 +443,63 @@ def disk(server, cache, events):
                           "on n.oid = c.relnamespace where n.nspname = 'bsky' and c.relkind = 'r'"))
         records, stubs, actors = (int(db.run(f"select count(*) from bsky.{rows}"))
                                   for rows in ("all_records", "posts where cid is null", "actors"))
-        print(f"  {size / records:.0f} bytes a record ({what}): {size / 1e6:.0f} MB in schema bsky, {records} records,"
-              f" {stubs / records:.2f} stubs and {actors / records:.2f} accounts a record", flush=True)
+        with Report() as report:
+            print(f"  {report.figure('bytes a record', size / records, '.0f')} bytes a record ({what}): {size / 1e6:.0f} MB in"
+                  f" schema bsky, {records} records, {report.figure('stubs', stubs / records, '.2f')} stubs and"
+                  f" {report.figure('accounts', actors / records, '.2f')} accounts a record", flush=True)
         for line in db.run("select relname, pg_total_relation_size(relid), pg_relation_size(relid) "
                            "from pg_statio_user_tables where schemaname = 'bsky' order by 2 desc limit 5").splitlines():
             table, total, rows = line.split("|")
             print(f"    {table}: {int(total) / 1e6:.0f} MB, of these {int(rows) / 1e6:.0f} MB rows", flush=True)
 
 
+def sweep(server, frames, dids, options):
+    db = migrated(server, "loaded")
+    rates, before = {}, 0
+    for rows in (options.loaded // 5, options.loaded, options.loaded * 4):
+        load(db, rows, dids, people(options).actors, before)
+        before = rows
+        print(f"throughput, {rows} rows loaded", flush=True)
+        rates[rows] = throughput(server, frames, "loaded", options)
+    few, *_, many = rates
+    print("  " + ", ".join(f"{rows} rows: {rate:.0f}/s" for rows, rate in rates.items())
+          + f"; from {few} to {many} rows x {rates[many] / rates[few]:.2f}", flush=True)
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--part", action="append", choices=["throughput", "latency", "disk", "sweep"])
     parser.add_argument("--verify", choices=["full", "signature", "none"], default="none")
     parser.add_argument("--events", type=int, default=400_000)
     parser.add_argument("--loaded", type=int, default=5_000_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rate", type=int, default=2_000)
+    parser.add_argument("--seconds", type=int, default=40)
     parser.add_argument("--disk-events", type=int, default=1_400_000)
-    parser.add_argument("--cache", type=pathlib.Path, default=ROOT / "build/bench")
-    options = parser.parse_args()
+    parser.add_argument("--cache", type=pathlib.Path, default=CACHE)
+    options = parse(parser, verify="full", events=1_000, loaded=2_000, rounds=1, rate=500, seconds=1, disk_events=1_000)
     parts = options.part or ["throughput", "latency", "disk"]
-    server = Server()
+    server = Server(options.quick)
+    cache = server.cache(options)
     try:
         if set(parts) & {"throughput", "latency", "sweep"}:
-            frames = capture(options.cache, options.events)
-            events_a_frame = options.events / frame_count(frames)
+            frames = capture(cache, options.events, people(options).most_subjects_new())
             dids = dids_in(frames)
             print(f"{frames.name}: {frames.stat().st_size / frame_count(frames):.0f} bytes a frame,"
-                  f" {events_a_frame:.2f} events a frame, {len(dids)} accounts named", flush=True)
+                  f" {options.events / frame_count(frames):.2f} events a frame, {len(dids)} accounts named", flush=True)
         if set(parts) & {"throughput", "latency"}:
-            db = migrated(server, "loaded")
-            load(server, db, options.loaded, dids)
+            load(migrated(server, "loaded"), options.loaded, dids, people(options).actors)
         if "throughput" in parts:
             print(f"throughput, {options.loaded} rows loaded", flush=True)
-            throughput(server, frames, "loaded", options.rounds, options.verify)
+            throughput(server, frames, "loaded", options)
         if "latency" in parts:
-            print(f"latency at {LIVE_RATE} events/s, {options.loaded} rows loaded", flush=True)
-            latency(server, frames, "loaded", events_a_frame)
+            print(f"latency at {options.rate} events/s, {options.loaded} rows loaded", flush=True)
+            latency(server, frames, "loaded", options)
         if "sweep" in parts:
-            db = migrated(server, "loaded")
-            rates, before = {}, 0
-            for rows in (1_000_000, 5_000_000, 20_000_000):
-                load(server, db, rows, dids, before)
-                before = rows
-                print(f"throughput, {rows} rows loaded", flush=True)
-                rates[rows] = throughput(server, frames, "loaded", options.rounds, options.verify)
-            print("  " + ", ".join(f"{rows // 1_000_000} M rows: {rate:.0f}/s" for rows, rate in rates.items())
-                  + f"; from 1 to 20 M rows x {rates[20_000_000] / rates[1_000_000]:.2f}", flush=True)
+            sweep(server, frames, dids, options)
         if "disk" in parts:
             print(f"disk, {options.disk_events} events into an empty database", flush=True)
-            disk(server, options.cache, options.disk_events)
+            disk(server, cache, options)
     finally:
         server.destroy()
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""projection_bench.py [--part NAME]... [--verify LEVEL] [--events N] [--loaded N] [--rounds N] [--rate N]...
+"""projection_bench.py [--quick] [--part NAME]... [--verify LEVEL] [--events N] [--loaded N] [--rounds N] [--rate N]...
                     [--flush-ms N] [--cache FOLDER]
 
 Measures what the change log and the projections cost beside `skua run`. The cost part: CPU seconds of skua and of
@@ -8,6 +8,7 @@ turns; the CPU seconds of plain INSERTs of the rows that the projections wrote; 
 part: how old the changes are that the projections have not applied, at a fixed rate. bench/README.md explains the
 results.
 
+  --quick     a small workload, which takes seconds and shows only that the benchmark works
   --part      cost or lag; may be repeated (default: both)
   --verify    full, signature or none (default full); the keys are known before the measurement
   --events    record operations in the capture (default 200000)
@@ -15,13 +16,14 @@ results.
   --rounds    repetitions of the cost part (default 3)
   --rate      record operations a second of the lag part; may be repeated: the first rate with a lag below a second is
               the last (default 10000, 5000 and 2500)
+  --seconds   of each rate (default 30)
   --flush-ms  delays each flush of the WAL by so many milliseconds: the server's commit_delay (default 0)
-  --cache     the folder that keeps the capture for the next run (default: build/bench)
+  --cache     the folder that keeps the capture for the next run (default: build/bench; with --quick none)
 
 Example: bench/projection_bench.py --part cost --events 100000 --rounds 1
 """
 
-import argparse
+import math
 import os
 import pathlib
 import resource
@@ -32,7 +34,9 @@ import threading
 import time
 
 import live_bench
-from live_bench import BIN, ROOT, Server, check_complete, dids_in, frame_count, head, index, load, migrated
+from live_bench import BIN, CACHE, Server, check_complete, dids_in, frame_count, head, index, load, migrated, people
+from options import parse, parser_of
+from report import Report
 
 PROJECTIONS = ("actor_stats", "notifications", "post_rules", "post_stats", "tag_trends")
 TABLES = (*PROJECTIONS, "counted_tags")
@@ -41,7 +45,6 @@ NO_APPEND = """do $$ begin execute (select format('create or replace function sk
 as ''select 0::int8''', pg_get_function_arguments(oid)) from pg_proc where proname = 'append_changes'); end $$"""
 WAL = "select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::int8"
 BEHIND = "select coalesce(max(skua.change_log_end() - pos), 0) from skua.consumer_lanes"
-LAG_SECONDS = 30
 
 
 def skua(db, *arguments):
@@ -112,7 +115,7 @@ def children_cpu():
     return usage.ru_utime + usage.ru_stime
 
 
-def measure(server, frames, kind, verify):
+def measure(server, frames, kind, verify, report):
     db = server.create("measured", "template_built" if kind == "projections" else "template_loaded")
     if kind == "without the log":
         db.run(NO_APPEND)
@@ -128,8 +131,9 @@ def measure(server, frames, kind, verify):
     measured.wal = int(db.run(WAL)) - wal
     measured.changes = int(db.run("select skua.change_log_end() - 1"))
     measured.cpu = measured.skua_cpu + measured.server_cpu + rest[0] + rest[1]
-    print(f"  {kind:16} {measured.rate:8.0f} events/s   CPU: skua {measured.skua_cpu:5.1f} s, PostgreSQL"
-          f" {measured.server_cpu:5.1f} s; WAL {measured.wal / 1e6:.0f} MB, {measured.changes} changes", flush=True)
+    changes = report.figure(f"changes {kind}", measured.changes, "d", positive=kind != "without the log")
+    print(f"  {kind:16} {report.figure(kind, measured.rate, '8.0f')} events/s   CPU: skua {measured.skua_cpu:5.1f} s, PostgreSQL"
+          f" {measured.server_cpu:5.1f} s; WAL {measured.wal / 1e6:.0f} MB, {changes} changes", flush=True)
     if kind == "projections":
         print(f"    {measured.behind} behind at the last frame: {rest[2]:.1f} s more, CPU: skua {rest[1]:.1f} s, PostgreSQL"
               f" {rest[0]:.1f} s", flush=True)
@@ -141,29 +145,36 @@ def measure(server, frames, kind, verify):
     return measured
 
 
-def say_ratio(what, ratios):
-    print(f"  {what}: {statistics.median(ratios):.2f}   ({min(ratios):.2f} to {max(ratios):.2f})", flush=True)
+def say_ratio(what, ratios, report):
+    print(f"  {what}: {report.figure(what, statistics.median(ratios), '.2f')}   ({min(ratios):.2f} to {max(ratios):.2f})", flush=True)
 
 
 def cost(server, frames, rounds, verify):
     kinds = ("without the log", "log", "projections")
+    with Report(*kinds, "WAL of a change in the log") as report:
+        measure_cost(server, frames, rounds, verify, kinds, report)
+
+
+def measure_cost(server, frames, rounds, verify, kinds, report):
     results = {kind: [] for kind in kinds}
     for number in range(rounds):
         for kind in kinds if number % 2 == 0 else reversed(kinds):
-            results[kind].append(measure(server, frames, kind, verify))
+            results[kind].append(measure(server, frames, kind, verify, report))
     base = [measured.cpu for measured in results["without the log"]]
     for kind in kinds[1:]:
         say_ratio(f"CPU of '{kind}' by 'without the log'",
-                  [measured.cpu / without for measured, without in zip(results[kind], base)])
+                  [measured.cpu / without for measured, without in zip(results[kind], base)], report)
     for name, what in (("empty", "empty tables"), ("limit", "the tables of the beginning")):
         seconds = [getattr(measured, name) for measured in results["projections"]]
         say_ratio(f"limit, with plain writes into {what} and no log",
-                  [(without + limit) / without for without, limit in zip(base, seconds)])
+                  [(without + limit) / without for without, limit in zip(base, seconds)], report)
         say_ratio(f"limit, with plain writes into {what} and the log",
-                  [(log.cpu + limit) / without for log, without, limit in zip(results["log"], base, seconds)])
+                  [(log.cpu + limit) / without for log, without, limit in zip(results["log"], base, seconds)], report)
     extra = [(log.wal - without.wal) / log.changes
              for log, without in zip(results["log"], results["without the log"])]
-    print(f"  WAL of a change in the log: {statistics.median(extra):.0f} bytes")
+    # A difference of two runs: of a small workload it may be negative.
+    name = "WAL of a change in the log"
+    print(f"  {name}: {report.figure(name, statistics.median(extra), '.0f', positive=False)} bytes")
 
 
 # --- the lag
@@ -194,12 +205,12 @@ def busy():
     return (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")
 
 
-def lag(server, frames, rate, verify):
+def lag(server, frames, rate, seconds, verify):
     """Returns whether skua and the projections kept up with `rate` record operations a second."""
     events_a_frame = capture_events(frames) / frame_count(frames)
     db = server.create("lag", "template_built")
     part = frames.with_suffix(".lag")
-    head(frames, part, int(rate * LAG_SECONDS / events_a_frame))
+    head(frames, part, int(rate * seconds / events_a_frame))
     planned = frame_count(part) * events_a_frame / rate
     samples, before, start = Samples(db), busy(), time.monotonic()
     try:
@@ -210,20 +221,23 @@ def lag(server, frames, rate, verify):
         part.unlink()
     check_complete(measured)
     figures = measured.figures
+    report = Report()
     # A second for the connection and the end of the process.
     keeps_up = measured.seconds < planned * 1.05 + 1
     cores = os.cpu_count()
-    print(f"  {rate} events/s asked: {measured.rate:.0f}/s in {measured.seconds:.1f} s of {planned:.1f} s; from frame to commit"
-          f" p50 {figures['commit_ms_p50']:.0f} ms, p99 {figures['commit_ms_p99']:.0f} ms: skua"
-          f" {'keeps up' if keeps_up else 'does not keep up'}", flush=True)
+    print(f"  {rate} events/s asked: {report.figure('events a second', measured.rate, '.0f')}/s in {measured.seconds:.1f} s of"
+          f" {planned:.1f} s; from frame to commit p50 {report.figure('p50', figures['commit_ms_p50'], '.0f')} ms,"
+          f" p99 {report.figure('p99', figures['commit_ms_p99'], '.0f')} ms: skua {'keeps up' if keeps_up else 'does not keep up'}", flush=True)
     print(f"    CPU: skua {measured.skua_cpu / measured.seconds:.2f}, PostgreSQL {measured.server_cpu / measured.seconds:.2f},"
           f" the sender {measured.relay_cpu / measured.seconds:.2f} of a core; the whole machine {all_cores:.2f} of {cores}",
           flush=True)
     if all_cores > 0.9 * cores:
         own = (measured.skua_cpu + measured.server_cpu + measured.relay_cpu) / measured.seconds
         print(f"    the machine is full: sender, skua and PostgreSQL use {own:.2f}, other programs {all_cores - own:.2f}", flush=True)
-    for name, seconds in samples.seconds.items():
-        print(f"    {name:14} lag: median {statistics.median(seconds):.2f} s, at most {max(seconds):.2f} s", flush=True)
+    for name, lags in samples.seconds.items():
+        lags = lags or [math.nan]
+        print(f"    {name:14} lag: median {report.figure(name, statistics.median(lags), '.2f', positive=False)} s,"
+              f" at most {report.figure(name, max(lags), '.2f', positive=False)} s", flush=True)
     return keeps_up and max(map(max, samples.seconds.values())) < 1
 
 
@@ -232,31 +246,32 @@ def capture_events(frames):
     return int(frames.stem.split("-")[1])
 
 
-def lags(server, frames, rates, verify):
+def lag_by_rate(server, frames, rates, seconds, verify):
     for rate in rates:
-        if lag(server, frames, rate, verify):
+        if lag(server, frames, rate, seconds, verify):
             print(f"  the highest rate with a lag below a second: {rate} events/s", flush=True)
             return
     print("  no rate with a lag below a second", flush=True)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--part", action="append", choices=["cost", "lag"])
     parser.add_argument("--verify", choices=["full", "signature", "none"], default="full")
     parser.add_argument("--events", type=int, default=200_000)
     parser.add_argument("--loaded", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--rate", type=int, action="append")
+    parser.add_argument("--seconds", type=int, default=30)
     parser.add_argument("--flush-ms", type=int, default=0)
-    parser.add_argument("--cache", type=pathlib.Path, default=ROOT / "build/bench")
-    options = parser.parse_args()
+    parser.add_argument("--cache", type=pathlib.Path, default=CACHE)
+    options = parse(parser, events=1_500, loaded=2_000, rounds=1, seconds=2)
     parts = options.part or ["cost", "lag"]
-    options.cache.mkdir(parents=True, exist_ok=True)
-    frames = live_bench.capture(options.cache, options.events)
-    server = Server()
+    rates = options.rate or ([500] if options.quick else [10_000, 5_000, 2_500])
+    server = Server(options.quick)
     try:
-        load(server, migrated(server, "template_loaded"), options.loaded, dids_in(frames))
+        frames = live_bench.capture(server.cache(options), options.events, people(options).most_subjects_new())
+        load(migrated(server, "template_loaded"), options.loaded, dids_in(frames), people(options).actors)
         built(server, "template_built", "template_loaded")
         if options.flush_ms:
             server.admin().run(f"alter system set commit_delay = {options.flush_ms * 1000}; "
@@ -266,7 +281,7 @@ def main():
             cost(server, frames, options.rounds, options.verify)
         if "lag" in parts:
             print(f"lag, verify {options.verify}, {options.loaded} rows loaded", flush=True)
-            lags(server, frames, options.rate or [10_000, 5_000, 2_500], options.verify)
+            lag_by_rate(server, frames, rates, options.seconds, options.verify)
     finally:
         server.destroy()
     return 0

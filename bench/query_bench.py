@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""query_bench.py [--part queries|questions|index|all] [--rows N] [--records N] [--posts N] [--rounds N]
+"""query_bench.py [--quick] [--part queries|questions|index|all] [--rows N] [--records N] [--posts N] [--rounds N]
 
 Measures the README's queries with a million likes, the questions of docs/queries.md, and the cost of the indexes on
 posts. For the README's queries live_bench.py loads the rows: likes, reposts, follows and posts in the network's
 proportions, and a stub for each post that they name. For the questions people_data.py makes a small network.
 bench/README.md explains the results. Needs a release build.
 
+  --quick   few rows: it takes seconds and shows only that the benchmark works
   --rows    rows loaded for the queries; 72 % are likes (default 1400000)
-  --records records of the network for the questions (default 1500000)
+  --records records of the network for the questions (default 1500000), of so many --accounts (default 100000)
   --posts   posts written for the cost of each index (default 1000000)
   --rounds  the number of measurements of each (default 5)
 
 Example: bench/query_bench.py --part queries --rows 140000
 """
 
-import argparse
 import json
 import os
 import pathlib
@@ -27,7 +27,9 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "bench"))
 
-from live_bench import BIN, Server, load, migrated  # noqa: E402
+from live_bench import BIN, Server, load, migrated, people  # noqa: E402
+from options import parse, parser_of  # noqa: E402
+from report import Report  # noqa: E402
 
 # live_bench adds the folder of the end-to-end tests to the path.
 import people_data  # noqa: E402
@@ -72,69 +74,81 @@ def times_of(db, query, rounds, before=""):
     return [statistics.median(of_kind) for of_kind in zip(*times)]
 
 
-def print_times(name, times):
+def print_times(name, times, report):
     planning, new, used = times
-    print(f"  {new:6.1f} ms on a new connection ({planning:5.1f} planning), {used:6.1f} ms repeated   {name}", flush=True)
+    print(f"  {report.figure(name, new, '7.2f')} ms on a new connection ({planning:6.2f} planning),"
+          f" {report.figure(name + ', repeated', used, '7.2f')} ms repeated   {name}", flush=True)
 
 
-def queries(server, rows, rounds):
+def queries(server, rows, rounds, actors):
     db = migrated(server, "queries")
-    load(server, db, rows, [])
-    print(f"  {db.value('select count(*) from bsky.likes')} likes", flush=True)
-    for query in queries_of_the_readme():
-        print_times(query, times_of(db, query, rounds))
+    load(db, rows, [], actors)
+    with Report("likes", *queries_of_the_readme()) as report:
+        print(f"  {report.figure('likes', db.value('select count(*) from bsky.likes'), 'd')} likes", flush=True)
+        for query in queries_of_the_readme():
+            print_times(query, times_of(db, query, rounds), report)
 
 
-def questions(server, records, rounds):
+def questions(server, records, accounts, rounds):
     db = migrated(server, "questions")
     start = time.monotonic()
-    post = people_data.fill(db, records)
+    post = people_data.fill(db, records, accounts)
     environment = {**os.environ, "SKUA_DATABASE_URL": db.url}
     for command in (["index", "add", "search"], *(["consumers", "add", name] for name in PROJECTIONS),
                     ["consumers", "run-until-idle"]):
         subprocess.run([BIN / "skua", *command], check=True, env=environment, stdout=subprocess.DEVNULL)
-    print(f"  {db.value('select count(*) from bsky.all_records')} records, made in {time.monotonic() - start:.0f} s", flush=True)
-    for name, query in questions_of_the_document().items():
-        arguments = f"{variables()}\\set post {post}\n\\set words 'word7 word40'\n"
-        print_times(name, times_of(db, query, rounds, arguments))
+    with Report("records", *questions_of_the_document()) as report:
+        print(f"  {report.figure('records', db.value('select count(*) from bsky.all_records'), 'd')} records,"
+              f" made in {time.monotonic() - start:.0f} s", flush=True)
+        for name, query in questions_of_the_document().items():
+            arguments = f"{variables()}\\set post {post}\n\\set words 'word7 word40'\n"
+            print_times(name, times_of(db, query, rounds, arguments), report)
 
 
 def indexes(server, posts, rounds):
-    db = migrated(server, "indexes")
-    for order, by in ORDERS.items():
-        db.run("drop table if exists source; create unlogged table source (like bsky.posts including defaults); "
-               + POSTS.format(table="source", posts=posts, order=by))
-        for name, index in INDEXES.items():
-            seconds = []
-            for _ in range(rounds):
-                db.run("drop table if exists measured; create table measured (like bsky.posts including all); "
-                       "drop index measured_least_idx, measured_mentions_all_tags_links_link_hosts_idx; "
-                       f"{index}; checkpoint")
-                start = time.monotonic()
-                db.run("insert into measured select * from source")
-                seconds.append(time.monotonic() - start)
-            db.run("vacuum analyze measured")
-            size = db.value("select coalesce(pg_relation_size(to_regclass('i')), 0)") / 1e6
-            latest, last_hour = (times_of(db, query, rounds)[1] for query in (LATEST, LAST_HOUR))
-            cost = statistics.median(seconds) / posts * 1e6
-            print(f"  {order:10}  {name:16}  {cost:5.1f} us a post, {size:5.1f} MB; the latest {latest:6.1f} ms, "
-                  f"the last hour {last_hour:6.1f} ms", flush=True)
+    with Report(*INDEXES) as report:
+        for order, by in ORDERS.items():
+            indexes_in_order(migrated(server, "indexes"), order, by, posts, rounds, report)
+
+
+def indexes_in_order(db, order, by, posts, rounds, report):
+    """The cost of each index if posts are written in this order."""
+    db.run("create unlogged table source (like bsky.posts including defaults); "
+           + POSTS.format(table="source", posts=posts, order=by))
+    for name, index in INDEXES.items():
+        seconds = []
+        for _ in range(rounds):
+            db.run("drop table if exists measured; create table measured (like bsky.posts including all); "
+                   "drop index measured_least_idx, measured_mentions_all_tags_links_link_hosts_idx; "
+                   f"{index}; checkpoint")
+            start = time.monotonic()
+            db.run("insert into measured select * from source")
+            seconds.append(time.monotonic() - start)
+        db.run("vacuum analyze measured")
+        size = db.value("select coalesce(pg_relation_size(to_regclass('i')), 0)") / 1e6
+        latest, last_hour = (times_of(db, query, rounds)[1] for query in (LATEST, LAST_HOUR))
+        cost = statistics.median(seconds) / posts * 1e6
+        print(f"  {order:10}  {name:16}  {report.figure(name, cost, '5.1f')} us a post,"
+              f" {report.figure(name + ', size', size, '6.2f', positive=bool(index))} MB; the latest"
+              f" {report.figure(name + ', latest', latest, '7.2f')} ms,"
+              f" the last hour {report.figure(name + ', last hour', last_hour, '7.2f')} ms", flush=True)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--part", choices=["queries", "questions", "index", "all"], default="all")
     parser.add_argument("--rows", type=int, default=1_400_000)
     parser.add_argument("--records", type=int, default=1_500_000)
+    parser.add_argument("--accounts", type=int, default=100_000)
     parser.add_argument("--posts", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
-    options = parser.parse_args()
-    server = Server()
+    options = parse(parser, rows=2_000, records=5_000, accounts=2_000, posts=1_000, rounds=1)
+    server = Server(options.quick)
     try:
         if options.part in ("queries", "all"):
-            queries(server, options.rows, options.rounds)
+            queries(server, options.rows, options.rounds, people(options).actors)
         if options.part in ("questions", "all"):
-            questions(server, options.records, options.rounds)
+            questions(server, options.records, options.accounts, options.rounds)
         if options.part in ("index", "all"):
             indexes(server, options.posts, options.rounds)
     finally:

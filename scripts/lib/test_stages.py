@@ -18,7 +18,7 @@ LOGS = ROOT / "build/test-logs"
 THREADED = ["base", "transport", "identity", "resolve", "writer", "backfill", "store", "filter", "feed",
             "http_server", "change_feed", "accounts", "status", "ingest", "sources", "integration"]
 # The stages of scripts/test, without and with --sanitizers.
-STAGES = ["format", "layers", "release", "e2e", "stress-release"]
+STAGES = ["format", "layers", "release", "e2e", "bench", "stress-release"]
 QUICK_STAGES = ["format", "layers", "release"]
 SANITIZER_STAGES = ["asan", "tsan", "stress-asan", "stress-tsan"]
 # Seeds of the stress suite, seconds of traffic for each, and events per second: a slower build gets fewer events.
@@ -249,6 +249,11 @@ class Run:
                 self.report.remarks.append("Failed beside other tests, passed alone: " + ", ".join(found["passed alone"]))
         else:
             self.report.add("e2e", failed=["the end-to-end tests did not run"])
+
+    def bench(self):
+        """Whether each benchmark prints all its figures. No speed is judged."""
+        for part in self.parts("bench") or [None]:
+            self.check("bench", part or "all", [str(SCRIPTS / "bench"), "--quick", *filter(None, [part])])
 
 
 def unrandomised(preset):

@@ -9,9 +9,10 @@ namespace {
 
 constexpr const char* kWords =
     R"(Without --serve and --write-capture it simulates: accounts that write, PDSes, a PLC directory, a
-relay and a DNS server. Everything depends only on --seed. When ready, it prints one JSON line with the URLs
-to stdout. The log has one JSON line for each event (connect, fault, caught_up, disconnect, request, question,
-quiet).
+relay and a DNS server. Everything depends only on --seed. Posts, profiles and lists have readable texts in
+several languages; a reply has the language and the topic of its thread. When ready, it prints one JSON line
+with the URLs to stdout. The log has one JSON line for each event (connect, fault, caught_up, disconnect,
+request, question, quiet).
 
 A capture is [u32 little-endian length][frame] repeated.
 

@@ -156,7 +156,7 @@ std::size_t Incidents::leave_for_good(Account& account, Timestamp now) {
 
 std::size_t Incidents::join(Timestamp now) {
   Account& account = world_.population.add(now);
-  world_.subjects.add_account(account.did);
+  world_.subjects.add_account({account.did, account.handle});
   world_.activity.found(account, 0, now);
   return world_.activity.act(account, now);
 }

@@ -7,10 +7,10 @@
 
 #include "atproto/data_model.hpp"
 #include "event/json_record.hpp"
+#include "names.hpp"
 #include "record_maker.hpp"
 #include "records/record.hpp"
 #include "repo/dag_cbor_reader.hpp"
-#include "words.hpp"
 
 namespace skua::sim {
 namespace {
@@ -37,7 +37,7 @@ json::json_pointer pointer_to(std::string_view path) {
 std::optional<json> value_without(std::string_view fault, Random& random, const Subjects& subjects,
                                   const StrongRef& post, Timestamp now) {
   if (fault == "missing" || fault == "must be a string") {
-    return random_text(random, random_script(random), 20);
+    return random_word(random);
   }
   if (fault == "must be an integer") return random.below(1'000);
   if (fault == "must be a boolean") return random.below(2) == 1;
@@ -50,7 +50,7 @@ std::optional<json> value_without(std::string_view fault, Random& random, const 
   if (fault == "not a handle") return random_name(random) + ".test";
   if (fault == "not an AT-URI") return post.uri;
   if (fault == "not a CID") return post.cid;
-  if (fault == "not a URI") return "https://" + random_name(random) + ".example";
+  if (fault == "not a URI") return random_link(random);
   return std::nullopt;
 }
 

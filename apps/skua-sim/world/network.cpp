@@ -67,7 +67,8 @@ class Network::Impl {
                    settings.oddities, settings.one_op_a_path) {
     constexpr std::chrono::hours kOldestAccount{400 * 24};
     for (std::size_t number = 0; number < settings.accounts; ++number) {
-      subjects_.add_account(population_.add(start - kOldestAccount).did);
+      const Account& account = population_.add(start - kOldestAccount);
+      subjects_.add_account({account.did, account.handle});
     }
     const auto records_before = [&](std::size_t number) {
       return static_cast<std::size_t>(

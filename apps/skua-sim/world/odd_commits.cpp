@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "incidents.hpp"
-#include "words.hpp"
+#include "names.hpp"
 
 namespace skua::sim {
 namespace {
@@ -139,7 +139,7 @@ std::size_t Incidents::nul_in_text(Account& account, Timestamp now) {
   // At the end, so that the offsets of facets stay valid.
   auto& text = post["text"].get_ref<std::string&>();
   text += '\0';
-  text += random_word(world_.random, Script::latin);
+  text += random_word(world_.random);
   return put(account, Collection::post, rkey, post, now);
 }
 

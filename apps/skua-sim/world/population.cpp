@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "words.hpp"
+#include "names.hpp"
 
 namespace skua::sim {
 namespace {

@@ -68,6 +68,15 @@ class Random {
   std::uint64_t state_;
 };
 
+/// Numbers that depend only on a text (FNV-1a, which the generator mixes).
+inline Random random_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char letter : text) {
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
+  }
+  return Random(hash);
+}
+
 /// 32 bytes that depend on the seed, a name and a number, for keys and other values that must not
 /// depend on earlier events.
 inline atproto::Digest derive(std::uint64_t seed, std::string_view name, std::uint64_t number) {

@@ -6,8 +6,9 @@
 #include <utility>
 
 #include "minimal_record.hpp"
+#include "names.hpp"
 #include "rich_text.hpp"
-#include "words.hpp"
+#include "theme.hpp"
 
 namespace skua::sim {
 
@@ -38,7 +39,7 @@ json RecordMaker::make(Collection collection, const Account& author, const std::
                        Timestamp now) {
   switch (collection) {
     case Collection::post:
-      return make_post(random_, subjects_, now);
+      return make_post(random_, subjects_, author.did, rkey, now);
     case Collection::like:
     case Collection::repost:
     case Collection::follow:
@@ -62,10 +63,10 @@ json RecordMaker::make(Collection collection, const Account& author, const std::
     case Collection::chat_declaration:
     case Collection::notification_declaration:
     case Collection::germ_declaration:
-      return declaration(collection, now);
+      return declaration(collection, author, now);
     case Collection::reading_note:
     case Collection::garden_plot:
-      return unknown(collection, now);
+      return unknown(collection, author, now);
   }
   return make_minimal(random_, subjects_, nsid_of(collection), rkey, now);
 }
@@ -98,15 +99,19 @@ json RecordMaker::subject_of(Collection collection, const Account& author, Times
     record["subject"] = list_uri(author);
     return record;
   }
+  if (collection == Collection::verification) {
+    const KnownAccount subject = subjects_.account_with_handle(random_);
+    record["subject"] = subject.did;
+    record["handle"] = subject.handle;
+    record["displayName"] = display_name_of(subject.did);
+    return record;
+  }
   record["subject"] = subjects_.account(random_);
   if (collection == Collection::follow && !subjects_.starter_packs.empty() &&
       random_.chance(kVia)) {
     record["via"] = strong_ref(random_.pick(subjects_.starter_packs.items()));
   } else if (collection == Collection::list_item) {
     record["list"] = list_uri(author);
-  } else if (collection == Collection::verification) {
-    record["handle"] = random_name(random_) + ".test";
-    record["displayName"] = random_text(random_, random_script(random_), 12);
   }
   return record;
 }
@@ -150,18 +155,17 @@ json RecordMaker::gate(Collection collection, const Account& author, const std::
 
 /// Records that help others to find accounts: lists, starter packs, feeds.
 json RecordMaker::curated(Collection collection, const Account& author, Timestamp now) {
-  constexpr std::size_t kMaxName = 20;
-  const Script script = random_script(random_);
+  const Theme theme = random_theme(random_, author.did);
   json record = typed(collection);
   record["createdAt"] = client_datetime(random_, now);
-  const std::string name = random_text(random_, script, kMaxName);
   if (random_.chance(0.7)) {
-    const RichText text = random_rich_text(random_, subjects_, script, random_.between(20, 150));
+    const RichText text =
+        random_rich_text(random_, subjects_, theme, theme.make(Text::about, random_));
     record["description"] = text.text();
     if (!text.facets().empty()) record["descriptionFacets"] = text.facets();
   }
   if (collection == Collection::starter_pack) {
-    record["name"] = name;
+    record["name"] = theme.make(Text::pack, random_);
     record["list"] = list_uri(author);
     if (!subjects_.feeds.empty() && random_.chance(0.5)) {
       record["feeds"] = json::array({{{"uri", random_.pick(subjects_.feeds.items()).uri}}});
@@ -170,19 +174,19 @@ json RecordMaker::curated(Collection collection, const Account& author, Timestam
   }
   if (random_.chance(0.5)) record["avatar"] = random_blob(random_, "image/jpeg", 900'000);
   if (collection == Collection::list) {
-    record["name"] = name;
+    record["name"] = theme.make(Text::list, random_);
     record["purpose"] =
         random_.chance(0.5) ? "app.bsky.graph.defs#curatelist" : "app.bsky.graph.defs#modlist";
     return record;
   }
-  record["did"] = "did:web:" + random_word(random_, Script::latin) + "feeds.example";
-  record["displayName"] = random_word(random_, script);
+  record["did"] = "did:web:" + random_domain(random_);
+  record["displayName"] = theme.make(Text::feed, random_);
   if (random_.chance(0.3)) record["acceptsInteractions"] = random_.chance(0.5);
   if (random_.chance(0.2)) record["contentMode"] = "app.bsky.feed.defs#contentModeVideo";
   return record;
 }
 
-json RecordMaker::declaration(Collection collection, Timestamp now) {
+json RecordMaker::declaration(Collection collection, const Account& author, Timestamp now) {
   constexpr std::array<std::string_view, 3> kWhoMayChat = {"all", "none", "following"};
   constexpr std::array<std::string_view, 3> kWhoMaySubscribe = {"followers", "mutuals", "none"};
   json record = typed(collection);
@@ -199,7 +203,7 @@ json RecordMaker::declaration(Collection collection, Timestamp now) {
     record["durationMinutes"] = random_.between(5, 240);
     record["createdAt"] = client_datetime(random_, now);
     const json card = {{"uri", random_link(random_)},
-                       {"title", random_text(random_, Script::latin, 20)},
+                       {"title", random_theme(random_, author.did).make(Text::title, random_)},
                        {"description", ""}};
     record["embed"] = {{"$type", "app.bsky.embed.external"}, {"external", card}};
   }
@@ -207,12 +211,11 @@ json RecordMaker::declaration(Collection collection, Timestamp now) {
 }
 
 json RecordMaker::profile(const Account& author, Timestamp now) {
-  const Script script = random_script(random_);
+  const Theme theme = theme_of_account(author.did);
   json record = typed(Collection::profile);
-  record["displayName"] = random_text(random_, script, random_.between(4, 24));
-  if (random_.chance(0.8)) {
-    record["description"] = random_text(random_, script, random_.between(10, 180));
-  }
+  record["displayName"] =
+      random_.chance(0.8) ? display_name_of(author.did) : theme.make(Text::name, random_);
+  if (random_.chance(0.8)) record["description"] = theme.make(Text::biography, random_);
   if (random_.chance(0.1)) record["pronouns"] = "they/them";
   if (random_.chance(0.1)) record["website"] = random_link(random_);
   if (random_.chance(0.7)) record["avatar"] = random_blob(random_, "image/jpeg", 900'000);
@@ -230,10 +233,10 @@ json RecordMaker::profile(const Account& author, Timestamp now) {
 }
 
 json RecordMaker::labeler(Timestamp now) {
-  const std::string value = random_word(random_, Script::latin);
+  const std::string value = random_label(random_);
   const json locale = {{"lang", "en"},
-                       {"name", random_text(random_, Script::latin, 10)},
-                       {"description", random_text(random_, Script::latin, 60)}};
+                       {"name", value},
+                       {"description", "Posts and accounts that are " + value + "."}};
   const json definition = {{"identifier", value},
                            {"severity", "inform"},
                            {"blurs", "none"},
@@ -247,18 +250,18 @@ json RecordMaker::labeler(Timestamp now) {
   return record;
 }
 
-json RecordMaker::unknown(Collection collection, Timestamp now) {
+json RecordMaker::unknown(Collection collection, const Account& author, Timestamp now) {
+  const Theme theme = random_theme(random_, author.did);
   json record = typed(collection);
   if (collection == Collection::reading_note) {
-    const Script script = random_script(random_);
-    record["book"] = {{"title", random_text(random_, script, 24)},
+    record["book"] = {{"title", theme.make(Text::book, random_)},
                       {"pages", random_.between(40, 900)}};
-    record["note"] = random_text(random_, script, random_.between(20, 500));
+    record["note"] = theme.make(Text::note, random_);
     record["finished"] = random_.chance(0.3);
   } else {
     json rows = json::array();
     for (std::size_t left = random_.between(1, 6); left > 0; --left) {
-      rows.push_back({{"plant", random_word(random_, Script::accented)},
+      rows.push_back({{"plant", theme.make(Text::plant, random_)},
                       {"depth", random_.between(1, 40)},
                       {"neighbour", nullptr}});
     }

@@ -29,18 +29,19 @@ class RecordMaker {
   nlohmann::json gate(Collection collection, const Account& author, const std::string& rkey,
                       Timestamp now);
   nlohmann::json curated(Collection collection, const Account& author, Timestamp now);
-  nlohmann::json declaration(Collection collection, Timestamp now);
+  nlohmann::json declaration(Collection collection, const Account& author, Timestamp now);
   nlohmann::json profile(const Account& author, Timestamp now);
   nlohmann::json labeler(Timestamp now);
-  nlohmann::json unknown(Collection collection, Timestamp now);
+  nlohmann::json unknown(Collection collection, const Account& author, Timestamp now);
   std::string list_uri(const Account& author);
 
   Random& random_;
   const Subjects& subjects_;
 };
 
-/// app.bsky.feed.post: text and facets, replies, quotes, media.
-nlohmann::json make_post(Random& random, const Subjects& subjects, Timestamp now);
+/// app.bsky.feed.post of an account: text and facets, replies, quotes, media.
+nlohmann::json make_post(Random& random, const Subjects& subjects, const std::string& did,
+                         const std::string& rkey, Timestamp now);
 
 /// A datetime as clients write it: mostly milliseconds and Z.
 std::string client_datetime(Random& random, Timestamp now);

@@ -7,7 +7,7 @@
 
 #include "atproto/cid.hpp"
 #include "event/json_record.hpp"
-#include "words.hpp"
+#include "names.hpp"
 
 namespace skua::sim {
 namespace {
@@ -104,10 +104,9 @@ std::optional<std::string> RecordWriter::new_key(Account& account, Collection co
     return post;
   }
   if (collection == Collection::feed_generator) {
-    std::string word =
-        random_word(random_, Script::latin) + "-" + random_word(random_, Script::latin);
-    if (taken.contains(word)) return std::nullopt;
-    return word;
+    std::string words = random_word(random_) + "-" + random_word(random_);
+    if (taken.contains(words)) return std::nullopt;
+    return words;
   }
   // Clients write a moment before the host commits.
   const auto written = now - std::chrono::microseconds(random_.below(1'000));

@@ -1,6 +1,9 @@
 #include "rich_text.hpp"
 
+#include <array>
 #include <utility>
+
+#include "names.hpp"
 
 namespace skua::sim {
 
@@ -28,38 +31,39 @@ void RichText::tag(std::string_view tag) {
   facet("#" + std::string(tag), {{"$type", "app.bsky.richtext.facet#tag"}, {"tag", tag}});
 }
 
-std::string random_link(Random& random) {
-  std::string uri = "https://" + random_word(random, Script::latin) +
-                    random_word(random, Script::latin) + ".example/";
-  for (std::size_t parts = random.between(1, 6); parts > 0; --parts) {
-    uri += random_word(random, Script::latin);
-    uri += parts > 1 ? "-" : "";
-  }
-  if (random.chance(0.3)) uri += "?ref=" + std::to_string(random.below(100'000));
-  return uri;
-}
-
-RichText random_rich_text(Random& random, const Subjects& subjects, Script script,
-                          std::size_t bytes) {
+RichText random_rich_text(Random& random, const Subjects& subjects, const Theme& theme,
+                          std::string_view words) {
   RichText text;
+  const auto mention = [&] {
+    const KnownAccount account = subjects.account_with_handle(random);
+    text.mention(account.handle, account.did);
+  };
   const std::size_t features = random.chance(0.35) ? random.between(1, 2) : 0;
-  text.words(random_text(random, script, bytes));
-  for (std::size_t left = features; left > 0; --left) {
-    switch (random.below(3)) {
+  const bool begins_with_mention = features > 0 && random.chance(0.2);
+  if (begins_with_mention) {
+    mention();
+    text.words(" ");
+  }
+  text.words(words);
+  // No kind of feature twice behind the words; hashtags are the most frequent.
+  constexpr std::array kShares = {2.0, 1.0, 1.0};
+  const std::size_t first = random.weighted(kShares);
+  for (std::size_t i = begins_with_mention ? 1 : 0; i < features; ++i) {
+    switch ((first + i) % kShares.size()) {
       case 0:
-        text.mention(random_word(random, Script::latin) + ".test", subjects.account(random));
+        text.tag(theme.hashtag());
         break;
       case 1:
-        text.link(random_link(random));
+        mention();
         break;
       default:
-        text.tag(random_word(random, script));
+        text.link(random_link(random));
         break;
     }
   }
-  if (features > 0 && random.chance(0.3)) {
+  if (!text.facets().empty() && random.chance(0.1)) {
     text.words(" ");
-    text.words(random_word(random, script));
+    text.words(theme.make(Text::emoji, random));
   }
   return text;
 }

@@ -7,7 +7,7 @@
 
 #include "random.hpp"
 #include "subjects.hpp"
-#include "words.hpp"
+#include "theme.hpp"
 
 namespace skua::sim {
 
@@ -30,12 +30,9 @@ class RichText {
   nlohmann::json facets_ = nlohmann::json::array();
 };
 
-/// A web address of a fictional site.
-std::string random_link(Random& random);
-
-/// A post's text of about `bytes` bytes, which may mention, link and tag. At most 300 graphemes if
-/// `bytes` is at most the size of 230 characters.
-RichText random_rich_text(Random& random, const Subjects& subjects, Script script,
-                          std::size_t bytes);
+/// Words to which mentions, links and hashtags of the theme may be added, at most two: one of them
+/// before the words. They take at most 90 characters.
+RichText random_rich_text(Random& random, const Subjects& subjects, const Theme& theme,
+                          std::string_view words);
 
 }  // namespace skua::sim

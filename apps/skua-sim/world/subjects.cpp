@@ -6,6 +6,7 @@
 #include "atproto/cid.hpp"
 #include "atproto/tid.hpp"
 #include "base32.hpp"
+#include "names.hpp"
 
 namespace skua::sim {
 namespace {
@@ -68,13 +69,25 @@ KnownPost Subjects::post(Random& random) const {
   return {std::move(post), std::move(root)};
 }
 
+bool Subjects::is_outside(Random& random) const {
+  return accounts_.empty() || random.chance(outside_share_);
+}
+
+std::string Subjects::random_outsider(Random& random) const {
+  const std::size_t count = outsiders_ == 0 ? 1 : outsiders_;
+  // Popular accounts get more followers: one in ten references goes to a very popular account.
+  return outsider(random.chance(0.1) ? random.popular(count) : random.below(count));
+}
+
 std::string Subjects::account(Random& random) const {
-  if (accounts_.empty() || random.chance(outside_share_)) {
-    const std::size_t count = outsiders_ == 0 ? 1 : outsiders_;
-    // Popular accounts get more followers: one in ten references goes to a very popular account.
-    return outsider(random.chance(0.1) ? random.popular(count) : random.below(count));
-  }
-  return random.pick(accounts_);
+  return is_outside(random) ? random_outsider(random) : random.pick(accounts_).did;
+}
+
+KnownAccount Subjects::account_with_handle(Random& random) const {
+  if (!is_outside(random)) return random.pick(accounts_);
+  std::string did = random_outsider(random);
+  Random own = random_of(did);
+  return {std::move(did), random_name(own) + ".elsewhere.test"};
 }
 
 }  // namespace skua::sim

@@ -17,6 +17,12 @@ struct StrongRef {
   std::string cid;
 };
 
+/// An account as a text mentions it.
+struct KnownAccount {
+  std::string did;
+  std::string handle;
+};
+
 /// A post that can be answered: `root` is the first post of its thread, which may be the post
 /// itself.
 struct KnownPost {
@@ -58,13 +64,16 @@ class Subjects {
  public:
   Subjects(std::uint64_t seed, std::size_t outsiders, double outside_share, Timestamp start);
 
-  void add_account(std::string did) { accounts_.push_back(std::move(did)); }
+  void add_account(KnownAccount account) { accounts_.push_back(std::move(account)); }
   void add_post(KnownPost post) { posts_.add(std::move(post)); }
 
   /// A post to like, repost, quote or answer. A few posts recur often, most are new.
   KnownPost post(Random& random) const;
   /// The DID of an account.
   std::string account(Random& random) const;
+  /// An account with its handle: the first one of an account of the network, which may have changed
+  /// since, or one that leads nowhere.
+  KnownAccount account_with_handle(Random& random) const;
 
   /// Records of the network that others refer to. Do not pick from an empty one.
   Recent<StrongRef> reposts{1024};
@@ -73,14 +82,16 @@ class Subjects {
   Recent<StrongRef> feeds{64};
 
  private:
+  bool is_outside(Random& random) const;
   std::string outsider(std::uint64_t number) const;
+  std::string random_outsider(Random& random) const;
   StrongRef outside_post(std::uint64_t author, std::uint64_t number) const;
 
   std::uint64_t seed_;
   std::size_t outsiders_;
   double outside_share_;
   Timestamp start_;
-  std::vector<std::string> accounts_;
+  std::vector<KnownAccount> accounts_;
   Recent<KnownPost> posts_{4096};
 };
 

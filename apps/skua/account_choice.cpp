@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "backfill/did_arguments.hpp"
+#include "command_line/finish.hpp"
 #include "identity/handle_check.hpp"
 #include "input_file.hpp"
 
@@ -61,10 +62,10 @@ std::vector<std::string> look_up(const AccountChoice& accounts, std::size_t& pro
   const identity::HandleCheck check(http, identity::dns_txt_lookup(accounts.dns));
   auto resolved = backfill::resolve_accounts(accounts.names, check);
   for (const std::string& problem : resolved.problems) {
-    fmt::print(stderr, "skua: {}\n", problem);
+    command_line::print_stderr("skua: {}\n", problem);
   }
   const std::size_t more = resolved.problem_count - resolved.problems.size();
-  if (more > 0) fmt::print(stderr, "skua: and {} more\n", more);
+  if (more > 0) command_line::print_stderr("skua: and {} more\n", more);
   problems += resolved.problem_count;
   return std::move(resolved.names);
 }

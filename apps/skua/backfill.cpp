@@ -14,6 +14,7 @@
 #include "backfill/queue/job_counts.hpp"
 #include "backfill/queue/job_table.hpp"
 #include "base/count_text.hpp"
+#include "command_line/finish.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "progress.hpp"
@@ -71,7 +72,7 @@ bool finish_bootstrap(const std::string& database_url, StopSignal& stop_signal) 
   try {
     building.get();
   } catch (const store::SqlError& error) {
-    fmt::print(stderr, "skua: an index cannot be built: {}\n", error.what());
+    command_line::print_stderr("skua: an index cannot be built: {}\n", error.what());
     print_missing_indexes(*ask(database_url));
     return false;
   }
@@ -158,7 +159,7 @@ int backfill(const Settings& settings, const BackfillFlags& flags) {
   backfill.stop();
   print_end(backfill.metrics(), !is_done);
   if (const auto defect = backfill.defect()) {
-    fmt::print(stderr, "skua: {}\n", *defect);
+    command_line::print_stderr("skua: {}\n", *defect);
     return kFailure;
   }
   if (!is_done) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/count_text.hpp"
+#include "command_line/finish.hpp"
 #include "commands.hpp"
 #include "consumers_session.hpp"
 #include "feed/consumers/consumer_replays.hpp"
@@ -125,7 +126,7 @@ int consumers_wait(const Settings& settings, const ConsumersFlags& flags) {
   for (;;) {
     const auto found = consumers_named(session, flags.name);
     if (found.empty()) {
-      fmt::print(stderr, "skua consumers wait: there is no consumer '{}'\n", flags.name);
+      command_line::print_stderr("skua consumers wait: there is no consumer '{}'\n", flags.name);
       return kFailure;
     }
     const feed::Consumer& consumer = found.front();
@@ -138,13 +139,13 @@ int consumers_wait(const Settings& settings, const ConsumersFlags& flags) {
       }
     }
     if (consumer.state == "stopped" || consumer.state == "lagged out") {
-      fmt::print(stderr, "skua consumers wait: {} is {}: {}\n", flags.name, consumer.state,
-                 consumer.error);
+      command_line::print_stderr("skua consumers wait: {} is {}: {}\n", flags.name, consumer.state,
+                                 consumer.error);
       return kFailure;
     }
     if (std::chrono::steady_clock::now() >= deadline) {
-      fmt::print(stderr, "skua consumers wait: {} has not reached position {} within {}\n",
-                 flags.name, position, flags.timeout);
+      command_line::print_stderr("skua consumers wait: {} has not reached position {} within {}\n",
+                                 flags.name, position, flags.timeout);
       return kFailure;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -154,7 +155,7 @@ int consumers_wait(const Settings& settings, const ConsumersFlags& flags) {
 int consumers_run(const Settings& settings, const ConsumersFlags& flags, bool until_idle) {
   store::Session session = consumers_session(settings, flags);
   if (!flags.name.empty() && consumers_named(session, flags.name).empty()) {
-    fmt::print(stderr, "skua consumers: there is no consumer '{}'\n", flags.name);
+    command_line::print_stderr("skua consumers: there is no consumer '{}'\n", flags.name);
     return kFailure;
   }
   feed::prepare_fold_session(session);
@@ -190,8 +191,8 @@ int consumers_verify(const Settings& settings, const ConsumersFlags& flags) {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
-  fmt::print(stderr, "skua consumers verify: {} is not built, or other processes keep it busy\n",
-             flags.name);
+  command_line::print_stderr(
+      "skua consumers verify: {} is not built, or other processes keep it busy\n", flags.name);
   return kFailure;
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "command_line/finish.hpp"
 #include "commands.hpp"
 #include "consumers.hpp"
 #include "feed/consumers/consumer_change.hpp"
@@ -27,7 +28,7 @@ int attempt(const Settings& settings, const ConsumersFlags& flags, const char* c
   try {
     action(session);
   } catch (const feed::ConsumerError& error) {
-    fmt::print(stderr, "skua consumers {}: {}\n", command, error.what());
+    command_line::print_stderr("skua consumers {}: {}\n", command, error.what());
     return kFailure;
   }
   fmt::print("{}\n", done);

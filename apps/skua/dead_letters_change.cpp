@@ -4,6 +4,7 @@
 
 #include "app/database.hpp"
 #include "base/count_text.hpp"
+#include "command_line/finish.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "dead_letters.hpp"
@@ -31,7 +32,7 @@ int finish_letters(const Settings& settings, const DeadLettersFlags& flags, Fini
   for (const std::int64_t id : chosen.ids) {
     if (std::binary_search(finished.begin(), finished.end(), id)) continue;
     all_well = false;
-    fmt::print(stderr, "{}: {}\n", id, store::unfinished_reason(session, id));
+    command_line::print_stderr("{}: {}\n", id, store::unfinished_reason(session, id));
   }
   return all_well ? kSuccess : kFailure;
 }

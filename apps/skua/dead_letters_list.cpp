@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/database.hpp"
+#include "command_line/finish.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "dead_letters.hpp"
@@ -41,7 +42,7 @@ int dead_letters_list(const Settings& settings, const DeadLettersFlags& flags) {
   } else {
     fmt::print("{}", letters_text(letters));
   }
-  if (has_more) fmt::print(stderr, "the first {} are shown: --limit shows more\n", limit);
+  if (has_more) command_line::print_stderr("the first {} are shown: --limit shows more\n", limit);
   return kSuccess;
 }
 
@@ -55,7 +56,7 @@ int dead_letters_show(const Settings& settings, const DeadLettersFlags& flags) {
   for (const std::int64_t id : chosen.ids) {
     const auto letters = store::list_letters(session, {.ids = {id}}, 1);
     if (letters.empty()) {
-      fmt::print(stderr, "{}: there is no such letter\n", id);
+      command_line::print_stderr("{}: there is no such letter\n", id);
       all_well = false;
       continue;
     }

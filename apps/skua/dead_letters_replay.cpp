@@ -7,6 +7,7 @@
 #include "base/count_text.hpp"
 #include "base/utf8.hpp"
 #include "bootstrap_check.hpp"
+#include "command_line/finish.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "dead_letters.hpp"
@@ -46,7 +47,8 @@ int dead_letters_replay(const Settings& settings, const DeadLettersFlags& flags)
   std::size_t done = 0;
   for (const std::int64_t id : letters) {
     if (stop_signal.wait_for(std::chrono::milliseconds(0))) {
-      fmt::print(stderr, "stopped: {} not replayed\n", counted(letters.size() - done, "letter"));
+      command_line::print_stderr("stopped: {} not replayed\n",
+                                 counted(letters.size() - done, "letter"));
       return kFailure;
     }
     const backfill::ReplayedLetter replayed = replays.replay(id);

@@ -11,6 +11,7 @@
 #include "account_choice.hpp"
 #include "app/database.hpp"
 #include "atproto/account_name.hpp"
+#include "command_line/finish.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "identity/did_resolver.hpp"
@@ -115,15 +116,15 @@ int identity(const Settings& settings, const IdentityFlags& flags) {
   if (!did.starts_with("did:")) {
     const auto found = check.resolve(did);
     if (!found) {
-      fmt::print(stderr, "skua identity: {}: {}\n", did, found.error().message());
+      command_line::print_stderr("skua identity: {}: {}\n", did, found.error().message());
       return kFailure;
     }
     did = *found;
   }
   const auto answer = ask(cache, did, flags.refresh);
   if (!answer) {
-    fmt::print(stderr, "skua identity: {}: {}\n", did,
-               identity::failure_text(did, answer.error(), resolver_options));
+    command_line::print_stderr("skua identity: {}: {}\n", did,
+                               identity::failure_text(did, answer.error(), resolver_options));
     return kFailure;
   }
   Shown shown;

@@ -9,6 +9,7 @@
 
 #include "app/database.hpp"
 #include "base/count_text.hpp"
+#include "command_line/finish.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "identity/plc_export.hpp"
@@ -51,8 +52,8 @@ Download download_of(const Settings& settings, const IdentityImportFlags& flags)
   download.http.ca_file = ca_file(settings, flags.ca_file);
   download.source.url = flags.source;
   download.source.wait = [url = flags.source](std::chrono::seconds time, const ErrorCode& failure) {
-    fmt::print(stderr, "skua identity import: {}: {}; retrying in {} s\n", url, failure.message(),
-               time.count());
+    command_line::print_stderr("skua identity import: {}: {}; retrying in {} s\n", url,
+                               failure.message(), time.count());
     std::this_thread::sleep_for(time);
   };
   if (flags.after) {
@@ -121,7 +122,7 @@ int identity_import(const Settings& settings, const IdentityImportFlags& flags) 
   }
   fmt::print("\n");
   if (failure.empty()) return kSuccess;
-  fmt::print(stderr, "skua identity import: {}: {}\n", flags.source, failure);
+  command_line::print_stderr("skua identity import: {}: {}\n", flags.source, failure);
   return kFailure;
 }
 

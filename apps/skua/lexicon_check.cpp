@@ -8,6 +8,7 @@
 #include "app/database.hpp"
 #include "base/count_text.hpp"
 #include "bootstrap_check.hpp"
+#include "command_line/finish.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "lexicon.hpp"
@@ -59,8 +60,8 @@ int lexicon_check(const Settings& settings, const LexiconFlags& flags) {
   recheck::Lexicons lexicons;
   bool is_complete = wait_for_lexicons(stop, session, lexicons);
   if (!lexicons.added->fault.empty()) {
-    fmt::print(stderr, "skua lexicon check: the added lexicons cannot be used: {}\n",
-               lexicons.added->fault);
+    command_line::print_stderr("skua lexicon check: the added lexicons cannot be used: {}\n",
+                               lexicons.added->fault);
     return kFailure;
   }
   const auto tables = recheck::due_tables(session, lexicons);
@@ -68,7 +69,7 @@ int lexicon_check(const Settings& settings, const LexiconFlags& flags) {
     is_complete = is_complete && check_table(stop, services, *table, lexicons);
   }
   if (!is_complete) {
-    fmt::print(stderr, "stopped; `skua lexicon check` continues\n");
+    command_line::print_stderr("stopped; `skua lexicon check` continues\n");
     return kFailure;
   }
   if (tables.empty()) fmt::print("all records were checked against the present lexicons\n");

@@ -66,14 +66,16 @@ void LiveDisplay::clear() {
   draw({});
 }
 
+// An exception here would keep the lock of a log line; a failed write shows at the end of the
+// program.
 void LiveDisplay::erase_locked() {
-  if (shown_ > 0) fmt::print("\x1b[{}A\r\x1b[J", shown_);
+  if (shown_ > 0) std::fputs(fmt::format("\x1b[{}A\r\x1b[J", shown_).c_str(), stdout);
   shown_ = 0;
   std::fflush(stdout);
 }
 
 void LiveDisplay::print_locked() {
-  for (const std::string& line : lines_) fmt::print("{}\n", line);
+  for (const std::string& line : lines_) std::fputs((line + '\n').c_str(), stdout);
   shown_ = lines_.size();
   std::fflush(stdout);
 }

@@ -7,6 +7,7 @@
 
 #include "base/log_format.hpp"
 #include "base/time.hpp"
+#include "command_line/finish.hpp"
 
 namespace skua::cli {
 namespace {
@@ -30,7 +31,9 @@ bool is_quiet() {
 
 void print_progress(std::string_view line, std::FILE* stream) {
   if (is_quiet()) return;
-  fmt::print(stream, "{}\n", log_is_json() ? as_json("info", line) : std::string(line));
+  const std::string text = log_is_json() ? as_json("info", line) : std::string(line);
+  // A failure shows at the end of the program (command_line::finish).
+  std::fputs((text + '\n').c_str(), stream);
   std::fflush(stream);
 }
 
@@ -39,8 +42,8 @@ void print_last_line(std::string_view line) {
 }
 
 void print_error(std::string_view message) {
-  fmt::print(stderr, "{}\n",
-             log_is_json() ? as_json("error", message) : fmt::format("skua: {}", message));
+  command_line::print_stderr(
+      "{}\n", log_is_json() ? as_json("error", message) : fmt::format("skua: {}", message));
 }
 
 }  // namespace skua::cli

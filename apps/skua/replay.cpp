@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/count_text.hpp"
+#include "command_line/finish.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "input_file.hpp"
@@ -114,13 +115,13 @@ int replay(const Settings& settings, const ReplayFlags& flags) {
   print_verification(end);
   if (checks_handles) print_handles(end);
   if (!problem_of_documents.empty()) {
-    fmt::print(stderr, "skua replay: {}\n", problem_of_documents);
+    command_line::print_stderr("skua replay: {}\n", problem_of_documents);
   }
   if (const std::string problem = replay.file_problem(); !problem.empty()) {
-    fmt::print(stderr, "skua replay: {}\n", problem);
+    command_line::print_stderr("skua replay: {}\n", problem);
   }
   if (const auto defect = replay.defect()) {
-    fmt::print(stderr, "skua replay: {}\n", *defect);
+    command_line::print_stderr("skua replay: {}\n", *defect);
     return kFailure;
   }
   return complete && drained && !replay.file_is_broken() ? kSuccess : kFailure;

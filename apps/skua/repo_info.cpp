@@ -4,6 +4,7 @@
 
 #include "account_choice.hpp"
 #include "app/database.hpp"
+#include "command_line/finish.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "repo.hpp"
@@ -25,7 +26,7 @@ int repo_info(const Settings& settings, const RepoInfoFlags& flags) {
   for (const std::string& did : dids) {
     const nlohmann::json info = status::read_repository_info(session, did);
     if (info.is_null()) {
-      fmt::print(stderr, "skua: {}: nothing is known of this account\n", did);
+      command_line::print_stderr("skua: {}: nothing is known of this account\n", did);
       ++problems;
       continue;
     }

@@ -20,6 +20,7 @@
 #include "backfill_request.hpp"
 #include "base/count_text.hpp"
 #include "base/number_text.hpp"
+#include "command_line/finish.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "progress.hpp"
@@ -177,7 +178,7 @@ End resync_some(std::span<const backfill::NewJob> jobs, app::BackfillRunOptions 
   const auto defect = backfill.defect();
   const bool all_well = print_ends(asker, dids);
   if (defect) {
-    fmt::print(stderr, "skua: {}\n", *defect);
+    command_line::print_stderr("skua: {}\n", *defect);
     return End::Stopped;
   }
   if (!is_done) return End::Stopped;

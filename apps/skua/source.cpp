@@ -5,6 +5,7 @@
 
 #include "app/database.hpp"
 #include "base/count_text.hpp"
+#include "command_line/finish.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "status/source_list.hpp"
@@ -48,7 +49,7 @@ int source_forget(const Settings& settings, const SourceCommandFlags& flags) {
   try {
     forgotten = store::forget_source(session, flags.name);
   } catch (const store::SourceBusy& busy) {
-    fmt::print(stderr, "skua source forget: {}: stop it first\n", busy.what());
+    command_line::print_stderr("skua source forget: {}: stop it first\n", busy.what());
     return kFailure;
   }
   if (!forgotten.is_known) {

@@ -5,6 +5,7 @@
 
 #include "account_choice.hpp"
 #include "base/count_text.hpp"
+#include "command_line/finish.hpp"
 #include "commands.hpp"
 #include "tap_admin.hpp"
 
@@ -59,7 +60,7 @@ int tap_info(const Settings& settings, const TapFlags& flags) {
     if (const auto info = admin.info(did)) {
       print(*info, flags.json);
     } else {
-      fmt::print(stderr, "skua: {}: Tap does not follow this account\n", did);
+      command_line::print_stderr("skua: {}: Tap does not follow this account\n", did);
       ++problems;
     }
   }

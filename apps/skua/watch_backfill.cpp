@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "command_line/finish.hpp"
 #include "live_display.hpp"
 #include "progress.hpp"
 #include "status/backfill_text.hpp"
@@ -24,7 +25,7 @@ std::unique_ptr<accounts::AccountSource> backfill_accounts(
   if (did_docs) {
     auto documents = document_accounts(*did_docs);
     if (const std::string& problem = documents->problem(); !problem.empty()) {
-      fmt::print(stderr, "skua: {}\n", problem);
+      command_line::print_stderr("skua: {}\n", problem);
     }
     return documents;
   }

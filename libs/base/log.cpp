@@ -37,6 +37,20 @@ spdlog::color_mode color_mode() {
   return is_refused ? spdlog::color_mode::never : spdlog::color_mode::automatic;
 }
 
+/// Calls a function at the end of a scope, also if the line cannot be written.
+class After {
+ public:
+  explicit After(const std::function<void()>& call) : call_(call) {}
+  ~After() {
+    if (call_) call_();
+  }
+  After(const After&) = delete;
+  After& operator=(const After&) = delete;
+
+ private:
+  const std::function<void()>& call_;
+};
+
 /// stderr, with what is done around each line.
 class FramedSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
@@ -49,8 +63,8 @@ class FramedSink final : public spdlog::sinks::base_sink<std::mutex> {
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
     if (before_) before_();
+    const After after(after_);
     terminal_.log(message);
-    if (after_) after_();
   }
   void flush_() override { terminal_.flush(); }
   void set_pattern_(const std::string& pattern) override { terminal_.set_pattern(pattern); }

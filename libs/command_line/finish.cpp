@@ -6,12 +6,14 @@
 #include <string>
 #include <system_error>
 
-#include <fmt/format.h>
-
 namespace skua::command_line {
 
 bool output_failed() {
   return std::ferror(stdout) != 0 || !std::cout;
+}
+
+void write_stderr(const std::string& text) {
+  std::fputs(text.c_str(), stderr);
 }
 
 int finish(const char* program, int code) {
@@ -22,7 +24,7 @@ int finish(const char* program, int code) {
   // For an earlier write only the failure is known, not its reason.
   const std::string reason =
       is_flushed ? std::string() : ": " + std::generic_category().message(error);
-  fmt::print(stderr, "{}: cannot write to stdout{}\n", program, reason);
+  print_stderr("{}: cannot write to stdout{}\n", program, reason);
   return code == 0 ? 1 : code;
 }
 

@@ -39,6 +39,39 @@ class Output(EndToEnd):
         with open("/dev/full", "w", encoding="ascii") as full:
             self.assertEqual(self.run_to(full, "--help", program="skua-sim")[0], 1)
 
+    def test_a_failure_that_cannot_be_printed_is_not_a_crash(self):
+        """Neither stdout nor stderr can be written: the exit code is all that a program can say."""
+        database = self.database()
+        capture = self.capture()
+        unreachable = ["--database", "postgresql://127.0.0.1:1/x"]
+        for program, arguments, expected in (
+            ("skua", ["status"], 1), ("skua", ["--help"], 1), ("skua", ["status", *unreachable], 1),
+            ("skua", ["status", *unreachable, "--log-format", "json"], 1), ("skua", ["no-such-command"], 2),
+            ("skua", ["replay", capture, "--log-level", "trace"], 1), ("skua", ["inspect", "frames", capture], 1),
+            ("skua", ["repo", "info", "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa"], 1), ("skua-sim", ["--help"], 1),
+            ("skua-sim", ["--serve", "/nothing"], 1), ("skua-sim", ["--no-such-option"], 2),
+        ):
+            with self.subTest(arguments), open("/dev/full", "w", encoding="ascii") as full:
+                done = subprocess.run(
+                    [BIN / program, *arguments], stdin=subprocess.DEVNULL, stdout=full, stderr=full, timeout=120,
+                    env={**os.environ, **self.environment(database)}, check=False)
+                self.assertEqual(done.returncode, expected)
+
+    def test_an_indexer_whose_log_nobody_reads_stops_in_order(self):
+        """Like `skua run 2>&1 | head -n 3`."""
+        database = self.database()
+        relay = self.sim(self.capture())
+        reader, writer = os.pipe()
+        skua = subprocess.Popen(
+            [BIN / "skua", "run", "--relay", relay.url, "--cursor", "oldest", "--stats-interval", "1", "--http", "off",
+             "--log-level", "debug"],
+            stdin=subprocess.DEVNULL, stdout=writer, stderr=writer, env={**os.environ, **self.environment(database)})
+        os.close(writer)
+        self.addCleanup(skua.kill)
+        os.read(reader, 100)
+        os.close(reader)
+        self.assertEqual(skua.wait(60), 1)
+
     def test_a_reader_that_leaves_ends_the_program(self):
         """Like `skua inspect frames FILE | head -n 1`."""
         capture = self.capture()

@@ -9,6 +9,7 @@
 #include "base/count_text.hpp"
 #include "base/guarded.hpp"
 #include "base/log.hpp"
+#include "command_line/finish.hpp"
 #include "commands.hpp"
 #include "cursor_choice.hpp"
 #include "event/frame_decoder.hpp"
@@ -106,7 +107,14 @@ int record(const Settings& settings, const RecordFlags& flags) {
   }
   client.stop();
   if (const auto failure = recorder.failure()) {
-    fmt::print(stderr, "skua record: {}\n", *failure);
+    command_line::print_stderr("skua record: {}\n", *failure);
+    return kFailure;
+  }
+  if (recorder.frames() == 0) {
+    command_line::print_stderr("skua record: no frame arrived: {}\n",
+                               std::filesystem::exists(flags.file)
+                                   ? flags.file + " is unchanged"
+                                   : "there is no file " + flags.file);
     return kFailure;
   }
   capture.flush();

@@ -106,8 +106,12 @@ CaptureWriter::CaptureWriter(const std::filesystem::path& path) : path_(path) {
                       existing.problem(), existing.offset(), path.string()));
     }
   }
-  file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (file_ < 0) fail("write", path, errno);
+  if (std::filesystem::exists(path)) {
+    open_file();
+  } else {
+    const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+    if (::access(folder.c_str(), W_OK | X_OK) != 0) fail("write", path, errno);
+  }
   buffer_.reserve(kBufferBytes);
 }
 
@@ -117,7 +121,12 @@ CaptureWriter::~CaptureWriter() {
   } catch (const std::runtime_error&) {
     // A destructor cannot report it; callers that need the error call flush().
   }
-  ::close(file_);
+  if (file_ >= 0) ::close(file_);
+}
+
+void CaptureWriter::open_file() {
+  file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (file_ < 0) fail("write", path_, errno);
 }
 
 void CaptureWriter::append(ByteView frame) {
@@ -141,6 +150,8 @@ void CaptureWriter::flush() {
 }
 
 void CaptureWriter::write_out(ByteView bytes) {
+  if (bytes.empty()) return;
+  if (file_ < 0) open_file();
   while (!bytes.empty()) {
     const auto written = ::write(file_, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;

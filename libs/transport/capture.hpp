@@ -51,12 +51,14 @@ class CaptureReader {
   std::uint64_t oversized_ = 0;
 };
 
-/// Appends frames to a capture, creating the file if need be. One thread. Every failure (the file
-/// cannot be written, the disk is full) throws std::runtime_error with the file's name.
+/// Appends frames to a capture. A file that does not exist is created with the first frame that is
+/// written: without frames there is no file. One thread. Every failure (the file cannot be written,
+/// the disk is full) throws std::runtime_error with the file's name.
 class CaptureWriter {
  public:
   /// Refuses a file that is not a capture or ends in a truncated frame, because appended frames
-  /// could not be read. Never truncates a file; the message explains how to do it.
+  /// could not be read. Never truncates a file; the message explains how to do it. Also refuses a
+  /// file that cannot be created.
   explicit CaptureWriter(const std::filesystem::path& path);
   /// Flushes and ignores failures: call `flush` before.
   ~CaptureWriter();
@@ -71,6 +73,7 @@ class CaptureWriter {
   void flush();
 
  private:
+  void open_file();
   void write_out(ByteView bytes);
 
   std::filesystem::path path_;

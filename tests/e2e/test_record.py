@@ -3,7 +3,7 @@
 import unittest
 
 import atproto
-from harness import BIN, EndToEnd
+from harness import BIN, EndToEnd, closed_port, wait_for
 from made import busy_network
 
 
@@ -35,6 +35,26 @@ class Record(EndToEnd):
 
         # A device is not a file with another recording.
         self.assertEqual(self.record(relay.url, "/dev/null")[0], 0)
+
+    def test_a_recording_of_nothing_leaves_no_file(self):
+        file = self.folder / "nothing.frames"
+        existing = self.folder / "existing.frames"
+        existing.write_bytes(atproto.write_capture([b"\xa0\xa0"]))
+        before = existing.read_bytes(), existing.stat().st_mtime_ns
+        nobody = f"ws://127.0.0.1:{closed_port()}"
+        for target, said in ((file, f"there is no file {file}"), (existing, f"{existing} is unchanged")):
+            program = self.start([BIN / "skua", "record", nobody, target, "--append"])
+            wait_for("a failed connection", lambda: program.says("retrying"), alive=[program])
+            self.assertEqual(program.stop(), 1, program.tail())
+            self.assertTrue(program.says(f"skua record: no frame arrived: {said}"), program.tail())
+        code, program = self.record("notaurl", file)
+        self.assertEqual(code, 2, program.tail())
+        self.assertFalse(file.exists())
+        self.assertEqual((existing.read_bytes(), existing.stat().st_mtime_ns), before)
+        # A file that can never be written is a failure at once.
+        code, program = self.record(nobody, self.folder / "missing" / "file.frames")
+        self.assertEqual(code, 1, program.tail())
+        self.assertTrue(program.says("No such file or directory"), program.tail())
 
 
 if __name__ == "__main__":

@@ -90,6 +90,12 @@ TEST_F(Capture, is_appended_to) {
   EXPECT_EQ(read_all(reader), (std::vector<Bytes>{{1}, {2}, {3}}));
 }
 
+TEST_F(Capture, is_no_file_without_frames) {
+  CaptureWriter(path()).flush();
+  EXPECT_FALSE(std::filesystem::exists(path()));
+  EXPECT_THROW(CaptureWriter(path() / "below" / "file"), std::runtime_error);
+}
+
 TEST_F(Capture, may_be_empty) {
   write_bytes({});
   CaptureReader reader(path());

@@ -1,7 +1,9 @@
 #include "transport/endpoint.hpp"
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <charconv>
+#include <netinet/in.h>
 
 #include <fmt/format.h>
 
@@ -12,6 +14,7 @@ namespace skua::transport {
 namespace {
 
 constexpr std::size_t kMaxHostLength = 253;
+constexpr std::size_t kMaxLabelLength = 63;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -21,26 +24,38 @@ bool is_alphanumeric(char c) {
   return is_digit(c) || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z');
 }
 
-/// Labels of letters, digits, `-` and `_` between dots; a last dot is allowed.
-bool is_host_name(std::string_view host) {
+/// Labels of 63 letters, digits, `-` and `_` at most between dots; a last dot is allowed.
+bool has_labels(std::string_view host) {
   if (!host.empty() && host.back() == '.') host.remove_suffix(1);
   if (host.empty() || host.size() > kMaxHostLength) return false;
-  char before = '.';
+  std::size_t length = 0;
   for (const char c : host) {
-    if (c == '.' && before == '.') return false;
+    if (c == '.' && length == 0) return false;
+    length = c == '.' ? 0 : length + 1;
+    if (length > kMaxLabelLength) return false;
     if (c != '.' && c != '-' && c != '_' && !is_alphanumeric(c)) return false;
-    before = c;
   }
-  return before != '.';
+  return length > 0;
 }
 
-/// Checks only the characters; the connection will show whether it is an address.
-bool is_ipv6_text(std::string_view host) {
-  return host.find(':') != std::string_view::npos &&
-         std::all_of(host.begin(), host.end(), [](char c) {
-           return c == ':' || c == '.' || is_digit(c) ||
-                  (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'f');
-         });
+/// `family`: AF_INET or AF_INET6.
+bool is_ip_address(int family, const std::string& text) {
+  in6_addr bytes{};
+  return ::inet_pton(family, text.c_str(), &bytes) == 1;
+}
+
+/// A name, or an IPv4 address. No top-level domain is a number, so that a host whose last label is
+/// one must be an address.
+bool is_host_name(std::string_view host) {
+  if (!has_labels(host)) return false;
+  const auto last = host.substr(host.rfind('.') + 1);
+  const bool is_number = !last.empty() && std::all_of(last.begin(), last.end(), is_digit);
+  return !is_number || is_ip_address(AF_INET, std::string(host));
+}
+
+/// Whether the host can be meant without a scheme.
+bool is_plain_host(const std::string& host) {
+  return host == "localhost" || host.find_first_of(".:") != std::string::npos;
 }
 
 bool has_cursor(std::string_view query) {
@@ -68,7 +83,7 @@ Result<Endpoint> parse_after_scheme(std::string_view url, bool tls) {
     const auto close = authority.find(']');
     if (close == std::string_view::npos) return errc::url_host;
     const auto host = authority.substr(1, close - 1);
-    if (!is_ipv6_text(host)) return errc::url_host;
+    if (!is_ip_address(AF_INET6, std::string(host))) return errc::url_host;
     endpoint.host = ascii_lower(host);
     const auto after = authority.substr(close + 1);
     if (!after.empty() && after.front() != ':') return errc::url_host;
@@ -106,7 +121,9 @@ Result<Endpoint> parse_endpoint(std::string_view url, std::string_view default_p
   if (url.empty()) return errc::url_empty;
 
   bool tls = true;
-  if (const auto scheme_end = url.find("://"); scheme_end != std::string_view::npos) {
+  const auto scheme_end = url.find("://");
+  const bool has_scheme = scheme_end != std::string_view::npos;
+  if (has_scheme) {
     const auto scheme = ascii_lower(url.substr(0, scheme_end));
     if (scheme == "ws" || scheme == "http") {
       tls = false;
@@ -117,6 +134,7 @@ Result<Endpoint> parse_endpoint(std::string_view url, std::string_view default_p
   }
   auto endpoint = parse_after_scheme(url, tls);
   if (!endpoint) return endpoint;
+  if (!has_scheme && !is_plain_host(endpoint->host)) return errc::url_word;
   if (endpoint->path.empty() || endpoint->path == "/") endpoint->path = std::string(default_path);
   if (has_cursor(endpoint->query)) return errc::url_cursor;
   return endpoint;

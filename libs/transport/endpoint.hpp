@@ -35,8 +35,9 @@ struct Endpoint {
 };
 
 /// Parses an address as people write it: `relay.example`, `localhost:2470`, `https://pds.example`,
-/// `ws://[::1]:2470/xrpc/...`. Without a scheme: wss. http and https mean ws and wss. Without a
-/// path: `default_path`. Errors: errc::url_...
+/// `ws://[::1]:2470/xrpc/...`. Without a scheme: wss, and the host is localhost, an IP address or a
+/// name with a dot, because a single word is rather a mistake. http and https mean ws and wss.
+/// Without a path: `default_path`. Errors: errc::url_...
 Result<Endpoint> parse_endpoint(std::string_view url,
                                 std::string_view default_path = kSubscribeReposPath);
 

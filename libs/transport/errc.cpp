@@ -17,6 +17,8 @@ class Category final : public boost::system::error_category {
         return "the scheme must be ws, wss, http or https";
       case errc::url_host:
         return "the host name is missing or malformed";
+      case errc::url_word:
+        return "without a scheme such as wss://, a host name needs a dot, unless it is localhost";
       case errc::url_port:
         return "the port must be a number from 1 to 65535";
       case errc::url_credentials:

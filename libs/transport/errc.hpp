@@ -10,7 +10,7 @@ enum class errc {
   url_empty = 1,
   /// The part before `://` is not ws, wss, http or https.
   url_scheme,
-  /// No host, or characters that are invalid in a host name.
+  /// No host, characters that are invalid in a host name, or a malformed IP address.
   url_host,
   /// The text after the colon is not a number from 1 to 65535.
   url_port,
@@ -73,6 +73,8 @@ enum class errc {
   http_inflated,
   /// The caller has no room for more of the body (HttpRequest::may_hold).
   http_no_room,
+  /// Without a scheme, a host name that has no dot.
+  url_word,
 };
 
 boost::system::error_code make_error_code(errc e);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "atproto/syntax.hpp"
 #include "base/random.hpp"
 #include "change_feed/leased/leased_filter.hpp"
 #include "change_feed/leased/pull_request.hpp"
@@ -26,6 +27,11 @@ feed::FirstChange first_change(const std::string& from) {
 
 /// The filter of the flags, as in `skua.consumers.filter`. Throws UsageError.
 std::string filter_of(const ConsumersFlags& flags) {
+  for (const std::string& did : flags.dids) {
+    if (const auto account = atproto::check_account_did(did); !account) {
+      throw UsageError(fmt::format("--did: '{}' is {}", did, account.error().message()));
+    }
+  }
   nlohmann::json filter = nlohmann::json::object();
   const std::pair<const char*, const std::vector<std::string>*> members[] = {
       {"collections", &flags.collections},

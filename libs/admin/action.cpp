@@ -81,7 +81,9 @@ Arguments parse_arguments(Parameter parameter, const std::string& body) {
   if (parameter == Parameter::Ids) return {.ids = ids_of(value)};
   const std::string text = value.is_string() ? value.get<std::string>() : std::string();
   if (parameter == Parameter::Did) {
-    if (!atproto::is_did(text)) refuse("did is not a DID");
+    if (const auto account = atproto::check_account_did(text); !account) {
+      refuse("did is " + account.error().message());
+    }
     return {.did = text};
   }
   // PostgreSQL has no text with a zero byte.

@@ -21,7 +21,10 @@ bool remove_prefix(std::string_view& text, std::string_view prefix) {
 }
 
 Result<std::string> did_or_handle(std::string_view text) {
-  if (is_did(text)) return std::string(text);
+  if (is_did(text)) {
+    if (const auto account = check_account_did(text); !account) return account.error();
+    return std::string(text);
+  }
   if (is_handle(text)) return ascii_lower(text);
   return errc::bad_account_name;
 }

@@ -16,6 +16,12 @@ class AtprotoCategory final : public boost::system::error_category {
         return "not a TID";
       case errc::bad_did:
         return "not a DID";
+      case errc::bad_plc_did:
+        return "malformed: did:plc: is followed by 24 characters of a-z and 2-7";
+      case errc::bad_web_did:
+        return "malformed: did:web: is followed by a domain name";
+      case errc::bad_did_method:
+        return "not the DID of an account, which begins with did:plc: or did:web:";
       case errc::bad_handle:
         return "not a handle";
       case errc::bad_nsid:

@@ -11,6 +11,9 @@ enum class errc {
   bad_cid = 1,
   bad_tid,
   bad_did,
+  bad_plc_did,     // not 24 characters of base32
+  bad_web_did,     // not of a domain name
+  bad_did_method,  // neither did:plc nor did:web
   bad_handle,
   bad_nsid,
   bad_record_key,

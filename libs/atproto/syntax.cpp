@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "atproto/errc.hpp"
 
@@ -66,6 +67,36 @@ bool is_did(std::string_view text) {
   const std::string_view id = text.substr(colon + 1);
   return !method.empty() && all(method, kLower) && !id.empty() &&
          all(id, kAlnum | kHyphen | kDidPunctuation) && id.back() != ':' && id.back() != '%';
+}
+
+namespace {
+
+bool is_plc_id(std::string_view id) {
+  constexpr std::size_t kPlcLength = 24;
+  return id.size() == kPlcLength && std::all_of(id.begin(), id.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '2' && c <= '7');
+         });
+}
+
+/// The port of localhost is in development only.
+bool is_web_id(std::string_view id) {
+  constexpr std::string_view kLocalhost = "localhost";
+  return is_handle(id) || id == kLocalhost || id.starts_with(std::string(kLocalhost) + "%3");
+}
+
+}  // namespace
+
+Result<void> check_account_did(std::string_view did) {
+  constexpr std::string_view kWebPrefix = "did:web:";
+  if (!is_did(did)) return errc::bad_did;
+  if (is_plc_did(did)) {
+    if (!is_plc_id(did.substr(kPlcPrefix.size()))) return errc::bad_plc_did;
+  } else if (!did.starts_with(kWebPrefix)) {
+    return errc::bad_did_method;
+  } else if (!is_web_id(did.substr(kWebPrefix.size()))) {
+    return errc::bad_web_did;
+  }
+  return {};
 }
 
 bool is_handle(std::string_view text) {

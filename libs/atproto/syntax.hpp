@@ -23,6 +23,11 @@ bool is_handle(std::string_view text);
 bool is_nsid(std::string_view text);
 bool is_record_key(std::string_view text);
 
+/// Whether a DID can be that of an account: a did:plc of 24 characters of base32, or the did:web of
+/// a domain name or of localhost (atproto.com/specs/did, did-method-plc). For DIDs that a user
+/// names: records may mention others. Errors: bad_did, bad_plc_did, bad_did_method, bad_web_did.
+Result<void> check_account_did(std::string_view did);
+
 /// Whether a text looks like a CID of any kind, including kinds that `Cid::parse` refuses: 8 to 256
 /// letters, digits, `+` and `=`, not CIDv0. The lexicons' string format `cid` requires this.
 bool is_cid_text(std::string_view text);

@@ -35,7 +35,7 @@ std::string_view name_in(std::string_view line) {
 
 bool is_list(std::string_view uri) {
   const auto parsed = atproto::parse_at_uri(uri);
-  return parsed && atproto::is_did(parsed->authority) &&
+  return parsed && atproto::check_account_did(parsed->authority) &&
          parsed->collection == "app.bsky.graph.list" && !parsed->rkey.empty();
 }
 
@@ -66,7 +66,9 @@ std::string read_whole(const std::string& path) {
 
 void add_to_filter(store::FilterContent& content, const std::string& name) {
   if (name.starts_with("did:")) {
-    if (!atproto::is_did(name)) throw FilterError(fmt::format("'{}' is no DID", name));
+    if (const auto account = atproto::check_account_did(name); !account) {
+      throw FilterError(fmt::format("'{}' is {}", name, account.error().message()));
+    }
     content.dids.push_back(name);
   } else if (name.starts_with("at://")) {
     if (!is_list(name)) throw FilterError(fmt::format("'{}' is not the URI of a list", name));

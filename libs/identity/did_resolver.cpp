@@ -18,14 +18,7 @@ namespace {
 
 constexpr std::string_view kWeb = "did:web:";
 constexpr std::string_view kLocalhost = "localhost";
-constexpr std::size_t kPlcLength = 24;
 constexpr std::size_t kMaxDocumentBytes = 256 * 1024;
-
-bool is_plc_id(std::string_view id) {
-  return id.size() == kPlcLength && std::all_of(id.begin(), id.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= '2' && c <= '7');
-         });
-}
 
 /// `localhost:1234` of `localhost%3A1234`; empty when it is something else.
 std::string local_host(std::string_view id) {
@@ -71,7 +64,7 @@ Result<Account> document_of(const std::string& did, const transport::HttpAnswer&
 Result<std::string> document_url(std::string_view did, const DidResolverOptions& options) {
   if (!atproto::is_did(did)) return errc::did_syntax;
   if (atproto::is_plc_did(did)) {
-    if (!is_plc_id(did.substr(atproto::kPlcPrefix.size()))) return errc::did_syntax;
+    if (!atproto::check_account_did(did)) return errc::did_syntax;
     std::string_view directory = options.plc_url;
     while (directory.ends_with('/')) directory.remove_suffix(1);
     return std::string(directory) + "/" + std::string(did);

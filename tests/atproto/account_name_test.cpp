@@ -70,5 +70,37 @@ INSTANTIATE_TEST_SUITE_P(
                     "https://example.com/profile/alice.test", "https://alice.test",
                     "ftp://bsky.app/profile/alice.test"));
 
+struct Malformed {
+  std::string text;
+  errc error;
+};
+
+void PrintTo(const Malformed& malformed, std::ostream* out) {
+  *out << malformed.text;
+}
+
+class DidOfNoAccount : public testing::TestWithParam<Malformed> {};
+
+TEST_P(DidOfNoAccount, is_refused_for_its_reason) {
+  const auto& [did, error] = GetParam();
+  for (const std::string& text :
+       {did, "@" + did, "at://" + did, "at://" + did + "/app.bsky.feed.post/3jzfcijpj2z2a",
+        "https://bsky.app/profile/" + did}) {
+    EXPECT_EQ(parse_account_name(text).error(), error) << text;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Forms, DidOfNoAccount,
+    testing::Values(Malformed{"did:plc:xxxx", errc::bad_plc_did},
+                    Malformed{kDid.substr(0, kDid.size() - 1), errc::bad_plc_did},
+                    Malformed{kDid + "a", errc::bad_plc_did},
+                    Malformed{"did:plc:EWVI7NXZYOUN6ZHXRHS64OIZ", errc::bad_plc_did},
+                    Malformed{"did:plc:ewvi7nxzyoun6zhxrhs64oi1", errc::bad_plc_did},
+                    Malformed{"did:web:pds", errc::bad_web_did},
+                    Malformed{"did:web:pds.test%3A2583", errc::bad_web_did},
+                    Malformed{"did:web:pds.test:alice", errc::bad_web_did},
+                    Malformed{"did:key:zQ3shXjHeiBuRCKmM36cuYnm", errc::bad_did_method}));
+
 }  // namespace
 }  // namespace skua::atproto::account_name_test

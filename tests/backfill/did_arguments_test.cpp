@@ -59,6 +59,12 @@ TEST(AccountLines, name_wrong_ones_by_their_number) {
           "bsky.app"}));
 }
 
+TEST(AccountLines, name_a_malformed_did_by_its_number_and_its_reason) {
+  EXPECT_EQ(lines(kDid + "\ndid:plc:xxxx\n").problems,
+            (Texts{"line 2 of dids.txt: 'did:plc:xxxx' is malformed: did:plc: is followed by 24 "
+                   "characters of a-z and 2-7"}));
+}
+
 TEST(AccountLines, show_a_bounded_number_of_problems) {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += "x\n";

@@ -85,6 +85,61 @@ class WrongInput(EndToEnd):
             (["record", wrong, self.missing], "URL", wrong, expected),
         ))
 
+    def test_a_word_is_no_host(self):
+        expected = "a host name needs a dot"
+        plain = "http:// or https://"
+        commands = (
+            (["run", "--relay", "notaurl"], "--relay: 'notaurl'", expected, "wss://relay1.us-east.bsky.network"),
+            (["run", *RELAY, "--relay", "relay:2470"], "--relay: 'relay:2470'", expected),
+            (["run", "--relay", "wss://1.2.3"], "--relay: 'wss://1.2.3'", "host name"),
+            (["run", *RELAY, "--tap", "tap:2480"], "--tap", expected, "ws://localhost:2480"),
+            (["run", "--jetstream", "jetstream"], "--jetstream", expected, "wss://"),
+            (["run", *RELAY, "--labeler", "mod"], "--labeler", expected, "wss://mod.bsky.app"),
+            (["run", *RELAY, "--plc", "plc"], "--plc", plain),
+            (["run", *RELAY, "--backfill-host", "pds"], "--backfill-host", expected, "https://pds.example"),
+            (["backfill", "--host", "pds"], "--host", expected),
+            (["backfill", "--network", "--relay", "notaurl"], "--relay", expected),
+            (["backfill", "retry", "--host", "pds"], "--host", expected),
+            (["record", "notaurl", self.missing], "URL: 'notaurl'", expected),
+            (["tap", "stats", "--tap", "tap"], "--tap", expected),
+            (["doctor", "--relay", "notaurl"], "--relay: 'notaurl'", expected),
+            (["doctor", "--plc", "plc"], "--plc", plain),
+        )
+        self.check(commands)
+        config = self.folder / "skua.toml"
+        for key, variable, command in (("relay", "SKUA_RELAY", "run"), ("tap", "SKUA_TAP", "doctor"),
+                                       ("jetstream", "SKUA_JETSTREAM", "run"), ("labeler", "SKUA_LABELER", "doctor")):
+            with self.subTest(key):
+                said = self.refused(command, environment={variable: "notaurl"})
+                self.assertIn(f"{variable}: 'notaurl': ", said)
+                config.write_text(f'{key} = "notaurl"\n')
+                said = self.refused(command, "--config", config)
+                self.assertIn(f"skua.toml: {key}: 'notaurl': ", said)
+                self.assertIn(expected, said)
+
+    def test_a_did_of_no_account(self):
+        plc, reason = "did:plc:xxxx", "is malformed: did:plc: is followed by 24 characters"
+        listed = self.folder / "dids"
+        listed.write_text(f"# some\n{DID}\n{plc}\n")
+        file = str(listed)
+        tap = ["--tap", "ws://127.0.0.1:1"]
+        one = f"'{plc}' {reason}"
+        line = f"line 3 of {file}: {one}"
+        self.check((
+            (["backfill", plc], one), (["backfill", "--file", file], line), (["backfill", "retry", plc], one),
+            (["backfill", "cancel", "--file", file], line), (["backfill", f"at://{plc}"], reason),
+            (["backfill", f"https://bsky.app/profile/{plc}"], reason), (["backfill", "did:key:abc"], "did:plc: or did:web:"),
+            (["backfill", "did:web:pds"], "did:web: is followed by a domain name"),
+            (["run", *RELAY, "--backfill", plc], one), (["run", *RELAY, "--backfill-file", file], line),
+            (["run", *RELAY, "--did", plc], one), (["run", *RELAY, "--filter-file", file], f"{file}:3: {one}"),
+            (["repo", "info", plc], one), (["repo", "resync", plc], one), (["repo", "resync", "--file", file], line),
+            (["identity", plc], one), (["tap", "add", *tap, plc], one), (["tap", "info", *tap, "--file", file], line),
+            (["filter", "add", "--did", plc], one), (["filter", "set", "--file", file], f"{file}:3: {one}"),
+            (["filter", "exclude", "--file", file], line),
+            (["filter", "add", "--list", f"at://{plc}/app.bsky.graph.list/3kabc"], reason),
+            (["consumers", "add", "some", "--pull", "--did", plc], one),
+        ))
+
     def test_what_is_not_an_account(self):
         expected = "DID, handle, at:// URI or https://bsky.app URL"
         self.check((

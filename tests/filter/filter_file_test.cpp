@@ -51,7 +51,9 @@ TEST_P(BadLine, is_named_with_its_number) {
 
 INSTANTIATE_TEST_SUITE_P(, BadLine,
                          testing::Values("posts", "bsky.app", "*", "app.*", "did:plc",
-                                         "did:", "app.bsky.feed.post#a", "a b", "at://did:plc:a"));
+                                         "did:", "did:plc:a", "did:key:abc", "app.bsky.feed.post#a",
+                                         "a b", "at://did:plc:a",
+                                         "at://did:plc:a/app.bsky.graph.list/3kabc"));
 
 /// A file that the test writes, as a file system would have it.
 class FilterFileTest : public testing::Test {
@@ -98,12 +100,12 @@ TEST_F(FilterFileTest, that_is_gone_says_nothing_until_it_is_back) {
   EXPECT_EQ(watched.look(), std::nullopt);
   EXPECT_EQ(watched.look(), std::nullopt);
   is_there_ = true;
-  write("did:plc:a\n");
+  write("did:plc:aaaaaaaaaaaaaaaaaaaaaaaa\n");
   EXPECT_EQ(watched.look(), std::nullopt);
   const auto content = watched.look();
   ASSERT_TRUE(content);
   EXPECT_THAT(content->collections, IsEmpty());
-  EXPECT_THAT(content->dids, ElementsAre("did:plc:a"));
+  EXPECT_THAT(content->dids, ElementsAre("did:plc:aaaaaaaaaaaaaaaaaaaaaaaa"));
 }
 
 TEST_F(FilterFileTest, that_is_none_says_so_once) {

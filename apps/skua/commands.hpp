@@ -106,7 +106,11 @@ struct ServeFlags {
 };
 int serve(const Settings& settings, const ServeFlags& flags);
 
-int migrate(const Settings& settings, const std::optional<std::string>& database);
+struct MigrateFlags {
+  std::optional<std::string> database;
+  bool verbose = false;
+};
+int migrate(const Settings& settings, const MigrateFlags& flags);
 
 struct StatusFlags {
   std::optional<std::string> database;

@@ -1,5 +1,4 @@
 #include <optional>
-#include <string>
 
 #include <CLI/CLI.hpp>
 
@@ -18,18 +17,19 @@ class MigrateCommand final : public Command {
 
  private:
   CLI::App* migrate_;
-  std::optional<std::string> database_;
+  MigrateFlags flags_;
 };
 
 MigrateCommand::MigrateCommand(CLI::App& app)
     : migrate_(app.add_subcommand("migrate", "Bring the database's schema up to date")) {
-  add_database_option(migrate_, database_);
+  add_database_option(migrate_, flags_.database);
+  migrate_->add_flag("--verbose", flags_.verbose, "Print each migration on a line of its own");
   migrate_->footer("Example:\n  skua migrate --database postgresql://localhost/skua");
 }
 
 std::optional<int> MigrateCommand::run(const Settings& settings) const {
   if (!*migrate_) return std::nullopt;
-  return migrate(settings, database_);
+  return migrate(settings, flags_);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "atproto/sha256.hpp"
 #include "base/count_text.hpp"
+#include "base/log.hpp"
 #include "store/source_lock.hpp"
 
 namespace skua::store {
@@ -104,7 +105,10 @@ std::vector<Migration> migrate(Session& session, std::span<const Migration> know
   if (pending.empty()) return pending;
   const NoSources no_sources(session);
   session.limit_lock_waits(kTablePatience);
-  for (const Migration& migration : pending) apply(session, migration);
+  for (const Migration& migration : pending) {
+    apply(session, migration);
+    logger("store")->debug("applied {}", migration.label());
+  }
   session.limit_lock_waits(kLockPatience);
   return pending;
 }

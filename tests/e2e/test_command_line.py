@@ -1,8 +1,9 @@
 """Settings and exit codes: flag > environment > file > default; 2 for usage, 1 for failure."""
 
+import hashlib
 import unittest
 
-from harness import EndToEnd, Program
+from harness import ROOT, EndToEnd, Program
 from made import Network
 
 
@@ -79,6 +80,33 @@ class CommandLine(EndToEnd):
         code, output = self.run_skua("run", "--help")
         self.assertIn("--stats-interval", output)
         self.assertNotIn("--figures-every", output)
+
+    def test_migrate_says_in_one_line_what_it_did(self):
+        database = self.database(migrated=False)
+        environment = {"SKUA_DATABASE_URL": database.url}
+        code, output = self.run_skua("migrate", environment=environment)
+        version = database.value("select max(version) from skua.migrations")
+        self.assertEqual((code, output), (0, f"the schema is new: version {version}"))
+        self.assertEqual(self.run_skua("migrate", environment=environment),
+                         (0, "nothing to do: the schema is up to date"))
+        other = {"SKUA_DATABASE_URL": self.database(migrated=False).url}
+        code, output = self.run_skua("migrate", "--verbose", "--log-level", "debug", environment=other)
+        labels = [path.stem for path in sorted((ROOT / "schema").glob("*.sql"))]
+        lines = output.splitlines()
+        self.assertEqual(lines[:len(labels)], [f"applied {label}" for label in labels])
+        self.assertEqual(sum("debug store: applied " in line for line in lines), len(labels))
+
+    def test_an_upgrade_names_its_migrations(self):
+        database = self.database(migrated=False)
+        files = sorted((ROOT / "schema").glob("*.sql"))
+        for path in files[:-2]:
+            version, _, name = path.stem.partition("_")
+            checksum = hashlib.sha256(path.read_bytes()).hexdigest()
+            database.run(f"begin; set local search_path = public; {path.read_text()}; insert into skua.migrations "
+                         f"(version, name, checksum) values ({int(version)}, '{name}', '{checksum}'); commit")
+        labels = ", ".join(path.stem for path in files[-2:])
+        self.assertEqual(self.run_skua("migrate", environment={"SKUA_DATABASE_URL": database.url}),
+                         (0, f"applied 2 migrations: {labels}"))
 
     def test_an_unknown_setting_in_the_file(self):
         config = self.folder / "skua.toml"

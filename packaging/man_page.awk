@@ -32,6 +32,10 @@ function entry(line,    term, meaning) {
   if (meaning != "") body = body escaped(meaning) "\n"
 }
 
+function exit_code(number, meaning) {
+  return ".TP\n.B " number "\n" escaped(toupper(substr(meaning, 1, 1)) substr(meaning, 2)) ".\n"
+}
+
 # Adds a line to the description. Lines that the help indents keep their form.
 function add(line, is_indented) {
   if (is_indented && !in_list) text = text ".nf\n"
@@ -43,6 +47,8 @@ function add(line, is_indented) {
 NR == 1 { summary = $0; next }
 /^Usage: / { usage = substr($0, 8); next }
 /^Examples?:$/ { section = "Examples"; next }
+/^Exit codes:$/ { section = "Exit codes"; next }
+section == "Exit codes" && /^  [0-9]+  / { status = status exit_code($1, substr($0, 6)); next }
 /^[A-Z][A-Za-z ]*:$/ {
   section = substr($0, 1, length($0) - 1)
   body = body ".SH " toupper(section == "Positionals" ? "Arguments" : section) "\n"
@@ -64,6 +70,12 @@ END {
   sub(/\.PP\n$/, "", text)
   if (text != "") printf ".SH DESCRIPTION\n%s", text
   printf "%s", body
+  # A command whose help does not explain its exit codes has those of all commands.
+  if (status == "") {
+    status = exit_code(0, "success") exit_code(1, "failure; stderr has the reason")
+    status = status exit_code(2, "the command line or a setting is wrong")
+  }
+  printf ".SH EXIT STATUS\n%s", status
   if (examples != "") printf ".SH EXAMPLES\n.nf\n%s.fi\n", examples
   parent = command
   if (sub(/ [^ ]*$/, "", parent)) others[++count] = page(parent)

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "command_line/help_text.hpp"
 #include "command_list.hpp"
 #include "commands.hpp"
 #include "setting_option.hpp"
@@ -95,11 +96,14 @@ void BackfillCommand::add_request() {
   backfill_->footer(
       "The database stores the queue, and the command runs until the queue is empty. After Ctrl-C, "
       "`skua backfill` without\narguments continues, and so does `skua run`. Several processes may "
-      "work on the queue. Exit code 1: a repository failed, or\nthe queue is not "
-      "empty.\n\nExamples:\n  skua backfill bsky.app --database postgresql://localhost/skua\n  "
+      "work on the queue.\n\nExamples:\n  skua backfill bsky.app --database "
+      "postgresql://localhost/skua\n  "
       "skua backfill --host https://pds.example\n  skua backfill --collection "
       "app.bsky.feed.generator --relay wss://relay1.us-east.bsky.network\n  skua backfill "
       "--network --bootstrap --relay wss://relay1.us-east.bsky.network\n  skua backfill status");
+  command_line::explain_exit_codes(
+      *backfill_, "every repository is indexed or unavailable, and the queue is empty",
+      "a repository failed, an account does not resolve, or the queue is not empty");
 }
 
 void BackfillCommand::add_status() {

@@ -37,6 +37,10 @@ void declare_global_options(CLI::App& app, GlobalFlags& flags) {
       "Skua looks for each setting in this order: flag, environment, file of --config, "
       "default.\n\nExamples:\n  skua migrate --database postgresql://localhost/skua\n  skua run "
       "--database postgresql://localhost/skua --relay wss://relay1.us-east.bsky.network");
+  command_line::explain_exit_codes(
+      app, "the command has done all of its work",
+      "it failed, or it could not do a part of its work; stderr has the "
+      "reason");
   app.set_version_flag("-V,--version", kVersion, "Print the version and exit");
   app.require_subcommand(1);
   app.fallthrough();

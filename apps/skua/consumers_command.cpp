@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "command_line/help_text.hpp"
 #include "command_list.hpp"
 #include "consumers.hpp"
 #include "settings.hpp"
@@ -131,14 +132,17 @@ ConsumersCommand::ConsumersCommand(CLI::App& app)
   wait_->footer(
       "After it, the tables contain everything that was committed before the "
       "command.\n\nExample:\n  skua consumers wait post_stats --timeout 10s");
+  command_line::explain_exit_codes(*wait_, "the consumer has reached the position",
+                                   "it has not in time, it has stopped, or it does not exist");
   verify_->add_option("--rows", flags_.rows, "Compare this number of rows, chosen at random")
       ->type_name("NUMBER")
       ->default_str("all")
       ->check(CLI::Range(1, 1'000'000).description(""));
   verify_->footer(
-      "The command prints at most ten differences, and exits with 1 if there are "
-      "any.\n\nExample:\n  skua "
+      "The command prints at most ten differences.\n\nExample:\n  skua "
       "consumers verify post_stats --rows 1000");
+  command_line::explain_exit_codes(*verify_, "the tables are equal to the records",
+                                   "they differ, or the projection is not built");
   for (CLI::App* command : {run_once_, run_until_idle_}) {
     command->add_option("NAME", flags_.name, "Apply changes to this consumer only");
   }

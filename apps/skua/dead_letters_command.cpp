@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "command_line/help_text.hpp"
 #include "command_list.hpp"
 #include "dead_letters.hpp"
 #include "settings.hpp"
@@ -71,11 +72,12 @@ DeadLettersCommand::DeadLettersCommand(CLI::App& app)
       "Writes a record again with its revision: an older record never overwrites a newer one. If "
       "the letter is a whole frame, has no\ncomplete record, or is older than the stored head of "
       "its repository, `skua run` or `skua backfill` downloads the\nrepository again. A letter of "
-      "a consumer is processed by its consumer. `skua run` may run at the same time. Exit code "
-      "1:\na "
-      "letter failed again or cannot be replayed.\n\nExamples:\n  skua dead-letters replay 17 18\n "
+      "a consumer is processed by its consumer. `skua run` may run at the same time."
+      "\n\nExamples:\n  skua dead-letters replay 17 18\n "
       " "
       "skua dead-letters replay --all --error \"check constraint\"");
+  command_line::explain_exit_codes(*replay_, "all letters are replayed",
+                                   "a letter failed again, or cannot be replayed");
 
   add_ids(resolve_, true);
   add_note(resolve_);

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "command_line/help_text.hpp"
 #include "command_list.hpp"
 #include "doctor.hpp"
 #include "setting_option.hpp"
@@ -37,10 +38,12 @@ DoctorCommand::DoctorCommand(CLI::App& app)
   add_json_flag(doctor_, flags_.json);
   doctor_->footer(
       "The command only reads. It uses the settings of `skua run`, and ends within 40 seconds. "
-      "The exit code is 0 if there is no error.\n`skua help CODE` explains a code.\n\n"
+      "`skua help CODE` explains the code of a problem.\n\n"
       "Examples:\n  skua doctor --database postgresql://localhost/skua --relay "
       "wss://relay1.us-east.bsky.network\n"
       "  skua doctor --json | jq '.findings[] | select(.level != \"ok\")'");
+  command_line::explain_exit_codes(*doctor_, "there is no error",
+                                   "there is an error, or with --strict a warning");
 }
 
 std::optional<int> DoctorCommand::run(const Settings& settings) const {

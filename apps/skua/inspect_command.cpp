@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "command_line/help_text.hpp"
 #include "command_list.hpp"
 #include "inspect_frames.hpp"
 #include "inspect_repo.hpp"
@@ -39,16 +40,21 @@ InspectCommand::InspectCommand(CLI::App& app)
   frames_->add_option("FILE", file_, "A capture")->required();
   add_did_docs_option(frames_, did_docs_);
   frames_->footer(
-      "If a frame is invalid, the command continues and exits with 1. With --did-docs each line of "
+      "If a frame is invalid, the command continues. With --did-docs each line of "
       "a commit contains\n\"verified\":true, or false with the reason.\n\nExamples:\n  skua "
       "inspect frames monday.frames | jq .commit.collection\n  skua inspect frames monday.frames "
       "--did-docs documents.json > /dev/null");
+  command_line::explain_exit_codes(*frames_, "all frames are valid, and with --did-docs verified",
+                                   "a frame is invalid or not verified, or the file is damaged");
   repo_->add_option("FILE", file_, "A CAR file of getRepo")->required();
   repo_->add_flag("--json", json_, "Print a JSON line for each record, with its content");
   add_did_docs_option(repo_, did_docs_);
   repo_->footer(
       "The command prints a line path<TAB>cid for each record, and totals to stderr.\n\n"
       "Example:\n  skua inspect repo alice.car | cut -f1");
+  command_line::explain_exit_codes(
+      *repo_, "the repository is complete, and with --did-docs verified",
+      "the file is no repository, or it is incomplete or not verified");
 }
 
 std::optional<int> InspectCommand::run(const Settings& /*settings*/) const {

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "command_line/help_text.hpp"
 #include "command_list.hpp"
 #include "commands.hpp"
 #include "shared_arguments.hpp"
@@ -36,6 +37,8 @@ RecordCommand::RecordCommand(CLI::App& app)
   record_->footer(
       "Examples:\n  skua record wss://relay1.us-east.bsky.network monday.frames --frames 10000\n"
       "  skua record wss://relay1.us-east.bsky.network monday.frames --append");
+  command_line::explain_exit_codes(*record_, "the capture has the frames that arrived",
+                                   "no frame arrived, or the capture cannot be written");
 }
 
 std::optional<int> RecordCommand::run(const Settings& settings) const {

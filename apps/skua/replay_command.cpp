@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "command_line/help_text.hpp"
 #include "command_list.hpp"
 #include "commands.hpp"
 #include "shared_arguments.hpp"
@@ -39,6 +40,8 @@ ReplayCommand::ReplayCommand(CLI::App& app)
       "monday.frames --database postgresql://localhost/skua\n  skua replay monday.frames "
       "--did-docs documents.json\n  skua replay monday.frames --plc https://plc.directory "
       "--handles checked");
+  command_line::explain_exit_codes(*replay_, "the whole capture is indexed",
+                                   "a part is not indexed, or the capture is damaged");
 }
 
 std::optional<int> ReplayCommand::run(const Settings& settings) const {

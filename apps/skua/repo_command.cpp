@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "command_line/help_text.hpp"
 #include "command_list.hpp"
 #include "repo.hpp"
 #include "settings.hpp"
@@ -59,11 +60,13 @@ void RepoCommand::add_resync() {
       "The command downloads whole repositories, also of complete accounts. It deletes rows that a "
       "repository does not contain,\ninserts missing rows, and replaces rows with other content. "
       "Use it for example when a Tap missed a delete. `skua run` may\nrun at the same time: if it "
-      "is downloading an account, the command waits. It prints the changes of each account. "
-      "Exit\ncode 1: a repository is not available.\n\nExamples:\n  skua repo resync bsky.app "
+      "is downloading an account, the command waits. It prints the changes of each "
+      "account.\n\nExamples:\n  skua repo resync bsky.app "
       "--database "
       "postgresql://localhost/skua\n  skua repo resync --file dids.txt\n  skua repo resync --car "
       "alice.car");
+  command_line::explain_exit_codes(*resync_, "all accounts are equal to their repositories",
+                                   "a repository is not available, or cannot be stored");
 }
 
 void RepoCommand::add_info() {
@@ -76,6 +79,8 @@ void RepoCommand::add_info() {
       "The command prints state, head, job, errors, and the number of rows by "
       "collection.\n\nExample:\n  skua "
       "repo info bsky.app --database postgresql://localhost/skua");
+  command_line::explain_exit_codes(*info_, "the database knows all of the accounts",
+                                   "it does not know one of them, or a handle does not resolve");
 }
 
 std::optional<int> RepoCommand::run(const Settings& settings) const {

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "command_line/help_text.hpp"
 #include "command_list.hpp"
 #include "commands.hpp"
 #include "setting_option.hpp"
@@ -58,6 +59,9 @@ RunCommand::RunCommand(CLI::App& app)
       "wss://relay1.us-east.bsky.network --discover-labelers --database "
       "postgresql://localhost/skua\n  skua run --relay wss://relay1.us-east.bsky.network "
       "--signal-collection app.bsky.feed.generator --database postgresql://localhost/skua");
+  command_line::explain_exit_codes(
+      *run_, "it was stopped, and all events that it has read are committed",
+      "it cannot continue, or some events are not committed: the next start reads them again");
 }
 
 std::optional<int> RunCommand::run(const Settings& settings) const {

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "command_line/help_text.hpp"
 #include "command_list.hpp"
 #include "setting_option.hpp"
 #include "shared_arguments.hpp"
@@ -35,11 +36,12 @@ TopCommand::TopCommand(CLI::App& app)
   top_->footer(
       "It shows problems and what to do about them, sources, workers, collections, consumers, dead "
       "letters, backfills, tables\nand the newest posts. In the terminal: `q` quits, `h` lists the "
-      "keys. The report needs --every, because rates need\ntwo readings; its exit code is 0 if the "
-      "process is ready, and 1 if it is not or does not answer.\n\n"
+      "keys. The report needs --every, because rates need\ntwo readings.\n\n"
       "Examples:\n  skua top\n"
       "  skua top --http http://127.0.0.1:2470 --every 1s\n"
       "  skua top --once | head -n 2");
+  command_line::explain_exit_codes(*top_, "the process is ready; in the terminal: you quit",
+                                   "the process is not ready, or does not answer");
 }
 
 std::optional<int> TopCommand::run(const Settings& settings) const {

@@ -91,7 +91,8 @@ class Install(EndToEnd):
         pages = self.folder / "man"
         self.run_command(ROOT / "packaging/man_pages", self.binary("skua"), pages)
         page = gzip.decompress((pages / "skua-backfill.1.gz").read_bytes()).decode()
-        for heading in ("NAME", "SYNOPSIS", "DESCRIPTION", "ARGUMENTS", "OPTIONS", "SUBCOMMANDS", "EXAMPLES", "SEE ALSO"):
+        for heading in ("NAME", "SYNOPSIS", "DESCRIPTION", "ARGUMENTS", "OPTIONS", "SUBCOMMANDS", "EXIT STATUS", "EXAMPLES",
+                        "SEE ALSO"):
             self.assertEqual(page.count(f"\n.SH {heading}\n"), 1, heading)
         self.assertIn("\n.TP\n.B \\-\\-car FILE ...\nCAR files, one repository each\n", page)
         # An option that fills its column has its meaning on the next line of the help.
@@ -99,6 +100,13 @@ class Install(EndToEnd):
         self.assertIn("\n.TP\n.B \\-\\-verify full|signature|none\nChecks of a commit", page)
         # The last option of the help that is as wide as its column.
         self.assertIn("\n.TP\n.B \\-\\-cursor live|oldest|NUMBER\nStart position", page)
+        for path in pages.iterdir():
+            text = gzip.decompress(path.read_bytes()).decode()
+            codes = re.search(r"\n\.SH EXIT STATUS\n((?:\.TP\n\.B \d\n[A-Z].*\.\n)+)", text)
+            self.assertIsNotNone(codes, path.name)
+            self.assertEqual(re.findall(r"^\.B (\d)$", codes[1], re.MULTILINE), ["0", "1", "2"], path.name)
+        doctor = gzip.decompress((pages / "skua-doctor.1.gz").read_bytes()).decode()
+        self.assertIn("\n.B 1\nThere is an error, or with \\-\\-strict a warning.\n", doctor)
         if shutil.which("groff"):
             for path in pages.iterdir():
                 text = gzip.decompress(path.read_bytes())

@@ -15,6 +15,13 @@ usage_error() {
   exit 2
 }
 
+# Ends the script after Ctrl-C, with a message if one is given. Without it, bash continues after a command that
+# handles the signal or is in another process group.
+end_on_ctrl_c() {
+  interrupted=${1:-}
+  trap 'if [[ -n $interrupted ]]; then note "$interrupted"; fi; exit 130' INT
+}
+
 # Prints the comment block at the top of a script as its help.
 print_help() { sed -n '2,/^[^#]/{/^#/!q;s/^# \{0,1\}//;p}' "$0"; }
 

@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import signal
+import socket
 import subprocess
 import threading
 import unittest
@@ -135,6 +136,85 @@ class RunScript(EndToEnd):
         os.write(main, b"\n")
         wait_for("a line of metrics", lambda: "events/s" in screen.text, seconds=60)
         self.check_simulated({"seconds": 60})
+
+
+class Interrupted(EndToEnd):
+    """Ctrl-C ends the script at each step, before the first program of Skua."""
+
+    MESSAGE = "interrupted: the next start continues here"
+
+    def tool(self, name, text):
+        """Puts a program before the others of PATH. It notes its start in the file `called`."""
+        tools = self.folder / "tools"
+        tools.mkdir(exist_ok=True)
+        file = tools / name
+        file.write_text(f"#!/bin/bash\necho '{name}' >>'{self.folder}/called'\n{text}\n")
+        file.chmod(0o755)
+
+    def called(self):
+        file = self.folder / "called"
+        return file.read_text().split() if file.exists() else []
+
+    def start_script(self, relay, terminal=subprocess.DEVNULL, output=subprocess.PIPE):
+        process = subprocess.Popen(
+            [ROOT / "scripts/run"], stdin=terminal, stdout=output, stderr=output, start_new_session=True, text=True,
+            env={**os.environ, "PATH": f"{self.folder / 'tools'}:{os.environ['PATH']}", "SKUA_RELAY": relay,
+                 "SKUA_STATE_DIR": str(self.folder / "state"), "SKUA_DATABASE_URL": ""})
+        self.addCleanup(self.end, process)
+        return process
+
+    def end(self, process):
+        """Also the programs that the script has started."""
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.communicate(timeout=30)
+
+    def check_interrupted(self, process, tool):
+        """Sends the signal that a terminal sends for Ctrl-C, once the program has begun."""
+        wait_for(tool, lambda: tool in self.called())
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertIn(self.MESSAGE, errors)
+
+    def test_while_packages_are_installed(self):
+        # A system without packages, and an apt-get that handles the signal.
+        self.tool("dpkg-query", "exit 1")
+        self.tool("sudo", 'while [[ $1 == -* ]]; do shift; done; exec "$@"')
+        self.tool("apt-get", "trap 'exit 100' INT; sleep 60 & wait")
+        self.check_interrupted(self.start_script("ws://127.0.0.1:1"), "apt-get")
+        self.assertEqual(self.called().count("apt-get"), 1)
+
+    def test_while_the_relay_does_not_answer(self):
+        # The queue of this listener is full: a further connection waits.
+        listener = socket.create_server(("127.0.0.1", 0), backlog=0)
+        self.addCleanup(listener.close)
+        for _ in range(4):
+            client = socket.socket()
+            self.addCleanup(client.close)
+            client.setblocking(False)
+            client.connect_ex(listener.getsockname())
+        self.tool("timeout", 'PATH=${PATH#*:}; exec timeout "$@"')
+        self.check_interrupted(self.start_script(f"ws://127.0.0.1:{listener.getsockname()[1]}"), "timeout")
+
+    def test_while_it_builds(self):
+        self.tool("timeout", "exit 0")
+        self.tool("cmake", "trap 'exit 1' INT; sleep 60 & wait")
+        self.check_interrupted(self.start_script("ws://127.0.0.1:1"), "cmake")
+
+    def test_at_the_question(self):
+        main, terminal = pty.openpty()
+        self.addCleanup(os.close, main)
+        self.tool("timeout", "exit 1")
+        process = self.start_script("ws://127.0.0.1:1", terminal, terminal)
+        os.close(terminal)
+        screen = Screen(main)
+        wait_for("the question", lambda: "Index the simulated network?" in screen.text)
+        os.killpg(process.pid, signal.SIGINT)
+        self.assertEqual(process.wait(30), 130, screen.text)
+        wait_for("the message", lambda: self.MESSAGE in screen.text)
 
 
 class Screen(threading.Thread):

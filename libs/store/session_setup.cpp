@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "store/sqlstate.hpp"
 
 namespace skua::store {
@@ -17,6 +19,70 @@ std::string wal_bytes(const std::string& function) {
   return "CASE WHEN NOT pg_is_in_recovery() THEN (" + function + " - '0/0'::pg_lsn)::int8 END";
 }
 
+struct Setting {
+  const char* name;
+  const char* value;
+};
+
+/// All settings that the statements of the program and its migrations depend on. default_tablespace
+/// and the like are the choice of the operator.
+constexpr Setting kSettings[] = {
+    // Committed data is on disk, and transactions may write.
+    {"synchronous_commit", "on"},
+    {"default_transaction_read_only", "off"},
+    {"default_transaction_isolation", "read committed"},
+    // An index build may take hours; a caller that waits for a lock retries.
+    {"statement_timeout", "0"},
+    {"idle_session_timeout", "0"},
+    {"idle_in_transaction_session_timeout", kIdleInTransaction},
+    // An error is an answer, which the program judges.
+    {"exit_on_error", "off"},
+    // A client that cannot be reached any more keeps its locks for at most a minute. These settings
+    // have no effect on a local socket.
+    {"tcp_keepalives_idle", "30"},
+    {"tcp_keepalives_interval", "10"},
+    {"tcp_keepalives_count", "3"},
+    {"tcp_user_timeout", "60000"},
+    // The definitions of the server as texts, which migrations edit.
+    {"quote_all_identifiers", "off"},
+    // The meaning of SQL. All names have a schema, except those of pg_catalog.
+    {"search_path", "public"},
+    {"standard_conforming_strings", "on"},
+    {"backslash_quote", "safe_encoding"},
+    {"transform_null_equals", "off"},
+    {"array_nulls", "on"},
+    {"gin_fuzzy_search_limit", "0"},
+    {"plpgsql.extra_errors", "none"},
+    {"plpgsql.extra_warnings", "none"},
+    // The format of texts.
+    {"timezone", "UTC"},
+    {"datestyle", "ISO, MDY"},
+    {"intervalstyle", "postgres"},
+    {"extra_float_digits", "1"},
+    {"bytea_output", "hex"},
+    {"client_encoding", "UTF8"},
+    {"client_min_messages", "warning"},
+    // Our statements look rows up by key. A cached plan from when a table was small would scan the
+    // whole table after it has grown to millions of rows, until the server's statistics notice.
+    {"jit", "off"},
+    {"enable_seqscan", "off"},
+    {"enable_hashjoin", "off"},
+    {"enable_mergejoin", "off"},
+    {"enable_nestloop", "on"},
+    {"enable_indexscan", "on"},
+    {"enable_indexonlyscan", "on"},
+    {"enable_bitmapscan", "on"},
+};
+
+/// Settings that not every server has, or that an ordinary role may not set: they are set only if
+/// the server has another value. If the role then may not set it, the session fails: without the
+/// triggers of the database, for example, the filter would not apply.
+constexpr Setting kRareSettings[] = {
+    {"transaction_timeout", "0"},  // PostgreSQL 17
+    {"restrict_nonsystem_relation_kind", ""},
+    {"session_replication_role", "origin"},
+};
+
 std::string settings(const std::string& application_name) {
   std::string name;
   // The server may still treat a backslash as an escape.
@@ -24,29 +90,18 @@ std::string settings(const std::string& application_name) {
     if (c == '\'') name += '\'';
     name += c == '\\' ? '?' : c;
   }
-  return "SET application_name = '" + name +
-         "'; "
-         // Committed data is on disk, and transactions may write.
-         "SET synchronous_commit = on; SET default_transaction_read_only = off; "
-         "SET default_transaction_isolation = 'read committed'; "
-         // An index build may take hours; a caller that waits for a lock retries.
-         "SET statement_timeout = 0; SET idle_session_timeout = 0; SET lock_timeout = " +
-         std::to_string(kLockPatience.count()) + "; SET idle_in_transaction_session_timeout = '" +
-         kIdleInTransaction +
-         "'; "
-         // A client that cannot be reached any more keeps its locks for at most a minute. These
-         // settings have no effect on a local socket.
-         "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; "
-         "SET tcp_keepalives_count = 3; SET tcp_user_timeout = 60000; "
-         // The format of texts. All names have a schema, except those of pg_catalog.
-         "SET search_path = public; SET timezone = 'UTC'; SET datestyle = 'ISO'; "
-         "SET bytea_output = 'hex'; SET client_encoding = 'UTF8'; "
-         "SET standard_conforming_strings = on; SET client_min_messages = warning; "
-         // Our statements look rows up by key. A cached plan from when a table was small would scan
-         // the whole table after it has grown to millions of rows, until the server's statistics
-         // notice.
-         "SET jit = off; SET enable_seqscan = off; SET enable_hashjoin = off; "
-         "SET enable_mergejoin = off; ";
+  std::string sql = fmt::format("SET application_name = '{}'; SET lock_timeout = {}; ", name,
+                                kLockPatience.count());
+  for (const Setting& one : kSettings) {
+    sql += fmt::format("SET {} = '{}'; ", one.name, one.value);
+  }
+  for (const Setting& one : kRareSettings) {
+    sql += fmt::format(
+        "SELECT set_config('{0}', '{1}', false) "
+        "WHERE current_setting('{0}', true) <> '{1}'; ",
+        one.name, one.value);
+  }
+  return sql;
 }
 
 /// Which values a role may read.

@@ -59,34 +59,55 @@ Timestamp at(std::int64_t microseconds) {
   return Timestamp(std::chrono::microseconds(microseconds));
 }
 
+/// A setting of the database, and what a session has instead.
+struct Setting {
+  const char* name;
+  const char* of_the_database;
+  const char* of_the_session;
+};
+
+constexpr Setting kSettings[] = {
+    {"synchronous_commit", "off", "on"},
+    {"default_transaction_read_only", "on", "off"},
+    {"default_transaction_isolation", "serializable", "read committed"},
+    {"statement_timeout", "1s", "0"},
+    {"lock_timeout", "1ms", "10s"},
+    {"idle_in_transaction_session_timeout", "1s", "1min"},
+    {"idle_session_timeout", "1s", "0"},
+    {"exit_on_error", "on", "off"},
+    {"search_path", "bsky", "public"},
+    {"standard_conforming_strings", "off", "on"},
+    {"backslash_quote", "off", "safe_encoding"},
+    {"transform_null_equals", "on", "off"},
+    {"array_nulls", "off", "on"},
+    {"gin_fuzzy_search_limit", "1", "0"},
+    {"plpgsql.extra_errors", "all", "none"},
+    {"plpgsql.extra_warnings", "all", "none"},
+    {"quote_all_identifiers", "on", "off"},
+    {"timezone", "Asia/Tokyo", "UTC"},
+    {"datestyle", "German", "ISO, MDY"},
+    {"intervalstyle", "iso_8601", "postgres"},
+    {"extra_float_digits", "-15", "1"},
+    {"bytea_output", "escape", "hex"},
+    {"client_encoding", "LATIN1", "UTF8"},
+    {"client_min_messages", "debug1", "warning"},
+    {"enable_nestloop", "off", "on"},
+    {"enable_indexscan", "off", "on"},
+    {"session_replication_role", "replica", "origin"},
+};
+
 TEST_F(SessionTest, its_settings_are_its_own_whatever_the_database_says) {
-  const std::string alter = "ALTER DATABASE " + database_->name() + " SET ";
-  for (const char* setting :
-       {"synchronous_commit = off", "default_transaction_read_only = on",
-        "statement_timeout = '1s'", "lock_timeout = '1ms'",
-        "idle_in_transaction_session_timeout = '1s'", "idle_session_timeout = '1s'",
-        "search_path = bsky", "timezone = 'Asia/Tokyo'",
-        "default_transaction_isolation = serializable", "bytea_output = escape",
-        "datestyle = 'German'"}) {
-    Session(database_->url(), "test").run(alter + setting);
+  const std::string alter = "ALTER DATABASE " + database_->name();
+  for (const Setting& one : kSettings) {
+    session().run(alter + " SET " + one.name + " = '" + one.of_the_database + "'");
   }
   Session changed(database_->url(), "it's");
-  const auto show = [&](const std::string& name) {
-    return std::string(changed.run("SHOW " + name).text(0, 0));
-  };
-  EXPECT_EQ(show("application_name"), "it's");
-  EXPECT_EQ(show("synchronous_commit"), "on");
-  EXPECT_EQ(show("default_transaction_read_only"), "off");
-  EXPECT_EQ(show("default_transaction_isolation"), "read committed");
-  EXPECT_EQ(show("statement_timeout"), "0");
-  EXPECT_EQ(show("lock_timeout"), "10s");
-  EXPECT_EQ(show("idle_in_transaction_session_timeout"), "1min");
-  EXPECT_EQ(show("idle_session_timeout"), "0");
-  EXPECT_EQ(show("search_path"), "public");
-  EXPECT_EQ(show("timezone"), "UTC");
-  EXPECT_EQ(show("bytea_output"), "hex");
-  EXPECT_EQ(show("datestyle").substr(0, 3), "ISO");
-  changed.run("ALTER DATABASE " + database_->name() + " RESET ALL");
+  EXPECT_EQ(changed.run("SHOW application_name").text(0, 0), "it's");
+  for (const Setting& one : kSettings) {
+    EXPECT_EQ(changed.run(std::string("SHOW ") + one.name).text(0, 0), one.of_the_session)
+        << one.name;
+  }
+  changed.run(alter + " RESET ALL");
 }
 
 TEST_F(SessionTest, a_role_that_may_ask_for_little_has_a_session) {

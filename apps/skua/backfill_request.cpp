@@ -10,6 +10,7 @@
 #include "atproto/syntax.hpp"
 #include "base/count_text.hpp"
 #include "car_files.hpp"
+#include "command_line/finish.hpp"
 #include "input_file.hpp"
 #include "progress.hpp"
 #include "relay_address.hpp"
@@ -30,8 +31,8 @@ constexpr std::size_t kShownProblems = 100;
 /// Prints the problems of a request; the rest continues.
 void print_problems(const std::vector<std::string>& problems, std::size_t count) {
   const std::size_t shown = std::min(problems.size(), kShownProblems);
-  for (std::size_t i = 0; i < shown; ++i) fmt::print(stderr, "skua: {}\n", problems[i]);
-  if (count > shown) fmt::print(stderr, "skua: and {} more\n", count - shown);
+  for (std::size_t i = 0; i < shown; ++i) command_line::print_stderr("skua: {}\n", problems[i]);
+  if (count > shown) command_line::print_stderr("skua: and {} more\n", count - shown);
 }
 
 std::vector<NewJob> jobs_of_files(const BackfillRequestFlags& flags, std::size_t& problems) {
@@ -110,15 +111,15 @@ void look_up_accounts(BackfillRequest& request) {
   }
 }
 
-void queue_request(store::Session& session, const BackfillRequest& request) {
+void queue_request(store::Session& session, const BackfillRequest& request, Again again) {
   std::size_t queued = 0;
   const std::span<const NewJob> jobs = request.jobs;
   for (std::size_t begin = 0; begin < jobs.size(); begin += kJobsAtOnce) {
     const auto some = jobs.subspan(begin, std::min(kJobsAtOnce, jobs.size() - begin));
-    queued += backfill::add_jobs(session, some, Again::Yes, store::server_time(session));
+    queued += backfill::add_jobs(session, some, again, store::server_time(session));
   }
   const std::size_t lists =
-      backfill::add_lists(session, request.lists, Again::Yes, store::server_time(session));
+      backfill::add_lists(session, request.lists, again, store::server_time(session));
   if (!jobs.empty()) print_progress(counted(queued, "repository") + " queued");
   if (!request.lists.empty()) {
     print_progress(counted(lists, "list") + " of repositories to read");

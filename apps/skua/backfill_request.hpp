@@ -52,8 +52,10 @@ BackfillRequest backfill_request(const Settings& settings, const BackfillRequest
 /// Looks handles up, and adds the jobs of the accounts.
 void look_up_accounts(BackfillRequest& request);
 
-/// Queues the request, due now; prints the number of jobs and lists to stdout.
-void queue_request(store::Session& session, const BackfillRequest& request);
+/// Queues the request, due now; prints the number of jobs and lists to stdout. `again`: whether
+/// what has ended is queued again.
+void queue_request(store::Session& session, const BackfillRequest& request,
+                   backfill::Again again = backfill::Again::Yes);
 
 /// The origin of a host in any form that users write: `pds.example`, `http://localhost:2583`.
 /// Throws UsageError, which names the flag or setting.

@@ -111,7 +111,10 @@ int run_command_line(int argc, char** argv) {
   if (words.empty()) throw UsageError("name a command; `skua --help` lists them");
   if (const auto problem = command_line::unknown_word(app, words)) throw UsageError(*problem);
   if (const auto code = parse(app, argc, argv)) return *code;
-  const Settings settings(flags.config);
+  const bool is_file_written = std::any_of(commands.begin(), commands.end(),
+                                           [](const auto& each) { return each->writes_config(); });
+  const Settings settings =
+      is_file_written ? Settings(flags.config, Settings::WithoutFile{}) : Settings(flags.config);
   apply(settings, flags);
   for (const auto& command : commands) {
     if (const auto code = command->run(settings)) return *code;

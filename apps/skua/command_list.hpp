@@ -22,6 +22,10 @@ class Command {
   /// Runs the command if the command line named it, and returns its exit code. Nothing: the command
   /// line named another command.
   virtual std::optional<int> run(const Settings& settings) const = 0;
+
+  /// Whether the command line named this command, and it writes the file of --config instead of
+  /// reading it.
+  virtual bool writes_config() const { return false; }
 };
 
 /// Declares every command, in the order of `skua --help`. `app` must outlive them.
@@ -30,6 +34,7 @@ std::vector<std::unique_ptr<Command>> make_commands(CLI::App& app);
 // To add a command: a file `<name>_command.cpp` that defines its factory, a line here, and its
 // place in make_commands.
 std::unique_ptr<Command> make_run_command(CLI::App& app);
+std::unique_ptr<Command> make_init_command(CLI::App& app);
 std::unique_ptr<Command> make_migrate_command(CLI::App& app);
 std::unique_ptr<Command> make_serve_command(CLI::App& app);
 std::unique_ptr<Command> make_replay_command(CLI::App& app);

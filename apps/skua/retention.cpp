@@ -20,8 +20,6 @@
 namespace skua::cli {
 namespace {
 
-constexpr std::chrono::seconds kLongest{3'155'760'000};
-
 store::Session retention_session(const Settings& settings, const RetentionFlags& flags) {
   const std::string url = require_database(settings, flags.database);
   app::check_database(url);
@@ -64,7 +62,7 @@ int retention_list(const Settings& settings, const RetentionFlags& flags) {
 
 int retention_set(const Settings& settings, const RetentionFlags& flags) {
   require_collection(flags);
-  const auto keep = duration({flags.keep, "DURATION"}, std::chrono::hours(1), kLongest);
+  const auto keep = retention_time({flags.keep, "DURATION"});
   store::Session session = retention_session(settings, flags);
   if (!store::set_retention(session, flags.collection, keep)) {
     fmt::print("nothing changed\n");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -14,6 +15,11 @@ struct RetentionFlags {
   std::optional<std::string> database;
   bool json = false;
 };
+/// How long records are kept. Throws UsageError, which names the origin.
+inline std::chrono::seconds retention_time(const Found& found) {
+  return duration(found, std::chrono::hours(1), std::chrono::seconds(3'155'760'000));
+}
+
 // All return the exit code and throw store::SqlError and UsageError.
 int retention_list(const Settings& settings, const RetentionFlags& flags);
 int retention_set(const Settings& settings, const RetentionFlags& flags);

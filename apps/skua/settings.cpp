@@ -35,16 +35,22 @@ const std::vector<const Setting*>& Setting::all() {
   return declared();
 }
 
-Settings::Settings(const std::optional<std::string>& config_flag) {
-  std::string origin = "--config";
+std::string Settings::name_file(const std::optional<std::string>& config_flag) {
   if (config_flag) {
     file_ = *config_flag;
-  } else if (const char* path = std::getenv("SKUA_CONFIG"); path != nullptr && *path != '\0') {
-    file_ = path;
-    origin = "SKUA_CONFIG";
-  } else {
-    return;
+    return "--config";
   }
+  if (const char* path = std::getenv("SKUA_CONFIG"); path != nullptr) file_ = path;
+  return "SKUA_CONFIG";
+}
+
+Settings::Settings(const std::optional<std::string>& config_flag, WithoutFile /*tag*/) {
+  name_file(config_flag);
+}
+
+Settings::Settings(const std::optional<std::string>& config_flag) {
+  const std::string origin = name_file(config_flag);
+  if (file_.empty() && !config_flag) return;
   toml::table table;
   try {
     table = toml::parse_file(file_);

@@ -189,6 +189,14 @@ class Settings {
   /// read, is not TOML, or contains an unknown key.
   explicit Settings(const std::optional<std::string>& config_flag);
 
+  /// For the command that writes the file: the flags and the environment alone. `file()` is the
+  /// name in `--config` or SKUA_CONFIG.
+  struct WithoutFile {};
+  Settings(const std::optional<std::string>& config_flag, WithoutFile);
+
+  /// Empty: no file is named.
+  const std::string& file() const { return file_; }
+
   /// Nothing if it has no value. `flag` is the value on the command line.
   std::optional<Found> find(const Setting& setting, const std::optional<std::string>& flag) const;
 
@@ -202,6 +210,9 @@ class Settings {
                 const std::string& example) const;
 
  private:
+  /// Names the file; returns where its name was found.
+  std::string name_file(const std::optional<std::string>& config_flag);
+
   std::string file_;
   std::map<std::string, std::string> values_;
 };

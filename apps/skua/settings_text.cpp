@@ -40,6 +40,17 @@ std::string example_value(const Setting& setting) {
   return is_number ? std::string(otherwise) : fmt::format("\"{}\"", otherwise);
 }
 
+/// A boolean, or a basic string of TOML.
+std::string toml_value(const Setting& setting, const std::string& value) {
+  if (*setting.type == '\0') return value;
+  std::string text = "\"";
+  for (const char c : value) {
+    if (c == '"' || c == '\\') text += '\\';
+    text += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  return text + '"';
+}
+
 }  // namespace
 
 std::string settings_text() {
@@ -64,13 +75,18 @@ std::string settings_markdown() {
   return text;
 }
 
+std::string setting_toml(const Setting& setting, const std::optional<std::string>& value) {
+  return fmt::format("# {}.\n# Default: {}.\n{}{} = {}\n", setting.meaning, otherwise_of(setting),
+                     value ? "" : "#", setting.key,
+                     value ? toml_value(setting, *value) : example_value(setting));
+}
+
 std::string settings_toml() {
   std::string text = fmt::format(
       "# Settings of Skua. To set one, remove the # before its key and change the value.\n# {}\n",
       kOrder);
   for (const Setting* setting : Setting::all()) {
-    text += fmt::format("\n# {}.\n# Default: {}.\n#{} = {}\n", setting->meaning,
-                        otherwise_of(*setting), setting->key, example_value(*setting));
+    text += "\n" + setting_toml(*setting, std::nullopt);
   }
   return text;
 }

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <optional>
 #include <string>
+
+#include "settings.hpp"
 
 namespace skua::cli {
 
@@ -9,6 +12,10 @@ std::string settings_text();
 
 /// The same as a Markdown table, for docs/settings.md.
 std::string settings_markdown();
+
+/// A setting as it is in the file of --config, after its meaning and its default as comments.
+/// Without a value it is commented out, with an example.
+std::string setting_toml(const Setting& setting, const std::optional<std::string>& value);
 
 /// An example of the file of --config: every setting, commented out.
 std::string settings_toml();

@@ -64,6 +64,16 @@ std::optional<std::string> value_problem(const PQconninfoOption& option) {
   return std::nullopt;
 }
 
+/// `name='value'`.
+std::string pair_text(std::string_view name, std::string_view value) {
+  std::string text = fmt::format("{}='", name);
+  for (const char c : value) {
+    if (c == '\'' || c == '\\') text += '\\';
+    text += c;
+  }
+  return text + "'";
+}
+
 }  // namespace
 
 std::string without_password(std::string text) {
@@ -102,6 +112,39 @@ std::optional<std::string> connection_string_problem(const std::string& text) {
     if (auto wrong = value_problem(*option)) return wrong;
   }
   return std::nullopt;
+}
+
+ConnectionNames connection_names(const std::string& text) {
+  std::string problem;
+  const ConnectionOptions given = parse_options(text, problem);
+  const ConnectionOptions defaults(PQconndefaults(), &PQconninfoFree);
+  const auto value = [](const ConnectionOptions& options, std::string_view name) {
+    for (const PQconninfoOption* one = options.get(); one && one->keyword != nullptr; ++one) {
+      if (one->keyword == name && one->val != nullptr) return std::string(one->val);
+    }
+    return std::string();
+  };
+  const auto named = [&](std::string_view name) {
+    std::string found = value(given, name);
+    return found.empty() ? value(defaults, name) : found;
+  };
+  ConnectionNames names;
+  names.user = named("user");
+  names.database = named("dbname");
+  if (names.database.empty()) names.database = names.user;
+  names.has_password = !value(given, "password").empty();
+  return names;
+}
+
+std::string with_database(const std::string& text, const std::string& database) {
+  std::string problem;
+  const ConnectionOptions options = parse_options(text, problem);
+  std::string result = pair_text("dbname", database);
+  for (const PQconninfoOption* one = options.get(); one && one->keyword != nullptr; ++one) {
+    if (one->val == nullptr || std::string_view(one->keyword) == "dbname") continue;
+    result += ' ' + pair_text(one->keyword, one->val);
+  }
+  return result;
 }
 
 }  // namespace skua::store

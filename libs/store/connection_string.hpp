@@ -13,4 +13,18 @@ std::optional<std::string> connection_string_problem(const std::string& text);
 /// hides everything that may be a password.
 std::string without_password(std::string text);
 
+/// What a connection string names.
+struct ConnectionNames {
+  std::string user;
+  std::string database;
+  bool has_password = false;
+};
+
+/// Reads a connection string without a problem. What it does not name is what libpq uses: the
+/// environment, the user of the operating system, and the name of the user for the database.
+ConnectionNames connection_names(const std::string& text);
+
+/// The same connection to another database.
+std::string with_database(const std::string& text, const std::string& database);
+
 }  // namespace skua::store

@@ -63,5 +63,29 @@ TEST(ConnectionString, is_shown_without_its_password) {
   EXPECT_EQ(without_password("host=h"), "host=h");
 }
 
+TEST(ConnectionNames, are_those_of_the_string) {
+  const auto names = connection_names("postgresql://us%65r:secret@host:5433/data?sslmode=require");
+  EXPECT_EQ(names.user, "user");
+  EXPECT_EQ(names.database, "data");
+  EXPECT_TRUE(names.has_password);
+  const auto pairs = connection_names("user='a b' host=host");
+  EXPECT_EQ(pairs.user, "a b");
+  EXPECT_EQ(pairs.database, "a b");
+  EXPECT_FALSE(pairs.has_password);
+}
+
+TEST(ConnectionString, leads_to_another_database) {
+  const std::string other =
+      with_database("postgresql://user:it%27s%5C@host:5433/data?sslmode=require", "post gres");
+  const auto names = connection_names(other);
+  EXPECT_EQ(names.user, "user");
+  EXPECT_EQ(names.database, "post gres");
+  EXPECT_TRUE(names.has_password);
+  EXPECT_NE(other.find("host='host'"), std::string::npos);
+  EXPECT_NE(other.find("port='5433'"), std::string::npos);
+  EXPECT_NE(other.find("sslmode='require'"), std::string::npos);
+  EXPECT_NE(other.find(R"(password='it\'s\\')"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace skua::store::connection_string_test

@@ -22,7 +22,7 @@ namespace skua::pages {
 /// - of a gauge its sum (`value`), or the largest value if it is a time in seconds;
 /// - of a histogram the quantiles of what was added (`p50`, `p99`), in seconds.
 ///
-/// Bounded: 2.9 kB for a counter or gauge. A point that is not known is null: nothing was counted,
+/// Bounded: about 4 kB for each metric. A point that is not known is null: nothing was counted,
 /// the metric is missing, or a counter fell. Not thread-safe.
 class History {
  public:

@@ -73,6 +73,7 @@ bool is_server_failure(transport::errc error) {
   switch (error) {
     case transport::errc::host_lookup_failed:
     case transport::errc::connect_failed:
+    case transport::errc::connect_refused:
     case transport::errc::connect_timed_out:
     case transport::errc::tls_failed:
     case transport::errc::tls_untrusted:

@@ -39,6 +39,8 @@ class Category final : public boost::system::error_category {
         return "the host has only private addresses; --allow-private-hosts permits them";
       case errc::connect_failed:
         return "the host cannot be reached";
+      case errc::connect_refused:
+        return "connection refused: nothing listens at the port";
       case errc::connect_timed_out:
         return "the host does not answer";
       case errc::tls_failed:

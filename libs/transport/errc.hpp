@@ -31,8 +31,10 @@ enum class errc {
   /// The name has only private addresses (address_guard.hpp), and the client may not connect to
   /// them.
   address_not_public,
-  /// No TCP connection: refused, no route.
+  /// No TCP connection for another reason than the next one, such as no route.
   connect_failed,
+  /// Nothing listens at the port.
+  connect_refused,
   /// The name, the connection or TLS took too long.
   connect_timed_out,
   /// TLS failed, or the certificate is not valid for the name.

@@ -99,7 +99,7 @@ TEST(AskNetwork, a_name_and_a_port_that_fail_are_errors_in_the_order_of_the_targ
   closed.stream = transport::parse_endpoint("ws://127.0.0.1:1").value();
   const auto answers = ask_network({closed, unknown}, options, system_clock());
   ASSERT_EQ(answers.size(), 2U);
-  EXPECT_EQ(answers[0].status.error(), errc::connect_failed);
+  EXPECT_EQ(answers[0].status.error(), errc::connect_refused);
   EXPECT_NE(answers[0].stream_failure.value_or(""), "");
   EXPECT_EQ(answers[1].stream_failure, std::nullopt);
   EXPECT_EQ(answers[1].status.error(), errc::host_not_found);

@@ -38,7 +38,7 @@ class NetworkErrors(EndToEnd):
     def test_a_directory_that_cannot_be_reached(self):
         network, database = self.network(), self.database()
         did = self.did(network)
-        expected = f"the PLC directory {self.away}: the host cannot be reached; --plc URL"
+        expected = f"the PLC directory {self.away}: connection refused: nothing listens at the port; --plc URL"
         self.assertIn(expected, self.said(None, "identity", did, "--plc", self.away))
         said = self.said(database, "repo", "resync", did, "--attempts", 1, "--plc", self.away)
         self.assertIn(expected, said)
@@ -80,12 +80,12 @@ class NetworkErrors(EndToEnd):
         self.assertEqual(skua.stop(), 0)
         self.assertIn(self.away, self.said(None, "tap", "stats", "--tap", f"ws://{host}"))
         imported = self.start([self.binary("skua"), "identity", "import", self.away], self.environment(database))
-        wait_for("the failure", lambda: imported.says(f"{self.away}: the host cannot be reached; retrying"),
+        wait_for("the failure", lambda: imported.says(f"{self.away}: connection refused: nothing listens at the port; retrying"),
                  alive=[imported])
         listed = self.start([self.binary("skua"), "backfill", "--host", self.away], self.environment(database))
         wait_for("the failure", lambda: listed.says(f"of {self.away} failed, retrying later"), alive=[listed])
         status = self.skua(database, "backfill", "status")
-        self.assertTrue(status.says(f"list of repos: waits: {self.away}: the host cannot be reached"), status.tail())
+        self.assertTrue(status.says(f"{self.away}: connection refused"), status.tail())
 
 
 if __name__ == "__main__":

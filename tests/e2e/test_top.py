@@ -166,7 +166,7 @@ class Top(SimTest):
         self.assertIn("not-ready", text)
         self.assertRegex(text, r"consumer-stuck: .*\n  post_stats: it is paused\n  \S")
         self.assertEqual(self.program.stop(), 0)
-        self.assertIn("the host cannot be reached", self.report("--once", "--http", self.address, code=1))
+        self.assertIn("connection refused", self.report("--once", "--http", self.address, code=1))
 
     def check_numbers(self, terminal):
         terminal.shows(r"^skua top  ready  http://")
@@ -201,7 +201,7 @@ class Top(SimTest):
     def check_kill_of_the_server(self, terminal):
         self.program.kill()
         terminal.shows(r"^skua top  no answer ")
-        age = terminal.shows(r"^No answer for .*, the numbers are (\d+)\.\d s old: the host cannot be reached")[1]
+        age = terminal.shows(r"^No answer for .*, the numbers are (\d+)\.\d s old: connection refused")[1]
         terminal.shows(rf", the numbers are (?!{age}\.)\d+\.\d s old: ")
         # The numbers stay.
         terminal.shows(r"^relay:\S+ +connected")

@@ -95,7 +95,7 @@ TEST(Poller, of_a_server_that_is_gone_fails) {
   ASSERT_TRUE(answered.try_acquire_for(30s));
   const auto answers = poller.take();
   ASSERT_EQ(answers.size(), 1U);
-  EXPECT_EQ(answers[0].failure, "the host cannot be reached");
+  EXPECT_EQ(answers[0].failure, "connection refused: nothing listens at the port");
 }
 
 TEST_F(PollerTest, may_end_with_requests_under_way) {

@@ -245,7 +245,7 @@ TEST(HttpClient, tries_the_next_address) {
     return std::vector<std::string>{"127.0.0.9"};
   };
   EXPECT_EQ(failure(options, url_of(*server, "pds.example")),
-            make_error_code(errc::connect_failed));
+            make_error_code(errc::connect_refused));
 }
 
 TEST(HttpClient, tries_no_more_than_a_few_addresses) {
@@ -260,7 +260,7 @@ TEST(HttpClient, tries_no_more_than_a_few_addresses) {
   EXPECT_EQ(failure(options, url_of(*server, "pds.example")), ErrorCode());
   before = 8;
   EXPECT_EQ(failure(options, url_of(*server, "pds.example")),
-            make_error_code(errc::connect_failed));
+            make_error_code(errc::connect_refused));
   EXPECT_EQ(server->connections(), 1);
 }
 

@@ -48,6 +48,7 @@ Awaitable<Result<std::vector<Tcp::endpoint>>> HttpFetch::find_addresses(const En
 
 Awaitable<ErrorCode> HttpFetch::connect(const std::vector<Tcp::endpoint>& addresses) {
   auto& socket = connection_->stream.socket();
+  bool is_refused = !addresses.empty();
   for (std::size_t i = 0; i < addresses.size() && !aborted_; ++i) {
     // An address that drops packets must leave time for the next addresses.
     const auto now = std::chrono::steady_clock::now();
@@ -73,8 +74,9 @@ Awaitable<ErrorCode> HttpFetch::connect(const std::vector<Tcp::endpoint>& addres
       connection_->address = addresses[i].address();
       co_return ErrorCode();
     }
+    is_refused = is_refused && error == boost::asio::error::connection_refused;
   }
-  co_return errc::connect_failed;
+  co_return is_refused ? errc::connect_refused : errc::connect_failed;
 }
 
 Awaitable<ErrorCode> HttpFetch::start_tls(const Endpoint& url) {

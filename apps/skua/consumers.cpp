@@ -80,6 +80,7 @@ int consumers_add(const Settings& settings, const ConsumersFlags& flags) {
                              .profile = flags.profile,
                              .overrides = tuning_overrides(flags.overrides)};
   if (flags.lanes) consumer.lanes = static_cast<std::int16_t>(*flags.lanes);
+  require_valid(consumer);
   return attempt(settings, flags, "add",
                  fmt::format("added {}: `skua run` builds its tables", flags.name),
                  [&](store::Session& session) { feed::add_consumer(session, consumer); });

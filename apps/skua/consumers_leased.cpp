@@ -59,6 +59,13 @@ int consumers_add_leased(const Settings& settings, const ConsumersFlags& flags) 
                                    .profile = flags.profile,
                                    .overrides = tuning_overrides(flags.overrides),
                                    .first = first_change(flags.from.value_or("live"))};
+  if (flags.webhook) {
+    if (const auto url = transport::parse_http_url(*flags.webhook); !url) {
+      throw UsageError(fmt::format("--webhook {}: {}", *flags.webhook, url.error().message()));
+    }
+    consumer.url = *flags.webhook;
+  }
+  require_valid(consumer);
   if (flags.is_pull) {
     const std::string token = random_token();
     consumer.secret = change_feed::token_hash(token);
@@ -69,10 +76,6 @@ int consumers_add_leased(const Settings& settings, const ConsumersFlags& flags) 
                     flags.name, token),
         [&](store::Session& session) { feed::add_leased_consumer(session, consumer); });
   }
-  if (const auto url = transport::parse_http_url(*flags.webhook); !url) {
-    throw UsageError(fmt::format("--webhook {}: {}", *flags.webhook, url.error().message()));
-  }
-  consumer.url = *flags.webhook;
   consumer.secret = change_feed::new_webhook_secret();
   return attempt(settings, flags, "add",
                  fmt::format("added {}: `skua serve` sends changes to {}, signed with this secret, "

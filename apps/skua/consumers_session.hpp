@@ -19,6 +19,16 @@ store::Session consumers_session(const Settings& settings, const ConsumersFlags&
 /// The values of `--set` as a JSON object. Throws UsageError.
 std::string tuning_overrides(const std::vector<std::string>& overrides);
 
+/// Throws UsageError for values of `skua consumers add` that no database allows.
+template <class NewConsumer>
+void require_valid(const NewConsumer& consumer) {
+  try {
+    check_new(consumer);
+  } catch (const feed::ConsumerError& error) {
+    throw UsageError(error.what());
+  }
+}
+
 /// Runs a command that changes consumers, and prints `done`, or why it was not possible. Returns
 /// the exit code.
 template <class Action>

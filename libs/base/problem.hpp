@@ -164,12 +164,19 @@ inline constexpr std::array kProblems{
             "The account or its host sends more than its share, or commits that fail their checks. "
             "Other accounts are not affected. Skua downloads the repository later.",
             "Nothing. To refuse an account for good: `skua filter exclude --did DID`."},
-    Problem{"consumer-stuck", "a consumer does not advance",
-            "A change fails and its policy blocks the lane, its receiver does not answer, or it is "
-            "paused. The change log grows until its limit.",
-            "`skua consumers status NAME` gives the reason. Replay, resolve or discard its dead "
-            "letter, "
-            "or resume it."},
+    Problem{
+        "consumer-stuck", "a consumer does not advance",
+        "Its receiver or a change fails for two minutes or longer, a change failed so often "
+        "that it stopped the consumer or a lane, no process serves the consumer, it was "
+        "paused, or the log dropped changes that it had not read. The log keeps the others for "
+        "it up to its maximum size.",
+        "`skua consumers status NAME` prints the reason and what to do. \"Consumers that do not "
+        "advance\" in docs/problems.md lists all reasons."},
+    Problem{"consumer-behind", "a consumer lags behind the change log",
+            "It is catching up, there are more changes than it or its receiver processes, or no "
+            "program fetches the changes of a pull consumer.",
+            "Wait if the lag falls. Otherwise add lanes or a larger batch (docs/feeds.md), or "
+            "start the program that fetches the changes."},
     Problem{"lease-stuck", "a lease has ended and nobody has taken it",
             "The process that owned it was killed, and no other one runs.",
             "Start `skua backfill`, `skua run` or `skua serve` again: it continues the work."},

@@ -8,8 +8,9 @@
 
 namespace skua::doctor {
 
-// The judgement of what follows the change log (feed::read_consumers, feed::read_log_size). Pure.
+// What follows the change log (feed::read_consumers, feed::read_log_size). Pure.
 
+/// The judgement of each is that of feed::judge_consumer.
 Findings judge_consumers(const std::vector<feed::Consumer>& consumers);
 
 Finding judge_change_log(const feed::LogSize& size);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "feed/consumers/consumer_judgement.hpp"
 #include "status/prometheus_text.hpp"
 #include "store/session.hpp"
 
@@ -13,8 +14,7 @@ namespace skua::pages {
 struct DatabaseState {
   struct Consumer {
     std::string name;
-    /// Why it does not advance.
-    std::string reason;
+    feed::ConsumerJudgement judgement;
   };
 
   bool is_read_only = false;
@@ -23,6 +23,7 @@ struct DatabaseState {
   bool bootstrap_is_open = false;
   /// Dead letters that nobody has handled, counted up to `kMostLetters`.
   std::int64_t dead_letters = 0;
+  /// Those that do not advance until somebody acts.
   std::vector<Consumer> stuck_consumers = {};
   /// The metrics of all consumers.
   std::vector<status::LabelledMetric> consumers = {};

@@ -50,11 +50,12 @@ class Judge {
   void add_once(const Problem& problem, std::string detail) {
     if (!health_.has(problem.code)) add(problem, std::move(detail));
   }
-  void add(const Problem& problem, std::string detail) {
-    health_.reasons.push_back({&problem, std::move(detail)});
+  void add(const Problem& problem, std::string detail, std::string subject = {},
+           std::string cure = {}) {
+    health_.reasons.push_back({&problem, std::move(detail), std::move(subject), std::move(cure)});
   }
   void warn(const Problem& problem, std::string detail) {
-    health_.warnings.push_back({&problem, std::move(detail)});
+    health_.warnings.push_back({&problem, std::move(detail), {}, {}});
   }
 
   void judge_server() {
@@ -90,7 +91,9 @@ class Judge {
     }
     if (database.bootstrap_is_open) add(problem("bootstrap-open"), "indexes are missing");
     for (const DatabaseState::Consumer& consumer : database.stuck_consumers) {
-      add(problem("consumer-stuck"), fmt::format("{}: {}", consumer.name, consumer.reason));
+      add(*consumer.judgement.problem,
+          fmt::format("{}: {}", consumer.name, consumer.judgement.reason), consumer.name,
+          consumer.judgement.cure);
     }
     if (const auto letters = database.dead_letters; letters > 0) {
       warn(problem("dead-letters"), letters < DatabaseState::kMostLetters
@@ -125,15 +128,16 @@ class Judge {
                // A silent connection is replaced by a new one, which does not end the silence.
                (source.problem == &problem("source-silent") || (source.connected && is_settled))) {
       add(problem("source-silent"),
-          fmt::format("{}: no message for {}", source.source, text_of(silence)));
+          fmt::format("{}: no message for {}", source.source, text_of(silence)), source.source);
     }
     if (source.lag && *source.lag >= limits_.behind) {
       add(problem("source-behind"),
-          fmt::format("{}: the lag is {}", source.source, text_of(*source.lag)));
+          fmt::format("{}: the lag is {}", source.source, text_of(*source.lag)), source.source);
     }
     if (source.outdated_at && observed_.now - *source.outdated_at < limits_.remembered) {
       add(problem("cursor-outdated"),
-          fmt::format("{}: {} ago", source.source, text_of(observed_.now - *source.outdated_at)));
+          fmt::format("{}: {} ago", source.source, text_of(observed_.now - *source.outdated_at)),
+          source.source);
     }
   }
 
@@ -141,7 +145,8 @@ class Judge {
     const bool is_tls = source.problem == &problem("source-tls");
     add(is_tls ? problem("source-tls") : problem("source-down"),
         fmt::format("{}: no connection for {}{}{}", source.source, lasts,
-                    source.failure.empty() ? "" : ": ", source.failure));
+                    source.failure.empty() ? "" : ": ", source.failure),
+        source.source);
   }
 
   void judge_directory() {

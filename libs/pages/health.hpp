@@ -60,7 +60,11 @@ struct Observed {
 /// A problem with what was measured.
 struct Reason {
   const Problem* problem = nullptr;
-  std::string detail;
+  std::string detail = {};
+  /// The source or consumer that it concerns; empty: the whole process.
+  std::string subject = {};
+  /// What to do, where this is more precise than the cure of the problem; empty: that cure.
+  std::string cure = {};
 };
 
 struct Health {

@@ -31,7 +31,8 @@ Json to_json(const std::vector<Reason>& reasons) {
     all.push_back({{"code", reason.problem->code},
                    {"title", reason.problem->title},
                    {"detail", reason.detail},
-                   {"cure", reason.problem->cure}});
+                   {"subject", reason.subject.empty() ? Json() : Json(reason.subject)},
+                   {"cure", reason.cure.empty() ? reason.problem->cure : reason.cure}});
   }
   return all;
 }

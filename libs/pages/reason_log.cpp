@@ -1,6 +1,8 @@
 #include "pages/reason_log.hpp"
 
+#include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,21 +25,26 @@ ReasonLog::ReasonLog()
                 [](const std::string& line) { logger("health")->info("{}", line); }) {}
 
 void ReasonLog::update(const Health& health, bool is_complete) {
-  for (const Problem* problem : kLogged) {
-    if (!health.has(problem->code)) {
-      if (is_complete && logged_.erase(problem->code) > 0) {
-        info_(fmt::format("ended: {}", problem->title));
-      }
-      continue;
-    }
-    if (!logged_.insert(problem->code).second) continue;
-    for (const auto* list : {&health.reasons, &health.warnings}) {
-      for (const Reason& reason : *list) {
-        if (reason.problem != problem) continue;
-        warn_(with_code(fmt::format("{}: {}", problem->title, reason.detail), *problem));
-      }
+  std::map<Key, std::string> present;
+  for (const auto* list : {&health.reasons, &health.warnings}) {
+    for (const Reason& reason : *list) {
+      if (std::ranges::find(kLogged, reason.problem) == kLogged.end()) continue;
+      present.emplace(
+          Key(reason.problem->code, reason.subject),
+          with_code(fmt::format("{}: {}", reason.problem->title, reason.detail), *reason.problem));
     }
   }
+  for (const auto& [key, line] : present) {
+    if (logged_.insert(key).second) warn_(line);
+  }
+  if (!is_complete) return;
+  std::erase_if(logged_, [&](const Key& key) {
+    if (present.contains(key)) return false;
+    const auto& [code, subject] = key;
+    info_(fmt::format("ended: {}{}{}", find_problem(code)->title, subject.empty() ? "" : ": ",
+                      subject));
+    return true;
+  });
 }
 
 }  // namespace skua::pages

@@ -4,13 +4,14 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "pages/health.hpp"
 
 namespace skua::pages {
 
 /// Logs when a reason or warning appears that no other part of the program logs with its code, such
-/// as the lag of a source, and when it ends. One thread.
+/// as the lag of a source, and when it ends: each source and consumer for itself. One thread.
 class ReasonLog {
  public:
   using Write = std::function<void(const std::string&)>;
@@ -26,7 +27,9 @@ class ReasonLog {
  private:
   const Write warn_;
   const Write info_;
-  std::set<std::string_view> logged_;
+  /// A code, and the subject of the reason.
+  using Key = std::pair<std::string_view, std::string>;
+  std::set<Key> logged_;
 };
 
 }  // namespace skua::pages

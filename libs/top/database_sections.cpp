@@ -56,7 +56,7 @@ Section consumers_section(const Snapshot& snapshot, std::size_t width) {
                {"state"},
                {"lag", true},
                {"changes behind", true},
-               {"error"}});
+               {"reason"}});
   auto consumers = snapshot.consumers;
   std::stable_partition(consumers.begin(), consumers.end(),
                         [](const auto& consumer) { return consumer.state != kRunning; });
@@ -66,7 +66,7 @@ Section consumers_section(const Snapshot& snapshot, std::size_t width) {
                {consumer.state, consumer.state == kRunning ? Style::Good : Style::Bad},
                {seconds_text(consumer.lag)},
                {number_text(consumer.changes_behind)},
-               {consumer.error, Style::Bad}});
+               {consumer.reason, consumer.state == kRunning ? Style::Warn : Style::Bad}});
   }
   return section_of("Consumers", "", table, width, "There are no consumers.");
 }

@@ -16,17 +16,6 @@ void add_problems(const json& page, const char* list, bool is_reason, Snapshot& 
   }
 }
 
-/// The error of a consumer, or that of its first lane with one.
-std::string error_of(const json& consumer) {
-  std::string error = text_field(consumer, "error");
-  if (!error.empty()) return error;
-  for (const json& lane : rows_field(consumer, "lanes")) {
-    error = text_field(lane, "error");
-    if (!error.empty()) return error;
-  }
-  return {};
-}
-
 Snapshot::Backfill backfill_of(const json& page) {
   Snapshot::Backfill backfill;
   if (const json* const jobs = field(page, "jobs")) {
@@ -99,7 +88,8 @@ void read_status(const json& page, const std::optional<FirstSize>& first,
   for (const json& each : rows_field(page, "consumers")) {
     snapshot.consumers.push_back({text_field(each, "name"), text_field(each, "kind"),
                                   text_field(each, "state"), number_field(each, "lag_seconds"),
-                                  number_field(each, "changes_behind"), error_of(each)});
+                                  number_field(each, "changes_behind"),
+                                  text_field(each, "reason")});
   }
   for (const json& each : rows_field(page, "dead_letters")) {
     snapshot.letter_reasons.push_back({number_field(each, "count"), text_field(each, "error")});

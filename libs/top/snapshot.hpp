@@ -66,7 +66,8 @@ struct Snapshot {
     std::string state;
     Number lag;
     Number changes_behind;
-    std::string error;
+    /// Why it does not work; empty: it does.
+    std::string reason;
   };
 
   struct LetterReason {

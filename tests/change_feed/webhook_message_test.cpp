@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -94,7 +95,7 @@ TEST(WebhookMessageTest, a_failure_concerns_the_changes_or_the_receiver) {
     EXPECT_TRUE(outcome(status)->is_temporary) << status;
   }
   EXPECT_EQ(outcome(503, "", "7")->wait, std::chrono::seconds(7));
-  EXPECT_EQ(outcome(500, "<p>broken\n")->error, "status 500 <p>broken ");
+  EXPECT_EQ(outcome(500, "<p>broken\n")->error, "HTTP 500: <p>broken ");
   const auto error = [](transport::errc code) {
     return webhook_failure(Result<transport::HttpAnswer>(make_error_code(code)), made_batch());
   };
@@ -102,6 +103,31 @@ TEST(WebhookMessageTest, a_failure_concerns_the_changes_or_the_receiver) {
   EXPECT_FALSE(error(transport::errc::http_dropped)->is_temporary);
   EXPECT_TRUE(error(transport::errc::connect_failed)->is_temporary);
   EXPECT_TRUE(error(transport::errc::tls_failed)->is_temporary);
+}
+
+TEST(WebhookMessageTest, a_failure_has_its_cause) {
+  using Cause = feed::FailureCause;
+  const std::pair<unsigned, Cause> statuses[] = {
+      {400, Cause::Change},  {500, Cause::Change},  {401, Cause::Refused}, {403, Cause::Refused},
+      {301, Cause::Address}, {404, Cause::Address}, {405, Cause::Address}, {408, Cause::Busy},
+      {429, Cause::Busy},    {503, Cause::Busy}};
+  for (const auto& [status, cause] : statuses) EXPECT_EQ(outcome(status)->cause, cause) << status;
+  using transport::errc;
+  const std::pair<errc, Cause> errors[] = {{errc::connect_refused, Cause::Unreachable},
+                                           {errc::connect_failed, Cause::Unreachable},
+                                           {errc::connect_timed_out, Cause::Unreachable},
+                                           {errc::host_not_found, Cause::Name},
+                                           {errc::tls_untrusted, Cause::Tls},
+                                           {errc::http_timed_out, Cause::Slow},
+                                           {errc::http_dropped, Cause::Change},
+                                           {errc::http_malformed, Cause::Address}};
+  for (const auto& [code, cause] : errors) {
+    const Result<transport::HttpAnswer> answer(make_error_code(code));
+    EXPECT_EQ(webhook_failure(answer, made_batch())->cause, cause)
+        << make_error_code(code).message();
+  }
+  EXPECT_EQ(outcome(401, "no")->error, "HTTP 401: no");
+  EXPECT_EQ(outcome(401)->error, "HTTP 401");
 }
 
 TEST(LeasedFilterTest, a_filter_has_lists) {

@@ -180,8 +180,9 @@ class Webhooks(LeasedTest):
         metrics = wait_for("metrics without a lag", alive=[server], condition=lambda: (
             found := self.metrics(server))['skua_consumer_behind_changes{consumer="search"}'] == 0 and found)
         of_consumer = {name: metrics[f'skua_consumer_{name}{{consumer="search"}}'] for name in
-                       ("behind_changes", "lag_seconds", "running", "blocked_lanes", "waiting_accounts")}
-        self.assertEqual(list(of_consumer.values()), [0, 0, 1, 0, 0], of_consumer)
+                       ("behind_changes", "lag_seconds", "running", "failing_seconds", "failures_in_a_row",
+                        "blocked_lanes", "waiting_accounts")}
+        self.assertEqual(list(of_consumer.values()), [0, 0, 1, 0, 0, 0, 0], of_consumer)
         results = {name: metrics[f'skua_feed_batch_results_total{{result="{name}"}}'] for name in
                    ("acknowledged", "failed", "unavailable", "lease_lost")}
         self.assertEqual(sum(results.values()), metrics["skua_feed_batches_total"])

@@ -213,8 +213,13 @@ TEST_F(ConsumersTest, a_change_that_fails_is_found_by_halving_and_stops_the_cons
   EXPECT_TRUE(value("SELECT error FROM skua.consumers")
                   .starts_with("the change at position " + std::to_string(bad) + " failed: "));
 
+  const char* const failing =
+      "SELECT failing_since IS NOT NULL AND failures >= attempts FROM skua.consumer_lanes";
+  EXPECT_EQ(value(failing), "t");
+
   reset_consumer(session(), "post_stats", AfterStop::Skip);
   EXPECT_EQ(letters(), "post_stats 0 " + std::to_string(bad) + " dead create");
+  EXPECT_EQ(value(failing), "f");
   test::fold_changes(session());
   EXPECT_EQ(likes(), "1: 1, 2: 1, 3: 1, 4: 1");
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -14,7 +15,9 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
+#include "feed/consumers/consumer_judgement.hpp"
 #include "feed/consumers/consumer_table.hpp"
+#include "feed/consumers/served_sessions.hpp"
 #include "feed/leases/end_lease.hpp"
 #include "feed/leases/leased_consumers.hpp"
 #include "feed/leases/take_lease.hpp"
@@ -263,6 +266,55 @@ TEST_F(LeasesTest, a_temporary_failure_counts_no_attempt_and_waits) {
   const auto lease = take_lease(session(), {.consumer_id = id(), .owner = "a"});
   EXPECT_FALSE(lease) << "before its time, although there is a change";
   EXPECT_EQ(positions(take()), "1");
+}
+
+TEST_F(LeasesTest, failures_are_counted_until_a_success) {
+  add();
+  like(1);
+  const auto consumer = [&] { return read_consumers(session()).at(0); };
+  EXPECT_EQ(failing_lane(consumer()), nullptr);
+  for (int i = 0; i < 3; ++i) {
+    report_failure(session(), take()->lease.name,
+                   {.pos = {},
+                    .error = "HTTP 401",
+                    .wait = {},
+                    .is_temporary = true,
+                    .cause = FailureCause::Refused});
+  }
+  session().run(
+      "UPDATE skua.consumer_lanes SET failing_since = failing_since - interval '29 minutes'");
+  fail(*take());
+  const Consumer failing = consumer();
+  ASSERT_NE(failing_lane(failing), nullptr);
+  const ConsumerLane& lane = *failing_lane(failing);
+  EXPECT_EQ(lane.failures, 4);
+  EXPECT_EQ(lane.error, "refused");
+  EXPECT_EQ(lane.cause, FailureCause::Change);
+  EXPECT_GE(lane.failing_for, std::chrono::minutes(29));
+  EXPECT_LT(lane.failing_for, std::chrono::minutes(30));
+  ack(*take());
+  EXPECT_EQ(failing_lane(consumer()), nullptr);
+  EXPECT_EQ(failures_in_a_row(consumer()), 0);
+}
+
+TEST_F(LeasesTest, a_process_serves_while_it_has_its_session) {
+  add();
+  EXPECT_FALSE(read_consumers(session()).at(0).is_served);
+  {
+    const store::Session other(database_.url(), kWebhooksSession + " pid 1 at host token");
+    EXPECT_TRUE(read_consumers(session()).at(0).is_served);
+  }
+}
+
+TEST_F(LeasesTest, a_lease_that_ended_a_minute_ago_is_abandoned) {
+  add();
+  like(1);
+  const auto lane = [&] { return read_consumers(session()).at(0).lanes.at(0); };
+  const auto taken = take();
+  EXPECT_TRUE(lane().is_leased);
+  session().run("UPDATE skua.consumer_lanes SET lease_until = now() - interval '61 seconds'");
+  EXPECT_FALSE(lane().is_leased);
+  EXPECT_TRUE(lane().is_abandoned);
 }
 
 TEST_F(LeasesTest, the_policy_block_lane_stops_one_lane) {

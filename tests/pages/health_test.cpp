@@ -146,9 +146,16 @@ TEST_F(JudgeTest, an_open_bootstrap_is_a_reason) {
 }
 
 TEST_F(JudgeTest, each_stuck_consumer_is_a_reason) {
-  observed_.database->stuck_consumers = {{"post_stats", "it is paused"}, {"hook", "lane 0"}};
+  const auto stuck = [](const char* reason, const char* cure) {
+    return feed::ConsumerJudgement{feed::ConsumerJudgement::Level::Stuck, "paused",
+                                   &problem("consumer-stuck"), reason, cure};
+  };
+  observed_.database->stuck_consumers = {{"post_stats", stuck("it is paused", "Resume it.")},
+                                         {"hook", stuck("deliveries fail", "Start it.")}};
   EXPECT_THAT(reasons(), ElementsAre("consumer-stuck", "consumer-stuck"));
   EXPECT_EQ(detail(), "post_stats: it is paused");
+  EXPECT_EQ(health().reasons[1].subject, "hook");
+  EXPECT_EQ(health().reasons[1].cure, "Start it.");
 }
 
 TEST_F(JudgeTest, dead_letters_are_a_warning) {

@@ -34,6 +34,19 @@ TEST_F(ReasonLogTest, has_a_line_when_a_reason_appears_and_one_when_it_ends) {
                            "info ended: the tables lag behind a source"}));
 }
 
+TEST_F(ReasonLogTest, has_lines_for_each_consumer) {
+  const Reason first{&problem("consumer-stuck"), "post_stats: it is paused", "post_stats"};
+  const Reason second{&problem("consumer-stuck"), "search: deliveries fail", "search"};
+  update({first});
+  update({first, second});
+  update({second});
+  EXPECT_EQ(lines_, (Lines{"warn a consumer does not advance: post_stats: it is paused "
+                           "[consumer-stuck]",
+                           "warn a consumer does not advance: search: deliveries fail "
+                           "[consumer-stuck]",
+                           "info ended: a consumer does not advance: post_stats"}));
+}
+
 TEST_F(ReasonLogTest, has_warnings) {
   Health health;
   health.warnings = {{&problem("account-cut-off"), "12 messages, the last 1 s ago"}};

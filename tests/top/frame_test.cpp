@@ -69,7 +69,7 @@ collection              per second  since start
 app.bsky.feed.post           40.00          500
 app.bsky.feed.postgate        0.00            5
 Consumers [5]
-consumer    kind        state      lag  changes behind  error
+consumer    kind        state      lag  changes behind  reason
 post_stats  projection  paused  12.5 s           1,234  a lane failed
 Dead letters [6]  1 of 3 lines
 count  reason

@@ -63,6 +63,27 @@ std::optional<feed::LeaseFailure> failure_in(const std::string& body, const Leas
   return failure;
 }
 
+feed::FailureCause cause_of(ErrorCode error) {
+  using transport::errc;
+  if (error == errc::host_not_found || error == errc::host_lookup_failed) {
+    return feed::FailureCause::Name;
+  }
+  if (error == errc::tls_failed || error == errc::tls_untrusted) return feed::FailureCause::Tls;
+  if (error == errc::http_timed_out) return feed::FailureCause::Slow;
+  if (error == errc::http_dropped) return feed::FailureCause::Change;
+  if (error == errc::http_malformed) return feed::FailureCause::Address;
+  return feed::FailureCause::Unreachable;
+}
+
+feed::FailureCause cause_of(unsigned status) {
+  if (std::ranges::find(kAboutChanges, status) != kAboutChanges.end()) {
+    return feed::FailureCause::Change;
+  }
+  if (status == 401 || status == 403 || status == 407) return feed::FailureCause::Refused;
+  const bool asks_to_wait = status == 408 || status == 425 || status == 429 || status > 500;
+  return asks_to_wait ? feed::FailureCause::Busy : feed::FailureCause::Address;
+}
+
 }  // namespace
 
 std::string webhook_signature(const std::string& secret, const std::string& id,
@@ -110,15 +131,18 @@ std::optional<feed::LeaseFailure> webhook_failure(const Result<transport::HttpAn
     return feed::LeaseFailure{.pos = {},
                               .error = "no answer: " + answer.error().message(),
                               .wait = {},
-                              .is_temporary = !is_about_changes};
+                              .is_temporary = !is_about_changes,
+                              .cause = cause_of(answer.error())};
   }
   if (answer->status >= 200 && answer->status < 300) return failure_in(answer->body, batch);
+  const feed::FailureCause cause = cause_of(answer->status);
+  std::string error = fmt::format("HTTP {}", answer->status);
+  if (!answer->body.empty()) error += ": " + printable(answer->body, kAnswerCharacters);
   feed::LeaseFailure failure{.pos = {},
-                             .error = fmt::format("status {} {}", answer->status,
-                                                  printable(answer->body, kAnswerCharacters)),
+                             .error = std::move(error),
                              .wait = {},
-                             .is_temporary = std::find(kAboutChanges.begin(), kAboutChanges.end(),
-                                                       answer->status) == kAboutChanges.end()};
+                             .is_temporary = cause != feed::FailureCause::Change,
+                             .cause = cause};
   if (const auto wait = transport::asked_wait(*answer, system_clock().now())) failure.wait = *wait;
   return failure;
 }

@@ -8,6 +8,7 @@
 #include "base/random.hpp"
 #include "change_feed/leased/leased_filter.hpp"
 #include "change_feed/leased/webhook_message.hpp"
+#include "feed/consumers/served_sessions.hpp"
 #include "store/process_name.hpp"
 
 namespace skua::change_feed {
@@ -30,7 +31,7 @@ WebhookSender::WebhookSender(Options options, FeedMetrics& metrics)
     : options_(std::move(options)),
       metrics_(metrics),
       thread_({.database_url = options_.database_url,
-               .session_name = store::process_name("skua webhooks"),
+               .session_name = store::process_name(feed::kWebhooksSession),
                .component = "webhook",
                .failure = "webhooks get no changes",
                .on_defect = options_.on_defect},

@@ -1,7 +1,10 @@
 #include "feed/consumers/batch_fold.hpp"
 
+#include <string>
+
 #include <fmt/format.h>
 
+#include "feed/consumers/lane_outcome_sql.hpp"
 #include "feed/projections/projection_tables.hpp"
 
 namespace skua::feed {
@@ -10,9 +13,9 @@ namespace {
 // After a failure the batch was halved: after a success it doubles again.
 const store::Statement kAdvance{
     "consumers_advance",
-    "UPDATE skua.consumer_lanes SET pos = $3::int8, epoch = epoch + 1, served_at = now(), attempts "
-    "= 0, retry_at = NULL, error = NULL, batch = CASE WHEN batch < "
-    "1000000 THEN batch * 2 END WHERE consumer_id = $1::int4 AND lane = $2::int4"};
+    std::string("UPDATE skua.consumer_lanes SET pos = $3::int8, epoch = epoch + 1, served_at = "
+                "now(), batch = CASE WHEN batch < 1000000 THEN batch * 2 END, ") +
+        kLaneSucceeded + " WHERE consumer_id = $1::int4 AND lane = $2::int4"};
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include "feed/consumers/consumer_replays.hpp"
 #include "feed/consumers/consumer_table.hpp"
 #include "feed/consumers/projection_upkeep.hpp"
+#include "feed/consumers/served_sessions.hpp"
 #include "feed/consumers/tuning.hpp"
 #include "store/process_name.hpp"
 
@@ -40,7 +41,7 @@ milliseconds idle_pause(const std::vector<Consumer>& consumers) {
 ConsumerPool::ConsumerPool(Options options)
     : options_(std::move(options)),
       upkeep_({.database_url = options_.database_url,
-               .session_name = store::process_name("skua projections"),
+               .session_name = store::process_name(kProjectionsSession),
                .prepare = prepare_fold_session,
                .component = "feed",
                .failure = "projections are not built",

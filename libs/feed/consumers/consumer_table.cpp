@@ -7,6 +7,8 @@
 #include <fmt/ranges.h>
 
 #include "feed/consumers/consumer_replays.hpp"
+#include "feed/consumers/lane_outcome_sql.hpp"
+#include "feed/consumers/served_sessions.hpp"
 #include "feed/projections/projection.hpp"
 #include "feed/projections/projection_tables.hpp"
 
@@ -46,17 +48,23 @@ const Statement kSkip{"consumers_skip",
                       "coalesce(l.error, '')"};
 const Statement kContinue{
     "consumers_continue",
-    "WITH halted AS (SELECT c.id FROM skua.consumers AS c WHERE c.name = $1::text AND c.role <> "
-    "'retired' AND (c.state = 'stopped' OR EXISTS (SELECT FROM skua.consumer_lanes AS b WHERE "
-    "b.consumer_id = c.id AND b.is_blocked))), continued AS (UPDATE skua.consumers AS c SET state "
-    "= 'running', error = NULL FROM halted AS h WHERE c.id = h.id AND c.state = 'stopped') UPDATE "
-    "skua.consumer_lanes AS l SET attempts = 0, retry_at = NULL, batch = NULL, error = NULL, "
-    "is_blocked = false, epoch = l.epoch + 1, owner = NULL, lease_until = NULL, leased_end = NULL, "
-    "leased_count = NULL, leased_key = NULL FROM halted AS h WHERE h.id = l.consumer_id RETURNING "
-    "1"};
+    std::string("WITH halted AS (SELECT c.id FROM skua.consumers AS c WHERE c.name = $1::text AND "
+                "c.role <> 'retired' AND (c.state = 'stopped' OR EXISTS (SELECT FROM "
+                "skua.consumer_lanes AS b WHERE b.consumer_id = c.id AND b.is_blocked))), "
+                "continued AS (UPDATE skua.consumers AS c SET state = 'running', error = NULL FROM "
+                "halted AS h WHERE c.id = h.id AND c.state = 'stopped') UPDATE skua.consumer_lanes "
+                "AS l SET batch = NULL, is_blocked = false, epoch = l.epoch + 1, owner = NULL, "
+                "lease_until = NULL, leased_end = NULL, leased_count = NULL, leased_key = NULL, ") +
+        kLaneSucceeded + " FROM halted AS h WHERE h.id = l.consumer_id RETURNING 1"};
 const Statement kSetState{"consumers_set_state",
                           "UPDATE skua.consumers SET state = $2::text, error = $3::text WHERE id = "
                           "$1::int4"};
+
+std::string session_exists(const std::string& name) {
+  return "EXISTS (SELECT FROM pg_stat_activity AS s WHERE s.datname = current_database() AND "
+         "starts_with(s.application_name, '" +
+         name + " '))";
+}
 
 const Statement kList{
     "consumers_list",
@@ -66,11 +74,38 @@ const Statement kList{
     "(SELECT b.at FROM skua.change_log AS b WHERE b.pos <= l.pos ORDER BY b.pos DESC LIMIT 1)) * "
     "1000)::int8 ELSE 0 END, l.is_blocked, (SELECT count(*) FROM skua.waiting_changes AS w WHERE "
     "w.consumer_id = l.consumer_id AND w.lane = l.lane AND w.until IS NULL), c.filter::text, "
-    "coalesce(c.url, ''), CASE WHEN l.retry_at > clock_timestamp() THEN (extract(epoch FROM "
-    "l.retry_at - clock_timestamp()) * 1000)::int8 END FROM (SELECT skua.change_log_end() AS "
-    "log_end) AS e CROSS JOIN "
-    "skua.consumers AS c LEFT JOIN skua.consumer_lanes AS l ON l.consumer_id = c.id "
-    "WHERE c.role <> 'retired' ORDER BY c.name, c.role, c.id, l.lane"};
+    "coalesce(c.url, ''), CASE WHEN c.kind = 'projection' THEN e.has_projections ELSE "
+    "e.has_webhooks END, e.has_bootstrap, (extract(epoch FROM clock_timestamp() - c.created_at) * "
+    "1000)::int8, l.failing_since, (extract(epoch FROM clock_timestamp() - l.failing_since) * "
+    "1000)::int8, l.failures, coalesce(l.cause, ''), coalesce(l.lease_until > clock_timestamp(), "
+    "false), coalesce(l.lease_until < clock_timestamp() - interval '1 minute', false), CASE WHEN "
+    "l.retry_at > clock_timestamp() THEN (extract(epoch FROM l.retry_at - clock_timestamp()) * "
+    "1000)::int8 END FROM (SELECT "
+    "skua.change_log_end() AS log_end, EXISTS (SELECT FROM skua.dropped_indexes) AS "
+    "has_bootstrap, " +
+        session_exists(kProjectionsSession) + " AS has_projections, " +
+        session_exists(kWebhooksSession) +
+        " AS has_webhooks) AS e CROSS JOIN skua.consumers AS c LEFT JOIN skua.consumer_lanes AS l "
+        "ON l.consumer_id = c.id WHERE c.role <> 'retired' ORDER BY c.name, c.role, c.id, l.lane"};
+
+ConsumerLane lane_of(const store::Rows& rows, std::size_t i) {
+  ConsumerLane lane{.lane = static_cast<std::int16_t>(rows.int4(i, 11)),
+                    .pos = rows.int8(i, 12),
+                    .attempts = rows.int4(i, 13),
+                    .error = std::string(rows.text(i, 14)),
+                    .is_blocked = rows.boolean(i, 17),
+                    .waiting_accounts = rows.int8(i, 18)};
+  if (!rows.is_null(i, 24)) {
+    lane.failing_since = rows.timestamp(i, 24);
+    lane.failing_for = std::chrono::milliseconds(rows.int8(i, 25));
+  }
+  lane.failures = rows.int4(i, 26);
+  lane.cause = failure_cause(rows.text(i, 27));
+  lane.is_leased = rows.boolean(i, 28);
+  lane.is_abandoned = rows.boolean(i, 29);
+  if (!rows.is_null(i, 30)) lane.retry_in = std::chrono::milliseconds(rows.int8(i, 30));
+  return lane;
+}
 
 const Projection& require_projection(const std::string& name) {
   if (const Projection* projection = find_projection(name)) return *projection;
@@ -89,7 +124,7 @@ store::Params of_name(const std::string& name) {
 
 }  // namespace
 
-void add_consumer(store::Session& session, const NewConsumer& consumer) {
+void check_new(const NewConsumer& consumer) {
   const Projection& projection = require_projection(consumer.name);
   const std::int16_t lanes = consumer.lanes.value_or(1);
   check_lanes(lanes);
@@ -100,6 +135,12 @@ void add_consumer(store::Session& session, const NewConsumer& consumer) {
     throw ConsumerError(fmt::format("{} has one lane", projection.name));
   }
   check_profile(consumer.profile);
+}
+
+void add_consumer(store::Session& session, const NewConsumer& consumer) {
+  check_new(consumer);
+  const Projection& projection = require_projection(consumer.name);
+  const std::int16_t lanes = consumer.lanes.value_or(1);
   ConsumerChange change(session);
   refuse_consumer(session, consumer.name);
   store::Params params;
@@ -186,19 +227,17 @@ std::vector<Consumer> read_consumers(store::Session& session) {
       consumer.error = rows.text(i, 10);
       consumer.filter = rows.text(i, 19);
       consumer.url = rows.text(i, 20);
+      consumer.is_served = rows.boolean(i, 21);
+      consumer.waits_for_bootstrap = rows.boolean(i, 22);
+      consumer.age = std::chrono::milliseconds(rows.int8(i, 23));
+      if (consumer.role == "next" && consumers.size() > 1) {
+        Consumer& other = consumers[consumers.size() - 2];
+        other.has_successor = other.name == consumer.name;
+      }
     }
     if (rows.is_null(i, 11)) continue;
     Consumer& consumer = consumers.back();
-    consumer.lanes.push_back(
-        {.lane = static_cast<std::int16_t>(rows.int4(i, 11)),
-         .pos = rows.int8(i, 12),
-         .attempts = rows.int4(i, 13),
-         .error = std::string(rows.text(i, 14)),
-         .is_blocked = rows.boolean(i, 17),
-         .waiting_accounts = rows.int8(i, 18),
-         .retry_in = rows.is_null(i, 21)
-                         ? std::nullopt
-                         : std::optional(std::chrono::milliseconds(rows.int8(i, 21)))});
+    consumer.lanes.push_back(lane_of(rows, i));
     consumer.behind = std::max(consumer.behind.value_or(0), rows.int8(i, 15));
     const std::chrono::milliseconds lag(rows.is_null(i, 16) ? 0 : rows.int8(i, 16));
     consumer.lag = std::max(consumer.lag.value_or(std::chrono::milliseconds(0)), lag);

@@ -7,7 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/time.hpp"
 #include "feed/consumers/consumer_change.hpp"
+#include "feed/leases/lease.hpp"
 #include "feed/projections/projection.hpp"
 #include "store/session.hpp"
 
@@ -24,7 +26,18 @@ struct ConsumerLane {
   /// Accounts whose changes wait behind a dead letter.
   std::int64_t waiting_accounts = 0;
   /// Until the next attempt after a failure; nothing: none waits.
-  std::optional<std::chrono::milliseconds> retry_in;
+  std::optional<std::chrono::milliseconds> retry_in = std::nullopt;
+  /// Of the failures since the last batch that succeeded: the time of the first, how long ago that
+  /// is by the server's clock, their number, and what the last one concerns. Nothing: the last
+  /// batch succeeded.
+  std::optional<Timestamp> failing_since = std::nullopt;
+  std::chrono::milliseconds failing_for{0};
+  std::int32_t failures = 0;
+  FailureCause cause = FailureCause::Change;
+  /// A process or program has a lease that has not ended.
+  bool is_leased = false;
+  /// A lease ended a minute ago or earlier, and nobody has taken the lane since.
+  bool is_abandoned = false;
 };
 
 /// A row of `skua.consumers` with its lanes.
@@ -50,6 +63,15 @@ struct Consumer {
   /// Nothing while it has no lanes.
   std::optional<std::int64_t> behind;
   std::optional<std::chrono::milliseconds> lag;
+  /// A process is connected to the database that builds and applies projections (`skua run`), or
+  /// that delivers changes (`skua serve`).
+  bool is_served = true;
+  /// The indexes of a bootstrap are missing: no consumer reads changes.
+  bool waits_for_bootstrap = false;
+  /// Another consumer of this name is built, and will replace this one.
+  bool has_successor = false;
+  /// Since it was added, or its rebuild was requested.
+  std::chrono::milliseconds age{0};
 };
 
 struct NewConsumer {
@@ -61,6 +83,9 @@ struct NewConsumer {
   /// JSON object: see Tuning.
   std::string overrides = "{}";
 };
+
+/// Throws ConsumerError for values that no database allows. Pure.
+void check_new(const NewConsumer& consumer);
 
 // All throw ConsumerError and store::SqlError. Each is one transaction.
 

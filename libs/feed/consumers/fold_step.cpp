@@ -10,6 +10,7 @@
 #include "feed/consumers/batch_fold.hpp"
 #include "feed/consumers/consumer_replays.hpp"
 #include "feed/consumers/consumer_table.hpp"
+#include "feed/consumers/lane_outcome_sql.hpp"
 #include "feed/consumers/tuning_sql.hpp"
 #include "feed/failure_problem.hpp"
 #include "feed/projections/projection.hpp"
@@ -43,16 +44,17 @@ const Statement kChoose{
 
 const Statement kHalve{
     "consumers_halve",
-    "UPDATE skua.consumer_lanes SET batch = $4::int4, error = $5::text, served_at = "
-    "clock_timestamp() WHERE consumer_id = $1::int4 AND lane = $2::int4 AND pos = $3::int8"};
+    std::string("UPDATE skua.consumer_lanes SET batch = $4::int4, error = $5::text, served_at = "
+                "clock_timestamp(), ") +
+        kLaneFailed + " WHERE consumer_id = $1::int4 AND lane = $2::int4 AND pos = $3::int8"};
 
 const Statement kFail{
     "consumers_fail",
     std::string("UPDATE skua.consumer_lanes AS l SET attempts = l.attempts + 1, error = $10::text, "
                 "batch = 1, served_at = clock_timestamp(), retry_at = clock_timestamp() + "
                 "least(p.retry * power(2, least(l.attempts, 20)), p.max_retry) * interval "
-                "'1 millisecond' FROM skua.consumers AS c ") +
-        kTuningJoin +
+                "'1 millisecond', ") +
+        kLaneFailed + " FROM skua.consumers AS c " + kTuningJoin +
         "WHERE c.id = $7::int4 AND l.consumer_id = c.id AND l.lane = $8::int4 AND l.pos = $9::int8 "
         "RETURNING l.attempts >= p.max_attempts, c.policy"};
 

@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "feed/consumers/consumer_replays.hpp"
 #include "feed/consumers/consumer_table.hpp"
+#include "feed/consumers/lane_outcome_sql.hpp"
 #include "feed/consumers/tuning_sql.hpp"
 #include "feed/failure_problem.hpp"
 #include "feed/leases/held_lease.hpp"
@@ -28,7 +29,8 @@ constexpr const char* kRetryColumns =
     "millisecond' FROM skua.consumers AS c ";
 const Statement kRetryLane{
     "leases_retry_lane",
-    std::string("UPDATE skua.consumer_lanes AS t SET ") + kRetryColumns + kTuningJoin +
+    std::string("UPDATE skua.consumer_lanes AS t SET cause = $13::text, ") + kLaneFailed + ", " +
+        kRetryColumns + kTuningJoin +
         "WHERE c.id = $7::int4 AND t.consumer_id = c.id AND t.lane = $8::int4"};
 const Statement kRetryWaiting{
     "leases_retry_waiting",
@@ -41,9 +43,9 @@ const Statement kLimits{
 const Statement kAccount{
     "leases_account", "SELECT c.actor_id FROM skua.changes_between($1::int8, $1::int8 + 1) AS c"};
 const Statement kBlock{"leases_block",
-                       "UPDATE skua.consumer_lanes SET is_blocked = true, attempts = $3::int4, "
-                       "error = $4::text, batch = 1 WHERE consumer_id = $1::int4 AND lane = "
-                       "$2::int4"};
+                       std::string("UPDATE skua.consumer_lanes SET is_blocked = true, attempts = "
+                                   "$3::int4, error = $4::text, cause = $5::text, batch = 1, ") +
+                           kLaneFailed + " WHERE consumer_id = $1::int4 AND lane = $2::int4"};
 
 void renew(store::Session& session, const LeaseName& lease, std::chrono::milliseconds duration) {
   store::Params params;
@@ -73,7 +75,7 @@ void retry_later(store::Session& session, const LeaseName& lease, const HeldLeas
     params.int4(*held.key).int8(held.pos);
     session.execute(kRetryWaiting, params);
   } else {
-    session.execute(kRetryLane, params);
+    session.execute(kRetryLane, params.text(to_string(failure.cause)));
   }
 }
 
@@ -84,16 +86,18 @@ std::int32_t account_at(store::Session& session, std::int64_t pos) {
 }
 
 void block_lane(store::Session& session, const LeaseName& lease, std::int32_t attempts,
-                const std::string& error) {
+                FailureCause cause, const std::string& error) {
   store::Params params;
   params.int4(lease.consumer_id).int4(lease.lane).int4(attempts).text(error);
+  params.text(to_string(cause));
   session.execute(kBlock, params);
 }
 
 /// The first change failed for good: a waiting change is a dead letter again, whatever the policy.
 void apply_policy(store::Session& session, const LeaseName& lease, const HeldLease& held,
-                  std::int32_t attempts, const std::string& error) {
+                  std::int32_t attempts, const LeaseFailure& failure) {
   const std::int64_t pos = held.pos;
+  const std::string& error = failure.error;
   logger("feed")->error("{}: the change at position {} failed too often, policy {}: {}",
                         held.consumer, pos, held.policy,
                         with_code(error, problem_of_failure(held.policy)));
@@ -114,12 +118,14 @@ void apply_policy(store::Session& session, const LeaseName& lease, const HeldLea
         hold_changes(session, lease.consumer_id, lease.lane, account_at(session, pos), pos, *id)) {
       advance_lease(session, lease, held, pos + 1);
     } else {
-      block_lane(session, lease, attempts, error + " (too many dead letters: the lane is blocked)");
+      block_lane(session, lease, attempts, failure.cause,
+                 error + " (too many dead letters: the lane is blocked)");
     }
   } else if (held.policy == "block_lane") {
-    block_lane(session, lease, attempts, error);
+    block_lane(session, lease, attempts, failure.cause, error);
   } else {
-    retry_later(session, lease, held, attempts, 1, {.pos = {}, .error = error, .wait = {}});
+    retry_later(session, lease, held, attempts, 1,
+                {.pos = {}, .error = error, .wait = {}, .cause = failure.cause});
     set_consumer_state(session, lease.consumer_id, "stopped",
                        fmt::format("the change at position {} failed: {}", pos, error));
   }
@@ -134,7 +140,7 @@ void count_attempt(store::Session& session, const LeaseName& lease, const HeldLe
   const store::Rows limits = session.execute(kLimits, params);
   const std::int32_t attempts = std::min(held.attempts, 1'000'000'000) + 1;
   if (failure.is_final || attempts >= limits.int4(0, 0)) {
-    apply_policy(session, lease, held, attempts, failure.error);
+    apply_policy(session, lease, held, attempts, failure);
     return;
   }
   LeaseFailure later = failure;

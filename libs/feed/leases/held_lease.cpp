@@ -1,5 +1,7 @@
 #include "feed/leases/held_lease.hpp"
 
+#include "feed/consumers/lane_outcome_sql.hpp"
+
 namespace skua::feed {
 namespace {
 
@@ -13,9 +15,9 @@ const Statement kLockLease{
     "$4::text FOR UPDATE OF l"};
 const Statement kMoveLane{
     "leases_move",
-    "UPDATE skua.consumer_lanes SET pos = $3::int8, served_at = clock_timestamp(), attempts = 0, "
-    "retry_at = NULL, error = NULL, batch = CASE WHEN batch < 1000000 THEN batch * 2 END WHERE "
-    "consumer_id = $1::int4 AND lane = $2::int4"};
+    std::string("UPDATE skua.consumer_lanes SET pos = $3::int8, served_at = clock_timestamp(), "
+                "batch = CASE WHEN batch < 1000000 THEN batch * 2 END, ") +
+        kLaneSucceeded + " WHERE consumer_id = $1::int4 AND lane = $2::int4"};
 const Statement kRelease{
     "leases_release",
     "UPDATE skua.consumer_lanes SET owner = NULL, lease_until = NULL, leased_end = NULL, "

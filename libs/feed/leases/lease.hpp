@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace skua::feed {
@@ -34,6 +35,32 @@ struct Lease {
   std::vector<std::int32_t> waiting_keys;
 };
 
+/// What a failure concerns, and so who must correct it.
+enum class FailureCause : std::uint8_t {
+  /// A change, or its processing.
+  Change,
+  // The receiver of a webhook.
+  /// No connection.
+  Unreachable,
+  /// Its name does not resolve.
+  Name,
+  /// Its certificate.
+  Tls,
+  /// No answer in time. A change may be the reason: attempts count.
+  Slow,
+  /// It refuses the sender, such as HTTP 401.
+  Refused,
+  /// Nothing at this URL processes changes, such as HTTP 404.
+  Address,
+  /// It asks to wait, such as HTTP 503.
+  Busy,
+};
+
+/// As in skua.consumer_lanes.cause.
+std::string_view to_string(FailureCause cause);
+/// Change for any other text.
+FailureCause failure_cause(std::string_view text);
+
 /// Why the holder of a lease could not process changes.
 struct LeaseFailure {
   /// The change that failed; the changes before it are acknowledged. Nothing: it is not known. The
@@ -46,6 +73,7 @@ struct LeaseFailure {
   bool is_final = false;
   /// The changes did not cause it: the attempt does not count. `wait` then is the time.
   bool is_temporary = false;
+  FailureCause cause = FailureCause::Change;
 };
 
 }  // namespace skua::feed

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "feed/consumers/lane_outcome_sql.hpp"
 #include "feed/projections/projection.hpp"
 
 namespace skua::feed {
@@ -31,10 +32,10 @@ const Statement kRangeOfLog{
     "skua.change_log_end()), skua.change_log_end()"};
 const Statement kMoveLanes{
     "leased_move_lanes",
-    "UPDATE skua.consumer_lanes SET pos = $2::int8, start = $2::int8, epoch = epoch + 1, attempts "
-    "= 0, retry_at = NULL, batch = NULL, error = NULL, is_blocked = false, owner = NULL, "
-    "lease_until = NULL, leased_end = NULL, leased_count = NULL, leased_key = NULL WHERE "
-    "consumer_id = $1::int4"};
+    std::string("UPDATE skua.consumer_lanes SET pos = $2::int8, start = $2::int8, epoch = epoch + "
+                "1, batch = NULL, is_blocked = false, owner = NULL, lease_until = NULL, leased_end "
+                "= NULL, leased_count = NULL, leased_key = NULL, ") +
+        kLaneSucceeded + " WHERE consumer_id = $1::int4"};
 const Statement kForgetWaiting{"leased_forget_waiting",
                                "DELETE FROM skua.waiting_changes WHERE consumer_id = $1::int4"};
 const Statement kRunAgain{
@@ -80,7 +81,7 @@ std::int64_t position_of(store::Session& session, const FirstChange& first) {
 
 }  // namespace
 
-void add_leased_consumer(store::Session& session, const NewLeasedConsumer& consumer) {
+void check_new(const NewLeasedConsumer& consumer) {
   static const std::regex kName("[a-z][a-z0-9_]{0,39}");
   if (!std::regex_match(consumer.name, kName)) {
     throw ConsumerError(
@@ -92,6 +93,10 @@ void add_leased_consumer(store::Session& session, const NewLeasedConsumer& consu
   }
   check_lanes(consumer.lanes);
   check_profile(consumer.profile);
+}
+
+void add_leased_consumer(store::Session& session, const NewLeasedConsumer& consumer) {
+  check_new(consumer);
   ConsumerChange change(session);
   refuse_consumer(session, consumer.name);
   const std::int64_t pos = position_of(session, consumer.first);

@@ -51,6 +51,9 @@ struct LeasedConsumer {
   std::string secret = {};
 };
 
+/// Throws ConsumerError for values that no database allows. Pure.
+void check_new(const NewLeasedConsumer& consumer);
+
 // All throw store::SqlError; each is one transaction.
 
 /// Throws ConsumerError.

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "base/problem.hpp"
+#include "feed/consumers/consumer_table.hpp"
+
+namespace skua::feed {
+
+/// From when on an observation of a consumer is a problem.
+struct ConsumerLimits {
+  /// Failures in a row, and changes that wait while no process serves the consumer. A receiver that
+  /// restarts for a minute stays below it, with the wait before the next request.
+  std::chrono::seconds failing{120};
+  /// The lag.
+  std::chrono::seconds behind{600};
+};
+
+/// Whether a consumer does its work, and if not, why and what to do. Lists, pages, metrics, the log
+/// and `skua doctor` show the same judgement.
+struct ConsumerJudgement {
+  enum class Level : std::uint8_t {
+    /// It works. A reason then is a failure that may pass.
+    Works,
+    /// A person should look at it; it may be intended, or pass.
+    Notice,
+    /// It does not advance until somebody acts.
+    Stuck,
+    /// It has stopped for good.
+    Stopped,
+  };
+
+  Level level = Level::Works;
+  /// For people: `running` if it processes changes, otherwise why it does not, such as `failing`.
+  std::string state = {};
+  /// Null: it works.
+  const Problem* problem = nullptr;
+  /// What was observed, and what the operator does. Empty: nothing. The reason may quote a
+  /// receiver.
+  std::string reason = {};
+  std::string cure = {};
+};
+
+/// Its most serious state. Pure.
+ConsumerJudgement judge_consumer(const Consumer& consumer, const ConsumerLimits& limits = {});
+
+/// The lane that has failed longest since its last batch that succeeded; null: none fails.
+const ConsumerLane* failing_lane(const Consumer& consumer);
+
+/// Failures of all lanes since then.
+std::int64_t failures_in_a_row(const Consumer& consumer);
+
+}  // namespace skua::feed

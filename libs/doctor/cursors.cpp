@@ -4,9 +4,9 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/time.hpp"
+#include "status/lag.hpp"
 #include "store/plc_cursor.hpp"
 #include "store/server_clock.hpp"
 #include "store/source_lock.hpp"
@@ -23,38 +23,24 @@ constexpr std::chrono::hours kOldCursor{24};
 constexpr std::chrono::minutes kLongLag{5};
 /// A tail asks every three seconds. After a pause it needs some time.
 constexpr std::chrono::minutes kOldPlcCursor{10};
-/// A process saves its metrics every ten seconds.
-constexpr std::chrono::minutes kOldMetrics{2};
-
 /// A clock that was set back gives no negative age, and a wrong value in the table no overflow.
 seconds age_of(double age) {
   constexpr double kLongest = 1e10;
   return seconds(static_cast<std::int64_t>(age > 0 ? std::min(age, kLongest) : 0));
 }
 
-std::optional<seconds> lag_in(const std::string& metrics) {
-  // Only its values of the expected type count: users may write to the table.
-  const auto object = nlohmann::json::parse(metrics, nullptr, false);
-  if (!object.is_object()) return std::nullopt;
-  const auto found = object.find("lag_seconds");
-  if (found == object.end() || !found->is_number()) return std::nullopt;
-  return age_of(found->get<double>());
-}
-
 Finding judge_read_source(const SourceFound& source) {
   const std::string reader = "read by " + source.owner.value_or("");
-  if (source.metrics_age && *source.metrics_age > kOldMetrics) {
+  if (source.metrics_age && *source.metrics_age > status::kOldMetrics) {
     return warning(source.name, problem("source-behind"),
                    fmt::format("{}, which has saved nothing for {}", reader,
                                duration_text(*source.metrics_age)),
                    "Look at the log of this process. If it hangs, restart it.");
   }
-  const seconds lag = source.lag.value_or(seconds(0));
-  if (lag > kLongLag) {
-    return warning(source.name, problem("source-behind"),
-                   fmt::format("{}, lag {}", reader, duration_text(lag)));
-  }
-  return ok(source.name, fmt::format("{}, lag {}", reader, duration_text(lag)));
+  if (!source.lag) return ok(source.name, reader + ", which has stated no lag yet");
+  const std::string detail = fmt::format("{}, lag {}", reader, status::lag_text(*source.lag));
+  return *source.lag > kLongLag ? warning(source.name, problem("source-behind"), detail)
+                                : ok(source.name, detail);
 }
 
 Finding judge_unread_source(const SourceFound& source) {
@@ -78,7 +64,7 @@ std::vector<SourceFound> read_sources_found(store::Session& session) {
     }
     source.owner = store::source_owner(session, stored.name);
     if (stored.metrics_age_seconds) source.metrics_age = age_of(*stored.metrics_age_seconds);
-    if (stored.metrics) source.lag = lag_in(*stored.metrics);
+    source.lag = status::saved_lag(stored, source.owner.has_value());
     found.push_back(std::move(source));
   }
   return found;

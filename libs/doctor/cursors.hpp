@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "doctor/finding.hpp"
+#include "status/lag.hpp"
 #include "store/session.hpp"
 
 namespace skua::doctor {
@@ -20,9 +21,10 @@ struct SourceFound {
   std::optional<std::chrono::seconds> cursor_age = std::nullopt;
   /// The session that reads the source now; nothing: none does.
   std::optional<std::string> owner = std::nullopt;
-  /// The last metrics: their age, and the lag that they state.
+  /// Of the last metrics.
   std::optional<std::chrono::seconds> metrics_age = std::nullopt;
-  std::optional<std::chrono::seconds> lag = std::nullopt;
+  /// See status::saved_lag.
+  std::optional<status::Seconds> lag = std::nullopt;
 };
 
 /// All sources of the database. Throws store::SqlError.

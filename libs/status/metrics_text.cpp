@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "status/lag.hpp"
 #include "status/line_layout.hpp"
 #include "store/clock_watch.hpp"
 
@@ -17,14 +18,10 @@ std::string rate_text(double rate, const char* unit) {
   return fmt::format("{:.{}f} {}/s", rate, is_small ? 1 : 0, unit);
 }
 
-std::string lag_text(const Metrics& now) {
+std::string connection_text(const Metrics& now) {
   if (!now.connected) return "not connected";
   const auto lag = lag_of(now);
-  if (!lag) return "lag -";
-  if (*lag >= std::chrono::minutes(2)) {
-    return "lag " + duration_text(std::chrono::duration_cast<std::chrono::seconds>(*lag));
-  }
-  return fmt::format("lag {:.1f} s", std::chrono::duration<double>(*lag).count());
+  return "lag " + (lag ? lag_text(*lag) : "-");
 }
 
 std::string cursor_text(const Metrics& now) {
@@ -50,7 +47,7 @@ std::string disk_text(double bytes) {
 
 std::vector<std::string> source_parts(const Metrics& now) {
   if (now.role == Metrics::Role::Standby) return {now.source + " standby", cursor_text(now)};
-  return {now.source + (now.role == Metrics::Role::Active ? " active" : ""), lag_text(now),
+  return {now.source + (now.role == Metrics::Role::Active ? " active" : ""), connection_text(now),
           cursor_text(now)};
 }
 
@@ -79,7 +76,7 @@ std::string metrics_text(const Rates& rates, const std::vector<Metrics>& sources
     parts.push_back(rate_text(rates.events, "events"));
     parts.push_back(rate_text(rates.rows, "rows"));
   }
-  if (sources.size() == 1 && all.is_live) parts.push_back(lag_text(all));
+  if (sources.size() == 1 && all.is_live) parts.push_back(connection_text(all));
   if (const auto latency = latency_text(rates.latency); latency && !outage) {
     parts.push_back(*latency);
   }

@@ -1,11 +1,10 @@
 #include "status/source_list.hpp"
 
-#include <algorithm>
 #include <optional>
 
-#include <fmt/format.h>
-
+#include "command_line/table.hpp"
 #include "status/json_columns.hpp"
+#include "status/lag.hpp"
 #include "store/source_lock.hpp"
 #include "store/source_table.hpp"
 
@@ -24,20 +23,27 @@ std::string text_or_dash(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
+std::string duration_or_dash(const json& seconds) {
+  return seconds.is_null() ? "-" : lag_text(Seconds(seconds.get<double>()));
+}
+
 }  // namespace
 
 json read_source_list(store::Session& session) {
   json all = json::array();
   for (const store::StoredSource& source : store::read_sources(session)) {
+    const auto holder = store::source_owner(session, source.name);
+    const auto lag = saved_lag(source, holder.has_value());
     json object = {{"source", source.name},
                    {"kind", source.name.substr(0, source.name.find(':'))},
                    {"cursor", or_null(source.cursor)},
                    {"saved_at", time_or_null(source.saved_at)},
                    {"event_time", time_or_null(source.event_time)},
-                   {"lag_seconds", or_null(source.lag_seconds)},
+                   {"lag_seconds", lag ? json(lag->count()) : json(nullptr)},
+                   {"cursor_age_seconds", or_null(source.cursor_age_seconds)},
                    {"metrics_age_seconds", or_null(source.metrics_age_seconds)},
                    {"metrics", nullptr},
-                   {"holder", or_null(store::source_owner(session, source.name))}};
+                   {"holder", or_null(holder)}};
     if (source.metrics) object["metrics"] = json::parse(*source.metrics);
     all.push_back(std::move(object));
   }
@@ -45,21 +51,18 @@ json read_source_list(store::Session& session) {
 }
 
 std::string source_list_text(const json& sources) {
-  std::size_t width = 6;
+  command_line::Table table({{"source"},
+                             {"cursor", true},
+                             {"saved at"},
+                             {"lag", true},
+                             {"cursor age", true},
+                             {"read by"}});
   for (const json& source : sources) {
-    width = std::max(width, source["source"].get_ref<const std::string&>().size());
+    table.add({source["source"].get<std::string>(), text_or_dash(source["cursor"]),
+               text_or_dash(source["saved_at"]), duration_or_dash(source["lag_seconds"]),
+               duration_or_dash(source["cursor_age_seconds"]), text_or_dash(source["holder"])});
   }
-  std::string text = fmt::format("{:<{}}  {:>16}  {:<27}  {:>12}  {}\n", "source", width, "cursor",
-                                 "saved at", "lag", "read by");
-  for (const json& source : sources) {
-    const json& lag = source["lag_seconds"];
-    text += fmt::format("{:<{}}  {:>16}  {:<27}  {:>12}  {}\n",
-                        source["source"].get_ref<const std::string&>(), width,
-                        text_or_dash(source["cursor"]), text_or_dash(source["saved_at"]),
-                        lag.is_null() ? "-" : fmt::format("{:.1f} s", lag.get<double>()),
-                        text_or_dash(source["holder"]));
-  }
-  return text;
+  return table.text();
 }
 
 }  // namespace skua::status

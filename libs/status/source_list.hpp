@@ -8,8 +8,9 @@
 
 namespace skua::status {
 
-/// Reads the sources of a database, as an array: name, kind, cursor, when it was saved, lag, the
-/// process that reads the source, and its last metrics. Throws store::SqlError.
+/// Reads the sources of a database, as an array: name, kind, cursor, when it was saved, lag
+/// (see lag.hpp), age of the event at the cursor, the process that reads the source, and its last
+/// metrics. Throws store::SqlError.
 nlohmann::json read_source_list(store::Session& session);
 
 /// The same for people: a line for each source, without the metrics.

@@ -9,6 +9,7 @@
 #include "base/count_text.hpp"
 #include "base/number_text.hpp"
 #include "base/size_text.hpp"
+#include "command_line/table.hpp"
 #include "resolve/actor_sequence.hpp"
 #include "status/account_counts.hpp"
 #include "status/backfill_monitor.hpp"
@@ -16,6 +17,7 @@
 #include "status/change_log_status.hpp"
 #include "status/consumer_list.hpp"
 #include "status/json_columns.hpp"
+#include "status/lag.hpp"
 #include "status/source_list.hpp"
 #include "store/clock_watch.hpp"
 #include "store/letter_reasons.hpp"
@@ -218,10 +220,18 @@ std::string status_text(const json& status) {
     text += fmt::format("  {}  cursor {}", source["source"].get<std::string>(),
                         source["cursor"].is_null() ? "-" : source["cursor"].dump());
     if (!source["lag_seconds"].is_null()) {
-      text += fmt::format("  {:.1f} s behind now", source["lag_seconds"].get<double>());
+      text += "  lag " + lag_text(Seconds(source["lag_seconds"].get<double>()));
     }
-    text += source["holder"].is_null() ? "  not running\n"
-                                       : "  held by " + source["holder"].get<std::string>() + "\n";
+    if (!source["holder"].is_null()) {
+      text += "  read by " + source["holder"].get<std::string>();
+    } else {
+      text += "  no process reads it";
+      if (!source["cursor_age_seconds"].is_null()) {
+        text += "; the cursor is " + lag_text(Seconds(source["cursor_age_seconds"].get<double>())) +
+                " old";
+      }
+    }
+    text += "\n";
     if (!source["metrics"].is_null()) {
       const bool is_active = source["metrics"].value("role", "") == "active";
       text += std::string("    ") + (is_active ? "active: " : "") +
@@ -240,24 +250,22 @@ std::string status_text(const json& status) {
   if (const std::string backfill = backfill_status_text(status["backfill"]); !backfill.empty()) {
     text += "\nbackfill (`skua backfill status` prints more)\n" + backfill;
   }
-  if (const std::string consumers = consumer_list_text(status["consumers"]); !consumers.empty()) {
+  if (const std::string consumers = consumer_list_text(status["consumers"], 2);
+      !consumers.empty()) {
     text += "\nconsumers\n" + consumers;
   }
-  text += "\ntables\n";
+  command_line::Table tables({{"table"}, {"rows (estimated)", true}, {"size", true}});
   for (const json& table : status["tables"]) {
-    text += fmt::format("  {:<28}{:>14} {} {:>12}\n", table["table"].get<std::string>(),
-                        table["rows_estimated"].dump(),
-                        // Below each other in a column.
-                        table["rows_estimated"] == 1 ? "row (estimated) " : "rows (estimated)",
-                        size_text(table["bytes"].get<double>()));
+    tables.add({table["table"].get<std::string>(),
+                with_commas(table["rows_estimated"].get<std::int64_t>()),
+                size_text(table["bytes"].get<double>())});
   }
-  text += "\ndead letters\n";
-  if (status["dead_letters"].empty()) text += "  none\n";
+  text += "\ntables\n" + tables.text(2);
+  command_line::Table letters({{{}, true}, {}});
   for (const json& letter : status["dead_letters"]) {
-    text +=
-        fmt::format("  {:>8}  {}\n", letter["count"].dump(), letter["error"].get<std::string>());
+    letters.add({letter["count"].dump(), letter["error"].get<std::string>()});
   }
-  return text;
+  return text + "\ndead letters\n" + (letters.is_empty() ? "  none\n" : letters.text(2));
 }
 
 }  // namespace skua::status

@@ -49,7 +49,7 @@ std::vector<StoredSource> read_sources(Session& session) {
     if (!rows.is_null(row, 1)) source.cursor = rows.int8(row, 1);
     source.saved_at = instant_or_null(rows, row, 2);
     source.event_time = instant_or_null(rows, row, 3);
-    source.lag_seconds = seconds_or_null(rows, row, 4);
+    source.cursor_age_seconds = seconds_or_null(rows, row, 4);
     if (!rows.is_null(row, 5)) source.metrics = rows.text(row, 5);
     source.metrics_age_seconds = seconds_or_null(rows, row, 6);
   }

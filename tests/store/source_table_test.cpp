@@ -44,11 +44,11 @@ TEST_F(SourceTableTest, lists_sources_with_what_is_known_of_each) {
   EXPECT_EQ(sources[0].name, "relay:a.test");
   EXPECT_EQ(sources[0].cursor, 12);
   EXPECT_EQ(format_datetime(sources[0].saved_at.value()), "2026-01-02T03:04:05.000000Z");
-  EXPECT_NEAR(sources[0].lag_seconds.value(), 90, 60);
+  EXPECT_NEAR(sources[0].cursor_age_seconds.value(), 90, 60);
   EXPECT_EQ(sources[0].metrics, R"({"frames": 3})");
   EXPECT_EQ(sources[1].name, "relay:b.test");
   EXPECT_EQ(sources[1].event_time, std::nullopt);
-  EXPECT_EQ(sources[1].lag_seconds, std::nullopt);
+  EXPECT_EQ(sources[1].cursor_age_seconds, std::nullopt);
   EXPECT_EQ(sources[1].metrics, std::nullopt);
   EXPECT_EQ(sources[2].name, "tap:c.test");
   EXPECT_EQ(sources[2].cursor, std::nullopt);

@@ -107,9 +107,27 @@ json to_json(const BackfillQueue& queue) {
   }
   json next_due = nullptr;
   if (queue.jobs.next_due) next_due = format_datetime(*queue.jobs.next_due);
-  return {{"exact", queue.jobs.exact},   {"jobs", std::move(states)},
-          {"next_due", next_due},        {"hosts", std::move(hosts)},
-          {"errors", std::move(errors)}, {"lists", to_json(queue.lists)}};
+  return {{"exact", queue.jobs.exact},
+          {"jobs", std::move(states)},
+          {"next_due", next_due},
+          {"hosts", std::move(hosts)},
+          {"errors", std::move(errors)},
+          {"lists", to_json(queue.lists)},
+          {"list_errors", to_json(queue.list_errors)}};
+}
+
+json to_json(const std::vector<backfill::ListError>& errors) {
+  json all = json::array();
+  for (const backfill::ListError& error : errors) {
+    const bool is_abandoned = error.state == backfill::ListState::Failed;
+    all.push_back(
+        {{"host", error.list.host},
+         {"list", error.list.what},
+         {"state", std::string(to_string(error.state))},
+         {"error", error.reason},
+         {"next_attempt", is_abandoned ? json() : json(format_datetime(error.next_attempt))}});
+  }
+  return all;
 }
 
 json to_json(const std::map<std::string, backfill::ListCounts>& lists) {

@@ -50,6 +50,8 @@ struct BackfillQueue {
   std::map<std::string, backfill::ListCounts> lists;
   /// When the next page of a list is due; nothing: no list is queued or active.
   std::optional<Timestamp> next_page = std::nullopt;
+  /// See backfill::list_errors.
+  std::vector<backfill::ListError> list_errors = {};
 };
 
 /// All metrics of a backfill but those of its hosts.
@@ -62,6 +64,8 @@ nlohmann::json to_json(const backfill::BackfillMetrics& metrics, const BackfillR
 
 /// The same for `skua backfill status --json`.
 nlohmann::json to_json(const BackfillQueue& queue);
+
+nlohmann::json to_json(const std::vector<backfill::ListError>& errors);
 
 /// The lists of each kind, by state.
 nlohmann::json to_json(const std::map<std::string, backfill::ListCounts>& lists);

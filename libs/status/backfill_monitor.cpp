@@ -116,19 +116,14 @@ void BackfillMonitor::look(Session& session) {
 
 BackfillQueue read_backfill_queue(Session& session, std::size_t hosts) {
   return {backfill::job_counts(session, hosts), backfill::list_counts(session),
-          backfill::next_page_due(session)};
+          backfill::next_page_due(session), backfill::list_errors(session, kShownErrors)};
 }
 
 nlohmann::json read_backfill_status(Session& session) {
   nlohmann::json status = to_json(read_backfill_queue(session, kShownHosts));
   status["audit"] = to_json(backfill::list_counts(session, backfill::ListPurpose::Audit));
-  status["list_errors"] = nlohmann::json::array();
-  for (const backfill::ListError& error : backfill::list_errors(session, kShownErrors)) {
-    status["list_errors"].push_back({{"host", error.list.host},
-                                     {"list", error.list.what},
-                                     {"state", std::string(to_string(error.state))},
-                                     {"error", error.reason}});
-  }
+  status["audit_errors"] =
+      to_json(backfill::list_errors(session, kShownErrors, backfill::ListPurpose::Audit));
   status["bootstrap"] = backfill::bootstrap_is_open(session);
   status["metrics"] = nullptr;
   status["metrics_age_seconds"] = nullptr;

@@ -9,6 +9,7 @@
 #include "base/count_text.hpp"
 #include "base/number_text.hpp"
 #include "base/utf8.hpp"
+#include "command_line/table.hpp"
 #include "status/line_layout.hpp"
 #include "status/metrics_text.hpp"
 
@@ -95,6 +96,24 @@ std::string host_line(const backfill::HostMetrics& host, Timestamp now) {
   return line;
 }
 
+/// Of the latest failure of a job that waits; empty: none failed.
+std::string reason_of_jobs(const BackfillQueue& queue) {
+  for (const backfill::ErrorCount& error : queue.jobs.errors) {
+    if (error.state == JobState::Queued) return error.reason;
+  }
+  return {};
+}
+
+/// Of the list whose next attempt comes first.
+std::string reason_of_lists(const BackfillQueue& queue) {
+  const backfill::ListError* first = nullptr;
+  for (const backfill::ListError& error : queue.list_errors) {
+    if (error.state == backfill::ListState::Failed) continue;
+    if (first == nullptr || error.next_attempt < first->next_attempt) first = &error;
+  }
+  return first == nullptr ? "" : first->reason;
+}
+
 std::string number(const json& object, const char* name) {
   return with_commas(object.value(name, std::int64_t{0}));
 }
@@ -115,10 +134,9 @@ std::string waiting_text(const BackfillSnapshot& moment) {
   if (!due || *due <= moment.at) return {};
   auto text = fmt::format("all that is queued waits; the next attempt comes in {}",
                           duration_text(std::chrono::ceil<std::chrono::seconds>(*due - moment.at)));
-  for (const backfill::ErrorCount& error : queue.jobs.errors) {
-    if (error.state == JobState::Queued) return text + ": " + error.reason;
-  }
-  return text;
+  const std::string reason =
+      due == queue.next_page ? reason_of_lists(queue) : reason_of_jobs(queue);
+  return reason.empty() ? text : text + ": " + reason;
 }
 
 std::string backfill_line(const BackfillSnapshot& moment) {
@@ -195,6 +213,24 @@ std::string audit_line(const json& audit) {
                      counted_with_commas(count("listed_entries"), "entry"));
 }
 
+/// Why lists wait or were abandoned.
+std::string list_errors_text(const json& errors) {
+  std::string text;
+  for (const json& error : errors) {
+    const json next = error.value("next_attempt", json());
+    const std::string state =
+        next.is_null() ? "abandoned" : "waits, next attempt " + next.get<std::string>();
+    text += fmt::format("  list of {}: {}: {}\n", error.value("list", ""), state,
+                        error.value("error", ""));
+  }
+  return text;
+}
+
+bool has_waiting_list(const json& lists) {
+  return std::ranges::any_of(
+      lists, [](const json& counts) { return counts.value("waiting", std::int64_t{0}) > 0; });
+}
+
 }  // namespace
 
 std::string backfill_status_text(const json& backfill) {
@@ -229,24 +265,23 @@ std::string backfill_status_text(const json& backfill) {
         metrics.value("lease_owner", ""), number(metrics, "in_hand"),
         metrics.value("repositories_per_second", 0.0), metrics.value("records_per_second", 0.0),
         megabytes(metrics.value("bytes_per_second", 0.0)));
-  } else if (jobs.value("queued", 0) > 0) {
+  } else if (jobs.value("queued", 0) > 0 || has_waiting_list(lists)) {
     text += "  nobody works on it: `skua backfill` or `skua run` does\n";
   }
+  command_line::Table hosts(
+      {{"host"}, {"queued", true}, {"under way", true}, {"done", true}, {"ended otherwise", true}});
   for (const json& host : backfill["hosts"]) {
-    text += fmt::format("  {:<48} {:>9} queued {:>5} under way {:>9} done {:>7} otherwise\n",
-                        host.value("host", ""), number(host, "queued"), number(host, "running"),
-                        number(host, "done"), number(host, "ended_otherwise"));
+    hosts.add({host.value("host", ""), number(host, "queued"), number(host, "running"),
+               number(host, "done"), number(host, "ended_otherwise")});
   }
+  if (!hosts.is_empty()) text += hosts.text(2);
+  command_line::Table errors({{"repositories", true}, {"state"}, {"error"}});
   for (const json& error : backfill["errors"]) {
-    text += fmt::format("  {:>9} {:<11} {}\n", number(error, "jobs"), error.value("state", ""),
-                        error.value("error", ""));
+    errors.add({number(error, "jobs"), error.value("state", ""), error.value("error", "")});
   }
-  for (const json& error : backfill.value("list_errors", json::array())) {
-    text += fmt::format("  list of {}: {}: {}\n", error.value("list", ""),
-                        error.value("state", "") == "failed" ? "abandoned" : "waits",
-                        error.value("error", ""));
-  }
-  return text;
+  if (!errors.is_empty()) text += errors.text(2);
+  text += list_errors_text(backfill.value("list_errors", json::array()));
+  return text + list_errors_text(backfill.value("audit_errors", json::array()));
 }
 
 }  // namespace skua::status

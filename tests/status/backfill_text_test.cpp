@@ -61,6 +61,13 @@ TEST(WaitingWords, are_for_when_nothing_is_under_way_and_nothing_due) {
   EXPECT_THAT(waiting_text(now), HasSubstr("in 40 s: the host is away"));
   now.queue->next_page = kNow + 5s;
   EXPECT_THAT(waiting_text(now), HasSubstr("in 5 s"));
+  EXPECT_THAT(waiting_text(now), Not(HasSubstr("the host is away"))) << "that is of a job";
+  using backfill::ListState;
+  now.queue->list_errors = {
+      {{.host = "https://b.test"}, ListState::Failed, "no such collection", kNow},
+      {{.host = "https://b.test"}, ListState::None, "later", kNow + 60s},
+      {{.host = "https://a.test"}, ListState::None, "https://a.test: HTTP 429", kNow + 5s}};
+  EXPECT_THAT(waiting_text(now), HasSubstr("in 5 s: https://a.test: HTTP 429"));
 
   BackfillSnapshot reads = now;
   reads.metrics.discovery.under_way = 1;

@@ -1,5 +1,6 @@
 #include "backfill/discovery/list_counts.hpp"
 
+#include <chrono>
 #include <string_view>
 
 namespace skua::backfill {
@@ -11,15 +12,16 @@ using store::Session;
 using store::Statement;
 
 const Statement kCounts{"backfill_hosts_counts",
-                        "SELECT what, state, count(*), sum(listed)::int8 "
+                        "SELECT what, CASE WHEN state = 'listing' AND lease_owner IS NULL THEN "
+                        "'none' ELSE state END AS shown, count(*), sum(listed)::int8 "
                         "FROM skua.backfill_hosts WHERE starts_with(what, 'audit:') = $1::boolean "
-                        "GROUP BY what, state"};
+                        "GROUP BY what, shown"};
 
 const Statement kListErrors{
     "backfill_hosts_errors",
-    "SELECT host, what, is_operator_specified, state, error FROM skua.backfill_hosts "
-    "WHERE error IS NOT NULL AND state <> 'cancelled' "
-    "AND NOT starts_with(what, 'audit:') "
+    "SELECT host, what, is_operator_specified, state, error, (extract(epoch FROM next_attempt) * "
+    "1000000)::int8 FROM skua.backfill_hosts WHERE error IS NOT NULL AND state <> 'cancelled' "
+    "AND starts_with(what, 'audit:') = $2::boolean "
     "ORDER BY updated_at DESC, host, what LIMIT $1::int8"};
 
 const Statement kAbandonedSince{"backfill_hosts_abandoned_since",
@@ -49,9 +51,9 @@ std::map<std::string, ListCounts> list_counts(Session& session, ListPurpose purp
   return counts;
 }
 
-std::vector<ListError> list_errors(Session& session, std::size_t limit) {
+std::vector<ListError> list_errors(Session& session, std::size_t limit, ListPurpose purpose) {
   Params params;
-  params.int8(static_cast<std::int64_t>(limit));
+  params.int8(static_cast<std::int64_t>(limit)).boolean(purpose == ListPurpose::Audit);
   const Rows rows = session.execute(kListErrors, params);
   std::vector<ListError> errors;
   errors.reserve(rows.size());
@@ -59,7 +61,8 @@ std::vector<ListError> list_errors(Session& session, std::size_t limit) {
     errors.push_back(
         {{std::string(rows.text(i, 0)), std::string(rows.text(i, 1)), rows.boolean(i, 2)},
          list_state(rows.text(i, 3)),
-         std::string(rows.text(i, 4))});
+         std::string(rows.text(i, 4)),
+         Timestamp(std::chrono::microseconds(rows.int8(i, 5)))});
   }
   return errors;
 }

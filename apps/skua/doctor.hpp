@@ -15,6 +15,8 @@ struct DoctorFlags {
   bool allow_unsafe_database = false;
   SourceFlags source;
   VerificationFlags verification;
+  /// Where a running `skua run` has its pages.
+  std::optional<std::string> http;
   bool strict = false;
   bool json = false;
 };

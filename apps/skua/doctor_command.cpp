@@ -5,6 +5,7 @@
 #include "command_line/help_text.hpp"
 #include "command_list.hpp"
 #include "doctor.hpp"
+#include "pages_origin.hpp"
 #include "setting_option.hpp"
 #include "shared_arguments.hpp"
 
@@ -34,11 +35,19 @@ DoctorCommand::DoctorCommand(CLI::App& app)
   add_verify_option(doctor_, flags_.verification);
   add_plc_option(doctor_, flags_.verification.plc);
   add_ca_file_option(doctor_, flags_.verification.ca_file);
+  add_setting(doctor_, kHttp, flags_.http,
+              {.type = "ADDRESS|URL|off",
+               .meaning = "Pages of the running skua run whose settings count; off: do not ask it",
+               .otherwise = kDefaultPages});
   doctor_->add_flag("--strict", flags_.strict, "Exit with 1 also if there is a warning");
   add_json_flag(doctor_, flags_.json);
   doctor_->footer(
-      "The command only reads. It uses the settings of `skua run`, and ends within 40 seconds. "
-      "`skua help CODE` explains the code of a problem.\n\n"
+      "The command only reads, and ends within 45 seconds. It examines the sources and the PLC "
+      "directory of the running `skua run`, which it asks at --http; otherwise those of its own "
+      "flags and settings. Flags of this command come first. `skua help CODE` explains the code of "
+      "a problem.
+
+"
       "Examples:\n  skua doctor --database postgresql://localhost/skua --relay "
       "wss://relay1.us-east.bsky.network\n"
       "  skua doctor --json | jq '.findings[] | select(.level != \"ok\")'");

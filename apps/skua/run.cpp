@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@
 #include "database_choice.hpp"
 #include "progress.hpp"
 #include "run_pages.hpp"
+#include "running_settings.hpp"
 #include "status/backfill_text.hpp"
 #include "status/database_size.hpp"
 #include "status/line_layout.hpp"
@@ -222,6 +224,19 @@ std::optional<int> run_once(app::IndexerOptions& options, const BackfillRequest&
   return std::nullopt;
 }
 
+RunningSettings running_settings(const app::IndexerOptions& options) {
+  RunningSettings running{
+      .process = store::process_token(),
+      .verify = std::string(verify_name(options.verify)),
+      .plc = options.accounts.plc_url,
+      .ca_file = options.ca_file.empty() ? "" : std::filesystem::absolute(options.ca_file).string(),
+      .allow_unsafe_database = options.durability == app::Durability::Any};
+  for (const auto& [source, cursor] : options.sources) {
+    running.sources.push_back({std::string(source->kind()), source->url()});
+  }
+  return running;
+}
+
 }  // namespace
 
 int run(const Settings& settings, const RunFlags& flags) {
@@ -256,7 +271,7 @@ int run(const Settings& settings, const RunFlags& flags) {
       flags.source.relays.empty() ? std::optional<std::string>() : flags.source.relays.front());
   options.filter = filter_choice(settings, flags.source.filter, flags.verification);
   look_up_accounts(request);
-  RunPages pages(settings, flags.pages, options.database_url);
+  RunPages pages(settings, flags.pages, options.database_url, to_json(running_settings(options)));
   for (;;) {
     if (const auto code = run_once(options, request, every, stop_signal, pages)) return *code;
   }

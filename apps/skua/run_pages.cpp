@@ -10,13 +10,13 @@
 #include "base/log.hpp"
 #include "base/metric_group.hpp"
 #include "listen_address.hpp"
+#include "pages_origin.hpp"
 #include "progress.hpp"
 #include "status/backfill_metrics.hpp"
 
 namespace skua::cli {
 namespace {
 
-constexpr const char* kDefaultAddress = "127.0.0.1:2580";
 /// Monitoring needs a few.
 constexpr std::size_t kConnections = 64;
 
@@ -32,8 +32,9 @@ pages::HealthLimits limits_of(const Settings& settings, const PagesFlags& flags)
 }  // namespace
 
 RunPages::RunPages(const Settings& settings, const PagesFlags& flags,
-                   const std::string& database_url)
-    : pages_({.database_url = database_url,
+                   const std::string& database_url, std::string settings_page)
+    : settings_page_(std::move(settings_page)),
+      pages_({.database_url = database_url,
               .command = "run",
               .process = [this] { return process_state(); },
               .metrics = [this] { return metrics(); },
@@ -46,7 +47,7 @@ RunPages::RunPages(const Settings& settings, const PagesFlags& flags,
       admin_(admin_options(settings, flags.admin_token_file, database_url)) {
   const auto chosen = settings.find(kHttp, flags.http);
   if (!chosen || chosen->value != "off") {
-    listen(chosen.value_or(Found{kDefaultAddress, kHttp.flag}), !chosen);
+    listen(chosen.value_or(Found{kDefaultPages, kHttp.flag}), !chosen);
   }
   pages_.start();
 }
@@ -66,6 +67,10 @@ void RunPages::listen(const Found& found, bool is_default) {
   http_server::Server::Routes routes;
   pages_.add_routes(routes);
   admin_.add_routes(routes);
+  routes["/settings"] = {http_server::Method::Get,
+                         [this](const std::shared_ptr<http_server::Exchange>& exchange) {
+                           exchange->answer({.body = settings_page_});
+                         }};
   try {
     server_ = std::make_unique<http_server::Server>(options, std::move(routes));
   } catch (const std::runtime_error& error) {

@@ -32,7 +32,9 @@ class RunPages {
   /// Observes the process, and listens unless the setting is `off`. If the default address is
   /// taken, it logs a warning and continues without a server. Throws UsageError for a malformed
   /// setting, std::runtime_error if an address that the user chose is not available.
-  RunPages(const Settings& settings, const PagesFlags& flags, const std::string& database_url);
+  /// `settings_page`: the JSON of /settings (running_settings.hpp).
+  RunPages(const Settings& settings, const PagesFlags& flags, const std::string& database_url,
+           std::string settings_page);
   ~RunPages();
 
   /// From now on the pages show this indexer, which lives until the next call; null: the process
@@ -59,6 +61,7 @@ class RunPages {
   pages::ProcessState process_state() const;
   std::vector<status::LabelledMetric> metrics() const;
 
+  const std::string settings_page_;
   pages::Heartbeat main_loop_{"main"};
   /// Locked while the indexer is read.
   Guarded<Shown> shown_;

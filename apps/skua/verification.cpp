@@ -20,6 +20,11 @@ std::optional<verify::Level> verify_level(const Settings& settings,
       fmt::format("{}: '{}' is not one of full, signature, none", found->origin, found->value));
 }
 
+std::string_view verify_name(const std::optional<verify::Level>& level) {
+  if (!level) return "none";
+  return *level == verify::Level::Full ? "full" : "signature";
+}
+
 store::Resync resync(const Settings& settings, const VerificationFlags& flags) {
   const auto found = settings.find(kResync, flags.resync);
   if (!found || found->value == "complete") return store::Resync::Complete;

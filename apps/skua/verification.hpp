@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "accounts/account_source.hpp"
 #include "identity/txt_lookup.hpp"
@@ -25,6 +26,9 @@ struct VerificationFlags {
 
 /// `--verify full|signature|none`; nothing: none. Full by default.
 std::optional<verify::Level> verify_level(const Settings& settings, const VerificationFlags& flags);
+
+/// The value of `--verify` for a level: full, signature or none.
+std::string_view verify_name(const std::optional<verify::Level>& level);
 
 /// `--resync complete|all`. Complete by default.
 store::Resync resync(const Settings& settings, const VerificationFlags& flags);

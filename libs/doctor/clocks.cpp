@@ -54,9 +54,18 @@ Findings judge_clocks(const ClocksFound& clocks) {
     judge_clock(findings, median(clocks.hosts_ahead), "that of " + hosts);
     agreeing += (agreeing.empty() ? "" : " and ") + hosts;
   }
-  if (!findings.empty()) return findings;
-  if (agreeing.empty()) return {ok("clocks", "not compared: nothing answered")};
-  return {ok("clocks", fmt::format("this machine and {} agree", agreeing))};
+  if (agreeing.empty()) {
+    return {skipped("clocks", "not compared: neither PostgreSQL nor a host stated its time")};
+  }
+  if (findings.empty()) {
+    findings.push_back(ok("clocks", fmt::format("this machine and {} agree", agreeing)));
+  }
+  if (!clocks.server_ahead) {
+    findings.push_back(skipped("clocks",
+                               "PostgreSQL's clock was not compared: it did not answer, "
+                               "or too slowly"));
+  }
+  return findings;
 }
 
 }  // namespace skua::doctor

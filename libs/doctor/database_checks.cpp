@@ -30,6 +30,7 @@
 #include "store/database_problem.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
+#include "store/source_lock.hpp"
 
 namespace skua::doctor {
 
@@ -146,9 +147,8 @@ class DatabaseRun {
               std::function<void(Findings)> add)
       : options_(options), stop_(std::move(stop)), add_(std::move(add)) {}
 
-  /// `on_clock` receives PostgreSQL's clock minus the local one.
-  void run(const Clock& clock,
-           const std::function<void(std::optional<std::chrono::microseconds>)>& on_clock) {
+  /// `set` receives what other checks need.
+  void run(const Clock& clock, const std::function<void(DatabaseFindings)>& set) {
     connect();
     check("server",
           [&] { return judge_server(store::read_server_facts(*session_), options_.needs); });
@@ -159,9 +159,17 @@ class DatabaseRun {
       return Findings{judge_pooling(pooling)};
     });
     // The pooler mixes settings and prepared statements of sessions: other checks would fail.
-    if (is_pooled) return;
+    if (is_pooled) {
+      add_({skipped("tables",
+                    "the checks of settings, disk, role and tables were not made: the "
+                    "pooler mixes sessions")});
+      return;
+    }
     check("clocks", [&] {
-      on_clock(read_server_ahead(*session_, clock));
+      const auto ahead = read_server_ahead(*session_, clock);
+      set({.findings = {},
+           .server_ahead = ahead,
+           .source_reader = store::any_source_owner(*session_)});
       return Findings{};
     });
     for (const DatabaseCheck& each : kServerChecks) {
@@ -174,7 +182,12 @@ class DatabaseRun {
       return Findings{judge_schema(state)};
     });
     // The tables of another schema may have other columns.
-    if (!is_current) return;
+    if (!is_current) {
+      add_({skipped("tables",
+                    "the checks of tables were not made: the schema is not that of this "
+                    "program")});
+      return;
+    }
     for (const DatabaseCheck& each : kSchemaChecks) {
       check(each.name, [&] { return each.run(*session_); });
     }
@@ -218,9 +231,10 @@ DatabaseChecks::DatabaseChecks(DatabaseOptions options, const Clock& clock)
     try {
       DatabaseRun run(shared->options, shared->abandoned.get_token(),
                       [&](Findings findings) { shared->add(std::move(findings)); });
-      run.run(shared->clock, [&](std::optional<std::chrono::microseconds> ahead) {
+      run.run(shared->clock, [&](DatabaseFindings found) {
         const std::scoped_lock lock(shared->mutex);
-        shared->found.server_ahead = ahead;
+        shared->found.server_ahead = found.server_ahead;
+        shared->found.source_reader = std::move(found.source_reader);
       });
     } catch (const std::exception& failure) {
       shared->add(

@@ -24,7 +24,9 @@ struct DatabaseOptions {
 struct DatabaseFindings {
   Findings findings;
   /// PostgreSQL's clock minus the local one; nothing: not known.
-  std::optional<std::chrono::microseconds> server_ahead;
+  std::optional<std::chrono::microseconds> server_ahead = std::nullopt;
+  /// A session that reads a source into the database; nothing: none does, or it is not known.
+  std::optional<std::string> source_reader = std::nullopt;
 };
 
 /// The checks of a database, on a thread of their own. Each check that fails, as for lack of a

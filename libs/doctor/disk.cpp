@@ -43,7 +43,9 @@ Finding judge_disk(const DiskState& disk) {
   const std::string size =
       fmt::format("the database has {}", size_text(static_cast<double>(disk.database)));
   if (!disk.space) {
-    return ok("disk", size + "; the free space of the server's disk is not known here");
+    return skipped("disk", size + "; the free space of the server's disk is not known here",
+                   "Look at it on the machine of the server, or run `skua doctor` there as a role "
+                   "that may read `data_directory` (pg_read_all_settings).");
   }
   const auto& [free, total] = *disk.space;
   const std::string detail =

@@ -27,6 +27,7 @@ Findings examine(const Examination& examination, const Clock& clock) {
   const auto answers = ask_network(examination.targets, examination.http, clock);
 
   ClocksFound clocks;
+  std::optional<std::string> reader;
   for (const NetworkAnswer& answer : answers) {
     if (answer.clock_ahead) clocks.hosts_ahead.push_back(*answer.clock_ahead);
   }
@@ -34,11 +35,13 @@ Findings examine(const Examination& examination, const Clock& clock) {
   if (database) {
     DatabaseFindings found = database->finish();
     clocks.server_ahead = found.server_ahead;
+    reader = std::move(found.source_reader);
     append(findings, std::move(found.findings));
   } else {
     findings.push_back(error("database", problem("not-configured"), "no database is named",
                              "Give --database URL, or set SKUA_DATABASE_URL."));
   }
+  findings.push_back(judge_settings(examination.settings, reader));
   if (!has_source(examination.targets)) {
     findings.push_back(warning("sources", problem("not-configured"), "no source is named",
                                "Give --relay URL, or set SKUA_RELAY."));

@@ -7,6 +7,7 @@
 #include "doctor/database_checks.hpp"
 #include "doctor/finding.hpp"
 #include "doctor/network.hpp"
+#include "doctor/settings.hpp"
 #include "transport/http_client.hpp"
 
 namespace skua::doctor {
@@ -18,6 +19,7 @@ struct Examination {
   /// The sources of the settings, and the PLC directory.
   std::vector<NetworkTarget> targets;
   transport::HttpClientOptions http;
+  SettingsFound settings;
 };
 
 /// Makes all checks: those of the database and of the network at the same time, so that neither

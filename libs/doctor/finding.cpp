@@ -8,6 +8,10 @@ Finding ok(std::string check, std::string detail) {
   return {Level::Ok, std::move(check), nullptr, std::move(detail), {}};
 }
 
+Finding skipped(std::string check, std::string why, std::string cure) {
+  return {Level::Skipped, std::move(check), nullptr, std::move(why), std::move(cure)};
+}
+
 Finding advice(std::string check, const Problem& problem, std::string detail, std::string cure) {
   return {Level::Ok, std::move(check), &problem, std::move(detail), std::move(cure)};
 }

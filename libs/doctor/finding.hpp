@@ -11,6 +11,8 @@ namespace skua::doctor {
 enum class Level : std::uint8_t {
   /// Nothing must be done. With a problem: advice.
   Ok,
+  /// The check was not made, or did not find out what it asks. The detail says why.
+  Skipped,
   /// Skua works, but something is wrong or will be.
   Warning,
   /// Skua does not work, or loses something, until it is corrected.
@@ -33,6 +35,9 @@ struct Finding {
 using Findings = std::vector<Finding>;
 
 Finding ok(std::string check, std::string detail);
+/// `why`: the reason, such as a missing right. `cure`: how to get the answer; empty: it is not
+/// needed.
+Finding skipped(std::string check, std::string why, std::string cure = {});
 /// Nothing is wrong, but something can be improved.
 Finding advice(std::string check, const Problem& problem, std::string detail,
                std::string cure = {});

@@ -115,7 +115,11 @@ Findings judge_network(const std::vector<NetworkTarget>& targets,
     const NetworkTarget& target = targets[i];
     const NetworkAnswer& answer = answers[i];
     if (works(answer)) {
-      findings.push_back(ok(target.check, fmt::format("answers after {} ms", answer.took.count())));
+      const bool lacks_stream = target.kind == NetworkTarget::Kind::Source && !target.stream;
+      findings.push_back(
+          ok(target.check,
+             fmt::format("answers after {} ms{}", answer.took.count(),
+                         lacks_stream ? "; its websocket was not tried: it has one client" : "")));
       continue;
     }
     const Problem& problem = problem_of_target(target, answer);

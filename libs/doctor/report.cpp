@@ -20,6 +20,8 @@ std::string_view level_name(Level level) {
   switch (level) {
     case Level::Ok:
       return "ok";
+    case Level::Skipped:
+      return "skipped";
     case Level::Warning:
       return "warning";
     case Level::Error:
@@ -61,11 +63,15 @@ std::string report_text(const Findings& findings, bool quiet) {
       text += fmt::format("{:<9}{}\n", "", cure);
     }
   }
-  return text +
-         fmt::format(
-             "\n{}, {}\n",
-             counted(static_cast<std::int64_t>(count_of(findings, Level::Error)), "error"),
-             counted(static_cast<std::int64_t>(count_of(findings, Level::Warning)), "warning"));
+  const auto counted_of = [&](Level level, std::string_view noun) {
+    return counted(static_cast<std::int64_t>(count_of(findings, level)), noun);
+  };
+  text += fmt::format("\n{}, {}", counted_of(Level::Error, "error"),
+                      counted_of(Level::Warning, "warning"));
+  if (count_of(findings, Level::Skipped) > 0) {
+    text += ", " + counted_of(Level::Skipped, "check") + " skipped";
+  }
+  return text + "\n";
 }
 
 std::string report_json(const Findings& findings) {
@@ -81,6 +87,7 @@ std::string report_json(const Findings& findings) {
   }
   const nlohmann::json report = {{"errors", count_of(findings, Level::Error)},
                                  {"warnings", count_of(findings, Level::Warning)},
+                                 {"skipped", count_of(findings, Level::Skipped)},
                                  {"findings", std::move(all)}};
   return report.dump(2) + "\n";
 }

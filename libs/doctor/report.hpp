@@ -14,11 +14,11 @@ std::size_t count_of(const Findings& findings, Level level);
 bool is_healthy(const Findings& findings, bool strict);
 
 /// For people: a line for each finding, the cure below it if there is one, and a line with the
-/// numbers of errors and warnings. `quiet`: without findings that are ok.
+/// numbers of errors, warnings and skipped checks. `quiet`: without findings that are ok.
 std::string report_text(const Findings& findings, bool quiet = false);
 
-/// For scripts: a JSON object with `errors`, `warnings`, and `findings`, an array of objects with
-/// `level`, `check`, `code`, `title`, `detail` and `cure`. Absent texts are null.
+/// For scripts: a JSON object with `errors`, `warnings`, `skipped`, and `findings`, an array of
+/// objects with `level`, `check`, `code`, `title`, `detail` and `cure`. Absent texts are null.
 std::string report_json(const Findings& findings);
 
 }  // namespace skua::doctor

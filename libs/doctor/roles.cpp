@@ -74,7 +74,10 @@ std::optional<ReaderRole> read_reader_role(store::Session& session) {
 
 Findings judge_reader_role(const std::optional<ReaderRole>& reader) {
   constexpr const char* kCheck = "reader role";
-  if (!reader) return {};
+  if (!reader) {
+    return {skipped(kCheck, "this role may not read which tables are for readers",
+                    "Run `skua doctor` as the owner of the tables.")};
+  }
   if (!reader->exists) {
     return {warning(kCheck, problem("reader-role"), "there is no role skua_reader")};
   }

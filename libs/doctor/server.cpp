@@ -72,12 +72,11 @@ Finding judge_server_settings(const ServerSettings& settings) {
                 fmt::format("better values: {}", fmt::join(better, "; ")));
 }
 
-std::vector<ReplicationSlot> read_replication_slots(store::Session& session) {
-  // On a standby the first function would fail.
+std::optional<std::vector<ReplicationSlot>> read_replication_slots(store::Session& session) {
+  if (session.run("SELECT pg_is_in_recovery()").boolean(0, 0)) return std::nullopt;
   const store::Rows rows = session.run(
-      "SELECT slot_name, active, coalesce(pg_wal_lsn_diff(CASE WHEN NOT pg_is_in_recovery() THEN "
-      "pg_current_wal_lsn() END, restart_lsn), 0)::int8 FROM pg_replication_slots "
-      "WHERE NOT pg_is_in_recovery() ORDER BY 3 DESC, 1 LIMIT 20");
+      "SELECT slot_name, active, coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn), "
+      "0)::int8 FROM pg_replication_slots ORDER BY 3 DESC, 1 LIMIT 20");
   std::vector<ReplicationSlot> slots;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     slots.push_back({std::string(rows.text(i, 0)), rows.boolean(i, 1), rows.int8(i, 2)});
@@ -85,9 +84,13 @@ std::vector<ReplicationSlot> read_replication_slots(store::Session& session) {
   return slots;
 }
 
-Findings judge_replication_slots(const std::vector<ReplicationSlot>& slots) {
+Findings judge_replication_slots(const std::optional<std::vector<ReplicationSlot>>& slots) {
+  if (!slots) {
+    return {skipped("replication", "a standby does not state the WAL that its slots keep",
+                    "Run `skua doctor` with the primary.")};
+  }
   Findings findings;
-  for (const ReplicationSlot& slot : slots) {
+  for (const ReplicationSlot& slot : *slots) {
     if (slot.bytes < (slot.is_active ? kVeryMuchWal : kMuchWal)) continue;
     findings.push_back(warning(
         "replication", problem("replication-slot"),
@@ -97,7 +100,7 @@ Findings judge_replication_slots(const std::vector<ReplicationSlot>& slots) {
   if (findings.empty()) {
     findings.push_back(
         ok("replication", fmt::format("none of {} keeps much WAL",
-                                      counted(static_cast<std::int64_t>(slots.size()), "slot"))));
+                                      counted(static_cast<std::int64_t>(slots->size()), "slot"))));
   }
   return findings;
 }

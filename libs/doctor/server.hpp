@@ -40,8 +40,8 @@ struct ReplicationSlot {
   std::int64_t bytes = 0;
 };
 
-/// Empty on a standby.
-std::vector<ReplicationSlot> read_replication_slots(store::Session& session);
-Findings judge_replication_slots(const std::vector<ReplicationSlot>& slots);
+/// Nothing on a standby, which does not state the WAL that they keep.
+std::optional<std::vector<ReplicationSlot>> read_replication_slots(store::Session& session);
+Findings judge_replication_slots(const std::optional<std::vector<ReplicationSlot>>& slots);
 
 }  // namespace skua::doctor

@@ -8,10 +8,11 @@
 
 namespace skua::doctor::test {
 
-/// A finding in short: `warning disk-low`, `ok`, for advice `ok server-settings`.
+/// A finding in short: `warning disk-low`, `ok`, `skipped`, for advice `ok server-settings`.
 inline std::string brief(const Finding& finding) {
   std::string text = finding.level == Level::Error     ? "error"
                      : finding.level == Level::Warning ? "warning"
+                     : finding.level == Level::Skipped ? "skipped"
                                                        : "ok";
   if (finding.problem != nullptr) text += " " + std::string(finding.problem->code);
   return text;

@@ -37,6 +37,17 @@ TEST(Report, of_people_has_the_code_and_the_cure_below) {
   EXPECT_THAT(text, HasSubstr("\n\n1 error, 1 warning\n"));
 }
 
+TEST(Report, a_check_that_was_not_made_is_not_ok) {
+  const Findings findings{ok("disk", "12 GB"), skipped("clocks", "not compared", "Ask again.")};
+  EXPECT_TRUE(is_healthy(findings, true));
+  const std::string text = report_text(findings, true);
+  EXPECT_THAT(text, HasSubstr("skipped  clocks  not compared\n         Ask again.\n"));
+  EXPECT_THAT(text, HasSubstr("\n0 errors, 0 warnings, 1 check skipped\n"));
+  const auto report = nlohmann::json::parse(report_json(findings));
+  EXPECT_EQ(report["skipped"], 1);
+  EXPECT_EQ(report["findings"][1]["level"], "skipped");
+}
+
 TEST(Report, that_is_quiet_leaves_out_what_is_ok) {
   const std::string text = report_text(kAll, true);
   EXPECT_THAT(text, Not(HasSubstr("ok ")));

@@ -101,11 +101,14 @@ TEST(JudgeServerSettings, defaults_are_advised_against) {
 }
 
 TEST(JudgeReplicationSlots, only_those_that_keep_much_wal_are_named) {
-  EXPECT_THAT(briefs(judge_replication_slots({})), ElementsAre("ok"));
-  EXPECT_THAT(briefs(judge_replication_slots({{"a", false, kGiB - 1}, {"b", true, 16 * kGiB - 1}})),
-              ElementsAre("ok"));
+  using Slots = std::vector<ReplicationSlot>;
+  EXPECT_THAT(briefs(judge_replication_slots(Slots())), ElementsAre("ok"));
+  EXPECT_THAT(
+      briefs(judge_replication_slots(Slots{{"a", false, kGiB - 1}, {"b", true, 16 * kGiB - 1}})),
+      ElementsAre("ok"));
+  EXPECT_THAT(briefs(judge_replication_slots(std::nullopt)), ElementsAre("skipped"));
   const Findings findings =
-      judge_replication_slots({{"a", false, kGiB}, {"b", true, 16 * kGiB}, {"c", true, 1}});
+      judge_replication_slots(Slots{{"a", false, kGiB}, {"b", true, 16 * kGiB}, {"c", true, 1}});
   EXPECT_THAT(briefs(findings),
               ElementsAre("warning replication-slot", "warning replication-slot"));
   EXPECT_THAT(findings[0].detail, HasSubstr("inactive slot a keeps 1.1 GB"));

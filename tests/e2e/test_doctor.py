@@ -16,6 +16,7 @@ from harness import BIN, Database, EndToEnd, closed_port, wait_for
 from shifted_clock import shifted_environment
 from standby import Standby
 from test_outage import OwnServer
+from test_pages import Pages
 from test_sim import Network
 
 DID = "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa"
@@ -60,7 +61,7 @@ class Examined:
     def problems(self):
         """Without those of the disk of the machine that runs the tests."""
         return [(finding["level"], finding["code"]) for finding in self.findings
-                if finding["level"] != "ok" and finding["check"] != "disk"]
+                if finding["level"] not in ("ok", "skipped") and finding["check"] != "disk"]
 
 
 class DoctorCase(EndToEnd):
@@ -90,7 +91,9 @@ class DoctorCase(EndToEnd):
         self.assertEqual(text.process.returncode, examined.code, text.tail())
         printed = "\n".join(text.stdout)
         for finding in examined.findings:
-            if finding["level"] != "ok":
+            if finding["level"] == "skipped":
+                self.assertRegex(printed, rf"(?m)^skipped +{finding['check']}  ")
+            elif finding["level"] != "ok":
                 self.assertIn(f"[{finding['code']}]", printed)
                 self.assertIn(finding["cure"], printed)
         self.assertIn(f"{examined.report['errors']} error", printed)
@@ -214,7 +217,8 @@ class Doctor(DoctorCase):
             self.skua(database, "consumers", "add", "archive", "--pull")
             database.run(f"update skua.consumer_lanes set owner = 'x', lease_until = {ended}, leased_end = pos + 1, "
                          "leased_count = 1")
-            self.assertIn("lane of a consumer", self.check(database, "lease-stuck", "warning")["detail"])
+            finding, = self.examine(database).of("lease-stuck")
+            self.assertIn("lane of a consumer", finding["detail"])
         with self.subTest("a lease that has just ended"):
             database = self.database()
             database.run(leases["job"].replace("2 hours", "20 seconds"))
@@ -225,11 +229,49 @@ class Doctor(DoctorCase):
         self.skua(database, "consumers", "add", "archive", "--pull")
         self.skua(database, "consumers", "pause", "archive")
         finding = self.check(database, "consumer-stuck", "warning")
-        self.assertEqual((finding["check"], finding["detail"]), ("consumer archive", "paused"))
+        self.assertEqual((finding["check"], finding["detail"]), ("consumer archive", "it is paused"))
         self.skua(database, *finding["cure"].split("`")[1].split()[1:])
-        self.assertEqual(self.examine(database).problems(), [])
+        self.assertEqual(self.check(database, "consumer-stuck", "warning")["detail"], "no process delivers changes")
+        server = self.start([BIN / "skua", "serve", "--listen", "127.0.0.1:0"], self.environment(database))
+        wait_for("the server", lambda: self.examine(database).problems() == [], alive=[server])
+        self.assertEqual(server.stop(), 0)
         database.run("update skua.consumers set state = 'lagged out'")
         self.check(database, "consumer-stuck", "error")
+
+    def test_the_settings_of_a_running_process(self):
+        database = self.database()
+        program = self.start([BIN / "skua", "run", "--relay", self.network.url, "--verify", "full", "--plc",
+                              self.network.ready["plc"], "--http", "127.0.0.1:0"], self.environment(database))
+        pages = Pages(program)
+        relay = "relay:" + urllib.parse.urlsplit(self.network.url).netloc
+
+        def examine(other, *arguments):
+            done = self.start([BIN / "skua", "doctor", "--json", *arguments], self.environment(other))
+            done.wait(60)
+            findings = json.loads("\n".join(done.stdout))["findings"]
+            settings, = [finding for finding in findings if finding["check"] == "settings of skua run"]
+            return settings, [finding for finding in findings if finding["check"] == "PLC directory" or
+                              finding["check"] == relay and "answers" in finding["detail"]]
+
+        wait_for("the source", lambda: self.skua(database, "source", "list").says("skua run relay:"), alive=[program])
+        settings, asked = examine(database, "--http", pages.address)
+        self.assertEqual(settings["level"], "ok", settings)
+        self.assertIn(f"--relay {self.network.url}", settings["detail"])
+        self.assertIn(f"--verify full --plc {self.network.ready['plc']}", settings["detail"])
+        self.assertEqual([finding["level"] for finding in asked], ["ok", "ok"], asked)
+        with self.subTest("a flag of the command comes first"):
+            settings, asked = examine(database, "--http", pages.address, "--verify", "none")
+            self.assertIn("--verify none", settings["detail"])
+            self.assertEqual([finding["check"] for finding in asked], [relay])
+        with self.subTest("a process of another database"):
+            settings, asked = examine(self.database(), "--http", pages.address)
+            self.assertEqual((settings["detail"], asked), ("no process reads a source; examined: --verify none", []))
+        with self.subTest("a process that does not answer"):
+            settings, asked = examine(database, "--http", "127.0.0.1:%d" % closed_port())
+            self.assertEqual((settings["level"], asked), ("skipped", []))
+            self.assertRegex(settings["detail"], "connection refused.*A source is read by 'skua run relay:")
+            self.assertIn("--http", settings["cure"])
+        self.assertEqual(program.stop(), 0)
 
     def test_dead_letters_by_reason(self):
         database = self.database()

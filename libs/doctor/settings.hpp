@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "doctor/finding.hpp"
+
+namespace skua::doctor {
+
+/// Where the settings come from that `skua doctor` examines.
+struct SettingsFound {
+  /// The origin of the pages of a running `skua run`, such as `http://127.0.0.1:2580`; empty:
+  /// nobody asked it.
+  std::string origin = {};
+  /// Why the process did not state its settings; empty: it did.
+  std::string failure = {};
+  /// Whether the process has a session in the database; nothing: the database did not answer.
+  std::optional<bool> uses_database = std::nullopt;
+  /// What is examined, as flags: `--relay wss://relay.example --verify full`.
+  std::string examined = {};
+};
+
+/// `reader`: a session that reads a source into the database now; nothing: none does. Pure.
+Finding judge_settings(const SettingsFound& found, const std::optional<std::string>& reader);
+
+}  // namespace skua::doctor

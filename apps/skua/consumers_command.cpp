@@ -1,10 +1,14 @@
 #include <optional>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "change_feed/change_filter.hpp"
 #include "command_line/help_text.hpp"
 #include "command_list.hpp"
 #include "consumers.hpp"
+#include "feed/consumers/tuning.hpp"
 #include "settings.hpp"
 #include "shared_arguments.hpp"
 
@@ -37,6 +41,14 @@ class ConsumersCommand final : public Command {
   CLI::App* run_once_;
   CLI::App* run_until_idle_;
 };
+
+std::string profile_names() {
+  std::string names;
+  for (const feed::Tuning& tuning : feed::tuning_profiles()) {
+    names += (names.empty() ? "" : "|") + std::string(tuning.profile);
+  }
+  return names;
+}
 
 ConsumersCommand::ConsumersCommand(CLI::App& app)
     : consumers_(app.add_subcommand("consumers",
@@ -76,7 +88,7 @@ ConsumersCommand::ConsumersCommand(CLI::App& app)
       ->check(CLI::IsMember({"pause", "block_lane", "skip", "block_key"}).description(""))
       ->default_str("pause");
   add_->add_option("--profile", flags_.profile, "Size and frequency of batches")
-      ->type_name("default|low_latency|high_throughput|relaxed")
+      ->type_name(profile_names())
       ->default_str("default");
   add_->add_option("--set", flags_.overrides,
                    "Replaces a value of the profile: batch, pause_ms, max_attempts, retry_ms, "
@@ -89,7 +101,7 @@ ConsumersCommand::ConsumersCommand(CLI::App& app)
       ->type_name("URL");
   add_from_option(add_, "live");
   const auto add_filter = [this](const char* name, std::vector<std::string>& values,
-                                 const char* what, const char* type) {
+                                 const char* what, const std::string& type) {
     add_->add_option(name, values, what)->type_name(type)->allow_extra_args(false);
   };
   add_filter("--collection", flags_.collections,
@@ -97,9 +109,9 @@ ConsumersCommand::ConsumersCommand(CLI::App& app)
              "NSID");
   add_filter("--did", flags_.dids, "Webhook, pull: changes of this account; repeatable", "DID");
   add_filter("--op", flags_.ops, "Webhook, pull: changes of this operation; repeatable",
-             "create|update|delete");
+             fmt::format("{}", fmt::join(change_feed::known_operations(), "|")));
   add_filter("--kind", flags_.kinds, "Webhook, pull: changes of this kind; repeatable",
-             "record|account|handle|label|bootstrap");
+             fmt::format("{}", fmt::join(change_feed::known_kinds(), "|")));
   add_->footer(
       "The tables of a projection are built from the records, which may take hours in a large "
       "database, and then follow the change log. docs/feeds.md describes webhooks and pull "

@@ -203,6 +203,21 @@ class WrongInput(EndToEnd):
             (["backfill", DID, "--did-docs", self.text], "--did-docs", self.text, "DID document"),
         ))
 
+    def test_a_consumer_that_no_database_allows(self):
+        self.check((
+            (["consumers", "add", "post_stat"], "there is no projection 'post_stat'", "post_stats"),
+            (["consumers", "add", "post_stats", "--lanes", "3"], "a power of two"),
+            (["consumers", "add", "notifications", "--policy", "block_key"], "block_key is for webhooks"),
+            (["consumers", "add", "post_stats", "--profile", "quick"], "no profile 'quick'", "low_latency"),
+            (["consumers", "add", "Search", "--pull"], "lower-case letters"),
+            (["consumers", "add", "indexer", "--pull"], "'indexer' is reserved"),
+            (["consumers", "add", "search", "--pull", "--lanes", "3"], "a power of two"),
+            (["consumers", "add", "search", "--pull", "--kind", "post"], "kind", "rules"),
+            (["consumers", "add", "search", "--webhook", "search.example"], "--webhook", "http:// or https://"),
+            (["consumers", "add", "search", "--pull", "--webhook", "http://x/"], "not both"),
+            (["consumers", "reset", "search", "--from", "soon"], "--from"),
+        ))
+
     def test_nothing_is_queued(self):
         database = self.database()
         good = ["did:plc:bbbbbbbbbbbbbbbbbbbbbbbb", "--host", "http://127.0.0.1:1"]

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "app/database.hpp"
+#include "command_line/table.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
 #include "store/process_name.hpp"
@@ -76,15 +77,16 @@ const std::vector<OptionalIndex>& optional_indexes() {
 
 int index_list(const Settings& settings, const IndexFlags& flags) {
   store::Session session = index_session(settings, flags);
-  fmt::print("{:<14}{:<14}{:<30}{}\n", "name", "size", "use", "cost");
+  command_line::Table table({{"name"}, {"size"}, {"use"}, {"cost"}});
   for (const OptionalIndex& index : optional_indexes()) {
     const IndexState state = read_state(session, index);
-    fmt::print("{:<14}{:<14}{:<30}{}\n", index.name,
+    table.add({index.name,
                !state.exists    ? "-"
                : state.is_valid ? state.size
                                 : "incomplete",
-               index.use, index.cost);
+               index.use, index.cost});
   }
+  fmt::print("{}", table.text());
   return kSuccess;
 }
 

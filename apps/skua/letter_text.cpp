@@ -11,6 +11,7 @@
 #include "atproto/tid.hpp"
 #include "base/time.hpp"
 #include "base/utf8.hpp"
+#include "command_line/table.hpp"
 #include "event/frame_decoder.hpp"
 #include "records/json_text.hpp"
 #include "repo/dag_cbor_reader.hpp"
@@ -158,18 +159,22 @@ nlohmann::json payload_json(const store::LetterRow& letter, const Bytes& payload
 }
 
 std::string letters_text(const std::vector<store::LetterRow>& letters) {
-  std::string text =
-      fmt::format("{:>8}  {:<9}  {:<27}  {:>8}  {:<12}  {:<32}  {}\n", "id", "status", "last at",
-                  "attempts", "consumer", "account", "item: error");
+  command_line::Table table({{"id", true},
+                             {"status"},
+                             {"last at"},
+                             {"attempts", true},
+                             {"consumer"},
+                             {"account"},
+                             {"item: error"}});
   for (const store::LetterRow& letter : letters) {
-    text += fmt::format("{:>8}  {:<9}  {:<27}  {:>8}  {:<12}  {:<32}  {}: {}\n", letter.id,
-                        store::to_string(letter.status), format_datetime(letter.last_at),
-                        letter.attempts, printable(letter.consumer, kMostInTable),
-                        letter.did.empty() ? "-" : printable(letter.did, kMostInTable),
-                        printable(item_of(letter), kMostInTable),
-                        printable(letter.error, kMostInTable));
+    table.add({std::to_string(letter.id), std::string(store::to_string(letter.status)),
+               format_datetime(letter.last_at), std::to_string(letter.attempts),
+               printable(letter.consumer, kMostInTable),
+               letter.did.empty() ? "-" : printable(letter.did, kMostInTable),
+               fmt::format("{}: {}", printable(item_of(letter), kMostInTable),
+                           printable(letter.error, kMostInTable))});
   }
-  return text;
+  return table.text();
 }
 
 std::string letter_text(const store::LetterRow& letter, const Bytes& payload) {

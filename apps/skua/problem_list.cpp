@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "command_line/table.hpp"
+
 namespace skua::cli {
 
 std::string problem_text(const Problem& problem) {
@@ -10,13 +12,13 @@ std::string problem_text(const Problem& problem) {
 }
 
 std::string problem_list_text() {
-  std::string text =
-      "Problems that logs, /health/ready and `skua doctor` name. `skua help CODE` "
-      "explains one.\n\n";
+  command_line::Table table({{}, {}});
   for (const Problem& problem : kProblems) {
-    text += fmt::format("{:<21} {}\n", problem.code, problem.title);
+    table.add({std::string(problem.code), std::string(problem.title)});
   }
-  return text;
+  return "Problems that logs, /health/ready and `skua doctor` name. `skua help CODE` explains "
+         "one.\n\n" +
+         table.text();
 }
 
 std::string problem_list_markdown() {

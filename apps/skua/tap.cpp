@@ -6,6 +6,7 @@
 #include "account_choice.hpp"
 #include "base/count_text.hpp"
 #include "command_line/finish.hpp"
+#include "command_line/table.hpp"
 #include "commands.hpp"
 #include "tap_admin.hpp"
 
@@ -17,15 +18,21 @@ TapAdmin admin_of(const Settings& settings, const TapFlags& flags) {
   return {tap.endpoint, tap.password, ca_file(settings, flags.verification.ca_file)};
 }
 
-/// Prints numbers with their names, one per line.
-void print_lines(const nlohmann::ordered_json& object) {
+/// Adds numbers with their names, one per line.
+void add_lines(const nlohmann::ordered_json& object, command_line::Table& table) {
   for (const auto& [name, value] : object.items()) {
     if (value.is_object()) {
-      print_lines(value);
+      add_lines(value, table);
     } else {
-      fmt::print("{:<16} {}\n", name, value.is_string() ? value.get<std::string>() : value.dump());
+      table.add({name, value.is_string() ? value.get<std::string>() : value.dump()});
     }
   }
+}
+
+void print_lines(const nlohmann::ordered_json& object) {
+  command_line::Table table({{}, {}});
+  add_lines(object, table);
+  fmt::print("{}", table.text());
 }
 
 void print(const nlohmann::ordered_json& object, bool json) {

@@ -25,31 +25,23 @@ store::Session index_session(const Settings& settings, const IndexFlags& flags) 
 }
 
 const OptionalIndex& chosen_index(const IndexFlags& flags) {
-  const auto& all = optional_indexes();
-  const auto found = std::find_if(all.begin(), all.end(), [&flags](const OptionalIndex& index) {
-    return flags.name == index.name;
-  });
-  if (found == all.end()) {
-    throw UsageError(
-        fmt::format("there is no optional index '{}'; `skua index list` lists them", flags.name));
-  }
-  return *found;
+  if (const OptionalIndex* const index = find_optional_index(flags.name)) return *index;
+  throw UsageError(
+      fmt::format("there is no optional index '{}'; `skua index list` lists them", flags.name));
 }
 
-struct IndexState {
-  bool exists = false;
-  /// False: a build runs or was interrupted.
-  bool is_valid = false;
-  std::string size;
-};
-
-IndexState read_state(store::Session& session, const OptionalIndex& index) {
-  const store::Rows rows = session.run(fmt::format(
-      "SELECT i.indisvalid, pg_size_pretty(pg_relation_size(i.indexrelid)) FROM pg_index AS i "
-      "WHERE i.indexrelid = to_regclass('bsky.{}')",
-      index.index));
-  if (rows.empty()) return {};
-  return {.exists = true, .is_valid = rows.boolean(0, 0), .size = std::string(rows.text(0, 1))};
+std::string size_text(const IndexState& state) {
+  switch (state.progress) {
+    case IndexState::Progress::Missing:
+      return "-";
+    case IndexState::Progress::Building:
+      return "being built";
+    case IndexState::Progress::Incomplete:
+      return "incomplete";
+    case IndexState::Progress::Complete:
+      break;
+  }
+  return state.size;
 }
 
 void drop(store::Session& session, const OptionalIndex& index) {
@@ -75,16 +67,36 @@ const std::vector<OptionalIndex>& optional_indexes() {
   return indexes;
 }
 
+const OptionalIndex* find_optional_index(std::string_view name) {
+  const auto& all = optional_indexes();
+  const auto found = std::find_if(
+      all.begin(), all.end(), [name](const OptionalIndex& index) { return name == index.name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+IndexState read_index_state(store::Session& session, const OptionalIndex& index) {
+  // A role without rights on the table sees that a build runs in the database, not of which index.
+  const store::Rows rows = session.run(fmt::format(
+      "SELECT i.indisvalid, pg_size_pretty(pg_relation_size(i.indexrelid)), EXISTS (SELECT FROM "
+      "pg_stat_progress_create_index AS p WHERE p.datname = current_database() AND "
+      "coalesce(p.index_relid, i.indexrelid) = i.indexrelid) FROM pg_index AS i "
+      "WHERE i.indexrelid = to_regclass('bsky.{}')",
+      index.index));
+  if (rows.empty()) return {};
+  IndexState state{.progress = IndexState::Progress::Complete,
+                   .size = std::string(rows.text(0, 1))};
+  if (!rows.boolean(0, 0)) {
+    state.progress =
+        rows.boolean(0, 2) ? IndexState::Progress::Building : IndexState::Progress::Incomplete;
+  }
+  return state;
+}
+
 int index_list(const Settings& settings, const IndexFlags& flags) {
   store::Session session = index_session(settings, flags);
   command_line::Table table({{"name"}, {"size"}, {"use"}, {"cost"}});
   for (const OptionalIndex& index : optional_indexes()) {
-    const IndexState state = read_state(session, index);
-    table.add({index.name,
-               !state.exists    ? "-"
-               : state.is_valid ? state.size
-                                : "incomplete",
-               index.use, index.cost});
+    table.add({index.name, size_text(read_index_state(session, index)), index.use, index.cost});
   }
   fmt::print("{}", table.text());
   return kSuccess;
@@ -95,9 +107,14 @@ int index_add(const Settings& settings, const IndexFlags& flags) {
   store::Session session = index_session(settings, flags);
   // A concurrent build waits for the transactions that run.
   session.limit_lock_waits(std::chrono::milliseconds(0));
-  const IndexState before = read_state(session, index);
-  if (before.exists && !before.is_valid) drop(session, index);
-  if (!before.is_valid) {
+  using Progress = IndexState::Progress;
+  const Progress before = read_index_state(session, index).progress;
+  if (before == Progress::Building) {
+    fmt::print(stderr, "skua index add: {} is being built by another process\n", index.name);
+    return kFailure;
+  }
+  if (before == Progress::Incomplete) drop(session, index);
+  if (before != Progress::Complete) {
     session.run(fmt::format("CREATE INDEX CONCURRENTLY {} ON bsky.{} USING {} (({}))", index.index,
                             index.table, index.method, index.expression));
   }
@@ -105,7 +122,7 @@ int index_add(const Settings& settings, const IndexFlags& flags) {
   session.run(fmt::format("CREATE STATISTICS IF NOT EXISTS bsky.{} ON ({}) FROM bsky.{}",
                           index.index, index.expression, index.table));
   session.run(fmt::format("ANALYZE bsky.{}", index.table));
-  fmt::print("{}: {}\n", index.name, read_state(session, index).size);
+  fmt::print("{}: {}\n", index.name, read_index_state(session, index).size);
   return kSuccess;
 }
 
@@ -113,7 +130,7 @@ int index_remove(const Settings& settings, const IndexFlags& flags) {
   const OptionalIndex& index = chosen_index(flags);
   store::Session session = index_session(settings, flags);
   session.limit_lock_waits(std::chrono::milliseconds(0));
-  const bool existed = read_state(session, index).exists;
+  const bool existed = read_index_state(session, index).progress != IndexState::Progress::Missing;
   drop(session, index);
   fmt::print("{}: {}\n", index.name, existed ? "removed" : "did not exist");
   return kSuccess;

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "settings.hpp"
+#include "store/session.hpp"
 
 namespace skua::cli {
 
@@ -20,6 +23,23 @@ struct OptionalIndex {
   const char* cost;
 };
 const std::vector<OptionalIndex>& optional_indexes();
+/// Null: no optional index has this name.
+const OptionalIndex* find_optional_index(std::string_view name);
+
+struct IndexState {
+  enum class Progress : std::uint8_t {
+    Missing,
+    Building,
+    /// A build was interrupted.
+    Incomplete,
+    Complete
+  };
+  Progress progress = Progress::Missing;
+  /// For people; empty if it is missing.
+  std::string size;
+};
+/// Throws store::SqlError.
+IndexState read_index_state(store::Session& session, const OptionalIndex& index);
 
 /// `skua index`.
 struct IndexFlags {

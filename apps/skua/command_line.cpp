@@ -17,6 +17,7 @@
 #include "command_line/walk.hpp"
 #include "command_list.hpp"
 #include "commands.hpp"
+#include "completion_values.hpp"
 #include "progress.hpp"
 #include "setting_option.hpp"
 #include "version.hpp"
@@ -105,7 +106,8 @@ int run_command_line(int argc, char** argv) {
 
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (const auto partial = words_to_complete(words)) {
-    fmt::print("{}", command_line::completion_text(command_line::complete(app, *partial)));
+    fmt::print("{}",
+               command_line::completion_text(command_line::complete(app, *partial, known_values)));
     return kSuccess;
   }
   if (words.empty()) throw UsageError("name a command; `skua --help` lists them");

@@ -41,6 +41,14 @@ class Candidates {
     }
   }
 
+  void add_known(const KnownValues& known_values, const CLI::App& command,
+                 const CLI::Option& argument) {
+    if (!known_values) return;
+    for (auto& value : known_values(command, argument)) {
+      add(std::move(value.text), value.description);
+    }
+  }
+
   /// Adds the values that the type of an option lists; `before` is the part of the word before the
   /// value.
   void add_values(std::string_view type, const std::string& before) {
@@ -62,26 +70,33 @@ class Candidates {
   Completion& completion_;
 };
 
-/// `skua help run`: only commands can follow.
+/// `skua help run`: commands follow, and at first also what else the help explains.
 void complete_help(const CLI::App& root, std::span<const std::string> words,
-                   Candidates& candidates) {
+                   const KnownValues& known_values, Candidates& candidates) {
   const CLI::App* command = &root;
   for (const std::string& word : words) {
     command = find_command(*command, word);
     if (command == nullptr) return;
   }
   candidates.add_commands(*command);
+  Walk walk(root);
+  walk.take("help");
+  const CLI::Option* const argument = walk.argument();
+  if (words.empty() && argument != nullptr) {
+    candidates.add_known(known_values, walk.command(), *argument);
+  }
 }
 
 }  // namespace
 
-Completion complete(const CLI::App& root, std::span<const std::string> words) {
+Completion complete(const CLI::App& root, std::span<const std::string> words,
+                    const KnownValues& known_values) {
   const std::string last = words.empty() ? std::string() : words.back();
   const auto before = words.empty() ? words : words.first(words.size() - 1);
   Completion completion;
   Candidates candidates(last, completion);
   if (!before.empty() && before.front() == "help") {
-    complete_help(root, before.subspan(1), candidates);
+    complete_help(root, before.subspan(1), known_values, candidates);
     return completion;
   }
   Walk walk(root);
@@ -105,6 +120,7 @@ Completion complete(const CLI::App& root, std::span<const std::string> words) {
   if (walk.takes_options()) candidates.add_commands(walk.command());
   if (const CLI::Option* argument = walk.argument()) {
     candidates.add_values(argument->get_name(true), "");
+    candidates.add_known(known_values, walk.command(), *argument);
   }
   return completion;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,11 +25,16 @@ struct Completion {
   Paths paths = Paths::None;
 };
 
-/// The completions of the last word: commands, options, and values of options by their types in
-/// --help. For FILE and FOLDER these are file names; for `full|none|NUMBER` each alternative in
-/// lower case. The last word is incomplete and may be empty. An empty `words` counts as one empty
-/// word.
-Completion complete(const CLI::App& root, std::span<const std::string> words);
+/// The values of a positional argument of a command, if the program knows them.
+using KnownValues = std::function<std::vector<Completion::Candidate>(const CLI::App& command,
+                                                                     const CLI::Option& argument)>;
+
+/// The completions of the last word: commands, options, known values of arguments, and values of
+/// options by their types in --help. For FILE and FOLDER these are file names; for
+/// `full|none|NUMBER` each alternative in lower case. The last word is incomplete and may be empty.
+/// An empty `words` counts as one empty word.
+Completion complete(const CLI::App& root, std::span<const std::string> words,
+                    const KnownValues& known_values = {});
 
 /// In the format that the scripts read: lines `text<TAB>description`, then `:files` or
 /// `:directories`.

@@ -60,6 +60,26 @@ TEST(Completion, arguments_by_their_names) {
   EXPECT_EQ(completion({"copy", "a", ""}).paths, Completion::Paths::None);
 }
 
+TEST(Completion, arguments_by_the_values_that_the_program_knows) {
+  const test::SmallProgram program;
+  const auto known = [](const CLI::App& command, const CLI::Option& argument) {
+    return std::vector<Completion::Candidate>{
+        {command.get_name() + "-" + argument.get_name(true), "A value"}, {"other", ""}};
+  };
+  const auto texts_of = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> all;
+    for (const auto& each : complete(program.app, words, known).candidates)
+      all.push_back(each.text);
+    return all;
+  };
+  EXPECT_THAT(texts_of({"copy", "a", ""}), ElementsAre("copy-TARGET", "other"));
+  EXPECT_THAT(texts_of({"copy", "a", "o"}), ElementsAre("other"));
+  EXPECT_THAT(texts_of({"fetch", ""}), ElementsAre("status", "cancel", "fetch-WHO", "other"));
+  EXPECT_THAT(texts_of({"copy", "--mode", "f"}), ElementsAre("fast"));
+  EXPECT_THAT(texts_of({"help", "help-"}), ElementsAre("help-COMMAND"));
+  EXPECT_THAT(texts_of({"help", "fetch", ""}), ElementsAre("status", "cancel"));
+}
+
 TEST(Completion, after_two_dashes_no_options) {
   EXPECT_THAT(texts({"copy", "--", "--"}), IsEmpty());
 }

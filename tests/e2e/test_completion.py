@@ -39,6 +39,14 @@ class Completion(EndToEnd):
         self.assertEqual(self.offered("status", "--log-l"), ["--log-level"])
         self.assertIn("identity", self.offered(""))
 
+    def test_bash_completes_names(self):
+        for command in ("add", "status", "rebuild", "run-until-idle"):
+            self.assertEqual(self.offered("consumers", command, "post_"), ["post_rules", "post_stats"])
+        for command in ("add", "remove"):
+            self.assertEqual(self.offered("index", command, "s"), ["search"])
+        self.assertEqual(self.offered("help", "disk-"), ["disk-full", "disk-low"])
+        self.assertEqual(self.offered("help", "metr"), ["metrics"])
+
     def test_bash_completes_values_also_after_an_equals_sign(self):
         self.assertEqual(self.offered("run", "--verify", ""), ["full", "signature", "none"])
         # bash passes '=' as a separate word.

@@ -49,7 +49,7 @@ NR == 1 { summary = $0; next }
 /^Examples?:$/ { section = "Examples"; next }
 /^Exit codes:$/ { section = "Exit codes"; next }
 section == "Exit codes" && /^  [0-9]+  / { status = status exit_code($1, substr($0, 6)); next }
-/^[A-Z][A-Za-z ]*:$/ {
+/^[A-Z][A-Za-z, ]*:$/ {
   section = substr($0, 1, length($0) - 1)
   body = body ".SH " toupper(section == "Positionals" ? "Arguments" : section) "\n"
   next

@@ -18,6 +18,7 @@
 #include "command_list.hpp"
 #include "commands.hpp"
 #include "completion_values.hpp"
+#include "invocation.hpp"
 #include "progress.hpp"
 #include "setting_option.hpp"
 #include "version.hpp"
@@ -113,6 +114,7 @@ int run_command_line(int argc, char** argv) {
   if (words.empty()) throw UsageError("name a command; `skua --help` lists them");
   if (const auto problem = command_line::unknown_word(app, words)) throw UsageError(*problem);
   if (const auto code = parse(app, argc, argv)) return *code;
+  set_invocation(argv[0], flags.config);
   const bool is_file_written = std::any_of(commands.begin(), commands.end(),
                                            [](const auto& each) { return each->writes_config(); });
   const Settings settings =

@@ -1,15 +1,24 @@
 #include "query.hpp"
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <iterator>
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "app/database.hpp"
-#include "base/count_text.hpp"
+#include "base/number_text.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
-#include "query_list.hpp"
+#include "progress.hpp"
+#include "query_arguments.hpp"
+#include "query_note.hpp"
+#include "query_statement.hpp"
 #include "result_text.hpp"
 #include "store/process_name.hpp"
 #include "store/session.hpp"
@@ -17,18 +26,119 @@
 namespace skua::cli {
 namespace {
 
-/// The name of the query and of its arguments, as on a command line.
+/// A function of the database computes with twice the limit in an int4.
+constexpr std::int64_t kMostLimit = 1'000'000'000;
+
+std::optional<std::int64_t> chosen_limit(const NamedQuery& query, const QueryFlags& flags) {
+  if (!flags.limit) return query.limit;
+  if (*flags.limit == "all") return std::nullopt;
+  try {
+    return whole_number({*flags.limit, "--limit"}, 1, kMostLimit);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}, and not `all`", error.what()));
+  }
+}
+
+/// One run of a query.
+struct Execution {
+  const NamedQuery& query;
+  store::Params params;
+  /// One row more than the limit tells whether there are more.
+  std::string sql;
+};
+
+Execution execution_of(const NamedQuery& query, const std::vector<std::string>& values,
+                       std::optional<std::int64_t> limit) {
+  if (limit) ++*limit;
+  Execution execution{query, {}, statement_with_parameters(query, limit)};
+  for (const std::string& value : values) execution.params.text(value);
+  return execution;
+}
+
+store::Rows rows_of(store::Session& session, const Execution& execution, bool as_json) {
+  return session.execute(
+      {"query_" + execution.query.name,
+       as_json ? fmt::format("SELECT row_to_json(q)::text FROM (\n{}\n) AS q", execution.sql)
+               : execution.sql},
+      execution.params);
+}
+
+/// Whether each column of these rows has the type timestamptz. The server plans the query again,
+/// and does not run it.
+std::vector<bool> time_columns(store::Session& session, const Execution& execution,
+                               const store::Rows& rows) {
+  std::vector<std::string> types;
+  for (std::size_t i = 0; i < rows.columns(); ++i) {
+    types.push_back(
+        fmt::format("pg_typeof(q.\"{}\") = 'timestamptz'::regtype", rows.column_name(i)));
+  }
+  const store::Rows found = session.execute(
+      {"query_types_" + execution.query.name,
+       fmt::format("SELECT {} FROM (SELECT) AS one LEFT JOIN (SELECT * FROM (\n{}\n) AS s LIMIT 0) "
+                   "AS q ON true",
+                   fmt::join(types, ", "), execution.sql)},
+      execution.params);
+  std::vector<bool> is_time;
+  for (std::size_t i = 0; i < rows.columns(); ++i) is_time.push_back(found.boolean(0, i));
+  return is_time;
+}
+
+/// JSON with everything beyond ASCII escaped.
+std::string json_text(const store::Rows& rows, std::size_t count, bool has_more,
+                      const std::vector<QueryNote>& notes) {
+  nlohmann::ordered_json result{{"rows", nlohmann::ordered_json::array()},
+                                {"more", has_more},
+                                {"notes", nlohmann::ordered_json::array()}};
+  for (std::size_t i = 0; i < count; ++i) {
+    result["rows"].push_back(nlohmann::ordered_json::parse(rows.text(i, 0)));
+  }
+  for (const QueryNote& note : notes) {
+    result["notes"].push_back({{"text", note.text}, {"commands", note.commands}});
+  }
+  return result.dump(2, ' ', true) + "\n";
+}
+
+void print_note(const QueryNote& note) {
+  std::string text = "note: " + note.text;
+  for (const std::string& command : note.commands) text += "\n  " + command;
+  print_progress(text, stderr);
+}
+
+void print_notes(const std::vector<QueryNote>& notes) {
+  for (const QueryNote& note : notes) print_note(note);
+}
+
+void append(std::vector<QueryNote>& notes, std::vector<QueryNote> more) {
+  notes.insert(notes.end(), std::make_move_iterator(more.begin()),
+               std::make_move_iterator(more.end()));
+}
+
+QueryNote more_rows(std::int64_t limit) {
+  return {
+      fmt::format("there are more rows than these {}: --limit NUMBER or --limit all prints them",
+                  with_commas(limit)),
+      {}};
+}
+
+void print_table(const QueryResult& result, bool is_wide) {
+  const auto width = is_wide ? std::nullopt : terminal_width();
+  const ResultTable table = result_table(result, width);
+  fmt::print("{}", table.text);
+  if (table.hidden.empty()) return;
+  print_note({fmt::format("{} columns are too few for {}: --wide prints all", *width,
+                          fmt::join(table.hidden, ", ")),
+              {}});
+}
+
+}  // namespace
+
 std::string usage_of(const NamedQuery& query) {
   std::string text = query.name;
-  for (const std::string& argument : query.arguments) {
-    text += ' ';
-    for (const char c : argument)
-      text += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  }
+  for (const std::string& argument : query.arguments) text += " " + shown_name(argument);
   return text;
 }
 
-void print_list() {
+int list_queries() {
   std::string_view group;
   for (const NamedQuery& query : named_queries()) {
     if (query.group != group) {
@@ -37,56 +147,54 @@ void print_list() {
     }
     fmt::print("  {:<30}  {}\n", usage_of(query), query.title);
   }
+  return kSuccess;
 }
 
-const NamedQuery& chosen_query(const QueryFlags& flags) {
-  const NamedQuery* query = find_query(flags.name);
-  if (query == nullptr) {
-    throw UsageError(
-        fmt::format("there is no query '{}'; `skua query` lists the queries", flags.name));
-  }
-  if (flags.arguments.size() != query->arguments.size()) {
-    throw UsageError(fmt::format(
-        "the query needs {}: skua query {}",
-        counted(static_cast<std::int64_t>(query->arguments.size()), "argument"), usage_of(*query)));
-  }
-  return *query;
-}
-
-/// JSON as the server writes it, with everything beyond ASCII escaped.
-std::string json_text(const store::Rows& rows) {
-  return nlohmann::ordered_json::parse(rows.text(0, 0)).dump(2, ' ', true) + "\n";
-}
-
-}  // namespace
-
-int query(const Settings& settings, const QueryFlags& flags) {
-  if (flags.name.empty()) {
-    print_list();
+int run_query(const Settings& settings, const NamedQuery& query, const QueryFlags& flags) {
+  const auto values = read_arguments(query, flags.arguments);
+  const auto limit = chosen_limit(query, flags);
+  if (flags.sql) {
+    fmt::print("{}", statement_with_values(query, values, limit));
     return kSuccess;
   }
-  const NamedQuery& chosen = chosen_query(flags);
   const auto timeout = duration(settings.find_or_default(kQueryTimeout, flags.timeout),
                                 std::chrono::seconds(1), std::chrono::hours(24));
   const std::string url = require_database(settings, flags.database);
   app::check_database(url);
   store::Session session(url, store::process_name("skua query"));
+  auto notes = missing_subjects(session, query, values, flags.database);
+  append(notes, missing_needs(session, query, flags.database));
+  append(notes, missing_work(session, flags.database));
   // The plans of reports: a session of the indexer only uses indexes.
   session.run("RESET enable_seqscan; RESET enable_hashjoin; RESET enable_mergejoin");
   store::Transaction transaction(session);
   session.run("SET TRANSACTION READ ONLY");
   session.run(fmt::format("SET LOCAL statement_timeout = '{}s'", timeout.count()));
-  store::Params params;
-  for (const std::string& argument : flags.arguments) params.text(argument);
-  const std::string sql =
-      flags.json ? fmt::format("SELECT coalesce(json_agg(row_to_json(q)), '[]') FROM ({}) AS q",
-                               chosen.sql)
-                 : chosen.sql;
-  const store::Rows rows = session.execute({"query_" + chosen.name, sql}, params);
-  transaction.commit();
-  fmt::print("{}", flags.json  ? json_text(rows)
-                   : flags.csv ? result_csv(rows)
-                               : result_table(rows));
+  const Execution execution = execution_of(query, values, limit);
+  std::optional<store::Rows> rows;
+  try {
+    rows = rows_of(session, execution, flags.json);
+  } catch (const store::SqlError&) {
+    // What is missing may be why the query takes too long.
+    print_notes(notes);
+    throw;
+  }
+  append(notes, missing_records(session, query, flags.database));
+  const bool has_more = limit && rows->size() > static_cast<std::size_t>(*limit);
+  const std::size_t count = has_more ? static_cast<std::size_t>(*limit) : rows->size();
+  if (has_more) notes.push_back(more_rows(*limit));
+  if (flags.json) {
+    fmt::print("{}", json_text(*rows, count, has_more, notes));
+    return kSuccess;
+  }
+  const QueryResult result{*rows, count, time_columns(session, execution, *rows)};
+  if (flags.csv) {
+    fmt::print("{}", result_csv(result));
+  } else {
+    print_table(result, flags.wide);
+  }
+  std::fflush(stdout);
+  print_notes(notes);
   return kSuccess;
 }
 

@@ -1,9 +1,13 @@
 #include "query_list.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
+#include <stdexcept>
 
 #include <fmt/format.h>
+
+#include "query_statement.hpp"
 
 namespace skua::cli {
 namespace {
@@ -22,20 +26,20 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-/// Replaces each :'argument' by a parameter, and notes the argument.
-void append_with_parameters(NamedQuery& query, std::string_view line) {
-  for (;;) {
-    const std::size_t start = line.find(":'");
-    const std::size_t end = start == line.npos ? line.npos : line.find('\'', start + 2);
-    if (end == line.npos) break;
-    const std::string argument(line.substr(start + 2, end - start - 2));
-    auto found = std::find(query.arguments.begin(), query.arguments.end(), argument);
-    if (found == query.arguments.end()) found = query.arguments.insert(found, argument);
-    query.sql +=
-        fmt::format("{}${}::text", line.substr(0, start), found - query.arguments.begin() + 1);
-    line.remove_prefix(end + 1);
+/// A need after `-- needs `.
+QueryNeed parse_need(std::string_view text) {
+  using Kind = QueryNeed::Kind;
+  const std::size_t colon = text.find(": ");
+  std::string_view name = text.substr(0, colon);
+  const std::string_view without = colon == text.npos ? "" : text.substr(colon + 2);
+  if (without.empty())
+    throw std::invalid_argument(fmt::format("a need without an effect: {}", text));
+  if (name == "labels") return {Kind::Labels, "", std::string(without)};
+  if (take_prefix(name, "projection ")) {
+    return {Kind::Projection, std::string(name), std::string(without)};
   }
-  query.sql += fmt::format("{}\n", line);
+  if (take_prefix(name, "index ")) return {Kind::Index, std::string(name), std::string(without)};
+  throw std::invalid_argument(fmt::format("an unknown need: {}", text));
 }
 
 /// The query of a block: its first line is the name.
@@ -45,29 +49,44 @@ void read_block(NamedQuery& query, std::string_view& document) {
     if (line == "```") break;
     if (query.name.empty() && take_prefix(line, "-- ")) {
       query.name = line;
+    } else if (query.statement.empty() && take_prefix(line, "-- needs ")) {
+      query.needs.push_back(parse_need(line));
     } else {
-      append_with_parameters(query, line);
+      query.statement += fmt::format("{}\n", line);
     }
   }
-  query.sql.erase(query.sql.find_last_not_of(";\n") + 1);
+  query.statement.erase(query.statement.find_last_not_of(";\n") + 1);
+  for (const StatementPart& part : parts_of(query.statement)) {
+    if (part.kind == StatementPart::Kind::Limit) {
+      std::int64_t limit = 0;
+      std::from_chars(part.text.data(), part.text.data() + part.text.size(), limit);
+      query.limit = limit;
+    } else if (part.kind == StatementPart::Kind::Argument &&
+               std::find(query.arguments.begin(), query.arguments.end(), part.text) ==
+                   query.arguments.end()) {
+      query.arguments.emplace_back(part.text);
+    }
+  }
 }
 
 }  // namespace
 
 std::vector<NamedQuery> parse_queries(std::string_view document) {
   std::vector<NamedQuery> queries;
-  std::string group;
-  std::string title;
+  NamedQuery next;
   while (!document.empty()) {
     std::string_view line = take_line(document);
     if (take_prefix(line, "## ")) {
-      group = line;
+      next.group = line;
     } else if (take_prefix(line, "### ")) {
-      title = line;
+      next.title = line;
+      next.description.clear();
     } else if (line == "```sql") {
-      NamedQuery query{.name = {}, .group = group, .title = title, .arguments = {}, .sql = {}};
+      NamedQuery query = next;
       read_block(query, document);
       queries.push_back(std::move(query));
+    } else if (!line.empty()) {
+      next.description += fmt::format("{}{}", next.description.empty() ? "" : " ", line);
     }
   }
   return queries;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -7,22 +8,39 @@
 
 namespace skua::cli {
 
+/// What a query reads that may be missing from a database.
+struct QueryNeed {
+  enum class Kind : std::uint8_t { Projection, Index, Labels };
+  Kind kind = Kind::Projection;
+  /// Of the projection, or of the optional index.
+  std::string name;
+  /// How the answer is incomplete without it: "there are no rows".
+  std::string without;
+};
+
 /// A query of docs/queries.md.
 struct NamedQuery {
   std::string name;
   std::string group;  // the heading of its section
   std::string title;
+  /// The text between title and statement, in one line; may be empty.
+  std::string description;
   /// In the order of their first use.
   std::vector<std::string> arguments;
-  /// Without the final semicolon. The arguments are $1, $2... of type text.
-  std::string sql;
+  std::vector<QueryNeed> needs;
+  /// The number of rows that the statement returns at most.
+  std::optional<std::int64_t> limit;
+  /// The statement as in the document, without the final semicolon: see query_statement.hpp.
+  std::string statement;
 };
 
 /// docs/queries.md, which the build embeds.
 std::string_view queries_document();
 
 /// The queries of a document in their order: each block ```sql whose first line is `-- NAME`. The
-/// arguments are the variables of psql in it, such as :'account'.
+/// arguments are the variables of psql in it, such as :'account'. The next lines may be `-- needs
+/// projection NAME: EFFECT`, `-- needs index NAME: EFFECT` and `-- needs labels: EFFECT`. Throws
+/// std::invalid_argument for another need.
 std::vector<NamedQuery> parse_queries(std::string_view document);
 
 /// The queries of queries_document(), parsed once.

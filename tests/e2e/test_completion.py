@@ -40,6 +40,10 @@ class Completion(EndToEnd):
         self.assertIn("identity", self.offered(""))
 
     def test_bash_completes_names(self):
+        self.assertEqual(self.offered("query", "lik"), ["likes"])
+        self.assertEqual(self.offered("help", "query", "most-l"), ["most-liked"])
+        self.assertEqual(self.offered("query", "likes", "--li"), ["--limit"])
+        self.assertEqual(self.offered("query", "likes", "uri", "--limit", ""), ["all"])
         for command in ("add", "status", "rebuild", "run-until-idle"):
             self.assertEqual(self.offered("consumers", command, "post_"), ["post_rules", "post_stats"])
         for command in ("add", "remove"):

@@ -8,6 +8,7 @@ import re
 import subprocess
 import unittest
 
+import filled
 from harness import ROOT, EndToEnd, server_url
 from made import busy_network
 
@@ -23,9 +24,12 @@ def queries():
 
 
 def variables():
-    """Values for the arguments of the queries, as commands of psql."""
+    """Values for the arguments of the queries, as commands of psql: those of the document, and fixed accounts and
+    records, which the document takes from the database of its reader."""
     (block,) = blocks("docs/queries.md", "psql")
-    return block
+    settings = re.findall(r"^\\set .*\n", block, re.MULTILINE)
+    post = "https://bsky.app/profile/bsky.app/post/3l6oveex3ii2l"
+    return "".join(["\\set account bsky.app\n", *(f"\\set {name} {post}\n" for name in ("post", "record", "target")), *settings])
 
 
 def queries_of_the_readme():
@@ -68,6 +72,15 @@ class Documents(EndToEnd):
         for block in blocks("docs/first-hour.md", "sql"):
             with self.subTest(block):
                 database.run(block)
+
+    def test_the_block_for_psql_works_from_its_top(self):
+        database = self.database()
+        filled.fill(database, rows=50, accounts=5, known=100)
+        (block,) = blocks("docs/queries.md", "psql")
+        printed = "".join(f"\\echo :{name}\n" for name in sorted({name for statement in queries().values() for name in re.findall(r":'(\w+)'", statement)}))
+        lines = database.run(block + printed).splitlines()
+        self.assertGreater(sum("app.bsky.feed.post" in line for line in lines), 3)
+        self.assertEqual([line for line in lines if line.startswith(":")], [], "a variable that the block does not set")
 
     def test_the_accounts_that_they_name_are_valid(self):
         documents = ["README.md", *sorted(path.relative_to(ROOT) for path in ROOT.glob("docs/*.md"))]

@@ -82,6 +82,16 @@ class Roles(SimTest):
             with self.subTest(sql), self.assertRaisesRegex(AssertionError, "permission denied"):
                 reader.run(sql)
 
+    def test_a_reader_sees_what_is_missing_from_an_answer(self):
+        reader = self.login(self.owner, "skua_reader")
+        for arguments, text in ((("most-liked",), "post_stats does not exist"), (("search", "word"), "index search does not exist"),
+                                (("labelled", "spam"), "no labels")):
+            answer = json.loads("\n".join(self.skua(None, "query", *arguments, "--json", "--database", reader.url).stdout))
+            (note,) = answer["notes"]
+            self.assertIn(text, note["text"])
+            # A password does not go to the terminal or into a log.
+            self.assertNotIn(PASSWORD, "".join(note["commands"]))
+
 
 if __name__ == "__main__":
     unittest.main()

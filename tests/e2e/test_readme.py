@@ -22,7 +22,7 @@ BINARIES = "build/release/bin"
 # Commands that a scenario runs itself, or that would run this test again.
 ELSEWHERE = {"scripts/run": "", "scripts/test": "scripts/test --help"}
 RUNNABLE = ("export ", "skua ", "scripts/pg ", "scripts/build ", f"{BINARIES}/skua ", f"{BINARIES}/skua-sim ", "cmake --install ", "cpack ")
-PAGES = ("README.md", "docs/first-hour.md", "docs/commands.md", "docs/install.md")
+PAGES = ("README.md", "docs/first-hour.md", "docs/queries.md", "docs/commands.md", "docs/install.md")
 
 
 def commands(page):
@@ -60,20 +60,24 @@ class Readme(EndToEnd):
         # The README queries languages, which some posts lack.
         languages = 'scripts/pg psql -Atc "select count(*) from bsky.posts, unnest(langs)"'
         wait_for("posts with languages", lambda: int(self.shell(languages)) > 0, seconds=60, alive=[program])
+        handle = 'scripts/pg psql -Atc "select handle from bsky.actors where handle_valid and active is not false order by id limit 1"'
+        self.stored = wait_for("an account with a handle", lambda: self.shell(handle).strip(), seconds=60, alive=[program])
         program.signal(signal.SIGINT)
         self.assertEqual(program.wait(35), 0, program.tail())
 
     def on_loopback(self, command):
         command = command.replace(LIVE, self.network.url).replace("https://pds.example", self.network.ready["hosts"][0])
-        command = re.sub(r"\bbsky\.app\b(?!\.)", self.handle, command)
+        handle = self.stored if " query " in command else self.handle
+        command = re.sub(r"\bbsky\.app\b(?!\.)", handle, command)
         command = command.replace("/tmp/", f"{self.folder}/").replace(BINARIES, str(BIN))
         if " record " in command:
             command = re.sub(r"--frames \d+", "--frames 20", command) + " --cursor oldest"
         return command
 
     def check_commands(self, *pages):
-        self.handle = next(account["handle"] for account in self.network.accounts(self.folder / "accounts")
-                           if account["handle_valid"])
+        # In the commands it replaces bsky.app. The directory of `self.network` does not know the accounts of `scripts/run --simulated`.
+        valid = [account["handle"] for account in self.network.accounts(self.folder / "accounts") if account["handle_valid"]]
+        self.handle = self.stored if self.stored in valid else valid[0]
         for page in pages:
             self.exported = {}
             # PostgreSQL must run; a page may end with the command that stops it.

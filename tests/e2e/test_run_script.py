@@ -51,6 +51,9 @@ class RunScript(EndToEnd):
         wait_for("its words on how to look", lambda: first.says("posts_view"), seconds=900, alive=[first])
         look = next(line.strip() for line in first.stderr if "psql" in line and "posts_view" in line)
 
+        added = [line for line in first.output() if "post_stats" in line]
+        self.assertEqual(len(added), 1, added)
+
         def seen():
             done = subprocess.run(["sh", "-c", look], capture_output=True, text=True, timeout=30, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -73,6 +76,10 @@ class RunScript(EndToEnd):
         wait_for("the post after the pause", lambda: database.value(
             "select count(*) from bsky.posts where text = 'after the pause'") == 1, seconds=60, alive=[second])
         self.assertEqual(relay.cursors()[0], network.seq - 1)
+        wait_for("counts without a further command", lambda: database.rows(
+            "select name from skua.consumers where role = 'live' order by 1") == [{"name": "actor_stats"}, {"name": "post_stats"}],
+            seconds=60, alive=[second])
+        self.assertEqual([line for line in second.output() if "there is" in line], [])
         self.ctrl_c(second)
         self.assertEqual(self.script("pg", "stop").returncode, 0)
         self.assertEqual(self.script("pg", "status").returncode, 1)

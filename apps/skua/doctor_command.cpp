@@ -47,7 +47,7 @@ DoctorCommand::DoctorCommand(CLI::App& app)
       "flags and settings. Flags of this command come first. `skua help CODE` explains the code of "
       "a problem.
 
-"
+      "
       "Examples:\n  skua doctor --database postgresql://localhost/skua --relay "
       "wss://relay1.us-east.bsky.network\n"
       "  skua doctor --json | jq '.findings[] | select(.level != \"ok\")'");

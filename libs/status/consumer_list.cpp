@@ -71,27 +71,26 @@ json read_consumer_list(store::Session& session) {
                        {"waiting_accounts", lane.waiting_accounts},
                        {"retry_seconds", seconds_or_null(lane.retry_in)}});
     }
-    all.push_back(
-        {{"name", consumer.name},
-         {"kind", consumer.kind},
-         {"help", help_of(consumer)},
-         {"state", judgement.state},
-         {"code", judgement.problem == nullptr ? json() : json(judgement.problem->code)},
-         {"reason", judgement.reason},
-         {"cure", judgement.cure},
-         {"failures", failures_of(consumer)},
-         {"is_served", consumer.is_served},
-         {"is_paused", consumer.paused},
-         {"is_live", consumer.role == "live"},
-         {"version", consumer.version},
-         {"policy", consumer.policy},
-         {"profile", consumer.profile},
-         {"overrides", json::parse(consumer.overrides)},
-         {"filter", json::parse(consumer.filter)},
-         {"lanes", lanes},
-         {"changes_behind", consumer.behind ? json(*consumer.behind) : json()},
-         {"lag_seconds", seconds_or_null(consumer.lag)},
-         {"error", consumer.error}});
+    all.push_back({{"name", consumer.name},
+                   {"kind", consumer.kind},
+                   {"help", help_of(consumer)},
+                   {"state", judgement.state},
+                   {"code", judgement.problem == nullptr ? json() : json(judgement.problem->code)},
+                   {"reason", judgement.reason},
+                   {"cure", judgement.cure},
+                   {"failures", failures_of(consumer)},
+                   {"is_served", consumer.is_served},
+                   {"is_paused", consumer.paused},
+                   {"is_live", consumer.role == "live"},
+                   {"version", consumer.version},
+                   {"policy", consumer.policy},
+                   {"profile", consumer.profile},
+                   {"overrides", json::parse(consumer.overrides)},
+                   {"filter", json::parse(consumer.filter)},
+                   {"lanes", lanes},
+                   {"changes_behind", consumer.behind ? json(*consumer.behind) : json()},
+                   {"lag_seconds", seconds_or_null(consumer.lag)},
+                   {"error", consumer.error}});
   }
   return all;
 }

@@ -130,6 +130,33 @@ void print_table(const QueryResult& result, bool is_wide) {
               {}});
 }
 
+/// Runs a query and prints its rows, and `notes` with those about the rows.
+void print_answer(store::Session& session, const Execution& execution,
+                  std::optional<std::int64_t> limit, const QueryFlags& flags,
+                  std::vector<QueryNote>& notes) {
+  // The plans of reports: a session of the indexer only uses indexes.
+  session.run("RESET enable_seqscan; RESET enable_hashjoin; RESET enable_mergejoin");
+  const store::Transaction transaction(session);
+  session.run("SET TRANSACTION READ ONLY");
+  const store::Rows rows = rows_of(session, execution, flags.json);
+  append(notes, missing_records(session, execution.query, flags.database));
+  const bool has_more = limit && rows.size() > static_cast<std::size_t>(*limit);
+  const std::size_t count = has_more ? static_cast<std::size_t>(*limit) : rows.size();
+  if (has_more) notes.push_back(more_rows(*limit));
+  if (flags.json) {
+    fmt::print("{}", json_text(rows, count, has_more, notes));
+    return;
+  }
+  const QueryResult result{rows, count, time_columns(session, execution, rows)};
+  if (flags.csv) {
+    fmt::print("{}", result_csv(result));
+  } else {
+    print_table(result, flags.wide);
+  }
+  std::fflush(stdout);
+  print_notes(notes);
+}
+
 }  // namespace
 
 std::string usage_of(const NamedQuery& query) {
@@ -162,39 +189,17 @@ int run_query(const Settings& settings, const NamedQuery& query, const QueryFlag
   const std::string url = require_database(settings, flags.database);
   app::check_database(url);
   store::Session session(url, store::process_name("skua query"));
-  auto notes = missing_subjects(session, query, values, flags.database);
+  session.run(fmt::format("SET statement_timeout = '{}s'", timeout.count()));
+  auto notes = missing_work(session, flags.database);
   append(notes, missing_needs(session, query, flags.database));
-  append(notes, missing_work(session, flags.database));
-  // The plans of reports: a session of the indexer only uses indexes.
-  session.run("RESET enable_seqscan; RESET enable_hashjoin; RESET enable_mergejoin");
-  store::Transaction transaction(session);
-  session.run("SET TRANSACTION READ ONLY");
-  session.run(fmt::format("SET LOCAL statement_timeout = '{}s'", timeout.count()));
-  const Execution execution = execution_of(query, values, limit);
-  std::optional<store::Rows> rows;
   try {
-    rows = rows_of(session, execution, flags.json);
+    append(notes, missing_subjects(session, query, values, flags.database));
+    print_answer(session, execution_of(query, values, limit), limit, flags, notes);
   } catch (const store::SqlError&) {
     // What is missing may be why the query takes too long.
     print_notes(notes);
     throw;
   }
-  append(notes, missing_records(session, query, flags.database));
-  const bool has_more = limit && rows->size() > static_cast<std::size_t>(*limit);
-  const std::size_t count = has_more ? static_cast<std::size_t>(*limit) : rows->size();
-  if (has_more) notes.push_back(more_rows(*limit));
-  if (flags.json) {
-    fmt::print("{}", json_text(*rows, count, has_more, notes));
-    return kSuccess;
-  }
-  const QueryResult result{*rows, count, time_columns(session, execution, *rows)};
-  if (flags.csv) {
-    fmt::print("{}", result_csv(result));
-  } else {
-    print_table(result, flags.wide);
-  }
-  std::fflush(stdout);
-  print_notes(notes);
   return kSuccess;
 }
 

@@ -81,7 +81,8 @@ QueryCommand::QueryCommand(CLI::App& app)
   query_->footer(
       "Without a query, the command lists all of them with their arguments. docs/queries.md "
       "contains the queries as SQL. The role skua_reader may run this command.\n\n"
-      "A table fits the terminal: long texts end in …, and columns that do not fit are named on "
+      "A table fits the terminal: long texts end in an ellipsis, and columns that do not fit are "
+      "named on "
       "stderr. With --wide, and if stdout is not a terminal, nothing is left out. Times are UTC: "
       "2026-07-04 14:38:08 in a table, and 2026-07-04T14:38:08.085434+00:00 in CSV and JSON. "
       "Notes on stderr state what is missing from the answer, and the commands that add it. JSON "

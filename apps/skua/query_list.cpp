@@ -29,11 +29,13 @@ std::string_view take_line(std::string_view& text) {
 /// A need after `-- needs `.
 QueryNeed parse_need(std::string_view text) {
   using Kind = QueryNeed::Kind;
-  const std::size_t colon = text.find(": ");
-  std::string_view name = text.substr(0, colon);
-  const std::string_view without = colon == text.npos ? "" : text.substr(colon + 2);
-  if (without.empty())
+  constexpr std::string_view kEffect = "; without ";
+  std::string_view name = text.substr(0, text.find(kEffect));
+  std::string_view without = text.substr(name.size());
+  if (!take_prefix(without, kEffect) || without.find(", ") == without.npos) {
     throw std::invalid_argument(fmt::format("a need without an effect: {}", text));
+  }
+  without.remove_prefix(without.find(", ") + 2);
   if (name == "labels") return {Kind::Labels, "", std::string(without)};
   if (take_prefix(name, "projection ")) {
     return {Kind::Projection, std::string(name), std::string(without)};

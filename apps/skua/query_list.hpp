@@ -39,8 +39,8 @@ std::string_view queries_document();
 
 /// The queries of a document in their order: each block ```sql whose first line is `-- NAME`. The
 /// arguments are the variables of psql in it, such as :'account'. The next lines may be `-- needs
-/// projection NAME: EFFECT`, `-- needs index NAME: EFFECT` and `-- needs labels: EFFECT`. Throws
-/// std::invalid_argument for another need.
+/// projection NAME; without it, EFFECT`, `-- needs index NAME; without it, EFFECT` and `-- needs
+/// labels; without them, EFFECT`. Throws std::invalid_argument for another need.
 std::vector<NamedQuery> parse_queries(std::string_view document);
 
 /// The queries of queries_document(), parsed once.

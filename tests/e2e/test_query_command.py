@@ -69,7 +69,7 @@ class QueryCommand(EndToEnd):
                     self.assertIn(f"The columns are {', '.join(rows[0])}.", text)
                 for argument in arguments_of(statement):
                     self.assertRegex(text, rf"(?m)^  {argument.upper()} REQUIRED +(?:A|The|Text)\w* ")
-                for kind, need in re.findall(r"^-- needs (projection|index) (\w+):", statement, re.MULTILINE):
+                for kind, need in re.findall(r"^-- needs (projection|index) (\w+);", statement, re.MULTILINE):
                     self.assertIn({"projection": f"`skua consumers add {need}`", "index": f"`skua index add {need}`"}[kind], text)
                 example = re.search(rf"Example:\n  skua query ({name}.*)\n", text + "\n")[1]
                 self.assertTrue(self.query(None, *re.sub("'", "", example).split(" ", len(arguments)), "--sql"))

@@ -38,7 +38,7 @@ class QueryNotes(EndToEnd):
 
     def declared(self):
         return {(name, need) for name, statement in queries().items()
-                for need in re.findall(r"^-- needs ([a-z_ ]+): ", statement, re.MULTILINE)}
+                for need in re.findall(r"^-- needs ([a-z_ ]+); ", statement, re.MULTILINE)}
 
     def test_each_query_declares_what_it_needs_and_nothing_else(self):
         database = self.database()
@@ -85,7 +85,7 @@ class QueryNotes(EndToEnd):
         self.assertEqual((answer["notes"], answer["more"]), ([], False))
         self.assertGreater(len(answer["rows"]), 0)
         # Without the flag, the command does not have it; with --quiet there is no note.
-        command = self.answer(database, "notifications", filled.HANDLE)["notes"][-1]["commands"][0]
+        command = self.answer(database, "notifications", filled.HANDLE)["notes"][0]["commands"][0]
         self.assertTrue(command.endswith("/skua consumers add notifications"), command)
         self.assertEqual(self.skua(database, "query", "notifications", filled.HANDLE, "--quiet").stderr, [])
 
@@ -187,6 +187,10 @@ class QueryNotes(EndToEnd):
                      "language sql as 'select p.* from pg_sleep(60) s left join bsky.posts_view p on true'")
         program = self.skua(database, "query", "search", "word", "--timeout", "1s", code=1)
         self.assertRegex("\n".join(program.stderr), r"(?s)note: the index search does not exist.*statement timeout")
+        # The look-up of the arguments has the same limit.
+        database.run("create or replace function bsky.actor_id(account text) returns int4 language sql as 'select 1 from pg_sleep(60)'")
+        program = self.skua(database, "query", "notifications", "a.test", "--timeout", "1s", code=1)
+        self.assertRegex("\n".join(program.stderr), r"(?s)note: the projection notifications does not exist.*statement timeout")
 
 
 if __name__ == "__main__":

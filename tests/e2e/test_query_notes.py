@@ -188,7 +188,8 @@ class QueryNotes(EndToEnd):
         program = self.skua(database, "query", "search", "word", "--timeout", "1s", code=1)
         self.assertRegex("\n".join(program.stderr), r"(?s)note: the index search does not exist.*statement timeout")
         # The look-up of the arguments has the same limit.
-        database.run("create or replace function bsky.actor_id(account text) returns int4 language sql as 'select 1 from pg_sleep(60)'")
+        database.run("insert into bsky.actors (did, indexed_at) values ('did:plc:a', now());"
+                     "create or replace function bsky.actor_id(account text) returns int4 language sql as 'select 1 from pg_sleep(60)'")
         program = self.skua(database, "query", "notifications", "a.test", "--timeout", "1s", code=1)
         self.assertRegex("\n".join(program.stderr), r"(?s)note: the projection notifications does not exist.*statement timeout")
 

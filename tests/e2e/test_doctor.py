@@ -325,7 +325,7 @@ class Doctor(DoctorCase):
         self.assertEqual(holder.stdout.readline(), "1\n")
         self.addCleanup(holder.stdout.close)
         examined = self.examine(database)
-        self.assertEqual(examined.problems(), [("warning", "check-failed")] * 2, examined.findings)
+        self.assertEqual(examined.problems(), [("warning", "check-failed")] * 3, examined.findings)
         self.assertIn("account numbers", {finding["check"] for finding in examined.findings})
 
     def test_a_pooler_in_transaction_mode(self):

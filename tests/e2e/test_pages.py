@@ -171,8 +171,11 @@ class Running(SimTest):
         table = self.db.value("select min(relname::text) from pg_class where relname ~ '^post_stats_[0-9]+$' and "
                               "relkind = 'r'")
         self.db.run(f"alter table skua.{table} add constraint made check (false) not valid")
-        pages.wait_for_reason("consumer-stuck", seconds=60)
-        self.assertIn("post_stats: ", pages.ready()[1]["reasons"][0]["detail"])
+        failing = "select count(*) from skua.consumer_lanes where failing_since is not null"
+        wait_for("a failure", lambda: self.db.value(failing) == 1)
+        self.db.run("update skua.consumer_lanes set failing_since = failing_since - interval '2 minutes'")
+        pages.wait_for_reason("consumer-stuck")
+        self.assertIn("post_stats: changes cannot be applied: ", pages.ready()[1]["reasons"][0]["detail"])
 
     def test_a_lag_beyond_the_limit_is_a_reason(self):
         program, pages = self.run_skua("--behind-after", "2s")

@@ -217,6 +217,9 @@ class WrongInput(EndToEnd):
             (["consumers", "add", "search", "--pull", "--webhook", "http://x/"], "not both"),
             (["consumers", "reset", "search", "--from", "soon"], "--from"),
         ))
+        # The help lists what the message names.
+        kinds = self.refused("consumers", "add", "search", "--pull", "--kind", "post").split("not one of ")[1].split(", ")
+        self.assertTrue(self.skua(None, "consumers", "add", "--help").says("--kind " + "|".join(kinds)))
 
     def test_nothing_is_queued(self):
         database = self.database()

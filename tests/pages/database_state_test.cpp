@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "feed/consumers/consumer_table.hpp"
+#include "feed/consumers/served_sessions.hpp"
 #include "pages/database_reader.hpp"
 #include "support/postgres.hpp"
 
@@ -24,7 +25,7 @@ class DatabaseStateTest : public testing::Test {
   DatabaseState state() { return read_database_state(session()); }
   std::string stuck_reason() {
     const auto stuck = state().stuck_consumers;
-    return stuck.size() == 1 ? stuck[0].name + ": " + stuck[0].reason
+    return stuck.size() == 1 ? stuck[0].name + ": " + stuck[0].judgement.reason
                              : std::to_string(stuck.size());
   }
   /// A projection whose tables are built.
@@ -69,15 +70,20 @@ TEST_F(DatabaseStateTest, shows_a_paused_consumer) {
 TEST_F(DatabaseStateTest, shows_a_stopped_consumer_with_its_error) {
   add_running_consumer();
   session().run("UPDATE skua.consumers SET state = 'stopped', error = 'division by zero'");
-  EXPECT_EQ(stuck_reason(), "post_stats: it stopped: division by zero");
+  EXPECT_EQ(stuck_reason(), "post_stats: stopped after a failure: division by zero");
 }
 
-TEST_F(DatabaseStateTest, shows_a_blocked_lane_and_repeated_failures) {
+TEST_F(DatabaseStateTest, shows_a_blocked_lane_and_failures_that_last) {
   add_running_consumer();
-  session().run("UPDATE skua.consumer_lanes SET attempts = 2, error = 'no answer' WHERE lane = 0");
+  const store::Session process(database_.url(), feed::kProjectionsSession + " pid 1");
+  session().run(
+      "UPDATE skua.consumer_lanes SET failures = 3, error = 'no answer', failing_since = "
+      "clock_timestamp() - interval '100 seconds'");
   EXPECT_EQ(stuck_reason(), "0");
-  session().run("UPDATE skua.consumer_lanes SET attempts = 3 WHERE lane = 0");
-  EXPECT_EQ(stuck_reason(), "post_stats: lane 0, 3 failures: no answer");
+  session().run(
+      "UPDATE skua.consumer_lanes SET failing_since = clock_timestamp() - interval '125 seconds'");
+  EXPECT_TRUE(
+      stuck_reason().starts_with("post_stats: changes cannot be applied: no answer (3 failures"));
   session().run("UPDATE skua.consumer_lanes SET is_blocked = true WHERE lane = 0");
   EXPECT_EQ(stuck_reason(), "post_stats: a failed change blocks lane 0: no answer");
 }

@@ -43,11 +43,20 @@ TEST(ReadyResponse, is_503_with_code_title_detail_and_cure_of_each_reason) {
   EXPECT_EQ(body["status"], "not-ready");
   ASSERT_EQ(body["reasons"].size(), 1U);
   const json& reason = body["reasons"][0];
-  EXPECT_EQ(reason.size(), 4U);
+  EXPECT_EQ(reason.size(), 5U);
   EXPECT_EQ(reason["code"], "disk-full");
   EXPECT_EQ(reason["title"], problem("disk-full").title);
   EXPECT_EQ(reason["detail"], "No space left on \"/data\" \ufffd");
   EXPECT_EQ(reason["cure"], problem("disk-full").cure);
+  EXPECT_TRUE(reason["subject"].is_null());
+}
+
+TEST(ReadyResponse, has_the_subject_of_a_reason_and_its_own_cure) {
+  Health health;
+  health.reasons = {{&problem("consumer-stuck"), "search: it is paused", "search", "Resume it."}};
+  const json reason = json::parse(ready_response(health).body)["reasons"][0];
+  EXPECT_EQ(reason["subject"], "search");
+  EXPECT_EQ(reason["cure"], "Resume it.");
 }
 
 TEST(ReadyResponse, is_503_while_the_process_starts_and_ends) {

@@ -111,8 +111,10 @@ class DatabaseSteps {
     for (const std::string& name : plan_.projections) {
       if (std::find(existing.begin(), existing.end(), name) != existing.end()) continue;
       existing.push_back(name);
-      const int code = consumers_add(settings_, {.name = name, .database = plan_.database});
-      if (code != 0) return code;
+      ConsumersFlags consumer;
+      consumer.name = name;
+      consumer.database = plan_.database;
+      if (const int code = consumers_add(settings_, consumer); code != 0) return code;
     }
     return kSuccess;
   }
@@ -188,7 +190,10 @@ int init(const Settings& settings, const InitFlags& given) {
   if (const int code = DatabaseSteps(written, plan, flags, dids).run(); code != 0) return code;
   fmt::print("\n");
   std::fflush(stdout);
-  const int code = doctor(written, {.database = plan.database, .verification = flags.verification});
+  DoctorFlags examination;
+  examination.database = plan.database;
+  examination.verification = flags.verification;
+  const int code = doctor(written, examination);
   fmt::print("{}", next_commands(plan, file));
   return code;
 }

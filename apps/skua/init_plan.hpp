@@ -16,16 +16,16 @@ inline constexpr const char* kDefaultRelay = "wss://relay1.us-east.bsky.network"
 
 /// `skua init`: the flags, and then the answers to its questions.
 struct InitFlags {
-  std::optional<std::string> config;
-  std::optional<std::string> use;
-  std::vector<std::string> accounts;
-  std::vector<std::string> collections;
-  std::optional<std::string> database;
-  std::vector<std::string> relays;
-  std::vector<std::string> projections;
+  std::optional<std::string> config = std::nullopt;
+  std::optional<std::string> use = std::nullopt;
+  std::vector<std::string> accounts = {};
+  std::vector<std::string> collections = {};
+  std::optional<std::string> database = std::nullopt;
+  std::vector<std::string> relays = {};
+  std::vector<std::string> projections = {};
   /// COLLECTION=DURATION.
-  std::vector<std::string> retention;
-  VerificationFlags verification;
+  std::vector<std::string> retention = {};
+  VerificationFlags verification = {};
   bool yes = false;
   bool force = false;
 };

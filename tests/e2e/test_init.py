@@ -39,8 +39,9 @@ class Init(SimTest):
         clean = {name: "" for name in os.environ if name.startswith("SKUA_")}
         return {**os.environ, **clean, "SKUA_ALLOW_UNSAFE_DATABASE": "true", "SKUA_HTTP": "off"}
 
-    def init(self, *arguments, code=0):
-        program = self.start([BIN / "skua", "init", *arguments], self.environment_of_init(), cwd=self.folder)
+    def init(self, *arguments, code=0, before=()):
+        """`before`: words before the name of the command."""
+        program = self.start([BIN / "skua", *before, "init", *arguments], self.environment_of_init(), cwd=self.folder)
         self.assertEqual(program.wait(120), code, "\n".join(program.output()))
         return program
 
@@ -95,10 +96,13 @@ class Init(SimTest):
 
     def test_collections_and_the_network(self):
         network = self.network("--accounts", "20", "--records", "100", "--rate", "100")
-        for arguments, only in ((("--collection", POST), {POST}), (("--use", "network"), None)):
+        for name, arguments, only in (("posts.toml", ("--collection", POST), {POST}),
+                                      ("all.toml", ("--use", "network"), None)):
             with self.subTest(arguments):
                 database = self.new_database()
-                program = self.init(*arguments, "--database", database.url, "--force", *self.sources(network))
+                self.config = self.folder / name
+                program = self.init(*arguments, "--database", database.url, *self.sources(network),
+                                    before=("--config", self.config))
                 self.assertTrue(program.says("skua backfill --"), program.tail())
                 program = self.run_with_file()
                 wait_for("rows", lambda d=database: d.value("select count(*) from bsky.all_records") > 30,

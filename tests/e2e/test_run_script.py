@@ -149,13 +149,14 @@ class Interrupted(EndToEnd):
     """Ctrl-C ends the script at each step, before the first program of Skua."""
 
     MESSAGE = "interrupted: the next start continues here"
+    HANDLES_THE_SIGNAL = "trap 'kill $!; exit 100' INT; sleep 60 >/dev/null 2>&1 & begun; wait"
 
     def tool(self, name, text):
-        """Puts a program before the others of PATH. It notes its start in the file `called`."""
+        """Puts a program before the others of PATH. `begun` in its text notes it in the file `called`."""
         tools = self.folder / "tools"
         tools.mkdir(exist_ok=True)
         file = tools / name
-        file.write_text(f"#!/bin/bash\necho '{name}' >>'{self.folder}/called'\n{text}\n")
+        file.write_text(f"#!/bin/bash\nbegun() {{ echo '{name}' >>'{self.folder}/called'; }}\n{text}\n")
         file.chmod(0o755)
 
     def called(self):
@@ -190,7 +191,7 @@ class Interrupted(EndToEnd):
         # A system without packages, and an apt-get that handles the signal.
         self.tool("dpkg-query", "exit 1")
         self.tool("sudo", 'while [[ $1 == -* ]]; do shift; done; exec "$@"')
-        self.tool("apt-get", "trap 'exit 100' INT; sleep 60 & wait")
+        self.tool("apt-get", self.HANDLES_THE_SIGNAL)
         self.check_interrupted(self.start_script("ws://127.0.0.1:1"), "apt-get")
         self.assertEqual(self.called().count("apt-get"), 1)
 
@@ -203,12 +204,12 @@ class Interrupted(EndToEnd):
             self.addCleanup(client.close)
             client.setblocking(False)
             client.connect_ex(listener.getsockname())
-        self.tool("timeout", 'PATH=${PATH#*:}; exec timeout "$@"')
+        self.tool("timeout", 'begun; PATH=${PATH#*:}; exec timeout "$@"')
         self.check_interrupted(self.start_script(f"ws://127.0.0.1:{listener.getsockname()[1]}"), "timeout")
 
     def test_while_it_builds(self):
         self.tool("timeout", "exit 0")
-        self.tool("cmake", "trap 'exit 1' INT; sleep 60 & wait")
+        self.tool("cmake", self.HANDLES_THE_SIGNAL)
         self.check_interrupted(self.start_script("ws://127.0.0.1:1"), "cmake")
 
     def test_at_the_question(self):

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "base/count_text.hpp"
+#include "command_line/display_text.hpp"
 #include "terminal.hpp"
-#include "top/display_text.hpp"
 
 namespace skua::cli {
 namespace {
@@ -33,7 +33,7 @@ std::string cell_of(const QueryResult& result, std::size_t row, std::size_t colu
   if (result.is_time[column] && is_common_time(text)) {
     return std::string(text.substr(0, kDateTime));
   }
-  return top::cell_text(text, std::numeric_limits<std::size_t>::max());
+  return command_line::cell_text(text, std::numeric_limits<std::size_t>::max());
 }
 
 /// Whether a part of the value is useless, as of an address.
@@ -57,10 +57,10 @@ std::vector<TableColumn> table_columns(const QueryResult& result) {
     TableColumn column{.name = std::string(result.rows.column_name(i)),
                        .cells = {},
                        .can_be_cut = !result.is_time[i]};
-    column.width = top::display_width(column.name);
+    column.width = command_line::display_width(column.name);
     for (std::size_t row = 0; row < result.count; ++row) {
       column.cells.push_back(cell_of(result, row, i));
-      column.width = std::max(column.width, top::display_width(column.cells.back()));
+      column.width = std::max(column.width, command_line::display_width(column.cells.back()));
       column.can_be_cut = column.can_be_cut && !is_whole(column.cells.back());
     }
     columns.push_back(std::move(column));
@@ -106,9 +106,9 @@ void append_line(std::string& text, const std::vector<TableColumn>& columns, aut
   std::string line;
   for (const TableColumn& column : columns) {
     if (!column.is_shown) continue;
-    const std::string shown = top::cut_text(cell(column), column.width);
+    const std::string shown = command_line::cut_text(cell(column), column.width);
     line += shown;
-    line.append(column.width - top::display_width(shown) + kGap, ' ');
+    line.append(column.width - command_line::display_width(shown) + kGap, ' ');
   }
   line.erase(line.find_last_not_of(' ') + 1);
   text += line + "\n";
@@ -118,14 +118,14 @@ void append_line(std::string& text, const std::vector<TableColumn>& columns, aut
 std::string single_row(const std::vector<TableColumn>& columns, std::size_t width) {
   std::size_t names = 0;
   for (const TableColumn& column : columns)
-    names = std::max(names, top::display_width(column.name));
+    names = std::max(names, command_line::display_width(column.name));
   const std::size_t left = names + kGap;
   std::string text;
   for (const TableColumn& column : columns) {
     const std::size_t room = width > left + kLeastText ? width - left : kLeastText;
     std::vector<std::string> lines = {column.cells.front()};
     if (column.can_be_cut && !lines.front().empty()) {
-      lines = top::wrapped_text(lines.front(), room);
+      lines = command_line::wrapped_text(lines.front(), room);
     }
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const std::string line = fmt::format("{:<{}}{}", i == 0 ? column.name : "", left, lines[i]);
@@ -140,7 +140,8 @@ std::string single_text(std::string_view value) {
   std::string text;
   while (!value.empty()) {
     const std::size_t end = std::min(value.find('\n'), value.size());
-    text += top::cell_text(value.substr(0, end), std::numeric_limits<std::size_t>::max()) + "\n";
+    text += command_line::cell_text(value.substr(0, end), std::numeric_limits<std::size_t>::max()) +
+            "\n";
     value.remove_prefix(std::min(end + 1, value.size()));
   }
   return text;

@@ -1,18 +1,13 @@
 #include "command_line/table.hpp"
 
 #include <algorithm>
-#include <string_view>
+
+#include "command_line/display_text.hpp"
 
 namespace skua::command_line {
 namespace {
 
 constexpr std::size_t kGap = 2;
-
-/// Of UTF-8, in characters.
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
-}
 
 }  // namespace
 
@@ -22,7 +17,7 @@ std::string Table::text(std::size_t indent) const {
   std::vector<std::size_t> widths(columns_.size());
   const auto measure = [&](const std::vector<std::string>& cells) {
     for (std::size_t i = 0; i < widths.size(); ++i) {
-      widths[i] = std::max(widths[i], width_of(cells[i]));
+      widths[i] = std::max(widths[i], display_width(cells[i]));
     }
   };
   measure(heads);
@@ -33,7 +28,7 @@ std::string Table::text(std::size_t indent) const {
   const auto add_line = [&](const std::vector<std::string>& cells) {
     std::string line = margin;
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      const std::string blanks(widths[i] - width_of(cells[i]), ' ');
+      const std::string blanks(widths[i] - display_width(cells[i]), ' ');
       line += columns_[i].is_number ? blanks + cells[i] : cells[i] + blanks;
       line.append(kGap, ' ');
     }

@@ -6,9 +6,9 @@
 
 namespace skua::command_line {
 
-/// A table as text for people. Each column is as wide as its widest cell; two blanks separate them.
-/// Cells come from the caller as they are shown: those of the network through `printable`. Owned by
-/// one thread.
+/// A table as text for people. Each column is as wide as its widest cell on a terminal; two blanks
+/// separate them. Cells come from the caller as they are shown: those of the network through
+/// `printable`. Owned by one thread.
 class Table {
  public:
   struct Column {

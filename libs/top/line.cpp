@@ -1,6 +1,6 @@
 #include "top/line.hpp"
 
-#include "top/display_text.hpp"
+#include "command_line/display_text.hpp"
 
 namespace skua::top {
 namespace {
@@ -10,9 +10,9 @@ constexpr std::size_t kMostOfLine = 1'000;
 }  // namespace
 
 Line& Line::add(std::string_view text, Style style) {
-  std::string shown = cell_text(text, kMostOfLine);
+  std::string shown = command_line::cell_text(text, kMostOfLine);
   if (shown.empty()) return *this;
-  width_ += display_width(shown);
+  width_ += command_line::display_width(shown);
   spans_.push_back({std::move(shown), style});
   return *this;
 }
@@ -34,12 +34,12 @@ Line& Line::cut(std::size_t columns) {
   if (width_ <= columns) return *this;
   std::size_t used = 0;
   for (std::size_t i = 0; i < spans_.size(); ++i) {
-    const std::size_t width = display_width(spans_[i].text);
+    const std::size_t width = command_line::display_width(spans_[i].text);
     if (used + width > columns || (used + width == columns && i + 1 < spans_.size())) {
       // The mark of the cut needs a column, also if this text would just fit.
       const std::size_t left = columns - used;
-      std::string cut = cut_text(spans_[i].text + " ", left);
-      used += display_width(cut);
+      std::string cut = command_line::cut_text(spans_[i].text + " ", left);
+      used += command_line::display_width(cut);
       spans_[i].text = std::move(cut);
       spans_.resize(i + 1);
       break;

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "top/display_text.hpp"
+#include "command_line/display_text.hpp"
 #include "top/number_text.hpp"
 #include "top/sections.hpp"
 #include "top/table.hpp"
@@ -24,7 +24,8 @@ Line nothing(std::string_view text) {
 void add_wrapped(std::vector<Line>& lines, std::string_view text, Style style, std::size_t width) {
   constexpr std::size_t kMostCharacters = 1'000;
   const std::size_t columns = width - std::min(width, kIndent.size());
-  for (const std::string& each : wrapped_text(cell_text(text, kMostCharacters), columns)) {
+  for (const std::string& each :
+       command_line::wrapped_text(command_line::cell_text(text, kMostCharacters), columns)) {
     lines.push_back(Line(kIndent).add(each, style));
   }
 }

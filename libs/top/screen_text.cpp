@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "top/display_text.hpp"
+#include "command_line/display_text.hpp"
 
 namespace skua::top {
 namespace {
@@ -43,7 +43,7 @@ void add_line(const Line& line, std::size_t row, bool has_colours, std::string& 
       text += fmt::format("\x1b[{}m", parameters_of(span.style, has_colours));
     style = span.style;
     text += span.text;
-    const std::size_t width = display_width(span.text);
+    const std::size_t width = command_line::display_width(span.text);
     is_sure = is_sure && width == span.text.size();
     column += width;
   }

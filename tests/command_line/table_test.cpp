@@ -24,6 +24,13 @@ TEST(TableTest, characters_count_and_not_bytes) {
   EXPECT_EQ(table.text(2), "  \xc3\xa4\xc3\xa4   x\n  abc  y\n");
 }
 
+TEST(TableTest, wide_characters_take_two_columns) {
+  Table table({{}, {}});
+  table.add({"日本", "x"});
+  table.add({"abcd", "y"});
+  EXPECT_EQ(table.text(), "日本  x\nabcd  y\n");
+}
+
 TEST(TableTest, notes_follow_their_row_and_widen_no_column) {
   Table table({{"a"}, {"b"}});
   table.add({"1", "2"});

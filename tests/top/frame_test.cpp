@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/utf8.hpp"
-#include "top/display_text.hpp"
+#include "command_line/display_text.hpp"
 #include "top/made_pages.hpp"
 #include "top/sections.hpp"
 
@@ -238,7 +238,7 @@ void expect_fits(const Snapshot& snapshot, const View& view, Size size) {
   ASSERT_EQ(frame.lines.size(), size.rows);
   for (const Line& line : frame.lines) {
     std::size_t width = 0;
-    for (const Span& span : line.spans()) width += display_width(span.text);
+    for (const Span& span : line.spans()) width += command_line::display_width(span.text);
     ASSERT_EQ(width, line.width()) << line.text();
     ASSERT_LE(width, size.columns) << line.text();
     ASSERT_TRUE(is_clean(line)) << escaped(line.text());

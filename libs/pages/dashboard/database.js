@@ -20,28 +20,23 @@ export function showStatus(status, at) {
 
 // ---- Consumers and the change log ----
 
-/** The last reason for a failure: of the consumer, or of a lane. */
-function reasonOf(consumer) {
-  const lane = consumer.lanes.find((each) => each.is_blocked) ?? consumer.lanes.find((each) => each.error);
-  const blocked = lane?.is_blocked ? `lane ${lane.lane} is blocked: ` : "";
-  return consumer.error || (lane ? blocked + lane.error : "");
-}
-
-function stateOf(consumer, reason) {
-  if (consumer.state !== "running") return element("span", consumer.state, "bad");
-  return reason ? element("span", "running, with failures", "warn") : element("span", "running", "good");
+/** The state as the process judges it (`/status`). A running consumer with a reason has failures that may pass. */
+function stateOf(consumer) {
+  if (consumer.code === "consumer-stuck") return element("span", consumer.state, "bad");
+  if (consumer.state !== "running") return element("span", consumer.state, "warn");
+  return consumer.reason ? element("span", "running, with failures", "warn") : element("span", "running", "good");
 }
 
 function showConsumers(all) {
   const shown = all.filter((consumer) => !isServe || consumer.kind !== "projection");
   const rows = shown.map((consumer) => {
-    const [reason, lanes] = [reasonOf(consumer), consumer.lanes];
+    const lanes = consumer.lanes;
     const waits = lanes.map((lane) => lane.retry_seconds).filter((wait) => wait != null);
-    const isPaused = consumer.state === "paused";
+    const isPaused = consumer.is_paused;
     return [
-      consumer.name, consumer.kind, stateOf(consumer, reason), seconds(consumer.lag_seconds), number(consumer.changes_behind),
+      consumer.name, consumer.kind, stateOf(consumer), seconds(consumer.lag_seconds), number(consumer.changes_behind),
       lanes.length > 0 ? number(Math.min(...lanes.map((lane) => lane.position))) : "-",
-      number(lanes.reduce((sum, lane) => sum + lane.attempts, 0)), waits.length > 0 ? `in ${seconds(Math.ceil(Math.min(...waits)))}` : "-", reason || "-",
+      number(lanes.reduce((sum, lane) => sum + lane.attempts, 0)), waits.length > 0 ? `in ${seconds(Math.ceil(Math.min(...waits)))}` : "-", consumer.reason || "-",
       actionButton(isPaused ? "Resume" : "Pause", `${isPaused ? "Resume" : "Pause"} ${consumer.name}`,
                    `/admin/consumers/${isPaused ? "resume" : "pause"}`, { name: consumer.name }),
     ];

@@ -1,4 +1,4 @@
-#include "top/display_text.hpp"
+#include "command_line/display_text.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include "base/utf8.hpp"
 
-namespace skua::top {
+namespace skua::command_line {
 namespace {
 
 constexpr std::string_view kCut = "…";
@@ -184,4 +184,4 @@ std::vector<std::string> wrapped_text(std::string_view text, std::size_t columns
   return lines;
 }
 
-}  // namespace skua::top
+}  // namespace skua::command_line

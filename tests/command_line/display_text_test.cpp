@@ -1,4 +1,4 @@
-#include "top/display_text.hpp"
+#include "command_line/display_text.hpp"
 
 #include <string>
 #include <vector>
@@ -7,7 +7,7 @@
 
 #include "base/utf8.hpp"
 
-namespace skua::top::display_text_test {
+namespace skua::command_line::display_text_test {
 namespace {
 
 struct Case {
@@ -81,4 +81,4 @@ TEST(WrappedText, breaks_at_blanks_and_within_long_words) {
 }
 
 }  // namespace
-}  // namespace skua::top::display_text_test
+}  // namespace skua::command_line::display_text_test

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace skua::top {
+namespace skua::command_line {
 
 // Texts in the columns of a terminal. A grapheme cluster (Unicode Standard Annex 29) takes the sum
 // of the columns of its code points, at most two, as in terminals that draw clusters. Others draw
@@ -24,4 +24,4 @@ std::string cut_text(std::string_view text, std::size_t columns);
 /// The text in lines of at most `columns`, broken at blanks if possible. Zero columns: no lines.
 std::vector<std::string> wrapped_text(std::string_view text, std::size_t columns);
 
-}  // namespace skua::top
+}  // namespace skua::command_line

@@ -45,9 +45,7 @@ DoctorCommand::DoctorCommand(CLI::App& app)
       "The command only reads, and ends within 45 seconds. It examines the sources and the PLC "
       "directory of the running `skua run`, which it asks at --http; otherwise those of its own "
       "flags and settings. Flags of this command come first. `skua help CODE` explains the code of "
-      "a problem.
-
-      "
+      "a problem.\n\n"
       "Examples:\n  skua doctor --database postgresql://localhost/skua --relay "
       "wss://relay1.us-east.bsky.network\n"
       "  skua doctor --json | jq '.findings[] | select(.level != \"ok\")'");

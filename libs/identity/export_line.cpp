@@ -94,7 +94,7 @@ Result<ExportLine> parse_export_line(std::string_view text) {
   // Most lines fit: nothing is allocated for them.
   std::array<unsigned char, 8 * 1024> buffer{};
   bjson::monotonic_resource memory(buffer.data(), buffer.size());
-  bjson::error_code error;
+  ErrorCode error;
   const auto line = bjson::parse({text.data(), text.size()}, error, &memory);
   if (error) return errc::export_line;
   ExportLine result;
@@ -123,7 +123,7 @@ Result<ExportLine> parse_export_line(std::string_view text) {
 }
 
 std::optional<ExportPosition> export_position(std::string_view text) {
-  bjson::error_code error;
+  ErrorCode error;
   const auto line = bjson::parse({text.data(), text.size()}, error);
   if (error) return std::nullopt;
   const auto created = parse_datetime(text_at(line, {"createdAt"}));

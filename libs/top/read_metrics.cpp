@@ -55,18 +55,33 @@ std::vector<std::pair<std::string, double>> drops_of(const Samples& samples,
   return dropped;
 }
 
+bool is_connected(const Samples& samples, std::string_view source) {
+  const double* const connected = samples.find("skua_connected", {{"source", std::string(source)}});
+  return connected != nullptr && *connected == 1;
+}
+
+/// Of the connected sources: without a connection no event waits, because none comes.
+Snapshot::Number largest_lag(const Samples& samples) {
+  Snapshot::Number largest;
+  for (const auto& sample : samples.of("skua_lag_seconds")) {
+    if (!is_connected(samples, sample.label("source"))) continue;
+    largest = std::max(largest.value_or(sample.value), sample.value);
+  }
+  return largest;
+}
+
 std::vector<Snapshot::Source> sources_of(const Reading* before, const Reading& now) {
   std::vector<Snapshot::Source> sources;
   for (const std::string& name : shown_values(now.samples, "skua_connected", "source")) {
     const Labels wanted = {{"source", name}};
     Snapshot::Source source;
     source.name = name;
-    source.is_connected = now.samples.total("skua_connected", wanted) == 1.0;
+    source.is_connected = is_connected(now.samples, name);
     for (const auto& sample : now.samples.of("skua_role")) {
       if (sample.has(wanted)) source.role = sample.label("role");
     }
     source.cursor = now.samples.total("skua_cursor", wanted);
-    source.lag = now.samples.total("skua_lag_seconds", wanted);
+    if (source.is_connected) source.lag = now.samples.total("skua_lag_seconds", wanted);
     source.messages_per_second = rate(before, now, "skua_messages_total", wanted);
     source.verified_per_second = rate(before, now, "skua_verified_total", wanted);
     source.waiting_accounts = now.samples.total("skua_waiting_accounts", wanted);
@@ -110,7 +125,7 @@ void read_metrics(const History& history, Snapshot& snapshot) {
   const Reading* const before = history.before(kTenSeconds);
   snapshot.events_per_second = rate(before, *now, "skua_events_total");
   snapshot.rows_per_second = rate(before, *now, "skua_rows_total");
-  snapshot.lag = now->samples.largest("skua_lag_seconds");
+  snapshot.lag = largest_lag(now->samples);
   snapshot.commit_p50 = quantile(before, *now, "skua_commit_latency_seconds", 0.5);
   snapshot.commit_p99 = quantile(before, *now, "skua_commit_latency_seconds", 0.99);
   snapshot.in_flight = now->samples.total("skua_in_flight_messages");

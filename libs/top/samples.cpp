@@ -135,12 +135,6 @@ std::optional<double> Samples::total(std::string_view name, const Labels& wanted
   return sum;
 }
 
-std::optional<double> Samples::largest(std::string_view name) const {
-  std::optional<double> most;
-  for (const Sample& sample : of(name)) most = std::max(most.value_or(sample.value), sample.value);
-  return most;
-}
-
 std::vector<std::string> Samples::values(std::string_view name, std::string_view label) const {
   std::vector<std::string> all;
   std::unordered_map<std::string, bool> is_known;

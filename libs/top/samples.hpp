@@ -36,7 +36,6 @@ class Samples {
   const std::vector<Sample>& of(std::string_view name) const;
   /// The sum of the samples with these labels; nothing: there is none.
   std::optional<double> total(std::string_view name, const Labels& wanted = {}) const;
-  std::optional<double> largest(std::string_view name) const;
   /// The different values of a label, in the order of the page.
   std::vector<std::string> values(std::string_view name, std::string_view label) const;
   /// The value of the sample with exactly these labels.

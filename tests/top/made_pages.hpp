@@ -50,7 +50,7 @@ inline std::string made_metrics(int events, std::string_view text = "") {
       "skua_connected{{source=\"relay:a{2}\"}} 1\nskua_connected{{source=\"tap:b{2}\"}} 0\n"
       "skua_role{{source=\"relay:a{2}\",role=\"active\"}} 1\n"
       "skua_cursor{{source=\"relay:a{2}\"}} 12345\n"
-      "skua_lag_seconds{{source=\"relay:a{2}\"}} 0.5\n"
+      "skua_lag_seconds{{source=\"relay:a{2}\"}} 0.5\nskua_lag_seconds{{source=\"tap:b{2}\"}} 9\n"
       "skua_in_flight_messages{{source=\"relay:a{2}\"}} 7\n"
       "skua_messages_total{{source=\"relay:a{2}\"}} {0}\n"
       "skua_verified_total{{source=\"relay:a{2}\"}} {0}\n"

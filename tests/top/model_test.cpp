@@ -46,6 +46,9 @@ TEST(Model, shows_sources_workers_and_collections) {
   ASSERT_EQ(relay.dropped.size(), 1U);
   EXPECT_EQ(relay.dropped[0].first, "old_rev");
   EXPECT_FALSE(snapshot.sources[1].is_connected);
+  // Not known: without a connection no event waits.
+  EXPECT_EQ(snapshot.sources[1].lag, std::nullopt);
+  EXPECT_EQ(snapshot.lag, 0.5);
   EXPECT_EQ(snapshot.sources[1].cursor, std::nullopt);
   ASSERT_EQ(snapshot.workers.size(), 30U);
   EXPECT_EQ(snapshot.workers[2].name, "live actor 2");

@@ -29,7 +29,6 @@ TEST(Samples, are_read_with_their_labels) {
   EXPECT_EQ(samples.total("skua_cursor", {{"source", "relay:a"}}), 12.0);
   EXPECT_EQ(samples.total("skua_cursor", {{"source", "other"}}), std::nullopt);
   EXPECT_EQ(samples.total("unknown"), std::nullopt);
-  EXPECT_EQ(samples.largest("skua_cursor"), 1500.0);
   EXPECT_EQ(samples.values("skua_cursor", "source"),
             (std::vector<std::string>{"relay:a", "relay:\"b\\\n"}));
   EXPECT_EQ(*samples.find("skua_rows_total", {}), 7.0);

@@ -89,11 +89,12 @@ TEST_F(FilterWatchTest, sets_it_again_when_its_file_changes) {
   watched->look();
   watched->look();
   EXPECT_THAT(stored().collections, ElementsAre(kPost, "app.bsky.graph.*"));
-  write(kLike + "\ndid:plc:a\n");
+  const std::string account = "did:plc:" + std::string(24, 'a');
+  write(kLike + "\n" + account + "\n");
   watched->look();
   watched->look();
   EXPECT_THAT(stored().collections, ElementsAre(kLike, "app.bsky.graph.*"));
-  EXPECT_THAT(now().dids, ElementsAre("did:plc:a"));
+  EXPECT_THAT(now().dids, ElementsAre(account));
 }
 
 TEST_F(FilterWatchTest, refuses_a_file_that_is_none_at_the_start) {

@@ -10,11 +10,11 @@ import filled
 from harness import EndToEnd
 from test_documents import queries, variables
 
-POST = "at://did:plc:a/app.bsky.feed.post/3l6oveex3ii2l"
+POST = "at://did:plc:aaaaaaaaaaaaaaaaaaaaaaaa/app.bsky.feed.post/3l6oveex3ii2l"
 # A post of an account, which a reply and 60 likes refer to, and another account without records.
 SMALL = """
 insert into bsky.actors (id, did, handle, indexed_at) overriding system value
-  select n, case n when 1 then 'did:plc:a' else 'did:plc:n' || n end, case n when 1 then 'a.test' else 'n' || n || '.test' end, now()
+  select n, case n when 1 then 'did:plc:aaaaaaaaaaaaaaaaaaaaaaaa' else 'did:plc:n' || n end, case n when 1 then 'a.test' else 'n' || n || '.test' end, now()
   from generate_series(1, 61) n;
 insert into bsky.posts (actor_id, rkey, rev, indexed_at, created_at, cid, text)
   values (1, bsky.tid_number('3l6oveex3ii2l'), 1, now(), now(), sha256(''), 'first');
@@ -80,12 +80,12 @@ class QueryCommand(EndToEnd):
 
     def test_a_table_csv_and_json(self):
         database = self.database()
-        database.run("insert into bsky.actors (did, handle, indexed_at) values ('did:plc:a', 'a.test', now());"
+        database.run("insert into bsky.actors (did, handle, indexed_at) values ('did:plc:aaaaaaaaaaaaaaaaaaaaaaaa', 'a.test', now());"
                      "insert into bsky.posts (actor_id, rkey, rev, indexed_at, created_at, cid, text) select 1, 1, 1, now(), "
                      "'2026-01-02T03:04:05.678Z', sha256(''), E'\"one\", two\\nthree \\u202e' || repeat('\u00e9', 100)")
         lines = self.query(database, "latest").split("\n")
         self.assertRegex(lines[0], r"^sort_at +name +text +uri$")
-        self.assertRegex(lines[1], '^2026-01-02 03:04:05  a.test  "one", two three \\?\u00e9{100}  at://did:plc:a/app.bsky.feed.post/')
+        self.assertRegex(lines[1], '^2026-01-02 03:04:05  a.test  "one", two three \\?\u00e9{100}  at://did:plc:aaaaaaaaaaaaaaaaaaaaaaaa/app.bsky.feed.post/')
         self.assertEqual(lines[2], "(1 row)")
         row, = csv.DictReader(io.StringIO(self.query(database, "latest", "--csv")))
         self.assertEqual(row["text"], '"one", two\nthree \u202e' + "\u00e9" * 100)
@@ -149,9 +149,9 @@ class QueryCommand(EndToEnd):
             ("timeline", "no account", "not an account: give a DID, a handle, or the bsky.app URL"),
             ("timeline", "https://example.com/profile/a.test", "not an account: give a DID, a handle, or the bsky.app URL"),
             ("post", "notauri", "not a post: give an AT-URI (at://ACCOUNT/app.bsky.feed.post/RKEY)"),
-            ("post", "at://did:plc:a/app.bsky.graph.list/3l6oveex3ii2l", "not a post: give an AT-URI (at://ACCOUNT/app.bsky.feed.post/RKEY)"),
+            ("post", "at://did:plc:aaaaaaaaaaaaaaaaaaaaaaaa/app.bsky.graph.list/3l6oveex3ii2l", "not a post: give an AT-URI (at://ACCOUNT/app.bsky.feed.post/RKEY)"),
             ("post", "https://bsky.app/profile/a.test", "or a bsky.app URL"),
-            ("likes", "at://did:plc:a/app.bsky.feed.post", "at://ACCOUNT/COLLECTION/RKEY"),
+            ("likes", "at://did:plc:aaaaaaaaaaaaaaaaaaaaaaaa/app.bsky.feed.post", "at://ACCOUNT/COLLECTION/RKEY"),
             ("likes", "https://bsky.app/profile/a.test/post/", "at://ACCOUNT/COLLECTION/RKEY"),
             ("backlinks", "no name", "a record or an account"),
             ("search", " - ", "not text to search for: give words"),
@@ -169,19 +169,19 @@ class QueryCommand(EndToEnd):
     def test_accounts_and_records_have_several_names(self):
         database = self.small()
         for post in (POST, "at://a.test/app.bsky.feed.post/3l6oveex3ii2l", "https://bsky.app/profile/A.test/post/3l6oveex3ii2l?ref=b#c",
-                     "bsky.app/profile/did:plc:a/post/3l6oveex3ii2l"):
+                     "bsky.app/profile/did:plc:aaaaaaaaaaaaaaaaaaaaaaaa/post/3l6oveex3ii2l"):
             self.assertEqual(self.rows(database, "post", post)[0]["text"], "first", post)
-        for account in ("a.test", "@A.test", "did:plc:a", "https://bsky.app/profile/a.test", POST):
+        for account in ("a.test", "@A.test", "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa", "https://bsky.app/profile/a.test", POST):
             self.assertEqual(len(self.rows(database, "timeline", account)), 1, account)
 
     def test_an_unknown_account_or_record_is_an_error_with_its_cure(self):
         database = self.small()
-        unknown = "at://did:plc:a/app.bsky.feed.post/3l6oveex3ii2m"
+        unknown = "at://did:plc:aaaaaaaaaaaaaaaaaaaaaaaa/app.bsky.feed.post/3l6oveex3ii2m"
         for arguments, texts in (
             (("timeline", "none.test"), ("no account in the database has the handle none.test", "skua identity none.test", "skua backfill none.test")),
             (("counts", "at://none.test/app.bsky.feed.post/3l6oveex3ii2l"), ("the handle none.test", "skua backfill none.test")),
-            (("account", "did:plc:none"), ("the account did:plc:none is not in the database", "skua backfill did:plc:none")),
-            (("counts", unknown), (f"the record {unknown} is not in the database", "skua backfill did:plc:a")),
+            (("account", "did:plc:nnnnnnnnnnnnnnnnnnnnnnnn"), ("the account did:plc:nnnnnnnnnnnnnnnnnnnnnnnn is not in the database", "skua backfill did:plc:nnnnnnnnnnnnnnnnnnnnnnnn")),
+            (("counts", unknown), (f"the record {unknown} is not in the database", "skua backfill did:plc:aaaaaaaaaaaaaaaaaaaaaaaa")),
             (("likes", "at://a.test/app.bsky.feed.generator/none"), ("is not in the database", "skua backfill a.test")),
             (("backlinks", "none.test"), ("skua backfill none.test",)),
             (("unhidden-posts", "a.test", "none.test"), ("skua backfill none.test",)),
@@ -193,7 +193,7 @@ class QueryCommand(EndToEnd):
 
     def test_what_is_not_stored_of_an_account_or_record_is_stated(self):
         database = self.small()
-        database.run("insert into skua.repositories (did, state) values ('did:plc:a', 'complete'), ('did:plc:n2', 'partial');"
+        database.run("insert into skua.repositories (did, state) values ('did:plc:aaaaaaaaaaaaaaaaaaaaaaaa', 'complete'), ('did:plc:n2', 'partial');"
                      "update bsky.actors set active = false, status = 'takendown' where id = 3;"
                      "insert into bsky.posts (actor_id, rkey, rev, indexed_at, is_deleted) values "
                      "(1, bsky.tid_number('3l6oveex3ii2m'), 0, now(), false), (1, bsky.tid_number('3l6oveex3ii2n'), 0, now(), true);")
@@ -208,7 +208,7 @@ class QueryCommand(EndToEnd):
         self.assertEqual(notes("timeline", "n3.test"), [("the account n3.test is takendown: its records are not shown",)])
         (text, command), = notes("likes", POST.replace("ii2l", "ii2m"))
         self.assertIn("is not stored, only records that refer to it", text)
-        self.assertIn("backfill did:plc:a", command)
+        self.assertIn("backfill did:plc:aaaaaaaaaaaaaaaaaaaaaaaa", command)
         self.assertEqual(notes("likes", POST.replace("ii2l", "ii2n"))[0], (f"the post {POST.replace('ii2l', 'ii2n')} was deleted",))
         # A record of a collection without stubs.
         database.run("update bsky.likes set subject_collection = 6")

@@ -40,7 +40,9 @@ std::string Table::text(std::size_t indent) const {
   if (has_head) add_line(heads);
   for (const Row& row : rows_) {
     add_line(row.cells);
-    for (const std::string& note : row.notes) text += margin + "    " + note + "\n";
+    for (const std::string& note : row.notes) {
+      text.append(margin).append(4, ' ').append(note).append(1, '\n');
+    }
   }
   return text;
 }

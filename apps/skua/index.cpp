@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "app/database.hpp"
+#include "command_line/finish.hpp"
 #include "command_line/table.hpp"
 #include "commands.hpp"
 #include "database_choice.hpp"
@@ -110,7 +111,8 @@ int index_add(const Settings& settings, const IndexFlags& flags) {
   using Progress = IndexState::Progress;
   const Progress before = read_index_state(session, index).progress;
   if (before == Progress::Building) {
-    fmt::print(stderr, "skua index add: {} is being built by another process\n", index.name);
+    command_line::print_stderr("skua index add: {} is being built by another process\n",
+                               index.name);
     return kFailure;
   }
   if (before == Progress::Incomplete) drop(session, index);

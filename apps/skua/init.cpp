@@ -1,13 +1,11 @@
 #include "init.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <unistd.h>
 #include <utility>
 
@@ -23,6 +21,7 @@
 #include "init_database.hpp"
 #include "init_file.hpp"
 #include "init_questions.hpp"
+#include "invocation.hpp"
 #include "retention.hpp"
 #include "store/connection_string.hpp"
 #include "store/process_name.hpp"
@@ -36,18 +35,6 @@ constexpr const char* kDefaultFile = "skua.toml";
 std::filesystem::path file_of(const Settings& settings, const InitFlags& flags) {
   if (flags.config) return *flags.config;
   return settings.file().empty() ? kDefaultFile : settings.file();
-}
-
-/// As a word of a shell.
-std::string shell_word(const std::string& text) {
-  const bool is_plain = std::all_of(text.begin(), text.end(), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           std::string_view("/._-").find(c) != std::string_view::npos;
-  });
-  if (is_plain && !text.empty()) return text;
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
 }
 
 std::string list_text(const std::vector<std::string>& names) {

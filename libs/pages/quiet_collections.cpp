@@ -31,8 +31,15 @@ void QuietCollections::add(const CountsByLabel& counts, TimePoint now) {
   for (const auto& [name, total] : counts) {
     const auto [entry, is_new] = collections_.try_emplace(name);
     Collection& collection = entry->second;
-    if (!is_new) collection.counts[current_] += total - collection.total;
+    const std::uint64_t added = is_new ? 0 : total - collection.total;
+    collection.counts[current_] += added;
     collection.total = total;
+    if (added > 0) collection.stopped_at.reset();
+  }
+  latest_call_ = now;
+  if (known_ < kCounts || !any_continues()) return;
+  for (auto& [name, collection] : collections_) {
+    if (events(collection, 0) == 0 && was_steady(collection)) collection.stopped_at = now;
   }
 }
 
@@ -44,21 +51,27 @@ std::uint64_t QuietCollections::events(const Collection& collection, std::size_t
   return sum;
 }
 
-std::vector<std::string> QuietCollections::quiet() const {
-  if (known_ < kCounts) return {};
-  std::vector<std::string> quiet;
-  bool others_continue = false;
-  for (const auto& [name, collection] : collections_) {
-    const std::uint64_t latest = events(collection, 0);
-    others_continue = others_continue || latest >= kSteady;
-    if (latest > 0) continue;
-    bool was_steady = true;
-    for (std::size_t window = 1; window <= kWindows; ++window) {
-      was_steady = was_steady && events(collection, window) >= kSteady;
-    }
-    if (was_steady) quiet.push_back(name);
+bool QuietCollections::was_steady(const Collection& collection) const {
+  for (std::size_t window = 1; window <= kWindows; ++window) {
+    if (events(collection, window) < kSteady) return false;
   }
-  return others_continue ? quiet : std::vector<std::string>();
+  return true;
+}
+
+bool QuietCollections::any_continues() const {
+  return std::ranges::any_of(collections_,
+                             [&](const auto& entry) { return events(entry.second, 0) >= kSteady; });
+}
+
+std::vector<std::string> QuietCollections::quiet() const {
+  std::vector<std::string> quiet;
+  if (!any_continues()) return quiet;
+  for (const auto& [name, collection] : collections_) {
+    const bool stopped =
+        collection.stopped_at && latest_call_ - *collection.stopped_at < window_ * kWindows;
+    if (stopped && events(collection, 0) == 0) quiet.push_back(name);
+  }
+  return quiet;
 }
 
 }  // namespace skua::pages

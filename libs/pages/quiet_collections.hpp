@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,9 @@
 namespace skua::pages {
 
 /// Finds collections whose events stopped while those of others continue: none for a window of
-/// time, after six windows that each had some. Bounded: seventy counts for each collection. One
-/// thread.
+/// time, after six windows that each had some. A collection stays quiet until its next event, and
+/// for six windows at most: then its absence is the normal state. Bounded: seventy counts for each
+/// collection. One thread.
 class QuietCollections {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -47,16 +49,21 @@ class QuietCollections {
     std::uint64_t total = 0;
     /// Events of each part, in a ring.
     std::array<std::uint64_t, kCounts> counts{};
+    /// When a steady time before the latest window was last found. Empty: never.
+    std::optional<TimePoint> stopped_at = std::nullopt;
   };
 
   void advance(TimePoint now);
   void restart(TimePoint now);
   /// The events of a window; 0: the latest.
   std::uint64_t events(const Collection& collection, std::size_t window) const;
+  bool was_steady(const Collection& collection) const;
+  bool any_continues() const;
 
   const std::chrono::milliseconds window_;
   std::map<std::string, Collection> collections_;
   TimePoint part_began_at_{};
+  TimePoint latest_call_{};
   /// The current part in the ring.
   std::size_t current_ = 0;
   /// Parts since the start, up to `kCounts`.

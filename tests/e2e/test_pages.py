@@ -199,16 +199,26 @@ class Running(SimTest):
 
     def test_a_collection_that_stops_is_a_reason(self):
         program, pages = self.run_skua("--quiet-after", "3s")
-        # The filter leaves out likes after they have been steady for more than six times as long.
         likes = r'(?m)^skua_collection_operations_total\{[^}]*collection="app\.bsky\.feed\.like"\} (\d+)$'
+        others = ["--collection", "app.bsky.feed.post", "--collection", "app.bsky.feed.repost"]
 
         def count():
             found = re.search(likes, pages.get("/metrics")[1])
             return int(found[1]) if found else 0
 
-        wait_for("likes of 22 seconds", lambda: count() > 600, seconds=90, every=0.5, alive=[program])
-        self.skua(self.db, "filter", "add", "--collection", "app.bsky.feed.post", "--collection", "app.bsky.feed.repost")
-        pages.wait_for_reason("collection-quiet", seconds=40)
+        # The filter leaves out likes after they have been steady for more than six times as long. A machine that
+        # pauses for seconds makes them unsteady: then again.
+        for seconds in (10, 10, 40):
+            before = count()
+            wait_for("likes of 22 seconds", lambda: count() > before + 600, seconds=90, every=0.5, alive=[program])
+            self.skua(self.db, "filter", "add", *others)
+            try:
+                pages.wait_for_reason("collection-quiet", seconds=seconds)
+                break
+            except AssertionError:
+                if seconds == 40:
+                    raise
+                self.skua(self.db, "filter", "remove", *others)
         self.assertRegex(pages.check_shown("collection-quiet", cure="skua filter show"),
                          "^no events for 3 s: .*app.bsky.feed.like")
 

@@ -48,6 +48,25 @@ TEST_F(QuietCollectionsTest, forgets_it_with_its_next_event) {
   EXPECT_THAT(quiet_.quiet(), IsEmpty());
 }
 
+TEST_F(QuietCollectionsTest, reports_it_for_six_windows) {
+  pass(61min, {{"like", 100}, {"post", 10}});
+  pass(11min, {{"like", 100}, {"post", 0}});
+  ASSERT_THAT(quiet_.quiet(), ElementsAre("post"));
+  pass(58min, {{"like", 100}, {"post", 0}});
+  EXPECT_THAT(quiet_.quiet(), ElementsAre("post"));
+  pass(10min, {{"like", 100}, {"post", 0}});
+  EXPECT_THAT(quiet_.quiet(), IsEmpty());
+}
+
+TEST_F(QuietCollectionsTest, an_event_ends_it_for_good) {
+  pass(61min, {{"like", 100}, {"post", 10}});
+  pass(11min, {{"like", 100}, {"post", 0}});
+  ASSERT_THAT(quiet_.quiet(), ElementsAre("post"));
+  pass(1min, {{"like", 100}, {"post", 1}});
+  pass(20min, {{"like", 100}, {"post", 0}});
+  EXPECT_THAT(quiet_.quiet(), IsEmpty());
+}
+
 TEST_F(QuietCollectionsTest, a_rare_collection_is_never_quiet) {
   pass(61min, {{"like", 100}, {"rare", 1}});
   pass(11min, {{"like", 100}, {"rare", 0}});
@@ -102,7 +121,9 @@ TEST_F(QuietCollectionsTest, the_window_can_be_chosen) {
     totals_["post"] += second < 6 * 60 + 5 ? 1 : 0;
     quiet.add({totals_.begin(), totals_.end()}, now_);
     // The latest part of the window is not complete.
-    if (second < 7 * 60 - 6) EXPECT_THAT(quiet.quiet(), IsEmpty()) << second;
+    if (second < 7 * 60 - 6) {
+      EXPECT_THAT(quiet.quiet(), IsEmpty()) << second;
+    }
   }
   EXPECT_THAT(quiet.quiet(), ElementsAre("post"));
 }

@@ -50,7 +50,7 @@ class PlcTail {
   struct Options {
     std::string database_url;
     std::string plc_url;
-    std::string ca_file;
+    std::string ca_file = {};
     std::chrono::milliseconds connect_timeout = std::chrono::seconds(5);
     /// For a request with its answer.
     std::chrono::milliseconds total_timeout = std::chrono::seconds(30);

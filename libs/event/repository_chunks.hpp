@@ -21,9 +21,9 @@ struct ChunkOptions {
   std::size_t max_bytes = 4'000'000;
   /// Selects records to skip, such as those that are already stored; skipped records are not
   /// decoded. Empty: no record is skipped.
-  std::function<bool(const repo::ListedRecord&)> leave_out;
+  std::function<bool(const repo::ListedRecord&)> leave_out = nullptr;
   /// Selects decoded records to skip, such as those that are too old. Empty: no record is skipped.
-  std::function<bool(const RecordChange&)> leave_out_decoded;
+  std::function<bool(const RecordChange&)> leave_out_decoded = nullptr;
   /// UnresolvedEvent::origin of the events.
   std::uint32_t origin = 0;
 };

@@ -75,7 +75,7 @@ struct Rejection {
   std::string what;
   /// The reason, as a message for people.
   std::string error;
-  Bytes payload;
+  Bytes payload = {};
   /// Of a record, as far as they are known: the operation, and the revision of the commit (0:
   /// unknown).
   std::optional<Operation> operation = std::nullopt;

@@ -13,7 +13,7 @@ namespace skua::http_server {
 struct Target {
   std::string path;
   /// Names and values in their order; a name can occur several times.
-  std::vector<std::pair<std::string, std::string>> query;
+  std::vector<std::pair<std::string, std::string>> query = {};
 };
 
 /// Parses `/path?name=value&...`. In the query `+` is a space. Nothing: an escape is
@@ -30,15 +30,15 @@ struct Request {
   Method method = Method::Get;
   Target target;
   /// Of a POST request. Its Content-Type is JSON, but the server does not parse it.
-  std::string body;
+  std::string body = {};
   /// Headers; empty if absent.
-  std::string accept;
-  std::string authorization;
-  std::string last_event_id;
-  std::string host;
-  std::string origin;
+  std::string accept = {};
+  std::string authorization = {};
+  std::string last_event_id = {};
+  std::string host = {};
+  std::string origin = {};
   /// The client's address without its port.
-  std::string address;
+  std::string address = {};
   /// The client asks for a websocket.
   bool is_websocket = false;
 };

@@ -110,7 +110,7 @@ TEST(Identity, document_is_that_of_the_newest_operation) {
     EXPECT_EQ(method.at("id"), did + "#atproto");
     EXPECT_EQ(method.at("type"), "Multikey");
     EXPECT_EQ("did:key:" + method.at("publicKeyMultibase").get<std::string>(),
-              operation.at("verificationMethods").at("atproto"));
+              operation.at("verificationMethods").at("atproto").get<std::string>());
     const json& service = document.at("service").at(0);
     EXPECT_EQ(service.at("type"), "AtprotoPersonalDataServer");
     const json hosts = {"https://one.test", "https://two.test", "https://three.test"};

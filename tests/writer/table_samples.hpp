@@ -23,7 +23,7 @@ struct TableSample {
   bool has_created_at = true;
   std::int32_t collection_id = 0;
   /// A column that stays null because another one has a value.
-  std::string empty;
+  std::string empty = {};
 
   /// The name in the output of a failed test.
   friend void PrintTo(const TableSample& sample, std::ostream* out) { *out << sample.table; }

@@ -30,7 +30,7 @@ class SampleOf {
     std::string expected;
     std::string rkey = R::kSingleton ? "self" : "3l2s5xxv2ze2c";
     bool has_created_at = true;
-    std::string empty;
+    std::string empty = {};
   };
 
   explicit SampleOf(Parts parts) {

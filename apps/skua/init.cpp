@@ -31,6 +31,8 @@ namespace skua::cli {
 namespace {
 
 constexpr const char* kDefaultFile = "skua.toml";
+/// The file of the services of the Debian package.
+constexpr const char* kServiceFile = "/etc/skua/skua.toml";
 
 std::filesystem::path file_of(const Settings& settings, const InitFlags& flags) {
   if (flags.config) return *flags.config;
@@ -130,7 +132,9 @@ std::vector<std::string> dids_of(const Settings& settings, const InitPlan& plan,
 
 std::string next_commands(const InitPlan& plan, const std::filesystem::path& file) {
   const std::string config = " --config " + shell_word(file.string());
-  std::string text = fmt::format("\nNext:\n  skua run{}\n", config);
+  std::string text = "\nNext:\n";
+  text += file == kServiceFile ? "  systemctl enable --now skua skua-serve\n"
+                               : fmt::format("  skua run{}\n", config);
   if (plan.use == InitUse::Collections) {
     text += fmt::format("For older records of these collections, beside it:\n  skua backfill");
     for (const std::string& name : plan.collections) {

@@ -19,8 +19,9 @@
 namespace skua::test {
 
 /// A DNS server on 127.0.0.1 that knows TXT records: of each name, texts, each made of parts. Names
-/// that it does not know do not exist; a name without texts makes it fail (SERVFAIL). What does not
-/// fit into 512 bytes is truncated over UDP and whole over TCP.
+/// that it does not know do not exist; a name without texts makes it fail (SERVFAIL). An answer
+/// that does not fit into 512 bytes is whole over TCP; over UDP it has no record and is marked as
+/// truncated (RFC 2181, section 9).
 class DnsServer {
  public:
   using Text = std::vector<std::string>;
@@ -100,8 +101,9 @@ class DnsServer {
     if (length <= static_cast<ssize_t>(kHeader) + 5) return;
     auto answer = mangled(answer_to({question.begin(), question.begin() + length}));
     if (answer.size() > kMaxDatagram) {
-      answer.resize(kMaxDatagram);
+      answer.resize(name_of(answer).second);
       answer[2] |= 0x02;  // truncated
+      answer[7] = 0;      // no answers
     }
     if (!answer.empty()) {
       ::sendto(udp_, answer.data(), answer.size(), 0, generic(from), size);
@@ -129,15 +131,20 @@ class DnsServer {
     return mangle_ ? mangle_(number, std::move(answer)) : answer;
   }
 
-  Message answer_to(const Message& question) const {
+  /// The name in the question of a message, and where the question ends.
+  static std::pair<std::string, std::size_t> name_of(const Message& message) {
     std::string name;
     std::size_t at = kHeader;
-    while (at < question.size() && question[at] != 0) {
+    while (at < message.size() && message[at] != 0) {
       if (!name.empty()) name += '.';
-      name.append(question.begin() + at + 1, question.begin() + at + 1 + question[at]);
-      at += question[at] + 1U;
+      name.append(message.begin() + at + 1, message.begin() + at + 1 + message[at]);
+      at += message[at] + 1U;
     }
-    const std::size_t end = at + 5;  // the name's end, type and class
+    return {name, at + 5};  // the name's end, type and class
+  }
+
+  Message answer_to(const Message& question) const {
+    const auto [name, end] = name_of(question);
     Message answer(question.begin(), question.begin() + end);
     const auto known = zone_.find(name);
     const bool failing = known != zone_.end() && known->second.empty();

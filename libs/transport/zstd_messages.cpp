@@ -19,7 +19,7 @@ constexpr int kMaxWindowLog = 23;
 
 struct ZstdDictionary::Prepared {
   struct Free {
-    void operator()(ZSTD_DDict* dictionary) const { ZSTD_freeDDict(dictionary); }
+    void operator()(ZSTD_DDict* unused) const { ZSTD_freeDDict(unused); }
   };
 
   std::uint32_t id = 0;

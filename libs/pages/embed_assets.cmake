@@ -3,7 +3,6 @@ set(js "text/javascript; charset=utf-8")
 set(entries "")
 function(embed path type file)
   file(READ ${file} text)
-  # A string literal has a limit of 64 KB in some compilers; GCC and Clang have none.
   string(APPEND entries "    {\"${path}\", \"${type}\", R\"skua_asset(${text})skua_asset\"},\n")
   set(entries "${entries}" PARENT_SCOPE)
 endfunction()

@@ -111,11 +111,11 @@ std::string list_of_collection(const std::string& nsid) {
 std::int64_t most_entries(const HostList& list) {
   constexpr std::int64_t kTimes = 10;
   constexpr std::int64_t kAtLeast = 1'000;
-  constexpr std::int64_t kOperatorSpecified = 1'000'000;
+  constexpr std::int64_t kOfOperator = 1'000'000;
   constexpr std::int64_t kUnannounced = 100'000;
   constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
   if (list.what != kListOfRepos && list.what != kAuditOfRepos) return kAll;
-  if (!list.announced) return list.is_operator_specified ? kOperatorSpecified : kUnannounced;
+  if (!list.announced) return list.is_operator_specified ? kOfOperator : kUnannounced;
   return std::max(kAtLeast, std::clamp<std::int64_t>(*list.announced, 0, kAll / kTimes) * kTimes);
 }
 

@@ -63,9 +63,9 @@ void PullServer::add_routes(http_server::Server::Routes& routes) {
                                                       {"/pull/ack", PullAction::Ack},
                                                       {"/pull/nack", PullAction::Nack},
                                                       {"/pull/renew", PullAction::Renew}};
-  for (const auto& [path, action] : paths) {
+  for (const auto& [path, served] : paths) {
     routes[path] = {http_server::Method::Post,
-                    [this, action = action](const std::shared_ptr<Exchange>& exchange) {
+                    [this, action = served](const std::shared_ptr<Exchange>& exchange) {
                       accept(action, exchange);
                     }};
   }

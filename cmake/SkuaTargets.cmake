@@ -7,6 +7,10 @@ target_compile_options(skua_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow 
 target_compile_options(skua_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 # The library for charts is one string literal, longer than the C++ standard requires.
 target_compile_options(skua_options INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-overlength-strings>)
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # Clang compares the names of a function with those in the anonymous namespace of another file.
+  target_compile_options(skua_options INTERFACE -Wno-shadow)
+endif()
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # A class of a .cpp may use that file's anonymous namespace; GCC takes the file for a header there.
   target_compile_options(skua_options INTERFACE -Wno-subobject-linkage)

@@ -13,8 +13,8 @@ struct CollectionRecord {
   std::string collection;
   json record;
 
-  friend std::ostream& operator<<(std::ostream& out, const CollectionRecord& record) {
-    return out << record.collection;
+  friend std::ostream& operator<<(std::ostream& out, const CollectionRecord& sample) {
+    return out << sample.collection;
   }
 };
 

@@ -17,7 +17,9 @@ struct Text {
   std::string text;
   std::size_t graphemes;
 
-  friend std::ostream& operator<<(std::ostream& out, const Text& text) { return out << text.name; }
+  friend std::ostream& operator<<(std::ostream& out, const Text& sample) {
+    return out << sample.name;
+  }
 };
 
 class Graphemes : public testing::TestWithParam<Text> {};

@@ -218,8 +218,9 @@ TEST_P(RejectedOp, stands_among_its_siblings) {
 }
 
 TEST(FrameDecoderTest, a_block_that_is_not_dag_cbor_is_rejected_alone) {
-  Bytes not_utf8 = cbor_of(post_json("MARK"));
-  const auto mark = std::search(not_utf8.begin(), not_utf8.end(), "MARK", "MARK" + 4);
+  const std::string text = "MARK";
+  Bytes not_utf8 = cbor_of(post_json(text));
+  const auto mark = std::search(not_utf8.begin(), not_utf8.end(), text.begin(), text.end());
   ASSERT_NE(mark, not_utf8.end());
   *mark = 0xff;
   const Bytes indefinite = {0x9f, 0xff};

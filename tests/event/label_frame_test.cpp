@@ -89,8 +89,8 @@ struct Change {
   const char* name;
   std::function<void(json&)> change;
   std::optional<errc> error;
-  friend std::ostream& operator<<(std::ostream& out, const Change& change) {
-    return out << change.name;
+  friend std::ostream& operator<<(std::ostream& out, const Change& each) {
+    return out << each.name;
   }
 };
 

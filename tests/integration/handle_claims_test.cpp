@@ -269,9 +269,7 @@ struct Delay {
   const char* name;
   std::chrono::microseconds age;
   std::chrono::microseconds delay;
-  friend std::ostream& operator<<(std::ostream& out, const Delay& delay) {
-    return out << delay.name;
-  }
+  friend std::ostream& operator<<(std::ostream& out, const Delay& each) { return out << each.name; }
 };
 
 class HandleCheckDelay : public testing::TestWithParam<Delay> {};

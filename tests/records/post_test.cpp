@@ -220,7 +220,7 @@ TEST(PostTest, has_its_facets_typed) {
 
 TEST(PostTest, takes_features_that_it_does_not_know) {
   json record = valid();
-  record["facets"] = {facet({{"$type", "com.example.bold"}})};
+  record["facets"] = json::array({facet({{"$type", "com.example.bold"}})});
   const Valid<Post> post(record);
   EXPECT_TRUE(post->facets.empty());
   EXPECT_EQ(json::parse(post->facets_json), record["facets"]);
@@ -228,7 +228,7 @@ TEST(PostTest, takes_features_that_it_does_not_know) {
 
 TEST(PostTest, refuses_a_mention_of_no_did) {
   json record = valid();
-  record["facets"] = {facet(feature("mention", "did", "alice.example"))};
+  record["facets"] = json::array({facet(feature("mention", "did", "alice.example"))});
   EXPECT_EQ(DecodedJson(Post::kCollection, record)->invalid_reason,
             "facets[0].features[0].did: not a DID");
 }

@@ -478,7 +478,8 @@ TEST(HttpSpeed, leaves_the_head_and_redirects_to_the_total_time) {
   auto options = private_allowed();
   options.total_timeout = 150ms;
   HttpClient client(options);
-  for (const std::string before : {"", "HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n"}) {
+  for (const std::string before :
+       {"HTTP/1.1 200 OK\r\nSlow: ", "HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n"}) {
     const auto server = trickling_server(before, 1000);
     auto asked = request(url_of(*server));
     asked.min_bytes_per_second = 1;

@@ -76,7 +76,9 @@ void ConsumerPool::stop() {
   if (const int pid = upkeep_pid_.exchange(0); pid != 0) {
     try {
       store::Session session(options_.database_url, store::process_name("skua stop"));
-      session.run("SELECT pg_cancel_backend(" + std::to_string(pid) + ")");
+      // PostgreSQL warns of a process that has ended.
+      session.run("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid = " +
+                  std::to_string(pid));
     } catch (const store::SqlError& error) {
       logger("feed")->warn("a build cannot be interrupted: {}", error.what());
     }

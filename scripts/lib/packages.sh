@@ -64,7 +64,7 @@ needs_elsewhere() {
       openssl libsecp256k1 cli11 tomlplusplus zstd zlib c-ares icu postgresql"
       ;;
     *)
-      echo "    a compiler for C++20 (GCC from 12, or clang from 16), CMake 3.25, Ninja, pkg-config, git
+      echo "    a compiler for C++20 (GCC from 12, or clang: 19 is tested), CMake 3.25, Ninja, pkg-config, git
     Boost from 1.81 with Boost.JSON, libpqxx, libpq, libcbor, nlohmann-json, spdlog, fmt, OpenSSL 3, libsecp256k1,
     CLI11, toml++, zstd, zlib, c-ares, ICU, each with its headers
     PostgreSQL from 15 with initdb and psql"

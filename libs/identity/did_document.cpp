@@ -20,17 +20,27 @@ using nlohmann::json;
 
 constexpr std::string_view kAlias = "at://";
 
-/// The first entry of an array whose id is `fragment`, alone or after the DID; null: none.
-const json* entry(const json& document, const char* array, std::string_view did,
-                  std::string_view fragment) {
+/// The first entry of an array that `read` accepts, among those whose id is `fragment`, alone or
+/// after the DID. Error: that of the first of them, or `missing` if there is none.
+template <class Value>
+Result<Value> first_valid(const json& document, const char* array, std::string_view did,
+                          std::string_view fragment, Result<Value> (*read)(const json& entry),
+                          errc missing) {
   const auto entries = document.find(array);
-  if (entries == document.end() || !entries->is_array()) return nullptr;
-  for (const auto& candidate : *entries) {
-    auto id = text_field(candidate, "id");
+  if (entries == document.end() || !entries->is_array()) return missing;
+  std::optional<Result<Value>> first;
+  for (const auto& entry : *entries) {
+    auto id = text_field(entry, "id");
     if (id.starts_with(did)) id.remove_prefix(did.size());
-    if (id == fragment) return &candidate;
+    if (id != fragment) continue;
+    // A method of another controller is not a key of the account.
+    const auto controller = text_field(entry, "controller");
+    if (!controller.empty() && controller != did) continue;
+    auto value = read(entry);
+    if (value) return value;
+    if (!first) first = std::move(value);
   }
-  return nullptr;
+  return first ? *std::move(first) : missing;
 }
 
 /// The point of a key from before Multikey: the type names the curve, not the bytes.
@@ -44,27 +54,17 @@ Result<atproto::VerifyingKey> legacy_key(atproto::Curve curve, std::string_view 
 Result<atproto::VerifyingKey> key_of(const json& method) {
   const auto type = text_field(method, "type");
   const auto multibase = text_field(method, "publicKeyMultibase");
+  Result<atproto::VerifyingKey> key = errc::document_key;
   if (type == "Multikey") {
-    const auto key = atproto::Multikey::parse(multibase);
-    if (!key) return errc::document_key;
-    return atproto::VerifyingKey::from_multikey(*key);
+    const auto multikey = atproto::Multikey::parse(multibase);
+    if (multikey) key = atproto::VerifyingKey::from_multikey(*multikey);
+  } else if (type == "EcdsaSecp256k1VerificationKey2019") {
+    key = legacy_key(atproto::Curve::k256, multibase);
+  } else if (type == "EcdsaSecp256r1VerificationKey2019") {
+    key = legacy_key(atproto::Curve::p256, multibase);
   }
-  if (type == "EcdsaSecp256k1VerificationKey2019") {
-    return legacy_key(atproto::Curve::k256, multibase);
-  }
-  if (type == "EcdsaSecp256r1VerificationKey2019") {
-    return legacy_key(atproto::Curve::p256, multibase);
-  }
-  return errc::document_key;
-}
-
-/// Most accounts are no labelers: a key that cannot be used is no fault of the document.
-std::optional<atproto::Multikey> label_key_of(const json& document, std::string_view did) {
-  const auto* method = entry(document, "verificationMethod", did, "#atproto_label");
-  if (method == nullptr) return std::nullopt;
-  const auto key = key_of(*method);
-  if (!key) return std::nullopt;
-  return key->multikey();
+  if (!key) return errc::document_key;
+  return key;
 }
 
 /// The origin of a URL; nothing: it is no URL.
@@ -76,12 +76,14 @@ std::optional<std::string> origin_of(std::string_view url) {
   return endpoint->http_url();
 }
 
-/// The same for its address.
-std::string labeler_of(const json& document, std::string_view did) {
-  const auto* service = entry(document, "service", did, "#atproto_labeler");
-  if (service == nullptr || text_field(*service, "type") != "AtprotoLabeler") return {};
-  auto origin = origin_of(text_field(*service, "serviceEndpoint"));
-  return origin ? *std::move(origin) : std::string();
+Result<std::string> pds_of_service(const json& service) {
+  if (text_field(service, "type") != "AtprotoPersonalDataServer") return errc::document_without_pds;
+  return pds_origin(text_field(service, "serviceEndpoint"));
+}
+
+Result<std::string> labeler_of_service(const json& service) {
+  if (text_field(service, "type") != "AtprotoLabeler") return errc::document_without_pds;
+  return pds_origin(text_field(service, "serviceEndpoint"));
 }
 
 }  // namespace
@@ -104,17 +106,17 @@ Result<Account> parse_did_document(std::string_view text, std::string_view did) 
   if (!document.is_object()) return errc::document_json;
   if (text_field(document, "id") != did) return errc::document_of_other;
 
-  const auto* method = entry(document, "verificationMethod", did, "#atproto");
-  if (method == nullptr) return errc::document_without_key;
-  const auto key = key_of(*method);
-  if (!key) return errc::document_key;
-
-  const auto* service = entry(document, "service", did, "#atproto_pds");
-  if (service == nullptr || text_field(*service, "type") != "AtprotoPersonalDataServer") {
-    return errc::document_without_pds;
-  }
-  auto pds = pds_origin(text_field(*service, "serviceEndpoint"));
+  const auto key = first_valid(document, "verificationMethod", did, "#atproto", &key_of,
+                               errc::document_without_key);
+  if (!key) return key.error();
+  auto pds = first_valid(document, "service", did, "#atproto_pds", &pds_of_service,
+                         errc::document_without_pds);
   if (!pds) return pds.error();
+  // Most accounts are no labelers: what cannot be used is no fault of the document.
+  const auto label_key = first_valid(document, "verificationMethod", did, "#atproto_label", &key_of,
+                                     errc::document_without_key);
+  auto labeler = first_valid(document, "service", did, "#atproto_labeler", &labeler_of_service,
+                             errc::document_without_pds);
 
   std::string handle;
   if (const auto aliases = document.find("alsoKnownAs");
@@ -129,8 +131,8 @@ Result<Account> parse_did_document(std::string_view text, std::string_view did) 
                  .key = key->multikey(),
                  .pds = *std::move(pds),
                  .handle = std::move(handle),
-                 .label_key = label_key_of(document, did),
-                 .labeler = labeler_of(document, did)};
+                 .label_key = label_key ? std::optional(label_key->multikey()) : std::nullopt,
+                 .labeler = labeler ? *std::move(labeler) : std::string()};
 }
 
 }  // namespace skua::identity

@@ -8,8 +8,9 @@
 
 namespace skua::identity {
 
-/// Reads the JSON text of the DID document of `did` (atproto.com/specs/did). Where several entries
-/// of one name stand, the first counts. Unknown fields are ignored. Errors: errc::document_...
+/// Reads the JSON text of the DID document of `did` (atproto.com/specs/did). Of several entries
+/// with one id the first valid one counts: its type and value can be used, and its controller is
+/// absent or the DID. Unknown fields are ignored. Errors: errc::document_...
 Result<Account> parse_did_document(std::string_view json, std::string_view did);
 
 /// The origin of a PDS as `Account::pds` has it, from a URL. Error: document_pds.

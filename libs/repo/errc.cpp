@@ -49,7 +49,7 @@ class RepoCategory final : public boost::system::error_category {
       case errc::car_hash_mismatch:
         return "a block's SHA-256 is not what its CID says";
       case errc::car_not_a_repository:
-        return "the CAR is not a repository: it must have one root, a commit that is among its "
+        return "the CAR is not a repository: its first root must be a commit that is among its "
                "blocks";
       case errc::commit_malformed:
         return "the commit object is malformed";

@@ -10,7 +10,7 @@ Result<Repository> open_repository(ByteView car) {
   // First the roots: a CAR of something else may well hold blocks that no repository can have.
   const auto header = CarReader::open(car);
   if (!header) return header.error();
-  if (header->roots().size() != 1) return errc::car_not_a_repository;
+  if (header->roots().empty()) return errc::car_not_a_repository;
 
   Repository repository;
   if (const auto loaded = load_car(car, repository.car); !loaded) return loaded.error();

@@ -14,8 +14,8 @@ struct Repository {
 };
 
 /// Reads the CAR of a repository (atproto.com/specs/repository#car-file-serialization) and checks
-/// the hash of each block. It must have exactly one root, and that must be a commit among its
-/// blocks: any other well-formed CAR is `car_not_a_repository`. The tree is not walked, see
+/// the hash of each block. Its first root must be a commit among its blocks: any other well-formed
+/// CAR is `car_not_a_repository`. Further roots are ignored. The tree is not walked, see
 /// `walk_mst`; the signature is not checked.
 Result<Repository> open_repository(ByteView car);
 

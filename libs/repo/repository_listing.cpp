@@ -140,7 +140,7 @@ Result<RepositoryListing> RepositoryListing::open(ByteView car, Extent extent) {
   // First the roots, as `open_repository` does it.
   const auto header = CarReader::open(car);
   if (!header) return header.error();
-  if (header->roots().size() != 1) return errc::car_not_a_repository;
+  if (header->roots().empty()) return errc::car_not_a_repository;
   const auto index = BlockIndex::build(car);
   if (!index) return index.error();
   const auto commit = read_commit(car, *index, header->roots().front());

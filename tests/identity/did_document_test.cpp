@@ -192,6 +192,76 @@ TEST(DidDocument, takes_the_first_of_several) {
   EXPECT_EQ(document->handle, "alice.example");
 }
 
+/// An entry of the same id, before the valid one.
+struct Decoy {
+  const char* name;
+  const char* list;
+  std::function<void(json&)> change;
+};
+
+class DidDocumentDecoy : public ::testing::TestWithParam<Decoy> {};
+
+TEST_P(DidDocumentDecoy, is_passed_over) {
+  auto value = made_document(kDid);
+  auto& list = value[GetParam().list];
+  auto decoy = list[0];
+  if (decoy.contains("publicKeyMultibase")) decoy["publicKeyMultibase"] = test::p256_multikey();
+  if (decoy.contains("serviceEndpoint")) decoy["serviceEndpoint"] = "https://other.example";
+  GetParam().change(decoy);
+  list.insert(list.begin(), decoy);
+  const auto document = parse(value);
+  ASSERT_TRUE(document) << document.error().message();
+  EXPECT_EQ(document->key.to_string(), test::k256_multikey());
+  EXPECT_EQ(document->pds, "https://pds.example");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, DidDocumentDecoy,
+    ::testing::Values(
+        Decoy{"ed25519", "verificationMethod",
+              [](json& d) {
+                d["publicKeyMultibase"] = "z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK";
+              }},
+        Decoy{"json_web_key", "verificationMethod", [](json& d) { d["type"] = "JsonWebKey2020"; }},
+        Decoy{"key_without_type", "verificationMethod", [](json& d) { d.erase("type"); }},
+        Decoy{"key_of_another_controller", "verificationMethod",
+              [](json& d) { d["controller"] = "did:web:other.example"; }},
+        Decoy{"key_is_a_number", "verificationMethod",
+              [](json& d) { d["publicKeyMultibase"] = 7; }},
+        Decoy{"service_of_another_type", "service", [](json& d) { d["type"] = "LinkedDomains"; }},
+        Decoy{"endpoint_is_a_list", "service",
+              [](json& d) { d["serviceEndpoint"] = json::array({"https://other.example"}); }},
+        Decoy{"endpoint_is_no_url", "service",
+              [](json& d) { d["serviceEndpoint"] = "other.example"; }}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(DidDocument, takes_a_key_without_a_controller) {
+  auto value = made_document(kDid);
+  value["verificationMethod"][0].erase("controller");
+  EXPECT_TRUE(parse(value));
+}
+
+TEST(DidDocument, the_first_valid_entry_of_a_labeler_counts) {
+  auto value = made_document(kDid);
+  auto method = value["verificationMethod"][0];
+  method["id"] = "#atproto_label";
+  method["controller"] = "did:web:other.example";
+  value["verificationMethod"].push_back(method);
+  method["controller"] = kDid;
+  method["publicKeyMultibase"] = test::p256_multikey();
+  value["verificationMethod"].push_back(method);
+  for (const char* type : {"LinkedDomains", "AtprotoLabeler"}) {
+    value["service"].push_back({{"id", "#atproto_labeler"},
+                                {"type", type},
+                                {"serviceEndpoint", std::string("https://") + type + ".example"}});
+  }
+  const auto document = parse(value);
+  ASSERT_TRUE(document) << document.error().message();
+  ASSERT_TRUE(document->label_key);
+  EXPECT_EQ(document->label_key->to_string(), test::p256_multikey());
+  EXPECT_EQ(document->labeler, "https://atprotolabeler.example");
+}
+
 TEST(DidDocument, needs_no_handle) {
   auto value = made_document(kDid);
   value["alsoKnownAs"] = "at://alice.example";

@@ -14,6 +14,7 @@
 #include "repo/made_repository.hpp"
 #include "repo/mst_builder.hpp"
 #include "repo/mst_reader.hpp"
+#include "repo/repository_listing.hpp"
 #include "support/test_vectors.hpp"
 
 namespace skua::repo::repository_test {
@@ -53,7 +54,40 @@ TEST(OpenRepository, takes_an_empty_one) {
   EXPECT_TRUE(list(*repository).empty());
 }
 
-TEST(OpenRepository, wants_one_root_that_is_a_commit) {
+/// The blocks of a CAR with other roots.
+Bytes with_roots(ByteView car, const std::vector<Cid>& roots) {
+  Bytes result;
+  CarWriter writer(result, roots);
+  auto reader = CarReader::open(car);
+  for (auto block = reader->next(); block && *block; block = reader->next()) {
+    writer.block((*block)->cid, (*block)->data);
+  }
+  return result;
+}
+
+TEST(OpenRepository, ignores_further_roots) {
+  const Bytes car = test_cases::made_repository(1, 20);
+  const auto expected = open_repository(car);
+  ASSERT_TRUE(expected);
+  const Cid root = expected->car.roots.front();
+  const std::vector<std::vector<Cid>> further = {
+      {root}, {Cid::of(as_bytes("elsewhere"))}, {expected->commit.data, root}};
+  for (const auto& others : further) {
+    std::vector<Cid> roots = {root};
+    roots.insert(roots.end(), others.begin(), others.end());
+    const Bytes changed = with_roots(car, roots);
+    const auto repository = open_repository(changed);
+    ASSERT_TRUE(repository) << repository.error().message();
+    EXPECT_EQ(list(*repository), list(*expected));
+    const auto listing = RepositoryListing::open(changed);
+    ASSERT_TRUE(listing) << listing.error().message();
+    EXPECT_EQ(listing->size(), 20U);
+  }
+  const Bytes other_first = with_roots(car, std::vector<Cid>{expected->commit.data, root});
+  EXPECT_EQ(open_repository(other_first).error(), errc::car_not_a_repository);
+}
+
+TEST(OpenRepository, wants_a_first_root_that_is_a_commit) {
   const Bytes block = {0x81, 0x01};
   const Cid cid = Cid::of(block);
   const auto error_with = [&](const std::vector<Cid>& roots) {
@@ -151,12 +185,12 @@ INSTANTIATE_TEST_SUITE_P(Files, SharedRepositories, testing::ValuesIn(kSharedRep
                            return skua::test::vector_name(test.index, test.param.file);
                          });
 
-TEST(SharedRepositoriesApart, car_with_two_roots_is_no_repository) {
+TEST(SharedRepositoriesApart, car_of_something_else_is_no_repository) {
   SKUA_NEED_SHARED();
   const Bytes car = test::read_file(*test::shared_dir() / "data/repos/carv1-basic.car");
   const auto repository = open_repository(car);
   ASSERT_FALSE(repository);
-  EXPECT_EQ(repository.error(), errc::car_not_a_repository) << repository.error().message();
+  EXPECT_EQ(repository.error(), errc::car_bad_cid) << repository.error().message();
 }
 
 TEST(SharedRepositoriesApart, paul_staging_has_duplicates) {

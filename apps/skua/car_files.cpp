@@ -49,8 +49,8 @@ std::optional<Head> head_of(ByteView car, std::string& problem) {
     problem = reader.error().message();
     return std::nullopt;
   }
-  if (reader->roots().size() != 1) {
-    problem = "it does not have exactly one root: it is not a repository";
+  if (reader->roots().empty()) {
+    problem = "it has no root: it is not a repository";
     return std::nullopt;
   }
   const atproto::Cid root = reader->roots().front();
@@ -61,13 +61,13 @@ std::optional<Head> head_of(ByteView car, std::string& problem) {
       return std::nullopt;
     }
     if (!*block) {
-      problem = "its root is not in it";
+      problem = "its first root is not in it";
       return std::nullopt;
     }
     if ((*block)->cid != root) continue;
     const auto commit = repo::decode_commit((*block)->data);
     if (!commit || !atproto::is_did(commit->did)) {
-      problem = "its root is not a commit: it is not a repository";
+      problem = "its first root is not a commit: it is not a repository";
       return std::nullopt;
     }
     return Head{std::string(commit->did), commit->rev ? commit->rev->value : 0};

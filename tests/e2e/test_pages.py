@@ -317,7 +317,9 @@ class WithServer(OwnServer, SimTest):
 
     def log(self):
         """All lines of the program: each is a JSON object."""
-        return [json.loads(line) for line in self.program.output()]
+        lines = self.program.output()
+        self.assertEqual([line for line in lines if not line.startswith("{")], [], "lines that are no JSON")
+        return [json.loads(line) for line in lines]
 
     def answer_times(self):
         times = {}

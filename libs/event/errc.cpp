@@ -42,8 +42,6 @@ class EventCategory final : public boost::system::error_category {
         return "ops is missing or not a list";
       case errc::too_many_ops:
         return "more than 200 ops";
-      case errc::bad_handle:
-        return "handle is not a handle";
       case errc::bad_active:
         return "active is missing or not a boolean";
       case errc::bad_status:

@@ -22,7 +22,6 @@ enum class errc {
   blocks_too_large,
   bad_ops,
   too_many_ops,
-  bad_handle,
   bad_active,
   bad_status,
   bad_name,

@@ -100,14 +100,10 @@ void add_actor_event(DecodedFrame& out, decltype(UnresolvedEvent::body) body) {
 
 Result<void> read_identity(const Value& body, DecodedFrame& out) {
   if (const auto envelope = read_envelope(body, "did", out); !envelope) return envelope.error();
-  const auto handle = read_optional_text(body, "handle", errc::bad_handle);
-  if (!handle) return handle.error();
   IdentityChange change;
   change.time = out.time;
-  if (*handle) {
-    if (!atproto::is_handle(**handle)) return errc::bad_handle;
-    change.handle = ascii_lower(**handle);
-  }
+  const auto handle = body.find("handle");
+  if (handle && handle->is_string()) change.handle = handle_hint(handle->string());
   add_actor_event(out, std::move(change));
   return {};
 }

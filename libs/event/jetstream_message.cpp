@@ -110,7 +110,7 @@ void read_identity(JsonSlice body, Timestamp time, std::string_view text, Unreso
   JsonSlice said_at;
   const auto found = JsonWalker(body.text()).find({{"handle", handle}, {"time", said_at}});
   if (!found) return reject_json("identity", found.error().message(), text, event);
-  read_json_identity(handle, time_of(said_at).value_or(time), text, event);
+  read_json_identity(handle, time_of(said_at).value_or(time), event);
 }
 
 void read_account(JsonSlice body, Timestamp time, std::string_view text, UnresolvedEvent& event) {

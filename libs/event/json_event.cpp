@@ -78,18 +78,11 @@ std::string JsonOpDecoder::read_json_record(const JsonOp& op, RecordChange& chan
   return read_record(*cid, block_, record_, change);
 }
 
-void read_json_identity(JsonSlice handle, Timestamp time, std::string_view whole,
-                        UnresolvedEvent& out) {
+void read_json_identity(JsonSlice handle, Timestamp time, UnresolvedEvent& out) {
   out.type = RecordType::Actor;
   IdentityChange change;
   change.time = time;
-  if (handle.is_present()) {
-    const auto text = handle.string();
-    if (!text || !(text->empty() || atproto::is_handle(*text))) {
-      return reject_json("identity", message_of(errc::bad_handle), whole, out);
-    }
-    if (!text->empty()) change.handle = ascii_lower(*text);
-  }
+  if (const auto text = handle.string(); text) change.handle = handle_hint(*text);
   out.body = std::move(change);
 }
 

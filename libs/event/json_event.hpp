@@ -54,9 +54,8 @@ class JsonOpDecoder {
   bool cid_matches_ = true;
 };
 
-/// A change of handle. A handle that is absent, null or empty is unknown.
-void read_json_identity(JsonSlice handle, Timestamp time, std::string_view whole,
-                        UnresolvedEvent& out);
+/// A change of handle. A handle that is absent or malformed is unknown.
+void read_json_identity(JsonSlice handle, Timestamp time, UnresolvedEvent& out);
 
 /// An account's status. Leaves `purge` false: the caller decides on it.
 void read_json_account(JsonSlice active, JsonSlice status, Timestamp time, std::string_view whole,

@@ -125,7 +125,7 @@ void TapDecoder::read_identity(JsonSlice body, Timestamp time, TapMessage& out) 
     const auto error = found ? make_error_code(errc::bad_did) : found.error();
     return reject_json("identity", error.message(), body.text(), add_event(out));
   }
-  read_json_identity(handle, time, body.text(), add_event(out));
+  read_json_identity(handle, time, add_event(out));
   // A relay sends no status for an active account; Tap sends this one.
   if (status.plain_string() == "active") status = JsonSlice();
   read_json_account(active, status, time, body.text(), add_event(out));

@@ -1,6 +1,14 @@
 #include "event/unresolved_event.hpp"
 
+#include "atproto/syntax.hpp"
+#include "base/ascii.hpp"
+
 namespace skua::event {
+
+std::optional<std::string> handle_hint(std::string_view text) {
+  if (!atproto::is_handle(text)) return std::nullopt;
+  return ascii_lower(text);
+}
 
 std::string label_path(std::uint32_t place) {
   return std::string(kLabelPath) + std::to_string(place);

@@ -57,6 +57,10 @@ struct IdentityChange {
   Timestamp time;
 };
 
+/// The handle of an `#identity` message in lower case. It is only a hint: a malformed one is
+/// absent.
+std::optional<std::string> handle_hint(std::string_view text);
+
 /// `#account`: the account's hosting status at the host that sent it.
 struct AccountChange {
   bool active = true;

@@ -435,8 +435,6 @@ std::vector<BadField> bad_fields() {
     all.push_back({"#account", account_body(), "active", value, errc::bad_active});
   }
   all.push_back({"#commit", commit, "prevData", "text", errc::bad_prev_data});
-  all.push_back({"#identity", identity_body(), "handle", 7, errc::bad_handle});
-  all.push_back({"#identity", identity_body(), "handle", "no handle", errc::bad_handle});
   all.push_back({"#account", account_body(), "status", 7, errc::bad_status});
   all.push_back({"#info", {{"name", "OutdatedCursor"}}, "name", missing, errc::bad_name});
   all.push_back({"#info", {{"name", "OutdatedCursor"}}, "message", 7, errc::bad_message});
@@ -461,6 +459,17 @@ TEST_P(FrameWithBadField, is_unusable) {
   }
   EXPECT_EQ(error_of(message(bad.type, body)), make_error_code(bad.error));
   EXPECT_NE(make_error_code(bad.error).message(), "unknown error");
+}
+
+TEST(FrameDecoderTest, a_malformed_handle_is_an_absent_one) {
+  for (const json& handle : {json(""), json("a_b.test"), json("x.test."), json("@at.test"),
+                             json(std::string(300, 'a') + ".test"), json(7), json(nullptr)}) {
+    json body = identity_body();
+    body["handle"] = handle;
+    const DecodedFrame frame = decode(message("#identity", body));
+    ASSERT_EQ(frame.events.size(), 1U) << handle;
+    EXPECT_EQ(std::get<event::IdentityChange>(frame.events[0].body).handle, std::nullopt) << handle;
+  }
 }
 
 TEST(FrameDecoderTest, an_identity_change_is_an_actor_event) {

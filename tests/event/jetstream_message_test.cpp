@@ -203,21 +203,32 @@ std::string with(const std::string& part, const std::string& other) {
   return text.replace(text.find(part), part.size(), other);
 }
 
+TEST(JetstreamIdentity, a_malformed_handle_is_an_absent_one) {
+  for (const char* handle : {R"("x y")", R"("")", R"("x.test.")", "7"}) {
+    event::JetstreamDecoder decoder;
+    JetstreamMessage message;
+    const std::string text = v1("identity", std::string(R"({"handle":)") + handle + "}");
+    ASSERT_TRUE(decoder.decode(text, message));
+    ASSERT_EQ(message.events.size(), 1U);
+    const auto* change = std::get_if<event::IdentityChange>(&message.events[0].body);
+    ASSERT_NE(change, nullptr) << handle;
+    EXPECT_EQ(change->handle, std::nullopt) << handle;
+  }
+}
+
 class RejectedEvent : public testing::TestWithParam<Wrong> {};
 INSTANTIATE_TEST_SUITE_P(
     Events, RejectedEvent,
-    testing::Values(
-        Wrong{"rev", with(kRevText, "3k"), "rev is missing"},
-        Wrong{"operation", with("create", "rename"), "unknown action rename"},
-        Wrong{"record", with(kPost, "null"), "the record is missing"},
-        Wrong{"record_that_is_no_json", with(kPost, "{]"), "the record: not JSON"},
-        Wrong{"cid", with(kPostCid, "bafy"), "op without the record's CID"},
-        Wrong{"path", with("app.bsky.feed.post\",\"rkey", "post\",\"rkey"), "path: "},
-        Wrong{"no_commit", v1("commit", "null"), "not JSON"},
-        Wrong{"handle", v1("identity", R"({"handle":"x y"})"), "handle is not a handle"},
-        Wrong{"handle_of_no_text", v1("identity", R"({"handle":7})"), "handle is not a handle"},
-        Wrong{"no_active", v1("account", "{}"), "active is missing"},
-        Wrong{"status", v1("account", R"({"active":true,"status":7})"), "status is not text"}),
+    testing::Values(Wrong{"rev", with(kRevText, "3k"), "rev is missing"},
+                    Wrong{"operation", with("create", "rename"), "unknown action rename"},
+                    Wrong{"record", with(kPost, "null"), "the record is missing"},
+                    Wrong{"record_that_is_no_json", with(kPost, "{]"), "the record: not JSON"},
+                    Wrong{"cid", with(kPostCid, "bafy"), "op without the record's CID"},
+                    Wrong{"path", with("app.bsky.feed.post\",\"rkey", "post\",\"rkey"), "path: "},
+                    Wrong{"no_commit", v1("commit", "null"), "not JSON"},
+                    Wrong{"no_active", v1("account", "{}"), "active is missing"},
+                    Wrong{"status", v1("account", R"({"active":true,"status":7})"),
+                          "status is not text"}),
     [](const auto& test) { return test.param.name; });
 
 TEST_P(RejectedEvent, is_kept_with_its_bytes) {

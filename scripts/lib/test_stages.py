@@ -231,7 +231,8 @@ class Run:
         self.command(log, unrandomised(preset) + command + options, show=True)
         if results.exists():
             found = json.loads(results.read_text())
-            self.report.add(f"stress-{preset}", found["passed"], [name for name, _ in found["failed"]])
+            failed = [f"{program} {name}: {difference[:1500]}" for name, difference in found["failed"]]
+            self.report.add(f"stress-{preset}", found["passed"], failed)
         else:
             self.report.add(f"stress-{preset}", failed=[f"{program} did not run"])
 

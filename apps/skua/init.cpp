@@ -132,20 +132,21 @@ std::vector<std::string> dids_of(const Settings& settings, const InitPlan& plan,
 
 std::string next_commands(const InitPlan& plan, const std::filesystem::path& file) {
   const std::string config = " --config " + shell_word(file.string());
+  const bool is_service = file == kServiceFile;
+  // Root is no role of PostgreSQL.
+  const std::string program = is_service ? "  runuser -u skua -- skua" : "  skua";
   std::string text = "\nNext:\n";
-  text += file == kServiceFile ? "  systemctl enable --now skua skua-serve\n"
-                               : fmt::format("  skua run{}\n", config);
+  text +=
+      is_service ? "  systemctl enable --now skua skua-serve\n" : program + " run" + config + "\n";
   if (plan.use == InitUse::Collections) {
-    text += fmt::format("For older records of these collections, beside it:\n  skua backfill");
+    text += "For older records of these collections, beside it:\n" + program + " backfill";
     for (const std::string& name : plan.collections) {
       text += name.ends_with('*') ? "" : " --collection " + name;
     }
     text += config + "\n";
   } else if (plan.use == InitUse::Network) {
-    text += fmt::format(
-        "For the history of all accounts, before it (this takes days):\n  skua backfill --network "
-        "--bootstrap{}\n",
-        config);
+    text += "For the history of all accounts, before it (this takes days):\n" + program +
+            " backfill --network --bootstrap" + config + "\n";
   }
   return text;
 }

@@ -67,15 +67,6 @@ Result<atproto::VerifyingKey> key_of(const json& method) {
   return key;
 }
 
-/// The origin of a URL; nothing: it is no URL.
-std::optional<std::string> origin_of(std::string_view url) {
-  auto endpoint = transport::parse_http_url(url);
-  if (!endpoint) return std::nullopt;
-  endpoint->path.clear();
-  endpoint->query.clear();
-  return endpoint->http_url();
-}
-
 Result<std::string> pds_of_service(const json& service) {
   if (text_field(service, "type") != "AtprotoPersonalDataServer") return errc::document_without_pds;
   return pds_origin(text_field(service, "serviceEndpoint"));
@@ -89,9 +80,11 @@ Result<std::string> labeler_of_service(const json& service) {
 }  // namespace
 
 Result<std::string> pds_origin(std::string_view url) {
-  auto origin = origin_of(url);
-  if (!origin) return errc::document_pds;
-  return *std::move(origin);
+  auto endpoint = transport::parse_http_url(url);
+  if (!endpoint) return errc::document_pds;
+  endpoint->path.clear();
+  endpoint->query.clear();
+  return endpoint->http_url();
 }
 
 std::string handle_of_alias(std::string_view alias) {

@@ -36,10 +36,10 @@ void QuietCollections::add(const CountsByLabel& counts, TimePoint now) {
     collection.total = total;
     if (added > 0) collection.stopped_at.reset();
   }
-  latest_call_ = now;
   if (known_ < kCounts || !any_continues()) return;
   for (auto& [name, collection] : collections_) {
-    if (events(collection, 0) == 0 && was_steady(collection)) collection.stopped_at = now;
+    if (events(collection, 0) == 0 && was_steady(collection))
+      collection.stopped_at = part_began_at_;
   }
 }
 
@@ -68,7 +68,7 @@ std::vector<std::string> QuietCollections::quiet() const {
   if (!any_continues()) return quiet;
   for (const auto& [name, collection] : collections_) {
     const bool stopped =
-        collection.stopped_at && latest_call_ - *collection.stopped_at < window_ * kWindows;
+        collection.stopped_at && part_began_at_ - *collection.stopped_at < window_ * kWindows;
     if (stopped && events(collection, 0) == 0) quiet.push_back(name);
   }
   return quiet;

@@ -49,7 +49,7 @@ class QuietCollections {
     std::uint64_t total = 0;
     /// Events of each part, in a ring.
     std::array<std::uint64_t, kCounts> counts{};
-    /// When a steady time before the latest window was last found. Empty: never.
+    /// The part in which a steady time before the latest window was last found. Empty: none.
     std::optional<TimePoint> stopped_at = std::nullopt;
   };
 
@@ -63,7 +63,6 @@ class QuietCollections {
   const std::chrono::milliseconds window_;
   std::map<std::string, Collection> collections_;
   TimePoint part_began_at_{};
-  TimePoint latest_call_{};
   /// The current part in the ring.
   std::size_t current_ = 0;
   /// Parts since the start, up to `kCounts`.

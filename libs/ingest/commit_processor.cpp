@@ -54,6 +54,31 @@ Change* change_in(event::DecodedFrame& message) {
   return message.events.empty() ? nullptr : std::get_if<Change>(&message.events.front().body);
 }
 
+/// Looks at operations of an accepted commit whose records are missing from its blocks. If the
+/// record did not change, nothing is missing, and the event is removed. Returns whether a record is
+/// missing: its event is a Rejection.
+bool lacks_records(event::DecodedFrame& message) {
+  std::vector<event::UnresolvedEvent>& events = message.events;
+  const auto is_rejection = [](const event::UnresolvedEvent& event) {
+    return std::holds_alternative<event::Rejection>(event.body);
+  };
+  if (message.claim.malformed_ops) return false;
+  // An op has the same index in both lists.
+  bool lacks = false;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const event::OpClaim& op = message.claim.ops[i];
+    if (is_rejection(events[i]) && op.cid && !message.car.blocks.contains(op.cid->digest)) {
+      if (op.cid == op.prev) continue;
+      lacks = true;
+    }
+    if (kept != i) events[kept] = std::move(events[i]);
+    ++kept;
+  }
+  events.resize(kept);
+  return lacks;
+}
+
 store::RepositoryRow row_of(std::string_view did, const verify::KnownRepository& repository) {
   store::RepositoryRow row;
   row.did = std::string(did);
@@ -85,7 +110,7 @@ Outcome CommitProcessor::process(event::DecodedFrame& message, Answers& answers,
   }
 }
 
-Outcome CommitProcessor::process_commit(const event::DecodedFrame& message, Answers& answers,
+Outcome CommitProcessor::process_commit(event::DecodedFrame& message, Answers& answers,
                                         bool skips_host, Timestamp now) {
   verify::KnownRepository* repository = repository_of(message.did);
   if (repository == nullptr) {
@@ -126,7 +151,7 @@ Outcome CommitProcessor::process_commit(const event::DecodedFrame& message, Answ
     const verify::errc reason = reason_of(accepted.error());
     // The host may have a newer key.
     if (answers.skipped_host && reason == verify::errc::wrong_signature) return gap();
-    return Drop{reason};
+    return Drop{reason, verify::is_signed(reason)};
   }
   accept.is_first = verify::is_first(accepted->continuity);
   // The handle was fetched for an earlier message, which was dropped.
@@ -140,6 +165,7 @@ Outcome CommitProcessor::process_commit(const event::DecodedFrame& message, Answ
   }
   repository->set_head(accepted->head);
   accept.is_verified = true;
+  if (message.type == event::MessageType::Commit) accept.wants_resync = lacks_records(message);
   accept.continuity = accepted->continuity;
   accept.repository = row_of(message.did, *repository);
   return accept;

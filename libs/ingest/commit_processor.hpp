@@ -67,8 +67,9 @@ class CommitProcessor {
   /// The message has no effect.
   struct Drop {
     verify::errc reason{};
-    /// It could not be verified because the account's host does not answer: the repository is
-    /// desynchronized.
+    /// The repository is desynchronized: it has changed, or may have changed. Either the signature
+    /// is right and the message does not describe the change, or the message could not be verified
+    /// because the account's host does not answer.
     bool is_gap = false;
   };
   /// An #account message that the account's host contradicts.
@@ -86,8 +87,8 @@ class CommitProcessor {
     bool has_former_key = false;
     /// An #account message without the answer of the account's host.
     bool is_unsettled = false;
-    /// Records of such an account may be stored: its repository is desynchronized, so that a resync
-    /// asks the host again.
+    /// Its repository is desynchronized, because a resync gets what the message lacks: the answer of
+    /// the host about an account of which records may be stored, or a record of a commit.
     bool wants_resync = false;
     /// The key is so old that it should be refreshed, while the stream continues.
     bool wants_key = false;
@@ -111,7 +112,7 @@ class CommitProcessor {
                     accounts::AccountSource::Freshness freshness, Timestamp now);
 
  private:
-  Outcome process_commit(const event::DecodedFrame& message, Answers& answers, bool skips_host,
+  Outcome process_commit(event::DecodedFrame& message, Answers& answers, bool skips_host,
                          Timestamp now);
   Outcome process_account(event::DecodedFrame& message, const Answers& answers, bool skips_host);
   static Outcome process_identity(event::DecodedFrame& message, Answers& answers, bool skips_host);

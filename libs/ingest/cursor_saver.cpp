@@ -118,7 +118,7 @@ void CursorSaver::save_position(store::Session& session) {
   }
   // In this order: what the cursor has passed must be among what is saved of repositories.
   static const std::vector<store::RepositoryProgress> kNone;
-  static const std::vector<std::string> kNoGaps;
+  static const std::vector<store::Gap> kNoGaps;
   const auto end = options_.heads != nullptr ? progress_.first_unfinished() : 0;
   const auto& repositories = options_.heads != nullptr ? options_.heads->collect(end) : kNone;
   const auto& gaps = options_.heads != nullptr ? options_.heads->collect_gaps(end) : kNoGaps;

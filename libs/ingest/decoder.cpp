@@ -187,7 +187,7 @@ void Decoder::accept(const Job& job, event::DecodedFrame& message,
     services_.verification->heads->add(job.ticket, *accepted.repository, accepted.continuity);
   }
   if (accepted.wants_resync && services_.verification->heads != nullptr) {
-    services_.verification->heads->add_gap(job.ticket, std::string(job.did));
+    services_.verification->heads->add_gap(job.ticket, {std::string(job.did), message.rev});
   }
   count(intake, message, services_.out.clock.now());
   if (message.type == event::MessageType::Info) {
@@ -201,7 +201,7 @@ void Decoder::accept(const Job& job, event::DecodedFrame& message,
 void Decoder::drop(const Job& job, const event::DecodedFrame& message,
                    const CommitProcessor::Drop& dropped) {
   if (dropped.is_gap && services_.verification->heads != nullptr) {
-    services_.verification->heads->add_gap(job.ticket, std::string(job.did));
+    services_.verification->heads->add_gap(job.ticket, {std::string(job.did), message.rev});
   }
   services_.out.intake.drop(dropped.reason);
   logger("verify")->debug("did={} seq={}: dropped: {}", job.did, job.seq,

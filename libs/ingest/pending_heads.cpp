@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <tuple>
 #include <utility>
 
 namespace skua::ingest {
@@ -14,9 +15,9 @@ void PendingHeads::add(Ticket ticket, const store::RepositoryRow& row,
   newest_.insert_or_assign(row.did, Newest{ticket, row});
 }
 
-void PendingHeads::add_gap(Ticket ticket, std::string did) {
+void PendingHeads::add_gap(Ticket ticket, store::Gap gap) {
   const std::scoped_lock lock(mutex_);
-  gaps_.emplace_back(ticket, std::move(did));
+  gaps_.emplace_back(ticket, std::move(gap));
 }
 
 std::optional<store::RepositoryRow> PendingHeads::newest(std::string_view did) const {
@@ -53,7 +54,7 @@ const std::vector<store::RepositoryProgress>& PendingHeads::collect(Ticket end) 
   return collected_;
 }
 
-const std::vector<std::string>& PendingHeads::collect_gaps(Ticket end) {
+const std::vector<store::Gap>& PendingHeads::collect_gaps(Ticket end) {
   {
     const std::scoped_lock lock(mutex_);
     const auto left = std::partition(gaps_.begin(), gaps_.end(),
@@ -63,9 +64,15 @@ const std::vector<std::string>& PendingHeads::collect_gaps(Ticket end) {
     }
     gaps_.erase(left, gaps_.end());
   }
-  std::sort(collected_gaps_.begin(), collected_gaps_.end());
-  collected_gaps_.erase(std::unique(collected_gaps_.begin(), collected_gaps_.end()),
-                        collected_gaps_.end());
+  // Of each DID the one with the newest revision.
+  std::sort(collected_gaps_.begin(), collected_gaps_.end(),
+            [](const store::Gap& a, const store::Gap& b) {
+              return std::tie(a.did, b.rev) < std::tie(b.did, a.rev);
+            });
+  collected_gaps_.erase(
+      std::unique(collected_gaps_.begin(), collected_gaps_.end(),
+                  [](const store::Gap& a, const store::Gap& b) { return a.did == b.did; }),
+      collected_gaps_.end());
   return collected_gaps_;
 }
 

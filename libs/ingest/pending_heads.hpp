@@ -29,9 +29,9 @@ class PendingHeads {
   /// finish, for each DID in the order of its frames.
   void add(Ticket ticket, const store::RepositoryRow& row, verify::Continuity continuity);
 
-  /// The frame of this ticket was dropped without verification, or was applied without the answer
-  /// of the host: its repository must wait for a resync. Called before the frame finishes.
-  void add_gap(Ticket ticket, std::string did);
+  /// The frame of this ticket was not applied in full: its repository must wait for a resync. Called
+  /// before the frame finishes.
+  void add_gap(Ticket ticket, store::Gap gap);
 
   /// The newest pending head of a DID; nothing: the stored one is the newest.
   std::optional<store::RepositoryRow> newest(std::string_view did) const;
@@ -39,8 +39,8 @@ class PendingHeads {
   /// The heads from frames before this ticket: one for each DID, sorted by DID. They stay pending
   /// until `stored`, so that a failed save loses nothing. One thread calls these three.
   const std::vector<store::RepositoryProgress>& collect(Ticket end);
-  /// The DIDs with a gap in frames before this ticket, likewise.
-  const std::vector<std::string>& collect_gaps(Ticket end);
+  /// The gaps in frames before this ticket, likewise.
+  const std::vector<store::Gap>& collect_gaps(Ticket end);
   void stored();
 
  private:
@@ -56,11 +56,11 @@ class PendingHeads {
 
   /// For each DID in the order of its tickets.
   std::vector<Entry> entries_;
-  std::vector<std::pair<Ticket, std::string>> gaps_;
+  std::vector<std::pair<Ticket, store::Gap>> gaps_;
   boost::unordered_flat_map<std::string, Newest, SeededHash> newest_;
   mutable std::mutex mutex_;
   std::vector<store::RepositoryProgress> collected_;
-  std::vector<std::string> collected_gaps_;
+  std::vector<store::Gap> collected_gaps_;
   Ticket collected_end_ = 0;
 };
 

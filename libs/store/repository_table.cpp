@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "store/error_text.hpp"
-#include "store/first_column.hpp"
 
 namespace skua::store {
 namespace {
@@ -44,18 +43,38 @@ const Statement kSaveRepositories{
     "WHEN EXCLUDED.breaks > 0 AND r.state <> 'desynchronized' "
     "AND (r.state = 'complete' OR $7::boolean) THEN $6::timestamptz ELSE r.next_attempt END"};
 
+/// The reason of a resync that follows from a Gap. It is also how a Gap is recognized.
+constexpr const char* kGapReason = "a message of the account was not applied in full";
+constexpr const char* kReservedReason =
+    "a message of the account was not applied in full, as of many accounts of its host";
+
+// The anchor keeps a download of an earlier revision from ending the wait.
 const Statement kDesynchronize{
     "repositories_desynchronize",
-    "INSERT INTO skua.repositories AS r (did, state, next_attempt) "
-    "SELECT u.did, 'desynchronized', $2::timestamptz FROM unnest($1::text[]) AS u(did) "
-    "ON CONFLICT (did) DO UPDATE SET state = 'desynchronized', next_attempt = $2::timestamptz "
-    "WHERE r.state <> 'desynchronized'"};
+    "INSERT INTO skua.repositories AS r (did, state, next_attempt, anchor, reason) "
+    "SELECT u.did, 'desynchronized', $3::timestamptz, u.rev, $4 "
+    "FROM unnest($1::text[], $2::int8[]) AS u(did, rev) "
+    "ON CONFLICT (did) DO UPDATE SET state = 'desynchronized', "
+    "anchor = greatest(r.anchor, EXCLUDED.anchor), "
+    "reason = CASE WHEN r.state <> 'desynchronized' THEN EXCLUDED.reason ELSE r.reason END, "
+    "next_attempt = CASE WHEN r.state <> 'desynchronized' THEN EXCLUDED.next_attempt "
+    "ELSE r.next_attempt END "
+    "WHERE r.state <> 'desynchronized' OR EXCLUDED.anchor > coalesce(r.anchor, 0)"};
 
 const Statement kTakeDue{"repositories_take_due",
                          "UPDATE skua.repositories AS r SET next_attempt = $2::timestamptz FROM ("
                          "SELECT did FROM skua.repositories WHERE state = 'desynchronized' "
                          "AND next_attempt <= $1::timestamptz ORDER BY next_attempt LIMIT $3::int8 "
-                         "FOR UPDATE SKIP LOCKED) AS due WHERE r.did = due.did RETURNING r.did"};
+                         "FOR UPDATE SKIP LOCKED) AS due WHERE r.did = due.did RETURNING r.did, "
+                         "(SELECT i.pds FROM skua.identities AS i WHERE i.did = r.did), "
+                         "r.reason IS NOT DISTINCT FROM $4"};
+
+const Statement kPostpone{"repositories_postpone",
+                          "UPDATE skua.repositories AS r SET next_attempt = u.until, "
+                          "reason = CASE WHEN u.is_reserved THEN $4 ELSE r.reason END "
+                          "FROM unnest($1::text[], $2::timestamptz[], $3::boolean[]) "
+                          "AS u(did, until, is_reserved) "
+                          "WHERE r.did = u.did AND r.state = 'desynchronized'"};
 
 const Statement kAsk{
     "repositories_ask",
@@ -174,12 +193,20 @@ void save_repositories(Session& session, std::span<const RepositoryProgress> pro
   }
 }
 
-void desynchronize(Session& session, std::span<const std::string> dids, Timestamp now) {
-  if (dids.empty()) return;
-  Array all(Array::Type::text);
-  for (const std::string& did : dids) all.text(did);
+void desynchronize(Session& session, std::span<const Gap> gaps, Timestamp now) {
+  if (gaps.empty()) return;
+  Array dids(Array::Type::text);
+  Array revs(Array::Type::int8);
+  for (const Gap& gap : gaps) {
+    dids.text(gap.did);
+    if (gap.rev) {
+      revs.int8(int8_of(*gap.rev));
+    } else {
+      revs.null();
+    }
+  }
   Params params;
-  params.array(all).timestamp(now);
+  params.array(dids).array(revs).timestamp(now).text(kGapReason);
   session.execute(kDesynchronize, params);
 }
 
@@ -189,11 +216,34 @@ std::chrono::seconds resync_delay(int attempts) {
   return std::min<std::chrono::seconds>(kFirst * (1 << std::clamp(attempts - 1, 0, 12)), kLongest);
 }
 
-std::vector<std::string> take_due_resyncs(Session& session, Timestamp now,
-                                          std::chrono::seconds lease, std::size_t limit) {
+std::vector<DueResync> take_due_resyncs(Session& session, Timestamp now,
+                                        std::chrono::seconds lease, std::size_t limit) {
   Params params;
   params.timestamp(now).timestamp(now + lease).int8(static_cast<std::int64_t>(limit));
-  return first_column(session.execute(kTakeDue, params));
+  params.text(kGapReason);
+  const Rows rows = session.execute(kTakeDue, params);
+  std::vector<DueResync> due(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    due[i].did = rows.text(i, 0);
+    if (!rows.is_null(i, 1)) due[i].host = rows.text(i, 1);
+    due[i].has_gap = rows.boolean(i, 2);
+  }
+  return due;
+}
+
+void postpone_resyncs(Session& session, std::span<const PostponedResync> postponed) {
+  if (postponed.empty()) return;
+  Array dids(Array::Type::text);
+  Array times(Array::Type::timestamptz);
+  Array reserved(Array::Type::boolean);
+  for (const PostponedResync& resync : postponed) {
+    dids.text(resync.did);
+    times.timestamp(resync.until);
+    reserved.boolean(resync.is_reserved);
+  }
+  Params params;
+  params.array(dids).array(times).array(reserved).text(kReservedReason);
+  session.execute(kPostpone, params);
 }
 
 void ask_for_resync(Session& session, const std::string& did, Timestamp now) {

@@ -52,19 +52,47 @@ enum class Resync : std::uint8_t { Complete, All };
 void save_repositories(Session& session, std::span<const RepositoryProgress> progress,
                        Resync resync, Timestamp now);
 
-/// What the stream said about these repositories was not applied in full. Each repository waits for
-/// a resync from `now` on, even if it was never complete; waiting ones continue to wait. In the
-/// caller's transaction; sorted.
-void desynchronize(Session& session, std::span<const std::string> dids, Timestamp now);
+/// What the stream said about a repository was not applied in full.
+struct Gap {
+  std::string did;
+  /// The revision of the newest commit that was not applied in full; nothing: it was no commit, or
+  /// the revision is unknown.
+  std::optional<atproto::Tid> rev = std::nullopt;
+};
+
+/// Each of these repositories waits for a resync from `now` on, even if it was never complete;
+/// waiting ones continue to wait. The resync must reach the revision of the gap. In the caller's
+/// transaction; one item for each DID, sorted by DID.
+void desynchronize(Session& session, std::span<const Gap> gaps, Timestamp now);
 
 /// How long a repository waits after its nth failed resync, n from 1: one minute, doubled each
 /// time, at most a day.
 std::chrono::seconds resync_delay(int attempts);
 
+/// A repository whose resync is due.
+struct DueResync {
+  std::string did;
+  /// The origin of the account's host; empty: it is not known.
+  std::string host;
+  /// A Gap is the reason, and not a break.
+  bool has_gap = false;
+};
+
 /// Leases up to `limit` repositories whose resync is due, those that have waited longest first.
 /// Until `now + lease` no other caller gets them, unless their resync fails or is done before.
-std::vector<std::string> take_due_resyncs(Session& session, Timestamp now,
-                                          std::chrono::seconds lease, std::size_t limit);
+std::vector<DueResync> take_due_resyncs(Session& session, Timestamp now,
+                                        std::chrono::seconds lease, std::size_t limit);
+
+/// A leased resync that starts later.
+struct PostponedResync {
+  std::string did;
+  Timestamp until;
+  /// It has a reserved part of its host's share: `DueResync::has_gap` is false next time.
+  bool is_reserved = false;
+};
+
+/// These resyncs are due at another time. One item for each DID.
+void postpone_resyncs(Session& session, std::span<const PostponedResync> postponed);
 
 /// Requests a resync of a repository at once, whatever its state.
 void ask_for_resync(Session& session, const std::string& did, Timestamp now);

@@ -17,11 +17,10 @@ errc tree_error(const boost::system::error_code& error) {
 }
 
 /// The tree after the commit must say of each path what its op says.
-Result<void> check_presence(const OpClaim& op, repo::MstTree& tree, const repo::BlockMap& blocks) {
+Result<void> check_presence(const OpClaim& op, repo::MstTree& tree) {
   const auto value = tree.get(op.path);
   if (!value) return tree_error(value.error());
   if (*value != op.cid) return errc::op_not_in_tree;
-  if (op.cid && !blocks.contains(op.cid->digest)) return errc::record_missing;
   return {};
 }
 
@@ -32,10 +31,18 @@ Result<void> undo(const OpClaim& op, repo::MstTree& tree) {
     if (!removed) return tree_error(removed.error());
     return {};
   }
-  if (!op.prev) return errc::prev_missing;
   const auto before = tree.set(op.path, *op.prev);
   if (!before) return tree_error(before.error());
   return {};
+}
+
+/// Whether the message contains what is needed to undo its operations. The specification permits
+/// that it does not (`prevData` is optional, and so is `prev` of an op).
+bool can_be_undone(const event::RepoClaim& claim) {
+  return claim.prev_data.has_value() &&
+         std::all_of(claim.ops.begin(), claim.ops.end(), [](const OpClaim& op) {
+           return op.operation == Operation::Create || op.prev.has_value();
+         });
 }
 
 Result<void> check_signature(const repo::Commit& commit, const atproto::VerifyingKey& key) {
@@ -53,7 +60,8 @@ Continuity continuity(const event::DecodedFrame& frame, const repo::Commit& comm
     follows = commit.data == last->data;
   } else {
     const event::RepoClaim& claim = frame.claim;
-    follows = claim.since == last->rev.to_string() && claim.prev_data == last->data;
+    follows = claim.since == last->rev.to_string() && claim.prev_data == last->data &&
+              can_be_undone(claim);
   }
   return follows ? Continuity::Next : Continuity::Broken;
 }
@@ -84,9 +92,8 @@ Result<repo::Commit> CommitVerifier::admit(const event::DecodedFrame& frame,
 }
 
 Result<void> CommitVerifier::check_ops(const event::RepoClaim& claim, const repo::LoadedCar& car,
-                                       const repo::Commit& commit, bool is_first) {
+                                       const repo::Commit& commit) {
   if (claim.malformed_ops) return errc::malformed_op;
-  if (!claim.prev_data && !is_first) return errc::prev_missing;
   if (claim.ops.empty()) {
     // Legal, and then the blocks need not hold the tree.
     if (claim.prev_data && *claim.prev_data != commit.data) return errc::wrong_prev_data;
@@ -101,11 +108,9 @@ Result<void> CommitVerifier::check_ops(const event::RepoClaim& claim, const repo
   auto tree = repo::MstTree::open(commit.data, car.blocks);
   if (!tree) return tree_error(tree.error());
   for (const OpClaim& op : claim.ops) {
-    if (const auto present = check_presence(op, *tree, car.blocks); !present) {
-      return present.error();
-    }
+    if (const auto present = check_presence(op, *tree); !present) return present.error();
   }
-  if (!claim.prev_data) return {};
+  if (!can_be_undone(claim)) return {};
   for (const OpClaim& op : claim.ops) {
     if (const auto undone = undo(op, *tree); !undone) return undone.error();
   }
@@ -119,8 +124,8 @@ bool CommitVerifier::was_empty_before(const event::DecodedFrame& frame,
   if (commit.data == kEmpty) return true;
   if (frame.type == event::MessageType::Sync) return false;
   const event::RepoClaim& claim = frame.claim;
-  if (claim.prev_data) return *claim.prev_data == kEmpty;
-  // An old producer does not say what was before.
+  if (can_be_undone(claim)) return *claim.prev_data == kEmpty;
+  // The message does not say what was before.
   auto tree = repo::MstTree::open(commit.data, frame.car.blocks);
   if (!tree) return false;
   for (const OpClaim& op : claim.ops) {
@@ -135,7 +140,7 @@ Result<Accepted> CommitVerifier::verify(const event::DecodedFrame& frame,
                                         const RepositoryState& state) {
   if (const auto checked = check_signature(commit, key); !checked) return checked.error();
   if (level_ == Level::Full && frame.type == event::MessageType::Commit) {
-    const auto checked = check_ops(frame.claim, frame.car, commit, !state.head);
+    const auto checked = check_ops(frame.claim, frame.car, commit);
     if (!checked) return checked.error();
   }
   if (level_ == Level::Full && !state.head && was_empty_before(frame, commit)) {

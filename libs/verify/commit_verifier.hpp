@@ -35,7 +35,7 @@ enum class Continuity : std::uint8_t {
   First,   // nothing was known
   Born,    // nothing was known, and there is nothing: the repository was empty before (Level::Full)
   Next,    // `since` and `prevData` are where the repository stood; of a #sync: nothing was missed
-  Broken,  // something in between was missed: the repository is desynchronized
+  Broken,  // something in between may have been missed: the repository is desynchronized
 };
 
 /// Whether the message is the first that was seen of its repository.
@@ -76,15 +76,17 @@ class CommitVerifier {
                                     Timestamp now);
 
   /// The other checks of the level. Errors: wrong_signature (final only after the account's
-  /// document was fetched again), malformed_op to wrong_prev_data.
+  /// document was fetched again); malformed_op to wrong_prev_data: the signature is right, but the
+  /// message does not describe the change of the repository.
   Result<Accepted> verify(const event::DecodedFrame& frame, const repo::Commit& commit,
                           const atproto::VerifyingKey& key, const RepositoryState& state);
 
   /// Whether the operations lead from `prevData` to the commit's tree: the tree contains their
-  /// results, their records are among the blocks, and their inversion leads to the former root.
-  /// `is_first`: the repository is unknown; then `prevData` may be missing.
+  /// results, and their inversion leads to the former root. Without `prevData`, or without `prev` of
+  /// an update or delete, only the results are checked: some operations may be missing from the
+  /// list, so the commit does not follow a known head. A record may be missing from the blocks.
   Result<void> check_ops(const event::RepoClaim& claim, const repo::LoadedCar& car,
-                         const repo::Commit& commit, bool is_first);
+                         const repo::Commit& commit);
 
  private:
   /// Whether the repository was empty before a message that passed `check_ops`.

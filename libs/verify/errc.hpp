@@ -21,9 +21,7 @@ enum class errc {
   wrong_signature,       // not by the account's key, or of no valid form
   malformed_op,          // an op without path, action or CID
   duplicate_path,        // two ops of one path
-  record_missing,        // the record of an op is not among the blocks
   op_not_in_tree,        // the tree says something else of a path than its op
-  prev_missing,          // an update or delete without `prev`, or a commit without `prevData`
   tree_incomplete,       // a node that undoing the ops needs is not among the blocks
   tree_malformed,        // a node that is no tree node, or stands where it may not
   wrong_prev_data,       // the ops undone do not give the tree that `prevData` names
@@ -34,7 +32,7 @@ enum class errc {
 };
 
 /// How many there are: they count from 1 without a gap.
-inline constexpr std::size_t kReasons = 22;
+inline constexpr std::size_t kReasons = 20;
 
 /// Its index in a CountFamily.
 constexpr std::size_t index_of(errc reason) {
@@ -44,6 +42,12 @@ constexpr std::size_t index_of(errc reason) {
 /// False: the message is honest, but no news: it is ignored (inactive_account, old_rev).
 constexpr bool is_refusal(errc reason) {
   return reason != errc::inactive_account && reason != errc::old_rev;
+}
+
+/// Whether the signature of the commit is right: the repository has changed, but the message does
+/// not describe how.
+constexpr bool is_signed(errc reason) {
+  return reason >= errc::malformed_op && reason <= errc::wrong_prev_data;
 }
 
 /// Its name in counters and in the output of `skua inspect`: `wrong_signature`.

@@ -196,6 +196,61 @@ TEST_F(CommitProcessorTest, a_stored_repository_is_not_new) {
   EXPECT_EQ(found(account_of(alice_), head), "accept");
 }
 
+TEST_F(CommitProcessorTest, a_signed_commit_that_is_refused_is_a_gap_and_an_unsigned_one_is_not) {
+  open();
+  know_alice();
+  json wrong = commit(alice_);
+  wrong["prevData"] = wrong["commit"];
+  EXPECT_EQ(receive("#commit", wrong), "gap wrong_prev_data");
+  json malformed = commit(alice_);
+  malformed["ops"][0].erase("action");
+  EXPECT_EQ(receive("#commit", malformed), "gap malformed_op");
+  // The head did not move: both commits are missing before the next one.
+  EXPECT_EQ(receive("#commit", commit(alice_)), "accept after a gap");
+  json of_other = commit(alice_);
+  of_other["commit"] = of_other["prevData"];
+  EXPECT_EQ(receive("#commit", of_other), "drop wrong_root");
+  EXPECT_EQ(receive("#commit", wrong), "drop old_rev");
+  // By no key of the account.
+  ASSERT_EQ(receive("#commit", commit(alice_, new_key_)), "ask recent identity");
+  ASSERT_EQ(identified(account_of(alice_)), "ask former key");
+  EXPECT_EQ(formerly_signed_by(std::nullopt), "drop wrong_signature");
+}
+
+TEST_F(CommitProcessorTest, the_operation_of_a_record_without_a_block_waits_for_a_resync) {
+  open();
+  know_alice();
+  using event::Operation;
+  const std::string post = "app.bsky.feed.post/";
+  const auto with_omitted = [&](const std::vector<SignedRepository::Change>& changes,
+                                std::size_t omitted) {
+    auto parts = alice_.change(changes);
+    const auto cid = parts.body["ops"][omitted]["cid"]["$link"].get<std::string>();
+    parts.blocks.erase(*atproto::Cid::parse(cid));
+    return alice_.sign(parts);
+  };
+  EXPECT_EQ(receive("#commit", with_omitted({{Operation::Create, post + "k1", "one"},
+                                             {Operation::Create, post + "k2", "two"}},
+                                            0)),
+            "accept and resync");
+  ASSERT_EQ(message_.events.size(), 2U);
+  EXPECT_TRUE(std::holds_alternative<event::Rejection>(message_.events[0].body));
+  EXPECT_TRUE(std::holds_alternative<event::RecordChange>(message_.events[1].body));
+  // The same record again: nothing changes, and nothing is missing.
+  EXPECT_EQ(receive("#commit", with_omitted({{Operation::Update, post + "k2", "two"},
+                                             {Operation::Create, post + "k3", "three"}},
+                                            0)),
+            "accept");
+  ASSERT_EQ(message_.events.size(), 1U);
+  EXPECT_EQ(std::get<event::RecordChange>(message_.events[0].body).rkey, "k3");
+  // A move: the record was in the repository before under another key.
+  EXPECT_EQ(receive("#commit", with_omitted({{Operation::Delete, post + "k3", ""},
+                                             {Operation::Create, post + "k4", "three"}},
+                                            1)),
+            "accept and resync");
+  EXPECT_EQ(receive("#commit", commit(alice_)), "accept") << "the head has moved";
+}
+
 TEST_F(CommitProcessorTest, it_notices_and_follows_missing_messages) {
   open();
   know_alice();

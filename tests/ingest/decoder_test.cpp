@@ -596,7 +596,9 @@ TEST_F(DecoderTest, the_hosting_status_of_the_host_decides_and_is_counted) {
   push("#account", account(false, "deleted"));
   expect_all_done();
   EXPECT_EQ(intake_.unsettled_accounts, 1U);
-  EXPECT_EQ(heads_.collect_gaps(in_flight_.first_unfinished()), std::vector{kAlice});
+  const auto& gaps = heads_.collect_gaps(in_flight_.first_unfinished());
+  ASSERT_EQ(gaps.size(), 1U);
+  EXPECT_EQ(gaps.front().did, kAlice);
   EXPECT_FALSE(events_.last<event::AccountChange>().purge);
   accounts_.host_says(kAlice, HostStatus{false, "deleted"});
   push("#account", account(false, "deleted"));

@@ -49,6 +49,14 @@ std::string newest(const PendingHeads& log, const std::string& did) {
   return row ? text(*row) : "";
 }
 
+Texts texts(const std::vector<store::Gap>& gaps) {
+  Texts texts;
+  for (const store::Gap& gap : gaps) {
+    texts.push_back(gap.did + (gap.rev ? " " + std::to_string(gap.rev->value) : ""));
+  }
+  return texts;
+}
+
 TEST(PendingHeads, gives_what_stands_below_the_ticket) {
   PendingHeads log;
   EXPECT_TRUE(log.collect(5).empty());
@@ -74,17 +82,18 @@ TEST(PendingHeads, folds_an_account_to_its_last_and_sums_its_breaks) {
 TEST(PendingHeads, gaps_are_given_with_their_frames_until_they_are_stored) {
   PendingHeads log;
   EXPECT_TRUE(log.collect_gaps(9).empty());
-  log.add_gap(3, kBob);
-  log.add_gap(7, kAlice);
-  log.add_gap(4, kBob);
-  log.add_gap(5, kAlice);
-  log.add_gap(8, kCarol);
+  log.add_gap(3, {kBob, atproto::Tid{33}});
+  log.add_gap(7, {kAlice});
+  log.add_gap(4, {kBob, atproto::Tid{44}});
+  log.add_gap(5, {kAlice, atproto::Tid{55}});
+  log.add_gap(8, {kCarol});
   EXPECT_TRUE(log.collect_gaps(3).empty());
-  EXPECT_EQ(log.collect_gaps(5), Texts{kBob});
-  EXPECT_EQ(log.collect_gaps(8), (Texts{kAlice, kBob})) << "nothing was stored";
+  EXPECT_EQ(texts(log.collect_gaps(4)), Texts{kBob + " 33"});
+  EXPECT_EQ(texts(log.collect_gaps(8)), (Texts{kAlice + " 55", kBob + " 44"}))
+      << "nothing was stored";
   log.stored();
-  EXPECT_EQ(log.collect_gaps(8), Texts{});
-  EXPECT_EQ(log.collect_gaps(9), Texts{kCarol});
+  EXPECT_EQ(texts(log.collect_gaps(8)), Texts{});
+  EXPECT_EQ(texts(log.collect_gaps(9)), Texts{kCarol});
   EXPECT_EQ(newest(log, kBob), "") << "a gap says nothing of where a repository stands";
 }
 

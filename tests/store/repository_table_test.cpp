@@ -44,7 +44,10 @@ class RepositoryTableTest : public test::PostgresTest {
     return value("SELECT " + expression + " FROM skua.repositories WHERE did = '" + did + "'");
   }
   std::vector<std::string> take(std::size_t limit = 10) {
-    auto dids = take_due_resyncs(session(), clock_.now(), 10min, limit);
+    std::vector<std::string> dids;
+    for (DueResync& due : take_due_resyncs(session(), clock_.now(), 10min, limit)) {
+      dids.push_back(std::move(due.did));
+    }
     std::sort(dids.begin(), dids.end());
     return dids;
   }
@@ -192,9 +195,9 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_F(RepositoryTableTest, what_was_dropped_makes_any_repository_wait_for_a_resync) {
   save({progress(kAlice, 1), progress(kBob, 2, 0, false)});
   session().run("UPDATE skua.repositories SET state = 'complete' WHERE did = '" + kBob + "'");
-  desynchronize(session(), Dids{}, clock_.now());
+  desynchronize(session(), {}, clock_.now());
   EXPECT_EQ(take(), Dids{});
-  desynchronize(session(), Dids{kAlice, kBob, kCarol}, clock_.now());
+  desynchronize(session(), std::vector<Gap>{{kAlice}, {kBob}, {kCarol}}, clock_.now());
   EXPECT_EQ(take(), (Dids{kAlice, kBob, kCarol}));
   EXPECT_EQ(load(kAlice).head, head(1));
   EXPECT_EQ(load(kBob).head, head(2));
@@ -202,10 +205,49 @@ TEST_F(RepositoryTableTest, what_was_dropped_makes_any_repository_wait_for_a_res
   EXPECT_EQ(load(kCarol).head, std::nullopt);
   EXPECT_EQ(column(kCarol, "state || ' ' || breaks || ' ' || active"), "desynchronized 0 true");
   // One that waits, or is lent, is not hurried.
-  desynchronize(session(), Dids{kAlice}, clock_.now());
+  desynchronize(session(), std::vector<Gap>{{kAlice}}, clock_.now());
   EXPECT_EQ(take(), Dids{});
   clock_.advance(10min);
   EXPECT_EQ(take(), (Dids{kAlice, kBob, kCarol}));
+}
+
+TEST_F(RepositoryTableTest, a_resync_must_reach_the_commit_that_was_not_applied) {
+  save({progress(kAlice, 5)});
+  desynchronize(session(), std::vector<Gap>{{kAlice, atproto::Tid{7}}}, clock_.now());
+  EXPECT_TRUE(load(kAlice).wants_whole);
+  // A further gap while it waits.
+  desynchronize(session(), std::vector<Gap>{{kAlice, atproto::Tid{9}}}, clock_.now() + 1h);
+  desynchronize(session(), std::vector<Gap>{{kAlice, atproto::Tid{8}}}, clock_.now() + 1h);
+  EXPECT_EQ(take(), Dids{kAlice}) << "it is not delayed";
+  EXPECT_FALSE(resync_done(session(), kAlice, *head(8), clock_.now()));
+  EXPECT_EQ(column(kAlice, "state"), "desynchronized");
+  EXPECT_TRUE(resync_done(session(), kAlice, *head(9), clock_.now()));
+  EXPECT_EQ(column(kAlice, "state || coalesce(reason, '')"), "complete");
+}
+
+TEST_F(RepositoryTableTest, a_due_resync_has_its_host_and_is_postponed_with_its_reservation) {
+  session().run("INSERT INTO skua.identities (did, pds, fetched_at) VALUES ('" + kAlice +
+                "', 'https://pds.test', now())");
+  save({progress(kBob, 5, 1)}, Resync::All);
+  desynchronize(session(), std::vector<Gap>{{kAlice, atproto::Tid{7}}}, clock_.now());
+  const auto due = [&] {
+    std::vector<std::string> texts;
+    for (const DueResync& one : take_due_resyncs(session(), clock_.now(), 10min, 9)) {
+      texts.push_back(one.did + " " + one.host + (one.has_gap ? " gap" : ""));
+    }
+    std::sort(texts.begin(), texts.end());
+    return texts;
+  };
+  EXPECT_EQ(due(), (Dids{kAlice + " https://pds.test gap", kBob + " "}));
+  postpone_resyncs(session(), std::vector<PostponedResync>{{kAlice, clock_.now() + 1s},
+                                                           {kBob, clock_.now() + 2s}});
+  EXPECT_EQ(due(), Dids{});
+  clock_.advance(1s);
+  EXPECT_EQ(due(), Dids{kAlice + " https://pds.test gap"});
+  postpone_resyncs(session(), std::vector<PostponedResync>{{kAlice, clock_.now() + 1s, true}});
+  clock_.advance(1s);
+  EXPECT_EQ(due(), (Dids{kAlice + " https://pds.test", kBob + " "}));
+  EXPECT_TRUE(load(kAlice).wants_whole);
 }
 
 TEST_F(RepositoryTableTest, a_further_break_does_not_hurry_a_resync_that_waits_or_is_lent) {
@@ -234,7 +276,7 @@ TEST_F(RepositoryTableTest, what_another_session_is_taking_is_passed_over) {
   Session other(database_.url(), "other");
   {
     Transaction open(other);
-    EXPECT_EQ(take_due_resyncs(other, clock_.now(), 10min, 1), Dids{kAlice});
+    EXPECT_EQ(take_due_resyncs(other, clock_.now(), 10min, 1).front().did, kAlice);
     EXPECT_EQ(take(), Dids{kBob});
     // It fails before it commits: then it was never lent.
   }

@@ -109,7 +109,7 @@ TEST_P(SharedFrames, are_refused_with_any_bit_of_a_claim_changed) {
     }
   };
   const auto ops = [&] {
-    return verifier_.check_ops(decoded_.claim, decoded_.car, commit_, true).error();
+    return verifier_.check_ops(decoded_.claim, decoded_.car, commit_).error();
   };
   expect_refused(*decoded_.claim.prev_data, errc::wrong_prev_data, ops);
   for (event::OpClaim& op : decoded_.claim.ops) {

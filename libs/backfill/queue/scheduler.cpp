@@ -9,6 +9,7 @@
 #include "backfill/queue/due_jobs.hpp"
 #include "backfill/queue/job_table.hpp"
 #include "base/seeded_hash.hpp"
+#include "identity/host_site.hpp"
 #include "store/repository_table.hpp"
 
 namespace skua::backfill {
@@ -23,6 +24,11 @@ constexpr seconds kResyncEvery{5};
 /// A resync without a result is due again after this time.
 constexpr seconds kResyncLease{3'600};
 constexpr std::size_t kResyncsAtOnce = 500;
+/// Each resync is a download of the whole repository. An account whose commits break again and again
+/// waits, and so does an account whose host sends commits that cannot be applied in full: the host
+/// chooses how many accounts that are.
+constexpr Share kResyncsOfAccount{.burst = 10, .every = std::chrono::minutes(10)};
+constexpr Share kResyncsOfSite{.burst = 500, .every = seconds(1)};
 /// Rare retries are not urgent: few at a time.
 constexpr seconds kRareRetriesEvery{60};
 constexpr std::size_t kRareRetriesAtOnce = 200;
@@ -46,7 +52,9 @@ Scheduler::Scheduler(Options options, const Clock& clock, const Clock& monotonic
       clock_(clock),
       monotonic_(monotonic),
       counters_(counters),
-      limits_(options_.limits) {}
+      limits_(options_.limits),
+      resyncs_of_account_(kResyncsOfAccount),
+      resyncs_of_site_(kResyncsOfSite) {}
 
 void Scheduler::tick(store::Session& session, bool at_once) {
   reclaim_orphans(session);
@@ -107,12 +115,30 @@ void Scheduler::queue_resyncs(store::Session& session) {
   if (monotonic_.now() < next_resync_) return;
   next_resync_ = monotonic_.now() + kResyncEvery;
   const Timestamp now = clock_.now();
-  const std::vector<std::string> due =
+  const std::vector<store::DueResync> due =
       store::take_due_resyncs(session, now, kResyncLease, kResyncsAtOnce);
-  if (due.empty()) return;
   std::vector<NewJob> jobs;
-  jobs.reserve(due.size());
-  for (const std::string& did : due) jobs.push_back({did});
+  std::vector<store::PostponedResync> postponed;
+  for (const store::DueResync& resync : due) {
+    const Timestamp at = monotonic_.now();
+    const Timestamp by_account = resyncs_of_account_.next(resync.did, at);
+    if (by_account > at) {
+      postponed.push_back({resync.did, now + (by_account - at)});
+      continue;
+    }
+    if (resync.has_gap) {
+      const Timestamp by_site =
+          resyncs_of_site_.reserve(identity::site_of_origin(resync.host), at);
+      if (by_site > at) {
+        postponed.push_back({resync.did, now + (by_site - at), true});
+        continue;
+      }
+    }
+    resyncs_of_account_.take(resync.did, 1, at);
+    jobs.push_back({resync.did});
+  }
+  store::postpone_resyncs(session, postponed);
+  if (jobs.empty()) return;
   add_jobs(session, jobs, Again::Yes, now);
   next_poll_ = Timestamp();
 }

@@ -11,6 +11,7 @@
 #include "backfill/hosts/host_limits.hpp"
 #include "backfill/queue/job_leases.hpp"
 #include "backfill/queue/leased_job.hpp"
+#include "base/shares.hpp"
 #include "base/time.hpp"
 #include "store/filter_table.hpp"
 #include "store/session.hpp"
@@ -75,6 +76,9 @@ class Scheduler {
   const Clock& monotonic_;
   BackfillCounters& counters_;
   HostLimits limits_;
+  // By `monotonic_`.
+  Shares resyncs_of_account_;
+  Shares resyncs_of_site_;
   /// Open jobs without a host.
   std::size_t open_unknown_ = 0;
   /// The last host of the last poll, if there are more hosts than one poll reads.

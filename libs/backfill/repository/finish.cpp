@@ -124,7 +124,9 @@ void write_statuses(store::Session& session, const Repositories& repositories, T
   asked.array(ids);
   std::vector<std::string> dids = store::first_column(session.execute(kDeleted, asked));
   std::sort(dids.begin(), dids.end());
-  store::desynchronize(session, dids, now + 2 * kClockDifference);
+  std::vector<store::Gap> gaps;
+  for (std::string& did : dids) gaps.push_back({std::move(did)});
+  store::desynchronize(session, gaps, now + 2 * kClockDifference);
 }
 
 /// What is known of an account once all of it is there.

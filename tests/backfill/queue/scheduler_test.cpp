@@ -181,6 +181,56 @@ TEST_F(SchedulerTest, the_first_tick_reclaims_the_jobs_of_a_process_that_has_end
   EXPECT_THAT(tick(), ElementsAre("a"));
 }
 
+TEST_F(SchedulerTest, an_account_that_breaks_again_and_again_is_downloaded_at_its_share) {
+  open({.resync = true});
+  const auto break_and_look = [&] {
+    store::ask_for_resync(session(), "a", clock_.now());
+    advance(5s);
+    const auto dids = tick(true);
+    for (const std::string& did : dids) scheduler_->closed(started_.back().job);
+    if (!dids.empty()) session().run("UPDATE skua.backfill_jobs SET state = 'done'");
+    return dids.size();
+  };
+  std::size_t downloads = 0;
+  for (int i = 0; i < 100; ++i) downloads += break_and_look();
+  EXPECT_EQ(downloads, 10U);
+  // Another account is not affected, and this one has its turn later.
+  store::ask_for_resync(session(), "b", clock_.now());
+  advance(5s);
+  EXPECT_THAT(tick(true), ElementsAre("b"));
+  advance(10min);
+  EXPECT_THAT(tick(true), ElementsAre("a"));
+}
+
+TEST_F(SchedulerTest, a_host_whose_commits_cannot_be_applied_gets_resyncs_at_its_share) {
+  open({.resync = true});
+  std::vector<store::Gap> gaps;
+  for (int i = 0; i < 1'200; ++i) gaps.push_back({"did:plc:" + std::to_string(100'000 + i)});
+  store::desynchronize(session(), gaps, clock_.now());
+  session().run(
+      "INSERT INTO skua.identities (did, pds, fetched_at) SELECT did, 'https://pds' || right(did, 1) "
+      "|| '.hostile.test', now() FROM skua.repositories");
+  const auto queued = [&] { return std::stoi(value("SELECT count(*) FROM skua.backfill_jobs")); };
+  for (int i = 0; i < 4; ++i) {
+    tick(true);
+    advance(5s);
+  }
+  EXPECT_GE(queued(), 500);
+  EXPECT_LE(queued(), 520);
+  // An honest account waits for nobody.
+  store::desynchronize(session(), std::vector<store::Gap>{{"did:plc:honest"}}, clock_.now());
+  session().run("INSERT INTO skua.identities (did, pds, fetched_at) VALUES ('did:plc:honest', "
+                "'https://pds.honest.test', now())");
+  tick(true);
+  EXPECT_EQ(job("did:plc:honest", "count(*)"), "1");
+  // The others follow, one a second.
+  for (int i = 0; i < 200; ++i) {
+    advance(5s);
+    tick(true);
+  }
+  EXPECT_EQ(queued(), 1'201);
+}
+
 TEST_F(SchedulerTest, a_due_resync_becomes_a_job_if_that_is_wanted) {
   store::ask_for_resync(session(), "a", clock_.now());
   open();

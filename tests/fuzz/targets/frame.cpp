@@ -26,9 +26,7 @@ void decode(ByteView frame) {
   const auto commit = verify::CommitVerifier::admit(decoded, {}, kNow);
   if (!commit || decoded.type != event::MessageType::Commit) return;
   verify::CommitVerifier verifier(verify::Level::Full);
-  for (const bool is_first : {true, false}) {
-    (void)verifier.check_ops(decoded.claim, decoded.car, *commit, is_first);
-  }
+  (void)verifier.check_ops(decoded.claim, decoded.car, *commit);
 }
 
 }  // namespace

@@ -32,7 +32,8 @@ one), POST /pause, /resume, /step {{"count":N}}, /dump {{"dir":"DIR"}}, and GET 
 {{"relay":N,"state":"up|down|silent"}}, with 2 for the relay of --second-relay. "plc" and "hosts" in /state
 count the requests to the PLC directory and to each PDS: the total, and the maxima at once and in one second.
 
-POST /record {{"did":DID,"collection":NSID}} commits a new record of an account ("delete":true removes one), and
+POST /record {{"did":DID,"collection":NSID}} commits a new record of an account ("delete":true removes one; with
+"rkey" and "value" this one), POST /identity {{"did":DID,"count":N}} publishes its #identity messages, and
 POST /labeler-service {{"did":DID,"url":URL}} gives it the address of a labeler in the directory.
 
 With --tap the control server has POST /tap/resync {{"did":DID,"all":true}} (without a DID: all accounts that

@@ -128,6 +128,27 @@ std::string end_text(const backfill::JobRow& job, const std::string& change) {
   return error;
 }
 
+/// The hosting status of each account that is hidden.
+std::map<std::string, std::string> hidden_accounts(store::Session& session,
+                                                   const std::vector<std::string>& dids) {
+  static const store::Statement kHidden{
+      "resync_hidden",
+      "SELECT did, coalesce(status, 'not active'), status_time FROM bsky.actors "
+      "WHERE did = ANY($1::text[]) AND NOT active"};
+  store::Array array(store::Array::Type::text);
+  for (const std::string& did : dids) array.text(did);
+  store::Params params;
+  params.array(array);
+  const store::Rows rows = session.execute(kHidden, params);
+  std::map<std::string, std::string> hidden;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::string text(rows.text(i, 1));
+    if (!rows.is_null(i, 2)) text += " since " + format_datetime(rows.timestamp(i, 2));
+    hidden.emplace(rows.text(i, 0), std::move(text));
+  }
+  return hidden;
+}
+
 /// Prints the outcome for each account. True: all are done.
 bool print_ends(Asker& asker, const std::vector<std::string>& dids) {
   std::vector<backfill::RowsChanged> changes;
@@ -142,6 +163,7 @@ bool print_ends(Asker& asker, const std::vector<std::string>& dids) {
   for (backfill::JobRow& job : backfill::read_jobs(asker.session(), dids)) {
     jobs.emplace(job.did, std::move(job));
   }
+  const auto hidden = hidden_accounts(asker.session(), dids);
   bool all_well = true;
   for (const std::string& did : dids) {
     const auto job = jobs.find(did);
@@ -154,6 +176,13 @@ bool print_ends(Asker& asker, const std::vector<std::string>& dids) {
                                  : change_text(change == changes.end() ? nullptr : &*change);
     fmt::print(is_done ? stdout : stderr, "{}: {}\n", did,
                job == jobs.end() ? "its job is gone" : end_text(job->second, what));
+    if (const auto status = hidden.find(did); status != hidden.end()) {
+      fmt::print(
+          is_done ? stdout : stderr,
+          "{}: stays hidden: its hosting status is {}. It is shown when its host says that it "
+          "is active, or gives out the repository\n",
+          did, status->second);
+    }
   }
   std::fflush(stdout);
   return all_well;

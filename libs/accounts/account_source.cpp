@@ -174,6 +174,10 @@ void NetworkAccounts::status(const std::string& did, StatusDone done) {
     return done(possible.error());
   }
   statuses_.ask(did, [did, done = std::move(done)](Result<identity::HostStatus> status) {
+    // The owner of the DID has ended it, so no host has the account.
+    if (!status && status.error() == identity::errc::did_tombstoned) {
+      return done(identity::HostStatus{false, "deleted"});
+    }
     if (!status && status.error() == identity::errc::busy) {
       tell_no_status(did, "too many hosts are being asked", status.error());
     }

@@ -62,7 +62,7 @@ void RetryingAccounts::ask(const std::shared_ptr<Waiting>& waiting, std::chrono:
 }
 
 void RetryingAccounts::identity(const std::string& did, Freshness freshness, IdentityDone done) {
-  if (freshness == Freshness::Now) return accounts_.identity(did, freshness, std::move(done));
+  if (freshness == Freshness::Now) return ask_now(did, std::move(done));
   const auto question = std::make_shared<Question<identity::Account>>();
   question->did = did;
   question->failure_text = [this, did](const ErrorCode& error) {
@@ -73,6 +73,24 @@ void RetryingAccounts::identity(const std::string& did, Freshness freshness, Ide
   };
   question->done = std::move(done);
   ask(waiting_, pause_, question);
+}
+
+void RetryingAccounts::ask_now(const std::string& did, IdentityDone done) {
+  const auto now = SteadyClock::now();
+  {
+    const std::scoped_lock lock(waiting_->mutex);
+    const auto due = waiting_->fresh.reserve(did, monotonic_clock().now());
+    const auto wait = due - monotonic_clock().now();
+    if (wait > wait.zero()) {
+      if (waiting_->ended) return;
+      waiting_->later.push({now + wait, [this, did, done = std::move(done)]() mutable {
+                              accounts_.identity(did, Freshness::Now, std::move(done));
+                            }});
+      waiting_->changed.notify_one();
+      return;
+    }
+  }
+  accounts_.identity(did, Freshness::Now, std::move(done));
 }
 
 void RetryingAccounts::status(const std::string& did, StatusDone done) {
@@ -99,10 +117,9 @@ void RetryingAccounts::run(const std::stop_token& stop) {
       waiting_->changed.wait(lock, stop, [&] { return !waiting_->later.empty(); });
       continue;
     }
-    // All wait equally long, so that nothing comes before the first.
     const auto at = waiting_->later.top().at;
     if (SteadyClock::now() < at) {
-      waiting_->changed.wait_until(lock, stop, at, [] { return false; });
+      waiting_->changed.wait_until(lock, stop, at, [&] { return waiting_->later.top().at < at; });
       continue;
     }
     const auto ask_again = waiting_->later.top().ask;

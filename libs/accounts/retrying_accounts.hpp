@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "accounts/account_source.hpp"
+#include "base/shares.hpp"
 
 namespace skua::accounts {
 
@@ -21,12 +22,15 @@ namespace skua::accounts {
 /// answer, and must not delay other accounts.
 ///
 /// Questions about the present (Freshness::Now, a hosting status) are not repeated: the caller uses
-/// the stream's own statement instead. A resync asks for the hosting status later.
+/// the stream's own statement instead. A resync asks for the hosting status later. An account has a
+/// share of the questions with Freshness::Now: further ones wait.
 class RetryingAccounts final : public AccountSource {
  public:
   /// A failure of the directory is cached for half a minute: an earlier question gets the same
   /// answer.
   static constexpr std::chrono::milliseconds kPause{31'000};
+  /// Each is a request to the directory or to the host of the document.
+  static constexpr Share kFreshOfAccount{.burst = 20, .every = std::chrono::seconds(5)};
 
   /// `accounts` outlives it.
   explicit RetryingAccounts(AccountSource& accounts, std::chrono::milliseconds pause = kPause);
@@ -53,6 +57,7 @@ class RetryingAccounts final : public AccountSource {
     std::mutex mutex;
     std::condition_variable_any changed;
     std::priority_queue<Later> later;
+    Shares fresh{kFreshOfAccount};
     /// When the next failure of the directory is logged.
     std::chrono::steady_clock::time_point warn_at;
     /// The thread has ended: later questions are not stored.
@@ -68,6 +73,8 @@ class RetryingAccounts final : public AccountSource {
     std::function<std::string(const ErrorCode&)> failure_text;
     int attempts = 0;
   };
+  /// Asks with Freshness::Now when the account has a share.
+  void ask_now(const std::string& did, IdentityDone done);
   template <class Answer>
   static void ask(const std::shared_ptr<Waiting>& waiting, std::chrono::milliseconds pause,
                   const std::shared_ptr<Question<Answer>>& question);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 
 #include "atproto/errc.hpp"
 
@@ -28,7 +29,33 @@ constexpr std::array<std::uint8_t, 256> kBase32Values = [] {
   return values;
 }();
 
+/// Takes an unsigned LEB128 number in its shortest form from the front of `in`; nothing: there is
+/// none.
+std::optional<std::uint64_t> take_varint(ByteView& in) {
+  constexpr std::size_t kMaxBytes = 9;
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < std::min(kMaxBytes, in.size()); ++i) {
+    const std::uint8_t byte = in[i];
+    value |= static_cast<std::uint64_t>(byte & 0x7fU) << (7 * i);
+    if ((byte & 0x80U) != 0) continue;
+    if (byte == 0 && i > 0) return std::nullopt;
+    in = in.subspan(i + 1);
+    return value;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::size_t Cid::size_of_any(ByteView front) {
+  constexpr std::size_t kVersion0 = 2 + kSha256Size;
+  if (front.size() >= kVersion0 && front[0] == kSha256 && front[1] == kSha256Size) return kVersion0;
+  ByteView rest = front;
+  if (take_varint(rest) != kVersion1 || !take_varint(rest) || !take_varint(rest)) return 0;
+  const auto digest = take_varint(rest);
+  if (!digest || *digest > rest.size()) return 0;
+  return front.size() - rest.size() + *digest;
+}
 
 Result<Cid> Cid::parse_bytes(ByteView bytes) {
   if (!is_binary(bytes)) return errc::bad_cid;

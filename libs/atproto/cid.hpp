@@ -33,6 +33,10 @@ struct Cid {
            (bytes[1] == kDagCbor || bytes[1] == kRaw) && bytes[2] == 0x12 && bytes[3] == 0x20;
   }
 
+  /// The size of the binary CID of any version, codec and hash (github.com/multiformats/cid) that
+  /// begins here; 0: none does.
+  static std::size_t size_of_any(ByteView front);
+
   /// Reads the 36 bytes of the binary form. Error: another version, codec, hash or length.
   static Result<Cid> parse_bytes(ByteView bytes);
 

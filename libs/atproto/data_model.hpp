@@ -164,6 +164,8 @@ class Document {
   /// The value that was read. Requires a successful read.
   Value root() const { return {nodes_.data(), 0}; }
   bool empty() const { return nodes_.empty(); }
+  /// The number of values, nested ones included.
+  std::size_t values() const { return nodes_.size(); }
   /// True when a float stands anywhere in it: legal DAG-CBOR, illegal in atproto.
   bool has_floats() const { return has_floats_; }
   /// False: it was encoded in another form than DAG-CBOR's, which the reader was told to accept.

@@ -15,8 +15,6 @@ class Category final : public boost::system::error_category {
         return "the answer is not the requested list";
       case errc::list_too_long:
         return "a page of the list has too many entries";
-      case errc::list_turns_in_circles:
-        return "the list repeats an earlier cursor and would never end";
       case errc::list_empty_pages:
         return "the list has too many empty pages";
       case errc::host_name:

@@ -10,8 +10,6 @@ enum class errc {
   list_form = 1,
   /// One page has more entries than any genuine page.
   list_too_long,
-  /// The list repeats an earlier cursor, so it would never end.
-  list_turns_in_circles,
   /// One empty page after another.
   list_empty_pages,
   /// The name of a host is not a plain name.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "atproto/hosting_status.hpp"
 #include "atproto/syntax.hpp"
 #include "base/ascii.hpp"
 #include "event/errc.hpp"
@@ -115,8 +116,8 @@ Result<void> read_account(const Value& body, DecodedFrame& out) {
   const auto status = read_optional_text(body, "status", errc::bad_status);
   if (!status) return status.error();
   AccountChange change;
-  change.active = active->boolean();
   change.status = status->value_or(std::string_view());
+  change.active = !atproto::hides(active->boolean(), change.status);
   change.time = out.time;
   add_actor_event(out, std::move(change));
   return {};

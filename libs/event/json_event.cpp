@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "atproto/hosting_status.hpp"
 #include "atproto/syntax.hpp"
 #include "base/ascii.hpp"
 #include "event/errc.hpp"
@@ -92,13 +93,13 @@ void read_json_account(JsonSlice active, JsonSlice status, Timestamp time, std::
   const auto is_active = active.boolean();
   if (!is_active) return reject_json("account", message_of(errc::bad_active), whole, out);
   AccountChange change;
-  change.active = *is_active;
   change.time = time;
   if (status.is_present()) {
     const auto text = status.string();
     if (!text) return reject_json("account", message_of(errc::bad_status), whole, out);
     change.status = *text;
   }
+  change.active = !atproto::hides(*is_active, change.status);
   out.body = std::move(change);
 }
 

@@ -11,6 +11,11 @@ namespace {
 
 constexpr std::size_t kMaxRecord = 1'000'000;
 
+/// The largest number of values in a record. PostgreSQL needs about a microsecond for a value of
+/// jsonb. The records of the network have some hundred at most; the largest number that a megabyte
+/// can contain is a million.
+constexpr std::size_t kMaxValues = 20'000;
+
 /// The largest part of a block that is copied. No commit can contain a larger block. A block in a
 /// repository's CAR can have any size, but only people look at oversized ones.
 constexpr std::size_t kMaxCopy = 2'000'000;
@@ -38,6 +43,8 @@ std::string read_record(const atproto::Cid& cid, ByteView block, atproto::Docume
   if (const auto read = repo::read_dag_cbor(change.block, scratch, repo::kAnyForm); !read) {
     return "the record's block: " + read.error().message();
   }
+  if (scratch.values() > kMaxValues) return "the record has more than 20,000 values";
+  change.values = static_cast<std::uint32_t>(scratch.values());
   change.is_canonical = scratch.is_canonical();
   change.record = records::decode_record(change.collection, change.rkey, scratch);
   return {};

@@ -42,6 +42,8 @@ struct RecordChange {
   /// False: `block` is not in the canonical form of DAG-CBOR; for example its keys are out of
   /// order.
   bool is_canonical = true;
+  /// The number of values in the record, nested ones included.
+  std::uint32_t values = 0;
   records::Decoded record;
 
   RecordChange() = default;
@@ -63,6 +65,7 @@ std::optional<std::string> handle_hint(std::string_view text);
 
 /// `#account`: the account's hosting status at the host that sent it.
 struct AccountChange {
+  /// False: the account is hidden (atproto::hides).
   bool active = true;
   std::string status;  // empty when the host sent none
   Timestamp time;

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "atproto/hosting_status.hpp"
 #include "identity/errc.hpp"
 #include "identity/json_field.hpp"
 #include "identity/read_input.hpp"
@@ -35,7 +36,8 @@ Result<HostStatus> read_host_status(const transport::HttpAnswer& answer, std::st
   if (text_field(body, "did") != did) return errc::document_of_other;
   const auto active = body.find("active");
   if (active == body.end() || !active->is_boolean()) return errc::document_json;
-  return HostStatus{active->get<bool>(), std::string(text_field(body, "status"))};
+  const auto status = text_field(body, "status");
+  return HostStatus{!atproto::hides(active->get<bool>(), status), std::string(status)};
 }
 
 void ask_host_status(transport::HttpClient& http, const std::string& pds, const std::string& did,

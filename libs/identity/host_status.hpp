@@ -11,6 +11,7 @@ namespace skua::identity {
 
 /// What an account's own host says of it (com.atproto.sync.getRepoStatus).
 struct HostStatus {
+  /// False: the account is hidden (atproto::hides).
   bool active = false;
   /// Why it is not: deactivated, takendown, suspended, deleted...; empty when the host does not
   /// say.

@@ -84,7 +84,14 @@ store::RepositoryRow row_of(std::string_view did, const verify::KnownRepository&
   row.did = std::string(did);
   row.head = repository.state().head;
   row.active = repository.active();
+  row.hidden_since = repository.hidden_since();
   return row;
+}
+
+/// Whether a revision is newer than the status that hides its account.
+bool contradicts_status(const verify::KnownRepository& repository, atproto::Tid rev) {
+  const auto hidden_since = repository.hidden_since();
+  return hidden_since ? rev.time() > *hidden_since : !repository.active();
 }
 
 }  // namespace
@@ -117,7 +124,12 @@ Outcome CommitProcessor::process_commit(event::DecodedFrame& message, Answers& a
     if (skips_host) return gap();
     return Ask{Ask::What::Repository};
   }
-  const verify::RepositoryState state = repository->state();
+  verify::RepositoryState state = repository->state();
+  // The #account message that says that the account is active again may be missing.
+  const bool asks_host = options_.has_hosts && !skips_host &&
+                         contradicts_status(*repository, *message.rev) &&
+                         (answers.asked_host || repository->may_ask_host(now));
+  if (asks_host) state.active = true;
   const auto commit = verify::CommitVerifier::admit(message, state, now);
   if (!commit) return Drop{reason_of(commit.error())};
   const auto* key = repository->key() ? known_.parsed_key(*repository->key()) : nullptr;
@@ -153,6 +165,17 @@ Outcome CommitProcessor::process_commit(event::DecodedFrame& message, Answers& a
     if (answers.skipped_host && reason == verify::errc::wrong_signature) return gap();
     return Drop{reason, verify::is_signed(reason)};
   }
+  if (asks_host && !answers.asked_host) {
+    repository->set_asked_host(now);
+    return Ask{Ask::What::HostStatus};
+  }
+  if (asks_host && answers.host_status && answers.host_status->active) {
+    repository->set_active(true);
+    repository->set_hidden(std::nullopt);
+    accept.is_active_again = true;
+  } else if (!repository->active()) {
+    return Drop{verify::errc::inactive_account};
+  }
   accept.is_first = verify::is_first(accepted->continuity);
   // The handle was fetched for an earlier message, which was dropped.
   if (accept.is_first && !answers.document_handle && !answers.has_fresh_identity) {
@@ -166,6 +189,10 @@ Outcome CommitProcessor::process_commit(event::DecodedFrame& message, Answers& a
   repository->set_head(accepted->head);
   accept.is_verified = true;
   if (message.type == event::MessageType::Commit) accept.wants_resync = lacks_records(message);
+  // Commits of an account that is not active were dropped.
+  if (accept.is_active_again && accepted->continuity == verify::Continuity::Broken) {
+    accept.wants_resync = true;
+  }
   accept.continuity = accepted->continuity;
   accept.repository = row_of(message.did, *repository);
   return accept;
@@ -200,6 +227,7 @@ Outcome CommitProcessor::process_account(event::DecodedFrame& message, const Ans
   if (repository != nullptr) {
     if (const auto head = repository->state().head) change->last_rev = head->rev;
     repository->set_active(counts);
+    repository->set_hidden(change->active ? std::nullopt : std::optional(change->time));
     accept.repository = row_of(message.did, *repository);
   }
   return accept;
@@ -211,10 +239,27 @@ Outcome CommitProcessor::process_identity(event::DecodedFrame& message, Answers&
     if (const auto ask = ask_identity(message.did, answers, skips_host, Freshness::Now))
       return *ask;
   }
+  if (answers.is_tombstoned) return process_tombstone(message);
   auto* change = change_in<event::IdentityChange>(message);
   // The message is a claim of a host: only the handle in the document counts.
   if (change != nullptr && answers.document_handle) change->handle = answers.document_handle;
   return Accept{};
+}
+
+Outcome CommitProcessor::process_tombstone(event::DecodedFrame& message) {
+  event::AccountChange change;
+  change.active = false;
+  change.status = "deleted";
+  change.time = message.time;
+  change.purge = true;
+  Accept accept;
+  if (verify::KnownRepository* repository = repository_of(message.did)) {
+    if (const auto head = repository->state().head) change.last_rev = head->rev;
+    repository->set_hidden(change.time);
+    accept.repository = row_of(message.did, *repository);
+  }
+  if (!message.events.empty()) message.events.front().body = std::move(change);
+  return accept;
 }
 
 Outcome CommitProcessor::process_unverified(event::DecodedFrame& message, Timestamp now) {
@@ -235,6 +280,7 @@ void CommitProcessor::set_repository(const store::RepositoryRow& row) {
   verify::KnownRepository repository;
   if (row.head) repository.set_head(*row.head);
   repository.set_active(row.active);
+  repository.set_hidden(row.hidden_since);
   known_.put(did, repository);
 }
 

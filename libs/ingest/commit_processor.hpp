@@ -26,6 +26,8 @@ struct Answers {
   bool has_fresh_identity = false;
   /// A question was not asked, because the account no longer waits for its host.
   bool skipped_host = false;
+  /// The document was not found because the DID is tombstoned.
+  bool is_tombstoned = false;
   /// The handle in the account's document; nothing: it was not fetched; empty: it names none.
   std::optional<std::string> document_handle;
   bool has_former_key = false;
@@ -87,9 +89,12 @@ class CommitProcessor {
     bool has_former_key = false;
     /// An #account message without the answer of the account's host.
     bool is_unsettled = false;
-    /// Its repository is desynchronized, because a resync gets what the message lacks: the answer of
-    /// the host about an account of which records may be stored, or a record of a commit.
+    /// Its repository is desynchronized, because a resync gets what the message lacks: the answer
+    /// of the host about an account of which records may be stored, or a record of a commit.
     bool wants_resync = false;
+    /// The account is hidden, and its host says that it is active: the message that said so is
+    /// missing.
+    bool is_active_again = false;
     /// The key is so old that it should be refreshed, while the stream continues.
     bool wants_key = false;
   };
@@ -115,7 +120,9 @@ class CommitProcessor {
   Outcome process_commit(event::DecodedFrame& message, Answers& answers, bool skips_host,
                          Timestamp now);
   Outcome process_account(event::DecodedFrame& message, const Answers& answers, bool skips_host);
-  static Outcome process_identity(event::DecodedFrame& message, Answers& answers, bool skips_host);
+  Outcome process_identity(event::DecodedFrame& message, Answers& answers, bool skips_host);
+  /// An #identity message about a DID that is tombstoned: the account counts as deleted.
+  Outcome process_tombstone(event::DecodedFrame& message);
   static Outcome process_unverified(event::DecodedFrame& message, Timestamp now);
   verify::KnownRepository* repository_of(std::string_view did);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <span>
 #include <utility>
 
@@ -60,12 +59,35 @@ void add_handle(event::DecodedFrame& message, const std::optional<std::string>& 
   message.events.push_back(std::move(event));
 }
 
+/// Adds an account event to a commit of an account that is active again. Its time is that of the
+/// commit, which is later than the stored status.
+void add_active_status(event::DecodedFrame& message) {
+  event::UnresolvedEvent event;
+  event.did = message.did;
+  event.type = event::RecordType::Actor;
+  event.seq = message.seq;
+  event.body = event::AccountChange{.active = true, .status = {}, .time = message.rev->time()};
+  message.events.push_back(std::move(event));
+}
+
 }  // namespace
+
+std::uint64_t Decoder::Traits::key(const Item& item) {
+  return std::visit(
+      [](const auto& one) {
+        if constexpr (requires { one.row.did; }) {
+          return seeded_hash(one.row.did);
+        } else {
+          return seeded_hash(one.did);
+        }
+      },
+      item);
+}
 
 Decoder::Decoder(DecoderServices services)
     : services_(std::move(services)),
       // The in-flight list bounds the queue.
-      queue_(std::make_shared<Queue>(std::numeric_limits<std::size_t>::max())),
+      queue_(std::make_shared<Queue>()),
       gate_(services_.out.clock, services_.out.intake),
       processor_(processor_options(services_)),
       budget_(services_.parked),
@@ -114,8 +136,9 @@ void Decoder::take(Job job) {
 void Decoder::begin(Job job) {
   if (!parked_.empty() && !job.did.empty()) {
     if (const auto place = parked_.find(std::string(job.did)); place != parked_.end()) {
-      place->second.bytes += job.bytes.size();
-      place->second.jobs.push_back(std::move(job));
+      Parked& parked = place->second;
+      parked.bytes += job.bytes.size();
+      if (!replaces_last(parked, job)) parked.jobs.push_back(std::move(job));
       count_parked(place->first, place->second);
       return;
     }
@@ -182,6 +205,10 @@ void Decoder::accept(const Job& job, event::DecodedFrame& message,
     intake.broke += 1;
     logger("verify")->debug("did={} seq={}: messages are missing before it", job.did, job.seq);
   }
+  if (accepted.is_active_again) {
+    logger("verify")->info("did={} seq={}: its host says that the hidden account is active",
+                           job.did, job.seq);
+  }
   if (accepted.wants_key) ask_identity(job, 0, accounts::AccountSource::Freshness::Recent);
   if (accepted.repository && services_.verification->heads != nullptr) {
     services_.verification->heads->add(job.ticket, *accepted.repository, accepted.continuity);
@@ -195,6 +222,7 @@ void Decoder::accept(const Job& job, event::DecodedFrame& message,
   }
   event::fold_commit(message.events);
   if (accepted.is_first) add_handle(message, job.answers.document_handle);
+  if (accepted.is_active_again) add_active_status(message);
   dispatch(services_.out, filter_, job.ticket, message.events, message.time);
 }
 

@@ -14,7 +14,7 @@
 #include <variant>
 
 #include "accounts/account_source.hpp"
-#include "base/bounded_queue.hpp"
+#include "base/fair_queue.hpp"
 #include "base/seeded_hash.hpp"
 #include "base/time.hpp"
 #include "event/frame_decoder.hpp"
@@ -110,7 +110,13 @@ class Decoder final : public DecodeThread {
     Result<std::optional<atproto::Multikey>> key;
   };
   using Item = std::variant<Job, FoundRow, FoundRepository, Identified, Settled, FormerlySigned>;
-  using Queue = BoundedQueue<Item>;
+  /// Accounts take turns.
+  struct Traits {
+    static std::uint64_t key(const Item& item);
+    static std::size_t weight(const Item&) { return 1; }
+    static std::size_t cost(const Item&) { return 0; }
+  };
+  using Queue = FairQueue<Item, Traits>;
   /// Whether a frame is done, or waits for an answer.
   enum class Step : std::uint8_t { Done, Waits };
   /// The parked frames of an account, in order: the first waits for an answer, the others for the
@@ -133,6 +139,9 @@ class Decoder final : public DecodeThread {
   Job* waiting_for(const std::string& did, std::uint64_t question);
   /// Continues with the parked frames of an account.
   void resume(const std::string& did);
+  /// Whether the message has replaced the last parked one of its account. Both are #identity
+  /// messages, and say that the document may have changed.
+  bool replaces_last(Parked& parked, Job& job);
   void count_parked(const std::string& did, const Parked& parked);
   /// Ends the wait of accounts until the others are within the budget.
   void keep_to_budget();

@@ -2,6 +2,7 @@
 
 #include "atproto/syntax.hpp"
 #include "base/log.hpp"
+#include "identity/errc.hpp"
 #include "ingest/decoder.hpp"
 
 // The questions of a Decoder, their answers, and the frames that are parked until then.
@@ -92,7 +93,11 @@ void Decoder::take(Identified identified) {
   Job* job = waiting_for(identified.did, identified.question);
   if (job == nullptr) return;
   job->answers.has_fresh_identity = true;
-  if (identified.account) job->answers.document_handle = identified.account->handle;
+  if (identified.account) {
+    job->answers.document_handle = identified.account->handle;
+  } else {
+    job->answers.is_tombstoned = identified.account.error() == identity::errc::did_tombstoned;
+  }
   resume(identified.did);
 }
 
@@ -137,6 +142,22 @@ void Decoder::resume(const std::string& did) {
   if (!parked.jobs.empty()) return;
   parked_.erase(place);
   services_.out.intake.accounts_waiting -= 1;
+}
+
+bool Decoder::replaces_last(Parked& parked, Job& job) {
+  const auto is_identity = [](const Job& one) {
+    const auto peek = event::peek_frame(one.bytes);
+    return peek && peek->type == event::MessageType::Identity;
+  };
+  // The question of the first job may have been answered before the document changed.
+  if (parked.jobs.size() < 2) return false;
+  Job& last = parked.jobs.back();
+  if (!is_identity(job) || !is_identity(last)) return false;
+  services_.out.intake.merged_identities += 1;
+  services_.out.in_flight.decoded(last.ticket, 0, Timestamp{});
+  parked.bytes -= last.bytes.size();
+  last = std::move(job);
+  return true;
 }
 
 void Decoder::count_parked(const std::string& did, const Parked& parked) {

@@ -10,8 +10,8 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include "atproto/tid.hpp"
-#include "base/bounded_queue.hpp"
 #include "base/bytes.hpp"
+#include "base/fair_queue.hpp"
 #include "base/time.hpp"
 #include "ingest/decode_thread.hpp"
 #include "ingest/intake_counters.hpp"
@@ -89,19 +89,15 @@ class FutureGate {
   std::optional<SteadyTime> told_at_;
 };
 
-/// Takes the next item off a decoder's queue into `items`. With `ticks` it returns without an item
-/// when none comes in time, so that the decoder checks the messages that it holds. False: the queue
-/// is closed and empty.
-template <class Item>
-bool next_items(BoundedQueue<Item>& queue, bool ticks, std::vector<Item>& items) {
+/// Takes the next item off a decoder's queue into `items`. It returns without an item if none comes
+/// in time; with `ticks` soon, so that the decoder checks the messages that it holds. False: the
+/// queue is closed and empty.
+template <class Item, class Traits>
+bool next_items(FairQueue<Item, Traits>& queue, bool ticks, std::vector<Item>& items) {
+  constexpr std::chrono::milliseconds kIdle{60'000};
   items.clear();
-  if (!ticks) {
-    auto item = queue.pop();
-    if (!item) return false;
-    items.push_back(*std::move(item));
-    return true;
-  }
-  return queue.pop_some(items, 1, FutureGate::kTick) > 0 || !queue.closed() || queue.size() > 0;
+  const auto wait = ticks ? std::chrono::milliseconds(FutureGate::kTick) : kIdle;
+  return queue.pop_some(items, {1}, {}, wait).weight > 0 || !queue.closed() || queue.size() > 0;
 }
 
 }  // namespace skua::ingest

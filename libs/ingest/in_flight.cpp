@@ -20,7 +20,20 @@ std::optional<InFlightList::Ticket> InFlightList::admit(const Frame& frame) {
   entries_.push_back({frame, Timestamp{}, kUndecoded});
   bytes_ += frame.bytes;
   ++unfinished_;
+  if (frame.account != 0) {
+    Use& use = accounts_[frame.account];
+    ++use.frames;
+    use.bytes += frame.bytes;
+  }
   return first_ + entries_.size() - 1;
+}
+
+bool InFlightList::has_share(std::uint64_t account, std::size_t bytes) const {
+  const std::scoped_lock lock(mutex_);
+  const auto use = accounts_.find(account);
+  if (use == accounts_.end()) return true;
+  return use->second.frames < limits_.frames / Limits::kShare &&
+         use->second.bytes + bytes <= limits_.bytes / Limits::kShare;
 }
 
 void InFlightList::restart(std::size_t stream) {
@@ -109,6 +122,10 @@ void InFlightList::finish(std::span<const Ticket> tickets, Timestamp now) {
 void InFlightList::finish(const Entry& entry) {
   --unfinished_;
   bytes_ -= entry.frame.bytes;
+  if (entry.frame.account == 0) return;
+  const auto use = accounts_.find(entry.frame.account);
+  use->second.bytes -= entry.frame.bytes;
+  if (--use->second.frames == 0) accounts_.erase(use);
 }
 
 std::vector<std::function<void()>> InFlightList::advance() {

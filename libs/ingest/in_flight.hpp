@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/unordered/unordered_flat_map.hpp>
+
 #include "base/latency_histogram.hpp"
 #include "base/time.hpp"
 
@@ -37,6 +39,9 @@ class InFlightList {
     /// Unfinished frames only: finished ones are no longer in memory, and must not exclude others
     /// while an earlier one is slow.
     std::size_t bytes = std::size_t{64} << 20;
+
+    /// The share of one account of the unfinished frames and of their bytes.
+    static constexpr std::size_t kShare = 8;
   };
   /// Names a frame until it has finished.
   using Ticket = std::uint64_t;
@@ -64,10 +69,15 @@ class InFlightList {
     std::size_t bytes = 0;
     /// When it was read.
     Timestamp received_at{};
+    /// The hash of its account; 0: it names none.
+    std::uint64_t account = 0;
   };
 
   /// Takes a place at the end. Nothing: no credit, ask again after `when_room`.
   std::optional<Ticket> admit(const Frame& frame);
+
+  /// Whether a further frame of this account stays within the account's share.
+  bool has_share(std::uint64_t account, std::size_t bytes) const;
 
   /// The source has reset its sequence numbers: the watermark is 0 until a frame that is admitted
   /// after this call has finished. Earlier frames no longer move it.
@@ -157,7 +167,13 @@ class InFlightList {
   mutable std::mutex mutex_;
   std::condition_variable fewer_;
   std::deque<Entry> entries_;
-  std::size_t unfinished_ = 0;                        // of the entries
+  std::size_t unfinished_ = 0;  // of the entries
+  /// Of the unfinished entries of an account.
+  struct Use {
+    std::size_t frames = 0;
+    std::size_t bytes = 0;
+  };
+  boost::unordered_flat_map<std::uint64_t, Use> accounts_;
   Ticket first_ = 0;                                  // ticket of entries_.front()
   std::size_t bytes_ = 0;                             // of the unfinished ones
   std::vector<std::optional<Watermark>> watermarks_;  // by stream

@@ -21,6 +21,9 @@ struct IntakeCounters {
   Counter syncs{"syncs", "skua_syncs_total", "messages", "#sync messages that were read"};
   Counter identities{"identities", "skua_identity_messages_total", "messages",
                      "#identity messages that were read"};
+  Counter merged_identities{"merged_identities", "skua_merged_identity_messages_total", "messages",
+                            "#identity messages that were replaced by a later one of their account "
+                            "while they waited"};
   Counter accounts{"accounts", "skua_account_messages_total", "messages",
                    "#account messages that were read"};
   Counter labels{"labels", "skua_labels_total", "labels", "Labels that were read"};

@@ -1,6 +1,5 @@
 #include "ingest/message_decoder.hpp"
 
-#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
@@ -24,8 +23,6 @@ bool is_of_the_future(const event::UnresolvedEvent& event, Timestamp time, Times
 MessageDecoder::MessageDecoder(std::unique_ptr<MessageReader> reader, DispatchServices services)
     : reader_(std::move(reader)),
       services_(std::move(services)),
-      // The in-flight list bounds the queue.
-      queue_(std::numeric_limits<std::size_t>::max()),
       gate_(services_.clock, services_.intake),
       thread_([this] { guard_thread(services_, [this] { run(); }); }) {}
 

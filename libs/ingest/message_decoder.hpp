@@ -6,8 +6,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/bounded_queue.hpp"
+#include "base/fair_queue.hpp"
 #include "base/result.hpp"
+#include "base/seeded_hash.hpp"
 #include "base/time.hpp"
 #include "event/unresolved_event.hpp"
 #include "ingest/decode_thread.hpp"
@@ -70,7 +71,13 @@ class MessageDecoder final : public DecodeThread {
 
   const std::unique_ptr<MessageReader> reader_;
   const DispatchServices services_;
-  BoundedQueue<AdmittedMessage> queue_;
+  /// Accounts take turns. The in-flight list bounds the queue.
+  struct Traits {
+    static std::uint64_t key(const AdmittedMessage& message) { return seeded_hash(message.did); }
+    static std::size_t weight(const AdmittedMessage&) { return 1; }
+    static std::size_t cost(const AdmittedMessage&) { return 0; }
+  };
+  FairQueue<AdmittedMessage, Traits> queue_;
   FutureGate gate_;
   std::size_t abandoned_ = 0;
   /// For the current message.

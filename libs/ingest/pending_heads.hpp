@@ -29,8 +29,8 @@ class PendingHeads {
   /// finish, for each DID in the order of its frames.
   void add(Ticket ticket, const store::RepositoryRow& row, verify::Continuity continuity);
 
-  /// The frame of this ticket was not applied in full: its repository must wait for a resync. Called
-  /// before the frame finishes.
+  /// The frame of this ticket was not applied in full: its repository must wait for a resync.
+  /// Called before the frame finishes.
   void add_gap(Ticket ticket, store::Gap gap);
 
   /// The newest pending head of a DID; nothing: the stored one is the newest.

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.hpp"
 #include "base/metric_group.hpp"
+#include "base/seeded_hash.hpp"
+#include "verify/errc.hpp"
 #include "writer/router.hpp"
 
 namespace skua::ingest {
@@ -73,14 +76,22 @@ bool Pipeline::is_crowded() const {
 bool Pipeline::submit(transport::RawFrame& message, const Route& route,
                       const std::function<void(Ticket)>& admitted) {
   const std::size_t size = message.bytes.size();
+  const std::uint64_t account = route.did.empty() ? 0 : seeded_hash(route.did);
+  const bool is_dropped =
+      route.is_replaceable && can_resync() && !in_flight_.has_share(account, size);
   const auto ticket = in_flight_.admit({.stream = route.stream,
                                         .seq = route.seq,
-                                        .bytes = size,
-                                        .received_at = message.received_at});
+                                        .bytes = is_dropped ? 0 : size,
+                                        .received_at = message.received_at,
+                                        .account = is_dropped ? 0 : account});
   if (!ticket) return false;
   if (admitted) admitted(*ticket);
   intake_.frames += 1;
   intake_.bytes += size;
+  if (is_dropped) {
+    drop_over_share(*ticket, route.did);
+    return true;
+  }
   AdmittedMessage job;
   // The view goes on to point into the bytes, which keep their place.
   job.did = route.did;
@@ -93,6 +104,19 @@ bool Pipeline::submit(transport::RawFrame& message, const Route& route,
   // workers.
   decoders_[(path >> 16) % decoders_.size()]->push(std::move(job));
   return true;
+}
+
+bool Pipeline::can_resync() const {
+  return options_.verification != nullptr && options_.verification->heads != nullptr;
+}
+
+void Pipeline::drop_over_share(Ticket ticket, std::string_view did) {
+  options_.verification->heads->add_gap(ticket, {std::string(did)});
+  intake_.drop(verify::errc::over_share);
+  logger("intake")->warn(
+      "did={}: more messages wait than the account's share: they are dropped, and a resync follows",
+      did);
+  in_flight_.decoded(ticket, 0, Timestamp{});
 }
 
 void Pipeline::wait_for_answers(std::chrono::steady_clock::time_point deadline) {

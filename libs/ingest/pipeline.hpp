@@ -31,11 +31,17 @@ struct Route {
   std::string_view did;  // a view into the message; empty: it names no account
   /// The index of its source in the pipeline.
   std::size_t stream = 0;
+  /// A #commit or #sync: a resync of the repository replaces it.
+  bool is_replaceable = false;
 };
 
 /// For a frame. A frame that cannot be read names no account.
 inline Route route_of(const std::optional<event::FramePeek>& peek) {
-  return peek ? Route{peek->seq, peek->did} : Route{};
+  if (!peek) return {};
+  Route route{peek->seq, peek->did};
+  route.is_replaceable =
+      peek->type == event::MessageType::Commit || peek->type == event::MessageType::Sync;
+  return route;
 }
 
 struct PipelineOptions {
@@ -127,6 +133,9 @@ class Pipeline final : private writer::Producer {
   void written(std::span<const event::Chunk* const> chunks) override;
   bool is_crowded() const override;
   writer::Counters& counters() override { return pool_.stream_counters(); }
+  /// Whether a resync can replace messages that are dropped.
+  bool can_resync() const;
+  void drop_over_share(Ticket ticket, std::string_view did);
   void wait_for_answers(std::chrono::steady_clock::time_point deadline);
 
   const PipelineOptions options_;

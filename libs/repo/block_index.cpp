@@ -52,13 +52,13 @@ Result<BlockIndex> BlockIndex::build(ByteView car, unsigned key_bits) {
   index.entries_.reserve(car.size() / kTypicalBlock);
   RecentDigests recent;
   std::size_t repeated = 0;
-  while (reader->left() > 0) {
-    const std::size_t section = car.size() - reader->left();
+  for (;;) {
     const auto block = reader->next();
     if (!block) return block.error();
+    if (!*block) break;
     const Digest& digest = (*block)->cid.digest;
     if (atproto::sha256((*block)->data) != digest) return errc::car_hash_mismatch;
-    index.entries_.push_back({index.key_of(digest), section});
+    index.entries_.push_back({index.key_of(digest), section_of(car, **block)});
     if (recent.repeats(digest) && index.has_too_many(++repeated)) return errc::car_duplicates;
   }
   index.sort();

@@ -44,11 +44,20 @@ Result<ByteView> take_section(ByteView& in) {
   return section;
 }
 
-Result<CarBlock> parse_block(ByteView section) {
-  if (section.size() < Cid::kBinarySize || !Cid::is_binary(section.first(Cid::kBinarySize))) {
-    return errc::car_bad_cid;
+/// Takes sections from the front of `in` up to a block whose CID has one of the two codecs of
+/// repositories and SHA-256. Nothing in a repository refers to other blocks: they are skipped.
+/// Nothing: there is no further block. Error: a section that is no block.
+Result<std::optional<CarBlock>> take_block(ByteView& in) {
+  while (!in.empty()) {
+    const auto section = take_section(in);
+    if (!section) return section.error();
+    if (section->size() >= Cid::kBinarySize && Cid::is_binary(section->first(Cid::kBinarySize))) {
+      return std::optional(
+          CarBlock{Cid::from_trusted_bytes(section->data()), section->subspan(Cid::kBinarySize)});
+    }
+    if (Cid::size_of_any(*section) == 0) return errc::car_bad_cid;
   }
-  return CarBlock{Cid::from_trusted_bytes(section.data()), section.subspan(Cid::kBinarySize)};
+  return std::optional<CarBlock>();
 }
 
 /// Takes the header from the front of `car` and fills `roots`.
@@ -102,12 +111,14 @@ Result<CarReader> CarReader::open(ByteView car) {
 }
 
 Result<std::optional<CarBlock>> CarReader::next() {
-  if (rest_.empty()) return std::optional<CarBlock>();
-  const auto section = take_section(rest_);
-  if (!section) return section.error();
-  const auto block = parse_block(*section);
-  if (!block) return block.error();
-  return std::optional(*block);
+  return take_block(rest_);
+}
+
+std::size_t section_of(ByteView car, const CarBlock& block) {
+  const std::size_t length = Cid::kBinarySize + block.data.size();
+  std::size_t bytes = 1;
+  while (bytes < 9 && length >> (7 * bytes) != 0) ++bytes;
+  return static_cast<std::size_t>(block.data.data() - car.data()) - Cid::kBinarySize - bytes;
 }
 
 CarBlock car_block_at(ByteView car, std::size_t section) {
@@ -125,15 +136,14 @@ Result<void> load_car(ByteView car, LoadedCar& out) {
   reset(out.blocks, car.size());
   out.duplicates = 0;
   if (const auto header = take_header(car, out.roots); !header) return header.error();
-  while (!car.empty()) {
-    const auto section = take_section(car);
-    if (!section) return section.error();
-    const auto block = parse_block(*section);
+  for (;;) {
+    const auto block = take_block(car);
     if (!block) return block.error();
-    if (atproto::sha256(block->data) != block->cid.digest) return errc::car_hash_mismatch;
-    if (!out.blocks.emplace(block->cid.digest, block->data).second) ++out.duplicates;
+    if (!*block) return {};
+    const auto& [cid, data] = **block;
+    if (atproto::sha256(data) != cid.digest) return errc::car_hash_mismatch;
+    if (!out.blocks.emplace(cid.digest, data).second) ++out.duplicates;
   }
-  return {};
 }
 
 }  // namespace skua::repo

@@ -25,10 +25,12 @@ class CarReader {
 
   const std::vector<atproto::Cid>& roots() const { return roots_; }
 
-  /// The next block, nothing at the end. Does not hash: see `load_car`.
+  /// The next block, nothing at the end. Blocks with a CID of another codec or hash are skipped,
+  /// because nothing in a repository can refer to them. Does not hash: see `load_car`. Error: a
+  /// section that is no block.
   Result<std::optional<CarBlock>> next();
 
-  /// How many bytes are left to read: where in the CAR the next block's section begins.
+  /// How many bytes are left to read.
   std::size_t left() const { return rest_.size(); }
 
  private:
@@ -37,6 +39,10 @@ class CarReader {
   ByteView rest_;
   std::vector<atproto::Cid> roots_;
 };
+
+/// The place in a CAR at which the section of this block begins. The block is one that a CarReader
+/// of this CAR returned.
+std::size_t section_of(ByteView car, const CarBlock& block);
 
 /// The block whose section begins at this place of a CAR. Nothing is checked: a CarReader has met
 /// it there before.

@@ -27,6 +27,7 @@ constexpr Fixed<2> kTree = {0x61, 't'};
 constexpr Fixed<2> kValue = {0x61, 'v'};
 constexpr Fixed<1> kNoTree = {kCborNull};
 // Tag 42 and the head of 37 bytes: 00, the multibase prefix, and the CID.
+constexpr Fixed<2> kTag = {0xd8, 42};
 constexpr Fixed<5> kLink = {0xd8, 42, 0x58, 37, 0};
 
 /// Reads a node from front to back. Functions return false when something else stands there.
@@ -53,7 +54,19 @@ class NodeReader {
   bool read_entry(MstNodeEntry& out) {
     return fixed(kEntry) && bytes(out.suffix) && fixed(kPrefix) &&
            head(CborMajor::unsigned_integer, out.prefix) && out.prefix <= kMaxMstKey &&
-           fixed(kTree) && subtree(out.tree) && fixed(kValue) && link(out.value);
+           fixed(kTree) && subtree(out.tree) && fixed(kValue) && value(out.value);
+  }
+
+  /// The link of an entry. A link of another form is read over.
+  bool value(std::optional<Cid>& out) {
+    const ByteView before = rest_;
+    if (link(out.emplace())) return true;
+    out.reset();
+    rest_ = before;
+    ByteView bytes_of_link;
+    return fixed(kTag) && bytes(bytes_of_link) && bytes_of_link.size() > 1 &&
+           bytes_of_link.front() == 0 &&
+           Cid::size_of_any(bytes_of_link.subspan(1)) == bytes_of_link.size() - 1;
   }
 
   template <std::size_t N>
@@ -130,7 +143,7 @@ class NodeWriter {
       fixed(kTree);
       subtree(entry.tree);
       fixed(kValue);
-      link(entry.value);
+      link(*entry.value);
     }
     fixed(kLeft);
     subtree(node.left);

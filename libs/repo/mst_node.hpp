@@ -20,7 +20,8 @@ constexpr std::size_t kMaxMstKey = 1024;
 struct MstNodeEntry {
   std::uint32_t prefix = 0;
   ByteView suffix;  // into the block
-  atproto::Cid value;
+  /// The record. Nothing: its CID has another codec or hash than those of repositories.
+  std::optional<atproto::Cid> value;
   std::optional<atproto::Cid> tree;  // the subtree between this entry and the next
 };
 
@@ -38,7 +39,7 @@ Result<void> decode_mst_node(ByteView block, MstNode& out);
 /// Bytes, not characters.
 std::size_t mst_shared_prefix(std::string_view previous, std::string_view key);
 
-/// The block of a node.
+/// The block of a node. Each entry has a value.
 Bytes encode_mst_node(const MstNode& node);
 
 /// Appends the block of a node to a buffer.

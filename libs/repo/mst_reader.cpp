@@ -101,11 +101,12 @@ class Walker {
     level.key.resize(entry.prefix);
     level.key.append(as_text(entry.suffix));
     if (level.key.size() > kMaxMstKey) return errc::mst_too_large;
-    if (walk_.entries > 0 && level.key <= last_key_) return errc::mst_order;
+    if (walk_.entries + walk_.unreadable > 0 && level.key <= last_key_) return errc::mst_order;
     if (mst_key_depth(level.key) != height) return errc::mst_depth;
-    if (++walk_.entries > kMaxEntries) return errc::mst_too_large;
+    ++(entry.value ? walk_.entries : walk_.unreadable);
+    if (walk_.entries + walk_.unreadable > kMaxEntries) return errc::mst_too_large;
     last_key_ = level.key;
-    visitor_.entry(level.key, entry.value);
+    if (entry.value) visitor_.entry(level.key, *entry.value);
     return {};
   }
 

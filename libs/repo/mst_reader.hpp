@@ -15,6 +15,9 @@ namespace skua::repo {
 
 struct MstWalk {
   std::size_t entries = 0;
+  /// Entries that were not visited, because their CID has another codec or hash than those of
+  /// repositories.
+  std::size_t unreadable = 0;
   std::size_t nodes = 0;
   /// Subtrees whose node is not among the blocks; their entries were not visited.
   std::size_t missing_nodes = 0;

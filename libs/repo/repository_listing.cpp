@@ -81,6 +81,7 @@ class RepositoryListing::Lister final : public MstVisitor {
   /// To be called when the walk has ended. Error: see `open`.
   Result<void> finish(const MstWalk& walk, Extent extent) {
     list();
+    out_.unreadable_ = walk.unreadable;
     out_.gaps_.push_back(hole_ || gap_);
     if (out_.paths_.size() > most_paths()) return errc::mst_too_large;
     if (extent == Extent::Since) return {};

@@ -45,6 +45,9 @@ class RepositoryListing {
 
   /// Records that are listed: those whose block is there.
   std::size_t size() const { return places_.size(); }
+  /// Records that cannot be listed, because the tree names them by a CID with another codec or hash
+  /// than those of repositories.
+  std::size_t unreadable() const { return unreadable_; }
   ListedRecord at(std::size_t i) const;
   /// Its path alone, without a look at the CAR.
   std::string_view path(std::size_t i) const;
@@ -67,6 +70,7 @@ class RepositoryListing {
   ByteView car_;
   Commit commit_;
   std::vector<Place> places_;
+  std::size_t unreadable_ = 0;
   std::string paths_;
   std::vector<bool> raw_;   // whether the tree says so of the record's codec
   std::vector<bool> gaps_;  // see has_gap_before

@@ -90,6 +90,45 @@ std::vector<Conflict> Resolver::resolve(std::span<ResolvedEvent> events) {
 }
 
 std::vector<Conflict> Resolver::resolve(Events events) {
+  std::vector<Conflict> conflicts;
+  if (!find_known(events)) conflicts = beyond_share(events);
+  if (conflicts.empty()) return resolve_all(events);
+  std::vector<ResolvedEvent*> rest;
+  std::vector<std::size_t> indices;
+  auto next = conflicts.begin();
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (next != conflicts.end() && next->index == i) {
+      ++next;
+      continue;
+    }
+    rest.push_back(events[i]);
+    indices.push_back(i);
+  }
+  for (Conflict& conflict : resolve_all(rest)) {
+    conflicts.push_back({indices[conflict.index], std::move(conflict.reason)});
+  }
+  std::sort(conflicts.begin(), conflicts.end(),
+            [](const Conflict& a, const Conflict& b) { return a.index < b.index; });
+  return conflicts;
+}
+
+std::vector<Conflict> Resolver::beyond_share(Events events) {
+  std::vector<Conflict> conflicts;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    ResolvedEvent& event = *events[i];
+    // A repository may mention any number of accounts: the limits of downloads bound it.
+    if (event.event.source == event::EventSource::Backfill || change_of(event) == nullptr) continue;
+    std::size_t unknown = 0;
+    visit_actors(event, [&](std::string_view /*did*/, std::int32_t id) {
+      if (id == 0) ++unknown;
+    });
+    if (unknown == 0 || ids_.number_shares.take(event.event.did, unknown)) continue;
+    conflicts.push_back({i, "the account mentions more new accounts than its share permits"});
+  }
+  return conflicts;
+}
+
+std::vector<Conflict> Resolver::resolve_all(Events events) {
   const std::vector<std::int32_t> new_actors = resolve_actors(events);
   resolve_collections(events);
   std::vector<Conflict> conflicts = resolve_keys(events);
@@ -97,8 +136,8 @@ std::vector<Conflict> Resolver::resolve(Events events) {
   return conflicts;
 }
 
-std::vector<std::int32_t> Resolver::resolve_actors(Events events) {
-  std::vector<std::string_view> missing;
+bool Resolver::find_known(Events events) {
+  bool are_all_known = true;
   const ResolvedEvent* last = nullptr;
   for (ResolvedEvent* event : events) {
     // History comes account by account.
@@ -106,6 +145,16 @@ std::vector<std::int32_t> Resolver::resolve_actors(Events events) {
     last = event;
     visit_actors(*event, [&](std::string_view did, std::int32_t& id) {
       if (id == 0) id = ids_.actors.find(did);
+      are_all_known = are_all_known && id != 0;
+    });
+  }
+  return are_all_known;
+}
+
+std::vector<std::int32_t> Resolver::resolve_actors(Events events) {
+  std::vector<std::string_view> missing;
+  for (ResolvedEvent* event : events) {
+    visit_actors(*event, [&](std::string_view did, std::int32_t id) {
       if (id == 0) missing.push_back(did);
     });
   }

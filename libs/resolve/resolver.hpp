@@ -11,6 +11,7 @@
 #include "resolve/actor_ids.hpp"
 #include "resolve/actor_numbers.hpp"
 #include "resolve/id_cache.hpp"
+#include "resolve/number_shares.hpp"
 #include "resolve/post_stubs.hpp"
 #include "resolve/record_keys.hpp"
 #include "store/collection_ids.hpp"
@@ -30,13 +31,15 @@ struct SharedIds {
   ActorClaims claims;
   ActorNumbers numbers;
   PostClaims post_claims;
+  NumberShares number_shares;
 };
 
 /// The posts that get rows from these resolved events. A worker that writes them with COPY claims
 /// them first, so that no other worker inserts a stub for one at the same time.
 std::vector<KnownPosts::Key> posts_written_by(std::span<const event::ResolvedEvent* const> events);
 
-/// An event that must not become a row: the number of a record key in it stands for another text.
+/// An event that must not become a row: the number of a record key in it stands for another text,
+/// or its account has used up its share of new account numbers.
 struct Conflict {
   std::size_t index = 0;  // in the batch
   std::string reason;
@@ -60,6 +63,11 @@ class Resolver {
   std::vector<Conflict> resolve(Events events);
 
  private:
+  /// Assigns the account numbers that the cache has. True: all have one.
+  bool find_known(Events events);
+  /// The events that mention more new accounts than the share of their account permits.
+  std::vector<Conflict> beyond_share(Events events);
+  std::vector<Conflict> resolve_all(Events events);
   /// Returns FoundActors::inserted.
   std::vector<std::int32_t> resolve_actors(Events events);
   void resolve_collections(Events events);

@@ -13,11 +13,15 @@
 namespace skua::store {
 namespace {
 
-// Counts the letters of an account only up to its limit, with an index.
+// Looks at the letters of an account only up to its limit, with an index. $16: the bytes of an
+// account. When three quarters of the table are used, an account has a 64th of them, so that the
+// rest is there for accounts with few letters.
 const Statement kWrite{
     "dead_letters_write",
     "WITH given AS ("
     "  SELECT l.*, row_number() OVER (PARTITION BY l.did ORDER BY l.consumer, l.key) AS n,"
+    "    sum(coalesce(octet_length(l.payload), 0)) OVER (PARTITION BY l.did"
+    "      ORDER BY l.consumer, l.key) AS bytes,"
     "    EXISTS (SELECT FROM skua.dead_letter d"
     "            WHERE d.consumer = l.consumer AND d.key = l.key) AS is_known"
     "  FROM unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::text[], $6::text[], "
@@ -25,11 +29,15 @@ const Statement kWrite{
     "    AS l(consumer, key, did, payload, error, sqlstate, payload_bytes, source, path, "
     "operation, "
     "    rev, cid)), "
+    "used AS (SELECT pg_total_relation_size('skua.dead_letter') AS bytes), "
     "fitting AS ("
-    "  SELECT g.* FROM given g"
-    "  WHERE g.is_known OR (pg_total_relation_size('skua.dead_letter') < $15::int8 AND"
-    "    g.n + (SELECT count(*) FROM (SELECT FROM skua.dead_letter d WHERE d.did = g.did"
-    "                                 LIMIT $14::int8) AS present) <= $14::int8)), "
+    "  SELECT g.* FROM given g CROSS JOIN used CROSS JOIN LATERAL ("
+    "    SELECT count(*) AS n, coalesce(sum(p.bytes), 0) AS bytes FROM ("
+    "      SELECT coalesce(octet_length(d.payload), 0) AS bytes FROM skua.dead_letter d"
+    "      WHERE d.did = g.did LIMIT $14::int8) AS p) AS present"
+    "  WHERE g.is_known OR (used.bytes < $15::int8 AND g.n + present.n <= $14::int8"
+    "    AND g.bytes + present.bytes <= CASE WHEN used.bytes < $15::int8 / 4 * 3"
+    "      THEN $16::int8 ELSE $16::int8 / 64 END)), "
     "written AS ("
     "  INSERT INTO skua.dead_letter AS t"
     "    (consumer, key, did, payload, error, sqlstate, payload_bytes, source, path, operation, "
@@ -141,6 +149,7 @@ std::size_t write_dead_letters(Session& session, const std::vector<DeadLetter>& 
   Params params;
   columns.append_to(params);
   params.timestamp(now).int8(limits.per_account).int8(limits.table_bytes);
+  params.int8(limits.account_bytes);
   const Rows rows = session.execute(kWrite, params);
   const DeadLetter& example = *by_key.rbegin()->second;
   count_letters_left_out(by_key.size() - static_cast<std::size_t>(rows.int8(0, 1)),

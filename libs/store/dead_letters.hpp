@@ -47,6 +47,8 @@ struct DeadLetterLimits {
   std::size_t payload_bytes = std::size_t{1} << 20;
   /// Letters of one account; letters without an account count as one account.
   std::int64_t per_account = 1'000;
+  /// The payloads of one account. A 64th of it when three quarters of the table are used.
+  std::int64_t account_bytes = std::int64_t{4} << 20;
   /// The size of the table with its indexes and payloads.
   std::int64_t table_bytes = std::int64_t{1} << 30;
 };

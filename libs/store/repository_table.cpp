@@ -10,7 +10,8 @@ namespace {
 
 const Statement kLoadRepositories{
     "repositories_load",
-    "SELECT r.did, r.rev, encode(r.data, 'hex'), r.active, r.reason IS NOT NULL "
+    "SELECT r.did, r.rev, encode(r.data, 'hex'), r.active, r.reason IS NOT NULL, "
+    "(SELECT a.status_time FROM bsky.actors AS a WHERE a.did = r.did AND NOT a.active) "
     "FROM unnest($1::text[]) AS asked(did) "
     "JOIN skua.repositories AS r ON r.did = asked.did"};
 
@@ -150,6 +151,7 @@ std::vector<RepositoryRow> load_repositories(Session& session, std::span<const s
     }
     row.active = rows.boolean(i, 3);
     row.wants_whole = rows.boolean(i, 4);
+    if (!rows.is_null(i, 5)) row.hidden_since = rows.timestamp(i, 5);
     found.push_back(std::move(row));
   }
   return found;
@@ -216,8 +218,8 @@ std::chrono::seconds resync_delay(int attempts) {
   return std::min<std::chrono::seconds>(kFirst * (1 << std::clamp(attempts - 1, 0, 12)), kLongest);
 }
 
-std::vector<DueResync> take_due_resyncs(Session& session, Timestamp now,
-                                        std::chrono::seconds lease, std::size_t limit) {
+std::vector<DueResync> take_due_resyncs(Session& session, Timestamp now, std::chrono::seconds lease,
+                                        std::size_t limit) {
   Params params;
   params.timestamp(now).timestamp(now + lease).int8(static_cast<std::int64_t>(limit));
   params.text(kGapReason);

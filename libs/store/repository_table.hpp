@@ -22,6 +22,8 @@ struct RepositoryRow {
   std::optional<atproto::RepositoryHead> head;
   /// Whether commits of the account are accepted: false while it is taken down or suspended.
   bool active = true;
+  /// The account is hidden since this time (bsky.actors.status_time). Nothing: it is not hidden.
+  std::optional<Timestamp> hidden_since = std::nullopt;
   /// It waits for a resync, and the changes since a revision are not enough: the whole repository
   /// must be downloaded.
   bool wants_whole = false;
@@ -80,8 +82,8 @@ struct DueResync {
 
 /// Leases up to `limit` repositories whose resync is due, those that have waited longest first.
 /// Until `now + lease` no other caller gets them, unless their resync fails or is done before.
-std::vector<DueResync> take_due_resyncs(Session& session, Timestamp now,
-                                        std::chrono::seconds lease, std::size_t limit);
+std::vector<DueResync> take_due_resyncs(Session& session, Timestamp now, std::chrono::seconds lease,
+                                        std::size_t limit);
 
 /// A leased resync that starts later.
 struct PostponedResync {

@@ -82,8 +82,8 @@ class CommitVerifier {
                           const atproto::VerifyingKey& key, const RepositoryState& state);
 
   /// Whether the operations lead from `prevData` to the commit's tree: the tree contains their
-  /// results, and their inversion leads to the former root. Without `prevData`, or without `prev` of
-  /// an update or delete, only the results are checked: some operations may be missing from the
+  /// results, and their inversion leads to the former root. Without `prevData`, or without `prev`
+  /// of an update or delete, only the results are checked: some operations may be missing from the
   /// list, so the commit does not follow a known head. A record may be missing from the blocks.
   Result<void> check_ops(const event::RepoClaim& claim, const repo::LoadedCar& car,
                          const repo::Commit& commit);

@@ -30,6 +30,7 @@ constexpr std::array<ReasonText, kReasons> kReasonTexts{{
     {"wrong_prev_data", "the ops, undone, do not lead back to the tree that prevData names"},
     {"no_did_document", "the account has no DID document, or none with a usable key"},
     {"parked_over_budget", "the account's host is silent, and too many messages waited for it"},
+    {"over_share", "too many messages of the account wait"},
     {"label_of_other", "the labeler sent a label in the name of another account"},
     {"label_malformed", "the labeler sent a label or a message that cannot be read"},
 }};

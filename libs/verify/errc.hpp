@@ -27,12 +27,13 @@ enum class errc {
   wrong_prev_data,       // the ops undone do not give the tree that `prevData` names
   no_did_document,       // the account has no DID document, or one without a usable key
   parked_over_budget,    // its account's host is silent, and too much of the account waited for it
+  over_share,            // too many messages of its account wait; a resync replaces it
   label_of_other,        // a discovered labeler sent a label in the name of another account
   label_malformed,       // a discovered labeler sent a label or message that cannot be read
 };
 
 /// How many there are: they count from 1 without a gap.
-inline constexpr std::size_t kReasons = 20;
+inline constexpr std::size_t kReasons = 21;
 
 /// Its index in a CountFamily.
 constexpr std::size_t index_of(errc reason) {

@@ -1,5 +1,6 @@
 #include "verify/known_repositories.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace skua::verify {
@@ -7,6 +8,11 @@ namespace {
 
 /// The number of parsed keys: the messages of some minutes come from fewer accounts.
 constexpr std::size_t kParsedKeys = 20'000;
+
+std::uint32_t minute_of(Timestamp time) {
+  return static_cast<std::uint32_t>(
+      std::chrono::floor<std::chrono::minutes>(time.time_since_epoch()).count());
+}
 
 }  // namespace
 
@@ -24,10 +30,27 @@ void KnownRepository::set_head(const atproto::RepositoryHead& link) {
   data_ = link.data.digest;
 }
 
+void KnownRepository::set_hidden(std::optional<Timestamp> since) {
+  hidden_minute_ = since ? std::max(minute_of(*since), 1U) : 0;
+}
+
+std::optional<Timestamp> KnownRepository::hidden_since() const {
+  if (hidden_minute_ == 0) return std::nullopt;
+  return Timestamp(std::chrono::minutes(hidden_minute_));
+}
+
+bool KnownRepository::may_ask_host(Timestamp now) const {
+  constexpr std::uint32_t kPause = 60;
+  return asked_minute_ == 0 || minute_of(now) >= asked_minute_ + kPause;
+}
+
+void KnownRepository::set_asked_host(Timestamp now) {
+  asked_minute_ = minute_of(now);
+}
+
 void KnownRepository::set_key(const std::optional<atproto::Multikey>& key, Timestamp now) {
   key_ = key;
-  key_minute_ = static_cast<std::uint32_t>(
-      std::chrono::floor<std::chrono::minutes>(now.time_since_epoch()).count());
+  key_minute_ = minute_of(now);
 }
 
 std::chrono::minutes KnownRepository::key_age(Timestamp now) const {

@@ -47,6 +47,15 @@ class KnownRepository {
   void set_active(bool active) { active_ = active; }
   bool active() const { return active_; }
 
+  /// The time from which the account is hidden; nothing: it is visible.
+  void set_hidden(std::optional<Timestamp> since);
+  /// To the minute.
+  std::optional<Timestamp> hidden_since() const;
+
+  /// Whether the account's host may be asked about its hosting status: once an hour at most.
+  bool may_ask_host(Timestamp now) const;
+  void set_asked_host(Timestamp now);
+
   /// The account's key, as of `now`; nothing: its DID document is of no use.
   void set_key(const std::optional<atproto::Multikey>& key, Timestamp now);
   const std::optional<atproto::Multikey>& key() const { return key_; }
@@ -58,6 +67,8 @@ class KnownRepository {
   atproto::Digest data_{};
   std::optional<atproto::Multikey> key_;
   std::uint32_t key_minute_ = 0;
+  std::uint32_t hidden_minute_ = 0;  // 0: it is visible
+  std::uint32_t asked_minute_ = 0;   // 0: the host was not asked
   bool active_ = true;
 };
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <stop_token>
 
@@ -23,6 +24,8 @@ class BackfillPolicy final : public WritePolicy {
       : services_(services), bulk_(services.sources), single_(services.sources) {}
 
   std::size_t batch_size() const override { return size_.get(); }
+  /// Their number adapts to the time that they take.
+  std::size_t batch_cost() const override { return std::numeric_limits<std::size_t>::max(); }
   std::chrono::milliseconds linger() const override;
   void wait_for_priority(const std::stop_token& stop) override {
     services_.live_backpressure.wait_while_deep(stop);

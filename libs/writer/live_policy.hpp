@@ -27,12 +27,17 @@ class LivePolicy final : public WritePolicy {
   /// settings has.
   static constexpr std::size_t kBatch = 640;
 
+  /// A batch of ordinary records costs a third of this. A transaction that costs as much takes
+  /// about 100 ms, whatever its records contain.
+  static constexpr std::size_t kBatchCost = std::size_t{1} << 20;
+
   explicit LivePolicy(const WorkerServices& services)
       : services_(services), writer_(services.sources) {}
 
   void queued(std::size_t events) override { services_.live_backpressure.add(events); }
   void taken(std::size_t events) override { services_.live_backpressure.remove(events); }
   std::size_t batch_size() const override { return kBatch; }
+  std::size_t batch_cost() const override { return kBatchCost; }
   std::chrono::milliseconds linger() const override;
   void wait_for_priority(const std::stop_token& /*stop*/) override {}
   Written write(store::Session& session, std::span<const TakenEvent> batch) override;

@@ -76,6 +76,11 @@ bool lock_within_a_second(store::Session& session, const std::string& did) {
   }
 }
 
+const store::Statement kTombstone{
+    "purge_tombstone",
+    "UPDATE bsky.actors SET active = false, status = 'deleted', status_time = $2::timestamptz "
+    "WHERE did = $1 AND status IS DISTINCT FROM 'deleted' RETURNING id"};
+
 }  // namespace
 
 std::vector<std::string> add_purges(store::Session& session, std::span<const Purge> purges) {
@@ -119,17 +124,26 @@ std::vector<std::string> purges_after(store::Session& session, const std::string
   return store::first_column(session.execute(kAfter, params));
 }
 
-Confirmation confirm_deletion(store::Session& session, const std::string& did) {
+Confirmation confirm_deletion(store::Session& session, const std::string& did,
+                              std::optional<Timestamp> tombstoned_at) {
   store::Params params;
   params.text(did);
   store::Transaction transaction(session);
   store::lock_xact(session, locks_of_account(session, did));
+  Effects effects;
+  if (tombstoned_at) {
+    store::Params tombstone;
+    tombstone.text(did).timestamp(*tombstoned_at);
+    const store::Rows changed = session.execute(kTombstone, tombstone);
+    if (!changed.empty()) effects.account_changed(changed.int4(0, 0), true);
+  }
   const store::Rows raised = session.execute(kRaise, params);
   Confirmation confirmation{.is_deleted = !raised.empty()};
   if (confirmation.is_deleted) {
     const Purge purge = purge_in(raised, did);
     confirmation.has_rows = !add_purges(session, {&purge, 1}).empty();
   }
+  effects.finish(session);
   transaction.commit();
   return confirmation;
 }

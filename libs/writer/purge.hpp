@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -55,8 +56,10 @@ struct Confirmation {
 
 /// For an account whose host confirms a deletion that the stream reported earlier: raises the
 /// minimum revision to the time of that report, or to the newest revision that is known, if this is
-/// later, and adds the purge. Waits for the account's locks. Outside a transaction. Throws
+/// later, and adds the purge. `tombstoned_at`: the DID was found tombstoned at this time, which
+/// counts as such a report. Waits for the account's locks. Outside a transaction. Throws
 /// store::SqlError.
-Confirmation confirm_deletion(store::Session& session, const std::string& did);
+Confirmation confirm_deletion(store::Session& session, const std::string& did,
+                              std::optional<Timestamp> tombstoned_at = std::nullopt);
 
 }  // namespace skua::writer

@@ -4,10 +4,10 @@
 #include <chrono>
 #include <cstdint>
 #include <iterator>
-#include <limits>
 #include <span>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include <boost/unordered/unordered_flat_set.hpp>
 
@@ -58,6 +58,26 @@ void move_followers(Events& events, Events& busy) {
 
 }  // namespace
 
+std::uint64_t Worker::Traits::key(const event::Chunk& chunk) {
+  return chunk.repository != 0 ? 0 : seeded_hash(chunk.did());
+}
+
+std::size_t Worker::Traits::cost(const event::Chunk& chunk) {
+  if (chunk.repository != 0) return chunk.bytes;
+  // Of a value in jsonb, in bytes of a record that take as long.
+  constexpr std::size_t kValue = 8;
+  std::size_t cost = 0;
+  for (const event::ResolvedEvent& event : chunk.events) {
+    const auto& body = event.event.body;
+    if (const auto* change = std::get_if<event::RecordChange>(&body)) {
+      cost += change->block.size() + kValue * change->values;
+    } else if (const auto* rejection = std::get_if<event::Rejection>(&body)) {
+      cost += rejection->payload.size();
+    }
+  }
+  return cost;
+}
+
 Worker::Worker(std::size_t index, std::unique_ptr<WritePolicy> policy, WritePermits& permits,
                const WorkerServices& services)
     : index_(index),
@@ -65,7 +85,6 @@ Worker::Worker(std::size_t index, std::unique_ptr<WritePolicy> policy, WritePerm
       policy_(std::move(policy)),
       permits_(permits),
       services_(services),
-      queue_(std::numeric_limits<std::size_t>::max()),
       session_(services_.database_url, name_),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
@@ -113,19 +132,24 @@ void Worker::pause(const std::stop_token& stop) {
 
 void Worker::take() {
   if (taken_.empty()) fill(kIdle);
-  std::size_t events = 0;
-  for (const event::Chunk& chunk : taken_) events += chunk.events.size();
-  if (events == 0 || events >= policy_->batch_size()) return;
-  queue_.wait_for_many(policy_->batch_size() - events, policy_->linger());
+  if (taken_.empty() || has_batch()) return;
+  queue_.wait_for_many(policy_->batch_size() - fresh_.weight, policy_->linger());
   fill(milliseconds::zero());
 }
 
+bool Worker::has_batch() const {
+  return fresh_.weight >= policy_->batch_size() || fresh_.cost >= policy_->batch_cost();
+}
+
 void Worker::fill(milliseconds wait) {
-  std::size_t events = 0;
-  for (const event::Chunk& chunk : taken_) events += chunk.events.size();
-  if (events >= policy_->batch_size()) return;
+  if (has_batch()) return;
   const std::size_t before = taken_.size();
-  policy_->taken(queue_.pop_some(taken_, policy_->batch_size() - events, wait));
+  const Queue::Room room{policy_->batch_size() - fresh_.weight,
+                         policy_->batch_cost() - fresh_.cost};
+  const Queue::Room more = queue_.pop_some(taken_, room, busy_, wait);
+  fresh_.weight += more.weight;
+  fresh_.cost += more.cost;
+  policy_->taken(more.weight);
   const auto now = SteadyClock::now();
   for (std::size_t i = before; i < taken_.size(); ++i) {
     services_.metrics.queue_wait.add(microseconds_of(now - taken_[i].queued_at));
@@ -256,6 +280,9 @@ void Worker::report(const Events& left) {
     if (unfinished.contains(&chunk)) kept.push_back(std::move(chunk));
   }
   taken_ = std::move(kept);
+  fresh_ = {0, 0};
+  busy_.clear();
+  for (const event::Chunk& chunk : taken_) busy_.emplace(Traits::key(chunk), true);
 }
 
 }  // namespace skua::writer

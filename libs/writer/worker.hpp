@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/bounded_queue.hpp"
+#include "base/fair_queue.hpp"
 #include "event/chunk.hpp"
 #include "store/session.hpp"
 #include "writer/retrying_session.hpp"
@@ -23,10 +23,12 @@
 
 namespace skua::writer {
 
-/// Takes the chunks of its lane in their order, resolves and writes their events in batches, on a
-/// thread and a connection of its own. It retries failures of the server for ever, with backoff. An
-/// event that the database refuses becomes a dead letter, and the rest of its batch is written. A
-/// chunk is reported to its producer when the outcome of all its events is durable.
+/// Takes the chunks of its lane, resolves and writes their events in batches, on a thread and a
+/// connection of its own. The chunks of an account keep their order, and the accounts take turns:
+/// events of an account wait for one event of each other account at most, and for one batch. It
+/// retries failures of the server for ever, with backoff. An event that the database refuses
+/// becomes a dead letter, and the rest of its batch is written. A chunk is reported to its producer
+/// when the outcome of all its events is durable.
 class Worker {
  public:
   /// `index`: of its name and metrics (worker_index). `permits`: shared with the workers of the
@@ -53,17 +55,25 @@ class Worker {
   void join();
 
  private:
-  struct EventCount {
-    std::size_t operator()(const event::Chunk& chunk) const { return chunk.events.size(); }
+  struct Traits {
+    /// Chunks of repositories stay in the order of their producer, which bounds the part of each.
+    static std::uint64_t key(const event::Chunk& chunk);
+    static std::size_t weight(const event::Chunk& chunk) { return chunk.events.size(); }
+    /// Approximates the time that PostgreSQL needs: it depends on the bytes and on the values of
+    /// records.
+    static std::size_t cost(const event::Chunk& chunk);
   };
+  using Queue = FairQueue<event::Chunk, Traits>;
   using Events = std::vector<TakenEvent>;
 
   void run(const std::stop_token& stop);
   void pause(const std::stop_token& stop);
   /// Waits for a first chunk, and for more as long as the policy lingers.
   void take();
-  /// Moves chunks from the queue while the batch has room. Waits for the first.
+  /// Moves chunks from the queue while the batch has room: not those of accounts whose events are
+  /// left from the last batch. Waits for the first.
   void fill(std::chrono::milliseconds wait);
+  bool has_batch() const;
   std::optional<WritePermits::Permit> wait_for_permit(const std::stop_token& stop);
   /// Writes all events of the taken chunks, with retries. Returns those of busy accounts; nothing:
   /// a stop was requested.
@@ -83,10 +93,14 @@ class Worker {
   WritePermits& permits_;
   const WorkerServices& services_;
   std::atomic<std::uint64_t> rounds_{0};
-  BoundedQueue<event::Chunk, EventCount> queue_;
+  Queue queue_;
   RetryingSession session_;
   /// Taken from the queue and not yet reported.
   std::vector<event::Chunk> taken_;
+  /// The events of busy accounts are left from the last batch.
+  Queue::Skipped busy_;
+  /// Taken for the next batch.
+  Queue::Room fresh_{0, 0};
   std::mutex wait_mutex_;
   std::condition_variable_any wait_;
   std::jthread thread_;

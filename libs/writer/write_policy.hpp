@@ -44,6 +44,9 @@ class WritePolicy {
   virtual void taken(std::size_t /*events*/) {}
   /// The number of events in the next batch, at most.
   virtual std::size_t batch_size() const = 0;
+  /// The cost of the events in the next batch (Worker::Traits::cost), at most: one more event may
+  /// come.
+  virtual std::size_t batch_cost() const = 0;
   /// How long a batch that is not full waits for more events.
   virtual std::chrono::milliseconds linger() const = 0;
   /// Returns when nothing of a higher priority waits, or a stop was requested.

@@ -74,6 +74,23 @@ TEST_F(RetryingAccountsTest, gives_what_is_there_at_once) {
   EXPECT_TRUE(patient.has_hosts());
 }
 
+TEST_F(RetryingAccountsTest, an_account_has_a_share_of_the_fresh_documents) {
+  accounts_.knows(kAlice, identity::Account{.handle = "alice.example"});
+  accounts_.knows(kBob, identity::Account{.handle = "bob.example"});
+  RetryingAccounts retrying(accounts_, 1h);
+  const std::size_t share = RetryingAccounts::kFreshOfAccount.burst;
+  for (std::size_t i = 0; i < share + 3; ++i) {
+    retrying.identity(kAlice, Freshness::Now, identities_.taker());
+  }
+  EXPECT_EQ(identities_.size(), share) << "the fake answers during the call";
+  retrying.identity(kBob, Freshness::Now, identities_.taker());
+  EXPECT_EQ(identities_.size(), share + 1);
+  EXPECT_EQ(identities_.first(share + 1).back()->handle, "bob.example");
+  // Other questions are not affected.
+  retrying.identity(kAlice, Freshness::Recent, identities_.taker());
+  EXPECT_EQ(identities_.size(), share + 2);
+}
+
 TEST_F(RetryingAccountsTest, what_is_wrong_with_the_data_is_said_at_once) {
   RetryingAccounts patient(accounts_, 1h);
   std::size_t answers = 0;

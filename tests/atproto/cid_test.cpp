@@ -115,5 +115,24 @@ INSTANTIATE_TEST_SUITE_P(Own, InvalidCidText,
                                                             "b/b/b/b/b"})),
                          test::NameOfLine());
 
+TEST(Cid, knows_the_size_of_other_forms) {
+  Bytes plain(40, 7);
+  const auto bytes = Cid::of(as_bytes("x")).to_bytes();
+  std::copy(bytes.begin(), bytes.end(), plain.begin());
+  EXPECT_EQ(Cid::size_of_any(plain), Cid::kBinarySize);
+  Bytes version0 = {0x12, 0x20};
+  version0.resize(50, 7);
+  EXPECT_EQ(Cid::size_of_any(version0), 34U);
+  EXPECT_EQ(Cid::size_of_any(ByteView(version0).first(33)), 0U);
+  Bytes sha512 = {0x01, 0x71, 0x13, 64};
+  sha512.resize(4 + 64, 7);
+  EXPECT_EQ(Cid::size_of_any(sha512), 68U);
+  EXPECT_EQ(Cid::size_of_any(ByteView(sha512).first(67)), 0U);
+  EXPECT_EQ(Cid::size_of_any(Bytes{0x01, 0xa9, 0x02, 0x00, 0x00}), 5U) << "DAG-JSON, identity";
+  EXPECT_EQ(Cid::size_of_any(Bytes{0x02, 0x71, 0x12, 0x00}), 0U);
+  EXPECT_EQ(Cid::size_of_any(Bytes{0x01, 0x80, 0x00, 0x12, 0x00}), 0U) << "not the shortest form";
+  EXPECT_EQ(Cid::size_of_any({}), 0U);
+}
+
 }  // namespace
 }  // namespace skua::atproto::cid_test

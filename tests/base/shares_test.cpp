@@ -82,7 +82,8 @@ TEST(Shares, no_window_has_more_than_the_share) {
   ASSERT_GT(taken.size(), 5'000U);
   for (std::size_t i = 0; i + 10 < taken.size(); ++i) {
     for (std::size_t j = 1; j <= 10; ++j) {
-      const auto permitted = share.burst + static_cast<std::uint64_t>((taken[i + j] - taken[i]) / 100ms);
+      const auto permitted =
+          share.burst + static_cast<std::uint64_t>((taken[i + j] - taken[i]) / 100ms);
       EXPECT_LE(j + 1, permitted) << i;
     }
   }

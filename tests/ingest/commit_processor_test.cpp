@@ -51,6 +51,7 @@ std::string text_of(const CommitProcessor::Accept& accepted) {
   if (accepted.has_former_key) text += " by a former key";
   if (accepted.is_unsettled) text += " unsettled";
   if (accepted.wants_resync) text += " and resync";
+  if (accepted.is_active_again) text += " active again";
   if (accepted.wants_key) text += " and refresh the key";
   return text;
 }
@@ -529,6 +530,106 @@ TEST_F(CommitProcessorTest, the_first_commit_is_first_also_after_a_status) {
   ASSERT_EQ(found(account_of(alice_)), "accept");
   EXPECT_EQ(receive("#commit", commit(alice_)), "ask known identity");
   EXPECT_EQ(identified(account_of(alice_)), "accept first");
+}
+
+/// The status of an account at a time relative to its newest commit.
+json status_before(SignedRepository& repository, const std::string& status,
+                   std::chrono::seconds before) {
+  json body = {{"did", kAlice},
+               {"active", false},
+               {"status", status},
+               {"time", format_datetime(repository.head().rev.time() - before)}};
+  return body;
+}
+
+class LostActive : public CommitProcessorTest,
+                   public testing::WithParamInterface<std::pair<const char*, const char*>> {};
+
+TEST_P(LostActive, a_newer_commit_asks_the_host_once_an_hour) {
+  const auto [status, next] = GetParam();
+  open();
+  know_alice();
+  if (receive("#account", status_before(alice_, status, 1h)) == "ask host status") {
+    ASSERT_EQ(settled(HostStatus{false, status}), "accept");
+  }
+  ASSERT_EQ(receive("#commit", commit(alice_)), "ask host status");
+  EXPECT_EQ(settled(HostStatus{false, status}), next) << "the status holds";
+  EXPECT_EQ(receive("#commit", commit(alice_)), next) << "not asked again";
+  clock_.advance(1h);
+  ASSERT_EQ(receive("#commit", commit(alice_)), "ask host status");
+  EXPECT_EQ(settled(identity::errc::server_failed), next);
+  clock_.advance(1h);
+  ASSERT_EQ(receive("#commit", commit(alice_)), "ask host status");
+  const std::string after = std::string(next) == "accept" ? "" : " after a gap and resync";
+  EXPECT_EQ(settled(HostStatus{true, ""}), "accept" + after + " active again");
+  EXPECT_TRUE(stored()->active);
+  EXPECT_EQ(stored()->hidden_since, std::nullopt);
+  EXPECT_EQ(receive("#commit", commit(alice_)), "accept");
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, LostActive,
+                         testing::Values(std::pair{"takendown", "drop inactive_account"},
+                                         std::pair{"suspended", "drop inactive_account"},
+                                         std::pair{"", "drop inactive_account"},
+                                         std::pair{"deactivated", "accept"},
+                                         std::pair{"deleted", "accept"}),
+                         [](const auto& test) {
+                           const std::string status = test.param.first;
+                           return status.empty() ? "unknown" : status;
+                         });
+
+TEST_F(CommitProcessorTest, a_commit_that_proves_nothing_does_not_ask_about_the_status) {
+  open();
+  know_alice();
+  ASSERT_EQ(receive("#account", status_before(alice_, "takendown", 1h)), "accept");
+  json malformed = commit(alice_);
+  malformed["ops"][0].erase("action");
+  EXPECT_EQ(receive("#commit", malformed), "gap malformed_op");
+  ASSERT_EQ(receive("#commit", commit(alice_, new_key_)), "ask recent identity");
+  ASSERT_EQ(identified(account_of(alice_)), "ask former key");
+  EXPECT_EQ(formerly_signed_by(std::nullopt), "drop wrong_signature");
+  // From before the status.
+  ASSERT_EQ(receive("#account", status_before(alice_, "takendown", -1h)), "accept");
+  EXPECT_EQ(receive("#commit", commit(alice_)), "drop inactive_account");
+}
+
+TEST_F(CommitProcessorTest, a_stored_status_is_contradicted_after_a_restart) {
+  open();
+  commit(alice_);
+  ASSERT_EQ(receive("#commit", commit(alice_)), "ask repository");
+  store::RepositoryRow row;
+  row.did = kAlice;
+  row.active = false;
+  row.hidden_since = alice_.head().rev.time() - 1h;
+  processor_->set_repository(row);
+  processor_->set_key(kAlice, alice_.key().multikey(), clock_.now());
+  answers_.document_handle = "";
+  ASSERT_EQ(process(), "ask host status");
+  EXPECT_EQ(settled(HostStatus{true, ""}), "accept first active again");
+}
+
+TEST_F(CommitProcessorTest, a_service_that_is_behind_does_not_hide_an_account) {
+  open();
+  know_alice();
+  for (const char* status : {"desynchronized", "throttled"}) {
+    EXPECT_EQ(receive("#account", account(false, status)), "accept");
+    EXPECT_TRUE(change<event::AccountChange>().active);
+    EXPECT_EQ(change<event::AccountChange>().status, status);
+    EXPECT_EQ(receive("#commit", commit(alice_)), "accept");
+  }
+}
+
+TEST_F(CommitProcessorTest, a_tombstoned_did_counts_as_deleted) {
+  open();
+  know_alice();
+  ASSERT_EQ(receive("#identity", identity("claimed.example")), "ask identity now");
+  answers_.is_tombstoned = true;
+  EXPECT_EQ(identified(identity::errc::did_tombstoned), "accept");
+  EXPECT_FALSE(change<event::AccountChange>().active);
+  EXPECT_EQ(change<event::AccountChange>().status, "deleted");
+  EXPECT_TRUE(change<event::AccountChange>().purge);
+  EXPECT_EQ(change<event::AccountChange>().last_rev, alice_.head().rev);
+  EXPECT_EQ(stored()->head->rev, alice_.head().rev);
 }
 
 TEST_F(CommitProcessorTest, an_identity_has_the_handle_of_the_document) {

@@ -68,6 +68,30 @@ TEST(InFlightList, backlog_tells_how_old_what_is_durable_and_what_waits_is) {
   EXPECT_FALSE(list.backlog().oldest_waiting);
 }
 
+TEST(InFlightList, an_account_has_a_share_of_the_bytes_and_frames) {
+  InFlightList list({.frames = 80, .bytes = 8'000});
+  const auto admit = [&](std::uint64_t account, std::size_t bytes) {
+    return *list.admit({.seq = 1, .bytes = bytes, .account = account});
+  };
+  EXPECT_TRUE(list.has_share(1, 1'000));
+  const auto first = admit(1, 600);
+  EXPECT_TRUE(list.has_share(1, 400));
+  EXPECT_FALSE(list.has_share(1, 401));
+  EXPECT_TRUE(list.has_share(2, 1'000));
+  // A single message that is larger than the share passes.
+  EXPECT_TRUE(list.has_share(3, 5'000));
+  list.decoded(first, 1, Timestamp{});
+  EXPECT_FALSE(list.has_share(1, 401)) << "its events are not durable yet";
+  finish(list, first);
+  EXPECT_TRUE(list.has_share(1, 1'000));
+  // A message without events.
+  list.decoded(admit(1, 1'000), 0, Timestamp{});
+  EXPECT_TRUE(list.has_share(1, 1'000));
+  for (int i = 0; i < 10; ++i) admit(4, 1);
+  EXPECT_FALSE(list.has_share(4, 1));
+  EXPECT_TRUE(list.has_share(5, 1));
+}
+
 TEST(InFlightList, backlog_counts_frames_without_events_as_no_commit) {
   InFlightList list({});
   const auto waiting = *list.admit({.seq = 1});

@@ -129,8 +129,7 @@ TEST_P(SharedListing, is_what_the_tree_holds) {
   if (GetParam().empty()) SKUA_NEED_SHARED();
   const Bytes car = test::read_file(*test::shared_dir() / "data" / GetParam());
   if (GetParam().ends_with("carv1-basic.car")) {
-    // Blocks that no repository has.
-    expect_error(car, errc::car_bad_cid);
+    expect_error(car, errc::car_not_a_repository);
   } else {
     expect_as_walked(car);
   }
@@ -140,6 +139,66 @@ INSTANTIATE_TEST_SUITE_P(Files, SharedListing, testing::ValuesIn(shared_cars()),
                          [](const auto& test) {
                            return skua::test::vector_name(test.index, test.param);
                          });
+
+/// The block of a node with one of its values replaced by a link of another form.
+Bytes with_other_link(ByteView node, const Cid& value, const Bytes& other) {
+  const auto plain = value.to_bytes();
+  Bytes link = {0xd8, 42, 0x58, 37, 0};
+  link.insert(link.end(), plain.begin(), plain.end());
+  Bytes replaced = {0xd8, 42, 0x58, static_cast<std::uint8_t>(1 + other.size()), 0};
+  replaced.insert(replaced.end(), other.begin(), other.end());
+  Bytes block(node.begin(), node.end());
+  const auto place = std::search(block.begin(), block.end(), link.begin(), link.end());
+  EXPECT_NE(place, block.end());
+  const auto at = block.erase(place, place + static_cast<std::ptrdiff_t>(link.size()));
+  block.insert(at, replaced.begin(), replaced.end());
+  return block;
+}
+
+TEST(RepositoryListing, a_record_that_is_linked_by_another_hash_is_lost_alone) {
+  Bytes sha512 = {0x01, 0x71, 0x13, 64};
+  sha512.resize(4 + 64, 7);
+  Bytes dag_pb = {0x01, 0x70, 0x12, 32};
+  dag_pb.resize(4 + 32, 7);
+  for (const Bytes& other : {sha512, dag_pb}) {
+    const Bytes car = test_cases::made_repository(1, 12);
+    const auto whole = RepositoryListing::open(car);
+    ASSERT_TRUE(whole);
+    const ListedRecord lost = whole->at(5);
+    // All nodes on the way from the record to the commit have new hashes.
+    std::vector<CarBlock> blocks = blocks_of(car);
+    std::vector<Bytes> made;
+    made.reserve(blocks.size());
+    std::vector<std::pair<Cid, Bytes>> changes = {{lost.cid, other}};
+    Cid root = CarReader::open(car)->roots().front();
+    for (bool is_first = true; !changes.empty(); is_first = false) {
+      const auto [old, link] = changes.back();
+      changes.pop_back();
+      const auto plain = old.to_bytes();
+      for (CarBlock& block : blocks) {
+        if (std::search(block.data.begin(), block.data.end(), plain.begin(), plain.end()) ==
+            block.data.end()) {
+          continue;
+        }
+        made.push_back(with_other_link(block.data, old, link));
+        const Cid changed = Cid::of(made.back());
+        if (block.cid == root) root = changed;
+        const auto bytes = changed.to_bytes();
+        changes.emplace_back(block.cid, Bytes(bytes.begin(), bytes.end()));
+        block = {changed, made.back()};
+      }
+      ASSERT_TRUE(!is_first || !changes.empty());
+    }
+    Bytes damaged;
+    CarWriter writer(damaged, std::array{root});
+    for (const CarBlock& block : blocks) writer.block(block.cid, block.data);
+    const auto listing = RepositoryListing::open(damaged);
+    ASSERT_TRUE(listing) << listing.error().message();
+    EXPECT_EQ(listing->size(), 11U);
+    EXPECT_EQ(listing->unreadable(), 1U);
+    for (std::size_t i = 0; i < listing->size(); ++i) EXPECT_NE(listing->path(i), lost.path);
+  }
+}
 
 TEST(RepositoryListing, takes_a_commit_without_revision) {
   SKUA_NEED_SHARED();

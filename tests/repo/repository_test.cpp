@@ -190,7 +190,7 @@ TEST(SharedRepositoriesApart, car_of_something_else_is_no_repository) {
   const Bytes car = test::read_file(*test::shared_dir() / "data/repos/carv1-basic.car");
   const auto repository = open_repository(car);
   ASSERT_FALSE(repository);
-  EXPECT_EQ(repository.error(), errc::car_bad_cid) << repository.error().message();
+  EXPECT_EQ(repository.error(), errc::car_not_a_repository) << repository.error().message();
 }
 
 TEST(SharedRepositoriesApart, paul_staging_has_duplicates) {

@@ -79,6 +79,33 @@ TEST_F(ResolverTest, fills_in_an_event_and_its_references) {
   EXPECT_EQ(value("SELECT DISTINCT indexed_at FROM bsky.actors"), "2026-01-02 00:00:00+00");
 }
 
+TEST_F(ResolverTest, an_account_has_a_share_of_new_account_numbers) {
+  ASSERT_TRUE(ids_.number_shares.take("did:plc:a", NumberShares::kOfAccount.burst - 2));
+  auto batch =
+      batch_of(made_write("did:plc:b", kFollow, kKey, 6, made_follow("did:plc:x1")),
+               made_write("did:plc:a", kFollow, kKey, 6, made_follow("did:plc:x2")),
+               made_write("did:plc:a", kFollow, "3l2s5xxv2ze2f", 6, made_follow("did:plc:x3")),
+               made_write("did:plc:a", kFollow, "3l2s5xxv2ze2g", 6, made_follow("did:plc:b")),
+               made_write("did:plc:b", kFollow, "3l2s5xxv2ze2f", 6, made_follow("did:plc:x4")));
+  const auto conflicts = resolve(batch);
+  // The first event has the number of the account itself, too.
+  ASSERT_EQ(conflicts.size(), 2U);
+  EXPECT_EQ(conflicts[0].index, 2U);
+  EXPECT_NE(conflicts[0].reason.find("share"), std::string::npos);
+  EXPECT_EQ(conflicts[1].index, 3U);
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.actors WHERE did = 'did:plc:x3'"), "0");
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.actors WHERE did IN ('did:plc:x2', 'did:plc:x4')"),
+            "2");
+  // What is known uses no share.
+  auto again =
+      batch_of(made_write("did:plc:a", kFollow, "3l2s5xxv2ze2h", 6, made_follow("did:plc:b")));
+  EXPECT_TRUE(resolve(again).empty());
+  // A repository may mention any number.
+  auto history = batch_of(made_write("did:plc:a", kFollow, kKey, 6, made_follow("did:plc:x5")));
+  history[0].event.source = event::EventSource::Backfill;
+  EXPECT_TRUE(resolve(history).empty());
+}
+
 TEST_F(ResolverTest, makes_a_stub_of_a_post_once) {
   auto first = batch_of(
       made_write("did:plc:a", kLike, kKey, 5, made_like(post_uri("did:plc:b", "3l2s5xxv2ze2d"))),

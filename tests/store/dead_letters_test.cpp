@@ -108,6 +108,56 @@ TEST_F(DeadLettersTest, the_table_has_a_bounded_size) {
   EXPECT_EQ(dead_letter_counters().left_out - before, 40 - written);
 }
 
+DeadLetter letter_with_bytes(const std::string& did, int number, std::size_t size) {
+  DeadLetter letter = letter_of(did, number);
+  std::uint32_t state = static_cast<std::uint32_t>(number) + 1;
+  // Bytes that do not compress.
+  while (letter.payload.size() < size) {
+    state = state * 1664525 + 1013904223;
+    letter.payload.push_back(static_cast<std::uint8_t>(state >> 24U));
+  }
+  return letter;
+}
+
+TEST_F(DeadLettersTest, an_account_has_a_bounded_size) {
+  DeadLetterLimits limits;
+  limits.account_bytes = 10'000;
+  const auto write = [&](const std::string& did, int number, std::size_t size) {
+    return write_dead_letters(session(), {letter_with_bytes(did, number, size)}, at(number),
+                              limits);
+  };
+  EXPECT_EQ(write("did:plc:a", 1, 6'000), 1U);
+  EXPECT_EQ(write("did:plc:a", 2, 6'000), 0U);
+  EXPECT_EQ(write("did:plc:a", 3, 4'000), 1U);
+  EXPECT_EQ(write("did:plc:a", 4, 1), 0U);
+  EXPECT_EQ(write("did:plc:b", 5, 10'000), 1U);
+  // In one batch, too.
+  EXPECT_EQ(write_dead_letters(session(),
+                               {letter_with_bytes("did:plc:c", 1, 6'000),
+                                letter_with_bytes("did:plc:c", 2, 6'000)},
+                               at(6), limits),
+            1U);
+}
+
+TEST_F(DeadLettersTest, large_accounts_leave_room_for_the_letters_of_others) {
+  DeadLetterLimits limits;
+  limits.table_bytes = 4'000'000;
+  limits.account_bytes = 640'000;
+  std::size_t written = 0;
+  for (int i = 0; i < 40; ++i) {
+    written += write_dead_letters(
+        session(), {letter_with_bytes("did:plc:x" + std::to_string(i), i, 600'000)}, at(i), limits);
+  }
+  EXPECT_GE(written, 4U);
+  EXPECT_LE(written, 6U);
+  EXPECT_EQ(write_dead_letters(session(), {letter_with_bytes("did:plc:honest", 1, 9'000)}, at(50),
+                               limits),
+            1U);
+  EXPECT_EQ(write_dead_letters(session(), {letter_with_bytes("did:plc:honest", 2, 9'000)}, at(50),
+                               limits),
+            0U);
+}
+
 TEST_F(DeadLettersTest, a_payload_is_cut_and_the_error_says_so) {
   DeadLetter letter = letter_of("did:plc:a", 0);
   letter.payload.assign(100, 7);

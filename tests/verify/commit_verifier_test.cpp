@@ -390,7 +390,7 @@ TEST(VerifyErrc, every_reason_has_a_name_of_its_own_and_a_case) {
   EXPECT_EQ(names.size(), kReasons);
   // These are given before a verifier has a key, or for labels (ingest, sources).
   std::set<errc> met = {errc::wrong_signature, errc::no_did_document, errc::parked_over_budget,
-                        errc::label_of_other, errc::label_malformed};
+                        errc::over_share,      errc::label_of_other,  errc::label_malformed};
   for (const Wrong& wrong : wrongs()) met.insert(wrong.reason);
   EXPECT_EQ(met.size(), kReasons) << "a reason that no case gives";
 }

@@ -37,7 +37,7 @@ namespace websocket = boost::beast::websocket;
 
 using ErrorCode = boost::system::error_code;
 
-constexpr std::size_t kMaxRequestBody = 1024 * 1024;
+constexpr std::size_t kMaxRequestBody = 4 * 1024 * 1024;
 /// The size of the pieces of a body, so that a slow client delays only itself.
 constexpr std::size_t kPiece = 64 * 1024;
 /// The interval between pieces of a body that is sent slowly.

@@ -139,6 +139,25 @@ class Network::Impl {
     return rkey;
   }
 
+  bool put_record(std::string_view did, std::string path, Bytes block, Timestamp now) {
+    last_ = std::max(last_, now);
+    Account* const account = population_.find(did);
+    if (account == nullptr || account->status != AccountStatus::active) return false;
+    if (!account->introduced) activity_.introduce(*account, last_);
+    std::vector<Write> writes;
+    writes.push_back({std::move(path), std::move(block)});
+    activity_.commit(*account, std::move(writes), last_);
+    return true;
+  }
+
+  bool identify(std::string_view did, Timestamp now) {
+    last_ = std::max(last_, now);
+    Account* const account = population_.find(did);
+    if (account == nullptr) return false;
+    announcements_.identity(*account, last_);
+    return true;
+  }
+
   bool delete_record(std::string_view did, std::string_view nsid, Timestamp now) {
     last_ = std::max(last_, now);
     Account* const account = population_.find(did);
@@ -238,6 +257,14 @@ void Network::rotate_label_key(Timestamp now) {
 std::optional<std::string> Network::create_record(std::string_view did, std::string_view collection,
                                                   Timestamp now) {
   return impl_->create_record(did, collection, now);
+}
+
+bool Network::put_record(std::string_view did, std::string path, Bytes block, Timestamp now) {
+  return impl_->put_record(did, std::move(path), std::move(block), now);
+}
+
+bool Network::identify(std::string_view did, Timestamp now) {
+  return impl_->identify(did, now);
 }
 
 bool Network::delete_record(std::string_view did, std::string_view collection, Timestamp now) {

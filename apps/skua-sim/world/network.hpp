@@ -120,6 +120,11 @@ class Network {
   /// nothing: unknown account or collection, or the collection has no room.
   std::optional<std::string> create_record(std::string_view did, std::string_view collection,
                                            Timestamp now);
+  /// Commits a record by an active account: `block` is its DAG-CBOR, and `path` need not be one of
+  /// the network. False: unknown account, or it is not active.
+  bool put_record(std::string_view did, std::string path, Bytes block, Timestamp now);
+  /// Publishes an #identity message of an account. False: unknown account.
+  bool identify(std::string_view did, Timestamp now);
   /// Deletes the first record of a collection. False: there is none.
   bool delete_record(std::string_view did, std::string_view collection, Timestamp now);
   /// Makes an account a labeler in the directory, at this address. False: unknown account.

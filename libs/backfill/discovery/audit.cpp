@@ -35,8 +35,11 @@ const Statement kBehind{
     "behind AS MATERIALIZED (SELECT r.did FROM unnest($1::text[], $2::int8[]) AS u(did, listed) "
     "JOIN skua.repositories AS r ON r.did = u.did "
     "JOIN skua.identities AS i ON i.did = u.did AND i.pds = $3 "
-    "WHERE r.state = 'complete' AND r.active AND r.rev < u.listed "
+    "WHERE r.state <> 'desynchronized' AND ("
+    "r.state = 'complete' AND r.active AND r.rev < u.listed "
     "AND u.listed < (SELECT rev FROM settled) "
+    "OR EXISTS (SELECT FROM bsky.actors AS a WHERE a.did = r.did AND NOT a.active "
+    "AND a.status_time < $5::timestamptz - interval '10 minutes')) "
     "AND NOT EXISTS (SELECT FROM skua.filter_state AS f "
     "WHERE cardinality(f.dids) > 0 AND r.did <> ALL (f.dids)) "
     "AND NOT EXISTS (SELECT FROM skua.excluded_accounts AS e WHERE e.did = r.did) ORDER BY r.did "
@@ -61,9 +64,12 @@ std::size_t desynchronize_behind(store::Session& session, const std::string& hos
   Array dids(Array::Type::text);
   Array revs(Array::Type::int8);
   for (const ListedRepo& repo : repos) {
-    if (!repo.rev || !repo.rev->fits_int8()) continue;
     dids.text(repo.did);
-    revs.int8(static_cast<std::int64_t>(repo.rev->value));
+    if (repo.rev && repo.rev->fits_int8()) {
+      revs.int8(static_cast<std::int64_t>(repo.rev->value));
+    } else {
+      revs.null();
+    }
   }
   Array names(Array::Type::text);
   for (const std::string& source : sources) names.text(source);

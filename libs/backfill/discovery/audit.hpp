@@ -36,9 +36,11 @@ struct AuditOptions {
 void begin_audit(store::Session& session, const AuditOptions& options, Timestamp now);
 
 /// Makes complete repositories wait for a resync if they are behind the revision that their host
-/// lists; returns their number. It skips accounts that live elsewhere or whose host is unknown,
-/// accounts that the filter excludes, and revisions that may still arrive on the stream: those
-/// later than ten minutes before the newest event of `sources`. In the caller's transaction.
+/// lists, and repositories of hidden accounts that their host lists as active: the message that
+/// ended their status may be missing. `repos`: the active accounts. Returns their number. It skips
+/// accounts that live elsewhere or whose host is unknown, accounts that the filter excludes, and
+/// revisions that may still arrive on the stream: those later than ten minutes before the newest
+/// event of `sources`. In the caller's transaction.
 std::size_t desynchronize_behind(store::Session& session, const std::string& host,
                                  std::span<const ListedRepo> repos,
                                  std::span<const std::string> sources, Timestamp now);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "atproto/hosting_status.hpp"
 #include "atproto/syntax.hpp"
 #include "backfill/discovery/impl/list_reader.hpp"
 #include "backfill/errc.hpp"
@@ -33,7 +34,7 @@ void add_repo(const ListEntry& entry, RepoPage& page) {
     ++page.refused;
     return;
   }
-  if (!entry.active.value_or(true)) {
+  if (atproto::hides(entry.active.value_or(true), entry.status)) {
     ++page.inactive;
     return;
   }

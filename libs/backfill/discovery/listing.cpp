@@ -35,6 +35,7 @@ std::variant<Page, HostLimited, RequestFailed> Listing<Page>::next() {
   if (answer->status != 200) return RequestFailed{failure_message(answer), wait};
   auto page = source_.read(answer->body);
   if (!page) return RequestFailed{page.error().message(), std::nullopt};
+  if (page->cursor == cursor_ || page->cursor == landmark_) page->cursor.clear();
   if (const auto error = advance(*page)) return RequestFailed{error.message(), std::nullopt};
   return *std::move(page);
 }
@@ -42,7 +43,6 @@ std::variant<Page, HostLimited, RequestFailed> Listing<Page>::next() {
 template <class Page>
 ErrorCode Listing<Page>::advance(const Page& page) {
   if (page.cursor.empty()) return {};
-  if (page.cursor == cursor_ || page.cursor == landmark_) return errc::list_turns_in_circles;
   if (page.entries() == 0 && empty_pages_ + 1 == kMostEmptyPages) return errc::list_empty_pages;
   empty_pages_ = page.entries() == 0 ? empty_pages_ + 1 : 0;
   cursor_ = page.cursor;

@@ -34,9 +34,8 @@ class Listing {
   /// Starts after `cursor`; empty: at the beginning.
   Listing(transport::HttpClient& http, const Clock& clock, Source source, std::string cursor);
 
-  /// The next page. After a failure it requests the same page again; a page without a cursor was
-  /// the last.
-  /// a cursor was the last.
+  /// The next page. After a failure it requests the same page again. A page without a cursor is the
+  /// last one. A cursor that repeats an earlier one is removed: nothing new would follow.
   std::variant<Page, HostLimited, RequestFailed> next();
 
  private:

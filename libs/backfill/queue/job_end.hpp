@@ -27,6 +27,8 @@ struct JobUnavailable {
   /// The host that the account's document names has no such repository, or the DID is tombstoned.
   /// If the stream has reported the deletion of the account, its records are removed.
   bool is_gone = false;
+  /// The DID is tombstoned: the account counts as deleted, whatever the stream says.
+  bool is_tombstoned = false;
 };
 
 /// The job waits for the host or for disk space. Not an attempt.

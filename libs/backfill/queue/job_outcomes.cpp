@@ -44,7 +44,7 @@ void JobOutcomes::add(const std::string& did, JobEnd end) {
         } else if constexpr (std::is_same_v<How, JobUnavailable>) {
           JobError job{did, std::move(how.reason)};
           if (how.is_gone) {
-            gone_.push_back(std::move(job));
+            gone_.push_back({std::move(job), how.is_tombstoned});
           } else {
             unavailable_.push_back(std::move(job));
           }
@@ -63,8 +63,10 @@ void JobOutcomes::purge_gone(store::Session& session) {
   std::size_t rows = 0;
   bool has_time = true;
   for (std::size_t i = 0; i < kGoneInACall && !gone_.empty(); ++i) {
-    const std::string& did = gone_.front().did;
-    const writer::Confirmation confirmation = writer::confirm_deletion(session, did);
+    const std::string& did = gone_.front().job.did;
+    const auto tombstoned_at =
+        gone_.front().is_tombstoned ? std::optional(clock_.now()) : std::nullopt;
+    const writer::Confirmation confirmation = writer::confirm_deletion(session, did, tombstoned_at);
     if (confirmation.is_deleted) store::resync_of_deleted_done(session, did);
     if (confirmation.has_rows) {
       writer::PurgeStep step;
@@ -73,7 +75,7 @@ void JobOutcomes::purge_gone(store::Session& session) {
       has_time = has_time && step.is_done;
       log_confirmation(did, step);
     }
-    unavailable_.push_back(std::move(gone_.front()));
+    unavailable_.push_back(std::move(gone_.front().job));
     gone_.pop_front();
   }
 }

@@ -41,7 +41,11 @@ class JobOutcomes {
   std::vector<JobError> postponed_;
   std::vector<JobError> unavailable_;
   /// Their accounts are gone. They become unavailable.
-  std::deque<JobError> gone_;
+  struct Gone {
+    JobError job;
+    bool is_tombstoned = false;
+  };
+  std::deque<Gone> gone_;
   std::vector<JobError> failed_;
   /// Those that are not tried again.
   std::vector<JobError> failed_finally_;

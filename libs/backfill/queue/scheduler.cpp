@@ -24,9 +24,9 @@ constexpr seconds kResyncEvery{5};
 /// A resync without a result is due again after this time.
 constexpr seconds kResyncLease{3'600};
 constexpr std::size_t kResyncsAtOnce = 500;
-/// Each resync is a download of the whole repository. An account whose commits break again and again
-/// waits, and so does an account whose host sends commits that cannot be applied in full: the host
-/// chooses how many accounts that are.
+/// Each resync is a download of the whole repository. An account whose commits break again and
+/// again waits, and so does an account whose host sends commits that cannot be applied in full: the
+/// host chooses how many accounts that are.
 constexpr Share kResyncsOfAccount{.burst = 10, .every = std::chrono::minutes(10)};
 constexpr Share kResyncsOfSite{.burst = 500, .every = seconds(1)};
 /// Rare retries are not urgent: few at a time.
@@ -127,8 +127,7 @@ void Scheduler::queue_resyncs(store::Session& session) {
       continue;
     }
     if (resync.has_gap) {
-      const Timestamp by_site =
-          resyncs_of_site_.reserve(identity::site_of_origin(resync.host), at);
+      const Timestamp by_site = resyncs_of_site_.reserve(identity::site_of_origin(resync.host), at);
       if (by_site > at) {
         postponed.push_back({resync.did, now + (by_site - at), true});
         continue;

@@ -39,12 +39,15 @@ const store::Statement kRaise{"finish_raise",
                               "UPDATE bsky.actors AS a SET floor_rev = f.rev "
                               "FROM unnest($1::int4[], $2::int8[]) AS f(id, rev) "
                               "WHERE a.id = f.id AND a.floor_rev < f.rev"};
+// A host that gives out the repository says that the account is active.
 const store::Statement kActive{
     "finish_active",
-    "UPDATE bsky.actors AS a SET active = true, status = NULL, status_time = g.time "
-    "FROM unnest($1::int4[], $2::timestamptz[]) AS g(id, time) "
-    "WHERE a.id = g.id AND a.status IN ('deleted', 'deactivated') AND a.status_time < g.time "
-    "RETURNING a.id"};
+    "WITH returned AS (UPDATE bsky.actors AS a SET active = true, status = NULL, "
+    "status_time = g.time FROM unnest($1::int4[], $2::timestamptz[]) AS g(id, time) "
+    "WHERE a.id = g.id AND NOT a.active AND a.status_time < g.time RETURNING a.id, a.did), "
+    "repositories AS (UPDATE skua.repositories AS r SET active = true FROM returned "
+    "WHERE r.did = returned.did AND NOT r.active) "
+    "SELECT id FROM returned"};
 const store::Statement kDeleted{"finish_deleted",
                                 "SELECT did FROM bsky.actors "
                                 "WHERE id = ANY($1::int4[]) AND status = 'deleted'"};

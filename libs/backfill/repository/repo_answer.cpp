@@ -11,6 +11,7 @@
 #include "backfill/query_text.hpp"
 #include "base/ascii.hpp"
 #include "base/utf8.hpp"
+#include "repo/car_reader.hpp"
 #include "transport/errc.hpp"
 
 namespace skua::backfill {
@@ -60,13 +61,16 @@ XrpcError xrpc_error(const transport::HttpAnswer& answer) {
   return {shown(body, "error", kLongestName), shown(body, "message", kLongestMessage)};
 }
 
+/// Whether a body is a page or a text. The Content-Type may be wrong in both directions, so it
+/// counts only for a body that is no CAR.
 bool is_page(const transport::HttpAnswer& answer) {
+  const ByteView body = transport::body_of(answer);
+  if (repo::CarReader::open(body)) return false;
   const auto type = ascii_lower(answer.content_type);
   if (type.starts_with("text/") || type.starts_with("application/json")) return true;
   constexpr std::size_t kEnough = 64;
-  const auto body = as_text(transport::body_of(answer));
-  const auto begin = ascii_lower(trimmed(body.substr(0, kEnough)));
-  return begin.starts_with("<!doctype") || begin.starts_with("<html");
+  const auto begin = ascii_lower(trimmed(as_text(body).substr(0, kEnough)));
+  return begin.starts_with("<!doctype") || begin.starts_with("<html") || begin.starts_with("{");
 }
 
 std::string what_to_do(const ErrorCode& error) {

@@ -12,6 +12,8 @@
 #include "backfill/repository/download.hpp"
 #include "backfill/repository/repository_check.hpp"
 #include "backfill/repository/write_chunks.hpp"
+#include "base/count_text.hpp"
+#include "base/log.hpp"
 #include "identity/errc.hpp"
 #include "identity/host_site.hpp"
 
@@ -46,7 +48,7 @@ JobEnd end_without_account(const JobServices& services, const std::string& did,
       "the account's key cannot be had: " +
       (services.account_failure ? services.account_failure(did, error) : error.message());
   if (error == identity::errc::did_not_found) return JobUnavailable{std::move(reason)};
-  if (error == identity::errc::did_tombstoned) return JobUnavailable{std::move(reason), true};
+  if (error == identity::errc::did_tombstoned) return JobUnavailable{std::move(reason), true, true};
   return JobFailed{std::move(reason)};
 }
 
@@ -138,6 +140,13 @@ JobTask run_job(const JobServices& services, Scheduler& scheduler, TaskQueue& ta
     check = check_repository(fetched, services.clock.now());
   }
   if (!check.listing) co_return failed_job(job, std::move(check.failure));
+  if (const std::size_t unreadable = check.listing->unreadable(); unreadable > 0) {
+    logger("backfill")
+        ->warn(
+            "did={}: {} of its repository cannot be stored: the tree names {} by a "
+            "hash other than SHA-256",
+            job.did, counted(unreadable, "record"), unreadable == 1 ? "it" : "them");
+  }
 
   // Write.
   auto unfinished = std::make_unique<UnfinishedRepository>(

@@ -23,7 +23,7 @@ Result<std::unique_ptr<MstTree::Node>> MstTree::Impl::unfold(const MstNode& enco
   node->entries.reserve(encoded.entries.size());
   std::string_view previous;
   for (const MstNodeEntry& entry : encoded.entries) {
-    if (entry.prefix > previous.size()) return errc::mst_malformed;
+    if (entry.prefix > previous.size() || !entry.value) return errc::mst_malformed;
     if (entry.prefix + entry.suffix.size() > kMaxMstKey) return errc::mst_too_large;
     const std::string_view suffix = as_text(entry.suffix);
     if (!node->entries.empty() && suffix <= previous.substr(entry.prefix)) return errc::mst_order;
@@ -31,7 +31,7 @@ Result<std::unique_ptr<MstTree::Node>> MstTree::Impl::unfold(const MstNode& enco
     key.reserve(entry.prefix + suffix.size());
     key.append(previous, 0, entry.prefix).append(suffix);
     if (mst_key_depth(key) != level || (level == 0 && entry.tree)) return errc::mst_depth;
-    node->entries.push_back({std::move(key), entry.value, subtree_of(entry.tree)});
+    node->entries.push_back({std::move(key), *entry.value, subtree_of(entry.tree)});
     previous = node->entries.back().key;
   }
   if (node->empty()) return errc::mst_malformed;

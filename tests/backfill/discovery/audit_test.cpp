@@ -106,6 +106,34 @@ TEST_F(AuditTest, only_complete_and_active_repositories_are_compared) {
       0U);
 }
 
+TEST_F(AuditTest, a_hidden_account_that_its_host_lists_as_active_waits_for_a_resync) {
+  const auto hide = [&](const std::string& did, const std::string& status, int minutes_ago) {
+    session().run(
+        fmt::format("INSERT INTO bsky.actors (did, active, status, status_time, indexed_at) VALUES "
+                    "('{}', false, "
+                    "'{}', to_timestamp({}), now())",
+                    did, status,
+                    std::chrono::duration_cast<std::chrono::seconds>(
+                        (clock_.now() - std::chrono::minutes(minutes_ago)).time_since_epoch())
+                        .count()));
+  };
+  store_repository("did:web:takendown.test", -7200s, "partial", kHost, false);
+  hide("did:web:takendown.test", "takendown", 11);
+  store_repository("did:web:deactivated.test", -7200s, "complete");
+  hide("did:web:deactivated.test", "deactivated", 11);
+  store_repository("did:web:recent.test", -7200s, "complete");
+  hide("did:web:recent.test", "deactivated", 9);
+  store_repository("did:web:elsewhere.test", -7200s, "complete", "https://other.test");
+  hide("did:web:elsewhere.test", "deactivated", 11);
+  EXPECT_EQ(compare({{"did:web:takendown.test", rev_at(-7200s)},
+                     {"did:web:deactivated.test", std::nullopt},
+                     {"did:web:recent.test", rev_at(-7200s)},
+                     {"did:web:elsewhere.test", rev_at(-7200s)}}),
+            2U);
+  EXPECT_EQ(state_of("did:web:takendown.test"), "desynchronized");
+  EXPECT_EQ(state_of("did:web:deactivated.test"), "desynchronized");
+}
+
 TEST_F(AuditTest, a_host_speaks_for_its_own_accounts_alone) {
   store_position(kSources[0], 0s);
   store_repository("did:web:elsewhere.test", -7200s, "complete", "https://other.test");

@@ -124,6 +124,35 @@ TEST(RepoPage, an_empty_list_may_go_on) {
   EXPECT_EQ(page->entries(), 0U);
 }
 
+class LastPage : public ::testing::TestWithParam<Entry> {};
+
+TEST_P(LastPage, ends_a_list_that_is_absent) {
+  const auto page = read_repo_page(GetParam().json);
+  ASSERT_TRUE(page);
+  EXPECT_EQ(page->cursor, "");
+  EXPECT_EQ(page->entries(), 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, LastPage,
+    ::testing::Values(Entry{"nothing", "{}"}, Entry{"no_repos", R"({"cursor":"7"})"},
+                      Entry{"null", R"({"cursor":"7","repos":null})"},
+                      Entry{"null_before_cursor", R"({"repos":null,"cursor":"7"})"},
+                      Entry{"repos_further_down", R"({"x":{"repos":[{"did":"did:plc:x"}]}})"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(RepoPage, a_service_that_is_behind_does_not_hide_its_accounts) {
+  const auto page =
+      read_repo_page(R"({"repos":[{"did":"did:plc:a","active":false,"status":"desynchronized"},)"
+                     R"({"did":"did:plc:b","active":false,"status":"throttled"},)"
+                     R"({"did":"did:plc:c","active":false,"status":"takendown"},)"
+                     R"({"did":"did:plc:d","active":false}]})");
+  ASSERT_TRUE(page);
+  ASSERT_EQ(page->repos.size(), 2U);
+  EXPECT_EQ(page->repos[1].did, "did:plc:b");
+  EXPECT_EQ(page->inactive, 2U);
+}
+
 class BadPage : public ::testing::TestWithParam<Entry> {};
 
 TEST_P(BadPage, is_refused) {
@@ -135,8 +164,8 @@ TEST_P(BadPage, is_refused) {
 INSTANTIATE_TEST_SUITE_P(
     Table, BadPage,
     ::testing::Values(Entry{"nothing", ""}, Entry{"html", "<html></html>"}, Entry{"null", "null"},
-                      Entry{"list", "[]"}, Entry{"no_repos", R"({"cursor":"7"})"},
-                      Entry{"repos_object", R"({"repos":{}})"}, Entry{"hosts", R"({"hosts":[]})"},
+                      Entry{"list", "[]"}, Entry{"repos_object", R"({"repos":{}})"},
+                      Entry{"error", R"({"error":"InternalServerError","repos":[]})"},
                       Entry{"cut_off", R"({"repos":[{"did":")"},
                       Entry{"no_utf8", "{\"repos\":[],\"cursor\":\"\xff\"}"},
                       Entry{"number_for_cursor", R"({"repos":[],"cursor":7})"},
@@ -147,7 +176,6 @@ INSTANTIATE_TEST_SUITE_P(
                       Entry{"cursor_in_a_list", R"({"repos":[],"cursor":["7"]})"},
                       Entry{"text_for_repos", R"({"repos":"did:plc:x"})"},
                       Entry{"more_behind", R"({"repos":[]}{"repos":[]})"},
-                      Entry{"repos_further_down", R"({"x":{"repos":[{"did":"did:plc:x"}]}})"},
                       Entry{"objects",
                             [] {
                               std::string text;

@@ -106,10 +106,10 @@ TEST_F(ListingTest, a_page_without_active_accounts_is_not_the_end) {
 TEST_F(ListingTest, ends_when_the_cursor_does_not_move) {
   serve([](const std::string&) { return page_of("did:web:a.test", "same"); });
   auto all = listing();
-  EXPECT_EQ(walk(all),
-            (std::vector<std::string>{"did:web:a.test", message_of(errc::list_turns_in_circles)}));
+  EXPECT_EQ(walk(all), (std::vector<std::string>{"did:web:a.test", "did:web:a.test"}))
+      << "the second page repeats the cursor";
   auto on = listing("same");
-  EXPECT_EQ(walk(on), std::vector<std::string>{message_of(errc::list_turns_in_circles)});
+  EXPECT_EQ(walk(on), std::vector<std::string>{"did:web:a.test"});
 }
 
 class ListingCircles : public ListingTest, public ::testing::WithParamInterface<int> {};
@@ -126,7 +126,7 @@ TEST_P(ListingCircles, end_some_time) {
   });
   auto all = listing();
   const auto found = walk(all);
-  EXPECT_EQ(found.back(), message_of(errc::list_turns_in_circles));
+  EXPECT_EQ(found.back(), "did:web:a.test");
   EXPECT_LE(found.size(), static_cast<std::size_t>(4 * (before + length)));
 }
 

@@ -208,7 +208,8 @@ TEST_F(SchedulerTest, a_host_whose_commits_cannot_be_applied_gets_resyncs_at_its
   for (int i = 0; i < 1'200; ++i) gaps.push_back({"did:plc:" + std::to_string(100'000 + i)});
   store::desynchronize(session(), gaps, clock_.now());
   session().run(
-      "INSERT INTO skua.identities (did, pds, fetched_at) SELECT did, 'https://pds' || right(did, 1) "
+      "INSERT INTO skua.identities (did, pds, fetched_at) SELECT did, 'https://pds' || right(did, "
+      "1) "
       "|| '.hostile.test', now() FROM skua.repositories");
   const auto queued = [&] { return std::stoi(value("SELECT count(*) FROM skua.backfill_jobs")); };
   for (int i = 0; i < 4; ++i) {
@@ -219,8 +220,9 @@ TEST_F(SchedulerTest, a_host_whose_commits_cannot_be_applied_gets_resyncs_at_its
   EXPECT_LE(queued(), 520);
   // An honest account waits for nobody.
   store::desynchronize(session(), std::vector<store::Gap>{{"did:plc:honest"}}, clock_.now());
-  session().run("INSERT INTO skua.identities (did, pds, fetched_at) VALUES ('did:plc:honest', "
-                "'https://pds.honest.test', now())");
+  session().run(
+      "INSERT INTO skua.identities (did, pds, fetched_at) VALUES ('did:plc:honest', "
+      "'https://pds.honest.test', now())");
   tick(true);
   EXPECT_EQ(job("did:plc:honest", "count(*)"), "1");
   // The others follow, one a second.

@@ -173,7 +173,8 @@ TEST_P(FinishTest, a_repository_that_was_given_out_shows_that_its_account_is_act
                                    Reported{"deleted", 4min, "f deleted", "desynchronized"},
                                    Reported{"deactivated", 6min, "t", "complete"},
                                    Reported{"deactivated", 4min, "f deactivated", "complete"},
-                                   Reported{"takendown", 6min, "f takendown", "complete"}}) {
+                                   Reported{"takendown", 6min, "t", "complete"},
+                                   Reported{"takendown", 4min, "f takendown", "complete"}}) {
     lease_next(kAlice);
     write(car, kAlice, 20);
     std::vector<WrittenRepository> one = {written(car, kAlice, GetParam())};

@@ -1,5 +1,6 @@
 #include "backfill/repository/repo_answer.hpp"
 
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -16,6 +17,7 @@
 
 #include "backfill/discovery/discovery.hpp"
 #include "backfill/hosts/host_outcome.hpp"
+#include "repo/car_writer.hpp"
 #include "transport/errc.hpp"
 #include "transport/sim_process.hpp"
 
@@ -41,6 +43,16 @@ HttpAnswer answer(unsigned status, const std::string& body,
 TEST(RepoAnswer, a_car_is_a_car) {
   for (const auto* type : {"application/vnd.ipld.car", "application/octet-stream", ""}) {
     const auto meaning = classify_repo_answer(answer(200, kCar, type), kNow);
+    EXPECT_TRUE(std::holds_alternative<CarAnswer>(meaning)) << type;
+  }
+}
+
+TEST(RepoAnswer, the_bytes_decide_if_the_content_type_is_wrong) {
+  Bytes bytes;
+  repo::CarWriter(bytes, std::array{atproto::Cid::of(as_bytes("root"))});
+  const std::string car(as_text(bytes));
+  for (const auto* type : {"text/html", "text/plain; charset=utf-8", "application/json"}) {
+    const auto meaning = classify_repo_answer(answer(200, car, type), kNow);
     EXPECT_TRUE(std::holds_alternative<CarAnswer>(meaning)) << type;
   }
 }
@@ -95,6 +107,8 @@ INSTANTIATE_TEST_SUITE_P(
         Failure{"html_without_type", answer(200, "\n <!DOCTYPE html><html>", ""), kNoCar},
         Failure{"html_as_a_car", answer(200, "<HTML>", "application/vnd.ipld.car"), kNoCar},
         Failure{"json", answer(200, "{}"), kNoCar},
+        Failure{"json_as_a_car", answer(200, R"({"error":"x"})", "application/vnd.ipld.car"),
+                kNoCar},
         Failure{"empty", answer(200, "", "application/vnd.ipld.car"),
                 "the host answered with nothing"},
         Failure{"no_content", answer(204, ""), "the host answered 204"},

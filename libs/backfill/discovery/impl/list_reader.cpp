@@ -94,7 +94,9 @@ class Handler final : public nlohmann::json_sax<nlohmann::json> {
   bool begin(Kind kind) {
     if (depth_ == 0) return kind == Kind::Object;
     if (at_cursor()) return kind == Kind::Text || kind == Kind::Null;
-    if (at_list()) return kind == Kind::Array;
+    if (at_list()) return kind == Kind::Array || kind == Kind::Null;
+    // An error is no list.
+    if (depth_ == 1 && key_ == "error") return false;
     if (depth_ != 2 || !in_list_) return true;
     if (++entries_ > kMostEntries) return false;
     entry_ = {};
@@ -138,8 +140,9 @@ Result<std::string> read_list(std::string_view json, std::string_view name,
   Handler handler(name, each);
   const bool is_whole = nlohmann::json::sax_parse(json, &handler);
   if (handler.is_too_long()) return errc::list_too_long;
-  if (!is_whole || !handler.has_list()) return errc::list_form;
-  return handler.cursor();
+  if (!is_whole) return errc::list_form;
+  // Some servers omit an empty list, or send null. The cursor does not lead on then.
+  return handler.has_list() ? handler.cursor() : std::string();
 }
 
 }  // namespace skua::backfill::impl

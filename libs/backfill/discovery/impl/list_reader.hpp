@@ -22,8 +22,9 @@ struct ListEntry {
 };
 
 /// Reads the entries of the list called `name` one by one, and returns the page's cursor; empty:
-/// there is none. Memory is bounded by about the longest string of the text. Discard the entries
-/// after an error. Errors: list_form, list_too_long.
+/// there is none, or the list is absent or null, which ends a list. Memory is bounded by about the
+/// longest string of the text. Discard the entries after an error. Errors: list_form,
+/// list_too_long.
 Result<std::string> read_list(std::string_view json, std::string_view name,
                               const std::function<void(const ListEntry&)>& each);
 

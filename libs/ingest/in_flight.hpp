@@ -40,8 +40,9 @@ class InFlightList {
     /// while an earlier one is slow.
     std::size_t bytes = std::size_t{64} << 20;
 
-    /// The share of one account of the unfinished frames and of their bytes.
-    static constexpr std::size_t kShare = 8;
+    /// One account has a 32nd of the frames and an eighth of the bytes, of unfinished frames.
+    static constexpr std::size_t kFrameShare = 32;
+    static constexpr std::size_t kByteShare = 8;
   };
   /// Names a frame until it has finished.
   using Ticket = std::uint64_t;

@@ -128,6 +128,21 @@ class Resync(Backfill):
             self.assertEqual(self.changes(program)[did], "nothing differed")
         self.check(database, repositories)
 
+    def test_an_account_that_is_active_again_and_one_that_stays_hidden(self):
+        network, database, repositories = self.filled(accounts=6, records=600)
+        back, hidden = self.busiest(repositories, 2)
+        for did in (back, hidden):
+            database.run(f"update bsky.actors set active = false, status = 'takendown', status_time = now() - interval '1 hour' "
+                         f"where did = '{did}'; update skua.repositories set active = false where did = '{did}'")
+        done = self.run_at(database, network, "repo", "resync", back)
+        self.assertFalse(done.says("stays hidden"), done.tail())
+        self.assertTrue(database.value(f"select a.active and r.active from bsky.actors a join skua.repositories r using (did) "
+                                       f"where did = '{back}'"))
+        # The status is newer than the request for the repository.
+        database.run(f"update bsky.actors set status_time = now() + interval '1 hour' where did = '{hidden}'")
+        done = self.run_at(database, network, "repo", "resync", hidden)
+        self.assertTrue(done.says(f"{hidden}: stays hidden: its hosting status is takendown since "), done.tail())
+
     def test_beside_a_run(self):
         network, database, repositories = self.filled()
         skua = self.begin(database, network, "run", "--relay", network.url)

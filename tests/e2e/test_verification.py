@@ -172,6 +172,25 @@ class Verification(VerifiedNetwork):
                 "union select did from bsky.follows_view union select did from bsky.profiles_view")}
             self.assertEqual(shown & set(hidden), set())
 
+    def test_a_lost_message_does_not_hide_an_account_for_ever(self):
+        network = self.network("--oddities", 0, accounts=4)
+        database = self.database()
+        skua = self.indexer(database, network, "--cursor", "oldest")
+        self.catch_up(skua, network.control("/step", count=60)["seq"])
+        self.assertEqual(skua.stop(), 0)
+        dids = [row["did"] for row in database.rows("select did from skua.repositories where rev is not null order by did")]
+        for did, status in zip(dids, ("takendown", "deactivated")):
+            database.run(f"update bsky.actors set active = false, status = '{status}', status_time = now() where did = '{did}'")
+        database.run(f"update skua.repositories set active = false where did = '{dids[0]}'")
+        skua = self.indexer(database, network)
+        for did in dids[:2]:
+            network.control("/record", did=did, collection="app.bsky.feed.post")
+        wait_for("the accounts to be active again",
+                 lambda: database.value("select count(*) from bsky.actors where not active") == 0, alive=[skua])
+        self.assertTrue(skua.says("its host says that the hidden account is active"))
+        self.assertEqual(database.value("select count(*) from skua.repositories where not active"), 0)
+        self.assertEqual(skua.stop(), 0)
+
     def test_nothing_is_lost_while_the_directory_is_away(self):
         network = self.network()
         database = self.database()

@@ -69,7 +69,7 @@ TEST(InFlightList, backlog_tells_how_old_what_is_durable_and_what_waits_is) {
 }
 
 TEST(InFlightList, an_account_has_a_share_of_the_bytes_and_frames) {
-  InFlightList list({.frames = 80, .bytes = 8'000});
+  InFlightList list({.frames = 320, .bytes = 8'000});
   const auto admit = [&](std::uint64_t account, std::size_t bytes) {
     return *list.admit({.seq = 1, .bytes = bytes, .account = account});
   };

@@ -145,8 +145,8 @@ TEST(LoadCar, refuses_every_changed_byte_of_blocks) {
       changed[at] = static_cast<std::uint8_t>(value);
       if (changed == car) continue;
       const auto read = load_car(changed, loaded);
-      // Of a block's CID only the codec is not covered by the hash. A CID of another form is that of
-      // a block that nothing can refer to.
+      // Of a block's CID only the codec is not covered by the hash. A CID of another form is that
+      // of a block that nothing can refer to.
       const bool is_codec = value == Cid::kRaw && (at == header + 2 || at == second + 2);
       if (is_codec) ASSERT_TRUE(read) << at << ' ' << value;
       if (!is_codec && read) ASSERT_LT(loaded.blocks.size(), 2U) << at << ' ' << value;

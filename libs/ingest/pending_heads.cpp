@@ -42,7 +42,9 @@ const std::vector<store::RepositoryProgress>& PendingHeads::collect(Ticket end) 
     store::RepositoryProgress& progress = folded[entry.row.did];
     progress.row = std::move(entry.row);
     progress.breaks += entry.continuity == verify::Continuity::Broken ? 1 : 0;
-    progress.is_born = progress.is_born || entry.continuity == verify::Continuity::Born;
+    if (entry.continuity == verify::Continuity::Born && progress.row.head) {
+      progress.born = progress.row.head->rev;
+    }
     if (entry.continuity != verify::Continuity::Next && progress.row.head) {
       progress.anchor = progress.row.head->rev;
     }

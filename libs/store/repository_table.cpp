@@ -27,9 +27,9 @@ const Statement kSaveRepositories{
     "WHEN b.is_whole THEN 'complete' ELSE 'partial' END, "
     "CASE WHEN u.breaks > 0 AND ($7::boolean OR b.is_whole) THEN $6::timestamptz END "
     "FROM unnest($1::text[], $2::int8[], $3::bytea[], $4::boolean[], $5::int4[], $8::int8[], "
-    "$9::boolean[]) AS u(did, rev, data, active, breaks, anchor, is_born), "
-    "LATERAL (SELECT u.is_born AND NOT EXISTS (SELECT FROM bsky.all_records AS old "
-    "WHERE old.did = u.did AND old.rev < bsky.tid_text(u.anchor)) AS is_whole) AS b "
+    "$9::int8[]) AS u(did, rev, data, active, breaks, anchor, born), "
+    "LATERAL (SELECT u.born IS NOT NULL AND NOT EXISTS (SELECT FROM bsky.all_records AS old "
+    "WHERE old.did = u.did AND old.rev < bsky.tid_text(u.born)) AS is_whole) AS b "
     "ON CONFLICT (did) DO UPDATE SET active = EXCLUDED.active, "
     "rev = CASE WHEN EXCLUDED.rev > coalesce(r.rev, 0) THEN EXCLUDED.rev ELSE r.rev END, "
     "data = CASE WHEN EXCLUDED.rev > coalesce(r.rev, 0) THEN EXCLUDED.data ELSE r.data END, "
@@ -168,8 +168,8 @@ void save_repositories(Session& session, std::span<const RepositoryProgress> pro
     Array active(Array::Type::boolean);
     Array breaks(Array::Type::int4);
     Array anchors(Array::Type::int8);
-    Array born(Array::Type::boolean);
-    for (const auto& [row, row_breaks, anchor, is_born] :
+    Array born(Array::Type::int8);
+    for (const auto& [row, row_breaks, anchor, row_born] :
          progress.subspan(begin, std::min(kAtOnce, progress.size() - begin))) {
       dids.text(row.did);
       if (row.head) {
@@ -181,11 +181,15 @@ void save_repositories(Session& session, std::span<const RepositoryProgress> pro
       }
       active.boolean(row.active);
       breaks.int4(row_breaks);
-      born.boolean(is_born);
       if (anchor) {
         anchors.int8(int8_of(*anchor));
       } else {
         anchors.null();
+      }
+      if (row_born) {
+        born.int8(int8_of(*row_born));
+      } else {
+        born.null();
       }
     }
     Params params;

@@ -40,9 +40,9 @@ struct RepositoryProgress {
   std::int32_t breaks = 0;
   /// The revision of the last break, or of the first message.
   std::optional<atproto::Tid> anchor = std::nullopt;
-  /// The first message created the repository. The repository is therefore complete, unless rows
-  /// from before the anchor are stored.
-  bool is_born = false;
+  /// The revision of the first message, if it created the repository. The repository is therefore
+  /// complete, unless rows from before this revision are stored.
+  std::optional<atproto::Tid> born = std::nullopt;
 };
 
 /// Which repositories need a resync after a break: only complete ones, or all. The others have gaps

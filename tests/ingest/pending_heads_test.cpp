@@ -39,7 +39,7 @@ Texts texts(const std::vector<RepositoryProgress>& all) {
   for (const auto& one : all) {
     lines.push_back(text(one.row) + " " + std::to_string(one.breaks) +
                     (one.anchor ? " from " + std::to_string(one.anchor->value) : "") +
-                    (one.is_born ? " born" : ""));
+                    (one.born ? " born" : ""));
   }
   return lines;
 }
@@ -190,7 +190,7 @@ TEST_P(ChainLogInterleaving, equals_the_naive_model) {
           saved.row = one.row;
           saved.breaks += one.breaks;
           if (one.anchor) saved.anchor = one.anchor;
-          saved.is_born = saved.is_born || one.is_born;
+          if (one.born) saved.born = one.born;
         }
         log.stored();
         stored_end = end;
@@ -205,7 +205,7 @@ TEST_P(ChainLogInterleaving, equals_the_naive_model) {
           expected.row = entry.row;
           expected.breaks += entry.continuity == Continuity::Broken ? 1 : 0;
           if (entry.continuity != Continuity::Next) expected.anchor = entry.row.head->rev;
-          expected.is_born = expected.is_born || entry.continuity == Continuity::Born;
+          if (entry.continuity == Continuity::Born) expected.born = entry.row.head->rev;
         } else {
           expected_newest = text(entry.row);
         }

@@ -95,7 +95,7 @@ TEST_F(RepositoryTableTest, a_first_head_comes_after_a_row_without_one) {
 }
 
 RepositoryProgress birth(const std::string& did, std::uint64_t rev, std::int32_t breaks = 0) {
-  return {{did, head(rev), true}, breaks, atproto::Tid{rev}, true};
+  return {{did, head(rev), true}, breaks, atproto::Tid{rev}, atproto::Tid{rev}};
 }
 
 TEST_F(RepositoryTableTest, one_that_was_empty_before_its_first_message_is_complete) {
@@ -219,9 +219,9 @@ TEST_F(RepositoryTableTest, a_resync_must_reach_the_commit_that_was_not_applied)
   desynchronize(session(), std::vector<Gap>{{kAlice, atproto::Tid{9}}}, clock_.now() + 1h);
   desynchronize(session(), std::vector<Gap>{{kAlice, atproto::Tid{8}}}, clock_.now() + 1h);
   EXPECT_EQ(take(), Dids{kAlice}) << "it is not delayed";
-  EXPECT_FALSE(resync_done(session(), kAlice, *head(8), clock_.now()));
+  EXPECT_FALSE(resync_done(session(), kAlice, head(8), clock_.now()));
   EXPECT_EQ(column(kAlice, "state"), "desynchronized");
-  EXPECT_TRUE(resync_done(session(), kAlice, *head(9), clock_.now()));
+  EXPECT_TRUE(resync_done(session(), kAlice, head(9), clock_.now()));
   EXPECT_EQ(column(kAlice, "state || coalesce(reason, '')"), "complete");
 }
 

@@ -124,27 +124,64 @@ INSTANTIATE_TEST_SUITE_P(Curves, LabelDecoderCurve,
                            return one.param == atproto::Curve::k256 ? "k256" : "p256";
                          });
 
-TEST_F(LabelDecoderTest, the_signature_covers_all_fields) {
+TEST_F(LabelDecoderTest, the_signature_covers_the_known_fields) {
   const auto signer = key(1);
   accounts_.knows(kLabeler, labeler_with(signer));
   begin();
   json negated = spam();
   negated["neg"] = true;
-  negated["x"] = "unknown";
+  negated = signed_label(negated, signer);
+  negated["x"] = "added by a relay";
   json changed = signed_label(spam(), signer);
   changed["neg"] = true;
-  push(1, {signed_label(negated, signer), changed, spam()});
+  json of_unknown = made_label(kLabeler, kAlice, "rude");
+  of_unknown["x"] = "signed";
+  push(1, {negated, changed, spam(), signed_label(of_unknown, signer)});
   end();
-  ASSERT_EQ(events_.size(), 3U);
+  ASSERT_EQ(events_.size(), 4U);
   EXPECT_TRUE(label(0).neg);
-  EXPECT_EQ(intake_.unknown, 1U);
-  for (const std::size_t i : {1U, 2U}) {
+  EXPECT_EQ(intake_.unknown, 2U);
+  for (const std::size_t i : {1U, 2U, 3U}) {
     EXPECT_THAT(error(i), HasSubstr("signature"));
     EXPECT_EQ(std::get<event::Rejection>(events_[i].body).what, "labels/" + std::to_string(i));
     EXPECT_FALSE(std::get<event::Rejection>(events_[i].body).payload.empty());
   }
-  EXPECT_EQ(dropped(verify::errc::wrong_signature), 2U);
+  EXPECT_EQ(dropped(verify::errc::wrong_signature), 3U);
   EXPECT_EQ(intake_.verified, 1U);
+}
+
+TEST_F(LabelDecoderTest, an_absent_field_may_be_signed_as_null_and_false_is_signed) {
+  const auto signer = key(1);
+  accounts_.knows(kLabeler, labeler_with(signer));
+  begin();
+  json with_false = made_label(kLabeler, kAlice, "false");
+  with_false["neg"] = false;
+  json without_false = signed_label(with_false, signer);
+  without_false.erase("neg");
+  json with_null = made_label(kLabeler, kAlice, "null");
+  with_null["cid"] = nullptr;
+  json null_added = signed_label(made_label(kLabeler, kAlice, "null added"), signer);
+  null_added["exp"] = nullptr;
+  push(1, {signed_label(with_false, signer), without_false, signed_label(with_null, signer),
+           null_added});
+  end();
+  ASSERT_EQ(events_.size(), 4U);
+  EXPECT_EQ(error(0), "");
+  EXPECT_THAT(error(1), HasSubstr("signature"));
+  EXPECT_EQ(error(2), "");
+  EXPECT_EQ(error(3), "");
+}
+
+TEST_F(LabelDecoderTest, labels_of_one_uri_and_value_are_folded_and_other_uris_are_not) {
+  begin(false);
+  push(1, {made_label(kLabeler, "https://a.example", "spam", "2026-01-02T03:04:05Z"),
+           made_label(kLabeler, "https://a.example", "spam", "2026-01-02T03:04:06Z"),
+           made_label(kLabeler, "https://a.example/", "spam"),
+           made_label(kLabeler, "at://alice.example", "spam")});
+  end();
+  ASSERT_EQ(events_.size(), 3U);
+  EXPECT_EQ(label(0).cts, parse_datetime("2026-01-02T03:04:06Z")->instant);
+  EXPECT_EQ(std::get<event::UriRef>(label(1).subject).uri, "https://a.example/");
 }
 
 TEST_F(LabelDecoderTest, a_labeler_speaks_for_itself_alone) {

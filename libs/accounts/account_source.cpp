@@ -69,6 +69,11 @@ identity::IdentityCacheOptions cache_options(const NetworkAccountsOptions& optio
   return cache;
 }
 
+Result<std::string> pds_of(const identity::Account& account) {
+  if (account.pds.empty()) return identity::errc::document_without_pds;
+  return account.pds;
+}
+
 void tell_no_status(const std::string& did, const std::string& reason, const ErrorCode& error) {
   if (error == identity::errc::stopped || error == transport::errc::http_stopped) return;
   logger("identity")->info("did={}: its hosting status is unknown: {}", did, reason);
@@ -147,14 +152,11 @@ identity::StatusLane::Requests NetworkAccounts::status_requests() {
     if (atproto::is_plc_did(did)) {
       // The directory's own limits hold for all questions together.
       cache_.refresh(
-          did,
-          [answer](const auto& found) {
-            answer(found ? Result<std::string>(found->pds) : found.error());
-          },
+          did, [answer](const auto& found) { answer(found ? pds_of(*found) : found.error()); },
           std::chrono::seconds(0));
     } else {
       status_resolver_.resolve(did, [answer](const identity::DidAnswer& found) {
-        answer(found.account ? Result<std::string>(found.account->pds) : found.account.error());
+        answer(found.account ? pds_of(*found.account) : found.account.error());
       });
     }
   };

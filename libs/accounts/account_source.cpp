@@ -25,6 +25,9 @@ constexpr std::size_t kCachedIdentities = 50'000;
 /// directory answer again and again.
 constexpr std::size_t kHistories = 1'000;
 constexpr std::chrono::seconds kHistoryFresh{10};
+/// The same for a commit that was made after the history was asked for: a newer key may have signed
+/// it.
+constexpr std::chrono::seconds kHistoryFreshForNewer{2};
 
 /// Requests for key histories, besides those for documents.
 constexpr std::size_t kHistoriesAtOnce = 16;
@@ -95,8 +98,8 @@ void DocumentAccounts::status(const std::string& /*did*/, StatusDone done) {
   done(identity::errc::server_failed);
 }
 
-void DocumentAccounts::key_at(const std::string& /*did*/, Timestamp /*time*/, KeyUse /*use*/,
-                              KeyDone done) {
+void DocumentAccounts::keys_near(const std::string& /*did*/, Timestamp /*time*/, KeyUse /*use*/,
+                                 KeysDone done) {
   done(identity::errc::did_not_found);
 }
 
@@ -112,6 +115,16 @@ struct NetworkAccounts::Histories {
   };
   std::mutex mutex;
   GenerationalMap<std::string, Known, SeededHash> known{kHistories};
+
+  /// Null: it is not known, or too old for a commit or a label of this time.
+  std::shared_ptr<const identity::KeyHistory> find(const std::string& did, Timestamp time,
+                                                   Timestamp now) {
+    const std::scoped_lock lock(mutex);
+    const Known* found = known.find(did);
+    if (found == nullptr) return nullptr;
+    const auto fresh_for = time < found->asked_at ? kHistoryFresh : kHistoryFreshForNewer;
+    return now - found->asked_at < fresh_for ? found->history : nullptr;
+  }
 };
 
 NetworkAccounts::NetworkAccounts(const NetworkAccountsOptions& options, const Clock& clock)
@@ -183,15 +196,11 @@ void NetworkAccounts::status(const std::string& did, StatusDone done) {
   });
 }
 
-void NetworkAccounts::key_at(const std::string& did, Timestamp time, KeyUse use, KeyDone done) {
+void NetworkAccounts::keys_near(const std::string& did, Timestamp time, KeyUse use, KeysDone done) {
   const Timestamp now = clock_.now();
-  std::shared_ptr<const identity::KeyHistory> history;
-  {
-    const std::scoped_lock lock(histories_->mutex);
-    const auto* known = histories_->known.find(did);
-    if (known != nullptr && now - known->asked_at < kHistoryFresh) history = known->history;
+  if (const auto history = histories_->find(did, time, now)) {
+    return done(identity::keys_near(*history, time, use));
   }
-  if (history) return done(identity::key_at(*history, time, use));
   identity::ask_key_history(directory_, resolver_options_.plc_url, did,
                             [histories = histories_, did, time, use, now,
                              done = std::move(done)](Result<identity::KeyHistory> found) {
@@ -202,7 +211,7 @@ void NetworkAccounts::key_at(const std::string& did, Timestamp time, KeyUse use,
                                 const std::scoped_lock lock(histories->mutex);
                                 histories->known.insert(did, {now, kept});
                               }
-                              done(identity::key_at(*kept, time, use));
+                              done(identity::keys_near(*kept, time, use));
                             });
 }
 

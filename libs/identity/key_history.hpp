@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -33,9 +35,18 @@ using KeyHistory = std::vector<FormerKey>;
 /// struck out are left out, and those of a form that is not known. Error: document_json.
 Result<KeyHistory> read_key_history(std::string_view json, std::string_view did);
 
-/// The key in use at a moment; nothing: none was.
-std::optional<atproto::Multikey> key_at(const KeyHistory& history, Timestamp time,
-                                        KeyUse use = KeyUse::Commits);
+/// By how much the clocks of a host and of a directory may differ. The time of a revision or of a
+/// label is that of its host, and a host may begin to use a key before or after the directory has
+/// it.
+inline constexpr std::chrono::minutes kKeyTolerance{5};
+/// The most keys of one moment: an account may change its keys as often as its directory permits.
+inline constexpr std::size_t kMaxKeysNear = 8;
+
+/// The keys that were in use within kKeyTolerance of a moment, each of them once, the nearest
+/// first, at most kMaxKeysNear. A key that was replaced earlier is not among them: whoever steals
+/// it later cannot sign with it.
+std::vector<atproto::Multikey> keys_near(const KeyHistory& history, Timestamp time,
+                                         KeyUse use = KeyUse::Commits);
 
 /// Asks a directory. `done` is called once, on the HTTP client's thread. Errors: did_not_found,
 /// did_method (not a did:plc), server_failed, rate_limited, document_json, or transport's.

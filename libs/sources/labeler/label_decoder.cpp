@@ -241,12 +241,16 @@ LabelDecoder::Verdict LabelDecoder::check(const event::LabelEntry& entry, verify
   if (!known) return Verdict::Abandoned;
   if (is_signed_by(known->key, forms, entry.label.sig)) return good();
   if (accounts_->has_hosts()) {
-    const auto former = answer_to<std::optional<atproto::Multikey>>([&](auto done) {
-      accounts_->key_at(src, entry.label.cts, accounts::AccountSource::KeyUse::Labels,
-                        std::move(done));
+    const auto former = answer_to<std::vector<atproto::Multikey>>([&](auto done) {
+      accounts_->keys_near(src, entry.label.cts, accounts::AccountSource::KeyUse::Labels,
+                           std::move(done));
     });
     if (!former) return Verdict::Abandoned;
-    if (*former && is_signed_by(**former, forms, entry.label.sig)) {
+    const bool is_signed =
+        *former && std::any_of((*former)->begin(), (*former)->end(), [&](auto& key) {
+          return is_signed_by(key, forms, entry.label.sig);
+        });
+    if (is_signed) {
       services_.intake.former_keys += 1;
       return good();
     }

@@ -96,9 +96,10 @@ void LabelDecoder::join() {
 void LabelDecoder::run() {
   while (auto message = queue_.pop()) {
     labels_ = 0;
+    const std::size_t bytes = message->bytes.size();
     if (!ingest::guard_message(services_, *message, true, [&] { return take(*message); }))
       ++abandoned_;
-    if (pace_) keep_pace();
+    if (pace_) keep_pace(cost_of(labels_, bytes));
   }
 }
 
@@ -200,10 +201,8 @@ bool LabelDecoder::take_labels(const ingest::AdmittedMessage& message) {
   return true;
 }
 
-void LabelDecoder::keep_pace() {
-  // A message without labels also costs something.
-  const auto until =
-      pace_->took(std::max<std::size_t>(labels_, 1), std::chrono::steady_clock::now());
+void LabelDecoder::keep_pace(std::size_t cost) {
+  const auto until = pace_->took(cost, std::chrono::steady_clock::now());
   std::unique_lock lock(answers_->mutex);
   answers_->changed.wait_until(lock, until, [&] { return answers_->closed; });
 }

@@ -63,8 +63,8 @@ class LabelDecoder final : public ingest::DecodeThread {
   /// False: it waits for an answer that does not come any more.
   bool take(ingest::AdmittedMessage& message);
   bool take_labels(const ingest::AdmittedMessage& message);
-  /// Waits until the labeler's rate permits the next message.
-  void keep_pace();
+  /// Waits until the labeler's rate permits the next message. `cost`: of the last one.
+  void keep_pace(std::size_t cost);
   /// Why a label cannot be stored; nothing: it can.
   struct Refusal {
     verify::errc reason{};

@@ -25,9 +25,9 @@ constexpr std::size_t kCachedIdentities = 50'000;
 /// directory answer again and again.
 constexpr std::size_t kHistories = 1'000;
 constexpr std::chrono::seconds kHistoryFresh{10};
-/// The same for a commit that was made after the history was asked for: a newer key may have signed
-/// it.
-constexpr std::chrono::seconds kHistoryFreshForNewer{2};
+/// The requests for one history in that time: a newer key may have signed a commit that was made
+/// after the last request.
+constexpr int kRequestsOfHistory = 3;
 
 /// Requests for key histories, besides those for documents.
 constexpr std::size_t kHistoriesAtOnce = 16;
@@ -112,6 +112,9 @@ struct NetworkAccounts::Histories {
   struct Known {
     Timestamp asked_at;
     std::shared_ptr<const identity::KeyHistory> history;
+    /// The requests since a time.
+    Timestamp counts_since;
+    int requests = 1;
   };
   std::mutex mutex;
   GenerationalMap<std::string, Known, SeededHash> known{kHistories};
@@ -121,9 +124,21 @@ struct NetworkAccounts::Histories {
                                                    Timestamp now) {
     const std::scoped_lock lock(mutex);
     const Known* found = known.find(did);
-    if (found == nullptr) return nullptr;
-    const auto fresh_for = time < found->asked_at ? kHistoryFresh : kHistoryFreshForNewer;
-    return now - found->asked_at < fresh_for ? found->history : nullptr;
+    if (found == nullptr || now - found->asked_at >= kHistoryFresh) return nullptr;
+    const bool may_ask_again =
+        found->requests < kRequestsOfHistory || now - found->counts_since >= kHistoryFresh;
+    return time >= found->asked_at && may_ask_again ? nullptr : found->history;
+  }
+  void keep(const std::string& did, Timestamp asked_at,
+            std::shared_ptr<const identity::KeyHistory> history) {
+    const std::scoped_lock lock(mutex);
+    Known next{.asked_at = asked_at, .history = std::move(history), .counts_since = asked_at};
+    const Known* before = known.find(did);
+    if (before != nullptr && asked_at - before->counts_since < kHistoryFresh) {
+      next.counts_since = before->counts_since;
+      next.requests = before->requests + 1;
+    }
+    known.insert(did, std::move(next));
   }
 };
 
@@ -207,10 +222,7 @@ void NetworkAccounts::keys_near(const std::string& did, Timestamp time, KeyUse u
                               if (!found) return done(found.error());
                               const auto kept =
                                   std::make_shared<const identity::KeyHistory>(*std::move(found));
-                              {
-                                const std::scoped_lock lock(histories->mutex);
-                                histories->known.insert(did, {now, kept});
-                              }
+                              histories->keep(did, now, kept);
                               done(identity::keys_near(*kept, time, use));
                             });
 }

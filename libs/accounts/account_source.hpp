@@ -46,8 +46,9 @@ class AccountSource {
   /// The hosting status that the account's own host states. Errors: those of
   /// identity::ask_host_status, or the reason why the host is not known.
   virtual void status(const std::string& did, StatusDone done) = 0;
-  /// The keys of the account around a time in the past (identity::keys_near). A run that lags reads
-  /// commits and labels from before a key rotation. Errors: those of identity::ask_key_history.
+  /// The keys of the account that may have signed something at a time in the past
+  /// (identity::keys_near). A run that lags reads commits and labels from before a key rotation.
+  /// Errors: those of identity::ask_key_history.
   virtual void keys_near(const std::string& did, Timestamp time, KeyUse use, KeysDone done) = 0;
   /// Why `identity` failed, for a log line: names the server that was asked, and what to do.
   virtual std::string failure_text(const std::string& did, const ErrorCode& error) const = 0;

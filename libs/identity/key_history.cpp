@@ -58,8 +58,9 @@ std::vector<atproto::Multikey> keys_near(const KeyHistory& history, Timestamp ti
       distance = history[i].since - time;
     } else if (i + 1 < history.size() && time >= history[i + 1].since) {
       distance = time - history[i + 1].since;
+      if (distance > kReplacedKeyTolerance) continue;
     }
-    if (distance <= kKeyTolerance) near.push_back({distance, *key});
+    near.push_back({distance, *key});
   }
   std::stable_sort(near.begin(), near.end(),
                    [](const Near& a, const Near& b) { return a.distance < b.distance; });

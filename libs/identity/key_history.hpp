@@ -35,16 +35,17 @@ using KeyHistory = std::vector<FormerKey>;
 /// struck out are left out, and those of a form that is not known. Error: document_json.
 Result<KeyHistory> read_key_history(std::string_view json, std::string_view did);
 
-/// By how much the clocks of a host and of a directory may differ. The time of a revision or of a
-/// label is that of its host, and a host may begin to use a key before or after the directory has
-/// it.
-inline constexpr std::chrono::minutes kKeyTolerance{5};
+/// How long after its replacement a key may still have signed something: the time of a revision or
+/// of a label is that of its host, whose clock may be fast, and a host may begin to use a new key
+/// later than the directory has it.
+inline constexpr std::chrono::minutes kReplacedKeyTolerance{5};
 /// The most keys of one moment: an account may change its keys as often as its directory permits.
 inline constexpr std::size_t kMaxKeysNear = 8;
 
-/// The keys that were in use within kKeyTolerance of a moment, each of them once, the nearest
-/// first, at most kMaxKeysNear. A key that was replaced earlier is not among them: whoever steals
-/// it later cannot sign with it.
+/// The keys that may have signed something at a moment, by the clock of a host: those in use then
+/// or later, because the clock may be slow, and those that were replaced at most
+/// kReplacedKeyTolerance before. Whoever steals an older key cannot sign with it. Each key once,
+/// the nearest first, at most kMaxKeysNear.
 std::vector<atproto::Multikey> keys_near(const KeyHistory& history, Timestamp time,
                                          KeyUse use = KeyUse::Commits);
 

@@ -56,12 +56,9 @@ TEST(KeyHistory, gives_the_keys_of_a_time) {
                     operation(3, "2025-01-15T00:00:00Z", true)};
   const auto history = read_key_history(log.dump(), kDid);
   ASSERT_TRUE(history);
-  EXPECT_EQ(near(*history, "2023-12-31T23:54:59Z"), Numbers{}) << "before there was one";
-  EXPECT_EQ(near(*history, "2023-12-31T23:55:00Z"), Numbers{1}) << "a clock that is slow";
-  EXPECT_EQ(near(*history, "2024-01-01T00:00:00Z"), Numbers{1});
-  EXPECT_EQ(near(*history, "2025-01-15T00:00:00Z"), Numbers{1}) << "without the nullified one";
-  EXPECT_EQ(near(*history, "2025-01-31T23:54:59Z"), Numbers{1});
-  EXPECT_EQ(near(*history, "2025-01-31T23:55:00Z"), (Numbers{1, 2}));
+  EXPECT_EQ(near(*history, "2023-12-31T00:00:00Z"), (Numbers{1, 2})) << "a clock that is slow";
+  EXPECT_EQ(near(*history, "2024-01-01T00:00:00Z"), (Numbers{1, 2}));
+  EXPECT_EQ(near(*history, "2025-01-15T00:00:00Z"), (Numbers{1, 2})) << "without the nullified one";
   EXPECT_EQ(near(*history, "2025-02-01T00:00:00Z"), (Numbers{2, 1})) << "the nearest first";
   EXPECT_EQ(near(*history, "2025-02-01T00:05:00Z"), (Numbers{2, 1}));
   EXPECT_EQ(near(*history, "2025-02-01T00:05:01Z"), Numbers{2}) << "a stolen key signs nothing";
@@ -107,9 +104,9 @@ TEST(KeyHistory, gives_the_key_of_labels_apart) {
   const json log = {first, operation(1, "2025-01-01T00:00:00Z"), labels_only};
   const auto history = read_key_history(log.dump(), kDid);
   ASSERT_TRUE(history);
-  EXPECT_EQ(near(*history, "2024-06-01T00:00:00Z", KeyUse::Labels), Numbers{5});
+  EXPECT_EQ(near(*history, "2024-06-01T00:00:00Z", KeyUse::Labels), (Numbers{5, 6}));
   EXPECT_EQ(near(*history, "2024-06-01T00:00:00Z"), Numbers{1});
-  EXPECT_EQ(near(*history, "2025-06-01T00:00:00Z", KeyUse::Labels), Numbers{});
+  EXPECT_EQ(near(*history, "2025-06-01T00:00:00Z", KeyUse::Labels), Numbers{6});
   EXPECT_EQ(near(*history, "2026-06-01T00:00:00Z", KeyUse::Labels), Numbers{6});
   EXPECT_EQ(near(*history, "2026-06-01T00:00:00Z"), Numbers{});
 }

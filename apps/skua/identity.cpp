@@ -38,26 +38,35 @@ std::string handle_text(const Shown& shown) {
   return fmt::format("{} (not verified: {})", shown.account.handle, shown.handle_problem);
 }
 
+std::string text_or_none(const std::string& text) {
+  return text.empty() ? "none" : text;
+}
+
+nlohmann::ordered_json json_or_null(const std::string& text) {
+  return text.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(text);
+}
+
 void print(const Shown& shown, bool json) {
   const auto& account = shown.account;
-  const auto key = account.key.to_did_key();
+  const std::string key = account.key ? account.key->to_did_key() : "";
+  const std::string label_key = account.label_key ? account.label_key->to_did_key() : "";
   const auto fetched = format_datetime(account.fetched_at);
   if (!json) {
     fmt::print("did          {}\nhandle       {}\nsigning key  {}\npds          {}\n", account.did,
-               handle_text(shown), key, account.pds);
+               handle_text(shown), text_or_none(key), text_or_none(account.pds));
+    if (!label_key.empty()) fmt::print("label key    {}\n", label_key);
     fmt::print("from         {}, {}\n", shown.source, fetched);
     return;
   }
-  nlohmann::ordered_json object = {{"did", account.did},
-                                   {"handle", nullptr},
-                                   {"handle_verified", shown.handle_verified},
-                                   {"handle_problem", nullptr},
-                                   {"signing_key", key},
-                                   {"pds", account.pds},
-                                   {"source", shown.source},
-                                   {"fetched_at", fetched}};
-  if (!account.handle.empty()) object["handle"] = account.handle;
-  if (!shown.handle_problem.empty()) object["handle_problem"] = shown.handle_problem;
+  const nlohmann::ordered_json object = {{"did", account.did},
+                                         {"handle", json_or_null(account.handle)},
+                                         {"handle_verified", shown.handle_verified},
+                                         {"handle_problem", json_or_null(shown.handle_problem)},
+                                         {"signing_key", json_or_null(key)},
+                                         {"pds", json_or_null(account.pds)},
+                                         {"label_key", json_or_null(label_key)},
+                                         {"source", shown.source},
+                                         {"fetched_at", fetched}};
   fmt::print("{}\n", object.dump(2));
 }
 

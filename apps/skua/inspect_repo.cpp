@@ -117,13 +117,13 @@ bool check_signature(const repo::Commit& commit, const std::filesystem::path& di
   try {
     const auto documents = identity::DocumentFile::read(did_docs);
     const identity::Account* account = documents.find(commit.did);
-    if (account == nullptr) {
+    if (account == nullptr || !account->key) {
       err << fmt::format("not verified: no usable document of {} in {}\n", commit.did,
                          did_docs.string());
       return false;
     }
     const auto checked = atproto::verify_signature(
-        account->key, repo::unsigned_commit_bytes(commit), commit.signature);
+        *account->key, repo::unsigned_commit_bytes(commit), commit.signature);
     if (!checked) {
       err << fmt::format("not verified: {}\n", checked.error().message());
       return false;

@@ -27,8 +27,12 @@ void print_verification(const status::Metrics& metrics) {
     fmt::print("not verified: signatures and operation chains were not checked\n");
     return;
   }
-  fmt::print("verified: {}, #syncs included, {} of them after a gap\n",
-             counted(metrics.count("verified"), "commit"), metrics.count("broke"));
+  if (metrics.count("labels") > 0) {
+    fmt::print("verified: {}\n", counted(metrics.count("verified"), "label"));
+  } else {
+    fmt::print("verified: {}, #syncs included, {} of them after a gap\n",
+               counted(metrics.count("verified"), "commit"), metrics.count("broke"));
+  }
   for (const auto& [reason, count] : metrics.counts_by_label("dropped")) {
     fmt::print("dropped: {} {}\n", count, reason);
   }

@@ -23,7 +23,10 @@ class ReplayCommand final : public Command {
 
 ReplayCommand::ReplayCommand(CLI::App& app)
     : replay_(app.add_subcommand("replay", "Index a capture")) {
-  replay_->add_option("FILE", flags_.file, "A capture of `skua record`")->required();
+  replay_
+      ->add_option("FILE", flags_.file,
+                   "A capture of `skua record`, or a file with the messages of a labeler")
+      ->required();
   add_database_option(replay_, flags_.database);
   add_unsafe_database_flag(replay_, flags_.allow_unsafe_database);
   add_did_docs_option(replay_, flags_.did_docs);

@@ -25,6 +25,9 @@ constexpr std::size_t kCachedIdentities = 50'000;
 /// directory answer again and again.
 constexpr std::size_t kHistories = 1'000;
 constexpr std::chrono::seconds kHistoryFresh{10};
+/// The requests for one history in that time: a newer key may have signed a commit that was made
+/// after the last request.
+constexpr int kRequestsOfHistory = 3;
 
 /// Requests for key histories, besides those for documents.
 constexpr std::size_t kHistoriesAtOnce = 16;
@@ -69,6 +72,11 @@ identity::IdentityCacheOptions cache_options(const NetworkAccountsOptions& optio
   return cache;
 }
 
+Result<std::string> pds_of(const identity::Account& account) {
+  if (account.pds.empty()) return identity::errc::document_without_pds;
+  return account.pds;
+}
+
 void tell_no_status(const std::string& did, const std::string& reason, const ErrorCode& error) {
   if (error == identity::errc::stopped || error == transport::errc::http_stopped) return;
   logger("identity")->info("did={}: its hosting status is unknown: {}", did, reason);
@@ -90,8 +98,8 @@ void DocumentAccounts::status(const std::string& /*did*/, StatusDone done) {
   done(identity::errc::server_failed);
 }
 
-void DocumentAccounts::key_at(const std::string& /*did*/, Timestamp /*time*/, KeyUse /*use*/,
-                              KeyDone done) {
+void DocumentAccounts::keys_near(const std::string& /*did*/, Timestamp /*time*/, KeyUse /*use*/,
+                                 KeysDone done) {
   done(identity::errc::did_not_found);
 }
 
@@ -104,9 +112,34 @@ struct NetworkAccounts::Histories {
   struct Known {
     Timestamp asked_at;
     std::shared_ptr<const identity::KeyHistory> history;
+    /// The requests since a time.
+    Timestamp counts_since;
+    int requests = 1;
   };
   std::mutex mutex;
   GenerationalMap<std::string, Known, SeededHash> known{kHistories};
+
+  /// Null: it is not known, or too old for a commit or a label of this time.
+  std::shared_ptr<const identity::KeyHistory> find(const std::string& did, Timestamp time,
+                                                   Timestamp now) {
+    const std::scoped_lock lock(mutex);
+    const Known* found = known.find(did);
+    if (found == nullptr || now - found->asked_at >= kHistoryFresh) return nullptr;
+    const bool may_ask_again =
+        found->requests < kRequestsOfHistory || now - found->counts_since >= kHistoryFresh;
+    return time >= found->asked_at && may_ask_again ? nullptr : found->history;
+  }
+  void keep(const std::string& did, Timestamp asked_at,
+            std::shared_ptr<const identity::KeyHistory> history) {
+    const std::scoped_lock lock(mutex);
+    Known next{.asked_at = asked_at, .history = std::move(history), .counts_since = asked_at};
+    const Known* before = known.find(did);
+    if (before != nullptr && asked_at - before->counts_since < kHistoryFresh) {
+      next.counts_since = before->counts_since;
+      next.requests = before->requests + 1;
+    }
+    known.insert(did, std::move(next));
+  }
 };
 
 NetworkAccounts::NetworkAccounts(const NetworkAccountsOptions& options, const Clock& clock)
@@ -147,14 +180,11 @@ identity::StatusLane::Requests NetworkAccounts::status_requests() {
     if (atproto::is_plc_did(did)) {
       // The directory's own limits hold for all questions together.
       cache_.refresh(
-          did,
-          [answer](const auto& found) {
-            answer(found ? Result<std::string>(found->pds) : found.error());
-          },
+          did, [answer](const auto& found) { answer(found ? pds_of(*found) : found.error()); },
           std::chrono::seconds(0));
     } else {
       status_resolver_.resolve(did, [answer](const identity::DidAnswer& found) {
-        answer(found.account ? Result<std::string>(found.account->pds) : found.account.error());
+        answer(found.account ? pds_of(*found.account) : found.account.error());
       });
     }
   };
@@ -185,26 +215,19 @@ void NetworkAccounts::status(const std::string& did, StatusDone done) {
   });
 }
 
-void NetworkAccounts::key_at(const std::string& did, Timestamp time, KeyUse use, KeyDone done) {
+void NetworkAccounts::keys_near(const std::string& did, Timestamp time, KeyUse use, KeysDone done) {
   const Timestamp now = clock_.now();
-  std::shared_ptr<const identity::KeyHistory> history;
-  {
-    const std::scoped_lock lock(histories_->mutex);
-    const auto* known = histories_->known.find(did);
-    if (known != nullptr && now - known->asked_at < kHistoryFresh) history = known->history;
+  if (const auto history = histories_->find(did, time, now)) {
+    return done(identity::keys_near(*history, time, use));
   }
-  if (history) return done(identity::key_at(*history, time, use));
   identity::ask_key_history(directory_, resolver_options_.plc_url, did,
                             [histories = histories_, did, time, use, now,
                              done = std::move(done)](Result<identity::KeyHistory> found) {
                               if (!found) return done(found.error());
                               const auto kept =
                                   std::make_shared<const identity::KeyHistory>(*std::move(found));
-                              {
-                                const std::scoped_lock lock(histories->mutex);
-                                histories->known.insert(did, {now, kept});
-                              }
-                              done(identity::key_at(*kept, time, use));
+                              histories->keep(did, now, kept);
+                              done(identity::keys_near(*kept, time, use));
                             });
 }
 

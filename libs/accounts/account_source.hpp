@@ -29,7 +29,7 @@ class AccountSource {
  public:
   using IdentityDone = std::function<void(Result<identity::Account>)>;
   using StatusDone = std::function<void(Result<identity::HostStatus>)>;
-  using KeyDone = std::function<void(Result<std::optional<atproto::Multikey>>)>;
+  using KeysDone = std::function<void(Result<std::vector<atproto::Multikey>>)>;
 
   virtual ~AccountSource() = default;
 
@@ -46,9 +46,10 @@ class AccountSource {
   /// The hosting status that the account's own host states. Errors: those of
   /// identity::ask_host_status, or the reason why the host is not known.
   virtual void status(const std::string& did, StatusDone done) = 0;
-  /// The key of the account at a time in the past. A run that lags reads commits and labels from
-  /// before a key rotation. Errors: those of identity::ask_key_history.
-  virtual void key_at(const std::string& did, Timestamp time, KeyUse use, KeyDone done) = 0;
+  /// The keys of the account that may have signed something at a time in the past
+  /// (identity::keys_near). A run that lags reads commits and labels from before a key rotation.
+  /// Errors: those of identity::ask_key_history.
+  virtual void keys_near(const std::string& did, Timestamp time, KeyUse use, KeysDone done) = 0;
   /// Why `identity` failed, for a log line: names the server that was asked, and what to do.
   virtual std::string failure_text(const std::string& did, const ErrorCode& error) const = 0;
   /// Ends active questions: each is answered with an error.
@@ -64,7 +65,7 @@ class DocumentAccounts final : public AccountSource {
   void identity(const std::string& did, Freshness freshness, IdentityDone done) override;
   bool has_hosts() const override { return false; }
   void status(const std::string& did, StatusDone done) override;
-  void key_at(const std::string& did, Timestamp time, KeyUse use, KeyDone done) override;
+  void keys_near(const std::string& did, Timestamp time, KeyUse use, KeysDone done) override;
   std::string failure_text(const std::string& did, const ErrorCode& error) const override;
   void stop() override {}
   const std::string& problem() const { return documents_.problem(); }
@@ -94,7 +95,7 @@ class NetworkAccounts final : public AccountSource {
   void identity(const std::string& did, Freshness freshness, IdentityDone done) override;
   bool has_hosts() const override { return true; }
   void status(const std::string& did, StatusDone done) override;
-  void key_at(const std::string& did, Timestamp time, KeyUse use, KeyDone done) override;
+  void keys_near(const std::string& did, Timestamp time, KeyUse use, KeysDone done) override;
   std::string failure_text(const std::string& did, const ErrorCode& error) const override;
   void stop() override;
 

@@ -97,14 +97,15 @@ void RetryingAccounts::status(const std::string& did, StatusDone done) {
   accounts_.status(did, std::move(done));
 }
 
-void RetryingAccounts::key_at(const std::string& did, Timestamp time, KeyUse use, KeyDone done) {
-  const auto question = std::make_shared<Question<std::optional<atproto::Multikey>>>();
+void RetryingAccounts::keys_near(const std::string& did, Timestamp time, KeyUse use,
+                                 KeysDone done) {
+  const auto question = std::make_shared<Question<std::vector<atproto::Multikey>>>();
   question->did = did;
   question->failure_text = [this, did](const ErrorCode& error) {
     return accounts_.failure_text(did, error);
   };
-  question->ask = [this, did, time, use](KeyDone answered) {
-    accounts_.key_at(did, time, use, std::move(answered));
+  question->ask = [this, did, time, use](KeysDone answered) {
+    accounts_.keys_near(did, time, use, std::move(answered));
   };
   question->done = std::move(done);
   ask(waiting_, pause_, question);

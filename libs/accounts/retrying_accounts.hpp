@@ -39,7 +39,7 @@ class RetryingAccounts final : public AccountSource {
   void identity(const std::string& did, Freshness freshness, IdentityDone done) override;
   bool has_hosts() const override { return accounts_.has_hosts(); }
   void status(const std::string& did, StatusDone done) override;
-  void key_at(const std::string& did, Timestamp time, KeyUse use, KeyDone done) override;
+  void keys_near(const std::string& did, Timestamp time, KeyUse use, KeysDone done) override;
   std::string failure_text(const std::string& did, const ErrorCode& error) const override {
     return accounts_.failure_text(did, error);
   }

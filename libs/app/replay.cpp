@@ -14,12 +14,24 @@
 #include "ingest/pipeline.hpp"
 #include "ingest/verifying.hpp"
 #include "retention/removal.hpp"
+#include "sources/labeler/labeler_source.hpp"
 #include "store/process_name.hpp"
 #include "transport/capture.hpp"
 #include "writer/handle_claims.hpp"
 #include "writer/purge.hpp"
 
 namespace skua::app {
+namespace {
+
+/// A pipe can be read only once, and counts as the capture of a relay.
+bool begins_with_labels(const std::filesystem::path& file) {
+  if (!std::filesystem::is_regular_file(file)) return false;
+  transport::CaptureReader capture(file);
+  const auto first = capture.next();
+  return first && *first && sources::is_labels_message(**first);
+}
+
+}  // namespace
 
 class Replay::Impl {
  public:
@@ -28,6 +40,7 @@ class Replay::Impl {
         clock_(clock),
         started_at_(clock.now()),
         capture_(options_.file),
+        is_of_labeler_(begins_with_labels(options_.file)),
         verifying_(options_.accounts
                        ? std::make_unique<ingest::Verifying>(*options_.accounts, nullptr,
                                                              options_.level, lookup_options())
@@ -36,8 +49,10 @@ class Replay::Impl {
                .server_clock = clock,
                .on_defect = [this](const std::string& what) { defect_.report(what); }}),
         pipeline_({.sources = {source()},
-                   .decode_threads = options_.decode_threads,
+                   // All labels wait for the same keys.
+                   .decode_threads = is_of_labeler_ ? 1 : options_.decode_threads,
                    .in_flight = options_.in_flight,
+                   .make_decoder = is_of_labeler_ ? sources::make_label_decoder : nullptr,
                    .verification = verifying_ ? &verifying_->verification() : nullptr,
                    .on_defect = [this](const std::string& what) { defect_.report(what); }},
                   pool_, clock) {
@@ -192,6 +207,7 @@ class Replay::Impl {
   const Clock& clock_;
   const Timestamp started_at_;
   transport::CaptureReader capture_;
+  const bool is_of_labeler_;
   Defect defect_;
   Guarded<std::string> problem_;
   std::atomic<bool> broken_{false};

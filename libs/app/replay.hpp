@@ -20,6 +20,7 @@ namespace skua::app {
 struct ReplayOptions {
   std::string database_url;
   Durability durability = Durability::Needed;
+  /// Of a relay or of a labeler, which the first frame shows; a pipe: of a relay.
   std::filesystem::path file;
   /// Gives keys; null: nothing is verified. A capture is verified against itself: the stored heads
   /// are neither used nor changed.

@@ -54,7 +54,7 @@ const Statement kReferences{
     "change_feed_references",
     std::string(kBlocks) +
         "SELECT b.pos + r.change, skua.reference_role(r.role), r.delta::int4, CASE WHEN "
-        "r.collection_id = 0 THEN a.did "
+        "r.actor_id = 0 THEN bsky.rkey_text(0, 0, r.rkey) WHEN r.collection_id = 0 THEN a.did "
         "ELSE bsky.uri(r.actor_id, r.collection_id, r.rkey) END "
         "FROM b, unnest(b.ref_change, b.ref_role, b.ref_delta, b.ref_actor, b.ref_collection, "
         "b.ref_rkey) AS r(change, role, delta, actor_id, collection_id, rkey) "

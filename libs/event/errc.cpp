@@ -77,8 +77,7 @@ class EventCategory final : public boost::system::error_category {
       case errc::label_bad_src:
         return "the label's src is missing or not a DID";
       case errc::label_bad_uri:
-        return "the label's uri is missing, or neither a DID nor the AT-URI of an account or "
-               "record by DID";
+        return "the label's uri is missing, or is no URI";
       case errc::label_bad_cid:
         return "the label's cid is not the CID of a record";
       case errc::label_bad_val:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <variant>
@@ -11,12 +12,19 @@
 
 namespace skua::event {
 
-/// A label (atproto.com/specs/label): a labeler's statement about an account or a record. Views
-/// into the DAG-CBOR that it was read from.
+/// A subject that is neither an account nor a record named by DID, such as `https://example.com`.
+struct UriRef {
+  std::string_view uri;
+  /// Filled by resolving; 0 before. See store::rkey_number.
+  std::int64_t number = 0;
+};
+
+/// A label (atproto.com/specs/label): a labeler's statement about an account, a record or another
+/// resource. Views into the DAG-CBOR that it was read from.
 struct Label {
   /// The labeler's DID.
   std::string_view src;
-  std::variant<records::ActorRef, records::RecordRef> subject;
+  std::variant<records::ActorRef, records::RecordRef, UriRef> subject;
   /// The version of the record that is labeled; nothing: all versions.
   std::optional<atproto::Cid> cid;
   /// 1 to 128 bytes.

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "atproto/syntax.hpp"
+#include "atproto/uri.hpp"
 #include "event/errc.hpp"
 #include "event/frame_fields.hpp"
 #include "event/message_type.hpp"
@@ -28,24 +30,26 @@ std::optional<Value> optional_field(const Value& label, std::string_view key) {
   return value && !value->is_null() ? value : std::nullopt;
 }
 
-/// False: the subject is neither an account nor a record that is named by DID.
+/// False: the subject is no URI.
 bool read_subject(std::string_view uri, Label& out) {
+  if (!atproto::is_uri(uri)) return false;
+  out.subject = UriRef{uri};
   if (atproto::is_did(uri)) {
     out.subject = records::ActorRef{uri};
     return true;
   }
+  // A handle may belong to another account later, so that its URI remains a text.
   const auto parts = atproto::parse_at_uri(uri);
-  if (!parts || !atproto::is_did(parts->authority)) return false;
+  if (!parts || !atproto::is_did(parts->authority)) return true;
   if (parts->collection.empty()) {
     out.subject = records::ActorRef{parts->authority};
-    return true;
+  } else if (!parts->rkey.empty()) {
+    records::RecordRef record;
+    record.did = parts->authority;
+    record.collection = parts->collection;
+    record.rkey = parts->rkey;
+    out.subject = record;
   }
-  if (parts->rkey.empty()) return false;
-  records::RecordRef record;
-  record.did = parts->authority;
-  record.collection = parts->collection;
-  record.rkey = parts->rkey;
-  out.subject = record;
   return true;
 }
 
@@ -99,12 +103,34 @@ std::optional<errc> read_fields(const Value& label, Label& out) {
   return std::nullopt;
 }
 
+bool is_known(std::string_view key) {
+  return std::find(kFields.begin(), kFields.end(), key) != kFields.end();
+}
+
 bool has_unknown_fields(const Value& label) {
   if (!label.is_map()) return false;
   for (const auto entry : label.entries()) {
-    if (std::find(kFields.begin(), kFields.end(), entry.key) == kFields.end()) return true;
+    if (!is_known(entry.key)) return true;
   }
   return false;
+}
+
+/// The known fields without `sig`. Their order remains the canonical one.
+Bytes signed_form(const Value& label, bool keeps_nulls) {
+  const auto is_signed = [&](std::string_view key, const Value& value) {
+    return is_known(key) && key != kSig && (keeps_nulls || !value.is_null());
+  };
+  std::size_t size = 0;
+  for (const auto entry : label.entries()) size += is_signed(entry.key, entry.value) ? 1 : 0;
+  Bytes bytes;
+  repo::CborWriter writer(bytes);
+  writer.map(size);
+  for (const auto entry : label.entries()) {
+    if (!is_signed(entry.key, entry.value)) continue;
+    writer.string(entry.key);
+    writer.value(entry.value);
+  }
+  return bytes;
 }
 
 DecodedLabelFrame::Type type_of(MessageType type) {
@@ -169,19 +195,14 @@ void LabelFrameDecoder::read_label(const Value& value, LabelEntry& out) {
   out.has_unknown_fields = has_unknown_fields(label_.root());
 }
 
-Bytes signed_bytes_of_label(ByteView block) {
-  Bytes bytes;
+std::vector<Bytes> signed_forms_of_label(ByteView block) {
+  std::vector<Bytes> forms;
   atproto::Document document;
-  if (!repo::read_dag_cbor(block, document) || !document.root().is_map()) return bytes;
-  const Value label = document.root();
-  repo::CborWriter writer(bytes);
-  writer.map(label.size() - (label.find(kSig) ? 1 : 0));
-  for (const auto entry : label.entries()) {
-    if (entry.key == kSig) continue;
-    writer.string(entry.key);
-    writer.value(entry.value);
-  }
-  return bytes;
+  if (!repo::read_dag_cbor(block, document) || !document.root().is_map()) return forms;
+  forms.push_back(signed_form(document.root(), false));
+  Bytes with_nulls = signed_form(document.root(), true);
+  if (with_nulls != forms.front()) forms.push_back(std::move(with_nulls));
+  return forms;
 }
 
 }  // namespace skua::event

@@ -63,8 +63,11 @@ class LabelFrameDecoder {
   atproto::Document label_;
 };
 
-/// The bytes that a label's signature covers: its DAG-CBOR without `sig`. `block` is the label's
-/// block.
-Bytes signed_bytes_of_label(ByteView block);
+/// The bytes that a label's signature may cover (atproto.com/specs/label, "Signatures"): the
+/// DAG-CBOR of the fields of com.atproto.label.defs#label that it has, without `sig`. Fields that a
+/// labeler or a relay adds are not signed. An optional field that is null counts as absent; a
+/// labeler that sends null may have signed it, so that this is the second form. `block` is the
+/// label's block.
+std::vector<Bytes> signed_forms_of_label(ByteView block);
 
 }  // namespace skua::event

@@ -4,10 +4,18 @@
 #include "base/ascii.hpp"
 
 namespace skua::event {
+namespace {
+
+/// What services show for an account whose handle is not valid (atproto.com/specs/handle).
+constexpr std::string_view kInvalidHandle = "handle.invalid";
+
+}  // namespace
 
 std::optional<std::string> handle_hint(std::string_view text) {
   if (!atproto::is_handle(text)) return std::nullopt;
-  return ascii_lower(text);
+  std::string handle = ascii_lower(text);
+  if (handle == kInvalidHandle) return std::nullopt;
+  return handle;
 }
 
 std::string label_path(std::uint32_t place) {

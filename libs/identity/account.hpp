@@ -10,12 +10,13 @@
 namespace skua::identity {
 
 /// An account as its DID document describes it (atproto.com/specs/did): the only value of this
-/// kind. Documents are read into it, caches keep it, and whoever verifies or downloads gets it.
+/// kind. Documents are read into it, caches keep it, and whoever verifies or downloads gets it. It
+/// has a repository (`key` and `pds`), or labels others (`label_key`), or both.
 struct Account {
   std::string did = {};
   /// Of the verification method `#atproto`: commits of the repository are signed with it. It is a
-  /// point of its curve.
-  atproto::Multikey key = {};
+  /// point of its curve. Nothing: a labeler has none, or none that can be used.
+  std::optional<atproto::Multikey> key = {};
   /// The origin of the account's host, `https://host[:port]`, without a slash at the end; empty:
   /// not known.
   std::string pds = {};

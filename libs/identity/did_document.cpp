@@ -101,13 +101,16 @@ Result<Account> parse_did_document(std::string_view text, std::string_view did) 
 
   const auto key = first_valid(document, "verificationMethod", did, "#atproto", &key_of,
                                errc::document_without_key);
-  if (!key) return key.error();
   auto pds = first_valid(document, "service", did, "#atproto_pds", &pds_of_service,
                          errc::document_without_pds);
-  if (!pds) return pds.error();
   // Most accounts are no labelers: what cannot be used is no fault of the document.
   const auto label_key = first_valid(document, "verificationMethod", did, "#atproto_label", &key_of,
                                      errc::document_without_key);
+  // A labeler needs no repository.
+  if (!label_key) {
+    if (!key) return key.error();
+    if (!pds) return pds.error();
+  }
   auto labeler = first_valid(document, "service", did, "#atproto_labeler", &labeler_of_service,
                              errc::document_without_pds);
 
@@ -121,8 +124,8 @@ Result<Account> parse_did_document(std::string_view text, std::string_view did) 
     }
   }
   return Account{.did = std::string(did),
-                 .key = key->multikey(),
-                 .pds = *std::move(pds),
+                 .key = key ? std::optional(key->multikey()) : std::nullopt,
+                 .pds = pds ? *std::move(pds) : std::string(),
                  .handle = std::move(handle),
                  .label_key = label_key ? std::optional(label_key->multikey()) : std::nullopt,
                  .labeler = labeler ? *std::move(labeler) : std::string()};

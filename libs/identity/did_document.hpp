@@ -10,7 +10,8 @@ namespace skua::identity {
 
 /// Reads the JSON text of the DID document of `did` (atproto.com/specs/did). Of several entries
 /// with one id the first valid one counts: its type and value can be used, and its controller is
-/// absent or the DID. Unknown fields are ignored. Errors: errc::document_...
+/// absent or the DID. A document needs a key and a host for a repository, or a key for labels.
+/// Unknown fields are ignored. Errors: errc::document_...
 Result<Account> parse_did_document(std::string_view json, std::string_view did);
 
 /// The origin of a PDS as `Account::pds` has it, from a URL. Error: document_pds.

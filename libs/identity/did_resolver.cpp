@@ -33,15 +33,16 @@ std::string local_host(std::string_view id) {
   return digits ? std::string(kLocalhost) + ":" + std::string(port) : std::string();
 }
 
-Result<std::string> web_url(std::string_view id, bool allow_private_hosts) {
+Result<std::string> web_url(std::string_view id, const DidResolverOptions& options) {
   constexpr std::string_view kPath = "/.well-known/did.json";
   // A colon begins a path, a percent sign a port: atproto has neither, save in development.
   if (const auto host = local_host(id); !host.empty()) {
-    if (!allow_private_hosts) return transport::errc::address_not_public;
+    if (!options.allow_private_hosts) return transport::errc::address_not_public;
     return "http://" + host + std::string(kPath);
   }
   if (!atproto::is_handle(id)) return errc::did_method;  // the same as: a domain name
-  return "https://" + std::string(id) + std::string(kPath);
+  const std::string port = options.https_port == 443 ? "" : fmt::format(":{}", options.https_port);
+  return "https://" + std::string(id) + port + std::string(kPath);
 }
 
 Result<Account> document_of(const std::string& did, const transport::HttpAnswer& answer) {
@@ -70,7 +71,7 @@ Result<std::string> document_url(std::string_view did, const DidResolverOptions&
     return std::string(directory) + "/" + std::string(did);
   }
   if (did.starts_with(kWeb)) {
-    return web_url(did.substr(kWeb.size()), options.allow_private_hosts);
+    return web_url(did.substr(kWeb.size()), options);
   }
   return errc::did_method;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -22,6 +23,8 @@ struct DidResolverOptions {
   /// Lets did:web name `localhost%3A<port>`, asked over plain http. Other private hosts are the
   /// HTTP client's to refuse.
   bool allow_private_hosts = false;
+  /// Hosts of did:web are asked on it; another than 443 is for tests.
+  std::uint16_t https_port = 443;
 };
 
 /// Where a DID's document is: `<plc>/<did>` for did:plc, `https://<host>/.well-known/did.json` for

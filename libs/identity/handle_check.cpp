@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::size_t kMaxDidBytes = 2048;
 constexpr std::string_view kTxtPrefix = "did=";
+/// Some editors write it before the text of a file.
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 /// Domains that no handle may have: they lead nowhere, or to somebody's own network. `.test` is for
 /// development, and stays.
@@ -44,10 +46,9 @@ Result<std::string> HandleCheck::resolve(std::string_view handle) const {
   // What DNS says counts, also when it is nonsense: the owner of the name wrote it.
   if (by_dns || by_dns.error() == errc::handle_ambiguous) return by_dns;
   auto by_host = ask_host(*name);
-  // Where the host fails too, DNS is what should have answered.
+  // If the host names no DID either, whatever it answers, DNS is what should have answered.
   const bool dns_decides =
-      !by_host && (by_host.error() == errc::handle_not_found ||
-                   (by_dns.error() == errc::dns_failed && is_server_failure(by_host.error())));
+      !by_host && (by_dns.error() == errc::dns_failed || by_host.error() == errc::handle_not_found);
   return dns_decides ? by_dns : by_host;
 }
 
@@ -55,14 +56,21 @@ Result<std::string> HandleCheck::ask_dns(const std::string& handle) const {
   const auto texts = txt_("_atproto." + handle);
   if (!texts) return texts.error();
   std::string did;
+  bool has_nonsense = false;
   for (std::string_view text : *texts) {
     if (!text.starts_with(kTxtPrefix)) continue;
     text.remove_prefix(kTxtPrefix.size());
-    if (!atproto::is_did(text) || (!did.empty() && did != text)) return errc::handle_ambiguous;
-    did = text;
+    if (!atproto::is_did(text)) {
+      has_nonsense = true;
+    } else if (did.empty() || did == text) {
+      did = text;
+    } else {
+      return errc::handle_ambiguous;
+    }
   }
-  if (did.empty()) return errc::handle_not_found;
-  return did;
+  // Only valid records count, if there is one.
+  if (!did.empty()) return did;
+  return has_nonsense ? errc::handle_ambiguous : errc::handle_not_found;
 }
 
 Result<std::string> HandleCheck::ask_host(const std::string& handle) const {
@@ -71,13 +79,19 @@ Result<std::string> HandleCheck::ask_host(const std::string& handle) const {
   request.max_body_bytes = kMaxDidBytes + 64;
   const auto answer = http_.get(std::move(request));
   if (!answer) {
-    if (answer.error() == transport::errc::host_not_found) return errc::handle_not_found;
+    // A page of a host that answers everything is longer than a DID.
+    if (answer.error() == transport::errc::host_not_found ||
+        answer.error() == transport::errc::http_too_large) {
+      return errc::handle_not_found;
+    }
     return answer.error();
   }
   if (answer->status == 429) return errc::rate_limited;
   if (answer->status >= 500) return errc::server_failed;
   if (answer->status != 200) return errc::handle_not_found;
-  const auto did = trimmed(answer->body);
+  std::string_view body = answer->body;
+  if (body.starts_with(kByteOrderMark)) body.remove_prefix(kByteOrderMark.size());
+  const auto did = trimmed(body);
   // Hosts that answer everything with a page are no contradiction: they say nothing.
   if (!atproto::is_did(did)) return errc::handle_not_found;
   return std::string(did);

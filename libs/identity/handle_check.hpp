@@ -19,8 +19,8 @@ class HandleCheck {
   HandleCheck(transport::HttpClient& http, TxtLookup txt, std::uint16_t https_port = 443);
 
   /// Errors: handle_syntax, handle_not_found (both ways say so), handle_ambiguous, dns_failed, or
-  /// what failed over HTTP. When DNS fails, the host is asked all the same; when both fail, the
-  /// error is dns_failed.
+  /// what failed over HTTP. When DNS fails, the host is asked all the same; if it names no DID, the
+  /// error is dns_failed, because DNS may name one.
   Result<std::string> resolve(std::string_view handle) const;
 
   /// Sees that the handle which a DID's document claims leads back to the DID. Errors: as above,

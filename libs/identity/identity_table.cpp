@@ -8,12 +8,12 @@ namespace {
 
 const store::Statement kLoad{
     "identities_load",
-    "SELECT i.did, i.signing_key, i.pds, coalesce(i.handle, ''), "
+    "SELECT i.did, coalesce(i.signing_key, ''), coalesce(i.pds, ''), coalesce(i.handle, ''), "
     "(extract(epoch FROM i.fetched_at) * 1000000)::int8, coalesce(i.label_key, ''), "
     "(SELECT (extract(epoch FROM c.current_at) * 1000000)::int8 FROM skua.plc_cursor AS c "
     "WHERE starts_with(i.did, 'did:plc:') AND (c.since IS NULL OR c.since <= i.fetched_at)) "
     "FROM unnest($1::text[]) AS asked(did) JOIN skua.identities i ON i.did = asked.did "
-    "WHERE i.signing_key IS NOT NULL AND i.pds IS NOT NULL"};
+    "WHERE i.signing_key IS NOT NULL AND i.pds IS NOT NULL OR i.label_key IS NOT NULL"};
 
 const std::string kInsert =
     "INSERT INTO skua.identities AS t (did, signing_key, pds, handle, fetched_at, operation_at, "

@@ -30,8 +30,8 @@ struct IdentityRow {
   std::optional<Timestamp> current_at = {};
 };
 
-/// The rows of those DIDs that are known with key and PDS, in no order. Throws SqlError, as all
-/// here.
+/// The rows of those DIDs that are known with key and PDS, or with a key for labels, in no order.
+/// Throws SqlError, as all here.
 std::vector<IdentityRow> load_identities(store::Session& session,
                                          std::span<const std::string> dids);
 

@@ -43,11 +43,33 @@ Result<KeyHistory> read_key_history(std::string_view json, std::string_view did)
   return history;
 }
 
-std::optional<atproto::Multikey> key_at(const KeyHistory& history, Timestamp time, KeyUse use) {
-  const auto next = std::upper_bound(history.begin(), history.end(), time,
-                                     [](Timestamp t, const auto& key) { return t < key.since; });
-  if (next == history.begin()) return std::nullopt;
-  return use == KeyUse::Labels ? std::prev(next)->label_key : std::prev(next)->key;
+std::vector<atproto::Multikey> keys_near(const KeyHistory& history, Timestamp time, KeyUse use) {
+  struct Near {
+    Timestamp::duration distance;
+    atproto::Multikey key;
+  };
+  std::vector<Near> near;
+  // Of equally near ones the newer key is the first.
+  for (std::size_t i = history.size(); i-- > 0;) {
+    const auto& key = use == KeyUse::Labels ? history[i].label_key : history[i].key;
+    if (!key) continue;
+    Timestamp::duration distance{0};
+    if (time < history[i].since) {
+      distance = history[i].since - time;
+    } else if (i + 1 < history.size() && time >= history[i + 1].since) {
+      distance = time - history[i + 1].since;
+      if (distance > kReplacedKeyTolerance) continue;
+    }
+    near.push_back({distance, *key});
+  }
+  std::stable_sort(near.begin(), near.end(),
+                   [](const Near& a, const Near& b) { return a.distance < b.distance; });
+  std::vector<atproto::Multikey> keys;
+  for (const Near& one : near) {
+    if (keys.size() == kMaxKeysNear) break;
+    if (std::find(keys.begin(), keys.end(), one.key) == keys.end()) keys.push_back(one.key);
+  }
+  return keys;
 }
 
 void ask_key_history(transport::HttpClient& http, const std::string& plc_url,

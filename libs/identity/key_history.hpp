@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -33,9 +35,19 @@ using KeyHistory = std::vector<FormerKey>;
 /// struck out are left out, and those of a form that is not known. Error: document_json.
 Result<KeyHistory> read_key_history(std::string_view json, std::string_view did);
 
-/// The key in use at a moment; nothing: none was.
-std::optional<atproto::Multikey> key_at(const KeyHistory& history, Timestamp time,
-                                        KeyUse use = KeyUse::Commits);
+/// How long after its replacement a key may still have signed something: the time of a revision or
+/// of a label is that of its host, whose clock may be fast, and a host may begin to use a new key
+/// later than the directory has it.
+inline constexpr std::chrono::minutes kReplacedKeyTolerance{5};
+/// The most keys of one moment: an account may change its keys as often as its directory permits.
+inline constexpr std::size_t kMaxKeysNear = 8;
+
+/// The keys that may have signed something at a moment, by the clock of a host: those in use then
+/// or later, because the clock may be slow, and those that were replaced at most
+/// kReplacedKeyTolerance before. Whoever steals an older key cannot sign with it. Each key once,
+/// the nearest first, at most kMaxKeysNear.
+std::vector<atproto::Multikey> keys_near(const KeyHistory& history, Timestamp time,
+                                         KeyUse use = KeyUse::Commits);
 
 /// Asks a directory. `done` is called once, on the HTTP client's thread. Errors: did_not_found,
 /// did_method (not a did:plc), server_failed, rate_limited, document_json, or transport's.

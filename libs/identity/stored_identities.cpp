@@ -1,5 +1,6 @@
 #include "identity/stored_identities.hpp"
 
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,23 +16,29 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr auto kTablePause = std::chrono::seconds(10);
 
+/// Nothing: there is none, or it is no point of its curve.
+std::optional<atproto::Multikey> key_of_text(std::string_view text) {
+  const auto key = atproto::Multikey::parse(text);
+  if (!key || !atproto::VerifyingKey::from_multikey(*key)) return std::nullopt;
+  return *key;
+}
+
 }  // namespace
 
 std::optional<Account> account_of(const IdentityRow& row) {
-  const auto key = atproto::Multikey::parse(row.signing_key);
-  if (!key || !atproto::VerifyingKey::from_multikey(*key)) return std::nullopt;
   Account account{.did = row.did,
-                  .key = *key,
+                  .key = key_of_text(row.signing_key),
                   .pds = row.pds,
                   .handle = row.handle,
+                  .label_key = key_of_text(row.label_key),
                   .fetched_at = row.fetched_at};
-  if (const auto found = atproto::Multikey::parse(row.label_key)) account.label_key = *found;
+  if (!account.label_key && (!account.key || account.pds.empty())) return std::nullopt;
   return account;
 }
 
 IdentityRow row_of(const Account& account) {
   return {.did = account.did,
-          .signing_key = account.key.to_string(),
+          .signing_key = account.key ? account.key->to_string() : std::string(),
           .pds = account.pds,
           .handle = account.handle,
           .fetched_at = account.fetched_at,

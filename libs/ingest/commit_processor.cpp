@@ -152,12 +152,16 @@ Outcome CommitProcessor::process_commit(event::DecodedFrame& message, Answers& a
       }
     }
     // Only the directory keeps former keys.
-    if (!answers.has_former_key && atproto::is_plc_did(message.did) && options_.has_hosts) {
-      return Ask{Ask::What::FormerKey};
+    if (!answers.has_former_keys && atproto::is_plc_did(message.did) && options_.has_hosts) {
+      return Ask{Ask::What::FormerKeys};
     }
-    const auto* former = answers.former_key ? known_.parsed_key(*answers.former_key) : nullptr;
-    if (former != nullptr) accepted = verifier_.verify(message, *commit, *former, state);
-    accept.has_former_key = former != nullptr && accepted;
+    for (const atproto::Multikey& one : answers.former_keys) {
+      const auto* former = known_.parsed_key(one);
+      if (former == nullptr) continue;
+      accepted = verifier_.verify(message, *commit, *former, state);
+      accept.has_former_key = accepted.has_value();
+      if (accepted || reason_of(accepted.error()) != verify::errc::wrong_signature) break;
+    }
   }
   if (!accepted) {
     const verify::errc reason = reason_of(accepted.error());

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "accounts/account_source.hpp"
 #include "atproto/multikey.hpp"
@@ -30,9 +31,9 @@ struct Answers {
   bool is_tombstoned = false;
   /// The handle in the account's document; nothing: it was not fetched; empty: it names none.
   std::optional<std::string> document_handle;
-  bool has_former_key = false;
-  /// The key at the time of the commit, from the account's directory; nothing: it knows none.
-  std::optional<atproto::Multikey> former_key;
+  bool has_former_keys = false;
+  /// The keys around the time of the commit, from the account's directory.
+  std::vector<atproto::Multikey> former_keys;
   bool asked_host = false;
   /// The hosting status that the account's host reports; nothing: it did not answer.
   std::optional<identity::HostStatus> host_status;
@@ -61,7 +62,7 @@ class CommitProcessor {
       Repository,  // its stored state, and the key of its account: `set_repository`, `set_key`
       Identity,    // the identity of the account as of `freshness`: `set_identity`
       HostStatus,  // Answers::host_status
-      FormerKey,   // Answers::former_key
+      FormerKeys,  // Answers::former_keys
     };
     What what = What::Repository;
     accounts::AccountSource::Freshness freshness = accounts::AccountSource::Freshness::Known;

@@ -107,7 +107,7 @@ class Decoder final : public DecodeThread {
   struct FormerlySigned {
     std::string did;
     std::uint64_t question = 0;
-    Result<std::optional<atproto::Multikey>> key;
+    Result<std::vector<atproto::Multikey>> keys;
   };
   using Item = std::variant<Job, FoundRow, FoundRepository, Identified, Settled, FormerlySigned>;
   /// Accounts take turns.
@@ -163,7 +163,7 @@ class Decoder final : public DecodeThread {
   void ask_identity(const Job& job, std::uint64_t question,
                     accounts::AccountSource::Freshness freshness);
   void ask_host(const Job& job);
-  void ask_former_key(const Job& job);
+  void ask_former_keys(const Job& job);
 
   void accept(const Job& job, event::DecodedFrame& message,
               const CommitProcessor::Accept& accepted);

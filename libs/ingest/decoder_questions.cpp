@@ -21,8 +21,8 @@ void Decoder::ask(Job& job, const CommitProcessor::Ask& question) {
       return ask_identity(job, job.question, question.freshness);
     case What::HostStatus:
       return ask_host(job);
-    case What::FormerKey:
-      return ask_former_key(job);
+    case What::FormerKeys:
+      return ask_former_keys(job);
   }
 }
 
@@ -55,12 +55,12 @@ void Decoder::ask_host(const Job& job) {
       });
 }
 
-void Decoder::ask_former_key(const Job& job) {
+void Decoder::ask_former_keys(const Job& job) {
   const std::string did(job.did);
-  services_.verification->accounts.key_at(
+  services_.verification->accounts.keys_near(
       did, job.decoded->rev->time(), accounts::AccountSource::KeyUse::Commits,
-      [queue = queue_, did, question = job.question](Result<std::optional<atproto::Multikey>> key) {
-        queue->push(FormerlySigned{did, question, key});
+      [queue = queue_, did, question = job.question](Result<std::vector<atproto::Multikey>> keys) {
+        queue->push(FormerlySigned{did, question, std::move(keys)});
       });
 }
 
@@ -113,8 +113,8 @@ void Decoder::take(Settled settled) {
 void Decoder::take(FormerlySigned former) {
   Job* job = waiting_for(former.did, former.question);
   if (job == nullptr) return;
-  job->answers.has_former_key = true;
-  if (former.key) job->answers.former_key = *former.key;
+  job->answers.has_former_keys = true;
+  if (former.keys) job->answers.former_keys = *std::move(former.keys);
   resume(former.did);
 }
 

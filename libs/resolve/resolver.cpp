@@ -33,8 +33,20 @@ void visit_references(ResolvedEvent& event, F&& visit) {
   if (RecordChange* change = change_of(event)) {
     records::visit_references(change->record.record, visit);
   } else if (auto* label = std::get_if<event::LabelChange>(&event.event.body)) {
-    std::visit([&](auto& subject) { visit(subject); }, label->label.subject);
+    std::visit(
+        [&](auto& subject) {
+          if constexpr (!std::is_same_v<std::decay_t<decltype(subject)>, event::UriRef>) {
+            visit(subject);
+          }
+        },
+        label->label.subject);
   }
+}
+
+/// Null: the event is no label of such a subject.
+event::UriRef* labelled_uri_of(ResolvedEvent& event) {
+  auto* label = std::get_if<event::LabelChange>(&event.event.body);
+  return label != nullptr ? std::get_if<event::UriRef>(&label->label.subject) : nullptr;
 }
 
 template <class F>
@@ -214,6 +226,10 @@ std::vector<Conflict> Resolver::resolve_keys(Events events) {
         use(i, {event.actor_id, event.collection_id, number.value},
             {change->rkey, change->operation != event::Operation::Delete});
       }
+    }
+    if (event::UriRef* subject = labelled_uri_of(event)) {
+      subject->number = store::rkey_number(subject->uri).value;
+      use(i, {0, 0, subject->number}, {subject->uri});
     }
     visit_record_references(event, [&](RecordRef& reference) {
       const store::RkeyNumber number = store::rkey_number(reference.rkey);

@@ -14,10 +14,12 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "identity/errc.hpp"
 #include "identity/made_document.hpp"
 #include "identity/plc_server.hpp"
+#include "support/manual_clock.hpp"
 #include "transport/loopback_server.hpp"
 
 namespace skua::accounts::account_source_test {
@@ -165,6 +167,70 @@ TEST_F(NetworkAccountsTest, a_hundred_silent_hosts_asked_for_a_status_delay_no_k
   ASSERT_TRUE(of_plc && *of_plc) << of_plc->error().message();
   accounts.stop();
   EXPECT_EQ(statuses.count(), 120U) << "all are answered at the end";
+}
+
+/// An operation of the audit log.
+nlohmann::json operation(const std::string& did, const std::string& multikey, Timestamp at) {
+  return {
+      {"did", did},
+      {"createdAt", format_datetime(at)},
+      {"nullified", false},
+      {"operation",
+       {{"type", "plc_operation"}, {"verificationMethods", {{"atproto", "did:key:" + multikey}}}}}};
+}
+
+TEST_F(NetworkAccountsTest, a_history_is_asked_for_again_for_a_commit_that_is_newer_than_it) {
+  const std::string did = "did:plc:" + std::string(24, 'a');
+  const std::string log = did + "/log/audit";
+  test::ManualClock clock;
+  NetworkAccounts accounts(options(), clock);
+  const auto keys_at = [&](Timestamp time) {
+    Answers<std::vector<atproto::Multikey>> keys;
+    accounts.keys_near(did, time, AccountSource::KeyUse::Commits, keys.taker());
+    const auto found = keys.wait_for_one();
+    EXPECT_TRUE(found && *found);
+    return (*found)->size();
+  };
+  auto operations =
+      nlohmann::json::array({operation(did, test::k256_multikey(), clock.now() - 1min)});
+  plc_.reply_with(log, test::http_reply(200, operations.dump()));
+  EXPECT_EQ(keys_at(clock.now()), 1U);
+  clock.advance(1s);
+  operations.push_back(operation(did, test::p256_multikey(), clock.now()));
+  plc_.reply_with(log, test::http_reply(200, operations.dump()));
+  EXPECT_EQ(keys_at(clock.now() - 2s), 1U) << "the history knows all keys of an older commit";
+  EXPECT_EQ(plc_.count(), 1U);
+  EXPECT_EQ(keys_at(clock.now()), 2U);
+  EXPECT_EQ(plc_.count(), 2U);
+  for (int i = 0; i < 8; ++i) {
+    clock.advance(1s);
+    EXPECT_EQ(keys_at(clock.now()), 2U);
+    EXPECT_EQ(plc_.count(), 3U) << "no request for each commit that nobody signed";
+  }
+  clock.advance(1s);
+  keys_at(clock.now());
+  EXPECT_EQ(plc_.count(), 4U);
+  clock.advance(10s);
+  EXPECT_EQ(keys_at(clock.now() - 1min), 2U) << "a history is kept for ten seconds at most";
+  EXPECT_EQ(plc_.count(), 5U);
+}
+
+TEST_F(NetworkAccountsTest, a_labeler_without_a_host_has_no_status) {
+  const std::string did = "did:plc:" + std::string(24, 'b');
+  auto document = test::made_document(did);
+  document["verificationMethod"][0]["id"] = "#atproto_label";
+  document.erase("service");
+  plc_.reply_with(did, test::http_reply(200, document.dump()));
+  NetworkAccounts accounts(options(), system_clock());
+  Answers<identity::Account> found;
+  accounts.identity(did, Freshness::Known, found.taker());
+  const auto account = found.wait_for_one();
+  ASSERT_TRUE(account && *account) << account->error().message();
+  EXPECT_EQ((*account)->key, std::nullopt);
+  EXPECT_TRUE((*account)->label_key);
+  Answers<HostStatus> statuses;
+  accounts.status(did, statuses.taker());
+  EXPECT_EQ(statuses.wait_for_one()->error(), identity::errc::document_without_pds);
 }
 
 }  // namespace

@@ -36,10 +36,10 @@ class FakeAccounts final : public accounts::AccountSource {
     statuses_.insert_or_assign(did, status);
   }
   void has_no_hosts() { has_hosts_ = false; }
-  /// The key that the account had at any time in the past; of others: did_not_found.
-  void had(const std::string& did, const atproto::Multikey& key) {
+  /// The keys that the account had at any time in the past; of others: did_not_found.
+  void had(const std::string& did, const std::vector<atproto::Multikey>& keys) {
     const std::scoped_lock lock(mutex_);
-    former_.insert_or_assign(did, key);
+    former_.insert_or_assign(did, keys);
   }
 
   /// Questions about this account wait for `answer` from now on.
@@ -102,15 +102,16 @@ class FakeAccounts final : public accounts::AccountSource {
       done(status);
     });
   }
-  void key_at(const std::string& did, Timestamp /*time*/, KeyUse /*use*/, KeyDone done) override {
+  void keys_near(const std::string& did, Timestamp /*time*/, KeyUse /*use*/,
+                 KeysDone done) override {
     ask("former " + did, did, [this, did, done = std::move(done)] {
       std::unique_lock lock(mutex_);
       const auto place = former_.find(did);
-      const Result<std::optional<atproto::Multikey>> key =
-          place != former_.end() ? Result<std::optional<atproto::Multikey>>(place->second)
+      const Result<std::vector<atproto::Multikey>> keys =
+          place != former_.end() ? Result<std::vector<atproto::Multikey>>(place->second)
                                  : identity::errc::did_not_found;
       lock.unlock();
-      done(key);
+      done(keys);
     });
   }
   std::string failure_text(const std::string& did, const ErrorCode& error) const override {
@@ -138,7 +139,7 @@ class FakeAccounts final : public accounts::AccountSource {
   std::condition_variable changed_;
   std::map<std::string, Identity> identities_;
   std::map<std::string, Status> statuses_;
-  std::map<std::string, atproto::Multikey> former_;
+  std::map<std::string, std::vector<atproto::Multikey>> former_;
   std::set<std::string> held_;
   std::map<std::string, std::deque<std::function<void()>>> waiting_;
   std::vector<std::string> asked_;

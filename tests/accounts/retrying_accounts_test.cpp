@@ -54,7 +54,7 @@ class RetryingAccountsTest : public testing::Test {
  protected:
   test::FakeAccounts accounts_;
   Answers<identity::Account> identities_;
-  Answers<std::optional<atproto::Multikey>> keys_;
+  Answers<std::vector<atproto::Multikey>> keys_;
   Answers<identity::HostStatus> statuses_;
 };
 
@@ -67,7 +67,7 @@ TEST_F(RetryingAccountsTest, gives_what_is_there_at_once) {
     patient.identity(kAlice, freshness, identities_.taker());
   }
   patient.status(kAlice, statuses_.taker());
-  patient.key_at(kAlice, Timestamp{}, AccountSource::KeyUse::Commits, keys_.taker());
+  patient.keys_near(kAlice, Timestamp{}, AccountSource::KeyUse::Commits, keys_.taker());
   for (const auto& identity : identities_.first(3)) EXPECT_EQ(identity->handle, "alice.example");
   EXPECT_TRUE(statuses_.first(1).front()->active);
   EXPECT_TRUE(keys_.first(1).front());
@@ -99,7 +99,7 @@ TEST_F(RetryingAccountsTest, what_is_wrong_with_the_data_is_said_at_once) {
     patient.identity(kAlice, Freshness::Known, identities_.taker());
     EXPECT_EQ(identities_.first(++answers).back().error(), error);
   }
-  patient.key_at(kAlice, Timestamp{}, AccountSource::KeyUse::Commits, keys_.taker());
+  patient.keys_near(kAlice, Timestamp{}, AccountSource::KeyUse::Commits, keys_.taker());
   EXPECT_EQ(keys_.first(1).front().error(), errc::did_not_found);
 }
 

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "change_feed/feed_database.hpp"
+#include "store/record_key.hpp"
 #include "support/postgres.hpp"
 
 namespace skua::change_feed::log_pages_test {
@@ -113,6 +114,22 @@ TEST_F(LogPagesTest, accounts_handles_and_labels) {
   EXPECT_EQ(found.events[3]->label, "") << "withdrawn by a later change";
   EXPECT_EQ(found.events[4]->kind, "bootstrap");
   EXPECT_EQ(found.events[4]->did, "");
+}
+
+TEST_F(LogPagesTest, a_label_on_another_uri_has_its_text) {
+  const std::int64_t number = store::rkey_number("https://example.com").value;
+  session().run(
+      "INSERT INTO bsky.rkeys (actor_id, collection_id, rkey, text) VALUES (0, 0, " +
+      std::to_string(number) + ", 'https://example.com'); " +
+      "INSERT INTO bsky.labels (actor_id, subject_actor, subject_collection, subject_rkey, val, "
+      "neg, cts, seq, indexed_at) VALUES (3, 0, 0, " +
+      std::to_string(number) + ", 'spam', false, '2026-01-01', 1, now())");
+  append({{.kind = store::ChangeKind::Label, .actor_id = 3, .val = "spam"}},
+         {{.change = 0, .delta = 1, .target = {0, 0, number}}});
+  const auto found = page(1);
+  ASSERT_EQ(found.events.size(), 1U);
+  EXPECT_EQ(found.events[0]->references.at(0).target, "https://example.com");
+  EXPECT_EQ(found.events[0]->label, R"({"cts": "2026-01-01T00:00:00.000Z"})");
 }
 
 TEST_F(LogPagesTest, a_page_begins_and_ends_inside_a_block) {

@@ -1,5 +1,6 @@
 """`skua identity`: the identity of an account from a simulated PLC directory, DNS on loopback and an export."""
 
+import http.server
 import json
 import os
 import socket
@@ -49,6 +50,32 @@ class DnsServer:
         self.socket.close()
 
 
+class DocumentServer:
+    """A directory on loopback with one DID document."""
+
+    def __init__(self, document):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                body = json.dumps(document).encode()
+                self.send_response(200 if self.path == "/" + document["id"] else 404)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *arguments):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = "http://127.0.0.1:{}".format(self.server.server_address[1])
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+
+    def close(self):
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+
+
 class Identity(EndToEnd):
     def setUp(self):
         super().setUp()
@@ -90,6 +117,23 @@ class Identity(EndToEnd):
             self.assertEqual(shown["source"], f"{self.plc}/{did}")
         program = self.skua(None, "identity", did, "--plc", self.plc, "--dns", dns)
         self.assertIn(f"{handle} (verified both ways)", "\n".join(program.stdout))
+
+    def test_a_labeler_without_a_repository(self):
+        did = "did:plc:" + "l" * 24
+        key = self.document(self.dids[0])["verificationMethod"][0]["publicKeyMultibase"]
+        directory = DocumentServer({
+            "id": did, "verificationMethod": [
+                {"id": did + "#atproto_label", "type": "Multikey", "controller": did, "publicKeyMultibase": key}],
+            "service": [{"id": "#atproto_labeler", "type": "AtprotoLabeler", "serviceEndpoint": "https://l.example"}]})
+        self.addCleanup(directory.close)
+        program = self.skua(None, "identity", did, "--plc", directory.url, "--json")
+        shown = json.loads("\n".join(program.stdout))
+        self.assertEqual((shown["signing_key"], shown["pds"], shown["handle"]), (None, None, None))
+        self.assertEqual(shown["label_key"], "did:key:" + key)
+        lines = self.skua(None, "identity", did, "--plc", directory.url).output()
+        self.assertIn("signing key  none", lines)
+        self.assertIn("pds          none", lines)
+        self.assertIn("label key    did:key:" + key, lines)
 
     def test_a_handle_that_belongs_to_somebody_else(self):
         did, other = self.dids[:2]

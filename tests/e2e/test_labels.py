@@ -12,9 +12,11 @@ from websocket import Closed, Websocket
 
 STREAM = "/xrpc/com.atproto.label.subscribeLabels"
 POST = "at://did:plc:aaaaaaaaaaaaaaaaaaaaaaaa/app.bsky.feed.post/3kabcdefghi22"
+PAGE = "https://example.com/page?a=b"
 STORED = """
     select labeler.did as src,
-           case when label.subject_collection = 0 then subject.did
+           case when label.subject_actor = 0 then bsky.rkey_text(0, 0, label.subject_rkey)
+                when label.subject_collection = 0 then subject.did
                 else 'at://' || subject.did || '/' || collection.nsid || '/' ||
                      bsky.rkey_text(label.subject_actor, label.subject_collection, label.subject_rkey) end as uri,
            label.val, label.neg, label.seq, bsky.cid_text(label.cid) as cid,
@@ -22,7 +24,7 @@ STORED = """
            (extract(epoch from label.exp) * 1000000)::int8 as exp
     from bsky.labels label
     join bsky.actors labeler on labeler.id = label.actor_id
-    join bsky.actors subject on subject.id = label.subject_actor
+    left join bsky.actors subject on subject.id = label.subject_actor
     left join bsky.collections collection on collection.id = label.subject_collection"""
 
 
@@ -310,7 +312,15 @@ class Indexed(LabelTest):
         network.control("/label", uri=POST, val="spam", cts="2026-01-03T00:00:00Z")
         self.wait_until_equal(database, network, skua)
         self.assertEqual(database.value(shown), ["last", "porn", "spam"])
+        # The subject may be any URI.
+        network.control("/label", uri=PAGE, val="page")
+        network.control("/label", uri=PAGE, val="gone")
+        network.control("/label", uri=PAGE, val="gone", neg=True)
+        self.wait_until_equal(database, network, skua)
+        self.assertEqual(database.rows(f"select subject_uri, subject_did, val from bsky.labels_of('{PAGE}')"),
+                         [{"subject_uri": PAGE, "subject_did": None, "val": "page"}])
         self.assertEqual(skua.stop(), 0, skua.tail())
+        self.assertEqual(self.letters(database), [])
 
     def test_broken_labels_become_dead_letters(self):
         reasons = {

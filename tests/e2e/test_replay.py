@@ -95,6 +95,46 @@ class Replay(EndToEnd):
         self.skua(database, *replay)
         self.assertEqual(content(database), before)
 
+    def test_a_capture_of_a_labeler_becomes_its_labels(self):
+        labels = [{"ver": 1, "src": "did:plc:" + "l" * 24, "uri": uri, "val": "spam", "cts": "2026-01-02T03:04:05Z"}
+                  for uri in ("did:plc:" + "a" * 24, "https://example.com/page")]
+        frames = self.folder / "labeler.frames"
+        frames.write_bytes(atproto.write_capture(
+            atproto.encode_frame("#labels", {"seq": seq, "labels": [label]}) for seq, label in enumerate(labels, 1)))
+        database = self.database()
+        program = self.skua(database, "replay", "--verify", "none", frames)
+        self.assertIn("replayed: 2 frames, 2 events, 2 rows changed, 0 unchanged, 0 dead letters", program.output())
+        self.assertEqual(database.value("select json_agg(subject_uri order by seq) from bsky.labels_view"),
+                         ["at://" + labels[0]["uri"], labels[1]["uri"]])
+        before = content(database)
+        self.skua(database, "replay", "--verify", "none", frames)
+        self.assertEqual(content(database), before)
+
+    def test_labelers_without_a_repository_are_valid(self):
+        reports = need_shared() / "reports"
+        if not reports.is_dir():
+            self.skipTest("needs the folder reports of ../shared/data")
+        database = self.database()
+        program = self.skua(database, "replay", "--verify", "full", "--did-docs",
+                            reports / "labeler-without-repository.did-docs.json",
+                            reports / "labeler-without-repository.frames")
+        self.assertIn("verified: 5 labels", program.output())
+        self.assertEqual(database.value("select json_agg(val order by seq) from bsky.labels_view"),
+                         ["full", "onlylabel", "nopds", "nokey", "nohandle"])
+        self.assertEqual(database.value("select count(*) from skua.dead_letter"), 0)
+
+    def test_malformed_handles_of_identity_messages_are_absent(self):
+        frames = need_shared() / "reports/malformed-handles.frames"
+        if not frames.exists():
+            self.skipTest("needs the folder reports of ../shared/data")
+        database = self.database()
+        program = self.skua(database, "replay", "--verify", "none", frames)
+        self.assertTrue(any(line.startswith("replayed: 60 frames, 60 events, ") for line in program.output()), program.tail())
+        self.assertEqual(database.value("select count(*) from skua.dead_letter"), 0)
+        self.assertEqual(database.value("select count(*) from bsky.posts_view"), 30)
+        handles = {row["handle"] for row in database.rows("select handle from bsky.actors")}
+        self.assertEqual({handle for handle in handles if not handle.endswith(".test")}, {"x.onion"})
+
     def check_columns(self, database, chosen):
         columns = comparison.ColumnComparison(database, chosen)
         self.assertEqual(columns.differences, [])

@@ -191,6 +191,23 @@ class Verification(VerifiedNetwork):
         self.assertEqual(database.value("select count(*) from skua.repositories where not active"), 0)
         self.assertEqual(skua.stop(), 0)
 
+    def test_keys_that_change_again_within_seconds(self):
+        network = self.network("--oddities", "0", accounts=3)
+        database = self.database()
+        network.control("/step", count=30)
+        for _ in range(15):
+            network.control("/incident", kind="rotate_key")
+            network.control("/step", count=4)
+        seq = network.control("/step", count=30)["seq"]
+        # The documents have the last keys only.
+        skua = self.indexer(database, network, "--cursor", "oldest")
+        self.catch_up(skua, seq)
+        figures = self.stop(database, skua)
+        self.assertEqual(comparison.path_differences(database, self.dump(network)[1]), [])
+        self.assertGreater(figures["former_keys"], 0)
+        self.assertNotIn("wrong_signature", figures["dropped"])
+        self.assertEqual(figures["broke"], 0)
+
     def test_nothing_is_lost_while_the_directory_is_away(self):
         network = self.network()
         database = self.database()

@@ -462,8 +462,9 @@ TEST_P(FrameWithBadField, is_unusable) {
 }
 
 TEST(FrameDecoderTest, a_malformed_handle_is_an_absent_one) {
-  for (const json& handle : {json(""), json("a_b.test"), json("x.test."), json("@at.test"),
-                             json(std::string(300, 'a') + ".test"), json(7), json(nullptr)}) {
+  for (const json& handle :
+       {json(""), json("a_b.test"), json("x.test."), json("@at.test"), json("handle.invalid"),
+        json("Handle.Invalid"), json(std::string(300, 'a') + ".test"), json(7), json(nullptr)}) {
     json body = identity_body();
     body["handle"] = handle;
     const DecodedFrame frame = decode(message("#identity", body));

@@ -123,10 +123,12 @@ INSTANTIATE_TEST_SUITE_P(
         set("src_no_did", "src", "labeler.example", errc::label_bad_src),
         set("account", "uri", kAlice), set("account_as_uri", "uri", "at://" + kAlice),
         without("without_uri", "uri", errc::label_bad_uri),
-        set("uri_by_handle", "uri", "at://alice.example/app.bsky.feed.post/x", errc::label_bad_uri),
-        set("uri_of_collection", "uri", "at://" + kAlice + "/app.bsky.feed.post",
-            errc::label_bad_uri),
-        set("uri_of_the_web", "uri", "https://example.com", errc::label_bad_uri),
+        set("uri_without_scheme", "uri", "example.com", errc::label_bad_uri),
+        set("uri_with_a_blank", "uri", "https://example.com/a b", errc::label_bad_uri),
+        set("uri_with_nul", "uri", std::string("https://a\0b", 11), errc::label_bad_uri),
+        set("uri_of_number", "uri", 7, errc::label_bad_uri),
+        set("longest_uri", "uri", "https://" + std::string(8184, 'u')),
+        set("uri_too_long", "uri", "https://" + std::string(8185, 'u'), errc::label_bad_uri),
         without("without_cid", "cid"), set("null_cid", "cid", nullptr),
         set("cid_no_cid", "cid", "bafyother", errc::label_bad_cid),
         set("cid_of_a_blob", "cid", atproto::Cid::of(as_bytes("x"), atproto::Cid::kRaw).to_string(),
@@ -160,13 +162,56 @@ TEST(LabelFrame, unknown_fields_are_noticed_and_do_no_harm) {
   EXPECT_TRUE(frame.labels[0].has_unknown_fields);
 }
 
-TEST(LabelFrame, what_is_signed_is_all_but_the_signature) {
+class LabelledUri : public testing::TestWithParam<const char*> {};
+
+TEST_P(LabelledUri, is_a_text_if_it_names_no_account_and_no_record_by_did) {
   json label = post_label();
-  label["reason"] = "kept";
-  const Bytes block = dag_cbor_of(label);
+  label["uri"] = GetParam();
+  const auto frame = decoded(labels_frame(1, {label}));
+  ASSERT_EQ(frame.labels.size(), 1U);
+  ASSERT_EQ(frame.labels[0].error, std::nullopt);
+  EXPECT_EQ(std::get<UriRef>(frame.labels[0].label.subject).uri, GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Forms, LabelledUri,
+    testing::Values("https://example.com/page?a=b#c", "http://[::1]:80/", "mailto:a@example.com",
+                    "dns:example.com", "at://alice.example",
+                    "at://alice.example/app.bsky.feed.post/x",
+                    "at://did:plc:alice/app.bsky.feed.post", "at://did:plc:alice/",
+                    "at://did:plc:alice/app.bsky.feed.post/x#part", "did:PLC:alice",
+                    "https://bsky.app/profile/alice.example/post/x", "https://\u4f8b.example"));
+
+TEST(LabelFrame, what_is_signed_is_all_known_fields_but_the_signature) {
+  json label = post_label();
+  const json whole = label;
   label.erase("sig");
-  EXPECT_EQ(signed_bytes_of_label(block), dag_cbor_of(label));
-  EXPECT_EQ(signed_bytes_of_label(dag_cbor_of(label)), dag_cbor_of(label));
+  const std::vector<Bytes> expected = {dag_cbor_of(label)};
+  EXPECT_EQ(signed_forms_of_label(dag_cbor_of(whole)), expected);
+  EXPECT_EQ(signed_forms_of_label(dag_cbor_of(label)), expected);
+  for (const json& added : {json("by a relay"), json(nullptr), json{{"by", "a person"}}}) {
+    // Shorter than `sig`, between the others, and after all of them.
+    for (const char* field : {"a", "reason", "$type", "sign", "zzzzzzzzzz"}) {
+      json changed = whole;
+      changed[field] = added;
+      EXPECT_EQ(signed_forms_of_label(dag_cbor_of(changed)), expected) << field << added;
+    }
+  }
+}
+
+TEST(LabelFrame, a_field_that_is_absent_null_or_false_is_signed_as_it_was_sent) {
+  json label = made_label(kLabeler, kPostUri, "spam");
+  const Bytes without = dag_cbor_of(label);
+  label["neg"] = false;
+  EXPECT_EQ(signed_forms_of_label(dag_cbor_of(label)), std::vector<Bytes>{dag_cbor_of(label)});
+  label["neg"] = nullptr;
+  label["cid"] = nullptr;
+  // A labeler may have signed null, too.
+  EXPECT_EQ(signed_forms_of_label(dag_cbor_of(label)),
+            (std::vector<Bytes>{without, dag_cbor_of(label)}));
+  const Bytes with_nulls = dag_cbor_of(label);
+  label["sig"] = nullptr;
+  EXPECT_EQ(signed_forms_of_label(dag_cbor_of(label)), (std::vector<Bytes>{without, with_nulls}));
 }
 
 TEST(LabelFrame, info_error_and_unknown_messages) {
@@ -234,7 +279,7 @@ TEST_F(SharedLabelFrames, a_real_label) {
   EXPECT_TRUE(std::holds_alternative<records::ActorRef>(entry.label.subject));
   EXPECT_EQ(entry.label.sig.size(), 64U);
   EXPECT_FALSE(entry.label.neg);
-  EXPECT_LT(signed_bytes_of_label(entry.block).size(), entry.block.size() - 64);
+  EXPECT_LT(signed_forms_of_label(entry.block).at(0).size(), entry.block.size() - 64);
 }
 
 TEST_F(SharedLabelFrames, real_words) {

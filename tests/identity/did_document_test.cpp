@@ -26,7 +26,7 @@ TEST(DidDocument, is_read_as_the_directory_writes_it) {
   const auto document = parse(made_document(kDid));
   ASSERT_TRUE(document) << document.error().message();
   EXPECT_EQ(document->did, kDid);
-  EXPECT_EQ(document->key.to_string(), test::k256_multikey());
+  EXPECT_EQ(document->key->to_string(), test::k256_multikey());
   EXPECT_EQ(document->pds, "https://pds.example");
   EXPECT_EQ(document->handle, "alice.example");
 }
@@ -40,7 +40,7 @@ TEST(DidDocument, has_the_key_of_a_labeler_beside_its) {
   value["verificationMethod"].push_back(method);
   const auto document = parse(value);
   ASSERT_TRUE(document) << document.error().message();
-  EXPECT_EQ(document->key.to_string(), test::k256_multikey());
+  EXPECT_EQ(document->key->to_string(), test::k256_multikey());
   ASSERT_TRUE(document->label_key);
   EXPECT_EQ(document->label_key->to_string(), test::p256_multikey());
   value["verificationMethod"][1]["publicKeyMultibase"] = "znonsense";
@@ -82,7 +82,7 @@ TEST_P(DidDocumentKey, is_read_or_refused) {
     EXPECT_EQ(document.error(), errc::document_key);
   } else {
     ASSERT_TRUE(document) << document.error().message();
-    EXPECT_EQ(document->key.to_string(), GetParam().expected);
+    EXPECT_EQ(document->key->to_string(), GetParam().expected);
   }
 }
 
@@ -133,12 +133,35 @@ INSTANTIATE_TEST_SUITE_P(
         Change{"other_did", [](json& d) { d["id"] = "did:plc:other"; }, errc::document_of_other},
         Change{"no_did", [](json& d) { d.erase("id"); }, errc::document_of_other},
         Change{"did_is_a_number", [](json& d) { d["id"] = 1; }, errc::document_of_other},
+        Change{"did_with_a_fragment", [](json& d) { d["id"] = kDid + "#atproto"; },
+               errc::document_of_other},
+        Change{"method_id_is_a_list",
+               [](json& d) { d["verificationMethod"][0]["id"] = json::array({"#atproto"}); },
+               errc::document_without_key},
+        Change{"methods_are_an_object",
+               [](json& d) {
+                 d["verificationMethod"] = {{"#atproto", d["verificationMethod"][0]}};
+               },
+               errc::document_without_key},
+        Change{"key_is_an_object",
+               [](json& d) { d["verificationMethod"][0]["publicKeyMultibase"] = json::object(); },
+               errc::document_key},
+        Change{"type_is_a_list",
+               [](json& d) { d["verificationMethod"][0]["type"] = json::array({"Multikey"}); },
+               errc::document_key},
+        Change{"services_are_an_object", [](json& d) { d["service"] = d["service"][0]; },
+               errc::document_without_pds},
+        Change{"endpoint_is_a_list",
+               [](json& d) {
+                 d["service"][0]["serviceEndpoint"] = json::array({"https://pds.example"});
+               },
+               errc::document_pds},
         Change{"no_methods", [](json& d) { d.erase("verificationMethod"); },
                errc::document_without_key},
         Change{"methods_are_text", [](json& d) { d["verificationMethod"] = "x"; },
                errc::document_without_key},
         Change{"method_of_another_name",
-               [](json& d) { d["verificationMethod"][0]["id"] = kDid + "#atproto_label"; },
+               [](json& d) { d["verificationMethod"][0]["id"] = kDid + "#atproto_labels"; },
                errc::document_without_key},
         Change{"method_of_another_did",
                [](json& d) { d["verificationMethod"][0]["id"] = "did:plc:other#atproto"; },
@@ -187,7 +210,7 @@ TEST(DidDocument, takes_the_first_of_several) {
                           "at://second.example"};
   const auto document = parse(value);
   ASSERT_TRUE(document) << document.error().message();
-  EXPECT_EQ(document->key.to_string(), test::k256_multikey());
+  EXPECT_EQ(document->key->to_string(), test::k256_multikey());
   EXPECT_EQ(document->pds, "https://pds.example");
   EXPECT_EQ(document->handle, "alice.example");
 }
@@ -211,7 +234,7 @@ TEST_P(DidDocumentDecoy, is_passed_over) {
   list.insert(list.begin(), decoy);
   const auto document = parse(value);
   ASSERT_TRUE(document) << document.error().message();
-  EXPECT_EQ(document->key.to_string(), test::k256_multikey());
+  EXPECT_EQ(document->key->to_string(), test::k256_multikey());
   EXPECT_EQ(document->pds, "https://pds.example");
 }
 
@@ -260,6 +283,74 @@ TEST(DidDocument, the_first_valid_entry_of_a_labeler_counts) {
   ASSERT_TRUE(document->label_key);
   EXPECT_EQ(document->label_key->to_string(), test::p256_multikey());
   EXPECT_EQ(document->labeler, "https://atprotolabeler.example");
+}
+
+/// A document of a labeler, with or without the parts of a repository.
+json labeler_document() {
+  json value = made_document(kDid);
+  json method = value["verificationMethod"][0];
+  method["id"] = kDid + "#atproto_label";
+  method["publicKeyMultibase"] = test::p256_multikey();
+  value["verificationMethod"].push_back(method);
+  value["service"].push_back({{"id", "#atproto_labeler"},
+                              {"type", "AtprotoLabeler"},
+                              {"serviceEndpoint", "https://labeler.example"}});
+  return value;
+}
+
+TEST(DidDocument, of_a_labeler_needs_no_part_of_a_repository) {
+  for (const bool has_key : {false, true}) {
+    for (const bool has_pds : {false, true}) {
+      json value = labeler_document();
+      if (!has_key) value["verificationMethod"].erase(0);
+      if (!has_pds) value["service"].erase(0);
+      value.erase("alsoKnownAs");
+      const auto document = parse(value);
+      ASSERT_TRUE(document) << document.error().message();
+      EXPECT_EQ(document->key.has_value(), has_key);
+      EXPECT_EQ(document->pds, has_pds ? "https://pds.example" : "");
+      EXPECT_EQ(document->label_key->to_string(), test::p256_multikey());
+      EXPECT_EQ(document->labeler, "https://labeler.example");
+    }
+  }
+}
+
+TEST(DidDocument, of_a_labeler_may_have_a_key_and_a_host_that_cannot_be_used) {
+  json value = labeler_document();
+  value["verificationMethod"][0]["type"] = "JsonWebKey2020";
+  value["service"][0]["serviceEndpoint"] = "nowhere";
+  const auto document = parse(value);
+  ASSERT_TRUE(document) << document.error().message();
+  EXPECT_EQ(document->key, std::nullopt);
+  EXPECT_EQ(document->pds, "");
+  EXPECT_EQ(document->label_key->to_string(), test::p256_multikey());
+  value["verificationMethod"][1]["publicKeyMultibase"] = "znonsense";
+  EXPECT_EQ(parse(value).error(), errc::document_key) << "neither a repository nor a labeler";
+  value["verificationMethod"][0] = made_document(kDid)["verificationMethod"][0];
+  EXPECT_EQ(parse(value).error(), errc::document_pds);
+}
+
+TEST(DidDocument, fields_of_a_wrong_type_count_as_absent) {
+  json value = made_document(kDid);
+  value["alsoKnownAs"] = {7, nullptr, {{"at", 1}}, "https://alice.example", "at://Alice.example"};
+  value["@context"] = 7;
+  value["verificationMethod"].insert(value["verificationMethod"].begin(), {nullptr, 7, "#atproto"});
+  value["service"].insert(value["service"].begin(), {nullptr, 7, json::array()});
+  for (const json& controller : {json(nullptr), json(7), json::array({kDid})}) {
+    value["verificationMethod"].back()["controller"] = controller;
+    const auto document = parse(value);
+    ASSERT_TRUE(document) << controller << document.error().message();
+    EXPECT_EQ(document->handle, "alice.example");
+  }
+}
+
+TEST(DidDocument, may_begin_with_a_byte_order_mark_and_blanks) {
+  const std::string text = made_document(kDid).dump();
+  for (const char* before : {"\xEF\xBB\xBF", "\n\t ", "\xEF\xBB\xBF\r\n"}) {
+    EXPECT_TRUE(parse_did_document(before + text + "\n", kDid));
+  }
+  EXPECT_EQ(parse_did_document(text + "x", kDid).error(), errc::document_json);
+  EXPECT_EQ(parse_did_document(text + "\xEF\xBB\xBF", kDid).error(), errc::document_json);
 }
 
 TEST(DidDocument, needs_no_handle) {

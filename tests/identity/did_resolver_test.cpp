@@ -1,8 +1,14 @@
 #include "identity/did_resolver.hpp"
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
+#include <unistd.h>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -182,6 +188,116 @@ TEST_F(DidResolverTest, asks_the_host_of_a_did_web_but_no_private_one) {
   const auto answer = resolver.resolve(did);
   ASSERT_TRUE(answer.account) << answer.account.error().message();
   EXPECT_EQ(answer.account->did, did);
+}
+
+constexpr const char* kDocumentPath = "/.well-known/did.json";
+const std::string kWebDid = "did:web:web.test";
+
+/// Hosts of did:web documents, all on one port of loopback, over TLS.
+class WebDidTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    LoopbackServer::Options options;
+    options.certificate = transport::make_throwaway_certificate({"web.test", "other.test"});
+    options.http = [this](const LoopbackServer::HttpRequest& request) { return reply_(request); };
+    ca_file_ = std::filesystem::temp_directory_path() /
+               ("skua-web-did-test-" + std::to_string(::getpid()) + ".pem");
+    std::ofstream(ca_file_) << options.certificate->ca_pem;
+    server_ = std::make_unique<LoopbackServer>(options);
+  }
+  void TearDown() override { std::filesystem::remove(ca_file_); }
+
+  DidAnswer resolved(const std::string& did, bool trusts = true) {
+    transport::HttpClientOptions options;
+    options.allow_private_hosts = true;
+    if (trusts) options.ca_file = ca_file_.string();
+    options.lookup = [](const std::string& /*host*/) -> Result<std::vector<std::string>> {
+      return std::vector<std::string>{"127.0.0.1"};
+    };
+    transport::HttpClient http(options);
+    const DidResolver resolver(http, {.https_port = server_->port()}, clock_);
+    return resolver.resolve(did);
+  }
+  /// Of the same reply to each request.
+  Result<Account> answered(const std::string& reply) {
+    reply_ = [reply](const auto&) { return reply; };
+    return resolved(kWebDid).account;
+  }
+  std::string url(const std::string& host, const std::string& path) const {
+    return "https://" + host + ":" + std::to_string(server_->port()) + path;
+  }
+  static std::string redirect(const std::string& target, int status = 302) {
+    return http_reply(status, "", "Location: " + target + "\r\n");
+  }
+
+  test::ManualClock clock_;
+  std::function<std::string(const LoopbackServer::HttpRequest&)> reply_;
+  std::filesystem::path ca_file_;
+  std::unique_ptr<LoopbackServer> server_;
+};
+
+TEST_F(WebDidTest, a_document_is_read_over_tls) {
+  std::string target;
+  reply_ = [&](const LoopbackServer::HttpRequest& request) {
+    target = std::string(request.target());
+    return http_reply(200, made_document(kWebDid).dump());
+  };
+  const auto answer = resolved(kWebDid);
+  ASSERT_TRUE(answer.account) << answer.account.error().message();
+  EXPECT_EQ(answer.account->did, kWebDid);
+  EXPECT_EQ(target, kDocumentPath);
+}
+
+TEST_F(WebDidTest, a_certificate_must_be_trusted_and_of_the_host) {
+  reply_ = [](const auto&) { return http_reply(200, made_document(kWebDid).dump()); };
+  EXPECT_EQ(resolved(kWebDid, false).account.error(), transport::errc::tls_untrusted);
+  reply_ = [](const auto&) { return http_reply(200, made_document("did:web:third.test").dump()); };
+  EXPECT_EQ(resolved("did:web:third.test").account.error(), transport::errc::tls_failed);
+}
+
+TEST_F(WebDidTest, redirects_are_followed_within_tls) {
+  for (const int status : {301, 302, 303, 307, 308}) {
+    reply_ = [&](const LoopbackServer::HttpRequest& request) {
+      if (request.target() == kDocumentPath) return redirect(url("other.test", "/did"), status);
+      if (request.target() == "/did") return redirect("did.json?v=2", status);
+      if (request.target() == "/did.json?v=2") return redirect("/last", status);
+      return http_reply(200, made_document(kWebDid).dump());
+    };
+    const auto answer = resolved(kWebDid);
+    ASSERT_TRUE(answer.account) << status << answer.account.error().message();
+  }
+  reply_ = [&](const LoopbackServer::HttpRequest&) { return redirect(url("web.test", "/again")); };
+  EXPECT_EQ(resolved(kWebDid).account.error(), transport::errc::http_too_many_redirects);
+  EXPECT_EQ(answered(redirect("http://web.test/")).error(), transport::errc::http_downgrade);
+  EXPECT_EQ(answered(redirect("file:///etc/passwd")).error(), transport::errc::http_bad_redirect);
+  EXPECT_EQ(answered(redirect(url("third.test", "/"))).error(), transport::errc::tls_failed);
+  EXPECT_EQ(answered(http_reply(302, "")).error(), errc::server_failed) << "without a target";
+}
+
+TEST_F(WebDidTest, what_counts_is_the_document_and_not_what_its_answer_says_of_it) {
+  const std::string text = made_document(kWebDid).dump(2);
+  for (const char* type :
+       {"application/did+json", "application/did+ld+json; charset=utf-8", "text/plain",
+        "text/html; charset=iso-8859-1", "application/octet-stream", "nonsense", ""}) {
+    const auto headers = std::string("Content-Type: ") + type + "\r\n";
+    EXPECT_TRUE(answered(http_reply(200, text, headers))) << type;
+  }
+  EXPECT_TRUE(answered(http_reply(200, text)));
+  EXPECT_TRUE(answered(http_reply(200, "\xEF\xBB\xBF" + text + "\r\n")));
+  EXPECT_EQ(answered(http_reply(200, "<!doctype html><title>web</title>",
+                                "Content-Type: application/json\r\n"))
+                .error(),
+            errc::document_json);
+  EXPECT_EQ(answered(http_reply(200, "")).error(), errc::document_json);
+  EXPECT_EQ(answered(http_reply(204, "")).error(), errc::server_failed);
+}
+
+TEST_F(WebDidTest, the_document_of_another_did_is_refused) {
+  for (const auto* did : {"did:web:other.test", "did:web:WEB.test", "did:web:web.test#atproto",
+                          "did:web:web.test:user", "did:plc:ewvi7nxzyoun6zhxrhs64oiz", ""}) {
+    EXPECT_EQ(answered(http_reply(200, made_document(did).dump())).error(), errc::document_of_other)
+        << did;
+  }
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ TEST(ExportLine, reads_real_ones) {
     const auto last = parse_export_line(operations.back().dump());
     const auto document = parse_did_document(documents.at(did).dump(), did);
     ASSERT_TRUE(document);
-    EXPECT_EQ(last->row.signing_key, document->key.to_string());
+    EXPECT_EQ(last->row.signing_key, document->key->to_string());
     EXPECT_EQ(last->row.pds, document->pds);
     EXPECT_EQ(last->row.handle, document->handle);
   }

@@ -77,7 +77,7 @@ TEST(IdentityCache, keeps_an_identity_for_a_day) {
   EXPECT_EQ(first->did, kDid);
   EXPECT_EQ(first->pds, "https://pds.example");
   EXPECT_EQ(first->handle, "alice.example");
-  EXPECT_EQ(first->key.to_string(), test::k256_multikey());
+  EXPECT_EQ(first->key->to_string(), test::k256_multikey());
   EXPECT_EQ(first->fetched_at, world.clock.now());
   world.clock.advance(24h - 1s);
   EXPECT_TRUE(world.resolve(kDid));
@@ -106,10 +106,10 @@ TEST(IdentityCache, refreshes_once_a_failure) {
   auto changed = test::made_document(kDid);
   changed["verificationMethod"][0]["publicKeyMultibase"] = test::p256_multikey();
   world.plc.reply_with(kDid, http_reply(200, changed.dump()));
-  EXPECT_EQ(world.refresh(kDid)->key.to_string(), test::p256_multikey());
+  EXPECT_EQ(world.refresh(kDid)->key->to_string(), test::p256_multikey());
   EXPECT_TRUE(world.refresh(kDid));
   EXPECT_EQ(world.plc.count(), 2U);
-  EXPECT_EQ(world.resolve(kDid)->key.to_string(), test::p256_multikey());
+  EXPECT_EQ(world.resolve(kDid)->key->to_string(), test::p256_multikey());
 }
 
 TEST(IdentityCache, asks_once_for_all_who_wait) {
@@ -422,9 +422,27 @@ TEST_F(IdentityCacheTable, is_done_without_while_it_is_away) {
   EXPECT_EQ(world.plc.count(), 2U);
 }
 
+TEST_F(IdentityCacheTable, keeps_a_labeler_without_a_repository) {
+  auto document = test::made_document(kDid);
+  document["verificationMethod"][0]["id"] = "#atproto_label";
+  document.erase("service");
+  {
+    CacheWorld world(options());
+    world.plc.reply_with(kDid, http_reply(200, document.dump()));
+    ASSERT_TRUE(world.resolve(kDid));
+  }
+  CacheWorld world(options());
+  const auto account = world.resolve(kDid);
+  ASSERT_TRUE(account);
+  EXPECT_EQ(account->key, std::nullopt);
+  EXPECT_EQ(account->pds, "");
+  EXPECT_EQ(account->label_key->to_string(), test::k256_multikey());
+  EXPECT_EQ(world.plc.count(), 0U) << "it is stored";
+}
+
 TEST_F(IdentityCacheTable, takes_what_another_part_has_written) {
   CacheWorld world(options());
-  EXPECT_EQ(world.resolve(kDid)->key.to_string(), test::k256_multikey());
+  EXPECT_EQ(world.resolve(kDid)->key->to_string(), test::k256_multikey());
   world.plc.reply_with(did_number(0), http_reply(404, "{}"));
   EXPECT_EQ(world.resolve(did_number(0)).error(), errc::did_not_found);
   EXPECT_EQ(world.plc.count(), 2U);
@@ -436,8 +454,8 @@ TEST_F(IdentityCacheTable, takes_what_another_part_has_written) {
   }
   import_identities(session(), rows);
   world.cache.table_changed({kDid, did_number(0)});
-  EXPECT_EQ(world.resolve(kDid)->key.to_string(), test::p256_multikey());
-  EXPECT_EQ(world.resolve(did_number(0))->key.to_string(), test::p256_multikey());
+  EXPECT_EQ(world.resolve(kDid)->key->to_string(), test::p256_multikey());
+  EXPECT_EQ(world.resolve(did_number(0))->key->to_string(), test::p256_multikey());
   EXPECT_EQ(world.plc.count(), 2U);
 }
 

@@ -193,7 +193,7 @@ TEST_F(PlcImportTest, a_key_that_is_no_point_is_not_believed) {
   cache.resolve(kDid, [&](const auto& answer) { answered.set_value(answer); });
   const auto identity = answered.get_future().get();
   ASSERT_TRUE(identity) << identity.error().message();
-  EXPECT_EQ(identity->key.to_string(), test::k256_multikey());
+  EXPECT_EQ(identity->key->to_string(), test::k256_multikey());
   EXPECT_EQ(plc.count(), 1U);
   cache.stop();
 }

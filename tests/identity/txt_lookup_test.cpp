@@ -68,6 +68,23 @@ TEST(TxtLookup, a_name_of_other_records_has_no_texts) {
   EXPECT_EQ(*ask(other), Texts());
 }
 
+TEST(TxtLookup, reads_the_texts_of_the_name_that_an_alias_leads_to) {
+  const test::DnsServer server(kZone, [](int, Message answer) {
+    const std::size_t question = 12 + kName.size() + 2 + 4;
+    // kName is an alias of a.test, to which the record belongs.
+    const Message alias = {0xc0, 12, 0, 5,   0, 1,   0,   0,   0,   60,
+                           0,    8,  1, 'a', 4, 't', 'e', 's', 't', 0};
+    answer.insert(answer.begin() + static_cast<std::ptrdiff_t>(question), alias.begin(),
+                  alias.end());
+    answer[question + alias.size() + 1] = static_cast<unsigned char>(question + 12);
+    answer[7] = 2;
+    return answer;
+  });
+  const auto texts = ask(server);
+  ASSERT_TRUE(texts) << texts.error().message();
+  EXPECT_EQ(*texts, Texts{"did=did:web:alice.test"});
+}
+
 TEST(TxtLookup, asks_again_what_fails_once) {
   const test::DnsServer failing(kZone, [](int number, Message answer) {
     if (number == 1) answer[3] = 2;

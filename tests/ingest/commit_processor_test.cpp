@@ -38,7 +38,7 @@ std::string text_of(const CommitProcessor::Ask& question) {
   using What = CommitProcessor::Ask::What;
   if (question.what == What::Repository) return "ask repository";
   if (question.what == What::HostStatus) return "ask host status";
-  if (question.what == What::FormerKey) return "ask former key";
+  if (question.what == What::FormerKeys) return "ask former keys";
   if (question.freshness == AccountSource::Freshness::Known) return "ask known identity";
   if (question.freshness == AccountSource::Freshness::Recent) return "ask recent identity";
   return "ask identity now";
@@ -113,9 +113,9 @@ class CommitProcessorTest : public testing::Test, protected test::MessageBodies 
     if (status) answers_.host_status = *status;
     return process();
   }
-  std::string formerly_signed_by(const std::optional<atproto::Multikey>& key) {
-    answers_.has_former_key = true;
-    answers_.former_key = key;
+  std::string formerly_signed_by(const std::vector<atproto::Multikey>& keys) {
+    answers_.has_former_keys = true;
+    answers_.former_keys = keys;
     return process();
   }
   /// Receives the first commit of Alice.
@@ -310,8 +310,8 @@ TEST_F(CommitProcessorTest, a_wrong_signature_is_final_after_a_recent_document_a
   open();
   EXPECT_EQ(receive("#commit", commit(alice_, bob_)), "ask repository");
   EXPECT_EQ(found(account_of(alice_)), "ask recent identity");
-  EXPECT_EQ(identified(account_of(alice_)), "ask former key");
-  EXPECT_EQ(formerly_signed_by(std::nullopt), "drop wrong_signature");
+  EXPECT_EQ(identified(account_of(alice_)), "ask former keys");
+  EXPECT_EQ(formerly_signed_by({}), "drop wrong_signature");
   // It changed nothing: the next commit is still the first.
   EXPECT_EQ(receive("#commit", commit(alice_)), "ask known identity");
   EXPECT_EQ(identified(account_of(alice_)), "accept first");
@@ -326,8 +326,8 @@ TEST_F(CommitProcessorTest, a_new_key_is_found_without_a_message_about_it) {
   EXPECT_EQ(receive("#commit", commit(alice_, new_key_)), "accept");
   // The former key is not valid any more.
   EXPECT_EQ(receive("#commit", commit(alice_)), "ask recent identity");
-  EXPECT_EQ(identified(account_of(new_key_)), "ask former key");
-  EXPECT_EQ(formerly_signed_by(new_key_.key().multikey()), "drop wrong_signature");
+  EXPECT_EQ(identified(account_of(new_key_)), "ask former keys");
+  EXPECT_EQ(formerly_signed_by({new_key_.key().multikey()}), "drop wrong_signature");
 }
 
 TEST_F(CommitProcessorTest, an_identity_message_brings_a_new_key_before_it_is_needed) {
@@ -342,9 +342,28 @@ TEST_F(CommitProcessorTest, a_commit_from_before_a_key_rotation_needs_the_key_of
   open();
   EXPECT_EQ(receive("#commit", commit(alice_)), "ask repository");
   EXPECT_EQ(found(account_of(new_key_)), "ask recent identity");
-  EXPECT_EQ(identified(account_of(new_key_)), "ask former key");
-  EXPECT_EQ(formerly_signed_by(alice_.key().multikey()), "accept first by a former key");
+  EXPECT_EQ(identified(account_of(new_key_)), "ask former keys");
+  EXPECT_EQ(formerly_signed_by({alice_.key().multikey()}), "accept first by a former key");
   EXPECT_EQ(receive("#commit", commit(alice_, new_key_)), "accept");
+}
+
+TEST_F(CommitProcessorTest, of_several_keys_around_its_time_one_signed_a_commit) {
+  open();
+  const std::vector<atproto::Multikey> keys = {new_key_.key().multikey(), alice_.key().multikey(),
+                                               bob_.key().multikey()};
+  for (const SignedRepository* signer : {&alice_, &bob_}) {
+    const bool is_first = signer == &alice_;
+    const auto outcome = receive("#commit", commit(alice_, *signer));
+    EXPECT_EQ(outcome, is_first ? "ask repository" : "ask recent identity");
+    if (is_first) EXPECT_EQ(found(account_of(new_key_)), "ask recent identity");
+    EXPECT_EQ(identified(account_of(new_key_)), "ask former keys");
+    EXPECT_EQ(formerly_signed_by(keys),
+              is_first ? "accept first by a former key" : "accept by a former key");
+  }
+  const SignedRepository stranger(atproto::Curve::k256, 10);
+  EXPECT_EQ(receive("#commit", commit(alice_, stranger)), "ask recent identity");
+  EXPECT_EQ(identified(account_of(new_key_)), "ask former keys");
+  EXPECT_EQ(formerly_signed_by(keys), "drop wrong_signature");
 }
 
 TEST_F(CommitProcessorTest, without_hosts_it_does_not_ask_for_a_former_key) {

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -18,6 +20,8 @@
 #include "accounts/retrying_accounts.hpp"
 #include "support/manual_clock.hpp"
 #include "support/message_bodies.hpp"
+#include "support/shared_data.hpp"
+#include "transport/capture.hpp"
 #include "verify/signed_repository.hpp"
 
 namespace skua::ingest::decoder_test {
@@ -448,7 +452,7 @@ TEST_F(DecoderTest, a_signature_that_does_not_fit_waits_while_the_directory_fail
 TEST_F(DecoderTest, a_commit_from_before_the_key_was_changed_is_checked_with_the_key_of_its_time) {
   const SignedRepository new_key(atproto::Curve::p256, 9);
   accounts_.knows(kAlice, account_of(new_key));
-  accounts_.had(kAlice, alice_.key().multikey());
+  accounts_.had(kAlice, {alice_.key().multikey()});
   open();
   const Seqs all = {push("#commit", commit(alice_)), push("#commit", commit(alice_, new_key))};
   expect_all_done();
@@ -456,6 +460,55 @@ TEST_F(DecoderTest, a_commit_from_before_the_key_was_changed_is_checked_with_the
   EXPECT_EQ(accounts_.asked("former " + kAlice), 1U);
   EXPECT_EQ(intake_.former_keys, 1U);
   EXPECT_EQ(dropped(errc::wrong_signature), 0U);
+}
+
+TEST_F(DecoderTest, commits_of_keys_that_were_changed_twice_are_checked_with_each_of_them) {
+  const SignedRepository between(atproto::Curve::k256, 8);
+  const SignedRepository new_key(atproto::Curve::p256, 9);
+  accounts_.knows(kAlice, account_of(new_key));
+  accounts_.had(kAlice,
+                {new_key.key().multikey(), between.key().multikey(), alice_.key().multikey()});
+  open();
+  const Seqs all = {push("#commit", commit(alice_)), push("#commit", commit(alice_, between)),
+                    push("#commit", commit(alice_, new_key))};
+  expect_all_done();
+  EXPECT_EQ(events_.seqs(kAlice), all);
+  EXPECT_EQ(intake_.former_keys, 2U);
+  EXPECT_EQ(dropped(errc::wrong_signature), 0U);
+}
+
+/// ../shared/data/reports: #identity messages with handles that are none.
+TEST_F(DecoderTest, a_malformed_handle_of_a_report_refreshes_the_identity) {
+  SKUA_NEED_SHARED();
+  const auto file = *test::shared_dir() / "data/reports/malformed-handles.frames";
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << "needs " << file;
+  // The capture is of this day.
+  clock_.advance(parse_datetime("2026-11-27T08:00:00Z")->instant - clock_.now());
+  open();
+  transport::CaptureReader capture(file);
+  std::map<std::string, std::size_t> messages;
+  std::size_t all = 0;
+  for (auto next = capture.next(); next && *next; next = capture.next()) {
+    Bytes frame((*next)->begin(), (*next)->end());
+    const auto peek = event::peek_frame(frame);
+    ASSERT_TRUE(peek);
+    const std::string did(peek->did);
+    accounts_.knows(did, account_of(alice_, "document.example"));
+    if (peek->type == event::MessageType::Identity) ++messages[did], ++all;
+    push_bytes(std::move(frame));
+  }
+  expect_all_done();
+  EXPECT_EQ(all, 30U);
+  EXPECT_EQ(intake_.bad_frames, 0U);
+  EXPECT_EQ(intake_.bad_ops, 0U);
+  for (const auto& [did, count] : messages) {
+    EXPECT_EQ(accounts_.asked("now " + did), count) << did;
+    const auto kinds = events_.kinds(did);
+    EXPECT_EQ(kinds.size(), count) << did;
+    for (const std::string& kind : kinds) {
+      EXPECT_NE(kind.find(":document.example"), std::string::npos) << did << kind;
+    }
+  }
 }
 
 TEST_F(DecoderTest, a_host_of_its_own_that_fails_is_left_alone_for_minutes) {

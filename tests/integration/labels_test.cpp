@@ -1,6 +1,7 @@
 #include "writer/tables/labels.hpp"
 
 #include <algorithm>
+#include <array>
 #include <random>
 #include <string>
 #include <utility>
@@ -53,7 +54,7 @@ class LabelsTest : public test::AccountEventsTest {
         "SELECT string_agg(concat_ws(' ', a.did, s.did, c.nsid, subject_rkey, val, neg, cts, exp, "
         "seq, t.cid), E'\n' ORDER BY a.did, s.did, c.nsid, subject_rkey, val) "
         "FROM bsky.labels t JOIN bsky.actors a ON a.id = actor_id "
-        "JOIN bsky.actors s ON s.id = subject_actor "
+        "LEFT JOIN bsky.actors s ON s.id = subject_actor "
         "LEFT JOIN bsky.collections c ON c.id = subject_collection");
   }
 };
@@ -81,6 +82,51 @@ TEST_F(LabelsTest, a_label_on_an_account_and_one_on_a_key_that_is_no_timestamp) 
   EXPECT_EQ(value("SELECT count(*) FROM bsky.labels WHERE subject_collection = 0 "
                   "AND subject_rkey = 0 AND cid IS NULL"),
             "1");
+}
+
+TEST_F(LabelsTest, a_label_on_another_uri_has_its_text_and_is_found_by_it) {
+  const std::string page = "https://example.com/page?a=b#c";
+  const std::string by_handle = "at://alice.example/app.bsky.feed.post/3l2s5xxv2ze2c";
+  EXPECT_EQ(put(made_label(kLabeler, page, "spam", second(1)), 1), 1U);
+  EXPECT_EQ(put(made_label(kLabeler, page, "spam", second(1)), 1), 0U) << "a replay";
+  EXPECT_EQ(put(made_label(kLabeler, page, "rude", second(1)), 2), 1U);
+  EXPECT_EQ(put(made_label("did:plc:other", page, "rude", second(1)), 2), 1U);
+  EXPECT_EQ(put(made_label(kLabeler, page + "d", "other", second(1)), 3), 1U);
+  EXPECT_EQ(put(made_label(kLabeler, by_handle, "moved", second(1)), 4), 1U);
+  EXPECT_EQ(value("SELECT string_agg(concat_ws(' ', name, subject_uri, val, subject_did), ', ' "
+                  "ORDER BY val, name, seq) FROM bsky.labels_view"),
+            kLabeler + " " + by_handle + " moved, " + kLabeler + " " + page + "d other, " +
+                kLabeler + " " + page + " rude, did:plc:other " + page + " rude, " + kLabeler +
+                " " + page + " spam");
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.rkeys"), "3") << "each text once";
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.actors"), "2") << "no account for a URI";
+  EXPECT_EQ(value("SELECT count(*) FROM bsky.posts"), "0");
+  EXPECT_EQ(
+      value("SELECT string_agg(val, ',' ORDER BY val, name) FROM bsky.labels_of('" + page + "')"),
+      "rude,rude,spam");
+  EXPECT_EQ(put(negated(made_label(kLabeler, page, "spam", second(2))), 5), 1U);
+  EXPECT_EQ(value("SELECT string_agg(val, ',') FROM bsky.labels_of('" + page + "')"), "rude,rude");
+}
+
+TEST_F(LabelsTest, labels_are_found_by_every_form_of_their_subject) {
+  const std::string page = "https://bsky.app/profile/" + kAlice + "/post/3l2s5xxv2ze2c";
+  put(made_label(kLabeler, kAlice, "account", second(1)), 1);
+  put(made_label(kLabeler, kPostUri, "post", second(1)), 2);
+  put(made_label(kLabeler, page, "page", second(1)), 3);
+  session().run("UPDATE bsky.actors SET handle = 'alice.test' WHERE did = '" + kAlice + "'");
+  const auto found = [&](const std::string& subject) {
+    return value("SELECT string_agg(val, ',' ORDER BY val) FROM bsky.labels_of('" + subject + "')");
+  };
+  for (const std::string& account :
+       {kAlice, "at://" + kAlice, std::string("alice.test"), std::string("@alice.test"),
+        "https://bsky.app/profile/" + kAlice}) {
+    EXPECT_EQ(found(account), "account") << account;
+  }
+  EXPECT_EQ(found(kPostUri), "post");
+  EXPECT_EQ(found("at://alice.test/app.bsky.feed.post/3l2s5xxv2ze2c"), "post");
+  EXPECT_EQ(found(page), "page,post") << "the address of the post, and the URI itself";
+  EXPECT_EQ(found("https://example.com/"), "");
+  EXPECT_EQ(found("nobody.test"), "");
 }
 
 TEST_F(LabelsTest, a_withdrawn_label_stays_as_a_row_and_out_of_the_view) {
@@ -129,8 +175,9 @@ TEST_F(LabelsTest, every_order_gives_the_same_table) {
   std::vector<std::pair<json, std::int64_t>> labels;
   for (int seq = 1; seq <= 120; ++seq) {
     const std::string labeler = kLabeler + std::to_string(random() % 2);
-    const std::string uri =
-        random() % 2 == 0 ? kAlice : kPostUri.substr(0, kPostUri.size() - 1) + "cde"[random() % 3];
+    const std::array uris = {kAlice, kPostUri.substr(0, kPostUri.size() - 1) + "cde"[random() % 3],
+                             std::string("https://example.com/") + "ab"[random() % 2]};
+    const std::string& uri = uris.at(random() % 3);
     json label = made_label(labeler, uri, random() % 2 == 0 ? "spam" : "rude",
                             second(static_cast<int>(random() % 20)));
     if (random() % 3 == 0) label["neg"] = true;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "atproto/syntax.hpp"
+#include "atproto/uri.hpp"
 #include "base/time.hpp"
 #include "control_request.hpp"
 #include "world/labeler.hpp"
@@ -29,11 +30,7 @@ Outcome<std::optional<std::string>> text_of(const Json& body, const char* name) 
 /// of an indexer.
 std::optional<Response> refuse(const Label& label) {
   constexpr std::size_t kLongestValue = 128;
-  const auto parts = atproto::parse_at_uri(label.uri);
-  const bool is_record = parts && atproto::is_did(parts->authority) && !parts->rkey.empty();
-  if (!is_record && !atproto::is_did(label.uri)) {
-    return bad_request("uri must be a DID, or a record's at-URI with a DID");
-  }
+  if (!atproto::is_uri(label.uri)) return bad_request("uri must be a URI");
   if (label.val.empty() || label.val.size() > kLongestValue) {
     return bad_request("val must have 1 to 128 bytes");
   }

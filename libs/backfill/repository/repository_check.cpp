@@ -46,8 +46,12 @@ RepositoryCheck check_repository(const FetchedRepository& fetched, Timestamp now
     return {.failure = std::move(wrong)};
   }
   if (fetched.account) {
+    if (!fetched.account->key) {
+      return {.failure = "the account's document has no usable #atproto key",
+              .has_other_key = true};
+    }
     const auto verified = atproto::verify_signature(
-        fetched.account->key, repo::unsigned_commit_bytes(commit), commit.signature);
+        *fetched.account->key, repo::unsigned_commit_bytes(commit), commit.signature);
     if (!verified) {
       return {.failure = "the repository is not signed by its account's key: " +
                          verified.error().message(),

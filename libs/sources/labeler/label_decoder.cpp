@@ -39,6 +39,9 @@ void fold_labels(std::vector<event::UnresolvedEvent>& events) {
     if (const auto* record = std::get_if<records::RecordRef>(&label.subject)) {
       return Key{label.src, record->did, record->collection, record->rkey, label.val};
     }
+    if (const auto* other = std::get_if<event::UriRef>(&label.subject)) {
+      return Key{label.src, other->uri, {}, {}, label.val};
+    }
     return Key{label.src, std::get<records::ActorRef>(label.subject).did, {}, {}, label.val};
   };
   std::map<Key, std::size_t> newest;
@@ -93,9 +96,10 @@ void LabelDecoder::join() {
 void LabelDecoder::run() {
   while (auto message = queue_.pop()) {
     labels_ = 0;
+    const std::size_t bytes = message->bytes.size();
     if (!ingest::guard_message(services_, *message, true, [&] { return take(*message); }))
       ++abandoned_;
-    if (pace_) keep_pace();
+    if (pace_) keep_pace(cost_of(labels_, bytes));
   }
 }
 
@@ -197,10 +201,8 @@ bool LabelDecoder::take_labels(const ingest::AdmittedMessage& message) {
   return true;
 }
 
-void LabelDecoder::keep_pace() {
-  // A message without labels also costs something.
-  const auto until =
-      pace_->took(std::max<std::size_t>(labels_, 1), std::chrono::steady_clock::now());
+void LabelDecoder::keep_pace(std::size_t cost) {
+  const auto until = pace_->took(cost, std::chrono::steady_clock::now());
   std::unique_lock lock(answers_->mutex);
   answers_->changed.wait_until(lock, until, [&] { return answers_->closed; });
 }
@@ -223,27 +225,31 @@ bool LabelDecoder::judge(const event::LabelEntry& entry, std::optional<Refusal>&
 LabelDecoder::Verdict LabelDecoder::check(const event::LabelEntry& entry, verify::errc& reason) {
   if (accounts_ == nullptr) return Verdict::Good;
   const std::string src(entry.label.src);
-  const Bytes message = event::signed_bytes_of_label(entry.block);
+  const std::vector<Bytes> forms = event::signed_forms_of_label(entry.block);
   const auto good = [this] {
     services_.intake.verified += 1;
     return Verdict::Good;
   };
   auto known = key_of(src, Freshness::Known);
   if (!known) return Verdict::Abandoned;
-  if (is_signed_by(known->key, message, entry.label.sig)) return good();
+  if (is_signed_by(known->key, forms, entry.label.sig)) return good();
   reason = verify::errc::wrong_signature;
   if (entry.label.sig.empty()) return Verdict::Dropped;
   // Keys change, and nobody may have told; or we are behind, and the key of that time is meant.
   known = key_of(src, Freshness::Recent);
   if (!known) return Verdict::Abandoned;
-  if (is_signed_by(known->key, message, entry.label.sig)) return good();
+  if (is_signed_by(known->key, forms, entry.label.sig)) return good();
   if (accounts_->has_hosts()) {
-    const auto former = answer_to<std::optional<atproto::Multikey>>([&](auto done) {
-      accounts_->key_at(src, entry.label.cts, accounts::AccountSource::KeyUse::Labels,
-                        std::move(done));
+    const auto former = answer_to<std::vector<atproto::Multikey>>([&](auto done) {
+      accounts_->keys_near(src, entry.label.cts, accounts::AccountSource::KeyUse::Labels,
+                           std::move(done));
     });
     if (!former) return Verdict::Abandoned;
-    if (*former && is_signed_by(**former, message, entry.label.sig)) {
+    const bool is_signed =
+        *former && std::any_of((*former)->begin(), (*former)->end(), [&](auto& key) {
+          return is_signed_by(key, forms, entry.label.sig);
+        });
+    if (is_signed) {
       services_.intake.former_keys += 1;
       return good();
     }
@@ -252,15 +258,17 @@ LabelDecoder::Verdict LabelDecoder::check(const event::LabelEntry& entry, verify
   return Verdict::Dropped;
 }
 
-bool LabelDecoder::is_signed_by(const std::optional<atproto::Multikey>& key, ByteView message,
-                                ByteView signature) {
+bool LabelDecoder::is_signed_by(const std::optional<atproto::Multikey>& key,
+                                std::span<const Bytes> forms, ByteView signature) {
   if (!key || signature.empty()) return false;
   if (!parsed_ || parsed_->first != *key) {
     const auto parsed = atproto::VerifyingKey::from_multikey(*key);
     if (!parsed) return false;
     parsed_.emplace(*key, *parsed);
   }
-  return parsed_->second.verify(message, signature).has_value();
+  return std::any_of(forms.begin(), forms.end(), [&](const Bytes& form) {
+    return parsed_->second.verify(form, signature).has_value();
+  });
 }
 
 std::optional<LabelDecoder::KnownKey> LabelDecoder::key_of(const std::string& src,

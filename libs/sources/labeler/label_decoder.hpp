@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -62,8 +63,8 @@ class LabelDecoder final : public ingest::DecodeThread {
   /// False: it waits for an answer that does not come any more.
   bool take(ingest::AdmittedMessage& message);
   bool take_labels(const ingest::AdmittedMessage& message);
-  /// Waits until the labeler's rate permits the next message.
-  void keep_pace();
+  /// Waits until the labeler's rate permits the next message. `cost`: of the last one.
+  void keep_pace(std::size_t cost);
   /// Why a label cannot be stored; nothing: it can.
   struct Refusal {
     verify::errc reason{};
@@ -77,7 +78,8 @@ class LabelDecoder final : public ingest::DecodeThread {
   enum class Verdict : std::uint8_t { Good, Dropped, Abandoned };
   /// `reason` is that of Dropped.
   Verdict check(const event::LabelEntry& entry, verify::errc& reason);
-  bool is_signed_by(const std::optional<atproto::Multikey>& key, ByteView message,
+  /// `forms`: event::signed_forms_of_label.
+  bool is_signed_by(const std::optional<atproto::Multikey>& key, std::span<const Bytes> forms,
                     ByteView signature);
   /// The labeler's key, asked for when it is not known or not `fresh` enough. Nothing: abandoned.
   std::optional<KnownKey> key_of(const std::string& src,

@@ -17,6 +17,14 @@ struct LabelLimits {
   double per_second = 500;
 };
 
+/// What a message costs of the rate, in labels. Most labels have half as many bytes. The URI of a
+/// label may be much longer, so that the bytes count, too.
+inline std::size_t cost_of(std::size_t labels, std::size_t bytes) {
+  constexpr std::size_t kBytesOfLabel = 512;
+  // A message without labels also costs something.
+  return std::max({labels, bytes / kBytesOfLabel, std::size_t{1}});
+}
+
 /// When the next message may be taken, so that a labeler keeps to its rate. After a pause, the
 /// labels of one second are taken at once. No clock of its own; one thread.
 class LabelPace {
@@ -25,7 +33,7 @@ class LabelPace {
 
   explicit LabelPace(double per_second) : per_second_(per_second) {}
 
-  /// A message with so many labels was taken. Returns when the next one may be.
+  /// A message that costs so many labels was taken. Returns when the next one may be.
   TimePoint took(std::size_t labels, TimePoint now) {
     const std::chrono::duration<double> cost(static_cast<double>(labels) / per_second_);
     paid_until_ = std::max(paid_until_, now - std::chrono::seconds(1)) +

@@ -2,10 +2,23 @@
 
 #include <utility>
 
+#include "event/label_frame.hpp"
 #include "sources/frame_intake.hpp"
 #include "sources/labeler/label_decoder.hpp"
 
 namespace skua::sources {
+
+bool is_labels_message(ByteView message) {
+  event::LabelFrameDecoder decoder;
+  event::DecodedLabelFrame frame;
+  return decoder.decode(message, frame) && frame.type == event::DecodedLabelFrame::Type::Labels;
+}
+
+std::unique_ptr<ingest::DecodeThread> make_label_decoder(ingest::DecoderServices services) {
+  const ingest::Verification* verification = services.verification;
+  return std::make_unique<LabelDecoder>(
+      std::move(services.out), verification != nullptr ? &verification->accounts : nullptr);
+}
 
 std::unique_ptr<Intake> LabelerSource::make_intake(IntakeServices services) const {
   return std::make_unique<FrameIntake>(std::move(services), endpoint(),
@@ -14,9 +27,7 @@ std::unique_ptr<Intake> LabelerSource::make_intake(IntakeServices services) cons
 
 std::unique_ptr<ingest::DecodeThread> LabelerSource::make_decoder(
     ingest::DecoderServices services) const {
-  const ingest::Verification* verification = services.verification;
-  return std::make_unique<LabelDecoder>(
-      std::move(services.out), verification != nullptr ? &verification->accounts : nullptr);
+  return make_label_decoder(std::move(services));
 }
 
 }  // namespace skua::sources

@@ -7,6 +7,11 @@ namespace skua::sources {
 /// The path of subscribeLabels (atproto.com/specs/label).
 inline constexpr std::string_view kSubscribeLabelsPath = "/xrpc/com.atproto.label.subscribeLabels";
 
+/// Whether a message has labels. A capture of a labeler begins with one.
+bool is_labels_message(ByteView message);
+/// A decoder of a labeler's messages.
+std::unique_ptr<ingest::DecodeThread> make_label_decoder(ingest::DecoderServices services);
+
 /// A labeler: com.atproto.label.subscribeLabels.
 class LabelerSource final : public Source {
  public:

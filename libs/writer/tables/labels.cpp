@@ -45,7 +45,8 @@ const store::Statement kPurge{
     "WHERE actor_id = $1::int4 AND cts <= $2::timestamptz LIMIT $3::int8)) "
     "RETURNING subject_actor, subject_collection, subject_rkey, val, neg"};
 
-/// What of an account's or a record's number stands in the key.
+/// The subject in the key of the table. A URI that names neither an account nor a record has only
+/// a number.
 struct Subject {
   std::int32_t actor_id = 0;
   std::int32_t collection_id = 0;
@@ -56,6 +57,9 @@ struct Subject {
 Subject subject_of(const Label& label) {
   if (const auto* record = std::get_if<records::RecordRef>(&label.subject)) {
     return {record->actor_id, record->collection_id, record->rkey_number};
+  }
+  if (const auto* other = std::get_if<event::UriRef>(&label.subject)) {
+    return {0, 0, other->number};
   }
   return {std::get<records::ActorRef>(label.subject).id, 0, 0};
 }

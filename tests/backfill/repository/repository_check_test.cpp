@@ -87,6 +87,13 @@ TEST_F(RepositoryCheckTest, another_key_may_be_an_old_document) {
   EXPECT_EQ(result.failure.find("the repository is not signed by its account's key: "), 0U);
 }
 
+TEST_F(RepositoryCheckTest, a_document_without_a_key_may_be_an_old_one) {
+  fetched_.account = identity::Account{.label_key = account_of(1).key};
+  const RepositoryCheck result = check();
+  EXPECT_FALSE(result.listing);
+  EXPECT_TRUE(result.has_other_key);
+}
+
 TEST_F(RepositoryCheckTest, without_a_document_the_signature_is_not_checked) {
   fetched_.account.reset();
   EXPECT_TRUE(check().listing);

@@ -1,5 +1,7 @@
 #include "identity/did_document.hpp"
 
+#include <string>
+
 #include "fuzz/target.hpp"
 
 namespace skua::fuzz {
@@ -8,8 +10,12 @@ void run_did_document(ByteView input) {
   const auto document =
       identity::parse_did_document(as_text(input), "did:plc:ewvi7nxzyoun6zhxrhs64oiz");
   if (!document) return;
-  const auto origin = identity::pds_origin(document->pds);
-  require(origin && *origin == document->pds, "the origin of a PDS is one");
+  for (const auto& origin : {document->pds, document->labeler}) {
+    require(origin.empty() || identity::pds_origin(origin) == Result<std::string>(origin),
+            "the origin of a host is one");
+  }
+  require(document->label_key || (document->key && !document->pds.empty()),
+          "an account has a repository, or labels others");
   require(document->handle.empty() ||
               identity::handle_of_alias("at://" + document->handle) == document->handle,
           "a handle stays one when it is read again");

@@ -1,5 +1,7 @@
 #include "event/label_frame.hpp"
 
+#include <vector>
+
 #include "fuzz/target.hpp"
 #include "repo/dag_cbor_reader.hpp"
 
@@ -13,10 +15,13 @@ void run_label_frame(ByteView input) {
     if (entry.error) continue;
     atproto::Document document;
     require(repo::read_dag_cbor(entry.block, document).has_value(), "a label is DAG-CBOR");
-    const Bytes unsigned_label = event::signed_bytes_of_label(entry.block);
-    require(repo::read_dag_cbor(unsigned_label, document).has_value(),
-            "a label without its signature is DAG-CBOR");
-    require(!document.root().find("sig"), "a signature does not sign itself");
+    const std::vector<Bytes> forms = event::signed_forms_of_label(entry.block);
+    require(!forms.empty(), "a label has bytes to sign");
+    for (const Bytes& form : forms) {
+      require(repo::read_dag_cbor(form, document).has_value(),
+              "a label without its signature is DAG-CBOR");
+      require(!document.root().find("sig"), "a signature does not sign itself");
+    }
   }
 }
 

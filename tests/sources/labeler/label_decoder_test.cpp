@@ -2,6 +2,7 @@
 
 #include <array>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,6 +18,8 @@
 #include "accounts/fake_accounts.hpp"
 #include "support/made_labels.hpp"
 #include "support/manual_clock.hpp"
+#include "support/shared_data.hpp"
+#include "transport/capture.hpp"
 
 namespace skua::sources::label_decoder_test {
 namespace {
@@ -51,6 +54,10 @@ identity::Account labeler_with(const atproto::SigningKey& label_key) {
 class LabelDecoderTest : public testing::Test {
  protected:
   void begin(bool verifies = true, std::optional<LabelLimits> limits = std::nullopt) {
+    begin_with(verifies ? &accounts_ : nullptr, std::move(limits));
+  }
+  void begin(accounts::AccountSource& accounts) { begin_with(&accounts, std::nullopt); }
+  void begin_with(accounts::AccountSource* accounts, std::optional<LabelLimits> limits) {
     decoder_ =
         std::make_unique<LabelDecoder>(DispatchServices{.intake = intake_,
                                                         .in_flight = in_flight_,
@@ -60,7 +67,7 @@ class LabelDecoderTest : public testing::Test {
                                                               events_.push_back(std::move(event));
                                                             },
                                                         .clock = clock_},
-                                       verifies ? &accounts_ : nullptr, std::move(limits));
+                                       accounts, std::move(limits));
   }
   void push(Bytes frame, std::int64_t seq) {
     AdmittedMessage message;
@@ -124,27 +131,64 @@ INSTANTIATE_TEST_SUITE_P(Curves, LabelDecoderCurve,
                            return one.param == atproto::Curve::k256 ? "k256" : "p256";
                          });
 
-TEST_F(LabelDecoderTest, the_signature_covers_all_fields) {
+TEST_F(LabelDecoderTest, the_signature_covers_the_known_fields) {
   const auto signer = key(1);
   accounts_.knows(kLabeler, labeler_with(signer));
   begin();
   json negated = spam();
   negated["neg"] = true;
-  negated["x"] = "unknown";
+  negated = signed_label(negated, signer);
+  negated["x"] = "added by a relay";
   json changed = signed_label(spam(), signer);
   changed["neg"] = true;
-  push(1, {signed_label(negated, signer), changed, spam()});
+  json of_unknown = made_label(kLabeler, kAlice, "rude");
+  of_unknown["x"] = "signed";
+  push(1, {negated, changed, spam(), signed_label(of_unknown, signer)});
   end();
-  ASSERT_EQ(events_.size(), 3U);
+  ASSERT_EQ(events_.size(), 4U);
   EXPECT_TRUE(label(0).neg);
-  EXPECT_EQ(intake_.unknown, 1U);
-  for (const std::size_t i : {1U, 2U}) {
+  EXPECT_EQ(intake_.unknown, 2U);
+  for (const std::size_t i : {1U, 2U, 3U}) {
     EXPECT_THAT(error(i), HasSubstr("signature"));
     EXPECT_EQ(std::get<event::Rejection>(events_[i].body).what, "labels/" + std::to_string(i));
     EXPECT_FALSE(std::get<event::Rejection>(events_[i].body).payload.empty());
   }
-  EXPECT_EQ(dropped(verify::errc::wrong_signature), 2U);
+  EXPECT_EQ(dropped(verify::errc::wrong_signature), 3U);
   EXPECT_EQ(intake_.verified, 1U);
+}
+
+TEST_F(LabelDecoderTest, an_absent_field_may_be_signed_as_null_and_false_is_signed) {
+  const auto signer = key(1);
+  accounts_.knows(kLabeler, labeler_with(signer));
+  begin();
+  json with_false = made_label(kLabeler, kAlice, "false");
+  with_false["neg"] = false;
+  json without_false = signed_label(with_false, signer);
+  without_false.erase("neg");
+  json with_null = made_label(kLabeler, kAlice, "null");
+  with_null["cid"] = nullptr;
+  json null_added = signed_label(made_label(kLabeler, kAlice, "null added"), signer);
+  null_added["exp"] = nullptr;
+  push(1, {signed_label(with_false, signer), without_false, signed_label(with_null, signer),
+           null_added});
+  end();
+  ASSERT_EQ(events_.size(), 4U);
+  EXPECT_EQ(error(0), "");
+  EXPECT_THAT(error(1), HasSubstr("signature"));
+  EXPECT_EQ(error(2), "");
+  EXPECT_EQ(error(3), "");
+}
+
+TEST_F(LabelDecoderTest, labels_of_one_uri_and_value_are_folded_and_other_uris_are_not) {
+  begin(false);
+  push(1, {made_label(kLabeler, "https://a.example", "spam", "2026-01-02T03:04:05Z"),
+           made_label(kLabeler, "https://a.example", "spam", "2026-01-02T03:04:06Z"),
+           made_label(kLabeler, "https://a.example/", "spam"),
+           made_label(kLabeler, "at://alice.example", "spam")});
+  end();
+  ASSERT_EQ(events_.size(), 3U);
+  EXPECT_EQ(label(0).cts, parse_datetime("2026-01-02T03:04:06Z")->instant);
+  EXPECT_EQ(std::get<event::UriRef>(label(1).subject).uri, "https://a.example/");
 }
 
 TEST_F(LabelDecoderTest, a_labeler_speaks_for_itself_alone) {
@@ -182,7 +226,7 @@ TEST_F(LabelDecoderTest, a_key_that_was_changed_is_asked_for_once_and_a_former_o
   push(2, {signed_label(spam("2026-01-02T03:04:06Z"), key(2))});
   ASSERT_TRUE(accounts_.wait_until_asked("recent " + kLabeler));
   accounts_.knows(kLabeler, labeler_with(key(2)));
-  accounts_.had(kLabeler, key(1).public_key());
+  accounts_.had(kLabeler, {key(1).public_key()});
   accounts_.stop_holding(kLabeler);
   ASSERT_TRUE(accounts_.answer(kLabeler));
   push(3, {signed_label(spam("2026-01-02T03:04:07Z"), key(2))});
@@ -195,6 +239,51 @@ TEST_F(LabelDecoderTest, a_key_that_was_changed_is_asked_for_once_and_a_former_o
   EXPECT_EQ(accounts_.asked("former " + kLabeler), 1U);
   EXPECT_EQ(intake_.verified, 4U);
   EXPECT_EQ(intake_.former_keys, 1U);
+}
+
+TEST_F(LabelDecoderTest, a_label_may_be_signed_by_any_key_around_its_time) {
+  accounts_.knows(kLabeler, labeler_with(key(3)));
+  accounts_.had(kLabeler, {key(3).public_key(), key(2).public_key(), key(1).public_key()});
+  begin();
+  push(1, {signed_label(spam(), key(2))});
+  push(2, {signed_label(spam("2026-01-02T03:04:06Z"), key(1))});
+  push(3, {signed_label(spam("2026-01-02T03:04:07Z"), key(4))});
+  end();
+  ASSERT_EQ(events_.size(), 3U);
+  EXPECT_EQ(error(0), "");
+  EXPECT_EQ(error(1), "");
+  EXPECT_THAT(error(2), HasSubstr("signature"));
+  EXPECT_EQ(intake_.former_keys, 2U);
+}
+
+TEST_F(LabelDecoderTest, a_labeler_needs_neither_a_repository_nor_a_host) {
+  accounts_.knows(kLabeler, identity::Account{.did = kLabeler, .label_key = key(1).public_key()});
+  begin();
+  push(1, {signed_label(spam(), key(1))});
+  end();
+  ASSERT_EQ(events_.size(), 1U);
+  EXPECT_EQ(error(0), "");
+  EXPECT_EQ(intake_.verified, 1U);
+}
+
+/// ../shared/data/reports: labelers, some of them without a repository.
+TEST_F(LabelDecoderTest, the_labelers_of_a_report_are_all_valid) {
+  SKUA_NEED_SHARED();
+  const auto folder = *test::shared_dir() / "data/reports";
+  const auto file = folder / "labeler-without-repository.frames";
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << "needs " << file;
+  accounts::DocumentAccounts documents(folder / "labeler-without-repository.did-docs.json");
+  EXPECT_EQ(documents.problem(), "");
+  begin(documents);
+  transport::CaptureReader capture(file);
+  std::int64_t seq = 0;
+  for (auto next = capture.next(); next && *next; next = capture.next()) {
+    push(Bytes((*next)->begin(), (*next)->end()), ++seq);
+  }
+  end();
+  ASSERT_EQ(events_.size(), 5U);
+  for (std::size_t i = 0; i < events_.size(); ++i) EXPECT_EQ(error(i), "") << i;
+  EXPECT_EQ(intake_.verified, 5U);
 }
 
 TEST_F(LabelDecoderTest, what_waits_for_a_key_at_the_end_is_left) {

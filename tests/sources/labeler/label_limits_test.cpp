@@ -26,6 +26,14 @@ TEST(LabelPace, a_long_pause_saves_no_more_than_a_second) {
   EXPECT_EQ(pace.took(1, later), later + milliseconds(10));
 }
 
+TEST(LabelPace, long_labels_cost_more_than_one) {
+  EXPECT_EQ(cost_of(0, 40), 1U) << "a message without labels";
+  EXPECT_EQ(cost_of(1, 1'023), 1U);
+  EXPECT_EQ(cost_of(3, 900), 3U) << "labels of the usual size";
+  EXPECT_EQ(cost_of(1, 8'192 + 512), 17U) << "a label with the longest URI";
+  EXPECT_EQ(cost_of(100, 1'024 * 1'024), 2'048U);
+}
+
 TEST(LabelPace, a_large_message_is_taken_whole_and_paid_afterwards) {
   LabelPace pace(100);
   EXPECT_EQ(pace.took(1'100, kStart), kStart + seconds(10));

@@ -145,6 +145,10 @@ Decoder::Step Decoder::decode_and_process(Job& job) {
               is_decoded ? std::span(decoded_.events) : std::span<event::UnresolvedEvent>());
     return Step::Done;
   }
+  if (job.defect) {
+    reject(job);
+    return Step::Done;
+  }
   if (job.decoded) return process(job, *job.decoded);
   if (const auto result = decoder_.decode(job.bytes, decoded_); !result) {
     reject_message(services_.out, job.ticket, job.did, job.seq, result.error().message(),
@@ -207,6 +211,15 @@ void Decoder::drop(const Job& job, const event::DecodedFrame& message,
   logger("verify")->debug("did={} seq={}: dropped: {}", job.did, job.seq,
                           make_error_code(dropped.reason).message());
   services_.out.in_flight.decoded(job.ticket, 0, message.time);
+}
+
+void Decoder::reject(const Job& job) {
+  // Its commit is lost, and the next one may come in a year.
+  if (!job.did.empty() && services_.verification != nullptr &&
+      services_.verification->heads != nullptr) {
+    services_.verification->heads->add_gap(job.ticket, std::string(job.did));
+  }
+  reject_defect(services_.out, job);
 }
 
 void Decoder::drop_stale(const Job& job, const event::DecodedFrame& message) {

@@ -12,6 +12,9 @@
 namespace skua::ingest {
 namespace {
 
+/// How much of a message with a defect is stored.
+constexpr std::size_t kKeptOfDefect = std::size_t{64} << 10;
+
 /// The newest word about an account counts: no host may give its own a time that nothing that comes
 /// later could beat.
 void bound_time(event::UnresolvedEvent& event, Timestamp now) {
@@ -105,6 +108,14 @@ void reject_message(const DispatchServices& services, InFlightList::Ticket ticke
   event.body = event::Rejection{"frame", error, std::move(message)};
   services.in_flight.decoded(ticket, 1, Timestamp{});
   services.sink(std::move(event));
+}
+
+void reject_defect(const DispatchServices& services, const AdmittedMessage& message,
+                   bool has_stable_seq) {
+  const std::size_t size = std::min(message.bytes.size(), kKeptOfDefect);
+  const auto begin = message.bytes.begin();
+  reject_message(services, message.ticket, message.did, has_stable_seq ? message.seq : 0,
+                 message.defect.message(), Bytes(begin, begin + static_cast<std::ptrdiff_t>(size)));
 }
 
 void note_time(IntakeCounters& intake, Timestamp time, Timestamp now) {

@@ -10,6 +10,7 @@
 #include "base/time.hpp"
 #include "event/unresolved_event.hpp"
 #include "filter/current_filter.hpp"
+#include "ingest/decode_thread.hpp"
 #include "ingest/in_flight.hpp"
 #include "ingest/intake_counters.hpp"
 #include "ingest/signal_accounts.hpp"
@@ -57,6 +58,11 @@ void dispatch(const DispatchServices& services, const filter::CurrentFilter::Sna
 void reject_message(const DispatchServices& services, InFlightList::Ticket ticket,
                     std::string_view did, std::int64_t seq, const std::string& error,
                     Bytes message);
+
+/// Stores the beginning of a message with a defect as a dead letter. `has_stable_seq`: see
+/// MessageReader.
+void reject_defect(const DispatchServices& services, const AdmittedMessage& message,
+                   bool has_stable_seq = true);
 
 /// Advances the newest event time, unless the time is in the future: a host's clock may be wrong.
 void note_time(IntakeCounters& intake, Timestamp time, Timestamp now);

@@ -79,6 +79,10 @@ void MessageDecoder::leave_out(const AdmittedMessage& message) {
 }
 
 void MessageDecoder::read(AdmittedMessage& message, Gate gate) {
+  if (message.defect) {
+    reject_defect(services_, message, reader_->has_stable_seq());
+    return;
+  }
   const auto read = reader_->read(message);
   if (!read) {
     reject_message(services_, message.ticket, message.did,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/metric_group.hpp"
+#include "transport/errc.hpp"
 #include "writer/router.hpp"
 
 namespace skua::ingest {
@@ -15,6 +16,10 @@ constexpr std::chrono::seconds kAnswerPatience{2};
 constexpr std::size_t kCrowd = 4'000;
 /// How often it looks whether they have.
 constexpr std::chrono::milliseconds kBacklogTick{10};
+
+bool is_too_large(ErrorCode defect) {
+  return defect == transport::errc::message_too_large || defect == transport::errc::zstd_too_large;
+}
 
 }  // namespace
 
@@ -88,6 +93,8 @@ bool Pipeline::submit(transport::RawFrame& message, const Route& route,
   job.ticket = *ticket;
   job.seq = route.seq;
   job.received_at = message.received_at;
+  job.defect = message.defect;
+  if (is_too_large(job.defect)) intake_.too_large += 1;
   const std::uint64_t path = writer::path_hash(job.did);
   // The worker takes the remainder by 3; other bits choose the decoder, so that a decoder feeds all
   // workers.

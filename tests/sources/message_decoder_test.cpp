@@ -17,6 +17,7 @@
 #include "sources/jetstream/jetstream_reader.hpp"
 #include "sources/tap/tap_reader.hpp"
 #include "support/manual_clock.hpp"
+#include "transport/errc.hpp"
 
 namespace skua::sources::message_decoder_test {
 namespace {
@@ -47,8 +48,10 @@ class MessageDecoderTest : public testing::Test {
                                             .clock = clock_,
                                             .filter = filter_});
   }
-  void push(const std::string& text, std::int64_t seq, std::string did = {}) {
+  void push(const std::string& text, std::int64_t seq, std::string did = {},
+            ErrorCode defect = {}) {
     AdmittedMessage message;
+    message.defect = defect;
     message.bytes = Bytes(text.begin(), text.end());
     message.seq = seq;
     message.did = dids_.emplace_back(std::move(did));
@@ -125,6 +128,20 @@ TEST_F(MessageDecoderTest, what_is_no_message_is_a_dead_letter) {
   EXPECT_EQ(std::get<event::Rejection>(events_[0].body).payload,
             Bytes({'n', 'o', ' ', 'J', 'S', 'O', 'N'}));
   EXPECT_EQ(intake_.bad_frames, 1U);
+}
+
+TEST_F(MessageDecoderTest, what_is_too_large_is_a_dead_letter_of_its_account) {
+  begin(std::make_unique<TapReader>());
+  const std::string large = tap(true, "3l2s5xxv2ze2c", R"("action":"delete")");
+  push(large, 1, kDid, transport::errc::message_too_large);
+  end();
+  ASSERT_EQ(events_.size(), 1U);
+  const auto& rejection = std::get<event::Rejection>(events_[0].body);
+  EXPECT_EQ(events_[0].did, kDid);
+  EXPECT_EQ(rejection.payload, Bytes(large.begin(), large.end()));
+  EXPECT_EQ(rejection.error, "the message is over the size limit; this is its beginning");
+  EXPECT_EQ(intake_.bad_frames, 1U);
+  EXPECT_EQ(intake_.ops, 0U);
 }
 
 TEST_F(MessageDecoderTest, a_revision_of_the_future_is_dropped_and_counted) {

@@ -158,6 +158,7 @@ Result<void> JetstreamDecoder::decode(std::string_view text, JetstreamMessage& o
   out.events.clear();
   out.rev.reset();
   out.cid_matches = true;
+  out.lacks_record = false;
   out.name.clear();
   out.message.clear();
 
@@ -209,6 +210,7 @@ void JetstreamDecoder::read_commit(JsonSlice body, std::string_view text, Jetstr
                                 {"record", op.record}});
   if (!found) return reject_json("commit", found.error().message(), text, event);
   out.cid_matches = op_.decode(op, event);
+  out.lacks_record = op_.lacks_record();
 }
 
 }  // namespace skua::event

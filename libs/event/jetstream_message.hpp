@@ -44,6 +44,9 @@ struct JetstreamMessage {
   std::vector<UnresolvedEvent> events;
   /// See JsonOpDecoder.
   bool cid_matches = true;
+  /// A create or update came without its record; it is a Rejection. A Tap does so if it could not
+  /// decode the record.
+  bool lacks_record = false;
   /// Info: name and message. Error (it ends a v2 stream): error and message.
   std::string name;
   std::string message;

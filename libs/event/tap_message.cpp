@@ -73,6 +73,7 @@ Result<void> TapDecoder::decode(std::string_view text, Timestamp received_at, Ta
   out.did.clear();
   out.events.clear();
   out.cid_matches = true;
+  out.lacks_record = false;
 
   if (text.size() > kMaxJsonMessage) return errc::json_too_large;
   TapEnvelope envelope;
@@ -110,6 +111,7 @@ void TapDecoder::read_record(JsonSlice body, TapMessage& out) {
     return reject_json("record", error.message(), op.whole, event);
   }
   out.cid_matches = op_.decode(op, event);
+  out.lacks_record = op_.lacks_record();
 }
 
 void TapDecoder::read_identity(JsonSlice body, Timestamp time, TapMessage& out) {

@@ -146,7 +146,7 @@ Decoder::Step Decoder::decode_and_process(Job& job) {
     return Step::Done;
   }
   if (job.defect) {
-    reject(job);
+    reject_defect(services_.out, job);
     return Step::Done;
   }
   if (job.decoded) return process(job, *job.decoded);
@@ -211,15 +211,6 @@ void Decoder::drop(const Job& job, const event::DecodedFrame& message,
   logger("verify")->debug("did={} seq={}: dropped: {}", job.did, job.seq,
                           make_error_code(dropped.reason).message());
   services_.out.in_flight.decoded(job.ticket, 0, message.time);
-}
-
-void Decoder::reject(const Job& job) {
-  // Its commit is lost, and the next one may come in a year.
-  if (!job.did.empty() && services_.verification != nullptr &&
-      services_.verification->heads != nullptr) {
-    services_.verification->heads->add_gap(job.ticket, std::string(job.did));
-  }
-  reject_defect(services_.out, job);
 }
 
 void Decoder::drop_stale(const Job& job, const event::DecodedFrame& message) {

@@ -160,8 +160,6 @@ class Decoder final : public DecodeThread {
               const CommitProcessor::Accept& accepted);
   void drop(const Job& job, const event::DecodedFrame& message,
             const CommitProcessor::Drop& dropped);
-  /// A message with a defect: a dead letter, and a gap of its repository.
-  void reject(const Job& job);
   void drop_stale(const Job& job, const event::DecodedFrame& message);
 
   DecoderServices services_;

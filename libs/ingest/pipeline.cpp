@@ -43,7 +43,8 @@ std::unique_ptr<DecodeThread> Pipeline::make_decoder() {
               .clock = clock_,
               .filter = options_.filter,
               .on_defect = options_.on_defect,
-              .signals = options_.signals},
+              .signals = options_.signals,
+              .gaps = options_.gaps},
       .verification = options_.verification,
       .decoders = options_.decode_threads,
       .parked = ParkedBudget::Limits::of(options_.in_flight, options_.decode_threads)};

@@ -56,6 +56,8 @@ struct PipelineOptions {
   std::function<void(const std::string& what)> on_defect = nullptr;
   /// See DispatchServices. Outlives the pipeline.
   SignalAccounts* signals = nullptr;
+  /// See DispatchServices. Outlives the pipeline.
+  PendingHeads* gaps = nullptr;
   /// Counts the messages; null: the pipeline has counters of its own. Outlives the pipeline.
   IntakeCounters* intake = nullptr;
 };

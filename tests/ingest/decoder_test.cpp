@@ -135,7 +135,8 @@ class DecoderTest : public testing::Test, protected test::MessageBodies {
                                 .sink = [this](auto event) { events_.take(std::move(event)); },
                                 .clock = clock_,
                                 .filter = &filter_,
-                                .signals = &signals_},
+                                .signals = &signals_,
+                                .gaps = is_verified ? &heads_ : nullptr},
                         .verification = is_verified ? verification_.get() : nullptr});
   }
 

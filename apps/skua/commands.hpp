@@ -97,6 +97,7 @@ int tap_stats(const Settings& settings, const TapFlags& flags);
 
 struct ServeFlags {
   std::optional<std::string> listen;
+  std::vector<std::string> http_hosts;
   std::optional<std::string> max_clients;
   std::optional<std::string> max_clients_per_address;
   std::optional<std::string> webhook_timeout;

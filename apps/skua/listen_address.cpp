@@ -4,8 +4,12 @@
 #include <charconv>
 #include <netinet/in.h>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
+
+#include "base/ascii.hpp"
+#include "relay_address.hpp"
 
 namespace skua::cli {
 namespace {
@@ -45,6 +49,23 @@ ListenAddress listen_address(const Found& found) {
   throw UsageError(
       fmt::format("{}: '{}' is not an address to listen on; expected 127.0.0.1:2470 or [::1]:2470",
                   found.origin, found.value));
+}
+
+std::vector<std::string> http_hosts(const Settings& settings,
+                                    const std::vector<std::string>& flags) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789-._";
+  std::vector<std::string> hosts;
+  for (const Found& found : all_of(settings, kHttpHost, flags)) {
+    std::string host = ascii_lower(found.value);
+    if (host.find_first_not_of(kLetters) != std::string::npos) {
+      throw UsageError(fmt::format(
+          "{}: '{}' is not a host name; expected a name without scheme and port, such as "
+          "skua.example.com",
+          found.origin, found.value));
+    }
+    hosts.push_back(std::move(host));
+  }
+  return hosts;
 }
 
 }  // namespace skua::cli

@@ -34,6 +34,10 @@ class Recorder final : public transport::FrameSink {
     if (const auto peek = event::peek_frame(frame.bytes); peek.has_value() && peek->seq != 0) {
       position_ = peek->seq;
     }
+    if (frame.defect) {
+      logger("relay")->warn("a message is left out: {}", frame.defect.message());
+      return true;
+    }
     try {
       capture_.append(frame.bytes);
       // A recording that is killed keeps its frames: they are rare enough to flush each one.

@@ -37,6 +37,7 @@ RunCommand::RunCommand(CLI::App& app)
   add_tuning_options(run_, flags_.decode_threads, flags_.stats_interval);
   add_setting(run_, kConsumerThreads, flags_.consumer_threads);
   add_setting(run_, kHttp, flags_.pages.http);
+  add_setting(run_, kHttpHost, flags_.pages.http_hosts);
   add_setting(run_, kBehindAfter, flags_.pages.behind_after);
   add_setting(run_, kQuietAfter, flags_.pages.quiet_after);
   add_setting(run_, kAdminTokenFile, flags_.pages.admin_token_file);

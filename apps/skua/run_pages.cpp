@@ -47,7 +47,8 @@ RunPages::RunPages(const Settings& settings, const PagesFlags& flags,
       admin_(admin_options(settings, flags.admin_token_file, database_url)) {
   const auto chosen = settings.find(kHttp, flags.http);
   if (!chosen || chosen->value != "off") {
-    listen(chosen.value_or(Found{kDefaultPages, kHttp.flag}), !chosen);
+    listen(chosen.value_or(Found{kDefaultPages, kHttp.flag}), !chosen,
+           http_hosts(settings, flags.http_hosts));
   }
   pages_.start();
 }
@@ -58,11 +59,13 @@ RunPages::~RunPages() {
   pages_.stop();
 }
 
-void RunPages::listen(const Found& found, bool is_default) {
+void RunPages::listen(const Found& found, bool is_default, std::vector<std::string> hosts) {
   const ListenAddress address = listen_address(found);
   http_server::Server::Options options;
   options.address = address.address;
   options.port = address.port;
+  options.hosts = std::move(hosts);
+  options.hosts_setting = kHttpHost.flag;
   options.limits.connections = kConnections;
   http_server::Server::Routes routes;
   pages_.add_routes(routes);

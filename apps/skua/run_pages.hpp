@@ -19,6 +19,7 @@ namespace skua::cli {
 /// The values of the flags of the pages.
 struct PagesFlags {
   std::optional<std::string> http;
+  std::vector<std::string> http_hosts;
   std::optional<std::string> behind_after;
   std::optional<std::string> quiet_after;
   std::optional<std::string> admin_token_file;
@@ -57,7 +58,7 @@ class RunPages {
     Phase phase = Phase::Starting;
   };
 
-  void listen(const Found& address, bool is_default);
+  void listen(const Found& address, bool is_default, std::vector<std::string> hosts);
   pages::ProcessState process_state() const;
   std::vector<status::LabelledMetric> metrics() const;
 

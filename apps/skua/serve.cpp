@@ -57,7 +57,8 @@ int serve(const Settings& settings, const ServeFlags& flags) {
   options.server.limits.connections_per_address =
       limit_of(settings, kMaxClientsPerAddress, flags.max_clients_per_address);
   const bool is_loopback = http_server::is_loopback(listen.address);
-  options.server.refuses_cross_origin = is_loopback;
+  options.server.hosts = http_hosts(settings, flags.http_hosts);
+  options.server.hosts_setting = kHttpHost.flag;
   app::check_database(options.reader.database_url);
   options.serves_leased = may_write_consumers(options.reader.database_url);
   if (!options.serves_leased) {

@@ -24,6 +24,7 @@ class ServeCommand final : public Command {
 ServeCommand::ServeCommand(CLI::App& app)
     : serve_(app.add_subcommand("serve", "Stream the changes of the database to other programs")) {
   add_setting(serve_, kListen, flags_.listen);
+  add_setting(serve_, kHttpHost, flags_.http_hosts);
   add_setting(serve_, kMaxClients, flags_.max_clients);
   add_setting(serve_, kMaxClientsPerAddress, flags_.max_clients_per_address);
   add_setting(serve_, kWebhookTimeout, flags_.webhook_timeout);

@@ -164,6 +164,10 @@ inline const Setting kListen(
      "Address of skua serve, without TLS; for clients on other machines use a "
      "reverse proxy",
      "127.0.0.1:2470"});
+inline const Setting kHttpHost(
+    {"--http-host", "SKUA_HTTP_HOST", "http_host", "NAME",
+     "Name by which clients reach skua run or skua serve, as at a reverse proxy; on a loopback "
+     "address others than localhost and IP addresses are refused; several as with --relay"});
 inline const Setting kMaxClients({"--max-clients", "SKUA_MAX_CLIENTS", "max_clients", "NUMBER",
                                   "Maximum number of connections of skua serve", "256"});
 inline const Setting kMaxClientsPerAddress(

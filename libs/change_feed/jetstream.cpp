@@ -8,10 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "change_feed/change_json.hpp"
 #include "change_feed/feed_stream.hpp"
+#include "change_feed/options_update.hpp"
 #include "change_feed/refuse.hpp"
 
 namespace skua::change_feed {
@@ -21,7 +20,6 @@ using http_server::Exchange;
 using http_server::Message;
 using http_server::Request;
 using http_server::StreamEnd;
-using ClientJson = nlohmann::json;
 
 // The limits of Jetstream.
 constexpr std::size_t kMostWantedCollections = 100;
@@ -58,32 +56,6 @@ Checked<JetstreamOptions> make_options(const std::vector<std::string>& collectio
                           static_cast<std::size_t>(std::max<std::int64_t>(max_bytes, 0))};
 }
 
-/// The texts of a list; nothing: it is no list of texts. An absent one is empty.
-std::optional<std::vector<std::string>> texts_of(const ClientJson& payload, const char* name) {
-  std::vector<std::string> texts;
-  const auto found = payload.find(name);
-  if (found == payload.end() || found->is_null()) return texts;
-  if (!found->is_array()) return std::nullopt;
-  texts.reserve(found->size());
-  for (const auto& item : *found) {
-    if (!item.is_string()) return std::nullopt;
-    texts.push_back(item.get<std::string>());
-  }
-  return texts;
-}
-
-/// The payload of options_update: an absent list means no restriction.
-Checked<JetstreamOptions> parse_payload(const ClientJson& payload) {
-  const auto collections = texts_of(payload, "wantedCollections");
-  const auto dids = texts_of(payload, "wantedDids");
-  if (!collections || !dids) {
-    return std::string("wantedCollections and wantedDids must be lists of texts");
-  }
-  const auto longest = payload.find("maxMessageSizeBytes");
-  const bool has_longest = longest != payload.end() && longest->is_number_integer();
-  return make_options(*collections, *dids, has_longest ? longest->get<std::int64_t>() : 0);
-}
-
 class JetstreamStream final : public FeedStream {
  public:
   JetstreamStream(ChangeReader& reader, const Opened& opened, JetstreamOptions options,
@@ -94,17 +66,22 @@ class JetstreamStream final : public FeedStream {
   }
 
   std::optional<StreamEnd> receive(std::string_view text) override {
-    const auto message = ClientJson::parse(text, nullptr, false);
-    const auto type = message.is_object() ? message.find("type") : message.end();
-    if (!message.is_object() || type == message.end() || !type->is_string()) {
-      return refused("InvalidMessage", "expected an object with type and payload", kBadPayload);
+    const OptionsUpdate update = parse_options_update(text);
+    switch (update.kind) {
+      case OptionsUpdate::Kind::Update:
+        break;
+      case OptionsUpdate::Kind::Other:
+        return std::nullopt;
+      case OptionsUpdate::Kind::Malformed:
+        return refused("InvalidMessage", "expected an object with type and payload", kBadPayload);
+      case OptionsUpdate::Kind::NoPayload:
+        return refused("InvalidMessage", "options_update needs a payload", kBadPayload);
+      case OptionsUpdate::Kind::BadList:
+        return refused("InvalidOptions",
+                       "wantedCollections and wantedDids must be lists of texts, not too many",
+                       kPolicyViolation);
     }
-    if (*type != "options_update") return std::nullopt;
-    const auto payload = message.find("payload");
-    if (payload == message.end() || !payload->is_object()) {
-      return refused("InvalidMessage", "options_update needs a payload", kBadPayload);
-    }
-    auto options = parse_payload(*payload);
+    auto options = make_options(update.collections, update.dids, update.max_bytes);
     if (!options) return refused("InvalidOptions", options.error(), kPolicyViolation);
     set_filter(std::move(options->filter));
     max_bytes_ = options->max_bytes;

@@ -64,18 +64,18 @@ JetstreamKind kind_of(const JetstreamEnvelope& envelope) {
 /// Reads the envelope, for v2 the envelope of the payload. `at_end`: only blanks follow.
 Result<void> read_envelope(std::string_view text, JetstreamEnvelope& out, bool& at_end) {
   JsonWalker walker(text);
-  if (const auto read = out.read(walker); !read) return read.error();
-  at_end = walker.at_end();
+  const auto outer = out.read(walker);
+  at_end = outer && walker.at_end();
   if (!out.is_v2() || text_of(out.type) != "message") {
     out.whole = JsonSlice(text);
-    return {};
+    return outer;
   }
   JetstreamEnvelope payload;
   JsonWalker inner(out.whole.text());
-  if (const auto read = payload.read(inner); !read) return read.error();
+  const auto read = payload.read(inner);
   payload.whole = out.whole;
   out = payload;
-  return {};
+  return outer ? read : outer;
 }
 
 std::int64_t cursor_of(const JetstreamEnvelope& envelope) {
@@ -145,7 +145,8 @@ UnresolvedEvent& add_event(JetstreamMessage& out) {
 Result<JetstreamPeek> peek_jetstream(std::string_view text) {
   JetstreamEnvelope envelope;
   bool at_end = false;
-  if (const auto read = read_envelope(text, envelope, at_end); !read) return read.error();
+  const auto read = read_envelope(text, envelope, at_end);
+  if (!read && cursor_of(envelope) == 0) return read.error();
   JetstreamPeek peek;
   peek.kind = kind_of(envelope);
   peek.cursor = cursor_of(envelope);
@@ -157,6 +158,7 @@ Result<void> JetstreamDecoder::decode(std::string_view text, JetstreamMessage& o
   out.events.clear();
   out.rev.reset();
   out.cid_matches = true;
+  out.lacks_record = false;
   out.name.clear();
   out.message.clear();
 
@@ -208,6 +210,7 @@ void JetstreamDecoder::read_commit(JsonSlice body, std::string_view text, Jetstr
                                 {"record", op.record}});
   if (!found) return reject_json("commit", found.error().message(), text, event);
   out.cid_matches = op_.decode(op, event);
+  out.lacks_record = op_.lacks_record();
 }
 
 }  // namespace skua::event

@@ -24,8 +24,8 @@ struct JetstreamPeek {
   std::string_view did;  // empty when the event has no DID
 };
 
-/// Reads only kind, cursor and DID. For a repeated key the first value counts. Error: not a JSON
-/// object.
+/// Reads only kind, cursor and DID. For a repeated key the first value counts. Of a message that is
+/// malformed or has no end, those that stand before; without a cursor it is an error.
 Result<JetstreamPeek> peek_jetstream(std::string_view text);
 
 /// One decoded event of Jetstream (github.com/bluesky-social/jetstream). v1 sends `{"did",
@@ -44,6 +44,9 @@ struct JetstreamMessage {
   std::vector<UnresolvedEvent> events;
   /// See JsonOpDecoder.
   bool cid_matches = true;
+  /// A create or update came without its record; it is a Rejection. A Tap does so if it could not
+  /// decode the record.
+  bool lacks_record = false;
   /// Info: name and message. Error (it ends a v2 stream): error and message.
   std::string name;
   std::string message;

@@ -34,6 +34,7 @@ std::string_view json_did(JsonSlice did) {
 
 bool JsonOpDecoder::decode(const JsonOp& op, UnresolvedEvent& out) {
   cid_matches_ = true;
+  lacks_record_ = false;
   std::string error = read(op, out);
   if (!error.empty()) {
     const atproto::Tid rev = std::get<RecordChange>(out.body).rev;
@@ -67,10 +68,11 @@ std::string JsonOpDecoder::read(const JsonOp& op, UnresolvedEvent& out) {
 }
 
 std::string JsonOpDecoder::read_json_record(const JsonOp& op, RecordChange& change) {
+  lacks_record_ = !op.record.is_present();
   const auto text = op.cid.string();
   const auto cid = atproto::Cid::parse(text.value_or(std::string()));
   if (!cid) return "op without the record's CID";
-  if (!op.record.is_present()) return "the record is missing";
+  if (lacks_record_) return "the record is missing";
   block_.clear();
   if (const auto written = transcoder_.append(op.record.text(), block_); !written) {
     return "the record: " + written.error().message();

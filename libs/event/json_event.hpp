@@ -42,6 +42,8 @@ class JsonOpDecoder {
   /// from the CID. This is not an error, because JSON loses information (a float without a
   /// fraction).
   bool decode(const JsonOp& op, UnresolvedEvent& out);
+  /// Whether the last one was a create or update without a record.
+  bool lacks_record() const { return lacks_record_; }
 
  private:
   /// The error message; empty on success.
@@ -52,6 +54,7 @@ class JsonOpDecoder {
   Bytes block_;
   atproto::Document record_;
   bool cid_matches_ = true;
+  bool lacks_record_ = false;
 };
 
 /// A change of handle. A handle that is absent or malformed is unknown.

@@ -55,11 +55,11 @@ Result<void> JsonWalker::find(std::initializer_list<JsonField> fields) {
   for (bool first = true;; first = false) {
     Entry entry;
     const Result<bool> more = next(first, entry);
-    if (!more) return more.error();
-    if (!*more) return {};
     for (const JsonField& field : fields) {
       if (field.key == entry.key && field.value.text().empty()) field.value = entry.value;
     }
+    if (!more) return more.error();
+    if (!*more) return {};
   }
 }
 
@@ -95,7 +95,11 @@ Result<bool> JsonWalker::next(bool first, Entry& out) {
   ++at_;
   skip_blanks();
   const char* const value = at_;
-  if (!skip_value()) return errc::json_malformed;
+  if (!skip_value()) {
+    const std::string_view rest(value, static_cast<std::size_t>(end_ - value));
+    if (rest.starts_with('{')) out.value = JsonSlice(rest);
+    return errc::json_malformed;
+  }
   out.value = JsonSlice(std::string_view(value, static_cast<std::size_t>(at_ - value)));
   return true;
 }

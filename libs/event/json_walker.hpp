@@ -50,7 +50,8 @@ class JsonWalker {
 
   /// Walks to the end of the object and fills the fields. For a repeated key the first value
   /// counts, so that all readers agree; a key with escapes matches no field. Error: not an object,
-  /// or the object has no end; fields before the error are filled.
+  /// or the object has no end; fields before the error are filled, and an object that has no end is
+  /// the value of its field.
   Result<void> find(std::initializer_list<JsonField> fields);
 
   /// Whether only blanks follow.

@@ -54,14 +54,14 @@ UnresolvedEvent& add_event(TapMessage& out) {
 Result<TapPeek> peek_tap(std::string_view text) {
   TapEnvelope envelope;
   JsonWalker walker(text);
-  const auto walked = envelope.read(walker);
+  // What stands before the malformed part counts, so that the message can be acknowledged.
+  (void)envelope.read(walker);
   TapPeek peek;
   peek.id = id_of(envelope.id);
   if (peek.id == 0) return errc::json_bad_id;
-  if (!walked) return peek;
   peek.type = type_of(envelope.type);
   JsonSlice did;
-  // A DID before the malformed part counts, as it does in `decode`.
+  // As in `decode`.
   (void)JsonWalker(envelope.body().text()).find({{"did", did}});
   peek.did = json_did(did);
   return peek;
@@ -73,6 +73,7 @@ Result<void> TapDecoder::decode(std::string_view text, Timestamp received_at, Ta
   out.did.clear();
   out.events.clear();
   out.cid_matches = true;
+  out.lacks_record = false;
 
   if (text.size() > kMaxJsonMessage) return errc::json_too_large;
   TapEnvelope envelope;
@@ -110,6 +111,7 @@ void TapDecoder::read_record(JsonSlice body, TapMessage& out) {
     return reject_json("record", error.message(), op.whole, event);
   }
   out.cid_matches = op_.decode(op, event);
+  out.lacks_record = op_.lacks_record();
 }
 
 void TapDecoder::read_identity(JsonSlice body, Timestamp time, TapMessage& out) {

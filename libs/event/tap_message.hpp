@@ -37,6 +37,9 @@ struct TapMessage {
   std::vector<UnresolvedEvent> events;
   /// See JsonOpDecoder.
   bool cid_matches = true;
+  /// A create or update came without its record; it is a Rejection. A Tap does so if it could not
+  /// decode the record.
+  bool lacks_record = false;
 };
 
 /// Decodes messages of Tap. Contains scratch memory: use one for each thread. No I/O.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <boost/asio/ip/address.hpp>
+
 #include "base/ascii.hpp"
 
 namespace skua::http_server {
@@ -105,6 +107,21 @@ bool accepts_event_stream(std::string_view accept) {
 
 bool is_json_type(std::string_view content_type) {
   return ascii_lower(trimmed(content_type.substr(0, content_type.find(';')))) == "application/json";
+}
+
+bool is_known_host(std::string_view host, std::span<const std::string> names) {
+  if (host.empty()) return true;
+  std::string_view name = host;
+  if (name.starts_with('[')) {
+    name = name.substr(1, name.find(']') - 1);
+  } else if (const auto colon = name.find(':'); colon == name.rfind(':')) {
+    name = name.substr(0, colon);
+  }
+  boost::system::error_code error;
+  boost::asio::ip::make_address(std::string(name), error);
+  if (!error) return true;
+  const std::string lower = ascii_lower(name);
+  return lower == "localhost" || std::find(names.begin(), names.end(), lower) != names.end();
 }
 
 bool is_cross_origin(const Request& request) {

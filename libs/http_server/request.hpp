@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,6 +59,11 @@ bool accepts_event_stream(std::string_view accept);
 
 /// Whether a Content-Type header is `application/json`, with or without parameters.
 bool is_json_type(std::string_view content_type);
+
+/// Whether a Host header names an IP address, `localhost` or one of these names, which are in lower
+/// case, with or without a port. True for an empty header. A web page whose name was made to
+/// resolve to this server's address (DNS rebinding) sends its own name.
+bool is_known_host(std::string_view host, std::span<const std::string> names);
 
 /// Whether the request comes from a web page of another origin than the server: its Origin header
 /// names another authority than its Host header.

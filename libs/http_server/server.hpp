@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "http_server/exchange.hpp"
 #include "http_server/request.hpp"
@@ -25,8 +26,8 @@ struct Limits {
   std::size_t header_bytes = 16 * 1024;
   /// Of the body of a POST request.
   std::size_t body_bytes = 64 * 1024;
-  /// Of a text message of a websocket client.
-  std::size_t message_bytes = 1024 * 1024;
+  /// Of a text message of a websocket client: 10,000 DIDs need 350 KB.
+  std::size_t message_bytes = 512 * 1024;
   /// Connections in all, with those that have sent no request yet.
   std::size_t connections = 256;
   /// Of one IPv4 address or one /64 of IPv6.
@@ -62,8 +63,12 @@ class Server {
     std::string address = "127.0.0.1";
     std::uint16_t port = 0;
     Limits limits = {};
-    /// Refuses requests of web pages of other origins (403).
-    bool refuses_cross_origin = true;
+    /// The names, in lower case, that a request may have as its host besides `localhost` and IP
+    /// addresses. Others are refused (403) if the address is a loopback address, or if there are
+    /// names here. Web pages of other origins are always refused (403).
+    std::vector<std::string> hosts = {};
+    /// The setting that fills `hosts`, for the refusal.
+    std::string hosts_setting = {};
     /// Called on the server's thread for each client beyond the limits, with the error that it
     /// gets: `kTooManyConnections` or `kConsumerTooSlow`. Null: they are not counted.
     std::function<void(std::string_view error)> on_limit = nullptr;

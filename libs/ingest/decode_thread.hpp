@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/bytes.hpp"
+#include "base/result.hpp"
 #include "base/time.hpp"
 #include "ingest/in_flight.hpp"
 
@@ -26,6 +27,8 @@ struct AdmittedMessage {
   /// Empty: the message names no account, or cannot be read.
   std::string_view did;
   Timestamp received_at;
+  /// Why it cannot be read: see transport::RawFrame. It becomes a dead letter.
+  ErrorCode defect{};
 };
 
 /// Decodes messages into events on a thread of its own. All messages of an account go to the same

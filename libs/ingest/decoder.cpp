@@ -168,6 +168,10 @@ Decoder::Step Decoder::decode_and_process(Job& job) {
               is_decoded ? std::span(decoded_.events) : std::span<event::UnresolvedEvent>());
     return Step::Done;
   }
+  if (job.defect) {
+    reject_defect(services_.out, job);
+    return Step::Done;
+  }
   if (job.decoded) return process(job, *job.decoded);
   if (const auto result = decoder_.decode(job.bytes, decoded_); !result) {
     reject_message(services_.out, job.ticket, job.did, job.seq, result.error().message(),

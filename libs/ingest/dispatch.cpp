@@ -12,6 +12,9 @@
 namespace skua::ingest {
 namespace {
 
+/// How much of a message with a defect is stored.
+constexpr std::size_t kKeptOfDefect = std::size_t{64} << 10;
+
 /// The newest word about an account counts: no host may give its own a time that nothing that comes
 /// later could beat.
 void bound_time(event::UnresolvedEvent& event, Timestamp now) {
@@ -22,8 +25,15 @@ void bound_time(event::UnresolvedEvent& event, Timestamp now) {
   }
 }
 
-/// Whether the filter leaves an event out: a record, or an op on one that cannot be read. The
-/// update of a record passes at any age, because a row of it may exist.
+/// The number of its collection, 0 for a collection without a struct.
+std::size_t collection_id(const event::RecordChange& change) {
+  const std::size_t decoded = change.record.record.index();
+  if (decoded != 0) return decoded;
+  return static_cast<std::size_t>(records::typed_collection_id(change.collection));
+}
+
+}  // namespace
+
 bool is_outside(const store::Filter& filter, const event::UnresolvedEvent& event, Timestamp now) {
   if (const auto* change = std::get_if<event::RecordChange>(&event.body)) {
     return !filter.passes_collection(change->collection) ||
@@ -38,15 +48,6 @@ bool is_outside(const store::Filter& filter, const event::UnresolvedEvent& event
   return collection.size() < rejection->what.size() && atproto::is_nsid(collection) &&
          !filter.passes_collection(collection);
 }
-
-/// The number of its collection, 0 for a collection without a struct.
-std::size_t collection_id(const event::RecordChange& change) {
-  const std::size_t decoded = change.record.record.index();
-  if (decoded != 0) return decoded;
-  return static_cast<std::size_t>(records::typed_collection_id(change.collection));
-}
-
-}  // namespace
 
 bool is_left_out(const filter::CurrentFilter::Snapshot& filter, std::string_view did) {
   return filter && !did.empty() && !filter->passes_did(did);
@@ -105,6 +106,20 @@ void reject_message(const DispatchServices& services, InFlightList::Ticket ticke
   event.body = event::Rejection{"frame", error, std::move(message)};
   services.in_flight.decoded(ticket, 1, Timestamp{});
   services.sink(std::move(event));
+}
+
+void reject_defect(const DispatchServices& services, const AdmittedMessage& message,
+                   bool has_stable_seq) {
+  mark_gap(services, message);
+  const std::size_t size = std::min(message.bytes.size(), kKeptOfDefect);
+  const auto begin = message.bytes.begin();
+  reject_message(services, message.ticket, message.did, has_stable_seq ? message.seq : 0,
+                 message.defect.message(), Bytes(begin, begin + static_cast<std::ptrdiff_t>(size)));
+}
+
+void mark_gap(const DispatchServices& services, const AdmittedMessage& message) {
+  if (services.gaps == nullptr || message.did.empty()) return;
+  services.gaps->add_gap(message.ticket, std::string(message.did));
 }
 
 void note_time(IntakeCounters& intake, Timestamp time, Timestamp now) {

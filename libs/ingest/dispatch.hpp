@@ -10,8 +10,10 @@
 #include "base/time.hpp"
 #include "event/unresolved_event.hpp"
 #include "filter/current_filter.hpp"
+#include "ingest/decode_thread.hpp"
 #include "ingest/in_flight.hpp"
 #include "ingest/intake_counters.hpp"
+#include "ingest/pending_heads.hpp"
 #include "ingest/signal_accounts.hpp"
 
 namespace skua::ingest {
@@ -29,6 +31,8 @@ struct DispatchServices {
   std::function<void(const std::string& what)> on_defect = nullptr;
   /// Null: no collection is a signal.
   SignalAccounts* signals = nullptr;
+  /// Takes the repositories of which something is missing; null: none is downloaded again.
+  PendingHeads* gaps = nullptr;
 
   filter::CurrentFilter::Snapshot filter_now() const {
     return filter != nullptr ? filter->get() : nullptr;
@@ -37,6 +41,10 @@ struct DispatchServices {
 
 /// True: the filter excludes this account, and its message is to be left out. `filter` may be null.
 bool is_left_out(const filter::CurrentFilter::Snapshot& filter, std::string_view did);
+
+/// Whether the filter excludes an event: a record, or an operation on a record that cannot be read.
+/// The update of a record passes at any age, because a row of it may exist.
+bool is_outside(const store::Filter& filter, const event::UnresolvedEvent& event, Timestamp now);
 
 /// Whether a message that is left out must be decoded all the same, because its account may show up
 /// in a signal collection with it.
@@ -57,6 +65,15 @@ void dispatch(const DispatchServices& services, const filter::CurrentFilter::Sna
 void reject_message(const DispatchServices& services, InFlightList::Ticket ticket,
                     std::string_view did, std::int64_t seq, const std::string& error,
                     Bytes message);
+
+/// Stores the beginning of a message with a defect as a dead letter, and marks the gap.
+/// `has_stable_seq`: see MessageReader.
+void reject_defect(const DispatchServices& services, const AdmittedMessage& message,
+                   bool has_stable_seq = true);
+
+/// The repository of the message's account waits for a resync, if it names one. Before the message
+/// is finished.
+void mark_gap(const DispatchServices& services, const AdmittedMessage& message);
 
 /// Advances the newest event time, unless the time is in the future: a host's clock may be wrong.
 void note_time(IntakeCounters& intake, Timestamp time, Timestamp now);

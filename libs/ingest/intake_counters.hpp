@@ -31,6 +31,12 @@ struct IntakeCounters {
   Counter errors{"errors", "skua_error_messages_total", "messages", "Error messages of the source"};
   Counter unknown{"unknown", "skua_unknown_messages_total", "messages",
                   "Messages of an unknown type, and labels with an unknown field"};
+  Counter ignored_messages{"ignored_messages", "skua_ignored_messages_total", "messages",
+                           "Websocket messages of a kind that the source does not use: text of a "
+                           "relay or labeler"};
+  Counter too_large{"too_large", "skua_too_large_messages_total", "messages",
+                    "Messages over the limit of size, which became dead letters with their "
+                    "beginning"};
   Counter bad_frames{"", "skua_dead_letter_messages_total", "messages",
                      "Whole messages that became dead letters"};
   Counter bad_ops{"", "skua_dead_letter_operations_total", "operations",

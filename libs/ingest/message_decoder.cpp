@@ -1,5 +1,6 @@
 #include "ingest/message_decoder.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <utility>
@@ -76,6 +77,10 @@ void MessageDecoder::leave_out(const AdmittedMessage& message) {
 }
 
 void MessageDecoder::read(AdmittedMessage& message, Gate gate) {
+  if (message.defect) {
+    reject_defect(services_, message, reader_->has_stable_seq());
+    return;
+  }
   const auto read = reader_->read(message);
   if (!read) {
     reject_message(services_, message.ticket, message.did,
@@ -111,6 +116,17 @@ void MessageDecoder::hand_on(const AdmittedMessage& message, const ReadMessage& 
     if (auto* account = std::get_if<event::AccountChange>(&event.body)) {
       account->purge = !account->active && account->status == "deleted";
     }
+  }
+  const auto& events = *read.events;
+  const bool is_excluded = filter_ && !events.empty() &&
+                           std::all_of(events.begin(), events.end(), [&](const auto& event) {
+                             return is_outside(*filter_, event, now);
+                           });
+  if (read.gap != nullptr && !is_excluded) {
+    mark_gap(services_, message);
+    logger("intake")->info(
+        "did={}: {}: {}", message.did, read.gap,
+        services_.gaps != nullptr ? "it is downloaded again" : "run skua repo resync");
   }
   note_time(services_.intake, read.made_at, now);
   dispatch(services_, filter_, message.ticket, *read.events, read.made_at);

@@ -26,6 +26,9 @@ struct ReadMessage {
   Timestamp stated_at{};
   /// When the message was made, as far as that is known; the epoch: it is not.
   Timestamp made_at{};
+  /// The events are not all that has happened to the repository: it must be downloaded again. Why,
+  /// for the log; null: they are.
+  const char* gap = nullptr;
 };
 
 /// Reads the messages of one kind of JSON source. May hold scratch memory. One thread.

@@ -6,6 +6,7 @@
 #include "base/log.hpp"
 #include "base/metric_group.hpp"
 #include "base/seeded_hash.hpp"
+#include "transport/errc.hpp"
 #include "verify/errc.hpp"
 #include "writer/router.hpp"
 
@@ -18,6 +19,10 @@ constexpr std::chrono::seconds kAnswerPatience{2};
 constexpr std::size_t kCrowd = 4'000;
 /// How often it looks whether they have.
 constexpr std::chrono::milliseconds kBacklogTick{10};
+
+bool is_too_large(ErrorCode defect) {
+  return defect == transport::errc::message_too_large || defect == transport::errc::zstd_too_large;
+}
 
 }  // namespace
 
@@ -41,7 +46,8 @@ std::unique_ptr<DecodeThread> Pipeline::make_decoder() {
               .clock = clock_,
               .filter = options_.filter,
               .on_defect = options_.on_defect,
-              .signals = options_.signals},
+              .signals = options_.signals,
+              .gaps = options_.gaps},
       .verification = options_.verification,
       .decoders = options_.decode_threads,
       .parked = ParkedBudget::Limits::of(options_.in_flight, options_.decode_threads)};
@@ -99,6 +105,8 @@ bool Pipeline::submit(transport::RawFrame& message, const Route& route,
   job.ticket = *ticket;
   job.seq = route.seq;
   job.received_at = message.received_at;
+  job.defect = message.defect;
+  if (is_too_large(job.defect)) intake_.too_large += 1;
   const std::uint64_t path = writer::path_hash(job.did);
   // The worker takes the remainder by 3; other bits choose the decoder, so that a decoder feeds all
   // workers.

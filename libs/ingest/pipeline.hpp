@@ -62,6 +62,8 @@ struct PipelineOptions {
   std::function<void(const std::string& what)> on_defect = nullptr;
   /// See DispatchServices. Outlives the pipeline.
   SignalAccounts* signals = nullptr;
+  /// See DispatchServices. Outlives the pipeline.
+  PendingHeads* gaps = nullptr;
   /// Counts the messages; null: the pipeline has counters of its own. Outlives the pipeline.
   IntakeCounters* intake = nullptr;
 };
@@ -110,6 +112,8 @@ class Pipeline final : private writer::Producer {
 
   /// Counts an error frame. Error frames are not submitted: they concern the connection.
   void count_error_frame() { intake_.errors += 1; }
+  /// Counts a message of a kind that the source does not use. It is not submitted either.
+  void count_ignored() { intake_.ignored_messages += 1; }
 
   /// Waits until all messages are durable. False: the deadline came first.
   bool wait_until_empty(std::chrono::steady_clock::time_point deadline) {

@@ -46,11 +46,12 @@ transport::StreamClientOptions FrameIntake::stream() {
 bool FrameIntake::try_accept(transport::RawFrame& frame) {
   std::optional<event::FramePeek> peek;
   if (const auto peeked = event::peek_frame(frame.bytes); peeked.has_value()) peek = *peeked;
-  if (peek && peek->type == event::MessageType::Error) {
+  const bool is_whole = !frame.defect;
+  if (is_whole && peek && peek->type == event::MessageType::Error) {
     take_error(frame.bytes);
     return true;
   }
-  if (peek && peek->type == event::MessageType::Info) take_info(frame.bytes);
+  if (is_whole && peek && peek->type == event::MessageType::Info) take_info(frame.bytes);
   const std::int64_t seq = peek ? peek->seq : 0;
   if (seq != 0 && first_frame_) {
     // The next connection sends this frame again, after the frames before it.
@@ -111,14 +112,6 @@ void FrameIntake::take_info(ByteView frame) {
                    with_code("no longer keeps the events after the cursor and continues at the "
                              "oldest one that it keeps",
                              problem("cursor-outdated"))));
-}
-
-void FrameIntake::warn(const std::string& message) const {
-  if (services_.is_discovered) {
-    logger(kind_)->debug("{}", message);
-  } else {
-    logger(kind_)->warn("{}", message);
-  }
 }
 
 void FrameIntake::on_connected(std::uint64_t connection) {

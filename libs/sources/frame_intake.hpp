@@ -37,8 +37,6 @@ class FrameIntake final : public Intake {
   /// Compares the first numbered frame of a connection with the cursor that was asked for. False:
   /// the numbers were reset, and this connection ends.
   bool check_first(std::int64_t seq);
-  /// Logs a warning; of level debug for a discovered source.
-  void warn(const std::string& message) const;
   void take_error(ByteView frame);
   void take_info(ByteView frame);
 

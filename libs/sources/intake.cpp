@@ -1,11 +1,15 @@
 #include "sources/intake.hpp"
 
+#include "base/log.hpp"
+
 namespace skua::sources {
 
 Intake::Intake(IntakeServices services, std::string log, const std::string& url, std::string advice)
     : services_(std::move(services)),
       position_(services_.start),
-      connection_(std::move(log), url, std::move(advice), services_.is_discovered) {
+      log_(std::move(log)),
+      source_url_(url),
+      connection_(log_, url, std::move(advice), services_.is_discovered) {
   if (position_) begins_after(*position_);
 }
 
@@ -18,6 +22,19 @@ void Intake::begin_at(std::optional<std::int64_t> position) {
 
 void Intake::when_room(std::function<void()> wake) {
   services_.pipeline.when_room(std::move(wake));
+}
+
+void Intake::warn(const std::string& message) const {
+  if (services_.is_discovered) {
+    logger(log_)->debug("{}", message);
+  } else {
+    logger(log_)->warn("{}", message);
+  }
+}
+
+void Intake::on_ignored() {
+  services_.pipeline.count_ignored();
+  warn(source_url_ + " sent a message that is not binary: it is ignored");
 }
 
 void Intake::on_connected(std::uint64_t /*connection*/) {

@@ -59,6 +59,7 @@ class Intake : public transport::FrameSink {
   virtual void on_finished(std::span<const ingest::Pipeline::Ticket> /*tickets*/) {}
 
   std::optional<std::string> wants_end() override { return std::exchange(end_, std::nullopt); }
+  void on_ignored() override;
   void when_room(std::function<void()> wake) override;
   void on_connected(std::uint64_t connection) override;
   void on_disconnected(const transport::Disconnection& end) override;
@@ -98,6 +99,9 @@ class Intake : public transport::FrameSink {
   /// The sequence numbers of the source were reset: the next connection reads all that it keeps.
   void restart();
 
+  /// Logs a warning; of level debug for a discovered source.
+  void warn(const std::string& message) const;
+
   IntakeServices services_;
   std::optional<std::int64_t> position_;
   /// Why this connection is to end.
@@ -105,6 +109,8 @@ class Intake : public transport::FrameSink {
   std::atomic<std::uint64_t> skipped_{0};
 
  private:
+  const std::string log_;
+  const std::string source_url_;
   ConnectionLog connection_;
   std::atomic<std::uint64_t> heard_{0};
   std::atomic<SteadyClock::time_point> heard_at_{SteadyClock::now()};

@@ -39,6 +39,10 @@ bool SourceRun::verifies_commits() const {
   return options_.accounts != nullptr && front().proof() == Proof::Commits;
 }
 
+bool SourceRun::notes_gaps() const {
+  return verifies_commits() || (options_.repairs && front().proof() == Proof::None);
+}
+
 std::unique_ptr<ingest::Verifying> SourceRun::make_verifying() {
   if (options_.accounts == nullptr || front().proof() == Proof::None) return nullptr;
   if (front().proof() == Proof::Labels) {
@@ -61,7 +65,7 @@ ingest::CursorSaver::Options SourceRun::saver_options() {
   return {.database_url = options_.database_url,
           .sources = names(),
           .interval = options_.cursor_interval,
-          .heads = verifies_commits() ? &heads_ : nullptr,
+          .heads = notes_gaps() ? &heads_ : nullptr,
           .resync = options_.resync};
 }
 
@@ -77,7 +81,8 @@ ingest::PipelineOptions SourceRun::pipeline_options() {
       .verification = verifying_ ? &verifying_->verification() : nullptr,
       .filter = options_.filter,
       .on_defect = on_defect_,
-      .signals = options_.signals};
+      .signals = options_.signals,
+      .gaps = notes_gaps() ? &heads_ : nullptr};
   if (front().is_acknowledged()) {
     pipeline.on_finished = [this](auto tickets) { readers_.on_finished(tickets); };
   }

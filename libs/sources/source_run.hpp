@@ -36,6 +36,9 @@ struct SourceRunOptions {
   accounts::AccountSource* accounts = nullptr;
   verify::Level level = verify::Level::Full;
   store::Resync resync = store::Resync::Complete;
+  /// Repositories of which something is missing are downloaded again, also those that cannot be
+  /// verified.
+  bool repairs = false;
   std::string ca_file;
   std::size_t decode_threads = 2;
   ingest::InFlightList::Limits in_flight;
@@ -88,6 +91,8 @@ class SourceRun {
   const Source& front() const { return *options_.sources.front().source; }
   /// Whether the messages are commits, and are verified.
   bool verifies_commits() const;
+  /// Whether the gaps of repositories are stored.
+  bool notes_gaps() const;
   /// Null: messages are not verified.
   std::unique_ptr<ingest::Verifying> make_verifying();
   std::vector<std::string> names() const;

@@ -83,6 +83,10 @@ class Category final : public boost::system::error_category {
         return "the answer decompresses to far more than an honest one";
       case errc::http_no_room:
         return "there is no room for more of the answer now";
+      case errc::message_too_large:
+        return "the message is over the size limit; this is its beginning";
+      case errc::message_not_utf8:
+        return "the message is not UTF-8";
     }
     return "unknown transport error";
   }

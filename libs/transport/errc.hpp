@@ -77,6 +77,10 @@ enum class errc {
   http_no_room,
   /// Without a scheme, a host name that has no dot.
   url_word,
+  /// A message of a stream is over the limit of its size.
+  message_too_large,
+  /// JSON in a binary message of a stream is not UTF-8.
+  message_not_utf8,
 };
 
 boost::system::error_code make_error_code(errc e);

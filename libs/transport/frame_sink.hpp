@@ -9,13 +9,13 @@
 
 #include "base/bytes.hpp"
 #include "base/problem.hpp"
+#include "base/result.hpp"
 #include "base/time.hpp"
 
 namespace skua::transport {
 
 /// The longest frame that is read, from a stream or from a capture: the 5 MB of
-/// atproto.com/specs/event-stream, read as MiB, because a refused frame would come again after each
-/// reconnect.
+/// atproto.com/specs/event-stream, read as MiB.
 inline constexpr std::size_t kMaxFrameBytes = 5 * 1024 * 1024;
 
 /// One unparsed websocket message.
@@ -25,6 +25,9 @@ struct RawFrame {
   Timestamp received_at;
   /// True for a text message (valid UTF-8), false for a binary one.
   bool text = false;
+  /// Why the message cannot be read, such as errc::message_too_large: then `bytes` are its
+  /// beginning only, as long as the limit, and the client discards the rest. Otherwise no error.
+  ErrorCode defect{};
 };
 
 /// How a connection ended, or why it could not be made.
@@ -50,6 +53,9 @@ class FrameSink {
   /// Takes the next frame, in the order of the stream. False: there is no credit, and `frame` is
   /// unchanged; the client then stops reading and calls `when_room`.
   virtual bool try_accept(RawFrame& frame) = 0;
+
+  /// A message of a kind that is not wanted was discarded (StreamClientOptions::messages).
+  virtual void on_ignored() {}
 
   /// Called after each accepted frame. A reason ends this connection (for example after an error
   /// frame), is passed to `on_disconnected`, and the client reconnects. Nothing: the connection

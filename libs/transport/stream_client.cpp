@@ -111,12 +111,12 @@ class StreamClient::Impl {
       session_.reset();
       if (stopping_) break;
       statistics_.failures.fetch_add(1, std::memory_order_relaxed);
-      const auto delay = policy_.failed();
-      ending.next_attempt_in = delay;
+      // In addition, so that the clients of a server that asked them all do not return at once.
+      ending.next_attempt_in += policy_.failed();
       sink_.on_disconnected(ending);
       ErrorCode ignored;
       auto token = impl::into(ignored);
-      backoff_.expires_after(delay);
+      backoff_.expires_after(ending.next_attempt_in);
       co_await backoff_.async_wait(token);
     }
   }

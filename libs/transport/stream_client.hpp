@@ -18,7 +18,7 @@
 
 namespace skua::transport {
 
-/// Which websocket messages are frames; others are counted and ignored.
+/// Which websocket messages are frames; the sink is told of others (FrameSink::on_ignored).
 enum class MessageKinds : std::uint8_t { Binary, Text, Both };
 
 struct StreamClientOptions {
@@ -53,11 +53,15 @@ struct StreamClientOptions {
   std::function<bool()> may_be_silent_now;
   /// How long `stop()` waits until queued messages are sent and the close is answered.
   std::chrono::milliseconds close_timeout = std::chrono::seconds(2);
-  /// A longer message ends the connection.
+  /// Of a longer message the sink gets the beginning (RawFrame::defect). Its rest is read and
+  /// discarded; it must arrive within `read_timeout`.
   std::size_t max_frame_bytes = kMaxFrameBytes;
   /// The limit of the queue of `send`. The same amount again may be in transmission.
   std::size_t max_queued_bytes = 1024 * 1024;
   ReconnectPolicy::Options reconnect;
+  /// The longest wait that a server can ask for in addition, with Retry-After in an answer 429 or
+  /// 503 to the upgrade.
+  std::chrono::milliseconds longest_asked_wait = std::chrono::minutes(5);
   /// Jitter over [0, 1); empty: a generator of its own.
   std::function<double()> random;
   /// Runs on a thread of its own, which may outlive the client.
@@ -77,8 +81,6 @@ struct StreamStatistics {
   std::atomic<std::uint64_t> connections{0};
   /// Failed attempts, and connections that ended other than by `stop()`.
   std::atomic<std::uint64_t> failures{0};
-  /// Messages of another kind than StreamClientOptions::messages.
-  std::atomic<std::uint64_t> ignored_messages{0};
   /// How often reading waited for credit.
   std::atomic<std::uint64_t> waits_for_room{0};
   /// Messages that were passed to the system to send.

@@ -28,13 +28,15 @@ LeasedBatch made_batch() {
   return batch;
 }
 
+const std::string kUrl = "https://search.example/hooks/Xy7pQ2sW?token=abcdef12&a=1";
+
 std::optional<feed::LeaseFailure> outcome(unsigned status, const std::string& body = "",
                                           const std::string& retry_after = "") {
   transport::HttpAnswer answer;
   answer.status = status;
   answer.body = body;
   answer.retry_after = retry_after;
-  return webhook_failure(answer, made_batch());
+  return webhook_failure(answer, made_batch(), kUrl);
 }
 
 TEST(WebhookMessageTest, a_request_names_its_changes_and_is_signed) {
@@ -97,12 +99,25 @@ TEST(WebhookMessageTest, a_failure_concerns_the_changes_or_the_receiver) {
   EXPECT_EQ(outcome(503, "", "7")->wait, std::chrono::seconds(7));
   EXPECT_EQ(outcome(500, "<p>broken\n")->error, "HTTP 500: <p>broken ");
   const auto error = [](transport::errc code) {
-    return webhook_failure(Result<transport::HttpAnswer>(make_error_code(code)), made_batch());
+    return webhook_failure(Result<transport::HttpAnswer>(make_error_code(code)), made_batch(),
+                           kUrl);
   };
   EXPECT_FALSE(error(transport::errc::http_timed_out)->is_temporary);
   EXPECT_FALSE(error(transport::errc::http_dropped)->is_temporary);
   EXPECT_TRUE(error(transport::errc::connect_failed)->is_temporary);
   EXPECT_TRUE(error(transport::errc::tls_failed)->is_temporary);
+}
+
+TEST(WebhookMessageTest, an_error_has_no_secret_of_the_address) {
+  EXPECT_EQ(outcome(404, "Cannot POST /hooks/Xy7pQ2sW?token=abcdef12&a=1")->error,
+            "HTTP 404: Cannot POST /hooks/(hidden)?token=(hidden)&a=1");
+  EXPECT_EQ(outcome(200, R"({"failed":{"error":"Xy7pQ2sW is not Xy7pQ2sW"}})")->error,
+            "(hidden) is not (hidden)");
+  // Also at the place where a long answer is cut.
+  EXPECT_EQ(outcome(500, std::string(295, 'x') + "Xy7pQ2sW")->error,
+            "HTTP 500: " + std::string(295, 'x') + "(hid" + "d");
+  // Nothing of it is left to be found again.
+  EXPECT_EQ(outcome(500, "Xy7pQ2Xy7pQ2sWsW")->error, "HTTP 500: Xy7pQ2(hidden)sW");
 }
 
 TEST(WebhookMessageTest, a_failure_has_its_cause) {
@@ -123,7 +138,7 @@ TEST(WebhookMessageTest, a_failure_has_its_cause) {
                                            {errc::http_malformed, Cause::Address}};
   for (const auto& [code, cause] : errors) {
     const Result<transport::HttpAnswer> answer(make_error_code(code));
-    EXPECT_EQ(webhook_failure(answer, made_batch())->cause, cause)
+    EXPECT_EQ(webhook_failure(answer, made_batch(), kUrl)->cause, cause)
         << make_error_code(code).message();
   }
   EXPECT_EQ(outcome(401, "no")->error, "HTTP 401: no");

@@ -11,7 +11,7 @@ import time
 import unittest
 import urllib.parse
 
-from harness import BIN, Database, closed_port, wait_for
+from harness import BIN, Database, EndToEnd, closed_port, wait_for
 from test_outage import OwnServer
 from test_sim import SimTest
 
@@ -27,11 +27,11 @@ class Pages:
         found = [re.search(r"(?:pages at|serving) http://([\d.:]+)/", line) for line in list(self.program.stdout)]
         return next((match[1] for match in found if match), None)
 
-    def get(self, path):
+    def get(self, path, headers=None):
         """(status, text)"""
         connection = http.client.HTTPConnection(self.address, timeout=15)
         try:
-            connection.request("GET", path)
+            connection.request("GET", path, headers=headers or {})
             answer = connection.getresponse()
             return answer.status, answer.read().decode()
         finally:
@@ -447,6 +447,27 @@ class Secrets(OwnServer, SimTest):
         for path in ("/health/ready", "/status", "/metrics"):
             self.assertNotIn(secret, pages.get(path)[1])
         self.assert_hidden(serve, secret)
+
+
+class Hosts(EndToEnd):
+    def test_a_web_page_whose_name_leads_here_is_refused(self):
+        database = self.database()
+        commands = (["run", "--relay", "ws://127.0.0.1:1", "--http", "127.0.0.1:0"], ["serve", "--listen", "127.0.0.1:0"])
+        for command in commands:
+            with self.subTest(command[0]):
+                program = self.start([BIN / "skua", *command],
+                                     {**self.environment(database), "SKUA_HTTP_HOST": "skua.example.com Proxy.Example"})
+                pages = Pages(program)
+                for host in (pages.address, "localhost", "[::1]:80", "skua.example.com", "proxy.example:443"):
+                    self.assertEqual(pages.get("/status", {"Host": host})[0], 200, host)
+                for path in ("/", "/status", "/metrics", "/no-such-page"):
+                    status, text = pages.get(path, {"Host": "evil.test", "Origin": "http://evil.test"})
+                    self.assertEqual(status, 403, path)
+                    self.assertIn("--http-host", text)
+                self.assertEqual(pages.get("/status", {"Origin": "https://evil.test"})[0], 403)
+                self.assertEqual(program.stop(), 0, program.tail())
+        wrong = self.skua(database, "serve", "--listen", "127.0.0.1:0", "--http-host", "https://skua.example.com", code=2)
+        self.assertTrue(wrong.says("--http-host"), wrong.tail())
 
 
 if __name__ == "__main__":

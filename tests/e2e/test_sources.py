@@ -198,6 +198,33 @@ class Jetstream(Sources):
                 self.wait_until_equal(database, network, skua)
                 self.assertEqual(skua.stop(), 0, skua.tail())
 
+    def test_a_replaced_repository_is_downloaded_again(self):
+        network = self.network_of()
+        network.control("/step", count=300)
+        database = self.database()
+        skua = self.begin(database, network, "--jetstream",
+                          network.ready["jetstream"] + "/xrpc/network.bsky.jetstream.subscribeEvents", "--cursor", "oldest",
+                          "--verify", "full")
+        self.wait_until_equal(database, network, skua)
+        # Now each account has a record that its repository does not contain, and lacks one.
+        database.run("update bsky.follows set rkey = rkey - 1 where (actor_id, rkey) in "
+                     "(select actor_id, min(rkey) from bsky.follows group by actor_id)")
+        before = self.differences(database, network)
+        for _ in range(5):
+            network.control("/incident", kind="stand_still")
+        network.control("/step", count=20)
+        wait_for("the downloads", lambda: database.value(
+            "select count(*) > 0 and count(*) filter (where state = 'desynchronized') = 0 from skua.repositories"),
+            seconds=60, alive=[skua])
+        dids = {row["did"] for row in database.rows("select did from skua.repositories")}
+
+        def of_them(differences):
+            return [difference for difference in differences if any(did in difference for did in dids)]
+
+        self.assertTrue(of_them(before))
+        wait_for("equal rows of these accounts", lambda: of_them(self.differences(database, network)) == [], alive=[skua])
+        self.assertEqual(skua.stop(), 0, skua.tail())
+
     def test_filters_are_the_servers(self):
         network = self.network_of()
         network.control("/step", count=300)

@@ -514,6 +514,23 @@ TEST_F(LeasesTest, lost_waiting_changes_are_in_their_letter_and_concern_no_other
   EXPECT_EQ(find_leased_consumer(session(), "search")->state, "running");
 }
 
+TEST_F(LeasesTest, readers_see_the_origin_of_a_webhook_and_not_its_address) {
+  const std::string url = "https://hooks.example:8443/services/T0/Xy7pQ2sW?token=abc#x";
+  add_leased_consumer(session(), {.name = "search", .url = url, .secret = "s"});
+  // An address whose secret follows the host without a path.
+  add_leased_consumer(session(),
+                      {.name = "other", .url = "http://a.example?token=abc", .secret = "s"});
+  EXPECT_EQ(find_leased_consumer(session(), "search")->url, url);
+  EXPECT_EQ(find_leased_consumer(session(), "other")->url, "http://a.example?token=abc");
+  session().run("SET ROLE skua_reader");
+  EXPECT_EQ(value("SELECT string_agg(url, ' ' ORDER BY name) FROM skua.consumers"),
+            "http://a.example https://hooks.example:8443");
+  EXPECT_EQ(value("SELECT count(*) FROM skua.consumers AS c WHERE c::text ~ 'Xy7pQ2sW|token'"),
+            "0");
+  EXPECT_THROW(session().run("SELECT url FROM skua.consumer_secrets"), store::SqlError);
+  session().run("RESET ROLE");
+}
+
 TEST_F(LeasesTest, what_cannot_be_added_is_refused) {
   add();
   for (const std::string name : {"search", "post_stats", "indexer", "Search", "", "a-b"}) {

@@ -74,5 +74,21 @@ TEST(RequestTest, another_origin_has_another_authority) {
   }
 }
 
+TEST(RequestTest, which_hosts_are_known) {
+  const std::vector<std::string> names = {"skua.example.com"};
+  for (const char* host :
+       {"", "localhost", "LocalHost:2580", "127.0.0.1", "127.0.0.1:2580", "[::1]", "[::1]:2580",
+        "192.0.2.7:80", "skua.example.com", "Skua.Example.Com:443"}) {
+    EXPECT_TRUE(is_known_host(host, names)) << host;
+  }
+  for (const char* host :
+       {"evil.test", "evil.test:2580", "localhost.evil.test", "evil.localhost", "localhost.",
+        "127.0.0.1.evil.test", "skua.example.com.evil.test", "example.com", "[evil.test]", "[",
+        "[]", ":2580", "127.0.0.1@evil.test", "::1:evil", "localhost:2580:evil.test"}) {
+    EXPECT_FALSE(is_known_host(host, names)) << host;
+  }
+  EXPECT_FALSE(is_known_host("skua.example.com", {}));
+}
+
 }  // namespace
 }  // namespace skua::http_server::request_test

@@ -81,6 +81,11 @@ class ServerTest : public testing::Test {
  protected:
   /// A server with the paths /text, /stream and /silent.
   Server& serve(Limits limits = {}) {
+    Server::Options options;
+    options.limits = limits;
+    return serve(std::move(options));
+  }
+  Server& serve(Server::Options options) {
     Server::Routes routes;
     routes["/text"].handler = [](const std::shared_ptr<Exchange>& exchange) {
       exchange->answer(Response{200, "text/plain", "hello " + exchange->request().address});
@@ -92,10 +97,8 @@ class ServerTest : public testing::Test {
     routes["/silent"].handler = [this](const std::shared_ptr<Exchange>& exchange) {
       kept_ = exchange;
     };
-    server_ = std::make_unique<Server>(
-        Server::Options{.limits = limits,
-                        .on_limit = [this](std::string_view error) { limits_met_ += error; }},
-        std::move(routes));
+    options.on_limit = [this](std::string_view error) { limits_met_ += error; };
+    server_ = std::make_unique<Server>(std::move(options), std::move(routes));
     server_->start();
     return *server_;
   }
@@ -152,7 +155,7 @@ TEST_F(ServerTest, refuses_what_is_not_a_get_request_of_a_route) {
   serve();
   EXPECT_THAT(answer(get("/other")), HasSubstr("404 Not Found"));
   EXPECT_THAT(answer(get("/text?a=%")), HasSubstr("400 Bad Request"));
-  EXPECT_THAT(answer("POST /text HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"),
+  EXPECT_THAT(answer("POST /text HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"),
               HasSubstr("405 Method Not Allowed"));
   EXPECT_THAT(answer("hello\r\n\r\n"), HasSubstr("400 Bad Request"));
   EXPECT_THAT(answer(std::string("\x16\x03\x01\x02\x00\x01", 6) + std::string(300, 'a')),
@@ -168,8 +171,52 @@ TEST_F(ServerTest, a_web_page_of_another_origin_is_refused) {
   EXPECT_THAT(answer(get("/text", "Origin: http://localhost\r\n")), HasSubstr("200 OK"));
 }
 
+/// A request of a web page whose name resolves to the server's address.
+std::string rebound(const std::string& host, const std::string& target,
+                    const std::string& headers = {}) {
+  return "GET " + target + " HTTP/1.1\r\nHost: " + host + "\r\nOrigin: http://" + host + "\r\n" +
+         headers + "\r\n";
+}
+
+TEST_F(ServerTest, on_loopback_another_host_is_refused) {
+  Server::Options options;
+  options.hosts = {"skua.example.com"};
+  options.hosts_setting = "--http-host";
+  serve(options);
+  for (const std::string& request :
+       {rebound("evil.test:2580", "/text"), rebound("evil.test", "/stream", kUpgrade),
+        rebound("evil.test", "/other")}) {
+    EXPECT_THAT(answer(request), AllOf(HasSubstr("403 Forbidden"), HasSubstr("evil.test"),
+                                       HasSubstr("--http-host")));
+  }
+  for (const std::string host : {"localhost:7", "127.0.0.1:7", "[::1]:7", "Skua.example.com"}) {
+    EXPECT_THAT(answer(rebound(host, "/text")), HasSubstr("200 OK")) << host;
+    SocketClient client(port());
+    client.send(rebound(host, "/stream", kUpgrade));
+    EXPECT_TRUE(client.read_until("101 Switching")) << host;
+  }
+  // The text of a hostile name is safe.
+  EXPECT_THAT(answer(rebound("evil\xe2\x80\xae.test", "/text")),
+              AllOf(HasSubstr("403 Forbidden"), Not(HasSubstr("\xe2\x80\xae"))));
+}
+
+TEST_F(ServerTest, elsewhere_any_host_is_served_unless_names_are_given) {
+  Server::Options options;
+  options.address = "0.0.0.0";
+  serve(options);
+  EXPECT_THAT(answer(rebound("feeds.example.com", "/text")), HasSubstr("200 OK"));
+  // Also there a page of another origin is refused.
+  EXPECT_THAT(answer(get("/text", "Origin: https://evil.test\r\n")), HasSubstr("403 Forbidden"));
+  EXPECT_THAT(answer(get("/stream", std::string(kUpgrade) + "Origin: https://evil.test\r\n")),
+              HasSubstr("403 Forbidden"));
+  options.hosts = {"feeds.example.com"};
+  serve(options);
+  EXPECT_THAT(answer(rebound("feeds.example.com", "/text")), HasSubstr("200 OK"));
+  EXPECT_THAT(answer(rebound("evil.test", "/text")), HasSubstr("403 Forbidden"));
+}
+
 TEST_F(ServerTest, an_oversized_header_is_refused) {
-  serve({.header_bytes = 1024});
+  serve(Limits{.header_bytes = 1024});
   EXPECT_THAT(answer(get("/text", "X: " + std::string(900, 'x') + "\r\n")), HasSubstr("200 OK"));
   EXPECT_THAT(answer(get("/text", "X: " + std::string(1100, 'x') + "\r\n")),
               HasSubstr("431 Request Header"));
@@ -184,7 +231,7 @@ TEST_F(ServerTest, a_body_is_refused) {
 }
 
 TEST_F(ServerTest, a_request_that_takes_too_long_is_refused) {
-  serve({.request_time = 100ms});
+  serve(Limits{.request_time = 100ms});
   SocketClient silent(port());
   EXPECT_THAT(silent.read_all(), HasSubstr("408 Request Timeout"));
   SocketClient half(port());
@@ -205,13 +252,13 @@ TEST_F(ServerTest, a_client_that_ends_the_connection_early_leaves_nothing) {
 }
 
 TEST_F(ServerTest, a_handler_that_does_not_answer_costs_a_limited_time) {
-  serve({.answer_time = 100ms});
+  serve(Limits{.answer_time = 100ms});
   EXPECT_THAT(answer(get("/silent")), HasSubstr("503 Service Unavailable"));
   kept_->answer(Response{});
 }
 
 TEST_F(ServerTest, connections_are_limited_in_all) {
-  serve({.connections = 2});
+  serve(Limits{.connections = 2});
   SocketClient first(port());
   SocketClient second(port());
   EXPECT_THAT(answer(get("/text")), HasSubstr("503 Service Unavailable"));
@@ -223,19 +270,19 @@ TEST_F(ServerTest, connections_are_limited_in_all) {
 }
 
 TEST_F(ServerTest, connections_of_an_address_are_limited) {
-  serve({.connections_per_address = 2, .loopback_is_exempt = false});
+  serve(Limits{.connections_per_address = 2, .loopback_is_exempt = false});
   SocketClient first(port());
   SocketClient second(port());
   EXPECT_THAT(answer(get("/text")), HasSubstr("429 Too Many Requests"));
   server_->stop();
-  serve({.connections_per_address = 2});
+  serve(Limits{.connections_per_address = 2});
   SocketClient third(port());
   SocketClient fourth(port());
   EXPECT_THAT(answer(get("/text")), HasSubstr("200 OK"));
 }
 
 TEST_F(ServerTest, server_sent_events) {
-  serve({.heartbeat = 50ms});
+  serve(Limits{.heartbeat = 50ms});
   SocketClient client(port());
   client.send(get("/stream", "Accept: text/event-stream\r\n"));
   ASSERT_TRUE(client.read_until("event: heartbeat\nid: 1\ndata: beat\n\n"));
@@ -271,7 +318,7 @@ TEST_F(ServerTest, a_websocket) {
 }
 
 TEST_F(ServerTest, a_websocket_message_over_the_limit_ends_it) {
-  serve({.message_bytes = 100});
+  serve(Limits{.message_bytes = 100});
   SocketClient client(port());
   client.send(get("/stream", kUpgrade));
   ASSERT_TRUE(client.read_until("beat"));
@@ -281,7 +328,7 @@ TEST_F(ServerTest, a_websocket_message_over_the_limit_ends_it) {
 }
 
 TEST_F(ServerTest, a_silent_websocket_client_is_dropped) {
-  serve({.idle_time = 100ms});
+  serve(Limits{.idle_time = 100ms});
   SocketClient client(port());
   client.send(get("/stream", kUpgrade));
   ASSERT_TRUE(client.read_until("beat"));
@@ -292,7 +339,7 @@ TEST_F(ServerTest, a_silent_websocket_client_is_dropped) {
 
 TEST_F(ServerTest, a_slow_client_gets_the_reason) {
   source_->is_endless = true;
-  serve({.write_time = 100ms, .grace_time = 10'000ms});
+  serve(Limits{.write_time = 100ms, .grace_time = 10'000ms});
   SocketClient client(port(), 4096);
   client.send(get("/stream"));
   ASSERT_TRUE(client.read_until("xxx"));
@@ -302,7 +349,7 @@ TEST_F(ServerTest, a_slow_client_gets_the_reason) {
 
 TEST_F(ServerTest, a_client_that_takes_nothing_is_dropped) {
   source_->is_endless = true;
-  auto& server = serve({.write_time = 50ms, .grace_time = 50ms});
+  auto& server = serve(Limits{.write_time = 50ms, .grace_time = 50ms});
   SocketClient events(port(), 4096);
   events.send(get("/stream"));
   SocketClient websocket(port(), 4096);

@@ -22,6 +22,7 @@
 #include "support/message_bodies.hpp"
 #include "support/shared_data.hpp"
 #include "transport/capture.hpp"
+#include "transport/errc.hpp"
 #include "verify/signed_repository.hpp"
 
 namespace skua::ingest::decoder_test {
@@ -138,7 +139,8 @@ class DecoderTest : public testing::Test, protected test::MessageBodies {
                                 .sink = [this](auto event) { events_.take(std::move(event)); },
                                 .clock = clock_,
                                 .filter = &filter_,
-                                .signals = &signals_},
+                                .signals = &signals_,
+                                .gaps = is_verified ? &heads_ : nullptr},
                         .verification = is_verified ? verification_.get() : nullptr});
   }
 
@@ -148,8 +150,9 @@ class DecoderTest : public testing::Test, protected test::MessageBodies {
     push_bytes(test::message(type, body));
     return seq_;
   }
-  void push_bytes(Bytes frame) {
+  void push_bytes(Bytes frame, ErrorCode defect = {}) {
     AdmittedMessage job;
+    job.defect = defect;
     job.bytes = std::move(frame);
     if (const auto peek = event::peek_frame(job.bytes)) {
       job.seq = peek->seq;
@@ -415,6 +418,46 @@ TEST_F(DecoderTest, a_frame_that_cannot_be_read_keeps_its_place_and_its_bytes) {
   EXPECT_EQ(events_.seqs(kAlice), (Seqs{1, 2}));
   EXPECT_EQ(events_.last<event::Rejection>().payload, bytes);
   EXPECT_EQ(intake_.bad_frames, 2U);
+}
+
+TEST_F(DecoderTest, a_frame_that_is_too_large_is_a_dead_letter_and_a_gap) {
+  accounts_.knows(kAlice, account_of(alice_));
+  open();
+  push("#commit", commit(alice_));
+  json large = commit(alice_);
+  large["seq"] = ++seq_;
+  Bytes bytes = test::message("#commit", large);
+  bytes.resize(100'000);
+  // It is not decoded, though it could be.
+  push_bytes(bytes, transport::errc::message_too_large);
+  expect_all_done();
+  EXPECT_EQ(events_.seqs(kAlice), (Seqs{1, 2}));
+  EXPECT_EQ(heads_.collect_gaps(100), std::vector<std::string>{kAlice});
+  EXPECT_EQ(events_.last<event::Rejection>().error,
+            "the message is over the size limit; this is its beginning");
+  bytes.resize(std::size_t{64} << 10);
+  EXPECT_EQ(events_.last<event::Rejection>().payload, bytes);
+  push_bytes({1, 2, 3}, transport::errc::message_too_large);
+  expect_all_done();
+  EXPECT_EQ(events_.last<event::Rejection>().payload, (Bytes{1, 2, 3}));
+  EXPECT_EQ(intake_.bad_frames, 2U);
+}
+
+TEST_F(DecoderTest, unverified_a_frame_that_is_too_large_is_a_dead_letter) {
+  open(false);
+  push_bytes(test::message("#commit", commit(alice_)), transport::errc::message_too_large);
+  expect_all_done();
+  EXPECT_EQ(intake_.bad_frames, 1U);
+  EXPECT_TRUE(heads_.collect_gaps(100).empty());
+}
+
+TEST_F(DecoderTest, a_frame_of_an_excluded_account_that_is_too_large_is_left_out) {
+  open();
+  set_filter({}, {kBob});
+  push_bytes(test::message("#commit", commit(alice_)), transport::errc::message_too_large);
+  expect_all_done();
+  EXPECT_EQ(intake_.filtered_messages, 1U);
+  EXPECT_EQ(intake_.bad_frames, 0U);
 }
 
 TEST_F(DecoderTest, a_wrong_signature_is_looked_into_once_and_then_dropped) {

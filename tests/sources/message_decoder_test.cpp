@@ -17,6 +17,7 @@
 #include "sources/jetstream/jetstream_reader.hpp"
 #include "sources/tap/tap_reader.hpp"
 #include "support/manual_clock.hpp"
+#include "transport/errc.hpp"
 
 namespace skua::sources::message_decoder_test {
 namespace {
@@ -45,10 +46,13 @@ class MessageDecoderTest : public testing::Test {
                                                   events_.push_back(std::move(event));
                                                 },
                                             .clock = clock_,
-                                            .filter = filter_});
+                                            .filter = filter_,
+                                            .gaps = gaps_});
   }
-  void push(const std::string& text, std::int64_t seq, std::string did = {}) {
+  void push(const std::string& text, std::int64_t seq, std::string did = {},
+            ErrorCode defect = {}) {
     AdmittedMessage message;
+    message.defect = defect;
     message.bytes = Bytes(text.begin(), text.end());
     message.seq = seq;
     message.did = dids_.emplace_back(std::move(did));
@@ -72,6 +76,8 @@ class MessageDecoderTest : public testing::Test {
   std::deque<std::string> dids_;
   IntakeCounters intake_;
   const filter::CurrentFilter* filter_ = nullptr;
+  ingest::PendingHeads heads_;
+  ingest::PendingHeads* gaps_ = &heads_;
   std::vector<ingest::InFlightList::Ticket> finished_;
   ingest::InFlightList in_flight_{
       {},
@@ -125,6 +131,194 @@ TEST_F(MessageDecoderTest, what_is_no_message_is_a_dead_letter) {
   EXPECT_EQ(std::get<event::Rejection>(events_[0].body).payload,
             Bytes({'n', 'o', ' ', 'J', 'S', 'O', 'N'}));
   EXPECT_EQ(intake_.bad_frames, 1U);
+}
+
+TEST_F(MessageDecoderTest, what_is_too_large_is_a_dead_letter_of_its_account) {
+  begin(std::make_unique<TapReader>());
+  const std::string large = tap(true, "3l2s5xxv2ze2c", R"("action":"delete")");
+  push(large, 1, kDid, transport::errc::message_too_large);
+  end();
+  ASSERT_EQ(events_.size(), 1U);
+  const auto& rejection = std::get<event::Rejection>(events_[0].body);
+  EXPECT_EQ(events_[0].did, kDid);
+  EXPECT_EQ(rejection.payload, Bytes(large.begin(), large.end()));
+  EXPECT_EQ(rejection.error, "the message is over the size limit; this is its beginning");
+  EXPECT_EQ(intake_.bad_frames, 1U);
+  EXPECT_EQ(intake_.ops, 0U);
+  EXPECT_THAT(heads_.collect_gaps(100), ElementsAre(kDid));
+}
+
+/// A Jetstream's #sync in its two forms.
+class MessageDecoderSync : public MessageDecoderTest,
+                           public testing::WithParamInterface<const char*> {};
+
+TEST_P(MessageDecoderSync, makes_the_repository_wait_for_a_resync) {
+  begin(std::make_unique<JetstreamReader>());
+  push(GetParam(), 77, kDid);
+  end();
+  EXPECT_THAT(events_, IsEmpty());
+  EXPECT_EQ(intake_.syncs, 1U);
+  EXPECT_EQ(finished_.size(), 1U);
+  EXPECT_THAT(heads_.collect_gaps(100), ElementsAre(kDid));
+}
+
+TEST_P(MessageDecoderSync, is_counted_where_nothing_is_downloaded) {
+  gaps_ = nullptr;
+  begin(std::make_unique<JetstreamReader>());
+  push(GetParam(), 77, kDid);
+  end();
+  EXPECT_EQ(intake_.syncs, 1U);
+  EXPECT_EQ(finished_.size(), 1U);
+  EXPECT_THAT(heads_.collect_gaps(100), IsEmpty());
+}
+
+TEST_P(MessageDecoderSync, of_an_excluded_account_is_left_out) {
+  filter::CurrentFilter filter;
+  filter_ = &filter;
+  filter.set(std::make_shared<const store::Filter>(2, store::FilterContent{{}, {"did:plc:other"}}));
+  begin(std::make_unique<JetstreamReader>());
+  push(GetParam(), 77, kDid);
+  end();
+  EXPECT_THAT(heads_.collect_gaps(100), IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Versions, MessageDecoderSync,
+    testing::Values(
+        R"({"$type":"message","payload":{"$type":"network.bsky.jetstream.subscribeEvents#sync",)"
+        R"("seq":77,"did":"did:plc:aaaaaaaaaaaaaaaaaaaaaaaa","time":"2026-01-01T00:00:00Z",)"
+        R"("sync":{"rev":"3l2s5xxv2ze2c"}}})",
+        R"({"did":"did:plc:aaaaaaaaaaaaaaaaaaaaaaaa","time_us":77,"kind":"sync",)"
+        R"("sync":{"rev":"3l2s5xxv2ze2c"}})"));
+
+/// What stands in place of the record of a create.
+struct NoRecord {
+  const char* name;
+  const char* fields;
+  enum class Becomes {
+    /// A dead letter, and the repository is downloaded again: there is a record that the Tap could
+    /// not decode.
+    Gap,
+    Letter,
+    /// A row that violates its lexicon, as that of a relay.
+    Row,
+  } becomes;
+};
+using Becomes = NoRecord::Becomes;
+
+class MessageDecoderNoRecord : public MessageDecoderTest,
+                               public testing::WithParamInterface<NoRecord> {};
+
+TEST_P(MessageDecoderNoRecord, is_a_dead_letter_or_violates_its_lexicon) {
+  for (const std::string action : {"create", "update"}) {
+    begin(std::make_unique<TapReader>());
+    push(tap(true, "3l2s5xxv2ze2c", R"("action":")" + action + '"' + GetParam().fields), 50, kDid);
+    end();
+  }
+  ASSERT_EQ(events_.size(), 2U);
+  const bool is_row = GetParam().becomes == Becomes::Row;
+  for (const auto& event : events_) {
+    if (is_row) {
+      const auto& change = std::get<event::RecordChange>(event.body);
+      EXPECT_TRUE(change.record.invalid_reason.has_value());
+      continue;
+    }
+    const auto& rejection = std::get<event::Rejection>(event.body);
+    EXPECT_EQ(rejection.what, "app.bsky.feed.like/3l2s5xxv2ze2c");
+    EXPECT_NE(rejection.operation, std::nullopt);
+  }
+  EXPECT_EQ(intake_.bad_ops, is_row ? 0U : 2U);
+  EXPECT_EQ(heads_.collect_gaps(100).size(), GetParam().becomes == Becomes::Gap ? 1U : 0U);
+}
+
+TEST_P(MessageDecoderNoRecord, of_an_excluded_collection_is_no_gap) {
+  filter::CurrentFilter filter;
+  filter_ = &filter;
+  filter.set(
+      std::make_shared<const store::Filter>(2, store::FilterContent{{"app.bsky.feed.post"}, {}}));
+  begin(std::make_unique<TapReader>());
+  push(tap(true, "3l2s5xxv2ze2c", std::string(R"("action":"create")") + GetParam().fields), 50,
+       kDid);
+  end();
+  EXPECT_THAT(events_, IsEmpty());
+  EXPECT_THAT(heads_.collect_gaps(100), IsEmpty());
+}
+
+#define SKUA_CID ",\"cid\":\"bafyreid42et2grtcpbhhlz4g2pdhoclnvblfkjr6bw5ztqa3qeq6nmqzmm\""
+INSTANTIATE_TEST_SUITE_P(
+    Table, MessageDecoderNoRecord,
+    testing::Values(NoRecord{"absent", SKUA_CID, Becomes::Gap},
+                    NoRecord{"null", SKUA_CID ",\"record\":null", Becomes::Gap},
+                    NoRecord{"absent_with_its_cid", "", Becomes::Gap},
+                    NoRecord{"number", SKUA_CID ",\"record\":7", Becomes::Row},
+                    NoRecord{"text", SKUA_CID ",\"record\":\"{}\"", Becomes::Row},
+                    NoRecord{"truth", SKUA_CID ",\"record\":true", Becomes::Row},
+                    NoRecord{"list", SKUA_CID ",\"record\":[{}]", Becomes::Row},
+                    NoRecord{"no_cid", ",\"record\":{}", Becomes::Letter},
+                    NoRecord{"wrong_cid", ",\"cid\":5,\"record\":{}", Becomes::Letter}),
+    [](const auto& test) { return test.param.name; });
+#undef SKUA_CID
+
+/// What a Tap says of an account, and what follows.
+struct Said {
+  const char* name;
+  const char* fields;
+  bool active;
+  const char* status;
+  bool purge;
+};
+
+class MessageDecoderStatus : public MessageDecoderTest, public testing::WithParamInterface<Said> {};
+
+TEST_P(MessageDecoderStatus, of_a_tap_decides_what_is_shown_and_kept) {
+  begin(std::make_unique<TapReader>());
+  push(R"({"id":9,"type":"identity","identity":{"did":")" + std::string(kDid) +
+           R"(","handle":"a.example",)" + GetParam().fields + "}}",
+       1, kDid);
+  end();
+  ASSERT_EQ(events_.size(), 2U);
+  EXPECT_EQ(std::get<event::IdentityChange>(events_[0].body).handle, "a.example");
+  const auto& account = std::get<event::AccountChange>(events_[1].body);
+  EXPECT_EQ(account.active, GetParam().active);
+  EXPECT_EQ(account.status, GetParam().status);
+  EXPECT_EQ(account.purge, GetParam().purge);
+  EXPECT_THAT(heads_.collect_gaps(100), IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, MessageDecoderStatus,
+    testing::Values(
+        Said{"active", R"("is_active":true,"status":"active")", true, "", false},
+        Said{"active_without_status", R"("is_active":true)", true, "", false},
+        Said{"active_and_null", R"("is_active":true,"status":null)", true, "", false},
+        Said{"deactivated", R"("is_active":false,"status":"deactivated")", false, "deactivated",
+             false},
+        Said{"suspended", R"("is_active":false,"status":"suspended")", false, "suspended", false},
+        Said{"takendown", R"("is_active":false,"status":"takendown")", false, "takendown", false},
+        Said{"deleted", R"("is_active":false,"status":"deleted")", false, "deleted", true},
+        Said{"unknown", R"("is_active":false,"status":"asleep")", false, "asleep", false},
+        Said{"inactive_without_status", R"("is_active":false)", false, "", false},
+        // It is active: nothing is removed.
+        Said{"active_and_deleted", R"("is_active":true,"status":"deleted")", true, "deleted",
+             false},
+        // A status that the flag contradicts is no reason to show the account.
+        Said{"inactive_and_active", R"("is_active":false,"status":"active")", false, "", false}),
+    [](const auto& test) { return test.param.name; });
+
+TEST_F(MessageDecoderTest, a_status_that_cannot_be_read_is_a_dead_letter_beside_the_handle) {
+  for (const char* fields : {R"("status":"deactivated")", R"("is_active":"no","status":"deleted")",
+                             R"("is_active":false,"status":7)"}) {
+    begin(std::make_unique<TapReader>());
+    push(R"({"id":9,"type":"identity","identity":{"did":")" + std::string(kDid) +
+             R"(","handle":"a.example",)" + fields + "}}",
+         1, kDid);
+    end();
+  }
+  ASSERT_EQ(events_.size(), 6U);
+  for (std::size_t i = 0; i < 6; i += 2) {
+    EXPECT_TRUE(std::holds_alternative<event::IdentityChange>(events_[i].body));
+    EXPECT_TRUE(std::holds_alternative<event::Rejection>(events_[i + 1].body));
+  }
 }
 
 TEST_F(MessageDecoderTest, a_revision_of_the_future_is_dropped_and_counted) {

@@ -19,17 +19,26 @@ std::vector<std::string> keys_of(const nlohmann::json& object) {
   return keys;
 }
 
-const std::vector<std::string> kCounts = {
-    "frames",           "bytes",        "commits",       "syncs",
-    "identities",       "accounts",     "labels",        "infos",
-    "errors",           "unknown",      "events",        "rows",
-    "unchanged",        "transactions", "retries",       "dead_letters",
-    "unforeseen",       "altered",      "filtered",      "filtered_messages",
-    "verified",         "broke",        "former_keys",   "dead_letters_left_out",
-    "stale_accounts",   "nuls_removed", "not_canonical", "unsettled_accounts",
-    "accounts_waiting", "frames_held",  "handles_valid", "handles_invalid",
-    "handles_failed",   "reconnects",   "skipped",       "restarts",
-    "in_flight"};
+const std::vector<std::string> kCounts = {"frames",           "bytes",
+                                          "commits",          "syncs",
+                                          "identities",       "accounts",
+                                          "labels",           "infos",
+                                          "errors",           "unknown",
+                                          "events",           "rows",
+                                          "unchanged",        "transactions",
+                                          "retries",          "dead_letters",
+                                          "unforeseen",       "altered",
+                                          "filtered",         "filtered_messages",
+                                          "verified",         "broke",
+                                          "former_keys",      "dead_letters_left_out",
+                                          "stale_accounts",   "nuls_removed",
+                                          "not_canonical",    "unsettled_accounts",
+                                          "accounts_waiting", "frames_held",
+                                          "handles_valid",    "handles_invalid",
+                                          "handles_failed",   "reconnects",
+                                          "skipped",          "restarts",
+                                          "in_flight",        "ignored_messages",
+                                          "too_large"};
 
 TEST(SourceMetrics, have_the_json_keys_that_people_rely_on) {
   status::Metrics metrics = uncounted_metrics();

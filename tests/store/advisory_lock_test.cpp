@@ -131,6 +131,20 @@ TEST_F(AdvisoryLockTest, kinds_are_told_by_the_highest_bits) {
   }
 }
 
+TEST_F(AdvisoryLockTest, a_superuser_can_keep_readers_from_taking_locks) {
+  if (value("SHOW is_superuser") != "on") GTEST_SKIP() << "needs a superuser";
+  session().run("SELECT skua.restrict_advisory_locks()");
+  for (const std::string lock :
+       {"pg_advisory_lock(1)", "pg_advisory_lock(1936422145, 1)", "pg_advisory_xact_lock_shared(1)",
+        "pg_try_advisory_lock(1)", "pg_try_advisory_xact_lock_shared(1, 2)"}) {
+    session().run("SET ROLE skua_reader");
+    EXPECT_THROW(session().run("SELECT " + lock), SqlError) << lock;
+    session().run("SET ROLE skua_writer");
+    EXPECT_NO_THROW(session().run("SELECT " + lock)) << lock;
+    session().run("RESET ROLE");
+  }
+}
+
 TEST_F(AdvisoryLockTest, readers_do_not_see_the_secret) {
   session().run("SET ROLE skua_reader");
   EXPECT_THROW(session().run("SELECT secret FROM skua.lock_secret"), DefectError);

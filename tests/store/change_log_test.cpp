@@ -83,6 +83,61 @@ TEST_F(ChangeLogTest, reading_begins_inside_a_block) {
   EXPECT_EQ(value("SELECT count(*) FROM skua.change_references(4)"), "7");
 }
 
+/// What a role that may only read can hold: every advisory lock of the space that the log used, and
+/// each table as strongly as it may.
+TEST_F(ChangeLogTest, a_reader_cannot_stop_writers_with_locks) {
+  Session reader(database_.url(), "reader");
+  reader.run("SET ROLE skua_reader");
+  reader.run("SELECT pg_advisory_lock(1936422146, n) FROM generate_series(3, 6) AS n");
+  reader.run("BEGIN");
+  std::size_t locked = 0;
+  for (const std::string table :
+       {"skua.dropped_indexes", "skua.change_log_state", "skua.change_log", "skua.consumers"}) {
+    for (const std::string mode : {"ACCESS SHARE", "ROW SHARE", "ROW EXCLUSIVE",
+                                   "SHARE UPDATE EXCLUSIVE", "ACCESS EXCLUSIVE"}) {
+      reader.run("SAVEPOINT before");
+      try {
+        reader.run("LOCK TABLE " + table + " IN " + mode + " MODE NOWAIT");
+        ++locked;
+        EXPECT_EQ(mode, "ACCESS SHARE") << table;
+      } catch (const SqlError&) {
+        reader.run("ROLLBACK TO before");
+      }
+    }
+  }
+  EXPECT_EQ(locked, 4U);
+  session().limit_lock_waits(std::chrono::milliseconds(200));
+  EXPECT_EQ(append(session(), block_of(3)), 1);
+  session().run("SELECT skua.make_change_log_partition(2)");
+  Transaction transaction(session());
+  lock_change_log_mode(session());
+  transaction.commit();
+}
+
+TEST_F(ChangeLogTest, a_reader_cannot_take_the_locks_by_the_functions) {
+  Session reader(database_.url(), "reader");
+  reader.run("SET ROLE skua_reader");
+  for (const std::string call : {"is_logging_changes()", "lock_change_log_mode()",
+                                 "make_change_log_partition(9)", "end_bootstrap()"}) {
+    EXPECT_THROW(reader.run("SELECT skua." + call), SqlError) << call;
+  }
+}
+
+TEST_F(ChangeLogTest, a_bootstrap_waits_for_transactions_that_append) {
+  Session other(database_.url(), "other");
+  other.limit_lock_waits(std::chrono::milliseconds(50));
+  {
+    Transaction transaction(session());
+    EXPECT_TRUE(is_logging_changes(session()));
+    Transaction waits(other);
+    EXPECT_THROW(lock_change_log_mode(other), ServerError);
+  }
+  Transaction transaction(session());
+  lock_change_log_mode(session());
+  Transaction waits(other);
+  EXPECT_THROW(is_logging_changes(other), ServerError);
+}
+
 /// The order of positions is the order of commits, and what is rolled back leaves no gap.
 TEST_F(ChangeLogTest, sixteen_writers_with_random_rollbacks_leave_no_gap) {
   constexpr int kWriters = 16;

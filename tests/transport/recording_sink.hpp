@@ -35,6 +35,11 @@ class RecordingSink final : public transport::FrameSink {
     return true;
   }
 
+  void on_ignored() override {
+    const std::scoped_lock lock(mutex_);
+    ++ignored_;
+  }
+
   void when_room(std::function<void()> wake) override {
     {
       const std::scoped_lock lock(mutex_);
@@ -120,6 +125,17 @@ class RecordingSink final : public transport::FrameSink {
     const std::scoped_lock lock(mutex_);
     return disconnected_.empty() ? "" : disconnected_.back().reason;
   }
+  /// Why each frame cannot be read.
+  std::vector<ErrorCode> defects() const {
+    const std::scoped_lock lock(mutex_);
+    std::vector<ErrorCode> out;
+    for (const auto& frame : frames_) out.push_back(frame.defect);
+    return out;
+  }
+  std::size_t ignored() const {
+    const std::scoped_lock lock(mutex_);
+    return ignored_;
+  }
   std::size_t refusals() const {
     const std::scoped_lock lock(mutex_);
     return refusals_;
@@ -136,6 +152,7 @@ class RecordingSink final : public transport::FrameSink {
   std::condition_variable changed_;
   std::size_t credit_;
   std::size_t refusals_ = 0;
+  std::size_t ignored_ = 0;
   std::function<void()> wake_;
   std::vector<transport::RawFrame> frames_;
   std::vector<std::uint64_t> connected_;

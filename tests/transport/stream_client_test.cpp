@@ -312,7 +312,7 @@ TEST_P(StreamClientKinds, takes_those_it_wants_and_counts_the_others) {
   client.start();
   ASSERT_TRUE(sink.wait_for_disconnects(1));
   EXPECT_EQ(sink.frames(), GetParam().frames);
-  EXPECT_EQ(client.statistics().ignored_messages, 4 - GetParam().frames.size());
+  EXPECT_EQ(sink.ignored(), 4 - GetParam().frames.size());
   for (std::size_t i = 0; i < GetParam().are_text.size(); ++i) {
     EXPECT_EQ(sink.is_text(i), GetParam().are_text[i]);
   }
@@ -367,10 +367,14 @@ TEST(StreamClient, gives_up_a_silent_server_that_is_deaf) {
   EXPECT_EQ(sink.disconnected().at(0).reason, "the server sent nothing for 50 ms");
 }
 
-TEST(StreamClient, ends_the_connection_at_an_oversized_message) {
+class StreamClientLimit : public ::testing::TestWithParam<std::size_t> {};
+
+TEST_P(StreamClientLimit, passes_a_larger_message_with_its_beginning) {
   LoopbackServer server([](Peer& peer) {
     peer.send(frame(1, 1000));
-    peer.send(frame(2, 1001));
+    peer.send(frame(2, GetParam()));
+    peer.send(frame(3, GetParam()));
+    peer.send(frame(4, 10));
     peer.wait_for_end();
   });
   RecordingSink sink;
@@ -378,11 +382,53 @@ TEST(StreamClient, ends_the_connection_at_an_oversized_message) {
   options.max_frame_bytes = 1000;
   StreamClient client(options, sink);
   client.start();
-  ASSERT_TRUE(sink.wait_for_disconnects(1));
+  ASSERT_TRUE(sink.wait_for_frames(4));
   client.stop();
-  EXPECT_EQ(sink.frames().at(0), frame(1, 1000));
-  EXPECT_EQ(sink.disconnected().at(0).reason,
-            "the server sent a message over the limit of 1000 bytes");
+  EXPECT_TRUE(sink.disconnected().empty());
+  EXPECT_EQ(sink.frames(),
+            (std::vector<Bytes>{frame(1, 1000), frame(2, 1000), frame(3, 1000), frame(4, 10)}));
+  const ErrorCode large = errc::message_too_large;
+  EXPECT_EQ(sink.defects(), (std::vector<ErrorCode>{{}, large, large, {}}));
+  // The rest of a message has no place: it neither counts nor is kept.
+  EXPECT_EQ(client.statistics().bytes, 3010U);
+}
+
+// The second fits the buffer's first read, the last is longer than all buffers.
+INSTANTIATE_TEST_SUITE_P(Sizes, StreamClientLimit,
+                         ::testing::Values(1001, 1200, 100'000, 20'000'000));
+
+TEST(StreamClient, a_larger_message_of_an_unwanted_kind_is_ignored) {
+  LoopbackServer server([](Peer& peer) {
+    peer.send_text(std::string(100'000, 'x'));
+    peer.send(frame(1, 10));
+    peer.wait_for_end();
+  });
+  RecordingSink sink;
+  auto options = options_for(server.port());
+  options.max_frame_bytes = 1000;
+  StreamClient client(options, sink);
+  client.start();
+  ASSERT_TRUE(sink.wait_for_frames(1));
+  client.stop();
+  EXPECT_EQ(sink.frames().at(0), frame(1, 10));
+  EXPECT_EQ(sink.ignored(), 1U);
+}
+
+TEST(StreamClient, a_message_without_end_is_passed_on_before_its_connection_ends) {
+  LoopbackServer server([](Peer& peer) {
+    peer.send_part(frame(1, 5000));
+    if (peer.number > 0) peer.wait_for_end();
+    peer.cut();
+  });
+  RecordingSink sink;
+  auto options = options_for(server.port());
+  options.max_frame_bytes = 1000;
+  options.reconnect = {1h, 1h, 1h};
+  StreamClient client(options, sink);
+  client.start();
+  ASSERT_TRUE(sink.wait_for_disconnects(1));
+  ASSERT_EQ(sink.frames(), std::vector<Bytes>{frame(1, 1000)});
+  EXPECT_EQ(sink.defects().at(0), make_error_code(errc::message_too_large));
 }
 
 struct Close {

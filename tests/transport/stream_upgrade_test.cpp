@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/manual_clock.hpp"
 #include "transport/basic_authorization.hpp"
 #include "transport/loopback_server.hpp"
 #include "transport/recording_sink.hpp"
@@ -169,6 +170,85 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"long_text", 400, std::string(199, 'x') + "\xc3\xa4", ": " + std::string(199, 'x'),
                 ""},
         Refusal{"longer_than_any_explanation", 400, std::string(20'000, 'x'), "", ""}),
+    [](const auto& test) { return test.param.name; });
+
+struct AskedWait {
+  const char* name;
+  int status;
+  std::string headers;
+  std::chrono::milliseconds wait;
+};
+
+class StreamAskedToWait : public ::testing::TestWithParam<AskedWait> {};
+
+TEST_P(StreamAskedToWait, waits_as_long_but_not_longer_than_the_limit) {
+  const auto& asked = GetParam();
+  LoopbackServer::Options server_options;
+  server_options.http = [&](const LoopbackServer::HttpRequest&) {
+    return http_reply(asked.status, "", asked.headers);
+  };
+  LoopbackServer server(server_options);
+  test::ManualClock clock;
+  auto options = options_for(server.port());
+  options.clock = &clock;
+  options.longest_asked_wait = 100s;
+  options.reconnect.first = 8s;
+  options.random = [] { return 0.5; };
+  // Its own wait of 4 s is added, so that clients do not all return at once.
+  EXPECT_EQ(first_failure(options).next_attempt_in, asked.wait + 4s);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, StreamAskedToWait,
+    ::testing::Values(
+        AskedWait{"seconds", 429, "Retry-After: 30\r\n", 30s},
+        AskedWait{"unavailable", 503, "Retry-After: 7\r\n", 7s},
+        AskedWait{"date", 503, "Retry-After: Fri, 02 Jan 2026 00:01:00 GMT\r\n", 60s},
+        AskedWait{"past_date", 503, "Retry-After: Thu, 01 Jan 2026 23:00:00 GMT\r\n", 0s},
+        AskedWait{"rate_limit", 429, "RateLimit-Remaining: 0\r\nRateLimit-Reset: 1767312023\r\n",
+                  23s},
+        AskedWait{"too_long", 429, "Retry-After: 864000\r\n", 100s},
+        AskedWait{"beyond_all_numbers", 429, "Retry-After: 99999999999999999\r\n", 100s},
+        AskedWait{"negative", 429, "Retry-After: -5\r\n", 0s},
+        AskedWait{"words", 429, "Retry-After: soon\r\n", 0s}, AskedWait{"not_asked", 429, "", 0s},
+        AskedWait{"another_status", 404, "Retry-After: 30\r\n", 0s}),
+    [](const auto& test) { return test.param.name; });
+
+struct Redirect {
+  const char* name;
+  int status;
+  std::string headers;
+  std::string words;
+};
+
+class StreamRedirected : public ::testing::TestWithParam<Redirect> {};
+
+TEST_P(StreamRedirected, names_the_target_and_does_not_follow_it) {
+  const auto& redirect = GetParam();
+  LoopbackServer::Options server_options;
+  server_options.http = [&](const LoopbackServer::HttpRequest&) {
+    return http_reply(redirect.status, "<html>moved</html>", redirect.headers);
+  };
+  LoopbackServer server(server_options);
+  const auto failure = first_failure(options_for(server.port()));
+  EXPECT_EQ(failure.http_status, static_cast<unsigned>(redirect.status));
+  EXPECT_THAT(failure.reason, EndsWith(" at /channel" + redirect.words));
+  EXPECT_EQ(server.connections(), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, StreamRedirected,
+    ::testing::Values(
+        Redirect{"moved", 301, "Location: wss://relay.example/x\r\n",
+                 "; it redirects to wss://relay.example/x, and redirects are not followed"},
+        Redirect{"temporary", 307, "Location: /other\r\n",
+                 "; it redirects to /other, and redirects are not followed"},
+        Redirect{"hostile", 302, "Location: http://a\xe2\x80\xae\r\n",
+                 "; it redirects to http://a?, and redirects are not followed"},
+        Redirect{
+            "long", 302, "Location: /" + std::string(1000, 'x') + "\r\n",
+            "; it redirects to /" + std::string(299, 'x') + ", and redirects are not followed"},
+        Redirect{"nowhere", 302, "", ""}, Redirect{"no_redirect", 404, "Location: /x\r\n", ""}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

@@ -23,6 +23,9 @@ constexpr std::size_t kSecretBytes = 32;
 /// Of an answer: only a failure is read from it.
 constexpr std::size_t kMaxAnswer = 16 * 1024;
 constexpr std::size_t kAnswerCharacters = 300;
+/// Shorter parts of a URL are words.
+constexpr std::size_t kShortestSecret = 6;
+constexpr std::string_view kHidden = "(hidden)";
 /// Answers that are about the changes, and not about the receiver.
 constexpr std::array<unsigned, 5> kAboutChanges = {400, 409, 413, 422, 500};
 
@@ -41,15 +44,34 @@ Position position_of(const ChangeEvent& event) {
   return {event.timeline, event.pos};
 }
 
+/// Text of an answer, without the parts of the path and query of the URL that may be a secret.
+std::string shown(std::string text, const std::string& url) {
+  constexpr std::string_view kEnds = "/?&=#";
+  const std::size_t scheme = url.find("://");
+  std::size_t at = url.find_first_of(kEnds, scheme == std::string::npos ? 0 : scheme + 3);
+  while (at < url.size()) {
+    const std::size_t begin = at + 1;
+    at = std::min(url.find_first_of(kEnds, begin), url.size());
+    const std::string part = url.substr(begin, at - begin);
+    if (part.size() < kShortestSecret) continue;
+    for (auto found = text.find(part); found != std::string::npos;
+         found = text.find(part, found + kHidden.size())) {
+      text.replace(found, part.size(), kHidden);
+    }
+  }
+  return printable(text, kAnswerCharacters);
+}
+
 /// A failure of one change in the body of a successful answer.
-std::optional<feed::LeaseFailure> failure_in(const std::string& body, const LeasedBatch& batch) {
+std::optional<feed::LeaseFailure> failure_in(const std::string& body, const LeasedBatch& batch,
+                                             const std::string& url) {
   const auto answer = nlohmann::json::parse(body, nullptr, false);
   if (!answer.is_object() || !answer.contains("failed")) return std::nullopt;
   const auto& failed = answer["failed"];
   feed::LeaseFailure failure{.pos = {}, .error = "the receiver refused a change", .wait = {}};
   if (!failed.is_object()) return failure;
   if (const auto error = failed.find("error"); error != failed.end() && error->is_string()) {
-    failure.error = printable(error->get<std::string>(), kAnswerCharacters);
+    failure.error = shown(error->get<std::string>(), url);
   }
   if (const auto retry = failed.find("retry"); retry != failed.end() && retry->is_boolean()) {
     failure.is_final = !retry->get<bool>();
@@ -123,7 +145,8 @@ transport::HttpRequest webhook_request(const std::string& consumer, const std::s
 }
 
 std::optional<feed::LeaseFailure> webhook_failure(const Result<transport::HttpAnswer>& answer,
-                                                  const LeasedBatch& batch) {
+                                                  const LeasedBatch& batch,
+                                                  const std::string& url) {
   if (!answer) {
     // A change can make the receiver hang or crash; everything else concerns the receiver.
     const bool is_about_changes = answer.error() == transport::errc::http_timed_out ||
@@ -134,10 +157,10 @@ std::optional<feed::LeaseFailure> webhook_failure(const Result<transport::HttpAn
                               .is_temporary = !is_about_changes,
                               .cause = cause_of(answer.error())};
   }
-  if (answer->status >= 200 && answer->status < 300) return failure_in(answer->body, batch);
+  if (answer->status >= 200 && answer->status < 300) return failure_in(answer->body, batch, url);
   const feed::FailureCause cause = cause_of(answer->status);
   std::string error = fmt::format("HTTP {}", answer->status);
-  if (!answer->body.empty()) error += ": " + printable(answer->body, kAnswerCharacters);
+  if (!answer->body.empty()) error += ": " + shown(answer->body, url);
   feed::LeaseFailure failure{.pos = {},
                              .error = std::move(error),
                              .wait = {},

@@ -25,8 +25,10 @@ std::string webhook_signature(const std::string& secret, const std::string& id,
 /// A new secret of a webhook.
 std::string new_webhook_secret();
 
-/// The outcome of a delivery; nothing: the receiver has processed all changes.
+/// The outcome of a delivery to this URL; nothing: the receiver has processed all changes. Readers
+/// of the database see the error: it does not have the path and query of the URL, which may contain
+/// a secret, though the receiver may repeat them.
 std::optional<feed::LeaseFailure> webhook_failure(const Result<transport::HttpAnswer>& answer,
-                                                  const LeasedBatch& batch);
+                                                  const LeasedBatch& batch, const std::string& url);
 
 }  // namespace skua::change_feed

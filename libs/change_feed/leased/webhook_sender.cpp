@@ -103,12 +103,13 @@ void WebhookSender::send(Served& served, LeasedBatch batch) {
   count_batch(metrics_, batch);
   auto request = webhook_request(served.consumer.name, served.consumer.url, served.consumer.secret,
                                  batch, system_clock().now());
-  client_.get(std::move(request), [this, id = served.consumer.id, batch = std::move(batch)](
-                                      const Result<transport::HttpAnswer>& answer) {
-    Outcome outcome{id, batch.lease, webhook_failure(answer, batch)};
-    outcomes_.with([&](std::vector<Outcome>& all) { all.push_back(std::move(outcome)); });
-    thread_.notify();
-  });
+  client_.get(
+      std::move(request), [this, id = served.consumer.id, url = served.consumer.url,
+                           batch = std::move(batch)](const Result<transport::HttpAnswer>& answer) {
+        Outcome outcome{id, batch.lease, webhook_failure(answer, batch, url)};
+        outcomes_.with([&](std::vector<Outcome>& all) { all.push_back(std::move(outcome)); });
+        thread_.notify();
+      });
 }
 
 void WebhookSender::store_outcomes(store::Session& session) {

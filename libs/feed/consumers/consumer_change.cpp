@@ -14,7 +14,7 @@ namespace {
 // A build holds the row of its consumer, so that no second one begins. Commands take this lock
 // first, and wait for a moment.
 const store::Statement kLockConsumers{"consumers_lock",
-                                      "SELECT pg_advisory_xact_lock(1936422146, 6)"};
+                                      "LOCK TABLE skua.consumers IN SHARE UPDATE EXCLUSIVE MODE"};
 const store::Statement kExists{"consumers_exists",
                                "SELECT EXISTS (SELECT FROM skua.consumers WHERE name = $1::text "
                                "AND role <> 'retired')"};

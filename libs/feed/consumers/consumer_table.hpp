@@ -55,7 +55,7 @@ struct Consumer {
   std::string overrides;
   /// JSON. Of a leased consumer.
   std::string filter;
-  /// Of a webhook.
+  /// Of a webhook: the origin of its address, because the rest may contain a secret.
   std::string url;
   std::string error;
   std::vector<ConsumerLane> lanes;

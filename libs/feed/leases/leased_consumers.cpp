@@ -18,10 +18,11 @@ const Statement kInsertLeased{
     "INSERT INTO skua.consumers (name, kind, version, lanes, role, state, policy, profile, "
     "overrides, filter, url) SELECT $1::text, CASE WHEN $2::text = '' THEN 'pull' ELSE 'webhook' "
     "END, 1, $3::int4::int2, 'live', 'running', $4::text, $5::text, $6::text::jsonb, "
-    "$7::text::jsonb, nullif($2::text, '') RETURNING id"};
+    "$7::text::jsonb, substring($2::text FROM '^[A-Za-z]+://[^/?#]+') RETURNING id"};
 const Statement kInsertSecret{
     "leased_insert_secret",
-    "INSERT INTO skua.consumer_secrets (consumer_id, secret) VALUES ($1::int4, $2::text)"};
+    "INSERT INTO skua.consumer_secrets (consumer_id, secret, url) VALUES ($1::int4, $2::text, "
+    "nullif($3::text, ''))"};
 const Statement kInsertLeasedLanes{
     "leased_insert_lanes",
     "INSERT INTO skua.consumer_lanes (consumer_id, lane, pos, start) SELECT $1::int4, n::int2, "
@@ -44,7 +45,7 @@ const Statement kRunAgain{
 
 constexpr const char* kLeasedColumns =
     "SELECT c.id, c.name, c.kind = 'webhook', c.state, c.paused, coalesce(c.error, ''), c.lanes, "
-    "c.filter::text, coalesce(c.url, ''), s.secret FROM skua.consumers AS c JOIN "
+    "c.filter::text, coalesce(s.url, ''), s.secret FROM skua.consumers AS c JOIN "
     "skua.consumer_secrets AS s ON s.consumer_id = c.id WHERE c.role = 'live' ";
 const Statement kFindLeased{"leased_find", std::string(kLeasedColumns) + "AND c.name = $1::text"};
 const Statement kWebhooks{"leased_webhooks",
@@ -105,7 +106,7 @@ void add_leased_consumer(store::Session& session, const NewLeasedConsumer& consu
   params.text(consumer.profile).text(consumer.overrides).text(consumer.filter);
   const std::int32_t id = session.execute(kInsertLeased, params).int4(0, 0);
   store::Params secret;
-  secret.int4(id).text(consumer.secret);
+  secret.int4(id).text(consumer.secret).text(consumer.url);
   session.execute(kInsertSecret, secret);
   store::Params lanes;
   lanes.int4(id).int4(consumer.lanes).int8(pos);

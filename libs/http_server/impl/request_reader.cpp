@@ -1,5 +1,6 @@
 #include "http_server/impl/request_reader.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "base/ascii.hpp"
+#include "base/utf8.hpp"
 
 namespace skua::http_server {
 namespace {
@@ -24,6 +26,8 @@ namespace http = boost::beast::http;
 using Parser = http::request_parser<http::string_body>;
 using Header = http::request_header<>;
 
+/// The shown characters of a Host header.
+constexpr std::size_t kShownHost = 100;
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 std::string text_of(beast::string_view text) {
@@ -84,8 +88,20 @@ std::optional<Response> body_refusal(const Parser& parser, Method method, const 
   return std::nullopt;
 }
 
-std::optional<Response> origin_refusal(const Server::Options& options, const Request& request) {
-  if (!options.refuses_cross_origin || !is_cross_origin(request)) return std::nullopt;
+std::optional<Response> host_refusal(const Server::Options& options, const Request& request) {
+  const bool checks = is_loopback(options.address) || !options.hosts.empty();
+  if (!checks || is_known_host(request.host, options.hosts)) return std::nullopt;
+  std::string message = fmt::format("the host '{}' is neither localhost nor an IP address",
+                                    printable(request.host, kShownHost));
+  if (!options.hosts_setting.empty()) {
+    message +=
+        fmt::format(": if it is a name of this server, name it with {}", options.hosts_setting);
+  }
+  return error_response(403, "UnknownHost", message);
+}
+
+std::optional<Response> origin_refusal(const Request& request) {
+  if (!is_cross_origin(request)) return std::nullopt;
   return error_response(403, "CrossOrigin", "a web page of another origin may not read this");
 }
 
@@ -112,10 +128,12 @@ void find_handler(const Parser& parser, const Server::Options& options,
     return;
   }
   reading.request.target = *std::move(target);
+  reading.refusal = host_refusal(options, reading.request);
+  if (reading.refusal) return;
   const Server::Route* found = find_route(routes, reading.request.target.path);
   if (found != nullptr && found->guard) {
     // A web page of another origin must not make the guard count its requests.
-    reading.refusal = origin_refusal(options, reading.request);
+    reading.refusal = origin_refusal(reading.request);
     if (!reading.refusal) reading.refusal = found->guard(reading.request);
     if (reading.refusal) return;
   }
@@ -132,7 +150,7 @@ void find_handler(const Parser& parser, const Server::Options& options,
     return;
   }
   reading.request.method = route.method;
-  reading.refusal = origin_refusal(options, reading.request);
+  reading.refusal = origin_refusal(reading.request);
   if (!reading.refusal) reading.refusal = body_refusal(parser, route.method, options.limits);
   if (!reading.refusal) reading.handler = &route.handler;
 }

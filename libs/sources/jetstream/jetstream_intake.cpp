@@ -9,7 +9,9 @@
 #include "base/bytes.hpp"
 #include "base/log.hpp"
 #include "base/problem.hpp"
+#include "base/utf8.hpp"
 #include "event/jetstream_message.hpp"
+#include "transport/errc.hpp"
 
 namespace skua::sources {
 namespace {
@@ -60,7 +62,7 @@ transport::StreamClientOptions JetstreamIntake::stream() {
   transport::StreamClientOptions options;
   options.endpoint = endpoint_;
   options.target = [this] { return target(); };
-  options.messages = dictionary_ ? transport::MessageKinds::Both : transport::MessageKinds::Text;
+  options.messages = transport::MessageKinds::Both;
   options.peer = "Jetstream";
   if (version_ == JetstreamSource::Version::V2) options.subprotocol = "xrpc.v1.json";
   options.may_be_silent_now = [this] { return may_be_silent(); };
@@ -136,23 +138,23 @@ std::string JetstreamIntake::options_update() const {
 }
 
 bool JetstreamIntake::try_accept(transport::RawFrame& frame) {
-  if (!frame.text && !is_plain_) {
-    Bytes plain;
-    if (const ErrorCode failed = inflate_.decompress(frame.bytes, plain)) {
-      end_ = "a message cannot be decompressed: " + failed.message();
+  if (!frame.text && !is_plain_ && !frame.defect) {
+    frame.defect = make_plain(frame.bytes);
+    if (frame.defect == transport::errc::zstd_other_dictionary && !is_readable_) {
+      end_ = "a message cannot be decompressed: " + frame.defect.message();
       return true;
     }
-    frame.bytes = std::move(plain);
     is_plain_ = true;
   }
+  if (!frame.defect) is_readable_ = true;
   ingest::Route route;
   if (const auto peek = event::peek_jetstream(as_text(frame.bytes))) {
-    if (peek->kind == event::JetstreamKind::Error) {
+    if (!frame.defect && peek->kind == event::JetstreamKind::Error) {
       take_error(as_text(frame.bytes));
       is_plain_ = false;
       return true;
     }
-    if (peek->kind == event::JetstreamKind::Info) take_info(as_text(frame.bytes));
+    if (!frame.defect && peek->kind == event::JetstreamKind::Info) take_info(as_text(frame.bytes));
     route = {peek->cursor, peek->did};
   }
   const std::int64_t cursor = route.seq;
@@ -161,6 +163,16 @@ bool JetstreamIntake::try_accept(transport::RawFrame& frame) {
   if (cursor != 0) begins_after(cursor - 1);
   if (cursor != 0 && (!position_ || cursor > *position_)) position_ = cursor;
   return true;
+}
+
+ErrorCode JetstreamIntake::make_plain(Bytes& bytes) {
+  // A zstd frame never begins so (RFC 8878, section 3.1).
+  if (!as_text(bytes).starts_with('{')) {
+    Bytes plain;
+    if (const ErrorCode failed = inflate_.decompress(bytes, plain)) return failed;
+    bytes = std::move(plain);
+  }
+  return is_utf8(as_text(bytes)) ? ErrorCode() : make_error_code(transport::errc::message_not_utf8);
 }
 
 void JetstreamIntake::take_error(std::string_view text) {
@@ -185,6 +197,8 @@ void JetstreamIntake::take_info(std::string_view text) {
 
 void JetstreamIntake::on_connected(std::uint64_t connection) {
   Intake::on_connected(connection);
+  is_plain_ = false;
+  is_readable_ = false;
   if (version_ == JetstreamSource::Version::V1 && asked_.with(is_long)) {
     client_->send(connection, options_update());
   }

@@ -7,7 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "base/guarded.hpp"
+#include "base/result.hpp"
 #include "filter/current_filter.hpp"
 #include "sources/intake.hpp"
 #include "sources/jetstream/jetstream_source.hpp"
@@ -50,6 +52,8 @@ class JetstreamIntake final : public Intake {
   std::string options_update() const;
   /// The connection is of no use any more if it asked for something else. Any thread.
   void ask_anew();
+  /// Makes JSON of a binary message, which may be compressed.
+  ErrorCode make_plain(Bytes& bytes);
   void take_error(std::string_view text);
   void take_info(std::string_view text);
 
@@ -64,6 +68,9 @@ class JetstreamIntake final : public Intake {
   transport::StreamClient* client_ = nullptr;
   /// The message at hand was not taken and is decompressed already: it is offered again.
   bool is_plain_ = false;
+  /// This connection has sent a message that can be read: one with another dictionary is an
+  /// exception.
+  bool is_readable_ = false;
 };
 
 }  // namespace skua::sources

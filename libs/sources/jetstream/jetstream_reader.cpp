@@ -8,8 +8,12 @@ namespace skua::sources {
 Result<ingest::ReadMessage> JetstreamReader::read(const ingest::AdmittedMessage& message) {
   const auto decoded = decoder_.decode(as_text(message.bytes), message_);
   if (!decoded) return decoded.error();
-  return ingest::ReadMessage{
+  ingest::ReadMessage read{
       .events = &message_.events, .stated_at = message_.time, .made_at = message_.time};
+  if (message_.lacks_record) read.gap = "a record is missing from its message";
+  // Creates may follow, but no deletes.
+  if (message_.kind == event::JetstreamKind::Sync) read.gap = "its repository was replaced";
+  return read;
 }
 
 void JetstreamReader::count(ingest::IntakeCounters& intake) {
@@ -27,10 +31,6 @@ void JetstreamReader::count(ingest::IntakeCounters& intake) {
       break;
     case event::JetstreamKind::Sync:
       intake.syncs += 1;
-      logger("intake")->info(
-          "did={}: its repository was replaced, and Jetstream does not send its records: run skua "
-          "backfill",
-          message_.did);
       break;
     case event::JetstreamKind::Info:
       intake.infos += 1;

@@ -123,14 +123,24 @@ std::optional<Result<Answer>> LabelDecoder::answer_to(Ask&& ask) {
 }
 
 bool LabelDecoder::take(ingest::AdmittedMessage& message) {
-  if (const auto decoded = decoder_.decode(message.bytes, frame_); !decoded) {
+  ErrorCode failed = message.defect;
+  if (!failed) {
+    if (const auto decoded = decoder_.decode(message.bytes, frame_); !decoded) {
+      failed = decoded.error();
+    }
+  }
+  if (failed) {
     if (limits_) {
       services_.intake.drop(verify::errc::label_malformed);
       services_.in_flight.decoded(message.ticket, 0, Timestamp{});
       return true;
     }
-    ingest::reject_message(services_, message.ticket, message.did, message.seq,
-                           decoded.error().message(), std::move(message.bytes));
+    if (message.defect) {
+      ingest::reject_defect(services_, message);
+    } else {
+      ingest::reject_message(services_, message.ticket, message.did, message.seq, failed.message(),
+                             std::move(message.bytes));
+    }
     return true;
   }
   using Type = event::DecodedLabelFrame::Type;

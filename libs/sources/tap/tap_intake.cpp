@@ -6,8 +6,10 @@
 
 #include "base/bytes.hpp"
 #include "base/log.hpp"
+#include "base/utf8.hpp"
 #include "event/tap_message.hpp"
 #include "transport/basic_authorization.hpp"
+#include "transport/errc.hpp"
 
 namespace skua::sources {
 namespace {
@@ -28,7 +30,7 @@ TapIntake::TapIntake(IntakeServices services, transport::Endpoint endpoint, std:
 transport::StreamClientOptions TapIntake::stream() {
   transport::StreamClientOptions options;
   options.endpoint = endpoint_;
-  options.messages = transport::MessageKinds::Text;
+  options.messages = transport::MessageKinds::Both;
   options.peer = "Tap";
   // It says nothing as long as nothing happens, and does not ping.
   options.may_be_silent = true;
@@ -42,6 +44,9 @@ transport::StreamClientOptions TapIntake::stream() {
 
 bool TapIntake::try_accept(transport::RawFrame& frame) {
   if (closed_) return false;
+  if (!frame.text && !frame.defect && !is_utf8(as_text(frame.bytes))) {
+    frame.defect = transport::errc::message_not_utf8;
+  }
   const auto peek = event::peek_tap(as_text(frame.bytes));
   const std::int64_t now = frame.received_at.time_since_epoch().count();
   const std::int64_t arrival = std::max(arrival_ + 1, now);

@@ -11,6 +11,8 @@ Result<ingest::ReadMessage> TapReader::read(const ingest::AdmittedMessage& messa
   if (!decoded) return decoded.error();
   // Tap does not say when a message was made.
   ingest::ReadMessage read{.events = &message_.events};
+  // Skua may be able to decode it.
+  if (message_.lacks_record) read.gap = "a record is missing from its message";
   for (event::UnresolvedEvent& event : message_.events) {
     if (const auto* change = std::get_if<event::RecordChange>(&event.body)) {
       // Tombstones are kept until the cursor has passed it.

@@ -1,5 +1,6 @@
 #include "transport/impl/failure_text.hpp"
 
+#include <cstddef>
 #include <string_view>
 
 #include <boost/asio/error.hpp>
@@ -11,6 +12,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
+#include "base/utf8.hpp"
 #include "transport/errc.hpp"
 
 namespace skua::transport::impl {
@@ -19,6 +21,9 @@ namespace {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace websocket = boost::beast::websocket;
+
+/// The shown characters of a redirect's target.
+constexpr std::size_t kMostOfLocation = 300;
 
 bool is_http_error(ErrorCode error) {
   return error.category() ==
@@ -104,6 +109,10 @@ std::string upgrade_refused(const Endpoint& endpoint, std::string_view target,
   if (beast::http::int_to_status(refusal.status) == beast::http::status::unauthorized) {
     text += " (is the password right?)";
   }
+  if (!refusal.location.empty()) {
+    text += fmt::format("; it redirects to {}, and redirects are not followed",
+                        printable(refusal.location, kMostOfLocation));
+  }
   return text;
 }
 
@@ -118,10 +127,7 @@ std::string upgrade_failed(const Endpoint& endpoint, ErrorCode error) {
   return fmt::format("{} opened no websocket: {}", endpoint.authority(), error.message());
 }
 
-std::string read_failed(std::string_view peer, ErrorCode error, std::size_t max_frame_bytes) {
-  if (error == websocket::error::message_too_big || error == websocket::error::buffer_overflow) {
-    return fmt::format("{} sent a message over the limit of {} bytes", peer, max_frame_bytes);
-  }
+std::string read_failed(std::string_view peer, ErrorCode error) {
   if (dropped(error)) return fmt::format("{} dropped the connection", peer);
   if (error.category() == websocket::make_error_code(websocket::error::closed).category()) {
     return fmt::format("{} broke the websocket protocol: {}", peer, error.message());

@@ -29,7 +29,7 @@ std::string upgrade_failed(const Endpoint& endpoint, ErrorCode error);
 // For an established connection. `peer` is the name of the other side.
 
 /// Reading failed.
-std::string read_failed(std::string_view peer, ErrorCode error, std::size_t max_frame_bytes);
+std::string read_failed(std::string_view peer, ErrorCode error);
 /// The other side sent a close frame.
 std::string closed_by(std::string_view peer, const boost::beast::websocket::close_reason& reason);
 

@@ -1,5 +1,6 @@
 #include "transport/impl/stream_session.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -45,6 +46,10 @@ Awaitable<Disconnection> StreamSession::run(std::string target) {
                                : failure.value_or("stopped");
     ending.http_status = refusal_.status;
     ending.http_error = refusal_.error;
+    if (refusal_.asked_wait) {
+      ending.next_attempt_in =
+          std::min<std::chrono::milliseconds>(*refusal_.asked_wait, options.longest_asked_wait);
+    }
     ending.problem = problem_;
     co_return ending;
   }

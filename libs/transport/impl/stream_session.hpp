@@ -38,8 +38,8 @@ class StreamSession : public std::enable_shared_from_this<StreamSession> {
  public:
   virtual ~StreamSession() = default;
 
-  /// Connects, requests `target`, reads until the end, and returns the reason of the end (without
-  /// Disconnection::next_attempt_in).
+  /// Connects, requests `target`, reads until the end, and returns the reason of the end. Its
+  /// `next_attempt_in` is the wait that the server asks for.
   Awaitable<Disconnection> run(std::string target);
 
   /// Messages are waiting to be sent.

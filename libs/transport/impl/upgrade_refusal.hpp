@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,8 +14,13 @@ struct UpgradeRefusal {
   /// body's text is the explanation. Safe to show: one short line each; empty: none.
   std::string error;
   std::string message;
+  /// The target of a redirect as the server wrote it; empty: none.
+  std::string location = {};
+  /// How long the server asks us to wait, without a limit; nothing: it does not ask.
+  std::optional<std::chrono::seconds> asked_wait = std::nullopt;
 };
 
+/// Without the parts that are in headers.
 UpgradeRefusal read_refusal(unsigned status, std::string_view body);
 
 }  // namespace skua::transport::impl

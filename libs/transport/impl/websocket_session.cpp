@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +12,8 @@
 #include <boost/beast/websocket/stream.hpp>
 #include <fmt/format.h>
 
+#include "transport/errc.hpp"
+#include "transport/http_client.hpp"
 #include "transport/impl/failure_text.hpp"
 #include "transport/impl/stream_session.hpp"
 #include "transport/impl/tcp_or_tls_stream.hpp"
@@ -27,7 +32,8 @@ class WebsocketSession final : public StreamSession {
   explicit WebsocketSession(const SessionContext& context)
       : StreamSession(context), websocket_(context.io.get_executor()) {
     buffer_.reserve(kBufferBytes);
-    websocket_.read_message_max(context_.options.max_frame_bytes);
+    // No limit, because Beast would end the connection: `read_frame` has one.
+    websocket_.read_message_max(0);
     websocket_.control_callback([this](websocket::frame_type kind, beast::string_view) {
       if (kind == websocket::frame_type::close) expect_end();
       if (kind == websocket::frame_type::pong) pong_came();
@@ -70,13 +76,30 @@ class WebsocketSession final : public StreamSession {
     const auto host = endpoint.authority();
     co_await websocket_.async_handshake(response, host, target, token);
     if (error == websocket::error::upgrade_declined) {
-      const auto refusal = read_refusal(response.result_int(), response.body());
+      auto refusal = read_refusal(response.result_int(), response.body());
+      read_headers(response, refusal);
       refused(refusal);
       co_return upgrade_refused(endpoint, target, refusal);
     }
     if (error) co_return upgrade_failed(endpoint, error);
     websocket_.text(true);
     co_return check_subprotocol(response[beast::http::field::sec_websocket_protocol]);
+  }
+
+  void read_headers(const websocket::response_type& response, UpgradeRefusal& refusal) const {
+    const auto text = [&](auto name) { return std::string(response[name]); };
+    using Field = beast::http::field;
+    if (response.result() == beast::http::status::too_many_requests ||
+        response.result() == beast::http::status::service_unavailable) {
+      HttpAnswer answer;
+      answer.retry_after = text(Field::retry_after);
+      answer.rate_limit_remaining = text("RateLimit-Remaining");
+      answer.rate_limit_reset = text("RateLimit-Reset");
+      refusal.asked_wait = asked_wait(answer, context_.options.clock->now());
+    }
+    if (beast::http::to_status_class(response.result()) == beast::http::status_class::redirection) {
+      refusal.location = text(Field::location);
+    }
   }
 
   std::optional<std::string> check_subprotocol(beast::string_view chosen) const {
@@ -89,19 +112,31 @@ class WebsocketSession final : public StreamSession {
   Awaitable<std::optional<std::string>> read_frame(RawFrame& frame) override {
     ErrorCode error;
     auto token = into(error);
-    while (true) {
-      buffer_.clear();
-      co_await websocket_.async_read(buffer_, token);
+    const std::size_t limit = context_.options.max_frame_bytes;
+    buffer_.clear();
+    // The message before may be too large: its rest has no place.
+    while (!websocket_.is_message_done()) {
+      co_await websocket_.async_read_some(buffer_, kBufferBytes, token);
       if (error) co_return end_text(error);
+      buffer_.clear();
+    }
+    while (true) {
+      do {
+        co_await websocket_.async_read_some(buffer_, limit + 1 - buffer_.size(), token);
+        if (error) co_return end_text(error);
+        // The part of an unwanted message has no place either.
+        if (!is_wanted(websocket_.got_text())) buffer_.clear();
+      } while (!websocket_.is_message_done() && buffer_.size() <= limit);
       message_came();
       if (is_wanted(websocket_.got_text())) break;
-      context_.statistics.ignored_messages.fetch_add(1, std::memory_order_relaxed);
+      context_.sink.on_ignored();
     }
     const auto message = buffer_.cdata();
     const auto* data = static_cast<const std::uint8_t*>(message.data());
-    frame.bytes.assign(data, data + message.size());
+    frame.bytes.assign(data, data + std::min(message.size(), limit));
     frame.received_at = context_.options.clock->now();
     frame.text = websocket_.got_text();
+    frame.defect = message.size() > limit ? make_error_code(errc::message_too_large) : ErrorCode();
     co_return std::nullopt;
   }
 
@@ -122,9 +157,8 @@ class WebsocketSession final : public StreamSession {
     // The reason also exists if the other side sent a close frame and then did not end the
     // connection.
     const bool closed = error == websocket::error::closed || websocket_.reason().code != 0;
-    const auto& options = context_.options;
-    return closed ? closed_by(options.peer, websocket_.reason())
-                  : read_failed(options.peer, error, options.max_frame_bytes);
+    const auto& peer = context_.options.peer;
+    return closed ? closed_by(peer, websocket_.reason()) : read_failed(peer, error);
   }
 
   Awaitable<ErrorCode> ping() override {

@@ -20,6 +20,7 @@
 #include "support/manual_clock.hpp"
 #include "support/shared_data.hpp"
 #include "transport/capture.hpp"
+#include "transport/errc.hpp"
 
 namespace skua::sources::label_decoder_test {
 namespace {
@@ -69,8 +70,9 @@ class LabelDecoderTest : public testing::Test {
                                                         .clock = clock_},
                                        accounts, std::move(limits));
   }
-  void push(Bytes frame, std::int64_t seq) {
+  void push(Bytes frame, std::int64_t seq, ErrorCode defect = {}) {
     AdmittedMessage message;
+    message.defect = defect;
     message.seq = seq;
     message.ticket = *in_flight_.admit({.seq = seq, .bytes = frame.size()});
     message.bytes = std::move(frame);
@@ -106,6 +108,24 @@ class LabelDecoderTest : public testing::Test {
   std::vector<event::UnresolvedEvent> events_;
   std::unique_ptr<LabelDecoder> decoder_;
 };
+
+TEST_F(LabelDecoderTest, a_message_that_is_too_large_is_a_dead_letter) {
+  begin(false);
+  push(labels_frame(7, {spam()}), 7, transport::errc::message_too_large);
+  end();
+  ASSERT_EQ(events_.size(), 1U);
+  EXPECT_EQ(error(0), "the message is over the size limit; this is its beginning");
+  EXPECT_EQ(intake_.labels, 0U);
+}
+
+TEST_F(LabelDecoderTest, of_a_discovered_labeler_it_is_dropped) {
+  begin(false, LabelLimits{[](std::string_view) { return true; }, 100});
+  push(labels_frame(7, {spam()}), 7, transport::errc::message_too_large);
+  end();
+  EXPECT_THAT(events_, IsEmpty());
+  EXPECT_EQ(dropped(verify::errc::label_malformed), 1U);
+  EXPECT_EQ(in_flight_.frames(), 0U);
+}
 
 class LabelDecoderCurve : public LabelDecoderTest,
                           public testing::WithParamInterface<atproto::Curve> {};

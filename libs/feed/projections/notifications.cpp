@@ -213,6 +213,7 @@ const Projection& notifications() {
                   {"(recipient, sort_at)"}}},
       .fill = {fill_notifications()},
       .fold = {fold_notifications()},
+      .depends_on = {"post_rules"},
       .differences = notification_differences()};
   return kProjection;
 }

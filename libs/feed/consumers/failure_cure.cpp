@@ -78,11 +78,14 @@ std::string failure_cure(const Consumer& consumer, const ConsumerLane& lane) {
                 "Skua tries again; a change that fails `max_attempts` times {} (policy {}).",
                 policy_text(consumer), consumer.policy)
           : "Until then the changes wait in the log, and Skua tries again at least once a minute.";
-  if (consumer.kind == "projection" && lane.cause == FailureCause::Tables) {
-    return fmt::format(
-        "Remove the cause, such as a missing right: Skua tries again by itself. `skua consumers "
-        "rebuild {}` builds its tables from the records instead.",
-        consumer.name);
+  if (lane.cause == FailureCause::Tables) {
+    std::string cure = "Remove the cause, such as a missing right: Skua tries again by itself.";
+    if (consumer.kind == "projection") {
+      cure +=
+          fmt::format(" `skua consumers rebuild {}` builds its tables from the records instead.",
+                      consumer.name);
+    }
+    return cure;
   }
   if (consumer.kind == "projection") {
     return "Look at the error: it may be the disk, a right or a lock. " + until;

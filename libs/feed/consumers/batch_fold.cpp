@@ -23,8 +23,8 @@ void note_waiting(store::Session& session, const Projection& projection, const B
   store::Params params;
   params.int4(batch.consumer_id).int4(batch.lane);
   session.execute({fmt::format("fold_{}_waiting", batch.consumer_id),
-                   fmt::format("UPDATE skua.consumer_lanes SET waiting_pos = ({}) WHERE "
-                               "consumer_id = $1::int4 AND lane = $2::int4",
+                   fmt::format("UPDATE skua.consumer_lanes SET (waiting_pos, is_paced) = ({}) "
+                               "WHERE consumer_id = $1::int4 AND lane = $2::int4",
                                sql_for(projection, batch.consumer_id, projection.waiting_pos))},
                   params);
 }

@@ -42,7 +42,7 @@ const Statement kChoose{
         "AND (l.retry_at IS NULL OR l.retry_at <= clock_timestamp()) "
         "AND ($7::text = '' OR c.name = $7::text) AND ($8::boolean OR l.served_at + p.pause * "
         "interval '1 millisecond' <= clock_timestamp() "
-        "OR e.log_end - l.pos >= p.batch OR l.waiting_pos IS NOT NULL) "
+        "OR e.log_end - l.pos >= p.batch OR l.waiting_pos IS NOT NULL AND NOT l.is_paced) "
         "ORDER BY l.served_at LIMIT 1 FOR UPDATE OF l SKIP LOCKED"};
 
 const Statement kLockNext{

@@ -18,17 +18,19 @@ WHERE t.account = n.account AND NOT EXISTS (SELECT FROM {queue} AS q WHERE q.acc
 )sql";
 
 /// The oldest keys of accounts without due posts: the first keys of all accounts, then the second
-/// ones, until they have 2,000 posts. A key counts as at most 2,000.
+/// ones, until they have 2,000 posts. A key with 300 posts or more counts as one with 2,000: of
+/// such keys one at most is taken, and their posts are not counted.
 constexpr const char* kTake = R"sql(
 WITH {common},
 waiting AS MATERIALIZED (SELECT t.* FROM turns AS t WHERE NOT EXISTS (SELECT FROM {due} AS d WHERE d.account = t.account)),
 keys AS MATERIALIZED (
   SELECT w.served_at, q.*, row_number() OVER (PARTITION BY w.account ORDER BY q.pos, q.kind, q.actor_id, q.rkey) AS turn
   FROM waiting AS w CROSS JOIN LATERAL (SELECT * FROM {queue} AS q WHERE q.account = w.account
-    ORDER BY q.pos LIMIT greatest(1, 100 / (SELECT count(*) FROM waiting))) AS q
+    ORDER BY q.pos LIMIT greatest(1, 1000 / (SELECT count(*) FROM waiting))) AS q
 ),
 sized AS MATERIALIZED (
-  SELECT q.*, (SELECT count(*) FROM (SELECT FROM ({posts}) AS p LIMIT 2000) AS p) AS size FROM keys AS q
+  SELECT q.*, CASE WHEN p.count < 300 THEN p.count ELSE 2000 END AS size FROM keys AS q
+  CROSS JOIN LATERAL (SELECT count(*) FROM (SELECT FROM ({posts}) AS p LIMIT 300) AS p) AS p
 ),
 chosen AS (
   SELECT s.*, sum(size) OVER (ORDER BY turn, served_at, account ROWS UNBOUNDED PRECEDING) - size AS before FROM sized AS s
@@ -59,7 +61,8 @@ taken AS (
 
 constexpr const char* kWaitingPosition = R"sql(
 SELECT least((SELECT min(pos) FROM {queue}),
-  (SELECT min(t.due_pos) FROM {turns} AS t WHERE EXISTS (SELECT FROM {due} AS d WHERE d.account = t.account)))
+  (SELECT min(t.due_pos) FROM {turns} AS t WHERE EXISTS (SELECT FROM {due} AS d WHERE d.account = t.account))),
+  EXISTS (SELECT FROM {due})
 )sql";
 
 constexpr const char* kQueue = R"sql(

@@ -46,7 +46,7 @@ inline constexpr const char* kTurnIndex = "(served_at)";
 std::string queue_keys(const PostQueue& queue);
 
 /// The statements of `Projection::drain` before the one that computes posts: they take keys of
-/// about 2,000 posts, or one larger key.
+/// about 2,000 posts, up to 1,000, or one larger key.
 std::vector<std::string> take_keys(const PostQueue& queue);
 
 /// Common table expressions for the statement that computes posts: `taken` has the next posts

@@ -42,7 +42,8 @@ struct Projection {
   /// Does a limited part of the work that waits in queues of the projection, without new changes.
   /// No parameters. Empty: it has no queues.
   std::vector<std::string> drain = {};
-  /// Returns the position of the oldest change whose work waits in a queue; null: none waits.
+  /// Returns the position of the oldest change whose work waits in a queue, null if none waits; and
+  /// whether the next drain is a whole one again, which keeps to the time between two batches.
   std::string waiting_pos = {};
   /// Appends to the log how the first table differs from the one that people saw before. Runs last
   /// in an exchange and in a removal. `{former}` and `{next}` are the tables; a missing one is
